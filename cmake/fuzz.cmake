@@ -1,0 +1,18 @@
+# Fuzz targets: tests/fuzz/<room>_<what>_fuzz.cpp is the program fuzz_<room>_<what>, linked with
+# that room. Seeds, if any, stand in tests/fuzz/corpus/<room>_<what>/. `fuzzers` builds them all.
+
+add_custom_target(fuzzers)
+file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/*_fuzz.cpp)
+foreach(source IN LISTS fuzz_sources)
+    cmake_path(GET source STEM name)
+    string(REGEX REPLACE "_fuzz$" "" name "${name}")
+    string(REGEX REPLACE "_.*$" "" room "${name}")
+    if(NOT TARGET veriroce_${room})
+        message(FATAL_ERROR "${source}: no room is called '${room}'; name it <room>_<what>_fuzz.cpp")
+    endif()
+    add_executable(fuzz_${name} ${source})
+    target_link_libraries(fuzz_${name} PRIVATE veriroce_options veriroce_${room})
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
+    add_dependencies(fuzzers fuzz_${name})
+endforeach()

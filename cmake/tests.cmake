@@ -1,0 +1,58 @@
+# Tests: one executable test_<room> per folder under tests/ that holds *_test.cpp; tests/*_test.cpp
+# are test_house. Other .cpp in a test folder are compiled in with them.
+# A test links the room of its folder's name; what else it needs is named in test_uses below.
+
+find_package(Catch2 2.13 REQUIRED CONFIG)
+include(Catch)
+set(VERIROCE_TEST_TIMEOUT 60 CACHE STRING "Seconds that one test may take")
+
+add_library(veriroce_test_main OBJECT tests/main.cpp)
+target_link_libraries(veriroce_test_main PUBLIC veriroce_options Catch2::Catch2)
+target_compile_definitions(veriroce_test_main PUBLIC VERIROCE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    VERIROCE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+
+# Rooms and libraries that a folder's tests need beyond the room they test.
+set(test_uses_wire PkgConfig::tins)  # the independent witness of outer headers
+set(test_uses_capture PkgConfig::pcap)  # the oracle of our own file reader
+set(test_uses_judge veriroce_sim veriroce_engine veriroce_capture)
+set(test_uses_flow veriroce_capture)
+set(test_uses_decode veriroce_capture)
+set(test_uses_print veriroce_capture)
+
+function(test_folder NAME DIR)
+    file(GLOB sources CONFIGURE_DEPENDS "${DIR}/*.cpp")
+    list(FILTER sources EXCLUDE REGEX "/tests/main\\.cpp$")
+    set(tests ${sources})
+    list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+    if(NOT tests)
+        return()
+    endif()
+    add_executable(test_${NAME} ${sources})
+    target_link_libraries(test_${NAME} PRIVATE veriroce_test_main ${test_uses_${NAME}})
+    if(TARGET veriroce_${NAME})
+        target_link_libraries(test_${NAME} PRIVATE veriroce_${NAME})
+    endif()
+    # Found when ctest starts, not when the program is linked: a broken test breaks its own run only.
+    catch_discover_tests(test_${NAME} TEST_PREFIX "${NAME}/" DISCOVERY_MODE PRE_TEST
+        PROPERTIES TIMEOUT ${VERIROCE_TEST_TIMEOUT})
+    set_property(GLOBAL APPEND PROPERTY VERIROCE_TEST_TARGETS test_${NAME})
+endfunction()
+
+test_folder(house tests)
+file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/*/*_test.cpp)
+set(test_dirs "")
+foreach(source IN LISTS test_sources)
+    cmake_path(GET source PARENT_PATH dir)
+    list(APPEND test_dirs "${dir}")
+endforeach()
+list(REMOVE_DUPLICATES test_dirs)
+foreach(dir IN LISTS test_dirs)
+    cmake_path(GET dir FILENAME name)
+    test_folder(${name} "${dir}")
+endforeach()
+
+# A name that matches no test must not count as a pass.
+if(TARGET test_house)
+    add_test(NAME "house: a name that matches no test fails" COMMAND test_house "no such test")
+    set_tests_properties("house: a name that matches no test fails" PROPERTIES WILL_FAIL ON TIMEOUT 10)
+endif()

@@ -1,0 +1,13 @@
+// The tests' own main. Catch2 2.13 calls a run of nothing a success: a test without an assertion
+// and a name that matches no test are failures here.
+#define CATCH_CONFIG_RUNNER
+#include <catch2/catch.hpp>
+
+int main(int argc, char* argv[]) {
+    Catch::Session session;
+    if (const int refused = session.applyCommandLine(argc, argv); refused != 0) return refused;
+    auto& config = session.configData();
+    config.warnings = static_cast<Catch::WarnAbout::What>(
+        config.warnings | Catch::WarnAbout::NoAssertions | Catch::WarnAbout::NoTests);
+    return session.run();
+}
