@@ -32,7 +32,7 @@ function(test_folder NAME DIR)
     if(TARGET veriroce_${NAME})
         target_link_libraries(test_${NAME} PRIVATE veriroce_${NAME})
     endif()
-    # Found when ctest starts, not when the program is linked: a broken test breaks its own run only.
+    # Listed when ctest starts, not at the link: a broken test breaks its own run only.
     catch_discover_tests(test_${NAME} TEST_PREFIX "${NAME}/" DISCOVERY_MODE PRE_TEST
         PROPERTIES TIMEOUT ${VERIROCE_TEST_TIMEOUT})
     set_property(GLOBAL APPEND PROPERTY VERIROCE_TEST_TARGETS test_${NAME})
@@ -54,5 +54,6 @@ endforeach()
 # A name that matches no test must not count as a pass.
 if(TARGET test_house)
     add_test(NAME "house: a name that matches no test fails" COMMAND test_house "no such test")
-    set_tests_properties("house: a name that matches no test fails" PROPERTIES WILL_FAIL ON TIMEOUT 10)
+    set_tests_properties("house: a name that matches no test fails" PROPERTIES
+        WILL_FAIL ON TIMEOUT 10)
 endif()
