@@ -1,0 +1,53 @@
+// The other end of a line stream: connects to a LineServer, sends lines and waits for lines.
+//
+// Errors say who and what: "nothing listens on 10.77.0.2:4790: start the agent there ...". After an
+// error other than TimedOut the connection is of no more use.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "dissector/wire/instant.hpp"
+#include "transport/net/error.hpp"
+#include "transport/net/line_address.hpp"
+
+namespace veriroce::net {
+
+class LineClient {
+  public:
+    static std::expected<LineClient, Error> connect(const LineAddress& address,
+                                                    wire::Instant deadline,
+                                                    std::size_t max_line_bytes = 16U << 20U);
+    LineClient(LineClient&& other) noexcept;
+    LineClient& operator=(LineClient&& other) noexcept;
+    ~LineClient();
+
+    // `line` without '\n'; it must not contain one.
+    std::expected<void, Error> send_line(std::string_view line, wire::Instant deadline);
+
+    // The next line, without '\n'. TimedOut at the deadline, without losing what has arrived; a
+    // deadline in the past only looks.
+    std::expected<std::string, Error> receive_line(wire::Instant deadline);
+
+    // For poll(): readable when bytes wait in the kernel. Ask has_line() first, because a whole
+    // line may already stand in this object.
+    [[nodiscard]] int fd() const { return fd_; }
+    [[nodiscard]] bool has_line() const;
+    [[nodiscard]] const LineAddress& peer() const { return peer_; }
+
+  private:
+    LineClient(int fd, LineAddress peer, std::size_t max_line_bytes)
+        : fd_(fd), peer_(std::move(peer)), max_line_bytes_(max_line_bytes) {}
+    std::optional<std::string> take_line();
+
+    int fd_ = -1;
+    LineAddress peer_;
+    std::size_t max_line_bytes_ = 0;
+    std::string buffer_;       // received, not yet handed out
+    std::size_t searched_ = 0; // bytes of it that are known to hold no '\n'
+};
+
+} // namespace veriroce::net
