@@ -2,7 +2,6 @@
 # are test_house. Other .cpp in a test folder are compiled in with them.
 # A test links the room of its folder's name; what else it needs is named in test_uses below.
 
-find_package(Catch2 2.13 REQUIRED CONFIG)
 include(Catch)
 set(VERIROCE_TEST_TIMEOUT 60 CACHE STRING "Seconds that one test may take")
 

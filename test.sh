@@ -1,0 +1,183 @@
+#!/usr/bin/env bash
+# ./test.sh                 installs, builds and runs every test that needs no virtual machine
+#   --tidy [FILE...]        also clang-tidy, on FILEs or on what changed since origin/main
+#   --interop               also the real Linux soft RoCE device in a virtual machine
+# FUZZ_SECONDS (5) is the time of each fuzz target, INTEROP_SECONDS (1200) bounds --interop.
+# Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the machine could not do its part.
+set -euo pipefail
+cd "$(dirname "$0")"
+# shellcheck source=.ci/setup
+source .ci/setup
+
+fuzz_seconds=${FUZZ_SECONDS:-5}
+interop_seconds=${INTEROP_SECONDS:-1200}
+jobs=$(nproc)
+tidy=no
+interop=no
+tidy_files=()
+while [[ $# != 0 ]]; do
+    case $1 in
+        --tidy) tidy=yes ;;
+        --interop) interop=yes ;;
+        -h | --help)
+            sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "$0"
+            exit 0
+            ;;
+        -*)
+            echo "test.sh: no such option: $1 (--tidy, --interop)" >&2
+            exit 2
+            ;;
+        *)
+            [[ $tidy == yes ]] || {
+                echo "test.sh: file names go with --tidy: $1" >&2
+                exit 2
+            }
+            tidy_files+=("$1")
+            ;;
+    esac
+    shift
+done
+
+passed=0
+failed=0
+unable=no
+failures=()
+
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    failures+=("$1")
+}
+
+our_sources() {
+    git ls-files -co --exclude-standard -- '*.cpp' '*.hpp' | while read -r file; do
+        [[ ! -e $file ]] || echo "$file"
+    done
+}
+
+# ctest of one preset; its closing line "... N tests failed out of M" is added to the sum.
+unit_tests() {
+    local preset=$1 log=build/$1-ctest.log closing out_of lost
+    echo "== $preset: build and ctest"
+    build "$preset" || {
+        fail "$preset: build"
+        return 0
+    }
+    ctest --preset "$preset" -j "$jobs" 2>&1 | tee "$log" | grep -v '   Passed  \|  Start ' || true
+    closing=$(grep -E 'tests passed, [0-9]+ tests? failed out of [0-9]+' "$log" || true)
+    if [[ -z $closing ]]; then
+        fail "$preset: ctest ran nothing"
+        return 0
+    fi
+    out_of=$(sed -E 's/.*out of ([0-9]+).*/\1/' <<<"$closing")
+    lost=$(sed -E 's/.*, ([0-9]+) tests? failed.*/\1/' <<<"$closing")
+    passed=$((passed + out_of - lost))
+    failed=$((failed + lost))
+    [[ $lost == 0 ]] || failures+=("$preset: $lost of ctest's tests")
+}
+
+fuzz() {
+    echo "== fuzz: each target $fuzz_seconds s"
+    local target name log corpus seeds
+    build fuzz || {
+        fail "fuzz: build"
+        return 0
+    }
+    for target in build/fuzz/fuzz/fuzz_*; do
+        if [[ ! -x $target ]]; then
+            fail "fuzz: no target was built"
+            return 0
+        fi
+        name=${target##*/fuzz_}
+        log=build/fuzz/$name.log
+        corpus=build/fuzz/corpus/$name
+        mkdir -p "$corpus" build/fuzz/crashes
+        seeds=()
+        [[ ! -d tests/fuzz/corpus/$name ]] || seeds=("tests/fuzz/corpus/$name")
+        if "$target" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
+            -artifact_prefix="build/fuzz/crashes/$name-" "$corpus" "${seeds[@]}" >"$log" 2>&1; then
+            pass
+            echo "$name: $(grep -E '^Done [0-9]+ runs' "$log" || echo 'done')"
+        else
+            tail -n 40 "$log"
+            fail "fuzz: $name (log: $log)"
+        fi
+    done
+}
+
+layout() {
+    echo "== clang-format"
+    if our_sources | xargs -r clang-format-19 --dry-run -Werror; then
+        pass
+    else
+        fail "clang-format (clang-format-19 -i FILE puts it right)"
+    fi
+}
+
+sources_including() {
+    our_sources | grep '\.cpp$' | xargs -r grep -lF "#include \"$1\"" || true
+}
+
+# A header is tidied through the sources that include it.
+tidy_sources() {
+    local file
+    if [[ ${#tidy_files[@]} != 0 ]]; then
+        printf '%s\n' "${tidy_files[@]}"
+    elif git rev-parse -q --verify origin/main >/dev/null; then
+        { git diff --name-only origin/main && git ls-files -o --exclude-standard; }
+    else
+        our_sources
+    fi | sort -u | while read -r file; do
+        case $file in
+            *.cpp) [[ ! -e $file ]] || echo "$file" ;;
+            *.hpp) sources_including "$file" ;;
+        esac
+    done | sort -u
+}
+
+clang_tidy() {
+    echo "== clang-tidy"
+    cmake --preset tidy >build/tidy.log 2>&1 || {
+        cat build/tidy.log
+        fail "clang-tidy: configure"
+        return 0
+    }
+    if tidy_sources | xargs -r -n 1 -P "$jobs" clang-tidy-19 --quiet -p build/tidy \
+        2> >(grep -v 'warnings generated' >&2); then
+        pass
+    else
+        fail clang-tidy
+    fi
+}
+
+interop() {
+    echo "== interop: Linux rxe in a virtual machine, at most $interop_seconds s"
+    local status=0
+    timeout -k 30 "$interop_seconds" tests/interop/run.sh || status=$?
+    case $status in
+        0) pass ;;
+        3)
+            echo "interop: the virtual machine could not do its part: nothing was tested" >&2
+            unable=yes
+            ;;
+        124 | 137) fail "interop: not done after $interop_seconds s" ;;
+        *) fail "interop (exit $status)" ;;
+    esac
+}
+
+kinds=(build test)
+[[ $interop == no ]] || kinds+=(interop)
+setup "${kinds[@]}"
+mkdir -p build
+layout
+unit_tests release
+unit_tests asan
+fuzz
+[[ $tidy == no ]] || clang_tidy
+[[ $interop == no ]] || interop
+
+echo
+for failure in "${failures[@]}"; do echo "FAILED: $failure"; done
+echo "$passed passed, $failed failed"
+[[ $failed == 0 ]] || exit 1
+[[ $unable == no ]] || exit 3
