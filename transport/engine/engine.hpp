@@ -1,0 +1,129 @@
+// A complete software RC transport, sans-IO: no clock, socket, thread, randomness or file. Packets,
+// verbs and the time go in; packets, completions, events and the next deadline come out.
+//
+//   engine.handle(datagram, now);            a datagram arrived (its ICRC was checked by the link)
+//   engine.handle_timeout(now);              next_timeout() has come
+//   while (auto t = engine.poll_transmit(now)) link.send(t->envelope, t->headers, t->payload);
+//   while (auto c = engine.poll_completion(cq)) ...
+//
+// The same calls with the same times give the same packets, to the byte. Every queue is bounded;
+// a full one is a VerbError or a completion in error, never silence.
+//
+// Source: the rule catalogue; each decision cites its rule where it is taken.
+#pragma once
+
+#include <expected>
+#include <memory>
+#include <optional>
+
+#include "dissector/wire/packet.hpp"
+#include "transport/engine/behaviour.hpp"
+#include "transport/engine/checks.hpp"
+#include "transport/engine/verbs.hpp"
+
+namespace veriroce::engine {
+
+// Limits of the device, which verbs report and enforce.
+struct Limits {
+    std::uint32_t qps = 65'536;
+    std::uint32_t cqs = 65'536;
+    std::uint32_t regions = 65'536;
+    std::uint32_t qp_wr = 16'384;
+    std::uint32_t cqe = 1 << 20;
+    std::uint32_t sges = 16;
+    std::uint32_t inline_bytes = 256;
+    std::uint8_t rd_atomic = 16;
+    std::uint32_t message_bytes = 0x80000000; // LEN-11
+};
+
+struct Config {
+    Behaviour behaviour;
+    Limits limits;
+    wire::Mtu port_mtu = wire::Mtu::B4096;
+    wire::Qpn first_qpn{0x11};       // QPNs count up from here
+    std::uint32_t first_key = 0x100; // region keys are (index << 8 | variant byte)
+};
+
+// A packet to send: headers and payload as two spans, so that nothing is copied. The payload spans
+// registered memory (the engine's own buffer where a packet gathers several pieces) and ends where
+// the message's bytes end; `pad` zero bytes follow it. All is valid until the next call to the
+// engine.
+struct Transmit {
+    wire::Envelope envelope;
+    wire::Bytes headers;
+    wire::Bytes payload;
+    std::uint8_t pad = 0;
+    QpId qp;
+};
+
+// Counted by the engine for whoever asks; the names follow the canonical counters of the contract.
+struct Counters {
+    std::uint64_t out_of_sequence = 0;
+    std::uint64_t duplicate_request = 0;
+    std::uint64_t rnr_nak_sent = 0;
+    std::uint64_t local_ack_timeout = 0;
+    std::uint64_t bad_pkey = 0;
+    std::uint64_t bad_qkey = 0;
+    std::uint64_t cnp_sent = 0;
+    std::uint64_t cnp_handled = 0;
+    std::uint64_t ecn_marked = 0;
+    std::uint64_t dropped = 0; // packets that no QP took, or that a check dropped silently
+};
+
+class Engine {
+  public:
+    explicit Engine(const Config& config, const Checks& checks = kStandardChecks);
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    // --- the wire
+    void handle(const wire::Datagram& datagram, wire::Instant now);
+    void handle_timeout(wire::Instant now);
+    std::optional<Transmit> poll_transmit(wire::Instant now);
+    [[nodiscard]] std::optional<wire::Instant> next_timeout() const;
+
+    // --- verbs
+    std::expected<PdId, VerbError> create_pd();
+    std::expected<void, VerbError> destroy_pd(PdId pd);
+    std::expected<CqId, VerbError> create_cq(std::uint32_t depth);
+    std::expected<void, VerbError> destroy_cq(CqId cq);
+
+    struct Region {
+        MrId mr;
+        wire::Lkey lkey;
+        wire::Rkey rkey;
+    };
+    // The memory stays the caller's and must outlive the registration. `address` is the virtual
+    // address that names its first byte.
+    std::expected<Region, VerbError> register_region(PdId pd, wire::MutableBytes memory,
+                                                     std::uint64_t address, Access access);
+    std::expected<void, VerbError> deregister_region(MrId mr);
+
+    std::expected<QpId, VerbError> create_qp(const QpDescription& description);
+    std::expected<void, VerbError> modify_qp(QpId qp, const QpAttributes& attributes,
+                                             wire::Instant now);
+    std::expected<QpReport, VerbError> query_qp(QpId qp) const;
+    std::expected<void, VerbError> destroy_qp(QpId qp);
+
+    // A chain is posted up to the first request that is refused; `posted` of them were taken.
+    struct Posted {
+        std::size_t posted = 0;
+        std::optional<VerbError> refused;
+    };
+    Posted post_send(QpId qp, std::span<const SendRequest> chain, wire::Instant now);
+    Posted post_receive(QpId qp, std::span<const ReceiveRequest> chain);
+
+    std::optional<Completion> poll_completion(CqId cq);
+    [[nodiscard]] bool overrun(CqId cq) const;
+    std::optional<Event> poll_event();
+
+    [[nodiscard]] const Counters& counters() const;
+    [[nodiscard]] const Limits& limits() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+} // namespace veriroce::engine

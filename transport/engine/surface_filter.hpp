@@ -1,0 +1,46 @@
+// A filter on what enters or leaves the engine's surface. Mutants and fault plans are made of it;
+// the engine itself knows nothing of it: whoever couples an engine to a link calls the filter.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "dissector/wire/frame.hpp"
+#include "dissector/wire/instant.hpp"
+#include "transport/engine/verbs.hpp"
+
+namespace veriroce::engine {
+
+// A datagram that owns its bytes (BTH to the last pad byte).
+struct OwnedDatagram {
+    wire::Envelope envelope;
+    std::vector<std::byte> bytes;
+    wire::Duration delay{0}; // how much later than now it passes the surface
+};
+
+class SurfaceFilter {
+  public:
+    virtual ~SurfaceFilter() = default;
+
+    // A whole frame as it came from the wire, before the ICRC is checked; returning a datagram
+    // takes it in whatever the check would say, nothing leaves the decision to the link's edge.
+    virtual std::optional<OwnedDatagram> admit(wire::Bytes /*frame*/, wire::Instant /*now*/) {
+        return std::nullopt;
+    }
+    // What becomes of a datagram on its way in, and on its way out: zero, one or several datagrams.
+    // `answers` of inbound go straight out to the wire.
+    virtual void inbound(OwnedDatagram datagram, wire::Instant /*now*/,
+                         std::vector<OwnedDatagram>& in, std::vector<OwnedDatagram>& /*answers*/) {
+        in.push_back(std::move(datagram));
+    }
+    virtual void outbound(OwnedDatagram datagram, wire::Instant /*now*/,
+                          std::vector<OwnedDatagram>& out) {
+        out.push_back(std::move(datagram));
+    }
+    // What the host sees of a completion; nothing hides it.
+    virtual std::optional<Completion> completion(const Completion& completion) {
+        return completion;
+    }
+};
+
+} // namespace veriroce::engine

@@ -1,0 +1,155 @@
+// What the engine's checks see: plain values of a QP and the packet that is judged. The QP itself
+// is made of Connection, Inbound and Outbound, so that a view copies nothing.
+//
+// PSNs count packets, all lengths are bytes.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "dissector/wire/packet.hpp"
+#include "transport/engine/behaviour.hpp"
+#include "transport/engine/memory.hpp"
+#include "transport/engine/verbs.hpp"
+
+namespace veriroce::engine {
+
+// What the verbs set and packets leave alone.
+struct Connection {
+    QpType type = QpType::Rc;
+    QpState state = QpState::Reset;
+    PdId pd;
+    wire::Qpn qpn;
+    wire::Qpn peer;
+    wire::Mtu mtu = wire::Mtu::B1024;
+    wire::Pkey pkey = wire::kDefaultPkey;
+    wire::Qkey qkey;
+    Access access;
+    AddressVector address;
+    wire::Psn initial_rq_psn;
+    wire::Psn initial_sq_psn;
+    std::uint8_t timeout = 0;
+    std::uint8_t retry_count = 0;
+    std::uint8_t rnr_retry = 0;
+    std::uint8_t min_rnr_timer = 0;
+    std::uint8_t max_rd_atomic = 0;
+    std::uint8_t max_dest_rd_atomic = 0;
+    bool mig_req = true; // BTH-15: the state Migrated, which a QP without a second path is in
+    bool sqd_async_notify = false;
+};
+
+// Which NAK the responder waits behind (RSP-03, RNR-04).
+enum class NakState : std::uint8_t { None, Sequence, Rnr };
+
+// A message of several packets that has begun and not ended.
+enum class OpenMessage : std::uint8_t { None, Send, Write };
+
+// The responder's half of a QP, as far as checks look at it.
+struct Inbound {
+    wire::Psn expected_psn;
+    wire::Msn msn;
+    NakState nak = NakState::None;
+    OpenMessage open = OpenMessage::None;
+    bool receive_taken = false;  // the open SEND has its receive WQE
+    std::uint64_t received = 0;  // bytes of the open message that came
+    std::uint64_t announced = 0; // bytes that the RETH of an open WRITE announced
+    std::uint64_t address = 0;   // of that RETH
+    wire::Rkey rkey;             // of that RETH
+    std::uint32_t replies = 0;   // READs and atomics that are not wholly answered
+};
+
+// The requester's half of a QP, as far as checks look at it.
+struct Outbound {
+    wire::Psn next_psn;    // of the next new packet
+    wire::Psn unacked_psn; // the oldest that is not acknowledged
+    wire::Msn msn;         // the newest that the peer told
+    std::uint32_t outstanding_rd_atomic = 0;
+    std::uint8_t retries = 0;     // used since the last progress
+    std::uint8_t rnr_retries = 0; // used since the last progress
+};
+
+// A READ or atomic that the responder remembers, to answer its duplicate (RDR-04, ATM-04).
+struct SavedRequest {
+    wire::Psn psn;
+    std::uint32_t packets = 1; // PSNs that its response takes
+    std::uint8_t opcode = 0;
+    std::uint64_t address = 0;
+    wire::Rkey rkey;
+    std::uint32_t length = 0;
+    std::uint64_t compare = 0;
+    std::uint64_t swap_or_add = 0;
+    std::uint64_t original = 0; // what the atomic found
+    wire::Msn msn;
+};
+
+// The remote memory that a request names: for the first packet of a WRITE the whole message's, for
+// later packets what they write.
+struct Target {
+    wire::Rkey rkey;
+    std::uint64_t address = 0;
+    std::uint64_t length = 0;
+};
+
+// A packet before its role is known.
+struct PacketView {
+    const wire::Envelope& envelope;
+    const wire::Packet& packet;
+    const wire::OpcodeInfo& info;
+    const Connection& connection;
+};
+
+// A request at the responder.
+struct RequestView : PacketView {
+    const Inbound& inbound;
+    const Behaviour& behaviour;
+    const Memory& memory;
+    std::uint32_t message_limit = 0;
+    // The receive WQE that the packet's message holds or would take: its bytes in all and where
+    // they lie. `receive_ready` says whether there is one.
+    bool receive_ready = false;
+    std::uint64_t receive_bytes = 0;
+    std::span<const Sge> receive_sges;
+    // Of a duplicate READ or atomic: what is remembered of it.
+    std::optional<SavedRequest> saved;
+
+    // The memory that the packet reads or writes by an rkey. Nothing for a SEND and for zero bytes,
+    // whose key is not looked at (LEN-08, C9-88).
+    [[nodiscard]] std::optional<Target> target() const;
+    // Whether the packet would take a receive WQE that its message does not hold yet.
+    [[nodiscard]] bool takes_receive() const;
+};
+
+// The request of the requester to which a response's PSN belongs.
+struct PendingRequest {
+    WrOpcode opcode = WrOpcode::Send;
+    wire::Psn first; // of its PSN range
+    wire::Psn last;
+    wire::Psn expected_response; // READ and atomics: the next response that is taken
+    wire::Psn asked_from;        // READ: the PSN of the request that was sent last
+    std::uint64_t length = 0;    // of the message
+    // Whether an earlier READ or atomic waits for its response (REQ-08).
+    bool behind_unanswered = false;
+
+    [[nodiscard]] bool wants_response() const {
+        return opcode == WrOpcode::RdmaRead || opcode == WrOpcode::AtomicCmpAndSwp ||
+               opcode == WrOpcode::AtomicFetchAndAdd;
+    }
+};
+
+// A response at the requester.
+struct ResponseView : PacketView {
+    const Outbound& outbound;
+    const Behaviour& behaviour;
+    std::optional<PendingRequest> request; // nothing if the PSN is in nobody's range
+};
+
+// A decision of the requester about its next packet or its next try.
+struct SendView {
+    const Connection& connection;
+    const Outbound& outbound;
+    const Behaviour& behaviour;
+    const SendRequest& request; // of the message that would go next, or be tried again
+    std::uint32_t packets = 1;  // PSNs that would be taken at once
+};
+
+} // namespace veriroce::engine
