@@ -1,0 +1,116 @@
+// The field table: one row per field of a packet that a tester can name, with where it lies. The
+// script language, PacketSpec, fault actions, matching and mismatch reports all read it.
+//
+// Source: the field list of the script language (conformance/script/README.md); names in brackets
+// of Wireshark are what the dissector prints.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "dissector/wire/frame.hpp"
+
+namespace veriroce::wire {
+
+enum class Field : std::uint8_t {
+    // BTH
+    Opcode,
+    SolicitedEvent,
+    MigReq,
+    Pad,
+    TVer,
+    Pkey,
+    Fecn,
+    Becn,
+    Reserved6,
+    DestQp,
+    AckReq,
+    Reserved7,
+    Psn,
+    // RETH, AtomicETH
+    Va,
+    Rkey,
+    DmaLength,
+    Swap,
+    Add,
+    Compare,
+    // AtomicAckETH, AETH
+    Original,
+    Syndrome,
+    Msn,
+    // ImmDt, IETH, DETH, FETH
+    Imm,
+    Ikey,
+    Qkey,
+    SourceQp,
+    Placement,
+    Selectivity,
+    // outer
+    EthSource,
+    EthDestination,
+    EthType,
+    VlanId,
+    VlanPriority,
+    IpSource,
+    IpDestination,
+    IpDscp,
+    IpEcn,
+    IpTtl,
+    IpId,
+    IpDontFragment,
+    IpLength,
+    IpChecksum,
+    IpFlow,
+    UdpSourcePort,
+    UdpDestinationPort,
+    UdpLength,
+    UdpChecksum,
+    Icrc,
+};
+inline constexpr std::size_t kFields = 48;
+
+enum class FieldKind : std::uint8_t { Number, Mac, Ip };
+
+// Where a field lies in a layer, in bits from the layer's first.
+struct Location {
+    Layer layer = Layer::Ethernet;
+    std::uint16_t bit = 0;
+    std::uint16_t bits = 0;
+};
+
+struct FieldInfo {
+    Field field = Field::Opcode;
+    std::string_view name; // of the script language: "destqp", "ip.ttl"
+    std::string_view
+        wireshark; // "infiniband.bth.destqp"; empty where Wireshark has none of its own
+    FieldKind kind = FieldKind::Number;
+    Location primary;
+    // The other place where it may lie: the other IP family, AtomicETH instead of RETH.
+    std::optional<Location> secondary;
+};
+
+const FieldInfo& field_info(Field field);
+std::span<const FieldInfo, kFields> field_table();
+std::optional<Field> field_by_name(std::string_view script_name);
+
+// Where the field lies in this frame; nothing if the frame has no such layer.
+std::optional<Location> locate(const LayerMap& layers, Field field);
+
+// Reads and writes a field of kind Number (up to 64 bits), most significant bit first: the ICRC,
+// too, is the number that Wireshark shows. Nothing / false if the field is of another kind, is not
+// there or lies beyond the end of `frame`; false also if the value does not fit its bits.
+std::optional<std::uint64_t> read_field(Bytes frame, const LayerMap& layers, Field field);
+bool write_field(MutableBytes frame, const LayerMap& layers, Field field, std::uint64_t value);
+
+// The same for addresses. An address of the other IP family does not fit.
+std::optional<IpAddress> read_ip(Bytes frame, const LayerMap& layers, Field field);
+std::optional<MacAddress> read_mac(Bytes frame, const LayerMap& layers, Field field);
+bool write_ip(MutableBytes frame, const LayerMap& layers, Field field, const IpAddress& address);
+bool write_mac(MutableBytes frame, const LayerMap& layers, Field field, const MacAddress& address);
+
+// Turns one bit of a field of any kind over; bit 0 is its least significant. False if the field or
+// that bit of it is not there.
+bool flip_field(MutableBytes frame, const LayerMap& layers, Field field, std::size_t bit);
+
+} // namespace veriroce::wire

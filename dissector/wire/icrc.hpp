@@ -1,0 +1,24 @@
+// ICRC, the invariant CRC of RoCEv2: CRC-32 over eight bytes of ones and the packet from the IP
+// header to the last pad byte, with the fields that a router may change replaced by ones. Stored
+// least significant byte first.
+//
+// Source: rules CRC-01..CRC-06, CA17-22.
+#pragma once
+
+#include "dissector/wire/bytes.hpp"
+
+namespace veriroce::wire {
+
+// `headers` begins at the IP header (version 4 or 6 by its first nibble) and reaches at least to
+// the end of the BTH; `rest` is what follows it and may be empty.
+std::uint32_t icrc(Bytes headers, Bytes rest = {});
+
+// The same without masking: a CRC over the bytes as they stand. Some broken senders do this; it is
+// one of the wrong values of CRC-07.
+std::uint32_t icrc_unmasked(Bytes headers, Bytes rest = {});
+
+// The four bytes on the wire as the number that icrc() returns, and back.
+std::uint32_t load_icrc(Bytes bytes);
+void store_icrc(MutableBytes out, std::uint32_t value);
+
+} // namespace veriroce::wire

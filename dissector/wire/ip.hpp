@@ -1,0 +1,75 @@
+// IPv4 (RFC 791, RFC 2474, RFC 3168) and IPv6 (RFC 8200) headers. Options and extension headers
+// are not part of these structs: `Ipv4::header_length` and `next_header` say that they follow.
+#pragma once
+
+#include <optional>
+
+#include "dissector/wire/bytes.hpp"
+#include "dissector/wire/ip_address.hpp"
+
+namespace veriroce::wire {
+
+inline constexpr std::uint8_t kProtocolUdp = 17;
+
+struct Ipv4 {
+    static constexpr std::size_t kSize = 20; // without options
+
+    std::uint8_t version = 4;       // 4 bits
+    std::uint8_t header_length = 5; // IHL, 4 bits, in words of 4 bytes
+    std::uint8_t dscp = 0;          // 6 bits
+    std::uint8_t ecn = 0;           // 2 bits
+    std::uint16_t total_length = 0; // bytes, this header included
+    std::uint16_t id = 0;           // covered by the ICRC
+    bool reserved_flag = false;
+    bool dont_fragment = false;
+    bool more_fragments = false;
+    std::uint16_t fragment_offset = 0; // 13 bits, in units of 8 bytes
+    std::uint8_t ttl = 0;
+    std::uint8_t protocol = 0;
+    std::uint16_t checksum = 0;
+    std::uint32_t source = 0;
+    std::uint32_t destination = 0;
+
+    friend constexpr bool operator==(const Ipv4&, const Ipv4&) = default;
+
+    [[nodiscard]] constexpr std::size_t header_bytes() const { return header_length * 4U; }
+    static std::optional<Ipv4> decode(Bytes bytes);
+    void encode(MutableBytes out) const;
+};
+
+struct Ipv6 {
+    static constexpr std::size_t kSize = 40;
+
+    std::uint8_t version = 6;         // 4 bits
+    std::uint8_t dscp = 0;            // 6 bits
+    std::uint8_t ecn = 0;             // 2 bits
+    std::uint32_t flow_label = 0;     // 20 bits
+    std::uint16_t payload_length = 0; // bytes behind this header
+    std::uint8_t next_header = 0;
+    std::uint8_t hop_limit = 0;
+    IpAddress source;
+    IpAddress destination;
+
+    friend constexpr bool operator==(const Ipv6&, const Ipv6&) = default;
+
+    static std::optional<Ipv6> decode(Bytes bytes);
+    void encode(MutableBytes out) const;
+};
+
+// The Internet checksum (RFC 1071): adds the 16-bit words of `bytes` to a sum already made. Only
+// the last piece of a sum may have an odd length.
+std::uint32_t checksum_add(Bytes bytes, std::uint32_t sum = 0);
+// Folds a sum and complements it: the number that goes on the wire. Over bytes that already contain
+// a right checksum it is 0.
+std::uint16_t checksum_fold(std::uint32_t sum);
+
+// The checksum of an IPv4 header, options included; its own field counts as zero.
+std::uint16_t ipv4_checksum(Bytes header);
+
+// The checksum of a UDP datagram over its pseudo header (RFC 768, RFC 8200). `addresses` are source
+// and destination as they stand in the IP header (8 or 32 bytes); `datagram` begins at the UDP
+// header, whose checksum field counts as zero and whose length field is the pseudo header's length;
+// bytes beyond that length do not count. Never 0: a sum of zero is sent as 0xFFFF.
+std::uint16_t udp_checksum(Bytes addresses, Bytes datagram);
+
+} // namespace veriroce::wire
