@@ -1,0 +1,63 @@
+#include "dissector/capture/error.hpp"
+
+#include <cstring>
+
+namespace veriroce::capture {
+namespace {
+
+std::string hex(std::byte value) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    const auto number = std::to_integer<unsigned>(value);
+    return {digits[number >> 4], digits[number & 0xF]};
+}
+
+std::string first_bytes(const ReadError& error) {
+    std::string text;
+    for (std::size_t i = 0; i < error.head_bytes; ++i)
+        text += hex(error.head[i]);
+    return text;
+}
+
+std::string sentence(const ReadError& error, std::string_view path) {
+    const std::string at = " at byte " + std::to_string(error.offset);
+    const std::string detail = std::to_string(error.detail);
+    switch (error.kind) {
+    case ReadErrorKind::Open: return std::strerror(error.system);
+    case ReadErrorKind::Read: return "reading failed" + at + ": " + std::strerror(error.system);
+    case ReadErrorKind::Empty: return "empty file; give a capture file";
+    case ReadErrorKind::NotACapture:
+        return "not a pcap or pcapng file (first bytes " + first_bytes(error) +
+               "); give a capture file";
+    case ReadErrorKind::Gzip:
+        return "compressed with gzip; unpack it first: gzip -dc " + std::string(path) +
+               " | veriroce dissect -";
+    case ReadErrorKind::Zstd:
+        return "compressed with zstd; unpack it first: zstd -dc " + std::string(path) +
+               " | veriroce dissect -";
+    case ReadErrorKind::Truncated:
+        return "the file ends in the middle of what begins" + at +
+               "; the packets before it were read";
+    case ReadErrorKind::BadRecord:
+        return "damaged: the packet" + at + " claims " + detail +
+               " bytes; the packets before it were read";
+    case ReadErrorKind::BadBlock:
+        return "damaged: the lengths of the block" + at +
+               " contradict each other; the packets before it were read";
+    case ReadErrorKind::UnknownInterface:
+        return "damaged: the packet" + at + " belongs to interface " + detail +
+               ", which the file does not describe; the packets before it were read";
+    case ReadErrorKind::MissingSection:
+        return "damaged: the section" + at + " has no byte-order mark";
+    case ReadErrorKind::BadVersion:
+        return "the section" + at + " has version " + detail + "; only version 1 is known";
+    }
+    return {};
+}
+
+} // namespace
+
+std::string text_of(const ReadError& error, std::string_view path) {
+    return std::string(path == "-" ? "standard input" : path) + ": " + sentence(error, path);
+}
+
+} // namespace veriroce::capture

@@ -1,0 +1,49 @@
+// pcapng: blocks with a type and a length, in sections that each name their byte order and their
+// interfaces. Packets come as enhanced, simple or (obsolete) packet blocks; blocks of other types
+// are skipped. Source: draft-ietf-opsawg-pcapng.
+#pragma once
+
+#include <expected>
+#include <vector>
+
+#include "dissector/capture/record.hpp"
+#include "dissector/capture/source.hpp"
+
+namespace veriroce::capture {
+
+// The longest block that is believed, as in libpcap.
+inline constexpr std::uint32_t kMaxBlockBytes = 16U * 1024 * 1024;
+
+class PcapngFormat {
+  public:
+    // Whether the first four bytes are those of a section header.
+    static bool recognise(wire::Bytes magic);
+
+    // Fills `record` and returns true; false at the end of the file. Interfaces that are described
+    // on the way are added to `interfaces`.
+    std::expected<bool, ReadError> next(Source& source, std::vector<Interface>& interfaces,
+                                        Record& record);
+
+  private:
+    struct Block {
+        std::uint32_t type = 0;
+        std::uint64_t offset = 0;
+        wire::Bytes body; // without type and lengths
+    };
+
+    std::expected<Block, ReadError> read_block(Source& source);
+    std::expected<void, ReadError> open_section(const Block& block,
+                                                const std::vector<Interface>& interfaces);
+    std::expected<void, ReadError> add_interface(const Block& block,
+                                                 std::vector<Interface>& interfaces) const;
+    std::expected<void, ReadError>
+    read_packet(const Block& block, const std::vector<Interface>& interfaces, Record& record) const;
+    std::expected<void, ReadError>
+    read_simple(const Block& block, const std::vector<Interface>& interfaces, Record& record) const;
+
+    ByteOrder order_;
+    std::uint32_t section_ = 0;         // counted from 1
+    std::size_t section_interface_ = 0; // index of the section's first interface
+};
+
+} // namespace veriroce::capture

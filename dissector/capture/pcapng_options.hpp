@@ -1,0 +1,48 @@
+// The option list at the end of a pcapng block: code and length of 2 bytes each, the value, and
+// bytes of padding to a multiple of four. Source: draft-ietf-opsawg-pcapng, "Options".
+#pragma once
+
+#include <optional>
+
+#include "dissector/capture/byte_order.hpp"
+
+namespace veriroce::capture {
+
+namespace option {
+inline constexpr std::uint16_t kEnd = 0;
+inline constexpr std::uint16_t kComment = 1;
+inline constexpr std::uint16_t kUserApplication = 4;      // of a section
+inline constexpr std::uint16_t kInterfaceName = 2;        // of an interface
+inline constexpr std::uint16_t kInterfaceDescription = 3; // of an interface
+inline constexpr std::uint16_t kInterfaceTimeUnit = 9;    // of an interface
+inline constexpr std::uint16_t kInterfaceTimeOffset = 14; // of an interface
+inline constexpr std::uint16_t kPacketFlags = 2;          // of an enhanced packet
+} // namespace option
+
+struct Option {
+    std::uint16_t code = 0;
+    wire::Bytes value;
+};
+
+// Goes through a list once. A list that ends in the middle of an option ends before it.
+class OptionList {
+  public:
+    OptionList(wire::Bytes bytes, ByteOrder order) : rest_(bytes), order_(order) {}
+
+    std::optional<Option> next() {
+        if (rest_.size() < 4) return std::nullopt;
+        const std::uint16_t code = order_.u16(rest_, 0);
+        const std::size_t length = order_.u16(rest_, 2);
+        if (code == option::kEnd || 4 + length > rest_.size()) return std::nullopt;
+        const Option found{.code = code, .value = rest_.subspan(4, length)};
+        const std::size_t padded = 4 + (length + 3) / 4 * 4;
+        rest_ = rest_.subspan(padded < rest_.size() ? padded : rest_.size());
+        return found;
+    }
+
+  private:
+    wire::Bytes rest_;
+    ByteOrder order_;
+};
+
+} // namespace veriroce::capture

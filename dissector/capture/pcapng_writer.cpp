@@ -1,0 +1,209 @@
+#include "dissector/capture/pcapng_writer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dissector/capture/pcap_format.hpp"
+#include "dissector/capture/pcapng_options.hpp"
+
+namespace veriroce::capture {
+namespace {
+
+constexpr std::uint32_t kSectionBlock = 0x0A0D0D0A;
+constexpr std::uint32_t kInterfaceBlock = 1;
+constexpr std::uint32_t kEnhancedPacketBlock = 6;
+constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D;
+constexpr std::uint64_t kUnknownLength = ~std::uint64_t{0};
+constexpr std::size_t kFlushBytes = std::size_t{256} * 1024;
+constexpr std::size_t kMaxOptionBytes = 0xFFFF;
+
+std::unexpected<WriteError> failure(WriteErrorKind kind, int system = 0) {
+    return std::unexpected(WriteError{.kind = kind, .system = system});
+}
+
+wire::Bytes bytes_of(std::string_view text) {
+    return std::as_bytes(std::span(text));
+}
+
+// A file of this name that exists and is no regular one cannot be replaced by a rename.
+bool replaceable(const std::string& path) {
+    struct stat status{};
+    return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+}
+
+// mkstemp makes files for their owner alone; a capture is a file as any other.
+void give_usual_permissions(int file) {
+    const ::mode_t mask = ::umask(0);
+    ::umask(mask);
+    ::fchmod(file, 0666U & ~mask);
+}
+
+} // namespace
+
+std::string text_of(const WriteError& error, std::string_view path) {
+    const std::string system = error.system != 0 ? std::strerror(error.system) : "";
+    switch (error.kind) {
+    case WriteErrorKind::Create: return std::string(path) + ": cannot be created: " + system;
+    case WriteErrorKind::Write: return std::string(path) + ": writing failed: " + system;
+    case WriteErrorKind::Rename: return std::string(path) + ": cannot be given its name: " + system;
+    case WriteErrorKind::CommentTooLong:
+        return std::string(path) + ": a packet comment has more than 65535 bytes";
+    case WriteErrorKind::PacketTooLong:
+        return std::string(path) + ": a packet has more than 16 MiB";
+    case WriteErrorKind::UnknownInterface:
+        return std::string(path) + ": a packet names an interface that was not added";
+    }
+    return {};
+}
+
+std::expected<PcapngWriter, WriteError> PcapngWriter::create(const std::string& path,
+                                                             std::string_view application) {
+    PcapngWriter writer;
+    writer.path_ = path;
+    if (replaceable(path)) {
+        std::string name = path + ".XXXXXX";
+        writer.file_ = ::mkostemp(name.data(), O_CLOEXEC);
+        if (writer.file_ >= 0) {
+            writer.temporary_ = name;
+            give_usual_permissions(writer.file_);
+        }
+    } else {
+        writer.file_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    }
+    if (writer.file_ < 0) return failure(WriteErrorKind::Create, errno);
+    writer.begin_block(kSectionBlock);
+    writer.put(kByteOrderMagic, 4);
+    writer.put(1, 2); // version 1.0
+    writer.put(0, 2);
+    writer.put(kUnknownLength, 8);
+    writer.put_option(option::kUserApplication, bytes_of(application));
+    writer.put_end_of_options();
+    if (auto done = writer.end_block(); !done) return std::unexpected(done.error());
+    return writer;
+}
+
+PcapngWriter::PcapngWriter(PcapngWriter&& other) noexcept
+    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})),
+      file_(std::exchange(other.file_, -1)), interfaces_(other.interfaces_),
+      buffer_(std::move(other.buffer_)), block_(other.block_) {}
+
+PcapngWriter::~PcapngWriter() {
+    if (file_ >= 0) ::close(file_);
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+std::expected<std::uint32_t, WriteError> PcapngWriter::add_interface(const InterfaceSpec& spec) {
+    constexpr std::array kNanoseconds{std::byte{9}};
+    begin_block(kInterfaceBlock);
+    put(spec.link_code, 2);
+    put(0, 2);
+    put(spec.snap_length, 4);
+    if (!spec.name.empty()) put_option(option::kInterfaceName, bytes_of(spec.name));
+    if (!spec.description.empty()) {
+        put_option(option::kInterfaceDescription, bytes_of(spec.description));
+    }
+    put_option(option::kInterfaceTimeUnit, kNanoseconds);
+    put_end_of_options();
+    if (auto done = end_block(); !done) return std::unexpected(done.error());
+    return interfaces_++;
+}
+
+std::expected<void, WriteError> PcapngWriter::write(const PacketSpec& packet) {
+    if (packet.interface >= interfaces_) return failure(WriteErrorKind::UnknownInterface);
+    if (packet.bytes.size() > kMaxPacketBytes) return failure(WriteErrorKind::PacketTooLong);
+    for (const std::string& comment : packet.comments) {
+        if (comment.size() > kMaxOptionBytes) return failure(WriteErrorKind::CommentTooLong);
+    }
+    const auto time = static_cast<std::uint64_t>(packet.time_ns);
+    begin_block(kEnhancedPacketBlock);
+    put(packet.interface, 4);
+    put(time >> 32, 4);
+    put(time & 0xFFFFFFFF, 4);
+    put(packet.bytes.size(), 4);
+    put(packet.original_length != 0 ? packet.original_length : packet.bytes.size(), 4);
+    put_padded(packet.bytes);
+    const bool directed = packet.direction != Direction::Unknown;
+    for (const std::string& comment : packet.comments) {
+        put_option(option::kComment, bytes_of(comment));
+    }
+    if (directed) {
+        put(option::kPacketFlags, 2);
+        put(4, 2);
+        put(packet.direction == Direction::Inbound ? 1 : 2, 4);
+    }
+    if (directed || !packet.comments.empty()) put_end_of_options();
+    return end_block();
+}
+
+std::expected<void, WriteError> PcapngWriter::finish() {
+    if (auto done = flush(); !done) return done;
+    // close() reports what a full disk or a lost server did with bytes taken earlier.
+    if (::close(std::exchange(file_, -1)) != 0) return failure(WriteErrorKind::Write, errno);
+    if (temporary_.empty()) return {};
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+        return failure(WriteErrorKind::Rename, errno);
+    }
+    temporary_.clear();
+    return {};
+}
+
+void PcapngWriter::begin_block(std::uint32_t type) {
+    block_ = buffer_.size();
+    put(type, 4);
+    put(0, 4); // the length, known in end_block
+}
+
+// Little endian, whatever this machine is: two machines write the same file.
+void PcapngWriter::put(std::uint64_t value, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; ++i) {
+        buffer_.push_back(static_cast<std::byte>(value >> (8 * i)));
+    }
+}
+
+void PcapngWriter::put_padded(wire::Bytes bytes) {
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+    buffer_.resize(buffer_.size() + (4 - bytes.size() % 4) % 4);
+}
+
+void PcapngWriter::put_option(std::uint16_t code, wire::Bytes value) {
+    put(code, 2);
+    put(value.size(), 2);
+    put_padded(value);
+}
+
+void PcapngWriter::put_end_of_options() {
+    put(0, 4);
+}
+
+std::expected<void, WriteError> PcapngWriter::end_block() {
+    const std::size_t length = buffer_.size() - block_ + 4;
+    put(length, 4);
+    for (std::size_t i = 0; i < 4; ++i) {
+        buffer_[block_ + 4 + i] = static_cast<std::byte>(length >> (8 * i));
+    }
+    if (buffer_.size() < kFlushBytes) return {};
+    return flush();
+}
+
+std::expected<void, WriteError> PcapngWriter::flush() {
+    wire::Bytes rest = buffer_;
+    while (!rest.empty()) {
+        const ::ssize_t wrote = ::write(file_, rest.data(), rest.size());
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0) return failure(WriteErrorKind::Write, errno);
+        rest = rest.subspan(static_cast<std::size_t>(wrote));
+    }
+    buffer_.clear();
+    return {};
+}
+
+} // namespace veriroce::capture

@@ -1,0 +1,113 @@
+#include "dissector/capture/source.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace veriroce::capture {
+namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{256} * 1024;
+
+ReadError system_error(ReadErrorKind kind, int number, std::uint64_t offset = 0) {
+    return {.kind = kind, .system = number, .offset = offset};
+}
+
+// A file that can be mapped from its beginning: regular, and nobody has read from it yet.
+std::optional<std::size_t> mappable_bytes(int file) {
+    struct stat status{};
+    if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+    if (::lseek(file, 0, SEEK_CUR) != 0) return std::nullopt;
+    return static_cast<std::size_t>(status.st_size);
+}
+
+} // namespace
+
+std::expected<Source, ReadError> Source::open(const std::string& path) {
+    const int file = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return std::unexpected(system_error(ReadErrorKind::Open, errno));
+    Source source;
+    const std::optional<std::size_t> bytes = mappable_bytes(file);
+    if (!bytes) {
+        source.file_ = file;
+        return source;
+    }
+    if (*bytes > 0) {
+        void* memory = ::mmap(nullptr, *bytes, PROT_READ, MAP_PRIVATE, file, 0);
+        if (memory == MAP_FAILED) { // some file systems cannot map: read it instead
+            source.file_ = file;
+            return source;
+        }
+        ::madvise(memory, *bytes, MADV_SEQUENTIAL);
+        source.window_ = {static_cast<const std::byte*>(memory), *bytes};
+        source.mapped_ = true;
+    }
+    ::close(file);
+    return source;
+}
+
+Source Source::over(wire::Bytes memory) {
+    Source source;
+    source.window_ = memory;
+    return source;
+}
+
+Source::Source(Source&& other) noexcept
+    : window_(std::exchange(other.window_, {})), position_(std::exchange(other.position_, 0)),
+      before_window_(other.before_window_), buffer_(std::move(other.buffer_)),
+      file_(std::exchange(other.file_, -1)), mapped_(std::exchange(other.mapped_, false)),
+      error_(other.error_) {}
+
+Source& Source::operator=(Source&& other) noexcept {
+    if (this == &other) return *this;
+    release();
+    window_ = std::exchange(other.window_, {});
+    position_ = std::exchange(other.position_, 0);
+    before_window_ = other.before_window_;
+    buffer_ = std::move(other.buffer_);
+    file_ = std::exchange(other.file_, -1);
+    mapped_ = std::exchange(other.mapped_, false);
+    error_ = other.error_;
+    return *this;
+}
+
+Source::~Source() {
+    release();
+}
+
+void Source::release() {
+    // mmap's counterpart takes the address as it was given, without const.
+    if (mapped_) ::munmap(const_cast<std::byte*>(window_.data()), window_.size());
+    if (file_ >= 0) ::close(file_);
+    mapped_ = false;
+    file_ = -1;
+}
+
+// Moves what is left to the head of the buffer and reads until `count` bytes are there.
+void Source::refill(std::size_t count) {
+    const std::size_t left = window_.size() - position_;
+    before_window_ += position_;
+    if (left > 0 && position_ > 0) std::memmove(buffer_.data(), &buffer_[position_], left);
+    position_ = 0;
+    if (buffer_.size() < std::max(count, kReadBytes)) buffer_.resize(std::max(count, kReadBytes));
+    std::size_t filled = left;
+    while (filled < count) {
+        const ::ssize_t got = ::read(file_, &buffer_[filled], buffer_.size() - filled);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) error_ = system_error(ReadErrorKind::Read, errno, before_window_ + filled);
+        if (got <= 0) {
+            ::close(std::exchange(file_, -1));
+            break;
+        }
+        filled += static_cast<std::size_t>(got);
+    }
+    window_ = wire::Bytes(buffer_).first(filled);
+}
+
+} // namespace veriroce::capture

@@ -1,0 +1,60 @@
+// Bytes in order from a file, a pipe or memory. A regular file is mapped, so that nothing is
+// copied; everything else goes through one buffer.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dissector/capture/error.hpp"
+#include "dissector/wire/bytes.hpp"
+
+namespace veriroce::capture {
+
+class Source {
+  public:
+    // "-" is standard input.
+    static std::expected<Source, ReadError> open(const std::string& path);
+    // The caller keeps the memory.
+    static Source over(wire::Bytes memory);
+
+    Source(const Source&) = delete;
+    Source& operator=(const Source&) = delete;
+    Source(Source&& other) noexcept;
+    Source& operator=(Source&& other) noexcept;
+    ~Source();
+
+    // The next `count` bytes, or all that are left if there are fewer; nothing is consumed. They
+    // stay where they are until the next call of ahead().
+    wire::Bytes ahead(std::size_t count) {
+        if (window_.size() - position_ < count && file_ >= 0) refill(count);
+        const std::size_t left = window_.size() - position_;
+        return window_.subspan(position_, count < left ? count : left);
+    }
+    // `count` is at most what ahead() gave.
+    void skip(std::size_t count) {
+        assert(count <= window_.size() - position_);
+        position_ += count;
+    }
+
+    // Bytes consumed so far.
+    [[nodiscard]] std::uint64_t offset() const { return before_window_ + position_; }
+    // Why ahead() gave fewer bytes, if it was not the end of the input.
+    [[nodiscard]] const std::optional<ReadError>& error() const { return error_; }
+
+  private:
+    Source() = default;
+    void refill(std::size_t count);
+    void release();
+
+    wire::Bytes window_;              // what is at hand: the whole map, or the filled buffer
+    std::size_t position_ = 0;        // in the window
+    std::uint64_t before_window_ = 0; // bytes of the input before the window's first
+    std::vector<std::byte> buffer_;   // of a pipe
+    int file_ = -1;                   // of a pipe; -1: the window is all there is
+    bool mapped_ = false;
+    std::optional<ReadError> error_;
+};
+
+} // namespace veriroce::capture

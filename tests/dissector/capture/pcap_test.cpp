@@ -1,0 +1,114 @@
+// The classic format: both byte orders, both units of time, and every way to be cut.
+#include <catch2/catch.hpp>
+
+#include "tests/dissector/capture/files.hpp"
+
+using namespace veriroce::capture;
+using namespace veriroce::capture::test;
+
+namespace {
+
+FileBytes two_packets(std::uint32_t magic, bool big_endian) {
+    FileBytes file = pcap_header(magic, big_endian, 276);
+    file.u32(1'000).u32(123'456).u32(3).u32(90).text("abc");
+    return file.u32(1'001).u32(1).u32(5).u32(5).text("hello");
+}
+
+} // namespace
+
+TEST_CASE("pcap: both byte orders and both units of time are read", "[capture]") {
+    for (const bool big_endian : {false, true}) {
+        const FileBytes micro = two_packets(0xA1B2C3D4, big_endian);
+        const FileBytes nano = two_packets(0xA1B23C4D, big_endian);
+        const Contents a = drain(Reader::over(micro.bytes()));
+        const Contents b = drain(Reader::over(nano.bytes()));
+        REQUIRE(a.packets.size() == 2);
+        REQUIRE(b.packets.size() == 2);
+        CHECK_FALSE(a.error);
+        CHECK(a.packets[0].time_ns == 1'000'123'456'000);
+        CHECK(b.packets[0].time_ns == 1'000'000'123'456);
+        CHECK(a.packets[1].time_ns == 1'001'000'001'000);
+        CHECK(a.packets[0].bytes == "abc");
+        CHECK(a.packets[0].original_length == 90);
+        CHECK(a.packets[1].bytes == "hello");
+        CHECK(a.packets[1].link_code == 276);
+        CHECK(a.interfaces.at(0).snap_length == 65535);
+    }
+}
+
+TEST_CASE("pcap: the frame check bits above the link type are not part of it", "[capture]") {
+    FileBytes file = pcap_header(0xA1B2C3D4, false, 0x54000001);
+    file.u32(0).u32(0).u32(1).u32(1).text("x");
+    CHECK(drain(Reader::over(file.bytes())).packets.at(0).link_code == 1);
+}
+
+TEST_CASE("pcap: a file cut at any byte gives the packets before the cut, then says where",
+          "[capture]") {
+    const FileBytes file = two_packets(0xA1B2C3D4, false);
+    const auto& whole = file.bytes();
+    const std::size_t first_end = 24 + 16 + 3;
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        INFO("cut after " << size << " bytes");
+        const auto cut = std::span(whole).first(size);
+        const Contents contents = drain(Reader::over(cut));
+        CHECK(contents.packets.size() == (size >= first_end ? 1U : 0U));
+        if (size == 24 || size == first_end) {
+            CHECK_FALSE(contents.error);
+            continue;
+        }
+        REQUIRE(contents.error);
+        if (size == 0) {
+            CHECK(contents.error->kind == ReadErrorKind::Empty);
+        } else if (size < 4) {
+            CHECK(contents.error->kind == ReadErrorKind::NotACapture);
+        } else {
+            CHECK(contents.error->kind == ReadErrorKind::Truncated);
+            CHECK(contents.error->offset == (size < 24 ? 0 : size < first_end ? 24 : first_end));
+        }
+    }
+}
+
+TEST_CASE("pcap: a packet header that claims gigabytes is damage, not a packet", "[capture]") {
+    FileBytes file = pcap_header(0xA1B2C3D4, false);
+    file.u32(0).u32(0).u32(1).u32(1).text("x");
+    file.u32(0).u32(0).u32(0xFFFFFFF0).u32(1).text("x");
+    const Contents contents = drain(Reader::over(file.bytes()));
+    CHECK(contents.packets.size() == 1);
+    REQUIRE(contents.error);
+    CHECK(contents.error->kind == ReadErrorKind::BadRecord);
+    CHECK(contents.error->offset == 41);
+    CHECK(text_of(*contents.error, "a.pcap") ==
+          "a.pcap: damaged: the packet at byte 41 claims 4294967280 bytes; "
+          "the packets before it were read");
+}
+
+TEST_CASE("capture: what is no capture file is refused with its first bytes", "[capture]") {
+    struct Row {
+        std::string_view bytes;
+        std::string_view sentence;
+    };
+    const std::string gzip("\x1F\x8B\x08\x00", 4);
+    const std::string zstd("\x28\xB5\x2F\xFD", 4);
+    const std::vector<Row> rows{
+        {"", "f: empty file; give a capture file"},
+        {"he", "f: not a pcap or pcapng file (first bytes 6865); give a capture file"},
+        {"hello", "f: not a pcap or pcapng file (first bytes 68656c6c); give a capture file"},
+        {gzip, "f: compressed with gzip; unpack it first: gzip -dc f | veriroce dissect -"},
+        {zstd, "f: compressed with zstd; unpack it first: zstd -dc f | veriroce dissect -"},
+    };
+    for (const Row& row : rows) {
+        const auto reader = Reader::over(std::as_bytes(std::span(row.bytes)));
+        REQUIRE_FALSE(reader);
+        CHECK(text_of(reader.error(), "f") == row.sentence);
+    }
+}
+
+TEST_CASE("capture: a file that cannot be opened says why", "[capture]") {
+    const auto missing = Reader::open("/nonexistent/x.pcap");
+    REQUIRE_FALSE(missing);
+    CHECK(text_of(missing.error(), "/nonexistent/x.pcap") ==
+          "/nonexistent/x.pcap: No such file or directory");
+    const auto folder = Reader::open("/tmp");
+    REQUIRE_FALSE(folder);
+    CHECK(text_of(folder.error(), "/tmp") == "/tmp: reading failed at byte 0: Is a directory");
+}
