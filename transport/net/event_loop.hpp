@@ -32,7 +32,7 @@ class EventLoop {
     void run_once(wire::Instant deadline);
 
     // Reports `fd` as long as it can be read (level triggered), until unwatch. The descriptor stays
-    // its owner's, who calls unwatch before closing it.
+    // its owner's, who calls unwatch before closing it; it is made non-blocking.
     std::expected<void, Error> watch(int fd);
     void unwatch(int fd);
     std::optional<int> poll_ready();

@@ -6,13 +6,13 @@
 
 #include <cstddef>
 #include <expected>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "dissector/wire/instant.hpp"
 #include "transport/net/error.hpp"
 #include "transport/net/line_address.hpp"
+#include "transport/net/line_cutter.hpp"
 
 namespace veriroce::net {
 
@@ -41,13 +41,11 @@ class LineClient {
   private:
     LineClient(int fd, LineAddress peer, std::size_t max_line_bytes)
         : fd_(fd), peer_(std::move(peer)), max_line_bytes_(max_line_bytes) {}
-    std::optional<std::string> take_line();
 
     int fd_ = -1;
     LineAddress peer_;
     std::size_t max_line_bytes_ = 0;
-    std::string buffer_;       // received, not yet handed out
-    std::size_t searched_ = 0; // bytes of it that are known to hold no '\n'
+    LineCutter received_;
 };
 
 } // namespace veriroce::net

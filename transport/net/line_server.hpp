@@ -81,8 +81,8 @@ class LineServer {
     struct Impl;
 
   private:
-    explicit LineServer(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    explicit LineServer(std::shared_ptr<Impl> impl);
+    std::shared_ptr<Impl> impl_; // handlers that wait in the loop hold it weakly
 };
 
 } // namespace veriroce::net

@@ -1,0 +1,47 @@
+#include "transport/net/descriptor.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "transport/net/clock.hpp"
+
+namespace veriroce::net {
+
+Descriptor::~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+}
+
+std::string errno_text(int number) {
+    return ::strerrordesc_np(number);
+}
+
+Error system_error(std::string what, int number) {
+    return {ErrorKind::System, std::move(what) + ": " + errno_text(number)};
+}
+
+Waited wait_for(int fd, short events, wire::Instant deadline, std::span<const int> also) {
+    std::vector<pollfd> polled;
+    polled.reserve(also.size() + 1);
+    polled.push_back({fd, events, 0});
+    for (const int other : also)
+        polled.push_back({other, POLLIN, 0});
+
+    for (;;) {
+        // A wait without end is cut into hours, because a timespec cannot hold kNever's distance.
+        const auto left = deadline == kNever
+                              ? wire::Duration(std::chrono::hours(1))
+                              : std::max(wire::Duration(0), deadline - monotonic_now());
+        timespec timeout{};
+        timeout.tv_sec = left.count() / 1'000'000'000;
+        timeout.tv_nsec = left.count() % 1'000'000'000;
+        const int ready = ::ppoll(polled.data(), polled.size(), &timeout, nullptr);
+        if (ready > 0) return polled.front().revents != 0 ? Waited::Ready : Waited::Also;
+        if (deadline != kNever && monotonic_now() >= deadline) return Waited::Deadline;
+    }
+}
+
+} // namespace veriroce::net

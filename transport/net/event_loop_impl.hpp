@@ -1,0 +1,35 @@
+// Inside this room: the loop's Asio side, which LineServer shares.
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <deque>
+#include <map>
+
+#include "transport/net/event_loop.hpp"
+
+namespace veriroce::net {
+
+struct EventLoop::Impl {
+    struct Watch {
+        boost::asio::posix::stream_descriptor descriptor;
+        bool armed = false;
+    };
+
+    boost::asio::io_context io{1};
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work =
+        boost::asio::make_work_guard(io);
+    std::map<int, Watch> watches;
+    std::deque<int> ready;
+    boost::asio::signal_set signals{io};
+    std::deque<int> caught;
+    bool stirred = false; // something stands ready to be polled: run_once returns
+
+    void arm_watches();
+    void wait_for_signal();
+};
+
+} // namespace veriroce::net
