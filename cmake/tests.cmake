@@ -56,3 +56,11 @@ if(TARGET test_house)
     set_tests_properties("house: a name that matches no test fails" PROPERTIES
         WILL_FAIL ON TIMEOUT 10)
 endif()
+
+# The agent runs on bare hosts. Sanitizers bring libraries of their own, so there this says nothing.
+if(TARGET veriroce-agent AND NOT VERIROCE_SANITIZE)
+    add_test(NAME "house: the agent needs libc and libibverbs and nothing else"
+        COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:veriroce-agent>
+            "-DALLOWED=libc.so.6;libm.so.6;libibverbs.so.1;ld-linux-x86-64.so.2"
+            -P "${PROJECT_SOURCE_DIR}/cmake/needs.cmake")
+endif()

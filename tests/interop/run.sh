@@ -28,7 +28,13 @@ done
 mkdir -p "$report"
 token_file=$report/token
 (umask 077 && od -An -N16 -tx1 /dev/urandom | tr -d ' \n' >"$token_file")
-trap '"$lab" stop; rm -f "$token_file"' EXIT
+clean_up() {
+    "$lab" stop
+    rm -f "$token_file"
+    # Under sudo the report belongs to the one who called it.
+    [[ -z ${SUDO_UID:-} ]] || chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$report"
+}
+trap clean_up EXIT
 
 start_agent() {
     "$lab" put "$agent"
