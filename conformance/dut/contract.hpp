@@ -602,8 +602,9 @@ enum class FailureCode : std::int32_t {
     InvalidRequest = -32600,
     MethodNotFound = -32601, // also: a method of a group that the device has not
     InvalidParams = -32602,
-    Refused = -32000, // the device refused the verb: `verb` and `errno_name` say which and why
-    Lost = -32001,    // never on the wire: the agent is not there any more
+    Refused = -32000,   // the device refused the verb: `verb` and `errno_name` say which and why
+    Lost = -32001,      // never on the wire: the agent is not there any more
+    BadAnswer = -32002, // never on the wire: the agent's answer is not what its method gives
 };
 
 // `code` is a number because an agent may answer with one that we do not know.

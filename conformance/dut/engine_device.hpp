@@ -1,0 +1,115 @@
+// Carries the contract's requests out on our own engine, in memory. It is the device of the
+// built-in DUT in virtual time and of the agent's engine backend.
+//
+// One EngineDevice is one user of an engine: it knows its own objects only and destroys what is
+// left of them when it goes. Several may share an engine; then the owner of the engine hands each
+// event to the device whose object it names (`offer`).
+//
+// Regions get virtual addresses that count up from 0x1000000000, so that two runs of one seed are
+// equal to the byte. Refusals are the engine's VerbError by its errno name; an unknown handle, a
+// range beyond a region and a GID or P_Key index that the port does not have are -32602 or EINVAL
+// as conformance/agent/README.md says.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conformance/dut/budget.hpp"
+#include "conformance/dut/executor.hpp"
+#include "conformance/dut/region_memory.hpp"
+#include "transport/engine/engine.hpp"
+#include "transport/engine/surface_filter.hpp"
+
+namespace veriroce::dut {
+
+// What the engine cannot know of the device that it plays.
+struct EngineDeviceDescription {
+    std::string name = "veriroce";
+    std::string device = "engine0";
+    std::string firmware = "built-in";
+    wire::MacAddress mac;
+    wire::Mtu mtu_active = wire::Mtu::B4096;
+    std::vector<wire::IpAddress> addresses; // one GID each, in this order, all RoCEv2
+    std::vector<wire::Pkey> pkeys{wire::kDefaultPkey};
+    std::vector<std::string> traits;
+};
+
+class EngineDevice final : public Executor {
+  public:
+    // The three stay the caller's and must outlive the device. A filter may hide completions.
+    EngineDevice(engine::Engine& engine, Budget& budget, EngineDeviceDescription description,
+                 engine::SurfaceFilter* filter = nullptr);
+    ~EngineDevice() override;
+
+    Answer execute(const Request& request, wire::Instant now) override;
+
+    // Takes an event if it names an object of this device.
+    bool offer(const engine::Event& event, wire::Instant now);
+    // Destroys every object, as `reset` does.
+    void destroy_all();
+
+  private:
+    static constexpr std::size_t max_events = 4096; // the oldest is lost beyond
+
+    struct Region {
+        RegionMemory memory;
+        std::uint64_t address = 0;
+        std::uint64_t length = 0;
+        wire::Lkey lkey;
+    };
+    struct Qp {
+        wire::Qpn qpn;
+        QpAttributes told; // what only this side knows: indices and the GID
+    };
+
+    Answer carry_out(const Hello& request, wire::Instant now);
+    Answer carry_out(const PdCreate& request, wire::Instant now);
+    Answer carry_out(const PdDestroy& request, wire::Instant now);
+    Answer carry_out(const CqCreate& request, wire::Instant now);
+    Answer carry_out(const CqDestroy& request, wire::Instant now);
+    Answer carry_out(const MrRegister& request, wire::Instant now);
+    Answer carry_out(const MrRead& request, wire::Instant now);
+    Answer carry_out(const MrWrite& request, wire::Instant now);
+    Answer carry_out(const MrFill& request, wire::Instant now);
+    Answer carry_out(const MrDigest& request, wire::Instant now);
+    Answer carry_out(const MrDeregister& request, wire::Instant now);
+    Answer carry_out(const QpCreate& request, wire::Instant now);
+    Answer carry_out(const QpDestroy& request, wire::Instant now);
+    Answer carry_out(const QpModify& request, wire::Instant now);
+    Answer carry_out(const QpQuery& request, wire::Instant now);
+    Answer carry_out(const PostSend& request, wire::Instant now);
+    Answer carry_out(const PostRecv& request, wire::Instant now);
+    Answer carry_out(const Poll& request, wire::Instant now);
+    Answer carry_out(const Counters& request, wire::Instant now);
+    Answer carry_out(const Cancel& request, wire::Instant now);
+    Answer carry_out(const Reset& request, wire::Instant now);
+    Answer carry_out(const Ping& request, wire::Instant now);
+    Answer carry_out(const Events& request, wire::Instant now);
+    template <typename Method>
+    Answer carry_out(const Method& request, wire::Instant now); // groups that the engine has not
+
+    [[nodiscard]] std::expected<engine::QpAttributes, Failure>
+    translate(const QpModify& request) const;
+    [[nodiscard]] std::expected<engine::AddressVector, Failure>
+    translate(const AddressVector& vector) const;
+    [[nodiscard]] std::expected<std::vector<engine::Sge>, Failure>
+    translate(const std::vector<Sge>& sges) const;
+    [[nodiscard]] std::expected<engine::SendRequest, Failure>
+    translate(const SendRequest& request) const;
+
+    engine::Engine& engine_;
+    Budget& budget_;
+    EngineDeviceDescription description_;
+    engine::SurfaceFilter* filter_;
+    std::set<PdHandle> pds_;
+    std::set<CqHandle> cqs_;
+    std::map<MrHandle, Region> regions_;
+    std::map<QpHandle, Qp> qps_;
+    std::deque<Event> events_;
+    std::uint64_t next_address_ = 0x10'0000'0000;
+};
+
+} // namespace veriroce::dut

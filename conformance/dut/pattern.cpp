@@ -1,0 +1,81 @@
+#include "conformance/dut/pattern.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace veriroce::dut {
+
+namespace {
+
+constexpr std::array<std::pair<Pattern, std::string_view>, 4> names{{
+    {Pattern::Zero, "zero"},
+    {Pattern::Ones, "ones"},
+    {Pattern::Offsets, "offsets"},
+    {Pattern::Random, "random"},
+}};
+
+// The output function of splitmix64 (public domain, Vigna).
+constexpr std::uint64_t mix(std::uint64_t x) {
+    x += 0x9E3779B97F4A7C15;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+    return x ^ (x >> 31);
+}
+
+// The 8-byte word at offset 8 * index, as a number whose most significant byte comes first.
+constexpr std::uint64_t word(Pattern pattern, std::uint64_t index, std::uint64_t key) {
+    switch (pattern) {
+    case Pattern::Zero: return 0;
+    case Pattern::Ones: return ~std::uint64_t{0};
+    case Pattern::Offsets: return index * 8 + key;
+    case Pattern::Random: return mix(index + (key << 32U));
+    }
+    return 0;
+}
+
+constexpr std::byte byte_of(std::uint64_t value, std::uint64_t offset) {
+    return static_cast<std::byte>(value >> (8 * (7 - offset % 8)));
+}
+
+} // namespace
+
+std::string_view name_of(Pattern pattern) {
+    return std::ranges::find(names, pattern, &std::pair<Pattern, std::string_view>::first)->second;
+}
+
+std::optional<Pattern> pattern_by_name(std::string_view name) {
+    const auto* row = std::ranges::find(names, name, &std::pair<Pattern, std::string_view>::second);
+    if (row == names.end()) return std::nullopt;
+    return row->first;
+}
+
+std::byte pattern_byte(Pattern pattern, std::uint64_t offset, std::uint64_t key) {
+    return byte_of(word(pattern, offset / 8, key), offset);
+}
+
+void write_pattern(wire::MutableBytes bytes, Pattern pattern, std::uint64_t offset,
+                   std::uint64_t key) {
+    std::size_t at = 0;
+    for (; at < bytes.size() && (offset + at) % 8 != 0; ++at) {
+        bytes[at] = pattern_byte(pattern, offset + at, key);
+    }
+    for (; at + 8 <= bytes.size(); at += 8) {
+        wire::store_be<8>(bytes, at, word(pattern, (offset + at) / 8, key));
+    }
+    for (; at < bytes.size(); ++at)
+        bytes[at] = pattern_byte(pattern, offset + at, key);
+}
+
+std::optional<std::size_t> pattern_mismatch(wire::Bytes bytes, Pattern pattern,
+                                            std::uint64_t offset, std::uint64_t key) {
+    std::uint64_t value = word(pattern, offset / 8, key);
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+        const std::uint64_t here = offset + at;
+        if (here % 8 == 0) value = word(pattern, here / 8, key);
+        if (bytes[at] != byte_of(value, here)) return at;
+    }
+    return std::nullopt;
+}
+
+} // namespace veriroce::dut

@@ -1,0 +1,92 @@
+#include "conformance/dut/region_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "conformance/dut/crc32c.hpp"
+#include "conformance/dut/executor.hpp"
+
+namespace veriroce::dut {
+
+namespace {
+
+// What guards are filled with: nothing that a test writes by chance.
+constexpr std::uint64_t before_key = 0xBEF0;
+constexpr std::uint64_t after_key = 0xAF7E;
+// An answer must fit a line of 16 MiB in base64.
+constexpr std::uint64_t max_read_bytes = std::uint64_t{8} << 20;
+
+} // namespace
+
+std::optional<RegionMemory> RegionMemory::allocate(std::uint64_t length) {
+    const std::uint64_t pages = length / page_bytes + (length % page_bytes != 0 ? 1 : 0);
+    const std::size_t total = (pages + 2) * page_bytes;
+    void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return std::nullopt;
+    RegionMemory region({static_cast<std::byte*>(memory), total}, length);
+    write_pattern(region.guard_before(), Pattern::Random, 0, before_key);
+    write_pattern(region.guard_after(), Pattern::Random, 0, after_key);
+    return region;
+}
+
+RegionMemory::RegionMemory(RegionMemory&& other) noexcept
+    : all_(std::exchange(other.all_, {})), length_(std::exchange(other.length_, 0)) {}
+
+RegionMemory& RegionMemory::operator=(RegionMemory&& other) noexcept {
+    std::swap(all_, other.all_);
+    std::swap(length_, other.length_);
+    return *this;
+}
+
+RegionMemory::~RegionMemory() {
+    if (!all_.empty()) munmap(all_.data(), all_.size());
+}
+
+bool RegionMemory::guards_intact() const {
+    return !pattern_mismatch(guard_before(), Pattern::Random, 0, before_key) &&
+           !pattern_mismatch(guard_after(), Pattern::Random, 0, after_key);
+}
+
+std::expected<wire::MutableBytes, Failure> RegionMemory::range(std::uint64_t offset,
+                                                               std::uint64_t length) const {
+    if (offset > length_ || length > length_ - offset) {
+        return std::unexpected(invalid("offset " + std::to_string(offset) + " + length " +
+                                       std::to_string(length) + " is beyond the region's " +
+                                       std::to_string(length_) + " bytes"));
+    }
+    return bytes().subspan(offset, length);
+}
+
+std::expected<MrData, Failure> RegionMemory::read(const MrRead& request) const {
+    const auto found = range(request.offset, request.length);
+    if (!found) return std::unexpected(found.error());
+    if (request.length > max_read_bytes) {
+        return std::unexpected(invalid("length: at most 8388608 bytes are read at once, not " +
+                                       std::to_string(request.length)));
+    }
+    return MrData{.data = {found->begin(), found->end()}};
+}
+
+std::expected<Done, Failure> RegionMemory::write(const MrWrite& request) const {
+    const auto found = range(request.offset, request.data.size());
+    if (!found) return std::unexpected(found.error());
+    std::ranges::copy(request.data, found->begin());
+    return Done{};
+}
+
+std::expected<Done, Failure> RegionMemory::fill(const MrFill& request) const {
+    const auto found = range(request.offset, request.length);
+    if (!found) return std::unexpected(found.error());
+    write_pattern(*found, request.pattern, request.offset, request.key.value_or(0));
+    return Done{};
+}
+
+std::expected<MrDigested, Failure> RegionMemory::digest(const MrDigest& request) const {
+    const auto found = range(request.offset, request.length);
+    if (!found) return std::unexpected(found.error());
+    return MrDigested{.crc32c = crc32c(*found), .guards_intact = guards_intact()};
+}
+
+} // namespace veriroce::dut

@@ -1,0 +1,53 @@
+// The memory of one region: page aligned, with a guard page before it and one after it that are
+// never registered. Whatever is found changed there was written by a device that should not have.
+//
+//   | guard page | length bytes | rest of the page | guard page |
+//
+// The rest of the last page belongs to the guard, so that a write one byte too long is seen.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+
+#include "conformance/dut/contract.hpp"
+#include "dissector/wire/bytes.hpp"
+
+namespace veriroce::dut {
+
+class RegionMemory {
+  public:
+    static constexpr std::size_t page_bytes = 4096;
+
+    // Zeroed memory; nothing if the system has none left. `length` 0 is one guard, whole.
+    static std::optional<RegionMemory> allocate(std::uint64_t length);
+    RegionMemory(RegionMemory&& other) noexcept;
+    RegionMemory& operator=(RegionMemory&& other) noexcept;
+    RegionMemory(const RegionMemory&) = delete;
+    RegionMemory& operator=(const RegionMemory&) = delete;
+    ~RegionMemory();
+
+    [[nodiscard]] wire::MutableBytes bytes() const { return all_.subspan(page_bytes, length_); }
+    [[nodiscard]] bool guards_intact() const;
+
+    // The four methods of the contract on the bytes of a region; -32602 for a range beyond it.
+    [[nodiscard]] std::expected<MrData, Failure> read(const MrRead& request) const;
+    [[nodiscard]] std::expected<Done, Failure> write(const MrWrite& request) const;
+    [[nodiscard]] std::expected<Done, Failure> fill(const MrFill& request) const;
+    [[nodiscard]] std::expected<MrDigested, Failure> digest(const MrDigest& request) const;
+
+  private:
+    RegionMemory(wire::MutableBytes all, std::size_t length) : all_(all), length_(length) {}
+
+    [[nodiscard]] std::expected<wire::MutableBytes, Failure> range(std::uint64_t offset,
+                                                                   std::uint64_t length) const;
+    [[nodiscard]] wire::MutableBytes guard_before() const { return all_.first(page_bytes); }
+    [[nodiscard]] wire::MutableBytes guard_after() const {
+        return all_.subspan(page_bytes + length_);
+    }
+
+    wire::MutableBytes all_;
+    std::size_t length_ = 0;
+};
+
+} // namespace veriroce::dut

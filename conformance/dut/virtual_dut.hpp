@@ -1,0 +1,61 @@
+// The built-in device in virtual time: our engine behind the contract, and a port that takes frames
+// and gives frames. Mutants are a replaced check or a filter on the surface.
+//
+//   VirtualDut dut({.checks = mutant.checks, .filter = std::move(filter)});
+//   dut.submit(QpModify{...}, now);
+//   dut.receive(frame, now);                               what the link delivered at this instant
+//   while (auto frame = dut.transmit(now)) link.carry(*frame, now);
+//   while (auto reply = dut.poll(now)) ...
+//   next: sleep until min(link's next arrival, dut.next_deadline())
+//
+// The driver calls transmit() and poll() until both are empty after each step of time; nothing here
+// knows the time but by `now`, and equal calls give equal frames, to the byte.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "conformance/dut/call_desk.hpp"
+#include "conformance/dut/dut.hpp"
+#include "conformance/dut/engine_device.hpp"
+#include "transport/engine/engine.hpp"
+#include "transport/engine/surface_filter.hpp"
+
+namespace veriroce::dut {
+
+struct VirtualDutOptions {
+    EngineDeviceDescription description; // mac and addresses are the port's
+    AgentLimits limits;
+    engine::Config engine;
+    engine::Checks checks = engine::kStandardChecks;
+    std::unique_ptr<engine::SurfaceFilter> filter; // may be null
+    // Where frames go: the one neighbour of the port.
+    wire::MacAddress neighbour;
+    std::uint16_t first_ip_id = 1; // counts up, so that an ICRC that leaves it out shows
+};
+
+class VirtualDut final : public Dut {
+  public:
+    explicit VirtualDut(VirtualDutOptions options);
+    ~VirtualDut() override;
+
+    CallId submit(Request request, wire::Instant now) override;
+    std::optional<Reply> poll(wire::Instant now) override;
+    // The earliest of the engine's timers, frames that the port holds back, and ended waits.
+    [[nodiscard]] std::optional<wire::Instant> next_deadline() const override;
+    [[nodiscard]] int descriptor() const override { return -1; }
+
+    // A frame arrives at the port.
+    void receive(wire::Bytes frame, wire::Instant now);
+    // The next frame that leaves the port; valid until the next call.
+    std::optional<wire::Bytes> transmit(wire::Instant now);
+
+    [[nodiscard]] engine::Engine& engine(); // for a look at counters; not for driving it
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+} // namespace veriroce::dut
