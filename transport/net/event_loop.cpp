@@ -56,7 +56,7 @@ void EventLoop::Impl::arm_watches() {
         if (watch.armed) continue;
         watch.armed = true;
         watch.descriptor.async_wait(asio::posix::descriptor_base::wait_read,
-                                    [this, fd = fd](const boost::system::error_code& error) {
+                                    [this, fd](const boost::system::error_code& error) {
                                         const auto found = watches.find(fd);
                                         if (error || found == watches.end()) return;
                                         found->second.armed = false;
