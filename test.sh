@@ -175,6 +175,9 @@ kinds=(build test)
 [[ $interop == no ]] || kinds+=(interop)
 setup "${kinds[@]}"
 mkdir -p build
+# Sanitizer reports with names and lines; Debian's name of it is not the one that they look for.
+ASAN_SYMBOLIZER_PATH=$(command -v llvm-symbolizer-19 || true)
+export ASAN_SYMBOLIZER_PATH
 loopback_up
 layout
 unit_tests release
