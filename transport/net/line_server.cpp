@@ -4,7 +4,6 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -58,6 +57,7 @@ struct Connection {
     std::size_t lines = 0;    // events made so far
     std::size_t unpolled = 0; // of them, still in the queue
     std::string writing;      // handed to the kernel
+    std::size_t written = 0;  // of it, taken by the kernel
     std::string queued;       // behind it
 
     [[nodiscard]] bool takes_lines() const {
@@ -125,6 +125,7 @@ struct LineServer::Impl : std::enable_shared_from_this<LineServer::Impl> {
     void read(ConnectionId id, Connection& connection);
     void finish_reading(ConnectionId id, Connection& connection, const Failure& error);
     void write(ConnectionId id, Connection& connection);
+    void write_rest(ConnectionId id, Connection& connection);
     void drop(ConnectionId id, std::string why);
     void linger(ConnectionId id, Connection& connection);
     void end_linger(ConnectionId id, Connection& connection);
@@ -253,9 +254,20 @@ void LineServer::Impl::write(ConnectionId id, Connection& connection) {
         return;
     }
     std::swap(connection.writing, connection.queued);
-    asio::async_write(
-        connection.socket, asio::buffer(connection.writing),
-        guarded(id, [id](Impl& self, Connection& found, const Failure& error, std::size_t) {
+    connection.written = 0;
+    write_rest(id, connection);
+}
+
+// Not asio::async_write: between two of its pieces it would use a socket that may be gone by then.
+void LineServer::Impl::write_rest(ConnectionId id, Connection& connection) {
+    connection.socket.async_write_some(
+        asio::buffer(connection.writing) + connection.written,
+        guarded(id, [id](Impl& self, Connection& found, const Failure& error, std::size_t bytes) {
+            found.written += bytes;
+            if (!error && found.written < found.writing.size()) {
+                self.write_rest(id, found);
+                return;
+            }
             found.writing.clear();
             if (!error)
                 self.write(id, found);
