@@ -92,6 +92,7 @@ class FileCheck {
   private:
     void follow(const std::string& file, const std::string& via) {
         if (!seen_.insert(file).second) return;
+        const auto above = std::exchange(current_, file);
         for (const auto& include : includes_of(tree_.at(file))) {
             if (include.quoted) {
                 own(include.header, via);
@@ -99,11 +100,13 @@ class FileCheck {
                 foreign(include.header, via);
             }
         }
+        current_ = above;
     }
 
     void own(const std::string& header, const std::string& via) {
         if (!tree_.contains(header)) {
-            say(header, via, "which is no file counted from the repository's root");
+            if (via.empty())
+                say(header, via, "which is no file counted from the repository's root");
             return;
         }
         const auto room = room_of(header);
@@ -138,7 +141,9 @@ class FileCheck {
         if (!std_header || impure) say(header, via, "but '" + room_ + "' is a pure room");
     }
 
+    // What a header of the same room does wrong is said once, at that header.
     void say(const std::string& header, const std::string& via, const std::string& why) {
+        if (current_ != file_ && room_of(current_) == room_) return;
         found_.push_back(file_ + " includes " + header + (via.empty() ? "" : " (" + via + ")") +
                          ", " + why);
     }
@@ -148,6 +153,7 @@ class FileCheck {
     const Tree& tree_;
     std::string file_;
     std::string room_;
+    std::string current_ = {}; // the file whose includes are being followed
     std::set<std::string> seen_;
     std::vector<std::string> found_;
 };

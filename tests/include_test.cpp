@@ -64,6 +64,16 @@ TEST_CASE("include check: a room reached through another room's header is a viol
                       "but the line of 'main.cpp' does not name Boost.Asio");
 }
 
+TEST_CASE("include check: what a room's own header does wrong is said once", "[house]") {
+    auto tree = made_up_tree();
+    tree["conformance/judge/a.hpp"] = "#include \"transport/engine/qp.hpp\"\n#include \"no.hpp\"\n";
+    tree["conformance/judge/a.cpp"] = "#include \"conformance/judge/a.hpp\"\n";
+    const auto found = include_violations(made_up_table(), {}, tree);
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].starts_with("conformance/judge/a.hpp includes transport/engine/qp.hpp"));
+    CHECK(found[1].starts_with("conformance/judge/a.hpp includes no.hpp"));
+}
+
 TEST_CASE("include check: a library tied to one file is a violation in another", "[house]") {
     const auto found = check_with("dissector/wire/bth.cpp", "  #  include <isa-l/crc.h>\n");
     REQUIRE(found.size() == 1);
