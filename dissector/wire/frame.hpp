@@ -142,7 +142,8 @@ void map_transport(Frame& frame);
 
 // Checks what CA17-24 makes a receiver check, in this order: IP version, IPv4 header checksum,
 // lengths of IP, fragment, lengths of UDP, port, UDP checksum where there is one, ICRC. Whoever
-// gets an error drops the frame and counts it.
+// gets an error drops the frame and counts it. A UDP checksum that a network card was to finish
+// (unfinished_udp_checksum) is taken for none.
 std::expected<Datagram, FrameError> unseal(Bytes frame);
 std::expected<Datagram, FrameError> unseal(const Frame& frame);
 

@@ -98,17 +98,30 @@ std::uint16_t ipv4_checksum(Bytes header) {
     return checksum_fold(checksum_add(header.subspan(12), checksum_add(header.first(10))));
 }
 
+namespace {
+
+std::uint32_t pseudo_header_sum(Bytes addresses, std::uint16_t length) {
+    std::array<std::byte, 4> rest{}; // what stands in it beside the addresses
+    store_be<2>(rest, 0, kProtocolUdp);
+    store_be<2>(rest, 2, length);
+    return checksum_add(addresses, checksum_add(rest));
+}
+
+} // namespace
+
 std::uint16_t udp_checksum(Bytes addresses, Bytes datagram) {
     const std::uint16_t length = load_u16(datagram, 4);
     const std::size_t counted = std::clamp<std::size_t>(length, Udp::kSize, datagram.size());
-    std::array<std::byte, 4> rest{}; // of the pseudo header
-    store_be<2>(rest, 0, kProtocolUdp);
-    store_be<2>(rest, 2, length);
-    std::uint32_t sum = checksum_add(addresses, checksum_add(rest));
+    std::uint32_t sum = pseudo_header_sum(addresses, length);
     sum = checksum_add(datagram.first(6), sum);
     sum = checksum_add(datagram.first(counted).subspan(Udp::kSize), sum);
     const std::uint16_t folded = checksum_fold(sum);
     return folded == 0 ? 0xFFFF : folded;
+}
+
+std::uint16_t unfinished_udp_checksum(Bytes addresses, Bytes datagram) {
+    const std::uint32_t sum = pseudo_header_sum(addresses, load_u16(datagram, 4));
+    return static_cast<std::uint16_t>(~checksum_fold(sum));
 }
 
 } // namespace veriroce::wire

@@ -72,4 +72,9 @@ std::uint16_t ipv4_checksum(Bytes header);
 // bytes beyond that length do not count. Never 0: a sum of zero is sent as 0xFFFF.
 std::uint16_t udp_checksum(Bytes addresses, Bytes datagram);
 
+// The sum of the pseudo header alone, folded and not complemented. It is what an operating system
+// leaves in the checksum field for the network card to finish; captures taken before the card, and
+// packets between two virtual machines of one host, have it.
+std::uint16_t unfinished_udp_checksum(Bytes addresses, Bytes datagram);
+
 } // namespace veriroce::wire
