@@ -1,0 +1,19 @@
+// Takes a frame apart: link layer, VLAN tags, IP, UDP, and the transport packet behind UDP port
+// 4791, with its findings and its ICRC.
+//
+// Two ways to end early are kept apart: a frame that the capture cut short is `cut`, whatever it
+// lacks; a packet that ends inside a header by its own lengths is `malformed`, and has a finding.
+#pragma once
+
+#include "dissector/decode/dissection.hpp"
+
+namespace veriroce::decode {
+
+struct Options {
+    bool verify_icrc = true;
+};
+
+// `out` holds views into `frame.bytes` and is good as long as they are.
+void dissect_frame(const FrameFacts& frame, const Options& options, Dissection& out);
+
+} // namespace veriroce::decode

@@ -1,0 +1,94 @@
+// A frame taken apart: layers, findings, ICRC. One object is used for packet after packet; nothing
+// in it is allocated.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "dissector/decode/finding.hpp"
+#include "dissector/decode/layer.hpp"
+#include "dissector/wire/ip_address.hpp"
+#include "dissector/wire/packet.hpp"
+
+namespace veriroce::decode {
+
+// What is known of a frame before it is taken apart.
+struct FrameFacts {
+    wire::Bytes bytes;                 // as captured
+    std::uint32_t original_length = 0; // on the wire; more than was captured if the capture cut it
+    std::uint16_t link_code = 1;       // LINKTYPE_ value
+    std::uint64_t number = 0;          // counted from 1
+    std::optional<std::int64_t> time_ns;       // since 1970
+    std::optional<std::int64_t> first_time_ns; // of the first frame of the capture
+    std::optional<std::int64_t> last_time_ns;  // of the frame before
+    std::optional<std::uint32_t> interface;    // of a file that tells interfaces apart
+};
+
+enum class IcrcStatus : std::uint8_t { Good, Bad, Unchecked };
+std::string_view name_of(IcrcStatus status); // "good", "bad", "unchecked"
+
+enum class IcrcReason : std::uint8_t {
+    None,         // it was checked
+    NotAsked,     // by Options
+    Cut,          // the capture does not hold the whole packet
+    Malformed,    // the packet is too short to have one
+    Fragment,     // the rest of the packet is in other frames
+    IpExtensions, // what the ICRC covers of IPv6 extension headers is not laid down
+};
+std::string_view text_of(IcrcReason reason);
+
+struct Icrc {
+    IcrcStatus status = IcrcStatus::Unchecked;
+    IcrcReason reason = IcrcReason::NotAsked;
+    // As the four bytes on the wire read, most significant first (as Wireshark shows them).
+    std::uint32_t found = 0;
+    std::uint32_t expected = 0;
+};
+
+// The innermost protocol that was recognised.
+enum class Protocol : std::uint8_t {
+    Unknown,
+    Ethernet,
+    Arp,
+    MacControl,
+    RoceV1,
+    Ipv4,
+    Ipv6,
+    Tcp,
+    Udp,
+    Icmp,
+    Icmpv6,
+    RoceV2,
+};
+std::string_view name_of(Protocol protocol); // as Wireshark's column has it: "RRoCE", "TCP"
+
+struct Dissection {
+    FrameFacts frame;
+    Layers layers;
+    Findings findings;
+    Protocol protocol = Protocol::Unknown;
+    bool cut = false;       // the capture ends inside what was taken apart last
+    bool malformed = false; // the packet itself ends inside a header
+    bool fragment = false;  // an IP fragment
+    Icrc icrc;
+    // From the BTH to the last pad byte, as far as it was captured. Empty unless RoceV2.
+    wire::Bytes transport;
+    wire::Bth bth;                // zeros unless `has_bth`
+    bool has_bth = false;         // all 12 bytes of it were there
+    std::uint32_t body_bytes = 0; // payload and pad as the packet's lengths say, also when cut
+
+    [[nodiscard]] bool roce() const { return protocol == Protocol::RoceV2; }
+    // The bytes of a layer, as far as they were captured.
+    [[nodiscard]] wire::Bytes bytes_of(const LayerSpan& layer) const {
+        return frame.bytes.subspan(layer.offset, layer.length);
+    }
+    // The whole transport packet, for who works with its headers. Nothing if it is cut, malformed
+    // or not RoCEv2.
+    [[nodiscard]] std::optional<wire::Packet> packet() const;
+    // Addresses of the innermost IP header.
+    [[nodiscard]] std::optional<wire::IpAddress> source() const;
+    [[nodiscard]] std::optional<wire::IpAddress> destination() const;
+};
+
+} // namespace veriroce::decode

@@ -1,0 +1,94 @@
+// How rows of the field table are written, and the parts it is put together from. Internal.
+#pragma once
+
+#include "dissector/decode/field.hpp"
+
+namespace veriroce::decode::rows {
+
+// Ready-made rows. `at` and `bits` count bits from the layer's first.
+constexpr FieldRow dec(std::string_view name, std::string_view title, LayerKind layer,
+                       std::uint16_t at, std::uint16_t bits,
+                       std::string_view (*meaning)(std::uint64_t) = nullptr) {
+    return {.name = name,
+            .title = title,
+            .layer = layer,
+            .bit = at,
+            .bits = bits,
+            .format = Format::Decimal,
+            .meaning = meaning};
+}
+
+constexpr FieldRow hex(std::string_view name, std::string_view title, LayerKind layer,
+                       std::uint16_t at, std::uint16_t bits, std::uint8_t digits,
+                       std::string_view (*meaning)(std::uint64_t) = nullptr) {
+    return {.name = name,
+            .title = title,
+            .layer = layer,
+            .bit = at,
+            .bits = bits,
+            .format = Format::Hex,
+            .digits = digits,
+            .meaning = meaning};
+}
+
+constexpr FieldRow flag(std::string_view name, std::string_view title, LayerKind layer,
+                        std::uint16_t at) {
+    return {.name = name,
+            .title = title,
+            .layer = layer,
+            .bit = at,
+            .bits = 1,
+            .format = Format::Boolean};
+}
+
+constexpr FieldRow bytes(std::string_view name, std::string_view title, LayerKind layer,
+                         std::uint16_t at, std::uint16_t bits, Format format = Format::Bytes) {
+    return {
+        .name = name, .title = title, .layer = layer, .bit = at, .bits = bits, .format = format};
+}
+
+// All bytes of a header under its own name.
+constexpr FieldRow whole(std::string_view name, std::string_view title, LayerKind layer) {
+    return {.name = name,
+            .title = title,
+            .layer = layer,
+            .format = Format::Bytes,
+            .shown = Shown::OnlyByName};
+}
+
+constexpr FieldRow computed(std::string_view name, std::string_view title, LayerKind layer,
+                            Format format,
+                            std::optional<Value> (*compute)(const Dissection&, const LayerSpan&),
+                            Shown shown = Shown::Everywhere) {
+    return {.name = name,
+            .title = title,
+            .layer = layer,
+            .format = format,
+            .shown = shown,
+            .compute = compute};
+}
+
+constexpr FieldRow second_name(FieldRow row) {
+    row.shown = Shown::OnlyByName;
+    return row;
+}
+
+// For a computed row: where it stands all the same, how it is printed, what it means.
+constexpr FieldRow standing(FieldRow row, std::uint16_t at, std::uint16_t bits) {
+    row.bit = at;
+    row.bits = bits;
+    return row;
+}
+constexpr FieldRow with_digits(FieldRow row, std::uint8_t digits) {
+    row.digits = digits;
+    return row;
+}
+constexpr FieldRow with_meaning(FieldRow row, std::string_view (*meaning)(std::uint64_t)) {
+    row.meaning = meaning;
+    return row;
+}
+
+std::span<const FieldRow> outer();     // frame, link, network, UDP
+std::span<const FieldRow> transport(); // BTH to ICRC
+
+} // namespace veriroce::decode::rows

@@ -1,0 +1,74 @@
+#include "dissector/decode/finding.hpp"
+
+namespace veriroce::decode {
+namespace {
+
+using enum FindingKind;
+using enum Severity;
+using Values = FindingInfo::Values;
+
+constexpr std::array<FindingInfo, kFindingKinds> kFindings{{
+    {HeaderTooShort, "BTH-20", Error, "the packet ends inside this header", Values::Decimal},
+    {IpVersion, "CA17-27", Error, "the IP version does not fit the frame's type", Values::Decimal},
+    {IpHeaderLength, "ENC-08", Error, "the IPv4 header length is too small", Values::Decimal},
+    {IpLength, "ENC-08", Error, "the IP length contradicts the frame", Values::Decimal},
+    {IpChecksum, "N-03", Warning, "the IPv4 header checksum is wrong", Values::Hex},
+    {IpFragment, "ENC-09", Error, "the packet is an IP fragment", Values::None},
+    {UdpLength, "ENC-08", Error, "the UDP length contradicts the IP length", Values::Decimal},
+    {UdpChecksum, "ENC-06", Note, "the UDP checksum is wrong", Values::Hex},
+    {HeaderVersion, "BTH-01", Error, "the transport header version is not 0", Values::Found},
+    {ReservedOpcode, "BTH-06", Error, "the opcode is reserved", Values::Found},
+    {ReservedQp, "BTH-03", Error, "this service may not address QP 0 or 1", Values::Found},
+    {MulticastQp, "BTH-04", Error, "this service may not address the multicast QP", Values::None},
+    {PkeyZero, "BTH-07", Error, "the low 15 bits of the P_Key are zero", Values::Found},
+    {ReservedBits, "BTH-16", Warning, "reserved bits are not zero", Values::Found},
+    {PadExceedsPayload, "BTH-12", Error, "the pad count is larger than the payload", Values::Found},
+    {PadInsideMessage, "BTH-10", Error, "a First or Middle packet has a pad", Values::Found},
+    {PadContent, "BTH-09", Warning, "pad bytes are not zero", Values::None},
+    {LengthNotMultipleOf4, "BTH-09", Error, "payload and pad are not a multiple of 4 bytes",
+     Values::Found},
+    {UnexpectedPayload, "N-19", Error, "this opcode carries no payload", Values::Found},
+    {EmptyFirstOrMiddle, "LEN-01", Error, "a First or Middle packet has no payload", Values::None},
+    {EmptyLast, "LEN-02", Error, "a Last packet has no payload", Values::None},
+    {DmaLength, "LEN-05", Error, "the DMA length is above 2^31", Values::Found},
+    {AtomicAlignment, "ATM-02", Error, "the address of an atomic is not a multiple of 8",
+     Values::None},
+    {AtomicWriteShape, "EXT-01", Error, "an ATOMIC WRITE is not of 8 aligned bytes", Values::Found},
+    {ReservedSyndrome, "REQ-17", Warning, "the AETH syndrome is reserved", Values::Found},
+    {CnpShape, "CNP-02", Warning, "a field of the CNP is not as it must be", Values::None},
+    {MadLength, "N-30", Error, "a management datagram has not 256 bytes", Values::Decimal},
+    {MadVersion, "N-31", Error, "the MAD base version is not 1", Values::Found},
+    {BadIcrc, "CRC-01", Error, "the ICRC is wrong", Values::Hex},
+}};
+
+constexpr bool in_order() {
+    for (std::size_t i = 0; i < kFindings.size(); ++i) {
+        if (static_cast<std::size_t>(kFindings[i].kind) != i) return false;
+    }
+    return true;
+}
+static_assert(in_order());
+
+} // namespace
+
+std::string_view name_of(Severity severity) {
+    switch (severity) {
+    case Note: return "note";
+    case Warning: return "warning";
+    case Error: return "error";
+    }
+    return {};
+}
+
+const FindingInfo& finding_info(FindingKind kind) {
+    return kFindings[static_cast<std::size_t>(kind)];
+}
+
+bool Findings::any_fault() const {
+    for (const Finding& finding : all()) {
+        if (finding_info(finding.kind).severity != Note) return true;
+    }
+    return dropped_ > 0;
+}
+
+} // namespace veriroce::decode

@@ -1,0 +1,116 @@
+// The layers of a frame: which header or piece of data stands where.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "dissector/wire/opcode.hpp"
+
+namespace veriroce::decode {
+
+// In the order in which the extended transport headers can follow each other; from Rdeth to Ieth
+// the order is that of wire::Header.
+enum class LayerKind : std::uint8_t {
+    Frame, // the whole of it
+    Ethernet,
+    Vlan,
+    Sll,
+    Sll2,
+    Ipv4,
+    Ipv6,
+    Ipv6Extension,
+    Udp,
+    Bth,
+    Rdeth,
+    Deth,
+    Xrceth,
+    Feth,
+    Reth,
+    AtomicEth,
+    Aeth,
+    AtomicAckEth,
+    ImmDt,
+    Ieth,
+    Mad,     // the common header of a management datagram, 24 bytes
+    MadData, // what follows it
+    Cnp,     // the reserved bytes of a congestion notification packet
+    Payload, // of a transport packet, without its pad
+    Pad,
+    Icrc,
+    Data,        // of a protocol that is not taken apart
+    Trailer,     // behind the IP packet: Ethernet padding, frame check sequence
+    Unsupported, // a frame of a link type that is not supported
+};
+inline constexpr std::size_t kLayerKinds = 29;
+
+struct LayerInfo {
+    LayerKind kind = LayerKind::Frame;
+    std::string_view name;  // Wireshark's name of the protocol or header: "ip", "infiniband.bth"
+    std::string_view title; // for people
+};
+
+const LayerInfo& layer_info(LayerKind kind);
+
+// The layer of an extended transport header.
+constexpr LayerKind layer_kind_of(wire::Header header) {
+    return static_cast<LayerKind>(static_cast<unsigned>(LayerKind::Rdeth) +
+                                  static_cast<unsigned>(header));
+}
+
+// Where a layer stands in the frame. A frame that was captured in part ends with a layer of fewer
+// bytes than the header has.
+struct LayerSpan {
+    LayerKind kind = LayerKind::Frame;
+    std::uint32_t offset = 0;
+    std::uint32_t length = 0;
+};
+
+// The layers of one frame in the order in which they stand in it.
+class Layers {
+  public:
+    // Two of each tunnel's headers and every transport header fit.
+    static constexpr std::size_t kCapacity = 32;
+
+    void clear() {
+        size_ = 0;
+        first_.fill(kNone);
+    }
+    // False if there is no room: the rest of the frame is not taken apart.
+    bool push(LayerSpan layer) {
+        if (size_ == kCapacity) return false;
+        std::uint8_t& first = first_[static_cast<std::size_t>(layer.kind)];
+        if (first == kNone) first = static_cast<std::uint8_t>(size_);
+        spans_[size_++] = layer;
+        return true;
+    }
+
+    [[nodiscard]] bool has(LayerKind kind) const { return index(kind) != kNone; }
+    // The first of its kind.
+    [[nodiscard]] std::optional<LayerSpan> find(LayerKind kind) const {
+        if (!has(kind)) return std::nullopt;
+        return spans_[index(kind)];
+    }
+    [[nodiscard]] const LayerSpan* begin() const { return spans_.data(); }
+    [[nodiscard]] const LayerSpan* end() const { return spans_.data() + size_; }
+    [[nodiscard]] std::size_t size() const { return size_; }
+    // From the first layer of this kind on; empty if there is none.
+    [[nodiscard]] std::span<const LayerSpan> from(LayerKind kind) const {
+        const std::size_t first = has(kind) ? index(kind) : size_;
+        return std::span(spans_).subspan(first, size_ - first);
+    }
+
+  private:
+    static constexpr std::uint8_t kNone = 0xFF;
+    [[nodiscard]] std::uint8_t index(LayerKind kind) const {
+        return first_[static_cast<std::size_t>(kind)];
+    }
+
+    std::array<LayerSpan, kCapacity> spans_;
+    std::array<std::uint8_t, kLayerKinds> first_{};
+    std::size_t size_ = 0;
+};
+
+} // namespace veriroce::decode

@@ -1,0 +1,32 @@
+// Link types of capture files that this room can take apart. Source: the LINKTYPE_ registry of
+// tcpdump.org.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace veriroce::decode {
+
+enum class LinkType : std::uint8_t {
+    Ethernet,
+    RawIp,     // IPv4 or IPv6 by the first nibble
+    LinuxSll,  // Linux "cooked" capture, version 1
+    LinuxSll2, // version 2
+};
+
+// Nothing for a link type that is not supported.
+constexpr std::optional<LinkType> link_type_of(std::uint16_t code) {
+    switch (code) {
+    case 1: return LinkType::Ethernet;
+    case 12:                          // raw IP as some systems number it
+    case 14:                          // likewise
+    case 101:                         // raw IP
+    case 228:                         // raw IPv4
+    case 229: return LinkType::RawIp; // raw IPv6
+    case 113: return LinkType::LinuxSll;
+    case 276: return LinkType::LinuxSll2;
+    default: return std::nullopt;
+    }
+}
+
+} // namespace veriroce::decode

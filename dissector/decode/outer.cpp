@@ -1,0 +1,222 @@
+// Link, network and UDP layers.
+#include <algorithm>
+
+#include "dissector/decode/walker.hpp"
+#include "dissector/wire/ip.hpp"
+#include "dissector/wire/udp.hpp"
+
+namespace veriroce::decode {
+namespace {
+
+constexpr std::uint16_t code(wire::EtherType type) {
+    return static_cast<std::uint16_t>(type);
+}
+constexpr std::uint16_t kOldQinQ = 0x9100;
+
+// IP protocol numbers and IPv6 next headers (IANA).
+constexpr std::uint8_t kHopByHop = 0;
+constexpr std::uint8_t kIcmp = 1;
+constexpr std::uint8_t kTcp = 6;
+constexpr std::uint8_t kRouting = 43;
+constexpr std::uint8_t kFragment = 44;
+constexpr std::uint8_t kAuthentication = 51;
+constexpr std::uint8_t kIcmpv6 = 58;
+constexpr std::uint8_t kDestinationOptions = 60;
+
+constexpr std::uint16_t kFragmentOffsetBits = 0xFFF8;
+constexpr std::uint16_t kFragmentMoreBit = 0x0001;
+
+} // namespace
+
+void Walker::ethernet() {
+    const auto header = take(LayerKind::Ethernet, wire::Ethernet::kSize);
+    if (!header) return;
+    out_.protocol = Protocol::Ethernet;
+    by_ether_type(wire::load_u16(*header, 12));
+}
+
+void Walker::cooked(LayerKind kind, std::size_t bytes, std::size_t type_offset) {
+    const auto header = take(kind, bytes);
+    if (header) by_ether_type(wire::load_u16(*header, type_offset));
+}
+
+void Walker::raw_ip() {
+    if (captured_ == 0) return;
+    const bool v6 = wire::load_u8(out_.frame.bytes, 0) >> 4 == 6;
+    by_ether_type(code(v6 ? wire::EtherType::Ipv6 : wire::EtherType::Ipv4));
+}
+
+void Walker::by_ether_type(std::uint16_t type) {
+    while (type == code(wire::EtherType::Vlan) || type == code(wire::EtherType::QinQ) ||
+           type == kOldQinQ) {
+        const auto tag = take(LayerKind::Vlan, wire::VlanTag::kSize);
+        if (!tag) return;
+        type = wire::load_u16(*tag, 2);
+    }
+    if (type == code(wire::EtherType::Ipv4)) return ipv4();
+    if (type == code(wire::EtherType::Ipv6)) return ipv6();
+    if (type == code(wire::EtherType::Arp)) out_.protocol = Protocol::Arp;
+    if (type == code(wire::EtherType::MacControl)) out_.protocol = Protocol::MacControl;
+    if (type == code(wire::EtherType::RoceV1)) out_.protocol = Protocol::RoceV1;
+    rest(LayerKind::Data);
+}
+
+// The packet ends at `end` by a length field of value `field_value`. A length that reaches beyond
+// what carries it is a finding (ENC-08) and changes nothing.
+void Walker::narrow(std::uint32_t end, FindingKind contradiction, std::uint32_t field_offset,
+                    std::uint32_t field_value, std::uint32_t available) {
+    if (end <= end_) {
+        end_ = end;
+        return;
+    }
+    out_.findings.add({.kind = contradiction,
+                       .offset = field_offset,
+                       .length = 2,
+                       .found = field_value,
+                       .expected = available});
+}
+
+void Walker::ipv4() {
+    ip_offset_ = at_;
+    std::size_t header_bytes = wire::Ipv4::kSize;
+    if (at_ < captured_) {
+        const std::size_t words = wire::load_u8(out_.frame.bytes, at_) & 0xFU;
+        header_bytes = std::max(words * 4, header_bytes);
+    }
+    const auto bytes = take(LayerKind::Ipv4, header_bytes);
+    if (!bytes) return;
+    out_.protocol = Protocol::Ipv4;
+    const wire::Ipv4 header = *wire::Ipv4::decode(*bytes);
+    if (header.version != 4) {
+        out_.findings.add({FindingKind::IpVersion, ip_offset_, 1, header.version, 4});
+        return rest(LayerKind::Data);
+    }
+    if (header.header_length < 5) {
+        out_.findings.add({FindingKind::IpHeaderLength, ip_offset_, 1, header.header_length, 5});
+    }
+    const std::uint16_t checksum = wire::ipv4_checksum(*bytes);
+    if (checksum != header.checksum) {
+        out_.findings.add({FindingKind::IpChecksum, ip_offset_ + 10, 2, header.checksum, checksum});
+    }
+    // Segmentation in the network card leaves 0 here: the packet fills the frame.
+    if (header.total_length != 0) {
+        const auto least = static_cast<std::uint32_t>(bytes->size());
+        if (header.total_length < least) {
+            out_.findings.add(
+                {FindingKind::IpLength, ip_offset_ + 2, 2, header.total_length, least});
+        }
+        const std::uint32_t length = std::max<std::uint32_t>(header.total_length, least);
+        narrow(ip_offset_ + length, FindingKind::IpLength, ip_offset_ + 2, header.total_length,
+               end_ - ip_offset_);
+    }
+    if (!trailer_) trailer_ = end_;
+    if (header.more_fragments || header.fragment_offset != 0) {
+        out_.fragment = true;
+        out_.findings.add({FindingKind::IpFragment, ip_offset_ + 6, 2, 0, 0});
+        if (header.fragment_offset != 0) return rest(LayerKind::Data);
+    }
+    by_ip_protocol(header.protocol, Protocol::Ipv4);
+}
+
+void Walker::ipv6() {
+    ip_offset_ = at_;
+    const auto bytes = take(LayerKind::Ipv6, wire::Ipv6::kSize);
+    if (!bytes) return;
+    out_.protocol = Protocol::Ipv6;
+    const wire::Ipv6 header = *wire::Ipv6::decode(*bytes);
+    if (header.version != 6) {
+        out_.findings.add({FindingKind::IpVersion, ip_offset_, 1, header.version, 6});
+        return rest(LayerKind::Data);
+    }
+    if (header.payload_length != 0) { // 0: a jumbogram, or segmentation in the network card
+        narrow(at_ + header.payload_length, FindingKind::IpLength, ip_offset_ + 4,
+               header.payload_length, end_ - at_);
+    }
+    if (!trailer_) trailer_ = end_;
+    std::uint8_t next_header = header.next_header;
+    if (!ipv6_extensions(next_header)) return;
+    by_ip_protocol(next_header, Protocol::Ipv6);
+}
+
+// Skips extension headers (RFC 8200). False if the packet cannot be followed further.
+bool Walker::ipv6_extensions(std::uint8_t& next_header) {
+    while (next_header == kHopByHop || next_header == kRouting || next_header == kFragment ||
+           next_header == kAuthentication || next_header == kDestinationOptions) {
+        ip_extensions_ = true;
+        std::size_t size = 8;
+        if (at_ + 1 < captured_ && next_header != kFragment) {
+            const std::size_t units = wire::load_u8(out_.frame.bytes, at_ + 1);
+            size = next_header == kAuthentication ? (units + 2) * 4 : (units + 1) * 8;
+        }
+        const std::uint32_t offset = at_;
+        const auto header = take(LayerKind::Ipv6Extension, size);
+        if (!header) return false;
+        if (next_header == kFragment) {
+            const std::uint16_t field = wire::load_u16(*header, 2);
+            const bool later = (field & kFragmentOffsetBits) != 0;
+            if (later || (field & kFragmentMoreBit) != 0) {
+                out_.fragment = true;
+                out_.findings.add({FindingKind::IpFragment, offset + 2, 2, 0, 0});
+            }
+            if (later) {
+                rest(LayerKind::Data);
+                return false;
+            }
+        }
+        next_header = wire::load_u8(*header, 0);
+    }
+    return true;
+}
+
+void Walker::by_ip_protocol(std::uint8_t protocol, Protocol otherwise) {
+    switch (protocol) {
+    case wire::kProtocolUdp: return udp();
+    case kTcp: out_.protocol = Protocol::Tcp; break;
+    case kIcmp: out_.protocol = Protocol::Icmp; break;
+    case kIcmpv6: out_.protocol = Protocol::Icmpv6; break;
+    default: out_.protocol = otherwise; break;
+    }
+    rest(LayerKind::Data);
+}
+
+void Walker::udp() {
+    const std::uint32_t offset = at_;
+    const auto bytes = take(LayerKind::Udp, wire::Udp::kSize);
+    if (!bytes) return;
+    out_.protocol = Protocol::Udp;
+    const wire::Udp header = *wire::Udp::decode(*bytes);
+    const std::uint32_t available = end_ - offset;
+    if (out_.fragment) { // the rest of the datagram is in other frames
+        captured_ = std::min(captured_, end_);
+        end_ = std::max<std::uint32_t>(offset + header.length, end_);
+    } else if (header.length != available) {
+        // ENC-08. A length below that of the header itself is not followed.
+        out_.findings.add({FindingKind::UdpLength, offset + 4, 2, header.length, available});
+        if (header.length >= wire::Udp::kSize) end_ = std::min(end_, offset + header.length);
+    }
+    if (header.destination_port != wire::kRocePort) return rest(LayerKind::Data);
+    if (header.checksum != 0) check_udp_checksum(offset);
+    roce();
+}
+
+// Over the pseudo header and the datagram (RFC 768, RFC 8200), if all of it is at hand.
+void Walker::check_udp_checksum(std::uint32_t offset) {
+    if (end_ > captured_ || out_.fragment) return;
+    const wire::Bytes frame = out_.frame.bytes;
+    const std::uint32_t length = end_ - offset;
+    const bool v6 = wire::load_u8(frame, ip_offset_) >> 4 == 6;
+    const wire::Bytes addresses =
+        v6 ? frame.subspan(ip_offset_ + 8, 32) : frame.subspan(ip_offset_ + 12, 8);
+    std::array<std::byte, 2> field{frame[offset + 6], frame[offset + 7]};
+    const std::uint16_t found = wire::load_u16(field, 0);
+    std::uint32_t sum = wire::checksum_add(addresses, length + wire::kProtocolUdp);
+    sum = wire::checksum_add(frame.subspan(offset, 6), sum);
+    sum = wire::checksum_add(frame.subspan(offset + 8, length - 8), sum);
+    std::uint16_t expected = wire::checksum_fold(sum);
+    if (expected == 0) expected = 0xFFFF; // 0 means that there is none
+    if (found != expected) {
+        out_.findings.add({FindingKind::UdpChecksum, offset + 6, 2, found, expected});
+    }
+}
+
+} // namespace veriroce::decode

@@ -1,0 +1,58 @@
+// The transport packet behind UDP port 4791: BTH, extended headers by the opcode table, payload,
+// pad and ICRC.
+#include <algorithm>
+
+#include "dissector/decode/mad.hpp"
+#include "dissector/decode/walker.hpp"
+#include "dissector/wire/frame.hpp"
+
+namespace veriroce::decode {
+
+void Walker::roce() {
+    out_.protocol = Protocol::RoceV2;
+    const std::uint32_t start = at_;
+    const std::uint32_t packet_end = end_;
+    const bool room_for_icrc = end_ - at_ >= wire::kIcrcBytes;
+    // Headers and payload end where the ICRC begins (ENC-07: by UDP length).
+    if (room_for_icrc) end_ -= static_cast<std::uint32_t>(wire::kIcrcBytes);
+    const std::uint32_t at_hand = std::min(captured_, end_) - start;
+    out_.transport = out_.frame.bytes.subspan(start, at_hand);
+    if (const auto bth = take(LayerKind::Bth, wire::Bth::kSize)) {
+        out_.bth = *wire::Bth::decode(*bth);
+        out_.has_bth = true;
+        extended_headers();
+    }
+    if (!out_.malformed && !out_.cut) body();
+    at_ = std::min(end_, captured_);
+    end_ = packet_end;
+    if (room_for_icrc) rest(LayerKind::Icrc);
+}
+
+void Walker::extended_headers() {
+    const wire::HeaderSet headers = wire::opcode_info(out_.bth.opcode).headers;
+    if (headers == wire::HeaderSet{}) return;
+    for (std::size_t i = 0; i < wire::kHeaderKinds; ++i) {
+        const auto header = static_cast<wire::Header>(i);
+        if (headers.has(header) && !take(layer_kind_of(header), wire::size_of(header))) return;
+    }
+}
+
+void Walker::body() {
+    out_.body_bytes = end_ - at_;
+    const wire::OpcodeInfo& info = wire::opcode_info(out_.bth.opcode);
+    if (info.operation == wire::Operation::Cnp) return rest(LayerKind::Cnp);
+    if (info.service == wire::Service::Ud && out_.bth.dest_qp.value == kGsiQp &&
+        out_.body_bytes >= kMadHeaderBytes) {
+        return mad();
+    }
+    // BTH-12: a pad count above the payload leaves neither, so all of it is shown as payload.
+    const std::uint32_t pad = out_.bth.pad <= out_.body_bytes ? out_.bth.pad : 0;
+    pass(LayerKind::Payload, out_.body_bytes - pad);
+    pass(LayerKind::Pad, pad);
+}
+
+void Walker::mad() {
+    if (take(LayerKind::Mad, kMadHeaderBytes)) rest(LayerKind::MadData);
+}
+
+} // namespace veriroce::decode
