@@ -13,6 +13,9 @@
 
 namespace veriroce::wire {
 
+// g++ 12 takes a scoped enumerator that has the name of a type (Pkey) for a shadow of it.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 enum class Field : std::uint8_t {
     // BTH
     Opcode,
@@ -68,6 +71,7 @@ enum class Field : std::uint8_t {
     UdpChecksum,
     Icrc,
 };
+#pragma GCC diagnostic pop
 inline constexpr std::size_t kFields = 48;
 
 enum class FieldKind : std::uint8_t { Number, Mac, Ip };
