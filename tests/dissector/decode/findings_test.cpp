@@ -1,0 +1,142 @@
+// One packet for each kind of finding, and the finding it must have: no other.
+#include <catch2/catch.hpp>
+
+#include <fstream>
+#include <set>
+
+#include "tests/dissector/decode/frames.hpp"
+
+using namespace veriroce;
+using namespace veriroce::decode;
+using namespace veriroce::decode::test;
+using wire::Field;
+
+namespace {
+
+struct Row {
+    FindingKind kind;
+    wire::PacketSpec spec;
+    std::size_t offset; // from the BTH
+};
+
+wire::PacketSpec packet(std::uint8_t opcode, std::vector<wire::PacketSpec::Written> fields,
+                        std::size_t payload_bytes = 0) {
+    return {.opcode = opcode, .fields = std::move(fields), .payload = payload(payload_bytes)};
+}
+
+constexpr std::uint64_t operator""_n(unsigned long long value) {
+    return value;
+}
+
+std::vector<Row> rows() {
+    auto odd_pad = packet(0x04, {}, 5);
+    odd_pad.pad_bytes = std::vector<std::byte>(3, std::byte{7});
+    auto no_pad = packet(0x04, {{Field::Pad, 0_n}}, 5);
+    no_pad.pad_bytes.emplace();
+    auto bad_icrc = packet(0x04, {}, 4);
+    bad_icrc.icrc = wire::IcrcKind::Bad;
+    return {
+        {FindingKind::HeaderVersion, packet(0x04, {{Field::TVer, 3_n}}, 4), 1},
+        {FindingKind::ReservedOpcode, packet(0x1E, {}, 4), 0},
+        {FindingKind::ReservedQp, packet(0x04, {{Field::DestQp, 1_n}}, 4), 5},
+        {FindingKind::MulticastQp, packet(0x04, {{Field::DestQp, 0xFFFFFF_n}}, 4), 5},
+        {FindingKind::PkeyZero, packet(0x04, {{Field::Pkey, 0x8000_n}}, 4), 2},
+        {FindingKind::ReservedBits, packet(0x04, {{Field::Reserved6, 1_n}}, 4), 4},
+        {FindingKind::ReservedBits, packet(0x04, {{Field::Reserved7, 1_n}}, 4), 8},
+        {FindingKind::PadExceedsPayload, packet(0x04, {{Field::Pad, 2_n}}, 0), 1},
+        {FindingKind::PadInsideMessage, packet(0x01, {}, 7), 1},
+        {FindingKind::PadContent, odd_pad, 12 + 5},
+        {FindingKind::LengthNotMultipleOf4, no_pad, 12},
+        {FindingKind::UnexpectedPayload, packet(0x11, {}, 4), 16},
+        {FindingKind::EmptyFirstOrMiddle, packet(0x01, {}, 0), 0},
+        {FindingKind::EmptyLast, packet(0x02, {}, 0), 0},
+        {FindingKind::DmaLength, packet(0x0C, {{Field::DmaLength, 0x80000001_n}}), 12 + 12},
+        {FindingKind::AtomicAlignment, packet(0x14, {{Field::Va, 4_n}}), 12},
+        {FindingKind::AtomicWriteShape, packet(0x1D, {{Field::Va, 8_n}}, 4), 12},
+        {FindingKind::ReservedSyndrome, packet(0x11, {{Field::Syndrome, 0x45_n}}), 12},
+        {FindingKind::ReservedSyndrome, packet(0x11, {{Field::Syndrome, 0x7F_n}}), 12},
+        {FindingKind::CnpShape,
+         packet(wire::kCnpOpcode, {{Field::Psn, 0_n}, {Field::Becn, 1_n}}, 16), 0},
+        {FindingKind::MadLength, packet(0x64, {{Field::DestQp, 1_n}}, 4), 12 + 8},
+        {FindingKind::BadIcrc, bad_icrc, 12 + 4},
+    };
+}
+
+} // namespace
+
+TEST_CASE("decode: each fault of a packet is found where it stands, and no other", "[decode]") {
+    for (const Row& row : rows()) {
+        INFO(finding_info(row.kind).text);
+        const FrameBytes frame = made(row.spec);
+        const Dissection d = taken_apart(frame);
+        CHECK(kinds_of(d) == std::vector{row.kind});
+        REQUIRE_FALSE(d.findings.empty());
+        CHECK(d.findings.all()[0].offset == 14 + 20 + 8 + row.offset);
+    }
+}
+
+TEST_CASE("decode: outer faults of a RoCE packet are found", "[decode]") {
+    auto ip = packet(0x04, {{Field::IpChecksum, 1_n}}, 4);
+    CHECK(kinds_of(taken_apart(made(ip))) == std::vector{FindingKind::IpChecksum});
+    auto udp = packet(0x04, {}, 4);
+    udp.udp_checksum = wire::UdpChecksumKind::Bad;
+    CHECK(kinds_of(taken_apart(made(udp))) == std::vector{FindingKind::UdpChecksum});
+    for (const bool v6 : {false, true}) {
+        udp.udp_checksum = wire::UdpChecksumKind::Good;
+        CHECK(taken_apart(made(udp, v6), 1).findings.empty());
+    }
+}
+
+TEST_CASE("decode: a management datagram of another version is found", "[decode]") {
+    auto frames = frames_of("rxe-rping-cm.pcap");
+    FrameBytes frame = frames.at(0);
+    frame.at(14 + 20 + 8 + 12 + 8) = std::byte{2};
+    CHECK(kinds_of(taken_apart(frame, 1, 0, {.verify_icrc = false})) ==
+          std::vector{FindingKind::MadVersion});
+}
+
+TEST_CASE("decode: captures of a sound device have no findings but their wrong ICRCs", "[decode]") {
+    struct Expected {
+        const char* capture;
+        std::size_t bad;
+    };
+    for (const auto& [capture, bad] :
+         {Expected{"rxe-lengths.pcap", 0}, Expected{"rxe-atomic.pcap", 0},
+          Expected{"rxe-uc-pingpong.pcap", 0}, Expected{"rxe-vlan.pcap", 0},
+          Expected{"rxe-rc-pingpong-linklocal.pcap", 0}, Expected{"rxe-ud-verbs.pcap", 0},
+          Expected{"userspace-peer-rc.pcap", 1}}) {
+        std::vector<FindingKind> found;
+        for (const FrameBytes& frame : frames_of(capture)) {
+            for (const FindingKind kind : kinds_of(taken_apart(frame))) {
+                // A capture on the sending machine shows UDP checksums that its card fills in
+                // later.
+                if (finding_info(kind).severity != Severity::Note) found.push_back(kind);
+            }
+        }
+        INFO(capture);
+        CHECK(found == std::vector(bad, FindingKind::BadIcrc));
+    }
+}
+
+TEST_CASE("decode: every finding cites a rule of the catalogue", "[decode]") {
+    std::ifstream file(std::string(VERIROCE_SOURCE_DIR) + "/conformance/rules/catalogue.tsv");
+    std::set<std::string> rules;
+    for (std::string line; std::getline(file, line);)
+        rules.insert(line.substr(0, line.find('\t')));
+    REQUIRE(rules.size() > 200);
+    for (std::size_t i = 0; i < kFindingKinds; ++i) {
+        const FindingInfo& info = finding_info(static_cast<FindingKind>(i));
+        INFO(info.text);
+        CHECK(rules.contains(std::string(info.rule)));
+    }
+}
+
+TEST_CASE("decode: findings beyond the capacity are counted", "[decode]") {
+    Findings findings;
+    for (std::size_t i = 0; i < Findings::kCapacity + 3; ++i) {
+        findings.add({.kind = FindingKind::UdpChecksum});
+    }
+    CHECK(findings.all().size() == Findings::kCapacity);
+    CHECK(findings.dropped() == 3);
+    CHECK(findings.any_fault());
+}
