@@ -2,9 +2,9 @@
 //
 // A Case is the header of a file and its source. Its body exists once per *run*: `expand`
 // (script.hpp) makes one Run for each combination of `for` values, in which every {name} is the
-// word itself, every `let`, `for` and `qp.FIELD` name in an expression has become its value, and
-// every opcode is its code. What is left to the interpreter is what only the run knows: regions,
-// QPs, `mtu`, `repeat` counters, and fields of the packet at hand (see evaluate.hpp).
+// word itself, every `let`, `for` and `qp.FIELD` name and `mtu` in an expression has become its
+// value, and every opcode is its code. What is left to the interpreter is what only the run knows:
+// regions, QPs, `repeat` counters, and fields of the packet at hand (see evaluate.hpp).
 //
 // Units: sizes are bytes, times are nanoseconds, PSNs count from the asking side's first.
 // A node's span says where it was written; Case::line_text gives that line back.
@@ -63,7 +63,7 @@ enum class Unit : std::uint8_t { None, Time, Size };
 struct Expr {
     enum class Kind : std::uint8_t {
         Number,  // number, unit
-        Name,    // name: mtu, a region, a QP, `dut`, `tester`, `unused`, a `repeat` counter
+        Name,    // name: a region, a QP, `dut`, `tester`, `unused`, a `repeat` counter
         Field,   // field: of the packet at hand, in `<` lines
         Rnr,     // rnr(operand): ns that an RNR NAK with this timer code asks for
         Timeout, // timeout(operand): ns, 4.096 us * 2^operand

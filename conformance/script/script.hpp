@@ -27,8 +27,8 @@ struct Diagnostic {
 };
 
 // A case has at most so many runs; more is an error of its `for` lines.
-inline constexpr std::size_t max_runs = 65'536;
-inline constexpr std::size_t max_text_bytes = 1U << 20;
+inline constexpr std::size_t max_runs = 4'096;
+inline constexpr std::size_t max_text_bytes = 256U << 10;
 
 // The case in this text. `path` gives it its id and appears in messages.
 std::expected<Case, std::vector<Diagnostic>> load(std::string_view path, std::string_view text);

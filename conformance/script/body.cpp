@@ -1,0 +1,453 @@
+#include "conformance/script/body.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "conformance/script/expression.hpp"
+#include "conformance/script/fault_line.hpp"
+#include "conformance/script/packet_line.hpp"
+#include "conformance/script/side_line.hpp"
+#include "conformance/script/words.hpp"
+
+namespace veriroce::script {
+namespace {
+
+// Each {name} becomes the word that it stands for in this run.
+std::vector<Token> with_words(const Line& line, const Scope& scope, Report& report) {
+    std::vector<Token> tokens;
+    for (std::size_t i = 0; i < line.tokens.size(); ++i) {
+        const bool braces = line.tokens[i].is("{") && i + 2 < line.tokens.size() &&
+                            line.tokens[i + 1].kind == Token::Kind::Name &&
+                            line.tokens[i + 2].is("}");
+        if (!braces) {
+            tokens.push_back(line.tokens[i]);
+            continue;
+        }
+        Token word = line.tokens[i + 1];
+        const Name* name = scope.find(word.text);
+        word.blank_before = line.tokens[i].blank_before;
+        word.span.column = line.tokens[i].span.column;
+        word.span.length += 2;
+        if (name == nullptr) {
+            report.add(word.span, "nothing is called '" + word.text + "' here" +
+                                      suggestion(word.text, scope.of_kind(NameKind::Text)));
+        } else if (name->kind != NameKind::Text) {
+            report.add(word.span, "'" + word.text + "' is " + std::string(text_of(name->kind)) +
+                                      "; {braces} are for words");
+        } else {
+            word.text = name->text;
+        }
+        const bool known = name != nullptr && name->kind == NameKind::Text;
+        if (!known) word.kind = Token::Kind::End;
+        tokens.push_back(std::move(word));
+        i += 2;
+    }
+    return tokens;
+}
+
+// How a block's lines ended.
+enum class Ending : std::uint8_t { End, Or, File };
+
+class RunParser {
+  public:
+    RunParser(const Header& header, std::span<const Line> lines, Report& report)
+        : header_(header), lines_(lines), report_(report) {}
+
+    Run parse(std::span<const BoundName> names, std::int64_t mtu) {
+        scope_.put("mtu", {.kind = NameKind::Number, .constant = Constant{mtu, Unit::None}});
+        for (const Word& address : header_.head.tester_addresses)
+            scope_.put(address.text, {.kind = NameKind::Address});
+        bind(names);
+        run_.title = titled(names);
+        run_.qps.push_back({});
+        run_.tester_qps.push_back({});
+        for (std::size_t i = 0; i < header_.lines; ++i)
+            qp_line(lines_[i]);
+        attributes_of_for(names);
+        at_ = header_.lines;
+        if (parse_block(run_.body, 0, ends_) != Ending::File) stray_end();
+        check_body();
+        return std::move(run_);
+    }
+
+  private:
+    // --- header, once more ---
+    void bind(std::span<const BoundName> names) {
+        for (const BoundName& name : names) {
+            if (name.is_for) add_binding(name);
+            if (name.attribute && (name.name == "mtu" || readable_field(name.name))) continue;
+            if (const auto* number = std::get_if<Constant>(&name.value)) {
+                scope_.put(name.name, {.kind = NameKind::Number, .constant = *number});
+            } else {
+                scope_.put(name.name,
+                           {.kind = NameKind::Text, .text = std::get<std::string>(name.value)});
+            }
+        }
+        if (!run_.suffix.empty()) run_.suffix += "]";
+    }
+
+    void add_binding(const BoundName& name) {
+        run_.suffix += run_.suffix.empty() ? "[" : ",";
+        run_.suffix += name.name + "=" + text_in(name);
+        Binding binding{name.name, {}};
+        if (const auto* number = std::get_if<Constant>(&name.value)) {
+            binding.value = number->value;
+        } else {
+            binding.value = std::get<std::string>(name.value);
+        }
+        run_.bindings.push_back(std::move(binding));
+    }
+
+    static std::string text_in(const BoundName& name) {
+        const auto* number = std::get_if<Constant>(&name.value);
+        return number != nullptr ? text_of(*number) : std::get<std::string>(name.value);
+    }
+
+    std::string titled(std::span<const BoundName> names) const {
+        std::string title = header_.head.title;
+        for (const BoundName& name : names) {
+            const std::string braces = "{" + name.name + "}";
+            for (std::size_t at = title.find(braces); at != std::string::npos;
+                 at = title.find(braces, at)) {
+                title.replace(at, braces.size(), text_in(name));
+            }
+        }
+        return title;
+    }
+
+    void attributes_of_for(std::span<const BoundName> names) {
+        for (const BoundName& name : names) {
+            if (!name.attribute) continue;
+            Attribute attribute{name.name, {}, name.span};
+            if (const auto* number = std::get_if<Constant>(&name.value)) {
+                attribute.value = Expr{.number = number->value, .span = name.span};
+            } else {
+                attribute.value = std::vector{Word{std::get<std::string>(name.value), name.span}};
+            }
+            run_.qps.front().attributes.push_back(std::move(attribute));
+        }
+    }
+
+    void qp_line(const Line& line) {
+        const bool tester = is_tester_qp_line(line);
+        if (!tester && !is_qp_line(line)) return;
+        Cursor cursor(line, with_words(line, scope_, report_), report_);
+        cursor.next();
+        if (tester) cursor.next();
+        auto& setups = tester ? run_.tester_qps : run_.qps;
+        QpSetup& setup = named_setup(cursor, setups, tester);
+        setup.span = line.span();
+        const std::size_t before = setup.attributes.size();
+        for (Attribute& attribute : parse_attributes(cursor, scope_, false))
+            setup.attributes.push_back(std::move(attribute));
+        for (std::size_t i = before; i < setup.attributes.size(); ++i)
+            check_attribute(cursor, setup, setup.attributes[i], tester);
+        note_type(setup);
+    }
+
+    // `qp FIELD=…` is the case's own; `qp b …` and `qp q[64] …` make others.
+    QpSetup& named_setup(Cursor& cursor, std::vector<QpSetup>& setups, bool tester) {
+        const bool named = cursor.peek().kind == Token::Kind::Name && !cursor.peek(1).is("=");
+        if (!named) {
+            if (cursor.at_end()) cursor.fail_here("expected a QP's name or FIELD=...");
+            return setups.front();
+        }
+        const Word name = tester ? scope_.use(cursor, NameKind::Qp) : cursor.word("a QP's name");
+        if (!tester && !scope_.has(name.text, NameKind::Qp)) {
+            scope_.define(cursor, name, {.kind = NameKind::Qp});
+        }
+        const auto known = std::ranges::find(setups, name.text, &QpSetup::name);
+        if (known != setups.end()) return *known;
+        QpSetup setup{.name = name.text};
+        if (cursor.accept_joined("[")) {
+            setup.count = static_cast<std::uint32_t>(
+                parse_constant(cursor, scope_, 1, 4'096, "the number of QPs"));
+            cursor.expect("]", "behind the number of QPs");
+        }
+        setups.push_back(std::move(setup));
+        return setups.back();
+    }
+
+    void check_attribute(Cursor& cursor, const QpSetup& setup, const Attribute& attribute,
+                         bool tester) {
+        const bool common =
+            attribute.name == "mtu" || attribute.name == "ip" || attribute.name == "vlan";
+        if (common && (tester || !setup.name.empty())) {
+            cursor.fail(attribute.span, attribute.name +
+                                            " is common to all QPs of both sides; write it in "
+                                            "'qp " +
+                                            attribute.name + "=...'");
+        }
+        if (attribute.name == "cq" || attribute.name == "srq") {
+            const auto& words = std::get<std::vector<Word>>(attribute.value);
+            if (!words.empty()) queues_.push_back({words.front(), attribute.name == "srq"});
+        }
+    }
+
+    void note_type(const QpSetup& setup) {
+        const Attribute* type = setup.attribute("type");
+        if (type == nullptr) return;
+        const auto& words = std::get<std::vector<Word>>(type->value);
+        wire::Service service = wire::Service::Rc;
+        if (!words.empty() && words.front().text == "UC") service = wire::Service::Uc;
+        if (!words.empty() && words.front().text == "UD") service = wire::Service::Ud;
+        if (setup.name.empty()) {
+            service_ = service;
+        } else {
+            scope_.put(setup.name, {.kind = NameKind::Qp, .service = service});
+        }
+    }
+
+    // --- dialogue ---
+    // Reads statements until the block ends; `closing` is the line that ended it.
+    Ending parse_block(Block& block, std::size_t depth, std::size_t& closing) {
+        while (at_ < lines_.size() && !report_.full()) {
+            const Line& line = lines_[at_++];
+            if (line.tokens.empty()) continue;
+            closing = at_ - 1;
+            if (line.tokens.front().is("end")) return Ending::End;
+            if (line.tokens.front().is("or")) return Ending::Or;
+            statement(block, line, depth);
+        }
+        return Ending::File;
+    }
+
+    // `end` or `or` outside of a block: said once, and the rest is read.
+    void stray_end() {
+        while (true) {
+            const Token& word = lines_[ends_].tokens.front();
+            report_.add(word.span, "'" + word.text + "' without an open " +
+                                       (word.text == "or" ? "'any'" : "block"));
+            if (parse_block(run_.body, 0, ends_) == Ending::File) return;
+        }
+    }
+
+    void statement(Block& block, const Line& line, std::size_t depth) {
+        Cursor cursor(line, with_words(line, scope_, report_), report_);
+        Statement result;
+        result.span = line.span();
+        const std::string word = cursor.peek().text;
+        if (word == "any" || word == "unordered" || word == "repeat") {
+            if (depth >= max_depth) {
+                cursor.fail_here("blocks are nested too deeply");
+            }
+            result.node = block_statement(cursor, word, depth);
+        } else {
+            result.node = simple(cursor);
+            cursor.expect_end();
+        }
+        if (!cursor.failed()) block.push_back(std::move(result));
+    }
+
+    using Node = decltype(Statement::node);
+
+    Node simple(Cursor& cursor) {
+        const QpRef qp = take_qp(cursor, scope_);
+        const Token first = cursor.peek();
+        if (first.is(">") || first.is("<")) {
+            return std::visit([](auto node) { return Node{std::move(node)}; },
+                              parse_packet(cursor, scope_, qp, service_of(scope_, qp, service_)));
+        }
+        if (!qp.name.empty()) {
+            cursor.fail_here("expected '>' or '<' behind the QP's name");
+            return Quiet{};
+        }
+        cursor.next();
+        if (first.is("dut")) return parse_side(cursor, scope_, ledger_, Side::Dut);
+        if (first.is("tester")) return parse_side(cursor, scope_, ledger_, Side::Tester);
+        if (first.is("fault")) return FaultLine{parse_fault(cursor, scope_, FaultPlace::Case)};
+        if (first.is("expect")) return expect(cursor);
+        if (first.is("no")) return no(cursor);
+        if (first.is("quiet")) return Quiet{take_qp(cursor, scope_), optional_time(cursor)};
+        if (first.is("judged")) return Judged{take_qp(cursor, scope_), optional_time(cursor)};
+        if (first.is("dropped")) return Dropped{take_qp(cursor, scope_)};
+        if (first.is("wait")) return Wait{parse_time(cursor, scope_)};
+        unknown(cursor, first);
+        return Quiet{};
+    }
+
+    void unknown(Cursor& cursor, const Token& first) {
+        if (first.kind == Token::Kind::Name && contains(header_words(), first.text)) {
+            return cursor.fail(first.span, "'" + first.text +
+                                               "' is a header line: it belongs above the first "
+                                               "blank line");
+        }
+        if (cursor.peek().is(">") || cursor.peek().is("<")) {
+            return cursor.fail(first.span,
+                               "no QP is called '" + first.text + "'" +
+                                   suggestion(first.text, scope_.of_kind(NameKind::Qp)));
+        }
+        cursor.fail(first.span, "'" + first.text + "' begins no line" +
+                                    suggestion(first.text, statement_words()));
+    }
+
+    std::optional<Expr> optional_time(Cursor& cursor) {
+        if (cursor.at_end()) return std::nullopt;
+        return parse_time(cursor, scope_);
+    }
+
+    Node expect(Cursor& cursor) {
+        ExpectRegion expected{parse_slice(cursor, scope_), Untouched{}};
+        if (cursor.accept("untouched")) return expected;
+        cursor.expect("==", "or 'untouched'");
+        const Token token = cursor.peek();
+        if (token.kind == Token::Kind::Name && !contains(pattern_names(), token.text)) {
+            expected.holds = parse_slice(cursor, scope_);
+            return expected;
+        }
+        const Pattern pattern = parse_pattern(cursor);
+        std::visit([&](const auto& p) { expected.holds = p; }, pattern);
+        return expected;
+    }
+
+    Node no(Cursor& cursor) {
+        static constexpr std::array<std::string_view, 1> stop{"for"};
+        No none;
+        none.qp = take_qp(cursor, scope_);
+        const wire::Service service = service_of(scope_, none.qp, service_);
+        none.kind = parse_kind(cursor, service);
+        none.matches = parse_matches(cursor, scope_, none.kind, service, stop);
+        if (cursor.accept("for")) none.time = parse_time(cursor, scope_);
+        return none;
+    }
+
+    // --- blocks ---
+    Node block_statement(Cursor& cursor, const std::string& word, std::size_t depth) {
+        if (word == "any") return any(cursor, depth);
+        if (word == "repeat") return repeat(cursor, depth);
+        cursor.next();
+        cursor.expect_end();
+        Unordered unordered;
+        close(parse_block(unordered.body, depth + 1, ends_), cursor, "unordered");
+        return unordered;
+    }
+
+    void close(Ending ending, Cursor& opening, std::string_view word) {
+        const std::string name(word);
+        if (ending == Ending::File) {
+            if (report_.full()) return;
+            return report_.add(opening.line().tokens.front().span, "'" + name + "' has no 'end'");
+        }
+        const Line& line = lines_[ends_];
+        if (ending == Ending::Or) {
+            return report_.add(line.tokens.front().span, "'or' without an open 'any'");
+        }
+        Cursor cursor(line, line.tokens, report_);
+        cursor.next();
+        cursor.expect_end();
+    }
+
+    Node any(Cursor& cursor, std::size_t depth) {
+        cursor.next();
+        cursor.expect_end();
+        AnyBlock any;
+        any.alternatives.push_back({{}, {}, cursor.line().span()});
+        Ending ending = parse_block(any.alternatives.back().body, depth + 1, ends_);
+        while (ending == Ending::Or) {
+            const Line& line = lines_[ends_];
+            Cursor words(line, line.tokens, report_);
+            words.next();
+            Alternative alternative{.span = line.span()};
+            if (words.accept("warn")) {
+                const Token text = words.next();
+                if (text.kind != Token::Kind::String) {
+                    words.fail(text.span, "expected the warning in quotes");
+                }
+                alternative.warn = text.text;
+            }
+            words.expect_end();
+            any.alternatives.push_back(std::move(alternative));
+            ending = parse_block(any.alternatives.back().body, depth + 1, ends_);
+        }
+        close(ending, cursor, "any");
+        if (ending == Ending::End && any.alternatives.size() < 2) {
+            report_.add(cursor.line().span(), "'any' needs an 'or'");
+        }
+        return any;
+    }
+
+    Node repeat(Cursor& cursor, std::size_t depth) {
+        const SourceSpan word = cursor.next().span;
+        Repeat repeat;
+        const bool counted = cursor.peek(1).is("in");
+        if (counted) {
+            repeat.counter = cursor.word("a counter's name");
+            cursor.next();
+            auto range = parse_range(cursor, {.scope = &scope_});
+            if (auto* ends = std::get_if<ValueRange>(&range);
+                ends != nullptr && ends->low && ends->high) {
+                repeat.times = std::move(*ends);
+            } else {
+                cursor.fail(word, "expected a range with two ends: repeat i in 1..8");
+            }
+            scope_.define(cursor, *repeat.counter, {.kind = NameKind::Counter});
+        } else {
+            Expr times = parse_number(cursor, scope_);
+            check_between(cursor, times, 0, 1'000'000, "how often");
+            repeat.times = std::move(times);
+        }
+        cursor.expect_end();
+        close(parse_block(repeat.body, depth + 1, ends_), cursor, "repeat");
+        if (counted && !cursor.failed()) scope_.forget(repeat.counter->text);
+        return repeat;
+    }
+
+    void check_body() {
+        for (const auto& [word, srq] : queues_) {
+            const NameKind kind = srq ? NameKind::Srq : NameKind::Cq;
+            if ((!srq && word.text == "small") || scope_.has(word.text, kind)) continue;
+            report_.add(word.span, "no '" + std::string(srq ? "dut srq " : "dut cq ") + word.text +
+                                       "' line makes this queue" +
+                                       suggestion(word.text, scope_.of_kind(kind)));
+        }
+        if (run_.body.empty() && report_.empty()) {
+            report_.add({static_cast<std::uint32_t>(std::max<std::size_t>(1, header_.lines)), 1, 1},
+                        "the case has no dialogue");
+        }
+    }
+
+    struct NamedQueue {
+        Word word;
+        bool srq = false;
+    };
+
+    const Header& header_;
+    std::span<const Line> lines_;
+    Report& report_;
+    Scope scope_;
+    Ledger ledger_;
+    Run run_;
+    wire::Service service_ = wire::Service::Rc;
+    std::vector<NamedQueue> queues_;
+    std::size_t at_ = 0;
+    std::size_t ends_ = 0;
+};
+
+} // namespace
+
+std::string text_of(const Constant& constant) {
+    struct Row {
+        Unit unit;
+        std::int64_t factor;
+        std::string_view name;
+    };
+    static constexpr std::array rows{
+        Row{Unit::Time, 1'000'000'000, "s"}, Row{Unit::Time, 1'000'000, "ms"},
+        Row{Unit::Time, 1'000, "us"},        Row{Unit::Time, 1, "ns"},
+        Row{Unit::Size, 1 << 20, "MiB"},     Row{Unit::Size, 1 << 10, "KiB"},
+    };
+    for (const Row& row : rows) {
+        if (row.unit != constant.unit || constant.value == 0) continue;
+        if (constant.value % row.factor == 0) {
+            return std::to_string(constant.value / row.factor) + std::string(row.name);
+        }
+    }
+    return std::to_string(constant.value);
+}
+
+Run parse_run(const Header& header, std::span<const Line> lines, std::span<const BoundName> names,
+              std::int64_t mtu, Report& report) {
+    return RunParser(header, lines, report).parse(names, mtu);
+}
+
+} // namespace veriroce::script

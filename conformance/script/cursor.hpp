@@ -1,0 +1,82 @@
+// Reads the tokens of one line. The first error of a line is reported and ends it: from then on
+// every question is answered as at the line's end, so that parsers need not look after each step.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/rules/nearest.hpp"
+#include "conformance/script/lexer.hpp"
+#include "conformance/script/script.hpp"
+
+namespace veriroce::script {
+
+// What is wrong with a script so far. The same thing at the same place is said once, however many
+// runs show it.
+class Report {
+  public:
+    explicit Report(std::span<const Line> lines) : lines_(lines) {}
+
+    void add(SourceSpan span, std::string message);
+    [[nodiscard]] bool empty() const { return diagnostics_.empty(); }
+    [[nodiscard]] bool full() const { return diagnostics_.size() >= max_diagnostics; }
+    // Sorted by place.
+    [[nodiscard]] std::vector<Diagnostic> take();
+
+    static constexpr std::size_t max_diagnostics = 50;
+
+  private:
+    std::span<const Line> lines_;
+    std::vector<Diagnostic> diagnostics_;
+};
+
+// "; did you mean 'psn'?", or nothing.
+template <rules::WordRange Range>
+std::string suggestion(std::string_view word, Range&& candidates) {
+    const auto near = rules::nearest_word(word, candidates);
+    return near ? "; did you mean '" + std::string(*near) + "'?" : std::string{};
+}
+
+class Cursor {
+  public:
+    Cursor(const Line& line, std::vector<Token> tokens, Report& report);
+
+    [[nodiscard]] const Line& line() const { return *line_; }
+    [[nodiscard]] bool failed() const { return failed_; }
+    [[nodiscard]] bool at_end() const { return peek().kind == Token::Kind::End; }
+
+    // The token `ahead` of the next; End beyond the last.
+    [[nodiscard]] const Token& peek(std::size_t ahead = 0) const;
+    Token next();
+    // From this place to the end of what was taken last.
+    [[nodiscard]] SourceSpan since(const SourceSpan& first) const;
+    // Takes the next token if it is this symbol or word.
+    bool accept(std::string_view symbol_or_name);
+    // The same without a blank before it.
+    bool accept_joined(std::string_view symbol);
+    [[nodiscard]] bool joined(std::string_view symbol) const;
+    void expect(std::string_view symbol, std::string_view purpose);
+    // Takes a name; says what was wanted if there is none.
+    Word word(std::string_view what);
+    // Everything up to the next blank: a rule id, a tag.
+    Word raw_word(std::string_view what);
+    void expect_end();
+
+    void fail(SourceSpan span, std::string message);
+    // At the next token, or behind the last.
+    void fail_here(std::string message) { fail(peek().span, std::move(message)); }
+
+  private:
+    const Line* line_;
+    std::vector<Token> tokens_;
+    Token end_;
+    std::size_t at_ = 0;
+    bool failed_ = false;
+    Report* report_;
+};
+
+} // namespace veriroce::script

@@ -1,0 +1,128 @@
+#include "conformance/script/evaluate.hpp"
+
+#include <limits>
+
+#include "conformance/script/words.hpp"
+
+namespace veriroce::script {
+namespace {
+
+using Number = std::expected<std::int64_t, EvalError>;
+
+Number error(EvalErrorKind kind, const Expr& expr, std::string name = {}) {
+    return std::unexpected(EvalError{kind, std::move(name), expr.span});
+}
+
+Number power(const Expr& expr, std::int64_t base, std::int64_t exponent) {
+    if (exponent < 0) return error(EvalErrorKind::BadCode, expr);
+    // Beyond 64 doublings only -1, 0 and 1 stay in 64 bits.
+    if (exponent > 64 && base != 0 && base != 1 && base != -1) {
+        return error(EvalErrorKind::Overflow, expr);
+    }
+    if (exponent > 64) exponent = 64 + exponent % 2;
+    std::int64_t result = 1;
+    for (std::int64_t i = 0; i < exponent; ++i) {
+        if (__builtin_mul_overflow(result, base, &result)) {
+            return error(EvalErrorKind::Overflow, expr);
+        }
+    }
+    return result;
+}
+
+Number time_of(const Expr& expr, std::int64_t code) {
+    if (code < 0 || code > 31) return error(EvalErrorKind::BadCode, expr);
+    const auto small = static_cast<std::uint8_t>(code);
+    if (expr.kind == Expr::Kind::Rnr) return wire::rnr_time(small).count();
+    const auto time = wire::ack_timeout(small);
+    if (!time) return error(EvalErrorKind::BadCode, expr);
+    return time->count();
+}
+
+Number quotient(const Expr& expr, std::int64_t left, std::int64_t right) {
+    if (right == 0) return error(EvalErrorKind::DivisionByZero, expr);
+    if (right == -1 && left == std::numeric_limits<std::int64_t>::min()) {
+        return error(EvalErrorKind::Overflow, expr);
+    }
+    return left / right;
+}
+
+Number binary(const Expr& expr, std::int64_t left, std::int64_t right) {
+    std::int64_t result = 0;
+    bool overflow = false;
+    switch (expr.kind) {
+    case Expr::Kind::Add: overflow = __builtin_add_overflow(left, right, &result); break;
+    case Expr::Kind::Subtract: overflow = __builtin_sub_overflow(left, right, &result); break;
+    case Expr::Kind::Multiply: overflow = __builtin_mul_overflow(left, right, &result); break;
+    case Expr::Kind::Divide: return quotient(expr, left, right);
+    case Expr::Kind::Power: return power(expr, left, right);
+    case Expr::Kind::Number:
+    case Expr::Kind::Name:
+    case Expr::Kind::Field:
+    case Expr::Kind::Rnr:
+    case Expr::Kind::Timeout:
+    case Expr::Kind::Negate: break;
+    }
+    if (overflow) return error(EvalErrorKind::Overflow, expr);
+    return result;
+}
+
+Number leaf(const Expr& expr, const Environment& environment) {
+    if (expr.kind == Expr::Kind::Number) return expr.number;
+    if (expr.kind == Expr::Kind::Name) {
+        const auto value = environment.name ? environment.name(expr.name) : std::nullopt;
+        if (value) return *value;
+        return error(EvalErrorKind::UnknownName, expr, expr.name);
+    }
+    const auto value = environment.field ? environment.field(expr.field) : std::nullopt;
+    if (value) return *value;
+    return error(EvalErrorKind::FieldNotInPacket, expr, std::string(name_of(expr.field)));
+}
+
+} // namespace
+
+std::string text_of(const EvalError& error) {
+    switch (error.kind) {
+    case EvalErrorKind::UnknownName: return "nothing is called '" + error.name + "' here";
+    case EvalErrorKind::FieldNotInPacket: return "the packet has no field '" + error.name + "'";
+    case EvalErrorKind::DivisionByZero: return "division by zero";
+    case EvalErrorKind::Overflow: return "the number does not fit 64 bits";
+    case EvalErrorKind::BadCode:
+        return "out of range: rnr takes 0 to 31, timeout 1 to 31, a power 0 and more";
+    }
+    return "";
+}
+
+Number evaluate(const Expr& expr, const Environment& environment) {
+    if (expr.operands.empty()) return leaf(expr, environment);
+    const Number first = evaluate(expr.operands[0], environment);
+    if (!first) return first;
+    if (expr.kind == Expr::Kind::Rnr || expr.kind == Expr::Kind::Timeout) {
+        return time_of(expr, *first);
+    }
+    if (expr.kind == Expr::Kind::Negate) {
+        if (*first == std::numeric_limits<std::int64_t>::min()) {
+            return error(EvalErrorKind::Overflow, expr);
+        }
+        return -*first;
+    }
+    const Number second = evaluate(expr.operands[1], environment);
+    if (!second) return second;
+    return binary(expr, *first, *second);
+}
+
+std::expected<Bounds, EvalError> evaluate(const ValueRange& range, const Environment& environment) {
+    Bounds bounds;
+    if (range.low) {
+        const Number low = evaluate(*range.low, environment);
+        if (!low) return std::unexpected(low.error());
+        bounds.low = *low;
+    }
+    if (range.high) {
+        const Number high = evaluate(*range.high, environment);
+        if (!high) return std::unexpected(high.error());
+        bounds.high = *high;
+    }
+    return bounds;
+}
+
+} // namespace veriroce::script

@@ -1,0 +1,16 @@
+// Parses a fault rule: ACTION when SELECTOR… [also].
+#pragma once
+
+#include "conformance/script/names.hpp"
+
+namespace veriroce::script {
+
+enum class FaultPlace : std::uint8_t {
+    Case, // from=dut|tester, qp= a QP's name
+    Plan, // from=a|b as well, qp= a QPN
+};
+
+// The line behind `fault`; in a plan the whole line. Every number has to be known before the run.
+fault::Rule parse_fault(Cursor& cursor, const Scope& scope, FaultPlace place);
+
+} // namespace veriroce::script

@@ -1,0 +1,27 @@
+// Parses the header of a case: the lines above the first blank one. `qp` and `tester qp` lines are
+// only found here; they are parsed once per run, when every name has its value (body.hpp).
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "conformance/script/cursor.hpp"
+
+namespace veriroce::script {
+
+struct Header {
+    Case head;
+    std::size_t lines = 0;   // index of the first line of the dialogue
+    bool names_known = true; // every `let`, `for` and `tester address` line is right
+};
+
+Header parse_header(std::string_view path, std::span<const Line> lines, Report& report);
+
+inline constexpr std::size_t max_names = 64; // `let` and `for` lines of a case
+inline constexpr std::size_t max_values = 4'096;
+
+// Whether the line is `qp …`, or `tester qp …`.
+bool is_qp_line(const Line& line);
+bool is_tester_qp_line(const Line& line);
+
+} // namespace veriroce::script

@@ -1,0 +1,62 @@
+// A script as lines of tokens. Blanks matter (an expression ends at one), so each token knows
+// whether a blank stands before it. Comments are kept for the formatter.
+//
+// Errors: a token of kind Bad carries its message; it is reported when the line is parsed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/script/ast.hpp"
+
+namespace veriroce::script {
+
+struct Token {
+    enum class Kind : std::uint8_t {
+        Name,   // also dotted: ip.ttl
+        Number, // number and unit; `real` if it is no whole number
+        String, // content without quotes
+        Hex,    // bytes of hex"…"
+        Symbol, // > < = != <= >= == += + - * / ^ ( ) [ ] { } , : @ ..
+        Bad,    // text is the message
+        End,    // behind the last
+    };
+    Kind kind = Kind::End;
+    std::string text; // as written; of String its content; of Bad the message
+    SourceSpan span;
+    bool blank_before = false;
+    std::int64_t number = 0;
+    bool whole = true;
+    double real = 0;
+    Unit unit = Unit::None;
+    std::vector<std::byte> bytes;
+
+    [[nodiscard]] bool is(std::string_view symbol_or_name) const {
+        return (kind == Kind::Symbol || kind == Kind::Name) && text == symbol_or_name;
+    }
+};
+
+struct Line {
+    std::uint32_t number = 0;
+    std::string_view text; // without its end
+    std::vector<Token> tokens;
+    std::string_view comment; // from the # on
+
+    [[nodiscard]] bool blank() const { return tokens.empty() && comment.empty(); }
+    // All tokens, from the first to the last.
+    [[nodiscard]] SourceSpan span() const;
+};
+
+inline constexpr std::uint32_t max_columns = 100;
+
+// Every line of the text; the views point into it. A line that is too long, or holds a tab or
+// another control character, has a Bad token in front.
+std::vector<Line> lex(std::string_view text);
+
+// Characters, not bytes: continuation bytes of UTF-8 take no column.
+std::uint32_t columns_of(std::string_view text);
+
+} // namespace veriroce::script

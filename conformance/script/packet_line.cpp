@@ -1,0 +1,441 @@
+#include "conformance/script/packet_line.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "conformance/script/expression.hpp"
+#include "conformance/script/field_value.hpp"
+#include "conformance/script/options.hpp"
+#include "conformance/script/words.hpp"
+
+namespace veriroce::script {
+namespace {
+
+using wire::Field;
+using wire::Header;
+using wire::HeaderSet;
+using wire::Layer;
+
+std::optional<Header> header_of(Layer layer) {
+    switch (layer) {
+    case Layer::Rdeth: return Header::Rdeth;
+    case Layer::Deth: return Header::Deth;
+    case Layer::Xrceth: return Header::Xrceth;
+    case Layer::Feth: return Header::Feth;
+    case Layer::Reth: return Header::Reth;
+    case Layer::AtomicEth: return Header::AtomicEth;
+    case Layer::Aeth: return Header::Aeth;
+    case Layer::AtomicAckEth: return Header::AtomicAckEth;
+    case Layer::ImmDt: return Header::ImmDt;
+    case Layer::Ieth: return Header::Ieth;
+    case Layer::Ethernet:
+    case Layer::Vlan:
+    case Layer::Ipv4:
+    case Layer::Ipv6:
+    case Layer::Udp:
+    case Layer::Bth:
+    case Layer::Body:
+    case Layer::Icrc: break;
+    }
+    return std::nullopt;
+}
+
+// Whether some packet of this kind has the header: of a message, at least one of its packets.
+bool has_header(const PacketKind& kind, wire::Service service, Header header) {
+    if (const auto* opcode = std::get_if<Opcode>(&kind)) {
+        return wire::opcode_info(opcode->code).headers.has(header);
+    }
+    if (std::holds_alternative<Acknowledgement>(kind)) return header == Header::Aeth;
+    const auto* message = std::get_if<Message>(&kind);
+    if (message == nullptr) return false;
+    for (const wire::OpcodeInfo& info : wire::opcode_table()) {
+        if (info.service != service || info.operation != operation_of(*message)) continue;
+        const bool tail = info.ends_message();
+        if (tail && info.immediate() != immediate(*message)) continue;
+        if (tail && info.invalidates() != invalidates(*message)) continue;
+        if (info.headers.has(header)) return true;
+    }
+    return false;
+}
+
+std::string text_of(const PacketKind& kind) {
+    if (const auto* opcode = std::get_if<Opcode>(&kind)) {
+        return std::string(wire::opcode_info(opcode->code).name);
+    }
+    if (const auto* ack = std::get_if<Acknowledgement>(&kind)) return std::string(name_of(*ack));
+    if (const auto* message = std::get_if<Message>(&kind)) return std::string(name_of(*message));
+    return "the same packet";
+}
+
+std::string misplaced_syndrome_part(SpecialField field, const PacketKind& kind,
+                                    wire::Service service) {
+    const auto* ack = std::get_if<Acknowledgement>(&kind);
+    if (field == SpecialField::Code && (ack == nullptr || *ack != Acknowledgement::Nak)) {
+        return "only a NAK has a code";
+    }
+    if (field == SpecialField::Timer && (ack == nullptr || *ack != Acknowledgement::RnrNak)) {
+        return "only an RNR_NAK has a timer";
+    }
+    if (field != SpecialField::Credits) return {};
+    const bool other_ack = ack != nullptr && *ack != Acknowledgement::Ack;
+    if (other_ack || !has_header(kind, service, Header::Aeth)) {
+        return "only an ACK or a response with an AETH has credits";
+    }
+    return {};
+}
+
+FieldName parse_field_name(Cursor& cursor, const Word& name, std::string_view also) {
+    if (const auto field = field_by_name(name.text)) return *field;
+    auto candidates = field_names();
+    if (!also.empty()) candidates.push_back(also);
+    cursor.fail(name.span, "unknown field '" + name.text + "'" + suggestion(name.text, candidates));
+    return Field::Psn;
+}
+
+FlipBit parse_flip(Cursor& cursor, const Scope& scope) {
+    FlipBit flip{Field::Psn, {}};
+    if (cursor.accept("@")) {
+        Expr byte = parse_number(cursor, scope);
+        check_between(cursor, byte, 0, 65'535, "a byte of the packet");
+        flip.where = std::move(byte);
+    } else {
+        const Word name = cursor.word("a field or @BYTE");
+        const auto field = cursor.failed() ? std::nullopt : wire::field_by_name(name.text);
+        if (!field && !cursor.failed()) parse_field_name(cursor, name, {});
+        if (!field) {
+            cursor.fail(name.span, "'" + name.text + "' has no bits to flip");
+            return flip;
+        }
+        flip.where = *field;
+    }
+    cursor.expect(":", "and the bit: flip=psn:0");
+    flip.bit = parse_number(cursor, scope);
+    const auto* field = std::get_if<Field>(&flip.where);
+    const std::int64_t bits = field == nullptr ? 8 : wire::field_info(*field).primary.bits;
+    check_between(cursor, flip.bit, 0, bits - 1, "the bit");
+    return flip;
+}
+
+class SendLine {
+  public:
+    SendLine(Cursor& cursor, Scope& scope, wire::Service service)
+        : cursor_(cursor), scope_(scope), service_(service) {}
+
+    SendPacket parse(QpRef qp) {
+        SendPacket packet;
+        packet.qp = std::move(qp);
+        packet.kind = parse_kind(cursor_, service_);
+        while (!cursor_.at_end()) {
+            const Word name = cursor_.word("a field");
+            if (cursor_.failed()) break;
+            if (cursor_.peek().is("=") || !clause(packet, name)) field(packet, name);
+        }
+        return packet;
+    }
+
+  private:
+    bool clause(SendPacket& packet, const Word& name) {
+        if (name.text == "as") {
+            packet.as = cursor_.word("a name for the packet");
+            scope_.define(cursor_, *packet.as, {.kind = NameKind::Packet});
+            return true;
+        }
+        if (name.text == "after") {
+            packet.after = parse_time(cursor_, scope_);
+            return true;
+        }
+        return false;
+    }
+
+    void field(SendPacket& packet, const Word& name) {
+        if (!seen_.insert(name.text).second && name.text != "flip") {
+            return cursor_.fail(name.span, "'" + name.text + "' is written twice");
+        }
+        if (damage(packet, name)) return;
+        FieldWrite write = parse_field_write(cursor_, scope_, name);
+        if (cursor_.failed()) return;
+        const std::string wrong = misplaced(write.field, packet.kind, service_);
+        if (!wrong.empty()) return cursor_.fail(name.span, wrong);
+        packet.fields.push_back(std::move(write));
+    }
+
+    bool damage(SendPacket& packet, const Word& name) {
+        const auto number = [&](std::optional<Expr>& target) {
+            if (!take_equals(cursor_, name)) return;
+            target = parse_number(cursor_, scope_);
+            check_between(cursor_, *target, 0, 65'535, name.text);
+        };
+        if (name.text == "truncate") return number(packet.damage.truncate), true;
+        if (name.text == "cut") return number(packet.damage.cut), true;
+        if (name.text == "trailer") return number(packet.damage.trailer), true;
+        if (name.text == "flip") {
+            if (take_equals(cursor_, name)) {
+                packet.damage.flips.push_back(parse_flip(cursor_, scope_));
+            }
+            return true;
+        }
+        if (name.text != "encap") return false;
+        if (take_equals(cursor_, name)) cursor_.expect("rocev1", "as encap=rocev1");
+        packet.rocev1 = true;
+        return true;
+    }
+
+    Cursor& cursor_;
+    Scope& scope_;
+    wire::Service service_;
+    std::set<std::string> seen_;
+};
+
+class ExpectLine {
+  public:
+    ExpectLine(Cursor& cursor, Scope& scope, wire::Service service)
+        : cursor_(cursor), scope_(scope), service_(service) {}
+
+    ExpectPacket parse(QpRef qp) {
+        static constexpr std::array<std::string_view, 5> clauses{"within", "after", "measure", "as",
+                                                                 "exact"};
+        ExpectPacket packet;
+        packet.qp = std::move(qp);
+        packet.kind = kind();
+        packet.matches = parse_matches(cursor_, scope_, packet.kind, service_, clauses);
+        parse_options(cursor_, "<", options(packet));
+        return packet;
+    }
+
+  private:
+    PacketKind kind() {
+        if (!cursor_.accept("=")) return parse_kind(cursor_, service_);
+        const Word name = scope_.use(cursor_, NameKind::Packet);
+        return SameAs{name.text};
+    }
+
+    std::vector<Option> options(ExpectPacket& packet) {
+        using enum Option::Form;
+        return {
+            {"within", Clause, false, [&] { packet.within = parse_time(cursor_, scope_); }},
+            {"after", Clause, false, [&] { packet.after = time_range(); }},
+            {"measure", Clause, false, [&] { packet.measure = measure(); }},
+            {"as", Clause, false,
+             [&] {
+                 packet.as = cursor_.word("a name for the packet");
+                 scope_.define(cursor_, *packet.as, {.kind = NameKind::Packet});
+             }},
+            {"exact", Flag, false, [&] { packet.exact = true; }},
+        };
+    }
+
+    ValueRange time_range() {
+        const auto parsed = parse_range(cursor_, {.scope = &scope_, .time = true});
+        if (const auto* range = std::get_if<ValueRange>(&parsed)) return *range;
+        cursor_.fail(std::get<Expr>(parsed).span,
+                     "expected a range of times: after 1ms.. or after 1ms..4ms");
+        return {};
+    }
+
+    Measure measure() {
+        Measure result;
+        result.name = cursor_.word("a name for what is measured").text;
+        if (!cursor_.accept_joined("[")) return result;
+        result.index = parse_number(cursor_, scope_);
+        cursor_.expect("]", "behind the index");
+        return result;
+    }
+
+    Cursor& cursor_;
+    Scope& scope_;
+    wire::Service service_;
+};
+
+SendFragment parse_fragment(Cursor& cursor, const Scope& scope) {
+    SendFragment fragment;
+    cursor.expect("of", "and the packet's name: FRAGMENT of NAME at=N len=N");
+    fragment.of = scope.use(cursor, NameKind::Packet);
+    using enum Option::Form;
+    parse_options(cursor, "FRAGMENT",
+                  {{"at", Equals, true, [&] { fragment.at = parse_number(cursor, scope); }},
+                   {"len", Equals, true, [&] { fragment.length = parse_number(cursor, scope); }}});
+    return fragment;
+}
+
+SendPfc parse_pfc(Cursor& cursor, const Scope& scope) {
+    SendPfc pfc;
+    const auto bounded = [&](Expr& target, std::int64_t high, std::string_view what) {
+        target = parse_number(cursor, scope);
+        check_between(cursor, target, 0, high, what);
+    };
+    using enum Option::Form;
+    parse_options(cursor, "PFC",
+                  {{"class", Equals, true, [&] { bounded(pfc.priority, 7, "a class"); }},
+                   {"quanta", Equals, true, [&] { bounded(pfc.quanta, 65'535, "quanta"); }}});
+    return pfc;
+}
+
+CmMessage parse_cm(Cursor& cursor, const Scope& scope, bool send, Word type) {
+    CmMessage message{.send = send, .type = std::move(type)};
+    while (!cursor.at_end()) {
+        const Word name = cursor.word("a field of the message");
+        if (name.text == "within" && !send) {
+            message.within = parse_time(cursor, scope);
+            continue;
+        }
+        if (!take_equals(cursor, name)) break;
+        CmField field{.name = name.text, .value = Expr{}, .span = name.span};
+        if (cursor.peek().kind == Token::Kind::Hex) {
+            const Token bytes = cursor.next();
+            field.value = HexBytes{bytes.bytes, bytes.span};
+        } else {
+            field.value = parse_expr(cursor, {.scope = &scope, .use = NameUse::Qpns});
+        }
+        message.fields.push_back(std::move(field));
+    }
+    return message;
+}
+
+std::string verb_on_the_wire(std::string_view name) {
+    if (name == "RDMA_READ") return "RDMA_READ_REQUEST";
+    if (name == "ATOMIC_CMP_AND_SWP") return "COMPARE_SWAP";
+    if (name == "ATOMIC_FETCH_AND_ADD") return "FETCH_ADD";
+    return {};
+}
+
+std::optional<Comparison> take_comparison(Cursor& cursor, const Word& name) {
+    static constexpr std::array<std::pair<std::string_view, Comparison>, 4> comparisons{
+        {{"=", Comparison::Equal},
+         {"!=", Comparison::NotEqual},
+         {"<=", Comparison::AtMost},
+         {">=", Comparison::AtLeast}}};
+    for (const auto& [symbol, comparison] : comparisons) {
+        if (!cursor.peek().is(symbol)) continue;
+        const Token token = cursor.next();
+        if (token.blank_before || cursor.peek().blank_before) {
+            cursor.fail(token.span, "no blank may stand around '" + token.text + "'");
+        }
+        return comparison;
+    }
+    cursor.fail(name.span, "'" + name.text + "' needs a value: " + name.text + "=...");
+    return std::nullopt;
+}
+
+} // namespace
+
+QpRef take_qp(Cursor& cursor, const Scope& scope) {
+    QpRef qp;
+    qp.span = cursor.peek().span;
+    if (cursor.peek().kind != Token::Kind::Name) return qp;
+    if (!scope.has(cursor.peek().text, NameKind::Qp)) return qp;
+    qp.name = cursor.next().text;
+    if (cursor.accept_joined("[")) {
+        qp.index = parse_number(cursor, scope);
+        cursor.expect("]", "behind the QP's number");
+    }
+    return qp;
+}
+
+wire::Service service_of(const Scope& scope, const QpRef& qp, wire::Service own) {
+    const Name* name = scope.find(qp.name);
+    return name != nullptr && name->service ? *name->service : own;
+}
+
+std::string misplaced(const FieldName& field, const PacketKind& kind, wire::Service service) {
+    if (const auto* special = std::get_if<SpecialField>(&field)) {
+        return misplaced_syndrome_part(*special, kind, service);
+    }
+    const wire::FieldInfo& info = wire::field_info(std::get<Field>(field));
+    const auto first = header_of(info.primary.layer);
+    if (!first || has_header(kind, service, *first)) return {};
+    const auto second = info.secondary ? header_of(info.secondary->layer) : std::nullopt;
+    if (second && has_header(kind, service, *second)) return {};
+    return text_of(kind) + " has no field '" + std::string(info.name) + "' (it is part of " +
+           std::string(wire::name_of(*first)) + ")";
+}
+
+PacketKind parse_kind(Cursor& cursor, wire::Service service) {
+    const Word word = cursor.word("an opcode");
+    if (cursor.failed()) return {};
+    for (const auto ack : {Acknowledgement::Ack, Acknowledgement::Nak, Acknowledgement::RnrNak}) {
+        if (word.text == name_of(ack)) return ack;
+    }
+    if (const auto message = message_by_name(word.text)) return *message;
+    if (const auto code = wire::opcode_by_name(word.text, service)) return Opcode{*code};
+    if (const auto wanted = verb_on_the_wire(word.text); !wanted.empty()) {
+        cursor.fail(word.span, "'" + word.text + "' is a verb; on the wire it is " + wanted);
+        return {};
+    }
+    auto names = opcode_names(service);
+    names.insert(names.end(), message_names().begin(), message_names().end());
+    names.insert(names.end(), {"ACK", "NAK", "RNR_NAK"});
+    cursor.fail(word.span, "unknown opcode '" + word.text + "'" + suggestion(word.text, names));
+    return {};
+}
+
+FieldWrite parse_field_write(Cursor& cursor, const Scope& scope, const Word& name) {
+    FieldWrite write{parse_field_name(cursor, name, "truncate"), Expr{}, name.span};
+    if (cursor.failed()) return write;
+    if (is_flag(write.field) && !cursor.peek().is("=")) {
+        write.value = Expr{.number = 1, .span = name.span};
+        return write;
+    }
+    if (!take_equals(cursor, name)) return write;
+    write.value = parse_field_value(cursor, scope, write.field, false);
+    write.span = cursor.since(name.span);
+    return write;
+}
+
+std::vector<FieldMatch> parse_matches(Cursor& cursor, const Scope& scope, const PacketKind& kind,
+                                      wire::Service service,
+                                      std::span<const std::string_view> stop_words) {
+    std::vector<FieldMatch> matches;
+    while (!cursor.at_end() && !contains(stop_words, cursor.peek().text)) {
+        const Word name = cursor.word("a field");
+        if (cursor.failed()) break;
+        FieldMatch match{.field = parse_field_name(cursor, name, "within"), .value = Expr{}};
+        if (cursor.failed()) break;
+        if (is_flag(match.field) && (cursor.at_end() || cursor.peek().kind == Token::Kind::Name)) {
+            match.value = Expr{.number = 1, .span = name.span};
+        } else {
+            const auto comparison = take_comparison(cursor, name);
+            if (!comparison) break;
+            match.comparison = *comparison;
+            match.value = parse_field_value(cursor, scope, match.field, true);
+        }
+        match.span = cursor.since(name.span);
+        const bool ordered = std::holds_alternative<Expr>(match.value) ||
+                             std::holds_alternative<Absolute>(match.value);
+        const bool range = std::holds_alternative<ValueRange>(match.value);
+        if (match.comparison != Comparison::Equal && range) {
+            cursor.fail(name.span, "a range is compared with '='");
+        }
+        if (match.comparison != Comparison::Equal && match.comparison != Comparison::NotEqual &&
+            !ordered) {
+            cursor.fail(name.span, "'" + name.text + "' has no order: compare with = or !=");
+        }
+        if (cursor.failed()) break;
+        if (!std::holds_alternative<SameAs>(kind)) {
+            const std::string wrong = misplaced(match.field, kind, service);
+            if (!wrong.empty()) cursor.fail(name.span, wrong);
+        }
+        matches.push_back(std::move(match));
+    }
+    return matches;
+}
+
+PacketNode parse_packet(Cursor& cursor, Scope& scope, QpRef qp, wire::Service service) {
+    const bool send = cursor.next().is(">");
+    const Token first = cursor.peek();
+    if (first.kind == Token::Kind::Name && first.text.starts_with("CM_")) {
+        cursor.next();
+        return parse_cm(cursor, scope, send, {first.text, first.span});
+    }
+    if (!send) return ExpectLine(cursor, scope, service).parse(std::move(qp));
+    if (cursor.accept("RAW")) {
+        const Token bytes = cursor.next();
+        if (bytes.kind != Token::Kind::Hex) cursor.fail(bytes.span, "expected bytes: hex\"...\"");
+        cursor.expect_end();
+        return SendRaw{{bytes.bytes, bytes.span}};
+    }
+    if (cursor.accept("FRAGMENT")) return parse_fragment(cursor, scope);
+    if (cursor.accept("PFC")) return parse_pfc(cursor, scope);
+    return SendLine(cursor, scope, service).parse(std::move(qp));
+}
+
+} // namespace veriroce::script

@@ -1,0 +1,378 @@
+#include "conformance/script/side_line.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "conformance/script/expression.hpp"
+#include "conformance/script/field_value.hpp"
+#include "conformance/script/options.hpp"
+#include "conformance/script/packet_line.hpp"
+#include "conformance/script/word_list.hpp"
+
+namespace veriroce::script {
+namespace {
+
+using enum Option::Form;
+
+constexpr std::int64_t most_ids = 65'536;
+constexpr std::int64_t largest_region = std::int64_t{1} << 31;
+
+// The ids as numbers, if they are known and not absurdly many.
+std::optional<std::pair<std::int64_t, std::int64_t>> known_ids(const IdRange& ids) {
+    const auto first = constant_of(ids.first);
+    const auto last = constant_of(ids.last);
+    if (!first || !last || *last < *first || *last - *first >= most_ids) return std::nullopt;
+    return std::pair(*first, *last);
+}
+
+class SideLine {
+  public:
+    SideLine(Cursor& cursor, Scope& scope, Ledger& ledger, Side side)
+        : cursor_(cursor), scope_(scope), ledger_(ledger), side_(side) {}
+
+    SideCommand parse() {
+        SideCommand command{.side = side_, .command = Answers{}};
+        command.refused = side_ == Side::Dut && cursor_.accept("refuses");
+        const Word verb = cursor_.word("what the side does");
+        if (cursor_.failed()) return command;
+        const auto rows = table(command);
+        const auto row = std::ranges::find(rows, verb.text, &Row::name);
+        const bool known = row != rows.end() && (row->sides & bit(side_)) != 0;
+        if (!known || (command.refused && !row->can_be_refused)) {
+            fail_unknown(verb, command.refused, rows);
+            return command;
+        }
+        what_ = std::string(side_ == Side::Dut ? "dut " : "tester ") + verb.text;
+        row->parse();
+        cursor_.expect_end();
+        return command;
+    }
+
+  private:
+    static constexpr unsigned both = 3;
+    static constexpr unsigned dut_only = 1;
+    static constexpr unsigned tester_only = 2;
+    static unsigned bit(Side side) { return side == Side::Dut ? dut_only : tester_only; }
+
+    struct Row {
+        std::string_view name;
+        unsigned sides = both;
+        bool can_be_refused = false;
+        std::function<void()> parse;
+    };
+
+    std::vector<Row> table(SideCommand& command) {
+        auto& qp = command.qp;
+        auto& result = command.command;
+        const auto with_qp = [&](auto method) {
+            return [this, &qp, &result, method] {
+                qp = take_qp(cursor_, scope_);
+                result = (this->*method)();
+            };
+        };
+        const auto plain = [&](auto method) {
+            return [this, &result, method] { result = (this->*method)(); };
+        };
+        return {
+            {"post", both, true, with_qp(&SideLine::post)},
+            {"recv", both, true, with_qp(&SideLine::recv)},
+            {"mr", both, true, plain(&SideLine::mr)},
+            {"mw", dut_only, true, plain(&SideLine::mw)},
+            {"dereg", dut_only, true, plain(&SideLine::dereg)},
+            {"write", both, false, plain(&SideLine::write)},
+            {"cq", dut_only, true, plain(&SideLine::cq)},
+            {"srq", dut_only, true, plain(&SideLine::srq)},
+            {"arm", dut_only, false, plain(&SideLine::arm)},
+            {"modify", both, true, with_qp(&SideLine::modify)},
+            {"reconnect", dut_only, false, with_qp(&SideLine::reconnect)},
+            {"done", both, false, with_qp(&SideLine::done)},
+            {"state", both, false, with_qp(&SideLine::state)},
+            {"event", dut_only, false, with_qp(&SideLine::event)},
+            {"notified", dut_only, false, plain(&SideLine::notified)},
+            {"counter", dut_only, false, plain(&SideLine::counter)},
+            {"answers", tester_only, false, with_qp(&SideLine::answers)},
+        };
+    }
+
+    void fail_unknown(const Word& verb, bool refused, const std::vector<Row>& rows) {
+        std::vector<std::string_view> names;
+        for (const Row& row : rows) {
+            if ((row.sides & bit(side_)) != 0 && (!refused || row.can_be_refused)) {
+                names.push_back(row.name);
+            }
+        }
+        if (side_ == Side::Dut && !refused) names.push_back("refuses");
+        cursor_.fail(verb.span, std::string(side_ == Side::Dut ? "the DUT" : "the tester") +
+                                    " does not " + (refused ? "refuse '" : "'") + verb.text + "'" +
+                                    suggestion(verb.text, names));
+    }
+
+    // --- options that several commands have ---
+    Option ids(IdRange& target) {
+        return {"id", Equals, true, [this, &target] {
+                    target = parse_ids(cursor_, scope_);
+                    if (cursor_.failed() || known_ids(target) || !constant_of(target.first)) return;
+                    if (!constant_of(target.last)) return;
+                    cursor_.fail(target.first.span, "too many ids, or the last before the first");
+                }};
+    }
+    Option number(std::string_view name, std::optional<Expr>& target, std::int64_t high) {
+        return {name, Equals, false, [this, name, &target, high] {
+                    target = parse_number(cursor_, scope_);
+                    check_between(cursor_, *target, 0, high, name);
+                }};
+    }
+    Option any_number(std::string_view name, std::optional<Expr>& target) {
+        return {name, Equals, false, [this, &target] { target = parse_number(cursor_, scope_); }};
+    }
+    Option needed(std::string_view name, Expr& target, std::int64_t high) {
+        return {name, Equals, true, [this, name, &target, high] {
+                    target = parse_number(cursor_, scope_);
+                    check_between(cursor_, target, 0, high, name);
+                }};
+    }
+    Option key(std::string_view name, std::optional<Key>& target) {
+        return {name, Equals, false, [this, &target] { target = parse_key(cursor_, scope_); }};
+    }
+    Option slices(std::string_view name, std::vector<RegionSlice>& target) {
+        return {name, Equals, false, [this, &target] {
+                    do {
+                        target.push_back(parse_slice(cursor_, scope_));
+                    } while (cursor_.accept_joined(","));
+                }};
+    }
+    Option access(std::vector<Word>& target) {
+        return {"access", Equals, false,
+                [this, &target] { target = words_of(cursor_, access_words(), "access right"); }};
+    }
+    Option within(std::optional<Expr>& target) {
+        return {"within", Clause, false, [this, &target] { target = parse_time(cursor_, scope_); }};
+    }
+    static Option flag(std::string_view name, bool& target) {
+        return {name, Flag, false, [&target] { target = true; }};
+    }
+    void options(const std::vector<Option>& list) { parse_options(cursor_, what_, list); }
+    Word new_name(NameKind kind) {
+        Word name = cursor_.word(std::string(text_of(kind)) + "'s name");
+        scope_.define(cursor_, name, {.kind = kind});
+        return name;
+    }
+
+    // --- commands ---
+    Command post() {
+        Post post;
+        const Word operation = word_of(cursor_, verb_names(), "operation");
+        post.operation = verb_by_name(operation.text).value_or(Verb::Send);
+        options({ids(post.ids),
+                 slices("local", post.local),
+                 {"remote", Equals, false, [&] { post.remote = parse_slice(cursor_, scope_); }},
+                 number("len", post.length, largest_region),
+                 number("imm", post.imm, 0xFFFF'FFFF),
+                 any_number("compare", post.compare),
+                 any_number("swap", post.swap),
+                 any_number("add", post.add),
+                 key("ikey", post.ikey),
+                 key("lkey", post.lkey),
+                 key("rkey", post.rkey),
+                 {"mw", Equals, false, [&] { post.mw = scope_.use(cursor_, NameKind::Window); }},
+                 access(post.access),
+                 flag("fence", post.fence),
+                 flag("inline", post.inline_data),
+                 flag("se", post.solicited),
+                 flag("unsignaled", post.unsignaled)});
+        check_operation(operation, post);
+        ledger_.posted(side_, Queue::Send, post.ids);
+        return post;
+    }
+
+    // What an operation has no use for is a slip.
+    void check_operation(const Word& operation, const Post& post) {
+        const bool with_imm =
+            post.operation == Verb::SendWithImm || post.operation == Verb::RdmaWriteWithImm;
+        const bool sends = post.operation == Verb::Send || post.operation == Verb::SendWithImm ||
+                           post.operation == Verb::SendWithInv;
+        const bool invalidates =
+            post.operation == Verb::SendWithInv || post.operation == Verb::LocalInv;
+        const bool swaps = post.operation == Verb::AtomicCmpAndSwp;
+        const auto refuse = [&](bool wrong, std::string_view what) {
+            if (!wrong) return;
+            cursor_.fail(operation.span, operation.text + " has no " + std::string(what));
+        };
+        refuse(post.imm && !with_imm, "imm");
+        refuse(post.ikey && !invalidates, "ikey");
+        refuse((sends || post.operation == Verb::LocalInv) && post.remote, "remote");
+        refuse(post.compare && !swaps, "compare");
+        refuse(post.swap && !swaps, "swap");
+        refuse(post.add && post.operation != Verb::AtomicFetchAndAdd, "add");
+        refuse(post.mw && post.operation != Verb::BindMw, "mw");
+    }
+
+    Command recv() {
+        Recv recv;
+        options({ids(recv.ids),
+                 number("len", recv.length, largest_region),
+                 slices("local", recv.local),
+                 key("lkey", recv.lkey),
+                 {"srq", Equals, false, [&] { recv.srq = scope_.use(cursor_, NameKind::Srq); }}});
+        if (recv.length && !recv.local.empty()) {
+            cursor_.fail(cursor_.line().span(), "either len= or local=, not both");
+        }
+        ledger_.posted(side_, Queue::Recv, recv.ids);
+        return recv;
+    }
+
+    Command mr() {
+        MakeMr mr;
+        mr.name = new_name(NameKind::Region);
+        options({needed("len", mr.length, largest_region),
+                 access(mr.access),
+                 {"fill", Equals, false, [&] { mr.fill = parse_pattern(cursor_); }},
+                 number("pd", mr.pd, 65'535)});
+        return mr;
+    }
+
+    Command mw() {
+        MakeMw mw;
+        mw.name = new_name(NameKind::Window);
+        options({{"on", Equals, true, [&] { mw.on = scope_.use(cursor_, NameKind::Region); }},
+                 {"type", Equals, true, [&] {
+                      mw.type = static_cast<std::uint8_t>(
+                          parse_constant(cursor_, scope_, 1, 2, "a window's type"));
+                  }}});
+        return mw;
+    }
+
+    Command dereg() {
+        const bool window = scope_.has(cursor_.peek().text, NameKind::Window);
+        return Dereg{scope_.use(cursor_, window ? NameKind::Window : NameKind::Region)};
+    }
+
+    Command write() {
+        WriteMemory write{parse_slice(cursor_, scope_), PatternKind::Zero};
+        cursor_.expect("=", "and a pattern: write a [0 +8] = ones");
+        write.pattern = parse_pattern(cursor_);
+        return write;
+    }
+
+    Command cq() {
+        MakeCq cq;
+        cq.name = new_name(NameKind::Cq);
+        options({needed("depth", cq.depth, 1'000'000)});
+        return cq;
+    }
+
+    Command srq() {
+        MakeSrq srq;
+        srq.name = new_name(NameKind::Srq);
+        options({needed("depth", srq.depth, 1'000'000), number("limit", srq.limit, 1'000'000)});
+        return srq;
+    }
+
+    Command arm() {
+        ArmCq arm{scope_.use(cursor_, NameKind::Cq), false};
+        options({flag("solicited", arm.solicited)});
+        return arm;
+    }
+
+    Command modify() {
+        Modify modify{parse_attributes(cursor_, scope_, true)};
+        if (modify.attributes.empty()) cursor_.fail_here("'modify' needs a field: state=...");
+        return modify;
+    }
+
+    Command reconnect() {
+        Reconnect reconnect;
+        options({number("psn", reconnect.psn, wire::kMask24),
+                 number("tester.psn", reconnect.tester_psn, wire::kMask24)});
+        return reconnect;
+    }
+
+    Command done() {
+        Done done;
+        if (cursor_.accept("recv")) {
+            done.queue = Queue::Recv;
+        } else {
+            cursor_.expect("send", "or 'recv', the queue that completes");
+        }
+        options(
+            {ids(done.ids),
+             {"status", Equals, false,
+              [&] { done.status = word_of(cursor_, completion_statuses(), "status").text; }},
+             number("len", done.length, largest_region),
+             number("imm", done.imm, 0xFFFF'FFFF),
+             {"opcode", Equals, false,
+              [&] { done.opcode = word_of(cursor_, completion_opcodes(), "completion opcode"); }},
+             within(done.within)});
+        ledger_.check_done(cursor_, side_, done.queue, done.ids);
+        return done;
+    }
+
+    Command state() {
+        State state{word_of(cursor_, states(), "QP state").text, {}};
+        options({within(state.within)});
+        return state;
+    }
+    Command event() {
+        EventSeen event{word_of(cursor_, event_types(), "event").text, {}};
+        options({within(event.within)});
+        return event;
+    }
+    Command notified() {
+        Notified notified{scope_.use(cursor_, NameKind::Cq), {}};
+        options({within(notified.within)});
+        return notified;
+    }
+    Command counter() {
+        Counter counter{word_of(cursor_, counters(), "counter"), {}};
+        cursor_.expect("+=", "and by how much it grew");
+        counter.by = parse_number(cursor_, scope_);
+        return counter;
+    }
+    Command answers() { return Answers{}; }
+
+    Cursor& cursor_;
+    Scope& scope_;
+    Ledger& ledger_;
+    Side side_;
+    std::string what_;
+};
+
+} // namespace
+
+void Ledger::posted(Side side, Queue queue, const IdRange& ids) {
+    const auto known = known_ids(ids);
+    if (!known) {
+        unknown_.emplace(side, queue);
+        return;
+    }
+    for (std::int64_t id = known->first; id <= known->second; ++id)
+        ids_[{side, queue}].insert(id);
+}
+
+void Ledger::check_done(Cursor& cursor, Side side, Queue queue, const IdRange& ids) const {
+    const auto known = known_ids(ids);
+    if (cursor.failed() || !known || unknown_.contains({side, queue})) return;
+    const auto posted = ids_.find({side, queue});
+    for (std::int64_t id = known->first; id <= known->second; ++id) {
+        if (posted != ids_.end() && posted->second.contains(id)) continue;
+        const std::string who = side == Side::Dut ? "dut" : "tester";
+        const std::string what = queue == Queue::Send ? " post" : " recv";
+        return cursor.fail(ids.first.span, "no '" + who + what + "' line before this one has id=" +
+                                               std::to_string(id));
+    }
+}
+
+SideCommand parse_side(Cursor& cursor, Scope& scope, Ledger& ledger, Side side) {
+    return SideLine(cursor, scope, ledger, side).parse();
+}
+
+Pattern parse_pattern(Cursor& cursor) {
+    if (cursor.peek().kind == Token::Kind::Hex) {
+        const Token token = cursor.next();
+        return HexBytes{token.bytes, token.span};
+    }
+    const Word word = word_of(cursor, pattern_names(), "pattern");
+    return pattern_by_name(word.text).value_or(PatternKind::Zero);
+}
+
+} // namespace veriroce::script

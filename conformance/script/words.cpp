@@ -1,0 +1,281 @@
+#include "conformance/script/words.hpp"
+
+#include <algorithm>
+
+#include "dissector/wire/opcode.hpp"
+
+namespace veriroce::script {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array header_list{"rule"sv, "title"sv, "role"sv, "level"sv, "needs"sv, "unless"sv,
+                                 "tags"sv, "let"sv,   "for"sv,  "qp"sv,    "tester"sv};
+constexpr std::array statement_list{"dut"sv,   "tester"sv,    "fault"sv,  "expect"sv, "no"sv,
+                                    "quiet"sv, "dropped"sv,   "judged"sv, "wait"sv,   "any"sv,
+                                    "or"sv,    "unordered"sv, "repeat"sv, "end"sv};
+// The groups and words of the DUT contract, and what the runner finds out about the link.
+constexpr std::array capability_list{
+    "rc"sv,         "uc"sv,         "ud"sv,     "read"sv,         "atomics"sv,
+    "send_inv"sv,   "imm"sv,        "ipv6"sv,   "vlan"sv,         "rocev1"sv,
+    "sqd"sv,        "apm"sv,        "flush"sv,  "atomic_write"sv, "e2e_credits"sv,
+    "pkey_table"sv, "events"sv,     "notify"sv, "srq"sv,          "mw"sv,
+    "cm"sv,         "congestion"sv, "raw"sv,    "hwtime"sv,       "mtu"sv};
+constexpr std::array trait_list{
+    "out_of_order"sv, "selective_repeat"sv,   "adaptive_retransmission"sv,
+    "odp"sv,          "buffers_before_rtr"sv, "full_cq_idles"sv};
+constexpr std::array tag_list{"lethal"sv, "slow"sv, "timing"sv};
+constexpr std::array access_list{"local_write"sv,   "remote_write"sv, "remote_read"sv,
+                                 "remote_atomic"sv, "mw_bind"sv,      "zero_based"sv};
+constexpr std::array state_list{"RESET"sv, "INIT"sv, "RTR"sv, "RTS"sv, "SQD"sv, "SQE"sv, "ERR"sv};
+constexpr std::array status_list{"SUCCESS"sv,           "LOC_LEN_ERR"sv,    "LOC_QP_OP_ERR"sv,
+                                 "LOC_PROT_ERR"sv,      "WR_FLUSH_ERR"sv,   "MW_BIND_ERR"sv,
+                                 "BAD_RESP_ERR"sv,      "LOC_ACCESS_ERR"sv, "REM_INV_REQ_ERR"sv,
+                                 "REM_ACCESS_ERR"sv,    "REM_OP_ERR"sv,     "RETRY_EXC_ERR"sv,
+                                 "RNR_RETRY_EXC_ERR"sv, "GENERAL_ERR"sv};
+constexpr std::array completion_opcode_list{
+    "SEND"sv,         "RDMA_WRITE"sv, "RDMA_READ"sv,         "COMP_SWAP"sv,
+    "FETCH_ADD"sv,    "BIND_MW"sv,    "LOCAL_INV"sv,         "FLUSH"sv,
+    "ATOMIC_WRITE"sv, "RECV"sv,       "RECV_RDMA_WITH_IMM"sv};
+constexpr std::array event_list{"COMM_EST"sv,   "SQ_DRAINED"sv,        "QP_FATAL"sv,
+                                "QP_REQ_ERR"sv, "QP_ACCESS_ERR"sv,     "CQ_ERR"sv,
+                                "SRQ_ERR"sv,    "SRQ_LIMIT_REACHED"sv, "LAST_WQE_REACHED"sv,
+                                "PATH_MIG"sv,   "PATH_MIG_ERR"sv};
+constexpr std::array counter_list{"icrc_error"sv,   "out_of_sequence"sv,   "duplicate_request"sv,
+                                  "rnr_nak_sent"sv, "local_ack_timeout"sv, "bad_pkey"sv,
+                                  "bad_qkey"sv,     "cnp_sent"sv,          "cnp_handled"sv,
+                                  "ecn_marked"sv};
+constexpr std::array class_list{"requests"sv, "responses"sv, "all"sv};
+
+// Names of ibv_qp_attr and ibv_qp_init_attr, and what a test adds to them.
+using enum AttributeKind;
+constexpr std::array attribute_list{
+    AttributeRow{"type", Type},
+    AttributeRow{"mtu", AttributeKind::Mtu, 0, true},
+    AttributeRow{"psn", Psn, 0, true},
+    AttributeRow{"state", AttributeKind::State, 0, true},
+    AttributeRow{"timeout", Number, 31, true},
+    AttributeRow{"retry_cnt", Number, 7, true},
+    AttributeRow{"rnr_retry", Number, 7, true},
+    AttributeRow{"min_rnr_timer", Number, 31, true},
+    AttributeRow{"max_rd_atomic", Number, 255, true},
+    AttributeRow{"max_dest_rd_atomic", Number, 255, true},
+    AttributeRow{"access", Access, 0, true},
+    AttributeRow{"pkey_index", Number, 65'535, true},
+    AttributeRow{"qkey", Number, 0xFFFF'FFFF, true},
+    AttributeRow{"path_mig_state", Mig, 0, true},
+    AttributeRow{"en_sqd_async_notify", Bit, 0, true},
+    AttributeRow{"dscp", Number, 63, true},
+    AttributeRow{"ecn", Number, 3, true},
+    AttributeRow{"ttl", Number, 255, true},
+    AttributeRow{"flow", Number, 0xFFFFF, true},
+    AttributeRow{"sport", Number, 65'535, true},
+    AttributeRow{"to", AttributeKind::Address, 0, true},
+    AttributeRow{"pd", Number, 65'535},
+    AttributeRow{"cq", Cq},
+    AttributeRow{"srq", Srq},
+    AttributeRow{"send_wr", Number, 1'000'000},
+    AttributeRow{"recv_wr", Number, 1'000'000},
+    AttributeRow{"sge", Number, 1'000},
+    AttributeRow{"inline", Number, 65'535},
+    AttributeRow{"signal_all", Bit},
+    AttributeRow{"ip", Number, 6},
+    AttributeRow{"vlan", Number, 4'094},
+};
+
+// In the order of their enums.
+constexpr std::array verb_list{"SEND"sv,
+                               "SEND_WITH_IMM"sv,
+                               "SEND_WITH_INV"sv,
+                               "RDMA_WRITE"sv,
+                               "RDMA_WRITE_WITH_IMM"sv,
+                               "RDMA_READ"sv,
+                               "ATOMIC_CMP_AND_SWP"sv,
+                               "ATOMIC_FETCH_AND_ADD"sv,
+                               "LOCAL_INV"sv,
+                               "BIND_MW"sv,
+                               "FLUSH"sv,
+                               "ATOMIC_WRITE"sv};
+constexpr std::array message_list{"SEND"sv,       "SEND_WITH_IMM"sv,       "SEND_WITH_INV"sv,
+                                  "RDMA_WRITE"sv, "RDMA_WRITE_WITH_IMM"sv, "RDMA_READ_RESPONSE"sv};
+constexpr std::array pattern_list{"zero"sv, "ones"sv, "offsets"sv, "random"sv};
+constexpr std::array special_list{"len"sv,     "data"sv,         "padbytes"sv,
+                                  "icrc"sv,    "udp.checksum"sv, "ip.options"sv,
+                                  "credits"sv, "timer"sv,        "code"sv};
+constexpr std::array acknowledgement_list{"ACK"sv, "NAK"sv, "RNR_NAK"sv};
+
+template <typename Enum>
+std::optional<Enum> enumerator(Words words, std::string_view name) {
+    const auto found = std::ranges::find(words, name);
+    if (found == words.end()) return std::nullopt;
+    return static_cast<Enum>(found - words.begin());
+}
+
+} // namespace
+
+Words header_words() {
+    return header_list;
+}
+Words statement_words() {
+    return statement_list;
+}
+Words capabilities() {
+    return capability_list;
+}
+Words traits() {
+    return trait_list;
+}
+Words case_tags() {
+    return tag_list;
+}
+Words access_words() {
+    return access_list;
+}
+Words states() {
+    return state_list;
+}
+Words completion_statuses() {
+    return status_list;
+}
+Words completion_opcodes() {
+    return completion_opcode_list;
+}
+Words event_types() {
+    return event_list;
+}
+Words counters() {
+    return counter_list;
+}
+Words opcode_classes() {
+    return class_list;
+}
+
+bool contains(Words words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+std::span<const AttributeRow> attributes() {
+    return attribute_list;
+}
+
+std::vector<std::string_view> attribute_names(bool modify) {
+    std::vector<std::string_view> names;
+    for (const AttributeRow& row : attribute_list) {
+        if (!modify || row.modify) names.push_back(row.name);
+    }
+    return names;
+}
+
+Words verb_names() {
+    return verb_list;
+}
+std::optional<Verb> verb_by_name(std::string_view name) {
+    return enumerator<Verb>(verb_list, name);
+}
+std::string_view name_of(Verb verb) {
+    return verb_list.at(static_cast<std::size_t>(verb));
+}
+
+Words message_names() {
+    return message_list;
+}
+std::optional<Message> message_by_name(std::string_view name) {
+    return enumerator<Message>(message_list, name);
+}
+std::string_view name_of(Message message) {
+    return message_list.at(static_cast<std::size_t>(message));
+}
+
+wire::Operation operation_of(Message message) {
+    switch (message) {
+    case Message::Send:
+    case Message::SendWithImm:
+    case Message::SendWithInv: return wire::Operation::Send;
+    case Message::RdmaWrite:
+    case Message::RdmaWriteWithImm: return wire::Operation::RdmaWrite;
+    case Message::RdmaReadResponse: return wire::Operation::RdmaReadResponse;
+    }
+    return wire::Operation::Reserved;
+}
+bool immediate(Message message) {
+    return message == Message::SendWithImm || message == Message::RdmaWriteWithImm;
+}
+bool invalidates(Message message) {
+    return message == Message::SendWithInv;
+}
+
+Words pattern_names() {
+    return pattern_list;
+}
+std::optional<PatternKind> pattern_by_name(std::string_view name) {
+    return enumerator<PatternKind>(pattern_list, name);
+}
+std::string_view name_of(PatternKind pattern) {
+    return pattern_list.at(static_cast<std::size_t>(pattern));
+}
+
+Words special_field_names() {
+    return special_list;
+}
+std::optional<SpecialField> special_field_by_name(std::string_view name) {
+    return enumerator<SpecialField>(special_list, name);
+}
+std::string_view name_of(SpecialField field) {
+    return special_list.at(static_cast<std::size_t>(field));
+}
+std::string_view name_of(Acknowledgement kind) {
+    return acknowledgement_list.at(static_cast<std::size_t>(kind));
+}
+
+std::optional<FieldName> field_by_name(std::string_view name) {
+    if (const auto special = special_field_by_name(name)) return *special;
+    if (const auto field = wire::field_by_name(name)) return *field;
+    return std::nullopt;
+}
+
+std::string_view name_of(const FieldName& field) {
+    if (const auto* special = std::get_if<SpecialField>(&field)) return name_of(*special);
+    return wire::field_info(std::get<wire::Field>(field)).name;
+}
+
+std::vector<std::string_view> field_names() {
+    std::vector<std::string_view> names(special_list.begin(), special_list.end());
+    for (const wire::FieldInfo& info : wire::field_table()) {
+        if (!contains(special_list, info.name)) names.push_back(info.name);
+    }
+    return names;
+}
+
+std::optional<FieldName> readable_field(std::string_view name) {
+    const auto field = field_by_name(name);
+    if (!field) return std::nullopt;
+    if (const auto* special = std::get_if<SpecialField>(&*field)) {
+        const bool number = *special == SpecialField::Length || *special == SpecialField::Credits ||
+                            *special == SpecialField::Timer;
+        return number ? field : std::nullopt;
+    }
+    const auto& info = wire::field_info(std::get<wire::Field>(*field));
+    return info.kind == wire::FieldKind::Number ? field : std::nullopt;
+}
+
+std::vector<std::string_view> opcode_names(wire::Service service) {
+    std::vector<std::string_view> names;
+    for (const wire::OpcodeInfo& info : wire::opcode_table()) {
+        const bool known = info.service == service || info.service == wire::Service::Cnp;
+        if (known && !info.reserved()) names.push_back(info.name);
+    }
+    return names;
+}
+
+std::vector<std::string_view> opcodes_of_class(std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const wire::OpcodeInfo& info : wire::opcode_table()) {
+        if (info.service != wire::Service::Rc || info.reserved()) continue;
+        const bool wanted = name == "all" || (name == "requests" && info.request()) ||
+                            (name == "responses" && info.response());
+        if (wanted) names.push_back(info.name);
+    }
+    return names;
+}
+
+} // namespace veriroce::script
