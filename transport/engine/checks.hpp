@@ -102,6 +102,15 @@ enum class SendCheck : std::uint8_t {
 };
 inline constexpr std::size_t kSendChecks = 5;
 
+struct RequestRuling {
+    RequestVerdict verdict = RequestVerdict::Accept;
+    std::optional<RequestCheck> by; // whose verdict it is; nothing if all accept
+};
+struct ResponseRuling {
+    ResponseVerdict verdict = ResponseVerdict::Take;
+    std::optional<ResponseCheck> by;
+};
+
 using PacketFunction = bool (*)(const PacketView&);
 using RequestFunction = RequestVerdict (*)(const RequestView&);
 using DuplicateFunction = bool (*)(const RequestView&);
@@ -145,13 +154,13 @@ struct Checks {
     }
 
     // The first check that refuses the packet; nothing if it passes.
-    [[nodiscard]] std::optional<PacketCheck> judge(const PacketView& view) const;
+    [[nodiscard]] std::optional<PacketCheck> refused_by(const PacketView& view) const;
     // The first verdict that is not Accept, or Accept.
-    [[nodiscard]] RequestVerdict judge(const RequestView& view) const;
+    [[nodiscard]] RequestRuling judge(const RequestView& view) const;
     // Whether a duplicate READ or atomic is answered.
     [[nodiscard]] bool answers_duplicate(const RequestView& view) const;
     // The first verdict that is not Take, or Take.
-    [[nodiscard]] ResponseVerdict judge(const ResponseView& view) const;
+    [[nodiscard]] ResponseRuling judge(const ResponseView& view) const;
     [[nodiscard]] bool allows(SendCheck check, const SendView& view) const {
         return send[static_cast<std::size_t>(check)](view);
     }

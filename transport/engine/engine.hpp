@@ -67,7 +67,8 @@ struct Counters {
     std::uint64_t cnp_sent = 0;
     std::uint64_t cnp_handled = 0;
     std::uint64_t ecn_marked = 0;
-    std::uint64_t dropped = 0; // packets that no QP took, or that a check dropped silently
+    std::uint64_t dropped = 0;     // packets that no QP took, or that a check dropped silently
+    std::uint64_t events_lost = 0; // asynchronous events that nobody fetched in time
 };
 
 class Engine {

@@ -90,6 +90,15 @@ struct Target {
     std::uint64_t length = 0;
 };
 
+// The target of a request whose message stands as `inbound` says.
+std::optional<Target> target_of(const wire::Packet& packet, const Inbound& inbound);
+
+// How far `to` lies ahead of `from` going forward only: 0 .. 2^24-1. Where a whole half of the
+// circle may be outstanding (REQ-02), a signed distance is not enough.
+constexpr std::uint32_t forward(wire::Psn from, wire::Psn to) {
+    return (to.value() - from.value()) & wire::kMask24;
+}
+
 // A packet before its role is known.
 struct PacketView {
     const wire::Envelope& envelope;
@@ -109,15 +118,23 @@ struct RequestView : PacketView {
     bool receive_ready = false;
     std::uint64_t receive_bytes = 0;
     std::span<const Sge> receive_sges;
+    // The memory that the packet reads or writes by an rkey. Nothing for a SEND and for zero bytes,
+    // whose key is not looked at (LEN-08, C9-88).
+    std::optional<Target> target;
     // Of a duplicate READ or atomic: what is remembered of it.
     std::optional<SavedRequest> saved;
 
-    // The memory that the packet reads or writes by an rkey. Nothing for a SEND and for zero bytes,
-    // whose key is not looked at (LEN-08, C9-88).
-    [[nodiscard]] std::optional<Target> target() const;
     // Whether the packet would take a receive WQE that its message does not hold yet.
     [[nodiscard]] bool takes_receive() const;
 };
+
+constexpr bool is_atomic(WrOpcode opcode) {
+    return opcode == WrOpcode::AtomicCmpAndSwp || opcode == WrOpcode::AtomicFetchAndAdd;
+}
+// Whether a request is answered by data and not by an ACK.
+constexpr bool wants_response(WrOpcode opcode) {
+    return opcode == WrOpcode::RdmaRead || is_atomic(opcode);
+}
 
 // The request of the requester to which a response's PSN belongs.
 struct PendingRequest {
@@ -129,11 +146,6 @@ struct PendingRequest {
     std::uint64_t length = 0;    // of the message
     // Whether an earlier READ or atomic waits for its response (REQ-08).
     bool behind_unanswered = false;
-
-    [[nodiscard]] bool wants_response() const {
-        return opcode == WrOpcode::RdmaRead || opcode == WrOpcode::AtomicCmpAndSwp ||
-               opcode == WrOpcode::AtomicFetchAndAdd;
-    }
 };
 
 // A response at the requester.

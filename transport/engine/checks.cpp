@@ -1,0 +1,77 @@
+#include "transport/engine/checks.hpp"
+
+namespace veriroce::engine {
+
+std::optional<PacketCheck> Checks::refused_by(const PacketView& view) const {
+    for (std::size_t i = 0; i < packet.size(); ++i) {
+        if (!packet[i](view)) return static_cast<PacketCheck>(i);
+    }
+    return std::nullopt;
+}
+
+RequestRuling Checks::judge(const RequestView& view) const {
+    for (std::size_t i = 0; i < request.size(); ++i) {
+        const RequestVerdict verdict = request[i](view);
+        if (verdict != RequestVerdict::Accept) {
+            return {.verdict = verdict, .by = static_cast<RequestCheck>(i)};
+        }
+    }
+    return {};
+}
+
+bool Checks::answers_duplicate(const RequestView& view) const {
+    for (const DuplicateFunction check : duplicate) {
+        if (!check(view)) return false;
+    }
+    for (auto i = static_cast<std::size_t>(RequestCheck::KeyKnown); i < request.size(); ++i) {
+        if (request[i](view) != RequestVerdict::Accept) return false;
+    }
+    return true;
+}
+
+ResponseRuling Checks::judge(const ResponseView& view) const {
+    for (std::size_t i = 0; i < response.size(); ++i) {
+        const ResponseVerdict verdict = response[i](view);
+        if (verdict != ResponseVerdict::Take) {
+            return {.verdict = verdict, .by = static_cast<ResponseCheck>(i)};
+        }
+    }
+    return {};
+}
+
+namespace {
+
+constexpr std::array<std::string_view, kPacketChecks> packet_names{
+    "transport-version", "service", "pkey", "source-address", "destination-address"};
+constexpr std::array<std::string_view, kRequestChecks> request_names{
+    "state",          "one-nak",          "expected-psn",  "known-opcode",   "opcode-sequence",
+    "rights",         "reply-resources",  "receive-ready", "pad-count",      "payload-length",
+    "message-length", "atomic-alignment", "receive-room",  "receive-memory", "key-known",
+    "key-variant",    "key-domain",       "key-rights",    "key-range"};
+constexpr std::array<std::string_view, kDuplicateChecks> duplicate_names{
+    "remembered", "within-read", "same-atomic"};
+constexpr std::array<std::string_view, kResponseChecks> response_names{
+    "state",        "shape",      "known-syndrome", "window",     "implied-nak",
+    "fits-request", "read-order", "read-position",  "read-length"};
+constexpr std::array<std::string_view, kSendChecks> send_names{"window", "rd-atomic", "fence",
+                                                               "retry-left", "rnr-retry-left"};
+
+} // namespace
+
+std::string_view name_of(PacketCheck check) {
+    return packet_names[static_cast<std::size_t>(check)];
+}
+std::string_view name_of(RequestCheck check) {
+    return request_names[static_cast<std::size_t>(check)];
+}
+std::string_view name_of(DuplicateCheck check) {
+    return duplicate_names[static_cast<std::size_t>(check)];
+}
+std::string_view name_of(ResponseCheck check) {
+    return response_names[static_cast<std::size_t>(check)];
+}
+std::string_view name_of(SendCheck check) {
+    return send_names[static_cast<std::size_t>(check)];
+}
+
+} // namespace veriroce::engine

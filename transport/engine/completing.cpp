@@ -1,0 +1,111 @@
+// The end of work requests: acknowledged, failed, tried again.
+#include "transport/engine/requester.hpp"
+
+namespace veriroce::engine {
+
+namespace {
+
+// Takes the oldest work out of the queue and reports it. False if the QP did not survive it.
+bool complete_oldest(Device& device, Qp& qp, WcStatus status) {
+    const SendWork& work = qp.sends.front();
+    const bool data = wants_response(work.request.opcode);
+    Completion completion{
+        .id = work.request.id, .status = status, .opcode = completion_opcode(work.request.opcode)};
+    if (data && status == WcStatus::Success) {
+        completion.byte_len = static_cast<std::uint32_t>(work.length);
+    }
+    const bool reported = work.signaled || status != WcStatus::Success; // REQ-03
+    qp.sends.pop();
+    if (qp.cursor.work > 0) {
+        --qp.cursor.work;
+    } else {
+        qp.cursor.packet = 0; // REQ-33: what is acknowledged is not sent again
+    }
+    return !reported || deliver(device, qp, Queue::Send, completion);
+}
+
+// All before this PSN is acknowledged. REQ-14, RNR-11: progress gives all tries back.
+void note_progress(Qp& qp, wire::Psn acknowledged_before) {
+    const std::uint32_t ahead = forward(qp.outbound.unacked_psn, acknowledged_before);
+    if (ahead == 0 || ahead > forward(qp.outbound.unacked_psn, qp.outbound.next_psn)) return;
+    qp.outbound.unacked_psn = acknowledged_before;
+    qp.outbound.retries = 0;
+    qp.outbound.rnr_retries = 0;
+    qp.implied_nak_taken = false;
+}
+
+} // namespace
+
+void acknowledge_through(Device& device, Qp& qp, wire::Psn psn) {
+    const wire::Psn oldest = qp.outbound.unacked_psn;
+    // How much of a work the peer has, counted from the oldest unacknowledged PSN.
+    const std::uint32_t reach = forward(oldest, psn) + 1;
+    while (!qp.sends.empty() && qp.sends.front().started) {
+        SendWork& work = qp.sends.front();
+        if (wants_response(work.request.opcode) && !work.answered) {
+            note_progress(qp, work.expected_response);
+            break;
+        }
+        const wire::Psn behind = work.last() + 1;
+        if (forward(oldest, behind) > reach) {
+            note_progress(qp, psn + 1); // REQ-04: a part of it, and no completion
+            if (qp.cursor.work == 0 && work.holds(psn)) {
+                const std::uint32_t done = forward(work.first, psn) + 1;
+                if (qp.cursor.packet < done) qp.cursor.packet = done;
+            }
+            break;
+        }
+        note_progress(qp, behind);
+        if (!complete_oldest(device, qp, WcStatus::Success)) return;
+    }
+    settle_oldest(device, qp);
+}
+
+void fail_oldest(Device& device, Qp& qp, WcStatus status) {
+    if (!qp.sends.empty() && !complete_oldest(device, qp, status)) return;
+    enter_error(device, qp);
+}
+
+void settle_oldest(Device& device, Qp& qp) {
+    if (!qp.sends.empty() && qp.sends.front().fault) {
+        const WcStatus status = *qp.sends.front().fault;
+        fail_oldest(device, qp, status);
+        return;
+    }
+    const bool idle = qp.sends.empty() || !qp.sends.front().started;
+    if (qp.drain_pending && idle && qp.connection.state == QpState::Sqd) {
+        qp.drain_pending = false;
+        if (qp.connection.sqd_async_notify) device.raise(EventType::SqDrained, qp);
+    }
+}
+
+void rewind(Device& device, Qp& qp) {
+    qp.cursor = {};
+    qp.rewound = true;
+    if (!qp.sends.empty() && qp.sends.front().started) {
+        const SendWork& work = qp.sends.front();
+        if (!wants_response(work.request.opcode)) {
+            qp.cursor.packet = forward(work.first, qp.outbound.unacked_psn);
+        }
+    }
+    device.mark_ready(qp);
+}
+
+void retry(Device& device, Qp& qp) {
+    if (qp.sends.empty()) return;
+    const SendView view{qp.connection, qp.outbound, device.config.behaviour,
+                        qp.sends.front().request};
+    if (!device.checks.allows(SendCheck::RetryLeft, view)) {
+        fail_oldest(device, qp, WcStatus::RetryExcErr);
+        return;
+    }
+    ++qp.outbound.retries;
+    rewind(device, qp);
+}
+
+void arm_ack_timer(Device& device, Qp& qp, wire::Instant now) {
+    if (!qp.ack_interval) return; // TMO-02
+    device.deadlines.arm(Device::index_of(qp), Timer::Ack, now + *qp.ack_interval);
+}
+
+} // namespace veriroce::engine

@@ -1,0 +1,133 @@
+#include "transport/engine/device.hpp"
+
+namespace veriroce::engine {
+
+namespace {
+
+std::uint8_t code_of(wire::Operation operation, wire::Position position, bool immediate = false) {
+    // Nothing: there is no such packet, and nobody asks for it.
+    return wire::opcode_of(wire::Service::Rc, operation, position, immediate).value_or(0);
+}
+
+constexpr std::array positions{wire::Position::First, wire::Position::Middle, wire::Position::Last,
+                               wire::Position::Only};
+
+} // namespace
+
+Opcodes::Opcodes()
+    : read(code_of(wire::Operation::RdmaReadRequest, wire::Position::Only)),
+      compare_swap(code_of(wire::Operation::CompareSwap, wire::Position::Only)),
+      fetch_add(code_of(wire::Operation::FetchAdd, wire::Position::Only)),
+      acknowledge(code_of(wire::Operation::Acknowledge, wire::Position::Only)),
+      atomic_acknowledge(code_of(wire::Operation::AtomicAcknowledge, wire::Position::Only)) {
+    for (const wire::Position position : positions) {
+        const auto at = static_cast<std::size_t>(position);
+        for (const bool immediate : {false, true}) {
+            send[at][immediate] = code_of(wire::Operation::Send, position, immediate);
+            write[at][immediate] = code_of(wire::Operation::RdmaWrite, position, immediate);
+        }
+        read_response[at] = code_of(wire::Operation::RdmaReadResponse, position);
+    }
+}
+
+Device::Device(const Config& config_of_device, const Checks& checks_of_device)
+    : config(config_of_device), checks(checks_of_device),
+      memory(config_of_device.first_key, config_of_device.limits.regions) {}
+
+bool Device::alive(PdId pd) const {
+    return pd.value != 0 && pd.value <= pds.size() && pds[pd.value - 1] != 0;
+}
+
+Qp* Device::find(QpId qp) const {
+    if (qp.value == 0 || qp.value > qps.size()) return nullptr;
+    return qps[qp.value - 1].get();
+}
+
+Qp* Device::find(wire::Qpn qpn) const {
+    if (qpn < config.first_qpn) return nullptr;
+    return find(QpId{qpn.value - config.first_qpn.value + 1});
+}
+
+CompletionQueue* Device::find(CqId cq) const {
+    if (cq.value == 0 || cq.value > cqs.size()) return nullptr;
+    return cqs[cq.value - 1].get();
+}
+
+void Device::mark_ready(Qp& qp) {
+    if (qp.ready) return;
+    qp.ready = true;
+    ready.push(index_of(qp)); // as many slots as QPs
+}
+
+void Device::raise(const Event& event) {
+    if (events.full()) {
+        ++counters.events_lost;
+        return;
+    }
+    events.push(event);
+}
+
+bool deliver(Device& device, Qp& qp, Queue queue, Completion completion) {
+    const bool send = queue == Queue::Send;
+    CompletionQueue& cq = *device.find(send ? qp.description.send_cq : qp.description.recv_cq);
+    completion.qp = qp.id;
+    completion.queue = queue;
+    if (!cq.entries.full()) {
+        cq.entries.push(completion);
+        return true;
+    }
+    // KEY-13: the completion is lost, and says so twice: at the CQ and at the QP.
+    if (!cq.overrun) device.raise({.type = EventType::CqErr, .cq = cq.id});
+    cq.overrun = true;
+    if (qp.connection.state != QpState::Err) {
+        device.raise(EventType::QpFatal, qp);
+        enter_error(device, qp);
+    }
+    return false;
+}
+
+void enter_error(Device& device, Qp& qp) {
+    if (qp.connection.state == QpState::Err) return;
+    qp.connection.state = QpState::Err;
+    device.deadlines.disarm(Device::index_of(qp), Timer::Ack);
+    device.deadlines.disarm(Device::index_of(qp), Timer::Rnr);
+    qp.waits_for_rnr = false;
+    qp.drain_pending = false;
+    qp.cursor = {};
+    qp.outbound.outstanding_rd_atomic = 0;
+    while (!qp.sends.empty()) {
+        const SendWork& work = qp.sends.front();
+        deliver(device, qp, Queue::Send,
+                {.id = work.request.id,
+                 .status = WcStatus::WrFlushErr,
+                 .opcode = completion_opcode(work.request.opcode)});
+        qp.sends.pop();
+    }
+    while (!qp.receives.empty()) {
+        deliver(
+            device, qp, Queue::Receive,
+            {.id = qp.receives.pop().id, .status = WcStatus::WrFlushErr, .opcode = WcOpcode::Recv});
+    }
+}
+
+wire::Packet packet_to_peer(const Qp& qp, std::uint8_t opcode, wire::Psn psn) {
+    wire::Packet packet;
+    packet.bth = {.opcode = opcode,
+                  .mig_req = qp.connection.mig_req,
+                  .pkey = qp.connection.pkey, // BTH-08
+                  .dest_qp = qp.connection.peer,
+                  .psn = psn};
+    packet.headers = packet.info().headers;
+    return packet;
+}
+
+Transmit transmit(Device& device, const Qp& qp, const wire::Packet& packet, wire::Bytes payload) {
+    const std::size_t size = wire::encode_headers(packet, device.headers);
+    return {.envelope = qp.envelope,
+            .headers = wire::Bytes(device.headers).first(size),
+            .payload = payload,
+            .pad = packet.bth.pad,
+            .qp = qp.id};
+}
+
+} // namespace veriroce::engine

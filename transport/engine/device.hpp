@@ -1,0 +1,83 @@
+// All that an engine holds: its objects, and what requester, responder and verbs do to them in
+// common. Inside the room only.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "transport/engine/deadlines.hpp"
+#include "transport/engine/engine.hpp"
+#include "transport/engine/qp.hpp"
+
+namespace veriroce::engine {
+
+// The opcodes that an RC engine sends, out of the opcode table once and for all.
+struct Opcodes {
+    Opcodes();
+    // By position and whether there is immediate data.
+    using Row = std::array<std::array<std::uint8_t, 2>, 4>;
+    Row send{};
+    Row write{};
+    std::array<std::uint8_t, 4> read_response{}; // by position
+    std::uint8_t read = 0;
+    std::uint8_t compare_swap = 0;
+    std::uint8_t fetch_add = 0;
+    std::uint8_t acknowledge = 0;
+    std::uint8_t atomic_acknowledge = 0;
+};
+
+inline constexpr std::size_t kEventQueue = 4096;
+
+struct Device {
+    Device(const Config& config_of_device, const Checks& checks_of_device);
+
+    Config config;
+    Checks checks;
+    Memory memory;
+    std::vector<std::unique_ptr<CompletionQueue>> cqs; // by CqId - 1; empty if destroyed
+    std::vector<std::unique_ptr<Qp>> qps;              // by QpId - 1; empty if destroyed
+    std::vector<std::uint8_t> pds;                     // by PdId - 1; whether it lives
+    std::uint32_t live_qps = 0;
+    std::uint32_t live_cqs = 0;
+    Ring<std::uint32_t> ready{0}; // indices of QPs that may have something to send
+    Deadlines deadlines;
+    Ring<Event> events{kEventQueue};
+    Counters counters;
+    Opcodes opcodes;
+
+    // The packet that poll_transmit hands out.
+    std::array<std::byte, wire::kMaxTransportHeaderBytes> headers{};
+    std::array<std::byte, 4096> scratch{};
+
+    static std::uint32_t index_of(const Qp& qp) { return qp.id.value - 1; }
+    [[nodiscard]] bool alive(PdId pd) const;
+    // Nothing there: nullptr.
+    [[nodiscard]] Qp* find(QpId qp) const;
+    [[nodiscard]] Qp* find(wire::Qpn qpn) const;
+    [[nodiscard]] CompletionQueue* find(CqId cq) const;
+
+    void mark_ready(Qp& qp);
+    void raise(const Event& event);
+    void raise(EventType type, const Qp& qp) { raise({.type = type, .qp = qp.id}); }
+};
+
+// Puts a completion into the queue's CQ. False if it did not fit: then the QP is in ERR (KEY-13).
+bool deliver(Device& device, Qp& qp, Queue queue, Completion completion);
+
+// STA-07: to ERR; timers stop, and what is posted is flushed in order. What the responder has still
+// to say goes out: it may be the NAK that says why.
+void enter_error(Device& device, Qp& qp);
+
+// STA-10: forgets all that packets and verbs have left behind.
+void reset(Device& device, Qp& qp);
+
+// Applies ibv_modify_qp to the QP, or refuses all of it (STA-09).
+std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes& attributes);
+QpAttributes report(const Qp& qp);
+
+// A transport header for the QP's next packet.
+wire::Packet packet_to_peer(const Qp& qp, std::uint8_t opcode, wire::Psn psn);
+// Encodes it into the device's buffer.
+Transmit transmit(Device& device, const Qp& qp, const wire::Packet& packet, wire::Bytes payload);
+
+} // namespace veriroce::engine

@@ -1,0 +1,271 @@
+// The engine's surface, over Device.
+#include "transport/engine/engine.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "transport/engine/requester.hpp"
+#include "transport/engine/responder.hpp"
+
+namespace veriroce::engine {
+
+struct Engine::State : Device {
+    using Device::Device;
+};
+
+Engine::Engine(const Config& config, const Checks& checks)
+    : state_(std::make_unique<State>(config, checks)) {}
+Engine::~Engine() = default;
+
+// --- the wire
+
+void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
+    Device& device = *state_;
+    const auto packet = wire::decode_packet(datagram.bytes);
+    Qp* const qp = packet ? device.find(packet->bth.dest_qp) : nullptr;
+    if (qp == nullptr) { // BTH-20, BTH-02..04
+        ++device.counters.dropped;
+        return;
+    }
+    if (datagram.envelope.ecn == wire::kCongestionExperienced) ++device.counters.ecn_marked;
+    if (packet->bth.opcode == wire::kCnpOpcode) { // CNP-12: it has no PSN and no answer
+        ++device.counters.cnp_handled;
+        return;
+    }
+    const PacketView view{datagram.envelope, *packet, packet->info(), qp->connection};
+    if (const auto refused_by = device.checks.refused_by(view)) {
+        if (*refused_by == PacketCheck::Pkey) ++device.counters.bad_pkey;
+        ++device.counters.dropped;
+    } else if (view.info.response()) { // OPC-07, REQ-35: the opcode says whose packet it is
+        handle_response(device, *qp, view, now);
+    } else {
+        handle_request(device, *qp, view);
+    }
+}
+
+void Engine::handle_timeout(wire::Instant now) {
+    Device& device = *state_;
+    while (const auto due = device.deadlines.take_due(now)) {
+        if (Qp* const qp = device.qps[due->qp].get()) handle_timer(device, *qp, due->timer, now);
+    }
+}
+
+std::optional<Transmit> Engine::poll_transmit(wire::Instant now) {
+    Device& device = *state_;
+    while (!device.ready.empty()) {
+        Qp* const qp = device.qps[device.ready.pop()].get();
+        if (qp == nullptr) continue; // destroyed meanwhile
+        qp->ready = false;
+        // Replies and requests take turns, and so do the QPs.
+        qp->request_turn = !qp->request_turn;
+        std::optional<Transmit> packet;
+        if (qp->request_turn) packet = next_request(device, *qp, now);
+        if (!packet) packet = next_reply(device, *qp);
+        if (!packet && !qp->request_turn) packet = next_request(device, *qp, now);
+        if (!packet) continue;
+        device.mark_ready(*qp);
+        return packet;
+    }
+    return std::nullopt;
+}
+
+std::optional<wire::Instant> Engine::next_timeout() const {
+    return state_->deadlines.next();
+}
+
+// --- work requests, completions, events
+
+Engine::Posted Engine::post_send(QpId qp, std::span<const SendRequest> chain,
+                                 wire::Instant /*now*/) {
+    Qp* const target = state_->find(qp);
+    if (target == nullptr) return {.refused = VerbError::NotFound};
+    Posted result;
+    for (const SendRequest& request : chain) {
+        if (const auto taken = post(*state_, *target, request); !taken) {
+            result.refused = taken.error();
+            break;
+        }
+        ++result.posted;
+    }
+    return result;
+}
+
+Engine::Posted Engine::post_receive(QpId qp, std::span<const ReceiveRequest> chain) {
+    Qp* const target = state_->find(qp);
+    if (target == nullptr) return {.refused = VerbError::NotFound};
+    Posted result;
+    for (const ReceiveRequest& request : chain) {
+        if (target->connection.state == QpState::Reset ||
+            request.sges.size() > target->description.capacity.max_sge) {
+            result.refused = VerbError::InvalidArgument;
+            break;
+        }
+        if (target->receives.full()) {
+            result.refused = VerbError::NoMemory;
+            break;
+        }
+        if (target->connection.state == QpState::Err) { // STA-07
+            deliver(*state_, *target, Queue::Receive,
+                    {.id = request.id, .status = WcStatus::WrFlushErr, .opcode = WcOpcode::Recv});
+        } else {
+            target->receives.push(request);
+        }
+        ++result.posted;
+    }
+    return result;
+}
+
+std::optional<Completion> Engine::poll_completion(CqId cq) {
+    CompletionQueue* const queue = state_->find(cq);
+    if (queue == nullptr || queue->entries.empty()) return std::nullopt;
+    return queue->entries.pop();
+}
+
+bool Engine::overrun(CqId cq) const {
+    const CompletionQueue* const queue = state_->find(cq);
+    return queue != nullptr && queue->overrun;
+}
+
+std::optional<Event> Engine::poll_event() {
+    if (state_->events.empty()) return std::nullopt;
+    return state_->events.pop();
+}
+
+const Counters& Engine::counters() const {
+    return state_->counters;
+}
+const Limits& Engine::limits() const {
+    return state_->config.limits;
+}
+
+// --- objects
+
+std::expected<PdId, VerbError> Engine::create_pd() {
+    state_->pds.push_back(1);
+    return PdId{static_cast<std::uint32_t>(state_->pds.size())};
+}
+
+std::expected<void, VerbError> Engine::destroy_pd(PdId pd) {
+    if (!state_->alive(pd)) return std::unexpected(VerbError::NotFound);
+    const bool used = state_->memory.uses(pd) ||
+                      std::ranges::any_of(state_->qps, [pd](const std::unique_ptr<Qp>& qp) {
+                          return qp && qp->connection.pd == pd;
+                      });
+    if (used) return std::unexpected(VerbError::Busy);
+    state_->pds[pd.value - 1] = 0;
+    return {};
+}
+
+std::expected<CqId, VerbError> Engine::create_cq(std::uint32_t depth) {
+    Device& device = *state_;
+    if (depth == 0 || depth > device.config.limits.cqe) {
+        return std::unexpected(VerbError::InvalidArgument);
+    }
+    if (device.live_cqs == device.config.limits.cqs) return std::unexpected(VerbError::NoMemory);
+    const CqId id{static_cast<std::uint32_t>(device.cqs.size() + 1)};
+    device.cqs.push_back(std::make_unique<CompletionQueue>(id, depth));
+    ++device.live_cqs;
+    return id;
+}
+
+std::expected<void, VerbError> Engine::destroy_cq(CqId cq) {
+    CompletionQueue* const queue = state_->find(cq);
+    if (queue == nullptr) return std::unexpected(VerbError::NotFound);
+    if (queue->users != 0) return std::unexpected(VerbError::Busy);
+    state_->cqs[cq.value - 1].reset();
+    --state_->live_cqs;
+    return {};
+}
+
+std::expected<Engine::Region, VerbError>
+Engine::register_region(PdId pd, wire::MutableBytes memory, std::uint64_t address, Access access) {
+    if (!state_->alive(pd)) return std::unexpected(VerbError::NotFound);
+    // As in the verbs: who may write from afar must be able to write at home.
+    if ((access.remote_write || access.remote_atomic) && !access.local_write) {
+        return std::unexpected(VerbError::InvalidArgument);
+    }
+    const auto region = state_->memory.add(pd, memory, access.zero_based ? 0 : address, access);
+    if (!region) return std::unexpected(region.error());
+    return Region{.mr = region->mr, .lkey = {region->key}, .rkey = {region->key}};
+}
+
+std::expected<void, VerbError> Engine::deregister_region(MrId mr) {
+    return state_->memory.remove(mr);
+}
+
+// --- queue pairs
+
+namespace {
+
+std::expected<void, VerbError> acceptable(const Device& device, const QpDescription& wanted) {
+    const Limits& limits = device.config.limits;
+    const QpCapacity& capacity = wanted.capacity;
+    if (wanted.type != QpType::Rc || wanted.srq) return std::unexpected(VerbError::NotSupported);
+    if (!device.alive(wanted.pd) || device.find(wanted.send_cq) == nullptr ||
+        device.find(wanted.recv_cq) == nullptr) {
+        return std::unexpected(VerbError::NotFound);
+    }
+    if (capacity.max_send > limits.qp_wr || capacity.max_recv > limits.qp_wr ||
+        capacity.max_sge > limits.sges || capacity.max_inline > limits.inline_bytes ||
+        capacity.max_inline > device.scratch.size()) {
+        return std::unexpected(VerbError::InvalidArgument);
+    }
+    // QPNs are not used twice (STA-11); 0xFFFFFF is multicast's.
+    const bool out_of_numbers = device.config.first_qpn.value + device.qps.size() >= wire::kMask24;
+    if (device.live_qps == limits.qps || out_of_numbers) {
+        return std::unexpected(VerbError::NoMemory);
+    }
+    return {};
+}
+
+} // namespace
+
+std::expected<QpId, VerbError> Engine::create_qp(const QpDescription& description) {
+    Device& device = *state_;
+    if (const auto accepted = acceptable(device, description); !accepted) {
+        return std::unexpected(accepted.error());
+    }
+    const auto index = static_cast<std::uint32_t>(device.qps.size());
+    const QpId id{index + 1};
+    const wire::Qpn qpn{device.config.first_qpn.value + index};
+    device.qps.push_back(
+        std::make_unique<Qp>(id, qpn, description, device.config.limits.rd_atomic));
+    device.ready.grow(std::max<std::size_t>(16, std::bit_ceil(device.qps.size())));
+    device.deadlines.make_room(index + 1);
+    ++device.live_qps;
+    ++device.find(description.send_cq)->users;
+    ++device.find(description.recv_cq)->users;
+    return id;
+}
+
+std::expected<void, VerbError> Engine::modify_qp(QpId qp, const QpAttributes& attributes,
+                                                 wire::Instant /*now*/) {
+    Qp* const target = state_->find(qp);
+    if (target == nullptr) return std::unexpected(VerbError::NotFound);
+    if (auto modified = modify(*state_, *target, attributes); !modified) return modified;
+    settle_oldest(*state_, *target); // STA-06: drained at once if nothing had begun
+    state_->mark_ready(*target);
+    return {};
+}
+
+std::expected<QpReport, VerbError> Engine::query_qp(QpId qp) const {
+    const Qp* const target = state_->find(qp);
+    if (target == nullptr) return std::unexpected(VerbError::NotFound);
+    return QpReport{.state = target->connection.state,
+                    .qpn = target->connection.qpn,
+                    .attributes = report(*target)};
+}
+
+std::expected<void, VerbError> Engine::destroy_qp(QpId qp) {
+    Device& device = *state_;
+    Qp* const target = device.find(qp);
+    if (target == nullptr) return std::unexpected(VerbError::NotFound);
+    reset(device, *target); // its timers stop
+    --device.find(target->description.send_cq)->users;
+    --device.find(target->description.recv_cq)->users;
+    device.qps[qp.value - 1].reset();
+    --device.live_qps;
+    return {};
+}
+
+} // namespace veriroce::engine

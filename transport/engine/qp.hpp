@@ -1,0 +1,57 @@
+// A queue pair: what the verbs set (Connection), the two halves of the transport (Inbound and
+// Outbound, which checks see), and their queues.
+#pragma once
+
+#include "transport/engine/completion.hpp"
+#include "transport/engine/queues.hpp"
+#include "transport/engine/replies.hpp"
+
+namespace veriroce::engine {
+
+// The requester's place in its send queue: the next packet to send. It goes back when packets are
+// sent again.
+struct Cursor {
+    std::size_t work = 0;     // counted from the oldest work
+    std::uint32_t packet = 0; // of that work
+};
+
+struct Qp {
+    Qp(QpId qp, wire::Qpn qpn, const QpDescription& wanted, std::uint8_t rd_atomic)
+        : id(qp), description(wanted), replies(rd_atomic), saved(rd_atomic), sends(wanted.capacity),
+          receives(wanted.capacity) {
+        connection.type = wanted.type;
+        connection.pd = wanted.pd;
+        connection.qpn = qpn;
+    }
+
+    QpId id;
+    QpDescription description;
+    Connection connection;
+    wire::Envelope envelope; // of every packet that it sends
+
+    // Responder
+    Inbound inbound;
+    Replies replies;
+    SavedRequests saved;
+    wire::Psn last_acked; // RSP-10: the SEND or WRITE packet that was executed last
+    bool established = false;
+
+    // Requester
+    Outbound outbound;
+    Cursor cursor;
+    std::uint32_t since_ack_request = 0;        // packets (BTH-18)
+    std::optional<wire::Duration> ack_interval; // nothing: the timer never runs (TMO-02)
+    bool waits_for_rnr = false;
+    wire::Psn rnr_psn;
+    bool implied_nak_taken = false; // one retry for a gap, until there is progress
+    bool rewound = false;           // nothing was sent since the cursor went back
+    bool drain_pending = false;     // SQ_DRAINED is to be raised (STA-06)
+
+    bool ready = false;        // in the engine's list of QPs that may have packets to send
+    bool request_turn = false; // replies and requests take turns
+
+    SendQueue sends;
+    ReceiveQueue receives;
+};
+
+} // namespace veriroce::engine

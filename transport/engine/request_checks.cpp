@@ -1,0 +1,222 @@
+// The responder's checks of a request, in the order in which they are called.
+#include "transport/engine/checks.hpp"
+#include "transport/engine/scatter.hpp"
+
+namespace veriroce::engine::request_check {
+
+using wire::Operation;
+using wire::Position;
+using enum RequestVerdict;
+
+namespace {
+
+bool is_atomic(const RequestView& view) {
+    return view.info.operation == Operation::CompareSwap ||
+           view.info.operation == Operation::FetchAdd;
+}
+
+// Bytes of the message that came before this packet.
+std::uint64_t before(const RequestView& view) {
+    return view.info.starts_message() ? 0 : view.inbound.received;
+}
+
+RequestVerdict refuse_if(bool wrong, RequestVerdict verdict) {
+    return wrong ? verdict : Accept;
+}
+
+} // namespace
+
+// STA-01, STA-02, STA-07: only a QP that receives hears anything.
+RequestVerdict state(const RequestView& view) {
+    const QpState state = view.connection.state;
+    const bool receives = state == QpState::Rtr || state == QpState::Rts || state == QpState::Sqd;
+    return refuse_if(!receives, Drop);
+}
+
+// RSP-03, RNR-04: behind a NAK nothing ahead of the expected PSN is NAKed, not even for another
+// fault (RSP-05).
+RequestVerdict one_nak(const RequestView& view) {
+    const bool ahead = wire::distance(view.inbound.expected_psn, view.packet.bth.psn) > 0;
+    return refuse_if(ahead && view.inbound.nak != NakState::None, Drop);
+}
+
+// RSP-01, RSP-02, RSP-08
+RequestVerdict expected_psn(const RequestView& view) {
+    const auto ahead = wire::distance(view.inbound.expected_psn, view.packet.bth.psn);
+    if (ahead < 0) return Duplicate;
+    return refuse_if(ahead > 0, NakSequence);
+}
+
+// BTH-06: a reserved opcode, and one that this engine does not know.
+RequestVerdict known_opcode(const RequestView& view) {
+    const bool known = (view.info.operation == Operation::Send && !view.info.invalidates()) ||
+                       view.info.operation == Operation::RdmaWrite ||
+                       view.info.operation == Operation::RdmaReadRequest || is_atomic(view);
+    return refuse_if(
+        !known, view.behaviour.reserved_opcode == ReservedOpcode::Nak ? NakInvalidRequest : Drop);
+}
+
+// OPC-01..05, OPC-10: a message is begun once, goes on as what it began as, and ends before the
+// next one begins.
+RequestVerdict opcode_sequence(const RequestView& view) {
+    const bool begins = view.info.starts_message();
+    bool fits = false;
+    switch (view.inbound.open) {
+    case OpenMessage::None: fits = begins; break;
+    case OpenMessage::Send: fits = !begins && view.info.operation == Operation::Send; break;
+    case OpenMessage::Write: fits = !begins && view.info.operation == Operation::RdmaWrite; break;
+    }
+    return refuse_if(!fits, NakInvalidRequest);
+}
+
+// KEY-01: what the QP was not set up for.
+RequestVerdict rights(const RequestView& view) {
+    const Access& access = view.connection.access;
+    bool allowed = true;
+    if (view.info.operation == Operation::RdmaWrite) allowed = access.remote_write;
+    if (view.info.operation == Operation::RdmaReadRequest) allowed = access.remote_read;
+    if (is_atomic(view)) allowed = access.remote_atomic;
+    return refuse_if(!allowed, NakInvalidRequest);
+}
+
+// RDR-09, RDR-10: more READs and atomics than were agreed upon. One that is wholly answered does
+// not count any more.
+RequestVerdict reply_resources(const RequestView& view) {
+    const bool needs_one = view.info.operation == Operation::RdmaReadRequest || is_atomic(view);
+    return refuse_if(needs_one && view.inbound.replies >= view.connection.max_dest_rd_atomic,
+                     NakInvalidRequest);
+}
+
+// RNR-01; RNR-02: a WRITE with immediate data needs its receive at its end only.
+RequestVerdict receive_ready(const RequestView& view) {
+    return refuse_if(view.takes_receive() && !view.receive_ready, Rnr);
+}
+
+// BTH-10: only a message's end is padded. BTH-12: more pad than bytes.
+RequestVerdict pad_count(const RequestView& view) {
+    const bool padded_inside = !view.info.ends_message() && view.packet.bth.pad != 0;
+    return refuse_if(padded_inside || view.packet.pad_exceeds_body(), NakInvalidRequest);
+}
+
+// LEN-01, LEN-02, LEN-03; ATM-07: READ requests and atomics carry nothing.
+RequestVerdict payload_length(const RequestView& view) {
+    const std::size_t bytes = view.packet.payload().size();
+    const std::size_t full = wire::bytes_of(view.connection.mtu);
+    if (!view.info.carries_payload()) {
+        return refuse_if(!view.packet.body.empty(), NakInvalidRequest);
+    }
+    bool fits = false;
+    switch (view.info.position) {
+    case Position::First:
+    case Position::Middle: fits = bytes == full; break;
+    case Position::Last: fits = bytes >= 1 && bytes <= full; break;
+    case Position::Only: fits = bytes <= full; break;
+    }
+    return refuse_if(!fits, NakInvalidRequest);
+}
+
+// LEN-04: a WRITE brings what its RETH announced; the first packet that proves otherwise is NAKed.
+// LEN-05, LEN-11: no message is larger than the limit.
+RequestVerdict message_length(const RequestView& view) {
+    const std::uint64_t so_far = before(view) + view.packet.payload().size();
+    const bool has_reth = view.packet.headers.has(wire::Header::Reth);
+    if (has_reth && view.packet.reth.dma_length > view.message_limit) return NakInvalidRequest;
+    if (so_far > view.message_limit) return NakInvalidRequest;
+    if (view.info.operation != Operation::RdmaWrite) return Accept;
+    const std::uint64_t announced = has_reth ? view.packet.reth.dma_length : view.inbound.announced;
+    const bool fits = view.info.ends_message() ? so_far == announced : so_far < announced;
+    return refuse_if(!fits, NakInvalidRequest);
+}
+
+// ATM-02
+RequestVerdict atomic_alignment(const RequestView& view) {
+    return refuse_if(is_atomic(view) && view.packet.atomic.virtual_address % 8 != 0,
+                     NakInvalidRequest);
+}
+
+// LEN-06: a SEND longer than the receive that it meets.
+RequestVerdict receive_room(const RequestView& view) {
+    const bool too_long = view.info.operation == Operation::Send &&
+                          before(view) + view.packet.payload().size() > view.receive_bytes;
+    return refuse_if(too_long, NakInvalidRequest);
+}
+
+// KEY-12: our own receive names memory that it must not.
+RequestVerdict receive_memory(const RequestView& view) {
+    if (view.info.operation != Operation::Send) return Accept;
+    const bool reached = reachable(view.memory, view.connection.pd, view.receive_sges, before(view),
+                                   view.packet.payload().size(), Direction::ToMemory);
+    return refuse_if(!reached, NakRemoteOperational);
+}
+
+// KEY-02; KEY-07: asked at each packet, so that a region that went away is noticed.
+RequestVerdict key_known(const RequestView& view) {
+    return refuse_if(view.target && !view.memory.slot(view.target->rkey.value).live,
+                     NakRemoteAccess);
+}
+
+// KEY-08
+RequestVerdict key_variant(const RequestView& view) {
+    return refuse_if(view.target &&
+                         view.memory.slot(view.target->rkey.value).key != view.target->rkey.value,
+                     NakRemoteAccess);
+}
+
+// KEY-03
+RequestVerdict key_domain(const RequestView& view) {
+    return refuse_if(view.target &&
+                         view.memory.slot(view.target->rkey.value).pd != view.connection.pd,
+                     NakRemoteAccess);
+}
+
+// KEY-04
+RequestVerdict key_rights(const RequestView& view) {
+    if (!view.target) return Accept;
+    const Access& access = view.memory.slot(view.target->rkey.value).access;
+    bool allowed = access.remote_write;
+    if (view.info.operation == Operation::RdmaReadRequest) allowed = access.remote_read;
+    if (is_atomic(view)) allowed = access.remote_atomic;
+    return refuse_if(!allowed, NakRemoteAccess);
+}
+
+// KEY-05; KEY-06: of a WRITE the whole range is asked for at its first packet.
+RequestVerdict key_range(const RequestView& view) {
+    return refuse_if(view.target && !view.memory.slot(view.target->rkey.value)
+                                         .covers(view.target->address, view.target->length),
+                     NakRemoteAccess);
+}
+
+} // namespace veriroce::engine::request_check
+
+namespace veriroce::engine::duplicate_check {
+
+// RDR-08, ATM-06: as many as max_dest_rd_atomic are remembered.
+bool remembered(const RequestView& view) {
+    return view.saved.has_value();
+}
+
+// RDR-05, RDR-07: a part of the READ that was executed, at its own place in the PSNs.
+bool within_read(const RequestView& view) {
+    if (view.info.operation != wire::Operation::RdmaReadRequest) return true;
+    if (!view.saved) return false;
+    const SavedRequest& saved = *view.saved;
+    const wire::Reth& asked = view.packet.reth;
+    const std::uint64_t offset = std::uint64_t{forward(saved.psn, view.packet.bth.psn)} *
+                                 wire::bytes_of(view.connection.mtu);
+    return saved.opcode == view.packet.bth.opcode && asked.rkey == saved.rkey &&
+           asked.virtual_address == saved.address + offset &&
+           offset + asked.dma_length <= saved.length;
+}
+
+// ATM-05: a duplicate of another atomic is nobody's.
+bool same_atomic(const RequestView& view) {
+    if (view.info.operation == wire::Operation::RdmaReadRequest) return true;
+    if (!view.saved) return false;
+    const SavedRequest& saved = *view.saved;
+    const wire::AtomicEth& asked = view.packet.atomic;
+    return saved.opcode == view.packet.bth.opcode && saved.psn == view.packet.bth.psn &&
+           asked.rkey == saved.rkey && asked.virtual_address == saved.address &&
+           asked.swap_or_add == saved.swap_or_add && asked.compare == saved.compare;
+}
+
+} // namespace veriroce::engine::duplicate_check

@@ -1,0 +1,242 @@
+// Requests out: what is posted becomes packets, in order, as far as window, fence and the number
+// of READs and atomics allow.
+#include "transport/engine/requester.hpp"
+
+#include <algorithm>
+
+#include "transport/engine/scatter.hpp"
+
+namespace veriroce::engine {
+
+namespace {
+
+using wire::Position;
+
+bool is_write(WrOpcode opcode) {
+    return opcode == WrOpcode::RdmaWrite || opcode == WrOpcode::RdmaWriteWithImm;
+}
+bool has_immediate(WrOpcode opcode) {
+    return opcode == WrOpcode::SendWithImm || opcode == WrOpcode::RdmaWriteWithImm;
+}
+
+// Whether this engine sends such requests.
+bool supported(WrOpcode opcode) {
+    switch (opcode) {
+    case WrOpcode::Send:
+    case WrOpcode::SendWithImm:
+    case WrOpcode::RdmaWrite:
+    case WrOpcode::RdmaWriteWithImm:
+    case WrOpcode::RdmaRead:
+    case WrOpcode::AtomicCmpAndSwp:
+    case WrOpcode::AtomicFetchAndAdd: return true;
+    case WrOpcode::SendWithInv:
+    case WrOpcode::LocalInv:
+    case WrOpcode::BindMw:
+    case WrOpcode::Flush:
+    case WrOpcode::AtomicWrite: return false;
+    }
+    return false;
+}
+
+SendView send_view(const Device& device, const Qp& qp, const SendWork& work,
+                   std::uint32_t packets) {
+    return {qp.connection, qp.outbound, device.config.behaviour, work.request, packets};
+}
+
+bool window_open(const Device& device, const Qp& qp, const SendWork& work, std::uint32_t packets) {
+    return device.checks.allows(SendCheck::Window, send_view(device, qp, work, packets));
+}
+
+// Whether the next work may begin. STA-06: none begins in SQD.
+bool may_start(const Device& device, const Qp& qp, const SendWork& work) {
+    if (qp.connection.state != QpState::Rts) return false;
+    const std::uint32_t packets = work.request.opcode == WrOpcode::RdmaRead
+                                      ? wire::packets_of(work.length, qp.connection.mtu)
+                                      : 1;
+    const SendView view = send_view(device, qp, work, packets);
+    return device.checks.allows(SendCheck::Window, view) &&
+           device.checks.allows(SendCheck::RdAtomic, view) &&
+           device.checks.allows(SendCheck::Fence, view);
+}
+
+// Gives the work its PSNs, unless its own memory is not what it says.
+void start(Device& device, Qp& qp, SendWork& work) {
+    const bool response = wants_response(work.request.opcode);
+    if (!work.request.flags.inline_data &&
+        !reachable(device.memory, qp.connection.pd, work.request.sges, 0, work.length,
+                   response ? Direction::ToMemory : Direction::FromMemory)) {
+        work.fault = WcStatus::LocProtErr;
+        return;
+    }
+    work.started = true;
+    work.first = work.expected_response = work.asked_from = qp.outbound.next_psn; // REQ-01
+    work.packets = is_atomic(work.request.opcode)
+                       ? 1
+                       : wire::packets_of(work.length, qp.connection.mtu); // LEN-10, N-36
+    if (response) ++qp.outbound.outstanding_rd_atomic;
+}
+
+// What is common to all packets that leave: new PSNs are noted, the timer runs.
+Transmit sent(Device& device, Qp& qp, const wire::Packet& packet, wire::Bytes payload,
+              wire::Psn behind, wire::Instant now) {
+    const std::uint32_t known = forward(qp.outbound.unacked_psn, qp.outbound.next_psn);
+    if (forward(qp.outbound.unacked_psn, behind) > known) qp.outbound.next_psn = behind;
+    qp.rewound = false;
+    qp.since_ack_request = packet.bth.ack_request ? 0 : qp.since_ack_request + 1;
+    // TMO-01: T counts from the last packet that asked for an ACK.
+    const bool runs = device.deadlines.armed(Device::index_of(qp), Timer::Ack);
+    if (packet.bth.ack_request || !runs) arm_ack_timer(device, qp, now);
+    return transmit(device, qp, packet, payload);
+}
+
+// A READ or atomic request. REQ-09, REQ-10: a READ that was partly answered asks for the rest.
+Transmit send_read_or_atomic(Device& device, Qp& qp, SendWork& work, wire::Instant now) {
+    const SendRequest& request = work.request;
+    const bool read = request.opcode == WrOpcode::RdmaRead;
+    const bool rest = device.config.behaviour.read_restart == ReadRestart::FirstMissing;
+    work.asked_from = rest ? work.expected_response : work.first;
+    const std::uint64_t offset =
+        std::uint64_t{forward(work.first, work.asked_from)} * wire::bytes_of(qp.connection.mtu);
+    const std::uint8_t opcode = read ? device.opcodes.read
+                                : request.opcode == WrOpcode::AtomicCmpAndSwp
+                                    ? device.opcodes.compare_swap
+                                    : device.opcodes.fetch_add;
+    wire::Packet packet = packet_to_peer(qp, opcode, work.asked_from);
+    packet.bth.ack_request = true;
+    packet.reth = {.virtual_address = request.remote_address + offset,
+                   .rkey = request.rkey,
+                   .dma_length = static_cast<std::uint32_t>(work.length - offset)};
+    const bool swaps = request.opcode == WrOpcode::AtomicCmpAndSwp;
+    packet.atomic = {.virtual_address = request.remote_address,
+                     .rkey = request.rkey,
+                     .swap_or_add = swaps ? request.swap : request.compare_or_add,
+                     .compare = swaps ? request.compare_or_add : 0};
+    ++qp.cursor.work;
+    qp.cursor.packet = 0;
+    return sent(device, qp, packet, {}, work.last() + 1, now);
+}
+
+Position position_of(std::uint32_t packet, std::uint32_t packets) {
+    if (packets == 1) return Position::Only;
+    if (packet == 0) return Position::First;
+    return packet + 1 == packets ? Position::Last : Position::Middle;
+}
+
+// BTH-18, N-18: at the end of a message, now and then inside long ones, and where the window ends.
+bool wants_ack(const Device& device, const Qp& qp, const SendWork& work, wire::Psn psn, bool ends) {
+    if (ends || qp.since_ack_request + 1 >= device.config.behaviour.ack_request_every) return true;
+    const std::uint32_t out = forward(qp.outbound.unacked_psn, qp.outbound.next_psn);
+    const std::uint32_t with_next = forward(qp.outbound.unacked_psn, psn + 2);
+    return with_next > out && !window_open(device, qp, work, with_next - out);
+}
+
+// The headers of one packet of a SEND or WRITE.
+wire::Packet segment(const Device& device, const Qp& qp, const SendWork& work, wire::Psn psn) {
+    const SendRequest& request = work.request;
+    const Position position = position_of(qp.cursor.packet, work.packets);
+    const bool ends = position == Position::Last || position == Position::Only;
+    const bool immediate = ends && has_immediate(request.opcode);
+    const Opcodes::Row& row = is_write(request.opcode) ? device.opcodes.write : device.opcodes.send;
+    wire::Packet packet =
+        packet_to_peer(qp, row[static_cast<std::size_t>(position)][immediate], psn);
+    const bool notifies = request.opcode != WrOpcode::RdmaWrite;
+    packet.bth.solicited = ends && notifies && request.flags.solicited; // BTH-14
+    packet.bth.ack_request = wants_ack(device, qp, work, psn, ends);
+    packet.reth = {.virtual_address = request.remote_address,
+                   .rkey = request.rkey,
+                   .dma_length = static_cast<std::uint32_t>(work.length)};
+    packet.imm = {.value = request.imm};
+    return packet;
+}
+
+std::optional<wire::Bytes> payload_of(Device& device, const Qp& qp, const SendWork& work,
+                                      std::uint64_t offset, std::size_t bytes) {
+    if (work.request.flags.inline_data) return work.inline_bytes.subspan(offset, bytes);
+    return gather(device.memory, qp.connection.pd, work.request.sges, offset, bytes,
+                  device.scratch);
+}
+
+std::optional<Transmit> send_segment(Device& device, Qp& qp, SendWork& work, wire::Instant now) {
+    const wire::Psn psn = work.first + qp.cursor.packet;
+    const std::uint64_t mtu = wire::bytes_of(qp.connection.mtu);
+    const std::uint64_t offset = qp.cursor.packet * mtu;
+    const auto bytes = static_cast<std::size_t>(std::min(mtu, work.length - offset));
+    const auto payload = payload_of(device, qp, work, offset, bytes);
+    if (!payload) { // N-22: the region went away under the request
+        work.fault = WcStatus::LocProtErr;
+        settle_oldest(device, qp);
+        return std::nullopt;
+    }
+    wire::Packet packet = segment(device, qp, work, psn);
+    packet.bth.pad = wire::pad_of(bytes);
+    if (++qp.cursor.packet == work.packets) qp.cursor = {.work = qp.cursor.work + 1, .packet = 0};
+    return sent(device, qp, packet, *payload, psn + 1, now);
+}
+
+std::expected<void, VerbError> acceptable(const Device& device, const Qp& qp,
+                                          const SendRequest& request) {
+    const QpCapacity& capacity = qp.description.capacity;
+    const auto refused = std::unexpected(VerbError::InvalidArgument);
+    if (!supported(request.opcode)) return std::unexpected(VerbError::NotSupported);
+    if (request.sges.size() > capacity.max_sge) return refused;
+    const std::uint64_t length = bytes_of(request.sges);
+    if (length > device.config.limits.message_bytes) return refused; // LEN-11
+    const bool response = wants_response(request.opcode);
+    if (response && qp.connection.max_rd_atomic == 0) return refused;
+    if (is_atomic(request.opcode) && length != sizeof(std::uint64_t)) return refused;
+    if (request.flags.inline_data && (response || length > capacity.max_inline)) return refused;
+    return {};
+}
+
+} // namespace
+
+std::expected<void, VerbError> post(Device& device, Qp& qp, const SendRequest& request) {
+    const QpState state = qp.connection.state;
+    // STA-03: nothing is sent before RTS.
+    if (state == QpState::Reset || state == QpState::Init || state == QpState::Rtr) {
+        return std::unexpected(VerbError::InvalidArgument);
+    }
+    if (auto accepted = acceptable(device, qp, request); !accepted) return accepted;
+    if (qp.sends.full()) return std::unexpected(VerbError::NoMemory);
+    if (state == QpState::Err) { // STA-07
+        deliver(device, qp, Queue::Send,
+                {.id = request.id,
+                 .status = WcStatus::WrFlushErr,
+                 .opcode = completion_opcode(request.opcode)});
+        return {};
+    }
+    wire::Bytes inline_bytes;
+    if (request.flags.inline_data) {
+        const std::uint64_t length = bytes_of(request.sges);
+        const auto bytes = gather(device.memory, qp.connection.pd, request.sges, 0,
+                                  static_cast<std::size_t>(length), device.scratch);
+        if (!bytes) return std::unexpected(VerbError::InvalidArgument);
+        inline_bytes = *bytes;
+    }
+    SendWork& work = qp.sends.push(request, inline_bytes);
+    work.signaled = request.flags.signaled || qp.description.signal_all;
+    device.mark_ready(qp);
+    return {};
+}
+
+std::optional<Transmit> next_request(Device& device, Qp& qp, wire::Instant now) {
+    const QpState state = qp.connection.state;
+    if ((state != QpState::Rts && state != QpState::Sqd) || qp.waits_for_rnr) return std::nullopt;
+    if (qp.cursor.work >= qp.sends.size()) return std::nullopt;
+    SendWork& work = qp.sends[qp.cursor.work];
+    if (!work.started) {
+        if (work.fault || !may_start(device, qp, work)) return std::nullopt;
+        start(device, qp, work);
+        if (work.fault) {
+            settle_oldest(device, qp);
+            return std::nullopt;
+        }
+    }
+    if (work.fault) return std::nullopt;
+    if (wants_response(work.request.opcode)) return send_read_or_atomic(device, qp, work, now);
+    const bool is_new = work.first + qp.cursor.packet == qp.outbound.next_psn;
+    if (is_new && !window_open(device, qp, work, 1)) return std::nullopt;
+    return send_segment(device, qp, work, now);
+}
+
+} // namespace veriroce::engine

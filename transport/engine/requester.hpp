@@ -1,0 +1,32 @@
+// The requester's half of a QP: work requests and responses in, requests and completions out.
+#pragma once
+
+#include "transport/engine/device.hpp"
+
+namespace veriroce::engine {
+
+// InvalidArgument or NotSupported if the QP cannot carry out such a request; NoMemory if the queue
+// is full.
+std::expected<void, VerbError> post(Device& device, Qp& qp, const SendRequest& request);
+
+std::optional<Transmit> next_request(Device& device, Qp& qp, wire::Instant now);
+
+void handle_response(Device& device, Qp& qp, const PacketView& view, wire::Instant now);
+void handle_timer(Device& device, Qp& qp, Timer timer, wire::Instant now);
+
+// --- between the requester's files
+
+// Completes in order all that is finished by an acknowledge of `psn`, which has been sent, and
+// notes how far the peer has come. Stops at a READ or atomic that is not answered.
+void acknowledge_through(Device& device, Qp& qp, wire::Psn psn);
+// Ends the oldest work with an error and the QP with it.
+void fail_oldest(Device& device, Qp& qp, WcStatus status);
+// After works were completed: reports what waited for it (a local fault, SQ_DRAINED).
+void settle_oldest(Device& device, Qp& qp);
+// The next packet to send is the oldest that is not acknowledged.
+void rewind(Device& device, Qp& qp);
+// One try more from the oldest unacknowledged packet, or the end (REQ-12, TMO-03).
+void retry(Device& device, Qp& qp);
+void arm_ack_timer(Device& device, Qp& qp, wire::Instant now);
+
+} // namespace veriroce::engine

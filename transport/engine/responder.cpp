@@ -1,0 +1,320 @@
+// Requests at the responder: judged by the checks, then carried out or answered with a NAK.
+#include "transport/engine/responder.hpp"
+
+#include <cstring>
+
+#include "transport/engine/scatter.hpp"
+
+namespace veriroce::engine {
+
+namespace {
+
+using wire::Operation;
+
+wire::Syndrome ack_syndrome(const Device& device, const Qp& qp) {
+    if (!device.config.behaviour.credits) return wire::Syndrome::ack(wire::kNoCredits);
+    const std::size_t held = qp.inbound.receive_taken ? 1 : 0; // ACK-10
+    return wire::Syndrome::ack(
+        wire::credit_code_of(static_cast<std::uint32_t>(qp.receives.size() - held)));
+}
+
+void acknowledge(Device& device, Qp& qp, wire::Psn psn, wire::Syndrome syndrome) {
+    const bool coalesce = device.config.behaviour.ack_policy == AckPolicy::Coalesced;
+    const Reply reply{.psn = psn, .syndrome = syndrome, .msn = qp.inbound.msn};
+    qp.replies.add(reply, coalesce);
+    device.mark_ready(qp);
+}
+
+// The receive WQE that a faulty message holds, or would have taken, completes in error.
+bool fail_receive(Device& device, Qp& qp, WcStatus status) {
+    if (qp.receives.empty()) return false;
+    deliver(device, qp, Queue::Receive,
+            {.id = qp.receives.pop().id, .status = status, .opcode = WcOpcode::Recv});
+    return true;
+}
+
+WcStatus receive_status(RequestCheck check) {
+    if (check == RequestCheck::ReceiveRoom) return WcStatus::LocLenErr;    // LEN-06
+    if (check == RequestCheck::ReceiveMemory) return WcStatus::LocProtErr; // KEY-12
+    return WcStatus::LocQpOpErr;
+}
+
+// A NAK of class A or C: the last word of this QP (N-07).
+void refuse(Device& device, Qp& qp, const RequestView& view, wire::NakCode code,
+            RequestCheck check) {
+    // OPC-06: at the PSN of the offending packet, with an MSN that does not count it (ACK-08).
+    acknowledge(device, qp, view.packet.bth.psn, wire::Syndrome::nak(code));
+    const bool uses_receive = qp.inbound.receive_taken || check == RequestCheck::ReceiveRoom ||
+                              check == RequestCheck::ReceiveMemory;
+    const bool told = uses_receive && fail_receive(device, qp, receive_status(check));
+    if (!told) { // N-13
+        device.raise(
+            code == wire::NakCode::RemoteAccess ? EventType::QpAccessErr : EventType::QpReqErr, qp);
+    }
+    enter_error(device, qp);
+}
+
+void save(Qp& qp, const RequestView& view, std::uint32_t packets, std::uint64_t original) {
+    const wire::Packet& packet = view.packet;
+    const bool read = view.info.operation == Operation::RdmaReadRequest;
+    qp.saved.add({.psn = packet.bth.psn,
+                  .packets = packets,
+                  .opcode = packet.bth.opcode,
+                  .address = read ? packet.reth.virtual_address : packet.atomic.virtual_address,
+                  .rkey = read ? packet.reth.rkey : packet.atomic.rkey,
+                  .length = read ? packet.reth.dma_length : 0,
+                  .compare = packet.atomic.compare,
+                  .swap_or_add = packet.atomic.swap_or_add,
+                  .original = original,
+                  .msn = qp.inbound.msn});
+}
+
+Reply read_reply(const wire::Packet& packet, wire::Mtu mtu, wire::Msn msn) {
+    return {.kind = ReplyKind::Read,
+            .psn = packet.bth.psn,
+            .packets = wire::packets_of(packet.reth.dma_length, mtu),
+            .syndrome = {},
+            .msn = msn,
+            .rkey = packet.reth.rkey,
+            .address = packet.reth.virtual_address,
+            .left = packet.reth.dma_length};
+}
+
+// RDR-01..03: the response is made when it is sent; what it may read is asked again then (RDR-13).
+void read(Device& device, Qp& qp, const RequestView& view) {
+    const std::uint32_t packets = wire::packets_of(view.packet.reth.dma_length, qp.connection.mtu);
+    qp.inbound.msn = qp.inbound.msn + 1;
+    save(qp, view, packets, 0);
+    Reply reply = read_reply(view.packet, qp.connection.mtu, qp.inbound.msn);
+    reply.syndrome = ack_syndrome(device, qp);
+    qp.replies.add(reply);
+    ++qp.inbound.replies;
+    qp.inbound.expected_psn += packets; // RSP-01
+    device.mark_ready(qp);
+}
+
+// ATM-01, ATM-08. The value in memory is a number of the host, as in the verbs.
+void atomic(Device& device, Qp& qp, const RequestView& view) {
+    const wire::AtomicEth& asked = view.packet.atomic;
+    const Region& region = device.memory.slot(asked.rkey.value);
+    std::uint64_t original = 0;
+    if (!region.covers(asked.virtual_address, sizeof original)) return;
+    const wire::MutableBytes place = region.at(asked.virtual_address, sizeof original);
+    std::memcpy(&original, place.data(), sizeof original);
+    std::uint64_t value = original + asked.swap_or_add;
+    if (view.info.operation == Operation::CompareSwap) {
+        value = original == asked.compare ? asked.swap_or_add : original;
+    }
+    std::memcpy(place.data(), &value, sizeof value);
+    qp.inbound.msn = qp.inbound.msn + 1;
+    save(qp, view, 1, original);
+    qp.replies.add({.kind = ReplyKind::Atomic,
+                    .psn = view.packet.bth.psn,
+                    .syndrome = ack_syndrome(device, qp),
+                    .msn = qp.inbound.msn,
+                    .original = original});
+    ++qp.inbound.replies;
+    qp.inbound.expected_psn += 1;
+    device.mark_ready(qp);
+}
+
+// Takes the receive WQE at the end of a SEND or of a WRITE with immediate data.
+bool complete_receive(Device& device, Qp& qp, const RequestView& view, std::uint64_t bytes) {
+    const bool send = view.info.operation == Operation::Send;
+    Completion completion{.id = qp.receives.pop().id,
+                          .opcode = send ? WcOpcode::Recv : WcOpcode::RecvRdmaWithImm,
+                          .byte_len = static_cast<std::uint32_t>(bytes)};
+    if (view.info.immediate()) completion.imm = view.packet.imm.value;
+    return deliver(device, qp, Queue::Receive, completion);
+}
+
+bool place(Device& device, Qp& qp, const RequestView& view) {
+    const wire::Bytes payload = view.packet.payload();
+    if (view.info.operation == Operation::Send) {
+        return scatter(device.memory, qp.connection.pd, view.receive_sges, qp.inbound.received,
+                       payload);
+    }
+    if (payload.empty()) return true;
+    const std::uint64_t address = qp.inbound.address + qp.inbound.received;
+    const Region& region = device.memory.slot(qp.inbound.rkey.value);
+    if (!region.covers(address, payload.size())) return false;
+    std::memcpy(region.at(address, payload.size()).data(), payload.data(), payload.size());
+    return true;
+}
+
+void acknowledge_request(Device& device, Qp& qp, const RequestView& view) {
+    const bool ends =
+        device.config.behaviour.ack_policy == AckPolicy::LastOfMessage && view.info.ends_message();
+    if (!view.packet.bth.ack_request && !ends) return; // ACK-01, ACK-02
+    acknowledge(device, qp, view.packet.bth.psn, ack_syndrome(device, qp));
+}
+
+// A packet of a SEND or WRITE.
+void receive(Device& device, Qp& qp, const RequestView& view) {
+    Inbound& inbound = qp.inbound;
+    const bool send = view.info.operation == Operation::Send;
+    if (view.info.starts_message()) {
+        inbound.received = 0;
+        inbound.open = send ? OpenMessage::Send : OpenMessage::Write;
+        inbound.receive_taken = send;
+        inbound.announced = view.packet.reth.dma_length;
+        inbound.address = view.packet.reth.virtual_address;
+        inbound.rkey = view.packet.reth.rkey;
+    }
+    // The checks have asked all this; a table with a planted defect must not break memory.
+    const bool needs_receive = send || view.info.immediate();
+    if ((needs_receive && qp.receives.empty()) || !place(device, qp, view)) return;
+    inbound.received += view.packet.payload().size();
+    inbound.expected_psn += 1;
+    qp.last_acked = view.packet.bth.psn;
+    if (view.info.ends_message()) {
+        inbound.open = OpenMessage::None;
+        inbound.receive_taken = false;
+        inbound.msn = inbound.msn + 1; // ACK-09: at the message's end, whatever it completes
+        if (needs_receive && !complete_receive(device, qp, view, inbound.received)) return;
+    }
+    acknowledge_request(device, qp, view);
+}
+
+void carry_out(Device& device, Qp& qp, const RequestView& view) {
+    qp.inbound.nak = NakState::None; // RSP-06, N-09
+    if (!qp.established) {           // STA-04
+        qp.established = true;
+        if (qp.connection.state == QpState::Rtr) device.raise(EventType::CommEst, qp);
+    }
+    const bool replies = view.info.operation == Operation::RdmaReadRequest ||
+                         view.packet.headers.has(wire::Header::AtomicEth);
+    if (!replies) {
+        receive(device, qp, view);
+    } else if (!qp.replies.room()) {
+        ++device.counters.dropped; // as if it were lost: the requester asks again
+    } else if (view.info.operation == Operation::RdmaReadRequest) {
+        read(device, qp, view);
+    } else {
+        atomic(device, qp, view);
+    }
+}
+
+// The whole answer to a remembered READ or atomic once more.
+Reply repeat(const Device& device, const Qp& qp, const SavedRequest& saved) {
+    const bool is_read = wire::opcode_info(saved.opcode).operation == Operation::RdmaReadRequest;
+    return {.kind = is_read ? ReplyKind::Read : ReplyKind::Atomic,
+            .psn = saved.psn,
+            .packets = saved.packets,
+            .syndrome = ack_syndrome(device, qp),
+            .msn = qp.inbound.msn,
+            .original = saved.original,
+            .rkey = saved.rkey,
+            .address = saved.address,
+            .left = saved.length,
+            .fresh = false};
+}
+
+// RSP-10: a SEND or WRITE that was carried out already.
+void acknowledge_duplicate(Device& device, Qp& qp, const RequestView& view) {
+    const Behaviour& behaviour = device.config.behaviour;
+    if (!view.packet.bth.ack_request && !behaviour.duplicate_without_ack_request_is_acked) {
+        return; // RSP-11
+    }
+    Reply reply{.psn = qp.last_acked,
+                .syndrome = ack_syndrome(device, qp),
+                .msn = qp.inbound.msn,
+                .fresh = false};
+    const auto newest = qp.saved.newest();
+    switch (behaviour.duplicate_answer) {
+    case DuplicateAnswer::LastAck: break;
+    case DuplicateAnswer::LatestPsn: reply.psn = qp.inbound.expected_psn - 1; break;
+    case DuplicateAnswer::ResendReadResponse:
+        if (newest && wire::distance(view.packet.bth.psn, newest->psn) > 0) {
+            reply = repeat(device, qp, *newest);
+        }
+        break;
+    }
+    qp.replies.add_duplicate(reply);
+    device.mark_ready(qp);
+}
+
+// RDR-04, RDR-05, ATM-04
+void answer_duplicate(Device& device, Qp& qp, const RequestView& view) {
+    const SavedRequest& saved = *view.saved;
+    Reply reply = repeat(device, qp, saved);
+    if (view.info.operation == Operation::RdmaReadRequest) {
+        reply = read_reply(view.packet, qp.connection.mtu, qp.inbound.msn);
+        // RDR-06: a repeated tail begins anew, or goes on where the READ would be.
+        reply.begins = view.packet.bth.psn == saved.psn ||
+                       device.config.behaviour.partial_read_reply == PartialReadReply::FirstOrOnly;
+    }
+    reply.syndrome = ack_syndrome(device, qp);
+    reply.fresh = false;
+    if (!qp.replies.add_duplicate(reply)) ++device.counters.dropped;
+    device.mark_ready(qp);
+}
+
+// RSP-12: whatever is wrong with a duplicate, it is never NAKed.
+void handle_duplicate(Device& device, Qp& qp, RequestView& view) {
+    ++device.counters.duplicate_request;
+    const Operation operation = view.info.operation;
+    if (operation == Operation::Send || operation == Operation::RdmaWrite) {
+        acknowledge_duplicate(device, qp, view);
+        return;
+    }
+    view.saved = qp.saved.holding(view.packet.bth.psn);
+    if (device.checks.answers_duplicate(view) && view.saved) {
+        answer_duplicate(device, qp, view);
+    } else {
+        ++device.counters.dropped;
+    }
+}
+
+RequestView request_view(const Device& device, const Qp& qp, const PacketView& packet) {
+    RequestView view{packet,
+                     qp.inbound,
+                     device.config.behaviour,
+                     device.memory,
+                     device.config.limits.message_bytes,
+                     !qp.receives.empty(),
+                     0,
+                     {},
+                     target_of(packet.packet, qp.inbound),
+                     {}};
+    if (view.receive_ready) {
+        view.receive_bytes = qp.receives.front().bytes;
+        view.receive_sges = qp.receives.front().sges;
+    }
+    return view;
+}
+
+} // namespace
+
+void handle_request(Device& device, Qp& qp, const PacketView& packet) {
+    RequestView view = request_view(device, qp, packet);
+    const RequestRuling ruling = device.checks.judge(view);
+    const wire::Psn psn = packet.packet.bth.psn;
+    switch (ruling.verdict) {
+    case RequestVerdict::Accept: carry_out(device, qp, view); break;
+    case RequestVerdict::Drop: ++device.counters.dropped; break;
+    case RequestVerdict::Duplicate: handle_duplicate(device, qp, view); break;
+    case RequestVerdict::NakSequence: // RSP-02: at the PSN that is missing
+        ++device.counters.out_of_sequence;
+        qp.inbound.nak = NakState::Sequence;
+        acknowledge(device, qp, qp.inbound.expected_psn,
+                    wire::Syndrome::nak(wire::NakCode::PsnSequence));
+        break;
+    case RequestVerdict::Rnr: // RNR-01, RNR-07
+        ++device.counters.rnr_nak_sent;
+        qp.inbound.nak = NakState::Rnr;
+        acknowledge(device, qp, psn, wire::Syndrome::rnr(qp.connection.min_rnr_timer));
+        break;
+    case RequestVerdict::NakInvalidRequest:
+        refuse(device, qp, view, wire::NakCode::InvalidRequest, *ruling.by);
+        break;
+    case RequestVerdict::NakRemoteAccess:
+        refuse(device, qp, view, wire::NakCode::RemoteAccess, *ruling.by);
+        break;
+    case RequestVerdict::NakRemoteOperational:
+        refuse(device, qp, view, wire::NakCode::RemoteOperational, *ruling.by);
+        break;
+    }
+}
+
+} // namespace veriroce::engine

@@ -1,0 +1,151 @@
+// The requester's checks of a response, in the order in which they are called, and what it asks
+// itself before it sends.
+#include "transport/engine/checks.hpp"
+
+namespace veriroce::engine::response_check {
+
+using wire::AckKind;
+using wire::Operation;
+using wire::Position;
+using enum ResponseVerdict;
+
+namespace {
+
+ResponseVerdict refuse_if(bool wrong, ResponseVerdict verdict) {
+    return wrong ? verdict : Take;
+}
+
+bool is_read_response(const ResponseView& view) {
+    return view.info.operation == Operation::RdmaReadResponse;
+}
+
+} // namespace
+
+// STA-05, STA-07
+ResponseVerdict state(const ResponseView& view) {
+    const QpState state = view.connection.state;
+    return refuse_if(state != QpState::Rts && state != QpState::Sqd, Drop);
+}
+
+// N-19: an acknowledge with a body, data under a NAK, more pad than bytes.
+ResponseVerdict shape(const ResponseView& view) {
+    const bool has_data = !view.packet.body.empty();
+    const bool nak = view.packet.headers.has(wire::Header::Aeth) &&
+                     view.packet.aeth.syndrome.kind() != AckKind::Ack;
+    if (view.packet.pad_exceeds_body()) return Drop;
+    if (view.info.operation == Operation::Acknowledge) return refuse_if(has_data, Drop);
+    if (view.info.operation == Operation::AtomicAcknowledge) {
+        return refuse_if(has_data || nak, Drop);
+    }
+    return refuse_if(!is_read_response(view) || nak, Drop);
+}
+
+// REQ-17: reserved kinds and codes say nothing.
+ResponseVerdict known_syndrome(const ResponseView& view) {
+    if (view.info.operation != Operation::Acknowledge) return Take;
+    const wire::Syndrome syndrome = view.packet.aeth.syndrome;
+    switch (syndrome.kind()) {
+    case AckKind::Ack:
+    case AckKind::RnrNak: return Take;
+    case AckKind::Reserved: return Drop;
+    case AckKind::Nak: break;
+    }
+    const auto code = syndrome.nak_code();
+    return refuse_if(!code || *code == wire::NakCode::InvalidRdRequest, Drop);
+}
+
+// REQ-06, REQ-18, N-38: nothing that is done already; REQ-07: nothing that was never sent.
+ResponseVerdict window(const ResponseView& view) {
+    const wire::Psn oldest = view.outbound.unacked_psn;
+    const bool inside =
+        forward(oldest, view.packet.bth.psn) < forward(oldest, view.outbound.next_psn);
+    return refuse_if(!inside || !view.request, Drop);
+}
+
+// REQ-08, N-11: whatever comes behind an unanswered READ or atomic says that its response is lost.
+ResponseVerdict implied_nak(const ResponseView& view) {
+    if (!view.request) return Drop;
+    if (!view.request->behind_unanswered) return Take;
+    return view.behaviour.implied_nak == ImpliedNak::AtOnce ? Retry : Drop;
+}
+
+// REQ-20: an ACK does not answer a READ or atomic. REQ-24, REQ-25: data answers nothing else.
+ResponseVerdict fits_request(const ResponseView& view) {
+    if (!view.request) return Drop;
+    const WrOpcode opcode = view.request->opcode;
+    if (is_read_response(view)) return refuse_if(opcode != WrOpcode::RdmaRead, Drop);
+    if (view.info.operation == Operation::AtomicAcknowledge) {
+        return refuse_if(!is_atomic(opcode), Drop);
+    }
+    const bool ack = view.packet.aeth.syndrome.kind() == AckKind::Ack;
+    return refuse_if(ack && wants_response(opcode), Drop);
+}
+
+// REQ-09: behind a gap nothing is taken; it is asked for again.
+ResponseVerdict read_order(const ResponseView& view) {
+    if (!is_read_response(view)) return Take;
+    if (!view.request) return Drop;
+    const auto ahead = wire::distance(view.request->expected_response, view.packet.bth.psn);
+    if (ahead < 0) return Drop;
+    if (ahead == 0) return Take;
+    return view.behaviour.implied_nak == ImpliedNak::AtOnce ? Retry : Drop;
+}
+
+// REQ-23. Where a READ was asked for again its response may begin or go on (RDR-06).
+ResponseVerdict read_position(const ResponseView& view) {
+    if (!is_read_response(view)) return Take;
+    if (!view.request) return Drop;
+    const PendingRequest& request = *view.request;
+    const wire::Psn psn = view.packet.bth.psn;
+    const bool begins = view.info.starts_message();
+    const bool may_begin = psn == request.first || psn == request.asked_from;
+    const bool may_go_on = psn != request.first;
+    const bool fits = begins ? may_begin : may_go_on;
+    return refuse_if(!fits || view.info.ends_message() != (psn == request.last), Drop);
+}
+
+// REQ-21, REQ-22
+ResponseVerdict read_length(const ResponseView& view) {
+    if (!is_read_response(view)) return Take;
+    if (!view.request) return Drop;
+    const PendingRequest& request = *view.request;
+    const std::uint64_t full = wire::bytes_of(view.connection.mtu);
+    const std::uint64_t offset = forward(request.first, view.packet.bth.psn) * full;
+    const std::uint64_t due = view.packet.bth.psn == request.last ? request.length - offset : full;
+    return refuse_if(view.packet.payload().size() != due, LengthError);
+}
+
+} // namespace veriroce::engine::response_check
+
+namespace veriroce::engine::send_check {
+
+// REQ-02, N-36: a READ counts all its responses. What is larger than the window goes alone.
+bool window(const SendView& view) {
+    const std::uint32_t out = forward(view.outbound.unacked_psn, view.outbound.next_psn);
+    return out == 0 || std::uint64_t{out} + view.packets <= view.behaviour.max_unacked_packets;
+}
+
+// REQ-27
+bool rd_atomic(const SendView& view) {
+    return !wants_response(view.request.opcode) ||
+           view.outbound.outstanding_rd_atomic < view.connection.max_rd_atomic;
+}
+
+// REQ-28: behind all earlier READs and atomics.
+bool fence(const SendView& view) {
+    return !view.request.flags.fence || view.outbound.outstanding_rd_atomic == 0;
+}
+
+// REQ-12: one counter for timeouts, sequence NAKs and implied NAKs. REQ-13: 7 is seven.
+bool retry_left(const SendView& view) {
+    return view.outbound.retries < view.connection.retry_count;
+}
+
+// RNR-09: 7 is for ever.
+bool rnr_retry_left(const SendView& view) {
+    constexpr std::uint8_t for_ever = 7;
+    return view.connection.rnr_retry == for_ever ||
+           view.outbound.rnr_retries < view.connection.rnr_retry;
+}
+
+} // namespace veriroce::engine::send_check

@@ -1,0 +1,74 @@
+// A queue of fixed capacity over memory that is taken once, at construction. Elements count from
+// the front.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace veriroce::engine {
+
+template <typename T>
+class Ring {
+  public:
+    explicit Ring(std::size_t capacity) : slots_(capacity) {}
+
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] std::size_t capacity() const { return slots_.size(); }
+    [[nodiscard]] bool empty() const { return size_ == 0; }
+    [[nodiscard]] bool full() const { return size_ == slots_.size(); }
+
+    T& operator[](std::size_t i) {
+        assert(i < size_);
+        return slots_[place(i)];
+    }
+    const T& operator[](std::size_t i) const {
+        assert(i < size_);
+        return slots_[place(i)];
+    }
+    T& front() { return (*this)[0]; }
+    const T& front() const { return (*this)[0]; }
+    T& back() { return (*this)[size_ - 1]; }
+
+    // The slot that `i` stands in, for what is stored beside the ring.
+    [[nodiscard]] std::size_t place(std::size_t i) const {
+        const std::size_t at = first_ + i;
+        return at < slots_.size() ? at : at - slots_.size();
+    }
+
+    // The caller has asked full().
+    void push(T value) {
+        assert(!full());
+        ++size_;
+        back() = std::move(value);
+    }
+    void insert(std::size_t at, T value) {
+        push(std::move(value));
+        for (std::size_t i = size_ - 1; i > at; --i)
+            std::swap((*this)[i], (*this)[i - 1]);
+    }
+    T pop() {
+        T value = std::move(front());
+        first_ = place(1);
+        --size_;
+        return value;
+    }
+    void clear() { first_ = size_ = 0; }
+    // Room for more, never for less; the only call that takes memory.
+    void grow(std::size_t capacity) {
+        if (capacity <= slots_.size()) return;
+        std::vector<T> wider(capacity);
+        for (std::size_t i = 0; i < size_; ++i)
+            wider[i] = std::move((*this)[i]);
+        slots_ = std::move(wider);
+        first_ = 0;
+    }
+
+  private:
+    std::vector<T> slots_;
+    std::size_t first_ = 0;
+    std::size_t size_ = 0;
+};
+
+} // namespace veriroce::engine

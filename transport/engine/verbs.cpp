@@ -1,0 +1,96 @@
+// The verbs' names of all enumerators.
+#include "transport/engine/verbs.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace veriroce::engine {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> qp_types{"RC", "UC", "UD"};
+constexpr std::array<std::string_view, 7> qp_states{"RESET", "INIT", "RTR", "RTS",
+                                                    "SQD",   "SQE",  "ERR"};
+constexpr std::array<std::string_view, 12> wr_opcodes{
+    "SEND",      "SEND_WITH_IMM",      "SEND_WITH_INV",        "RDMA_WRITE", "RDMA_WRITE_WITH_IMM",
+    "RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD", "LOCAL_INV",  "BIND_MW",
+    "FLUSH",     "ATOMIC_WRITE"};
+constexpr std::array<std::string_view, 14> wc_statuses{
+    "SUCCESS",     "LOC_LEN_ERR",   "LOC_QP_OP_ERR",     "LOC_PROT_ERR",    "WR_FLUSH_ERR",
+    "MW_BIND_ERR", "BAD_RESP_ERR",  "LOC_ACCESS_ERR",    "REM_INV_REQ_ERR", "REM_ACCESS_ERR",
+    "REM_OP_ERR",  "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR", "GENERAL_ERR"};
+constexpr std::array<std::string_view, 11> wc_opcodes{
+    "SEND",      "RDMA_WRITE", "RDMA_READ",    "COMP_SWAP", "FETCH_ADD",         "BIND_MW",
+    "LOCAL_INV", "FLUSH",      "ATOMIC_WRITE", "RECV",      "RECV_RDMA_WITH_IMM"};
+constexpr std::array<std::string_view, 11> event_types{
+    "COMM_EST", "SQ_DRAINED",        "QP_FATAL",         "QP_REQ_ERR", "QP_ACCESS_ERR", "CQ_ERR",
+    "SRQ_ERR",  "SRQ_LIMIT_REACHED", "LAST_WQE_REACHED", "PATH_MIG",   "PATH_MIG_ERR"};
+constexpr std::array<std::string_view, 5> verb_errors{"EINVAL", "ENOMEM", "ENOENT", "EBUSY",
+                                                      "EOPNOTSUPP"};
+
+template <typename Enum, std::size_t N>
+std::optional<Enum> find(const std::array<std::string_view, N>& names, std::string_view name) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) return std::nullopt;
+    return static_cast<Enum>(found - names.begin());
+}
+
+template <typename Enum, std::size_t N>
+std::string_view at(const std::array<std::string_view, N>& names, Enum value) {
+    return names[static_cast<std::size_t>(value)];
+}
+
+} // namespace
+
+std::string_view name_of(QpType value) {
+    return at(qp_types, value);
+}
+std::string_view name_of(QpState value) {
+    return at(qp_states, value);
+}
+std::string_view name_of(WrOpcode value) {
+    return at(wr_opcodes, value);
+}
+std::string_view name_of(WcStatus value) {
+    return at(wc_statuses, value);
+}
+std::string_view name_of(WcOpcode value) {
+    return at(wc_opcodes, value);
+}
+std::string_view name_of(EventType value) {
+    return at(event_types, value);
+}
+std::string_view name_of(VerbError value) {
+    return at(verb_errors, value);
+}
+
+template <>
+std::optional<QpType> enum_by_name(std::string_view name) {
+    return find<QpType>(qp_types, name);
+}
+template <>
+std::optional<QpState> enum_by_name(std::string_view name) {
+    return find<QpState>(qp_states, name);
+}
+template <>
+std::optional<WrOpcode> enum_by_name(std::string_view name) {
+    return find<WrOpcode>(wr_opcodes, name);
+}
+template <>
+std::optional<WcStatus> enum_by_name(std::string_view name) {
+    return find<WcStatus>(wc_statuses, name);
+}
+template <>
+std::optional<WcOpcode> enum_by_name(std::string_view name) {
+    return find<WcOpcode>(wc_opcodes, name);
+}
+template <>
+std::optional<EventType> enum_by_name(std::string_view name) {
+    return find<EventType>(event_types, name);
+}
+template <>
+std::optional<VerbError> enum_by_name(std::string_view name) {
+    return find<VerbError>(verb_errors, name);
+}
+
+} // namespace veriroce::engine

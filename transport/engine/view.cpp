@@ -1,0 +1,30 @@
+#include "transport/engine/view.hpp"
+
+namespace veriroce::engine {
+
+std::optional<Target> target_of(const wire::Packet& packet, const Inbound& inbound) {
+    std::optional<Target> target;
+    if (packet.headers.has(wire::Header::Reth)) {
+        target = {.rkey = packet.reth.rkey,
+                  .address = packet.reth.virtual_address,
+                  .length = packet.reth.dma_length};
+    } else if (packet.headers.has(wire::Header::AtomicEth)) {
+        target = {.rkey = packet.atomic.rkey,
+                  .address = packet.atomic.virtual_address,
+                  .length = sizeof(std::uint64_t)};
+    } else if (packet.info().operation == wire::Operation::RdmaWrite) {
+        target = {.rkey = inbound.rkey,
+                  .address = inbound.address + inbound.received,
+                  .length = packet.payload().size()};
+    }
+    // LEN-08, C9-88: a request for no bytes needs no key.
+    if (target && target->length == 0) target.reset();
+    return target;
+}
+
+bool RequestView::takes_receive() const {
+    if (info.operation == wire::Operation::Send) return info.starts_message();
+    return info.operation == wire::Operation::RdmaWrite && info.immediate();
+}
+
+} // namespace veriroce::engine
