@@ -292,8 +292,8 @@ Answer EngineDevice::carry_out(const QpCreate& request, wire::Instant /*now*/) {
                                       .signal_all = request.signal_all.value_or(false)};
     description.capacity.max_send = request.max_send;
     description.capacity.max_recv = request.max_recv;
-    if (request.max_sge) description.capacity.max_sge = *request.max_sge;
-    if (request.max_inline) description.capacity.max_inline = *request.max_inline;
+    description.capacity.max_sge = request.max_sge.value_or(1);
+    description.capacity.max_inline = request.max_inline.value_or(0);
     const auto qp = engine_.create_qp(description);
     if (!qp) {
         budget_.give_qp();

@@ -18,8 +18,11 @@ class ExprParser {
     Expr sum() {
         Expr left = product();
         while (here("+") || here("-")) {
-            left = binary(cursor_.next().is("+") ? Expr::Kind::Add : Expr::Kind::Subtract,
-                          std::move(left), product());
+            // The operator first: the order in which arguments are evaluated is not fixed.
+            const bool plus = cursor_.next().is("+");
+            Expr right = product();
+            left = binary(plus ? Expr::Kind::Add : Expr::Kind::Subtract, std::move(left),
+                          std::move(right));
         }
         return left;
     }
@@ -28,8 +31,10 @@ class ExprParser {
     Expr product() {
         Expr left = factor();
         while (here("*") || here("/")) {
-            left = binary(cursor_.next().is("*") ? Expr::Kind::Multiply : Expr::Kind::Divide,
-                          std::move(left), factor());
+            const bool times = cursor_.next().is("*");
+            Expr right = factor();
+            left = binary(times ? Expr::Kind::Multiply : Expr::Kind::Divide, std::move(left),
+                          std::move(right));
         }
         return left;
     }
@@ -47,7 +52,8 @@ class ExprParser {
         Expr left = atom();
         if (!here("^")) return left;
         cursor_.next();
-        return binary(Expr::Kind::Power, std::move(left), factor());
+        Expr right = factor();
+        return binary(Expr::Kind::Power, std::move(left), std::move(right));
     }
 
     Expr atom() {

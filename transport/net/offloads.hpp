@@ -2,8 +2,9 @@
 // GRO and its kin, LRO, and the stripping of VLAN tags. They are turned off while a link is open
 // and put back when it closes.
 //
-// What was changed is written to a file (see restore_file) before it is changed, so that a run that
-// was killed can be cleaned up after: by restore_offloads, or by the next turn_off.
+// What will be changed is written to a file (see restore_file) before it is changed, so that a run
+// that was killed can be cleaned up after: by restore_offloads, or by the next turn_off, which
+// takes over what it finds there.
 //
 // Units: names are the kernel's ("rx-gro"). Errors: Error.
 // Source: design of the live link, "Offloads"; ethtool(8), linux/ethtool.h.
@@ -19,20 +20,17 @@ namespace veriroce::net {
 
 class Offloads {
   public:
-    // Turns off what is on. What the driver refuses to turn off is reported, not an error.
+    // Turns off what is on. What the driver refuses to turn off is a note, not an error.
     static std::expected<Offloads, Error> turn_off(const std::string& interface);
 
     Offloads(Offloads&& other) noexcept;
     Offloads& operator=(Offloads&& other) noexcept;
     ~Offloads(); // puts back
 
-    // Names of what this object turned off.
+    // Names of what this object will turn on again.
     [[nodiscard]] const std::vector<std::string>& changed() const { return changed_; }
-    // Names of what is on and could not be turned off.
-    [[nodiscard]] const std::vector<std::string>& refused() const { return refused_; }
-    // One line for people: "turned off rx-gro, rx-vlan-hw-parse on eth1"; empty if nothing was
-    // done.
-    [[nodiscard]] std::string text() const;
+    // Lines for people: "turned off rx-gro, rx-vlan-hw-parse on eth1"; none if nothing was to do.
+    [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
     // Puts back now instead of in the destructor, and says whether that worked.
     std::expected<void, Error> put_back();
@@ -42,7 +40,7 @@ class Offloads {
 
     std::string interface_;
     std::vector<std::string> changed_;
-    std::vector<std::string> refused_;
+    std::vector<std::string> notes_;
 };
 
 // Turns on again what a killed run left off, and removes its file. Returns the names; none if no
