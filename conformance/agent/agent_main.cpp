@@ -1,0 +1,14 @@
+// veriroce-agent: the agent alone, for hosts with nothing but libc and libibverbs. It has the verbs
+// backend only; `veriroce agent` has the engine's too, which needs the ICRC of ISA-L.
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "conformance/agent/serve.hpp"
+#include "conformance/agent/verbs_backend.hpp"
+
+int main(int argc, char* argv[]) {
+    static constexpr std::array backends{veriroce::agent::verbs_backend};
+    const std::vector<std::string_view> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+    return veriroce::agent::run_command_line(words, backends);
+}

@@ -1,0 +1,90 @@
+#include "conformance/agent/session.hpp"
+
+#include <algorithm>
+
+namespace veriroce::agent {
+
+bool same_token(std::string_view one, std::string_view other) {
+    unsigned different = one.size() == other.size() ? 0U : 1U;
+    for (std::size_t i = 0; i < one.size(); ++i) {
+        const char against = other.empty() ? '\0' : other[i % other.size()];
+        different |= static_cast<unsigned>(static_cast<unsigned char>(one[i] ^ against));
+    }
+    return different == 0;
+}
+
+void Session::close(Standing standing, std::string reason) {
+    standing_ = standing;
+    reason_ = std::move(reason);
+}
+
+void Session::handle_line(std::string_view line, wire::Instant now) {
+    if (standing_ == Standing::Closing || standing_ == Standing::WrongToken) return;
+    const auto call = dut::decode_request(line);
+    if (standing_ == Standing::New) {
+        greet(call, now);
+        return;
+    }
+    if (!call.request) {
+        lines_.push_back(dut::encode_answer(call.id, std::unexpected(call.request.error())));
+        return;
+    }
+    if (std::holds_alternative<dut::Hello>(*call.request)) {
+        lines_.push_back(
+            dut::encode_answer(call.id, std::unexpected(dut::invalid("hello was said already"))));
+        return;
+    }
+    desk_.submit(*call.id, *call.request, *device_, now);
+}
+
+void Session::greet(const dut::Call& call, wire::Instant now) {
+    const auto* hello = call.request ? std::get_if<dut::Hello>(&*call.request) : nullptr;
+    if (hello == nullptr) {
+        close(Standing::Closing, "its first line is no hello");
+        return;
+    }
+    if (!token_.empty() && !same_token(token_, hello->token.value_or(""))) {
+        close(Standing::WrongToken, hello->token ? "wrong token" : "no token");
+        return;
+    }
+    const auto refuse = [&](const dut::Failure& failure) {
+        lines_.push_back(dut::encode_answer(call.id, std::unexpected(failure)));
+        close(Standing::Closing, failure.message);
+    };
+    if (hello->version != dut::contract_version) {
+        refuse(dut::invalid("version: this agent speaks " + std::to_string(dut::contract_version) +
+                            ", not " + std::to_string(hello->version)));
+        return;
+    }
+    auto device = backend_.open_device();
+    if (!device) {
+        refuse(device.error());
+        return;
+    }
+    device_ = std::move(*device);
+    standing_ = Standing::Admitted;
+    desk_.submit(*call.id, *call.request, *device_, now);
+}
+
+void Session::advance(wire::Instant now) {
+    if (device_ != nullptr) desk_.advance(*device_, now);
+}
+
+std::optional<std::string> Session::poll_line() {
+    if (!lines_.empty()) {
+        std::string line = std::move(lines_.front());
+        lines_.pop_front();
+        return line;
+    }
+    const auto reply = desk_.take();
+    if (!reply) return std::nullopt;
+    return dut::encode_answer(reply->call, reply->answer);
+}
+
+std::optional<wire::Instant> Session::next_deadline(wire::Instant now) const {
+    const auto ends = desk_.next_deadline();
+    if (!ends) return std::nullopt;
+    return std::min(*ends, now + poll_interval);
+}
+
+} // namespace veriroce::agent

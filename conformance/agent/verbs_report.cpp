@@ -1,0 +1,195 @@
+// What an RDMA device is, for hello, and what it counts.
+#ifdef VERIROCE_HAVE_VERBS
+
+#include <net/if.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "conformance/agent/verbs_device.hpp"
+#include "conformance/agent/verbs_names.hpp"
+
+namespace veriroce::agent {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string first_line(const fs::path& path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+fs::path port_folder(const std::string& device, unsigned port) {
+    return fs::path("/sys/class/infiniband") / device / "ports" / std::to_string(port);
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+    return name.data();
+}
+
+std::vector<ibv_gid_entry> read_gids(ibv_context& context) {
+    std::vector<ibv_gid_entry> entries(1024);
+    const auto count = ibv_query_gid_table(&context, entries.data(), entries.size(), 0);
+    entries.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
+    return entries;
+}
+
+wire::IpAddress address_of(const ibv_gid_entry& entry) {
+    wire::IpAddress address;
+    std::memcpy(address.bytes.data(), entry.gid.raw, address.bytes.size());
+    return address;
+}
+
+wire::MacAddress mac_of(std::uint32_t interface) {
+    std::array<char, IF_NAMESIZE> name{};
+    if (if_indextoname(interface, name.data()) == nullptr) return {};
+    const auto text = first_line(fs::path("/sys/class/net") / name.data() / "address");
+    return wire::MacAddress::parse(text).value_or(wire::MacAddress{});
+}
+
+bool on_vlan(const ibv_gid_entry& entry) {
+    std::array<char, IF_NAMESIZE> name{};
+    if (if_indextoname(entry.ndev_ifindex, name.data()) == nullptr) return false;
+    std::error_code error;
+    return fs::exists(fs::path("/proc/net/vlan") / name.data(), error);
+}
+
+dut::Port describe_port(ibv_context& context, std::uint8_t number, const ibv_port_attr& from,
+                        std::span<const ibv_gid_entry> gids) {
+    dut::Port port{.port = number};
+    port.mtu_active = mtu_of(from.active_mtu).value_or(wire::Mtu::B256);
+    port.mtu_max = mtu_of(from.max_mtu).value_or(wire::Mtu::B256);
+    port.link_layer = from.link_layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet" : "InfiniBand";
+    for (int i = 0; i < from.pkey_tbl_len; ++i) {
+        __be16 pkey = 0;
+        if (ibv_query_pkey(&context, number, i, &pkey) != 0) break;
+        port.pkeys.push_back({be16toh(pkey)});
+    }
+    for (const auto& gid : gids) {
+        if (gid.port_num != number || gid.gid_type == IBV_GID_TYPE_IB) continue;
+        port.gids.push_back({.index = gid.gid_index,
+                             .type = gid.gid_type == IBV_GID_TYPE_ROCE_V1 ? "rocev1" : "rocev2",
+                             .address = address_of(gid)});
+        if (!on_vlan(gid)) port.mac = mac_of(gid.ndev_ifindex);
+    }
+    return port;
+}
+
+// The verbs have no query for it: the largest that a QP can be made with.
+std::uint32_t probe_inline(ibv_context& context) {
+    const PdPtr pd(ibv_alloc_pd(&context));
+    const CqPtr cq(ibv_create_cq(&context, 1, nullptr, nullptr, 0));
+    if (pd == nullptr || cq == nullptr) return 0;
+    for (const std::uint32_t bytes : {1024U, 512U, 256U, 128U, 64U, 32U}) {
+        ibv_qp_init_attr attributes{};
+        attributes.send_cq = cq.get();
+        attributes.recv_cq = cq.get();
+        attributes.cap = {.max_send_wr = 1,
+                          .max_recv_wr = 1,
+                          .max_send_sge = 1,
+                          .max_recv_sge = 1,
+                          .max_inline_data = bytes};
+        attributes.qp_type = IBV_QPT_RC;
+        const QpPtr qp(ibv_create_qp(pd.get(), &attributes));
+        if (qp != nullptr) return bytes;
+    }
+    return 0;
+}
+
+std::string_view atomic_name(ibv_atomic_cap cap) {
+    switch (cap) {
+    case IBV_ATOMIC_NONE: return "NONE";
+    case IBV_ATOMIC_HCA: return "HCA";
+    case IBV_ATOMIC_GLOB: return "GLOB";
+    }
+    return "NONE";
+}
+
+std::vector<std::string> capabilities_of(const ibv_device_attr& device,
+                                         const std::vector<dut::Port>& ports,
+                                         std::span<const ibv_gid_entry> gids) {
+    std::vector<std::string> words{"rc", "uc", "ud", "read", "imm", "sqd", "events", "notify"};
+    const auto add_if = [&](bool has, std::string_view word) {
+        if (has) words.emplace_back(word);
+    };
+    const auto any_gid = [&](auto&& is) {
+        return std::ranges::any_of(
+            ports, [&](const dut::Port& port) { return std::ranges::any_of(port.gids, is); });
+    };
+    add_if(device.atomic_cap != IBV_ATOMIC_NONE, "atomics");
+    add_if((device.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS) != 0, "send_inv");
+    add_if(any_gid([](const dut::Gid& gid) { return !gid.address.v4(); }), "ipv6");
+    add_if(any_gid([](const dut::Gid& gid) { return gid.type == "rocev1"; }), "rocev1");
+    add_if(std::ranges::any_of(gids, on_vlan), "vlan");
+    add_if(std::ranges::any_of(ports, [](const auto& port) { return port.pkeys.size() > 1; }),
+           "pkey_table");
+    add_if(device.max_srq > 0, "srq");
+    add_if(device.max_mw > 0, "mw");
+    return words;
+}
+
+std::uint32_t count(int value) {
+    return value < 0 ? 0 : static_cast<std::uint32_t>(value);
+}
+
+} // namespace
+
+dut::Welcome describe(ibv_context& context) {
+    ibv_device_attr device{};
+    static_cast<void>(ibv_query_device(&context, &device));
+    const auto gids = read_gids(context);
+    dut::Welcome welcome{.name = host_name(),
+                         .backend = "verbs",
+                         .device = ibv_get_device_name(context.device),
+                         .firmware = device.fw_ver,
+                         .local_ca_ack_delay = device.local_ca_ack_delay,
+                         .atomic = std::string(atomic_name(device.atomic_cap))};
+    for (std::uint8_t number = 1; number <= device.phys_port_cnt; ++number) {
+        ibv_port_attr port{};
+        if (ibv_query_port(&context, number, &port) != 0) continue;
+        welcome.ports.push_back(describe_port(context, number, port, gids));
+        welcome.max.msg_bytes = std::max<std::uint64_t>(welcome.max.msg_bytes, port.max_msg_sz);
+    }
+    welcome.capabilities = capabilities_of(device, welcome.ports, gids);
+    welcome.max.qp = count(device.max_qp);
+    welcome.max.qp_wr = count(device.max_qp_wr);
+    welcome.max.sge = count(device.max_sge);
+    welcome.max.cqe = count(device.max_cqe);
+    welcome.max.mr_bytes = device.max_mr_size;
+    welcome.max.rd_atomic = count(device.max_qp_init_rd_atom);
+    welcome.max.dest_rd_atomic = count(device.max_qp_rd_atom);
+    welcome.max.inline_bytes = probe_inline(context);
+    return welcome;
+}
+
+std::map<std::string, std::uint64_t> read_counters(const std::string& device) {
+    std::map<std::string, std::uint64_t> counters;
+    for (unsigned port = 1; fs::exists(port_folder(device, port)); ++port) {
+        for (const auto* group : {"counters", "hw_counters"}) {
+            std::error_code error;
+            for (const auto& file :
+                 fs::directory_iterator(port_folder(device, port) / group, error)) {
+                const auto name = file.path().filename().string();
+                if (name == "lifespan") continue; // how long the kernel keeps its copies
+                std::ifstream text(file.path());
+                std::uint64_t value = 0;
+                if (text >> value)
+                    counters[port == 1 ? name : std::to_string(port) + '.' + name] = value;
+            }
+        }
+    }
+    return counters;
+}
+
+} // namespace veriroce::agent
+
+#endif // VERIROCE_HAVE_VERBS
