@@ -1,0 +1,167 @@
+#include "transport/net/interface.hpp"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "transport/net/descriptor.hpp"
+#include "transport/net/socket_address.hpp"
+
+namespace veriroce::net {
+
+namespace {
+
+struct FreeIfaddrs {
+    void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
+};
+using Ifaddrs = std::unique_ptr<ifaddrs, FreeIfaddrs>;
+
+Ifaddrs read_ifaddrs() {
+    ifaddrs* list = nullptr;
+    return ::getifaddrs(&list) == 0 ? Ifaddrs(list) : nullptr;
+}
+
+std::string interface_names() {
+    std::set<std::string> names;
+    const auto list = read_ifaddrs();
+    for (const auto* entry = list.get(); entry != nullptr; entry = entry->ifa_next)
+        names.insert(entry->ifa_name);
+    std::string text;
+    for (const auto& name : names)
+        text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
+std::vector<wire::IpAddress> addresses_of(const std::string& name) {
+    std::vector<wire::IpAddress> addresses;
+    const auto list = read_ifaddrs();
+    for (const auto* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
+        if (entry->ifa_addr == nullptr || name != entry->ifa_name) continue;
+        const auto family = entry->ifa_addr->sa_family;
+        if (family != AF_INET && family != AF_INET6) continue;
+        SocketAddress address;
+        address.size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+        std::memcpy(&address.storage, entry->ifa_addr, address.size);
+        addresses.push_back(address.ip());
+    }
+    return addresses;
+}
+
+Error no_interface(const std::string& name) {
+    return {ErrorKind::NoInterface,
+            "there is no interface \"" + name + "\": this host has " + interface_names()};
+}
+
+// One of the SIOCGIF requests about an interface.
+std::expected<ifreq, int> ask(const Descriptor& socket, const std::string& name,
+                              unsigned long what) {
+    ifreq request{};
+    std::strncpy(request.ifr_name, name.c_str(), IFNAMSIZ - 1);
+    if (::ioctl(socket.fd(), what, &request) != 0) return std::unexpected(errno);
+    return request;
+}
+
+// A file of one line; nothing if it cannot be read.
+std::optional<std::string> first_line(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    std::string line;
+    if (!std::getline(file, line)) return std::nullopt;
+    return line;
+}
+
+// The names in a folder, sorted; none if it is not there.
+std::vector<std::filesystem::path> entries(const std::filesystem::path& folder) {
+    std::error_code ignored;
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+        found.push_back(entry.path());
+    std::ranges::sort(found);
+    return found;
+}
+
+} // namespace
+
+std::expected<Interface, Error> Interface::find(const std::string& name) {
+    const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket.valid()) return std::unexpected(system_error("cannot open a socket", errno));
+    if (name.empty() || name.size() >= IFNAMSIZ) return std::unexpected(no_interface(name));
+    const auto index = ask(socket, name, SIOCGIFINDEX);
+    const auto flags = ask(socket, name, SIOCGIFFLAGS);
+    const auto hardware = ask(socket, name, SIOCGIFHWADDR);
+    const auto mtu = ask(socket, name, SIOCGIFMTU);
+    if (!index || !flags || !hardware || !mtu) return std::unexpected(no_interface(name));
+    if (hardware->ifr_hwaddr.sa_family != ARPHRD_ETHER) {
+        return std::unexpected(
+            Error{ErrorKind::NotEthernet,
+                  "interface " + name + " is not Ethernet: RoCEv2 frames need one that is"});
+    }
+    if ((flags->ifr_flags & IFF_UP) == 0) {
+        return std::unexpected(
+            Error{ErrorKind::InterfaceDown,
+                  "interface " + name + " is down: ip link set " + name + " up"});
+    }
+    Interface found{name, index->ifr_ifindex, static_cast<std::size_t>(mtu->ifr_mtu), {}, {}};
+    std::memcpy(found.mac.bytes.data(), hardware->ifr_hwaddr.sa_data, found.mac.bytes.size());
+    found.addresses = addresses_of(name);
+    return found;
+}
+
+Error lost_interface(const std::string& name, int index) {
+    if (::if_nametoindex(name.c_str()) != static_cast<unsigned>(index)) {
+        return {ErrorKind::NoInterface, "interface " + name + " has vanished while it was in use"};
+    }
+    return {ErrorKind::InterfaceDown, "interface " + name +
+                                          " went down while it was in use: ip link set " + name +
+                                          " up, and run again"};
+}
+
+std::expected<void, Error> check_no_rdma(const std::string& interface,
+                                         const std::string& rdma_class) {
+    for (const auto& device : entries(rdma_class)) {
+        for (const auto& port : entries(device / "ports")) {
+            for (const auto& gid : entries(port / "gid_attrs" / "ndevs")) {
+                if (first_line(gid) != interface) continue;
+                const auto owner = device.filename().string();
+                return std::unexpected(
+                    Error{ErrorKind::RdmaOwnsIt,
+                          "interface " + interface + " belongs to the RDMA device " + owner +
+                              ", which would get the packets: use another interface, or remove " +
+                              "the device (rdma link delete " + owner + ")"});
+            }
+        }
+    }
+    return {};
+}
+
+std::expected<void, Error> check_no_forwarding(const std::string& interface,
+                                               const std::vector<wire::IpAddress>& extra) {
+    for (const auto& address : extra) {
+        // IPv4 forwards by interface, IPv6 by the setting for all.
+        const std::string setting =
+            address.v4() ? "ipv4.conf." + interface + ".forwarding" : "ipv6.conf.all.forwarding";
+        const auto path = address.v4() ? "/proc/sys/net/ipv4/conf/" + interface + "/forwarding"
+                                       : "/proc/sys/net/ipv6/conf/all/forwarding";
+        if (first_line(path).value_or("0") == "0") continue;
+        return std::unexpected(
+            Error{ErrorKind::WouldRoute, "this kernel would route packets for " + address.text() +
+                                             ": sysctl -w net." + setting +
+                                             "=0, or use only the addresses of " + interface});
+    }
+    return {};
+}
+
+} // namespace veriroce::net

@@ -1,0 +1,165 @@
+#include "transport/net/offloads.hpp"
+
+#include <net/if.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include "transport/net/ethtool_features.hpp"
+
+namespace veriroce::net {
+
+namespace {
+
+// As the kernel names them; ethtool's own names are gro, lro, rx-gro-hw, rx-udp-gro-forwarding,
+// rx-gro-list and rx-vlan-offload.
+constexpr std::array<std::string_view, 6> kUnwanted{
+    "rx-gro", "rx-lro", "rx-gro-hw", "rx-udp-gro-forwarding", "rx-gro-list", "rx-vlan-hw-parse",
+};
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const auto& name : names)
+        text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
+// Only names of ours count: the file may have been written by anybody.
+std::vector<std::string> read_file(const std::string& path) {
+    std::vector<std::string> names;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        if (std::ranges::find(kUnwanted, line) != kUnwanted.end()) names.push_back(line);
+    }
+    return names;
+}
+
+// False if it could not be written.
+bool write_file(const std::string& path, const std::vector<std::string>& names) {
+    std::ofstream file(path, std::ios::trunc);
+    for (const auto& name : names)
+        file << name << '\n';
+    return static_cast<bool>(file.flush());
+}
+
+std::expected<void, Error> turn_on(const std::string& interface,
+                                   const std::vector<std::string>& names) {
+    const auto features = EthtoolFeatures::open(interface);
+    if (!features) return std::unexpected(features.error());
+    for (const auto& name : names) {
+        if (const int number = features->set(name, true); number != 0) {
+            return std::unexpected(
+                system_error("cannot turn " + name + " on " + interface + " on again", number));
+        }
+    }
+    return {};
+}
+
+// What is on and should not be; fails only if the interface does not say.
+std::expected<std::vector<std::string>, Error> unwanted_on(const EthtoolFeatures& features) {
+    std::vector<std::string> names;
+    for (const auto name : kUnwanted) {
+        const auto on = features.is_on(name);
+        if (!on) return std::unexpected(on.error());
+        if (*on) names.emplace_back(name);
+    }
+    return names;
+}
+
+} // namespace
+
+std::string restore_file(const std::string& interface) {
+    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+    const std::string folder = runtime != nullptr && *runtime != '\0' ? runtime : "/run";
+    return folder + "/veriroce-offloads-" + interface;
+}
+
+std::expected<Offloads, Error> Offloads::turn_off(const std::string& interface) {
+    const auto features = EthtoolFeatures::open(interface);
+    if (!features) return std::unexpected(features.error());
+    const auto on = unwanted_on(*features);
+    if (!on) return std::unexpected(on.error());
+
+    Offloads offloads;
+    offloads.interface_ = interface;
+    auto left_off = read_file(restore_file(interface)); // by a run that was killed
+    std::erase_if(left_off,
+                  [&on](const auto& name) { return std::ranges::find(*on, name) != on->end(); });
+    auto to_restore = left_off;
+    to_restore.insert(to_restore.end(), on->begin(), on->end());
+    if (to_restore.empty()) return offloads;
+    if (!write_file(restore_file(interface), to_restore)) {
+        offloads.notes_.push_back("cannot write " + restore_file(interface) +
+                                  ": after a crash turn on again yourself what is turned off here");
+    }
+
+    offloads.changed_ = left_off;
+    std::vector<std::string> turned_off;
+    std::vector<std::string> refused;
+    for (const auto& name : *on) {
+        const int number = features->set(name, false);
+        const auto still_on = features->is_on(name);
+        const bool off = number == 0 && still_on && !*still_on;
+        (off ? turned_off : refused).push_back(name);
+        if (off) offloads.changed_.push_back(name);
+    }
+    if (!turned_off.empty()) {
+        offloads.notes_.push_back("turned off " + joined(turned_off) + " on " + interface);
+    }
+    if (!left_off.empty()) {
+        offloads.notes_.push_back("will turn on again " + joined(left_off) + " on " + interface +
+                                  ", which a killed run left off");
+    }
+    if (!refused.empty()) {
+        offloads.notes_.push_back("could not turn off " + joined(refused) + " on " + interface +
+                                  ": the driver or missing CAP_NET_ADMIN forbids it");
+    }
+    return offloads;
+}
+
+Offloads::Offloads(Offloads&& other) noexcept
+    : interface_(std::exchange(other.interface_, {})), changed_(std::exchange(other.changed_, {})),
+      notes_(std::move(other.notes_)) {}
+
+Offloads& Offloads::operator=(Offloads&& other) noexcept {
+    std::swap(interface_, other.interface_);
+    std::swap(changed_, other.changed_);
+    std::swap(notes_, other.notes_);
+    return *this;
+}
+
+// After a failure the file stays, for restore_offloads.
+Offloads::~Offloads() {
+    (void)put_back();
+}
+
+std::expected<void, Error> Offloads::put_back() {
+    if (interface_.empty()) return {};
+    if (::if_nametoindex(interface_.c_str()) == 0) changed_.clear(); // gone, and all with it
+    if (!changed_.empty()) {
+        if (auto done = turn_on(interface_, changed_); !done) return done;
+        changed_.clear();
+    }
+    ::unlink(restore_file(interface_).c_str());
+    interface_.clear();
+    return {};
+}
+
+std::expected<std::vector<std::string>, Error> restore_offloads(const std::string& interface) {
+    const auto path = restore_file(interface);
+    if (::access(path.c_str(), F_OK) != 0) return std::vector<std::string>{};
+    auto names = read_file(path);
+    if (auto done = turn_on(interface, names); !done) return std::unexpected(done.error());
+    if (::unlink(path.c_str()) != 0) {
+        return std::unexpected(system_error("cannot remove " + path, errno));
+    }
+    return names;
+}
+
+} // namespace veriroce::net

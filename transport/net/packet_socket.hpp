@@ -1,0 +1,59 @@
+// Inside this room: an AF_PACKET socket on one interface, and what the kernel says beside a packet.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dissector/wire/bytes.hpp"
+#include "transport/net/descriptor.hpp"
+#include "transport/net/interface.hpp"
+
+namespace veriroce::net {
+
+// A packet as it lies in the caller's buffer.
+struct CapturedPacket {
+    wire::Bytes frame;                    // a stripped VLAN tag has been put back
+    std::optional<std::int64_t> stamp_ns; // CLOCK_REALTIME
+    bool outgoing = false;
+    bool checksum_not_ready = false;
+    bool vlan_put_back = false;
+    bool truncated = false;
+};
+
+class PacketSocket {
+  public:
+    // A socket that only sends.
+    static std::expected<PacketSocket, Error> sender(const Interface& interface);
+    // A socket that receives what `filter` lets through, from its first packet on.
+    static std::expected<PacketSocket, Error>
+    receiver(const Interface& interface, std::vector<sock_filter> filter, std::size_t buffer_bytes);
+
+    [[nodiscard]] int fd() const { return socket_.fd(); }
+
+    // Gets frames for this destination MAC as well, or all frames. False if the driver refuses.
+    [[nodiscard]] bool join(const wire::MacAddress& group) const;
+    [[nodiscard]] bool join_all() const;
+
+    // 0 or an errno.
+    [[nodiscard]] int send(wire::Bytes frame) const;
+
+    // The next packet that waits; nothing if none does. The error is an errno.
+    std::expected<std::optional<CapturedPacket>, int> receive();
+
+    // Packets that were dropped since the last call.
+    [[nodiscard]] std::uint64_t take_drops() const;
+
+  private:
+    PacketSocket(Descriptor socket, int index) : socket_(std::move(socket)), index_(index) {}
+    [[nodiscard]] bool add_membership(std::uint16_t type, const wire::MacAddress& group) const;
+
+    Descriptor socket_;
+    int index_ = 0;
+    std::vector<std::byte> buffer_;
+};
+
+} // namespace veriroce::net
