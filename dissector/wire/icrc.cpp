@@ -37,7 +37,7 @@ class MaskedHead {
         const std::size_t ip_bytes =
             v6 ? Ipv6::kSize : std::max<std::size_t>((first & 0xFU) * 4U, Ipv4::kSize);
         size_ = std::min(ip_bytes + Udp::kSize + kMaskedBthBytes, headers.size());
-        std::copy_n(headers.begin(), size_, bytes_.begin());
+        std::copy_n(headers.data(), size_, bytes_.data());
         v6 ? mask_ipv6() : mask_ipv4();
         mask(ip_bytes + 6, 0xFF); // UDP checksum (CRC-04)
         mask(ip_bytes + 7, 0xFF);

@@ -4,90 +4,10 @@
 #include <set>
 
 #include "dissector/wire/icrc.hpp"
-#include "dissector/wire/packet_spec.hpp"
-#include "tests/dissector/wire/frames.hpp"
+#include "tests/dissector/wire/spec_builders.hpp"
 
 using namespace veriroce::wire;
-using frames::bytes_of;
-
-namespace {
-
-// The peer that would have sent this frame.
-Sender sender_of(const std::vector<std::byte>& bytes) {
-    const auto frame = decode_frame(bytes);
-    REQUIRE(frame);
-    const auto packet = decode_packet(frame->transport);
-    REQUIRE(packet);
-    return Sender{.link = {frame->ethernet.source, frame->ethernet.destination},
-                  .envelope = frame->envelope(),
-                  .ip_id = frame->ipv4 ? frame->ipv4->id : std::uint16_t{0},
-                  .packet = *packet,
-                  .payload = {packet->payload().begin(), packet->payload().end()}};
-}
-
-PacketSpec spec_of(const std::vector<std::byte>& bytes) {
-    return {.opcode = sender_of(bytes).packet.bth.opcode};
-}
-
-std::vector<std::byte> encoded(const PacketSpec& spec, const Sender& sender) {
-    auto frame = encode(spec, sender);
-    REQUIRE(frame);
-    return *frame;
-}
-
-SpecFailure failure(const PacketSpec& spec, const Sender& sender) {
-    const auto frame = encode(spec, sender);
-    REQUIRE(!frame);
-    return frame.error();
-}
-
-Frame mapped(const std::vector<std::byte>& bytes) {
-    auto frame = decode_frame(bytes);
-    REQUIRE(frame);
-    map_transport(*frame);
-    return *frame;
-}
-Frame mapped(std::vector<std::byte>&&) = delete; // the frame points into the bytes
-
-// A packet together with the bytes that it points into.
-struct Built {
-    std::vector<std::byte> bytes;
-    Frame frame;
-    Packet packet;
-
-    Built(const PacketSpec& spec, const Sender& sender)
-        : bytes(encoded(spec, sender)), frame(mapped(bytes)),
-          packet(*decode_packet(frame.transport)) {}
-    Built(const Built&) = delete;
-    Built& operator=(const Built&) = delete;
-
-    std::optional<std::uint64_t> read(Field field) const {
-        return read_field(bytes, frame.layers, field);
-    }
-};
-
-std::optional<FrameError> refusal(const std::vector<std::byte>& frame) {
-    const auto datagram = unseal(frame);
-    if (datagram) return std::nullopt;
-    return datagram.error();
-}
-
-// The places where two frames of one length differ.
-std::vector<std::size_t> differences(const std::vector<std::byte>& a,
-                                     const std::vector<std::byte>& b) {
-    REQUIRE(a.size() == b.size());
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        if (a[i] != b[i]) places.push_back(i);
-    }
-    return places;
-}
-
-using Places = std::vector<std::size_t>;
-
-constexpr std::size_t kBth = 42; // over IPv4 without a tag
-
-} // namespace
+using namespace veriroce::wire::frames;
 
 TEST_CASE("spec: an honest packet is the captured one byte for byte", "[wire]") {
     for (const auto* bytes : frames::kSealed) {
@@ -193,6 +113,8 @@ TEST_CASE("spec: a VLAN field adds a tag", "[wire]") {
     spec.fields = {{Field::VlanId, std::uint64_t{78}}};
     bytes = encoded(spec, sender_of(frames::kAckVlan));
     CHECK(differences(bytes, frames::kAckVlan) == Places{15});
+    spec.fields = {{Field::VlanPriority, std::uint64_t{5}}}; // the tag that is there keeps its id
+    CHECK(differences(encoded(spec, sender_of(frames::kAckVlan)), frames::kAckVlan) == Places{14});
     spec.fields = {{Field::EthType, std::uint64_t{0x8915}}};
     bytes = encoded(spec, sender_of(frames::kAckVlan));
     CHECK(differences(bytes, frames::kAckVlan) == Places{16, 17});
@@ -305,21 +227,23 @@ TEST_CASE("spec: every kind of UDP checksum", "[wire][ENC-04][ENC-06]") {
 }
 
 TEST_CASE("spec: a bad UDP checksum is never the good one and never zero", "[wire][ENC-06]") {
-    // Goes through all 65,535 good values by writing the source port.
+    // With the ICRC held fast, the source port goes through every value that the sum can have.
     const auto sender = sender_of(frames::kSendOnlyEmpty);
+    PacketSpec spec = spec_of(frames::kSendOnlyEmpty);
+    spec.icrc = std::uint32_t{0};
     std::set<int> seen;
-    for (unsigned port = 0; port < 0x10000; port += 257) {
-        PacketSpec spec = spec_of(frames::kSendOnlyEmpty);
-        spec.fields = {{Field::UdpSourcePort, std::uint64_t{port}}};
+    bool always = true;
+    for (std::uint64_t port = 0; port < 0x10000; ++port) {
+        spec.fields = {{Field::UdpSourcePort, port}};
         spec.udp_checksum = UdpChecksumKind::Good;
-        const auto good = decode_frame(encoded(spec, sender))->udp.checksum;
+        const auto good = load_u16(encoded(spec, sender), 40);
         spec.udp_checksum = UdpChecksumKind::Bad;
-        const auto bad = decode_frame(encoded(spec, sender))->udp.checksum;
-        CHECK(bad != good);
-        CHECK(bad != 0);
+        const auto bad = load_u16(encoded(spec, sender), 40);
+        always = always && good != 0 && bad != good && bad != 0;
         seen.insert(good);
     }
-    CHECK(seen.size() > 200);
+    CHECK(always);
+    CHECK(seen.size() == 0xFFFF);
 }
 
 TEST_CASE("spec: lengths and checksums stay as written", "[wire][ENC-08]") {
@@ -360,97 +284,6 @@ TEST_CASE("spec: IPv4 options", "[wire][ENC-10]") {
     CHECK(failure(spec, sender_of(frames::kAckV6)).error == SpecError::FieldNotInPacket);
 }
 
-TEST_CASE("spec: truncate repairs lengths and sums, not the ICRC", "[wire][BTH-20]") {
-    for (const auto* original : {&frames::kWriteOnly, &frames::kSendOnlyV6}) {
-        const auto sender = sender_of(*original);
-        const auto frame = *decode_frame(*original);
-        const std::size_t bth = frame.layers.at(Layer::Bth);
-        for (std::size_t kept = 0; kept < original->size() - bth; ++kept) {
-            INFO(kept);
-            PacketSpec spec = spec_of(*original);
-            spec.damage.truncate = kept;
-            spec.udp_checksum = UdpChecksumKind::Good;
-            const auto bytes = encoded(spec, sender);
-            REQUIRE(bytes.size() == bth + kept);
-            const Bytes transport = Bytes(bytes).subspan(bth);
-            CHECK(std::ranges::equal(transport, Bytes(*original).subspan(bth, kept)));
-            CHECK(refusal(bytes) == (kept < 16 ? FrameError::Truncated : FrameError::BadIcrc));
-        }
-        PacketSpec spec = spec_of(*original);
-        spec.damage.truncate = original->size() - bth;
-        CHECK(encoded(spec, sender) == *original);
-        spec.damage.truncate = 100000;
-        CHECK(encoded(spec, sender) == *original);
-    }
-    PacketSpec spec = spec_of(frames::kWriteOnly);
-    spec.damage.truncate = 16;
-    spec.fields = {{Field::UdpLength, std::uint64_t{40}}}; // a written length is not repaired
-    CHECK(load_u16(encoded(spec, sender_of(frames::kWriteOnly)), 38) == 40);
-}
-
-TEST_CASE("spec: cut repairs nothing", "[wire]") {
-    PacketSpec spec = spec_of(frames::kWriteOnly);
-    for (std::size_t kept = 0; kept <= frames::kWriteOnly.size(); ++kept) {
-        spec.damage.cut = kept;
-        const auto bytes = encoded(spec, sender_of(frames::kWriteOnly));
-        CHECK(std::ranges::equal(bytes, Bytes(frames::kWriteOnly).first(kept)));
-    }
-    spec.damage.cut = 5000;
-    CHECK(encoded(spec, sender_of(frames::kWriteOnly)) == frames::kWriteOnly);
-}
-
-TEST_CASE("spec: a trailer lies outside the lengths", "[wire][ENC-07]") {
-    PacketSpec spec = spec_of(frames::kAck);
-    spec.damage.trailer = 40;
-    const auto bytes = encoded(spec, sender_of(frames::kAck));
-    REQUIRE(bytes.size() == frames::kAck.size() + 40);
-    CHECK(std::ranges::equal(Bytes(bytes).first(frames::kAck.size()), frames::kAck));
-    CHECK(refusal(bytes) == std::nullopt);
-    spec.damage.cut = 20;
-    CHECK(encoded(spec, sender_of(frames::kAck)).size() == 60);
-}
-
-TEST_CASE("spec: flips are done after the sums", "[wire][CRC-06]") {
-    const auto sender = sender_of(frames::kSendOnlyPadded);
-    const auto flipped = [&](std::vector<Flip> flips) {
-        PacketSpec spec = spec_of(frames::kSendOnlyPadded);
-        spec.damage.flips = std::move(flips);
-        return encoded(spec, sender);
-    };
-    CHECK(differences(flipped({{Field::Psn, 0}}), frames::kSendOnlyPadded) == Places{kBth + 11});
-    CHECK(flipped({{Field::Psn, 23}})[kBth + 9] == std::byte{0x80});
-    CHECK(refusal(flipped({{Field::Psn, 0}})) == FrameError::BadIcrc);
-    // Of the IP header: its checksum is made good again.
-    CHECK(differences(flipped({{Field::IpId, 0}}), frames::kSendOnlyPadded) == Places{19, 25});
-    CHECK(refusal(flipped({{Field::IpId, 0}})) == FrameError::BadIcrc);
-    CHECK(refusal(flipped({{Field::IpTtl, 0}})) == std::nullopt);
-    CHECK(refusal(flipped({{std::size_t{8}, 0}})) == std::nullopt);
-    CHECK(flipped({{std::size_t{8}, 3}}) == flipped({{Field::IpTtl, 3}}));
-    CHECK(flipped({{std::size_t{28}, 7}}) == flipped({{Field::Opcode, 7}}));
-    CHECK(flipped({{Field::Psn, 1}, {Field::Psn, 1}}) == frames::kSendOnlyPadded);
-    // Of the checksum itself: it stays wrong.
-    for (const Flip& flip :
-         {Flip{Field::IpChecksum, 0}, Flip{std::size_t{11}, 0}, Flip{std::size_t{10}, 5}}) {
-        CHECK(differences(flipped({flip}), frames::kSendOnlyPadded).size() == 1);
-        CHECK(refusal(flipped({flip})) == FrameError::BadIpChecksum);
-    }
-    // Of the header length: a receiver sums up as many bytes as it says.
-    const auto longer = flipped({{std::size_t{0}, 1}});
-    CHECK(longer[14] == std::byte{0x47});
-    CHECK(checksum_fold(checksum_add(Bytes(longer).subspan(14, 28))) == 0);
-    CHECK(refusal(flipped({{std::size_t{0}, 0}})) == FrameError::LengthMismatch);
-    // The last byte of all.
-    CHECK(differences(flipped({{std::size_t{47}, 0}}), frames::kSendOnlyPadded) == Places{61});
-    CHECK(differences(flipped({{Field::Icrc, 31}}), frames::kSendOnlyPadded) == Places{58});
-}
-
-TEST_CASE("spec: a checksum written stays as written under flips", "[wire]") {
-    PacketSpec spec = spec_of(frames::kAck);
-    spec.fields = {{Field::IpChecksum, std::uint64_t{0xBEEF}}};
-    spec.damage.flips = {{Field::IpTtl, 0}};
-    CHECK(load_u16(encoded(spec, sender_of(frames::kAck)), 24) == 0xBEEF);
-}
-
 TEST_CASE("spec: what cannot be written is refused with the field", "[wire]") {
     const auto check = [](Field field, FieldValue value, const std::vector<std::byte>& original,
                           SpecError error) {
@@ -477,27 +310,6 @@ TEST_CASE("spec: what cannot be written is refused with the field", "[wire]") {
     check(Field::IpSource, MacAddress{}, frames::kAck, SpecError::WrongKind);
     check(Field::EthSource, one, frames::kAck, SpecError::WrongKind);
     check(Field::EthSource, IpAddress{}, frames::kAck, SpecError::WrongKind);
-}
-
-TEST_CASE("spec: flips outside of the frame are refused", "[wire]") {
-    const auto flip_error = [](Flip flip, std::optional<std::size_t> cut = std::nullopt) {
-        PacketSpec spec = spec_of(frames::kAck);
-        spec.damage.flips = {flip};
-        spec.damage.cut = cut;
-        return failure(spec, sender_of(frames::kAck)).error;
-    };
-    CHECK(flip_error({std::size_t{48}, 0}) == SpecError::FlipOutside);
-    CHECK(flip_error({std::size_t{0}, 8}) == SpecError::FlipOutside);
-    CHECK(flip_error({~std::size_t{0}, 0}) == SpecError::FlipOutside);
-    CHECK(flip_error({Field::AckReq, 1}) == SpecError::FlipOutside);
-    CHECK(flip_error({Field::Va, 0}) == SpecError::FieldNotInPacket);
-    CHECK(flip_error({Field::Psn, 0}, 50) == SpecError::FlipOutside);
-    CHECK(flip_error({std::size_t{0}, 0}, 10) == SpecError::FlipOutside);
-    PacketSpec spec = spec_of(frames::kAck);
-    spec.damage.cut = 20; // a flip in what is left of the IP header: no checksum to make good
-    spec.damage.flips = {{std::size_t{1}, 0}};
-    CHECK(differences(encoded(spec, sender_of(frames::kAck)),
-                      {frames::kAck.begin(), frames::kAck.begin() + 20}) == Places{15});
 }
 
 TEST_CASE("spec: packets are as long as IP allows, and no longer", "[wire]") {
