@@ -21,6 +21,7 @@
 #include "conformance/dut/engine_device.hpp"
 #include "transport/engine/engine.hpp"
 #include "transport/engine/surface_filter.hpp"
+#include "transport/sim/nic.hpp"
 
 namespace veriroce::dut {
 
@@ -30,7 +31,7 @@ struct VirtualDutOptions {
     engine::Config engine;
     engine::Checks checks = engine::kStandardChecks;
     std::unique_ptr<engine::SurfaceFilter> filter; // may be null
-    // Where frames go: the one neighbour of the port.
+    // The one neighbour of the port: every peer that a QP is told of is behind it.
     wire::MacAddress neighbour;
     std::uint16_t first_ip_id = 1; // counts up, so that an ICRC that leaves it out shows
 };
@@ -52,6 +53,7 @@ class VirtualDut final : public Dut {
     std::optional<wire::Bytes> transmit(wire::Instant now);
 
     [[nodiscard]] engine::Engine& engine(); // for a look at counters; not for driving it
+    [[nodiscard]] const sim::PortCounters& port_counters() const;
 
   private:
     struct State;

@@ -1,0 +1,86 @@
+#include "conformance/dut/virtual_dut.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace veriroce::dut {
+
+struct VirtualDut::State {
+    explicit State(VirtualDutOptions options)
+        : filter(std::move(options.filter)), engine(options.engine, options.checks),
+          budget(options.limits), nic({.mac = options.description.mac,
+                                       .addresses = options.description.addresses,
+                                       .first_ip_id = options.first_ip_id},
+                                      engine, filter.get()),
+          neighbour(options.neighbour),
+          device(engine, budget, std::move(options.description), filter.get()) {}
+
+    std::unique_ptr<engine::SurfaceFilter> filter;
+    engine::Engine engine;
+    Budget budget;
+    sim::Nic nic;
+    wire::MacAddress neighbour;
+    EngineDevice device;
+    CallDesk desk;
+    std::uint64_t next_call = 1;
+
+    // Lets the waiting calls see what has happened by now.
+    void settle(wire::Instant now) {
+        while (const auto event = engine.poll_event())
+            device.offer(*event, now);
+        desk.advance(device, now);
+    }
+};
+
+VirtualDut::VirtualDut(VirtualDutOptions options)
+    : state_(std::make_unique<State>(std::move(options))) {}
+VirtualDut::~VirtualDut() = default;
+
+CallId VirtualDut::submit(Request request, wire::Instant now) {
+    const CallId call{state_->next_call++};
+    // Every peer is behind the one neighbour: the device resolves it when it learns the address.
+    if (const auto* modify = std::get_if<QpModify>(&request)) {
+        if (const auto& vector = modify->attributes.address_vector) {
+            state_->nic.neighbour(vector->address, state_->neighbour);
+        }
+    }
+    state_->settle(now); // what happened before this call is answered before it
+    state_->desk.submit(call, request, state_->device, now);
+    return call;
+}
+
+std::optional<Reply> VirtualDut::poll(wire::Instant now) {
+    if (const auto due = state_->nic.next_deadline(); due && *due <= now) {
+        state_->nic.advance(now);
+    }
+    state_->settle(now);
+    return state_->desk.take();
+}
+
+std::optional<wire::Instant> VirtualDut::next_deadline() const {
+    const auto port = state_->nic.next_deadline();
+    const auto wait = state_->desk.next_deadline();
+    if (!port) return wait;
+    if (!wait) return port;
+    return std::min(*port, *wait);
+}
+
+void VirtualDut::receive(wire::Bytes frame, wire::Instant now) {
+    state_->nic.receive(frame, now);
+}
+
+std::optional<wire::Bytes> VirtualDut::transmit(wire::Instant now) {
+    if (const auto due = state_->nic.next_deadline(); due && *due <= now) {
+        state_->nic.advance(now);
+    }
+    return state_->nic.poll_frame(now);
+}
+
+engine::Engine& VirtualDut::engine() {
+    return state_->engine;
+}
+const sim::PortCounters& VirtualDut::port_counters() const {
+    return state_->nic.counters();
+}
+
+} // namespace veriroce::dut
