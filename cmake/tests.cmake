@@ -17,6 +17,7 @@ set(test_uses_judge veriroce_sim veriroce_engine veriroce_capture)
 set(test_uses_flow veriroce_capture)
 set(test_uses_decode veriroce_capture)
 set(test_uses_print veriroce_capture)
+set(test_uses_mutants veriroce_rules)
 
 function(test_folder NAME DIR)
     file(GLOB sources CONFIGURE_DEPENDS "${DIR}/*.cpp")

@@ -49,8 +49,9 @@ EngineDevice::~EngineDevice() {
 }
 
 void EngineDevice::destroy_all() {
-    for (const auto& [qp, unused] : qps_) {
+    for (const auto& [qp, known] : qps_) {
         static_cast<void>(engine_.destroy_qp(id_of<engine::QpId>(qp)));
+        if (filter_ != nullptr) filter_->qp_destroyed(known.qpn);
         budget_.give_qp();
     }
     for (const auto& [mr, region] : regions_) {
@@ -303,14 +304,17 @@ Answer EngineDevice::carry_out(const QpCreate& request, wire::Instant /*now*/) {
     const auto handle = handle_of<QpHandle>(*qp);
     const auto qpn = report ? report->qpn : wire::Qpn{};
     qps_.emplace(handle, Qp{.qpn = qpn, .told = {}});
+    if (filter_ != nullptr && report) filter_->qp_changed(*report);
     return QpCreated{.qp = handle, .qpn = qpn};
 }
 
 Answer EngineDevice::carry_out(const QpDestroy& request, wire::Instant /*now*/) {
-    if (!qps_.contains(request.qp)) return std::unexpected(no_such("qp", request.qp.value));
+    const auto qp = qps_.find(request.qp);
+    if (qp == qps_.end()) return std::unexpected(no_such("qp", request.qp.value));
     const auto result = engine_.destroy_qp(id_of<engine::QpId>(request.qp));
     if (result) {
-        qps_.erase(request.qp);
+        if (filter_ != nullptr) filter_->qp_destroyed(qp->second.qpn);
+        qps_.erase(qp);
         budget_.give_qp();
     }
     return done_or(QpDestroy::method, result);
@@ -395,6 +399,8 @@ Answer EngineDevice::carry_out(const QpModify& request, wire::Instant now) {
         if (from.port_num) told.port_num = from.port_num;
         if (from.address_vector) told.address_vector = from.address_vector;
         if (from.path_mig_state) told.path_mig_state = from.path_mig_state;
+        const auto report = engine_.query_qp(id_of<engine::QpId>(request.qp));
+        if (filter_ != nullptr && report) filter_->qp_changed(*report);
     }
     return done_or(QpModify::method, result);
 }

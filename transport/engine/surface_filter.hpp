@@ -24,11 +24,13 @@ class SurfaceFilter {
 
     // A whole frame as it came from the wire, before the ICRC is checked; returning a datagram
     // takes it in whatever the check would say, nothing leaves the decision to the link's edge.
+    // It is called for every frame, and whatever is taken in, by it or by the edge, goes through
+    // inbound before the next frame is looked at.
     virtual std::optional<OwnedDatagram> admit(wire::Bytes /*frame*/, wire::Instant /*now*/) {
         return std::nullopt;
     }
     // What becomes of a datagram on its way in, and on its way out: zero, one or several datagrams.
-    // `answers` of inbound go straight out to the wire.
+    // `answers` of inbound go straight out to the wire, not through outbound.
     virtual void inbound(OwnedDatagram datagram, wire::Instant /*now*/,
                          std::vector<OwnedDatagram>& in, std::vector<OwnedDatagram>& /*answers*/) {
         in.push_back(std::move(datagram));
@@ -41,6 +43,11 @@ class SurfaceFilter {
     virtual std::optional<Completion> completion(const Completion& completion) {
         return completion;
     }
+    // What the host makes of a QP, which packets alone do not tell: whose it is and how it is set
+    // up. Called when a QP was created and after each change that the engine accepted, with what
+    // ibv_query_qp reports then (rq_psn is the expected PSN at that time).
+    virtual void qp_changed(const QpReport& /*qp*/) {}
+    virtual void qp_destroyed(wire::Qpn /*qpn*/) {}
 };
 
 } // namespace veriroce::engine
