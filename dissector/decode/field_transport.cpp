@@ -1,6 +1,7 @@
 // Rows of the field table: from the BTH to the ICRC.
 #include "dissector/decode/field_rows.hpp"
 #include "dissector/decode/mad.hpp"
+#include "dissector/decode/names.hpp"
 
 namespace veriroce::decode::rows {
 namespace {
@@ -51,13 +52,6 @@ Computed syndrome_code(const Dissection& d, const LayerSpan& layer) {
     return number(header->syndrome.code());
 }
 
-// Wireshark names the text of the standard's NAK codes like this.
-std::string_view nak_text(std::uint64_t code) {
-    constexpr std::array<std::string_view, 5> kTexts{
-        "PSN Sequence Error", "Invalid Request", "Remote Access Error", "Remote Operational Error",
-        "Invalid RD Request"};
-    return code < kTexts.size() ? kTexts[code] : std::string_view{"Reserved"};
-}
 std::string_view ack_kind_text(std::uint64_t kind) {
     constexpr std::array<std::string_view, 4> kTexts{"Ack", "RNR Nak", "Reserved", "Nak"};
     return kTexts[kind & 3];

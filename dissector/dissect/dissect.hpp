@@ -1,0 +1,37 @@
+// The command `veriroce dissect`: capture files in, packets out.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace veriroce::dissect {
+
+enum class Format : std::uint8_t { Text, Fields, Json, Csv };
+
+// "text", "fields", "json", "csv"; nothing for another word.
+std::optional<Format> format_by_name(const std::string& name);
+
+struct Options {
+    std::vector<std::string> files; // "-" is standard input
+    Format format = Format::Text;
+    std::vector<std::string> fields; // -e, in the order of the output
+    bool tree = false;               // -V
+    bool hex = false;                // -x
+    bool stats = false;              // a summary instead of packets
+    bool check = false;              // text: only packets with findings, and these; exit code 1
+    bool verify_icrc = false;        // also where nothing that is printed needs it
+    bool quiet = false;              // no summary line of --check
+    std::optional<std::uint64_t> max_packets; // -c, over all files
+};
+
+// Writes packets to `out` and at most one line an error to `err`. Returns the exit code:
+//   0 done; 1 `check` and a finding that is more than a note; 2 wrong options, nothing was read;
+//   3 a file that could not be read, or not to its end (what could be read was printed), or output
+//   that could not be written. 1 wins over 3. A reader of `out` that goes away ends the command
+//   quietly with 0; the caller has made the process ignore SIGPIPE, or it is ended by that.
+int run(const Options& options, std::FILE* out, std::FILE* err);
+
+} // namespace veriroce::dissect

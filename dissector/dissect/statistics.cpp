@@ -1,0 +1,103 @@
+#include "dissector/dissect/statistics.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace veriroce::dissect {
+namespace {
+
+template <typename... Args>
+void append_to(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+}
+
+// The summary fits a screen: only the largest are listed.
+constexpr std::size_t kListedOpcodes = 16;
+constexpr std::size_t kListedFlows = 12;
+constexpr double kNanosecondsPerSecond = 1e9;
+
+} // namespace
+
+void Statistics::add(const decode::Dissection& d) {
+    ++frames_;
+    bytes_ += d.frame.original_length;
+    if (d.frame.time_ns) {
+        first_ns_ = std::min(first_ns_.value_or(*d.frame.time_ns), *d.frame.time_ns);
+        last_ns_ = std::max(last_ns_.value_or(*d.frame.time_ns), *d.frame.time_ns);
+    }
+    if (d.cut) ++cut_;
+    if (!d.roce()) return;
+    ++roce_;
+    ++icrc_[static_cast<std::size_t>(d.icrc.status)];
+    if (d.malformed) ++malformed_;
+    if (d.findings.any_fault()) ++with_findings_;
+    if (!d.has_bth) return;
+    ++opcodes_[d.bth.opcode];
+    payload_ += d.bth.pad <= d.body_bytes ? d.body_bytes - d.bth.pad : 0;
+    const auto source = d.source();
+    const auto destination = d.destination();
+    if (!source || !destination) return;
+    Flow& flow = flows_[{source->bytes, destination->bytes, d.bth.dest_qp.value}];
+    ++flow.packets;
+    flow.bytes += d.body_bytes;
+}
+
+void Statistics::append(std::string& out) const {
+    append_to(out, "frames      {} ({} bytes on the wire)\n", frames_, bytes_);
+    if (first_ns_) {
+        const auto since =
+            static_cast<std::uint64_t>(*last_ns_) - static_cast<std::uint64_t>(*first_ns_);
+        append_to(out, "duration    {:.6f} s\n",
+                  static_cast<double>(since) / kNanosecondsPerSecond);
+    }
+    append_to(out, "RoCEv2      {} packets, {} payload bytes\n", roce_, payload_);
+    append_to(out, "ICRC        {} good, {} bad, {} unchecked\n", icrc_[0], icrc_[1], icrc_[2]);
+    append_to(out, "findings    in {} packets; {} malformed, {} frames cut by the capture\n",
+              with_findings_, malformed_, cut_);
+    append_opcodes(out);
+    append_flows(out);
+}
+
+void Statistics::append_opcodes(std::string& out) const {
+    std::vector<std::size_t> used;
+    for (std::size_t code = 0; code < opcodes_.size(); ++code) {
+        if (opcodes_[code] > 0) used.push_back(code);
+    }
+    if (used.empty()) return;
+    std::ranges::stable_sort(used, std::greater(),
+                             [&](std::size_t code) { return opcodes_[code]; });
+    out += "\n     packets  opcode\n";
+    for (std::size_t i = 0; i < std::min(used.size(), kListedOpcodes); ++i) {
+        const auto code = static_cast<std::uint8_t>(used[i]);
+        append_to(out, "{:>12}  {} (0x{:02x})\n", opcodes_[code], wire::opcode_info(code).title,
+                  code);
+    }
+    if (used.size() > kListedOpcodes) {
+        append_to(out, "              and {} more opcodes\n", used.size() - kListedOpcodes);
+    }
+}
+
+void Statistics::append_flows(std::string& out) const {
+    if (flows_.empty()) return;
+    std::vector<const std::pair<const FlowKey, Flow>*> order;
+    for (const auto& flow : flows_)
+        order.push_back(&flow);
+    std::ranges::stable_sort(order, std::greater(),
+                             [](const auto* flow) { return flow->second.packets; });
+    append_to(out, "\n     packets         bytes  to QP of address (from), {} in all\n",
+              order.size());
+    for (std::size_t i = 0; i < std::min(order.size(), kListedFlows); ++i) {
+        const auto& [key, flow] = *order[i];
+        const auto& [source, destination, qp] = key;
+        append_to(out, "{:>12}  {:>12}  0x{:06x} of {} (from {})\n", flow.packets, flow.bytes, qp,
+                  wire::IpAddress{destination}.text(), wire::IpAddress{source}.text());
+    }
+    if (order.size() > kListedFlows) {
+        append_to(out, "              and {} more\n", order.size() - kListedFlows);
+    }
+}
+
+} // namespace veriroce::dissect

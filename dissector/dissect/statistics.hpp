@@ -1,0 +1,44 @@
+// What `--stats` counts, and its one screen. Internal to this room.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "dissector/decode/dissection.hpp"
+
+namespace veriroce::dissect {
+
+class Statistics {
+  public:
+    void add(const decode::Dissection& dissection);
+    void append(std::string& out) const;
+
+  private:
+    // Packets that one peer sent to one QP of another.
+    struct Flow {
+        std::uint64_t packets = 0;
+        std::uint64_t bytes = 0;
+    };
+    using FlowKey = std::tuple<std::array<std::byte, 16>, std::array<std::byte, 16>, std::uint32_t>;
+
+    void append_opcodes(std::string& out) const;
+    void append_flows(std::string& out) const;
+
+    std::uint64_t frames_ = 0;
+    std::uint64_t bytes_ = 0;
+    std::uint64_t roce_ = 0;
+    std::uint64_t payload_ = 0;
+    std::uint64_t cut_ = 0;
+    std::uint64_t malformed_ = 0;
+    std::uint64_t with_findings_ = 0;
+    std::array<std::uint64_t, 3> icrc_{}; // by IcrcStatus
+    std::array<std::uint64_t, 256> opcodes_{};
+    std::map<FlowKey, Flow> flows_;
+    std::optional<std::int64_t> first_ns_;
+    std::optional<std::int64_t> last_ns_;
+};
+
+} // namespace veriroce::dissect

@@ -1,0 +1,180 @@
+#include "dissector/print/info.hpp"
+
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "dissector/decode/mad.hpp"
+#include "dissector/decode/names.hpp"
+#include "dissector/wire/udp.hpp"
+
+namespace veriroce::print {
+namespace {
+
+using decode::Dissection;
+using decode::LayerKind;
+
+template <typename... Args>
+void append(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+}
+
+// A header of this type, if the packet has it and all of it was captured.
+template <typename Header>
+std::optional<Header> header(const Dissection& d, LayerKind kind) {
+    const auto layer = d.layers.find(kind);
+    if (!layer) return std::nullopt;
+    return Header::decode(d.bytes_of(*layer));
+}
+
+void append_syndrome(std::string& out, wire::Syndrome syndrome) {
+    switch (syndrome.kind()) {
+    case wire::AckKind::Ack:
+        // A code of 31 means that no credits are counted (ACK-10): the usual case needs no words.
+        if (const auto credits = wire::credits_of(syndrome.code())) {
+            append(out, " Credits={}", *credits);
+        }
+        break;
+    case wire::AckKind::RnrNak: {
+        const std::chrono::duration<double, std::milli> wait = wire::rnr_time(syndrome.code());
+        append(out, " RNR NAK {:.2f} ms", wait.count());
+        break;
+    }
+    case wire::AckKind::Reserved: append(out, " Reserved Syndrome 0x{:02x}", syndrome.value); break;
+    case wire::AckKind::Nak:
+        append(out, " NAK {}", decode::nak_text(syndrome.code()));
+        if (!syndrome.nak_code()) append(out, " Code {}", syndrome.code());
+        break;
+    }
+}
+
+void append_addresses(std::string& out, const Dissection& d) {
+    if (const auto reth = header<wire::Reth>(d, LayerKind::Reth)) {
+        append(out, " VA=0x{:016x} R_Key=0x{:08x} DMALen={}", reth->virtual_address,
+               reth->rkey.value, reth->dma_length);
+    }
+    const auto atomic = header<wire::AtomicEth>(d, LayerKind::AtomicEth);
+    if (!atomic) return;
+    append(out, " VA=0x{:016x} R_Key=0x{:08x}", atomic->virtual_address, atomic->rkey.value);
+    if (wire::opcode_info(d.bth.opcode).operation == wire::Operation::FetchAdd) {
+        append(out, " Add={}", atomic->swap_or_add);
+    } else {
+        append(out, " Swap={} Compare={}", atomic->swap_or_add, atomic->compare);
+    }
+}
+
+void append_headers(std::string& out, const Dissection& d) {
+    if (const auto deth = header<wire::Deth>(d, LayerKind::Deth)) {
+        append(out, " SrcQP=0x{:06x} Q_Key=0x{:08x}", deth->source_qp.value, deth->qkey.value);
+    }
+    if (const auto xrc = header<wire::Xrceth>(d, LayerKind::Xrceth)) {
+        append(out, " SRQ=0x{:06x}", xrc->srq);
+    }
+    if (const auto flush = header<wire::Feth>(d, LayerKind::Feth)) {
+        append(out, " Selectivity={} Placement={}", flush->selectivity, flush->placement);
+    }
+    append_addresses(out, d);
+    if (const auto aeth = header<wire::Aeth>(d, LayerKind::Aeth)) {
+        append(out, " MSN={}", aeth->msn.value);
+        append_syndrome(out, aeth->syndrome);
+    }
+    if (const auto ack = header<wire::AtomicAckEth>(d, LayerKind::AtomicAckEth)) {
+        append(out, " Original={}", ack->original);
+    }
+    if (const auto imm = header<wire::ImmDt>(d, LayerKind::ImmDt)) {
+        append(out, " Imm=0x{:08x}", imm->value);
+    }
+    if (const auto ieth = header<wire::Ieth>(d, LayerKind::Ieth)) {
+        append(out, " Invalidates=0x{:08x}", ieth->rkey.value);
+    }
+}
+
+// "CM: ConnectRequest" as Wireshark has it, or the management class. False if it is no MAD.
+bool append_management(std::string& out, const Dissection& d) {
+    const auto layer = d.layers.find(LayerKind::Mad);
+    if (!layer || layer->length < decode::kMadHeaderBytes) return false;
+    const wire::Bytes mad = d.bytes_of(*layer);
+    const std::uint8_t management_class = wire::load_u8(mad, 1);
+    const std::uint16_t attribute = wire::load_u16(mad, 16);
+    const std::string_view message = decode::cm_message_name(attribute);
+    if (management_class == decode::kCmClass && !message.empty()) {
+        append(out, "CM: {}", message);
+    } else {
+        const std::string_view name = decode::mad_class_name(management_class);
+        append(out, "MAD: {} Class=0x{:02x} Attribute=0x{:04x}", name.empty() ? "unknown" : name,
+               management_class, attribute);
+    }
+    append(out, " TID=0x{:016x}", wire::load_u64(mad, 8));
+    return true;
+}
+
+void append_marks(std::string& out, const Dissection& d) {
+    if (d.has_bth && d.bth.fecn) out += " FECN";
+    if (d.has_bth && d.bth.becn) out += " BECN";
+    if (d.fragment) out += " [IP fragment]";
+    if (d.malformed) out += " [malformed]";
+    if (d.cut) out += " [cut]";
+    if (d.icrc.status == decode::IcrcStatus::Bad) {
+        append(out, " [ICRC bad: 0x{:08x}, should be 0x{:08x}]", d.icrc.found, d.icrc.expected);
+    }
+}
+
+void append_roce(std::string& out, const Dissection& d) {
+    if (!d.has_bth) {
+        out += "RoCEv2";
+        return;
+    }
+    const wire::OpcodeInfo& info = wire::opcode_info(d.bth.opcode);
+    if (append_management(out, d)) return;
+    out += info.title;
+    if (info.reserved()) append(out, " Opcode 0x{:02x}", d.bth.opcode);
+    append(out, " QP=0x{:06x} PSN={}", d.bth.dest_qp.value, d.bth.psn.value());
+    append_headers(out, d);
+    const std::uint32_t pad = d.bth.pad <= d.body_bytes ? d.bth.pad : d.body_bytes;
+    if (info.carries_payload() && !d.malformed) append(out, " Len={}", d.body_bytes - pad);
+    if (d.bth.ack_request) out += " AckReq";
+    if (d.bth.solicited) out += " SE";
+}
+
+// TCP and UDP: the ports, which open both headers.
+void append_ports(std::string& out, const Dissection& d) {
+    const auto layer =
+        d.layers.find(d.protocol == decode::Protocol::Udp ? LayerKind::Udp : LayerKind::Data);
+    if (!layer || layer->length < 4) return;
+    const wire::Bytes bytes = d.bytes_of(*layer);
+    append(out, "{} → {}", wire::load_u16(bytes, 0), wire::load_u16(bytes, 2));
+}
+
+void append_other(std::string& out, const Dissection& d) {
+    if (d.layers.has(LayerKind::Unsupported)) {
+        append(out, "unsupported link type {}", d.frame.link_code);
+        return;
+    }
+    switch (d.protocol) {
+    case decode::Protocol::Tcp:
+    case decode::Protocol::Udp: append_ports(out, d); break;
+    case decode::Protocol::Unknown:
+    case decode::Protocol::Ethernet:
+    case decode::Protocol::Arp:
+    case decode::Protocol::MacControl:
+    case decode::Protocol::RoceV1:
+    case decode::Protocol::Ipv4:
+    case decode::Protocol::Ipv6:
+    case decode::Protocol::Icmp:
+    case decode::Protocol::Icmpv6: out += "not taken apart"; break;
+    case decode::Protocol::RoceV2: break;
+    }
+}
+
+} // namespace
+
+void append_info(std::string& out, const Dissection& dissection) {
+    if (dissection.roce()) {
+        append_roce(out, dissection);
+    } else {
+        append_other(out, dissection);
+    }
+    append_marks(out, dissection);
+}
+
+} // namespace veriroce::print

@@ -1,0 +1,113 @@
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "dissector/decode/field.hpp"
+#include "dissector/print/text.hpp"
+#include "dissector/print/value_text.hpp"
+
+namespace veriroce::print {
+namespace {
+
+using decode::Dissection;
+using decode::FieldRow;
+using decode::LayerSpan;
+
+template <typename... Args>
+void append(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+}
+
+constexpr std::size_t kPlaceWidth = 9;
+
+// "002a" for whole bytes, "002b.5-4" for bits of one byte; nothing for what stands nowhere.
+void append_place(std::string& out, const FieldRow& row, const LayerSpan& layer) {
+    const std::size_t start = out.size();
+    if (row.bits != 0 || row.compute == nullptr) {
+        append(out, "{:04x}", layer.offset + row.bit / 8U);
+        const unsigned first = 7U - row.bit % 8U;
+        if (row.bits != 0 && row.bits < 8 && row.bits <= first + 1U) {
+            const unsigned last = first + 1U - row.bits;
+            append(out, ".{}", first);
+            if (last != first) append(out, "-{}", last);
+        }
+    }
+    const std::size_t size = out.size() - start;
+    out.append(size < kPlaceWidth ? kPlaceWidth - size : 1, ' ');
+}
+
+void append_field(std::string& out, const FieldRow& row, const decode::Value& value,
+                  const LayerSpan& layer) {
+    out += "    ";
+    append_place(out, row, layer);
+    append(out, "{}: ", row.title);
+    if (row.format == decode::Format::Boolean) {
+        out += value.number != 0 ? "True" : "False";
+    } else {
+        append_value(out, row, value);
+    }
+    const std::string_view meaning =
+        row.meaning != nullptr ? row.meaning(value.number) : std::string_view{};
+    if (!meaning.empty()) append(out, " ({})", meaning);
+    out += '\n';
+}
+
+void append_heading(std::string& out, const Dissection& d, const LayerSpan& layer) {
+    if (layer.kind == decode::LayerKind::Frame) {
+        append(out, "Frame {}: {} bytes on wire, {} bytes captured\n", d.frame.number,
+               d.frame.original_length, d.frame.bytes.size());
+        return;
+    }
+    append(out, "{}, {} byte{} at {:04x}\n", decode::layer_info(layer.kind).title, layer.length,
+           layer.length == 1 ? "" : "s", layer.offset);
+}
+
+void append_findings(std::string& out, const Dissection& d) {
+    if (d.findings.empty()) return;
+    out += "Findings\n";
+    for (const decode::Finding& finding : d.findings.all()) {
+        out += "    ";
+        append_finding(out, finding);
+        out += '\n';
+    }
+    if (d.findings.dropped() > 0) append(out, "    and {} more\n", d.findings.dropped());
+}
+
+} // namespace
+
+void append_tree(std::string& out, const Dissection& dissection) {
+    for (const LayerSpan& layer : dissection.layers) {
+        append_heading(out, dissection, layer);
+        for (const FieldRow& row : decode::fields_of(layer.kind)) {
+            if (row.shown != decode::Shown::Everywhere) continue;
+            const auto value = decode::read(row, dissection, layer);
+            if (value) append_field(out, row, *value, layer);
+        }
+    }
+    if (dissection.cut) out += "The capture ends here: the frame was cut\n";
+    append_findings(out, dissection);
+    out += '\n';
+}
+
+void append_finding(std::string& out, const decode::Finding& finding) {
+    using Values = decode::FindingInfo::Values;
+    const decode::FindingInfo& info = decode::finding_info(finding.kind);
+    append(out, "{} {}: {}", decode::name_of(info.severity), info.rule, info.text);
+    switch (info.values) {
+    case Values::None: break;
+    case Values::Found: append(out, " (found {:#x})", finding.found); break;
+    case Values::Decimal:
+        append(out, " (found {}, expected {})", finding.found, finding.expected);
+        break;
+    case Values::Hex:
+        append(out, " (found {:#x}, expected {:#x})", finding.found, finding.expected);
+        break;
+    }
+    if (finding.length == 0) {
+        append(out, ", at byte {}", finding.offset);
+    } else {
+        append(out, ", bytes {}..{}", finding.offset, finding.offset + finding.length - 1);
+    }
+}
+
+} // namespace veriroce::print
