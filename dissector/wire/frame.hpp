@@ -144,12 +144,12 @@ void map_transport(Frame& frame);
 // lengths of IP, fragment, lengths of UDP, port, UDP checksum where there is one, ICRC. Whoever
 // gets an error drops the frame and counts it. A UDP checksum that a network card was to finish
 // (unfinished_udp_checksum) is taken for none.
-std::expected<Datagram, FrameError> unseal(Bytes frame);
-std::expected<Datagram, FrameError> unseal(const Frame& frame);
+std::expected<Datagram, FrameError> unseal(Bytes bytes);
+std::expected<Datagram, FrameError> unseal(const Frame& decoded);
 
 // Computes the ICRC of a complete frame and writes it behind the pad.
 // The frame's lengths must be right (decode_frame succeeds).
-void seal(MutableBytes frame);
+void seal(MutableBytes bytes);
 
 struct LinkAddress {
     MacAddress source;

@@ -35,7 +35,7 @@ class MaskedHead {
         const unsigned first = headers.empty() ? 0U : load_u8(headers, 0);
         const bool v6 = first >> 4 == 6;
         const std::size_t ip_bytes =
-            v6 ? Ipv6::kSize : std::max<std::size_t>((first & 0xFU) * 4U, Ipv4::kSize);
+            v6 ? Ipv6::kSize : std::max<std::size_t>((first & 0xFU) * std::size_t{4}, Ipv4::kSize);
         size_ = std::min(ip_bytes + Udp::kSize + kMaskedBthBytes, headers.size());
         std::copy_n(headers.data(), size_, bytes_.data());
         v6 ? mask_ipv6() : mask_ipv4();
@@ -64,7 +64,7 @@ class MaskedHead {
         mask(7, 0xFF); // hop limit
     }
 
-    std::array<std::byte, kLargestMasked> bytes_; // only the first size_ are written
+    std::array<std::byte, kLargestMasked> bytes_{};
     std::size_t size_ = 0;
 };
 

@@ -32,7 +32,9 @@ struct Ipv4 {
 
     friend constexpr bool operator==(const Ipv4&, const Ipv4&) = default;
 
-    [[nodiscard]] constexpr std::size_t header_bytes() const { return header_length * 4U; }
+    [[nodiscard]] constexpr std::size_t header_bytes() const {
+        return std::size_t{header_length} * 4;
+    }
     static std::optional<Ipv4> decode(Bytes bytes);
     void encode(MutableBytes out) const;
 };
