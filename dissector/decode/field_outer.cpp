@@ -138,6 +138,7 @@ constexpr std::array kRows{
     second_name(bytes("ip.addr", "Address", Ipv4, 128, 32, Format::Ipv4)),
 
     dec("ipv6.version", "Version", Ipv6, 0, 4),
+    second_name(dec("ip.version", "Version", Ipv6, 0, 4)),
     second_name(hex("ipv6.tclass", "Traffic Class", Ipv6, 4, 8, 8)),
     dec("ipv6.tclass.dscp", "DSCP", Ipv6, 4, 6),
     dec("ipv6.tclass.ecn", "ECN", Ipv6, 10, 2, ecn),

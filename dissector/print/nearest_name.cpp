@@ -7,20 +7,24 @@
 namespace veriroce::print {
 namespace {
 
-// Letters to insert, delete or replace to make `b` of `a`.
+// Letters to insert, delete, replace or swap with their neighbour to make `b` of `a`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> two_up(b.size() + 1);
+    std::vector<std::size_t> up(b.size() + 1);
     std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
+    std::iota(up.begin(), up.end(), std::size_t{0});
     for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+            const std::size_t replaced = up[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+            row[j] = std::min({up[j] + 1, row[j - 1] + 1, replaced});
+            const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped) row[j] = std::min(row[j], two_up[j - 2] + 1);
         }
+        std::swap(two_up, up);
+        std::swap(up, row);
     }
-    return row[b.size()];
+    return up[b.size()];
 }
 
 constexpr std::size_t kLongestName = 64; // nobody mistypes a name into something longer

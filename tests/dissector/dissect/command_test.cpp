@@ -1,0 +1,221 @@
+// The command as a user meets it: formats, exit codes, errors in one line.
+#include <catch2/catch.hpp>
+
+#include <csignal>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tests/dissector/dissect/command.hpp"
+
+using namespace veriroce::dissect;
+using namespace veriroce::dissect::test;
+
+namespace {
+
+std::string golden(std::string_view name) {
+    return text_of(source_path("tests/golden/dissect") / name);
+}
+
+} // namespace
+
+TEST_CASE("dissect: lines, tree and hex are as they were read over", "[dissect]") {
+    std::string lines;
+    for (const auto* capture : {"rxe-rping-cm.pcap", "rxe-rnr-nak.pcap", "rxe-nak-access-read.pcap",
+                                "rxe-send-imm.pcap", "rxe-ud-verbs.pcap", "rxe-cm-reject.pcap"}) {
+        lines += ran({.files = {pcap(capture)}}).out;
+    }
+    lines += ran({.files = {pcap("rxe-atomic.pcap")}, .max_packets = 8}).out;
+    lines += ran({.files = {pcap("rxe-rc-pingpong.pcap")}, .max_packets = 14}).out;
+    lines += ran({.files = {pcap("rxe-rping-cm-v6.pcap")}, .max_packets = 8}).out;
+    CHECK(lines == golden("lines.txt"));
+    const Ran tree =
+        ran({.files = {pcap("rxe-rping-cm-v6.pcap")}, .tree = true, .hex = true, .max_packets = 4});
+    CHECK(tree.out == golden("tree.txt"));
+}
+
+TEST_CASE("dissect: a wrong ICRC is seen in the line", "[dissect]") {
+    const Ran result = ran({.files = {pcap("rxe-write-corrupt.pcap")}});
+    CHECK(result.code == 0);
+    std::size_t bad = 0;
+    for (const std::string& line : lines_of(result.out)) {
+        if (line.find("[ICRC bad: 0x") != std::string::npos) ++bad;
+    }
+    CHECK(bad == 12);
+}
+
+TEST_CASE("dissect: the summary counts packets, ICRCs and QPs", "[dissect]") {
+    const Ran result = ran({.files = {pcap("rxe-write-corrupt.pcap")}, .stats = true});
+    CHECK(result.code == 0);
+    CHECK(result.out == golden("stats.txt"));
+}
+
+TEST_CASE("dissect: check lists the packets with findings and exits 1", "[dissect]") {
+    const Ran found = ran({.files = {pcap("userspace-peer-rc.pcap")}, .check = true});
+    CHECK(found.code == 1);
+    CHECK(found.out == golden("check.txt"));
+    CHECK(found.err.empty());
+    const Ran clean = ran({.files = {pcap("rxe-vlan.pcap")}, .check = true});
+    CHECK(clean.code == 0);
+    CHECK(clean.out == "62 frames, 62 RoCEv2 packets, 0 of them with findings\n");
+    const Ran quiet = ran({.files = {pcap("rxe-vlan.pcap")}, .check = true, .quiet = true});
+    CHECK(quiet.out.empty());
+}
+
+TEST_CASE("dissect: without check a finding is no failure", "[dissect]") {
+    CHECK(ran({.files = {pcap("userspace-peer-rc.pcap")}}).code == 0);
+}
+
+TEST_CASE("dissect: chosen fields as CSV and JSON", "[dissect]") {
+    const std::vector<std::string> fields{"frame.number",       "ip.addr",
+                                          "infiniband.bth.psn", "infiniband.bth.a",
+                                          "roce.opcode.name",   "infiniband.atomiceth.swapdt",
+                                          "frame.time_epoch"};
+    const Ran csv = ran({.files = {pcap("rxe-atomic.pcap")},
+                         .format = Format::Csv,
+                         .fields = fields,
+                         .max_packets = 1});
+    CHECK(csv.out == "frame.number,ip.addr,infiniband.bth.psn,infiniband.bth.a,roce.opcode.name,"
+                     "infiniband.atomiceth.swapdt,frame.time_epoch\n"
+                     "1,\"10.77.0.2,10.77.0.1\",2852790,1,RC Compare Swap,0,"
+                     "1795249278.107468000\n");
+    const Ran json = ran({.files = {pcap("rxe-atomic.pcap")},
+                          .format = Format::Json,
+                          .fields = fields,
+                          .max_packets = 1});
+    CHECK(json.out ==
+          "{\"schema\":\"veriroce/packets/1\",\"packets\":[\n"
+          "{\"frame.number\":1,\"ip.addr\":[\"10.77.0.2\",\"10.77.0.1\"],"
+          "\"infiniband.bth.psn\":2852790,\"infiniband.bth.a\":true,"
+          "\"roce.opcode.name\":\"RC Compare Swap\",\"infiniband.atomiceth.swapdt\":\"0\","
+          "\"frame.time_epoch\":\"1795249278.107468000\"}\n]}\n");
+}
+
+TEST_CASE("dissect: JSON of a packet with findings names them", "[dissect]") {
+    const Ran json = ran({.files = {pcap("userspace-peer-rc.pcap")},
+                          .format = Format::Json,
+                          .verify_icrc = true,
+                          .max_packets = 1});
+    CHECK(json.out.find("\"roce.findings\":[{\"rule\":\"ENC-06\",\"severity\":\"note\",") !=
+          std::string::npos);
+    CHECK(json.out.find("{\"rule\":\"CRC-01\",\"severity\":\"error\",\"text\":\"the ICRC is "
+                        "wrong\",\"offset\":118,\"length\":4}") != std::string::npos);
+}
+
+TEST_CASE("dissect: several files count their frames on their own", "[dissect]") {
+    const Ran both = ran({.files = {pcap("rxe-cm-reject.pcap"), pcap("rxe-nak-access-read.pcap")},
+                          .format = Format::Fields,
+                          .fields = {"frame.number", "frame.time_relative"}});
+    CHECK(both.out == "1\t0.000000000\n2\t0.002445000\n1\t0.000000000\n2\t0.000733000\n");
+    const Ran text = ran({.files = {pcap("rxe-cm-reject.pcap"), pcap("rxe-tc-dscp.pcap")}});
+    CHECK(lines_of(text.out).size() == 2 + 2 + 3);
+    CHECK(text.out.starts_with("==> "));
+}
+
+TEST_CASE("dissect: wrong options are told in one line, and nothing is read", "[dissect]") {
+    struct Row {
+        Options options;
+        std::string message;
+    };
+    const std::string file = pcap("rxe-atomic.pcap");
+    const std::vector<Row> rows{
+        {{}, "dissect: no capture file; name one, or - for standard input"},
+        {{.files = {file}, .format = Format::Fields},
+         "dissect: -T fields needs at least one -e FIELD"},
+        {{.files = {file}, .fields = {"ip.src"}},
+         "dissect: -e FIELD goes with -T fields, -T csv or -T json"},
+        {{.files = {file}, .format = Format::Json, .tree = true},
+         "dissect: -V, -x and --stats go with -T text"},
+        {{.files = {file}, .format = Format::Fields, .fields = {"infiniband.bth.psm"}},
+         "dissect: no field is called 'infiniband.bth.psm'; did you mean 'infiniband.bth.psn'?"},
+        {{.files = {file}, .format = Format::Csv, .fields = {"xyzzy"}},
+         "dissect: no field is called 'xyzzy'"},
+    };
+    for (const Row& row : rows) {
+        const Ran result = ran(row.options);
+        CHECK(result.code == 2);
+        CHECK(result.out.empty());
+        CHECK(result.err == "veriroce: " + row.message + "\n");
+    }
+}
+
+TEST_CASE("dissect: files that cannot be read are told in one line each", "[dissect]") {
+    const TemporaryFolder folder;
+    const std::string whole = text_of(pcap("rxe-tc-dscp.pcap"));
+    struct Row {
+        std::string file;
+        std::string message;
+        std::size_t packets;
+    };
+    const std::vector<Row> rows{
+        {folder.file("rxe.txt", "hello"),
+         "not a pcap or pcapng file (first bytes 68656c6c); give a capture file", 0},
+        {folder.file("empty", ""), "empty file; give a capture file", 0},
+        {folder.path().string() + "/none", "No such file or directory", 0},
+        {folder.path().string(), "reading failed at byte 0: Is a directory", 0},
+        {folder.file("cut.pcap", whole.substr(0, whole.size() - 1)),
+         "the file ends in the middle of what begins at byte 2172; the packets before it were read",
+         2},
+        {folder.file("packed", "\x1F\x8B\x08"),
+         "compressed with gzip; unpack it first: gzip -dc " + folder.path().string() +
+             "/packed | veriroce dissect -",
+         0},
+    };
+    for (const Row& row : rows) {
+        const Ran result = ran({.files = {row.file}});
+        CHECK(result.code == 3);
+        CHECK(lines_of(result.out).size() == row.packets);
+        CHECK(result.err == "veriroce: " + row.file + ": " + row.message + "\n");
+    }
+    const Ran both = ran({.files = {rows[0].file, pcap("userspace-peer-rc.pcap")}, .check = true});
+    CHECK(both.code == 1); // a finding weighs more than a file that could not be read
+}
+
+TEST_CASE("dissect: enough packets are enough, even of a damaged file", "[dissect]") {
+    const TemporaryFolder folder;
+    const std::string whole = text_of(pcap("rxe-tc-dscp.pcap"));
+    const std::string cut = folder.file("cut.pcap", whole.substr(0, whole.size() - 1));
+    const Ran result = ran({.files = {cut}, .max_packets = 2});
+    CHECK(result.code == 0);
+    CHECK(result.err.empty());
+}
+
+TEST_CASE("dissect: a reader that goes away is no error, a full disk is one", "[dissect]") {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    ::close(ends[0]);
+    const auto before = std::signal(SIGPIPE, SIG_IGN);
+    std::FILE* gone = ::fdopen(ends[1], "w");
+    TextStream err;
+    CHECK(run({.files = {pcap("rxe-write-corrupt.pcap")}}, gone, err.file()) == 0);
+    CHECK(err.text().empty());
+    std::fclose(gone);
+    std::signal(SIGPIPE, before);
+
+    std::FILE* full = std::fopen("/dev/full", "w");
+    REQUIRE(full != nullptr);
+    CHECK(run({.files = {pcap("rxe-tc-dscp.pcap")}}, full, err.file()) == 3);
+    CHECK(err.text() == "veriroce: writing failed: No space left on device\n");
+    std::fclose(full);
+}
+
+TEST_CASE("dissect: standard input is read through a pipe and as a file", "[dissect]") {
+    const std::string expected = ran({.files = {pcap("rxe-send-imm.pcap")}}).out;
+    const int saved = ::dup(STDIN_FILENO);
+    const int file = ::open(pcap("rxe-send-imm.pcap").c_str(), O_RDONLY);
+    REQUIRE(file >= 0);
+    ::dup2(file, STDIN_FILENO);
+    ::close(file);
+    CHECK(ran({.files = {"-"}}).out == expected);
+
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    const std::string bytes = text_of(pcap("rxe-send-imm.pcap")); // fits the pipe's buffer
+    REQUIRE(::write(ends[1], bytes.data(), bytes.size()) == static_cast<::ssize_t>(bytes.size()));
+    ::close(ends[1]);
+    ::dup2(ends[0], STDIN_FILENO);
+    ::close(ends[0]);
+    CHECK(ran({.files = {"-"}}).out == expected);
+    ::dup2(saved, STDIN_FILENO);
+    ::close(saved);
+}

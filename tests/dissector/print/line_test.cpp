@@ -1,0 +1,133 @@
+// The line of packets that no committed capture has.
+#include <catch2/catch.hpp>
+
+#include "dissector/decode/decoder.hpp"
+#include "dissector/print/json.hpp"
+#include "dissector/print/table.hpp"
+#include "dissector/print/text.hpp"
+#include "dissector/wire/packet_spec.hpp"
+
+using namespace veriroce;
+using namespace veriroce::print;
+using wire::Field;
+
+namespace {
+
+std::vector<std::byte> frame(const wire::PacketSpec& spec) {
+    wire::Sender sender;
+    sender.envelope.source = *wire::IpAddress::parse("10.0.0.1");
+    sender.envelope.destination = *wire::IpAddress::parse("10.0.0.2");
+    sender.ip_id = 1;
+    sender.packet.bth.dest_qp = {0x11};
+    sender.packet.bth.psn = wire::Psn(7);
+    return wire::encode(spec, sender).value();
+}
+
+std::string line_of(wire::Bytes bytes, std::uint32_t original = 0, std::uint16_t link = 1) {
+    decode::FrameFacts facts;
+    facts.bytes = bytes;
+    facts.original_length = original != 0 ? original : static_cast<std::uint32_t>(bytes.size());
+    facts.link_code = link;
+    facts.number = 1;
+    decode::Dissection dissection;
+    decode::dissect_frame(facts, {}, dissection);
+    std::string out;
+    append_line(out, dissection);
+    return out;
+}
+
+// What stands behind protocol and length.
+std::string info_of(const wire::PacketSpec& spec) {
+    const auto bytes = frame(spec);
+    const std::string line = line_of(bytes);
+    const std::string before =
+        "    1                10.0.0.1 → 10.0.0.2     RRoCE " + std::to_string(bytes.size()) + " ";
+    REQUIRE(line.starts_with(before));
+    return line.substr(before.size(), line.size() - before.size() - 1);
+}
+
+wire::PacketSpec packet(std::uint8_t opcode, std::vector<wire::PacketSpec::Written> fields = {},
+                        std::size_t payload = 0) {
+    return {
+        .opcode = opcode, .fields = std::move(fields), .payload = std::vector<std::byte>(payload)};
+}
+
+constexpr std::uint64_t operator""_n(unsigned long long value) {
+    return value;
+}
+
+} // namespace
+
+TEST_CASE("line: opcodes that Wireshark 4.0 does not know", "[print]") {
+    CHECK(info_of(packet(wire::kCnpOpcode, {{Field::Becn, 1_n}}, 16)) ==
+          "CNP QP=0x000011 PSN=7 Len=16 BECN");
+    CHECK(info_of(packet(0x1C, {{Field::Placement, 2_n}, {Field::Selectivity, 1_n}})) ==
+          "RC Flush QP=0x000011 PSN=7 Selectivity=1 Placement=2 VA=0x0000000000000000 "
+          "R_Key=0x00000000 DMALen=0");
+    CHECK(info_of(packet(0x1D, {{Field::Va, 64_n}, {Field::DmaLength, 8_n}}, 8)) ==
+          "RC Atomic Write QP=0x000011 PSN=7 VA=0x0000000000000040 R_Key=0x00000000 DMALen=8 "
+          "Len=8");
+    CHECK(info_of(packet(0x17, {{Field::Ikey, 0x1234_n}}, 4)) ==
+          "RC Send Only Invalidate QP=0x000011 PSN=7 Invalidates=0x00001234 Len=4");
+    CHECK(info_of(packet(0xA4, {}, 4)) == "XRC Send Only QP=0x000011 PSN=7 SRQ=0x000000 Len=4");
+    CHECK(info_of(packet(0x1E, {}, 4)) == "Reserved Opcode 0x1e QP=0x000011 PSN=7 Len=4");
+}
+
+TEST_CASE("line: every kind of acknowledge", "[print]") {
+    const auto ack = [](std::uint64_t syndrome) {
+        return info_of(packet(0x11, {{Field::Syndrome, syndrome}, {Field::Msn, 5_n}}));
+    };
+    const std::string start = "RC Acknowledge QP=0x000011 PSN=7 MSN=5";
+    CHECK(ack(31) == start);
+    CHECK(ack(5) == start + " Credits=6");
+    CHECK(ack(0x20 | 14) == start + " RNR NAK 1.28 ms");
+    CHECK(ack(0x20 | 25) == start + " RNR NAK 61.44 ms");
+    CHECK(ack(0x20) == start + " RNR NAK 655.36 ms");
+    CHECK(ack(0x60) == start + " NAK PSN Sequence Error");
+    CHECK(ack(0x63) == start + " NAK Remote Operational Error");
+    CHECK(ack(0x6F) == start + " NAK Reserved Code 15");
+    CHECK(ack(0x45) == start + " Reserved Syndrome 0x45");
+}
+
+TEST_CASE("line: a cut frame says cut, a packet too short says malformed", "[print]") {
+    const auto whole = frame(packet(0x0C));
+    const auto size = static_cast<std::uint32_t>(whole.size());
+    CHECK(line_of(wire::Bytes(whole).first(60), size) ==
+          "    1                10.0.0.1 → 10.0.0.2     RRoCE 74 RC RDMA Read Request QP=0x000011 "
+          "PSN=7 AckReq [cut]\n");
+    auto spec = packet(0x0C);
+    spec.damage.truncate = 20;
+    CHECK(line_of(frame(spec))
+              .ends_with("RC RDMA Read Request QP=0x000011 PSN=7 AckReq "
+                         "[malformed] [ICRC bad: 0x") == false);
+    CHECK(line_of(frame(spec)).find("[malformed]") != std::string::npos);
+}
+
+TEST_CASE("line: an unsupported link type is named by its number", "[print]") {
+    const std::vector<std::byte> bytes(40);
+    CHECK(line_of(bytes, 0, 105) ==
+          "    1                          →              ? 40 unsupported link type 105\n");
+}
+
+TEST_CASE("fields: every opcode can be printed in every format", "[print]") {
+    const auto columns = all_columns();
+    for (unsigned opcode = 0; opcode < 256; ++opcode) {
+        const auto bytes = frame(packet(static_cast<std::uint8_t>(opcode), {}, 8));
+        decode::FrameFacts facts;
+        facts.bytes = bytes;
+        facts.original_length = static_cast<std::uint32_t>(bytes.size());
+        decode::Dissection d;
+        decode::dissect_frame(facts, {}, d);
+        CHECK(d.icrc.status == decode::IcrcStatus::Good);
+        std::string tree;
+        append_tree(tree, d);
+        CHECK(tree.find("Opcode: " + std::to_string(opcode) + " (") != std::string::npos);
+        std::string json;
+        append_json_packet(json, d, columns, "", true, true);
+        CHECK(json.find("\"infiniband.bth.opcode\":" + std::to_string(opcode) + ",") !=
+              std::string::npos);
+        std::string csv;
+        append_csv(csv, d, columns);
+        CHECK(std::ranges::count(csv, '\n') == 1);
+    }
+}

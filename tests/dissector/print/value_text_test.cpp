@@ -1,0 +1,127 @@
+// Values and names: formats as Wireshark prints them, on values typed here.
+#include <catch2/catch.hpp>
+
+#include <array>
+
+#include "dissector/print/json.hpp"
+#include "dissector/print/nearest_name.hpp"
+#include "dissector/print/table.hpp"
+#include "dissector/print/text.hpp"
+#include "dissector/print/value_text.hpp"
+
+using namespace veriroce;
+using namespace veriroce::print;
+
+namespace {
+
+std::string number(decode::Format format, std::uint8_t digits, std::uint64_t value) {
+    std::string out;
+    append_value(out, {.format = format, .digits = digits},
+                 {.number = value, .bytes = {}, .text = {}});
+    return out;
+}
+
+std::vector<std::byte> bytes(std::initializer_list<unsigned> values) {
+    std::vector<std::byte> result;
+    for (const unsigned value : values)
+        result.push_back(static_cast<std::byte>(value));
+    return result;
+}
+
+std::string raw(decode::Format format, const std::vector<std::byte>& value) {
+    std::string out;
+    append_value(out, {.format = format}, {.number = 0, .bytes = value, .text = {}});
+    return out;
+}
+
+std::string seconds(std::int64_t nanoseconds, unsigned decimals) {
+    std::string out;
+    append_seconds(out, nanoseconds, decimals);
+    return out;
+}
+
+std::string json(std::string_view text) {
+    std::string out;
+    append_json_string(out, text);
+    return out;
+}
+
+} // namespace
+
+TEST_CASE("print: numbers in each format", "[print]") {
+    using decode::Format;
+    CHECK(number(Format::Decimal, 0, 0) == "0");
+    CHECK(number(Format::Decimal, 0, ~std::uint64_t{0}) == "18446744073709551615");
+    CHECK(number(Format::Hex, 6, 0x11) == "0x000011");
+    CHECK(number(Format::Hex, 16, 0xDEADBEEF) == "0x00000000deadbeef");
+    CHECK(number(Format::Boolean, 0, 1) == "1");
+    CHECK(number(Format::Boolean, 0, 0) == "0");
+    CHECK(number(Format::Seconds, 0, 1'795'249'232'507'130'000) == "1795249232.507130000");
+}
+
+TEST_CASE("print: seconds keep their sign and are cut, not rounded", "[print]") {
+    CHECK(seconds(0, 9) == "0.000000000");
+    CHECK(seconds(1'999'999'999, 6) == "1.999999");
+    CHECK(seconds(-1'000, 9) == "-0.000001000");
+    CHECK(seconds(std::numeric_limits<std::int64_t>::min(), 9) == "-9223372036.854775808");
+}
+
+TEST_CASE("print: addresses and bytes", "[print]") {
+    using decode::Format;
+    CHECK(raw(Format::Mac, bytes({0x52, 0x54, 0, 0x77, 0, 0xFF})) == "52:54:00:77:00:ff");
+    CHECK(raw(Format::Ipv4, bytes({10, 77, 0, 255})) == "10.77.0.255");
+    CHECK(raw(Format::Bytes, bytes({0xA0, 0, 0, 1})) == "a0000001");
+    CHECK(raw(Format::Ipv6, bytes({0xFD, 0x77, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1})) ==
+          "fd77::1");
+    CHECK(raw(Format::Ipv6, bytes({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 0, 1})) ==
+          "::ffff:10.0.0.1");
+}
+
+TEST_CASE("print: JSON strings are escaped, and are UTF-8 whatever came in", "[print]") {
+    CHECK(json("plain") == "\"plain\"");
+    CHECK(json("a\"b\\c\nd\te\x01") == "\"a\\\"b\\\\c\\nd\\te\\u0001\"");
+    CHECK(json("µ → 😀") == "\"µ → 😀\"");
+    CHECK(json("x\xFFy") == "\"x\\ufffdy\"");
+    CHECK(json("\xC0\xAF") == "\"\\ufffd\\ufffd\"");
+    CHECK(json("\xED\xA0\x80") == "\"\\ufffd\\ufffd\\ufffd\"");
+    CHECK(json("\xE2\x86") == "\"\\ufffd\\ufffd\"");
+}
+
+TEST_CASE("print: the hex dump has sixteen bytes a line", "[print]") {
+    std::vector<std::byte> data;
+    for (unsigned i = 0; i < 18; ++i)
+        data.push_back(static_cast<std::byte>(0x3E + i));
+    std::string out;
+    append_hex_dump(out, data);
+    CHECK(out == "0000  3e 3f 40 41 42 43 44 45 46 47 48 49 4a 4b 4c 4d   >?@ABCDEFGHIJKLM\n"
+                 "0010  4e 4f                                             NO\n\n");
+}
+
+TEST_CASE("print: the nearest name is offered, a far one is not", "[print]") {
+    const std::array<std::string_view, 3> names{"ip.src", "ip.dst", "infiniband.bth.psn"};
+    CHECK(nearest_name("ip.scr", names) == "ip.src");
+    CHECK(nearest_name("infiniband.psn", names) == "infiniband.bth.psn");
+    CHECK(nearest_name("xyzzy", names).empty());
+    CHECK(nearest_name("", names).empty());
+    CHECK(nearest_name(std::string(1'000, 'i'), names).empty());
+}
+
+TEST_CASE("print: an unknown field is named with what was perhaps meant", "[print]") {
+    const std::vector<std::string> names{"ip.src", "ip.dts"};
+    const auto columns = columns_of(names);
+    REQUIRE_FALSE(columns);
+    CHECK(columns.error().name == "ip.dts");
+    CHECK(columns.error().nearest == "ip.dst");
+}
+
+TEST_CASE("print: every column that is shown without being asked for is there once", "[print]") {
+    std::vector<std::string_view> names;
+    for (const auto& column : all_columns())
+        names.push_back(column.name());
+    CHECK(names.size() > 80);
+    auto sorted = names;
+    std::ranges::sort(sorted);
+    CHECK(std::ranges::adjacent_find(sorted) == sorted.end());
+    CHECK(std::ranges::find(names, "data.data") == names.end());
+    CHECK(usual_columns().size() == 16);
+}

@@ -1,0 +1,33 @@
+// Any frame can be printed in every format: one line stays one line, and JSON has no raw control
+// character.
+#include "dissector/decode/decoder.hpp"
+#include "dissector/print/json.hpp"
+#include "dissector/print/table.hpp"
+#include "dissector/print/text.hpp"
+
+using namespace veriroce;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static const print::Columns columns = print::all_columns();
+    static decode::Dissection dissection;
+    decode::FrameFacts facts;
+    facts.bytes = std::as_bytes(std::span(data, size));
+    facts.original_length = static_cast<std::uint32_t>(size) + (size > 0 ? data[0] & 1U : 0U);
+    facts.number = size;
+    decode::dissect_frame(facts, {}, dissection);
+
+    std::string out;
+    print::append_line(out, dissection);
+    assert(out.find('\n') == out.size() - 1);
+    out.clear();
+    print::append_fields(out, dissection, columns);
+    print::append_csv(out, dissection, columns);
+    print::append_tree(out, dissection);
+    print::append_hex_dump(out, facts.bytes);
+    out.clear();
+    print::append_json_packet(out, dissection, columns, "", true, false);
+    for (const char c : out.substr(2)) {
+        assert(static_cast<unsigned char>(c) >= 0x20);
+    }
+    return 0;
+}
