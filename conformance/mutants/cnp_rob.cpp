@@ -1,0 +1,82 @@
+// Defects with packets that a careless parser takes for requests.
+#include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/qp_filter.hpp"
+
+namespace veriroce::mutants {
+
+namespace {
+
+struct NewestRequest {
+    std::optional<wire::Psn> psn;
+};
+
+// CNP-12. A CNP's PSN is 0; taken as far ahead, it is a gap wherever ePSN stands.
+class CnpIsARequest final : public QpFilter<NewestRequest> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (packet.info().request()) qp.memory.psn = packet.bth.psn;
+        if (packet.bth.opcode != wire::kCnpOpcode) return;
+        packet.bth.opcode =
+            wire::opcode_of(wire::Service::Rc, wire::Operation::Send, wire::Position::Only)
+                .value_or(packet.bth.opcode);
+        packet.headers = packet.info().headers;
+        packet.bth.psn = qp.memory.psn.value_or(qp.first_request()) + kFarAhead;
+    }
+};
+
+// ROB-02: payload bytes less pad bytes, in 32 bits. The packet goes in as an empty SEND, whose
+// immediate value tells the completion how much less.
+constexpr std::uint32_t marked = 0x5AD0F000;
+constexpr std::uint32_t mark_bits = 0xFFFFFFFC; // a pad count has two bits
+
+void mark_underflow(wire::Packet& packet) {
+    const wire::OpcodeInfo& info = packet.info();
+    if (info.operation != wire::Operation::Send || info.position != wire::Position::Only ||
+        info.invalidates() || !packet.pad_exceeds_body()) {
+        return;
+    }
+    const auto less = static_cast<std::uint32_t>(packet.bth.pad - packet.body.size());
+    packet.bth.opcode =
+        wire::opcode_of(wire::Service::Rc, wire::Operation::Send, wire::Position::Only, true)
+            .value_or(packet.bth.opcode);
+    packet.headers = packet.info().headers;
+    packet.imm.value = marked | less;
+    packet.bth.pad = 0;
+    packet.body = {};
+}
+
+class PadUnderflows final : public EditsInbound<mark_underflow> {
+  public:
+    std::optional<engine::Completion> completion(const engine::Completion& completion) override {
+        engine::Completion seen = completion;
+        if (seen.imm && (*seen.imm & mark_bits) == marked) {
+            seen.byte_len = 0U - (*seen.imm & ~mark_bits);
+            seen.imm.reset();
+        }
+        return seen;
+    }
+};
+
+constexpr std::array mutants{
+    Mutant{.name = "cnp_taken_for_a_request",
+           .rule = "CNP-12",
+           .passive = true,
+           .description = "A CNP goes through the sequence check of its QP and draws a sequence "
+                          "NAK.",
+           .make_filter = make<CnpIsARequest>},
+    Mutant{.name = "pad_count_underflows_the_length",
+           .rule = "ROB-02",
+           .passive = false,
+           .description = "A SEND ONLY without payload and with PadCnt 3 completes a receive with "
+                          "byte length 0xFFFFFFFD.",
+           .make_filter = make<PadUnderflows>},
+};
+
+} // namespace
+
+std::span<const Mutant> cnp_rob() {
+    return mutants;
+}
+
+} // namespace veriroce::mutants

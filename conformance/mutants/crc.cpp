@@ -1,0 +1,89 @@
+// Defects in what becomes of packets with a wrong ICRC.
+#include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/packets.hpp"
+#include "dissector/wire/icrc.hpp"
+
+namespace veriroce::mutants {
+
+namespace {
+
+// The frame, if it is right but for its ICRC.
+std::optional<wire::Frame> wrong_by_icrc_only(wire::Bytes bytes) {
+    const auto taken = wire::unseal(bytes);
+    if (taken || taken.error() != wire::FrameError::BadIcrc) return std::nullopt;
+    const auto frame = wire::decode_frame(bytes);
+    if (!frame) return std::nullopt;
+    return *frame;
+}
+
+engine::OwnedDatagram owned(const wire::Frame& frame) {
+    return {.envelope = frame.envelope(),
+            .bytes = {frame.transport.begin(), frame.transport.end()}};
+}
+
+class AnyIcrc final : public engine::SurfaceFilter {
+  public:
+    std::optional<engine::OwnedDatagram> admit(wire::Bytes bytes, wire::Instant /*now*/) override {
+        const auto frame = wrong_by_icrc_only(bytes);
+        if (!frame) return std::nullopt;
+        return owned(*frame);
+    }
+};
+
+class SwappedIcrc final : public engine::SurfaceFilter {
+  public:
+    std::optional<engine::OwnedDatagram> admit(wire::Bytes bytes, wire::Instant /*now*/) override {
+        const auto frame = wrong_by_icrc_only(bytes);
+        if (!frame || swapped(frame->icrc) != wire::icrc(frame->covered())) return std::nullopt;
+        return owned(*frame);
+    }
+
+  private:
+    static std::uint32_t swapped(std::uint32_t value) {
+        std::array<std::byte, wire::kIcrcBytes> bytes{};
+        wire::store_icrc(bytes, value);
+        return wire::load_u32(bytes, 0);
+    }
+};
+
+// The packet goes in as one that is far ahead: the engine drops it and asks for the expected one.
+class NakForBadIcrc final : public engine::SurfaceFilter {
+  public:
+    std::optional<engine::OwnedDatagram> admit(wire::Bytes bytes, wire::Instant /*now*/) override {
+        const auto frame = wrong_by_icrc_only(bytes);
+        if (!frame) return std::nullopt;
+        auto packet = wire::decode_packet(frame->transport);
+        if (!packet || !packet->info().request()) return std::nullopt;
+        packet->bth.psn += kFarAhead;
+        return engine::OwnedDatagram{.envelope = frame->envelope(), .bytes = bytes_of(*packet)};
+    }
+};
+
+constexpr std::array mutants{
+    Mutant{.name = "any_icrc_accepted",
+           .rule = "CRC-07",
+           .passive = true,
+           .description = "The ICRC is never compared: a packet corrupted on the way is executed "
+                          "and acknowledged.",
+           .make_filter = make<AnyIcrc>},
+    Mutant{.name = "byte_swapped_icrc_accepted",
+           .rule = "CRC-07",
+           .passive = false,
+           .description = "An ICRC that is stored most significant byte first is accepted as well.",
+           .make_filter = make<SwappedIcrc>},
+    Mutant{.name = "bad_icrc_gets_a_nak",
+           .rule = "CRC-07",
+           .passive = true,
+           .description =
+               "A request with a bad ICRC draws a sequence NAK at once, before any later "
+               "packet shows the gap.",
+           .make_filter = make<NakForBadIcrc>},
+};
+
+} // namespace
+
+std::span<const Mutant> crc() {
+    return mutants;
+}
+
+} // namespace veriroce::mutants

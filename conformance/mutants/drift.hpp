@@ -1,0 +1,48 @@
+// Devices whose expected PSN goes another way than the right engine's: the engine is left to itself
+// and the PSNs are translated at the surface. Inside the room only.
+#pragma once
+
+#include "conformance/mutants/qp_filter.hpp"
+
+namespace veriroce::mutants {
+
+// What a response tells about the request behind it.
+struct Told {
+    bool behind = false; // its PSN is not ahead of what was answered before
+    bool fresh = false;  // its MSN says that a request more was executed
+};
+
+struct DriftMemory {
+    std::int32_t by = 0;             // the engine's PSN less the wire's
+    std::optional<wire::Psn> newest; // answered, as the engine counts
+    wire::Msn msn;
+};
+
+// `Moved` says of a response whether from now on the engine expects one PSN more than the device
+// that is played.
+template <bool (*Moved)(const wire::Packet&, Told)>
+class Drifts final : public QpFilter<DriftMemory> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        if (passage.packet.info().request()) passage.packet.bth.psn += qp.memory.by;
+    }
+
+    void leaves(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (!packet.info().response()) return;
+        DriftMemory& memory = qp.memory;
+        const wire::Psn newest = memory.newest.value_or(qp.first_request() - 1);
+        Told told{.behind = wire::distance(newest, packet.bth.psn) <= 0};
+        if (!told.behind) memory.newest = packet.bth.psn;
+        if (has_aeth(packet)) {
+            told.fresh =
+                wire::distance(wire::Psn(memory.msn.value), wire::Psn(packet.aeth.msn.value)) > 0;
+            if (told.fresh) memory.msn = packet.aeth.msn;
+        }
+        const bool moved = Moved(packet, told);
+        packet.bth.psn += -memory.by;
+        if (moved) ++memory.by;
+    }
+};
+
+} // namespace veriroce::mutants

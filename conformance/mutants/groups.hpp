@@ -1,0 +1,21 @@
+// The planted defects by rule group: one function and one file each. Inside the room only.
+#pragma once
+
+#include "conformance/mutants/mutants.hpp"
+
+namespace veriroce::mutants {
+
+std::span<const Mutant> enc();
+std::span<const Mutant> crc();
+std::span<const Mutant> bth();
+std::span<const Mutant> sta();
+std::span<const Mutant> rsp();
+std::span<const Mutant> opc();
+std::span<const Mutant> len_key();
+std::span<const Mutant> rnr();
+std::span<const Mutant> rdr_atm();
+std::span<const Mutant> ack_req();
+std::span<const Mutant> tmo();
+std::span<const Mutant> cnp_rob();
+
+} // namespace veriroce::mutants

@@ -1,0 +1,56 @@
+// Defects in the order of opcodes.
+#include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/qp_filter.hpp"
+
+namespace veriroce::mutants {
+
+namespace {
+
+using engine::RequestCheck;
+using engine::RequestVerdict;
+using wire::Position;
+
+struct OpenSend {
+    std::optional<wire::Psn> at; // of the newest SEND FIRST or MIDDLE
+};
+
+class TakesOrphans final : public QpFilter<OpenSend> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        const wire::OpcodeInfo& info = packet.info();
+        if (info.operation != wire::Operation::Send || info.invalidates()) return;
+        auto& open = qp.memory.at;
+        if (!info.ends_message()) open = packet.bth.psn;
+        const bool goes_on = open && *open + 1 == packet.bth.psn;
+        if (info.position == Position::Last && !goes_on) set_place(packet, Position::Only);
+    }
+};
+
+RequestVerdict restart(const engine::RequestView& view) {
+    const bool inside = view.inbound.open != engine::OpenMessage::None;
+    if (inside && view.info.position == Position::First) return RequestVerdict::Accept;
+    return engine::request_check::opcode_sequence(view);
+}
+
+constexpr std::array mutants{
+    Mutant{.name = "orphan_last_taken_for_only",
+           .rule = "OPC-03",
+           .passive = false,
+           .description = "A SEND LAST without a FIRST is executed as SEND ONLY and acknowledged.",
+           .make_filter = make<TakesOrphans>},
+    Mutant{.name = "first_inside_a_message_restarts",
+           .rule = "OPC-10",
+           .passive = false,
+           .description = "A FIRST at ePSN inside an unfinished message drops the old one in "
+                          "silence and begins anew; there is no NAK.",
+           .checks = engine::kStandardChecks.with(RequestCheck::OpcodeSequence, restart)},
+};
+
+} // namespace
+
+std::span<const Mutant> opc() {
+    return mutants;
+}
+
+} // namespace veriroce::mutants

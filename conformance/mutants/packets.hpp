@@ -1,0 +1,76 @@
+// Packets as filters see and make them. Inside the room only.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "dissector/wire/packet.hpp"
+#include "transport/engine/surface_filter.hpp"
+
+namespace veriroce::mutants {
+
+// BTH to the last pad byte.
+std::vector<std::byte> bytes_of(const wire::Packet& packet);
+
+// The envelope of what answers a datagram with this one.
+wire::Envelope back(const wire::Envelope& envelope);
+
+// An ACKNOWLEDGE with this syndrome.
+wire::Packet acknowledge(wire::Qpn to, wire::Pkey pkey, wire::Psn psn, wire::Syndrome syndrome,
+                         wire::Msn msn);
+
+// Gives a packet another opcode of the RC service. The headers that both opcodes have stay.
+void set_place(wire::Packet& packet, wire::Position position);
+
+bool is_sequence_nak(const wire::Packet& packet);
+bool is_rnr_nak(const wire::Packet& packet);
+bool is_ack(const wire::Packet& packet); // an ACKNOWLEDGE that is no NAK
+inline bool is_read_request(const wire::Packet& packet) {
+    return packet.info().operation == wire::Operation::RdmaReadRequest;
+}
+inline bool is_read_response(const wire::Packet& packet) {
+    return packet.info().operation == wire::Operation::RdmaReadResponse;
+}
+inline bool has_aeth(const wire::Packet& packet) {
+    return packet.headers.has(wire::Header::Aeth);
+}
+
+// So far ahead of any expected PSN that it is a gap to every responder (RSP-02), and the same
+// behind what precedes it.
+inline constexpr std::int32_t kFarAhead = 1 << 22;
+
+// Filters that change each packet by itself, whatever came before.
+template <void (*Edit)(wire::Packet&)>
+class EditsInbound : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        if (auto packet = wire::decode_packet(datagram.bytes)) {
+            Edit(*packet);
+            datagram.bytes = bytes_of(*packet);
+        }
+        in.push_back(std::move(datagram));
+    }
+};
+
+template <void (*Edit)(wire::Packet&)>
+class EditsOutbound : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        if (auto packet = wire::decode_packet(datagram.bytes)) {
+            Edit(*packet);
+            datagram.bytes = bytes_of(*packet);
+        }
+        out.push_back(std::move(datagram));
+    }
+};
+
+// For Mutant::make_filter.
+template <typename Filter>
+std::unique_ptr<engine::SurfaceFilter> make() {
+    return std::make_unique<Filter>();
+}
+
+} // namespace veriroce::mutants

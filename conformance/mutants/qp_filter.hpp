@@ -1,0 +1,117 @@
+// A filter that keeps something in mind for each QP. Inside the room only.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "conformance/mutants/packets.hpp"
+
+namespace veriroce::mutants {
+
+// A packet on its way through the surface, and what the filter sends beside it.
+struct Passage {
+    wire::Packet packet; // may be changed
+    bool dropped = false;
+    std::vector<wire::Packet> before; // more packets in the same direction
+    std::vector<wire::Packet> after;
+    std::vector<wire::Packet> answers; // on the way in: straight back to the peer
+};
+
+// `Memory` is what the filter remembers of a QP; RESET makes it forget (STA-10). Packets of QPs
+// that the host has not told of, and what is no packet, pass unchanged.
+template <typename Memory>
+class QpFilter : public engine::SurfaceFilter {
+  public:
+    void qp_changed(const engine::QpReport& report) final {
+        Qp& qp = qps_[report.qpn];
+        if (report.state == engine::QpState::Reset) qp.memory = {};
+        qp.report = report;
+    }
+    void qp_destroyed(wire::Qpn qpn) final { qps_.erase(qpn); }
+
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& answers) final {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        const auto qp = packet ? qps_.find(packet->bth.dest_qp) : qps_.end();
+        if (qp == qps_.end()) {
+            in.push_back(std::move(datagram));
+            return;
+        }
+        Passage passage{.packet = *packet};
+        arrives(qp->second, passage);
+        put(datagram, passage, in);
+        for (const wire::Packet& answer : passage.answers) {
+            answers.push_back({.envelope = back(datagram.envelope), .bytes = bytes_of(answer)});
+        }
+    }
+
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) final {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        const auto qp = packet ? sender(*packet, datagram.envelope) : std::nullopt;
+        if (!qp) {
+            out.push_back(std::move(datagram));
+            return;
+        }
+        Passage passage{.packet = *packet};
+        leaves(*qp, passage);
+        put(datagram, passage, out);
+    }
+
+  protected:
+    struct Qp {
+        engine::QpReport report;
+        Memory memory{};
+
+        [[nodiscard]] wire::Mtu mtu() const {
+            return report.attributes.path_mtu.value_or(wire::Mtu::B1024);
+        }
+        // What the host told last; the PSN that the responder began with, unless it changed the QP
+        // again in the middle of traffic.
+        [[nodiscard]] wire::Psn first_request() const {
+            return report.attributes.rq_psn.value_or(wire::Psn{});
+        }
+        [[nodiscard]] wire::Qpn peer() const {
+            return report.attributes.dest_qp.value_or(wire::Qpn{});
+        }
+    };
+
+    virtual void arrives(Qp& /*qp*/, Passage& /*passage*/) {}
+    virtual void leaves(Qp& /*qp*/, Passage& /*passage*/) {}
+
+  private:
+    // A packet says whose it is, not who sends it: the QP that has this peer.
+    std::optional<std::reference_wrapper<Qp>> sender(const wire::Packet& packet,
+                                                     const wire::Envelope& envelope) {
+        for (auto& [qpn, qp] : qps_) {
+            const auto& address = qp.report.attributes.address;
+            if (qp.peer() == packet.bth.dest_qp && address &&
+                address->destination == envelope.destination) {
+                return qp;
+            }
+        }
+        return std::nullopt;
+    }
+
+    static void put(const engine::OwnedDatagram& datagram, const Passage& passage,
+                    std::vector<engine::OwnedDatagram>& to) {
+        const auto add = [&](const wire::Packet& packet) {
+            to.push_back({.envelope = datagram.envelope,
+                          .bytes = bytes_of(packet),
+                          .delay = datagram.delay});
+        };
+        for (const wire::Packet& packet : passage.before)
+            add(packet);
+        if (!passage.dropped) add(passage.packet);
+        for (const wire::Packet& packet : passage.after)
+            add(packet);
+    }
+
+    std::map<wire::Qpn, Qp> qps_;
+};
+
+} // namespace veriroce::mutants

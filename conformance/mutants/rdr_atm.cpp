@@ -1,0 +1,117 @@
+// Defects in what answers READs and atomics.
+#include "conformance/mutants/drift.hpp"
+#include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/read_log.hpp"
+
+namespace veriroce::mutants {
+
+namespace {
+
+using engine::DuplicateCheck;
+using engine::RequestCheck;
+using engine::RequestVerdict;
+using engine::RequestView;
+using wire::Position;
+
+struct Nothing {};
+
+// RDR-01: the last full packet is not the last.
+class EndsEmpty final : public QpFilter<Nothing> {
+  protected:
+    void leaves(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (!is_read_response(packet) || !packet.info().ends_message() ||
+            packet.payload().size() != wire::bytes_of(qp.mtu())) {
+            return;
+        }
+        wire::Packet last = packet;
+        set_place(last, Position::Last);
+        last.bth.psn += 1;
+        last.body = {};
+        passage.after.push_back(last);
+        set_place(packet, packet.info().starts_message() ? Position::First : Position::Middle);
+    }
+};
+
+void msn_from_before(wire::Packet& packet) {
+    if (is_read_response(packet) && has_aeth(packet)) packet.aeth.msn = packet.aeth.msn + -1;
+}
+
+// RDR-05: the tail's request is given the address of the whole READ.
+class TailFromTheStart final : public QpFilter<ReadLog> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (!is_read_request(packet)) return;
+        const auto whole = qp.memory.holding(packet.bth.psn);
+        if (whole && whole->answered && whole->request.bth.psn != packet.bth.psn) {
+            packet.reth.virtual_address = whole->request.reth.virtual_address;
+        }
+        qp.memory.note(packet, qp.mtu());
+    }
+    void leaves(Qp& qp, Passage& passage) override {
+        if (is_read_response(passage.packet)) qp.memory.answer(passage.packet.bth.psn);
+    }
+};
+
+bool within_read_or_from_its_start(const RequestView& view) {
+    const bool from_start = view.info.operation == wire::Operation::RdmaReadRequest && view.saved &&
+                            view.packet.reth.rkey == view.saved->rkey &&
+                            view.packet.reth.virtual_address == view.saved->address &&
+                            view.packet.reth.dma_length <= view.saved->length;
+    return from_start || engine::duplicate_check::within_read(view);
+}
+
+// ATM-04. The engine's PSN goes on with the extra atomic; the device's does not.
+RequestVerdict execute_duplicate_add(const RequestView& view) {
+    const RequestVerdict verdict = engine::request_check::expected_psn(view);
+    const bool again = verdict == RequestVerdict::Duplicate &&
+                       view.info.operation == wire::Operation::FetchAdd &&
+                       view.inbound.open == engine::OpenMessage::None;
+    return again ? RequestVerdict::Accept : verdict;
+}
+
+bool executed_add_again(const wire::Packet& packet, Told told) {
+    return packet.info().operation == wire::Operation::AtomicAcknowledge && told.behind &&
+           told.fresh;
+}
+
+constexpr std::array mutants{
+    Mutant{.name = "full_last_followed_by_empty_last",
+           .rule = "RDR-01",
+           .passive = true,
+           .description = "A READ whose length is a multiple of the PMTU is answered with all its "
+                          "data in FIRST and MIDDLEs and one more, empty LAST.",
+           .make_filter = make<EndsEmpty>},
+    Mutant{.name = "read_not_in_its_msn",
+           .rule = "RDR-03",
+           .passive = true,
+           .description = "READ responses, LAST and ONLY included, carry the MSN from before the "
+                          "READ.",
+           .make_filter = make<EditsOutbound<msn_from_before>>},
+    Mutant{.name = "read_tail_answered_from_the_start",
+           .rule = "RDR-05",
+           .passive = true,
+           .description =
+               "A READ for the tail of an earlier one is answered from the first byte of "
+               "the original: right PSNs, wrong data.",
+           .checks = engine::kStandardChecks.with(DuplicateCheck::WithinRead,
+                                                  within_read_or_from_its_start),
+           .make_filter = make<TailFromTheStart>},
+    Mutant{.name = "duplicate_atomic_executed_again",
+           .rule = "ATM-04",
+           .passive = true,
+           .description =
+               "A duplicate FETCH_ADD adds once more and returns the present value under "
+               "the old PSN.",
+           .checks = engine::kStandardChecks.with(RequestCheck::ExpectedPsn, execute_duplicate_add),
+           .make_filter = make<Drifts<executed_add_again>>},
+};
+
+} // namespace
+
+std::span<const Mutant> rdr_atm() {
+    return mutants;
+}
+
+} // namespace veriroce::mutants

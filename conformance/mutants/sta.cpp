@@ -1,0 +1,84 @@
+// Defects in the states of a QP.
+#include <algorithm>
+#include <deque>
+
+#include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/qp_filter.hpp"
+
+namespace veriroce::mutants {
+
+namespace {
+
+using engine::RequestCheck;
+using engine::RequestVerdict;
+using engine::RequestView;
+namespace right = engine::request_check;
+
+RequestVerdict nak_in_error(const RequestView& view) {
+    if (view.connection.state == engine::QpState::Err) return RequestVerdict::NakInvalidRequest;
+    return right::state(view);
+}
+
+// STA-12. The only NAK that leaves a QP alive is RNR: the engine sends that, and the filter makes
+// it the NAK of the fault. Requests that may meet a true RNR keep the right verdict.
+template <engine::RequestFunction Check>
+RequestVerdict survivable(const RequestView& view) {
+    const RequestVerdict verdict = Check(view);
+    const bool ours = verdict == RequestVerdict::NakRemoteAccess && !view.info.consumes_receive();
+    return ours ? RequestVerdict::Rnr : verdict;
+}
+
+struct PlainRequests {
+    static constexpr std::size_t kept = 16;
+    std::deque<wire::Psn> psns; // of requests that need no receive, the newest last
+};
+
+class SurvivesAccessFaults final : public QpFilter<PlainRequests> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        const wire::Packet& packet = passage.packet;
+        if (!packet.info().request()) return;
+        auto& psns = qp.memory.psns;
+        std::erase(psns, packet.bth.psn);
+        if (packet.info().consumes_receive()) return;
+        psns.push_back(packet.bth.psn);
+        if (psns.size() > PlainRequests::kept) psns.pop_front();
+    }
+    void leaves(Qp& qp, Passage& passage) override {
+        const auto& psns = qp.memory.psns;
+        if (!is_rnr_nak(passage.packet) ||
+            std::ranges::find(psns, passage.packet.bth.psn) == psns.end()) {
+            return;
+        }
+        passage.packet.aeth.syndrome = wire::Syndrome::nak(wire::NakCode::RemoteAccess);
+    }
+};
+
+constexpr std::array mutants{
+    Mutant{.name = "error_state_still_answers",
+           .rule = "STA-07",
+           .passive = true,
+           .description = "A QP in ERR answers every further request with another NAK Invalid "
+                          "Request instead of silence.",
+           .checks = engine::kStandardChecks.with(RequestCheck::State, nak_in_error)},
+    Mutant{.name = "fatal_nak_leaves_the_qp_alive",
+           .rule = "STA-12",
+           .passive = true,
+           .description = "After NAK Remote Access the responder keeps its state and executes the "
+                          "next request at ePSN.",
+           .checks =
+               engine::kStandardChecks.with(RequestCheck::KeyKnown, survivable<right::key_known>)
+                   .with(RequestCheck::KeyVariant, survivable<right::key_variant>)
+                   .with(RequestCheck::KeyDomain, survivable<right::key_domain>)
+                   .with(RequestCheck::KeyRights, survivable<right::key_rights>)
+                   .with(RequestCheck::KeyRange, survivable<right::key_range>),
+           .make_filter = make<SurvivesAccessFaults>},
+};
+
+} // namespace
+
+std::span<const Mutant> sta() {
+    return mutants;
+}
+
+} // namespace veriroce::mutants

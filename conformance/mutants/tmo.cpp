@@ -1,0 +1,63 @@
+// Defects in timeouts and retries.
+#include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/packets.hpp"
+
+namespace veriroce::mutants {
+
+namespace {
+
+using engine::SendCheck;
+using engine::SendView;
+
+bool one_less(const SendView& view) {
+    return view.outbound.retries + 1 < view.connection.retry_count;
+}
+
+bool one_more(const SendView& view) {
+    return view.outbound.retries <= view.connection.retry_count;
+}
+
+class ReportsRnr final : public engine::SurfaceFilter {
+  public:
+    std::optional<engine::Completion> completion(const engine::Completion& completion) override {
+        engine::Completion seen = completion;
+        if (seen.status == engine::WcStatus::RetryExcErr) {
+            seen.status = engine::WcStatus::RnrRetryExcErr;
+        }
+        return seen;
+    }
+};
+
+constexpr std::array mutants{
+    Mutant{.name = "timeout_half_as_long",
+           .rule = "TMO-01",
+           .passive = true,
+           .description = "The ACK timer runs half as long as it was set to.",
+           .behaviour = {.timeout_sixteenths = 8}},
+    Mutant{.name = "one_transmission_too_few",
+           .rule = "TMO-03",
+           .passive = false,
+           .description = "Without an answer a request is sent retry_cnt times in all (once if "
+                          "retry_cnt is 0).",
+           .checks = engine::kStandardChecks.with(SendCheck::RetryLeft, one_less)},
+    Mutant{.name = "one_transmission_too_many",
+           .rule = "TMO-03",
+           .passive = false,
+           .description = "Without an answer a request is sent retry_cnt + 2 times before retry "
+                          "exceeded.",
+           .checks = engine::kStandardChecks.with(SendCheck::RetryLeft, one_more)},
+    Mutant{.name = "gives_up_with_wrong_status",
+           .rule = "TMO-03",
+           .passive = false,
+           .description = "After the right number of transmissions the request completes as RNR "
+                          "retry exceeded.",
+           .make_filter = make<ReportsRnr>},
+};
+
+} // namespace
+
+std::span<const Mutant> tmo() {
+    return mutants;
+}
+
+} // namespace veriroce::mutants
