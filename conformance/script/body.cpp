@@ -12,35 +12,41 @@
 namespace veriroce::script {
 namespace {
 
+// The token that stands for {name} in this run; Bad if the name is no word's.
+Token bound_word(const Line& line, std::size_t open, const Scope& scope) {
+    Token word = line.tokens[open + 1];
+    const Name* name = scope.find(word.text);
+    word.blank_before = line.tokens[open].blank_before;
+    word.span.column = line.tokens[open].span.column;
+    word.span.length += 2;
+    if (name != nullptr && name->kind == NameKind::Text) {
+        word.text = name->text;
+        return word;
+    }
+    word.kind = Token::Kind::Bad;
+    if (name == nullptr) {
+        word.text = "nothing is called '" + word.text + "' here" +
+                    suggestion(word.text, scope.of_kind(NameKind::Text));
+    } else {
+        word.text = "'" + word.text + "' is " + std::string(text_of(name->kind)) +
+                    "; {braces} are for words";
+    }
+    return word;
+}
+
 // Each {name} becomes the word that it stands for in this run.
-std::vector<Token> with_words(const Line& line, const Scope& scope, Report& report) {
+std::vector<Token> with_words(const Line& line, const Scope& scope) {
     std::vector<Token> tokens;
     for (std::size_t i = 0; i < line.tokens.size(); ++i) {
         const bool braces = line.tokens[i].is("{") && i + 2 < line.tokens.size() &&
                             line.tokens[i + 1].kind == Token::Kind::Name &&
                             line.tokens[i + 2].is("}");
-        if (!braces) {
-            tokens.push_back(line.tokens[i]);
-            continue;
-        }
-        Token word = line.tokens[i + 1];
-        const Name* name = scope.find(word.text);
-        word.blank_before = line.tokens[i].blank_before;
-        word.span.column = line.tokens[i].span.column;
-        word.span.length += 2;
-        if (name == nullptr) {
-            report.add(word.span, "nothing is called '" + word.text + "' here" +
-                                      suggestion(word.text, scope.of_kind(NameKind::Text)));
-        } else if (name->kind != NameKind::Text) {
-            report.add(word.span, "'" + word.text + "' is " + std::string(text_of(name->kind)) +
-                                      "; {braces} are for words");
+        if (braces) {
+            tokens.push_back(bound_word(line, i, scope));
+            i += 2;
         } else {
-            word.text = name->text;
+            tokens.push_back(line.tokens[i]);
         }
-        const bool known = name != nullptr && name->kind == NameKind::Text;
-        if (!known) word.kind = Token::Kind::End;
-        tokens.push_back(std::move(word));
-        i += 2;
     }
     return tokens;
 }
@@ -131,7 +137,7 @@ class RunParser {
     void qp_line(const Line& line) {
         const bool tester = is_tester_qp_line(line);
         if (!tester && !is_qp_line(line)) return;
-        Cursor cursor(line, with_words(line, scope_, report_), report_);
+        Cursor cursor(line, with_words(line, scope_), report_);
         cursor.next();
         if (tester) cursor.next();
         auto& setups = tester ? run_.tester_qps : run_.qps;
@@ -223,7 +229,7 @@ class RunParser {
     }
 
     void statement(Block& block, const Line& line, std::size_t depth) {
-        Cursor cursor(line, with_words(line, scope_, report_), report_);
+        Cursor cursor(line, with_words(line, scope_), report_);
         Statement result;
         result.span = line.span();
         const std::string word = cursor.peek().text;

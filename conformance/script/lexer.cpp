@@ -45,45 +45,52 @@ class LineLexer {
 
     Line run() {
         line_.text = text_;
-        if (!judge_whole_line()) return std::move(line_);
-        while (true) {
-            const std::size_t before = at_;
-            while (at_ < text_.size() && text_[at_] == ' ')
-                ++at_;
-            if (at_ == text_.size()) break;
-            if (text_[at_] == '#') {
-                line_.comment = text_.substr(at_);
-                break;
-            }
-            Token token = take();
-            token.blank_before = at_begin_ > before || before == 0;
-            const bool bad = token.kind == Token::Kind::Bad;
-            line_.tokens.push_back(std::move(token));
-            if (bad) break;
+        const std::optional<Token> wrong = wrong_as_a_whole();
+        lex_tokens();
+        if (wrong) {
+            // What stands before it is kept, so that an `end` still ends its block.
+            std::erase_if(line_.tokens, [](const Token& t) { return t.kind == Token::Kind::Bad; });
+            line_.tokens.push_back(*wrong);
         }
         return std::move(line_);
     }
 
   private:
-    bool judge_whole_line() {
-        const auto refuse = [&](std::size_t from, std::size_t length, std::string message) {
-            at_begin_ = from;
-            at_ = from + length;
-            line_.tokens.push_back(bad(std::move(message)));
-            return false;
-        };
+    void lex_tokens() {
+        at_ = 0;
+        while (true) {
+            const std::size_t before = at_;
+            while (at_ < text_.size() && text_[at_] == ' ')
+                ++at_;
+            if (at_ == text_.size()) return;
+            if (text_[at_] == '#') {
+                line_.comment = text_.substr(at_);
+                return;
+            }
+            Token token = take();
+            token.blank_before = token.offset > before || before == 0;
+            const bool bad = token.kind == Token::Kind::Bad;
+            line_.tokens.push_back(std::move(token));
+            if (bad) return;
+        }
+    }
+
+    // A tab, another control character, too many columns; `text_` is then what stands before.
+    std::optional<Token> wrong_as_a_whole() {
+        std::uint32_t columns = 0;
         for (std::size_t i = 0; i < text_.size(); ++i) {
             const auto c = static_cast<unsigned char>(text_[i]);
-            if (c == '\t') return refuse(i, 1, "a tab; use blanks");
-            if (c < 0x20 || c == 0x7F) return refuse(i, 1, "a control character");
+            columns += columns_of(text_.substr(i, 1));
+            if (c >= 0x20 && c != 0x7F && columns <= max_columns) continue;
+            at_begin_ = i;
+            at_ = columns > max_columns ? text_.size() : i + 1;
+            std::string message = c == '\t' ? "a tab; use blanks" : "a control character";
+            if (columns > max_columns) message = "the line is longer than 100 columns";
+            const Token wrong = bad(std::move(message));
+            text_ = text_.substr(0, i);
+            return wrong;
         }
-        if (columns_of(text_) > max_columns) {
-            std::size_t from = 0;
-            for (std::uint32_t columns = 0; columns < max_columns; ++from)
-                columns += columns_of(text_.substr(from, 1));
-            return refuse(from, text_.size() - from, "the line is longer than 100 columns");
-        }
-        return true;
+        return std::nullopt;
     }
 
     Token take() {
@@ -234,6 +241,8 @@ class LineLexer {
     Token token(Token::Kind kind) const {
         Token result;
         result.kind = kind;
+        result.offset = at_begin_;
+        result.size = at_ - at_begin_;
         result.text = std::string(text_.substr(at_begin_, at_ - at_begin_));
         result.span = {line_.number, columns_of(text_.substr(0, at_begin_)) + 1,
                        std::max(1U, columns_of(text_.substr(at_begin_, at_ - at_begin_)))};

@@ -27,6 +27,8 @@ struct Token {
     Kind kind = Kind::End;
     std::string text; // as written; of String its content; of Bad the message
     SourceSpan span;
+    std::size_t offset = 0; // bytes of the line before it, and that it takes
+    std::size_t size = 0;
     bool blank_before = false;
     std::int64_t number = 0;
     bool whole = true;

@@ -1,0 +1,176 @@
+// What a checked case and its runs hold.
+#include "tests/conformance/script/examples.hpp"
+#include "tests/conformance/script/text.hpp"
+
+#include "conformance/script/evaluate.hpp"
+
+namespace veriroce::script::tests {
+namespace {
+
+std::int64_t number(const Value& value) {
+    const auto result = evaluate(std::get<Expr>(value), {});
+    REQUIRE(result);
+    return *result;
+}
+
+const SendPacket& sent(const Run& run, std::size_t index) {
+    REQUIRE(index < run.body.size());
+    return std::get<SendPacket>(run.body[index].node);
+}
+
+} // namespace
+
+TEST_CASE("script: the design's examples load and expand", "[script]") {
+    for (const Example& example : examples) {
+        INFO(example.path);
+        const Case one = checked(example.text, example.path);
+        CHECK(one.id() + ".roce" == example.path);
+        const auto runs = expand(one);
+        REQUIRE(runs);
+        CHECK(runs->size() == example.runs);
+    }
+}
+
+TEST_CASE("script: the suite's cases load and can be run", "[script]") {
+    const auto suite_files = suite();
+    REQUIRE_FALSE(suite_files.empty());
+    for (const auto& file : suite_files) {
+        INFO(file.path);
+        const Case one = checked(file.text, file.path);
+        CHECK(all_text(not_yet_runnable(one)) == "");
+        CHECK(format(file.path, file.text));
+    }
+}
+
+TEST_CASE("script: the header is what was written", "[script]") {
+    const Case one = checked(examples[0].text, "conformance/cases/rsp/gap.roce");
+    CHECK(one.id() == "rsp/gap");
+    REQUIRE(one.rules.size() == 2);
+    CHECK(one.rules[1].text == "RSP-03");
+    CHECK(one.title == "A gap in the PSNs is NAKed once, with the expected PSN");
+    CHECK(one.role == Role::Responder);
+    CHECK(one.level == Level::Must);
+    REQUIRE(one.unless.size() == 1);
+    CHECK(one.unless[0].text == "out_of_order");
+}
+
+TEST_CASE("script: the level is the first rule's unless it is written", "[script]") {
+    const std::string tail = "title \"t\"\nrole responder\n\n> SEND_ONLY\n";
+    CHECK(checked("rule ENC-02\n" + tail).level == Level::Should);
+    CHECK(checked("rule ENC-05\n" + tail).level == Level::Info);
+    CHECK(checked("rule ENC-05\nlevel MUST\n" + tail).level == Level::Must);
+}
+
+TEST_CASE("script: runs come in the order of their values, the last name fastest", "[script]") {
+    const auto runs = runs_of(examples[1].text);
+    REQUIRE(runs.size() == 15);
+    CHECK(runs[0].suffix == "[mtu=256,n=0]");
+    CHECK(runs[1].suffix == "[mtu=256,n=252]");
+    CHECK(runs[14].suffix == "[mtu=4096,n=4100]");
+    const Attribute* mtu = runs[14].qps.at(0).attribute("mtu");
+    REQUIRE(mtu != nullptr);
+    CHECK(std::get<Expr>(mtu->value).number == 4096);
+    CHECK(number(sent(runs[14], 1).fields.at(3).value) == 4100);
+}
+
+TEST_CASE("script: a word of for becomes the opcode of its run", "[script]") {
+    const auto runs = runs_of(examples[5].text);
+    CHECK(runs[1].suffix == "[first=SEND_FIRST,second=SEND_MIDDLE]");
+    CHECK(std::get<Opcode>(sent(runs[1], 2).kind).code == 0x00);
+    CHECK(std::get<Opcode>(sent(runs[1], 3).kind).code == 0x01);
+    CHECK(sent(runs[1], 3).fields.size() == 1);
+}
+
+TEST_CASE("script: names of let and for stand in titles, ids, values and faults", "[script]") {
+    const auto runs = runs_of("rule RSP-02\ntitle \"{n} of {kind}\"\nrole responder\n"
+                              "let  twice = 2*mtu\nfor n in 1..2\nfor kind in good zero\n"
+                              "for t in 10ms\nqp mtu=512\n\n"
+                              "fault drop when psn=n between 0..t fires=2\n"
+                              "> SEND_ONLY psn=n len=twice icrc={kind}\n");
+    REQUIRE(runs.size() == 4);
+    CHECK(runs[1].title == "1 of zero");
+    CHECK(runs[3].suffix == "[n=2,kind=zero,t=10ms]");
+    const auto& rule = std::get<FaultLine>(runs[3].body[0].node).rule;
+    CHECK(rule.selector.psn == fault::Range{2, 2});
+    CHECK(rule.selector.between == fault::Range{0, 10'000'000});
+    CHECK(rule.selector.fires == 2U);
+    CHECK(rule.line == 10);
+    CHECK(rule.text == "drop when psn=n between 0..t fires=2");
+    CHECK(number(sent(runs[3], 1).fields.at(1).value) == 1024);
+    CHECK(std::get<wire::IcrcKind>(sent(runs[3], 1).fields.at(2).value) == wire::IcrcKind::Zero);
+}
+
+TEST_CASE("script: an expected packet keeps its matches and clauses", "[script]") {
+    const auto runs = runs_of(examples[2].text);
+    const auto& again = std::get<ExpectPacket>(runs[1].body[3].node);
+    REQUIRE(again.matches.size() == 1);
+    REQUIRE(again.after);
+    const auto bounds = evaluate(*again.after, {});
+    REQUIRE(bounds);
+    CHECK(bounds->low == 10'000); // code 1: 0.01 ms
+    CHECK_FALSE(bounds->high);
+    REQUIRE(again.measure);
+    CHECK(again.measure->name == "rnr_wait");
+    CHECK(checked(examples[2].text).line_text(runs[1].body[3].span) ==
+          "< SEND_ONLY  psn=0    after rnr(code)..    measure rnr_wait[code]");
+}
+
+TEST_CASE("script: in an expected packet a field's name is its value", "[script]") {
+    const auto runs = runs_of(examples[3].text);
+    const auto& repeat = std::get<Repeat>(runs[0].body[6].node);
+    const auto& packet = std::get<ExpectPacket>(repeat.body.at(0).node);
+    const Environment environment{
+        .name = [](std::string_view name) -> std::optional<std::int64_t> {
+            if (name == "t") return 0x1000;
+            return std::nullopt;
+        },
+        .field = [](const FieldName& field) -> std::optional<std::int64_t> {
+            if (field == FieldName{wire::Field::Psn}) return 2;
+            return std::nullopt;
+        }};
+    const auto va = evaluate(std::get<Expr>(packet.matches.at(1).value), environment);
+    REQUIRE(va);
+    CHECK(*va == 0x1000 + 2 * 1024);
+    const auto unknown = evaluate(std::get<Expr>(packet.matches.at(1).value), {});
+    REQUIRE_FALSE(unknown);
+    CHECK(unknown.error().kind == EvalErrorKind::UnknownName);
+    CHECK(text_of(unknown.error()) == "nothing is called 't' here");
+}
+
+TEST_CASE("script: arithmetic is exact or an error", "[script]") {
+    const auto psn = [](const std::string& expr) {
+        return number(
+            sent(runs_of(with_header("> SEND_ONLY psn=" + expr + "\n"))[0], 0).fields.at(0).value);
+    };
+    CHECK(psn("2^23-1") == 8'388'607);
+    CHECK(psn("-1") == -1);
+    CHECK(psn("2+3*4") == 14);
+    CHECK(psn("(2+3)*4") == 20);
+    CHECK(psn("10-3-2") == 5);
+    CHECK(psn("2^3^2") == 512);
+    CHECK(psn("-2^2") == -4);
+    CHECK(psn("7/2") == 3);
+    CHECK(psn("0xFFFFFFFFFFFFFFFF") == -1);
+    CHECK(psn("64KiB/mtu") == 64);
+}
+
+TEST_CASE("script: what cannot be run yet is named at its place", "[script]") {
+    const auto said = not_yet_runnable(checked(examples[5].text));
+    REQUIRE(said.size() == 1);
+    CHECK(said[0].message == "veriroce cannot run this yet: judged");
+    CHECK(said[0].span.line == 11);
+    const auto more = not_yet_runnable(checked(
+        with_header("dut mr a len=4KiB\ndut mw w on=a type=2\nfault reorder by=2 when psn=1\n"
+                    "> PFC class=3 quanta=65535\nany\n  dropped\nor\n  dut counter cnp_sent += 1\n"
+                    "end\n",
+                    "tester address other\nqp type=UC\n")));
+    CHECK(all_text(more).find("tester address") != std::string::npos);
+    CHECK(all_text(more).find("qp type=UC") != std::string::npos);
+    CHECK(all_text(more).find("dut mw") != std::string::npos);
+    CHECK(all_text(more).find("this fault action") != std::string::npos);
+    CHECK(all_text(more).find("PFC") != std::string::npos);
+    CHECK(all_text(more).find("dut counter") != std::string::npos);
+    CHECK(more.size() == 6);
+}
+
+} // namespace veriroce::script::tests
