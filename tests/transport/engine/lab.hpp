@@ -1,0 +1,106 @@
+// One engine and a peer that the test plays by hand: packets go in, what comes out is decoded.
+//
+// The QP is 0x11, the peer's 0x22; the engine expects requests from PSN 1000 and sends from 2000.
+// Times count from the lab's start. Memory is one region of 64 KiB at 0x10000, filled with a
+// pattern that does not repeat.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include <vector>
+
+#include "transport/engine/engine.hpp"
+
+namespace veriroce::engine::test {
+
+using namespace std::chrono_literals;
+
+inline constexpr std::uint64_t region_address = 0x10000;
+inline constexpr std::size_t region_bytes = 64 * 1024;
+inline constexpr wire::Psn rq_psn{1000};
+inline constexpr wire::Psn sq_psn{2000};
+inline constexpr wire::Qpn our_qpn{0x11};
+inline constexpr wire::Qpn peer_qpn{0x22};
+inline const wire::IpAddress our_address = wire::IpAddress::from_v4(0x0A4D0001);
+inline const wire::IpAddress peer_address = wire::IpAddress::from_v4(0x0A4D0002);
+
+inline constexpr Access every_right{
+    .local_write = true, .remote_write = true, .remote_read = true, .remote_atomic = true};
+
+struct LabOptions {
+    Config config;
+    Checks checks = kStandardChecks;
+    wire::Mtu mtu = wire::Mtu::B1024;
+    Access qp_access = every_right;
+    Access region_access = every_right;
+    QpCapacity capacity;
+    std::uint32_t cq_depth = 256;
+    std::uint8_t timeout = 14;
+    std::uint8_t retry_count = 3;
+    std::uint8_t rnr_retry = 3;
+    std::uint8_t min_rnr_timer = 12; // 0.64 ms
+    std::uint8_t max_rd_atomic = 4;
+    std::uint8_t max_dest_rd_atomic = 4;
+    wire::Psn rq = rq_psn;
+    wire::Psn sq = sq_psn;
+    QpState state = QpState::Rts;
+};
+
+// A packet that the engine sent.
+struct Sent {
+    wire::Envelope envelope;
+    std::vector<std::byte> bytes;
+    wire::Packet packet; // points into bytes
+
+    [[nodiscard]] std::string_view name() const { return packet.info().name; }
+    [[nodiscard]] std::uint32_t psn() const { return packet.bth.psn.value(); }
+    [[nodiscard]] std::uint32_t msn() const { return packet.aeth.msn.value; }
+    [[nodiscard]] std::uint8_t syndrome() const { return packet.aeth.syndrome.value; }
+};
+
+class Lab {
+  public:
+    explicit Lab(const LabOptions& options = {});
+
+    // What the peer sends: a packet with this opcode name and PSN, honest in everything else.
+    [[nodiscard]] wire::Packet packet(std::string_view opcode, wire::Psn psn) const;
+    [[nodiscard]] wire::Packet ack(wire::Psn psn, std::uint32_t msn,
+                                   std::uint8_t syndrome = 0x1F) const;
+    void receive(const wire::Packet& packet, wire::Bytes payload = {});
+    void receive(const wire::Packet& packet, wire::Bytes payload, const wire::Envelope& envelope);
+    // All that the engine sends now.
+    std::vector<Sent> drain();
+    // Exactly one packet comes out.
+    Sent one();
+    // Lets the time go on to the next deadline, which must exist.
+    void next_deadline();
+    void pass(wire::Duration time);
+
+    void post(const SendRequest& request);
+    void post_receive(std::uint64_t id, std::uint32_t length, std::uint64_t offset = 0x8000);
+    std::vector<Completion> sends();
+    std::vector<Completion> receives();
+    std::vector<Event> events();
+    [[nodiscard]] QpState state() const;
+
+    [[nodiscard]] Sge sge(std::uint64_t offset, std::uint32_t length) const;
+    [[nodiscard]] wire::MutableBytes memory(std::uint64_t offset, std::size_t length);
+    [[nodiscard]] std::uint64_t number(std::uint64_t offset) const;
+
+    Engine engine;
+    wire::Instant now{};
+    PdId pd;
+    CqId send_cq;
+    CqId receive_cq;
+    QpId qp;
+    Engine::Region region;
+    LabOptions options;
+
+  private:
+    std::vector<std::byte> memory_;
+};
+
+// `size` bytes that depend on `seed` and do not repeat with any packet size.
+std::vector<std::byte> pattern(std::size_t size, std::uint32_t seed = 1);
+
+} // namespace veriroce::engine::test
