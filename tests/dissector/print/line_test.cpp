@@ -94,19 +94,18 @@ TEST_CASE("line: a cut frame says cut, a packet too short says malformed", "[pri
     const auto size = static_cast<std::uint32_t>(whole.size());
     CHECK(line_of(wire::Bytes(whole).first(60), size) ==
           "    1                10.0.0.1 → 10.0.0.2     RRoCE 74 RC RDMA Read Request QP=0x000011 "
-          "PSN=7 AckReq [cut]\n");
+          "PSN=7 [cut]\n");
     auto spec = packet(0x0C);
     spec.damage.truncate = 20;
-    CHECK(line_of(frame(spec))
-              .ends_with("RC RDMA Read Request QP=0x000011 PSN=7 AckReq "
-                         "[malformed] [ICRC bad: 0x") == false);
-    CHECK(line_of(frame(spec)).find("[malformed]") != std::string::npos);
+    const std::string line = line_of(frame(spec));
+    CHECK(line.find("PSN=7 [malformed]") != std::string::npos);
+    CHECK(line.find("[cut]") == std::string::npos);
 }
 
 TEST_CASE("line: an unsupported link type is named by its number", "[print]") {
     const std::vector<std::byte> bytes(40);
     CHECK(line_of(bytes, 0, 105) ==
-          "    1                          →              ? 40 unsupported link type 105\n");
+          "    1                         →              ? 40 unsupported link type 105\n");
 }
 
 TEST_CASE("fields: every opcode can be printed in every format", "[print]") {
