@@ -4,6 +4,7 @@
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -18,12 +19,19 @@
 #include <optional>
 #include <set>
 
+#include "transport/net/clock.hpp"
 #include "transport/net/descriptor.hpp"
+#include "transport/net/netlink.hpp"
 #include "transport/net/socket_address.hpp"
 
 namespace veriroce::net {
 
 namespace {
+
+// The kernel looks at carriers once a second.
+constexpr auto kUnknownTime = std::chrono::milliseconds(1200);
+constexpr auto kCarrierTime = std::chrono::seconds(3);
+constexpr auto kCarrierPause = std::chrono::milliseconds(10);
 
 struct FreeIfaddrs {
     void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
@@ -75,6 +83,23 @@ std::expected<ifreq, int> ask(const Descriptor& socket, const std::string& name,
     return request;
 }
 
+// RFC 2863, as linux/if.h numbers it (which cannot be included beside net/if.h).
+constexpr int kOperUnknown = 0;
+constexpr int kOperUp = 6;
+
+int operational_state(int index) {
+    ifinfomsg question{};
+    question.ifi_family = AF_UNSPEC;
+    question.ifi_index = index;
+    int state = kOperUnknown;
+    for (const auto& answer : ask_netlink(RTM_GETLINK, 0, question)) {
+        visit_attributes<ifinfomsg>(answer, [&](unsigned short type, std::span<const char> value) {
+            if (type == IFLA_OPERSTATE && !value.empty()) state = value.front();
+        });
+    }
+    return state;
+}
+
 // A file of one line; nothing if it cannot be read.
 std::optional<std::string> first_line(const std::filesystem::path& path) {
     std::ifstream file(path);
@@ -118,6 +143,23 @@ std::expected<Interface, Error> Interface::find(const std::string& name) {
     std::memcpy(found.mac.bytes.data(), hardware->ifr_hwaddr.sa_data, found.mac.bytes.size());
     found.addresses = addresses_of(name);
     return found;
+}
+
+std::expected<void, Error> wait_for_carrier(const Interface& interface) {
+    const auto start = monotonic_now();
+    for (;;) {
+        const auto state = operational_state(interface.index);
+        if (state == kOperUp) return {};
+        const auto waited = monotonic_now() - start;
+        // Some drivers, tun's among them, never say.
+        if (state == kOperUnknown && waited >= kUnknownTime) return {};
+        if (waited >= kCarrierTime) break;
+        ::poll(nullptr, 0, kCarrierPause.count());
+    }
+    return std::unexpected(Error{ErrorKind::InterfaceDown,
+                                 "interface " + interface.name +
+                                     " has no carrier: check its cable, or whether the other end "
+                                     "is up"});
 }
 
 Error lost_interface(const std::string& name, int index) {

@@ -22,6 +22,10 @@ struct Interface {
     static std::expected<Interface, Error> find(const std::string& name);
 };
 
+// Waits until frames can leave the interface: shortly after `ip link set up` the kernel still drops
+// them all, silently. Fails after some seconds: no cable, or nothing at its other end.
+std::expected<void, Error> wait_for_carrier(const Interface& interface);
+
 // What became of an interface on which the kernel reported that the network is down.
 Error lost_interface(const std::string& name, int index);
 

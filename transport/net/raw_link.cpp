@@ -197,6 +197,9 @@ std::expected<std::unique_ptr<RawLink>, Error> RawLink::open(const RawLinkOption
     if (!sender) return std::unexpected(sender.error());
     auto receiver = PacketSocket::receiver(*interface, link_filter(), options.receive_buffer_bytes);
     if (!receiver) return std::unexpected(receiver.error());
+    if (auto running = wait_for_carrier(*interface); !running) {
+        return std::unexpected(running.error());
+    }
     auto link = std::make_unique<PacketLink>(std::move(*interface), options.extra_addresses,
                                              std::move(*sender), std::move(*receiver));
     if (auto prepared = link->prepare(options); !prepared) {

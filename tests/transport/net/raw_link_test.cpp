@@ -61,6 +61,7 @@ TEST_CASE("raw link: says what interface it is on", "[net]") {
 
 TEST_CASE("raw link: frames arrive as they were sent, also with a VLAN tag", "[net]") {
     const Lab lab;
+    lab.silence();
     const auto here = lab.open();
     const auto peer = lab.open_at_peer();
     const wire::Envelope v4{.source = ip("10.77.0.2"), .destination = ip("10.77.0.1")};
@@ -89,6 +90,7 @@ TEST_CASE("raw link: frames arrive as they were sent, also with a VLAN tag", "[n
 
 TEST_CASE("raw link: two VLAN tags stay two", "[net]") {
     const Lab lab;
+    lab.silence();
     const auto here = lab.open();
     const auto peer = lab.open_at_peer();
     auto frame = roce_frame(1);
@@ -155,6 +157,7 @@ TEST_CASE("raw link: the filter keeps what a RoCE tester needs and no more", "[n
 
 TEST_CASE("raw link: our own frames come back with their number and stamps in order", "[net]") {
     const Lab lab;
+    lab.silence();
     const auto here = lab.open();
     const auto peer = lab.open_at_peer();
     constexpr std::uint32_t kFrames = 20;
@@ -188,6 +191,7 @@ TEST_CASE("raw link: our own frames come back with their number and stamps in or
 
 TEST_CASE("raw link: the path delay widens what comes in, not what goes out", "[net]") {
     const Lab lab;
+    lab.silence();
     const auto here = lab.open();
     const auto peer = lab.open_at_peer();
     here->set_path_delay(50us);
@@ -303,6 +307,7 @@ TEST_CASE("raw link: waits until its deadline, or until something else is ready"
 
 TEST_CASE("raw link: packets that nobody fetched are counted", "[net]") {
     const Lab lab;
+    lab.silence();
     const auto link = lab.open({.receive_buffer_bytes = 4096});
     const auto peer = lab.open_at_peer();
     CHECK(link->drops() == 0);
