@@ -1,0 +1,34 @@
+// The bench: where cases are played. Virtual time with the built-in engine, or a real link with a
+// real device; the interpreter is the same.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "conformance/runner/dialogue.hpp"
+
+namespace veriroce::runner {
+
+class Bench {
+  public:
+    Bench() = default;
+    Bench(const Bench&) = delete;
+    Bench& operator=(const Bench&) = delete;
+    virtual ~Bench() = default;
+
+    // Where the next case is played. IPv4 and IPv6 are two settings of one bench.
+    [[nodiscard]] virtual Setting setting(int ip_version) const = 0;
+    // Why cases cannot be played over this IP version; nothing if they can.
+    [[nodiscard]] virtual std::optional<std::string> lacks(int ip_version) const = 0;
+    // What belongs to the link rather than to the device: "raw", "hwtime".
+    [[nodiscard]] virtual bool link_capable(std::string_view word) const = 0;
+    // Plays until the dialogue has finished, or until the bench cannot go on.
+    virtual CaseResult play(const script::Case& script, const script::Run& run,
+                            const Setting& setting) = 0;
+    // A sentence once the bench cannot go on: the agent is gone, the interface vanished.
+    [[nodiscard]] virtual std::optional<std::string> broken() const = 0;
+
+    [[nodiscard]] virtual RunInfo info() const = 0;
+};
+
+} // namespace veriroce::runner

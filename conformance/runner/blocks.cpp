@@ -1,0 +1,167 @@
+// any, unordered, repeat.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "conformance/runner/dialogue.hpp"
+#include "conformance/runner/notation.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+// The `<` line that opens an alternative; nothing if it begins with silence.
+const script::ExpectPacket* opening(const script::Alternative& alternative) {
+    if (alternative.body.empty()) return nullptr;
+    return std::get_if<script::ExpectPacket>(&alternative.body.front().node);
+}
+
+bool whole_message(const script::ExpectPacket& line) {
+    return std::holds_alternative<script::Message>(line.kind);
+}
+
+} // namespace
+
+Task<Met<>> Dialogue::take(const script::Alternative& alternative) {
+    const Met<> met = co_await block(alternative.body);
+    if (met && alternative.warn && result_.verdict != Verdict::Warn) {
+        result_.verdict = Verdict::Warn;
+        result_.reason = *alternative.warn;
+        result_.line = alternative.span.line;
+    }
+    co_return met;
+}
+
+// The first packet that comes decides: it opens the alternative that begins with it. If none comes
+// within the settle time, the first alternative that begins with silence is taken.
+Task<Met<>> Dialogue::any(const script::AnyBlock& block, script::SourceSpan span) {
+    const script::Alternative* silent = nullptr;
+    bool waits = false;
+    for (const script::Alternative& alternative : block.alternatives) {
+        if (opening(alternative) != nullptr)
+            waits = true;
+        else if (silent == nullptr)
+            silent = &alternative;
+    }
+    const wire::Instant deadline =
+        line_end_ + (silent != nullptr ? setting_.settle : setting_.patience);
+    std::string came = "nothing";
+    while (waits) {
+        bool unclaimed = false;
+        for (const script::Alternative& alternative : block.alternatives) {
+            const script::ExpectPacket* line = opening(alternative);
+            if (line == nullptr) continue;
+            const Met<Peer*> peer = peer_of(line->qp);
+            if (!peer) co_return std::unexpected(peer.error());
+            if ((*peer)->next >= (*peer)->heard.size()) continue;
+            const Entry& entry = history_[(*peer)->heard[(*peer)->next]];
+            Met<Match> matched = Match{.satisfied = kind_matches(line->kind, entry)};
+            if (!whole_message(*line)) matched = match(*line, **peer, entry);
+            if (!matched) co_return std::unexpected(matched.error());
+            if (matched->satisfied) {
+                const Met<> met = co_await take(alternative);
+                co_return met;
+            }
+            unclaimed = true;
+        }
+        if (unclaimed) {
+            // No alternative begins with this packet: one that needs no line is passed over.
+            bool passed = false;
+            for (auto& [name, peer] : peers_) {
+                if (peer.next >= peer.heard.size()) continue;
+                const Entry& entry = history_[peer.heard[peer.next]];
+                came = notation(&peer, entry);
+                if (silent == nullptr && (peer.answering || tolerated(peer, entry))) {
+                    ++peer.next;
+                    passed = true;
+                }
+            }
+            if (passed) continue;
+            break;
+        }
+        if (stage_.now() >= deadline) break;
+        co_await stage_.wait(deadline);
+    }
+    if (silent != nullptr) {
+        const Met<> met = co_await take(*silent);
+        co_return met;
+    }
+    co_return std::unexpected(failed(span, "none of the alternatives came", came));
+}
+
+// Every line once, in whatever order the packets come.
+Task<Met<>> Dialogue::unordered(const script::Unordered& block, script::SourceSpan span) {
+    std::vector<const script::Statement*> open;
+    for (const script::Statement& statement : block.body)
+        open.push_back(&statement);
+    while (!open.empty()) {
+        std::size_t taken = open.size();
+        for (std::size_t i = 0; i < open.size() && taken == open.size(); ++i) {
+            const auto& line = std::get<script::ExpectPacket>(open[i]->node);
+            const Met<Peer*> peer = peer_of(line.qp);
+            if (!peer) co_return std::unexpected(peer.error());
+            if ((*peer)->next >= (*peer)->heard.size()) continue;
+            const Entry& entry = history_[(*peer)->heard[(*peer)->next]];
+            const auto matched = match(line, **peer, entry);
+            if (!matched) co_return std::unexpected(matched.error());
+            if (matched->satisfied) taken = i;
+        }
+        // Where no line matches the packet at hand, the first one judges it: tolerated or not.
+        const script::Statement& next = *open[taken == open.size() ? 0 : taken];
+        const bool judge = taken == open.size();
+        const std::size_t heard_before = history_.size();
+        if (judge) {
+            const auto& line = std::get<script::ExpectPacket>(next.node);
+            const Met<Peer*> peer = peer_of(line.qp);
+            if ((*peer)->next < (*peer)->heard.size()) {
+                Entry& entry = history_[(*peer)->heard[(*peer)->next]];
+                if (!(*peer)->answering && !tolerated(**peer, entry)) {
+                    co_return std::unexpected(
+                        failed(span, "no open line expects this packet", notation(*peer, entry)));
+                }
+                ++(*peer)->next;
+                continue;
+            }
+            const wire::Instant deadline = line_end_ + setting_.patience;
+            if (stage_.now() >= deadline && heard_before == history_.size()) {
+                co_return std::unexpected(failed(
+                    next.span,
+                    fmt::format("no such packet within {}", duration_text(setting_.patience)),
+                    "nothing"));
+            }
+            co_await stage_.wait(deadline);
+            continue;
+        }
+        const Met<> met = co_await statement(next);
+        if (!met) co_return met;
+        open.erase(open.begin() + static_cast<std::ptrdiff_t>(taken));
+    }
+    co_return Met<>{};
+}
+
+Task<Met<>> Dialogue::repeat(const script::Repeat& block, script::SourceSpan span) {
+    const Peer& peer = peers_.begin()->second;
+    std::int64_t first = 1;
+    std::int64_t last = 0;
+    if (const auto* count = std::get_if<script::Expr>(&block.times)) {
+        const auto value = number(*count, peer);
+        if (!value) co_return std::unexpected(value.error());
+        last = *value;
+    } else {
+        const auto limits = bounds(std::get<script::ValueRange>(block.times), peer);
+        if (!limits) co_return std::unexpected(limits.error());
+        if (!limits->low || !limits->high) {
+            co_return std::unexpected(error(span, "'repeat' needs both ends of its range"));
+        }
+        first = *limits->low;
+        last = *limits->high;
+    }
+    for (std::int64_t i = first; i <= last; ++i) {
+        if (block.counter) counters_.emplace_back(block.counter->text, i);
+        const Met<> met = co_await this->block(block.body);
+        if (block.counter) counters_.pop_back();
+        if (!met) co_return met;
+    }
+    co_return Met<>{};
+}
+
+} // namespace veriroce::runner

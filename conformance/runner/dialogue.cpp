@@ -1,0 +1,221 @@
+#include "conformance/runner/dialogue.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "conformance/runner/notation.hpp"
+
+namespace veriroce::runner {
+
+bool Setting::capable(std::string_view word) const {
+    return std::ranges::find(dut.capabilities, word) != dut.capabilities.end();
+}
+
+bool Setting::trait(std::string_view word) const {
+    return std::ranges::find(dut.traits, word) != dut.traits.end();
+}
+
+Dialogue::Dialogue(const script::Case& script, const script::Run& run, const Setting& setting)
+    : script_(script), run_(run), setting_(setting),
+      stage_([this](wire::Bytes frame, Interval at) { hear(frame, at); }),
+      faults_(setting.seed) {
+    result_.id = script.id() + run.suffix;
+    result_.title = run.title;
+    result_.level = script.level;
+    result_.file = script.path;
+    for (const script::Word& rule : script.rules)
+        result_.rules.push_back(rule.text);
+    result_.verdict = Verdict::Pass;
+}
+
+void Dialogue::start(wire::Instant now) {
+    stage_.advance(now);
+    play_ = play();
+    play_.start();
+}
+
+void Dialogue::advance(wire::Instant now) {
+    stage_.advance(now);
+    if (engine_ && engine_->next_timeout() && *engine_->next_timeout() <= now) {
+        engine_->handle_timeout(now);
+        pump_engine();
+    }
+    release_delayed();
+}
+
+std::optional<wire::Instant> Dialogue::deadline() const {
+    std::optional<wire::Instant> earliest = stage_.deadline();
+    if (!delayed_.empty() && (!earliest || delayed_.begin()->first < *earliest)) {
+        earliest = delayed_.begin()->first;
+    }
+    if (engine_) {
+        const auto engine = engine_->next_timeout();
+        if (engine && (!earliest || *engine < *earliest)) earliest = engine;
+    }
+    return earliest;
+}
+
+// --- the play ---------------------------------------------------------------------------------
+
+Task<void> Dialogue::play() {
+    Met<> outcome = co_await play_all();
+    close_faults(outcome);
+    conclude_with(outcome);
+    // All that the case made at the DUT goes, whatever the outcome.
+    dut::Request reset = dut::Reset{};
+    const dut::Answer gone = co_await stage_.call(std::move(reset));
+    if (!gone && result_.verdict == Verdict::Pass) {
+        result_.verdict = Verdict::Error;
+        result_.reason = refusal_text(gone.error());
+    }
+}
+
+Task<Met<>> Dialogue::play_all() {
+    Met<> met = co_await connect();
+    if (!met) co_return met;
+    met = co_await block(run_.body);
+    if (!met) co_return met;
+    met = co_await conclude();
+    co_return met;
+}
+
+Task<Met<>> Dialogue::block(const script::Block& statements) {
+    for (const script::Statement& one : statements) {
+        const Met<> met = co_await statement(one);
+        if (!met) co_return met;
+    }
+    co_return Met<>{};
+}
+
+Task<Met<>> Dialogue::statement(const script::Statement& statement) {
+    const script::SourceSpan span = statement.span;
+    Met<> met;
+    if (const auto* packet = std::get_if<script::SendPacket>(&statement.node)) {
+        met = co_await send(*packet, span);
+    } else if (const auto* expected = std::get_if<script::ExpectPacket>(&statement.node)) {
+        met = co_await expect(*expected, span);
+    } else if (const auto* side = std::get_if<script::SideCommand>(&statement.node)) {
+        met = co_await command(*side, span);
+    } else if (const auto* fault = std::get_if<script::FaultLine>(&statement.node)) {
+        faults_.add(fault->rule);
+    } else if (const auto* region = std::get_if<script::ExpectRegion>(&statement.node)) {
+        met = co_await expect_region(*region, span);
+    } else if (const auto* unwanted = std::get_if<script::No>(&statement.node)) {
+        met = co_await no(*unwanted, span);
+    } else if (const auto* silence = std::get_if<script::Quiet>(&statement.node)) {
+        met = co_await quiet(*silence, span);
+    } else if (const auto* drop = std::get_if<script::Dropped>(&statement.node)) {
+        met = co_await dropped(*drop, span);
+    } else if (const auto* wait = std::get_if<script::Wait>(&statement.node)) {
+        const auto time = number(wait->time, peers_.begin()->second);
+        if (!time) co_return std::unexpected(time.error());
+        met = co_await pause(wire::Duration(*time));
+    } else if (const auto* choice = std::get_if<script::AnyBlock>(&statement.node)) {
+        met = co_await any(*choice, span);
+    } else if (const auto* set = std::get_if<script::Unordered>(&statement.node)) {
+        met = co_await unordered(*set, span);
+    } else if (const auto* loop = std::get_if<script::Repeat>(&statement.node)) {
+        met = co_await repeat(*loop, span);
+    } else {
+        met = std::unexpected(error(span, "the interpreter cannot carry out this line yet"));
+    }
+    co_return met;
+}
+
+// After the last line: whatever came and belongs to no line must be lawful without one.
+Task<Met<>> Dialogue::conclude() {
+    const wire::Instant until = stage_.now() + setting_.settle;
+    co_await stage_.sleep(until);
+    for (auto& [name, peer] : peers_) {
+        const Met<> polled = co_await collect_completions(peer, wire::Duration(0), {});
+        if (!polled) co_return polled;
+        if (!peer.completions.empty()) {
+            const dut::Completion& completion = peer.completions.front();
+            co_return std::unexpected(
+                failed({}, "a completion came that no line expects",
+                       fmt::format("completion id={} status={}", completion.id,
+                                   engine::name_of(completion.status))));
+        }
+        for (; peer.next < peer.heard.size(); ++peer.next) {
+            Entry& entry = history_[peer.heard[peer.next]];
+            if (peer.answering || tolerated(peer, entry)) continue;
+            entry.remarks.emplace_back("no line expects it");
+            const auto whole = wire::unseal(entry.frame);
+            co_return std::unexpected(failed(
+                {},
+                whole
+                    ? std::string("a packet came that no line expects")
+                    : fmt::format("a packet of the DUT is wrong: {}", wire::text_of(whole.error())),
+                notation(&peer, entry)));
+        }
+    }
+    const Met<> polled = co_await collect_events(wire::Duration(0), {});
+    if (!polled) co_return polled;
+    // A QP that a case brings into ERR may say so (N-13); other events belong to a line.
+    std::erase_if(events_, [](const dut::Event& event) {
+        return event.type == engine::EventType::QpFatal ||
+               event.type == engine::EventType::QpReqErr ||
+               event.type == engine::EventType::QpAccessErr;
+    });
+    if (!events_.empty()) {
+        co_return std::unexpected(
+            failed({}, "an event came that no line expects",
+                   fmt::format("event {}", engine::name_of(events_.front().type))));
+    }
+    const Met<> guarded = co_await guards_intact();
+    co_return guarded;
+}
+
+// --- the verdict ------------------------------------------------------------------------------
+
+Unmet Dialogue::failed(script::SourceSpan span, std::string reason, std::string actual) const {
+    const Verdict verdict = script_.level == script::Level::Must     ? Verdict::Fail
+                            : script_.level == script::Level::Should ? Verdict::Warn
+                                                                     : Verdict::Info;
+    return {verdict, std::move(reason), span, {}, std::move(actual)};
+}
+
+Unmet Dialogue::error(script::SourceSpan span, std::string reason) const {
+    return {Verdict::Error, std::move(reason), span, {}, {}};
+}
+
+std::string Dialogue::refusal_text(const dut::Failure& failure) {
+    if (!failure.refused()) return failure.message;
+    return fmt::format("the DUT refused {}: {} ({})", failure.verb, failure.errno_name,
+                       failure.message);
+}
+
+void Dialogue::conclude_with(const Met<>& outcome) {
+    if (outcome) return; // PASS, or the WARN of an alternative
+    const Unmet& unmet = outcome.error();
+    result_.verdict = unmet.verdict;
+    result_.reason = unmet.reason;
+    result_.line = unmet.span.line;
+    result_.expected = unmet.expected;
+    if (result_.expected.empty() && unmet.span.line != 0) {
+        const std::string_view line = script_.line_text(unmet.span);
+        const std::size_t first = line.find_first_not_of(' ');
+        result_.expected = first == std::string_view::npos ? "" : std::string(line.substr(first));
+    }
+    result_.actual = unmet.actual;
+}
+
+CaseResult Dialogue::finish() {
+    if (!play_.done()) {
+        result_.verdict = Verdict::Error;
+        result_.reason = "interrupted";
+    }
+    for (const Entry& entry : history_) {
+        const Peer* peer = nullptr;
+        if (entry.packet) peer = peer_with(entry.from, entry.packet->bth.dest_qp);
+        result_.packets.push_back({.from = entry.from,
+                                   .frame = entry.bytes,
+                                   .at = entry.at,
+                                   .script = notation(peer, entry),
+                                   .remarks = entry.remarks});
+    }
+    return std::move(result_);
+}
+
+} // namespace veriroce::runner

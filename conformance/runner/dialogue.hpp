@@ -1,0 +1,278 @@
+// The dialogue of one run of a case: the script interpreter, sans-IO. It plays the script against a
+// device that it knows only by packets, answers of the DUT contract and the time, and ends with a
+// result. Its room's other files are its parts:
+//
+//   connect.cpp    QPs on both sides, from the case's header to RTS
+//   forge.cpp      `>` lines: what an honest peer would send, and what the script makes of it
+//   expect.cpp     `<` lines: which packet satisfies a line, and which packets need no line
+//   silence.cpp    no, quiet, dropped, wait
+//   commands.cpp   dut … and tester …
+//   regions.cpp    memory of both sides, expect
+//   blocks.cpp     any, unordered, repeat
+//   traffic.cpp    packets in and out: the record, fault rules, our engine
+//
+// Surface for drivers: see `stage.hpp` (events in, actions out), then `start` and `finish`.
+// Source: conformance/script/README.md.
+#pragma once
+
+#include <deque>
+#include <expected>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/runner/qp_book.hpp"
+#include "conformance/runner/results.hpp"
+#include "conformance/runner/setting.hpp"
+#include "conformance/runner/stage.hpp"
+#include "conformance/runner/task.hpp"
+#include "conformance/script/ast.hpp"
+#include "conformance/script/evaluate.hpp"
+#include "transport/engine/engine.hpp"
+#include "transport/fault/injector.hpp"
+
+namespace veriroce::runner {
+
+// Why a line was not met.
+struct Unmet {
+    Verdict verdict = Verdict::Fail;
+    std::string reason;
+    script::SourceSpan span;
+    std::string expected; // the line; filled in from the span where it is empty
+    std::string actual;
+};
+template <typename T = void>
+using Met = std::expected<T, Unmet>;
+
+class Dialogue {
+  public:
+    Dialogue(const script::Case& script, const script::Run& run, const Setting& setting);
+
+    // Plays up to the first wait. The driver then feeds `stage()` until finished().
+    void start(wire::Instant now);
+    [[nodiscard]] bool finished() const { return play_.done(); }
+    Stage& stage() { return stage_; }
+    // The time went on: deadlines of the script and of our engine.
+    void advance(wire::Instant now);
+    [[nodiscard]] std::optional<wire::Instant> deadline() const;
+    // When a frame that a SendFrame action asked for was on the wire.
+    void sent(std::uint64_t number, Interval at);
+
+    // After finished(), or when the driver gives up: what was found.
+    CaseResult finish();
+
+  private:
+    struct Memory {
+        std::string name;
+        script::Side side = script::Side::Dut;
+        dut::MrHandle mr;             // of the DUT
+        std::vector<std::byte> bytes; // of the tester: the region; of the DUT: as last written
+        std::uint64_t address = 0;
+        wire::Rkey rkey;
+        wire::Lkey lkey;
+        engine::Access access;
+        std::uint64_t pattern_key = 0;
+    };
+
+    // A packet of the case: whatever was sent or heard, in the order of time.
+    struct Entry {
+        Side from = Side::Tester;
+        std::vector<std::byte> bytes;
+        wire::Frame frame;
+        std::optional<wire::Packet> packet; // nothing if it was too short for its headers
+        std::int64_t psn = 0;               // in script notation
+        Interval at;
+        std::uint64_t number = 0; // of SendFrame
+        std::vector<std::string> remarks;
+    };
+
+    // One QP of the case, both ends of it.
+    struct Peer {
+        QpBook book;
+        const script::QpSetup* dut_setup = nullptr;
+        dut::QpHandle dut_qp;
+        dut::CqHandle cq;
+        engine::QpId engine_qp;
+        bool answering = false; // `tester answers`
+        std::uint8_t timeout = 0;
+        std::uint64_t message_bytes = 0;  // of the message that our last FIRST opened
+        std::vector<std::size_t> entries; // of this QP, both directions, into history_
+        std::vector<std::size_t> heard;   // those from the DUT
+        std::size_t next = 0;             // the first of `heard` that no line has claimed
+        std::deque<dut::Completion> completions;
+        std::deque<std::uint64_t> receives; // ids of posted receives that have not completed
+        // The PSN that followed all requests before the present run of `>` lines.
+        std::int64_t run_start = 0;
+        bool in_run = false;
+    };
+
+    // --- dialogue.cpp
+    Task<void> play();
+    Task<Met<>> play_all();
+    Task<Met<>> block(const script::Block& statements);
+    Task<Met<>> statement(const script::Statement& statement);
+    Task<Met<>> conclude();
+    void conclude_with(const Met<>& outcome);
+    void hear(wire::Bytes frame, Interval at);
+    void pump_engine();
+    Entry& record(Side from, std::vector<std::byte> bytes, Interval at);
+    void transmit(Peer* peer, std::vector<std::byte> frame);
+    void take_in(Peer& peer, std::size_t index);
+    std::optional<std::vector<fault::Emission>> fault(Side from, const Peer& peer, Entry& entry);
+    void release_delayed();
+    void close_faults(Met<>& outcome);
+    Peer* peer_with(Side from, wire::Qpn destination);
+    // The DUT's answer; a failure of the verb is an ERROR: the harness could not set the scene.
+    template <typename Result>
+    Task<Met<Result>> ask(dut::Request request, script::SourceSpan span) {
+        const dut::Answer answer = co_await stage_.call(std::move(request));
+        if (!answer) co_return std::unexpected(error(span, refusal_text(answer.error())));
+        const auto* result = std::get_if<Result>(&*answer);
+        if (result == nullptr) {
+            co_return std::unexpected(error(span, "the DUT answered another question"));
+        }
+        co_return *result;
+    }
+    [[nodiscard]] static std::string refusal_text(const dut::Failure& failure);
+    [[nodiscard]] Unmet failed(script::SourceSpan span, std::string reason,
+                               std::string actual = {}) const;
+    [[nodiscard]] Unmet error(script::SourceSpan span, std::string reason) const;
+
+    // --- connect.cpp
+    Task<Met<>> connect();
+    Task<Met<>> make_peer(const script::QpSetup& setup, std::string name, std::size_t index);
+    Task<Met<>> raise_dut(Peer& peer);
+    Met<> raise_engine(Peer& peer);
+    [[nodiscard]] std::int64_t attribute(const script::QpSetup* setup, std::string_view name,
+                                         std::int64_t otherwise) const;
+    Met<Peer*> peer_of(const script::QpRef& ref);
+
+    // --- forge.cpp
+    Task<Met<>> send(const script::SendPacket& line, script::SourceSpan span);
+    Met<std::vector<wire::PacketSpec>> packets_of(const script::SendPacket& line, Peer& peer);
+    Met<wire::PacketSpec> spec_of(const script::SendPacket& line, Peer& peer, std::uint8_t opcode);
+    Met<> write(wire::PacketSpec& spec, const script::FieldWrite& field, Peer& peer);
+    wire::Sender honest_sender(const Peer& peer, std::uint8_t opcode,
+                               const wire::PacketSpec& spec) const;
+    Met<std::int64_t> number(const script::Expr& expr, const Peer& peer,
+                             std::optional<script::FieldName> field = {},
+                             const Entry* at_hand = nullptr) const;
+    Met<script::Bounds> bounds(const script::ValueRange& range, const Peer& peer,
+                               std::optional<script::FieldName> field = {},
+                               const Entry* at_hand = nullptr) const;
+    [[nodiscard]] std::optional<std::int64_t> resolve(std::string_view name, const Peer& peer,
+                                                      std::optional<script::FieldName> field) const;
+    [[nodiscard]] std::optional<std::int64_t> field_of(const Peer& peer, const Entry& entry,
+                                                       const script::FieldName& field) const;
+    [[nodiscard]] std::optional<wire::IpAddress> address_of(const script::Address& address) const;
+
+    // --- expect.cpp
+    struct Match {
+        bool satisfied = false;
+        bool claims = true; // a READ response that covers an ACK line stays for its own line
+        std::string why;    // where it is not satisfied
+    };
+    Task<Met<>> expect(const script::ExpectPacket& line, script::SourceSpan span);
+    Task<Met<>> expect_message(const script::ExpectPacket& line, script::SourceSpan span);
+    Task<Met<>> expect_one(const script::ExpectPacket& line, script::SourceSpan span,
+                           std::vector<std::byte>* payload = nullptr);
+    Met<Match> match(const script::ExpectPacket& line, const Peer& peer, const Entry& entry) const;
+    Met<Match> match_fields(const std::vector<script::FieldMatch>& matches, const Peer& peer,
+                            const Entry& entry, bool skip_psn) const;
+    Met<bool> field_matches(const script::FieldMatch& match, const Peer& peer,
+                            const Entry& entry) const;
+    [[nodiscard]] bool kind_matches(const script::PacketKind& kind, const Entry& entry) const;
+    Met<std::optional<Match>> covers(const script::ExpectPacket& line, const Peer& peer,
+                                     const Entry& entry) const;
+    Met<> claim(const script::ExpectPacket& line, script::SourceSpan span, Peer& peer,
+                std::size_t heard_index);
+    Met<> judge_time(const script::ExpectPacket& line, script::SourceSpan span, const Peer& peer,
+                     std::size_t history_index);
+    [[nodiscard]] bool tolerated(const Peer& peer, const Entry& entry);
+    [[nodiscard]] std::string notation(const Peer* peer, const Entry& entry) const;
+    Task<Met<>> compare_data(const script::FieldMatch& data, const Peer& peer,
+                             std::vector<std::byte> payload, script::SourceSpan span);
+
+    // --- silence.cpp
+    Task<Met<>> no(const script::No& line, script::SourceSpan span);
+    Task<Met<>> quiet(const script::Quiet& line, script::SourceSpan span);
+    Task<Met<>> dropped(const script::Dropped& line, script::SourceSpan span);
+    Task<Met<>> nothing_heard(Peer& peer, wire::Duration time, script::SourceSpan span);
+    Task<Met<>> still_ready(Peer& peer, script::SourceSpan span);
+    Task<Met<>> probe(Peer& peer, script::SourceSpan span);
+    Task<Met<>> pause(wire::Duration time);
+
+    // --- commands.cpp
+    Task<Met<>> command(const script::SideCommand& line, script::SourceSpan span);
+    Task<Met<>> dut_command(Peer& peer, const script::SideCommand& line, script::SourceSpan span);
+    Met<> tester_command(Peer& peer, const script::SideCommand& line, script::SourceSpan span);
+    Task<Met<>> post(Peer& peer, const script::Post& post, script::SourceSpan span);
+    Task<Met<>> post_receive(Peer& peer, const script::Recv& recv, script::SourceSpan span);
+    Task<Met<>> done(Peer& peer, const script::Done& done, script::SourceSpan span);
+    Task<Met<std::optional<dut::Completion>>> next_completion(Peer& peer, engine::Queue queue,
+                                                              wire::Instant deadline,
+                                                              script::SourceSpan span);
+    Task<Met<>> collect_completions(Peer& peer, wire::Duration wait, script::SourceSpan span);
+    Task<Met<>> state(Peer& peer, const script::State& state, script::SourceSpan span);
+    Task<Met<>> event(Peer& peer, const script::EventSeen& event, script::SourceSpan span);
+    Task<Met<>> collect_events(wire::Duration wait, script::SourceSpan span);
+    Task<Met<>> modify(Peer& peer, const script::Modify& modify, bool refused,
+                       script::SourceSpan span);
+
+    // --- regions.cpp
+    Task<Met<>> make_region(const script::MakeMr& mr, script::Side side, script::SourceSpan span);
+    Met<> make_tester_region(const script::MakeMr& mr, script::SourceSpan span);
+    Task<Met<Memory*>> anonymous_region(std::uint64_t length, script::SourceSpan span);
+    Task<Met<>> write_memory(const script::WriteMemory& write, script::SourceSpan span);
+    Task<Met<>> expect_region(const script::ExpectRegion& line, script::SourceSpan span);
+    Task<Met<std::vector<std::byte>>> read_memory(const Memory& memory, std::uint64_t offset,
+                                                  std::uint64_t length, script::SourceSpan span);
+    Task<Met<>> guards_intact();
+    struct Piece {
+        Memory* memory = nullptr;
+        std::uint64_t offset = 0;
+        std::uint64_t length = 0;
+    };
+    Met<Piece> piece_of(const script::RegionSlice& slice, const Peer& peer);
+
+    // --- blocks.cpp
+    Task<Met<>> any(const script::AnyBlock& block, script::SourceSpan span);
+    Task<Met<>> take(const script::Alternative& alternative);
+    Task<Met<>> unordered(const script::Unordered& block, script::SourceSpan span);
+    Task<Met<>> repeat(const script::Repeat& block, script::SourceSpan span);
+
+    const script::Case& script_;
+    const script::Run& run_;
+    const Setting& setting_;
+    Stage stage_;
+    Task<void> play_;
+    CaseResult result_;
+
+    std::deque<Entry> history_;
+    std::map<std::string, Peer> peers_;
+    std::deque<Memory> regions_; // in the order in which they were made
+    std::map<std::string, std::size_t> named_packets_;
+    std::vector<std::pair<std::string, std::int64_t>>
+        counters_; // of `repeat NAME in`, innermost last
+    std::deque<dut::Event> events_;
+    std::optional<std::size_t> stranger_; // a packet of the DUT to a QPN that nobody has
+
+    dut::PdHandle pd_;
+    wire::Qpn unused_qpn_;
+    std::unique_ptr<engine::Engine> engine_; // the tester's
+    engine::PdId engine_pd_;
+    engine::CqId engine_cq_;
+    fault::Injector faults_;
+    struct Delayed {
+        Side from = Side::Tester;
+        std::vector<std::byte> frame;
+    };
+    std::multimap<wire::Instant, Delayed> delayed_; // by fault rules, until when
+    wire::Instant line_end_{};                      // when the previous line was met
+    std::uint16_t ip_id_ = 0;
+    std::uint64_t made_regions_ = 0;
+};
+
+} // namespace veriroce::runner

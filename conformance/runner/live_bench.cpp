@@ -1,0 +1,371 @@
+#include "conformance/runner/live_bench.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "conformance/runner/notation.hpp"
+#include "conformance/script/script.hpp"
+#include "transport/net/clock.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+constexpr wire::Duration agent_patience = std::chrono::seconds(5);
+constexpr wire::Duration resolve_patience = std::chrono::seconds(2);
+constexpr wire::Duration one_second = std::chrono::seconds(1);
+constexpr wire::Duration least_settle = std::chrono::milliseconds(10);
+constexpr int patience_round_trips = 20;
+// IPv6, UDP, BTH, RETH and immediate, ICRC: what a packet has beside a full PMTU.
+constexpr std::size_t packet_overhead = 40 + 8 + 12 + 20 + 4;
+
+// A zero-length WRITE needs no key and no address (LEN-08), so that any device answers it.
+constexpr std::string_view calibration_script = R"(rule   LEN-08
+title  "Round trips of an empty RDMA WRITE"
+role   responder
+level  INFO
+
+dut    mr a len=4KiB access=remote_write
+repeat 200
+  > RDMA_WRITE_ONLY  len=0 dmalen=0 ackreq
+  < ACK  measure rtt
+end
+)";
+
+std::vector<std::string> split(const std::string& list) {
+    std::vector<std::string> parts;
+    std::istringstream stream(list);
+    for (std::string part; std::getline(stream, part, ',');)
+        parts.push_back(part);
+    return parts;
+}
+
+// "10.77.0.200/24": the prefix says nothing here, since the DUT must be on the same L2 network.
+std::expected<wire::IpAddress, std::string> address_in(const std::string& text) {
+    const auto address = wire::IpAddress::parse(std::string_view(text).substr(0, text.find('/')));
+    if (!address) return std::unexpected(fmt::format("'{}' is no IP address", text));
+    return *address;
+}
+
+bool link_local(const wire::IpAddress& address) {
+    return !address.v4() && address.bytes[0] == std::byte{0xFE} &&
+           (address.bytes[1] & std::byte{0xC0}) == std::byte{0x80};
+}
+
+wire::Duration percentile_99(std::vector<wire::Duration> samples) {
+    std::ranges::sort(samples);
+    return samples.empty() ? wire::Duration(0) : samples[(samples.size() - 1) * 99 / 100];
+}
+
+wire::Mtu largest_mtu_for(std::size_t link_mtu, wire::Mtu active) {
+    wire::Mtu best = wire::Mtu::B256;
+    for (const wire::Mtu mtu : {wire::Mtu::B512, wire::Mtu::B1024}) {
+        if (wire::bytes_of(mtu) + packet_overhead <= link_mtu &&
+            wire::bytes_of(mtu) <= wire::bytes_of(active)) {
+            best = mtu;
+        }
+    }
+    return best;
+}
+
+std::expected<std::string, std::string> token_in(const std::string& path) {
+    std::ifstream stream(path);
+    std::string token;
+    if (!stream || !std::getline(stream, token) || token.empty()) {
+        return std::unexpected(fmt::format("{}: no token in this file; it holds the line that "
+                                           "the agent's --token-file holds",
+                                           path));
+    }
+    return token;
+}
+
+} // namespace
+
+std::expected<std::unique_ptr<LiveBench>, std::string>
+LiveBench::open(const LiveBenchOptions& options) {
+    std::unique_ptr<LiveBench> bench(new LiveBench);
+    bench->options_ = options;
+    net::RawLinkOptions link{.interface = options.interface};
+    for (const std::string& text : split(options.tester_address)) {
+        const auto address = address_in(text);
+        if (!address) return std::unexpected(address.error());
+        link.extra_addresses.push_back(*address);
+    }
+    auto opened = net::RawLink::open(link);
+    if (!opened) return std::unexpected(opened.error().text);
+    bench->link_ = std::move(*opened);
+
+    std::optional<std::string> token;
+    if (!options.token_file.empty()) {
+        auto read = token_in(options.token_file);
+        if (!read) return std::unexpected(read.error());
+        token = std::move(*read);
+    }
+    auto dut = dut::RemoteDut::connect(options.agent, token, net::monotonic_now() + agent_patience);
+    if (!dut) return std::unexpected(dut.error());
+    bench->dut_ = std::move(*dut);
+    bench->welcome_ = bench->dut_->welcome();
+
+    if (const auto chosen = bench->choose_ends(options); !chosen) {
+        return std::unexpected(chosen.error());
+    }
+    if (const auto calibrated = bench->calibrate(); !calibrated) {
+        return std::unexpected(calibrated.error());
+    }
+    return bench;
+}
+
+// --- who talks to whom ------------------------------------------------------------------------
+
+std::expected<LiveBench::Ends, std::string>
+LiveBench::ends_of(bool v4, const LiveBenchOptions& options) const {
+    if (welcome_.ports.empty()) return std::unexpected(std::string("the device has no port"));
+    Ends ends;
+    const auto fits = [&](const wire::IpAddress& one) {
+        return one.v4() == v4 && !link_local(one);
+    };
+    const auto& pool =
+        link_->extra_addresses().empty() ? link_->own_addresses() : link_->extra_addresses();
+    const auto tester = std::ranges::find_if(pool, fits);
+    const std::string_view family = v4 ? "IPv4" : "IPv6";
+    if (tester == pool.end()) {
+        return std::unexpected(
+            fmt::format("the tester has no {} address on {}", family, link_->interface()));
+    }
+    ends.tester = *tester;
+
+    std::vector<wire::IpAddress> wanted;
+    for (const std::string& text : split(options.dut_address)) {
+        const auto address = address_in(text);
+        if (!address) return std::unexpected(address.error());
+        wanted.push_back(*address);
+    }
+    const auto& gids = welcome_.ports.front().gids;
+    const auto gid = std::ranges::find_if(gids, [&](const dut::Gid& one) {
+        if (one.type != "rocev2" || !fits(one.address)) return false;
+        return std::ranges::none_of(wanted, fits) ||
+               std::ranges::find(wanted, one.address) != wanted.end();
+    });
+    if (gid == gids.end()) {
+        return std::unexpected(
+            fmt::format("the device has no RoCEv2 GID with such an {} address", family));
+    }
+    ends.dut = gid->address;
+    ends.gid_index = gid->index;
+    const auto mac = link_->resolve(ends.dut, ends.tester, std::nullopt,
+                                    net::monotonic_now() + resolve_patience);
+    if (!mac) return std::unexpected(mac.error().text);
+    ends.dut_mac = *mac;
+    return ends;
+}
+
+std::expected<void, std::string> LiveBench::choose_ends(const LiveBenchOptions& options) {
+    for (const int version : {4, 6}) {
+        auto ends = ends_of(version == 4, options);
+        if (ends)
+            ends_[version] = *ends;
+        else
+            lacking_[version] = ends.error();
+    }
+    if (ends_.empty()) return std::unexpected(lacking_[4]);
+    return {};
+}
+
+Setting LiveBench::setting(int ip_version) const {
+    const auto found = ends_.find(ip_version);
+    const Ends& ends = found == ends_.end() ? ends_.begin()->second : found->second;
+    Setting setting;
+    setting.dut = welcome_;
+    setting.gid_index = ends.gid_index;
+    setting.dut_address = ends.dut;
+    setting.dut_mac = ends.dut_mac;
+    setting.tester = {
+        .mac = link_->mac(), .address = ends.tester, .named = {}, .mtu = link_->mtu()};
+    setting.path_mtu = largest_mtu_for(link_->mtu(), welcome_.ports.front().mtu_active);
+    setting.seed = options_.seed;
+    const wire::Duration round_trips = patience_round_trips * round_trip_p99_;
+    setting.patience = std::max(one_second, round_trips);
+    const wire::Duration ack_delay =
+        wire::ack_timeout(welcome_.local_ca_ack_delay).value_or(wire::Duration(0));
+    // A device that states an ACK delay of its own longer than the floor is given that time.
+    setting.settle = std::max(least_settle, round_trips) +
+                     std::min<wire::Duration>(ack_delay, std::chrono::milliseconds(200));
+    return setting;
+}
+
+std::optional<std::string> LiveBench::lacks(int ip_version) const {
+    const auto found = lacking_.find(ip_version);
+    if (found == lacking_.end()) return std::nullopt;
+    return found->second;
+}
+
+bool LiveBench::link_capable(std::string_view word) const {
+    return word == "raw";
+}
+
+RunInfo LiveBench::info() const {
+    RunInfo info;
+    info.seed = options_.seed;
+    info.dut = fmt::format("{} {} {} (backend {}) at {}", welcome_.name, welcome_.device,
+                           welcome_.firmware, welcome_.backend, options_.agent);
+    info.link = fmt::format("{} {} MTU {}", link_->interface(), link_->mac().text(), link_->mtu());
+    info.notes = link_->notes();
+    for (const auto& [version, ends] : ends_) {
+        info.notes.push_back(
+            fmt::format("IPv{}: tester {}, DUT {}", version, ends.tester.text(), ends.dut.text()));
+    }
+    const Setting setting = this->setting(4);
+    info.notes.push_back(fmt::format(
+        "99 % of round trips take at most {}, of sleeps of 1 ms {}; settle time {}, patience {}",
+        duration_text(round_trip_p99_), duration_text(sleep_p99_), duration_text(setting.settle),
+        duration_text(setting.patience)));
+    return info;
+}
+
+// --- time -------------------------------------------------------------------------------------
+
+std::expected<void, std::string> LiveBench::calibrate() {
+    std::vector<wire::Duration> sleeps;
+    for (int i = 0; i < 200; ++i) {
+        const wire::Instant before = net::monotonic_now();
+        // Frames that come meanwhile end the sleep early; they are nobody's yet.
+        while (net::monotonic_now() < before + std::chrono::milliseconds(1)) {
+            const auto received = link_->receive(before + std::chrono::milliseconds(1));
+            if (!received) return std::unexpected(received.error().text);
+        }
+        sleeps.push_back(net::monotonic_now() - before);
+    }
+    sleep_p99_ = percentile_99(std::move(sleeps));
+
+    auto script = script::load("calibration.roce", calibration_script);
+    if (!script) return std::unexpected(std::string("the calibration script does not compile"));
+    const auto runs = script::expand(*script);
+    Setting start = setting(ends_.begin()->first);
+    start.patience = std::max(start.patience, agent_patience);
+    start.first_tester_qpn = {0x800};
+    CaseResult result = play(*script, runs->front(), start);
+    const auto measured = result.measures.find("rtt");
+    if (result.verdict != Verdict::Pass || measured == result.measures.end()) {
+        return std::unexpected(
+            fmt::format("the device does not answer an empty RDMA WRITE: {}",
+                        result.reason.empty() ? "no round trip measured" : result.reason));
+    }
+    round_trip_p99_ = percentile_99(measured->second);
+    // A stamp is made when the kernel takes the frame from the device; until then it has been
+    // under way for at most the fastest half of a round trip less.
+    const wire::Duration fastest = *std::ranges::min_element(measured->second);
+    link_->set_path_delay(std::max(wire::Duration(0), (round_trip_p99_ - fastest) / 2));
+    return {};
+}
+
+// --- the play ---------------------------------------------------------------------------------
+
+CaseResult LiveBench::play(const script::Case& script, const script::Run& run,
+                           const Setting& setting) {
+    const std::uint64_t drops_before = link_->drops();
+    merged_.reset();
+    Dialogue dialogue(script, run, setting);
+    dialogue.start(net::monotonic_now());
+    play_on(dialogue);
+    CaseResult result = dialogue.finish();
+    const auto harness_failed = [&](std::string reason) {
+        result.verdict = Verdict::Error;
+        result.reason = std::move(reason);
+    };
+    if (broken_) {
+        harness_failed(*broken_);
+    } else if (merged_) {
+        harness_failed(*merged_);
+    } else if (const std::uint64_t lost = link_->drops() - drops_before; lost > 0) {
+        harness_failed(fmt::format("the kernel dropped {} packets of this capture", lost));
+    }
+    return result;
+}
+
+void LiveBench::play_on(Dialogue& dialogue) {
+    while (!broken_ && !dialogue.finished()) {
+        while (auto action = dialogue.stage().poll_action()) {
+            if (!carry_out(dialogue, std::move(*action))) return;
+        }
+        if (take_replies(dialogue)) continue;
+        if (dialogue.finished() || !take_packets(dialogue)) return;
+    }
+}
+
+bool LiveBench::carry_out(Dialogue& dialogue, Action action) {
+    if (auto* call = std::get_if<CallDut>(&action)) {
+        tickets_[dut_->submit(std::move(call->request), net::monotonic_now())] = call->ticket;
+        return true;
+    }
+    const auto& send = std::get<SendFrame>(action);
+    const auto sent = link_->send(send.frame);
+    if (!sent) {
+        broken_ = sent.error().text;
+        return false;
+    }
+    numbers_[sent->number] = send.number;
+    dialogue.sent(send.number, {sent->when.earliest, sent->when.latest});
+    return true;
+}
+
+bool LiveBench::take_replies(Dialogue& dialogue) {
+    bool any = false;
+    while (auto reply = dut_->poll(net::monotonic_now())) {
+        const auto ticket = tickets_.extract(reply->call);
+        if (ticket.empty()) continue; // of a case that has ended
+        any = true;
+        if (!reply->answer &&
+            reply->answer.error().code == static_cast<std::int32_t>(dut::FailureCode::Lost)) {
+            broken_ = reply->answer.error().message;
+        }
+        dialogue.advance(net::monotonic_now());
+        dialogue.stage().reply(ticket.mapped(), std::move(reply->answer));
+    }
+    return any;
+}
+
+// Waits for what comes first, takes all packets that are there, and only then lets the time go on:
+// a deadline may not overtake a packet that was in time.
+bool LiveBench::take_packets(Dialogue& dialogue) {
+    wire::Instant until = net::monotonic_now() + one_second;
+    for (const auto& one : {dialogue.deadline(), dut_->next_deadline()}) {
+        if (one) until = std::min(until, *one);
+    }
+    const std::array also{dut_->descriptor()};
+    auto received = link_->receive(until, also);
+    wire::Instant now = net::monotonic_now();
+    for (bool first = true; first || (received && *received); first = false) {
+        if (received && *received) take_packet(dialogue, **received);
+        now = net::monotonic_now();
+        if (received) received = link_->receive(wire::Instant::min());
+        if (!received) {
+            broken_ = received.error().text;
+            return false;
+        }
+    }
+    dialogue.advance(now);
+    return true;
+}
+
+void LiveBench::take_packet(Dialogue& dialogue, const net::Received& packet) {
+    if (packet.outgoing) {
+        const auto number = packet.sent_number ? numbers_.extract(*packet.sent_number)
+                                               : decltype(numbers_)::node_type{};
+        if (!number.empty()) {
+            dialogue.sent(number.mapped(), {packet.when.earliest, packet.when.latest});
+        }
+        return;
+    }
+    if (packet.longer_than_mtu) {
+        merged_ = fmt::format("a received packet is longer than the MTU of {}: GRO or LRO is on; "
+                              "turn it off with 'ethtool -K {} gro off lro off'",
+                              link_->interface(), link_->interface());
+        return;
+    }
+    dialogue.stage().packet(packet.frame, {packet.when.earliest, packet.when.latest});
+}
+
+} // namespace veriroce::runner

@@ -1,0 +1,74 @@
+// The bench on a real link: packets over AF_PACKET, the device driven through its agent.
+//
+// open() does all that can fail before anything is tested: the agent, the interface, the two
+// addresses, the device's MAC, and the calibration of time (200 round trips, 200 sleeps of 1 ms),
+// from whose 99th percentiles patience and settle time follow. Errors are one sentence each.
+#pragma once
+
+#include <expected>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "conformance/dut/remote_dut.hpp"
+#include "conformance/runner/bench.hpp"
+#include "transport/net/raw_link.hpp"
+
+namespace veriroce::runner {
+
+struct LiveBenchOptions {
+    std::string agent;          // HOST:PORT or unix:PATH
+    std::string token_file;     // empty: none
+    std::string interface;      // of the tester
+    std::string tester_address; // addresses that the kernel does not own, comma separated
+    std::string dut_address; // which GIDs of the device, comma separated; else the first that fit
+    std::uint64_t seed = 1;
+};
+
+class LiveBench final : public Bench {
+  public:
+    static std::expected<std::unique_ptr<LiveBench>, std::string>
+    open(const LiveBenchOptions& options);
+
+    [[nodiscard]] Setting setting(int ip_version) const override;
+    [[nodiscard]] std::optional<std::string> lacks(int ip_version) const override;
+    [[nodiscard]] bool link_capable(std::string_view word) const override;
+    CaseResult play(const script::Case& script, const script::Run& run,
+                    const Setting& setting) override;
+    [[nodiscard]] std::optional<std::string> broken() const override { return broken_; }
+    [[nodiscard]] RunInfo info() const override;
+
+  private:
+    // Both ends of one IP version.
+    struct Ends {
+        wire::IpAddress tester;
+        wire::IpAddress dut;
+        std::uint32_t gid_index = 0;
+        wire::MacAddress dut_mac;
+    };
+
+    LiveBench() = default;
+    std::expected<void, std::string> choose_ends(const LiveBenchOptions& options);
+    std::expected<Ends, std::string> ends_of(bool v4, const LiveBenchOptions& options) const;
+    std::expected<void, std::string> calibrate();
+    void play_on(Dialogue& dialogue);
+    bool carry_out(Dialogue& dialogue, Action action);
+    bool take_replies(Dialogue& dialogue);
+    bool take_packets(Dialogue& dialogue);
+    void take_packet(Dialogue& dialogue, const net::Received& packet);
+
+    LiveBenchOptions options_;
+    std::unique_ptr<net::RawLink> link_;
+    std::unique_ptr<dut::RemoteDut> dut_;
+    dut::Welcome welcome_;
+    std::map<int, Ends> ends_;           // by IP version
+    std::map<int, std::string> lacking_; // why a version has no ends
+    std::optional<std::string> broken_;
+    std::optional<std::string> merged_; // a received "packet" that GRO made
+    std::map<dut::CallId, std::uint64_t> tickets_;
+    std::map<std::uint64_t, std::uint64_t> numbers_; // of the link, to those of SendFrame
+    wire::Duration round_trip_p99_{0};
+    wire::Duration sleep_p99_{0};
+};
+
+} // namespace veriroce::runner

@@ -1,0 +1,30 @@
+// Packets, fields and times as a reader of scripts knows them: what a mismatch shows.
+// Source: conformance/script/README.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "conformance/script/ast.hpp"
+#include "dissector/wire/packet.hpp"
+
+namespace veriroce::runner {
+
+std::string_view name_of(const script::FieldName& field); // "psn", "code"
+
+// A field's value: codes by their names, keys and addresses in hexadecimal, "absent" where the
+// packet has no such field.
+std::string value_text(std::optional<std::int64_t> value, const script::FieldName& field);
+
+std::string duration_text(wire::Duration duration); // "67.108 ms"
+
+// "ACK psn=2 msn=1": the opcode and the fields that say what the packet is about. `psn` is already
+// counted from the asking side's first.
+std::string packet_text(const wire::Packet& packet, std::int64_t psn);
+
+// Equal from opcode to payload, except AckReq, and what the network may change (REQ-31).
+bool same_packet(const wire::Packet& a, const wire::Packet& b);
+
+} // namespace veriroce::runner

@@ -1,0 +1,152 @@
+#include "conformance/runner/plan.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "conformance/cases/embedded.hpp"
+#include "conformance/rules/nearest.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+bool is_file(std::string_view name) {
+    return name.ends_with(".roce");
+}
+
+bool selected_by_name(const script::Case& one, const std::vector<std::string>& names) {
+    if (names.empty()) return true;
+    return std::ranges::any_of(names, [&](const std::string& name) {
+        return !is_file(name) && (one.id() == name || one.group == name);
+    });
+}
+
+bool selected(const script::Case& one, const Selection& selection) {
+    const auto has_rule = [&](const std::string& wanted) {
+        return std::ranges::any_of(one.rules,
+                                   [&](const script::Word& rule) { return rule.text == wanted; });
+    };
+    const auto has_tag = [&](const std::string& wanted) { return one.tagged(wanted); };
+    if (!selection.rules.empty() && std::ranges::none_of(selection.rules, has_rule)) return false;
+    if (!selection.tags.empty() && std::ranges::none_of(selection.tags, has_tag)) return false;
+    return !selection.role || one.role == *selection.role || one.role == rules::Role::Both;
+}
+
+std::string all_text(std::string_view path, const std::vector<script::Diagnostic>& diagnostics) {
+    std::string text;
+    for (const script::Diagnostic& one : diagnostics)
+        text += one.text(path);
+    return text;
+}
+
+std::expected<script::Case, PlanError> compile(std::string_view path, std::string_view text) {
+    auto loaded = script::load(path, text);
+    if (!loaded) return std::unexpected(PlanError{all_text(path, loaded.error())});
+    const auto beyond = script::not_yet_runnable(*loaded);
+    if (!beyond.empty()) return std::unexpected(PlanError{all_text(path, beyond)});
+    return std::move(*loaded);
+}
+
+// Every name must select something, or the run would prove less than its user thinks.
+std::optional<PlanError> check_names(const Selection& selection,
+                                     const std::vector<script::Case>& own) {
+    std::set<std::string> known;
+    for (const script::Case& one : own) {
+        known.insert(one.id());
+        known.insert(one.group);
+    }
+    for (const std::string& name : selection.names) {
+        if (is_file(name) || known.contains(name)) continue;
+        const auto near = rules::nearest_word(name, known);
+        return PlanError{
+            near ? fmt::format("no case or group is called '{}'; did you mean '{}'?\n", name, *near)
+                 : fmt::format("no case or group is called '{}'; "
+                               "'veriroce test --list' shows them\n",
+                               name)};
+    }
+    for (const std::string& id : selection.rules) {
+        if (rules::catalogue().contains(id)) continue;
+        const auto near = rules::catalogue().nearest(id);
+        return PlanError{near ? fmt::format("no rule is called '{}'; did you mean {}?\n", id, *near)
+                              : fmt::format("no rule is called '{}'\n", id)};
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+std::string PlannedRun::id(const script::Case& of) const {
+    if (axes.empty()) return of.id() + run.suffix;
+    if (run.suffix.empty()) return fmt::format("{}[{}]", of.id(), axes);
+    return fmt::format("{}[{},{}", of.id(), axes, run.suffix.substr(1));
+}
+
+std::expected<Plan, PlanError> make_plan(const Selection& selection,
+                                         std::span<const ScriptFile> files) {
+    std::vector<script::Case> own;
+    for (const cases::EmbeddedFile& file : cases::embedded_files()) {
+        auto compiled = compile(file.path, file.text);
+        if (!compiled) return std::unexpected(compiled.error());
+        own.push_back(std::move(*compiled));
+    }
+    if (const auto error = check_names(selection, own)) return std::unexpected(*error);
+
+    Plan plan;
+    for (script::Case& one : own) {
+        if (selected_by_name(one, selection.names) && selected(one, selection)) {
+            plan.cases.push_back(std::move(one));
+        }
+    }
+    for (const ScriptFile& file : files) {
+        auto compiled = compile(file.path, file.text);
+        if (!compiled) return std::unexpected(compiled.error());
+        plan.cases.push_back(std::move(*compiled));
+    }
+    // Lethal cases last: what they kill cannot be tested afterwards.
+    std::ranges::stable_partition(plan.cases,
+                                  [](const script::Case& one) { return !one.tagged("lethal"); });
+
+    const std::vector<int> versions =
+        selection.ip_versions.empty() ? std::vector<int>{4} : selection.ip_versions;
+    for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+        auto runs = script::expand(plan.cases[i]);
+        if (!runs) {
+            return std::unexpected(PlanError{all_text(plan.cases[i].path, runs.error())});
+        }
+        for (const int version : versions) {
+            for (const script::Run& run : *runs) {
+                plan.runs.push_back(
+                    {.case_index = i,
+                     .run = run,
+                     .ip_version = version,
+                     .axes = selection.ip_versions.empty() ? "" : fmt::format("ip={}", version)});
+            }
+        }
+    }
+    if (plan.runs.empty()) {
+        return std::unexpected(PlanError{"the selection selects no case\n"});
+    }
+    return plan;
+}
+
+std::optional<std::string> reason_to_skip(const script::Case& script, const Bench& bench,
+                                          const Setting& setting, const Selection& selection) {
+    for (const script::Need& need : script.needs) {
+        if (need.word == "mtu") {
+            const auto has = static_cast<std::int64_t>(wire::bytes_of(setting.path_mtu));
+            if (need.at_least && has < *need.at_least) {
+                return fmt::format("needs mtu>={}, has {}", *need.at_least, has);
+            }
+        } else if (!setting.capable(need.word) && !bench.link_capable(need.word)) {
+            return fmt::format("needs {}", need.word);
+        }
+    }
+    for (const script::Word& trait : script.unless) {
+        if (setting.trait(trait.text)) return fmt::format("unless {}", trait.text);
+    }
+    if (script.tagged("slow") && !selection.slow) return std::string("slow: use --slow");
+    return std::nullopt;
+}
+
+} // namespace veriroce::runner

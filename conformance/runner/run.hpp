@@ -1,0 +1,46 @@
+// A run of the suite: the plan's runs one after the other on a bench, a sanity exchange behind
+// each, and the results.
+#pragma once
+
+#include <optional>
+
+#include "conformance/runner/bench.hpp"
+#include "conformance/runner/plan.hpp"
+#include "conformance/runner/results.hpp"
+
+namespace veriroce::runner {
+
+struct RunOptions {
+    std::uint64_t seed = 1;
+    double timeout_scale = 1.0;
+    bool fail_fast = false;
+    std::string command; // the options that another run of one case needs, for `command` of results
+};
+
+// Plays the plan run by run: the caller fetches a result at a time, prints it, and may stop.
+class SuiteRun {
+  public:
+    SuiteRun(Bench& bench, const Plan& plan, const Selection& selection, RunOptions options);
+
+    // The next result; nothing after the last, or when the bench is broken for good.
+    std::optional<CaseResult> next();
+    [[nodiscard]] std::size_t done() const { return next_; }
+
+  private:
+    CaseResult play(const PlannedRun& planned);
+    // A small exchange on a fresh QP: whether the device still answers.
+    std::optional<std::string> sanity(const Setting& setting);
+    [[nodiscard]] Setting setting_for(const PlannedRun& planned);
+
+    Bench& bench_;
+    const Plan& plan_;
+    const Selection& selection_;
+    RunOptions options_;
+    script::Case sanity_case_;
+    std::vector<script::Run> sanity_runs_;
+    std::size_t next_ = 0;
+    std::uint32_t tester_qpn_ = 0;
+    bool over_ = false;
+};
+
+} // namespace veriroce::runner

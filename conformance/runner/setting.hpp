@@ -1,0 +1,40 @@
+// Where a case is played: who the two ends are, and how long things take there. Made once a run by
+// a driver, the same for every case.
+//
+// Units: times in ns; MTU of the link in bytes of IP. Source: rules of time in script.md's
+// "Silence" as conformance/script/README.md tells them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "conformance/dut/contract.hpp"
+#include "dissector/wire/frame.hpp"
+
+namespace veriroce::runner {
+
+struct TesterPort {
+    wire::MacAddress mac;
+    wire::IpAddress address;
+    std::map<std::string, wire::IpAddress> named; // `tester address NAME`
+    std::size_t mtu = 9000;
+};
+
+struct Setting {
+    dut::Welcome dut; // what the device said of itself
+    std::uint32_t gid_index = 0;
+    wire::IpAddress dut_address;
+    wire::MacAddress dut_mac; // or of the next hop
+    TesterPort tester;
+    wire::Mtu path_mtu = wire::Mtu::B1024; // where a case does not ask for another
+    wire::Duration patience{std::chrono::seconds(1)};
+    wire::Duration settle{std::chrono::milliseconds(10)};
+    std::uint64_t seed = 1;
+    wire::Qpn first_tester_qpn{0x100}; // never used again within a run
+
+    [[nodiscard]] bool capable(std::string_view word) const;
+    [[nodiscard]] bool trait(std::string_view word) const;
+};
+
+} // namespace veriroce::runner

@@ -1,0 +1,178 @@
+// Lines about what does not come: no, quiet, dropped; and wait.
+//
+// "Silent" is no RoCEv2 packet, no completion, no event and no change of the QP's state; what the
+// host's own stack says (ICMP, ARP, ND) does not count (corrections G1).
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "conformance/runner/dialogue.hpp"
+#include "conformance/runner/notation.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+constexpr std::uint64_t probe_id = 0x70726F62; // of the receive that `dropped` posts
+constexpr std::uint32_t probe_bytes = 4;
+
+} // namespace
+
+Task<Met<>> Dialogue::pause(wire::Duration time) {
+    co_await stage_.sleep(stage_.now() + time);
+    line_end_ = stage_.now();
+    co_return Met<>{};
+}
+
+Task<Met<>> Dialogue::no(const script::No& line, script::SourceSpan span) {
+    const Met<Peer*> found = peer_of(line.qp);
+    if (!found) co_return std::unexpected(found.error());
+    Peer& peer = **found;
+    wire::Duration time = setting_.settle;
+    if (line.time) {
+        const auto wanted = number(*line.time, peer);
+        if (!wanted) co_return std::unexpected(wanted.error());
+        time = wire::Duration(*wanted);
+    }
+    const script::ExpectPacket unwanted{
+        .qp = line.qp, .kind = line.kind, .matches = line.matches, .exact = true};
+    const wire::Instant deadline = stage_.now() + time;
+    std::size_t seen = peer.next; // what does not match stays for the lines behind
+    while (true) {
+        for (; seen < peer.heard.size(); ++seen) {
+            Entry& entry = history_[peer.heard[seen]];
+            const auto matched = match(unwanted, peer, entry);
+            if (!matched) co_return std::unexpected(matched.error());
+            if (!matched->satisfied) continue;
+            entry.remarks.push_back(fmt::format("line {} forbids it", span.line));
+            co_return std::unexpected(failed(span, "it came all the same", notation(&peer, entry)));
+        }
+        if (stage_.now() >= deadline) break;
+        co_await stage_.wait(deadline);
+    }
+    line_end_ = stage_.now();
+    co_return Met<>{};
+}
+
+Task<Met<>> Dialogue::nothing_heard(Peer& peer, wire::Duration time, script::SourceSpan span) {
+    const wire::Instant deadline = stage_.now() + time;
+    while (true) {
+        if (peer.next < peer.heard.size()) {
+            Entry& entry = history_[peer.heard[peer.next]];
+            entry.remarks.push_back(fmt::format("line {} expects silence", span.line));
+            co_return std::unexpected(
+                failed(span, "the QP was not silent", notation(&peer, entry)));
+        }
+        if (stranger_) {
+            const Entry& entry = history_[*stranger_];
+            co_return std::unexpected(
+                failed(span,
+                       fmt::format("the DUT sent a packet to QP 0x{:06X}, which nobody has",
+                                   entry.packet->bth.dest_qp.value),
+                       notation(nullptr, entry)));
+        }
+        if (stage_.now() >= deadline) break;
+        co_await stage_.wait(deadline);
+    }
+    line_end_ = stage_.now();
+    co_return Met<>{};
+}
+
+Task<Met<>> Dialogue::quiet(const script::Quiet& line, script::SourceSpan span) {
+    const Met<Peer*> found = peer_of(line.qp);
+    if (!found) co_return std::unexpected(found.error());
+    wire::Duration time = setting_.settle;
+    if (line.time) {
+        const auto wanted = number(*line.time, **found);
+        if (!wanted) co_return std::unexpected(wanted.error());
+        time = wire::Duration(*wanted);
+    }
+    const Met<> met = co_await nothing_heard(**found, time, span);
+    co_return met;
+}
+
+// No completion, no event, and the QP still ready to send and receive.
+Task<Met<>> Dialogue::still_ready(Peer& peer, script::SourceSpan span) {
+    const Met<> polled = co_await collect_completions(peer, wire::Duration(0), span);
+    if (!polled) co_return polled;
+    if (!peer.completions.empty()) {
+        const dut::Completion& completion = peer.completions.front();
+        co_return std::unexpected(failed(span, "a work request completed",
+                                         fmt::format("completion id={} status={}", completion.id,
+                                                     engine::name_of(completion.status))));
+    }
+    const Met<> events = co_await collect_events(wire::Duration(0), span);
+    if (!events) co_return events;
+    if (!events_.empty()) {
+        co_return std::unexpected(failed(
+            span, "an event came", fmt::format("event {}", engine::name_of(events_.front().type))));
+    }
+    dut::Request query = dut::QpQuery{.qp = peer.dut_qp};
+    const auto report = co_await ask<dut::QpQueried>(std::move(query), span);
+    if (!report) co_return std::unexpected(report.error());
+    if (report->attributes.state != engine::QpState::Rts) {
+        co_return std::unexpected(
+            failed(span, "the QP left RTS",
+                   fmt::format("state {}", report->attributes.state
+                                               ? engine::name_of(*report->attributes.state)
+                                               : "unknown")));
+    }
+    co_return Met<>{};
+}
+
+// The QP takes a small SEND at the PSN that the DUT has expected all the time.
+Task<Met<>> Dialogue::probe(Peer& peer, script::SourceSpan span) {
+    peer.book.rewind_next_request(peer.run_start);
+    const script::Recv receive{
+        .ids = {script::Expr{.number = probe_id}, script::Expr{.number = probe_id}}};
+    const Met<> posted = co_await post_receive(peer, receive, span);
+    if (!posted) co_return posted;
+
+    const std::string& name = peer.book.identity().name;
+    const std::uint8_t opcode = *wire::opcode_by_name("SEND_ONLY");
+    script::SendPacket packet{.qp = {.name = name}, .kind = script::Opcode{opcode}};
+    packet.fields.push_back(
+        {script::SpecialField::Length, script::Expr{.number = probe_bytes}, span});
+    packet.fields.push_back({wire::Field::AckReq, script::Expr{.number = 1}, span});
+    const Met<> sent = co_await send(packet, span);
+    if (!sent) co_return sent;
+
+    script::ExpectPacket acknowledge{.qp = {.name = name}, .kind = script::Acknowledgement::Ack};
+    acknowledge.matches.push_back(
+        {.field = wire::Field::Psn, .value = script::Expr{.number = peer.run_start}, .span = span});
+    Met<> acknowledged = co_await expect(acknowledge, span);
+    if (!acknowledged) {
+        acknowledged.error().reason =
+            "a good SEND after it was not acknowledged: " + acknowledged.error().reason;
+        co_return acknowledged;
+    }
+    const auto completion = co_await next_completion(peer, engine::Queue::Receive,
+                                                     stage_.now() + setting_.patience, span);
+    if (!completion) co_return std::unexpected(completion.error());
+    const bool right = *completion && (*completion)->status == engine::WcStatus::Success &&
+                       (*completion)->byte_len == probe_bytes && !peer.receives.empty() &&
+                       (*completion)->id == peer.receives.front();
+    if (!right) {
+        co_return std::unexpected(
+            failed(span, "a good SEND after it did not complete the next receive",
+                   *completion ? fmt::format("completion id={} status={} len={}", (*completion)->id,
+                                             engine::name_of((*completion)->status),
+                                             (*completion)->byte_len)
+                               : "no completion"));
+    }
+    peer.receives.pop_front();
+    co_return Met<>{};
+}
+
+Task<Met<>> Dialogue::dropped(const script::Dropped& line, script::SourceSpan span) {
+    const Met<Peer*> found = peer_of(line.qp);
+    if (!found) co_return std::unexpected(found.error());
+    Peer& peer = **found;
+    const Met<> silent = co_await nothing_heard(peer, setting_.settle, span);
+    if (!silent) co_return silent;
+    const Met<> ready = co_await still_ready(peer, span);
+    if (!ready) co_return ready;
+    const Met<> probed = co_await probe(peer, span);
+    co_return probed;
+}
+
+} // namespace veriroce::runner

@@ -1,0 +1,176 @@
+// Packets in and out: the record of the case, fault rules, and our engine where it answers.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "conformance/runner/dialogue.hpp"
+#include "conformance/runner/notation.hpp"
+
+namespace veriroce::runner {
+
+Dialogue::Entry& Dialogue::record(Side from, std::vector<std::byte> bytes, Interval at) {
+    Entry& entry = history_.emplace_back(Entry{.from = from, .bytes = std::move(bytes), .at = at});
+    auto frame = wire::decode_frame(entry.bytes);
+    if (!frame) return entry;
+    wire::map_transport(*frame);
+    entry.frame = *frame;
+    if (const auto packet = wire::decode_packet(entry.frame.transport)) entry.packet = *packet;
+    return entry;
+}
+
+// The QP that a packet belongs to: the tester's QPN in what the DUT sends, and the DUT's in what
+// we send.
+Dialogue::Peer* Dialogue::peer_with(Side from, wire::Qpn destination) {
+    for (auto& [name, peer] : peers_) {
+        const QpIdentity& identity = peer.book.identity();
+        if (destination == (from == Side::Dut ? identity.tester_qpn : identity.dut_qpn)) {
+            return &peer;
+        }
+    }
+    return nullptr;
+}
+
+// What the fault rules make of a packet: nothing if it goes on as it is.
+std::optional<std::vector<fault::Emission>> Dialogue::fault(Side from, const Peer& peer,
+                                                            Entry& entry) {
+    const auto decision =
+        faults_.handle({.from = from == Side::Dut ? fault::dut_side : fault::tester_side,
+                        .qp = peer.book.identity().name,
+                        .qpn = entry.packet->bth.dest_qp.value,
+                        .psn = entry.psn,
+                        .now = stage_.now(),
+                        .frame = entry.bytes});
+    for (const std::size_t rule : decision.rules) {
+        entry.remarks.push_back(fmt::format("injected: {}", faults_.rules()[rule].text));
+    }
+    if (decision.untouched) return std::nullopt;
+    return std::move(decision.emissions);
+}
+
+// --- from the DUT -----------------------------------------------------------------------------
+
+void Dialogue::hear(wire::Bytes bytes, Interval at) {
+    const auto frame = wire::decode_frame(bytes);
+    if (!frame || frame->envelope().source != setting_.dut_address) return;
+    Entry& entry = record(Side::Dut, {bytes.begin(), bytes.end()}, at);
+    if (!entry.packet) {
+        entry.remarks.emplace_back("too short for its headers");
+        return;
+    }
+    Peer* peer = peer_with(Side::Dut, entry.packet->bth.dest_qp);
+    if (peer == nullptr) {
+        // A QPN below ours belongs to an earlier case: a late packet. One above nobody ever had.
+        const std::uint32_t qpn = entry.packet->bth.dest_qp.value;
+        if (qpn >= setting_.first_tester_qpn.value) stranger_ = history_.size() - 1;
+        return;
+    }
+    entry.psn = peer->book.relative_psn(Side::Dut, *entry.packet);
+    const auto emissions = fault(Side::Dut, *peer, entry);
+    if (!emissions) {
+        take_in(*peer, history_.size() - 1);
+        return;
+    }
+    for (const fault::Emission& emission : *emissions) {
+        delayed_.emplace(stage_.now() + emission.delay, Delayed{Side::Dut, emission.frame});
+    }
+    release_delayed();
+}
+
+// A packet of the DUT that reached us: lines may claim it, and our engine answers it.
+void Dialogue::take_in(Peer& peer, std::size_t index) {
+    Entry& entry = history_[index];
+    const auto unsealed = wire::unseal(entry.frame);
+    if (unsealed) {
+        peer.book.note(Side::Dut, *entry.packet, entry.at);
+    } else {
+        entry.remarks.emplace_back(wire::text_of(unsealed.error()));
+    }
+    peer.entries.push_back(index);
+    peer.heard.push_back(index);
+    if (peer.answering && unsealed) {
+        engine_->handle(*unsealed, stage_.now());
+        pump_engine();
+    }
+}
+
+// --- from the tester --------------------------------------------------------------------------
+
+void Dialogue::transmit(Peer* peer, std::vector<std::byte> frame) {
+    const Interval now{stage_.now(), stage_.now()};
+    Entry& entry = record(Side::Tester, std::move(frame), now);
+    if (!entry.packet || peer == nullptr) {
+        entry.number = stage_.send(entry.bytes);
+        return;
+    }
+    entry.psn = peer->book.relative_psn(Side::Tester, *entry.packet);
+    peer->book.note(Side::Tester, *entry.packet, now);
+    peer->entries.push_back(history_.size() - 1);
+    const auto emissions = fault(Side::Tester, *peer, entry);
+    if (!emissions) {
+        entry.number = stage_.send(entry.bytes);
+        return;
+    }
+    for (const fault::Emission& emission : *emissions) {
+        delayed_.emplace(stage_.now() + emission.delay, Delayed{Side::Tester, emission.frame});
+    }
+    release_delayed();
+}
+
+// What fault rules held back until now.
+void Dialogue::release_delayed() {
+    while (!delayed_.empty() && delayed_.begin()->first <= stage_.now()) {
+        Delayed due = std::move(delayed_.extract(delayed_.begin()).mapped());
+        Entry& entry = record(due.from, std::move(due.frame), {stage_.now(), stage_.now()});
+        entry.remarks.emplace_back("as the fault rules left it");
+        if (due.from == Side::Tester) {
+            entry.number = stage_.send(entry.bytes);
+            continue;
+        }
+        Peer* peer = entry.packet ? peer_with(Side::Dut, entry.packet->bth.dest_qp) : nullptr;
+        if (peer == nullptr) continue;
+        entry.psn = peer->book.relative_psn(Side::Dut, *entry.packet);
+        take_in(*peer, history_.size() - 1);
+    }
+}
+
+// A fault rule that did not act as it should have makes the case an ERROR: it tested nothing.
+void Dialogue::close_faults(Met<>& outcome) {
+    for (std::size_t i = 0; i < faults_.rules().size(); ++i) {
+        result_.faults.push_back({faults_.rules()[i].text, faults_.fired(i).fired});
+    }
+    const std::vector<std::string> unmet = faults_.unmet();
+    if (outcome && !unmet.empty()) outcome = std::unexpected(error({}, unmet.front()));
+}
+
+// --- our engine -------------------------------------------------------------------------------
+
+// What our engine wants to say, as frames.
+void Dialogue::pump_engine() {
+    while (const auto transmit = engine_->poll_transmit(stage_.now())) {
+        std::vector<std::byte> payload(transmit->payload.size() + transmit->pad);
+        std::ranges::copy(transmit->payload, payload.begin());
+        std::vector<std::byte> frame(wire::kMaxFrameOverhead + transmit->headers.size() +
+                                     payload.size());
+        if (++ip_id_ == 0) ip_id_ = 1;
+        frame.resize(wire::write_frame({setting_.tester.mac, setting_.dut_mac}, transmit->envelope,
+                                       ip_id_, transmit->headers, payload, frame));
+        const auto peer = std::ranges::find_if(
+            peers_, [&](const auto& one) { return one.second.engine_qp == transmit->qp; });
+        this->transmit(peer == peers_.end() ? nullptr : &peer->second, std::move(frame));
+    }
+}
+
+void Dialogue::sent(std::uint64_t number, Interval at) {
+    const auto entry = std::ranges::find(history_, number, &Entry::number);
+    if (entry != history_.end()) entry->at = at;
+}
+
+std::string Dialogue::notation(const Peer* peer, const Entry& entry) const {
+    const char direction = entry.from == Side::Tester ? '>' : '<';
+    if (!entry.packet) return fmt::format("{} {} bytes", direction, entry.bytes.size());
+    const std::string name = peer == nullptr ? "" : peer->book.identity().name;
+    return fmt::format("{}{}{} {}", name, name.empty() ? "" : " ", direction,
+                       packet_text(*entry.packet, entry.psn));
+}
+
+} // namespace veriroce::runner

@@ -1,0 +1,202 @@
+#include "conformance/runner/virtual_bench.hpp"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+
+#include <fmt/format.h>
+
+namespace veriroce::runner {
+namespace {
+
+constexpr wire::Duration link_delay = std::chrono::microseconds(1);
+// A case that has not ended by then never will: its DUT and its script wait for each other.
+constexpr wire::Instant end_of_time{std::chrono::hours(24)};
+constexpr std::uint64_t max_steps = 10'000'000;
+
+const wire::MacAddress tester_mac = *wire::MacAddress::parse("02:00:00:00:00:02");
+const wire::MacAddress dut_mac = *wire::MacAddress::parse("02:00:00:00:00:01");
+const wire::IpAddress tester_v4 = *wire::IpAddress::parse("192.0.2.2"); // RFC 5737
+const wire::IpAddress dut_v4 = *wire::IpAddress::parse("192.0.2.1");
+const wire::IpAddress tester_v6 = *wire::IpAddress::parse("2001:db8::2"); // RFC 3849
+const wire::IpAddress dut_v6 = *wire::IpAddress::parse("2001:db8::1");
+
+// Frames under way, in the order of arrival, then of departure.
+class Link {
+  public:
+    struct Arrival {
+        wire::Instant at;
+        std::uint64_t order = 0;
+        Side to = Side::Dut;
+        std::vector<std::byte> frame;
+    };
+
+    void carry(Side to, wire::Bytes frame, wire::Instant now) {
+        under_way_.push_back({now + link_delay, ++order_, to, {frame.begin(), frame.end()}});
+        std::ranges::push_heap(under_way_, later);
+    }
+    [[nodiscard]] std::optional<wire::Instant> next() const {
+        if (under_way_.empty()) return std::nullopt;
+        return under_way_.front().at;
+    }
+    std::optional<Arrival> arrived(wire::Instant now) {
+        if (under_way_.empty() || under_way_.front().at > now) return std::nullopt;
+        std::ranges::pop_heap(under_way_, later);
+        Arrival arrival = std::move(under_way_.back());
+        under_way_.pop_back();
+        return arrival;
+    }
+
+  private:
+    static bool later(const Arrival& a, const Arrival& b) {
+        return std::pair(a.at, a.order) > std::pair(b.at, b.order);
+    }
+    std::vector<Arrival> under_way_;
+    std::uint64_t order_ = 0;
+};
+
+// One case in virtual time.
+class Play {
+  public:
+    Play(Dialogue& dialogue, dut::VirtualDut& device) : dialogue_(dialogue), device_(device) {}
+
+    // False if the case never ends.
+    bool run() {
+        dialogue_.start(now_);
+        for (std::uint64_t step = 0; step < max_steps; ++step) {
+            settle();
+            if (dialogue_.finished()) return true;
+            const auto next = next_instant();
+            if (!next || *next > end_of_time) return false;
+            now_ = std::max(now_, *next);
+            deliver();
+            settle();
+            dialogue_.advance(now_);
+        }
+        return false;
+    }
+
+  private:
+    // Carries out what both sides want at this instant, until neither wants more.
+    void settle() {
+        bool busy = true;
+        while (busy) {
+            busy = false;
+            while (auto action = dialogue_.stage().poll_action()) {
+                carry_out(std::move(*action));
+                busy = true;
+            }
+            while (const auto frame = device_.transmit(now_)) {
+                link_.carry(Side::Tester, *frame, now_);
+                busy = true;
+            }
+            if (auto reply = device_.poll(now_)) {
+                const auto ticket = tickets_.extract(reply->call);
+                if (!ticket.empty()) {
+                    dialogue_.stage().reply(ticket.mapped(), std::move(reply->answer));
+                }
+                busy = true;
+            }
+        }
+    }
+
+    void carry_out(Action action) {
+        if (const auto* send = std::get_if<SendFrame>(&action)) {
+            link_.carry(Side::Dut, send->frame, now_);
+            dialogue_.sent(send->number, {now_, now_});
+            return;
+        }
+        auto& call = std::get<CallDut>(action);
+        tickets_[device_.submit(std::move(call.request), now_)] = call.ticket;
+    }
+
+    void deliver() {
+        while (const auto arrival = link_.arrived(now_)) {
+            if (arrival->to == Side::Dut) {
+                device_.receive(arrival->frame, now_);
+            } else {
+                dialogue_.stage().packet(arrival->frame, {now_, now_});
+            }
+        }
+    }
+
+    [[nodiscard]] std::optional<wire::Instant> next_instant() const {
+        std::optional<wire::Instant> earliest;
+        for (const auto& one : {link_.next(), device_.next_deadline(), dialogue_.deadline()}) {
+            if (one && (!earliest || *one < *earliest)) earliest = one;
+        }
+        return earliest;
+    }
+
+    Dialogue& dialogue_;
+    dut::VirtualDut& device_;
+    Link link_;
+    wire::Instant now_{};
+    std::map<dut::CallId, std::uint64_t> tickets_;
+};
+
+} // namespace
+
+VirtualBench::VirtualBench(VirtualBenchOptions options) : options_(std::move(options)) {
+    const auto device = make_device();
+    device->submit(dut::Hello{}, wire::Instant{});
+    if (const auto reply = device->poll(wire::Instant{}); reply && reply->answer) {
+        welcome_ = std::get<dut::Welcome>(*reply->answer);
+    }
+}
+
+std::unique_ptr<dut::VirtualDut> VirtualBench::make_device() const {
+    dut::VirtualDutOptions options;
+    options.description.mac = dut_mac;
+    options.description.addresses = {dut_v4, dut_v6};
+    options.description.traits = options_.traits;
+    options.engine = options_.engine;
+    options.checks = options_.checks;
+    if (options_.filter) options.filter = options_.filter();
+    options.neighbour = tester_mac;
+    return std::make_unique<dut::VirtualDut>(std::move(options));
+}
+
+Setting VirtualBench::setting(int ip_version) const {
+    const bool v4 = ip_version == 4;
+    Setting setting;
+    setting.dut = welcome_;
+    setting.gid_index = v4 ? 0 : 1;
+    setting.dut_address = v4 ? dut_v4 : dut_v6;
+    setting.dut_mac = dut_mac;
+    setting.tester = {.mac = tester_mac, .address = v4 ? tester_v4 : tester_v6, .named = {}};
+    setting.seed = options_.seed;
+    return setting;
+}
+
+std::optional<std::string> VirtualBench::lacks(int ip_version) const {
+    if (ip_version == 4 || ip_version == 6) return std::nullopt;
+    return "no such IP version";
+}
+
+bool VirtualBench::link_capable(std::string_view word) const {
+    return word == "raw" || word == "hwtime";
+}
+
+CaseResult VirtualBench::play(const script::Case& script, const script::Run& run,
+                              const Setting& setting) {
+    const auto device = make_device();
+    Dialogue dialogue(script, run, setting);
+    const bool ended = Play(dialogue, *device).run();
+    CaseResult result = dialogue.finish();
+    if (!ended) {
+        result.verdict = Verdict::Error;
+        result.reason = "the case did not end: script and device wait for each other";
+    }
+    return result;
+}
+
+RunInfo VirtualBench::info() const {
+    RunInfo info;
+    info.seed = options_.seed;
+    info.dut = options_.device;
+    info.link = "virtual, 1 us";
+    return info;
+}
+
+} // namespace veriroce::runner

@@ -1,0 +1,45 @@
+// The bench in virtual time: the built-in engine as the device, a link with a delay of 1 us, and a
+// clock that only moves to the next thing that happens. Equal runs are equal to the byte.
+//
+// Each case gets a device of its own, so that it gives the same result alone and in a suite.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "conformance/dut/virtual_dut.hpp"
+#include "conformance/runner/bench.hpp"
+
+namespace veriroce::runner {
+
+struct VirtualBenchOptions {
+    std::string device = "built-in engine, virtual time";
+    engine::Config engine;
+    engine::Checks checks = engine::kStandardChecks;
+    // Makes the filter of each device; may be empty.
+    std::function<std::unique_ptr<engine::SurfaceFilter>()> filter;
+    std::uint64_t seed = 1;
+    std::vector<std::string> traits;
+};
+
+class VirtualBench final : public Bench {
+  public:
+    explicit VirtualBench(VirtualBenchOptions options);
+
+    [[nodiscard]] Setting setting(int ip_version) const override;
+    [[nodiscard]] std::optional<std::string> lacks(int ip_version) const override;
+    [[nodiscard]] bool link_capable(std::string_view word) const override;
+    CaseResult play(const script::Case& script, const script::Run& run,
+                    const Setting& setting) override;
+    [[nodiscard]] std::optional<std::string> broken() const override { return std::nullopt; }
+    [[nodiscard]] RunInfo info() const override;
+
+  private:
+    [[nodiscard]] std::unique_ptr<dut::VirtualDut> make_device() const;
+
+    VirtualBenchOptions options_;
+    dut::Welcome welcome_;
+};
+
+} // namespace veriroce::runner

@@ -1,0 +1,40 @@
+// What `veriroce test` was asked to do. Shared by the front door, which fills it in, and the room
+// that does it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/rules/rules.hpp"
+
+namespace veriroce::suite {
+
+struct Options {
+    std::vector<std::string> cases; // files, ids, groups; all if empty
+    std::vector<std::string> rules;
+    std::vector<std::string> tags;
+    std::optional<rules::Role> role;
+    std::vector<std::string> over; // "ip=4,6"
+    std::uint64_t seed = 1;
+    double timeout_scale = 1.0;
+    bool strict = false;
+    bool fail_fast = false;
+    bool slow = false;
+    bool list = false;
+    bool dry_run = false;
+    bool quiet = false;
+    bool colour = false;
+    std::string report; // a folder
+    std::string mutant; // of the built-in engine
+
+    std::string dut;            // HOST:PORT or unix:PATH; the built-in engine if empty
+    std::string token_file;     // of the agent
+    std::string interface;      // the wire
+    std::string tester_address; // A/N that the kernel does not own; else the interface's own
+    std::string dut_address;    // which GID of the DUT; else the first that fits
+    std::string capture;        // a pcapng of the whole run
+};
+
+} // namespace veriroce::suite

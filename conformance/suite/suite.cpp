@@ -1,0 +1,292 @@
+#include "conformance/suite/suite.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "conformance/mutants/mutants.hpp"
+#include "conformance/rules/nearest.hpp"
+#include "conformance/runner/live_bench.hpp"
+#include "conformance/runner/plan.hpp"
+#include "conformance/runner/run.hpp"
+#include "conformance/runner/virtual_bench.hpp"
+#include "reports/console.hpp"
+#include "reports/json.hpp"
+#include "reports/pcapng.hpp"
+
+namespace veriroce::suite {
+namespace {
+
+constexpr int usage_error = 2;
+constexpr int tool_error = 3;
+constexpr int interrupted = 130;
+
+std::string no_dut(std::string_view option) {
+    return fmt::format("{} needs a device: name its agent with --dut HOST:PORT", option);
+}
+
+volatile std::sig_atomic_t stop_requested = 0;
+void request_stop(int /*signal*/) {
+    stop_requested = 1;
+}
+
+// Until it goes, SIGINT and SIGTERM end the run after the case at hand, with its report.
+class StopOnSignal {
+  public:
+    StopOnSignal() {
+        stop_requested = 0;
+        struct sigaction action{};
+        action.sa_handler = request_stop;
+        sigaction(SIGINT, &action, &before_int_);
+        sigaction(SIGTERM, &action, &before_term_);
+    }
+    ~StopOnSignal() {
+        sigaction(SIGINT, &before_int_, nullptr);
+        sigaction(SIGTERM, &before_term_, nullptr);
+    }
+    StopOnSignal(const StopOnSignal&) = delete;
+    StopOnSignal& operator=(const StopOnSignal&) = delete;
+
+  private:
+    struct sigaction before_int_{};
+    struct sigaction before_term_{};
+};
+
+// A refusal of the command: which exit code, and one or more lines for stderr.
+struct Refusal {
+    int code = usage_error;
+    std::string text;
+};
+template <typename T>
+using Accepted = std::expected<T, Refusal>;
+
+Accepted<std::vector<int>> ip_versions(const std::vector<std::string>& over) {
+    std::vector<int> versions;
+    for (const std::string& axis : over) {
+        if (!axis.starts_with("ip=")) {
+            return std::unexpected(Refusal{
+                usage_error, fmt::format("--over {}: the axes are ip=4, ip=6 and ip=4,6", axis)});
+        }
+        std::istringstream values(axis.substr(3));
+        for (std::string value; std::getline(values, value, ',');) {
+            if (value != "4" && value != "6") {
+                return std::unexpected(Refusal{
+                    usage_error,
+                    fmt::format("--over {}: '{}' is no IP version; it is 4 or 6", axis, value)});
+            }
+            versions.push_back(value == "4" ? 4 : 6);
+        }
+    }
+    return versions;
+}
+
+Accepted<std::vector<runner::ScriptFile>> read_files(const std::vector<std::string>& names) {
+    std::vector<runner::ScriptFile> files;
+    for (const std::string& name : names) {
+        if (!name.ends_with(".roce")) continue;
+        std::ifstream stream(name, std::ios::binary);
+        std::ostringstream text;
+        if (!stream || !(text << stream.rdbuf())) {
+            return std::unexpected(Refusal{
+                usage_error, fmt::format("{}: no such script, or it cannot be read", name)});
+        }
+        files.push_back({name, text.str()});
+    }
+    return files;
+}
+
+Accepted<std::unique_ptr<runner::Bench>> virtual_bench(const Options& options) {
+    for (const auto& [given, name] :
+         {std::pair{!options.interface.empty(), "-i"},
+          std::pair{!options.token_file.empty(), "--dut-token-file"},
+          std::pair{!options.tester_address.empty(), "--tester-address"},
+          std::pair{!options.dut_address.empty(), "--dut-address"}}) {
+        if (given) return std::unexpected(Refusal{usage_error, no_dut(name)});
+    }
+    runner::VirtualBenchOptions bench{.seed = options.seed};
+    if (!options.mutant.empty()) {
+        const auto mutant = mutants::find(options.mutant);
+        if (!mutant) {
+            std::vector<std::string_view> names;
+            for (const mutants::Mutant& one : mutants::all())
+                names.push_back(one.name);
+            const auto near = rules::nearest_word(options.mutant, names);
+            return std::unexpected(Refusal{
+                usage_error, fmt::format("no mutant is called '{}'{}", options.mutant,
+                                         near ? fmt::format("; did you mean '{}'?", *near) : "")});
+        }
+        bench.device = fmt::format("built-in engine, virtual time, mutant {} (breaks {})",
+                                   mutant->get().name, mutant->get().rule);
+        bench.checks = mutant->get().checks;
+        bench.filter = mutant->get().make_filter;
+    }
+    return std::make_unique<runner::VirtualBench>(std::move(bench));
+}
+
+Accepted<std::unique_ptr<runner::Bench>> live_bench(const Options& options) {
+    if (options.interface.empty()) {
+        return std::unexpected(Refusal{
+            usage_error, "--dut needs the tester's interface on the device's network: -i IFACE"});
+    }
+    if (!options.mutant.empty()) {
+        return std::unexpected(Refusal{
+            usage_error, "--mutant plants a defect in the built-in engine: leave out --dut"});
+    }
+    auto bench = runner::LiveBench::open({.agent = options.dut,
+                                          .token_file = options.token_file,
+                                          .interface = options.interface,
+                                          .tester_address = options.tester_address,
+                                          .dut_address = options.dut_address,
+                                          .seed = options.seed});
+    if (!bench) return std::unexpected(Refusal{tool_error, bench.error()});
+    return std::move(*bench);
+}
+
+// The options that another run of one case needs.
+std::string repeat_options(const Options& options) {
+    std::string text;
+    const auto add = [&](std::string_view name, const std::string& value) {
+        if (!value.empty()) text += fmt::format(" {} {}", name, value);
+    };
+    add("--dut", options.dut);
+    add("--dut-token-file", options.token_file);
+    add("-i", options.interface);
+    add("--tester-address", options.tester_address);
+    add("--dut-address", options.dut_address);
+    add("--mutant", options.mutant);
+    for (const std::string& axis : options.over)
+        add("--over", axis);
+    return text;
+}
+
+void list(const runner::Plan& plan, std::FILE* out) {
+    for (const runner::PlannedRun& run : plan.runs) {
+        const script::Case& of = plan.cases[run.case_index];
+        std::vector<std::string> rules;
+        for (const script::Word& rule : of.rules)
+            rules.push_back(rule.text);
+        fmt::print(out, "{:<44} {:<24} {}\n", run.id(of), fmt::join(rules, " "), run.run.title);
+    }
+}
+
+// Each file of a report is written whole or not at all.
+Accepted<std::monostate> write_report(const runner::RunResults& results, const Options& options) {
+    const auto failed = [](std::string text) {
+        return std::unexpected(Refusal{tool_error, std::move(text)});
+    };
+    if (!options.capture.empty()) {
+        if (const auto written = reports::write_pcapng(results, options.capture); !written) {
+            return failed(written.error());
+        }
+    }
+    if (options.report.empty()) return {};
+    std::error_code code;
+    const std::filesystem::path folder = options.report;
+    std::filesystem::create_directories(folder, code);
+    if (code) return failed(fmt::format("{}: {}", options.report, code.message()));
+    const std::filesystem::path file = folder / "results.json";
+    const std::filesystem::path growing = folder / "results.json.part";
+    {
+        std::ofstream stream(growing, std::ios::binary | std::ios::trunc);
+        stream << reports::results_json(results);
+        if (!stream.flush()) return failed(fmt::format("{}: cannot be written", growing.string()));
+    }
+    std::filesystem::rename(growing, file, code);
+    if (code) return failed(fmt::format("{}: {}", file.string(), code.message()));
+    for (const runner::CaseResult& result : results.cases) {
+        if (result.verdict == runner::Verdict::Pass || result.packets.empty()) continue;
+        std::string name = result.id;
+        for (char& c : name) {
+            if (c == '/' || c == '[' || c == ']' || c == ',' || c == '=') c = '-';
+        }
+        const std::string path = folder / (name + ".pcapng");
+        if (const auto written = reports::write_pcapng(result, path); !written) {
+            return failed(written.error());
+        }
+    }
+    return {};
+}
+
+runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
+                        const runner::Selection& selection, const Options& options,
+                        std::FILE* out) {
+    using Clock = std::chrono::steady_clock;
+    const reports::ConsoleStyle style{.colour = options.colour, .quiet = options.quiet};
+    runner::RunResults results;
+    results.run = bench.info();
+    results.timing.started = fmt::format(
+        "{:%FT%TZ}",
+        fmt::gmtime(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())));
+    fmt::print(out, "{}", reports::console_head(results.run));
+    std::fflush(out);
+
+    runner::SuiteRun run(bench, plan, selection,
+                         {.seed = options.seed,
+                          .timeout_scale = options.timeout_scale,
+                          .fail_fast = options.fail_fast,
+                          .command = repeat_options(options)});
+    const auto began = Clock::now();
+    while (stop_requested == 0) {
+        const auto case_began = Clock::now();
+        auto result = run.next();
+        if (!result) break;
+        results.timing.cases.push_back({result->id, Clock::now() - case_began});
+        fmt::print(out, "{}", reports::console_case(*result, style));
+        std::fflush(out);
+        results.cases.push_back(std::move(*result));
+    }
+    results.run.complete = stop_requested == 0 && run.done() == plan.runs.size();
+    results.timing.wall = Clock::now() - began;
+    const runner::Setting setting = bench.setting(4);
+    results.timing.settle = setting.settle;
+    fmt::print(out, "{}", reports::console_summary(results, style));
+    return results;
+}
+
+Accepted<int> run_or_refuse(const Options& options, std::FILE* out) {
+    const auto versions = ip_versions(options.over);
+    if (!versions) return std::unexpected(versions.error());
+    const auto files = read_files(options.cases);
+    if (!files) return std::unexpected(files.error());
+    const runner::Selection selection{.names = options.cases,
+                                      .rules = options.rules,
+                                      .tags = options.tags,
+                                      .role = options.role,
+                                      .ip_versions = *versions,
+                                      .slow = options.slow};
+    const auto plan = runner::make_plan(selection, *files);
+    if (!plan) return std::unexpected(Refusal{usage_error, plan.error().text});
+    if (options.list || options.dry_run) {
+        list(*plan, out);
+        return 0;
+    }
+    const StopOnSignal stop;
+    auto bench = options.dut.empty() ? virtual_bench(options) : live_bench(options);
+    if (!bench) return std::unexpected(bench.error());
+    const runner::RunResults results = play(**bench, *plan, selection, options, out);
+    if (const auto written = write_report(results, options); !written) {
+        return std::unexpected(written.error());
+    }
+    return stop_requested != 0 ? interrupted : results.exit_code(options.strict);
+}
+
+} // namespace
+
+int run(const Options& options, std::FILE* out, std::FILE* err) {
+    const auto code = run_or_refuse(options, out);
+    if (code) return *code;
+    std::string_view text = code.error().text;
+    while (text.ends_with('\n'))
+        text.remove_suffix(1);
+    fmt::print(err, "veriroce: {}\n", text);
+    return code.error().code;
+}
+
+} // namespace veriroce::suite

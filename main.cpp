@@ -1,0 +1,177 @@
+// The front door: one program. It parses the command line and calls the room that owns the command.
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "conformance/agent/engine_backend.hpp"
+#include "conformance/agent/serve.hpp"
+#include "conformance/agent/verbs_backend.hpp"
+#include "conformance/rules/rules.hpp"
+#include "conformance/suite/script_command.hpp"
+#include "conformance/suite/suite.hpp"
+#include "dissector/dissect/dissect.hpp"
+
+namespace {
+
+using namespace veriroce;
+
+constexpr int usage_error = 2;
+
+void add_dissect(CLI::App& app, dissect::Options& options, int& code) {
+    CLI::App* command = app.add_subcommand("dissect", "Decode captures: a line for each packet");
+    command->add_option("FILE", options.files, "pcap or pcapng files; - is standard input")
+        ->required();
+    command
+        ->add_option_function<std::string>(
+            "-T",
+            [&options](const std::string& name) {
+                const auto format = dissect::format_by_name(name);
+                if (!format) {
+                    throw CLI::ValidationError("-T",
+                                               "'" + name + "' is none of text, fields, json, csv");
+                }
+                options.format = *format;
+            },
+            "Output: text, fields, json or csv")
+        ->type_name("FORMAT");
+    command->add_option("-e", options.fields, "A field of -T fields, json or csv; repeat it")
+        ->type_name("FIELD")
+        ->allow_extra_args(false);
+    command->add_flag("-V", options.tree, "The tree of headers and fields of each packet");
+    command->add_flag("-x", options.hex, "The bytes of each packet");
+    command->add_flag("--stats", options.stats, "A summary instead of packets");
+    command->add_flag("--check", options.check, "Only packets with findings; exit code 1 if any");
+    command->add_flag("--verify-icrc", options.verify_icrc,
+                      "Check every ICRC, also where the output does not need it");
+    command->add_option("-c", options.max_packets, "Stop after so many packets")->type_name("N");
+    command->add_flag("-q,--quiet", options.quiet, "No summary line of --check");
+    command->callback([&] { code = dissect::run(options, stdout, stderr); });
+}
+
+void add_test(CLI::App& app, suite::Options& options, int& code) {
+    CLI::App* command = app.add_subcommand(
+        "test", "The conformance suite against a device; without --dut the built-in engine");
+    command->add_option("CASE", options.cases,
+                        "Case ids (rsp/gap-nak), groups (rsp) or script files (*.roce)");
+    command->add_option("--dut", options.dut, "The device's agent: HOST:PORT or unix:PATH");
+    command->add_option("--dut-token-file", options.token_file, "The agent's token");
+    command->add_option("-i,--interface", options.interface, "The wire to the device");
+    command->add_option("--tester-address", options.tester_address,
+                        "Addresses A[/N][,B…] that the tester answers for itself");
+    command->add_option("--dut-address", options.dut_address,
+                        "Which addresses A[,B] of the device to talk to");
+    command->add_option("--rule", options.rules, "Only cases of these rules")->delimiter(',');
+    command->add_option("--tag", options.tags, "Only cases with these tags")->delimiter(',');
+    command
+        ->add_option_function<std::string>(
+            "--role",
+            [&options](const std::string& name) {
+                options.role = rules::role_named(name);
+                if (!options.role) {
+                    throw CLI::ValidationError("--role",
+                                               "'" + name + "' is neither responder nor requester");
+                }
+            },
+            "Only cases of this role of the device")
+        ->type_name("ROLE");
+    command->add_option("--over", options.over, "Axes of the run: ip=4,6")->allow_extra_args(false);
+    command->add_option("--seed", options.seed, "PSNs and random faults follow from it")
+        ->capture_default_str();
+    command->add_option("--timeout-scale", options.timeout_scale, "Stretches all patience")
+        ->capture_default_str()
+        ->check(CLI::Range(0.1, 100'000.0));
+    command->add_option("--report", options.report, "Folder for results.json and captures");
+    command->add_option("--capture", options.capture, "One pcapng of the whole run");
+    command->add_option("--mutant", options.mutant, "Plant this defect in the built-in engine");
+    command->add_flag("--list", options.list, "Show the runs that are selected, and play none");
+    command->add_flag("--dry-run", options.dry_run, "Compile and plan, and play none");
+    command->add_flag("--strict", options.strict, "A WARN counts as well");
+    command->add_flag("--fail-fast", options.fail_fast, "End at the first FAIL");
+    command->add_flag("--slow", options.slow, "Also cases of more than 5 s");
+    command->add_flag("-q,--quiet", options.quiet, "Only what is not PASS");
+    command->callback([&] {
+        options.colour = isatty(STDOUT_FILENO) == 1;
+        code = suite::run(options, stdout, stderr);
+    });
+}
+
+void add_script(CLI::App& app, suite::FormatOptions& options, int& code) {
+    CLI::App* command = app.add_subcommand("script", "Check and lay out scripts");
+    command->require_subcommand(1);
+    CLI::App* check = command->add_subcommand("check", "Compile scripts, and run none");
+    check->add_option("FILE", options.files)->required();
+    check->callback([&] { code = suite::script_check(options.files, stdout, stderr); });
+    CLI::App* format = command->add_subcommand("format", "Lay scripts out, in place");
+    format->add_option("FILE", options.files)->required();
+    format->add_flag("--check", options.check_only, "Only say which files would change");
+    format->callback([&] { code = suite::script_format(options, stdout, stderr); });
+}
+
+void add_rules(CLI::App& app, std::vector<std::string>& ids, int& code) {
+    CLI::App* command = app.add_subcommand("rules", "The rule catalogue");
+    command->add_option("ID", ids, "Rules (RSP-02) or groups (RSP); all if none is named");
+    command->callback([&] {
+        for (const std::string& id : ids) {
+            bool known = false;
+            for (const rules::Rule& rule : rules::catalogue().rules()) {
+                known = known || rule.id == id || rule.group() == id;
+            }
+            if (known) continue;
+            const auto near = rules::catalogue().nearest(id);
+            fmt::print(stderr, "veriroce: no rule is called '{}'{}\n", id,
+                       near ? fmt::format("; did you mean {}?", *near) : "");
+            code = usage_error;
+            return;
+        }
+        for (const rules::Rule& rule : rules::catalogue().rules()) {
+            const bool wanted = ids.empty() || std::ranges::find(ids, rule.id) != ids.end() ||
+                                std::ranges::find(ids, rule.group()) != ids.end();
+            if (!wanted) continue;
+            fmt::print("{:<8} {:<6} {:<10} {}\n", rule.id, rules::word(rule.level),
+                       rules::word(rule.role), rule.title);
+            if (!ids.empty()) fmt::print("         {}\n", rule.text);
+        }
+    });
+}
+
+int run_agent(int argc, char** argv) {
+    static constexpr std::array backends{agent::verbs_backend, agent::engine_backend};
+    const std::vector<std::string_view> words(argv + 2, argv + argc);
+    return agent::run_command_line(words, backends);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    // A reader that goes away ends a write with EPIPE, not the program with a signal.
+    std::signal(SIGPIPE, SIG_IGN);
+    if (argc >= 2 && std::string_view(argv[1]) == "agent") return run_agent(argc, argv);
+
+    CLI::App app("veriroce decodes RoCEv2, speaks it, and tests whether a device keeps its rules");
+    app.set_version_flag("--version", "veriroce " VERIROCE_VERSION);
+    app.require_subcommand(1);
+    int code = 0;
+    dissect::Options dissect_options;
+    suite::Options test_options;
+    suite::FormatOptions script_options;
+    std::vector<std::string> rule_ids;
+    add_dissect(app, dissect_options, code);
+    add_test(app, test_options, code);
+    add_script(app, script_options, code);
+    add_rules(app, rule_ids, code);
+    app.add_subcommand("agent", "Serve this host's device to a tester ('veriroce agent --help')");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success& success) {
+        return app.exit(success);
+    } catch (const CLI::ParseError& error) {
+        // CLI11's own codes would collide with ours.
+        fmt::print(stderr, "veriroce: {}\n", error.what());
+        return usage_error;
+    }
+    return code;
+}

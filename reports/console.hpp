@@ -1,0 +1,25 @@
+// The console's view of a run: a line per case, expected and actual side by side where one was not
+// met, and a summary. Pure functions of the results: text in, no terminal touched.
+#pragma once
+
+#include <string>
+
+#include "conformance/runner/results.hpp"
+
+namespace veriroce::reports {
+
+struct ConsoleStyle {
+    bool colour = false;
+    bool quiet = false; // only what is not PASS, and the summary
+};
+
+// The first lines of every output: which DUT, which seed, which link.
+std::string console_head(const runner::RunInfo& run);
+
+// A case, as soon as it has ended; empty where the style hides it.
+std::string console_case(const runner::CaseResult& result, const ConsoleStyle& style);
+
+// The last lines: what was counted. Ends with "N passed, N failed, N skipped".
+std::string console_summary(const runner::RunResults& results, const ConsoleStyle& style);
+
+} // namespace veriroce::reports

@@ -1,0 +1,14 @@
+// results.json: a run as JSON, schema "veriroce/results/1" (reports/README.md tells each field).
+// Fields may be added, none renamed. What depends on the clock stands under `timing`.
+#pragma once
+
+#include <string>
+
+#include "conformance/runner/results.hpp"
+
+namespace veriroce::reports {
+
+// One document, indented by two blanks, with a newline at its end.
+std::string results_json(const runner::RunResults& results);
+
+} // namespace veriroce::reports

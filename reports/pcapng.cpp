@@ -1,0 +1,55 @@
+#include "reports/pcapng.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "dissector/capture/pcapng_writer.hpp"
+
+namespace veriroce::reports {
+namespace {
+
+std::expected<void, std::string> write_cases(std::span<const runner::CaseResult> cases,
+                                             const std::string& path) {
+    const auto text = [&](const capture::WriteError& error) {
+        return std::unexpected(capture::text_of(error, path));
+    };
+    auto writer = capture::PcapngWriter::create(path, "veriroce");
+    if (!writer) return text(writer.error());
+    const auto interface = writer->add_interface({.name = "tester"});
+    if (!interface) return text(interface.error());
+    for (const runner::CaseResult& result : cases) {
+        // A frame is recorded when it is decided upon and stamped when it was on the wire.
+        std::vector<const runner::RecordedPacket*> packets;
+        for (const runner::RecordedPacket& packet : result.packets)
+            packets.push_back(&packet);
+        std::ranges::stable_sort(packets, {}, [](const auto* one) { return one->at.latest; });
+        for (const runner::RecordedPacket* packet : packets) {
+            std::vector<std::string> comments{result.id + ": " + packet->script};
+            comments.insert(comments.end(), packet->remarks.begin(), packet->remarks.end());
+            const auto written = writer->write(
+                {.interface = *interface,
+                 .time_ns = std::max<std::int64_t>(0, packet->at.latest.time_since_epoch().count()),
+                 .bytes = packet->frame,
+                 .direction = packet->from == runner::Side::Tester ? capture::Direction::Outbound
+                                                                   : capture::Direction::Inbound,
+                 .comments = comments});
+            if (!written) return text(written.error());
+        }
+    }
+    if (const auto finished = writer->finish(); !finished) return text(finished.error());
+    return {};
+}
+
+} // namespace
+
+std::expected<void, std::string> write_pcapng(const runner::CaseResult& result,
+                                              const std::string& path) {
+    return write_cases({&result, 1}, path);
+}
+
+std::expected<void, std::string> write_pcapng(const runner::RunResults& results,
+                                              const std::string& path) {
+    return write_cases(results.cases, path);
+}
+
+} // namespace veriroce::reports
