@@ -297,8 +297,15 @@ class RunParser {
         if (cursor.accept("untouched")) return expected;
         cursor.expect("==", "or 'untouched'");
         const Token token = cursor.peek();
-        if (token.kind == Token::Kind::Name && !contains(pattern_names(), token.text)) {
+        if (scope_.has(token.text, NameKind::Region)) {
             expected.holds = parse_slice(cursor, scope_);
+            return expected;
+        }
+        if (token.kind == Token::Kind::Name && !contains(pattern_names(), token.text)) {
+            auto known = scope_.of_kind(NameKind::Region);
+            known.insert(known.end(), pattern_names().begin(), pattern_names().end());
+            cursor.fail(token.span, "'" + token.text + "' is neither a region nor a pattern" +
+                                        suggestion(token.text, known));
             return expected;
         }
         const Pattern pattern = parse_pattern(cursor);

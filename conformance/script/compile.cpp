@@ -37,7 +37,8 @@ class Combinations {
         if (index == definitions_.size()) {
             if (found_.size() < max_runs) {
                 found_.push_back(current_);
-            } else if (!definitions_.empty()) {
+            } else {
+                too_many_ = true;
                 report_.add({line_of(definitions_.back()), 1, 3},
                             "the case has more than " + std::to_string(max_runs) + " runs");
             }
@@ -50,8 +51,9 @@ class Combinations {
             return;
         }
         const For& values = *std::get<const For*>(definitions_[index]);
-        for (const auto& value : values.values)
-            each(values, value, index);
+        for (const auto& value : values.values) {
+            if (!too_many_) each(values, value, index);
+        }
     }
 
     void each(const For& values, const std::variant<Expr, ValueRange, Word>& value,
@@ -72,7 +74,7 @@ class Combinations {
         const auto high = number(*range.high);
         if (!low || !high) return;
         if (*high < *low) return report_.add(range.span, "the range is empty");
-        for (std::int64_t one = *low; one <= *high && found_.size() < max_runs; ++one) {
+        for (std::int64_t one = *low; one <= *high && !too_many_; ++one) {
             name.value = Constant{one, unit_of(*range.low)};
             bind(name, index);
         }
@@ -108,6 +110,7 @@ class Combinations {
     std::vector<Definition> definitions_;
     std::vector<BoundName> current_;
     std::vector<std::vector<BoundName>> found_;
+    bool too_many_ = false;
 };
 
 // The path MTU in one run: that of `for qp.mtu`, of `qp mtu=N`, or the run's.

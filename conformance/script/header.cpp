@@ -90,6 +90,7 @@ class HeaderParser {
 
     void line(const Line& source) {
         Cursor cursor(source, source.tokens, report_);
+        if (cursor.failed()) seen_.insert(source.tokens.front().text); // there, though not right
         const Word word = cursor.word("a header word");
         if (cursor.failed()) return;
         const std::string key = is_address_line(source) ? "tester address" : word.text;

@@ -6,7 +6,8 @@ namespace veriroce::script {
 
 bool take_equals(Cursor& cursor, const Word& name) {
     if (cursor.failed()) return false;
-    if (!cursor.peek().is("=")) {
+    const bool value = cursor.peek().is("=") && cursor.peek(1).kind != Token::Kind::End;
+    if (!value) {
         cursor.fail(name.span, "'" + name.text + "' needs a value: " + name.text + "=...");
         return false;
     }

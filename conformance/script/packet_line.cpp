@@ -305,7 +305,8 @@ std::optional<Comparison> take_comparison(Cursor& cursor, const Word& name) {
          {"<=", Comparison::AtMost},
          {">=", Comparison::AtLeast}}};
     for (const auto& [symbol, comparison] : comparisons) {
-        if (!cursor.peek().is(symbol)) continue;
+        const bool value = cursor.peek(1).kind != Token::Kind::End;
+        if (!cursor.peek().is(symbol) || !value) continue;
         const Token token = cursor.next();
         if (token.blank_before || cursor.peek().blank_before) {
             cursor.fail(token.span, "no blank may stand around '" + token.text + "'");
