@@ -82,7 +82,8 @@ device's host. The data path is RoCEv2 on the device's own port.
   --listen ADDR:PORT | unix:PATH   where to listen (127.0.0.1:4790); on any address but loopback
                                    a token file is demanded
   --token-file FILE                callers must know the first line of FILE (mode 600)
-  --backend NAME                   verbs (an RDMA device), engine (our own, over UDP 4791)
+  --backend NAME                   verbs (an RDMA device; default), or engine (our own, over UDP
+                                   4791; only in `veriroce agent`)
   --device NAME                    the RDMA device, where there are several
   --address ADDR                   engine: the local address that it speaks RoCEv2 on
   --max-connections N              connections at a time (8)

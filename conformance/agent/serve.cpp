@@ -2,13 +2,10 @@
 
 #include <csignal>
 
-#include <algorithm>
 #include <cstdio>
-#include <map>
 #include <utility>
 
-#include "conformance/agent/session.hpp"
-#include "transport/net/clock.hpp"
+#include "conformance/agent/service.hpp"
 #include "transport/net/event_loop.hpp"
 #include "transport/net/line_server.hpp"
 
@@ -18,91 +15,6 @@ namespace {
 
 constexpr int exit_usage = 2;
 constexpr int exit_cannot = 3;
-
-void say(std::string_view text) {
-    std::fprintf(stderr, "veriroce-agent: %.*s\n", static_cast<int>(text.size()), text.data());
-}
-
-class Service {
-  public:
-    Service(net::EventLoop& loop, net::LineServer& server, Backend& backend, std::string token)
-        : loop_(loop), server_(server), backend_(backend), token_(std::move(token)) {}
-
-    // Until a signal says stop.
-    void serve() {
-        for (;;) {
-            loop_.run_once(next_deadline());
-            if (loop_.poll_signal()) return;
-            while (loop_.poll_ready()) {
-            } // the backend's descriptor: it is asked below in any case
-            const auto now = net::monotonic_now();
-            backend_.advance(now);
-            while (auto event = server_.poll_event())
-                take(*event);
-            for (auto& [connection, session] : sessions_) {
-                session.advance(now);
-                send_lines(connection, session);
-            }
-        }
-    }
-
-  private:
-    void take(const net::LineEvent& event) {
-        switch (event.kind) {
-        case net::LineEvent::Kind::Opened:
-            sessions_.try_emplace(event.connection, backend_, token_);
-            say(event.text + " connected");
-            return;
-        case net::LineEvent::Kind::Line: take_line(event.connection, event.text); return;
-        case net::LineEvent::Kind::Closed:
-            sessions_.erase(event.connection);
-            say("connection closed: " + event.text);
-            return;
-        }
-    }
-
-    void take_line(net::ConnectionId connection, std::string_view line) {
-        const auto found = sessions_.find(connection);
-        if (found == sessions_.end()) return;
-        auto& session = found->second;
-        const auto before = session.standing();
-        session.handle_line(line, net::monotonic_now());
-        if (before == Session::Standing::New && session.standing() == Session::Standing::Admitted) {
-            server_.admit(connection);
-        }
-        send_lines(connection, session);
-        if (session.standing() == before) return;
-        if (session.standing() == Session::Standing::Closing) {
-            say("closing: " + session.reason());
-            server_.close(connection);
-        }
-        if (session.standing() == Session::Standing::WrongToken) {
-            say("closing: " + session.reason());
-            server_.close_after(connection, Session::wrong_token_delay);
-        }
-    }
-
-    void send_lines(net::ConnectionId connection, Session& session) {
-        while (const auto line = session.poll_line()) {
-            if (!server_.send(connection, *line)) return; // its Closed event follows
-        }
-    }
-
-    [[nodiscard]] wire::Instant next_deadline() const {
-        const auto now = net::monotonic_now();
-        auto first = backend_.next_deadline().value_or(net::kNever);
-        for (const auto& [connection, session] : sessions_) {
-            first = std::min(first, session.next_deadline(now).value_or(net::kNever));
-        }
-        return first;
-    }
-
-    net::EventLoop& loop_;
-    net::LineServer& server_;
-    Backend& backend_;
-    std::string token_;
-    std::map<net::ConnectionId, Session> sessions_;
-};
 
 // The token that callers must know; empty for none, where nobody else can reach us.
 std::expected<std::string, std::string> token_for(const Options& options,
@@ -150,7 +62,9 @@ std::expected<void, std::string> serve(const Options& options,
     const auto server = net::LineServer::listen(**loop, *address, limits);
     if (!server) return std::unexpected(server.error().text);
     say((*backend)->text() + " on " + (*server)->address().text());
-    Service(**loop, **server, **backend, std::move(*token)).serve();
+    Service service(**loop, **server, **backend, std::move(*token));
+    while (!(*loop)->poll_signal())
+        service.step();
     return {};
 }
 

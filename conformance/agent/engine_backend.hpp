@@ -1,0 +1,30 @@
+// The backend `engine`: our own engine on a UDP socket of this host, without any privilege. All
+// connections share the engine and its port; each sees its own objects only.
+//
+// What the UDP link cannot do it cannot do either: it sends IP identification 0, and checks the
+// ICRC of what it receives with 16 bits' strength over IPv4.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+
+#include "conformance/agent/backend.hpp"
+#include "conformance/agent/verbs_backend.hpp"
+
+namespace veriroce::agent {
+
+// On the address of --address, UDP port 4791.
+std::expected<std::unique_ptr<Backend>, std::string> open_engine(const Options& options);
+// Another port: for tests and tunnels.
+std::expected<std::unique_ptr<Backend>, std::string> open_engine(const Options& options,
+                                                                 std::uint16_t port);
+
+inline constexpr BackendKind engine_backend{"engine", &open_engine};
+
+// Both, for `veriroce agent`; the default is the device.
+inline constexpr std::array all_backends{verbs_backend, engine_backend};
+
+} // namespace veriroce::agent
