@@ -94,7 +94,8 @@ int operational_state(int index) {
     int state = kOperUnknown;
     for (const auto& answer : ask_netlink(RTM_GETLINK, 0, question)) {
         visit_attributes<ifinfomsg>(answer, [&](unsigned short type, std::span<const char> value) {
-            if (type == IFLA_OPERSTATE && !value.empty()) state = value.front();
+            if (type == IFLA_OPERSTATE && !value.empty())
+                state = static_cast<unsigned char>(value.front());
         });
     }
     return state;

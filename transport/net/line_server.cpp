@@ -302,7 +302,7 @@ void LineServer::Impl::end_linger(ConnectionId id, Connection& connection) {
         return;
     }
     Failure ignored;
-    connection.socket.shutdown(Socket::shutdown_send, ignored);
+    (void)connection.socket.shutdown(Socket::shutdown_send, ignored);
     read(id, connection);
 }
 

@@ -66,17 +66,17 @@ class LineServer {
     std::optional<LineEvent> poll_event();
 
     // The connection has said hello: the full line length from now on, and no time limit.
-    void admit(ConnectionId connection);
+    void admit(ConnectionId id);
 
     // Queues a line (without '\n'). False: there is no such connection any more, or its queue is
     // full, and then it is closed.
-    bool send(ConnectionId connection, std::string_view line);
-    [[nodiscard]] std::size_t queued_bytes(ConnectionId connection) const;
+    bool send(ConnectionId id, std::string_view line);
+    [[nodiscard]] std::size_t queued_bytes(ConnectionId id) const;
 
     // Closes: what is queued is still sent (for a second at most), what arrives is ignored. With a
     // delay nothing is sent and the peer waits that long for the end. Its Closed event follows.
-    void close(ConnectionId connection);
-    void close_after(ConnectionId connection, wire::Duration delay);
+    void close(ConnectionId id);
+    void close_after(ConnectionId id, wire::Duration delay);
 
     struct Impl;
 

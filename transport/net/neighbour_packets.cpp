@@ -22,7 +22,7 @@ constexpr std::uint8_t kNeighbourHopLimit = 255; // RFC 4861: anything else came
 TinsMac to_tins(const wire::MacAddress& mac) {
     std::array<std::uint8_t, 6> bytes{};
     std::memcpy(bytes.data(), mac.bytes.data(), bytes.size());
-    return TinsMac(bytes.data());
+    return {bytes.data()};
 }
 
 wire::MacAddress from_tins(const TinsMac& mac) {
@@ -47,7 +47,7 @@ wire::IpAddress from_tins(Tins::IPv4Address address) {
 Tins::IPv6Address to_tins_v6(const wire::IpAddress& address) {
     std::array<std::uint8_t, 16> bytes{};
     std::memcpy(bytes.data(), address.bytes.data(), bytes.size());
-    return Tins::IPv6Address(bytes.data());
+    return {bytes.data()};
 }
 
 wire::IpAddress from_tins(const Tins::IPv6Address& address) {

@@ -23,6 +23,8 @@ class Offloads {
     // Turns off what is on. What the driver refuses to turn off is a note, not an error.
     static std::expected<Offloads, Error> turn_off(const std::string& interface);
 
+    Offloads(const Offloads&) = delete;
+    Offloads& operator=(const Offloads&) = delete;
     Offloads(Offloads&& other) noexcept;
     Offloads& operator=(Offloads&& other) noexcept;
     ~Offloads(); // puts back
