@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -71,20 +72,18 @@ struct LayerSpan {
 // The layers of one frame in the order in which they stand in it.
 class Layers {
   public:
-    // Two of each tunnel's headers and every transport header fit.
-    static constexpr std::size_t kCapacity = 32;
+    static constexpr std::size_t kCapacity = 40;
 
     void clear() {
         size_ = 0;
         first_.fill(kNone);
     }
-    // False if there is no room: the rest of the frame is not taken apart.
-    bool push(LayerSpan layer) {
-        if (size_ == kCapacity) return false;
+    // The walk is bounded so that there is room (walker.hpp).
+    void push(LayerSpan layer) {
+        assert(size_ < kCapacity);
         std::uint8_t& first = first_[static_cast<std::size_t>(layer.kind)];
         if (first == kNone) first = static_cast<std::uint8_t>(size_);
         spans_[size_++] = layer;
-        return true;
     }
 
     [[nodiscard]] bool has(LayerKind kind) const { return index(kind) != kNone; }

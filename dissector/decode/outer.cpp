@@ -13,6 +13,11 @@ constexpr std::uint16_t code(wire::EtherType type) {
 }
 constexpr std::uint16_t kOldQinQ = 0x9100;
 
+constexpr bool is_tag(std::uint16_t type) {
+    return type == code(wire::EtherType::Vlan) || type == code(wire::EtherType::QinQ) ||
+           type == kOldQinQ;
+}
+
 // IP protocol numbers and IPv6 next headers (IANA).
 constexpr std::uint8_t kHopByHop = 0;
 constexpr std::uint8_t kIcmp = 1;
@@ -22,6 +27,11 @@ constexpr std::uint8_t kFragment = 44;
 constexpr std::uint8_t kAuthentication = 51;
 constexpr std::uint8_t kIcmpv6 = 58;
 constexpr std::uint8_t kDestinationOptions = 60;
+
+constexpr bool is_extension(std::uint8_t next_header) {
+    return next_header == kHopByHop || next_header == kRouting || next_header == kFragment ||
+           next_header == kAuthentication || next_header == kDestinationOptions;
+}
 
 constexpr std::uint16_t kFragmentOffsetBits = 0xFFF8;
 constexpr std::uint16_t kFragmentMoreBit = 0x0001;
@@ -47,8 +57,8 @@ void Walker::raw_ip() {
 }
 
 void Walker::by_ether_type(std::uint16_t type) {
-    while (type == code(wire::EtherType::Vlan) || type == code(wire::EtherType::QinQ) ||
-           type == kOldQinQ) {
+    for (std::size_t tags = 0; is_tag(type); ++tags) {
+        if (tags == kMaxVlanTags) return rest(LayerKind::Data);
         const auto tag = take(LayerKind::Vlan, wire::VlanTag::kSize);
         if (!tag) return;
         type = wire::load_u16(*tag, 2);
@@ -140,8 +150,11 @@ void Walker::ipv6() {
 
 // Skips extension headers (RFC 8200). False if the packet cannot be followed further.
 bool Walker::ipv6_extensions(std::uint8_t& next_header) {
-    while (next_header == kHopByHop || next_header == kRouting || next_header == kFragment ||
-           next_header == kAuthentication || next_header == kDestinationOptions) {
+    for (std::size_t headers = 0; is_extension(next_header); ++headers) {
+        if (headers == kMaxIpExtensions) {
+            rest(LayerKind::Data);
+            return false;
+        }
         ip_extensions_ = true;
         std::size_t size = 8;
         if (at_ + 1 < captured_ && next_header != kFragment) {

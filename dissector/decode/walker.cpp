@@ -24,7 +24,7 @@ std::optional<wire::Bytes> Walker::take(LayerKind kind, std::size_t bytes) {
     if (bytes <= available) {
         const LayerSpan layer{
             .kind = kind, .offset = at_, .length = static_cast<std::uint32_t>(bytes)};
-        if (!out_.layers.push(layer)) return std::nullopt;
+        out_.layers.push(layer);
         at_ += layer.length;
         return out_.bytes_of(layer);
     }

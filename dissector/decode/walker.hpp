@@ -6,6 +6,14 @@
 
 namespace veriroce::decode {
 
+// Tags and IPv6 extension headers beyond these are not followed: what is behind them is Data. No
+// network needs as many, and frames made of nothing else exist.
+inline constexpr std::size_t kMaxVlanTags = 8;
+inline constexpr std::size_t kMaxIpExtensions = 8;
+
+// Frame, link, IP, UDP, BTH, payload, pad, ICRC and trailer stand in a frame once.
+static_assert(9 + kMaxVlanTags + kMaxIpExtensions + wire::kHeaderKinds <= Layers::kCapacity);
+
 class Walker {
   public:
     Walker(Dissection& out)

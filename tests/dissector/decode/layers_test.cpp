@@ -155,11 +155,29 @@ TEST_CASE("decode: other frames of a capture have their protocol and no findings
     CHECK_FALSE(d.packet());
 }
 
-TEST_CASE("decode: more tags than there is room for end the walk, not the program", "[decode]") {
-    FrameBytes frame(12, std::byte{1});
-    for (int i = 0; i < 200; ++i) {
-        for (const unsigned byte : {0x81U, 0U, 0U, 5U})
-            frame.push_back(static_cast<std::byte>(byte));
+TEST_CASE("decode: tags and extension headers without end are not followed", "[decode]") {
+    const FrameBytes packet = made({.opcode = 0x04, .payload = payload(4)}, true);
+    for (std::size_t tags : {8U, 9U, 200U}) {
+        FrameBytes frame(packet.begin(), packet.begin() + 12);
+        for (std::size_t i = 0; i < tags; ++i) {
+            for (const unsigned byte : {0x81U, 0U, 0U, 5U})
+                frame.push_back(static_cast<std::byte>(byte));
+        }
+        frame.insert(frame.end(), packet.begin() + 12, packet.end());
+        const Dissection d = taken_apart(frame);
+        CHECK(d.roce() == (tags <= 8));
+        CHECK(d.packet().has_value() == (tags <= 8));
+        CHECK(d.layers.from(Vlan).size() >= 8);
     }
-    CHECK(taken_apart(frame).layers.size() == Layers::kCapacity);
+    for (std::size_t headers : {8U, 9U, 100U}) {
+        FrameBytes frame = packet;
+        const std::uint64_t length = wire::load_u16(frame, 14 + 4) + 8 * headers;
+        wire::store_be<2>(frame, 14 + 4, length);
+        wire::store_be<1>(frame, 14 + 6, 60);
+        for (std::size_t i = 0; i < headers; ++i) {
+            const std::array<std::byte, 8> options{i == 0 ? std::byte{17} : std::byte{60}};
+            frame.insert(frame.begin() + 14 + 40, options.begin(), options.end());
+        }
+        CHECK(taken_apart(frame).roce() == (headers <= 8));
+    }
 }
