@@ -24,7 +24,7 @@ class Combinations {
             definitions_.emplace_back(&let);
         for (const For& values : head.fors)
             definitions_.emplace_back(&values);
-        std::ranges::stable_sort(definitions_, {}, line_of);
+        std::ranges::sort(definitions_, {}, line_of); // one a line
     }
 
     std::vector<std::vector<BoundName>> all() {

@@ -1,7 +1,7 @@
 #include "conformance/script/cursor.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 namespace veriroce::script {
 
@@ -11,13 +11,14 @@ void Report::add(SourceSpan span, std::string message) {
     if (std::ranges::any_of(diagnostics_, same)) return;
     std::string source;
     if (span.line >= 1 && span.line <= lines_.size()) source = lines_[span.line - 1].text;
-    diagnostics_.push_back({span, std::move(message), std::move(source)});
+    // In the order of places; of one place, in the order in which they were found.
+    const auto place = [](const Diagnostic& d) { return std::pair(d.span.line, d.span.column); };
+    const auto at =
+        std::ranges::upper_bound(diagnostics_, std::pair(span.line, span.column), {}, place);
+    diagnostics_.insert(at, {span, std::move(message), std::move(source)});
 }
 
 std::vector<Diagnostic> Report::take() {
-    std::ranges::stable_sort(diagnostics_, {}, [](const Diagnostic& d) {
-        return std::tuple(d.span.line, d.span.column);
-    });
     return std::move(diagnostics_);
 }
 
