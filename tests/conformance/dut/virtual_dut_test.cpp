@@ -1,0 +1,405 @@
+// The contract on our engine: two devices joined by a link in virtual time.
+#include "conformance/dut/virtual_dut.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "transport/sim/network.hpp"
+
+namespace {
+
+using namespace veriroce;
+using namespace veriroce::dut;
+using namespace std::chrono_literals;
+
+const std::array macs{*wire::MacAddress::parse("02:00:00:00:00:01"),
+                      *wire::MacAddress::parse("02:00:00:00:00:02")};
+const std::array addresses{*wire::IpAddress::parse("192.0.2.1"),
+                           *wire::IpAddress::parse("192.0.2.2")};
+
+std::unique_ptr<VirtualDut> make_device(std::size_t side, AgentLimits limits = {}) {
+    VirtualDutOptions options;
+    options.description.mac = macs[side];
+    options.description.addresses = {addresses[side], *wire::IpAddress::parse("2001:db8::1")};
+    options.neighbour = macs[1 - side];
+    options.limits = limits;
+    return std::make_unique<VirtualDut>(std::move(options));
+}
+
+// Two devices and the time.
+class Pair {
+  public:
+    Pair() : devices_{make_device(0), make_device(1)} {}
+
+    CallId submit(std::size_t side, Request request) {
+        return devices_[side]->submit(std::move(request), now_);
+    }
+    // Lets the time run until the call is answered.
+    Answer wait(std::size_t side, CallId call) {
+        for (int step = 0; step < 10'000; ++step) {
+            settle();
+            if (auto found = answers_.extract({side, call}); !found.empty()) {
+                return std::move(found.mapped());
+            }
+            const auto next = next_event();
+            if (!next) break;
+            now_ = std::max(now_, *next);
+        }
+        FAIL("the call was never answered");
+        return Done{};
+    }
+    template <typename Method>
+    typename Method::Gives call(std::size_t side, Method request) {
+        const auto answer = wait(side, submit(side, Request(std::move(request))));
+        if (!answer) FAIL(answer.error().message);
+        return std::get<typename Method::Gives>(*answer);
+    }
+    Failure refusal(std::size_t side, Request request) {
+        const auto answer = wait(side, submit(side, std::move(request)));
+        REQUIRE_FALSE(answer);
+        return answer.error();
+    }
+    [[nodiscard]] bool answered(std::size_t side, CallId call) const {
+        return answers_.contains({side, call});
+    }
+    void settle() {
+        for (bool busy = true; busy;) {
+            busy = false;
+            while (auto arrival = network_.deliver(now_)) {
+                devices_[arrival->port]->receive(arrival->frame, now_);
+                busy = true;
+            }
+            for (std::size_t side = 0; side < 2; ++side) {
+                while (const auto frame = devices_[side]->transmit(now_)) {
+                    network_.send(side, *frame, now_);
+                    ++frames;
+                }
+                while (auto reply = devices_[side]->poll(now_)) {
+                    answers_.emplace(std::pair(side, reply->call), std::move(reply->answer));
+                    busy = true;
+                }
+            }
+        }
+    }
+    [[nodiscard]] wire::Instant now() const { return now_; }
+
+    std::size_t frames = 0;
+
+  private:
+    [[nodiscard]] std::optional<wire::Instant> next_event() const {
+        std::optional<wire::Instant> first = network_.next_event();
+        for (const auto& device : devices_) {
+            const auto due = device->next_deadline();
+            if (due && (!first || *due < *first)) first = due;
+        }
+        return first;
+    }
+
+    std::array<std::unique_ptr<VirtualDut>, 2> devices_;
+    sim::Network network_{2};
+    wire::Instant now_{};
+    std::map<std::pair<std::size_t, CallId>, Answer> answers_;
+};
+
+// What each side has: made by the contract's own methods.
+struct Side {
+    PdHandle pd;
+    CqHandle cq;
+    QpCreated qp;
+    MrRegistered mr;
+};
+
+Side make_side(Pair& pair, std::size_t side) {
+    Side made;
+    made.pd = pair.call(side, PdCreate{}).pd;
+    made.cq = pair.call(side, CqCreate{.depth = 64}).cq;
+    made.qp = pair.call(
+        side,
+        QpCreate{
+            .pd = made.pd, .send_cq = made.cq, .recv_cq = made.cq, .max_send = 16, .max_recv = 16});
+    made.mr = pair.call(
+        side, MrRegister{.pd = made.pd,
+                         .length = 8192,
+                         .access = {.local_write = true, .remote_write = true, .remote_read = true},
+                         .fill = Fill{.pattern = Pattern::Offsets, .key = side}});
+    return made;
+}
+
+void connect(Pair& pair, std::size_t side, const Side& mine, wire::Qpn peer) {
+    pair.call(side, QpModify{.qp = mine.qp.qp,
+                             .attributes = {.state = engine::QpState::Init,
+                                            .access = engine::Access{.remote_write = true,
+                                                                     .remote_read = true},
+                                            .pkey_index = 0,
+                                            .port_num = 1}});
+    pair.call(side, QpModify{.qp = mine.qp.qp,
+                             .attributes = {
+                                 .state = engine::QpState::Rtr,
+                                 .address_vector =
+                                     AddressVector{.gid_index = 0, .address = addresses[1 - side]},
+                                 .path_mtu = wire::Mtu::B1024,
+                                 .rq_psn = wire::Psn(100),
+                                 .min_rnr_timer = 1,
+                                 .max_dest_rd_atomic = 4,
+                                 .dest_qp_num = peer}});
+    pair.call(side, QpModify{.qp = mine.qp.qp,
+                             .attributes = {.state = engine::QpState::Rts,
+                                            .timeout = 10,
+                                            .retry_cnt = 2,
+                                            .rnr_retry = 1,
+                                            .max_rd_atomic = 4,
+                                            .sq_psn = wire::Psn(100)}});
+}
+
+struct Connected {
+    Pair pair;
+    std::array<Side, 2> sides;
+
+    Connected() : sides{make_side(pair, 0), make_side(pair, 1)} {
+        connect(pair, 0, sides[0], sides[1].qp.qpn);
+        connect(pair, 1, sides[1], sides[0].qp.qpn);
+    }
+    [[nodiscard]] SendRequest request(std::uint64_t id, engine::WrOpcode opcode) const {
+        return {.id = id,
+                .opcode = opcode,
+                .sge = {{.mr = sides[0].mr.mr, .offset = 0, .length = 5000}},
+                .remote_address = sides[1].mr.address,
+                .rkey = sides[1].mr.rkey,
+                .flags = {.signaled = true}};
+    }
+    Completion completion(std::size_t side) {
+        const auto polled = pair.call(side, Poll{.cq = sides[side].cq, .max = 1, .wait_ms = 1000});
+        REQUIRE(polled.completions.size() == 1);
+        return polled.completions[0];
+    }
+};
+
+} // namespace
+
+TEST_CASE("virtual dut: hello tells the port and the engine's limits", "[dut]") {
+    Pair pair;
+    const auto welcome = pair.call(0, Hello{});
+    CHECK(welcome.backend == "engine");
+    REQUIRE(welcome.ports.size() == 1);
+    CHECK(welcome.ports[0].mac == macs[0]);
+    REQUIRE(welcome.ports[0].gids.size() == 2);
+    CHECK(welcome.ports[0].gids[0].address == addresses[0]);
+    CHECK(std::ranges::count(welcome.capabilities, "ipv6") == 1);
+    CHECK(welcome.max.qp_wr > 0);
+}
+
+TEST_CASE("virtual dut: a SEND arrives, both ends complete, a waiting poll is answered", "[dut]") {
+    Connected both;
+    auto& pair = both.pair;
+    const auto parked = pair.submit(1, Poll{.cq = both.sides[1].cq, .max = 8, .wait_ms = 1000});
+    pair.settle();
+    CHECK_FALSE(pair.answered(1, parked));
+    CHECK(pair.call(1, PostRecv{.qp = both.sides[1].qp.qp,
+                                .requests = {{.id = ~std::uint64_t{0},
+                                              .sge = {{.mr = both.sides[1].mr.mr,
+                                                       .offset = 1000,
+                                                       .length = 7192}}}}})
+              .posted == 1);
+    auto send = both.request(7, engine::WrOpcode::SendWithImm);
+    send.imm = 0x01020304;
+    const auto before = pair.now();
+    CHECK(pair.call(0, PostSend{.qp = both.sides[0].qp.qp, .requests = {send}}).posted == 1);
+
+    const auto answer = pair.wait(1, parked);
+    REQUIRE(answer);
+    const auto& polled = std::get<Polled>(*answer);
+    REQUIRE(polled.completions.size() == 1);
+    const auto& received = polled.completions[0];
+    CHECK(received.id == ~std::uint64_t{0});
+    CHECK(received.qp == both.sides[1].qp.qp);
+    CHECK(received.queue == engine::Queue::Receive);
+    CHECK(received.status == engine::WcStatus::Success);
+    CHECK(received.opcode == engine::WcOpcode::Recv);
+    CHECK(received.byte_len == 5000);
+    CHECK(received.imm == 0x01020304U);
+    CHECK(received.at == before + sim::kLinkDelay); // when the last packet arrived, no later
+
+    const auto sent = both.completion(0);
+    CHECK(sent.id == 7);
+    CHECK(sent.status == engine::WcStatus::Success);
+    const auto data =
+        pair.call(1, MrRead{.mr = both.sides[1].mr.mr, .offset = 1000, .length = 5000});
+    CHECK_FALSE(pattern_mismatch(data.data, Pattern::Offsets, 0, 0));
+}
+
+TEST_CASE("virtual dut: WRITE and READ move data and leave the guards alone", "[dut]") {
+    Connected both;
+    auto& pair = both.pair;
+    const auto qp = both.sides[0].qp.qp;
+    pair.call(0, PostSend{.qp = qp, .requests = {both.request(1, engine::WrOpcode::RdmaWrite)}});
+    CHECK(both.completion(0).status == engine::WcStatus::Success);
+    const auto mine =
+        pair.call(0, MrDigest{.mr = both.sides[0].mr.mr, .offset = 0, .length = 5000});
+    const auto theirs =
+        pair.call(1, MrDigest{.mr = both.sides[1].mr.mr, .offset = 0, .length = 5000});
+    CHECK(mine == theirs);
+    CHECK(theirs.guards_intact);
+
+    pair.call(1, MrFill{.mr = both.sides[1].mr.mr,
+                        .offset = 0,
+                        .length = 8192,
+                        .pattern = Pattern::Random,
+                        .key = 5});
+    pair.call(0, PostSend{.qp = qp, .requests = {both.request(2, engine::WrOpcode::RdmaRead)}});
+    CHECK(both.completion(0).status == engine::WcStatus::Success);
+    const auto data = pair.call(0, MrRead{.mr = both.sides[0].mr.mr, .offset = 0, .length = 5000});
+    CHECK_FALSE(pattern_mismatch(data.data, Pattern::Random, 0, 5));
+}
+
+TEST_CASE("virtual dut: an lkey is overridden, however wrong", "[dut]") {
+    Connected both;
+    auto send = both.request(1, engine::WrOpcode::RdmaWrite);
+    send.sge[0].lkey = wire::Lkey{both.sides[0].mr.lkey.value ^ 0xFF00U};
+    both.pair.call(0, PostSend{.qp = both.sides[0].qp.qp, .requests = {send}});
+    CHECK(both.completion(0).status == engine::WcStatus::LocProtErr);
+}
+
+TEST_CASE("virtual dut: a wrong rkey ends both QPs", "[dut]") {
+    Connected both;
+    auto write = both.request(1, engine::WrOpcode::RdmaWrite);
+    write.rkey = wire::Rkey{both.sides[1].mr.rkey.value ^ 0xFF00U};
+    both.pair.call(0, PostSend{.qp = both.sides[0].qp.qp, .requests = {write}});
+    CHECK(both.completion(0).status == engine::WcStatus::RemAccessErr);
+    for (const std::size_t side : {0U, 1U}) {
+        const auto report = both.pair.call(side, QpQuery{.qp = both.sides[side].qp.qp});
+        CHECK(report.attributes.state == engine::QpState::Err);
+    }
+}
+
+TEST_CASE("virtual dut: what was modified is what is queried", "[dut]") {
+    Connected both;
+    const auto report = both.pair.call(0, QpQuery{.qp = both.sides[0].qp.qp}).attributes;
+    CHECK(report.state == engine::QpState::Rts);
+    CHECK(report.path_mtu == wire::Mtu::B1024);
+    CHECK(report.rq_psn == wire::Psn(100));
+    CHECK(report.dest_qp_num == both.sides[1].qp.qpn);
+    CHECK(report.pkey_index == 0);
+    CHECK(report.port_num == 1);
+    CHECK(report.timeout == 10);
+    REQUIRE(report.address_vector);
+    CHECK(report.address_vector->address == addresses[1]);
+}
+
+TEST_CASE("virtual dut: bad handles and ranges are -32602, refused verbs -32000", "[dut]") {
+    Pair pair;
+    const auto side = make_side(pair, 0);
+    constexpr std::int32_t bad_params = -32602;
+    CHECK(pair.refusal(0, PdDestroy{.pd = {77}}) == invalid("pd: there is no 77"));
+    CHECK(pair.refusal(0, Poll{.cq = {0x1'0000'0001}}).code == bad_params);
+    CHECK(pair.refusal(0, MrRead{.mr = {77}, .offset = 0, .length = 1}).code == bad_params);
+    CHECK(pair.refusal(0, PostSend{.qp = {77}}).code == bad_params);
+    CHECK(pair.refusal(0, PostSend{.qp = side.qp.qp, .requests = {{.sge = {{.mr = {77}}}}}}) ==
+          invalid("sge.mr: there is no 77"));
+    CHECK(pair.refusal(0, CqArm{.cq = side.cq}).code == -32601);
+    CHECK(pair.refusal(0, MwAlloc{.pd = side.pd}).code == -32601);
+
+    const auto busy = pair.refusal(0, PdDestroy{.pd = side.pd});
+    CHECK(busy.refused());
+    CHECK(busy.verb == "pd_destroy");
+    CHECK(busy.errno_name == "EBUSY");
+    const auto jump =
+        pair.refusal(0, QpModify{.qp = side.qp.qp, .attributes = {.state = engine::QpState::Rts}});
+    CHECK(jump.verb == "qp_modify");
+    CHECK(jump.errno_name == "EINVAL");
+    const auto family =
+        pair.refusal(0, QpModify{.qp = side.qp.qp,
+                                 .attributes = {.address_vector = AddressVector{
+                                                    .gid_index = 1, .address = addresses[1]}}});
+    CHECK(family.message == "ah_attr: GID and address are of two families");
+    const auto no_gid =
+        pair.refusal(0, QpModify{.qp = side.qp.qp,
+                                 .attributes = {.address_vector = AddressVector{
+                                                    .gid_index = 9, .address = addresses[1]}}});
+    CHECK(no_gid.message == "ah_attr: the port has no GID 9");
+}
+
+TEST_CASE("virtual dut: a chain is taken up to the first request that is refused", "[dut]") {
+    Pair pair;
+    const auto side = make_side(pair, 0);
+    connect(pair, 0, side, wire::Qpn{0x77});
+    std::vector<SendRequest> chain(20, {.opcode = engine::WrOpcode::RdmaWrite});
+    const auto refused = pair.refusal(0, PostSend{.qp = side.qp.qp, .requests = chain});
+    CHECK(refused.errno_name == "ENOMEM");
+    CHECK(refused.posted == 16U);
+}
+
+TEST_CASE("virtual dut: reset and the limits of the agent", "[dut]") {
+    Pair pair;
+    auto side = make_side(pair, 0);
+    pair.call(0, Reset{});
+    CHECK(pair.refusal(0, PdDestroy{.pd = side.pd}).code == -32602);
+    CHECK(pair.refusal(0, QpQuery{.qp = side.qp.qp}).code == -32602);
+    side = make_side(pair, 0); // all is free again
+    CHECK(pair.call(0, QpQuery{.qp = side.qp.qp}).attributes.state == engine::QpState::Reset);
+
+    const auto small = make_device(0, {.registered_bytes = 4096, .qps = 1});
+    const auto ask = [&](Request request) {
+        small->submit(std::move(request), {});
+        return small->poll({})->answer;
+    };
+    const auto pd = std::get<PdCreated>(*ask(PdCreate{})).pd;
+    const auto cq = std::get<CqCreated>(*ask(CqCreate{.depth = 4})).cq;
+    const auto mr = std::get<MrRegistered>(*ask(MrRegister{.pd = pd, .length = 4096})).mr;
+    CHECK(ask(MrRegister{.pd = pd, .length = 1}).error().errno_name == "ENOMEM");
+    REQUIRE(ask(MrDeregister{.mr = mr}));
+    CHECK(ask(MrRegister{.pd = pd, .length = 1}));
+    const QpCreate create{.pd = pd, .send_cq = cq, .recv_cq = cq, .max_send = 1, .max_recv = 1};
+    const auto qp = std::get<QpCreated>(*ask(create)).qp;
+    CHECK(ask(create).error().errno_name == "ENOMEM");
+    REQUIRE(ask(QpDestroy{.qp = qp}));
+    CHECK(ask(create));
+}
+
+TEST_CASE("virtual dut: nobody answers, the retries are used up, the time is virtual", "[dut]") {
+    Connected both;
+    both.pair.call(1, QpDestroy{.qp = both.sides[1].qp.qp});
+    const auto before = both.pair.frames;
+    auto write = both.request(1, engine::WrOpcode::RdmaWrite);
+    write.sge[0].length = 4;
+    both.pair.call(0, PostSend{.qp = both.sides[0].qp.qp, .requests = {write}});
+    CHECK(both.completion(0).status == engine::WcStatus::RetryExcErr);
+    CHECK(both.pair.frames - before == 3); // once, and retry_cnt times more
+    // TMO: each wait lies between T and 4 T; T is 4.096 us * 2^10.
+    CHECK(both.pair.now() - wire::Instant{} >= 3 * 4194304ns);
+    CHECK(both.pair.now() - wire::Instant{} <= 3 * 4 * 4194304ns);
+}
+
+TEST_CASE("virtual dut: equal runs give equal packets and addresses", "[dut]") {
+    Connected one;
+    Connected other;
+    CHECK(one.sides[0].mr == other.sides[0].mr);
+    CHECK(one.sides[0].mr.address == 0x10'0000'0000);
+    CHECK(one.sides[1].qp == other.sides[1].qp);
+}
+
+TEST_CASE("virtual dut: a filter hides completions", "[dut]") {
+    struct Deaf final : engine::SurfaceFilter {
+        std::optional<engine::Completion> completion(const engine::Completion& /*seen*/) override {
+            return std::nullopt;
+        }
+    };
+    engine::Engine engine{engine::Config{}};
+    Budget budget{AgentLimits{}};
+    Deaf deaf;
+    EngineDevice device(engine, budget, {.addresses = {addresses[0]}}, &deaf);
+    const auto ask = [&](const Request& request) { return *device.execute(request, {}); };
+    const auto pd = std::get<PdCreated>(ask(PdCreate{})).pd;
+    const auto cq = std::get<CqCreated>(ask(CqCreate{.depth = 4})).cq;
+    const auto qp = std::get<QpCreated>(ask(QpCreate{.pd = pd, .send_cq = cq, .recv_cq = cq})).qp;
+    ask(QpModify{.qp = qp,
+                 .attributes = {.state = engine::QpState::Init,
+                                .access = engine::Access{},
+                                .pkey_index = 0,
+                                .port_num = 1}});
+    ask(PostRecv{.qp = qp, .requests = {{.id = 1}}});
+    ask(QpModify{.qp = qp, .attributes = {.state = engine::QpState::Err}});
+    CHECK(std::get<Polled>(ask(Poll{.cq = cq})).completions.empty());
+}
