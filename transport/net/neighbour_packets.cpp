@@ -109,6 +109,8 @@ std::optional<NeighbourMessage> parse_arp(const Tins::ARP& arp) {
 std::optional<NeighbourMessage> parse_discovery(const Tins::EthernetII& frame, const Tins::IPv6& ip,
                                                 const Tins::ICMPv6& message) {
     if (ip.hop_limit() != kNeighbourHopLimit || message.code() != 0) return std::nullopt;
+    // On the wire such an address means nothing; here it would mean IPv4.
+    if (from_tins(message.target_addr()).v4()) return std::nullopt;
     if (message.type() == Tins::ICMPv6::NEIGHBOUR_SOLICIT) {
         const bool says_mac = message.search_option(Tins::ICMPv6::SOURCE_ADDRESS) != nullptr;
         return NeighbourMessage{.kind = NeighbourMessage::Kind::Request,

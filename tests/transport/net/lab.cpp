@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "dissector/wire/bth.hpp"
 #include "transport/net/clock.hpp"
@@ -78,8 +79,10 @@ Lab::Lab() : outside_(open_namespace("/proc/thread-self/ns/net")) {
     peer_ = open_namespace("/proc/" + std::to_string(keeper_) + "/ns/net");
     REQUIRE(::unshare(CLONE_NEWNET) == 0);
     here_ = open_namespace("/proc/thread-self/ns/net");
-    // Offloads' restore files are not the host's.
-    ::setenv("XDG_RUNTIME_DIR", "/tmp", 1);
+    // Offloads' restore files are not the host's, nor another test's that runs at the same time.
+    runtime_ = "/tmp/veriroce-test-" + std::to_string(::getpid());
+    std::filesystem::create_directories(runtime_);
+    ::setenv("XDG_RUNTIME_DIR", runtime_.c_str(), 1);
     run("ip link add va type veth peer name vb netns " + std::to_string(keeper_));
     run(kSetUpHere);
     run_at_peer(kSetUpPeer);
@@ -89,6 +92,8 @@ Lab::~Lab() {
     ::kill(keeper_, SIGKILL);
     ::waitpid(keeper_, nullptr, 0);
     ::setns(outside_.fd(), CLONE_NEWNET);
+    std::error_code ignored;
+    std::filesystem::remove_all(runtime_, ignored);
 }
 
 void Lab::run(const std::string& command) const {

@@ -56,7 +56,8 @@ class Lab {
     net::Descriptor outside_; // the namespace that the test came from
     net::Descriptor here_;
     net::Descriptor peer_;
-    pid_t keeper_ = 0; // a process that lives in the peer's namespace
+    std::string runtime_; // $XDG_RUNTIME_DIR
+    pid_t keeper_ = 0;    // a process that lives in the peer's namespace
 };
 
 wire::IpAddress ip(const std::string& text);

@@ -6,6 +6,7 @@
 #include <net/if.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <string_view>
 #include <thread>
 
@@ -143,6 +144,10 @@ TEST_CASE("neighbour packets: half a packet is none", "[net]") {
             CHECK_FALSE(net::parse_neighbour(head(*whole, bytes)).has_value());
     }
     CHECK_FALSE(net::parse_neighbour(roce_frame(1)).has_value());
+    auto mapped = kSolicitation; // for ::ffff:10.77.0.9, which is no IPv6 address of the wire
+    const auto target = ip("10.77.0.9");
+    std::ranges::copy(target.bytes, mapped.begin() + 62);
+    CHECK_FALSE(net::parse_neighbour(mapped).has_value());
     auto routed = kSolicitation;
     routed[21] = std::byte{254}; // a hop limit that says that it came over a router
     CHECK_FALSE(net::parse_neighbour(routed).has_value());
