@@ -18,8 +18,7 @@ bool Setting::trait(std::string_view word) const {
 
 Dialogue::Dialogue(const script::Case& script, const script::Run& run, const Setting& setting)
     : script_(script), run_(run), setting_(setting),
-      stage_([this](wire::Bytes frame, Interval at) { hear(frame, at); }),
-      faults_(setting.seed) {
+      stage_([this](wire::Bytes frame, Interval at) { hear(frame, at); }), faults_(setting.seed) {
     result_.id = script.id() + run.suffix;
     result_.title = run.title;
     result_.level = script.level;

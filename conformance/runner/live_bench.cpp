@@ -245,7 +245,7 @@ std::expected<void, std::string> LiveBench::calibrate() {
     const auto runs = script::expand(*script);
     Setting start = setting(ends_.begin()->first);
     start.patience = std::max(start.patience, agent_patience);
-    start.first_tester_qpn = {0x800};
+    start.first_tester_qpn = lowest_tester_qpn;
     CaseResult result = play(*script, runs->front(), start);
     const auto measured = result.measures.find("rtt");
     if (result.verdict != Verdict::Pass || measured == result.measures.end()) {

@@ -21,7 +21,7 @@ dut    done recv id=1
 
 // QPNs that a case may take; the next case begins behind them.
 constexpr std::uint32_t qpns_per_case = 128;
-constexpr std::uint32_t first_qpn = 0x1000;
+constexpr std::uint32_t first_qpn = lowest_tester_qpn.value + qpns_per_case; // behind calibration's
 constexpr std::uint32_t last_qpn = 0xFFFF00;
 
 wire::Duration scaled(wire::Duration time, double scale) {
@@ -39,7 +39,7 @@ SuiteRun::SuiteRun(Bench& bench, const Plan& plan, const Selection& selection, R
     auto runs = script::expand(sanity_case_);
     assert(runs.has_value());
     sanity_runs_ = std::move(*runs);
-    // Far apart for different seeds, so that a device's memory of an earlier run does not matter.
+    // Apart for different seeds, so that a device's memory of an earlier run does not matter.
     tester_qpn_ = first_qpn + static_cast<std::uint32_t>(options_.seed % 0x7FFF) * 0x100;
 }
 

@@ -14,6 +14,9 @@
 
 namespace veriroce::runner {
 
+// The tester's QPNs count up from here.
+inline constexpr wire::Qpn lowest_tester_qpn{0x800};
+
 struct TesterPort {
     wire::MacAddress mac;
     wire::IpAddress address;
@@ -31,7 +34,7 @@ struct Setting {
     wire::Duration patience{std::chrono::seconds(1)};
     wire::Duration settle{std::chrono::milliseconds(10)};
     std::uint64_t seed = 1;
-    wire::Qpn first_tester_qpn{0x100}; // never used again within a run
+    wire::Qpn first_tester_qpn{lowest_tester_qpn}; // never used again within a run
 
     [[nodiscard]] bool capable(std::string_view word) const;
     [[nodiscard]] bool trait(std::string_view word) const;

@@ -59,9 +59,12 @@ void Dialogue::hear(wire::Bytes bytes, Interval at) {
     }
     Peer* peer = peer_with(Side::Dut, entry.packet->bth.dest_qp);
     if (peer == nullptr) {
-        // A QPN below ours belongs to an earlier case: a late packet. One above nobody ever had.
+        // One of our QPNs of an earlier case: a late packet. Management goes to QP 1. All else
+        // is a packet to a QP that nobody has.
         const std::uint32_t qpn = entry.packet->bth.dest_qp.value;
-        if (qpn >= setting_.first_tester_qpn.value) stranger_ = history_.size() - 1;
+        const bool late = qpn >= lowest_tester_qpn.value && qpn < setting_.first_tester_qpn.value;
+        const bool datagram = entry.packet->info().service == wire::Service::Ud;
+        if (!late && !datagram) stranger_ = history_.size() - 1;
         return;
     }
     entry.psn = peer->book.relative_psn(Side::Dut, *entry.packet);

@@ -124,6 +124,7 @@ Accepted<std::unique_ptr<runner::Bench>> virtual_bench(const Options& options) {
         }
         bench.device = fmt::format("built-in engine, virtual time, mutant {} (breaks {})",
                                    mutant->get().name, mutant->get().rule);
+        bench.engine.behaviour = mutant->get().behaviour;
         bench.checks = mutant->get().checks;
         bench.filter = mutant->get().make_filter;
     }
