@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -32,9 +31,14 @@ Waited wait_for(int fd, short events, wire::Instant deadline, std::span<const in
 
     for (;;) {
         // A wait without end is cut into hours, because a timespec cannot hold kNever's distance.
-        const auto left = deadline == kNever
-                              ? wire::Duration(std::chrono::hours(1))
-                              : std::max(wire::Duration(0), deadline - monotonic_now());
+        // A deadline that has passed is compared, not subtracted: Instant::min() would overflow.
+        const auto now = monotonic_now();
+        auto left = wire::Duration(0);
+        if (deadline == kNever) {
+            left = std::chrono::hours(1);
+        } else if (deadline > now) {
+            left = deadline - now;
+        }
         timespec timeout{};
         timeout.tv_sec = left.count() / 1'000'000'000;
         timeout.tv_nsec = left.count() % 1'000'000'000;
