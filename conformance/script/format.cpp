@@ -1,6 +1,7 @@
 // The canonical layout: two blanks of indentation a block, one blank between words, header and
-// command words in a column of seven, and in each paragraph (lines without a blank one between
-// them) the opcodes in one column and the comments in another.
+// command words in a column of seven, comments in column 52 where the line leaves room. In each
+// paragraph (lines without a blank one between them) the opcodes share a column, and the fields of
+// packets that differ only in their values.
 #include <algorithm>
 #include <array>
 
@@ -12,12 +13,14 @@ namespace {
 
 constexpr std::size_t word_column = 7;
 constexpr std::size_t indentation = 2;
+constexpr std::size_t comment_column = 51; // characters before the #
 
 struct Laid {
     std::uint32_t number = 0;
     std::size_t indent = 0;
     std::string head; // `b > SEND_ONLY` of a packet, `let    lost` of a name; else all of it
-    std::string tail;
+    std::string tail; // `= 3`, `in 0 1`; of a packet its clauses
+    std::vector<std::string> fields;
     bool packet = false;
     bool named = false; // `let` and `for`
     std::string comment;
@@ -36,20 +39,27 @@ std::string written(const Line& line, std::size_t first, std::size_t last) {
     return text;
 }
 
-// Clauses of a packet stand apart from its fields.
-std::string fields_and_clauses(const Line& line, std::size_t first) {
+// The fields of a packet, and its clauses, which stand apart from them.
+void lay_fields(const Line& line, std::size_t first, Laid& laid) {
     static constexpr std::array<std::string_view, 5> clauses{"within", "after", "measure", "as",
                                                              "exact"};
-    std::string text;
+    bool in_clauses = false;
     for (std::size_t i = first; i < line.tokens.size(); ++i) {
         const Token& token = line.tokens[i];
+        const std::string text(line.text.substr(token.offset, token.size));
         const bool value = i + 1 < line.tokens.size() && !line.tokens[i + 1].blank_before;
         const bool clause = token.kind == Token::Kind::Name && token.blank_before && !value &&
                             contains(clauses, token.text);
-        if (i > first && token.blank_before) text += clause ? "  " : " ";
-        text += line.text.substr(token.offset, token.size);
+        in_clauses = in_clauses || clause;
+        if (in_clauses) {
+            if (token.blank_before && !laid.tail.empty()) laid.tail += clause ? "  " : " ";
+            laid.tail += text;
+        } else if (token.blank_before || laid.fields.empty()) {
+            laid.fields.push_back(text);
+        } else {
+            laid.fields.back() += text;
+        }
     }
-    return text;
 }
 
 std::string padded(std::string text, std::size_t column) {
@@ -99,7 +109,7 @@ void lay_dialogue(const Line& line, Laid& laid) {
         // The arrow stands apart even if it was not written so.
         laid.head = written(line, 0, *at) + (*at > 0 ? " " : "") + written(line, *at, *at + 1) +
                     " " + written(line, *at + 1, behind);
-        laid.tail = fields_and_clauses(line, behind);
+        lay_fields(line, behind, laid);
         return;
     }
     if (line.tokens.size() > 1 && contains(columns, line.tokens[0].text)) {
@@ -134,57 +144,90 @@ std::vector<Laid> lay(std::span<const Line> lines, std::size_t header_lines) {
     return result;
 }
 
-std::size_t width(const Laid& laid) {
-    return columns_of(laid.head);
+// The columns of a paragraph, in characters.
+struct Columns {
+    std::size_t packets = 0; // where fields begin
+    std::size_t names = 0;   // where `=` or `in` stands
+};
+
+// The same packet with the same fields: `psn=` `va=` under `psn=` `va=`.
+bool alike(const Laid& one, const Laid& other) {
+    const auto name = [](std::string_view field) { return field.substr(0, field.find('=')); };
+    return one.packet && one.head == other.head &&
+           std::ranges::equal(one.fields, other.fields, {}, name, name);
 }
 
-std::string code_of(const Laid& laid, std::size_t column) {
-    std::string text(laid.indent, ' ');
-    text += laid.tail.empty() ? laid.head : padded(laid.head, column) + laid.tail;
+// The fields as they stand in the line: in columns if packets like this one need them.
+std::string fields_of(const Laid& laid, std::span<const Laid> paragraph) {
+    std::string text;
+    std::vector<std::size_t> widths(laid.fields.size());
+    for (const Laid& other : paragraph) {
+        if (!alike(laid, other)) continue;
+        for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
+            widths[i] = std::max<std::size_t>(widths[i], columns_of(other.fields[i]));
+        }
+    }
+    // All of a group agree on whether it has columns: it has if two of it differ.
+    bool differ = false;
+    for (const Laid& other : paragraph) {
+        for (std::size_t i = 0; alike(laid, other) && i + 1 < widths.size(); ++i)
+            differ = differ || columns_of(other.fields[i]) != widths[i];
+    }
+    for (std::size_t i = 0; i < laid.fields.size(); ++i) {
+        if (i > 0) text += differ ? "  " : " ";
+        text += differ ? padded(laid.fields[i], widths[i]) : laid.fields[i];
+    }
     return text;
 }
 
-// The column behind the widest head of the lines that share it.
-template <typename Shares>
-std::size_t shared_column(std::span<const Laid> lines, std::size_t gap, Shares shares) {
-    std::size_t column = 0;
-    for (const Laid& laid : lines) {
-        if (shares(laid)) column = std::max(column, width(laid) + gap);
+std::string code_of(const Laid& laid, const Columns& columns, std::span<const Laid> paragraph) {
+    std::string text(laid.indent, ' ');
+    if (!laid.packet) {
+        text += laid.named ? padded(laid.head, columns.names) + laid.tail : laid.head;
+        return text;
     }
-    return column;
+    std::string rest = fields_of(laid, paragraph);
+    if (!rest.empty() && !laid.tail.empty()) rest += "  ";
+    rest += laid.tail;
+    if (rest.empty()) return text + laid.head;
+    const std::size_t own = columns_of(laid.head) + 2;
+    return text + padded(laid.head, std::max<std::size_t>(own, columns.packets)) + rest;
 }
 
-std::size_t column_of(const Laid& laid, std::size_t packets, std::size_t names) {
-    if (laid.packet) return packets;
-    return laid.named ? names : 0;
+Columns columns_for(std::span<const Laid> paragraph) {
+    Columns columns;
+    for (const Laid& laid : paragraph) {
+        const std::size_t width = columns_of(laid.head);
+        if (laid.packet) columns.packets = std::max(columns.packets, width + 2);
+        if (laid.named) columns.names = std::max(columns.names, width + 1);
+    }
+    return columns;
 }
 
-void paragraph(std::span<const Laid> lines, std::string& out) {
-    std::size_t packets = shared_column(lines, 2, [](const Laid& l) { return l.packet; });
-    const std::size_t names = shared_column(lines, 1, [](const Laid& l) { return l.named; });
+std::string with_comment(std::string code, const std::string& comment) {
+    if (comment.empty()) return code;
+    const std::size_t behind = columns_of(code) + 2;
+    const std::size_t column = std::max(behind, comment_column);
+    const bool fits = column + columns_of(comment) <= max_columns;
+    return padded(std::move(code), fits ? column : behind) + comment;
+}
+
+void lay_paragraph(std::span<const Laid> paragraph, std::string& out) {
+    Columns columns = columns_for(paragraph);
+    std::span<const Laid> neighbours = paragraph;
     // A column that pushes a line beyond the edge is no help to a reader.
-    const bool too_wide = std::ranges::any_of(lines, [&](const Laid& laid) {
-        return columns_of(code_of(laid, column_of(laid, packets, names))) > max_columns;
+    const bool too_wide = std::ranges::any_of(paragraph, [&](const Laid& laid) {
+        return columns_of(code_of(laid, columns, paragraph)) > max_columns;
     });
-    std::size_t comments = 0;
-    std::vector<std::string> codes;
-    for (const Laid& laid : lines) {
-        const std::size_t column =
-            laid.packet && too_wide ? width(laid) + 2 : column_of(laid, packets, names);
-        codes.push_back(laid.head.empty() ? "" : code_of(laid, column));
-        if (!laid.head.empty() && !laid.comment.empty()) {
-            comments = std::max<std::size_t>(comments, columns_of(codes.back()) + 2);
-        }
+    if (too_wide) {
+        columns.packets = 0;
+        neighbours = {};
     }
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        const std::string& comment = lines[i].comment;
-        if (codes[i].empty()) {
-            out += std::string(lines[i].indent, ' ') + comment;
-        } else if (comment.empty()) {
-            out += codes[i];
+    for (const Laid& laid : paragraph) {
+        if (laid.head.empty()) {
+            out += std::string(laid.indent, ' ') + laid.comment;
         } else {
-            const bool fits = comments + columns_of(comment) <= max_columns;
-            out += padded(codes[i], fits ? comments : columns_of(codes[i]) + 2) + comment;
+            out += with_comment(code_of(laid, columns, neighbours), laid.comment);
         }
         out += '\n';
     }
@@ -202,7 +245,7 @@ std::expected<std::string, std::vector<Diagnostic>> format(std::string_view path
     std::size_t begin = 0;
     for (std::size_t i = 0; i <= laid.size(); ++i) {
         if (i < laid.size() && !laid[i].empty()) continue;
-        paragraph(std::span(laid).subspan(begin, i - begin), out);
+        lay_paragraph(std::span(laid).subspan(begin, i - begin), out);
         if (i < laid.size()) out += '\n';
         begin = i + 1;
     }

@@ -12,77 +12,6 @@ namespace veriroce::script {
 namespace {
 
 using wire::Field;
-using wire::Header;
-using wire::HeaderSet;
-using wire::Layer;
-
-std::optional<Header> header_of(Layer layer) {
-    switch (layer) {
-    case Layer::Rdeth: return Header::Rdeth;
-    case Layer::Deth: return Header::Deth;
-    case Layer::Xrceth: return Header::Xrceth;
-    case Layer::Feth: return Header::Feth;
-    case Layer::Reth: return Header::Reth;
-    case Layer::AtomicEth: return Header::AtomicEth;
-    case Layer::Aeth: return Header::Aeth;
-    case Layer::AtomicAckEth: return Header::AtomicAckEth;
-    case Layer::ImmDt: return Header::ImmDt;
-    case Layer::Ieth: return Header::Ieth;
-    case Layer::Ethernet:
-    case Layer::Vlan:
-    case Layer::Ipv4:
-    case Layer::Ipv6:
-    case Layer::Udp:
-    case Layer::Bth:
-    case Layer::Body:
-    case Layer::Icrc: break;
-    }
-    return std::nullopt;
-}
-
-// Whether some packet of this kind has the header: of a message, at least one of its packets.
-bool has_header(const PacketKind& kind, wire::Service service, Header header) {
-    if (const auto* opcode = std::get_if<Opcode>(&kind)) {
-        return wire::opcode_info(opcode->code).headers.has(header);
-    }
-    if (std::holds_alternative<Acknowledgement>(kind)) return header == Header::Aeth;
-    const auto* message = std::get_if<Message>(&kind);
-    if (message == nullptr) return false;
-    for (const wire::OpcodeInfo& info : wire::opcode_table()) {
-        if (info.service != service || info.operation != operation_of(*message)) continue;
-        const bool tail = info.ends_message();
-        if (tail && info.immediate() != immediate(*message)) continue;
-        if (tail && info.invalidates() != invalidates(*message)) continue;
-        if (info.headers.has(header)) return true;
-    }
-    return false;
-}
-
-std::string text_of(const PacketKind& kind) {
-    if (const auto* opcode = std::get_if<Opcode>(&kind)) {
-        return std::string(wire::opcode_info(opcode->code).name);
-    }
-    if (const auto* ack = std::get_if<Acknowledgement>(&kind)) return std::string(name_of(*ack));
-    if (const auto* message = std::get_if<Message>(&kind)) return std::string(name_of(*message));
-    return "the same packet";
-}
-
-std::string misplaced_syndrome_part(SpecialField field, const PacketKind& kind,
-                                    wire::Service service) {
-    const auto* ack = std::get_if<Acknowledgement>(&kind);
-    if (field == SpecialField::Code && (ack == nullptr || *ack != Acknowledgement::Nak)) {
-        return "only a NAK has a code";
-    }
-    if (field == SpecialField::Timer && (ack == nullptr || *ack != Acknowledgement::RnrNak)) {
-        return "only an RNR_NAK has a timer";
-    }
-    if (field != SpecialField::Credits) return {};
-    const bool other_ack = ack != nullptr && *ack != Acknowledgement::Ack;
-    if (other_ack || !has_header(kind, service, Header::Aeth)) {
-        return "only an ACK or a response with an AETH has credits";
-    }
-    return {};
-}
 
 FieldName parse_field_name(Cursor& cursor, const Word& name, std::string_view also) {
     if (const auto field = field_by_name(name.text)) return *field;
@@ -291,13 +220,6 @@ CmMessage parse_cm(Cursor& cursor, const Scope& scope, bool send, Word type) {
     return message;
 }
 
-std::string verb_on_the_wire(std::string_view name) {
-    if (name == "RDMA_READ") return "RDMA_READ_REQUEST";
-    if (name == "ATOMIC_CMP_AND_SWP") return "COMPARE_SWAP";
-    if (name == "ATOMIC_FETCH_AND_ADD") return "FETCH_ADD";
-    return {};
-}
-
 std::optional<Comparison> take_comparison(Cursor& cursor, const Word& name) {
     static constexpr std::array<std::pair<std::string_view, Comparison>, 4> comparisons{
         {{"=", Comparison::Equal},
@@ -335,38 +257,6 @@ QpRef take_qp(Cursor& cursor, const Scope& scope) {
 wire::Service service_of(const Scope& scope, const QpRef& qp, wire::Service own) {
     const Name* name = scope.find(qp.name);
     return name != nullptr && name->service ? *name->service : own;
-}
-
-std::string misplaced(const FieldName& field, const PacketKind& kind, wire::Service service) {
-    if (const auto* special = std::get_if<SpecialField>(&field)) {
-        return misplaced_syndrome_part(*special, kind, service);
-    }
-    const wire::FieldInfo& info = wire::field_info(std::get<Field>(field));
-    const auto first = header_of(info.primary.layer);
-    if (!first || has_header(kind, service, *first)) return {};
-    const auto second = info.secondary ? header_of(info.secondary->layer) : std::nullopt;
-    if (second && has_header(kind, service, *second)) return {};
-    return text_of(kind) + " has no field '" + std::string(info.name) + "' (it is part of " +
-           std::string(wire::name_of(*first)) + ")";
-}
-
-PacketKind parse_kind(Cursor& cursor, wire::Service service) {
-    const Word word = cursor.word("an opcode");
-    if (cursor.failed()) return {};
-    for (const auto ack : {Acknowledgement::Ack, Acknowledgement::Nak, Acknowledgement::RnrNak}) {
-        if (word.text == name_of(ack)) return ack;
-    }
-    if (const auto message = message_by_name(word.text)) return *message;
-    if (const auto code = wire::opcode_by_name(word.text, service)) return Opcode{*code};
-    if (const auto wanted = verb_on_the_wire(word.text); !wanted.empty()) {
-        cursor.fail(word.span, "'" + word.text + "' is a verb; on the wire it is " + wanted);
-        return {};
-    }
-    auto names = opcode_names(service);
-    names.insert(names.end(), message_names().begin(), message_names().end());
-    names.insert(names.end(), {"ACK", "NAK", "RNR_NAK"});
-    cursor.fail(word.span, "unknown opcode '" + word.text + "'" + suggestion(word.text, names));
-    return {};
 }
 
 FieldWrite parse_field_write(Cursor& cursor, const Scope& scope, const Word& name) {

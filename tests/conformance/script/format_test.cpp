@@ -59,13 +59,13 @@ TEST_CASE("format: columns as people align them", "[script]") {
           "title  \"A  title\"\n"
           "role   responder\n"
           "let    a      = 3\n"
-          "let    bc     = 4  # four\n"
+          "let    bc     = 4                                  # four\n"
           "for    n      in 0 1\n"
           "for    longer in requests\n"
           "qp     timeout=20\n"
           "\n"
           "dut    recv id=1..3\n"
-          "> SEND_ONLY  psn=0 ackreq  # first\n"
+          "> SEND_ONLY  psn=0 ackreq                          # first\n"
           "< ACK        psn=0 msn=1  within 10ms  exact\n"
           "fault  drop when from=dut\n"
           "\n"
@@ -77,7 +77,7 @@ TEST_CASE("format: columns as people align them", "[script]") {
           "  repeat 2\n"
           "    quiet 1s\n"
           "  end\n"
-          "end  # over\n");
+          "end                                                # over\n");
 }
 
 TEST_CASE("format: laying out twice changes nothing, and the case stays the same", "[script]") {

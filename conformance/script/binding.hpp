@@ -1,0 +1,28 @@
+// What a `let` or `for` name is in one run, and how a line reads with its {name}s replaced.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "conformance/script/names.hpp"
+
+namespace veriroce::script {
+
+// A `let` or `for` name in one run.
+struct BoundName {
+    std::string name;
+    std::variant<Constant, std::string> value;
+    bool is_for = false;
+    bool attribute = false; // for qp.NAME
+    SourceSpan span;
+};
+
+// "256", "1ms", "64KiB": a value as an id shows it.
+std::string text_of(const Constant& constant);
+
+// The line's tokens, each {name} replaced by the word that it stands for in this run. A name that
+// is no word's becomes a Bad token.
+std::vector<Token> with_words(const Line& line, const Scope& scope);
+
+} // namespace veriroce::script
