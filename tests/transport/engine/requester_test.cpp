@@ -432,7 +432,7 @@ TEST_CASE("requester: an ACK behind an unanswered READ is an implied NAK",
 
 TEST_CASE("requester: a READ response of the wrong size is an error, and stays inside",
           "[engine][REQ-21][REQ-22]") {
-    const std::size_t size = GENERATE(96, 104, 1024);
+    const std::size_t size = GENERATE(96U, 104U, 1024U);
     Lab lab;
     post(lab, WrOpcode::RdmaRead, 100, 1, 0x4000);
     post(lab, WrOpcode::Send, 4, 2);
