@@ -1,0 +1,114 @@
+// No memory is taken per packet or per work request once the queues exist.
+#include "tests/transport/engine/lab.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::uint64_t allocations = 0;
+
+} // namespace
+
+// Counts all of the program's; the test looks at the difference. All forms are replaced, because
+// the address sanitizer's own would pair up with some of ours.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    ++allocations;
+    return std::malloc(size == 0 ? 1 : size);
+}
+void* operator new(std::size_t size) {
+    if (void* const memory = operator new(size, std::nothrow)) return memory;
+    throw std::bad_alloc();
+}
+void* operator new[](std::size_t size) {
+    return operator new(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t& tag) noexcept {
+    return operator new(size, tag);
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+    std::free(memory);
+}
+void operator delete[](void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+void operator delete[](void* memory, const std::nothrow_t&) noexcept {
+    std::free(memory);
+}
+
+using namespace veriroce;
+using namespace veriroce::engine;
+using namespace veriroce::engine::test;
+
+namespace {
+
+// The packets of one engine, straight into the other.
+void carry(Lab& from, Lab& to) {
+    while (const auto packet = from.engine.poll_transmit(from.now)) {
+        std::array<std::byte, wire::kMaxTransportHeaderBytes + 4096 + 4> bytes{};
+        auto end = std::ranges::copy(packet->headers, bytes.begin()).out;
+        end = std::ranges::copy(packet->payload, end).out + packet->pad;
+        const auto size = static_cast<std::size_t>(end - bytes.begin());
+        // Each believes the other to be the peer of its lab.
+        wire::store_be<3>(bytes, 5, our_qpn.value);
+        to.engine.handle({.envelope = {.source = peer_address, .destination = our_address},
+                          .bytes = wire::Bytes(bytes).first(size)},
+                         to.now);
+    }
+}
+
+} // namespace
+
+TEST_CASE("engine: nothing is allocated per packet or per work request", "[engine]") {
+    LabOptions asking;
+    asking.sq = rq_psn;
+    LabOptions serving;
+    serving.sq = wire::Psn(0x10000);
+    Lab a(asking);
+    Lab b(serving);
+    std::array sges{a.sge(0, 3000), a.sge(4000, 1000)};
+    const std::array eight{a.sge(0x4000, 8)};
+    std::array<SendRequest, 6> chain{};
+    constexpr std::array opcodes{WrOpcode::Send,        WrOpcode::RdmaWrite,
+                                 WrOpcode::RdmaRead,    WrOpcode::AtomicFetchAndAdd,
+                                 WrOpcode::SendWithImm, WrOpcode::RdmaWriteWithImm};
+    for (std::size_t i = 0; i < chain.size(); ++i) {
+        const bool atomic = opcodes[i] == WrOpcode::AtomicFetchAndAdd;
+        chain[i] = {.id = i,
+                    .opcode = opcodes[i],
+                    .sges = atomic ? std::span<const Sge>(eight) : std::span<const Sge>(sges),
+                    .remote_address = region_address,
+                    .rkey = b.region.rkey};
+    }
+    const std::array target{b.sge(0x8000, 4000)};
+    const ReceiveRequest receive{.id = 9, .sges = target};
+    std::uint64_t completed = 0;
+    std::uint64_t before = 0;
+    for (int round = 0; round < 200; ++round) {
+        if (round == 1) before = allocations;
+        for (int i = 0; i < 3; ++i)
+            (void)b.engine.post_receive(b.qp, std::span(&receive, 1));
+        (void)a.engine.post_send(a.qp, chain, a.now);
+        for (int i = 0; i < 8; ++i) {
+            carry(a, b);
+            carry(b, a);
+        }
+        while (a.engine.poll_completion(a.send_cq))
+            ++completed;
+        while (b.engine.poll_completion(b.receive_cq))
+            ++completed;
+    }
+    const std::uint64_t taken = allocations - before;
+    CHECK(completed == 200 * 9);
+    CHECK(taken == 0);
+}
