@@ -6,11 +6,12 @@
 namespace veriroce::agent::test {
 
 inline constexpr std::string_view welcome_text =
-    R"({"version":1,"name":"bench","backend":"fake","device":"","firmware":"","capabilities":["rc"],)"
-    R"("traits":[],"ports":[],"max":{"qp":0,"qp_wr":0,"sge":0,"cqe":0,"mr_bytes":0,"rd_atomic":0,)"
+    R"({"version":1,"name":"bench","backend":"fake","device":"","firmware":"",)"
+    R"("capabilities":["rc"],"traits":[],"ports":[],)"
+    R"("max":{"qp":0,"qp_wr":0,"sge":0,"cqe":0,"mr_bytes":0,"rd_atomic":0,)"
     R"("dest_rd_atomic":0,"msg_bytes":0,"inline":0},"local_ca_ack_delay":0,"atomic":"NONE",)"
-    R"("limits":{"connections":8,"registered_bytes":1073741824,"qps":4096,"queued_bytes":67108864,)"
-    R"("line_bytes":16777216}})";
+    R"("limits":{"connections":8,"registered_bytes":1073741824,"qps":4096,)"
+    R"("queued_bytes":67108864,"line_bytes":16777216}})";
 
 class FakeBackend final : public Backend {
   public:
