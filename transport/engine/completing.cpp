@@ -1,4 +1,6 @@
 // The end of work requests: acknowledged, failed, tried again.
+#include <algorithm>
+
 #include "transport/engine/requester.hpp"
 
 namespace veriroce::engine {
@@ -51,7 +53,7 @@ void acknowledge_through(Device& device, Qp& qp, wire::Psn psn) {
             note_progress(qp, psn + 1); // REQ-04: a part of it, and no completion
             if (qp.cursor.work == 0 && work.holds(psn)) {
                 const std::uint32_t done = forward(work.first, psn) + 1;
-                if (qp.cursor.packet < done) qp.cursor.packet = done;
+                qp.cursor.packet = std::max(qp.cursor.packet, done);
             }
             break;
         }

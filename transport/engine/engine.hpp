@@ -77,6 +77,8 @@ class Engine {
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
+    Engine(Engine&&) = delete;
+    Engine& operator=(Engine&&) = delete;
 
     // --- the wire
     void handle(const wire::Datagram& datagram, wire::Instant now);

@@ -29,11 +29,15 @@ bool readable(const Device& device, const Qp& qp, const Reply& reply, std::uint6
            region.access.remote_read && region.covers(reply.address, bytes);
 }
 
+Position position_of(bool begins, bool ends) {
+    if (begins) return ends ? Position::Only : Position::First;
+    return ends ? Position::Last : Position::Middle;
+}
+
 // RDR-01, RDR-02
 Transmit read_packet(Device& device, Qp& qp, Reply& reply, std::uint64_t bytes) {
     const bool ends = reply.packets == 1;
-    const Position position = reply.begins ? (ends ? Position::Only : Position::First)
-                                           : (ends ? Position::Last : Position::Middle);
+    const Position position = position_of(reply.begins, ends);
     wire::Packet packet =
         reply_packet(qp, device.opcodes.read_response[static_cast<std::size_t>(position)], reply);
     packet.bth.pad = wire::pad_of(bytes);

@@ -89,18 +89,19 @@ Transmit sent(Device& device, Qp& qp, const wire::Packet& packet, wire::Bytes pa
     return transmit(device, qp, packet, payload);
 }
 
+std::uint8_t request_opcode(const Opcodes& opcodes, WrOpcode opcode) {
+    if (opcode == WrOpcode::RdmaRead) return opcodes.read;
+    return opcode == WrOpcode::AtomicCmpAndSwp ? opcodes.compare_swap : opcodes.fetch_add;
+}
+
 // A READ or atomic request. REQ-09, REQ-10: a READ that was partly answered asks for the rest.
 Transmit send_read_or_atomic(Device& device, Qp& qp, SendWork& work, wire::Instant now) {
     const SendRequest& request = work.request;
-    const bool read = request.opcode == WrOpcode::RdmaRead;
     const bool rest = device.config.behaviour.read_restart == ReadRestart::FirstMissing;
     work.asked_from = rest ? work.expected_response : work.first;
     const std::uint64_t offset =
         std::uint64_t{forward(work.first, work.asked_from)} * wire::bytes_of(qp.connection.mtu);
-    const std::uint8_t opcode = read ? device.opcodes.read
-                                : request.opcode == WrOpcode::AtomicCmpAndSwp
-                                    ? device.opcodes.compare_swap
-                                    : device.opcodes.fetch_add;
+    const std::uint8_t opcode = request_opcode(device.opcodes, request.opcode);
     wire::Packet packet = packet_to_peer(qp, opcode, work.asked_from);
     packet.bth.ack_request = true;
     packet.reth = {.virtual_address = request.remote_address + offset,

@@ -11,7 +11,7 @@ std::expected<void, VerbError> post(Device& device, Qp& qp, const SendRequest& r
 
 std::optional<Transmit> next_request(Device& device, Qp& qp, wire::Instant now);
 
-void handle_response(Device& device, Qp& qp, const PacketView& view, wire::Instant now);
+void handle_response(Device& device, Qp& qp, const PacketView& packet, wire::Instant now);
 void handle_timer(Device& device, Qp& qp, Timer timer, wire::Instant now);
 
 // --- between the requester's files

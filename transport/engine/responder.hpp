@@ -5,7 +5,7 @@
 
 namespace veriroce::engine {
 
-void handle_request(Device& device, Qp& qp, const PacketView& view);
+void handle_request(Device& device, Qp& qp, const PacketView& packet);
 
 // The next packet of what the responder has to say.
 std::optional<Transmit> next_reply(Device& device, Qp& qp);

@@ -6,7 +6,6 @@ namespace veriroce::engine::response_check {
 
 using wire::AckKind;
 using wire::Operation;
-using wire::Position;
 using enum ResponseVerdict;
 
 namespace {

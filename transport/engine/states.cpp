@@ -29,8 +29,8 @@ enum Attribute : std::uint32_t {
 };
 
 struct Transition {
-    QpState from;
-    QpState to;
+    QpState from = QpState::Reset;
+    QpState to = QpState::Reset;
     std::uint32_t required = 0;
     std::uint32_t optional = 0;
 };

@@ -20,6 +20,11 @@ struct OwnedDatagram {
 
 class SurfaceFilter {
   public:
+    SurfaceFilter() = default;
+    SurfaceFilter(const SurfaceFilter&) = delete;
+    SurfaceFilter& operator=(const SurfaceFilter&) = delete;
+    SurfaceFilter(SurfaceFilter&&) = delete;
+    SurfaceFilter& operator=(SurfaceFilter&&) = delete;
     virtual ~SurfaceFilter() = default;
 
     // A whole frame as it came from the wire, before the ICRC is checked; returning a datagram

@@ -108,6 +108,7 @@ struct PacketView {
 };
 
 // A request at the responder.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): an aggregate of references
 struct RequestView : PacketView {
     const Inbound& inbound;
     const Behaviour& behaviour;
@@ -149,6 +150,7 @@ struct PendingRequest {
 };
 
 // A response at the requester.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): likewise
 struct ResponseView : PacketView {
     const Outbound& outbound;
     const Behaviour& behaviour;

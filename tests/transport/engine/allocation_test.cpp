@@ -109,6 +109,6 @@ TEST_CASE("engine: nothing is allocated per packet or per work request", "[engin
             ++completed;
     }
     const std::uint64_t taken = allocations - before;
-    CHECK(completed == 200 * 9);
+    CHECK(completed == 200UL * 9);
     CHECK(taken == 0);
 }

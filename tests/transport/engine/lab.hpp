@@ -16,7 +16,7 @@ namespace veriroce::engine::test {
 using namespace std::chrono_literals;
 
 inline constexpr std::uint64_t region_address = 0x10000;
-inline constexpr std::size_t region_bytes = 64 * 1024;
+inline constexpr std::size_t region_bytes = 64UL * 1024;
 inline constexpr wire::Psn rq_psn{1000};
 inline constexpr wire::Psn sq_psn{2000};
 inline constexpr wire::Qpn our_qpn{0x11};
@@ -60,7 +60,7 @@ struct Sent {
 
 class Lab {
   public:
-    explicit Lab(const LabOptions& options = {});
+    explicit Lab(const LabOptions& wanted = {});
 
     // What the peer sends: a packet with this opcode name and PSN, honest in everything else.
     [[nodiscard]] wire::Packet packet(std::string_view opcode, wire::Psn psn) const;
@@ -88,7 +88,7 @@ class Lab {
     [[nodiscard]] std::uint64_t number(std::uint64_t offset) const;
 
     Engine engine;
-    wire::Instant now{};
+    wire::Instant now;
     PdId pd;
     CqId send_cq;
     CqId receive_cq;

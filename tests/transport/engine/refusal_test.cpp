@@ -32,7 +32,8 @@ wire::Packet write(const Lab& lab, std::string_view opcode, std::int64_t n, std:
 }
 
 // A WRITE_ONLY of 8 bytes whose RETH is changed.
-std::function<std::vector<Stimulus>(Lab&)> write_with(std::function<void(wire::Reth&)> change) {
+std::function<std::vector<Stimulus>(Lab&)>
+write_with(const std::function<void(wire::Reth&)>& change) {
     return [change](Lab& lab) {
         wire::Packet packet = write(lab, "RDMA_WRITE_ONLY", 0, 8);
         change(packet.reth);
@@ -443,6 +444,7 @@ TEST_CASE("checks: a replaced entry is all that a planted defect needs", "[engin
 
 TEST_CASE("checks: each has a name of its own", "[engine]") {
     std::vector<std::string_view> names;
+    names.reserve(kRequestChecks);
     for (std::size_t i = 0; i < kRequestChecks; ++i)
         names.push_back(name_of(static_cast<RequestCheck>(i)));
     CHECK(names.back() == "key-range");

@@ -36,6 +36,7 @@ void post(Lab& lab, WrOpcode opcode, std::uint32_t length, std::uint64_t id = 1,
 
 std::vector<std::uint32_t> psns(const std::vector<Sent>& all) {
     std::vector<std::uint32_t> result;
+    result.reserve(all.size());
     for (const Sent& sent : all)
         result.push_back(sent.psn());
     return result;
@@ -576,9 +577,10 @@ TEST_CASE("requester: PSNs go round", "[engine][RSP-09][REQ-01]") {
     CHECK(psns(lab.drain()) == Psns{0xFFFFFE, 2});
     const auto data = pattern(4000);
     for (int i = 0; i < 4; ++i) {
-        const std::string_view opcode = i == 0   ? "RDMA_READ_RESPONSE_FIRST"
-                                        : i == 3 ? "RDMA_READ_RESPONSE_LAST"
-                                                 : "RDMA_READ_RESPONSE_MIDDLE";
+        constexpr std::array<std::string_view, 4> opcodes{
+            "RDMA_READ_RESPONSE_FIRST", "RDMA_READ_RESPONSE_MIDDLE", "RDMA_READ_RESPONSE_MIDDLE",
+            "RDMA_READ_RESPONSE_LAST"};
+        const std::string_view opcode = opcodes.at(static_cast<std::size_t>(i));
         const auto piece = wire::Bytes(data).subspan(static_cast<std::size_t>(i) * 1024,
                                                      i == 3 ? 4000 - 3072 : 1024);
         lab.receive(lab.packet(opcode, wire::Psn(0xFFFFFE) + i), piece);

@@ -43,6 +43,13 @@ wire::Packet read_request(const Lab& lab, wire::Psn psn, std::uint32_t length,
     return read;
 }
 
+// The opcode of the i-th of so many READ responses.
+std::string_view response_name(std::size_t i, std::size_t packets) {
+    if (packets == 1) return "RDMA_READ_RESPONSE_ONLY";
+    if (i == 0) return "RDMA_READ_RESPONSE_FIRST";
+    return i + 1 == packets ? "RDMA_READ_RESPONSE_LAST" : "RDMA_READ_RESPONSE_MIDDLE";
+}
+
 } // namespace
 
 TEST_CASE("responder: a SEND is placed, completed and acknowledged", "[engine][RSP-01]") {
@@ -187,10 +194,7 @@ TEST_CASE("responder: READ responses have the shape of their place",
     REQUIRE(responses.size() == packets);
     std::vector<std::byte> data;
     for (std::size_t i = 0; i < packets; ++i) {
-        const std::string_view expected = packets == 1       ? "RDMA_READ_RESPONSE_ONLY"
-                                          : i == 0           ? "RDMA_READ_RESPONSE_FIRST"
-                                          : i + 1 == packets ? "RDMA_READ_RESPONSE_LAST"
-                                                             : "RDMA_READ_RESPONSE_MIDDLE";
+        const std::string_view expected = response_name(i, packets);
         CHECK(responses[i].name() == expected);
         CHECK(responses[i].psn() == 1000 + i);
         if (responses[i].packet.headers.has(wire::Header::Aeth)) CHECK(responses[i].msn() == 1);

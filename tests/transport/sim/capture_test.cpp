@@ -180,7 +180,7 @@ class Replay {
             REQUIRE(region);
             REQUIRE(region->rkey.value == range_.key);
         }
-        receive_memory_.resize(64 * 1024);
+        receive_memory_.resize(64UL * 1024);
         receive_key_ =
             engine_->register_region(pd, receive_memory_, 0, {.local_write = true}).value().lkey;
         qp_ = engine_->create_qp({.pd = pd, .send_cq = cq_, .recv_cq = cq_}).value();

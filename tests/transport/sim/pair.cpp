@@ -10,8 +10,7 @@ constexpr engine::Access every_right{
     .local_write = true, .remote_write = true, .remote_read = true, .remote_atomic = true};
 
 wire::IpAddress address_of(std::size_t index, bool ipv6) {
-    const char* text =
-        ipv6 ? (index == 0 ? "fd77::1" : "fd77::2") : (index == 0 ? "10.77.0.1" : "10.77.0.2");
+    const std::string text = (ipv6 ? "fd77::" : "10.77.0.") + std::to_string(index + 1);
     return wire::IpAddress::parse(text).value();
 }
 

@@ -18,7 +18,7 @@ namespace veriroce::sim::test {
 
 using namespace std::chrono_literals;
 
-inline constexpr std::size_t region_bytes = 256 * 1024;
+inline constexpr std::size_t region_bytes = 256UL * 1024;
 
 // What becomes of a frame: nothing set lets it pass.
 struct Fate {
@@ -76,7 +76,7 @@ class Pair {
 
     std::function<Fate(std::uint64_t)> fate; // by the frame's number on the wire, from 0
     std::vector<std::vector<std::byte>> wire_log;
-    wire::Instant now{};
+    wire::Instant now;
 
   private:
     void pump();
