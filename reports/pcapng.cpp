@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "dissector/capture/pcapng_writer.hpp"
 
@@ -22,7 +24,9 @@ std::expected<void, std::string> write_cases(std::span<const runner::CaseResult>
         std::vector<const runner::RecordedPacket*> packets;
         for (const runner::RecordedPacket& packet : result.packets)
             packets.push_back(&packet);
-        std::ranges::stable_sort(packets, {}, [](const auto* one) { return one->at.latest; });
+        // Equal times keep the order of the record: the pointers are into one vector.
+        std::ranges::sort(packets, {},
+                          [](const auto* one) { return std::pair(one->at.latest, one); });
         for (const runner::RecordedPacket* packet : packets) {
             std::vector<std::string> comments{result.id + ": " + packet->script};
             comments.insert(comments.end(), packet->remarks.begin(), packet->remarks.end());

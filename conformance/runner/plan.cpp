@@ -1,6 +1,7 @@
 #include "conformance/runner/plan.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -74,6 +75,16 @@ std::optional<PlanError> check_names(const Selection& selection,
     return std::nullopt;
 }
 
+// What a lethal case kills cannot be tested afterwards. Otherwise the order stays.
+void put_lethal_last(std::vector<script::Case>& cases) {
+    std::vector<script::Case> ordered;
+    std::vector<script::Case> lethal;
+    for (script::Case& one : cases)
+        (one.tagged("lethal") ? lethal : ordered).push_back(std::move(one));
+    std::ranges::move(lethal, std::back_inserter(ordered));
+    cases = std::move(ordered);
+}
+
 } // namespace
 
 std::string PlannedRun::id(const script::Case& of) const {
@@ -103,9 +114,7 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
         if (!compiled) return std::unexpected(compiled.error());
         plan.cases.push_back(std::move(*compiled));
     }
-    // Lethal cases last: what they kill cannot be tested afterwards.
-    std::ranges::stable_partition(plan.cases,
-                                  [](const script::Case& one) { return !one.tagged("lethal"); });
+    put_lethal_last(plan.cases);
 
     const std::vector<int> versions =
         selection.ip_versions.empty() ? std::vector<int>{4} : selection.ip_versions;
