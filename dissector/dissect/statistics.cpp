@@ -67,8 +67,10 @@ void Statistics::append_opcodes(std::string& out) const {
         if (opcodes_[code] > 0) used.push_back(code);
     }
     if (used.empty()) return;
-    std::ranges::stable_sort(used, std::greater(),
-                             [&](std::size_t code) { return opcodes_[code]; });
+    // The most packets first; among equals the lower code.
+    std::ranges::sort(used, [&](std::size_t a, std::size_t b) {
+        return opcodes_[a] != opcodes_[b] ? opcodes_[a] > opcodes_[b] : a < b;
+    });
     out += "\n     packets  opcode\n";
     for (std::size_t i = 0; i < std::min(used.size(), kListedOpcodes); ++i) {
         const auto code = static_cast<std::uint8_t>(used[i]);
@@ -85,8 +87,10 @@ void Statistics::append_flows(std::string& out) const {
     std::vector<const std::pair<const FlowKey, Flow>*> order;
     for (const auto& flow : flows_)
         order.push_back(&flow);
-    std::ranges::stable_sort(order, std::greater(),
-                             [](const auto* flow) { return flow->second.packets; });
+    std::ranges::sort(order, [](const auto* a, const auto* b) {
+        return a->second.packets != b->second.packets ? a->second.packets > b->second.packets
+                                                      : a->first < b->first;
+    });
     append_to(out, "\n     packets         bytes  to QP of address (from), {} in all\n",
               order.size());
     for (std::size_t i = 0; i < std::min(order.size(), kListedFlows); ++i) {
