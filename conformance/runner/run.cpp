@@ -81,27 +81,34 @@ CaseResult SuiteRun::play(const PlannedRun& planned) {
         if (bench_.broken()) {
             result.verdict = Verdict::Error;
             result.reason = *bench_.broken();
-        } else if (const auto broken = sanity(setting)) {
-            // Whatever the case found, a device that no longer answers is the graver finding.
-            result.verdict = Verdict::Fail;
-            result.reason = fmt::format("after this case the DUT does not answer a SEND on a "
-                                        "fresh QP: {}",
-                                        *broken);
+        } else {
+            judge_sanity(result, setting);
         }
     }
     result.id = planned.id(script);
     result.file = script.path;
+    const bool own_file = !script.path.starts_with(script.id());
     result.command =
-        fmt::format("veriroce test {}{} --seed {}", script.id(), options_.command, options_.seed);
+        fmt::format("veriroce test {}{} --seed {}", own_file ? script.path : script.id(),
+                    options_.command, options_.seed);
     return result;
 }
 
-std::optional<std::string> SuiteRun::sanity(const Setting& setting) {
+// Whatever the case found, a device that no longer answers is the graver finding. A sanity exchange
+// that could not be held (the agent is gone) says nothing about the device.
+void SuiteRun::judge_sanity(CaseResult& result, const Setting& setting) {
     Setting fresh = setting;
     fresh.first_tester_qpn = {setting.first_tester_qpn.value + qpns_per_case / 2};
-    const CaseResult result = bench_.play(sanity_case_, sanity_runs_.front(), fresh);
-    if (result.verdict == Verdict::Pass) return std::nullopt;
-    return result.reason;
+    const CaseResult sanity = bench_.play(sanity_case_, sanity_runs_.front(), fresh);
+    if (sanity.verdict == Verdict::Pass) return;
+    if (sanity.verdict == Verdict::Error) {
+        result.verdict = Verdict::Error;
+        result.reason = fmt::format("no sanity exchange after it: {}", sanity.reason);
+        return;
+    }
+    result.verdict = Verdict::Fail;
+    result.reason = fmt::format("after this case the DUT does not answer a SEND on a fresh QP: {}",
+                                sanity.reason);
 }
 
 } // namespace veriroce::runner

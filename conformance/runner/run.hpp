@@ -29,7 +29,7 @@ class SuiteRun {
   private:
     CaseResult play(const PlannedRun& planned);
     // A small exchange on a fresh QP: whether the device still answers.
-    std::optional<std::string> sanity(const Setting& setting);
+    void judge_sanity(CaseResult& result, const Setting& setting);
     [[nodiscard]] Setting setting_for(const PlannedRun& planned);
 
     Bench& bench_;

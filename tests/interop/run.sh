@@ -57,11 +57,64 @@ start_agent() {
 "$lab" start 1
 start_agent
 
+resources() { "$lab" exec 1 "rdma resource show rxe0"; }
+before=$(resources)
+
 status=0
-"$lab" ns "$veriroce" test --dut "$device" --dut-token-file "$token_file" -i tester0 \
-    --report "$report" "$@" || status=$?
-if [[ $status != 0 ]]; then
-    echo "interop: veriroce test ended with $status; the agent said:" >&2
-    "$lab" output 1 "$agent_job" >&2
-    exit 1
+failures=0
+# run_suite NAME ARGS...: over both IP versions, with a report and a capture of its own.
+run_suite() {
+    local name=$1
+    shift
+    local folder=$report/$name code=0
+    echo "interop: $name"
+    mkdir -p "$folder"
+    "$lab" ns timeout -k 5 "${INTEROP_SECONDS:-600}" "$veriroce" test --dut "$device" \
+        --dut-token-file "$token_file" -i tester0 --over ip=4,6 --report "$folder" \
+        --capture "$folder/run.pcapng" "$@" || code=$?
+    if [[ $code != 0 ]]; then
+        echo "interop: $name: veriroce test ended with $code" >&2
+        failures=$((failures + 1))
+        return
+    fi
+    # Somebody else's eyes: tshark reads the capture, every packet of it is RoCE, and the IP IDs of
+    # both directions count (an ICRC that left them out would show).
+    local packets roce zero
+    packets=$(tshark -r "$folder/run.pcapng" -T fields -e frame.number 2>/dev/null | wc -l)
+    roce=$(tshark -r "$folder/run.pcapng" -Y infiniband -T fields -e frame.number 2>/dev/null | wc -l)
+    zero=$(tshark -r "$folder/run.pcapng" -Y 'ip.id == 0' -T fields -e frame.number 2>/dev/null | wc -l)
+    echo "interop: $name: tshark reads $packets packets, $roce of them RoCE, $zero with IP ID 0"
+    if ((packets == 0 || roce != packets || zero > 0)); then
+        echo "interop: $name: the capture is not what it should be" >&2
+        failures=$((failures + 1))
+    fi
+}
+
+run_suite own-address "$@"
+run_suite extra-address --tester-address 10.77.0.200/24,fd77::200/64 "$@"
+
+after=$(resources)
+if [[ $before != "$after" ]]; then
+    printf 'interop: the agent left something behind\nbefore: %s\nafter: %s\n' "$before" "$after" >&2
+    failures=$((failures + 1))
 fi
+
+# A DUT that goes away in the middle: one sentence, exit code 3, no verdict on the device.
+echo "interop: the agent is killed during a run"
+"$lab" bg 1 "sleep 2; killall veriroce-agent" >/dev/null
+code=0
+"$lab" ns timeout -k 5 120 "$veriroce" test --dut "$device" --dut-token-file "$token_file" \
+    -i tester0 tmo crc >"$report/killed.txt" 2>&1 || code=$?
+if [[ $code != 3 ]] || grep -q ^FAIL "$report/killed.txt"; then
+    cat "$report/killed.txt" >&2
+    echo "interop: a killed agent gave exit code $code, expected 3 and no FAIL" >&2
+    failures=$((failures + 1))
+fi
+
+if ((failures > 0)); then
+    echo "interop: the agent said:" >&2
+    "$lab" output 1 "$agent_job" >&2
+    status=1
+fi
+echo "interop: $((4 - (failures > 4 ? 4 : failures))) passed, $failures failed"
+exit "$status"
