@@ -32,7 +32,8 @@ if [[ -n $capture ]]; then
 fi
 
 echo
-page=$(compgen -G 'build/report/*.html' | head -n 1 || true)
-[[ -z $page ]] || echo "The report: $here/$page"
+for page in build/report/*.html build/report/results.json; do
+    [[ ! -e $page ]] || echo "The report: $here/$page"
+done
 echo "The program: build/release/veriroce (--help says what it does)"
 exit "$verdict"
