@@ -31,10 +31,6 @@ std::expected<void, dut::Failure> destroy(Ptr& object, Verb verb, std::string_vi
 
 } // namespace
 
-dut::Failure no_such(std::string_view field, std::uint64_t handle) {
-    return dut::invalid(std::string(field) + ": there is no " + std::to_string(handle));
-}
-
 VerbsDevice::VerbsDevice(ContextPtr context, dut::Budget& budget)
     : context_(std::move(context)), budget_(budget) {
     make_nonblocking(context_->async_fd);
@@ -105,7 +101,7 @@ dut::Answer VerbsDevice::carry_out(const dut::PdCreate& /*request*/, wire::Insta
 
 dut::Answer VerbsDevice::carry_out(const dut::PdDestroy& request, wire::Instant /*now*/) {
     auto* pd = find_in(pds_, request.pd);
-    if (pd == nullptr) return std::unexpected(no_such("pd", request.pd.value));
+    if (pd == nullptr) return std::unexpected(dut::no_such("pd", request.pd.value));
     const auto destroyed = destroy(*pd, ibv_dealloc_pd, dut::PdDestroy::method);
     if (!destroyed) return std::unexpected(destroyed.error());
     pds_.erase(request.pd);
@@ -130,7 +126,7 @@ dut::Answer VerbsDevice::carry_out(const dut::CqCreate& request, wire::Instant /
 
 dut::Answer VerbsDevice::carry_out(const dut::CqDestroy& request, wire::Instant now) {
     auto* cq = find_in(cqs_, request.cq);
-    if (cq == nullptr) return std::unexpected(no_such("cq", request.cq.value));
+    if (cq == nullptr) return std::unexpected(dut::no_such("cq", request.cq.value));
     drain_events(now); // the verb waits until every event of the queue was taken
     const auto destroyed = destroy(cq->cq, ibv_destroy_cq, dut::CqDestroy::method);
     if (!destroyed) return std::unexpected(destroyed.error());
@@ -140,7 +136,7 @@ dut::Answer VerbsDevice::carry_out(const dut::CqDestroy& request, wire::Instant 
 
 dut::Answer VerbsDevice::carry_out(const dut::CqArm& request, wire::Instant /*now*/) {
     const auto* cq = find_in(cqs_, request.cq);
-    if (cq == nullptr) return std::unexpected(no_such("cq", request.cq.value));
+    if (cq == nullptr) return std::unexpected(dut::no_such("cq", request.cq.value));
     const int result = ibv_req_notify_cq(cq->cq.get(), request.solicited ? 1 : 0);
     if (result != 0) return std::unexpected(refused_with(dut::CqArm::method, result));
     return dut::Done{};
@@ -148,7 +144,7 @@ dut::Answer VerbsDevice::carry_out(const dut::CqArm& request, wire::Instant /*no
 
 dut::Answer VerbsDevice::carry_out(const dut::CqWait& request, wire::Instant now) {
     const auto* cq = find_in(cqs_, request.cq);
-    if (cq == nullptr) return std::unexpected(no_such("cq", request.cq.value));
+    if (cq == nullptr) return std::unexpected(dut::no_such("cq", request.cq.value));
     ibv_cq* notified = nullptr;
     void* unused = nullptr;
     if (ibv_get_cq_event(cq->channel.get(), &notified, &unused) != 0) {
@@ -162,7 +158,7 @@ dut::Answer VerbsDevice::carry_out(const dut::CqWait& request, wire::Instant now
 
 dut::Answer VerbsDevice::carry_out(const dut::MrRegister& request, wire::Instant /*now*/) {
     const auto* pd = find_in(pds_, request.pd);
-    if (pd == nullptr) return std::unexpected(no_such("pd", request.pd.value));
+    if (pd == nullptr) return std::unexpected(dut::no_such("pd", request.pd.value));
     if (!budget_.take_memory(request.length)) {
         return std::unexpected(dut::refused(dut::MrRegister::method, "ENOMEM",
                                             "more memory than this agent registers for its "
@@ -199,31 +195,31 @@ dut::Answer VerbsDevice::carry_out(const dut::MrRegister& request, wire::Instant
 
 dut::Answer VerbsDevice::carry_out(const dut::MrRead& request, wire::Instant /*now*/) {
     const auto* region = find_in(regions_, request.mr);
-    if (region == nullptr) return std::unexpected(no_such("mr", request.mr.value));
+    if (region == nullptr) return std::unexpected(dut::no_such("mr", request.mr.value));
     return region->memory.read(request);
 }
 
 dut::Answer VerbsDevice::carry_out(const dut::MrWrite& request, wire::Instant /*now*/) {
     const auto* region = find_in(regions_, request.mr);
-    if (region == nullptr) return std::unexpected(no_such("mr", request.mr.value));
+    if (region == nullptr) return std::unexpected(dut::no_such("mr", request.mr.value));
     return region->memory.write(request);
 }
 
 dut::Answer VerbsDevice::carry_out(const dut::MrFill& request, wire::Instant /*now*/) {
     const auto* region = find_in(regions_, request.mr);
-    if (region == nullptr) return std::unexpected(no_such("mr", request.mr.value));
+    if (region == nullptr) return std::unexpected(dut::no_such("mr", request.mr.value));
     return region->memory.fill(request);
 }
 
 dut::Answer VerbsDevice::carry_out(const dut::MrDigest& request, wire::Instant /*now*/) {
     const auto* region = find_in(regions_, request.mr);
-    if (region == nullptr) return std::unexpected(no_such("mr", request.mr.value));
+    if (region == nullptr) return std::unexpected(dut::no_such("mr", request.mr.value));
     return region->memory.digest(request);
 }
 
 dut::Answer VerbsDevice::carry_out(const dut::MrDeregister& request, wire::Instant /*now*/) {
     auto* region = find_in(regions_, request.mr);
-    if (region == nullptr) return std::unexpected(no_such("mr", request.mr.value));
+    if (region == nullptr) return std::unexpected(dut::no_such("mr", request.mr.value));
     const auto destroyed = destroy(region->mr, ibv_dereg_mr, dut::MrDeregister::method);
     if (!destroyed) return std::unexpected(destroyed.error());
     budget_.give_memory(region->length);
@@ -290,7 +286,7 @@ dut::Answer VerbsDevice::carry_out(const dut::Events& /*request*/, wire::Instant
 
 dut::Answer VerbsDevice::carry_out(const dut::SrqCreate& request, wire::Instant /*now*/) {
     const auto* pd = find_in(pds_, request.pd);
-    if (pd == nullptr) return std::unexpected(no_such("pd", request.pd.value));
+    if (pd == nullptr) return std::unexpected(dut::no_such("pd", request.pd.value));
     ibv_srq_init_attr attributes{};
     attributes.attr = {.max_wr = request.depth, .max_sge = 1, .srq_limit = 0};
     SrqPtr srq(ibv_create_srq(pd->get(), &attributes));
@@ -310,7 +306,7 @@ dut::Answer VerbsDevice::carry_out(const dut::SrqCreate& request, wire::Instant 
 
 dut::Answer VerbsDevice::carry_out(const dut::SrqModify& request, wire::Instant /*now*/) {
     const auto* srq = find_in(srqs_, request.srq);
-    if (srq == nullptr) return std::unexpected(no_such("srq", request.srq.value));
+    if (srq == nullptr) return std::unexpected(dut::no_such("srq", request.srq.value));
     ibv_srq_attr attributes{.max_wr = 0, .max_sge = 0, .srq_limit = request.limit};
     const int result = ibv_modify_srq(srq->get(), &attributes, IBV_SRQ_LIMIT);
     if (result != 0) {
@@ -321,7 +317,7 @@ dut::Answer VerbsDevice::carry_out(const dut::SrqModify& request, wire::Instant 
 
 dut::Answer VerbsDevice::carry_out(const dut::SrqDestroy& request, wire::Instant now) {
     auto* srq = find_in(srqs_, request.srq);
-    if (srq == nullptr) return std::unexpected(no_such("srq", request.srq.value));
+    if (srq == nullptr) return std::unexpected(dut::no_such("srq", request.srq.value));
     drain_events(now);
     const auto destroyed = destroy(*srq, ibv_destroy_srq, dut::SrqDestroy::method);
     if (!destroyed) return std::unexpected(destroyed.error());
@@ -331,7 +327,7 @@ dut::Answer VerbsDevice::carry_out(const dut::SrqDestroy& request, wire::Instant
 
 dut::Answer VerbsDevice::carry_out(const dut::MwAlloc& request, wire::Instant /*now*/) {
     const auto* pd = find_in(pds_, request.pd);
-    if (pd == nullptr) return std::unexpected(no_such("pd", request.pd.value));
+    if (pd == nullptr) return std::unexpected(dut::no_such("pd", request.pd.value));
     if (request.type != 1 && request.type != 2) {
         return std::unexpected(
             dut::invalid("type: expected 1 or 2, not " + std::to_string(request.type)));
@@ -346,7 +342,7 @@ dut::Answer VerbsDevice::carry_out(const dut::MwAlloc& request, wire::Instant /*
 
 dut::Answer VerbsDevice::carry_out(const dut::MwDealloc& request, wire::Instant /*now*/) {
     auto* mw = find_in(mws_, request.mw);
-    if (mw == nullptr) return std::unexpected(no_such("mw", request.mw.value));
+    if (mw == nullptr) return std::unexpected(dut::no_such("mw", request.mw.value));
     const auto destroyed = destroy(*mw, ibv_dealloc_mw, dut::MwDealloc::method);
     if (!destroyed) return std::unexpected(destroyed.error());
     mws_.erase(request.mw);
@@ -357,7 +353,7 @@ dut::Answer VerbsDevice::carry_out(const dut::MwDealloc& request, wire::Instant 
 
 dut::Answer VerbsDevice::carry_out(const dut::QpDestroy& request, wire::Instant now) {
     auto* qp = find_in(qps_, request.qp);
-    if (qp == nullptr) return std::unexpected(no_such("qp", request.qp.value));
+    if (qp == nullptr) return std::unexpected(dut::no_such("qp", request.qp.value));
     drain_events(now);
     const auto number = qp->qp->qp_num;
     const auto destroyed = destroy(qp->qp, ibv_destroy_qp, dut::QpDestroy::method);

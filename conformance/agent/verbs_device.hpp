@@ -156,8 +156,6 @@ class VerbsDevice final : public dut::Executor {
     std::uint64_t next_handle_ = 1; // one row of numbers for all kinds: a wrong kind is never found
 };
 
-// "qp: there is no 7".
-dut::Failure no_such(std::string_view field, std::uint64_t handle);
 // The object with this handle, or nothing.
 template <typename Map, typename Handle>
 auto* find_in(Map& map, Handle handle) {

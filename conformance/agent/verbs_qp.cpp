@@ -119,13 +119,14 @@ std::expected<Change, dut::Failure> change_of(const dut::QpAttributes& from) {
 
 dut::Answer VerbsDevice::carry_out(const dut::QpCreate& request, wire::Instant /*now*/) {
     const auto* pd = find_in(pds_, request.pd);
-    if (pd == nullptr) return std::unexpected(no_such("pd", request.pd.value));
+    if (pd == nullptr) return std::unexpected(dut::no_such("pd", request.pd.value));
     const auto* send_cq = find_in(cqs_, request.send_cq);
-    if (send_cq == nullptr) return std::unexpected(no_such("send_cq", request.send_cq.value));
+    if (send_cq == nullptr) return std::unexpected(dut::no_such("send_cq", request.send_cq.value));
     const auto* recv_cq = find_in(cqs_, request.recv_cq);
-    if (recv_cq == nullptr) return std::unexpected(no_such("recv_cq", request.recv_cq.value));
+    if (recv_cq == nullptr) return std::unexpected(dut::no_such("recv_cq", request.recv_cq.value));
     const auto* srq = request.srq ? find_in(srqs_, *request.srq) : nullptr;
-    if (request.srq && srq == nullptr) return std::unexpected(no_such("srq", request.srq->value));
+    if (request.srq && srq == nullptr)
+        return std::unexpected(dut::no_such("srq", request.srq->value));
     if (!budget_.take_qp()) {
         return std::unexpected(dut::refused(dut::QpCreate::method, "ENOMEM",
                                             "more QPs than this agent makes for its callers"));
@@ -156,7 +157,7 @@ dut::Answer VerbsDevice::carry_out(const dut::QpCreate& request, wire::Instant /
 
 dut::Answer VerbsDevice::carry_out(const dut::QpModify& request, wire::Instant /*now*/) {
     const auto* qp = find_in(qps_, request.qp);
-    if (qp == nullptr) return std::unexpected(no_such("qp", request.qp.value));
+    if (qp == nullptr) return std::unexpected(dut::no_such("qp", request.qp.value));
     auto change = change_of(request.attributes);
     if (!change) return std::unexpected(change.error());
     const int result = ibv_modify_qp(qp->qp.get(), &change->attributes, change->mask);
@@ -170,7 +171,7 @@ dut::Answer VerbsDevice::carry_out(const dut::QpModify& request, wire::Instant /
 
 dut::Answer VerbsDevice::carry_out(const dut::QpQuery& request, wire::Instant /*now*/) {
     const auto* qp = find_in(qps_, request.qp);
-    if (qp == nullptr) return std::unexpected(no_such("qp", request.qp.value));
+    if (qp == nullptr) return std::unexpected(dut::no_such("qp", request.qp.value));
     constexpr int everything = (IBV_QP_DEST_QPN << 1) - 1;
     ibv_qp_attr from{};
     ibv_qp_init_attr unused{};

@@ -47,7 +47,7 @@ VerbsDevice::translate(const std::vector<dut::Sge>& sges, bool inline_data) cons
     std::vector<ibv_sge> translated;
     for (const auto& sge : sges) {
         const auto* region = find_in(regions_, sge.mr);
-        if (region == nullptr) return std::unexpected(no_such("sge.mr", sge.mr.value));
+        if (region == nullptr) return std::unexpected(dut::no_such("sge.mr", sge.mr.value));
         const bool inside =
             sge.offset <= region->length && sge.length <= region->length - sge.offset;
         // Inline data are copied by this process, not by the device: a range beyond the region
@@ -68,7 +68,7 @@ VerbsDevice::translate(const std::vector<dut::Sge>& sges, bool inline_data) cons
 
 std::expected<ibv_mw_bind_info, dut::Failure> VerbsDevice::translate(const dut::Bind& bind) const {
     const auto* region = find_in(regions_, bind.mr);
-    if (region == nullptr) return std::unexpected(no_such("bind.mr", bind.mr.value));
+    if (region == nullptr) return std::unexpected(dut::no_such("bind.mr", bind.mr.value));
     return ibv_mw_bind_info{.mr = region->mr.get(),
                             .addr = region->address + bind.offset,
                             .length = bind.length,
@@ -126,7 +126,7 @@ std::expected<ibv_send_wr, dut::Failure> VerbsDevice::translate(const dut::SendR
         return std::unexpected(dut::invalid("BIND_MW needs mw and bind"));
     }
     const auto* mw = find_in(mws_, *request.mw);
-    if (mw == nullptr) return std::unexpected(no_such("mw", request.mw->value));
+    if (mw == nullptr) return std::unexpected(dut::no_such("mw", request.mw->value));
     const auto info = translate(*request.bind);
     if (!info) return std::unexpected(info.error());
     // The window's new key: what the caller names, else the next variant, as the verbs advise.
@@ -137,7 +137,7 @@ std::expected<ibv_send_wr, dut::Failure> VerbsDevice::translate(const dut::SendR
 
 dut::Answer VerbsDevice::carry_out(const dut::PostSend& request, wire::Instant /*now*/) {
     auto* qp = find_in(qps_, request.qp);
-    if (qp == nullptr) return std::unexpected(no_such("qp", request.qp.value));
+    if (qp == nullptr) return std::unexpected(dut::no_such("qp", request.qp.value));
     SendChain chain;
     for (const auto& one : request.requests) {
         auto sges = translate(one.sge, one.flags.inline_data);
@@ -188,7 +188,7 @@ VerbsDevice::translate(const std::vector<dut::ReceiveRequest>& requests, dut::Qp
 
 dut::Answer VerbsDevice::carry_out(const dut::PostRecv& request, wire::Instant /*now*/) {
     const auto* qp = find_in(qps_, request.qp);
-    if (qp == nullptr) return std::unexpected(no_such("qp", request.qp.value));
+    if (qp == nullptr) return std::unexpected(dut::no_such("qp", request.qp.value));
     auto chain = translate(request.requests, request.qp);
     if (!chain) return std::unexpected(chain.error());
     if (chain->requests.empty()) return dut::Posted{};
@@ -199,7 +199,7 @@ dut::Answer VerbsDevice::carry_out(const dut::PostRecv& request, wire::Instant /
 
 dut::Answer VerbsDevice::carry_out(const dut::SrqPost& request, wire::Instant /*now*/) {
     const auto* srq = find_in(srqs_, request.srq);
-    if (srq == nullptr) return std::unexpected(no_such("srq", request.srq.value));
+    if (srq == nullptr) return std::unexpected(dut::no_such("srq", request.srq.value));
     auto chain = translate(request.requests, dut::QpHandle{});
     if (!chain) return std::unexpected(chain.error());
     if (chain->requests.empty()) return dut::Posted{};
@@ -210,9 +210,9 @@ dut::Answer VerbsDevice::carry_out(const dut::SrqPost& request, wire::Instant /*
 
 dut::Answer VerbsDevice::carry_out(const dut::MwBind& request, wire::Instant now) {
     const auto* mw = find_in(mws_, request.mw);
-    if (mw == nullptr) return std::unexpected(no_such("mw", request.mw.value));
+    if (mw == nullptr) return std::unexpected(dut::no_such("mw", request.mw.value));
     const auto* qp = find_in(qps_, request.qp);
-    if (qp == nullptr) return std::unexpected(no_such("qp", request.qp.value));
+    if (qp == nullptr) return std::unexpected(dut::no_such("qp", request.qp.value));
     const dut::Bind bind{.mr = request.mr,
                          .offset = request.offset,
                          .length = request.length,
@@ -280,7 +280,7 @@ std::optional<dut::Completion> VerbsDevice::translate(const ibv_wc& wc, wire::In
 
 dut::Answer VerbsDevice::carry_out(const dut::Poll& request, wire::Instant now) {
     auto* cq = find_in(cqs_, request.cq);
-    if (cq == nullptr) return std::unexpected(no_such("cq", request.cq.value));
+    if (cq == nullptr) return std::unexpected(dut::no_such("cq", request.cq.value));
     dut::Polled polled;
     const auto max = std::min(request.max, max_completions);
     std::array<ibv_wc, 16> batch{};

@@ -5,23 +5,6 @@
 
 namespace veriroce::dut {
 
-Failure invalid(std::string message) {
-    return {.code = static_cast<std::int32_t>(FailureCode::InvalidParams),
-            .message = std::move(message)};
-}
-
-Failure refused(std::string_view verb, std::string errno_name, std::string message) {
-    return {.code = static_cast<std::int32_t>(FailureCode::Refused),
-            .message = std::move(message),
-            .verb = std::string(verb),
-            .errno_name = std::move(errno_name)};
-}
-
-Failure no_method(std::string_view method, std::string_view reason) {
-    return {.code = static_cast<std::int32_t>(FailureCode::MethodNotFound),
-            .message = std::string(method) + ": " + std::string(reason)};
-}
-
 std::optional<std::uint32_t> wait_of(const Request& request) {
     return std::visit(
         [](const auto& r) -> std::optional<std::uint32_t> {

@@ -40,7 +40,7 @@ class CallDesk {
 
     void answer(CallId call, Answer answer) { ready_.push_back({call, std::move(answer)}); }
     void end_all(Executor& executor, wire::Instant now);
-    void cancel(CallId call, const Cancel& cancel, Executor& executor, wire::Instant now);
+    void cancel(CallId call, const Cancel& wanted, Executor& executor, wire::Instant now);
 
     std::deque<Parked> parked_;
     std::deque<Reply> ready_;

@@ -1,7 +1,8 @@
 #include "conformance/dut/codec.hpp"
 
 #include "conformance/dut/executor.hpp"
-#include "conformance/dut/json_values.hpp"
+#include "conformance/dut/json_read.hpp"
+#include "conformance/dut/json_write.hpp"
 
 namespace veriroce::dut {
 

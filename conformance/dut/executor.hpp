@@ -20,6 +20,8 @@ class Executor {
 
 // A sentence for a request with a handle, a range or a value that cannot be: -32602.
 Failure invalid(std::string message);
+// The same for a handle that names no object of this connection: "qp: there is no 7".
+Failure no_such(std::string_view field, std::uint64_t handle);
 // A verb that the device refused: -32000.
 Failure refused(std::string_view verb, std::string errno_name, std::string message);
 // A method that this device has not: -32601.

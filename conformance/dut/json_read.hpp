@@ -1,29 +1,19 @@
-// Values of the contract as JSON values, by the field lists of fields.hpp. For codec.cpp alone:
-// Boost.JSON stays out of every header that others include.
+// JSON values as values of the contract, by the field lists of fields.hpp. For codec.cpp alone.
 //
 // Reading judges everything that comes from outside and says which field is wrong and what was
 // expected: "sge[1].length: expected a whole number from 0 to 4294967295, not a string".
 #pragma once
 
-#include <boost/json.hpp>
-
-#include <array>
 #include <charconv>
-#include <chrono>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "conformance/dut/base64.hpp"
-#include "conformance/dut/fields.hpp"
+#include "conformance/dut/json_names.hpp"
 
 namespace veriroce::dut::json {
-
-using boost::json::array;
-using boost::json::object;
-using boost::json::string;
-using boost::json::value;
 
 // Whether a name that is not in the list is an error (requests: it is somebody's typing error) or
 // passed over (results: an agent may say more than we know).
@@ -41,200 +31,6 @@ struct ReadError {
     }
 };
 using Outcome = std::optional<ReadError>; // nothing if it was read
-
-inline constexpr std::uint64_t number_limit = std::uint64_t{1} << 53; // exclusive
-
-template <typename T>
-concept Struct = requires { fields_of(Of<T>{}); };
-
-// --- names ------------------------------------------------------------------------------------
-
-template <typename Set>
-struct Bit {
-    std::string_view name;
-    bool Set::* member;
-};
-inline constexpr std::array<Bit<engine::Access>, 6> access_bits{{
-    {"LOCAL_WRITE", &engine::Access::local_write},
-    {"REMOTE_WRITE", &engine::Access::remote_write},
-    {"REMOTE_READ", &engine::Access::remote_read},
-    {"REMOTE_ATOMIC", &engine::Access::remote_atomic},
-    {"MW_BIND", &engine::Access::mw_bind},
-    {"ZERO_BASED", &engine::Access::zero_based},
-}};
-inline constexpr std::array<Bit<Flags>, 4> flag_bits{{
-    {"SIGNALED", &Flags::signaled},
-    {"SOLICITED", &Flags::solicited},
-    {"FENCE", &Flags::fence},
-    {"INLINE", &Flags::inline_data},
-}};
-constexpr const auto& bits_of(Of<engine::Access> /*of*/) {
-    return access_bits;
-}
-constexpr const auto& bits_of(Of<Flags> /*of*/) {
-    return flag_bits;
-}
-template <typename T>
-concept BitSet = requires { bits_of(Of<T>{}); };
-
-inline constexpr std::array<std::pair<engine::Queue, std::string_view>, 2> queue_names{{
-    {engine::Queue::Send, "send"},
-    {engine::Queue::Receive, "recv"},
-}};
-inline constexpr std::array<std::pair<MigState, std::string_view>, 3> mig_names{{
-    {MigState::Migrated, "MIGRATED"},
-    {MigState::Rearm, "REARM"},
-    {MigState::Armed, "ARMED"},
-}};
-
-template <std::size_t N, typename Enum>
-std::string_view named(const std::array<std::pair<Enum, std::string_view>, N>& rows, Enum value) {
-    for (const auto& [known, name] : rows) {
-        if (known == value) return name;
-    }
-    return {};
-}
-template <std::size_t N, typename Enum>
-std::optional<Enum> by_name(const std::array<std::pair<Enum, std::string_view>, N>& rows,
-                            std::string_view name) {
-    for (const auto& [value, known] : rows) {
-        if (known == name) return value;
-    }
-    return std::nullopt;
-}
-
-template <typename Enum>
-std::string_view enum_name(Enum value) {
-    if constexpr (std::is_same_v<Enum, engine::Queue>)
-        return named(queue_names, value);
-    else if constexpr (std::is_same_v<Enum, MigState>)
-        return named(mig_names, value);
-    else
-        return name_of(value);
-}
-template <typename Enum>
-std::optional<Enum> enum_value(std::string_view name) {
-    if constexpr (std::is_same_v<Enum, engine::Queue>)
-        return by_name(queue_names, name);
-    else if constexpr (std::is_same_v<Enum, MigState>)
-        return by_name(mig_names, name);
-    else if constexpr (std::is_same_v<Enum, Pattern>)
-        return pattern_by_name(name);
-    else
-        return engine::enum_by_name<Enum>(name);
-}
-
-// --- writing ----------------------------------------------------------------------------------
-
-inline std::string hex_text(std::uint64_t number) {
-    std::array<char, 16> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16);
-    return "0x" + std::string(digits.data(), end.ptr);
-}
-
-template <Struct T>
-void write_fields(object& into, const T& from);
-
-inline value write(bool from, Style /*style*/) {
-    return from;
-}
-inline value write(const std::string& from, Style /*style*/) {
-    return string(from);
-}
-inline value write(const wire::IpAddress& from, Style /*style*/) {
-    return string(from.text());
-}
-inline value write(const wire::MacAddress& from, Style /*style*/) {
-    return string(from.text());
-}
-inline value write(wire::Psn from, Style /*style*/) {
-    return from.value();
-}
-inline value write(wire::Mtu from, Style /*style*/) {
-    return wire::bytes_of(from);
-}
-inline value write(wire::Instant from, Style /*style*/) {
-    return string(std::to_string(from.time_since_epoch().count()));
-}
-inline value write(const std::vector<std::byte>& from, Style /*style*/) {
-    return string(to_base64(from));
-}
-template <std::unsigned_integral T>
-    requires(!std::is_same_v<T, bool>)
-value write(T from, Style style) {
-    switch (style) {
-    case Style::Hex: return string(hex_text(from));
-    case Style::Decimal: return string(std::to_string(from));
-    case Style::Plain: return std::uint64_t{from};
-    }
-    return {};
-}
-template <typename Tag, typename T>
-value write(wire::Identifier<Tag, T> from, Style style) {
-    return write(from.value, style);
-}
-template <typename Enum>
-    requires std::is_enum_v<Enum>
-value write(Enum from, Style /*style*/) {
-    return string(enum_name(from));
-}
-template <BitSet T>
-value write(const T& from, Style /*style*/) {
-    array names;
-    for (const auto& bit : bits_of(Of<T>{})) {
-        if (from.*bit.member) names.emplace_back(bit.name);
-    }
-    return names;
-}
-template <Struct T>
-value write(const T& from, Style /*style*/) {
-    object into;
-    write_fields(into, from);
-    return into;
-}
-template <typename T>
-value write(const std::vector<T>& from, Style style) {
-    array into;
-    into.reserve(from.size());
-    for (const auto& element : from)
-        into.push_back(write(element, style));
-    return into;
-}
-
-inline void write_merged(object& into, const std::map<std::string, std::uint64_t>& from) {
-    for (const auto& [name, count] : from)
-        into[name] = std::to_string(count);
-}
-template <Struct T>
-void write_merged(object& into, const T& from) {
-    write_fields(into, from);
-}
-
-template <typename T>
-void write_field(object& into, std::string_view name, Style style, const T& from) {
-    into[name] = write(from, style);
-}
-template <typename T>
-void write_field(object& into, std::string_view name, Style style, const std::optional<T>& from) {
-    if (from) into[name] = write(*from, style);
-}
-
-template <typename T, typename Owner, typename Member>
-void write_one(object& into, const T& from, const Field<Owner, Member>& field) {
-    write_field(into, field.name, field.style, from.*field.member);
-}
-template <typename T, typename Owner, typename Member>
-void write_one(object& into, const T& from, const Merged<Owner, Member>& field) {
-    write_merged(into, from.*field.member);
-}
-
-template <Struct T>
-void write_fields(object& into, const T& from) {
-    std::apply([&](const auto&... field) { (write_one(into, from, field), ...); },
-               fields_of(Of<T>{}));
-}
-
-// --- reading ----------------------------------------------------------------------------------
 
 inline std::string_view kind_of(const value& from) {
     switch (from.kind()) {

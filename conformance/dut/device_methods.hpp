@@ -1,0 +1,176 @@
+// The contract's methods on the device and the connection: hello, counters, cancel, reset, ping,
+// and the groups `events` and `notify`. One struct a method and one a result; fields carry their
+// names in JSON. See contract.hpp.
+//
+// Source: conformance/agent/README.md, the contract's reference.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/dut/identifiers.hpp"
+#include "dissector/wire/instant.hpp"
+#include "dissector/wire/ip_address.hpp"
+#include "transport/engine/verbs.hpp"
+
+namespace veriroce::dut {
+
+// --- hello ------------------------------------------------------------------------------------
+
+struct Gid {
+    std::uint32_t index = 0;
+    std::string type; // "rocev1" or "rocev2"
+    wire::IpAddress address;
+
+    friend bool operator==(const Gid&, const Gid&) = default;
+};
+
+struct Port {
+    std::uint8_t port = 1;
+    wire::MacAddress mac;
+    wire::Mtu mtu_active = wire::Mtu::B1024;
+    wire::Mtu mtu_max = wire::Mtu::B4096;
+    std::string link_layer; // "Ethernet"
+    std::vector<wire::Pkey> pkeys;
+    std::vector<Gid> gids;
+
+    friend bool operator==(const Port&, const Port&) = default;
+};
+
+// What the device can do at most.
+struct DeviceMax {
+    std::uint32_t qp = 0;
+    std::uint32_t qp_wr = 0;
+    std::uint32_t sge = 0;
+    std::uint32_t cqe = 0;
+    std::uint64_t mr_bytes = 0;
+    std::uint32_t rd_atomic = 0;
+    std::uint32_t dest_rd_atomic = 0;
+    std::uint64_t msg_bytes = 0;
+    std::uint32_t inline_bytes = 0; // "inline" in JSON
+
+    friend bool operator==(const DeviceMax&, const DeviceMax&) = default;
+};
+
+// What the agent lets its callers have, whatever the device could do.
+struct AgentLimits {
+    std::uint32_t connections = 8;
+    std::uint64_t registered_bytes = std::uint64_t{1} << 30;
+    std::uint32_t qps = 4096;
+    std::uint64_t queued_bytes = std::uint64_t{64} << 20;
+    std::uint64_t line_bytes = std::uint64_t{16} << 20;
+
+    friend bool operator==(const AgentLimits&, const AgentLimits&) = default;
+};
+
+struct Welcome {
+    std::uint32_t version = contract_version;
+    std::string name;
+    std::string backend; // "verbs", "engine"
+    std::string device;
+    std::string firmware;
+    std::vector<std::string> capabilities;
+    std::vector<std::string> traits;
+    std::vector<Port> ports;
+    DeviceMax max;
+    std::uint8_t local_ca_ack_delay = 0; // 4.096 us * 2^n
+    std::string atomic;                  // "NONE", "HCA", "GLOB"
+    AgentLimits limits;
+
+    friend bool operator==(const Welcome&, const Welcome&) = default;
+};
+
+struct Hello {
+    static constexpr std::string_view method = "hello";
+    using Gives = Welcome;
+    std::uint32_t version = contract_version;
+    std::optional<std::string> token;
+
+    friend bool operator==(const Hello&, const Hello&) = default;
+};
+
+// --- the device and the connection ------------------------------------------------------------
+
+struct CounterValues {
+    std::map<std::string, std::uint64_t> values; // the object itself in JSON
+    friend bool operator==(const CounterValues&, const CounterValues&) = default;
+};
+struct Counters {
+    static constexpr std::string_view method = "counters";
+    using Gives = CounterValues;
+    friend bool operator==(const Counters&, const Counters&) = default;
+};
+
+// Ends the wait of another call: that call is answered with what is there by now.
+struct Cancel {
+    static constexpr std::string_view method = "cancel";
+    using Gives = Done;
+    CallId id;
+    friend bool operator==(const Cancel&, const Cancel&) = default;
+};
+
+// Everything that this connection made is destroyed.
+struct Reset {
+    static constexpr std::string_view method = "reset";
+    using Gives = Done;
+    friend bool operator==(const Reset&, const Reset&) = default;
+};
+
+struct Pong {
+    wire::Instant at;
+    friend bool operator==(const Pong&, const Pong&) = default;
+};
+struct Ping {
+    static constexpr std::string_view method = "ping";
+    using Gives = Pong;
+    friend bool operator==(const Ping&, const Ping&) = default;
+};
+
+// --- capability `events` ----------------------------------------------------------------------
+
+struct Event {
+    engine::EventType type = engine::EventType::CommEst;
+    std::optional<QpHandle> qp; // one of the three, by type
+    std::optional<CqHandle> cq;
+    std::optional<SrqHandle> srq;
+    wire::Instant at;
+    friend bool operator==(const Event&, const Event&) = default;
+};
+struct EventList {
+    std::vector<Event> events;
+    friend bool operator==(const EventList&, const EventList&) = default;
+};
+struct Events {
+    static constexpr std::string_view method = "events";
+    using Gives = EventList;
+    std::uint32_t wait_ms = 0;
+    friend bool operator==(const Events&, const Events&) = default;
+};
+
+// --- capability `notify` ----------------------------------------------------------------------
+
+struct CqArm {
+    static constexpr std::string_view method = "cq_arm";
+    using Gives = Done;
+    CqHandle cq;
+    bool solicited = false;
+    friend bool operator==(const CqArm&, const CqArm&) = default;
+};
+struct Notified {
+    bool notified = false;
+    wire::Instant at;
+    friend bool operator==(const Notified&, const Notified&) = default;
+};
+struct CqWait {
+    static constexpr std::string_view method = "cq_wait";
+    using Gives = Notified;
+    CqHandle cq;
+    std::uint32_t wait_ms = 0;
+    friend bool operator==(const CqWait&, const CqWait&) = default;
+};
+
+} // namespace veriroce::dut

@@ -1,0 +1,33 @@
+// What the two halves of the engine device share: handles, and refusals of the engine as answers.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "conformance/dut/executor.hpp"
+#include "transport/engine/verbs.hpp"
+
+namespace veriroce::dut {
+
+// A handle is the engine's own number of the object.
+template <typename Id, typename Handle>
+Id id_of(Handle handle) {
+    return Id{static_cast<std::uint32_t>(handle.value)};
+}
+template <typename Handle, typename Id>
+Handle handle_of(Id id) {
+    return Handle{id.value};
+}
+
+inline Failure refused_by_engine(std::string_view verb, engine::VerbError error) {
+    return refused(verb, std::string(engine::name_of(error)),
+                   "the engine refused " + std::string(verb));
+}
+
+inline Answer done_or(std::string_view verb, const std::expected<void, engine::VerbError>& result) {
+    if (!result) return std::unexpected(refused_by_engine(verb, result.error()));
+    return Done{};
+}
+
+} // namespace veriroce::dut

@@ -1,0 +1,248 @@
+// QPs of the engine device: attributes, work requests.
+#include <utility>
+#include <vector>
+
+#include "conformance/dut/engine_answers.hpp"
+#include "conformance/dut/engine_device.hpp"
+
+namespace veriroce::dut {
+
+Answer EngineDevice::carry_out(const QpCreate& request, wire::Instant /*now*/) {
+    if (!pds_.contains(request.pd)) return std::unexpected(no_such("pd", request.pd.value));
+    for (const auto& [name, cq] :
+         {std::pair{"send_cq", request.send_cq}, std::pair{"recv_cq", request.recv_cq}}) {
+        if (!cqs_.contains(cq)) return std::unexpected(no_such(name, cq.value));
+    }
+    if (request.srq) return std::unexpected(no_such("srq", request.srq->value));
+    if (!budget_.take_qp()) {
+        return std::unexpected(
+            refused(QpCreate::method, "ENOMEM", "more QPs than this agent makes for its callers"));
+    }
+    engine::QpDescription description{.pd = id_of<engine::PdId>(request.pd),
+                                      .type = request.type,
+                                      .send_cq = id_of<engine::CqId>(request.send_cq),
+                                      .recv_cq = id_of<engine::CqId>(request.recv_cq),
+                                      .signal_all = request.signal_all.value_or(false)};
+    description.capacity.max_send = request.max_send;
+    description.capacity.max_recv = request.max_recv;
+    description.capacity.max_sge = request.max_sge.value_or(1);
+    description.capacity.max_inline = request.max_inline.value_or(0);
+    const auto qp = engine_.create_qp(description);
+    if (!qp) {
+        budget_.give_qp();
+        return std::unexpected(refused_by_engine(QpCreate::method, qp.error()));
+    }
+    const auto report = engine_.query_qp(*qp);
+    const auto handle = handle_of<QpHandle>(*qp);
+    const auto qpn = report ? report->qpn : wire::Qpn{};
+    qps_.emplace(handle, Qp{.qpn = qpn, .told = {}});
+    if (filter_ != nullptr && report) filter_->qp_changed(*report);
+    return QpCreated{.qp = handle, .qpn = qpn};
+}
+
+Answer EngineDevice::carry_out(const QpDestroy& request, wire::Instant /*now*/) {
+    const auto qp = qps_.find(request.qp);
+    if (qp == qps_.end()) return std::unexpected(no_such("qp", request.qp.value));
+    const auto result = engine_.destroy_qp(id_of<engine::QpId>(request.qp));
+    if (result) {
+        if (filter_ != nullptr) filter_->qp_destroyed(qp->second.qpn);
+        qps_.erase(qp);
+        budget_.give_qp();
+    }
+    return done_or(QpDestroy::method, result);
+}
+
+std::expected<engine::AddressVector, Failure>
+EngineDevice::translate(const AddressVector& vector) const {
+    if (vector.gid_index >= description_.addresses.size()) {
+        return std::unexpected(
+            refused(QpModify::method, "EINVAL",
+                    "ah_attr: the port has no GID " + std::to_string(vector.gid_index)));
+    }
+    const auto& source = description_.addresses[vector.gid_index];
+    if (source.v4() != vector.address.v4()) {
+        return std::unexpected(
+            refused(QpModify::method, "EINVAL", "ah_attr: GID and address are of two families"));
+    }
+    engine::AddressVector translated{.source = source, .destination = vector.address};
+    if (vector.traffic_class) translated.traffic_class = *vector.traffic_class;
+    if (vector.hop_limit) translated.hop_limit = *vector.hop_limit;
+    if (vector.flow_label) translated.flow_label = *vector.flow_label;
+    translated.source_port = vector.udp_sport;
+    return translated;
+}
+
+std::expected<engine::QpAttributes, Failure>
+EngineDevice::translate(const QpModify& request) const {
+    const auto& from = request.attributes;
+    const auto refuse = [](std::string errno_name, std::string message) {
+        return std::unexpected(
+            refused(QpModify::method, std::move(errno_name), std::move(message)));
+    };
+    if (from.alt_address_vector || from.alt_pkey_index || from.alt_port_num || from.alt_timeout) {
+        return refuse("EOPNOTSUPP", "the engine has no alternate path");
+    }
+    if (from.port_num && *from.port_num != 1) return refuse("EINVAL", "port_num: there is port 1");
+    engine::QpAttributes to{.state = from.state,
+                            .path_mtu = from.path_mtu,
+                            .dest_qp = from.dest_qp_num,
+                            .rq_psn = from.rq_psn,
+                            .sq_psn = from.sq_psn,
+                            .access = from.access,
+                            .qkey = from.qkey,
+                            .timeout = from.timeout,
+                            .retry_count = from.retry_cnt,
+                            .rnr_retry = from.rnr_retry,
+                            .min_rnr_timer = from.min_rnr_timer,
+                            .max_rd_atomic = from.max_rd_atomic,
+                            .max_dest_rd_atomic = from.max_dest_rd_atomic,
+                            .sqd_async_notify = from.en_sqd_async_notify};
+    if (from.pkey_index) {
+        if (*from.pkey_index >= description_.pkeys.size()) {
+            return refuse("EINVAL", "pkey_index: the port has fewer P_Keys");
+        }
+        to.pkey = description_.pkeys[*from.pkey_index];
+    }
+    if (from.path_mig_state) to.mig_req = *from.path_mig_state == MigState::Migrated; // BTH-15
+    if (from.address_vector) {
+        auto vector = translate(*from.address_vector);
+        if (!vector) return std::unexpected(vector.error());
+        to.address = *vector;
+    }
+    if (from.cur_state) {
+        const auto report = engine_.query_qp(id_of<engine::QpId>(request.qp));
+        if (report && report->state != *from.cur_state) {
+            return refuse("EINVAL", "cur_qp_state: the QP is in another state");
+        }
+    }
+    return to;
+}
+
+Answer EngineDevice::carry_out(const QpModify& request, wire::Instant now) {
+    const auto qp = qps_.find(request.qp);
+    if (qp == qps_.end()) return std::unexpected(no_such("qp", request.qp.value));
+    const auto attributes = translate(request);
+    if (!attributes) return std::unexpected(attributes.error());
+    const auto result = engine_.modify_qp(id_of<engine::QpId>(request.qp), *attributes, now);
+    if (result) {
+        const auto& from = request.attributes;
+        auto& told = qp->second.told;
+        if (from.pkey_index) told.pkey_index = from.pkey_index;
+        if (from.port_num) told.port_num = from.port_num;
+        if (from.address_vector) told.address_vector = from.address_vector;
+        if (from.path_mig_state) told.path_mig_state = from.path_mig_state;
+        const auto report = engine_.query_qp(id_of<engine::QpId>(request.qp));
+        if (filter_ != nullptr && report) filter_->qp_changed(*report);
+    }
+    return done_or(QpModify::method, result);
+}
+
+Answer EngineDevice::carry_out(const QpQuery& request, wire::Instant /*now*/) {
+    const auto qp = qps_.find(request.qp);
+    if (qp == qps_.end()) return std::unexpected(no_such("qp", request.qp.value));
+    const auto report = engine_.query_qp(id_of<engine::QpId>(request.qp));
+    if (!report) return std::unexpected(refused_by_engine(QpQuery::method, report.error()));
+    const auto& from = report->attributes;
+    QpAttributes to = qp->second.told;
+    to.state = report->state;
+    to.cur_state = report->state;
+    to.path_mtu = from.path_mtu;
+    to.dest_qp_num = from.dest_qp;
+    to.rq_psn = from.rq_psn;
+    to.sq_psn = from.sq_psn;
+    to.access = from.access;
+    to.qkey = from.qkey;
+    to.timeout = from.timeout;
+    to.retry_cnt = from.retry_count;
+    to.rnr_retry = from.rnr_retry;
+    to.min_rnr_timer = from.min_rnr_timer;
+    to.max_rd_atomic = from.max_rd_atomic;
+    to.max_dest_rd_atomic = from.max_dest_rd_atomic;
+    to.en_sqd_async_notify = from.sqd_async_notify;
+    return QpQueried{.attributes = to};
+}
+
+// --- work requests ----------------------------------------------------------------------------
+
+std::expected<std::vector<engine::Sge>, Failure>
+EngineDevice::translate(const std::vector<Sge>& sges) const {
+    std::vector<engine::Sge> translated;
+    for (const auto& sge : sges) {
+        const auto region = regions_.find(sge.mr);
+        if (region == regions_.end()) return std::unexpected(no_such("sge.mr", sge.mr.value));
+        // A range beyond the region is the device's to refuse: that is what a case wants to see.
+        translated.push_back({.address = region->second.address + sge.offset,
+                              .length = sge.length,
+                              .lkey = sge.lkey.value_or(region->second.lkey)});
+    }
+    return translated;
+}
+
+std::expected<engine::SendRequest, Failure>
+EngineDevice::translate(const SendRequest& request) const {
+    if (request.mw || request.bind) return std::unexpected(no_method("mw", "the engine has none"));
+    engine::SendRequest translated{
+        .id = request.id,
+        .opcode = request.opcode,
+        .sges = {},
+        .remote_address = request.remote_address.value_or(0),
+        .rkey = request.rkey.value_or(wire::Rkey{}),
+        .imm = request.imm.value_or(0),
+        .invalidate_rkey = request.invalidate_rkey.value_or(wire::Rkey{}),
+        .compare_or_add = request.compare.value_or(request.add.value_or(0)),
+        .swap = request.swap.value_or(0),
+        .flags = {.signaled = request.flags.signaled,
+                  .solicited = request.flags.solicited,
+                  .fence = request.flags.fence,
+                  .inline_data = request.flags.inline_data}};
+    if (request.ud) {
+        translated.ud = engine::UdDestination{
+            .address = request.ud->address, .qpn = request.ud->qpn, .qkey = request.ud->qkey};
+    }
+    return translated;
+}
+
+namespace {
+
+Answer posted_or(std::string_view verb, const engine::Engine::Posted& result) {
+    const auto posted = static_cast<std::uint32_t>(result.posted);
+    if (!result.refused) return Posted{.posted = posted};
+    auto failure = refused_by_engine(verb, *result.refused);
+    failure.posted = posted;
+    return std::unexpected(std::move(failure));
+}
+
+} // namespace
+
+Answer EngineDevice::carry_out(const PostSend& request, wire::Instant now) {
+    if (!qps_.contains(request.qp)) return std::unexpected(no_such("qp", request.qp.value));
+    std::vector<std::vector<engine::Sge>> sges;
+    std::vector<engine::SendRequest> chain;
+    for (const auto& one : request.requests) {
+        auto pieces = translate(one.sge);
+        if (!pieces) return std::unexpected(pieces.error());
+        auto translated = translate(one);
+        if (!translated) return std::unexpected(translated.error());
+        sges.push_back(std::move(*pieces));
+        translated->sges = sges.back(); // the vector's buffer stays where it is when it is moved
+        chain.push_back(*translated);
+    }
+    return posted_or(PostSend::method,
+                     engine_.post_send(id_of<engine::QpId>(request.qp), chain, now));
+}
+
+Answer EngineDevice::carry_out(const PostRecv& request, wire::Instant /*now*/) {
+    if (!qps_.contains(request.qp)) return std::unexpected(no_such("qp", request.qp.value));
+    std::vector<std::vector<engine::Sge>> sges;
+    std::vector<engine::ReceiveRequest> chain;
+    for (const auto& one : request.requests) {
+        auto pieces = translate(one.sge);
+        if (!pieces) return std::unexpected(pieces.error());
+        sges.push_back(std::move(*pieces));
+        chain.push_back({.id = one.id, .sges = sges.back()});
+    }
+    return posted_or(PostRecv::method,
+                     engine_.post_receive(id_of<engine::QpId>(request.qp), chain));
+}
+
+} // namespace veriroce::dut
