@@ -9,7 +9,6 @@
 
 #include "conformance/agent/engine_backend.hpp"
 #include "conformance/agent/serve.hpp"
-#include "conformance/agent/verbs_backend.hpp"
 #include "conformance/rules/rules.hpp"
 #include "conformance/suite/script_command.hpp"
 #include "conformance/suite/suite.hpp"
@@ -139,9 +138,8 @@ void add_rules(CLI::App& app, std::vector<std::string>& ids, int& code) {
 }
 
 int run_agent(int argc, char** argv) {
-    static constexpr std::array backends{agent::verbs_backend, agent::engine_backend};
     const std::vector<std::string_view> words(argv + 2, argv + argc);
-    return agent::run_command_line(words, backends);
+    return agent::run_command_line(words, agent::all_backends);
 }
 
 } // namespace
