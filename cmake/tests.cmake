@@ -19,6 +19,8 @@ set(test_uses_flow veriroce_capture)
 set(test_uses_decode veriroce_capture)
 set(test_uses_print veriroce_capture)
 set(test_uses_mutants veriroce_rules)
+set(test_uses_reports veriroce_rules veriroce_capture)
+set(test_uses_runner veriroce_rules veriroce_cases veriroce_script veriroce_mutants)
 
 function(test_folder NAME DIR)
     file(GLOB sources CONFIGURE_DEPENDS "${DIR}/*.cpp")
@@ -51,6 +53,11 @@ foreach(dir IN LISTS test_dirs)
     cmake_path(GET dir FILENAME name)
     test_folder(${name} "${dir}")
 endforeach()
+
+# They run the program.
+if(TARGET test_program)
+    add_dependencies(test_program veriroce)
+endif()
 
 # A name that matches no test must not count as a pass.
 if(TARGET test_house)

@@ -1,0 +1,142 @@
+#include "reports/json.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <boost/json.hpp>
+
+#include "tests/reports/made_up.hpp"
+
+namespace veriroce::reports::test {
+namespace {
+
+namespace json = boost::json;
+
+json::value parsed(const runner::RunResults& results) {
+    json::error_code code;
+    json::value document = json::parse(results_json(results), code);
+    REQUIRE_FALSE(code);
+    return document;
+}
+
+// Everything called `timing`, at any depth, goes.
+void strip_timing(json::value& value) {
+    if (value.is_object()) {
+        value.get_object().erase("timing");
+        for (auto& member : value.get_object())
+            strip_timing(member.value());
+    } else if (value.is_array()) {
+        for (json::value& element : value.get_array())
+            strip_timing(element);
+    }
+}
+
+} // namespace
+
+TEST_CASE("json: a run has its schema, its facts and its cases", "[reports]") {
+    const json::value document = parsed(made_up());
+    CHECK(document.at("schema") == "veriroce/results/1");
+    const json::value& run = document.at("run");
+    CHECK(run.at("seed") == "1");
+    CHECK(run.at("dut") == "a device of paper");
+    CHECK(run.at("link") == "virtual, 1 us");
+    CHECK(run.at("complete") == true);
+    CHECK(run.at("notes") == json::array{"nothing was offloaded"});
+    CHECK(document.at("cases").as_array().size() == 3);
+}
+
+TEST_CASE("json: a case has every field", "[reports]") {
+    const json::value document = parsed(made_up());
+    json::value expected = {
+        {"id", "bth/transport-version[v=1]"},
+        {"title", "Version 1 is \"dropped\""},
+        {"rules", json::array{"BTH-01"}},
+        {"level", "MUST"},
+        {"verdict", "FAIL"},
+        {"reason", "the QP was not silent"},
+        {"expected", "dropped"},
+        {"actual", "< ACK psn=0 msn=1"},
+        {"file", "bth/transport-version.roce"},
+        {"line", 9},
+        {"packets",
+         json::array{json::object{{"from", "tester"},
+                                  {"text", "> SEND_ONLY psn=0"},
+                                  {"remarks", json::array()},
+                                  {"bytes", 64},
+                                  {"timing", {{"earliest_ns", 0}, {"latest_ns", 1000}}}},
+                     json::object{{"from", "dut"},
+                                  {"text", "< ACK psn=0 msn=1"},
+                                  {"remarks", json::array{"line 9 expects silence"}},
+                                  {"bytes", 62},
+                                  {"timing", {{"earliest_ns", 4000}, {"latest_ns", 5000}}}}}},
+        {"measures", json::object()},
+        {"faults", {{"drop when psn=0", 2}}},
+        {"tolerated_retransmissions", 1},
+        {"command", "veriroce test bth/transport-version --seed 1"}};
+    CHECK(document.at("cases").at(1) == expected);
+}
+
+TEST_CASE("json: measures have their unit and every sample in its order", "[reports]") {
+    const json::value document = parsed(made_up());
+    const json::value expected = {
+        {"rtt", {{"unit", "ns"}, {"samples", json::array{3000, 1000, 2000}}}}};
+    CHECK(document.at("cases").at(0).at("measures") == expected);
+}
+
+TEST_CASE("json: what depends on the clock stands under timing", "[reports]") {
+    const runner::RunResults one = made_up();
+    runner::RunResults other = made_up();
+    other.timing = {};
+    for (runner::RecordedPacket& packet : other.cases[1].packets)
+        packet.at = {packet.at.earliest + std::chrono::seconds(5),
+                     packet.at.latest + std::chrono::seconds(7)};
+    json::value first = parsed(one);
+    json::value second = parsed(other);
+    CHECK(first != second);
+    strip_timing(first);
+    strip_timing(second);
+    CHECK(first == second);
+}
+
+TEST_CASE("json: every verdict has its name", "[reports]") {
+    for (const auto& [verdict, name] :
+         {std::pair{runner::Verdict::Pass, "PASS"}, std::pair{runner::Verdict::Fail, "FAIL"},
+          std::pair{runner::Verdict::Warn, "WARN"}, std::pair{runner::Verdict::Info, "INFO"},
+          std::pair{runner::Verdict::Skip, "SKIP"}, std::pair{runner::Verdict::Xfail, "XFAIL"},
+          std::pair{runner::Verdict::Xpass, "XPASS"}, std::pair{runner::Verdict::Error, "ERROR"}}) {
+        runner::RunResults results;
+        results.cases.emplace_back();
+        results.cases.back().verdict = verdict;
+        CHECK(parsed(results).at("cases").at(0).at("verdict") == name);
+    }
+}
+
+TEST_CASE("json: the layout is two blanks a level and a newline at the end", "[reports]") {
+    runner::RunResults results;
+    results.run.seed = 18446744073709551615U;
+    results.run.notes = {"a \"quoted\"\nnote"};
+    CHECK(results_json(results) == R"({
+  "schema": "veriroce/results/1",
+  "run": {
+    "seed": "18446744073709551615",
+    "dut": "",
+    "link": "",
+    "profile": "",
+    "host": "",
+    "complete": true,
+    "notes": [
+      "a \"quoted\"\nnote"
+    ]
+  },
+  "cases": [],
+  "timing": {
+    "started": "",
+    "wall_ns": 0,
+    "round_trip_p99_ns": 0,
+    "settle_ns": 0,
+    "cases": []
+  }
+}
+)");
+}
+
+} // namespace veriroce::reports::test

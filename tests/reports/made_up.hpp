@@ -1,0 +1,79 @@
+// A run of three cases that never happened, with every field filled.
+#pragma once
+
+#include "conformance/runner/results.hpp"
+
+namespace veriroce::reports::test {
+
+inline wire::Instant at_us(std::int64_t us) {
+    return wire::Instant(std::chrono::microseconds(us));
+}
+
+inline runner::CaseResult passed() {
+    runner::CaseResult result;
+    result.id = "key/unknown-rkey";
+    result.rules = {"KEY-01"};
+    result.title = "An unknown key";
+    result.verdict = runner::Verdict::Pass;
+    result.file = "key/unknown-rkey.roce";
+    result.command = "veriroce test key/unknown-rkey --seed 1";
+    result.measures["rtt"] = {std::chrono::microseconds(3), std::chrono::microseconds(1),
+                              std::chrono::microseconds(2)};
+    return result;
+}
+
+inline runner::CaseResult failed() {
+    runner::CaseResult result;
+    result.id = "bth/transport-version[v=1]";
+    result.rules = {"BTH-01"};
+    result.title = "Version 1 is \"dropped\"";
+    result.verdict = runner::Verdict::Fail;
+    result.reason = "the QP was not silent";
+    result.expected = "dropped";
+    result.actual = "< ACK psn=0 msn=1";
+    result.file = "bth/transport-version.roce";
+    result.line = 9;
+    result.command = "veriroce test bth/transport-version --seed 1";
+    result.faults = {{"drop when psn=0", 2}};
+    result.tolerated_retransmissions = 1;
+    result.packets = {{.from = runner::Side::Tester,
+                       .frame = std::vector<std::byte>(64, std::byte{0xAB}),
+                       .at = {at_us(1'000'000), at_us(1'000'001)},
+                       .script = "> SEND_ONLY psn=0",
+                       .remarks = {}},
+                      {.from = runner::Side::Dut,
+                       .frame = std::vector<std::byte>(62, std::byte{0xCD}),
+                       .at = {at_us(1'000'004), at_us(1'000'005)},
+                       .script = "< ACK psn=0 msn=1",
+                       .remarks = {"line 9 expects silence"}}};
+    return result;
+}
+
+inline runner::CaseResult skipped() {
+    runner::CaseResult result;
+    result.id = "rsp/gap-nak";
+    result.rules = {"RSP-02", "RSP-03"};
+    result.title = "A gap";
+    result.verdict = runner::Verdict::Skip;
+    result.reason = "unless out_of_order";
+    result.file = "rsp/gap-nak.roce";
+    result.command = "veriroce test rsp/gap-nak --seed 1";
+    return result;
+}
+
+inline runner::RunResults made_up() {
+    runner::RunResults results;
+    results.run.seed = 1;
+    results.run.dut = "a device of paper";
+    results.run.link = "virtual, 1 us";
+    results.run.notes = {"nothing was offloaded"};
+    results.cases = {passed(), failed(), skipped()};
+    results.timing.started = "2026-01-02T03:04:05Z";
+    results.timing.wall = std::chrono::milliseconds(1500);
+    results.timing.round_trip_p99 = std::chrono::microseconds(20);
+    results.timing.settle = std::chrono::milliseconds(10);
+    results.timing.cases = {{"key/unknown-rkey", std::chrono::milliseconds(5)}};
+    return results;
+}
+
+} // namespace veriroce::reports::test

@@ -1,0 +1,113 @@
+#include "reports/pcapng.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <unistd.h>
+
+#include "dissector/capture/reader.hpp"
+#include "tests/reports/made_up.hpp"
+
+namespace veriroce::reports::test {
+namespace {
+
+// A folder of its own that goes with the test.
+class Folder {
+  public:
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "veriroce-XXXXXX").string();
+        REQUIRE(mkdtemp(name.data()) != nullptr);
+        path_ = name;
+    }
+    ~Folder() {
+        std::error_code code;
+        std::filesystem::remove_all(path_, code);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    [[nodiscard]] std::string file(const std::string& name) const { return path_ / name; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+struct Read {
+    std::vector<std::byte> bytes;
+    std::int64_t time_ns = 0;
+    capture::Direction direction = capture::Direction::Unknown;
+    std::vector<std::string> comments;
+};
+
+std::vector<Read> read_back(const std::string& path) {
+    auto reader = capture::Reader::open(path);
+    REQUIRE(reader.has_value());
+    std::vector<Read> packets;
+    capture::Record record;
+    while (true) {
+        const auto more = reader->next(record);
+        REQUIRE(more.has_value());
+        if (!*more) return packets;
+        Read packet{.bytes = {record.bytes.begin(), record.bytes.end()},
+                    .time_ns = record.time_ns.value_or(-1),
+                    .direction = capture::direction_of(record),
+                    .comments = {}};
+        for (const std::string_view comment : capture::comments_of(record))
+            packet.comments.emplace_back(comment);
+        packets.push_back(std::move(packet));
+    }
+}
+
+} // namespace
+
+TEST_CASE("pcapng: packets come back with time, direction and remarks", "[reports]") {
+    const Folder folder;
+    const std::string path = folder.file("case.pcapng");
+    const runner::CaseResult result = failed();
+    REQUIRE(write_pcapng(result, path).has_value());
+    const auto packets = read_back(path);
+    REQUIRE(packets.size() == 2);
+    CHECK(packets[0].bytes == result.packets[0].frame);
+    CHECK(packets[0].time_ns == 1'000'001'000);
+    CHECK(packets[0].direction == capture::Direction::Outbound);
+    CHECK(packets[0].comments ==
+          std::vector<std::string>{"bth/transport-version[v=1]: > SEND_ONLY psn=0"});
+    CHECK(packets[1].bytes == result.packets[1].frame);
+    CHECK(packets[1].direction == capture::Direction::Inbound);
+    CHECK(packets[1].comments ==
+          std::vector<std::string>{"bth/transport-version[v=1]: < ACK psn=0 msn=1",
+                                   "line 9 expects silence"});
+}
+
+TEST_CASE("pcapng: packets stand in the order in which they were on the wire", "[reports]") {
+    const Folder folder;
+    const std::string path = folder.file("case.pcapng");
+    runner::CaseResult result = failed();
+    std::swap(result.packets[0], result.packets[1]);
+    REQUIRE(write_pcapng(result, path).has_value());
+    const auto packets = read_back(path);
+    REQUIRE(packets.size() == 2);
+    CHECK(packets[0].direction == capture::Direction::Outbound);
+    CHECK(packets[1].direction == capture::Direction::Inbound);
+}
+
+TEST_CASE("pcapng: a run has the packets of all its cases", "[reports]") {
+    const Folder folder;
+    const std::string path = folder.file("run.pcapng");
+    runner::RunResults results = made_up();
+    results.cases.push_back(failed());
+    results.cases.back().id = "another/case";
+    REQUIRE(write_pcapng(results, path).has_value());
+    const auto packets = read_back(path);
+    REQUIRE(packets.size() == 4);
+    REQUIRE(packets[2].comments.size() == 1);
+    CHECK(packets[2].comments[0] == "another/case: > SEND_ONLY psn=0");
+}
+
+TEST_CASE("pcapng: a file that cannot be written is one sentence", "[reports]") {
+    const auto written = write_pcapng(made_up(), "/nonexistent/folder/run.pcapng");
+    REQUIRE_FALSE(written.has_value());
+    CHECK(written.error().starts_with("/nonexistent/folder/run.pcapng: "));
+    CHECK(written.error().find('\n') == std::string::npos);
+}
+
+} // namespace veriroce::reports::test
