@@ -311,6 +311,10 @@ Task<Met<>> Dialogue::expect_one(const script::ExpectPacket& line, script::Sourc
         patience = wire::Duration(*within);
     }
     const wire::Instant deadline = line_end_ + patience;
+    // The last packet of this kind that needs no line: what the DUT said instead, if it says no
+    // more.
+    Entry* near = nullptr;
+    std::string why;
     while (true) {
         while (peer.next < peer.heard.size()) {
             Entry& entry = history_[peer.heard[peer.next]];
@@ -329,11 +333,19 @@ Task<Met<>> Dialogue::expect_one(const script::ExpectPacket& line, script::Sourc
                 entry.remarks.push_back(fmt::format("not what line {} expects", span.line));
                 co_return std::unexpected(failed(span, matched->why, notation(&peer, entry)));
             }
+            if (kind_matches(line.kind, entry)) {
+                near = &entry;
+                why = ": " + matched->why;
+            }
             ++peer.next;
         }
         if (stage_.now() >= deadline) {
+            if (near != nullptr) {
+                near->remarks.push_back(fmt::format("not what line {} expects", span.line));
+            }
             co_return std::unexpected(failed(
-                span, fmt::format("no such packet within {}", duration_text(patience)), "nothing"));
+                span, fmt::format("no such packet within {}{}", duration_text(patience), why),
+                near != nullptr ? notation(&peer, *near) : "nothing"));
         }
         co_await stage_.wait(deadline);
     }
