@@ -29,12 +29,16 @@ std::expected<std::string, std::string> read(const std::string& path) {
 // Whole or not at all: the new text takes the file's place when it is complete.
 bool replace(const std::string& path, const std::string& text) {
     const std::string growing = path + ".part";
+    std::error_code code;
     {
         std::ofstream stream(growing, std::ios::binary | std::ios::trunc);
         stream << text;
-        if (!stream.flush()) return false;
+        if (!stream.flush()) {
+            stream.close();
+            std::filesystem::remove(growing, code);
+            return false;
+        }
     }
-    std::error_code code;
     std::filesystem::rename(growing, path, code);
     return !code;
 }

@@ -1,5 +1,6 @@
 #include "conformance/suite/suite.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -74,14 +75,16 @@ Accepted<std::vector<int>> ip_versions(const std::vector<std::string>& over) {
             return std::unexpected(Refusal{
                 usage_error, fmt::format("--over {}: the axes are ip=4, ip=6 and ip=4,6", axis)});
         }
-        std::istringstream values(axis.substr(3));
+        // The comma behind the last value makes an empty one an error like any other.
+        std::istringstream values(axis.substr(3) + ",");
         for (std::string value; std::getline(values, value, ',');) {
             if (value != "4" && value != "6") {
                 return std::unexpected(Refusal{
                     usage_error,
                     fmt::format("--over {}: '{}' is no IP version; it is 4 or 6", axis, value)});
             }
-            versions.push_back(value == "4" ? 4 : 6);
+            const int version = value == "4" ? 4 : 6;
+            if (std::ranges::find(versions, version) == versions.end()) versions.push_back(version);
         }
     }
     return versions;
@@ -197,7 +200,11 @@ Accepted<std::monostate> write_report(const runner::RunResults& results, const O
     {
         std::ofstream stream(growing, std::ios::binary | std::ios::trunc);
         stream << reports::results_json(results);
-        if (!stream.flush()) return failed(fmt::format("{}: cannot be written", growing.string()));
+        if (!stream.flush()) {
+            stream.close();
+            std::filesystem::remove(growing, code);
+            return failed(fmt::format("{}: cannot be written", file.string()));
+        }
     }
     std::filesystem::rename(growing, file, code);
     if (code) return failed(fmt::format("{}: {}", file.string(), code.message()));
