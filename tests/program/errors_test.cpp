@@ -1,0 +1,253 @@
+// What the program says when something is wrong: the whole of stderr and the exit code, a row each.
+// A row that fails leaves no file behind, whatever it was asked to write.
+#include <catch2/catch.hpp>
+
+#include <vector>
+
+#include "tests/program/program.hpp"
+#include "tests/text.hpp"
+
+namespace veriroce::program::test {
+namespace {
+
+constexpr int usage = 2;
+constexpr int tool = 3;
+
+struct Row {
+    std::string command;
+    std::string err; // all of it, without the last newline
+    int code = usage;
+    bool prints = false; // something on stdout as well
+};
+
+void check(const Workplace& place, const Row& row, bool in_network = false) {
+    const auto before = place.listing();
+    const Outcome outcome = in_network ? place.run_in_network(row.command) : place.run(row.command);
+    INFO("$ " << row.command << "\n" << outcome.out);
+    CHECK(outcome.err == row.err + "\n");
+    CHECK(outcome.code == row.code);
+    CHECK(outcome.out.empty() == !row.prints);
+    CHECK(place.listing() == before);
+}
+
+std::string pcap_of_two_and_a_half() {
+    const auto word = [](std::uint32_t value) {
+        std::string text;
+        for (int i = 0; i < 4; ++i)
+            text += static_cast<char>(value >> (8 * i) & 0xFF);
+        return text;
+    };
+    const std::string packet = word(1) + word(0) + word(60) + word(60) + std::string(60, '\0');
+    std::string file = word(0xA1B2C3D4) + word(0x00040002) + word(0) + word(0) + word(65535);
+    file += word(1) + packet + packet + packet;
+    return file.substr(0, file.size() - 30);
+}
+
+const std::string typo = "rule   RSP-01\n"
+                         "title  \"made up\"\n"
+                         "role   responder\n"
+                         "\n"
+                         "dut    recv id=1\n"
+                         "> SEND_ONYL  psn=0 ackreq\n";
+
+const std::string typo_found =
+    "typo.roce:6:3: unknown opcode 'SEND_ONYL'; did you mean 'SEND_ONLY'?\n"
+    "    > SEND_ONYL  psn=0 ackreq\n"
+    "      ^^^^^^^^^";
+
+const std::string not_laid_out = "rule RSP-01\n"
+                                 "title \"made up\"\n"
+                                 "role responder\n"
+                                 "\n"
+                                 "> SEND_ONLY psn=0 tver=1\n"
+                                 "dropped\n";
+
+} // namespace
+
+TEST_CASE("errors: dissect", "[program]") {
+    const Workplace place;
+    place.write("notes.txt", "these are my notes\n");
+    place.write("empty.pcap", "");
+    place.write("short.pcap", pcap_of_two_and_a_half());
+    place.write("packed.pcap.gz", std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00", 8));
+    const std::vector<Row> rows{
+        {"veriroce dissect notes.txt",
+         "veriroce: notes.txt: not a pcap or pcapng file (first bytes 74686573); give a "
+         "capture file",
+         tool},
+        {"veriroce dissect missing.pcap", "veriroce: missing.pcap: No such file or directory",
+         tool},
+        {"veriroce dissect .", "veriroce: .: reading failed at byte 0: Is a directory", tool},
+        {"veriroce dissect empty.pcap", "veriroce: empty.pcap: empty file; give a capture file",
+         tool},
+        {"veriroce dissect short.pcap",
+         "veriroce: short.pcap: the file ends in the middle of what begins at byte 176; "
+         "the packets before it were read",
+         tool, true},
+        {"veriroce dissect packed.pcap.gz",
+         "veriroce: packed.pcap.gz: compressed with gzip; unpack it first: gzip -dc "
+         "packed.pcap.gz | veriroce dissect -",
+         tool},
+        {"veriroce dissect -T fields -e infiniband.bth.pns short.pcap",
+         "veriroce: dissect: no field is called 'infiniband.bth.pns'; did you mean "
+         "'infiniband.bth.psn'?"},
+        {"veriroce dissect -T fields short.pcap",
+         "veriroce: dissect: -T fields needs at least one -e FIELD"},
+        {"veriroce dissect -T xml short.pcap",
+         "veriroce: -T: 'xml' is none of text, fields, json, csv"},
+        {"veriroce dissect", "veriroce: FILE is required"},
+        {"veriroce dissekt short.pcap", "veriroce: A subcommand is required"},
+        {"veriroce", "veriroce: A subcommand is required"},
+    };
+    for (const Row& row : rows)
+        check(place, row);
+}
+
+TEST_CASE("errors: test, before anything is sent", "[program]") {
+    const Workplace place;
+    place.write("typo.roce", typo);
+    const std::vector<Row> rows{
+        {"veriroce test rsp/gap-nack",
+         "veriroce: no case or group is called 'rsp/gap-nack'; did you mean "
+         "'rsp/gap-nak'?"},
+        {"veriroce test no-such-group-at-all",
+         "veriroce: no case or group is called 'no-such-group-at-all'; 'veriroce test "
+         "--list' shows them"},
+        {"veriroce test --rule RSP-99",
+         "veriroce: no rule is called 'RSP-99'; did you mean RSP-09?"},
+        {"veriroce test --rule RSP-02 --role requester", "veriroce: the selection selects no case"},
+        {"veriroce test --role observer",
+         "veriroce: --role: 'observer' is neither responder nor requester"},
+        {"veriroce test --tag nothing", "veriroce: the selection selects no case"},
+        {"veriroce test typo.roce", "veriroce: " + typo_found},
+        {"veriroce test missing.roce",
+         "veriroce: missing.roce: no such script, or it cannot be read"},
+        {"veriroce test --over ip=5", "veriroce: --over ip=5: '5' is no IP version; it is 4 or 6"},
+        {"veriroce test --over ip=", "veriroce: --over ip=: '' is no IP version; it is 4 or 6"},
+        {"veriroce test --over mtu=256",
+         "veriroce: --over mtu=256: the axes are ip=4, ip=6 and ip=4,6"},
+        {"veriroce test --seed many", "veriroce: Could not convert: --seed = many"},
+        {"veriroce test --timeout-scale 0",
+         "veriroce: --timeout-scale: Value 0 not in range 0.100000 to 100000.000000"},
+        {"veriroce test --mutant tver_not_cheked",
+         "veriroce: no mutant is called 'tver_not_cheked'; did you mean "
+         "'tver_not_checked'?"},
+        {"veriroce test -i va", "veriroce: -i needs a device: name its agent with --dut HOST:PORT"},
+        {"veriroce test --tester-address 192.0.2.9",
+         "veriroce: --tester-address needs a device: name its agent with --dut HOST:PORT"},
+        {"veriroce test --dut 127.0.0.1:1",
+         "veriroce: --dut needs the tester's interface on the device's network: -i IFACE"},
+        {"veriroce test --dut 127.0.0.1:1 -i va --mutant tver_not_checked",
+         "veriroce: --mutant plants a defect in the built-in engine: leave out --dut"},
+        {"veriroce test rsp/gap-nack --report out --capture all.pcapng",
+         "veriroce: no case or group is called 'rsp/gap-nack'; did you mean "
+         "'rsp/gap-nak'?"},
+    };
+    for (const Row& row : rows)
+        check(place, row);
+}
+
+TEST_CASE("errors: script and rules", "[program]") {
+    const Workplace place;
+    place.write("typo.roce", typo);
+    place.write("rough.roce", not_laid_out);
+    const std::vector<Row> rows{
+        {"veriroce script check missing.roce",
+         "veriroce: missing.roce: no such script, or it cannot be read", tool},
+        {"veriroce script format missing.roce",
+         "veriroce: missing.roce: no such script, or it cannot be read", tool},
+        {"veriroce script check typo.roce", typo_found},
+        {"veriroce script format typo.roce", typo_found},
+        {"veriroce script check .", "veriroce: .: no such script, or it cannot be read", tool},
+        {"veriroce script", "veriroce: A subcommand is required"},
+        {"veriroce rules RSP-99", "veriroce: no rule is called 'RSP-99'; did you mean RSP-09?"},
+        {"veriroce rules RSPP", "veriroce: no rule is called 'RSPP'"},
+    };
+    for (const Row& row : rows)
+        check(place, row);
+    CHECK(place.run("veriroce script format --check rough.roce").code == 1);
+    CHECK(house::read_text(place.folder() / "rough.roce") == not_laid_out);
+    CHECK(house::read_text(place.folder() / "typo.roce") == typo);
+}
+
+TEST_CASE("errors: a report that cannot be written", "[program]") {
+    const Workplace place;
+    place.write("file", "not a folder");
+    // 4 KiB a file at most, and no signal for more.
+    const std::string little_room = "trap '' XFSZ; ulimit -f 8; ";
+    const std::vector<Row> rows{
+        {"veriroce test rsp/gap-nak --report file/out", "veriroce: file/out: Not a directory", tool,
+         true},
+        {"veriroce test rsp/gap-nak --capture missing/run.pcapng",
+         "veriroce: missing/run.pcapng: cannot be created: No such file or directory", tool, true},
+        {little_room + "veriroce test -q --capture run.pcapng",
+         "veriroce: run.pcapng: writing failed: File too large", tool, true},
+    };
+    for (const Row& row : rows)
+        check(place, row);
+    check(place, {"mkdir out && " + little_room + "veriroce test -q --report out; " +
+                      "code=$?; rmdir out && exit $code",
+                  "veriroce: out/results.json: cannot be written", tool, true});
+}
+
+TEST_CASE("errors: the device and the link, which needs root", "[program]") {
+    const Workplace place;
+    const auto socket = [&](const char* name) { return place.folder() / name; };
+    const Listener http(socket("http"), Listener::Manner::Answer,
+                        "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+    const Listener prose(socket("prose"), Listener::Manner::Answer, "220 mail.example ESMTP\n");
+    const Listener shut(socket("shut"), Listener::Manner::HangUp);
+    const Listener silent(socket("silent"), Listener::Manner::Silent);
+    place.write("no-token", "\n");
+    const std::string report = " --report out --capture all.pcapng";
+    const std::vector<Row> rows{
+        {"veriroce test -i va --dut 127.0.0.1:1" + report,
+         "veriroce: nothing listens on 127.0.0.1:1: start the agent there, or check the "
+         "address and port",
+         tool},
+        {"veriroce test -i va --dut unix:missing" + report,
+         "veriroce: there is no socket unix:missing: start the agent there, or check "
+         "the path",
+         tool},
+        {"veriroce test -i va --dut unix:http" + report,
+         "veriroce: unix:http speaks HTTP: it is no veriroce agent, check the port", tool},
+        {"veriroce test -i va --dut unix:prose" + report,
+         "veriroce: unix:prose is no veriroce agent: it answered with \"220 "
+         "mail.example ESMTP\", which is no JSON-RPC",
+         tool},
+        {"veriroce test -i va --dut unix:shut" + report,
+         "veriroce: unix:shut hung up without an answer: it wants a token, or it is no "
+         "veriroce agent",
+         tool},
+        {"veriroce test -i va --dut unix:silent" + report,
+         "veriroce: unix:silent does not answer: is it a veriroce agent?", tool},
+        {"veriroce test -i va --dut 127.0.0.1" + report,
+         "veriroce: \"127.0.0.1\" is no address to connect to: the port is missing; "
+         "write ADDRESS:PORT, [IPV6]:PORT or unix:PATH",
+         tool},
+        {"veriroce test -i va --dut unix:http --dut-token-file no-token" + report,
+         "veriroce: no-token: no token in this file; it holds the line that the agent's "
+         "--token-file holds",
+         tool},
+        {"veriroce test -i va --dut unix:http --dut-token-file missing" + report,
+         "veriroce: missing: no token in this file; it holds the line that the agent's "
+         "--token-file holds",
+         tool},
+        {"veriroce test -i va --dut unix:http --tester-address 192.0.2" + report,
+         "veriroce: '192.0.2' is no IP address", tool},
+        {"veriroce test -i vc --dut unix:http" + report,
+         "veriroce: there is no interface \"vc\": this host has lo, off, other, va, vb", tool},
+        {"veriroce test -i off --dut unix:http" + report,
+         "veriroce: interface off is down: ip link set off up", tool},
+        {"veriroce test -i lo --dut unix:http" + report,
+         "veriroce: interface lo is not Ethernet: RoCEv2 frames need one that is", tool},
+        {"setpriv --bounding-set -net_raw veriroce test -i va --dut unix:http" + report,
+         "veriroce: raw frames on va need CAP_NET_RAW: run as root, or setcap "
+         "cap_net_raw,cap_net_admin+ep on the program",
+         tool},
+    };
+    for (const Row& row : rows)
+        check(place, row, true);
+}
+
+} // namespace veriroce::program::test

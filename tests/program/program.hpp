@@ -1,0 +1,58 @@
+// Runs the built program as a user does: a command line, what it says, how it exits.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace veriroce::program::test {
+
+struct Outcome {
+    int code = -1; // 128 and the signal if one ended it
+    std::string out;
+    std::string err;
+};
+
+// A temporary folder: the commands' working directory. It goes with the test.
+class Workplace {
+  public:
+    Workplace();
+    ~Workplace();
+    Workplace(const Workplace&) = delete;
+    Workplace& operator=(const Workplace&) = delete;
+
+    [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+    void write(const std::string& name, std::string_view bytes) const;
+    // Paths of files and folders under it, relative.
+    [[nodiscard]] std::set<std::string> listing() const;
+
+    // `command` for sh, with the built program in front of the path.
+    [[nodiscard]] Outcome run(const std::string& command) const;
+    // The same as root in a network of its own: `lo` is up, `va` has 192.0.2.9/24, `off` is down.
+    [[nodiscard]] Outcome run_in_network(const std::string& command) const;
+
+  private:
+    std::filesystem::path folder_; // as the commands see it
+    std::filesystem::path told_;   // where their output goes
+};
+
+// Answers on a Unix socket in a process of its own: each connection gets `answer` after its first
+// line, and is closed; a silent one is held until the end.
+class Listener {
+  public:
+    enum class Manner { Answer, HangUp, Silent };
+    Listener(const std::filesystem::path& path, Manner manner, std::string answer = {});
+    ~Listener();
+    Listener(const Listener&) = delete;
+    Listener& operator=(const Listener&) = delete;
+
+  private:
+    std::filesystem::path path_;
+    int socket_ = -1;
+    int process_ = -1;
+};
+
+} // namespace veriroce::program::test
