@@ -60,6 +60,9 @@ start_agent
 resources() { "$lab" exec 1 "rdma resource show rxe0"; }
 before=$(resources)
 
+# packets_in FILE FILTER: how many packets tshark finds.
+packets_in() { tshark -r "$1" -Y "$2" -T fields -e frame.number 2>/dev/null | wc -l; }
+
 status=0
 failures=0
 # run_suite NAME ARGS...: over both IP versions, with a report and a capture of its own.
@@ -80,9 +83,9 @@ run_suite() {
     # Somebody else's eyes: tshark reads the capture, every packet of it is RoCE, and the IP IDs of
     # both directions count (an ICRC that left them out would show).
     local packets roce zero
-    packets=$(tshark -r "$folder/run.pcapng" -T fields -e frame.number 2>/dev/null | wc -l)
-    roce=$(tshark -r "$folder/run.pcapng" -Y infiniband -T fields -e frame.number 2>/dev/null | wc -l)
-    zero=$(tshark -r "$folder/run.pcapng" -Y 'ip.id == 0' -T fields -e frame.number 2>/dev/null | wc -l)
+    packets=$(packets_in "$folder/run.pcapng" frame)
+    roce=$(packets_in "$folder/run.pcapng" infiniband)
+    zero=$(packets_in "$folder/run.pcapng" 'ip.id == 0')
     echo "interop: $name: tshark reads $packets packets, $roce of them RoCE, $zero with IP ID 0"
     if ((packets == 0 || roce != packets || zero > 0)); then
         echo "interop: $name: the capture is not what it should be" >&2
@@ -95,7 +98,7 @@ run_suite extra-address --tester-address 10.77.0.200/24,fd77::200/64 "$@"
 
 after=$(resources)
 if [[ $before != "$after" ]]; then
-    printf 'interop: the agent left something behind\nbefore: %s\nafter: %s\n' "$before" "$after" >&2
+    echo "interop: the agent left something behind; before: $before; after: $after" >&2
     failures=$((failures + 1))
 fi
 
