@@ -116,6 +116,14 @@ std::string text_or_empty(const json::object& from, std::string_view name) {
     return std::string(text_of(found->get_string()));
 }
 
+// What a peer says is shown to people: it may not steer their terminal.
+std::string printable(std::string text) {
+    for (char& c : text) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+    }
+    return text;
+}
+
 Failure read_error(const json::value& from) {
     if (!from.is_object() || !from.get_object().contains("code") ||
         !from.get_object().at("code").is_int64()) {
@@ -123,7 +131,7 @@ Failure read_error(const json::value& from) {
     }
     const auto& error = from.get_object();
     Failure read{.code = static_cast<std::int32_t>(error.at("code").get_int64()),
-                 .message = text_or_empty(error, "message")};
+                 .message = printable(text_or_empty(error, "message"))};
     const auto* data = error.if_contains("data");
     if (data == nullptr || !data->is_object()) return read;
     read.verb = text_or_empty(data->get_object(), "verb");
@@ -196,7 +204,7 @@ std::string encode_answer(std::optional<CallId> id, const Answer& answer) {
 std::expected<Reply, std::string> decode_answer(std::string_view line, const OpenCalls& open) {
     const auto parsed = parse(line);
     if (!parsed || !parsed->is_object()) {
-        return std::unexpected("it answered with \"" + std::string(line.substr(0, 40)) +
+        return std::unexpected("it answered with \"" + printable(std::string(line.substr(0, 40))) +
                                "\", which is no JSON-RPC");
     }
     const auto& answer = parsed->get_object();
