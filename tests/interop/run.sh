@@ -72,7 +72,7 @@ run_suite() {
     local folder=$report/$name code=0
     echo "interop: $name"
     mkdir -p "$folder"
-    "$lab" ns timeout -k 5 "${INTEROP_SECONDS:-600}" "$veriroce" test --dut "$device" \
+    "$lab" ns timeout -k 5 400 "$veriroce" test --dut "$device" \
         --dut-token-file "$token_file" -i tester0 --over ip=4,6 --report "$folder" \
         --capture "$folder/run.pcapng" "$@" || code=$?
     if [[ $code != 0 ]]; then
