@@ -164,7 +164,7 @@ TEST_CASE("remote: what keeps it from an agent is said in one line", "[agent]") 
         Row{"HTTP/1.1 400 Bad Request\r\n\r\n",
             "AGENT speaks HTTP: it is no veriroce agent, check the port"},
         Row{"SSH-2.0-OpenSSH_9.2\r\n",
-            "AGENT is no veriroce agent: it answered with \"SSH-2.0-OpenSSH_9.2\r\", which is no "
+            "AGENT is no veriroce agent: it answered with \"SSH-2.0-OpenSSH_9.2?\", which is no "
             "JSON-RPC"},
         Row{"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"
             "\"message\":\"version: this agent speaks 2, not 1\"}}\n",
