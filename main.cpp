@@ -1,14 +1,19 @@
 // The front door: one program. It parses the command line and calls the room that owns the command.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unistd.h>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "conformance/agent/engine_backend.hpp"
 #include "conformance/agent/serve.hpp"
+#include "conformance/rules/nearest.hpp"
 #include "conformance/rules/rules.hpp"
 #include "conformance/suite/script_command.hpp"
 #include "conformance/suite/suite.hpp"
@@ -86,6 +91,7 @@ void add_test(CLI::App& app, suite::Options& options, int& code) {
     command->add_option("--report", options.report, "Folder for results.json and captures");
     command->add_option("--capture", options.capture, "One pcapng of the whole run");
     command->add_option("--mutant", options.mutant, "Plant this defect in the built-in engine");
+    command->add_flag("--list-mutants", options.list_mutants, "Show the defects for --mutant");
     command->add_flag("--list", options.list, "Show the runs that are selected, and play none");
     command->add_flag("--dry-run", options.dry_run, "Compile and plan, and play none");
     command->add_flag("--strict", options.strict, "A WARN counts as well");
@@ -137,6 +143,29 @@ void add_rules(CLI::App& app, std::vector<std::string>& ids, int& code) {
     });
 }
 
+// CLI11 names no nearest word. Empty: the words begin with commands that there are.
+std::string misnamed(const CLI::App& app, std::span<const char* const> words) {
+    const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+    if (commands.empty()) return {};
+    std::vector<std::string> names;
+    for (const CLI::App* command : commands)
+        names.push_back(command->get_name());
+    if (words.empty()) {
+        return fmt::format("a command is missing: {}; --help says what each does",
+                           fmt::join(names, ", "));
+    }
+    const std::string_view word = words.front();
+    if (word.starts_with('-')) return {};
+    if (const auto named = std::ranges::find(names, word); named != names.end()) {
+        return misnamed(*commands[static_cast<std::size_t>(named - names.begin())],
+                        words.subspan(1));
+    }
+    const auto near = rules::nearest_word(word, names);
+    return fmt::format("no command is called '{}'; {}", word,
+                       near ? fmt::format("did you mean '{}'?", *near)
+                            : fmt::format("the commands are {}", fmt::join(names, ", ")));
+}
+
 int run_agent(int argc, char** argv) {
     const std::vector<std::string_view> words(argv + 2, argv + argc);
     return agent::run_command_line(words, agent::all_backends);
@@ -162,6 +191,12 @@ int main(int argc, char** argv) {
     add_script(app, script_options, code);
     add_rules(app, rule_ids, code);
     app.add_subcommand("agent", "Serve this host's device to a tester ('veriroce agent --help')");
+    const std::string wrong =
+        misnamed(app, std::span(argv + 1, static_cast<std::size_t>(argc - 1)));
+    if (!wrong.empty()) {
+        fmt::print(stderr, "veriroce: {}\n", wrong);
+        return usage_error;
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& success) {

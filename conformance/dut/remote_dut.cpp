@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "conformance/dut/call_desk.hpp"
-#include "transport/net/line_address.hpp"
 
 namespace veriroce::dut {
 
@@ -32,11 +31,9 @@ std::string unanswered(const net::Error& error, const std::string& peer, bool wi
 } // namespace
 
 std::expected<std::unique_ptr<RemoteDut>, std::string>
-RemoteDut::connect(std::string_view address, const std::optional<std::string>& token,
+RemoteDut::connect(const net::LineAddress& address, const std::optional<std::string>& token,
                    wire::Instant deadline) {
-    const auto where = net::LineAddress::parse(address);
-    if (!where) return std::unexpected(where.error().text);
-    auto client = net::LineClient::connect(*where, deadline);
+    auto client = net::LineClient::connect(address, deadline);
     if (!client) return std::unexpected(client.error().text);
     std::unique_ptr<RemoteDut> dut(new RemoteDut(std::move(*client)));
     if (const auto greeted = dut->greet(token, deadline); !greeted) {

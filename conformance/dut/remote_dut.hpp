@@ -1,6 +1,6 @@
 // A device behind an agent on another machine (or in another process): JSON-RPC over a line stream.
 //
-//   auto dut = RemoteDut::connect("10.77.0.1:4790", token, now + 5s);    error: one sentence
+//   auto dut = RemoteDut::connect(address, token, now + 5s);    error: one sentence
 //   dut->welcome();                                      what the agent says of its device
 //   auto id = dut->submit(PostSend{...}, now);           pipelined: nothing waits for answers
 //   driver: sleep until dut->descriptor() is readable or dut->next_deadline(), then poll
@@ -35,7 +35,7 @@ class RemoteDut final : public Dut {
 
     // Connects and says hello. The error is one sentence that says who did what and what to do.
     static std::expected<std::unique_ptr<RemoteDut>, std::string>
-    connect(std::string_view address, const std::optional<std::string>& token,
+    connect(const net::LineAddress& address, const std::optional<std::string>& token,
             wire::Instant deadline);
 
     CallId submit(Request request, wire::Instant now) override;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -35,21 +33,6 @@ repeat 200
 end
 )";
 
-std::vector<std::string> split(const std::string& list) {
-    std::vector<std::string> parts;
-    std::istringstream stream(list);
-    for (std::string part; std::getline(stream, part, ',');)
-        parts.push_back(part);
-    return parts;
-}
-
-// "10.77.0.200/24": the prefix says nothing here, since the DUT must be on the same L2 network.
-std::expected<wire::IpAddress, std::string> address_in(const std::string& text) {
-    const auto address = wire::IpAddress::parse(std::string_view(text).substr(0, text.find('/')));
-    if (!address) return std::unexpected(fmt::format("'{}' is no IP address", text));
-    return *address;
-}
-
 bool link_local(const wire::IpAddress& address) {
     return !address.v4() && address.bytes[0] == std::byte{0xFE} &&
            (address.bytes[1] & std::byte{0xC0}) == std::byte{0x80};
@@ -71,45 +54,24 @@ wire::Mtu largest_mtu_for(std::size_t link_mtu, wire::Mtu active) {
     return best;
 }
 
-std::expected<std::string, std::string> token_in(const std::string& path) {
-    std::ifstream stream(path);
-    std::string token;
-    if (!stream || !std::getline(stream, token) || token.empty()) {
-        return std::unexpected(fmt::format("{}: no token in this file; it holds the line that "
-                                           "the agent's --token-file holds",
-                                           path));
-    }
-    return token;
-}
-
 } // namespace
 
 std::expected<std::unique_ptr<LiveBench>, std::string>
 LiveBench::open(const LiveBenchOptions& options) {
     std::unique_ptr<LiveBench> bench(new LiveBench);
     bench->options_ = options;
-    net::RawLinkOptions link{.interface = options.interface};
-    for (const std::string& text : split(options.tester_address)) {
-        const auto address = address_in(text);
-        if (!address) return std::unexpected(address.error());
-        link.extra_addresses.push_back(*address);
-    }
-    auto opened = net::RawLink::open(link);
+    auto opened = net::RawLink::open(
+        {.interface = options.interface, .extra_addresses = options.tester_addresses});
     if (!opened) return std::unexpected(opened.error().text);
     bench->link_ = std::move(*opened);
 
-    std::optional<std::string> token;
-    if (!options.token_file.empty()) {
-        auto read = token_in(options.token_file);
-        if (!read) return std::unexpected(read.error());
-        token = std::move(*read);
-    }
-    auto dut = dut::RemoteDut::connect(options.agent, token, net::monotonic_now() + agent_patience);
+    auto dut = dut::RemoteDut::connect(options.agent, options.token,
+                                       net::monotonic_now() + agent_patience);
     if (!dut) return std::unexpected(dut.error());
     bench->dut_ = std::move(*dut);
     bench->welcome_ = bench->dut_->welcome();
 
-    if (const auto chosen = bench->choose_ends(options); !chosen) {
+    if (const auto chosen = bench->choose_ends(); !chosen) {
         return std::unexpected(chosen.error());
     }
     if (const auto calibrated = bench->calibrate(); !calibrated) {
@@ -120,8 +82,7 @@ LiveBench::open(const LiveBenchOptions& options) {
 
 // --- who talks to whom ------------------------------------------------------------------------
 
-std::expected<LiveBench::Ends, std::string>
-LiveBench::ends_of(bool v4, const LiveBenchOptions& options) const {
+std::expected<LiveBench::Ends, std::string> LiveBench::ends_of(bool v4) const {
     if (welcome_.ports.empty()) return std::unexpected(std::string("the device has no port"));
     Ends ends;
     const auto fits = [&](const wire::IpAddress& one) {
@@ -137,12 +98,7 @@ LiveBench::ends_of(bool v4, const LiveBenchOptions& options) const {
     }
     ends.tester = *tester;
 
-    std::vector<wire::IpAddress> wanted;
-    for (const std::string& text : split(options.dut_address)) {
-        const auto address = address_in(text);
-        if (!address) return std::unexpected(address.error());
-        wanted.push_back(*address);
-    }
+    const auto& wanted = options_.dut_addresses;
     const auto& gids = welcome_.ports.front().gids;
     const auto gid = std::ranges::find_if(gids, [&](const dut::Gid& one) {
         if (one.type != "rocev2" || !fits(one.address)) return false;
@@ -162,9 +118,9 @@ LiveBench::ends_of(bool v4, const LiveBenchOptions& options) const {
     return ends;
 }
 
-std::expected<void, std::string> LiveBench::choose_ends(const LiveBenchOptions& options) {
+std::expected<void, std::string> LiveBench::choose_ends() {
     for (const int version : {4, 6}) {
-        auto ends = ends_of(version == 4, options);
+        auto ends = ends_of(version == 4);
         if (ends)
             ends_[version] = *ends;
         else
@@ -186,6 +142,7 @@ Setting LiveBench::setting(int ip_version) const {
         .mac = link_->mac(), .address = ends.tester, .named = {}, .mtu = link_->mtu()};
     setting.path_mtu = largest_mtu_for(link_->mtu(), welcome_.ports.front().mtu_active);
     setting.seed = options_.seed;
+    setting.round_trip_p99 = round_trip_p99_;
     const wire::Duration round_trips = patience_round_trips * round_trip_p99_;
     setting.patience = std::max(one_second, round_trips);
     const wire::Duration ack_delay =
@@ -210,7 +167,7 @@ RunInfo LiveBench::info() const {
     RunInfo info;
     info.seed = options_.seed;
     info.dut = fmt::format("{} {} {} (backend {}) at {}", welcome_.name, welcome_.device,
-                           welcome_.firmware, welcome_.backend, options_.agent);
+                           welcome_.firmware, welcome_.backend, options_.agent.text());
     info.link = fmt::format("{} {} MTU {}", link_->interface(), link_->mac().text(), link_->mtu());
     info.notes = link_->notes();
     for (const auto& [version, ends] : ends_) {

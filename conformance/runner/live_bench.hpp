@@ -8,20 +8,23 @@
 #include <expected>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "conformance/dut/remote_dut.hpp"
 #include "conformance/runner/bench.hpp"
+#include "transport/net/line_address.hpp"
 #include "transport/net/raw_link.hpp"
 
 namespace veriroce::runner {
 
 struct LiveBenchOptions {
-    std::string agent;          // HOST:PORT or unix:PATH
-    std::string token_file;     // empty: none
-    std::string interface;      // of the tester
-    std::string tester_address; // addresses that the kernel does not own, comma separated
-    std::string dut_address; // which GIDs of the device, comma separated; else the first that fit
+    net::LineAddress agent;
+    std::optional<std::string> token;              // that the agent wants
+    std::string interface;                         // of the tester
+    std::vector<wire::IpAddress> tester_addresses; // that the kernel does not own; else its own
+    std::vector<wire::IpAddress> dut_addresses; // which GIDs of the device; else the first that fit
     std::uint64_t seed = 1;
 };
 
@@ -48,8 +51,8 @@ class LiveBench final : public Bench {
     };
 
     LiveBench() = default;
-    std::expected<void, std::string> choose_ends(const LiveBenchOptions& options);
-    std::expected<Ends, std::string> ends_of(bool v4, const LiveBenchOptions& options) const;
+    std::expected<void, std::string> choose_ends();
+    std::expected<Ends, std::string> ends_of(bool v4) const;
     std::expected<void, std::string> calibrate();
     void play_on(Dialogue& dialogue);
     bool carry_out(Dialogue& dialogue, Action action);

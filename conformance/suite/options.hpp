@@ -23,6 +23,7 @@ struct Options {
     bool fail_fast = false;
     bool slow = false;
     bool list = false;
+    bool list_mutants = false;
     bool dry_run = false;
     bool quiet = false;
     bool colour = false;

@@ -3,21 +3,19 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <memory>
 #include <sstream>
+#include <sys/utsname.h>
+#include <thread>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "conformance/mutants/mutants.hpp"
-#include "conformance/rules/nearest.hpp"
-#include "conformance/runner/live_bench.hpp"
 #include "conformance/runner/plan.hpp"
 #include "conformance/runner/run.hpp"
-#include "conformance/runner/virtual_bench.hpp"
+#include "conformance/suite/bench_choice.hpp"
+#include "conformance/suite/text_file.hpp"
 #include "reports/console.hpp"
 #include "reports/json.hpp"
 #include "reports/pcapng.hpp"
@@ -25,13 +23,7 @@
 namespace veriroce::suite {
 namespace {
 
-constexpr int usage_error = 2;
-constexpr int tool_error = 3;
 constexpr int interrupted = 130;
-
-std::string no_dut(std::string_view option) {
-    return fmt::format("{} needs a device: name its agent with --dut HOST:PORT", option);
-}
 
 volatile std::sig_atomic_t stop_requested = 0;
 void request_stop(int /*signal*/) {
@@ -60,14 +52,6 @@ class StopOnSignal {
     struct sigaction before_term_{};
 };
 
-// A refusal of the command: which exit code, and one or more lines for stderr.
-struct Refusal {
-    int code = usage_error;
-    std::string text;
-};
-template <typename T>
-using Accepted = std::expected<T, Refusal>;
-
 Accepted<std::vector<int>> ip_versions(const std::vector<std::string>& over) {
     std::vector<int> versions;
     for (const std::string& axis : over) {
@@ -94,63 +78,11 @@ Accepted<std::vector<runner::ScriptFile>> read_files(const std::vector<std::stri
     std::vector<runner::ScriptFile> files;
     for (const std::string& name : names) {
         if (!name.ends_with(".roce")) continue;
-        std::ifstream stream(name, std::ios::binary);
-        std::ostringstream text;
-        if (!stream || !(text << stream.rdbuf())) {
-            return std::unexpected(Refusal{
-                usage_error, fmt::format("{}: no such script, or it cannot be read", name)});
-        }
-        files.push_back({name, text.str()});
+        auto text = read_text(name);
+        if (!text) return std::unexpected(Refusal{tool_error, text.error()});
+        files.push_back({name, std::move(*text)});
     }
     return files;
-}
-
-Accepted<std::unique_ptr<runner::Bench>> virtual_bench(const Options& options) {
-    for (const auto& [given, name] :
-         {std::pair{!options.interface.empty(), "-i"},
-          std::pair{!options.token_file.empty(), "--dut-token-file"},
-          std::pair{!options.tester_address.empty(), "--tester-address"},
-          std::pair{!options.dut_address.empty(), "--dut-address"}}) {
-        if (given) return std::unexpected(Refusal{usage_error, no_dut(name)});
-    }
-    runner::VirtualBenchOptions bench{.seed = options.seed};
-    if (!options.mutant.empty()) {
-        const auto mutant = mutants::find(options.mutant);
-        if (!mutant) {
-            std::vector<std::string_view> names;
-            for (const mutants::Mutant& one : mutants::all())
-                names.push_back(one.name);
-            const auto near = rules::nearest_word(options.mutant, names);
-            return std::unexpected(Refusal{
-                usage_error, fmt::format("no mutant is called '{}'{}", options.mutant,
-                                         near ? fmt::format("; did you mean '{}'?", *near) : "")});
-        }
-        bench.device = fmt::format("built-in engine, virtual time, mutant {} (breaks {})",
-                                   mutant->get().name, mutant->get().rule);
-        bench.engine.behaviour = mutant->get().behaviour;
-        bench.checks = mutant->get().checks;
-        bench.filter = mutant->get().make_filter;
-    }
-    return std::make_unique<runner::VirtualBench>(std::move(bench));
-}
-
-Accepted<std::unique_ptr<runner::Bench>> live_bench(const Options& options) {
-    if (options.interface.empty()) {
-        return std::unexpected(Refusal{
-            usage_error, "--dut needs the tester's interface on the device's network: -i IFACE"});
-    }
-    if (!options.mutant.empty()) {
-        return std::unexpected(Refusal{
-            usage_error, "--mutant plants a defect in the built-in engine: leave out --dut"});
-    }
-    auto bench = runner::LiveBench::open({.agent = options.dut,
-                                          .token_file = options.token_file,
-                                          .interface = options.interface,
-                                          .tester_address = options.tester_address,
-                                          .dut_address = options.dut_address,
-                                          .seed = options.seed});
-    if (!bench) return std::unexpected(Refusal{tool_error, bench.error()});
-    return std::move(*bench);
 }
 
 // The options that another run of one case needs.
@@ -195,19 +127,10 @@ Accepted<std::monostate> write_report(const runner::RunResults& results, const O
     const std::filesystem::path folder = options.report;
     std::filesystem::create_directories(folder, code);
     if (code) return failed(fmt::format("{}: {}", options.report, code.message()));
-    const std::filesystem::path file = folder / "results.json";
-    const std::filesystem::path growing = folder / "results.json.part";
-    {
-        std::ofstream stream(growing, std::ios::binary | std::ios::trunc);
-        stream << reports::results_json(results);
-        if (!stream.flush()) {
-            stream.close();
-            std::filesystem::remove(growing, code);
-            return failed(fmt::format("{}: cannot be written", file.string()));
-        }
+    if (const auto written = write_text(folder / "results.json", reports::results_json(results));
+        !written) {
+        return failed(written.error());
     }
-    std::filesystem::rename(growing, file, code);
-    if (code) return failed(fmt::format("{}: {}", file.string(), code.message()));
     for (const runner::CaseResult& result : results.cases) {
         if (result.verdict == runner::Verdict::Pass || result.packets.empty()) continue;
         std::string name = result.id;
@@ -222,6 +145,25 @@ Accepted<std::monostate> write_report(const runner::RunResults& results, const O
     return {};
 }
 
+// The machine that the tester ran on: figures of time mean little without it.
+std::string host() {
+    utsname system{};
+    if (uname(&system) != 0) return {};
+    return fmt::format("{}, {} {} {}, {} CPUs", system.nodename, system.sysname, system.release,
+                       system.machine, std::thread::hardware_concurrency());
+}
+
+void list_mutants(std::FILE* out) {
+    const auto lines = [out](std::span<const mutants::Mutant> some) {
+        for (const mutants::Mutant& one : some)
+            fmt::print(out, "  {:<34} {:<8} {}\n", one.name, one.rule, one.description);
+    };
+    fmt::print(out, "Defects, with the rule that each breaks:\n");
+    lines(mutants::all());
+    fmt::print(out, "Lawful oddities, with the rule that allows each:\n");
+    lines(mutants::lawful());
+}
+
 runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
                         const runner::Selection& selection, const Options& options,
                         std::FILE* out) {
@@ -229,6 +171,7 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
     const reports::ConsoleStyle style{.colour = options.colour, .quiet = options.quiet};
     runner::RunResults results;
     results.run = bench.info();
+    results.run.host = host();
     results.timing.started = fmt::format(
         "{:%FT%TZ}",
         fmt::gmtime(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())));
@@ -254,11 +197,16 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
     results.timing.wall = Clock::now() - began;
     const runner::Setting setting = bench.setting(4);
     results.timing.settle = setting.settle;
+    results.timing.round_trip_p99 = setting.round_trip_p99;
     fmt::print(out, "{}", reports::console_summary(results, style));
     return results;
 }
 
 Accepted<int> run_or_refuse(const Options& options, std::FILE* out) {
+    if (options.list_mutants) {
+        list_mutants(out);
+        return 0;
+    }
     const auto versions = ip_versions(options.over);
     if (!versions) return std::unexpected(versions.error());
     const auto files = read_files(options.cases);
@@ -276,7 +224,7 @@ Accepted<int> run_or_refuse(const Options& options, std::FILE* out) {
         return 0;
     }
     const StopOnSignal stop;
-    auto bench = options.dut.empty() ? virtual_bench(options) : live_bench(options);
+    auto bench = choose_bench(options);
     if (!bench) return std::unexpected(bench.error());
     const runner::RunResults results = play(**bench, *plan, selection, options, out);
     if (const auto written = write_report(results, options); !written) {

@@ -27,7 +27,8 @@ class End {
     explicit End(const std::string& address)
         : address_(*wire::IpAddress::parse(address)), backend_(open_on(address)),
           agent_(*backend_, "sesame") {
-        auto dut = RemoteDut::connect(agent_.address(), "sesame", net::monotonic_now() + 5s);
+        auto dut = RemoteDut::connect(*net::LineAddress::parse(agent_.address()), "sesame",
+                                      net::monotonic_now() + 5s);
         if (!dut) FAIL(dut.error());
         dut_ = std::move(*dut);
     }
