@@ -88,52 +88,55 @@ Task<Met<>> Dialogue::any(const script::AnyBlock& block, script::SourceSpan span
     co_return std::unexpected(failed(span, "none of the alternatives came", came));
 }
 
-// Every line once, in whatever order the packets come.
+// The open line that the packet at hand satisfies; nothing if none does.
+Met<std::optional<std::size_t>>
+Dialogue::line_for_next_packet(std::span<const script::Statement* const> open) {
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        const auto& line = std::get<script::ExpectPacket>(open[i]->node);
+        const Met<Peer*> peer = peer_of(line.qp);
+        if (!peer) return std::unexpected(peer.error());
+        if ((*peer)->next >= (*peer)->heard.size()) continue;
+        const auto matched = match(line, **peer, history_[(*peer)->heard[(*peer)->next]]);
+        if (!matched) return std::unexpected(matched.error());
+        if (matched->satisfied) return i;
+    }
+    return std::nullopt;
+}
+
+// Every line once, in whatever order the packets come. A packet that no open line wants is judged
+// by the first of them: tolerated or not.
 Task<Met<>> Dialogue::unordered(const script::Unordered& block, script::SourceSpan span) {
     std::vector<const script::Statement*> open;
     for (const script::Statement& statement : block.body)
         open.push_back(&statement);
     while (!open.empty()) {
-        std::size_t taken = open.size();
-        for (std::size_t i = 0; i < open.size() && taken == open.size(); ++i) {
-            const auto& line = std::get<script::ExpectPacket>(open[i]->node);
-            const Met<Peer*> peer = peer_of(line.qp);
-            if (!peer) co_return std::unexpected(peer.error());
-            if ((*peer)->next >= (*peer)->heard.size()) continue;
-            const Entry& entry = history_[(*peer)->heard[(*peer)->next]];
-            const auto matched = match(line, **peer, entry);
-            if (!matched) co_return std::unexpected(matched.error());
-            if (matched->satisfied) taken = i;
-        }
-        // Where no line matches the packet at hand, the first one judges it: tolerated or not.
-        const script::Statement& next = *open[taken == open.size() ? 0 : taken];
-        const bool judge = taken == open.size();
-        const std::size_t heard_before = history_.size();
-        if (judge) {
-            const auto& line = std::get<script::ExpectPacket>(next.node);
-            const Met<Peer*> peer = peer_of(line.qp);
-            if ((*peer)->next < (*peer)->heard.size()) {
-                Entry& entry = history_[(*peer)->heard[(*peer)->next]];
-                if (!(*peer)->answering && !tolerated(**peer, entry)) {
-                    co_return std::unexpected(
-                        failed(span, "no open line expects this packet", notation(*peer, entry)));
-                }
-                ++(*peer)->next;
-                continue;
-            }
-            const wire::Instant deadline = line_end_ + setting_.patience;
-            if (stage_.now() >= deadline && heard_before == history_.size()) {
-                co_return std::unexpected(failed(
-                    next.span,
-                    fmt::format("no such packet within {}", duration_text(setting_.patience)),
-                    "nothing"));
-            }
-            co_await stage_.wait(deadline);
+        const auto taken = line_for_next_packet(open);
+        if (!taken) co_return std::unexpected(taken.error());
+        if (*taken) {
+            const Met<> met = co_await statement(*open[**taken]);
+            if (!met) co_return met;
+            open.erase(open.begin() + static_cast<std::ptrdiff_t>(**taken));
             continue;
         }
-        const Met<> met = co_await statement(next);
-        if (!met) co_return met;
-        open.erase(open.begin() + static_cast<std::ptrdiff_t>(taken));
+        const auto& line = std::get<script::ExpectPacket>(open.front()->node);
+        Peer& peer = **peer_of(line.qp);
+        if (peer.next < peer.heard.size()) {
+            const Entry& entry = history_[peer.heard[peer.next]];
+            if (!peer.answering && !tolerated(peer, entry)) {
+                co_return std::unexpected(
+                    failed(span, "no open line expects this packet", notation(&peer, entry)));
+            }
+            ++peer.next;
+            continue;
+        }
+        const wire::Instant deadline = line_end_ + setting_.patience;
+        if (stage_.now() >= deadline) {
+            co_return std::unexpected(
+                failed(open.front()->span,
+                       fmt::format("no such packet within {}", duration_text(setting_.patience)),
+                       "nothing"));
+        }
+        co_await stage_.wait(deadline);
     }
     co_return Met<>{};
 }

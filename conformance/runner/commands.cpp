@@ -1,4 +1,4 @@
-// dut … and tester …: work requests, completions, states, events.
+// dut … and tester …: completions, states, events.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -10,30 +10,6 @@ namespace veriroce::runner {
 namespace {
 
 constexpr std::uint32_t poll_slice_ms = 200; // so that a wait never outlives its case by much
-constexpr std::uint64_t default_receive = 256;
-constexpr std::uint64_t default_send = 64;
-
-engine::WrOpcode opcode_of(script::Verb verb) {
-    switch (verb) {
-    case script::Verb::Send: return engine::WrOpcode::Send;
-    case script::Verb::SendWithImm: return engine::WrOpcode::SendWithImm;
-    case script::Verb::SendWithInv: return engine::WrOpcode::SendWithInv;
-    case script::Verb::RdmaWrite: return engine::WrOpcode::RdmaWrite;
-    case script::Verb::RdmaWriteWithImm: return engine::WrOpcode::RdmaWriteWithImm;
-    case script::Verb::RdmaRead: return engine::WrOpcode::RdmaRead;
-    case script::Verb::AtomicCmpAndSwp: return engine::WrOpcode::AtomicCmpAndSwp;
-    case script::Verb::AtomicFetchAndAdd: return engine::WrOpcode::AtomicFetchAndAdd;
-    case script::Verb::LocalInv: return engine::WrOpcode::LocalInv;
-    case script::Verb::BindMw: return engine::WrOpcode::BindMw;
-    case script::Verb::Flush: return engine::WrOpcode::Flush;
-    case script::Verb::AtomicWrite: return engine::WrOpcode::AtomicWrite;
-    }
-    return engine::WrOpcode::Send;
-}
-
-bool atomic(script::Verb verb) {
-    return verb == script::Verb::AtomicCmpAndSwp || verb == script::Verb::AtomicFetchAndAdd;
-}
 
 std::string completion_text(const dut::Completion& completion) {
     std::string text = fmt::format("done {} id={} status={}",
@@ -104,143 +80,6 @@ Met<> Dialogue::tester_command(Peer& peer, const script::SideCommand& line,
     return {};
 }
 
-// --- work requests ----------------------------------------------------------------------------
-
-Task<Met<>> Dialogue::post(Peer& peer, const script::Post& post, script::SourceSpan span) {
-    const auto first = number(post.ids.first, peer);
-    if (!first) co_return std::unexpected(first.error());
-    const auto last = number(post.ids.last, peer);
-    if (!last) co_return std::unexpected(last.error());
-
-    dut::SendRequest request{.opcode = opcode_of(post.operation)};
-    std::optional<std::int64_t> length;
-    if (post.length) {
-        const auto wanted = number(*post.length, peer);
-        if (!wanted) co_return std::unexpected(wanted.error());
-        length = *wanted;
-    }
-    std::uint64_t remote_length = 0;
-    if (post.remote) {
-        const auto piece = piece_of(*post.remote, peer);
-        if (!piece) co_return std::unexpected(piece.error());
-        request.remote_address = piece->memory->address + piece->offset;
-        request.rkey = piece->memory->rkey;
-        remote_length = piece->length;
-    }
-    std::optional<wire::Lkey> lkey;
-    if (post.lkey) {
-        const auto* expr = std::get_if<script::Expr>(&*post.lkey);
-        const auto key =
-            number(expr != nullptr ? *expr : std::get<script::Absolute>(*post.lkey).value, peer,
-                   script::FieldName(wire::Field::Rkey));
-        if (!key) co_return std::unexpected(key.error());
-        lkey = wire::Lkey{static_cast<std::uint32_t>(*key)};
-    }
-    if (post.rkey) {
-        const auto* expr = std::get_if<script::Expr>(&*post.rkey);
-        const auto key =
-            number(expr != nullptr ? *expr : std::get<script::Absolute>(*post.rkey).value, peer,
-                   script::FieldName(wire::Field::Rkey));
-        if (!key) co_return std::unexpected(key.error());
-        request.rkey = wire::Rkey{static_cast<std::uint32_t>(*key)};
-    }
-    for (const script::RegionSlice& slice : post.local) {
-        const auto piece = piece_of(slice, peer);
-        if (!piece) co_return std::unexpected(piece.error());
-        std::uint64_t bytes = piece->length;
-        if (length && post.local.size() == 1) bytes = static_cast<std::uint64_t>(*length);
-        if (!length && post.local.size() == 1 && remote_length != 0) {
-            bytes = std::min(bytes, remote_length);
-        }
-        request.sge.push_back(
-            {piece->memory->mr, piece->offset, static_cast<std::uint32_t>(bytes), lkey});
-    }
-    if (post.local.empty()) {
-        const std::uint64_t bytes = atomic(post.operation) ? 8
-                                    : length               ? static_cast<std::uint64_t>(*length)
-                                    : remote_length != 0   ? remote_length
-                                                           : default_send;
-        if (bytes > 0) {
-            const auto scratch = co_await anonymous_region(bytes, span);
-            if (!scratch) co_return std::unexpected(scratch.error());
-            request.sge.push_back({(*scratch)->mr, 0, static_cast<std::uint32_t>(bytes), lkey});
-        }
-    }
-    const auto operand = [&](const std::optional<script::Expr>& expr,
-                             std::optional<std::uint64_t>& into) -> Met<> {
-        if (!expr) return {};
-        const auto value = number(*expr, peer);
-        if (!value) return std::unexpected(value.error());
-        into = static_cast<std::uint64_t>(*value);
-        return {};
-    };
-    std::optional<std::uint64_t> imm;
-    for (const Met<>& met : {operand(post.imm, imm), operand(post.compare, request.compare),
-                             operand(post.swap, request.swap), operand(post.add, request.add)}) {
-        if (!met) co_return met;
-    }
-    if (imm) request.imm = static_cast<std::uint32_t>(*imm);
-    request.flags = {.signaled = !post.unsignaled,
-                     .solicited = post.solicited,
-                     .fence = post.fence,
-                     .inline_data = post.inline_data};
-
-    dut::PostSend chain{.qp = peer.dut_qp};
-    for (std::int64_t id = *first; id <= *last; ++id) {
-        request.id = static_cast<std::uint64_t>(id);
-        chain.requests.push_back(request);
-    }
-    dut::Request call = std::move(chain);
-    const auto posted = co_await ask<dut::Posted>(std::move(call), span);
-    if (!posted) co_return std::unexpected(posted.error());
-    line_end_ = stage_.now();
-    co_return Met<>{};
-}
-
-Task<Met<>> Dialogue::post_receive(Peer& peer, const script::Recv& recv, script::SourceSpan span) {
-    const auto first = number(recv.ids.first, peer);
-    if (!first) co_return std::unexpected(first.error());
-    const auto last = number(recv.ids.last, peer);
-    if (!last) co_return std::unexpected(last.error());
-    std::uint64_t length = default_receive;
-    if (recv.length) {
-        const auto wanted = number(*recv.length, peer);
-        if (!wanted) co_return std::unexpected(wanted.error());
-        length = static_cast<std::uint64_t>(*wanted);
-    }
-    std::optional<wire::Lkey> lkey;
-    if (recv.lkey) {
-        const auto* expr = std::get_if<script::Expr>(&*recv.lkey);
-        const auto key =
-            number(expr != nullptr ? *expr : std::get<script::Absolute>(*recv.lkey).value, peer,
-                   script::FieldName(wire::Field::Rkey));
-        if (!key) co_return std::unexpected(key.error());
-        lkey = wire::Lkey{static_cast<std::uint32_t>(*key)};
-    }
-    dut::PostRecv chain{.qp = peer.dut_qp};
-    for (std::int64_t id = *first; id <= *last; ++id) {
-        dut::ReceiveRequest request{.id = static_cast<std::uint64_t>(id)};
-        for (const script::RegionSlice& slice : recv.local) {
-            const auto piece = piece_of(slice, peer);
-            if (!piece) co_return std::unexpected(piece.error());
-            request.sge.push_back({piece->memory->mr, piece->offset,
-                                   static_cast<std::uint32_t>(piece->length), lkey});
-        }
-        if (recv.local.empty() && length > 0) {
-            const auto scratch = co_await anonymous_region(length, span);
-            if (!scratch) co_return std::unexpected(scratch.error());
-            request.sge.push_back({(*scratch)->mr, 0, static_cast<std::uint32_t>(length), lkey});
-        }
-        chain.requests.push_back(std::move(request));
-        peer.receives.push_back(static_cast<std::uint64_t>(id));
-    }
-    dut::Request call = std::move(chain);
-    const auto posted = co_await ask<dut::Posted>(std::move(call), span);
-    if (!posted) co_return std::unexpected(posted.error());
-    line_end_ = stage_.now();
-    co_return Met<>{};
-}
-
 // --- completions ------------------------------------------------------------------------------
 
 // Fetches what the CQ has, waiting at most `wait` for the first.
@@ -272,25 +111,19 @@ Task<Met<std::optional<dut::Completion>>> Dialogue::next_completion(Peer& peer, 
 }
 
 Task<Met<>> Dialogue::done(Peer& peer, const script::Done& done, script::SourceSpan span) {
-    const auto first = number(done.ids.first, peer);
-    if (!first) co_return std::unexpected(first.error());
-    const auto last = number(done.ids.last, peer);
-    if (!last) co_return std::unexpected(last.error());
-    wire::Duration patience = setting_.patience;
-    if (done.within) {
-        const auto within = number(*done.within, peer);
-        if (!within) co_return std::unexpected(within.error());
-        patience = wire::Duration(*within);
-    }
+    const auto ids = ids_of(done.ids, peer);
+    if (!ids) co_return std::unexpected(ids.error());
+    const auto patience = time_or(done.within, setting_.patience, peer);
+    if (!patience) co_return std::unexpected(patience.error());
     const engine::Queue queue =
         done.queue == script::Queue::Send ? engine::Queue::Send : engine::Queue::Receive;
-    const wire::Instant deadline = stage_.now() + patience;
-    for (std::int64_t id = *first; id <= *last; ++id) {
+    const wire::Instant deadline = stage_.now() + *patience;
+    for (std::int64_t id = ids->first; id <= ids->last; ++id) {
         const auto completion = co_await next_completion(peer, queue, deadline, span);
         if (!completion) co_return std::unexpected(completion.error());
         if (!*completion) {
             co_return std::unexpected(failed(
-                span, fmt::format("id {} did not complete within {}", id, duration_text(patience)),
+                span, fmt::format("id {} did not complete within {}", id, duration_text(*patience)),
                 "nothing"));
         }
         const dut::Completion& seen = **completion;
@@ -320,13 +153,9 @@ Task<Met<>> Dialogue::done(Peer& peer, const script::Done& done, script::SourceS
 // --- states and events ------------------------------------------------------------------------
 
 Task<Met<>> Dialogue::state(Peer& peer, const script::State& state, script::SourceSpan span) {
-    wire::Duration patience = setting_.patience;
-    if (state.within) {
-        const auto within = number(*state.within, peer);
-        if (!within) co_return std::unexpected(within.error());
-        patience = wire::Duration(*within);
-    }
-    const wire::Instant deadline = stage_.now() + patience;
+    const auto patience = time_or(state.within, setting_.patience, peer);
+    if (!patience) co_return std::unexpected(patience.error());
+    const wire::Instant deadline = stage_.now() + *patience;
     while (true) {
         dut::Request query = dut::QpQuery{.qp = peer.dut_qp};
         const auto report = co_await ask<dut::QpQueried>(std::move(query), span);
@@ -336,7 +165,7 @@ Task<Met<>> Dialogue::state(Peer& peer, const script::State& state, script::Sour
         if (name == state.state) break;
         if (stage_.now() >= deadline) {
             co_return std::unexpected(failed(
-                span, fmt::format("the QP did not get there within {}", duration_text(patience)),
+                span, fmt::format("the QP did not get there within {}", duration_text(*patience)),
                 fmt::format("state {}", name)));
         }
         co_await stage_.sleep(stage_.now() + setting_.settle / 10);
@@ -358,16 +187,12 @@ Task<Met<>> Dialogue::collect_events(wire::Duration wait, script::SourceSpan spa
 }
 
 Task<Met<>> Dialogue::event(Peer& peer, const script::EventSeen& event, script::SourceSpan span) {
-    wire::Duration patience = setting_.patience;
-    if (event.within) {
-        const auto within = number(*event.within, peer);
-        if (!within) co_return std::unexpected(within.error());
-        patience = wire::Duration(*within);
-    }
+    const auto patience = time_or(event.within, setting_.patience, peer);
+    if (!patience) co_return std::unexpected(patience.error());
     if (!setting_.capable("events")) {
         co_return std::unexpected(Unmet{Verdict::Skip, "needs events", span, {}, {}});
     }
-    const wire::Instant deadline = stage_.now() + patience;
+    const wire::Instant deadline = stage_.now() + *patience;
     while (true) {
         const auto found = std::ranges::find_if(events_, [&](const dut::Event& one) {
             return engine::name_of(one.type) == event.type && (!one.qp || *one.qp == peer.dut_qp);
@@ -378,7 +203,7 @@ Task<Met<>> Dialogue::event(Peer& peer, const script::EventSeen& event, script::
         }
         if (stage_.now() >= deadline) {
             co_return std::unexpected(failed(
-                span, fmt::format("no such event within {}", duration_text(patience)), "nothing"));
+                span, fmt::format("no such event within {}", duration_text(*patience)), "nothing"));
         }
         const Met<> met = co_await collect_events(deadline - stage_.now(), span);
         if (!met) co_return met;

@@ -4,9 +4,12 @@
 //
 //   connect.cpp    QPs on both sides, from the case's header to RTS
 //   forge.cpp      `>` lines: what an honest peer would send, and what the script makes of it
-//   expect.cpp     `<` lines: which packet satisfies a line, and which packets need no line
+//   values.cpp     expressions, fields and addresses as numbers
+//   matching.cpp   which packet satisfies a line, and which packets need no line
+//   expect.cpp     `<` lines: waiting for them
 //   silence.cpp    no, quiet, dropped, wait
-//   commands.cpp   dut … and tester …
+//   work.cpp       dut post, dut recv
+//   commands.cpp   dut … and tester …: completions, states, events
 //   regions.cpp    memory of both sides, expect
 //   blocks.cpp     any, unordered, repeat
 //   traffic.cpp    packets in and out: the record, fault rules, our engine
@@ -20,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -121,6 +125,7 @@ class Dialogue {
     void transmit(Peer* peer, std::vector<std::byte> frame);
     void take_in(Peer& peer, std::size_t index);
     std::optional<std::vector<fault::Emission>> fault(Side from, const Peer& peer, Entry& entry);
+    void delay(Side from, std::vector<fault::Emission> emissions);
     void release_delayed();
     void close_faults(Met<>& outcome);
     Peer* peer_with(Side from, wire::Qpn destination);
@@ -156,28 +161,29 @@ class Dialogue {
     Met<> write(wire::PacketSpec& spec, const script::FieldWrite& field, Peer& peer);
     wire::Sender honest_sender(const Peer& peer, std::uint8_t opcode,
                                const wire::PacketSpec& spec) const;
+
+    // --- values.cpp
     Met<std::int64_t> number(const script::Expr& expr, const Peer& peer,
                              std::optional<script::FieldName> field = {},
                              const Entry* at_hand = nullptr) const;
     Met<script::Bounds> bounds(const script::ValueRange& range, const Peer& peer,
                                std::optional<script::FieldName> field = {},
                                const Entry* at_hand = nullptr) const;
+    // The time that a line states, else `otherwise`.
+    Met<wire::Duration> time_or(const std::optional<script::Expr>& expr, wire::Duration otherwise,
+                                const Peer& peer) const;
     [[nodiscard]] std::optional<std::int64_t> resolve(std::string_view name, const Peer& peer,
                                                       std::optional<script::FieldName> field) const;
     [[nodiscard]] std::optional<std::int64_t> field_of(const Peer& peer, const Entry& entry,
                                                        const script::FieldName& field) const;
     [[nodiscard]] std::optional<wire::IpAddress> address_of(const script::Address& address) const;
 
-    // --- expect.cpp
+    // --- matching.cpp
     struct Match {
         bool satisfied = false;
         bool claims = true; // a READ response that covers an ACK line stays for its own line
         std::string why;    // where it is not satisfied
     };
-    Task<Met<>> expect(const script::ExpectPacket& line, script::SourceSpan span);
-    Task<Met<>> expect_message(const script::ExpectPacket& line, script::SourceSpan span);
-    Task<Met<>> expect_one(const script::ExpectPacket& line, script::SourceSpan span,
-                           std::vector<std::byte>* payload = nullptr);
     Met<Match> match(const script::ExpectPacket& line, const Peer& peer, const Entry& entry) const;
     Met<Match> match_fields(const std::vector<script::FieldMatch>& matches, const Peer& peer,
                             const Entry& entry, bool skip_psn) const;
@@ -186,11 +192,17 @@ class Dialogue {
     [[nodiscard]] bool kind_matches(const script::PacketKind& kind, const Entry& entry) const;
     Met<std::optional<Match>> covers(const script::ExpectPacket& line, const Peer& peer,
                                      const Entry& entry) const;
+    [[nodiscard]] bool tolerated(const Peer& peer, const Entry& entry);
+
+    // --- expect.cpp
+    Task<Met<>> expect(const script::ExpectPacket& line, script::SourceSpan span);
+    Task<Met<>> expect_message(const script::ExpectPacket& line, script::SourceSpan span);
+    Task<Met<>> expect_one(const script::ExpectPacket& line, script::SourceSpan span,
+                           std::vector<std::byte>* payload = nullptr);
     Met<> claim(const script::ExpectPacket& line, script::SourceSpan span, Peer& peer,
                 std::size_t heard_index);
     Met<> judge_time(const script::ExpectPacket& line, script::SourceSpan span, const Peer& peer,
                      std::size_t history_index);
-    [[nodiscard]] bool tolerated(const Peer& peer, const Entry& entry);
     [[nodiscard]] std::string notation(const Peer* peer, const Entry& entry) const;
     Task<Met<>> compare_data(const script::FieldMatch& data, const Peer& peer,
                              std::vector<std::byte> payload, script::SourceSpan span);
@@ -204,12 +216,22 @@ class Dialogue {
     Task<Met<>> probe(Peer& peer, script::SourceSpan span);
     Task<Met<>> pause(wire::Duration time);
 
+    // --- work.cpp
+    struct Ids {
+        std::int64_t first = 0;
+        std::int64_t last = 0;
+    };
+    Task<Met<>> post(Peer& peer, const script::Post& post, script::SourceSpan span);
+    Task<Met<>> post_receive(Peer& peer, const script::Recv& recv, script::SourceSpan span);
+    Met<Ids> ids_of(const script::IdRange& range, const Peer& peer) const;
+    Met<std::uint32_t> key_of(const script::Key& key, const Peer& peer) const;
+    Met<std::optional<wire::Lkey>> lkey_of(const std::optional<script::Key>& key,
+                                           const Peer& peer) const;
+
     // --- commands.cpp
     Task<Met<>> command(const script::SideCommand& line, script::SourceSpan span);
     Task<Met<>> dut_command(Peer& peer, const script::SideCommand& line, script::SourceSpan span);
     Met<> tester_command(Peer& peer, const script::SideCommand& line, script::SourceSpan span);
-    Task<Met<>> post(Peer& peer, const script::Post& post, script::SourceSpan span);
-    Task<Met<>> post_receive(Peer& peer, const script::Recv& recv, script::SourceSpan span);
     Task<Met<>> done(Peer& peer, const script::Done& done, script::SourceSpan span);
     Task<Met<std::optional<dut::Completion>>> next_completion(Peer& peer, engine::Queue queue,
                                                               wire::Instant deadline,
@@ -241,6 +263,8 @@ class Dialogue {
     Task<Met<>> any(const script::AnyBlock& block, script::SourceSpan span);
     Task<Met<>> take(const script::Alternative& alternative);
     Task<Met<>> unordered(const script::Unordered& block, script::SourceSpan span);
+    Met<std::optional<std::size_t>>
+    line_for_next_packet(std::span<const script::Statement* const> open);
     Task<Met<>> repeat(const script::Repeat& block, script::SourceSpan span);
 
     const script::Case& script_;

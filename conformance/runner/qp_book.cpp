@@ -52,6 +52,7 @@ void QpBook::note_request_of_tester(std::int64_t psn, const wire::Packet& packet
                                    ? wire::packets_of(packet.reth.dma_length, identity_.mtu)
                                    : 1;
     next_request_ = std::max(next_request_, psn + taken);
+    if (packet.info().ends_message()) ++messages_sent_;
     if (++tester_requests_[psn] > 1) lowest_repeat_ = std::min(lowest_repeat_.value_or(psn), psn);
 }
 

@@ -44,6 +44,10 @@ class QpBook {
     [[nodiscard]] std::int64_t next_request() const { return next_request_; }
     void rewind_next_request(std::int64_t psn) { next_request_ = psn; }
 
+    // How many messages of the tester have ended, repeated ones counted again: no MSN of the DUT
+    // can lawfully be larger (ACK-07).
+    [[nodiscard]] std::uint32_t messages_sent() const { return messages_sent_; }
+
     // How many messages of the DUT end at a PSN up to `psn` (`inclusive`) or before it: the MSN of
     // an honest peer's acknowledge.
     [[nodiscard]] wire::Msn msn_up_to(std::int64_t psn, bool inclusive) const;
@@ -69,6 +73,7 @@ class QpBook {
 
     QpIdentity identity_;
     std::int64_t next_request_ = 0;
+    std::uint32_t messages_sent_ = 0;
     std::int64_t last_dut_request_ = -1;
     std::map<std::int64_t, Asked> dut_requests_;
     std::map<std::int64_t, std::uint32_t> dut_responses_;

@@ -27,15 +27,11 @@ Task<Met<>> Dialogue::no(const script::No& line, script::SourceSpan span) {
     const Met<Peer*> found = peer_of(line.qp);
     if (!found) co_return std::unexpected(found.error());
     Peer& peer = **found;
-    wire::Duration time = setting_.settle;
-    if (line.time) {
-        const auto wanted = number(*line.time, peer);
-        if (!wanted) co_return std::unexpected(wanted.error());
-        time = wire::Duration(*wanted);
-    }
+    const auto time = time_or(line.time, setting_.settle, peer);
+    if (!time) co_return std::unexpected(time.error());
     const script::ExpectPacket unwanted{
         .qp = line.qp, .kind = line.kind, .matches = line.matches, .exact = true};
-    const wire::Instant deadline = stage_.now() + time;
+    const wire::Instant deadline = stage_.now() + *time;
     std::size_t seen = peer.next; // what does not match stays for the lines behind
     while (true) {
         for (; seen < peer.heard.size(); ++seen) {
@@ -80,13 +76,9 @@ Task<Met<>> Dialogue::nothing_heard(Peer& peer, wire::Duration time, script::Sou
 Task<Met<>> Dialogue::quiet(const script::Quiet& line, script::SourceSpan span) {
     const Met<Peer*> found = peer_of(line.qp);
     if (!found) co_return std::unexpected(found.error());
-    wire::Duration time = setting_.settle;
-    if (line.time) {
-        const auto wanted = number(*line.time, **found);
-        if (!wanted) co_return std::unexpected(wanted.error());
-        time = wire::Duration(*wanted);
-    }
-    const Met<> met = co_await nothing_heard(**found, time, span);
+    const auto time = time_or(line.time, setting_.settle, **found);
+    if (!time) co_return std::unexpected(time.error());
+    const Met<> met = co_await nothing_heard(**found, *time, span);
     co_return met;
 }
 

@@ -68,15 +68,12 @@ void Dialogue::hear(wire::Bytes bytes, Interval at) {
         return;
     }
     entry.psn = peer->book.relative_psn(Side::Dut, *entry.packet);
-    const auto emissions = fault(Side::Dut, *peer, entry);
+    auto emissions = fault(Side::Dut, *peer, entry);
     if (!emissions) {
         take_in(*peer, history_.size() - 1);
         return;
     }
-    for (const fault::Emission& emission : *emissions) {
-        delayed_.emplace(stage_.now() + emission.delay, Delayed{Side::Dut, emission.frame});
-    }
-    release_delayed();
+    delay(Side::Dut, std::move(*emissions));
 }
 
 // A packet of the DUT that reached us: lines may claim it, and our engine answers it.
@@ -108,13 +105,17 @@ void Dialogue::transmit(Peer* peer, std::vector<std::byte> frame) {
     entry.psn = peer->book.relative_psn(Side::Tester, *entry.packet);
     peer->book.note(Side::Tester, *entry.packet, now);
     peer->entries.push_back(history_.size() - 1);
-    const auto emissions = fault(Side::Tester, *peer, entry);
+    auto emissions = fault(Side::Tester, *peer, entry);
     if (!emissions) {
         entry.number = stage_.send(entry.bytes);
         return;
     }
-    for (const fault::Emission& emission : *emissions) {
-        delayed_.emplace(stage_.now() + emission.delay, Delayed{Side::Tester, emission.frame});
+    delay(Side::Tester, std::move(*emissions));
+}
+
+void Dialogue::delay(Side from, std::vector<fault::Emission> emissions) {
+    for (fault::Emission& emission : emissions) {
+        delayed_.emplace(stage_.now() + emission.delay, Delayed{from, std::move(emission.frame)});
     }
     release_delayed();
 }

@@ -22,6 +22,7 @@
 #include "conformance/rules/rules.hpp"
 #include "dissector/wire/packet_spec.hpp"
 #include "dissector/wire/syndrome.hpp"
+#include "dissector/wire/work_request.hpp"
 #include "transport/fault/rule.hpp"
 
 namespace veriroce::script {
@@ -261,27 +262,11 @@ struct Attribute {
     SourceSpan span;
 };
 
-// The verbs' names: SEND, SEND_WITH_IMM, ...
-enum class Verb : std::uint8_t {
-    Send,
-    SendWithImm,
-    SendWithInv,
-    RdmaWrite,
-    RdmaWriteWithImm,
-    RdmaRead,
-    AtomicCmpAndSwp,
-    AtomicFetchAndAdd,
-    LocalInv,
-    BindMw,
-    Flush,
-    AtomicWrite,
-};
-
 // A key: that of a region, `a`, or one that is wrong, `a+1`, `abs:0`.
 using Key = std::variant<Expr, Absolute>;
 
 struct Post {
-    Verb operation = Verb::Send;
+    wire::WrOpcode operation = wire::WrOpcode::Send;
     IdRange ids; // more than one: one chain, one doorbell
     std::vector<RegionSlice> local;
     std::optional<RegionSlice> remote;

@@ -26,7 +26,7 @@ struct MissingCommand {
     }
 
     Missing operator()(const Post& post) const {
-        if (post.mw || post.operation == Verb::BindMw) return "a BIND_MW";
+        if (post.mw || post.operation == wire::WrOpcode::BindMw) return "a BIND_MW";
         return dut_only("post");
     }
     Missing operator()(const Recv& recv) const {

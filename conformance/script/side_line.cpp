@@ -161,8 +161,8 @@ class SideLine {
     // --- commands ---
     Command post() {
         Post post;
-        const Word operation = word_of(cursor_, verb_names(), "operation");
-        post.operation = verb_by_name(operation.text).value_or(Verb::Send);
+        const Word operation = word_of(cursor_, wire::wr_opcode_names(), "operation");
+        post.operation = wire::wr_opcode_by_name(operation.text).value_or(wire::WrOpcode::Send);
         options({ids(post.ids),
                  slices("local", post.local),
                  {"remote", Equals, false, [&] { post.remote = parse_slice(cursor_, scope_); }},
@@ -187,24 +187,25 @@ class SideLine {
 
     // What an operation has no use for is a slip.
     void check_operation(const Word& operation, const Post& post) {
-        const bool with_imm =
-            post.operation == Verb::SendWithImm || post.operation == Verb::RdmaWriteWithImm;
-        const bool sends = post.operation == Verb::Send || post.operation == Verb::SendWithImm ||
-                           post.operation == Verb::SendWithInv;
-        const bool invalidates =
-            post.operation == Verb::SendWithInv || post.operation == Verb::LocalInv;
-        const bool swaps = post.operation == Verb::AtomicCmpAndSwp;
+        const bool with_imm = post.operation == wire::WrOpcode::SendWithImm ||
+                              post.operation == wire::WrOpcode::RdmaWriteWithImm;
+        const bool sends = post.operation == wire::WrOpcode::Send ||
+                           post.operation == wire::WrOpcode::SendWithImm ||
+                           post.operation == wire::WrOpcode::SendWithInv;
+        const bool invalidates = post.operation == wire::WrOpcode::SendWithInv ||
+                                 post.operation == wire::WrOpcode::LocalInv;
+        const bool swaps = post.operation == wire::WrOpcode::AtomicCmpAndSwp;
         const auto refuse = [&](bool wrong, std::string_view what) {
             if (!wrong) return;
             cursor_.fail(operation.span, operation.text + " has no " + std::string(what));
         };
         refuse(post.imm && !with_imm, "imm");
         refuse(post.ikey && !invalidates, "ikey");
-        refuse((sends || post.operation == Verb::LocalInv) && post.remote, "remote");
+        refuse((sends || post.operation == wire::WrOpcode::LocalInv) && post.remote, "remote");
         refuse(post.compare && !swaps, "compare");
         refuse(post.swap && !swaps, "swap");
-        refuse(post.add && post.operation != Verb::AtomicFetchAndAdd, "add");
-        refuse(post.mw && post.operation != Verb::BindMw, "mw");
+        refuse(post.add && post.operation != wire::WrOpcode::AtomicFetchAndAdd, "add");
+        refuse(post.mw && post.operation != wire::WrOpcode::BindMw, "mw");
     }
 
     Command recv() {

@@ -84,18 +84,6 @@ constexpr std::array attribute_list{
 };
 
 // In the order of their enums.
-constexpr std::array verb_list{"SEND"sv,
-                               "SEND_WITH_IMM"sv,
-                               "SEND_WITH_INV"sv,
-                               "RDMA_WRITE"sv,
-                               "RDMA_WRITE_WITH_IMM"sv,
-                               "RDMA_READ"sv,
-                               "ATOMIC_CMP_AND_SWP"sv,
-                               "ATOMIC_FETCH_AND_ADD"sv,
-                               "LOCAL_INV"sv,
-                               "BIND_MW"sv,
-                               "FLUSH"sv,
-                               "ATOMIC_WRITE"sv};
 constexpr std::array message_list{"SEND"sv,       "SEND_WITH_IMM"sv,       "SEND_WITH_INV"sv,
                                   "RDMA_WRITE"sv, "RDMA_WRITE_WITH_IMM"sv, "RDMA_READ_RESPONSE"sv};
 constexpr std::array pattern_list{"zero"sv, "ones"sv, "offsets"sv, "random"sv};
@@ -164,16 +152,6 @@ std::vector<std::string_view> attribute_names(bool modify) {
         if (!modify || row.modify) names.push_back(row.name);
     }
     return names;
-}
-
-Words verb_names() {
-    return verb_list;
-}
-std::optional<Verb> verb_by_name(std::string_view name) {
-    return enumerator<Verb>(verb_list, name);
-}
-std::string_view name_of(Verb verb) {
-    return verb_list.at(static_cast<std::size_t>(verb));
 }
 
 Words message_names() {

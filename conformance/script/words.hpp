@@ -54,9 +54,6 @@ struct AttributeRow {
 std::span<const AttributeRow> attributes();
 std::vector<std::string_view> attribute_names(bool modify);
 
-std::span<const std::string_view> verb_names();
-std::optional<Verb> verb_by_name(std::string_view name);
-std::string_view name_of(Verb verb);
 std::span<const std::string_view> message_names();
 std::optional<Message> message_by_name(std::string_view name);
 std::string_view name_of(Message message);

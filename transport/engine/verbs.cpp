@@ -11,10 +11,6 @@ namespace {
 constexpr std::array<std::string_view, 3> qp_types{"RC", "UC", "UD"};
 constexpr std::array<std::string_view, 7> qp_states{"RESET", "INIT", "RTR", "RTS",
                                                     "SQD",   "SQE",  "ERR"};
-constexpr std::array<std::string_view, 12> wr_opcodes{
-    "SEND",      "SEND_WITH_IMM",      "SEND_WITH_INV",        "RDMA_WRITE", "RDMA_WRITE_WITH_IMM",
-    "RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD", "LOCAL_INV",  "BIND_MW",
-    "FLUSH",     "ATOMIC_WRITE"};
 constexpr std::array<std::string_view, 14> wc_statuses{
     "SUCCESS",     "LOC_LEN_ERR",   "LOC_QP_OP_ERR",     "LOC_PROT_ERR",    "WR_FLUSH_ERR",
     "MW_BIND_ERR", "BAD_RESP_ERR",  "LOC_ACCESS_ERR",    "REM_INV_REQ_ERR", "REM_ACCESS_ERR",
@@ -48,9 +44,6 @@ std::string_view name_of(QpType value) {
 std::string_view name_of(QpState value) {
     return at(qp_states, value);
 }
-std::string_view name_of(WrOpcode value) {
-    return at(wr_opcodes, value);
-}
 std::string_view name_of(WcStatus value) {
     return at(wc_statuses, value);
 }
@@ -74,7 +67,7 @@ std::optional<QpState> enum_by_name(std::string_view name) {
 }
 template <>
 std::optional<WrOpcode> enum_by_name(std::string_view name) {
-    return find<WrOpcode>(wr_opcodes, name);
+    return wire::wr_opcode_by_name(name);
 }
 template <>
 std::optional<WcStatus> enum_by_name(std::string_view name) {

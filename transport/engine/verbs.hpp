@@ -13,6 +13,7 @@
 #include "dissector/wire/frame.hpp"
 #include "dissector/wire/instant.hpp"
 #include "dissector/wire/types.hpp"
+#include "dissector/wire/work_request.hpp"
 
 namespace veriroce::engine {
 
@@ -39,20 +40,8 @@ struct Access {
     friend constexpr bool operator==(Access, Access) = default;
 };
 
-enum class WrOpcode : std::uint8_t {
-    Send,
-    SendWithImm,
-    SendWithInv,
-    RdmaWrite,
-    RdmaWriteWithImm,
-    RdmaRead,
-    AtomicCmpAndSwp,
-    AtomicFetchAndAdd,
-    LocalInv,
-    BindMw,
-    Flush,
-    AtomicWrite,
-};
+using wire::name_of;
+using wire::WrOpcode;
 
 enum class WcStatus : std::uint8_t {
     Success,
@@ -111,7 +100,6 @@ enum class VerbError : std::uint8_t {
 // "RTS", "REM_ACCESS_ERR", "SEND", "COMM_EST", "EINVAL": the verbs' names, and back.
 std::string_view name_of(QpType value);
 std::string_view name_of(QpState value);
-std::string_view name_of(WrOpcode value);
 std::string_view name_of(WcStatus value);
 std::string_view name_of(WcOpcode value);
 std::string_view name_of(EventType value);

@@ -1,0 +1,31 @@
+#include "dissector/wire/work_request.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace veriroce::wire {
+namespace {
+
+constexpr std::array<std::string_view, 12> names{
+    "SEND",      "SEND_WITH_IMM",      "SEND_WITH_INV",        "RDMA_WRITE", "RDMA_WRITE_WITH_IMM",
+    "RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD", "LOCAL_INV",  "BIND_MW",
+    "FLUSH",     "ATOMIC_WRITE"};
+static_assert(names.size() == static_cast<std::size_t>(WrOpcode::AtomicWrite) + 1);
+
+} // namespace
+
+std::string_view name_of(WrOpcode opcode) {
+    return names[static_cast<std::size_t>(opcode)];
+}
+
+std::optional<WrOpcode> wr_opcode_by_name(std::string_view name) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) return std::nullopt;
+    return static_cast<WrOpcode>(found - names.begin());
+}
+
+std::span<const std::string_view> wr_opcode_names() {
+    return names;
+}
+
+} // namespace veriroce::wire
