@@ -31,6 +31,18 @@ struct Wanted {
     std::uint32_t line = 0;
 };
 
+// Counts two messages too many in every acknowledgement.
+class CountsTooMany final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        constexpr std::size_t last_byte_of_msn = 12 + 3;
+        auto& byte = datagram.bytes.at(last_byte_of_msn);
+        byte = static_cast<std::byte>(std::to_integer<unsigned>(byte) + 2);
+        out.push_back(std::move(datagram));
+    }
+};
+
 CaseResult check(const std::string& script, const Wanted& wanted) {
     CaseResult result = play_script(script);
     INFO(script << "\n" << text_of(result));
@@ -72,6 +84,24 @@ TEST_CASE("dialogue: another packet than the expected one fails", "[runner]") {
                                      .actual = "< NAK psn=0 msn=0 code=PSN_SEQUENCE",
                                      .line = 7});
     CHECK(remarked(result, "not what line 7 expects"));
+}
+
+TEST_CASE("dialogue: an ACK that no line names may not count more than was sent", "[runner]") {
+    const std::string two_sends = with("dut    recv id=1..2\n"
+                                       "> SEND_ONLY  psn=0 ackreq\n"
+                                       "> SEND_ONLY  psn=1 ackreq\n"
+                                       "< ACK        psn=1\n"
+                                       "dut    done recv id=1..2\n");
+    check(two_sends, {});
+    VirtualBenchOptions device = right_engine();
+    device.filter = +[]() -> std::unique_ptr<engine::SurfaceFilter> {
+        return std::make_unique<CountsTooMany>();
+    };
+    const CaseResult result = play_script(two_sends, std::move(device));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.line == 8);
+    CHECK(result.actual == "< ACK psn=0 msn=3");
 }
 
 TEST_CASE("dialogue: a packet that does not come fails after its time", "[runner]") {
