@@ -18,6 +18,7 @@
 #include "conformance/suite/script_command.hpp"
 #include "conformance/suite/suite.hpp"
 #include "dissector/dissect/dissect.hpp"
+#include "transport/endpoint/commands.hpp"
 
 namespace {
 
@@ -116,6 +117,41 @@ void add_script(CLI::App& app, suite::FormatOptions& options, int& code) {
     format->callback([&] { code = suite::script_format(options, stdout, stderr); });
 }
 
+// What both ends of a ping-pong take.
+void add_pingpong_options(CLI::App& command, endpoint::Options& options) {
+    command.add_option("-i,--interface", options.interface,
+                       "Raw frames on this interface; otherwise a UDP socket");
+    command.add_option("--address", options.address,
+                       "Our address; otherwise that of the exchange's connection");
+    command.add_option("-s,--size", options.size, "Bytes of a message")
+        ->capture_default_str()
+        ->check(CLI::Range(1U, 1U << 30U));
+    command.add_option("-n,--rounds", options.rounds, "Round trips")
+        ->capture_default_str()
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}));
+    command.add_option("-m,--mtu", options.mtu, "Path MTU; at most 1024 if not given");
+    command.add_option("--psn", options.psn, "Our first PSN; random if not given")
+        ->check(CLI::Range(0U, 0xFFFFFFU));
+}
+
+void add_serve(CLI::App& app, endpoint::Options& options, int& code) {
+    CLI::App* command = app.add_subcommand(
+        "serve", "Wait for ibv_rc_pingpong or 'veriroce ping', and send back what comes");
+    add_pingpong_options(*command, options);
+    command->add_option("--listen", options.listen,
+                        "Where to wait, ADDRESS:PORT; everywhere on 18515 if not given");
+    command->add_flag("--once", options.once, "End after the first peer");
+    command->callback([&] { code = endpoint::serve(options, stdout, stderr); });
+}
+
+void add_ping(CLI::App& app, endpoint::Options& options, int& code) {
+    CLI::App* command = app.add_subcommand(
+        "ping", "RC round trips with ibv_rc_pingpong or 'veriroce serve', data compared");
+    command->add_option("HOST", options.peer, "HOST or HOST:PORT (18515)")->required();
+    add_pingpong_options(*command, options);
+    command->callback([&] { code = endpoint::ping(options, stdout, stderr); });
+}
+
 void add_rules(CLI::App& app, std::vector<std::string>& ids, int& code) {
     CLI::App* command = app.add_subcommand("rules", "The rule catalogue");
     command->add_option("ID", ids, "Rules (RSP-02) or groups (RSP); all if none is named");
@@ -185,10 +221,13 @@ int main(int argc, char** argv) {
     dissect::Options dissect_options;
     suite::Options test_options;
     suite::FormatOptions script_options;
+    endpoint::Options pingpong_options;
     std::vector<std::string> rule_ids;
     add_dissect(app, dissect_options, code);
     add_test(app, test_options, code);
     add_script(app, script_options, code);
+    add_serve(app, pingpong_options, code);
+    add_ping(app, pingpong_options, code);
     add_rules(app, rule_ids, code);
     app.add_subcommand("agent", "Serve this host's device to a tester ('veriroce agent --help')");
     const std::string wrong =

@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "conformance/dut/engine_device.hpp"
-#include "transport/engine/engine.hpp"
-#include "transport/net/clock.hpp"
-#include "transport/net/udp_link.hpp"
+#include "transport/endpoint/port.hpp"
 
 namespace veriroce::agent {
 
@@ -15,53 +13,39 @@ namespace {
 
 class EngineBackend final : public Backend {
   public:
-    EngineBackend(std::unique_ptr<net::UdpLink> link, const dut::AgentLimits& limits)
-        : link_(std::move(link)), engine_(engine::Config{}), budget_(limits) {}
+    EngineBackend(std::unique_ptr<endpoint::Port> port, const dut::AgentLimits& limits)
+        : port_(std::move(port)), budget_(limits) {}
 
-    [[nodiscard]] std::string text() const override {
-        return "engine on UDP " + link_->address().text() + " port " +
-               std::to_string(link_->port());
-    }
+    [[nodiscard]] std::string text() const override { return "engine on " + port_->text(); }
     std::expected<std::unique_ptr<dut::Executor>, dut::Failure> open_device() override;
 
-    [[nodiscard]] int descriptor() const override { return link_->fd(); }
+    [[nodiscard]] int descriptor() const override { return port_->descriptor(); }
     [[nodiscard]] std::optional<wire::Instant> next_deadline() const override {
-        if (more_to_send_) return wire::Instant::min();
-        return engine_.next_timeout();
+        return port_->next_deadline();
     }
     void advance(wire::Instant now) override;
 
   private:
-    // Bounds of one advance, so that a flood of packets does not starve the connections.
-    static constexpr std::size_t max_received = 256;
-    static constexpr std::size_t max_sent = 1024;
-
     class Device; // an EngineDevice that is told of events while it lives
 
-    void receive();
-    void transmit(wire::Instant now);
-
-    std::unique_ptr<net::UdpLink> link_;
-    engine::Engine engine_;
+    std::unique_ptr<endpoint::Port> port_;
     dut::Budget budget_;
     std::vector<dut::EngineDevice*> devices_;
-    std::vector<std::byte> padded_;
-    bool more_to_send_ = false; // an advance ended at its bound
 };
 
 class EngineBackend::Device final : public dut::Executor {
   public:
     explicit Device(EngineBackend& backend)
-        : backend_(backend), device_(backend.engine_, backend.budget_,
-                                     {.mtu_active = wire::Mtu::B1024, // what an MTU of 1500 carries
-                                      .addresses = {backend.link_->address()}}) {
+        : backend_(backend), device_(backend.port_->engine(), backend.budget_,
+                                     {.mtu_active = backend.port_->largest_mtu(),
+                                      .addresses = backend.port_->addresses()}) {
         backend_.devices_.push_back(&device_);
     }
     ~Device() override { std::erase(backend_.devices_, &device_); }
 
     dut::Answer execute(const dut::Request& request, wire::Instant now) override {
         auto answer = device_.execute(request, now);
-        backend_.transmit(now); // what was posted leaves before the answer does
+        backend_.advance(now); // what was posted leaves before the answer does
         return answer;
     }
 
@@ -74,32 +58,10 @@ std::expected<std::unique_ptr<dut::Executor>, dut::Failure> EngineBackend::open_
     return std::make_unique<Device>(*this);
 }
 
-void EngineBackend::receive() {
-    for (std::size_t count = 0; count < max_received; ++count) {
-        const auto received = link_->receive(wire::Instant::min());
-        if (!received || !*received) return;
-        // CRC-07: a datagram with a wrong ICRC is dropped in silence.
-        if ((*received)->icrc_good) engine_.handle((*received)->datagram, net::monotonic_now());
-    }
-}
-
-void EngineBackend::transmit(wire::Instant now) {
-    for (std::size_t count = 0; count < max_sent; ++count) {
-        const auto packet = engine_.poll_transmit(now);
-        more_to_send_ = packet.has_value();
-        if (!packet) return;
-        padded_.assign(packet->payload.begin(), packet->payload.end());
-        padded_.resize(padded_.size() + packet->pad);
-        // What the kernel refuses is lost, as it would be on a wire: the engine sends it again.
-        static_cast<void>(link_->send(packet->envelope, packet->headers, padded_));
-    }
-}
-
 void EngineBackend::advance(wire::Instant now) {
-    receive();
-    if (const auto due = engine_.next_timeout(); due && *due <= now) engine_.handle_timeout(now);
-    transmit(now);
-    while (const auto event = engine_.poll_event()) {
+    // A link that fails says so to whoever waits for its packets.
+    static_cast<void>(port_->step(now));
+    while (const auto event = port_->engine().poll_event()) {
         std::ranges::any_of(devices_, [&](auto* device) { return device->offer(*event, now); });
     }
 }
@@ -121,9 +83,9 @@ std::expected<std::unique_ptr<Backend>, std::string> open_engine(const Options& 
         return std::unexpected("--address cannot be \"" + options.address +
                                "\": an IPv4 or IPv6 address of this host");
     }
-    auto link = net::UdpLink::open(*address, port);
-    if (!link) return std::unexpected(link.error().text);
-    return std::make_unique<EngineBackend>(std::move(*link), options.limits);
+    auto opened = endpoint::Port::udp(*address, {}, port);
+    if (!opened) return std::unexpected(opened.error().text);
+    return std::make_unique<EngineBackend>(std::move(*opened), options.limits);
 }
 
 } // namespace veriroce::agent

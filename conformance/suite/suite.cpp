@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <sstream>
 #include <sys/utsname.h>
@@ -19,38 +18,12 @@
 #include "reports/console.hpp"
 #include "reports/json.hpp"
 #include "reports/pcapng.hpp"
+#include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::suite {
 namespace {
 
 constexpr int interrupted = 130;
-
-volatile std::sig_atomic_t stop_requested = 0;
-void request_stop(int /*signal*/) {
-    stop_requested = 1;
-}
-
-// Until it goes, SIGINT and SIGTERM end the run after the case at hand, with its report.
-class StopOnSignal {
-  public:
-    StopOnSignal() {
-        stop_requested = 0;
-        struct sigaction action{};
-        action.sa_handler = request_stop;
-        sigaction(SIGINT, &action, &before_int_);
-        sigaction(SIGTERM, &action, &before_term_);
-    }
-    ~StopOnSignal() {
-        sigaction(SIGINT, &before_int_, nullptr);
-        sigaction(SIGTERM, &before_term_, nullptr);
-    }
-    StopOnSignal(const StopOnSignal&) = delete;
-    StopOnSignal& operator=(const StopOnSignal&) = delete;
-
-  private:
-    struct sigaction before_int_{};
-    struct sigaction before_term_{};
-};
 
 Accepted<std::vector<int>> ip_versions(const std::vector<std::string>& over) {
     std::vector<int> versions;
@@ -184,7 +157,7 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
                           .fail_fast = options.fail_fast,
                           .command = repeat_options(options)});
     const auto began = Clock::now();
-    while (stop_requested == 0) {
+    while (!net::StopOnSignal::requested()) {
         const auto case_began = Clock::now();
         auto result = run.next();
         if (!result) break;
@@ -193,7 +166,7 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
         std::fflush(out);
         results.cases.push_back(std::move(*result));
     }
-    results.run.complete = stop_requested == 0 && run.done() == plan.runs.size();
+    results.run.complete = !net::StopOnSignal::requested() && run.done() == plan.runs.size();
     results.timing.wall = Clock::now() - began;
     const runner::Setting setting = bench.setting(4);
     results.timing.settle = setting.settle;
@@ -223,14 +196,14 @@ Accepted<int> run_or_refuse(const Options& options, std::FILE* out) {
         list(*plan, out);
         return 0;
     }
-    const StopOnSignal stop;
+    const net::StopOnSignal stop;
     auto bench = choose_bench(options);
     if (!bench) return std::unexpected(bench.error());
     const runner::RunResults results = play(**bench, *plan, selection, options, out);
     if (const auto written = write_report(results, options); !written) {
         return std::unexpected(written.error());
     }
-    return stop_requested != 0 ? interrupted : results.exit_code(options.strict);
+    return net::StopOnSignal::requested() ? interrupted : results.exit_code(options.strict);
 }
 
 } // namespace

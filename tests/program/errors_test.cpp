@@ -100,9 +100,9 @@ TEST_CASE("errors: dissect", "[program]") {
          "veriroce: no command is called 'dissekt'; did you mean 'dissect'?"},
         {"veriroce frobnicate",
          "veriroce: no command is called 'frobnicate'; the commands are dissect, test, script, "
-         "rules, agent"},
-        {"veriroce", "veriroce: a command is missing: dissect, test, script, rules, agent; "
-                     "--help says what each does"},
+         "serve, ping, rules, agent"},
+        {"veriroce", "veriroce: a command is missing: dissect, test, script, serve, ping, "
+                     "rules, agent; --help says what each does"},
     };
     for (const Row& row : rows)
         check(place, row);

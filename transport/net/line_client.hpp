@@ -1,7 +1,6 @@
 // The other end of a line stream: connects to a LineServer, sends lines and waits for lines.
 //
-// Errors say who and what: "nothing listens on 10.77.0.2:4790: start the agent there ...". After an
-// error other than TimedOut the connection is of no more use.
+// Errors are those of ByteStream.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +9,7 @@
 #include <string_view>
 
 #include "dissector/wire/instant.hpp"
+#include "transport/net/byte_stream.hpp"
 #include "transport/net/error.hpp"
 #include "transport/net/line_address.hpp"
 #include "transport/net/line_cutter.hpp"
@@ -21,9 +21,6 @@ class LineClient {
     static std::expected<LineClient, Error> connect(const LineAddress& address,
                                                     wire::Instant deadline,
                                                     std::size_t max_line_bytes = 16U << 20U);
-    LineClient(LineClient&& other) noexcept;
-    LineClient& operator=(LineClient&& other) noexcept;
-    ~LineClient();
 
     // `line` without '\n'; it must not contain one.
     std::expected<void, Error> send_line(std::string_view line, wire::Instant deadline);
@@ -34,16 +31,15 @@ class LineClient {
 
     // For poll(): readable when bytes wait in the kernel. Ask has_line() first, because a whole
     // line may already stand in this object.
-    [[nodiscard]] int fd() const { return fd_; }
+    [[nodiscard]] int fd() const { return stream_.fd(); }
     [[nodiscard]] bool has_line() const;
-    [[nodiscard]] const LineAddress& peer() const { return peer_; }
+    [[nodiscard]] const LineAddress& peer() const { return stream_.peer(); }
 
   private:
-    LineClient(int fd, LineAddress peer, std::size_t max_line_bytes)
-        : fd_(fd), peer_(std::move(peer)), max_line_bytes_(max_line_bytes) {}
+    LineClient(ByteStream stream, std::size_t max_line_bytes)
+        : stream_(std::move(stream)), max_line_bytes_(max_line_bytes) {}
 
-    int fd_ = -1;
-    LineAddress peer_;
+    ByteStream stream_;
     std::size_t max_line_bytes_ = 0;
     LineCutter received_;
 };

@@ -50,6 +50,7 @@ class PacketLink final : public RawLink {
     const std::vector<std::string>& notes() const override { return notes_; }
     void set_path_delay(wire::Duration delay) override { path_delay_ = delay; }
 
+    [[nodiscard]] int fd() const override { return receiver_.fd(); }
     std::expected<Sent, Error> send(wire::Bytes frame) override;
     std::expected<std::optional<Received>, Error> receive(wire::Instant deadline,
                                                           std::span<const int> also) override;

@@ -82,6 +82,10 @@ class RawLink {
     // What open() changed or could not change, one line each, for people.
     [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
 
+    // Readable when a packet waits; but packets that stand in this object come first: receive()
+    // with a deadline in the past says whether there are any.
+    [[nodiscard]] virtual int fd() const = 0;
+
     virtual std::expected<Sent, Error> send(wire::Bytes frame) = 0;
 
     // Waits for a packet until `deadline`, or until one of the file descriptors in `also` can be

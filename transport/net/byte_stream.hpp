@@ -1,0 +1,72 @@
+// A connected stream of bytes over TCP or a Unix socket, and the socket that waits for such ones.
+// Nothing blocks beyond its deadline.
+//
+// Errors say who and what: "nothing listens on 10.77.0.2:4790: start the agent there ...". After an
+// error other than TimedOut the connection is of no more use.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "dissector/wire/instant.hpp"
+#include "dissector/wire/ip_address.hpp"
+#include "transport/net/error.hpp"
+#include "transport/net/line_address.hpp"
+
+namespace veriroce::net {
+
+class ByteStream {
+  public:
+    // `who` should listen there, as errors name it: "the agent".
+    static std::expected<ByteStream, Error> connect(const LineAddress& address,
+                                                    wire::Instant deadline, std::string_view who);
+    // Takes over a connected socket.
+    ByteStream(int fd, LineAddress peer) : fd_(fd), peer_(std::move(peer)) {}
+    ByteStream(ByteStream&& other) noexcept;
+    ByteStream& operator=(ByteStream&& other) noexcept;
+    ~ByteStream();
+
+    std::expected<void, Error> send(std::string_view bytes, wire::Instant deadline);
+
+    // What has arrived, at least one byte; Closed when the peer has closed, TimedOut at the
+    // deadline. A deadline in the past only looks.
+    std::expected<std::size_t, Error> receive(std::span<char> room, wire::Instant deadline);
+    std::expected<void, Error> receive_all(std::span<char> room, wire::Instant deadline);
+
+    [[nodiscard]] int fd() const { return fd_; }
+    [[nodiscard]] const LineAddress& peer() const { return peer_; }
+    // This host's address of the connection; nothing for a Unix socket.
+    [[nodiscard]] std::optional<wire::IpAddress> local_address() const;
+
+  private:
+    int fd_ = -1;
+    LineAddress peer_;
+};
+
+class StreamListener {
+  public:
+    static std::expected<StreamListener, Error> open(const LineAddress& address);
+    StreamListener(StreamListener&& other) noexcept;
+    StreamListener& operator=(StreamListener&& other) noexcept;
+    ~StreamListener();
+
+    // The next connection; nothing if the deadline has passed, or one of `also` can be read.
+    std::expected<std::optional<ByteStream>, Error> accept(wire::Instant deadline,
+                                                           std::span<const int> also = {});
+
+    [[nodiscard]] int fd() const { return fd_; }
+    // With the port that the kernel chose where 0 was asked for.
+    [[nodiscard]] const LineAddress& address() const { return address_; }
+
+  private:
+    StreamListener(int fd, LineAddress address) : fd_(fd), address_(std::move(address)) {}
+
+    int fd_ = -1;
+    LineAddress address_;
+};
+
+} // namespace veriroce::net
