@@ -204,6 +204,9 @@ Done<void> play_and_tell(Pingpong& side, Port& port, const Options& options,
     fmt::print(out, "{} round trips of {} bytes in {:.3f} s: {:.1f} us each, {:.1f} Mbit/s{}\n",
                options.rounds, options.size, seconds, seconds / rounds * 1e6,
                rounds * 2 * 8 * options.size / seconds / 1e6, checked);
+    if (side.parted()) {
+        fmt::print(out, "the peer had gone before it acknowledged the last message\n");
+    }
     const engine::Counters& counters = port.engine().counters();
     if (port.bad_icrc() + counters.local_ack_timeout + counters.out_of_sequence +
             counters.duplicate_request >

@@ -133,6 +133,13 @@ void Pingpong::send(wire::Instant now) {
 }
 
 void Pingpong::take(const engine::Completion& completion) {
+    if (parted_) return; // receives that nobody will fill are flushed
+    const bool last = received_ == options_.rounds && begun_ == options_.rounds;
+    if (last && completion.status == engine::WcStatus::RetryExcErr) {
+        parted_ = true;
+        sent_ = options_.rounds;
+        return;
+    }
     if (completion.status != engine::WcStatus::Success) {
         failed_ = fmt::format("{} completed with {} after {} round trips",
                               completion.queue == engine::Queue::Send ? "a send" : "a receive",
@@ -168,7 +175,7 @@ void Pingpong::progress(wire::Instant now) {
         if (!completion) break;
         take(*completion);
     }
-    if (failed_ || !post_receives()) return;
+    if (failed_ || parted_ || !post_receives()) return;
     const bool turn = begins_ ? answered_ : received_ > begun_;
     if (turn && !sending_ && begun_ < options_.rounds) send(now);
 }

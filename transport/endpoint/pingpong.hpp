@@ -47,11 +47,17 @@ class Pingpong {
     // Takes completions, and sends what is due for them.
     void progress(wire::Instant now);
 
+    // The side that begins is done with the last answer, which proves that its last message came
+    // through; the other side when that answer is acknowledged.
     [[nodiscard]] bool finished() const {
-        return failed_.has_value() || (sent_ >= options_.rounds && received_ >= options_.rounds);
+        return failed_.has_value() ||
+               (received_ >= options_.rounds && (begins_ || sent_ >= options_.rounds));
     }
     // Why it ended early; nothing if it did not.
     [[nodiscard]] const std::optional<std::string>& failed() const { return failed_; }
+    // The last answer was sent until the retries were used up: the peer had gone, with it or
+    // without it. Its own exit tells which.
+    [[nodiscard]] bool parted() const { return parted_; }
     // Of messages: completed sends, and receives.
     [[nodiscard]] std::uint64_t sent() const { return sent_; }
     [[nodiscard]] std::uint64_t received() const { return received_; }
@@ -78,6 +84,7 @@ class Pingpong {
     wire::Qpn qpn_;
     bool begins_ = false; // and fills and compares the buffer
     bool sending_ = false;
+    bool parted_ = false;
     bool answered_ = true; // what we sent last came back
     std::uint32_t posted_ = 0;
     std::uint64_t begun_ = 0; // sends

@@ -152,6 +152,25 @@ TEST_CASE("pingpong: a byte that came back wrong ends it", "[endpoint]") {
     CHECK(pair.client->failed()->starts_with("round trip 1: byte 63 came back as 0x"));
 }
 
+TEST_CASE("pingpong: a peer that has gone with the last answer is no failure", "[endpoint]") {
+    Pair pair({.size = 64, .rounds = 1});
+    pair.client->start(pair.now);
+    pair.wire.carry(pair.now);
+    pair.server->progress(pair.now);
+    while (pair.server_engine.poll_transmit(pair.now)) {
+    } // the answer is lost, and all after it
+    for (int turn = 0; turn < 100'000 && !pair.server->finished(); ++turn) {
+        pair.now += 1ms;
+        pair.server_engine.handle_timeout(pair.now);
+        while (pair.server_engine.poll_transmit(pair.now)) {
+        }
+        pair.server->progress(pair.now);
+    }
+    CHECK(pair.server->finished());
+    CHECK(pair.server->failed() == std::nullopt);
+    CHECK(pair.server->parted());
+}
+
 TEST_CASE("pingpong: a peer with another size ends it", "[endpoint]") {
     engine::Engine there{engine::Config{}};
     engine::Engine here{engine::Config{}};
