@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "transport/engine/congestion.hpp"
+
 namespace veriroce::engine {
 
 // ACK-02, ACK-03, RSP-11: when a request that arrived in order is acknowledged.
@@ -45,6 +47,7 @@ struct Behaviour {
     std::uint32_t max_unacked_packets = 1024;
     // The real timeout as a multiple of T in sixteenths: 16 is T, 64 is 4 T (TMO-01).
     std::uint8_t timeout_sixteenths = 24;
+    Congestion congestion; // CA17-44..46
 };
 
 } // namespace veriroce::engine

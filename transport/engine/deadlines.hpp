@@ -14,10 +14,11 @@
 namespace veriroce::engine {
 
 enum class Timer : std::uint8_t {
-    Ack, // TMO-01: no response to what was sent
-    Rnr, // RNR-08: the wait that an RNR NAK asked for
+    Ack,  // TMO-01: no response to what was sent
+    Rnr,  // RNR-08: the wait that an RNR NAK asked for
+    Pace, // CA17-45: the QP sends below the line's rate
 };
-inline constexpr std::uint32_t kTimers = 2;
+inline constexpr std::uint32_t kTimers = 3;
 
 class Deadlines {
   public:

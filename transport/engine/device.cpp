@@ -91,6 +91,7 @@ void enter_error(Device& device, Qp& qp) {
     qp.connection.state = QpState::Err;
     device.deadlines.disarm(Device::index_of(qp), Timer::Ack);
     device.deadlines.disarm(Device::index_of(qp), Timer::Rnr);
+    device.deadlines.disarm(Device::index_of(qp), Timer::Pace);
     qp.waits_for_rnr = false;
     qp.drain_pending = false;
     qp.cursor = {};

@@ -7,6 +7,7 @@
 
 #include "transport/engine/deadlines.hpp"
 #include "transport/engine/engine.hpp"
+#include "transport/engine/notification.hpp"
 #include "transport/engine/qp.hpp"
 
 namespace veriroce::engine {
@@ -42,6 +43,7 @@ struct Device {
     Ring<std::uint32_t> ready{0}; // indices of QPs that may have something to send
     Deadlines deadlines;
     Ring<Event> events{kEventQueue};
+    NotificationQueue notifications;
     Counters counters;
     Opcodes opcodes;
 

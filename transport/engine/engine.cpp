@@ -28,15 +28,18 @@ void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
         return;
     }
     if (datagram.envelope.ecn == wire::kCongestionExperienced) ++device.counters.ecn_marked;
-    if (packet->bth.opcode == wire::kCnpOpcode) { // CNP-12: it has no PSN and no answer
-        ++device.counters.cnp_handled;
-        return;
-    }
     const PacketView view{datagram.envelope, *packet, packet->info(), qp->connection};
     if (const auto refused_by = device.checks.refused_by(view)) {
         if (*refused_by == PacketCheck::Pkey) ++device.counters.bad_pkey;
         ++device.counters.dropped;
-    } else if (view.info.response()) { // OPC-07, REQ-35: the opcode says whose packet it is
+        return;
+    }
+    if (packet->bth.opcode == wire::kCnpOpcode) { // CNP-12: it has no PSN and no answer
+        handle_cnp(device, *qp, view, now);
+        return;
+    }
+    note_mark(device, *qp, view, now);
+    if (view.info.response()) { // OPC-07, REQ-35: the opcode says whose packet it is
         handle_response(device, *qp, view, now);
     } else {
         handle_request(device, *qp, view);
@@ -52,17 +55,21 @@ void Engine::handle_timeout(wire::Instant now) {
 
 std::optional<Transmit> Engine::poll_transmit(wire::Instant now) {
     Device& device = *state_;
+    if (auto cnp = next_cnp(device)) return cnp;
     while (!device.ready.empty()) {
         Qp* const qp = device.qps[device.ready.pop()].get();
         if (qp == nullptr) continue; // destroyed meanwhile
         qp->ready = false;
         // Replies and requests take turns, and so do the QPs.
         qp->request_turn = !qp->request_turn;
+        const bool held = held_back(device, *qp, now);
+        const bool data_waits = !qp->replies.empty() && qp->replies.front().kind == ReplyKind::Read;
         std::optional<Transmit> packet;
-        if (qp->request_turn) packet = next_request(device, *qp, now);
-        if (!packet) packet = next_reply(device, *qp);
-        if (!packet && !qp->request_turn) packet = next_request(device, *qp, now);
+        if (qp->request_turn && !held) packet = next_request(device, *qp, now);
+        if (!packet && !(held && data_waits)) packet = next_reply(device, *qp);
+        if (!packet && !qp->request_turn && !held) packet = next_request(device, *qp, now);
         if (!packet) continue;
+        charge(*qp, *packet, now);
         device.mark_ready(*qp);
         return packet;
     }
@@ -230,6 +237,10 @@ std::expected<QpId, VerbError> Engine::create_qp(const QpDescription& descriptio
     const wire::Qpn qpn{device.config.first_qpn.value + index};
     device.qps.push_back(
         std::make_unique<Qp>(id, qpn, description, device.config.limits.rd_atomic));
+    const ReactionPoint& reaction = device.config.behaviour.congestion.reaction;
+    if (reaction.enabled) {
+        device.qps.back()->limiter = std::make_unique<RateLimiter>(reaction.dcqcn);
+    }
     device.ready.grow(std::max<std::size_t>(16, std::bit_ceil(device.qps.size())));
     device.deadlines.make_room(index + 1);
     ++device.live_qps;

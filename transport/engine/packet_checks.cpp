@@ -8,8 +8,10 @@ bool transport_version(const PacketView& view) {
     return view.packet.bth.version == 0;
 }
 
-// BTH-05: bits 7:5 of the opcode are the service; reserved codes inside a service pass.
+// BTH-05: bits 7:5 of the opcode are the service; reserved codes inside a service pass. A CNP
+// belongs to every service.
 bool service(const PacketView& view) {
+    if (view.packet.bth.opcode == wire::kCnpOpcode) return true;
     const unsigned bits = view.packet.bth.opcode >> 5U;
     switch (view.connection.type) {
     case QpType::Rc: return bits == 0;

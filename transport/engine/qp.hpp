@@ -2,8 +2,11 @@
 // Outbound, which checks see), and their queues.
 #pragma once
 
+#include <memory>
+
 #include "transport/engine/completion.hpp"
 #include "transport/engine/queues.hpp"
+#include "transport/engine/rate_limiter.hpp"
 #include "transport/engine/replies.hpp"
 
 namespace veriroce::engine {
@@ -52,6 +55,10 @@ struct Qp {
 
     SendQueue sends;
     ReceiveQueue receives;
+
+    // Congestion
+    std::optional<wire::Instant> last_cnp; // that answered a packet to this QP (CNP-04)
+    std::unique_ptr<RateLimiter> limiter;  // nothing: the device is no reaction point
 };
 
 } // namespace veriroce::engine

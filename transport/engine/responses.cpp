@@ -205,6 +205,7 @@ void handle_timer(Device& device, Qp& qp, Timer timer, wire::Instant now) {
         rewind(device, qp);
         if (qp.outbound.unacked_psn != qp.outbound.next_psn) arm_ack_timer(device, qp, now);
         return;
+    case Timer::Pace: device.mark_ready(qp); return;
     case Timer::Ack:
         ++device.counters.local_ack_timeout;
         qp.implied_nak_taken = false;

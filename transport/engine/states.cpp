@@ -160,6 +160,9 @@ void reset(Device& device, Qp& qp) {
     const std::uint32_t index = Device::index_of(qp);
     device.deadlines.disarm(index, Timer::Ack);
     device.deadlines.disarm(index, Timer::Rnr);
+    device.deadlines.disarm(index, Timer::Pace);
+    qp.last_cnp.reset();
+    if (qp.limiter) qp.limiter->reset();
     const Connection old = qp.connection;
     qp.connection = {.type = old.type, .pd = old.pd, .qpn = old.qpn};
     qp.envelope = {};
@@ -193,6 +196,8 @@ std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes
     apply(qp.connection, attributes);
     qp.connection.state = to;
     qp.envelope = envelope_of(qp.connection);
+    constexpr std::uint8_t ect0 = 2; // CA17-5: who reacts to marks asks for them
+    if (qp.limiter && qp.envelope.ecn == 0) qp.envelope.ecn = ect0;
     qp.ack_interval = ack_interval(device, qp.connection);
     if (from == QpState::Init && to == QpState::Rtr) {
         qp.inbound.expected_psn = qp.connection.initial_rq_psn;

@@ -20,31 +20,42 @@ Lab::Lab(const LabOptions& wanted)
     send_cq = engine.create_cq(options.cq_depth).value();
     receive_cq = engine.create_cq(options.cq_depth).value();
     region = engine.register_region(pd, memory_, region_address, options.region_access).value();
-    qp =
-        engine
-            .create_qp(
-                {.pd = pd, .send_cq = send_cq, .recv_cq = receive_cq, .capacity = options.capacity})
-            .value();
-    const auto modify = [this](const QpAttributes& attributes) {
-        if (!engine.modify_qp(qp, attributes, now)) FAIL("modify_qp");
+    qp = engine.create_qp(description()).value();
+    bring_up(qp, options.state, peer_address);
+}
+
+QpDescription Lab::description() const {
+    return {.pd = pd, .send_cq = send_cq, .recv_cq = receive_cq, .capacity = options.capacity};
+}
+
+QpId Lab::connect_another(const wire::IpAddress& peer) {
+    const QpId other = engine.create_qp(description()).value();
+    bring_up(other, QpState::Rts, peer);
+    return other;
+}
+
+void Lab::bring_up(QpId which, QpState state, const wire::IpAddress& peer) {
+    const auto modify = [this, which](const QpAttributes& attributes) {
+        if (!engine.modify_qp(which, attributes, now)) FAIL("modify_qp");
     };
-    if (options.state == QpState::Reset) return;
+    if (state == QpState::Reset) return;
     modify({.state = QpState::Init, .access = options.qp_access});
-    if (options.state == QpState::Init) return;
+    if (state == QpState::Init) return;
     modify({.state = QpState::Rtr,
             .path_mtu = options.mtu,
             .dest_qp = peer_qpn,
             .rq_psn = options.rq,
-            .address = AddressVector{.source = our_address, .destination = peer_address},
+            .address = AddressVector{.source = our_address, .destination = peer},
             .min_rnr_timer = options.min_rnr_timer,
             .max_dest_rd_atomic = options.max_dest_rd_atomic});
-    if (options.state == QpState::Rtr) return;
+    if (state == QpState::Rtr) return;
     modify({.state = QpState::Rts,
             .sq_psn = options.sq,
             .timeout = options.timeout,
             .retry_count = options.retry_count,
             .rnr_retry = options.rnr_retry,
             .max_rd_atomic = options.max_rd_atomic});
+    if (state != QpState::Rts) modify({.state = state});
 }
 
 wire::Packet Lab::packet(std::string_view opcode, wire::Psn psn) const {

@@ -76,6 +76,10 @@ class Lab {
     void next_deadline();
     void pass(wire::Duration time);
 
+    // A second QP like the first, whose peer is at this address (its QPN is the same); in the lab's
+    // state RTS.
+    QpId connect_another(const wire::IpAddress& peer);
+
     void post(const SendRequest& request);
     void post_receive(std::uint64_t id, std::uint32_t length, std::uint64_t offset = 0x8000);
     std::vector<Completion> sends();
@@ -97,6 +101,9 @@ class Lab {
     LabOptions options;
 
   private:
+    [[nodiscard]] QpDescription description() const;
+    void bring_up(QpId which, QpState state, const wire::IpAddress& peer);
+
     std::vector<std::byte> memory_;
 };
 

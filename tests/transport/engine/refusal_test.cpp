@@ -405,19 +405,6 @@ TEST_CASE("engine: a packet cut off anywhere does no harm", "[engine][BTH-20][BT
     CHECK(lab.events().empty());
 }
 
-TEST_CASE("engine: a CNP changes nothing yet, and CE is counted", "[engine][CNP-12]") {
-    Lab lab;
-    wire::Packet cnp;
-    cnp.bth = {.opcode = wire::kCnpOpcode, .becn = true, .dest_qp = our_qpn};
-    lab.receive(cnp, pattern(16));
-    CHECK(lab.drain().empty());
-    CHECK(lab.engine.counters().cnp_handled == 1);
-    wire::Packet marked = write(lab, "RDMA_WRITE_ONLY", 0, 4);
-    lab.receive(marked, pattern(4), {.source = peer_address, .destination = our_address, .ecn = 3});
-    CHECK(lab.one().syndrome() == 0x1F);
-    CHECK(lab.engine.counters().ecn_marked == 1);
-}
-
 TEST_CASE("responder: a reserved opcode may be met with silence by option", "[engine][BTH-06]") {
     LabOptions options;
     options.config.behaviour.reserved_opcode = ReservedOpcode::Silent;
