@@ -196,8 +196,11 @@ EngineDevice::translate(const SendRequest& request) const {
                   .fence = request.flags.fence,
                   .inline_data = request.flags.inline_data}};
     if (request.ud) {
+        const auto path =
+            translate({.gid_index = request.ud->gid_index, .address = request.ud->address});
+        if (!path) return std::unexpected(path.error());
         translated.ud = engine::UdDestination{
-            .address = request.ud->address, .qpn = request.ud->qpn, .qkey = request.ud->qkey};
+            .path = *path, .qpn = request.ud->qpn, .qkey = request.ud->qkey};
     }
     return translated;
 }

@@ -32,6 +32,10 @@ enum class ReservedOpcode : std::uint8_t { Nak, Silent };
 // RNR-12, REQ-08: how soon an implied NAK makes the requester repeat a READ or atomic.
 enum class ImpliedNak : std::uint8_t { AtOnce, OnTimeout };
 
+// C10-93.1.1, EXT-05: a datagram larger than the port's MTU is not sent. By the rule it completes
+// all the same; devices are seen that report it.
+enum class UdOversize : std::uint8_t { Complete, LengthError };
+
 struct Behaviour {
     AckPolicy ack_policy = AckPolicy::EveryRequest;
     ReadRestart read_restart = ReadRestart::FirstMissing;
@@ -47,6 +51,7 @@ struct Behaviour {
     std::uint32_t max_unacked_packets = 1024;
     // The real timeout as a multiple of T in sixteenths: 16 is T, 64 is 4 T (TMO-01).
     std::uint8_t timeout_sixteenths = 24;
+    UdOversize ud_oversize = UdOversize::Complete;
     Congestion congestion; // CA17-44..46
 };
 

@@ -9,6 +9,13 @@ std::optional<PacketCheck> Checks::refused_by(const PacketView& view) const {
     return std::nullopt;
 }
 
+std::optional<DatagramCheck> Checks::refused_by(const DatagramView& view) const {
+    for (std::size_t i = 0; i < datagram.size(); ++i) {
+        if (!datagram[i](view)) return static_cast<DatagramCheck>(i);
+    }
+    return std::nullopt;
+}
+
 RequestRuling Checks::judge(const RequestView& view) const {
     for (std::size_t i = 0; i < request.size(); ++i) {
         const RequestVerdict verdict = request[i](view);
@@ -50,6 +57,8 @@ constexpr std::array<std::string_view, kRequestChecks> request_names{
     "key-variant",    "key-domain",       "key-rights",    "key-range"};
 constexpr std::array<std::string_view, kDuplicateChecks> duplicate_names{
     "remembered", "within-read", "same-atomic"};
+constexpr std::array<std::string_view, kDatagramChecks> datagram_names{
+    "state", "known-opcode", "shape", "qkey", "receive-ready", "receive-room"};
 constexpr std::array<std::string_view, kResponseChecks> response_names{
     "state",        "shape",      "known-syndrome", "window",     "implied-nak",
     "fits-request", "read-order", "read-position",  "read-length"};
@@ -66,6 +75,9 @@ std::string_view name_of(RequestCheck check) {
 }
 std::string_view name_of(DuplicateCheck check) {
     return duplicate_names[static_cast<std::size_t>(check)];
+}
+std::string_view name_of(DatagramCheck check) {
+    return datagram_names[static_cast<std::size_t>(check)];
 }
 std::string_view name_of(ResponseCheck check) {
     return response_names[static_cast<std::size_t>(check)];

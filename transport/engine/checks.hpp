@@ -70,6 +70,17 @@ enum class DuplicateCheck : std::uint8_t {
 };
 inline constexpr std::size_t kDuplicateChecks = 3;
 
+// A datagram; what fails is dropped in silence.
+enum class DatagramCheck : std::uint8_t {
+    State,        // STA-01, STA-07
+    KnownOpcode,  // BTH-06
+    Shape,        // BTH-12, EXT-05
+    Qkey,         // EXT-05
+    ReceiveReady, // no RNR in UD
+    ReceiveRoom,  // EXT-05
+};
+inline constexpr std::size_t kDatagramChecks = 6;
+
 enum class ResponseVerdict : std::uint8_t {
     Take,
     Drop,
@@ -114,6 +125,7 @@ struct ResponseRuling {
 using PacketFunction = bool (*)(const PacketView&);
 using RequestFunction = RequestVerdict (*)(const RequestView&);
 using DuplicateFunction = bool (*)(const RequestView&);
+using DatagramFunction = bool (*)(const DatagramView&);
 using ResponseFunction = ResponseVerdict (*)(const ResponseView&);
 using SendFunction = bool (*)(const SendView&);
 
@@ -121,6 +133,7 @@ struct Checks {
     std::array<PacketFunction, kPacketChecks> packet{};
     std::array<RequestFunction, kRequestChecks> request{};
     std::array<DuplicateFunction, kDuplicateChecks> duplicate{};
+    std::array<DatagramFunction, kDatagramChecks> datagram{};
     std::array<ResponseFunction, kResponseChecks> response{};
     std::array<SendFunction, kSendChecks> send{};
 
@@ -142,6 +155,11 @@ struct Checks {
         other.duplicate[static_cast<std::size_t>(check)] = function;
         return other;
     }
+    [[nodiscard]] constexpr Checks with(DatagramCheck check, DatagramFunction function) const {
+        Checks other = *this;
+        other.datagram[static_cast<std::size_t>(check)] = function;
+        return other;
+    }
     [[nodiscard]] constexpr Checks with(ResponseCheck check, ResponseFunction function) const {
         Checks other = *this;
         other.response[static_cast<std::size_t>(check)] = function;
@@ -155,6 +173,7 @@ struct Checks {
 
     // The first check that refuses the packet; nothing if it passes.
     [[nodiscard]] std::optional<PacketCheck> refused_by(const PacketView& view) const;
+    [[nodiscard]] std::optional<DatagramCheck> refused_by(const DatagramView& view) const;
     // The first verdict that is not Accept, or Accept.
     [[nodiscard]] RequestRuling judge(const RequestView& view) const;
     // Whether a duplicate READ or atomic is answered.
@@ -203,6 +222,15 @@ bool within_read(const RequestView& view);
 bool same_atomic(const RequestView& view);
 } // namespace duplicate_check
 
+namespace datagram_check {
+bool state(const DatagramView& view);
+bool known_opcode(const DatagramView& view);
+bool shape(const DatagramView& view);
+bool qkey(const DatagramView& view);
+bool receive_ready(const DatagramView& view);
+bool receive_room(const DatagramView& view);
+} // namespace datagram_check
+
 namespace response_check {
 ResponseVerdict state(const ResponseView& view);
 ResponseVerdict shape(const ResponseView& view);
@@ -236,6 +264,8 @@ inline constexpr Checks kStandardChecks = {
                 request_check::key_rights, request_check::key_range},
     .duplicate = {duplicate_check::remembered, duplicate_check::within_read,
                   duplicate_check::same_atomic},
+    .datagram = {datagram_check::state, datagram_check::known_opcode, datagram_check::shape,
+                 datagram_check::qkey, datagram_check::receive_ready, datagram_check::receive_room},
     .response = {response_check::state, response_check::shape, response_check::known_syndrome,
                  response_check::window, response_check::implied_nak, response_check::fits_request,
                  response_check::read_order, response_check::read_position,
@@ -248,6 +278,7 @@ inline constexpr Checks kStandardChecks = {
 std::string_view name_of(PacketCheck check);
 std::string_view name_of(RequestCheck check);
 std::string_view name_of(DuplicateCheck check);
+std::string_view name_of(DatagramCheck check);
 std::string_view name_of(ResponseCheck check);
 std::string_view name_of(SendCheck check);
 

@@ -63,9 +63,17 @@ void acknowledge_through(Device& device, Qp& qp, wire::Psn psn) {
     settle_oldest(device, qp);
 }
 
+void complete_sent(Device& device, Qp& qp) {
+    if (complete_oldest(device, qp, WcStatus::Success)) settle_oldest(device, qp);
+}
+
 void fail_oldest(Device& device, Qp& qp, WcStatus status) {
     if (!qp.sends.empty() && !complete_oldest(device, qp, status)) return;
-    enter_error(device, qp);
+    if (qp.connection.type == QpType::Rc) { // STA-08
+        enter_error(device, qp);
+    } else {
+        enter_send_error(device, qp);
+    }
 }
 
 void settle_oldest(Device& device, Qp& qp) {

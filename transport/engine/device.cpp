@@ -1,13 +1,19 @@
 #include "transport/engine/device.hpp"
 
+#include "transport/engine/unreliable.hpp"
+
 namespace veriroce::engine {
 
 namespace {
 
-std::uint8_t code_of(wire::Operation operation, wire::Position position, bool immediate = false) {
+std::uint8_t code_of(wire::Operation operation, wire::Position position, bool immediate = false,
+                     wire::Service service = wire::Service::Rc) {
     // Nothing: there is no such packet, and nobody asks for it.
-    return wire::opcode_of(wire::Service::Rc, operation, position, immediate).value_or(0);
+    return wire::opcode_of(service, operation, position, immediate).value_or(0);
 }
+
+// By QpType.
+constexpr std::array services{wire::Service::Rc, wire::Service::Uc, wire::Service::Ud};
 
 constexpr std::array positions{wire::Position::First, wire::Position::Middle, wire::Position::Last,
                                wire::Position::Only};
@@ -23,8 +29,14 @@ Opcodes::Opcodes()
     for (const wire::Position position : positions) {
         const auto at = static_cast<std::size_t>(position);
         for (const bool immediate : {false, true}) {
-            send[at][immediate] = code_of(wire::Operation::Send, position, immediate);
-            write[at][immediate] = code_of(wire::Operation::RdmaWrite, position, immediate);
+            for (std::size_t type = 0; type < send.size(); ++type) {
+                send[type][at][immediate] =
+                    code_of(wire::Operation::Send, position, immediate, services[type]);
+            }
+            for (std::size_t type = 0; type < write.size(); ++type) {
+                write[type][at][immediate] =
+                    code_of(wire::Operation::RdmaWrite, position, immediate, services[type]);
+            }
         }
         read_response[at] = code_of(wire::Operation::RdmaReadResponse, position);
     }
@@ -44,8 +56,10 @@ Qp* Device::find(QpId qp) const {
 }
 
 Qp* Device::find(wire::Qpn qpn) const {
+    if (qpn == kGsiQpn && gsi) return find(*gsi);
     if (qpn < config.first_qpn) return nullptr;
-    return find(QpId{qpn.value - config.first_qpn.value + 1});
+    Qp* const qp = find(QpId{qpn.value - config.first_qpn.value + 1});
+    return qp != nullptr && qp->connection.qpn == qpn ? qp : nullptr; // QP1 left its number free
 }
 
 CompletionQueue* Device::find(CqId cq) const {
@@ -86,6 +100,30 @@ bool deliver(Device& device, Qp& qp, Queue queue, Completion completion) {
     return false;
 }
 
+namespace {
+
+void flush_sends(Device& device, Qp& qp) {
+    qp.drain_pending = false;
+    qp.cursor = {};
+    while (!qp.sends.empty()) {
+        const SendWork& work = qp.sends.front();
+        deliver(device, qp, Queue::Send,
+                {.id = work.request.id,
+                 .status = WcStatus::WrFlushErr,
+                 .opcode = completion_opcode(work.request.opcode)});
+        if (!qp.sends.empty()) qp.sends.pop();
+    }
+}
+
+} // namespace
+
+void enter_send_error(Device& device, Qp& qp) {
+    if (qp.connection.state == QpState::Err) return;
+    qp.connection.state = QpState::Sqe;
+    device.deadlines.disarm(Device::index_of(qp), Timer::Pace);
+    flush_sends(device, qp);
+}
+
 void enter_error(Device& device, Qp& qp) {
     if (qp.connection.state == QpState::Err) return;
     qp.connection.state = QpState::Err;
@@ -93,17 +131,8 @@ void enter_error(Device& device, Qp& qp) {
     device.deadlines.disarm(Device::index_of(qp), Timer::Rnr);
     device.deadlines.disarm(Device::index_of(qp), Timer::Pace);
     qp.waits_for_rnr = false;
-    qp.drain_pending = false;
-    qp.cursor = {};
     qp.outbound.outstanding_rd_atomic = 0;
-    while (!qp.sends.empty()) {
-        const SendWork& work = qp.sends.front();
-        deliver(device, qp, Queue::Send,
-                {.id = work.request.id,
-                 .status = WcStatus::WrFlushErr,
-                 .opcode = completion_opcode(work.request.opcode)});
-        qp.sends.pop();
-    }
+    flush_sends(device, qp);
     while (!qp.receives.empty()) {
         deliver(
             device, qp, Queue::Receive,

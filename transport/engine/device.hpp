@@ -12,13 +12,14 @@
 
 namespace veriroce::engine {
 
-// The opcodes that an RC engine sends, out of the opcode table once and for all.
+// The opcodes that an engine sends, out of the opcode table once and for all.
 struct Opcodes {
     Opcodes();
     // By position and whether there is immediate data.
     using Row = std::array<std::array<std::uint8_t, 2>, 4>;
-    Row send{};
-    Row write{};
+    // By QpType; UD has neither WRITE nor parts of a message.
+    std::array<Row, 3> send{};
+    std::array<Row, 2> write{};
     std::array<std::uint8_t, 4> read_response{}; // by position
     std::uint8_t read = 0;
     std::uint8_t compare_swap = 0;
@@ -40,6 +41,7 @@ struct Device {
     std::vector<std::uint8_t> pds;                     // by PdId - 1; whether it lives
     std::uint32_t live_qps = 0;
     std::uint32_t live_cqs = 0;
+    std::optional<QpId> gsi;      // QP1
     Ring<std::uint32_t> ready{0}; // indices of QPs that may have something to send
     Deadlines deadlines;
     Ring<Event> events{kEventQueue};
@@ -76,6 +78,13 @@ void reset(Device& device, Qp& qp);
 // Applies ibv_modify_qp to the QP, or refuses all of it (STA-09).
 std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes& attributes);
 QpAttributes report(const Qp& qp);
+
+// UC and UD (STA-08): to SQE; what is posted to send is flushed in order, receiving goes on.
+void enter_send_error(Device& device, Qp& qp);
+
+// How a packet of the QP travels by this path to this peer.
+wire::Envelope envelope_to(const Device& device, const Qp& qp, const AddressVector& path,
+                           wire::Qpn peer);
 
 // A transport header for the QP's next packet.
 wire::Packet packet_to_peer(const Qp& qp, std::uint8_t opcode, wire::Psn psn);

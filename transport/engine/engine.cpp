@@ -6,6 +6,7 @@
 
 #include "transport/engine/requester.hpp"
 #include "transport/engine/responder.hpp"
+#include "transport/engine/unreliable.hpp"
 
 namespace veriroce::engine {
 
@@ -39,7 +40,11 @@ void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
         return;
     }
     note_mark(device, *qp, view, now);
-    if (view.info.response()) { // OPC-07, REQ-35: the opcode says whose packet it is
+    if (qp->connection.type == QpType::Uc) {
+        handle_uc(device, *qp, view);
+    } else if (qp->connection.type == QpType::Ud) {
+        handle_datagram(device, *qp, view);
+    } else if (view.info.response()) { // OPC-07, REQ-35: the opcode says whose packet it is
         handle_response(device, *qp, view, now);
     } else {
         handle_request(device, *qp, view);
@@ -207,7 +212,9 @@ namespace {
 std::expected<void, VerbError> acceptable(const Device& device, const QpDescription& wanted) {
     const Limits& limits = device.config.limits;
     const QpCapacity& capacity = wanted.capacity;
-    if (wanted.type != QpType::Rc || wanted.srq) return std::unexpected(VerbError::NotSupported);
+    if (wanted.srq) return std::unexpected(VerbError::NotSupported);
+    if (wanted.gsi && wanted.type != QpType::Ud) return std::unexpected(VerbError::InvalidArgument);
+    if (wanted.gsi && device.gsi) return std::unexpected(VerbError::Busy);
     if (!device.alive(wanted.pd) || device.find(wanted.send_cq) == nullptr ||
         device.find(wanted.recv_cq) == nullptr) {
         return std::unexpected(VerbError::NotFound);
@@ -234,9 +241,12 @@ std::expected<QpId, VerbError> Engine::create_qp(const QpDescription& descriptio
     }
     const auto index = static_cast<std::uint32_t>(device.qps.size());
     const QpId id{index + 1};
-    const wire::Qpn qpn{device.config.first_qpn.value + index};
+    const wire::Qpn qpn =
+        description.gsi ? kGsiQpn : wire::Qpn{device.config.first_qpn.value + index};
+    if (description.gsi) device.gsi = id;
     device.qps.push_back(
         std::make_unique<Qp>(id, qpn, description, device.config.limits.rd_atomic));
+    if (description.gsi) device.qps.back()->connection.qkey = kGsiQkey;
     const ReactionPoint& reaction = device.config.behaviour.congestion.reaction;
     if (reaction.enabled) {
         device.qps.back()->limiter = std::make_unique<RateLimiter>(reaction.dcqcn);
@@ -275,6 +285,7 @@ std::expected<void, VerbError> Engine::destroy_qp(QpId qp) {
     --device.find(target->description.send_cq)->users;
     --device.find(target->description.recv_cq)->users;
     device.qps[qp.value - 1].reset();
+    if (device.gsi == qp) device.gsi.reset();
     --device.live_qps;
     return {};
 }

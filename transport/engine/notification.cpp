@@ -11,11 +11,6 @@ namespace {
 constexpr std::size_t cnp_body_bytes = 16;
 constexpr std::array<std::byte, cnp_body_bytes> cnp_body{}; // CNP-02: reserved, zero
 
-bool receives(QpState state) {
-    return state == QpState::Rtr || state == QpState::Rts || state == QpState::Sqd ||
-           state == QpState::Sqe;
-}
-
 // CNP-04
 bool due(Device& device, Qp& qp, const PacketView& view, wire::Instant now) {
     const NotificationPoint& point = device.config.behaviour.congestion.notification;

@@ -28,9 +28,7 @@ RequestVerdict refuse_if(bool wrong, RequestVerdict verdict) {
 
 // STA-01, STA-02, STA-07: only a QP that receives hears anything.
 RequestVerdict state(const RequestView& view) {
-    const QpState state = view.connection.state;
-    const bool receives = state == QpState::Rtr || state == QpState::Rts || state == QpState::Sqd;
-    return refuse_if(!receives, Drop);
+    return refuse_if(!receives(view.connection.state), Drop);
 }
 
 // RSP-03, RNR-04: behind a NAK nothing ahead of the expected PSN is NAKed, not even for another

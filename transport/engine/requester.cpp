@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "transport/engine/scatter.hpp"
+#include "transport/engine/unreliable.hpp"
 
 namespace veriroce::engine {
 
@@ -19,8 +20,11 @@ bool has_immediate(WrOpcode opcode) {
     return opcode == WrOpcode::SendWithImm || opcode == WrOpcode::RdmaWriteWithImm;
 }
 
-// Whether this engine sends such requests.
-bool supported(WrOpcode opcode) {
+// Whether this engine sends such requests on a QP of this type.
+bool supported(QpType type, WrOpcode opcode) {
+    const bool send = opcode == WrOpcode::Send || opcode == WrOpcode::SendWithImm;
+    if (type == QpType::Ud) return send;
+    if (type == QpType::Uc) return send || is_write(opcode);
     switch (opcode) {
     case WrOpcode::Send:
     case WrOpcode::SendWithImm:
@@ -57,23 +61,6 @@ bool may_start(const Device& device, const Qp& qp, const SendWork& work) {
     return device.checks.allows(SendCheck::Window, view) &&
            device.checks.allows(SendCheck::RdAtomic, view) &&
            device.checks.allows(SendCheck::Fence, view);
-}
-
-// Gives the work its PSNs, unless its own memory is not what it says.
-void start(Device& device, Qp& qp, SendWork& work) {
-    const bool response = wants_response(work.request.opcode);
-    if (!work.request.flags.inline_data &&
-        !reachable(device.memory, qp.connection.pd, work.request.sges, 0, work.length,
-                   response ? Direction::ToMemory : Direction::FromMemory)) {
-        work.fault = WcStatus::LocProtErr;
-        return;
-    }
-    work.started = true;
-    work.first = work.expected_response = work.asked_from = qp.outbound.next_psn; // REQ-01
-    work.packets = is_atomic(work.request.opcode)
-                       ? 1
-                       : wire::packets_of(work.length, qp.connection.mtu); // LEN-10, N-36
-    if (response) ++qp.outbound.outstanding_rd_atomic;
 }
 
 // What is common to all packets that leave: new PSNs are noted, the timer runs.
@@ -131,13 +118,33 @@ bool wants_ack(const Device& device, const Qp& qp, const SendWork& work, wire::P
     return with_next > out && !window_open(device, qp, work, with_next - out);
 }
 
-// The headers of one packet of a SEND or WRITE.
+} // namespace
+
+void start(Device& device, Qp& qp, SendWork& work) {
+    const bool response = wants_response(work.request.opcode);
+    if (!work.request.flags.inline_data &&
+        !reachable(device.memory, qp.connection.pd, work.request.sges, 0, work.length,
+                   response ? Direction::ToMemory : Direction::FromMemory)) {
+        work.fault = WcStatus::LocProtErr;
+        return;
+    }
+    work.started = true;
+    work.first = work.expected_response = work.asked_from = qp.outbound.next_psn; // REQ-01
+    work.packets = is_atomic(work.request.opcode)
+                       ? 1
+                       : wire::packets_of(work.length, qp.connection.mtu); // LEN-10, N-36
+    if (qp.connection.type == QpType::Ud) work.packets = 1;
+    if (response) ++qp.outbound.outstanding_rd_atomic;
+}
+
 wire::Packet segment(const Device& device, const Qp& qp, const SendWork& work, wire::Psn psn) {
     const SendRequest& request = work.request;
     const Position position = position_of(qp.cursor.packet, work.packets);
     const bool ends = position == Position::Last || position == Position::Only;
     const bool immediate = ends && has_immediate(request.opcode);
-    const Opcodes::Row& row = is_write(request.opcode) ? device.opcodes.write : device.opcodes.send;
+    const auto type = static_cast<std::size_t>(qp.connection.type);
+    const Opcodes::Row& row =
+        is_write(request.opcode) ? device.opcodes.write[type] : device.opcodes.send[type];
     wire::Packet packet =
         packet_to_peer(qp, row[static_cast<std::size_t>(position)][immediate], psn);
     const bool notifies = request.opcode != WrOpcode::RdmaWrite;
@@ -157,6 +164,8 @@ std::optional<wire::Bytes> payload_of(Device& device, const Qp& qp, const SendWo
                   device.scratch);
 }
 
+namespace {
+
 std::optional<Transmit> send_segment(Device& device, Qp& qp, SendWork& work, wire::Instant now) {
     const wire::Psn psn = work.first + qp.cursor.packet;
     const std::uint64_t mtu = wire::bytes_of(qp.connection.mtu);
@@ -174,14 +183,21 @@ std::optional<Transmit> send_segment(Device& device, Qp& qp, SendWork& work, wir
     return sent(device, qp, packet, *payload, psn + 1, now);
 }
 
+bool sendable(const std::optional<UdDestination>& to) {
+    return to && to->qpn.value <= wire::kMask24 &&
+           to->path.source.v4() == to->path.destination.v4();
+}
+
 std::expected<void, VerbError> acceptable(const Device& device, const Qp& qp,
                                           const SendRequest& request) {
     const QpCapacity& capacity = qp.description.capacity;
     const auto refused = std::unexpected(VerbError::InvalidArgument);
-    if (!supported(request.opcode)) return std::unexpected(VerbError::NotSupported);
+    if (!supported(qp.connection.type, request.opcode))
+        return std::unexpected(VerbError::NotSupported);
     if (request.sges.size() > capacity.max_sge) return refused;
     const std::uint64_t length = bytes_of(request.sges);
     if (length > device.config.limits.message_bytes) return refused; // LEN-11
+    if (qp.connection.type == QpType::Ud && !sendable(request.ud)) return refused;
     const bool response = wants_response(request.opcode);
     if (response && qp.connection.max_rd_atomic == 0) return refused;
     if (is_atomic(request.opcode) && length != sizeof(std::uint64_t)) return refused;
@@ -199,7 +215,7 @@ std::expected<void, VerbError> post(Device& device, Qp& qp, const SendRequest& r
     }
     if (auto accepted = acceptable(device, qp, request); !accepted) return accepted;
     if (qp.sends.full()) return std::unexpected(VerbError::NoMemory);
-    if (state == QpState::Err) { // STA-07
+    if (state == QpState::Err || state == QpState::Sqe) { // STA-07
         deliver(device, qp, Queue::Send,
                 {.id = request.id,
                  .status = WcStatus::WrFlushErr,
@@ -221,6 +237,7 @@ std::expected<void, VerbError> post(Device& device, Qp& qp, const SendRequest& r
 }
 
 std::optional<Transmit> next_request(Device& device, Qp& qp, wire::Instant now) {
+    if (qp.connection.type != QpType::Rc) return next_unreliable(device, qp);
     const QpState state = qp.connection.state;
     if ((state != QpState::Rts && state != QpState::Sqd) || qp.waits_for_rnr) return std::nullopt;
     if (qp.cursor.work >= qp.sends.size()) return std::nullopt;

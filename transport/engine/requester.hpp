@@ -16,10 +16,19 @@ void handle_timer(Device& device, Qp& qp, Timer timer, wire::Instant now);
 
 // --- between the requester's files
 
+// Gives the work its PSNs, unless its own memory is not what it says (`fault`).
+void start(Device& device, Qp& qp, SendWork& work);
+// The headers of the packet of a SEND or WRITE at which the cursor stands.
+wire::Packet segment(const Device& device, const Qp& qp, const SendWork& work, wire::Psn psn);
+// The payload at this place of the message. Nothing if its memory is not reachable.
+std::optional<wire::Bytes> payload_of(Device& device, const Qp& qp, const SendWork& work,
+                                      std::uint64_t offset, std::size_t bytes);
+// UC, UD: the oldest work is sent, and complete.
+void complete_sent(Device& device, Qp& qp);
 // Completes in order all that is finished by an acknowledge of `psn`, which has been sent, and
 // notes how far the peer has come. Stops at a READ or atomic that is not answered.
 void acknowledge_through(Device& device, Qp& qp, wire::Psn psn);
-// Ends the oldest work with an error and the QP with it.
+// Ends the oldest work with an error and the QP with it; of UC and UD only the send queue.
 void fail_oldest(Device& device, Qp& qp, WcStatus status);
 // After works were completed: reports what waited for it (a local fault, SQ_DRAINED).
 void settle_oldest(Device& device, Qp& qp);

@@ -25,13 +25,16 @@ void acknowledge(Device& device, Qp& qp, wire::Psn psn, wire::Syndrome syndrome)
     device.mark_ready(qp);
 }
 
-// The receive WQE that a faulty message holds, or would have taken, completes in error.
+} // namespace
+
 bool fail_receive(Device& device, Qp& qp, WcStatus status) {
     if (qp.receives.empty()) return false;
     deliver(device, qp, Queue::Receive,
             {.id = qp.receives.pop().id, .status = status, .opcode = WcOpcode::Recv});
     return true;
 }
+
+namespace {
 
 WcStatus receive_status(RequestCheck check) {
     if (check == RequestCheck::ReceiveRoom) return WcStatus::LocLenErr;    // LEN-06
@@ -143,6 +146,7 @@ bool place(Device& device, Qp& qp, const RequestView& view) {
 }
 
 void acknowledge_request(Device& device, Qp& qp, const RequestView& view) {
+    if (qp.connection.type != QpType::Rc) return; // EXT-06
     const bool ends =
         device.config.behaviour.ack_policy == AckPolicy::LastOfMessage && view.info.ends_message();
     if (!view.packet.bth.ack_request && !ends) return; // ACK-01, ACK-02
@@ -174,25 +178,6 @@ void receive(Device& device, Qp& qp, const RequestView& view) {
         if (needs_receive && !complete_receive(device, qp, view, inbound.received)) return;
     }
     acknowledge_request(device, qp, view);
-}
-
-void carry_out(Device& device, Qp& qp, const RequestView& view) {
-    qp.inbound.nak = NakState::None; // RSP-06, N-09
-    if (!qp.established) {           // STA-04
-        qp.established = true;
-        if (qp.connection.state == QpState::Rtr) device.raise(EventType::CommEst, qp);
-    }
-    const bool replies = view.info.operation == Operation::RdmaReadRequest ||
-                         view.packet.headers.has(wire::Header::AtomicEth);
-    if (!replies) {
-        receive(device, qp, view);
-    } else if (!qp.replies.room()) {
-        ++device.counters.dropped; // as if it were lost: the requester asks again
-    } else if (view.info.operation == Operation::RdmaReadRequest) {
-        read(device, qp, view);
-    } else {
-        atomic(device, qp, view);
-    }
 }
 
 // The whole answer to a remembered READ or atomic once more.
@@ -266,6 +251,8 @@ void handle_duplicate(Device& device, Qp& qp, RequestView& view) {
     }
 }
 
+} // namespace
+
 RequestView request_view(const Device& device, const Qp& qp, const PacketView& packet) {
     RequestView view{packet,
                      qp.inbound,
@@ -284,7 +271,24 @@ RequestView request_view(const Device& device, const Qp& qp, const PacketView& p
     return view;
 }
 
-} // namespace
+void carry_out(Device& device, Qp& qp, const RequestView& view) {
+    qp.inbound.nak = NakState::None; // RSP-06, N-09
+    if (!qp.established) {           // STA-04
+        qp.established = true;
+        if (qp.connection.state == QpState::Rtr) device.raise(EventType::CommEst, qp);
+    }
+    const bool replies = view.info.operation == Operation::RdmaReadRequest ||
+                         view.packet.headers.has(wire::Header::AtomicEth);
+    if (!replies) {
+        receive(device, qp, view);
+    } else if (!qp.replies.room()) {
+        ++device.counters.dropped; // as if it were lost: the requester asks again
+    } else if (view.info.operation == Operation::RdmaReadRequest) {
+        read(device, qp, view);
+    } else {
+        atomic(device, qp, view);
+    }
+}
 
 void handle_request(Device& device, Qp& qp, const PacketView& packet) {
     RequestView view = request_view(device, qp, packet);

@@ -1,91 +1,13 @@
-// The states of a QP: which transition wants and allows which attributes, and what it does.
+// The states of a QP: what a transition does, and how a QP's packets travel.
 //
-// Source: the verbs' table of ibv_modify_qp as the Linux kernel has it, for RC; rules STA-01..10.
-// Where the verbs demand a port or a P_Key index ours have defaults.
+// Source: rules STA-01..STA-10, ENC-02, ENC-12.
 #include "transport/engine/device.hpp"
+#include "transport/engine/transitions.hpp"
+#include "transport/engine/unreliable.hpp"
 
 namespace veriroce::engine {
 
 namespace {
-
-// The attributes as a set, one bit each.
-enum Attribute : std::uint32_t {
-    PathMtu = 1U << 0,
-    DestQp = 1U << 1,
-    RqPsn = 1U << 2,
-    SqPsn = 1U << 3,
-    AccessFlags = 1U << 4,
-    Address = 1U << 5,
-    PkeyValue = 1U << 6,
-    QkeyValue = 1U << 7,
-    Timeout = 1U << 8,
-    RetryCount = 1U << 9,
-    RnrRetry = 1U << 10,
-    MinRnrTimer = 1U << 11,
-    MaxRdAtomic = 1U << 12,
-    MaxDestRdAtomic = 1U << 13,
-    SqdNotify = 1U << 14,
-    MigReq = 1U << 15,
-};
-
-struct Transition {
-    QpState from = QpState::Reset;
-    QpState to = QpState::Reset;
-    std::uint32_t required = 0;
-    std::uint32_t optional = 0;
-};
-
-constexpr std::uint32_t tuning = AccessFlags | MinRnrTimer | MigReq;
-
-constexpr std::array transitions{
-    Transition{QpState::Reset, QpState::Init, AccessFlags, PkeyValue},
-    Transition{QpState::Init, QpState::Init, 0, AccessFlags | PkeyValue},
-    Transition{QpState::Init, QpState::Rtr,
-               Address | PathMtu | DestQp | RqPsn | MaxDestRdAtomic | MinRnrTimer,
-               AccessFlags | PkeyValue | MigReq},
-    Transition{QpState::Rtr, QpState::Rts, Timeout | RetryCount | RnrRetry | SqPsn | MaxRdAtomic,
-               tuning},
-    Transition{QpState::Rts, QpState::Rts, 0, tuning},
-    Transition{QpState::Rts, QpState::Sqd, 0, SqdNotify},
-    Transition{QpState::Sqd, QpState::Rts, 0, tuning},
-    Transition{QpState::Sqd, QpState::Sqd, 0,
-               tuning | Address | Timeout | RetryCount | RnrRetry | MaxRdAtomic | MaxDestRdAtomic |
-                   PkeyValue},
-};
-
-std::uint32_t given(const QpAttributes& a) {
-    std::uint32_t set = 0;
-    const auto note = [&set](bool there, Attribute attribute) {
-        if (there) set |= attribute;
-    };
-    note(a.path_mtu.has_value(), PathMtu);
-    note(a.dest_qp.has_value(), DestQp);
-    note(a.rq_psn.has_value(), RqPsn);
-    note(a.sq_psn.has_value(), SqPsn);
-    note(a.access.has_value(), AccessFlags);
-    note(a.address.has_value(), Address);
-    note(a.pkey.has_value(), PkeyValue);
-    note(a.qkey.has_value(), QkeyValue);
-    note(a.timeout.has_value(), Timeout);
-    note(a.retry_count.has_value(), RetryCount);
-    note(a.rnr_retry.has_value(), RnrRetry);
-    note(a.min_rnr_timer.has_value(), MinRnrTimer);
-    note(a.max_rd_atomic.has_value(), MaxRdAtomic);
-    note(a.max_dest_rd_atomic.has_value(), MaxDestRdAtomic);
-    note(a.sqd_async_notify.has_value(), SqdNotify);
-    note(a.mig_req.has_value(), MigReq);
-    return set;
-}
-
-// STA-09: what the table does not have is refused.
-bool allowed(QpState from, QpState to, std::uint32_t set) {
-    if (to == QpState::Reset || to == QpState::Err) return set == 0;
-    for (const Transition& row : transitions) {
-        if (row.from != from || row.to != to) continue;
-        return (set & row.required) == row.required && (set & ~(row.required | row.optional)) == 0;
-    }
-    return false;
-}
 
 bool in_range(const Config& config, const QpAttributes& a) {
     constexpr std::uint8_t max_code = 31;
@@ -128,23 +50,10 @@ void apply(Connection& c, const QpAttributes& a) {
 }
 
 // ENC-02: one source port for a QP's life, spread over the upper quarter of the ports.
-std::uint16_t source_port(const Connection& connection) {
+std::uint16_t source_port(const Connection& connection, const AddressVector& path) {
     constexpr std::uint32_t golden_ratio = 0x9E3779B1;
     const std::uint32_t hash = connection.qpn.value * golden_ratio >> 18;
-    return connection.address.source_port.value_or(static_cast<std::uint16_t>(0xC000 + hash));
-}
-
-wire::Envelope envelope_of(const Connection& connection) {
-    const AddressVector& address = connection.address;
-    return {.source = address.source,
-            .destination = address.destination,
-            .source_port = source_port(connection),
-            .destination_port = wire::kRocePort,
-            .dscp = static_cast<std::uint8_t>(address.traffic_class >> 2), // ENC-12
-            .ecn = static_cast<std::uint8_t>(address.traffic_class & 3),
-            .hop_limit = address.hop_limit,
-            .flow_label = address.flow_label,
-            .vlan = address.vlan};
+    return path.source_port.value_or(static_cast<std::uint16_t>(0xC000 + hash));
 }
 
 std::optional<wire::Duration> ack_interval(const Device& device, const Connection& connection) {
@@ -156,6 +65,21 @@ std::optional<wire::Duration> ack_interval(const Device& device, const Connectio
 
 } // namespace
 
+wire::Envelope envelope_to(const Device& /*device*/, const Qp& qp, const AddressVector& path,
+                           wire::Qpn /*peer*/) {
+    constexpr std::uint8_t ect0 = 2; // CA17-5: who reacts to marks asks for them
+    const auto ecn = static_cast<std::uint8_t>(path.traffic_class & 3);
+    return {.source = path.source,
+            .destination = path.destination,
+            .source_port = source_port(qp.connection, path),
+            .destination_port = wire::kRocePort,
+            .dscp = static_cast<std::uint8_t>(path.traffic_class >> 2), // ENC-12
+            .ecn = qp.limiter && ecn == 0 ? ect0 : ecn,
+            .hop_limit = path.hop_limit,
+            .flow_label = path.flow_label,
+            .vlan = path.vlan};
+}
+
 void reset(Device& device, Qp& qp) {
     const std::uint32_t index = Device::index_of(qp);
     device.deadlines.disarm(index, Timer::Ack);
@@ -165,6 +89,7 @@ void reset(Device& device, Qp& qp) {
     if (qp.limiter) qp.limiter->reset();
     const Connection old = qp.connection;
     qp.connection = {.type = old.type, .pd = old.pd, .qpn = old.qpn};
+    if (old.qpn == kGsiQpn) qp.connection.qkey = kGsiQkey;
     qp.envelope = {};
     qp.inbound = {};
     qp.replies.clear();
@@ -181,7 +106,9 @@ void reset(Device& device, Qp& qp) {
 std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes& attributes) {
     const QpState from = qp.connection.state;
     const QpState to = attributes.state.value_or(from);
-    if (!allowed(from, to, given(attributes)) || !in_range(device.config, attributes)) {
+    const bool gsi = qp.connection.qpn == kGsiQpn;
+    if (!transition_allowed(qp.connection.type, gsi, from, to, attributes) || // STA-09
+        !in_range(device.config, attributes)) {
         return std::unexpected(VerbError::InvalidArgument);
     }
     if (to == QpState::Reset) {
@@ -195,9 +122,7 @@ std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes
     }
     apply(qp.connection, attributes);
     qp.connection.state = to;
-    qp.envelope = envelope_of(qp.connection);
-    constexpr std::uint8_t ect0 = 2; // CA17-5: who reacts to marks asks for them
-    if (qp.limiter && qp.envelope.ecn == 0) qp.envelope.ecn = ect0;
+    qp.envelope = envelope_to(device, qp, qp.connection.address, qp.connection.peer);
     qp.ack_interval = ack_interval(device, qp.connection);
     if (from == QpState::Init && to == QpState::Rtr) {
         qp.inbound.expected_psn = qp.connection.initial_rq_psn;

@@ -128,8 +128,21 @@ struct BindInfo {
     Access access;
 };
 
+// An address vector, of a connected QP or of a datagram: how packets travel.
+struct AddressVector {
+    wire::IpAddress source;
+    wire::IpAddress destination;
+    std::uint8_t traffic_class = 0; // DSCP << 2
+    std::uint8_t hop_limit = 64;
+    std::uint32_t flow_label = 0;
+    std::optional<std::uint16_t> source_port; // unset: 0xC000 plus a hash of the QPN (ENC-02)
+    std::optional<wire::VlanId> vlan;
+};
+
+// Whom a datagram goes to, as an address handle says it and the work request. A Q_Key whose high
+// bit is set stands for the QP's own: such keys are controlled.
 struct UdDestination {
-    wire::IpAddress address;
+    AddressVector path;
     wire::Qpn qpn;
     wire::Qkey qkey;
 };
@@ -169,7 +182,8 @@ struct Completion {
     std::uint32_t byte_len = 0;
     std::optional<std::uint32_t> imm;
     std::optional<wire::Rkey> invalidated_rkey;
-    std::optional<wire::Qpn> source_qp;
+    std::optional<wire::Qpn> source_qp; // UD
+    bool grh = false; // UD: the first 40 bytes, which byte_len counts, are the GRH
 };
 
 // An asynchronous event. `qp`, `cq` or `srq` by type.
@@ -178,17 +192,6 @@ struct Event {
     std::optional<QpId> qp;
     std::optional<CqId> cq;
     std::optional<SrqId> srq;
-};
-
-// The address vector of a connected QP: how its packets travel.
-struct AddressVector {
-    wire::IpAddress source;
-    wire::IpAddress destination;
-    std::uint8_t traffic_class = 0; // DSCP << 2
-    std::uint8_t hop_limit = 64;
-    std::uint32_t flow_label = 0;
-    std::optional<std::uint16_t> source_port; // unset: 0xC000 plus a hash of the QPN (ENC-02)
-    std::optional<wire::VlanId> vlan;
 };
 
 // ibv_qp_attr: what is set is changed, and nothing else.
@@ -227,6 +230,7 @@ struct QpDescription {
     std::optional<SrqId> srq;
     QpCapacity capacity;
     bool signal_all = false;
+    bool gsi = false; // QP1, which is UD; there is one
 };
 
 // What ibv_query_qp reports.

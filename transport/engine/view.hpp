@@ -129,6 +129,20 @@ struct RequestView : PacketView {
     [[nodiscard]] bool takes_receive() const;
 };
 
+// A datagram at its receiver.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): likewise
+struct DatagramView : PacketView {
+    bool receive_ready = false;
+    std::uint64_t receive_bytes = 0; // of the oldest receive WQE
+    std::uint32_t port_mtu = 0;
+};
+
+// Whether a QP in this state hears what comes in (STA-01, STA-02, STA-07).
+constexpr bool receives(QpState state) {
+    return state == QpState::Rtr || state == QpState::Rts || state == QpState::Sqd ||
+           state == QpState::Sqe;
+}
+
 constexpr bool is_atomic(WrOpcode opcode) {
     return opcode == WrOpcode::AtomicCmpAndSwp || opcode == WrOpcode::AtomicFetchAndAdd;
 }

@@ -25,7 +25,12 @@ Lab::Lab(const LabOptions& wanted)
 }
 
 QpDescription Lab::description() const {
-    return {.pd = pd, .send_cq = send_cq, .recv_cq = receive_cq, .capacity = options.capacity};
+    return {.pd = pd,
+            .type = options.type,
+            .send_cq = send_cq,
+            .recv_cq = receive_cq,
+            .capacity = options.capacity,
+            .gsi = options.gsi};
 }
 
 QpId Lab::connect_another(const wire::IpAddress& peer) {
@@ -39,6 +44,10 @@ void Lab::bring_up(QpId which, QpState state, const wire::IpAddress& peer) {
         if (!engine.modify_qp(which, attributes, now)) FAIL("modify_qp");
     };
     if (state == QpState::Reset) return;
+    if (options.type != QpType::Rc) {
+        bring_up_unreliable(which, state, peer);
+        return;
+    }
     modify({.state = QpState::Init, .access = options.qp_access});
     if (state == QpState::Init) return;
     modify({.state = QpState::Rtr,
@@ -58,15 +67,50 @@ void Lab::bring_up(QpId which, QpState state, const wire::IpAddress& peer) {
     if (state != QpState::Rts) modify({.state = state});
 }
 
+void Lab::bring_up_unreliable(QpId which, QpState state, const wire::IpAddress& peer) {
+    const bool datagram = options.type == QpType::Ud;
+    std::vector<QpAttributes> steps(3);
+    steps[0] = {.state = QpState::Init};
+    steps[1] = {.state = QpState::Rtr};
+    steps[2] = {.state = QpState::Rts, .sq_psn = options.sq};
+    if (datagram) {
+        if (!options.gsi) steps[0].qkey = options.qkey;
+    } else {
+        steps[0].access = options.qp_access;
+        steps[1].path_mtu = options.mtu;
+        steps[1].dest_qp = peer_qpn;
+        steps[1].rq_psn = options.rq;
+        steps[1].address = AddressVector{.source = our_address, .destination = peer};
+    }
+    if (state != QpState::Rts && state > QpState::Rts) steps.push_back({.state = state});
+    for (const QpAttributes& step : steps) {
+        if (!engine.modify_qp(which, step, now)) FAIL("modify_qp");
+        if (step.state == state) return;
+    }
+}
+
+UdDestination Lab::destination() const {
+    return {.path = {.source = our_address, .destination = peer_address},
+            .qpn = peer_qpn,
+            .qkey = options.qkey};
+}
+
 wire::Packet Lab::packet(std::string_view opcode, wire::Psn psn) const {
     wire::Packet made;
-    const auto code = wire::opcode_by_name(opcode);
+    constexpr std::array services{wire::Service::Rc, wire::Service::Uc, wire::Service::Ud};
+    const auto code =
+        wire::opcode_by_name(opcode, services.at(static_cast<std::size_t>(options.type)));
     INFO(opcode);
     REQUIRE(code);
-    made.bth = {.opcode = *code, .dest_qp = our_qpn, .ack_request = true, .psn = psn};
+    made.bth = {.opcode = *code,
+                .dest_qp = options.gsi ? wire::Qpn{1} : our_qpn,
+                .ack_request = true,
+                .psn = psn};
     made.headers = made.info().headers;
     made.reth.rkey = made.atomic.rkey = region.rkey;
     made.reth.virtual_address = made.atomic.virtual_address = region_address;
+    made.deth = {.qkey = options.gsi ? wire::Qkey{0x80010000} : options.qkey,
+                 .source_qp = peer_qpn};
     made.aeth.syndrome = wire::Syndrome::ack(wire::kNoCredits);
     return made;
 }

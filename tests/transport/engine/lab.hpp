@@ -29,6 +29,9 @@ inline constexpr Access every_right{
 
 struct LabOptions {
     Config config;
+    QpType type = QpType::Rc;
+    bool gsi = false;
+    wire::Qkey qkey{0x11112222}; // UD
     Checks checks = kStandardChecks;
     wire::Mtu mtu = wire::Mtu::B1024;
     Access qp_access = every_right;
@@ -70,6 +73,8 @@ class Lab {
     void receive(const wire::Packet& packet, wire::Bytes payload, const wire::Envelope& envelope);
     // All that the engine sends now.
     std::vector<Sent> drain();
+    // A datagram to the peer's QP (UD).
+    [[nodiscard]] UdDestination destination() const;
     // Exactly one packet comes out.
     Sent one();
     // Lets the time go on to the next deadline, which must exist.
@@ -102,6 +107,7 @@ class Lab {
 
   private:
     [[nodiscard]] QpDescription description() const;
+    void bring_up_unreliable(QpId which, QpState state, const wire::IpAddress& peer);
     void bring_up(QpId which, QpState state, const wire::IpAddress& peer);
 
     std::vector<std::byte> memory_;

@@ -271,9 +271,6 @@ TEST_CASE("objects: limits and what is not there yet are errors with a name", "[
     CHECK(engine.register_region(pd, bytes, ~std::uint64_t{0} - 63, {}));
     CHECK(engine.register_region(pd, bytes, 0, {}).error() == VerbError::NoMemory);
     QpDescription qp{.pd = pd, .send_cq = cq, .recv_cq = cq, .capacity = {8, 8, 4, 64}};
-    qp.type = QpType::Ud;
-    CHECK(engine.create_qp(qp).error() == VerbError::NotSupported);
-    qp.type = QpType::Rc;
     qp.capacity.max_send = 9;
     CHECK(engine.create_qp(qp).error() == VerbError::InvalidArgument);
     qp.capacity.max_send = 8;
