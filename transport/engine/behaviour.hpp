@@ -36,6 +36,14 @@ enum class ImpliedNak : std::uint8_t { AtOnce, OnTimeout };
 // all the same; devices are seen that report it.
 enum class UdOversize : std::uint8_t { Complete, LengthError };
 
+// ENC-02: the UDP source port of a QP whose address vector names none. Both give one port for a
+// QP's life out of the upper quarter; the first folds the flow label, or the two QPNs where there
+// is none, as Linux' rdma_get_udp_sport does.
+enum class SourcePort : std::uint8_t { FlowLabel, QpnHash };
+
+// BTH-07: which P_Keys match: by membership, as the rule says, or only equal ones.
+enum class PkeyMatch : std::uint8_t { Membership, Exact };
+
 struct Behaviour {
     AckPolicy ack_policy = AckPolicy::EveryRequest;
     ReadRestart read_restart = ReadRestart::FirstMissing;
@@ -51,6 +59,9 @@ struct Behaviour {
     std::uint32_t max_unacked_packets = 1024;
     // The real timeout as a multiple of T in sixteenths: 16 is T, 64 is 4 T (TMO-01).
     std::uint8_t timeout_sixteenths = 24;
+    SourcePort source_port = SourcePort::FlowLabel;
+    PkeyMatch pkey_match = PkeyMatch::Membership;
+    bool vlan_checked = true; // N-05: foreign VLANs are dropped
     UdOversize ud_oversize = UdOversize::Complete;
     Congestion congestion; // CA17-44..46
 };

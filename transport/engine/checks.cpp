@@ -49,7 +49,7 @@ ResponseRuling Checks::judge(const ResponseView& view) const {
 namespace {
 
 constexpr std::array<std::string_view, kPacketChecks> packet_names{
-    "transport-version", "service", "pkey", "source-address", "destination-address"};
+    "transport-version", "service", "pkey", "source-address", "destination-address", "vlan"};
 constexpr std::array<std::string_view, kRequestChecks> request_names{
     "state",          "one-nak",          "expected-psn",  "known-opcode",   "opcode-sequence",
     "rights",         "reply-resources",  "receive-ready", "pad-count",      "payload-length",

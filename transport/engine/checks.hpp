@@ -23,8 +23,9 @@ enum class PacketCheck : std::uint8_t {
     Pkey,               // BTH-07
     SourceAddress,      // ENC-14
     DestinationAddress, // ENC-13, ENC-14
+    Vlan,               // N-05
 };
-inline constexpr std::size_t kPacketChecks = 5;
+inline constexpr std::size_t kPacketChecks = 6;
 
 enum class RequestVerdict : std::uint8_t {
     Accept,
@@ -192,6 +193,7 @@ bool service(const PacketView& view);
 bool pkey(const PacketView& view);
 bool source_address(const PacketView& view);
 bool destination_address(const PacketView& view);
+bool vlan(const PacketView& view);
 } // namespace packet_check
 
 namespace request_check {
@@ -253,7 +255,7 @@ bool rnr_retry_left(const SendView& view);
 
 inline constexpr Checks kStandardChecks = {
     .packet = {packet_check::transport_version, packet_check::service, packet_check::pkey,
-               packet_check::source_address, packet_check::destination_address},
+               packet_check::source_address, packet_check::destination_address, packet_check::vlan},
     .request = {request_check::state, request_check::one_nak, request_check::expected_psn,
                 request_check::known_opcode, request_check::opcode_sequence, request_check::rights,
                 request_check::reply_resources, request_check::receive_ready,

@@ -1,6 +1,7 @@
 // The end of work requests: acknowledged, failed, tried again.
 #include <algorithm>
 
+#include "transport/engine/migration.hpp"
 #include "transport/engine/requester.hpp"
 
 namespace veriroce::engine {
@@ -106,6 +107,12 @@ void retry(Device& device, Qp& qp) {
     const SendView view{qp.connection, qp.outbound, device.config.behaviour,
                         qp.sends.front().request};
     if (!device.checks.allows(SendCheck::RetryLeft, view)) {
+        if (qp.connection.migration == MigState::Armed) { // TMO-03: tried anew on the other path
+            migrate(device, qp);
+            qp.outbound.retries = 0;
+            rewind(device, qp);
+            return;
+        }
         fail_oldest(device, qp, WcStatus::RetryExcErr);
         return;
     }

@@ -86,6 +86,9 @@ void enter_send_error(Device& device, Qp& qp);
 wire::Envelope envelope_to(const Device& device, const Qp& qp, const AddressVector& path,
                            wire::Qpn peer);
 
+// After its path changed: the QP's envelope and ACK timeout.
+void settle_path(const Device& device, Qp& qp);
+
 // A transport header for the QP's next packet.
 wire::Packet packet_to_peer(const Qp& qp, std::uint8_t opcode, wire::Psn psn);
 // Encodes it into the device's buffer.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "transport/engine/migration.hpp"
 #include "transport/engine/requester.hpp"
 #include "transport/engine/responder.hpp"
 #include "transport/engine/unreliable.hpp"
@@ -29,7 +30,9 @@ void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
         return;
     }
     if (datagram.envelope.ecn == wire::kCongestionExperienced) ++device.counters.ecn_marked;
-    const PacketView view{datagram.envelope, *packet, packet->info(), qp->connection};
+    const PacketView view{datagram.envelope,       *packet,
+                          packet->info(),          qp->connection,
+                          device.config.behaviour, device.config.pkeys};
     if (const auto refused_by = device.checks.refused_by(view)) {
         if (*refused_by == PacketCheck::Pkey) ++device.counters.bad_pkey;
         ++device.counters.dropped;
@@ -39,6 +42,7 @@ void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
         handle_cnp(device, *qp, view, now);
         return;
     }
+    note_mig_req(device, *qp, view);
     note_mark(device, *qp, view, now);
     if (qp->connection.type == QpType::Uc) {
         handle_uc(device, *qp, view);

@@ -15,6 +15,7 @@
 #include <expected>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "dissector/wire/packet.hpp"
 #include "transport/engine/behaviour.hpp"
@@ -40,6 +41,9 @@ struct Config {
     Behaviour behaviour;
     Limits limits;
     wire::Mtu port_mtu = wire::Mtu::B4096;
+    // The port's P_Key table: what a QP may be given, and what QP1 hears. Empty: any may be given,
+    // and QP1 hears the default one.
+    std::vector<wire::Pkey> pkeys;
     wire::Qpn first_qpn{0x11};       // QPNs count up from here
     std::uint32_t first_key = 0x100; // region keys are (index << 8 | variant byte)
 };

@@ -1,4 +1,6 @@
 // What every packet must pass before its role is asked for.
+#include <algorithm>
+
 #include "transport/engine/checks.hpp"
 
 namespace veriroce::engine::packet_check {
@@ -21,26 +23,48 @@ bool service(const PacketView& view) {
     return false;
 }
 
-// BTH-07: the low 15 bits are equal and not zero, and one side at least is a full member.
-bool pkey(const PacketView& view) {
+namespace {
+
+constexpr std::uint16_t full_member = 0x8000;
+
+// The low 15 bits are equal and not zero, and one side at least is a full member.
+bool members(wire::Pkey a, wire::Pkey b) {
     constexpr std::uint16_t key_bits = 0x7FFF;
-    constexpr std::uint16_t full_member = 0x8000;
-    const std::uint16_t theirs = view.packet.bth.pkey.value;
-    const std::uint16_t ours = view.connection.pkey.value;
-    return (theirs & key_bits) == (ours & key_bits) && (theirs & key_bits) != 0 &&
-           ((theirs | ours) & full_member) != 0;
+    return (a.value & key_bits) == (b.value & key_bits) && (a.value & key_bits) != 0 &&
+           ((a.value | b.value) & full_member) != 0;
+}
+
+} // namespace
+
+// BTH-07. N-30: QP1 hears whatever matches a P_Key of the port.
+bool pkey(const PacketView& view) {
+    constexpr wire::Qpn gsi{1};
+    const wire::Pkey theirs = view.packet.bth.pkey;
+    const wire::Pkey ours =
+        view.by_alternate() ? view.connection.alternate->pkey : view.connection.pkey;
+    if (view.behaviour.pkey_match == PkeyMatch::Exact) return theirs == ours;
+    if (view.connection.qpn == gsi && !view.pkeys.empty()) {
+        return std::ranges::any_of(view.pkeys,
+                                   [theirs](wire::Pkey one) { return members(one, theirs); });
+    }
+    return members(ours, theirs);
 }
 
 // ENC-14: a connected QP hears its peer only.
 bool source_address(const PacketView& view) {
-    return view.connection.type == QpType::Ud ||
-           view.envelope.source == view.connection.address.destination;
+    return view.connection.type == QpType::Ud || view.envelope.source == view.path().destination;
 }
 
 // ENC-13, ENC-14: and at its own address only.
 bool destination_address(const PacketView& view) {
-    return view.connection.type == QpType::Ud ||
-           view.envelope.destination == view.connection.address.source;
+    return view.connection.type == QpType::Ud || view.envelope.destination == view.path().source;
+}
+
+// N-05: and in its own VLAN only; VLAN 0 is a priority and no VLAN.
+bool vlan(const PacketView& view) {
+    if (view.connection.type == QpType::Ud || !view.behaviour.vlan_checked) return true;
+    constexpr wire::VlanId none;
+    return view.envelope.vlan.value_or(none).id == view.path().vlan.value_or(none).id;
 }
 
 } // namespace veriroce::engine::packet_check

@@ -256,7 +256,6 @@ void handle_duplicate(Device& device, Qp& qp, RequestView& view) {
 RequestView request_view(const Device& device, const Qp& qp, const PacketView& packet) {
     RequestView view{packet,
                      qp.inbound,
-                     device.config.behaviour,
                      device.memory,
                      device.config.limits.message_bytes,
                      !qp.receives.empty(),

@@ -189,8 +189,7 @@ void after_progress(Device& device, Qp& qp, wire::Instant now) {
 } // namespace
 
 void handle_response(Device& device, Qp& qp, const PacketView& packet, wire::Instant now) {
-    const ResponseView view{packet, qp.outbound, device.config.behaviour,
-                            pending(qp, packet.packet.bth.psn)};
+    const ResponseView view{packet, qp.outbound, pending(qp, packet.packet.bth.psn)};
     const wire::Psn before = qp.outbound.unacked_psn;
     act(device, qp, view, device.checks.judge(view), now);
     if (qp.connection.state == QpState::Err) return;

@@ -1,13 +1,20 @@
 // The states of a QP: what a transition does, and how a QP's packets travel.
 //
 // Source: rules STA-01..STA-10, ENC-02, ENC-12.
+#include <algorithm>
+
 #include "transport/engine/device.hpp"
+#include "transport/engine/migration.hpp"
 #include "transport/engine/transitions.hpp"
 #include "transport/engine/unreliable.hpp"
 
 namespace veriroce::engine {
 
 namespace {
+
+bool has_pkey(const Config& config, wire::Pkey pkey) {
+    return config.pkeys.empty() || std::ranges::find(config.pkeys, pkey) != config.pkeys.end();
+}
 
 bool in_range(const Config& config, const QpAttributes& a) {
     constexpr std::uint8_t max_code = 31;
@@ -22,7 +29,15 @@ bool in_range(const Config& config, const QpAttributes& a) {
     }
     if (a.path_mtu && wire::bytes_of(*a.path_mtu) > wire::bytes_of(config.port_mtu)) return false;
     if (a.dest_qp && a.dest_qp->value > wire::kMask24) return false;
-    return !a.address || a.address->source.v4() == a.address->destination.v4();
+    const auto one_family = [](const AddressVector& path) {
+        return path.source.v4() == path.destination.v4();
+    };
+    if (a.alternate && (!one_family(a.alternate->address) || a.alternate->timeout > max_code ||
+                        !has_pkey(config, a.alternate->pkey))) {
+        return false;
+    }
+    if (a.pkey && !has_pkey(config, *a.pkey)) return false;
+    return !a.address || one_family(*a.address);
 }
 
 template <typename T>
@@ -50,10 +65,22 @@ void apply(Connection& c, const QpAttributes& a) {
 }
 
 // ENC-02: one source port for a QP's life, spread over the upper quarter of the ports.
-std::uint16_t source_port(const Connection& connection, const AddressVector& path) {
-    constexpr std::uint32_t golden_ratio = 0x9E3779B1;
-    const std::uint32_t hash = connection.qpn.value * golden_ratio >> 18;
-    return path.source_port.value_or(static_cast<std::uint16_t>(0xC000 + hash));
+std::uint16_t source_port(SourcePort choice, const AddressVector& path, wire::Qpn own,
+                          wire::Qpn peer) {
+    if (path.source_port) return *path.source_port;
+    constexpr std::uint32_t first = 0xC000;
+    if (choice == SourcePort::QpnHash) {
+        constexpr std::uint32_t golden_ratio = 0x9E3779B1;
+        return static_cast<std::uint16_t>(first + (own.value * golden_ratio >> 18));
+    }
+    std::uint64_t label = path.flow_label;
+    if (label == 0) {
+        label = std::uint64_t{own.value} * peer.value;
+        label ^= label >> 20;
+        label ^= label >> 40;
+    }
+    label &= 0xFFFFF;
+    return static_cast<std::uint16_t>(first | ((label ^ label >> 14) & 0x3FFF));
 }
 
 std::optional<wire::Duration> ack_interval(const Device& device, const Connection& connection) {
@@ -65,19 +92,25 @@ std::optional<wire::Duration> ack_interval(const Device& device, const Connectio
 
 } // namespace
 
-wire::Envelope envelope_to(const Device& /*device*/, const Qp& qp, const AddressVector& path,
-                           wire::Qpn /*peer*/) {
+wire::Envelope envelope_to(const Device& device, const Qp& qp, const AddressVector& path,
+                           wire::Qpn peer) {
     constexpr std::uint8_t ect0 = 2; // CA17-5: who reacts to marks asks for them
     const auto ecn = static_cast<std::uint8_t>(path.traffic_class & 3);
     return {.source = path.source,
             .destination = path.destination,
-            .source_port = source_port(qp.connection, path),
+            .source_port =
+                source_port(device.config.behaviour.source_port, path, qp.connection.qpn, peer),
             .destination_port = wire::kRocePort,
             .dscp = static_cast<std::uint8_t>(path.traffic_class >> 2), // ENC-12
             .ecn = qp.limiter && ecn == 0 ? ect0 : ecn,
             .hop_limit = path.hop_limit,
             .flow_label = path.flow_label,
             .vlan = path.vlan};
+}
+
+void settle_path(const Device& device, Qp& qp) {
+    qp.envelope = envelope_to(device, qp, qp.connection.address, qp.connection.peer);
+    qp.ack_interval = ack_interval(device, qp.connection);
 }
 
 void reset(Device& device, Qp& qp) {
@@ -108,7 +141,7 @@ std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes
     const QpState to = attributes.state.value_or(from);
     const bool gsi = qp.connection.qpn == kGsiQpn;
     if (!transition_allowed(qp.connection.type, gsi, from, to, attributes) || // STA-09
-        !in_range(device.config, attributes)) {
+        !in_range(device.config, attributes) || !migration_allowed(qp.connection, attributes)) {
         return std::unexpected(VerbError::InvalidArgument);
     }
     if (to == QpState::Reset) {
@@ -122,8 +155,8 @@ std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes
     }
     apply(qp.connection, attributes);
     qp.connection.state = to;
-    qp.envelope = envelope_to(device, qp, qp.connection.address, qp.connection.peer);
-    qp.ack_interval = ack_interval(device, qp.connection);
+    settle_path(device, qp);
+    apply_migration(device, qp, attributes);
     if (from == QpState::Init && to == QpState::Rtr) {
         qp.inbound.expected_psn = qp.connection.initial_rq_psn;
         qp.last_acked = qp.connection.initial_rq_psn - 1;
@@ -154,7 +187,9 @@ QpAttributes report(const Qp& qp) {
             .max_rd_atomic = c.max_rd_atomic,
             .max_dest_rd_atomic = c.max_dest_rd_atomic,
             .sqd_async_notify = c.sqd_async_notify,
-            .mig_req = c.mig_req};
+            .mig_req = c.mig_req,
+            .alternate = c.alternate,
+            .path_mig_state = c.migration};
 }
 
 } // namespace veriroce::engine

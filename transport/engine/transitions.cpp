@@ -24,6 +24,8 @@ enum Attribute : std::uint32_t {
     MaxDestRdAtomic = 1U << 13,
     SqdNotify = 1U << 14,
     MigReq = 1U << 15,
+    Alternate = 1U << 16,
+    PathMigState = 1U << 17,
 };
 
 // What each type of QP must and may bring along.
@@ -41,7 +43,7 @@ struct Transition {
 };
 
 constexpr std::uint32_t path = Address | PathMtu | DestQp | RqPsn;
-constexpr std::uint32_t uc_tuning = AccessFlags | MigReq;
+constexpr std::uint32_t uc_tuning = AccessFlags | MigReq | Alternate | PathMigState;
 constexpr std::uint32_t rc_tuning = uc_tuning | MinRnrTimer;
 
 constexpr std::array transitions{
@@ -55,11 +57,12 @@ constexpr std::array transitions{
                .rc = {0, AccessFlags | PkeyValue},
                .uc = {0, AccessFlags | PkeyValue},
                .ud = {0, QkeyValue | PkeyValue}},
-    Transition{.from = QpState::Init,
-               .to = QpState::Rtr,
-               .rc = {path | MaxDestRdAtomic | MinRnrTimer, AccessFlags | PkeyValue | MigReq},
-               .uc = {path, AccessFlags | PkeyValue | MigReq},
-               .ud = {0, QkeyValue | PkeyValue}},
+    Transition{
+        .from = QpState::Init,
+        .to = QpState::Rtr,
+        .rc = {path | MaxDestRdAtomic | MinRnrTimer, AccessFlags | PkeyValue | MigReq | Alternate},
+        .uc = {path, AccessFlags | PkeyValue | MigReq | Alternate},
+        .ud = {0, QkeyValue | PkeyValue}},
     Transition{.from = QpState::Rtr,
                .to = QpState::Rts,
                .rc = {Timeout | RetryCount | RnrRetry | SqPsn | MaxRdAtomic, rc_tuning},
@@ -115,6 +118,8 @@ std::uint32_t given(const QpAttributes& a) {
     note(a.max_dest_rd_atomic.has_value(), MaxDestRdAtomic);
     note(a.sqd_async_notify.has_value(), SqdNotify);
     note(a.mig_req.has_value(), MigReq);
+    note(a.alternate.has_value(), Alternate);
+    note(a.path_mig_state.has_value(), PathMigState);
     return set;
 }
 

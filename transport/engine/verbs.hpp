@@ -194,6 +194,17 @@ struct Event {
     std::optional<SrqId> srq;
 };
 
+// The second path of a connected QP, which it goes over to when the first one fails.
+struct AlternatePath {
+    AddressVector address;
+    wire::Pkey pkey = wire::kDefaultPkey;
+    std::uint8_t timeout = 0; // 0..31, code of the local ACK timeout
+};
+
+// Where a connected QP stands between its paths (N-24). The host sets REARM, and MIGRATED to go
+// over at once; ARMED comes from the peer's packets.
+enum class MigState : std::uint8_t { Migrated, Rearm, Armed };
+
 // ibv_qp_attr: what is set is changed, and nothing else.
 struct QpAttributes {
     std::optional<QpState> state;
@@ -212,7 +223,9 @@ struct QpAttributes {
     std::optional<std::uint8_t> max_rd_atomic;
     std::optional<std::uint8_t> max_dest_rd_atomic;
     std::optional<bool> sqd_async_notify;
-    std::optional<bool> mig_req; // the bit that this QP's packets carry (BTH-15)
+    std::optional<bool> mig_req; // the bit that this QP's packets carry while MIGRATED (BTH-15)
+    std::optional<AlternatePath> alternate;
+    std::optional<MigState> path_mig_state;
 };
 
 struct QpCapacity {

@@ -34,7 +34,9 @@ struct Connection {
     std::uint8_t min_rnr_timer = 0;
     std::uint8_t max_rd_atomic = 0;
     std::uint8_t max_dest_rd_atomic = 0;
-    bool mig_req = true; // BTH-15: the state Migrated, which a QP without a second path is in
+    bool mig_req = true;                     // BTH-15
+    MigState migration = MigState::Migrated; // which a QP without a second path is in
+    std::optional<AlternatePath> alternate;
     bool sqd_async_notify = false;
 };
 
@@ -105,13 +107,24 @@ struct PacketView {
     const wire::Packet& packet;
     const wire::OpcodeInfo& info;
     const Connection& connection;
+    const Behaviour& behaviour;
+    std::span<const wire::Pkey> pkeys; // of the port; empty: any
+
+    // The path that the packet must have come by: of an ARMED QP, a packet whose sender has
+    // migrated comes by the other one (N-24, ENC-14).
+    [[nodiscard]] bool by_alternate() const {
+        return connection.migration == MigState::Armed && packet.bth.mig_req &&
+               connection.alternate;
+    }
+    [[nodiscard]] const AddressVector& path() const {
+        return by_alternate() ? connection.alternate->address : connection.address;
+    }
 };
 
 // A request at the responder.
 // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): an aggregate of references
 struct RequestView : PacketView {
     const Inbound& inbound;
-    const Behaviour& behaviour;
     const Memory& memory;
     std::uint32_t message_limit = 0;
     // The receive WQE that the packet's message holds or would take: its bytes in all and where
@@ -167,7 +180,6 @@ struct PendingRequest {
 // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): likewise
 struct ResponseView : PacketView {
     const Outbound& outbound;
-    const Behaviour& behaviour;
     std::optional<PendingRequest> request; // nothing if the PSN is in nobody's range
 };
 
