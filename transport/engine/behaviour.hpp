@@ -1,5 +1,8 @@
 // What a device may do in more than one lawful way, as options with names, so that a suite that is
-// run against this engine meets every lawful behaviour.
+// run against this engine meets every lawful behaviour. The defaults are what most devices do.
+//
+// Which rule leaves which choice open stands at each option and in README.md. What a rule forbids
+// is no option: it is a planted defect (conformance/mutants).
 //
 // Source: the rules named at each option.
 #pragma once
@@ -10,27 +13,103 @@
 
 namespace veriroce::engine {
 
-// ACK-02, ACK-03, RSP-11: when a request that arrived in order is acknowledged.
+// --- acknowledges
+
+// ACK-01, ACK-02, ACK-03: when a request that arrived in order is acknowledged.
 enum class AckPolicy : std::uint8_t {
     EveryRequest,  // each request packet that asks for it, at once
     LastOfMessage, // also at the end of each message that did not ask
     Coalesced,     // one ACK for all requests that are waiting when the engine is polled
+    EveryPacket,   // each packet, whether it asks or not
+    EveryNth,      // one for each `ack_every` packets that ask, or when `ack_delay` is over
+    Delayed,       // one when `ack_delay` is over (TMO-07, N-27)
 };
-
-// REQ-09: where the READ begins that asks again for lost responses.
-enum class ReadRestart : std::uint8_t { FirstMissing, WholeRead };
-
-// RDR-06: the first response to a READ request that repeats the tail of an earlier one.
-enum class PartialReadReply : std::uint8_t { FirstOrOnly, MiddleOrLast };
 
 // RSP-10: what answers a duplicate SEND or WRITE behind which a READ was executed.
 enum class DuplicateAnswer : std::uint8_t { LastAck, ResendReadResponse, LatestPsn };
 
+// N-01: the MSN of the first of several READ responses, which may count the READ or not.
+enum class FirstMsn : std::uint8_t { New, Old };
+
+// RDR-03: the MSN of READ responses and atomic acknowledges: as it was when the request was carried
+// out, or when they are sent.
+enum class ResponseMsn : std::uint8_t { OfRequest, Current };
+
+// --- READs and atomics at the responder
+
+// RDR-06: the first response to a READ request that repeats the tail of an earlier one.
+enum class PartialReadReply : std::uint8_t { FirstOrOnly, MiddleOrLast };
+
+// RDR-07: a duplicate READ that names other memory than the original, which it may use.
+enum class DuplicateRead : std::uint8_t { OriginalOnly, Revalidated };
+
+// ATM-05: a duplicate atomic with other operands. It is never carried out.
+enum class OtherAtomic : std::uint8_t { Silent, SavedAnswer };
+
+// RDR-09, RNR-03: a READ or atomic more than max_dest_rd_atomic. Where that is 0 it is always NAKed
+// (RDR-10).
+enum class ExcessRead : std::uint8_t { NakInvalidRequest, Rnr, Silent };
+
+// RDR-13: what stands in a response's place when its key went away. The QP ends in any case.
+enum class LostKey : std::uint8_t { NakRemoteAccess, NakRemoteOperational, Silent };
+
+// --- faults at the responder
+
 // BTH-06: a reserved opcode at the expected PSN.
 enum class ReservedOpcode : std::uint8_t { Nak, Silent };
 
+// BTH-12: a pad count larger than the payload.
+enum class ExcessPad : std::uint8_t { Nak, Silent };
+
+// ATM-07: a READ request or an atomic with payload.
+enum class StrayPayload : std::uint8_t { Nak, Silent, Ignored };
+
+// KEY-10, ATM-03: which of two faults of one request is told: the key is looked at last, or before
+// receives and lengths.
+enum class FaultOrder : std::uint8_t { KeysLast, KeysFirst };
+
+// KEY-06: whether a WRITE's whole range is asked for at its first packet, or each packet's part.
+enum class WriteRange : std::uint8_t { AtFirst, EachPacket };
+
+// LEN-04: where a WRITE that brings more than it announced is NAKed. Nothing of it is written.
+enum class WriteExcess : std::uint8_t { AtOnce, AtLast };
+
+// LEN-05: the NAK of a length above 2^31.
+enum class OversizeNak : std::uint8_t { InvalidRequest, RemoteAccess };
+
+// N-14: what becomes of the receive behind a WRITE with immediate data and a bad key.
+enum class WriteImmFault : std::uint8_t { Flushed, CompletedInError };
+
+// RNR-05: a request that is tried again before the time was over that its RNR NAK asked for.
+enum class EarlyResend : std::uint8_t { NakAgain, Silent };
+
+// --- the requester
+
+// REQ-09: where the READ begins that asks again for lost responses.
+enum class ReadRestart : std::uint8_t { FirstMissing, WholeRead };
+
 // RNR-12, REQ-08: how soon an implied NAK makes the requester repeat a READ or atomic.
 enum class ImpliedNak : std::uint8_t { AtOnce, OnTimeout };
+
+// RNR-13: what is sent first after an RNR wait: everything, or the NAKed message alone.
+enum class AfterRnr : std::uint8_t { WholeWindow, OneMessage };
+
+// REQ-15: a second sequence NAK while nothing was sent since the first.
+enum class RepeatedNak : std::uint8_t { Ignored, Restarts };
+
+// REQ-21: a READ response of the wrong length.
+enum class BadReadLength : std::uint8_t { Error, Dropped };
+
+// REQ-23..25: a READ response out of its place, data for a request that wants none.
+enum class UnexpectedResponse : std::uint8_t { Dropped, Error };
+
+// REQ-20: an ACK for the PSN of a READ or atomic, which it does not answer.
+enum class AcknowledgedRead : std::uint8_t { Ignored, Retried };
+
+// STA-06: which requests are carried out in SQD: those that had begun, or all that were posted.
+enum class Drain : std::uint8_t { Begun, Posted };
+
+// --- datagrams and paths
 
 // C10-93.1.1, EXT-05: a datagram larger than the port's MTU is not sent. By the rule it completes
 // all the same; devices are seen that report it.
@@ -45,25 +124,63 @@ enum class SourcePort : std::uint8_t { FlowLabel, QpnHash };
 enum class PkeyMatch : std::uint8_t { Membership, Exact };
 
 struct Behaviour {
+    // Acknowledges
     AckPolicy ack_policy = AckPolicy::EveryRequest;
-    ReadRestart read_restart = ReadRestart::FirstMissing;
-    PartialReadReply partial_read_reply = PartialReadReply::FirstOrOnly;
+    std::uint32_t ack_every = 8;
+    wire::Duration ack_delay = std::chrono::microseconds(10);
     DuplicateAnswer duplicate_answer = DuplicateAnswer::LastAck;
-    ReservedOpcode reserved_opcode = ReservedOpcode::Nak;
-    ImpliedNak implied_nak = ImpliedNak::AtOnce;
     bool duplicate_without_ack_request_is_acked = true; // RSP-11
-    bool credits = false;                               // ACK-10: end-to-end credits, else code 31
-    std::uint32_t ack_request_every = 64;               // BTH-18: AckReq inside long messages
+    bool duplicate_rearms_nak = false;                  // RSP-03: a gap behind it is NAKed anew
+    FirstMsn first_msn = FirstMsn::New;
+    ResponseMsn response_msn = ResponseMsn::OfRequest;
+    bool credits = false;             // ACK-10: end-to-end credits, else code 31
+    bool unsolicited_credits = false; // ACK-11: an ACK says that there are receives again
+
+    // READs and atomics at the responder
+    PartialReadReply partial_read_reply = PartialReadReply::FirstOrOnly;
+    DuplicateRead duplicate_read = DuplicateRead::OriginalOnly;
+    OtherAtomic other_atomic = OtherAtomic::Silent;
+    bool duplicate_resends_later = false; // G3: and all READs and atomics behind the duplicate
+    std::uint8_t remembered_extra = 0;    // RDR-08, ATM-06: more than max_dest_rd_atomic
+    ExcessRead excess_read = ExcessRead::NakInvalidRequest;
+    LostKey lost_key = LostKey::NakRemoteAccess;
+
+    // Faults at the responder
+    ReservedOpcode reserved_opcode = ReservedOpcode::Nak;
+    ExcessPad excess_pad = ExcessPad::Nak;
+    StrayPayload stray_payload = StrayPayload::Nak;
+    FaultOrder fault_order = FaultOrder::KeysLast;
+    WriteRange write_range = WriteRange::AtFirst;
+    WriteExcess write_excess = WriteExcess::AtOnce;
+    OversizeNak oversize_nak = OversizeNak::InvalidRequest;
+    WriteImmFault write_imm_fault = WriteImmFault::Flushed;
+    EarlyResend early_resend = EarlyResend::NakAgain;
+    wire::Duration shortest_rnr_wait{0}; // RNR-07: the timer code says this at least
+
+    // The requester
+    ReadRestart read_restart = ReadRestart::FirstMissing;
+    ImpliedNak implied_nak = ImpliedNak::AtOnce;
+    AfterRnr after_rnr = AfterRnr::WholeWindow;
+    RepeatedNak repeated_nak = RepeatedNak::Ignored;
+    BadReadLength bad_read_length = BadReadLength::Error;
+    UnexpectedResponse unexpected_response = UnexpectedResponse::Dropped;
+    AcknowledgedRead acknowledged_read = AcknowledgedRead::Ignored;
+    Drain drain = Drain::Begun;
+    std::uint32_t ack_request_every = 64; // BTH-18: AckReq inside long messages
     // PSNs that a requester has on their way at once; a READ counts all its responses and may
     // always go when nothing else is outstanding (REQ-02, N-36).
     std::uint32_t max_unacked_packets = 1024;
     // The real timeout as a multiple of T in sixteenths: 16 is T, 64 is 4 T (TMO-01).
     std::uint8_t timeout_sixteenths = 24;
+    bool timeout_grows = false;            // TMO-01, TMO-08: each further one is twice as long
+    std::uint8_t rnr_wait_sixteenths = 16; // RNR-08: 16 is the time that was asked for
+
+    // Datagrams, paths, congestion
+    UdOversize ud_oversize = UdOversize::Complete;
     SourcePort source_port = SourcePort::FlowLabel;
     PkeyMatch pkey_match = PkeyMatch::Membership;
     bool vlan_checked = true; // N-05: foreign VLANs are dropped
-    UdOversize ud_oversize = UdOversize::Complete;
-    Congestion congestion; // CA17-44..46
+    Congestion congestion;    // CA17-44..46
 };
 
 } // namespace veriroce::engine

@@ -16,8 +16,40 @@ std::optional<DatagramCheck> Checks::refused_by(const DatagramView& view) const 
     return std::nullopt;
 }
 
+namespace {
+
+// KEY-10: the checks in the order in which they are called.
+using RequestOrder = std::array<std::size_t, kRequestChecks>;
+
+constexpr RequestOrder keys_last = [] {
+    RequestOrder order{};
+    for (std::size_t i = 0; i < order.size(); ++i)
+        order[i] = i;
+    return order;
+}();
+
+// The checks of keys come before those of receives and lengths.
+constexpr RequestOrder keys_first = [] {
+    constexpr auto first_key = static_cast<std::size_t>(RequestCheck::KeyKnown);
+    constexpr auto last_key = static_cast<std::size_t>(RequestCheck::KeyRange);
+    constexpr auto moved_before = static_cast<std::size_t>(RequestCheck::ReceiveReady);
+    RequestOrder order{};
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < moved_before; ++i)
+        order[at++] = i;
+    for (std::size_t i = first_key; i <= last_key; ++i)
+        order[at++] = i;
+    for (std::size_t i = moved_before; i < kRequestChecks; ++i) {
+        if (i < first_key || i > last_key) order[at++] = i;
+    }
+    return order;
+}();
+
+} // namespace
+
 RequestRuling Checks::judge(const RequestView& view) const {
-    for (std::size_t i = 0; i < request.size(); ++i) {
+    const bool first = view.behaviour.fault_order == FaultOrder::KeysFirst;
+    for (const std::size_t i : first ? keys_first : keys_last) {
         const RequestVerdict verdict = request[i](view);
         if (verdict != RequestVerdict::Accept) {
             return {.verdict = verdict, .by = static_cast<RequestCheck>(i)};

@@ -19,6 +19,7 @@ bool complete_oldest(Device& device, Qp& qp, WcStatus status) {
     }
     const bool reported = work.signaled || status != WcStatus::Success; // REQ-03
     qp.sends.pop();
+    if (qp.drain_works > 0) --qp.drain_works;
     if (qp.cursor.work > 0) {
         --qp.cursor.work;
     } else {
@@ -35,6 +36,7 @@ void note_progress(Qp& qp, wire::Psn acknowledged_before) {
     qp.outbound.retries = 0;
     qp.outbound.rnr_retries = 0;
     qp.implied_nak_taken = false;
+    qp.one_message = false;
 }
 
 } // namespace
@@ -83,7 +85,7 @@ void settle_oldest(Device& device, Qp& qp) {
         fail_oldest(device, qp, status);
         return;
     }
-    const bool idle = qp.sends.empty() || !qp.sends.front().started;
+    const bool idle = qp.sends.empty() || (!qp.sends.front().started && qp.drain_works == 0);
     if (qp.drain_pending && idle && qp.connection.state == QpState::Sqd) {
         qp.drain_pending = false;
         if (qp.connection.sqd_async_notify) device.raise(EventType::SqDrained, qp);
@@ -122,7 +124,13 @@ void retry(Device& device, Qp& qp) {
 
 void arm_ack_timer(Device& device, Qp& qp, wire::Instant now) {
     if (!qp.ack_interval) return; // TMO-02
-    device.deadlines.arm(Device::index_of(qp), Timer::Ack, now + *qp.ack_interval);
+    // TMO-01, TMO-08: the first interval is as it was set; no further one is above 64 times it.
+    constexpr int most_doublings = 6;
+    const int doublings = device.config.behaviour.timeout_grows
+                              ? std::min<int>(qp.outbound.retries, most_doublings)
+                              : 0;
+    device.deadlines.arm(Device::index_of(qp), Timer::Ack,
+                         now + *qp.ack_interval * (1 << doublings));
 }
 
 } // namespace veriroce::engine

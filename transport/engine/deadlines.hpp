@@ -14,11 +14,12 @@
 namespace veriroce::engine {
 
 enum class Timer : std::uint8_t {
-    Ack,  // TMO-01: no response to what was sent
-    Rnr,  // RNR-08: the wait that an RNR NAK asked for
-    Pace, // CA17-45: the QP sends below the line's rate
+    Ack,      // TMO-01: no response to what was sent
+    Rnr,      // RNR-08: the wait that an RNR NAK asked for
+    AckDelay, // ACK-03: an ACK waits for more to acknowledge
+    Pace,     // CA17-45: the QP sends below the line's rate
 };
-inline constexpr std::uint32_t kTimers = 3;
+inline constexpr std::uint32_t kTimers = 4;
 
 class Deadlines {
   public:

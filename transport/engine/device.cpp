@@ -1,5 +1,6 @@
 #include "transport/engine/device.hpp"
 
+#include "transport/engine/responder.hpp"
 #include "transport/engine/unreliable.hpp"
 
 namespace veriroce::engine {
@@ -104,6 +105,7 @@ namespace {
 
 void flush_sends(Device& device, Qp& qp) {
     qp.drain_pending = false;
+    qp.drain_works = 0;
     qp.cursor = {};
     while (!qp.sends.empty()) {
         const SendWork& work = qp.sends.front();
@@ -129,6 +131,7 @@ void enter_error(Device& device, Qp& qp) {
     qp.connection.state = QpState::Err;
     device.deadlines.disarm(Device::index_of(qp), Timer::Ack);
     device.deadlines.disarm(Device::index_of(qp), Timer::Rnr);
+    drop_deferred_ack(device, qp);
     device.deadlines.disarm(Device::index_of(qp), Timer::Pace);
     qp.waits_for_rnr = false;
     qp.outbound.outstanding_rd_atomic = 0;

@@ -30,9 +30,9 @@ void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
         return;
     }
     if (datagram.envelope.ecn == wire::kCongestionExperienced) ++device.counters.ecn_marked;
-    const PacketView view{datagram.envelope,       *packet,
-                          packet->info(),          qp->connection,
-                          device.config.behaviour, device.config.pkeys};
+    const PacketView view{
+        datagram.envelope,   *packet, packet->info(), qp->connection, device.config.behaviour,
+        device.config.pkeys, now};
     if (const auto refused_by = device.checks.refused_by(view)) {
         if (*refused_by == PacketCheck::Pkey) ++device.counters.bad_pkey;
         ++device.counters.dropped;
@@ -125,6 +125,7 @@ Engine::Posted Engine::post_receive(QpId qp, std::span<const ReceiveRequest> cha
                     {.id = request.id, .status = WcStatus::WrFlushErr, .opcode = WcOpcode::Recv});
         } else {
             target->receives.push(request);
+            note_posted_receive(*state_, *target);
         }
         ++result.posted;
     }
@@ -248,8 +249,9 @@ std::expected<QpId, VerbError> Engine::create_qp(const QpDescription& descriptio
     const wire::Qpn qpn =
         description.gsi ? kGsiQpn : wire::Qpn{device.config.first_qpn.value + index};
     if (description.gsi) device.gsi = id;
-    device.qps.push_back(
-        std::make_unique<Qp>(id, qpn, description, device.config.limits.rd_atomic));
+    device.qps.push_back(std::make_unique<Qp>(id, qpn, description, device.config.limits.rd_atomic,
+                                              std::size_t{device.config.limits.rd_atomic} +
+                                                  device.config.behaviour.remembered_extra));
     if (description.gsi) device.qps.back()->connection.qkey = kGsiQkey;
     const ReactionPoint& reaction = device.config.behaviour.congestion.reaction;
     if (reaction.enabled) {

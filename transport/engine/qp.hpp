@@ -19,9 +19,11 @@ struct Cursor {
 };
 
 struct Qp {
-    Qp(QpId qp, wire::Qpn qpn, const QpDescription& wanted, std::uint8_t rd_atomic)
-        : id(qp), description(wanted), replies(rd_atomic), saved(rd_atomic), sends(wanted.capacity),
-          receives(wanted.capacity) {
+    // `remembered` READs and atomics at most are kept for their duplicates.
+    Qp(QpId qp, wire::Qpn qpn, const QpDescription& wanted, std::uint8_t rd_atomic,
+       std::size_t remembered)
+        : id(qp), description(wanted), replies(rd_atomic), saved(remembered),
+          sends(wanted.capacity), receives(wanted.capacity) {
         connection.type = wanted.type;
         connection.pd = wanted.pd;
         connection.qpn = qpn;
@@ -38,6 +40,8 @@ struct Qp {
     SavedRequests saved;
     wire::Psn last_acked; // RSP-10: the SEND or WRITE packet that was executed last
     bool established = false;
+    bool out_of_credits = false;     // the last ACK said that there are no receives (ACK-11)
+    std::uint32_t deferred_acks = 0; // requests that an ACK which waits will acknowledge (ACK-03)
 
     // Requester
     Outbound outbound;
@@ -48,6 +52,8 @@ struct Qp {
     wire::Psn rnr_psn;
     bool implied_nak_taken = false; // one retry for a gap, until there is progress
     bool rewound = false;           // nothing was sent since the cursor went back
+    bool one_message = false;       // RNR-13: until there is progress only the oldest is sent
+    std::size_t drain_works = 0;    // in SQD: so many of the oldest may still begin
     bool drain_pending = false;     // SQ_DRAINED is to be raised (STA-06)
 
     bool ready = false;        // in the engine's list of QPs that may have packets to send

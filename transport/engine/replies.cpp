@@ -52,8 +52,8 @@ bool Replies::add_duplicate(const Reply& reply) {
     return true;
 }
 
-void SavedRequests::reset(std::uint8_t depth) {
-    depth_ = std::min<std::size_t>(depth, requests_.size());
+void SavedRequests::reset(std::size_t depth) {
+    depth_ = std::min(depth, requests_.size());
     size_ = next_ = 0;
 }
 

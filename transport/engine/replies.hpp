@@ -58,13 +58,21 @@ class Replies {
 // The READs and atomics executed last, as many as max_dest_rd_atomic (RDR-08, ATM-06).
 class SavedRequests {
   public:
-    explicit SavedRequests(std::uint8_t rd_atomic) : requests_(rd_atomic) {}
+    explicit SavedRequests(std::size_t most) : requests_(most) {}
     // Forgets all, and keeps this many from now on.
-    void reset(std::uint8_t depth);
+    void reset(std::size_t depth);
     void add(const SavedRequest& request);
     // The one in whose PSNs this PSN lies.
     [[nodiscard]] std::optional<SavedRequest> holding(wire::Psn psn) const;
     [[nodiscard]] std::optional<SavedRequest> newest() const;
+    // Calls `use` for each one behind this PSN, in order.
+    template <typename Use>
+    void for_each_behind(wire::Psn psn, Use use) const {
+        for (std::size_t i = 0; i < size_; ++i) {
+            const SavedRequest& one = requests_[(next_ + depth_ - size_ + i) % depth_];
+            if (wire::distance(psn, one.psn) > 0) use(one);
+        }
+    }
 
   private:
     std::vector<SavedRequest> requests_;

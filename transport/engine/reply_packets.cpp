@@ -34,6 +34,12 @@ Position position_of(bool begins, bool ends) {
     return ends ? Position::Last : Position::Middle;
 }
 
+// RDR-03
+wire::Msn msn_of(const Device& device, const Qp& qp, const Reply& reply) {
+    const bool current = device.config.behaviour.response_msn == ResponseMsn::Current;
+    return current ? qp.inbound.msn : reply.msn;
+}
+
 // RDR-01, RDR-02
 Transmit read_packet(Device& device, Qp& qp, Reply& reply, std::uint64_t bytes) {
     const bool ends = reply.packets == 1;
@@ -41,6 +47,9 @@ Transmit read_packet(Device& device, Qp& qp, Reply& reply, std::uint64_t bytes) 
     wire::Packet packet =
         reply_packet(qp, device.opcodes.read_response[static_cast<std::size_t>(position)], reply);
     packet.bth.pad = wire::pad_of(bytes);
+    packet.aeth.msn = msn_of(device, qp, reply);
+    const bool old = device.config.behaviour.first_msn == FirstMsn::Old; // N-01
+    if (old && reply.fresh && position == Position::First) packet.aeth.msn = packet.aeth.msn + -1;
     wire::Bytes payload;
     if (bytes != 0) payload = device.memory.slot(reply.rkey.value).at(reply.address, bytes);
     reply.psn += 1;
@@ -54,13 +63,17 @@ Transmit read_packet(Device& device, Qp& qp, Reply& reply, std::uint64_t bytes) 
 
 // RDR-13, RDR-14: the key went away while the READ was answered; the NAK stands in the response's
 // place and is the QP's last word.
-Transmit refuse_rest(Device& device, Qp& qp) {
+std::optional<Transmit> refuse_rest(Device& device, Qp& qp) {
+    const LostKey choice = device.config.behaviour.lost_key;
+    const bool access = choice != LostKey::NakRemoteOperational;
     Reply nak = qp.replies.front();
-    nak.syndrome = wire::Syndrome::nak(wire::NakCode::RemoteAccess);
+    nak.syndrome = wire::Syndrome::nak(access ? wire::NakCode::RemoteAccess
+                                              : wire::NakCode::RemoteOperational);
     nak.msn = qp.inbound.msn;
     qp.replies.clear();
     device.raise(EventType::QpAccessErr, qp);
     enter_error(device, qp);
+    if (choice == LostKey::Silent) return std::nullopt;
     return transmit(device, qp, reply_packet(qp, device.opcodes.acknowledge, nak), {});
 }
 
@@ -76,6 +89,7 @@ std::optional<Transmit> next_reply(Device& device, Qp& qp) {
         }
         if (now.kind == ReplyKind::Atomic) {
             wire::Packet packet = reply_packet(qp, device.opcodes.atomic_acknowledge, now);
+            packet.aeth.msn = msn_of(device, qp, now);
             packet.atomic_ack = {.original = now.original};
             finish(qp, now.fresh);
             return transmit(device, qp, packet, {});

@@ -81,27 +81,51 @@ RequestVerdict rights(const RequestView& view) {
 // not count any more.
 RequestVerdict reply_resources(const RequestView& view) {
     const bool needs_one = view.info.operation == Operation::RdmaReadRequest || is_atomic(view);
-    return refuse_if(needs_one && view.inbound.replies >= view.connection.max_dest_rd_atomic,
-                     NakInvalidRequest);
+    if (!needs_one || view.inbound.replies < view.connection.max_dest_rd_atomic) return Accept;
+    if (view.connection.max_dest_rd_atomic == 0) return NakInvalidRequest;
+    switch (view.behaviour.excess_read) {
+    case ExcessRead::NakInvalidRequest: return NakInvalidRequest;
+    case ExcessRead::Rnr: return Rnr;
+    case ExcessRead::Silent: return Drop;
+    }
+    return NakInvalidRequest;
 }
 
 // RNR-01; RNR-02: a WRITE with immediate data needs its receive at its end only.
 RequestVerdict receive_ready(const RequestView& view) {
-    return refuse_if(view.takes_receive() && !view.receive_ready, Rnr);
+    if (!view.takes_receive() || view.receive_ready) return Accept;
+    const bool early = view.inbound.nak == NakState::Rnr && view.now < view.inbound.rnr_until;
+    return early && view.behaviour.early_resend == EarlyResend::Silent ? Drop : Rnr; // RNR-05
 }
 
 // BTH-10: only a message's end is padded. BTH-12: more pad than bytes.
 RequestVerdict pad_count(const RequestView& view) {
     const bool padded_inside = !view.info.ends_message() && view.packet.bth.pad != 0;
-    return refuse_if(padded_inside || view.packet.pad_exceeds_body(), NakInvalidRequest);
+    if (view.packet.pad_exceeds_body()) {
+        return view.behaviour.excess_pad == ExcessPad::Nak ? NakInvalidRequest : Drop;
+    }
+    return refuse_if(padded_inside, NakInvalidRequest);
 }
+
+namespace {
+
+RequestVerdict stray_payload(StrayPayload choice) {
+    switch (choice) {
+    case StrayPayload::Nak: return NakInvalidRequest;
+    case StrayPayload::Silent: return Drop;
+    case StrayPayload::Ignored: return Accept;
+    }
+    return NakInvalidRequest;
+}
+
+} // namespace
 
 // LEN-01, LEN-02, LEN-03; ATM-07: READ requests and atomics carry nothing.
 RequestVerdict payload_length(const RequestView& view) {
     const std::size_t bytes = view.packet.payload().size();
     const std::size_t full = wire::bytes_of(view.connection.mtu);
     if (!view.info.carries_payload()) {
-        return refuse_if(!view.packet.body.empty(), NakInvalidRequest);
+        return refuse_if(!view.packet.body.empty(), stray_payload(view.behaviour.stray_payload));
     }
     bool fits = false;
     switch (view.info.position) {
@@ -118,10 +142,16 @@ RequestVerdict payload_length(const RequestView& view) {
 RequestVerdict message_length(const RequestView& view) {
     const std::uint64_t so_far = before(view) + view.packet.payload().size();
     const bool has_reth = view.packet.headers.has(wire::Header::Reth);
-    if (has_reth && view.packet.reth.dma_length > view.message_limit) return NakInvalidRequest;
+    if (has_reth && view.packet.reth.dma_length > view.message_limit) {
+        return view.behaviour.oversize_nak == OversizeNak::RemoteAccess ? NakRemoteAccess
+                                                                        : NakInvalidRequest;
+    }
     if (so_far > view.message_limit) return NakInvalidRequest;
     if (view.info.operation != Operation::RdmaWrite) return Accept;
     const std::uint64_t announced = has_reth ? view.packet.reth.dma_length : view.inbound.announced;
+    if (!view.info.ends_message() && view.behaviour.write_excess == WriteExcess::AtLast) {
+        return Accept;
+    }
     const bool fits = view.info.ends_message() ? so_far == announced : so_far < announced;
     return refuse_if(!fits, NakInvalidRequest);
 }
@@ -201,9 +231,11 @@ bool within_read(const RequestView& view) {
     const wire::Reth& asked = view.packet.reth;
     const std::uint64_t offset = std::uint64_t{forward(saved.psn, view.packet.bth.psn)} *
                                  wire::bytes_of(view.connection.mtu);
-    return saved.opcode == view.packet.bth.opcode && asked.rkey == saved.rkey &&
-           asked.virtual_address == saved.address + offset &&
-           offset + asked.dma_length <= saved.length;
+    const bool same_length =
+        saved.opcode == view.packet.bth.opcode && offset + asked.dma_length <= saved.length;
+    if (view.behaviour.duplicate_read == DuplicateRead::Revalidated) return same_length;
+    return same_length && asked.rkey == saved.rkey &&
+           asked.virtual_address == saved.address + offset;
 }
 
 // ATM-05: a duplicate of another atomic is nobody's.
@@ -212,6 +244,10 @@ bool same_atomic(const RequestView& view) {
     if (!view.saved) return false;
     const SavedRequest& saved = *view.saved;
     const wire::AtomicEth& asked = view.packet.atomic;
+    const bool atomic = wire::opcode_info(saved.opcode).headers.has(wire::Header::AtomicEth);
+    if (view.behaviour.other_atomic == OtherAtomic::SavedAnswer) {
+        return atomic && saved.psn == view.packet.bth.psn;
+    }
     return saved.opcode == view.packet.bth.opcode && saved.psn == view.packet.bth.psn &&
            asked.rkey == saved.rkey && asked.virtual_address == saved.address &&
            asked.swap_or_add == saved.swap_or_add && asked.compare == saved.compare;

@@ -51,9 +51,9 @@ bool window_open(const Device& device, const Qp& qp, const SendWork& work, std::
     return device.checks.allows(SendCheck::Window, send_view(device, qp, work, packets));
 }
 
-// Whether the next work may begin. STA-06: none begins in SQD.
+// Whether the next work may begin.
 bool may_start(const Device& device, const Qp& qp, const SendWork& work) {
-    if (qp.connection.state != QpState::Rts) return false;
+    if (!may_begin(qp)) return false;
     const std::uint32_t packets = work.request.opcode == WrOpcode::RdmaRead
                                       ? wire::packets_of(work.length, qp.connection.mtu)
                                       : 1;
@@ -241,6 +241,7 @@ std::optional<Transmit> next_request(Device& device, Qp& qp, wire::Instant now) 
     const QpState state = qp.connection.state;
     if ((state != QpState::Rts && state != QpState::Sqd) || qp.waits_for_rnr) return std::nullopt;
     if (qp.cursor.work >= qp.sends.size()) return std::nullopt;
+    if (qp.one_message && qp.cursor.work > 0) return std::nullopt; // RNR-13
     SendWork& work = qp.sends[qp.cursor.work];
     if (!work.started) {
         if (work.fault || !may_start(device, qp, work)) return std::nullopt;

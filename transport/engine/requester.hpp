@@ -16,6 +16,11 @@ void handle_timer(Device& device, Qp& qp, Timer timer, wire::Instant now);
 
 // --- between the requester's files
 
+// STA-06: in SQD no work begins but those that are to be drained.
+inline bool may_begin(const Qp& qp) {
+    return qp.connection.state == QpState::Rts ||
+           (qp.connection.state == QpState::Sqd && qp.cursor.work < qp.drain_works);
+}
 // Gives the work its PSNs, unless its own memory is not what it says (`fault`).
 void start(Device& device, Qp& qp, SendWork& work);
 // The headers of the packet of a SEND or WRITE at which the cursor stands.

@@ -11,20 +11,6 @@ namespace {
 
 using wire::Operation;
 
-wire::Syndrome ack_syndrome(const Device& device, const Qp& qp) {
-    if (!device.config.behaviour.credits) return wire::Syndrome::ack(wire::kNoCredits);
-    const std::size_t held = qp.inbound.receive_taken ? 1 : 0; // ACK-10
-    return wire::Syndrome::ack(
-        wire::credit_code_of(static_cast<std::uint32_t>(qp.receives.size() - held)));
-}
-
-void acknowledge(Device& device, Qp& qp, wire::Psn psn, wire::Syndrome syndrome) {
-    const bool coalesce = device.config.behaviour.ack_policy == AckPolicy::Coalesced;
-    const Reply reply{.psn = psn, .syndrome = syndrome, .msn = qp.inbound.msn};
-    qp.replies.add(reply, coalesce);
-    device.mark_ready(qp);
-}
-
 } // namespace
 
 bool fail_receive(Device& device, Qp& qp, WcStatus status) {
@@ -49,7 +35,12 @@ void refuse(Device& device, Qp& qp, const RequestView& view, wire::NakCode code,
     acknowledge(device, qp, view.packet.bth.psn, wire::Syndrome::nak(code));
     const bool uses_receive = qp.inbound.receive_taken || check == RequestCheck::ReceiveRoom ||
                               check == RequestCheck::ReceiveMemory;
-    const bool told = uses_receive && fail_receive(device, qp, receive_status(check));
+    const bool of_write_imm =
+        view.info.operation == Operation::RdmaWrite && view.info.immediate() &&
+        code == wire::NakCode::RemoteAccess &&
+        device.config.behaviour.write_imm_fault == WriteImmFault::CompletedInError; // N-14
+    const bool told = (uses_receive && fail_receive(device, qp, receive_status(check))) ||
+                      (of_write_imm && fail_receive(device, qp, WcStatus::LocAccessErr));
     if (!told) { // N-13
         device.raise(
             code == wire::NakCode::RemoteAccess ? EventType::QpAccessErr : EventType::QpReqErr, qp);
@@ -90,6 +81,7 @@ void read(Device& device, Qp& qp, const RequestView& view) {
     save(qp, view, packets, 0);
     Reply reply = read_reply(view.packet, qp.connection.mtu, qp.inbound.msn);
     reply.syndrome = ack_syndrome(device, qp);
+    drop_deferred_ack(device, qp); // REQ-26: the response acknowledges all before it
     qp.replies.add(reply);
     ++qp.inbound.replies;
     qp.inbound.expected_psn += packets; // RSP-01
@@ -111,6 +103,7 @@ void atomic(Device& device, Qp& qp, const RequestView& view) {
     std::memcpy(place.data(), &value, sizeof value);
     qp.inbound.msn = qp.inbound.msn + 1;
     save(qp, view, 1, original);
+    drop_deferred_ack(device, qp);
     qp.replies.add({.kind = ReplyKind::Atomic,
                     .psn = view.packet.bth.psn,
                     .syndrome = ack_syndrome(device, qp),
@@ -132,10 +125,15 @@ bool complete_receive(Device& device, Qp& qp, const RequestView& view, std::uint
 }
 
 bool place(Device& device, Qp& qp, const RequestView& view) {
-    const wire::Bytes payload = view.packet.payload();
+    wire::Bytes payload = view.packet.payload();
     if (view.info.operation == Operation::Send) {
         return scatter(device.memory, qp.connection.pd, view.receive_sges, qp.inbound.received,
                        payload);
+    }
+    if (device.config.behaviour.write_excess == WriteExcess::AtLast) {
+        // LEN-04: the NAK is still to come; nothing beyond what was announced is written.
+        payload =
+            payload.first(static_cast<std::size_t>(within_announced(qp.inbound, payload.size())));
     }
     if (payload.empty()) return true;
     const std::uint64_t address = qp.inbound.address + qp.inbound.received;
@@ -143,14 +141,6 @@ bool place(Device& device, Qp& qp, const RequestView& view) {
     if (!region.covers(address, payload.size())) return false;
     std::memcpy(region.at(address, payload.size()).data(), payload.data(), payload.size());
     return true;
-}
-
-void acknowledge_request(Device& device, Qp& qp, const RequestView& view) {
-    if (qp.connection.type != QpType::Rc) return; // EXT-06
-    const bool ends =
-        device.config.behaviour.ack_policy == AckPolicy::LastOfMessage && view.info.ends_message();
-    if (!view.packet.bth.ack_request && !ends) return; // ACK-01, ACK-02
-    acknowledge(device, qp, view.packet.bth.psn, ack_syndrome(device, qp));
 }
 
 // A packet of a SEND or WRITE.
@@ -232,12 +222,18 @@ void answer_duplicate(Device& device, Qp& qp, const RequestView& view) {
     reply.syndrome = ack_syndrome(device, qp);
     reply.fresh = false;
     if (!qp.replies.add_duplicate(reply)) ++device.counters.dropped;
+    if (device.config.behaviour.duplicate_resends_later) { // G3
+        qp.saved.for_each_behind(saved.psn, [&](const SavedRequest& later) {
+            qp.replies.add_duplicate(repeat(device, qp, later));
+        });
+    }
     device.mark_ready(qp);
 }
 
 // RSP-12: whatever is wrong with a duplicate, it is never NAKed.
 void handle_duplicate(Device& device, Qp& qp, RequestView& view) {
     ++device.counters.duplicate_request;
+    if (device.config.behaviour.duplicate_rearms_nak) qp.inbound.nak = NakState::None; // RSP-03
     const Operation operation = view.info.operation;
     if (operation == Operation::Send || operation == Operation::RdmaWrite) {
         acknowledge_duplicate(device, qp, view);
@@ -261,7 +257,7 @@ RequestView request_view(const Device& device, const Qp& qp, const PacketView& p
                      !qp.receives.empty(),
                      0,
                      {},
-                     target_of(packet.packet, qp.inbound),
+                     target_of(packet.packet, qp.inbound, device.config.behaviour),
                      {}};
     if (view.receive_ready) {
         view.receive_bytes = qp.receives.front().bytes;
@@ -306,7 +302,8 @@ void handle_request(Device& device, Qp& qp, const PacketView& packet) {
     case RequestVerdict::Rnr: // RNR-01, RNR-07
         ++device.counters.rnr_nak_sent;
         qp.inbound.nak = NakState::Rnr;
-        acknowledge(device, qp, psn, wire::Syndrome::rnr(qp.connection.min_rnr_timer));
+        acknowledge(device, qp, psn, rnr_syndrome(device, qp));
+        qp.inbound.rnr_until = packet.now + wire::rnr_time(rnr_syndrome(device, qp).code());
         break;
     case RequestVerdict::NakInvalidRequest:
         refuse(device, qp, view, wire::NakCode::InvalidRequest, *ruling.by);

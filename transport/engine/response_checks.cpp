@@ -14,6 +14,11 @@ ResponseVerdict refuse_if(bool wrong, ResponseVerdict verdict) {
     return wrong ? verdict : Take;
 }
 
+// REQ-23..25
+ResponseVerdict unexpected(const ResponseView& view) {
+    return view.behaviour.unexpected_response == UnexpectedResponse::Error ? BadResponse : Drop;
+}
+
 bool is_read_response(const ResponseView& view) {
     return view.info.operation == Operation::RdmaReadResponse;
 }
@@ -72,12 +77,13 @@ ResponseVerdict implied_nak(const ResponseView& view) {
 ResponseVerdict fits_request(const ResponseView& view) {
     if (!view.request) return Drop;
     const WrOpcode opcode = view.request->opcode;
-    if (is_read_response(view)) return refuse_if(opcode != WrOpcode::RdmaRead, Drop);
+    if (is_read_response(view)) return refuse_if(opcode != WrOpcode::RdmaRead, unexpected(view));
     if (view.info.operation == Operation::AtomicAcknowledge) {
-        return refuse_if(!is_atomic(opcode), Drop);
+        return refuse_if(!is_atomic(opcode), unexpected(view));
     }
     const bool ack = view.packet.aeth.syndrome.kind() == AckKind::Ack;
-    return refuse_if(ack && wants_response(opcode), Drop);
+    const bool retried = view.behaviour.acknowledged_read == AcknowledgedRead::Retried;
+    return refuse_if(ack && wants_response(opcode), retried ? Retry : Drop);
 }
 
 // REQ-09: behind a gap nothing is taken; it is asked for again.
@@ -100,7 +106,7 @@ ResponseVerdict read_position(const ResponseView& view) {
     const bool may_begin = psn == request.first || psn == request.asked_from;
     const bool may_go_on = psn != request.first;
     const bool fits = begins ? may_begin : may_go_on;
-    return refuse_if(!fits || view.info.ends_message() != (psn == request.last), Drop);
+    return refuse_if(!fits || view.info.ends_message() != (psn == request.last), unexpected(view));
 }
 
 // REQ-21, REQ-22
@@ -111,7 +117,8 @@ ResponseVerdict read_length(const ResponseView& view) {
     const std::uint64_t full = wire::bytes_of(view.connection.mtu);
     const std::uint64_t offset = forward(request.first, view.packet.bth.psn) * full;
     const std::uint64_t due = view.packet.bth.psn == request.last ? request.length - offset : full;
-    return refuse_if(view.packet.payload().size() != due, LengthError);
+    const bool dropped = view.behaviour.bad_read_length == BadReadLength::Dropped;
+    return refuse_if(view.packet.payload().size() != due, dropped ? Drop : LengthError);
 }
 
 } // namespace veriroce::engine::response_check

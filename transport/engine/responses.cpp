@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "transport/engine/requester.hpp"
+#include "transport/engine/responder.hpp"
 #include "transport/engine/scatter.hpp"
 
 namespace veriroce::engine {
@@ -86,17 +87,22 @@ void take_rnr(Device& device, Qp& qp, const ResponseView& view, wire::Instant no
     qp.rnr_psn = view.packet.bth.psn;
     // RNR-10: no ACK timeout shortens the wait. RNR-08: it is at least as long as was asked for.
     device.deadlines.disarm(index, Timer::Ack);
-    device.deadlines.arm(index, Timer::Rnr, now + wire::rnr_time(view.packet.aeth.syndrome.code()));
+    constexpr int sixteenths = 16;
+    const wire::Duration asked = wire::rnr_time(view.packet.aeth.syndrome.code());
+    device.deadlines.arm(index, Timer::Rnr,
+                         now + asked * device.config.behaviour.rnr_wait_sixteenths / sixteenths);
 }
 
 void take_nak(Device& device, Qp& qp, const ResponseView& view) {
     const auto code = view.packet.aeth.syndrome.nak_code();
     if (!code) return;
     switch (*code) {
-    case wire::NakCode::PsnSequence:
+    case wire::NakCode::PsnSequence: {
         // REQ-15: nothing was sent since the last one.
-        if (!qp.rewound && !qp.waits_for_rnr) retry(device, qp);
+        const bool again = device.config.behaviour.repeated_nak == RepeatedNak::Restarts;
+        if ((!qp.rewound || again) && !qp.waits_for_rnr) retry(device, qp);
         return;
+    }
     // REQ-16
     case wire::NakCode::InvalidRequest: fail_oldest(device, qp, WcStatus::RemInvReqErr); return;
     case wire::NakCode::RemoteAccess: fail_oldest(device, qp, WcStatus::RemAccessErr); return;
@@ -201,10 +207,12 @@ void handle_timer(Device& device, Qp& qp, Timer timer, wire::Instant now) {
     switch (timer) {
     case Timer::Rnr:
         qp.waits_for_rnr = false;
+        qp.one_message = device.config.behaviour.after_rnr == AfterRnr::OneMessage;
         rewind(device, qp);
         if (qp.outbound.unacked_psn != qp.outbound.next_psn) arm_ack_timer(device, qp, now);
         return;
     case Timer::Pace: device.mark_ready(qp); return;
+    case Timer::AckDelay: send_deferred_ack(device, qp); return;
     case Timer::Ack:
         ++device.counters.local_ack_timeout;
         qp.implied_nak_taken = false;

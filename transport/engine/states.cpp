@@ -5,6 +5,7 @@
 
 #include "transport/engine/device.hpp"
 #include "transport/engine/migration.hpp"
+#include "transport/engine/responder.hpp"
 #include "transport/engine/transitions.hpp"
 #include "transport/engine/unreliable.hpp"
 
@@ -118,6 +119,9 @@ void reset(Device& device, Qp& qp) {
     device.deadlines.disarm(index, Timer::Ack);
     device.deadlines.disarm(index, Timer::Rnr);
     device.deadlines.disarm(index, Timer::Pace);
+    drop_deferred_ack(device, qp);
+    qp.out_of_credits = qp.one_message = false;
+    qp.drain_works = 0;
     qp.last_cnp.reset();
     if (qp.limiter) qp.limiter->reset();
     const Connection old = qp.connection;
@@ -161,11 +165,17 @@ std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes
         qp.inbound.expected_psn = qp.connection.initial_rq_psn;
         qp.last_acked = qp.connection.initial_rq_psn - 1;
     }
-    if (attributes.max_dest_rd_atomic) qp.saved.reset(qp.connection.max_dest_rd_atomic);
+    if (const auto depth = attributes.max_dest_rd_atomic) { // RDR-08, RDR-10
+        qp.saved.reset(
+            *depth == 0 ? 0 : std::size_t{*depth} + device.config.behaviour.remembered_extra);
+    }
     if (from == QpState::Rtr && to == QpState::Rts) {
         qp.outbound.next_psn = qp.outbound.unacked_psn = qp.connection.initial_sq_psn;
     }
     qp.drain_pending = from == QpState::Rts && to == QpState::Sqd;
+    const bool drains_all = device.config.behaviour.drain == Drain::Posted; // STA-06
+    if (qp.drain_pending && drains_all) qp.drain_works = qp.sends.size();
+    if (to == QpState::Rts) qp.drain_works = 0;
     return {};
 }
 

@@ -72,7 +72,8 @@ std::optional<Transmit> next_unreliable(Device& device, Qp& qp) {
     while (!qp.sends.empty()) {
         const QpState state = qp.connection.state;
         SendWork& work = qp.sends.front();
-        if (state != QpState::Rts && (state != QpState::Sqd || !work.started)) return std::nullopt;
+        const bool goes_on = work.started && state == QpState::Sqd;
+        if (!goes_on && !may_begin(qp)) return std::nullopt;
         if (oversize(device, qp, work)) {
             if (device.config.behaviour.ud_oversize == UdOversize::LengthError) {
                 fail_oldest(device, qp, WcStatus::LocLenErr);

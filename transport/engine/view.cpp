@@ -1,21 +1,31 @@
 #include "transport/engine/view.hpp"
 
+#include <algorithm>
+
 namespace veriroce::engine {
 
-std::optional<Target> target_of(const wire::Packet& packet, const Inbound& inbound) {
+std::optional<Target> target_of(const wire::Packet& packet, const Inbound& inbound,
+                                const Behaviour& behaviour) {
+    const bool write = packet.info().operation == wire::Operation::RdmaWrite;
     std::optional<Target> target;
     if (packet.headers.has(wire::Header::Reth)) {
         target = {.rkey = packet.reth.rkey,
                   .address = packet.reth.virtual_address,
                   .length = packet.reth.dma_length};
+        if (write && behaviour.write_range == WriteRange::EachPacket) { // KEY-06
+            target->length = std::min<std::uint64_t>(target->length, packet.payload().size());
+        }
     } else if (packet.headers.has(wire::Header::AtomicEth)) {
         target = {.rkey = packet.atomic.rkey,
                   .address = packet.atomic.virtual_address,
                   .length = sizeof(std::uint64_t)};
-    } else if (packet.info().operation == wire::Operation::RdmaWrite) {
+    } else if (write) {
         target = {.rkey = inbound.rkey,
                   .address = inbound.address + inbound.received,
                   .length = packet.payload().size()};
+        if (behaviour.write_excess == WriteExcess::AtLast) {
+            target->length = within_announced(inbound, target->length);
+        }
     }
     // LEN-08, C9-88: a request for no bytes needs no key.
     if (target && target->length == 0) target.reset();

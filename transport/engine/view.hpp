@@ -57,6 +57,7 @@ struct Inbound {
     std::uint64_t announced = 0; // bytes that the RETH of an open WRITE announced
     std::uint64_t address = 0;   // of that RETH
     wire::Rkey rkey;             // of that RETH
+    wire::Instant rnr_until;     // the end of the wait that the last RNR NAK asked for
     std::uint32_t replies = 0;   // READs and atomics that are not wholly answered
 };
 
@@ -93,7 +94,15 @@ struct Target {
 };
 
 // The target of a request whose message stands as `inbound` says.
-std::optional<Target> target_of(const wire::Packet& packet, const Inbound& inbound);
+std::optional<Target> target_of(const wire::Packet& packet, const Inbound& inbound,
+                                const Behaviour& behaviour);
+
+// Of so many bytes of the open WRITE's next packet, those that its RETH announced (LEN-04).
+constexpr std::uint64_t within_announced(const Inbound& inbound, std::uint64_t bytes) {
+    const std::uint64_t left =
+        inbound.announced > inbound.received ? inbound.announced - inbound.received : 0;
+    return bytes < left ? bytes : left;
+}
 
 // How far `to` lies ahead of `from` going forward only: 0 .. 2^24-1. Where a whole half of the
 // circle may be outstanding (REQ-02), a signed distance is not enough.
@@ -109,6 +118,7 @@ struct PacketView {
     const Connection& connection;
     const Behaviour& behaviour;
     std::span<const wire::Pkey> pkeys; // of the port; empty: any
+    wire::Instant now;
 
     // The path that the packet must have come by: of an ARMED QP, a packet whose sender has
     // migrated comes by the other one (N-24, ENC-14).

@@ -1,0 +1,172 @@
+// What a requester may do in more than one lawful way: each option, both ways.
+#include <algorithm>
+
+#include "tests/transport/engine/requests.hpp"
+
+using namespace veriroce;
+using namespace veriroce::engine;
+using namespace veriroce::engine::test;
+
+namespace {
+
+LabOptions choosing(const Behaviour& behaviour) {
+    LabOptions options;
+    options.config.behaviour = behaviour;
+    return options;
+}
+
+wire::Packet read_response(const Lab& lab, int n) {
+    return response(lab, "RDMA_READ_RESPONSE_ONLY", n, 1);
+}
+
+} // namespace
+
+TEST_CASE("requester: after an RNR wait the whole window goes, or the NAKed message first",
+          "[engine][RNR-13]") {
+    const auto choice = GENERATE(AfterRnr::WholeWindow, AfterRnr::OneMessage);
+    Lab lab(choosing({.after_rnr = choice}));
+    for (std::uint64_t id = 1; id <= 3; ++id)
+        post(lab, WrOpcode::Send, 4, id);
+    CHECK(lab.drain().size() == 3);
+    lab.receive(lab.ack(sq_psn, 0, 0x20 | 1));
+    lab.next_deadline();
+    if (choice == AfterRnr::WholeWindow) {
+        CHECK(psns(lab.drain()) == Psns{2000, 2001, 2002});
+        return;
+    }
+    CHECK(psns(lab.drain()) == Psns{2000});
+    lab.receive(lab.ack(sq_psn, 1));
+    CHECK(psns(lab.drain()) == Psns{2001, 2002});
+}
+
+TEST_CASE("requester: the RNR wait may be longer than was asked for", "[engine][RNR-08]") {
+    const std::uint8_t sixteenths = GENERATE(std::uint8_t{16}, std::uint8_t{40});
+    Lab lab(choosing({.rnr_wait_sixteenths = sixteenths}));
+    post(lab, WrOpcode::Send, 4);
+    lab.drain();
+    lab.receive(lab.ack(sq_psn, 0, 0x20 | 16)); // 2.56 ms
+    CHECK(lab.engine.next_timeout() == lab.now + 2560us * sixteenths / 16);
+}
+
+TEST_CASE("requester: a second NAK before anything was sent is ignored, or counts",
+          "[engine][REQ-15]") {
+    const auto choice = GENERATE(RepeatedNak::Ignored, RepeatedNak::Restarts);
+    LabOptions options = choosing({.repeated_nak = choice});
+    options.retry_count = 1;
+    Lab lab(options);
+    post(lab, WrOpcode::Send, 4);
+    lab.drain();
+    lab.receive(lab.ack(sq_psn, 0, 0x60));
+    lab.receive(lab.ack(sq_psn, 0, 0x60));
+    if (choice == RepeatedNak::Ignored) {
+        CHECK(psns(lab.drain()) == Psns{2000});
+        CHECK(lab.sends().empty());
+    } else {
+        check_failed(lab, 1, WcStatus::RetryExcErr);
+    }
+}
+
+TEST_CASE("requester: a READ response of the wrong length is an error, or lost",
+          "[engine][REQ-21][REQ-22]") {
+    const auto choice = GENERATE(BadReadLength::Error, BadReadLength::Dropped);
+    Lab lab(choosing({.bad_read_length = choice}));
+    const auto before = std::vector(lab.memory(0, 200).begin(), lab.memory(0, 200).end());
+    post(lab, WrOpcode::RdmaRead, 100);
+    lab.drain();
+    lab.receive(read_response(lab, 0), pattern(104));
+    CHECK(std::ranges::equal(lab.memory(0, 200), before));
+    if (choice == BadReadLength::Error) {
+        check_failed(lab, 1, WcStatus::LocLenErr);
+        return;
+    }
+    CHECK(lab.sends().empty());
+    lab.receive(read_response(lab, 0), pattern(100));
+    REQUIRE(lab.sends().size() == 1);
+    CHECK(std::ranges::equal(lab.memory(0, 100), pattern(100)));
+}
+
+TEST_CASE("requester: data for a SEND is dropped, or an error", "[engine][REQ-24][REQ-25]") {
+    const auto choice = GENERATE(UnexpectedResponse::Dropped, UnexpectedResponse::Error);
+    const std::string opcode = GENERATE("RDMA_READ_RESPONSE_ONLY", "ATOMIC_ACKNOWLEDGE");
+    Lab lab(choosing({.unexpected_response = choice}));
+    post(lab, WrOpcode::Send, 4);
+    lab.drain();
+    lab.receive(response(lab, opcode, 0, 1));
+    if (choice == UnexpectedResponse::Error) {
+        check_failed(lab, 1, WcStatus::BadRespErr);
+        return;
+    }
+    CHECK(lab.sends().empty());
+    lab.receive(lab.ack(sq_psn, 1));
+    CHECK(lab.sends().size() == 1);
+}
+
+TEST_CASE("requester: a READ response out of its place is dropped, or an error",
+          "[engine][REQ-23]") {
+    const auto choice = GENERATE(UnexpectedResponse::Dropped, UnexpectedResponse::Error);
+    Lab lab(choosing({.unexpected_response = choice}));
+    post(lab, WrOpcode::RdmaRead, 2048);
+    lab.drain();
+    lab.receive(response(lab, "RDMA_READ_RESPONSE_LAST", 0, 1), pattern(1024));
+    if (choice == UnexpectedResponse::Error) {
+        check_failed(lab, 1, WcStatus::BadRespErr);
+    } else {
+        CHECK(lab.sends().empty());
+        CHECK(lab.state() == QpState::Rts);
+    }
+}
+
+TEST_CASE("requester: an ACK for a READ is ignored, or the READ is tried again",
+          "[engine][REQ-20]") {
+    const auto choice = GENERATE(AcknowledgedRead::Ignored, AcknowledgedRead::Retried);
+    Lab lab(choosing({.acknowledged_read = choice}));
+    post(lab, WrOpcode::RdmaRead, 100);
+    lab.drain();
+    lab.receive(lab.ack(sq_psn, 1));
+    CHECK(lab.sends().empty());
+    CHECK(lab.drain().size() == (choice == AcknowledgedRead::Retried ? 1 : 0));
+    lab.receive(read_response(lab, 0), pattern(100));
+    CHECK(lab.sends().size() == 1);
+}
+
+TEST_CASE("requester: SQD finishes what had begun, or all that was posted", "[engine][STA-06]") {
+    const auto choice = GENERATE(Drain::Begun, Drain::Posted);
+    Lab lab(choosing({.drain = choice}));
+    for (std::uint64_t id = 1; id <= 3; ++id)
+        post(lab, WrOpcode::Send, 4, id);
+    REQUIRE(lab.engine.poll_transmit(lab.now)); // the first has begun
+    REQUIRE(
+        lab.engine.modify_qp(lab.qp, {.state = QpState::Sqd, .sqd_async_notify = true}, lab.now));
+    post(lab, WrOpcode::Send, 4, 4);
+    const bool all = choice == Drain::Posted;
+    CHECK(lab.drain().size() == (all ? 2 : 0));
+    CHECK(lab.events().empty());
+    lab.receive(lab.ack(all ? sq_psn + 2 : sq_psn, all ? 3 : 1));
+    CHECK(lab.drain().empty());
+    CHECK(lab.sends().size() == (all ? 3 : 1));
+    CHECK(lab.events().size() == 1);
+    REQUIRE(lab.engine.modify_qp(lab.qp, {.state = QpState::Rts}, lab.now));
+    CHECK(lab.drain().size() == (all ? 1 : 3));
+}
+
+TEST_CASE("requester: further timeouts are as long as the first, or grow",
+          "[engine][TMO-01][TMO-08]") {
+    const bool grows = GENERATE(false, true);
+    LabOptions options = choosing({.timeout_grows = grows});
+    options.retry_count = 7;
+    Lab lab(options);
+    post(lab, WrOpcode::Send, 4);
+    lab.drain();
+    const wire::Duration first = lab.engine.next_timeout().value() - lab.now;
+    CHECK(first == 67'108'864ns * 24 / 16);
+    for (int n = 1; n <= 7; ++n) {
+        lab.next_deadline();
+        CHECK(lab.drain().size() == 1);
+        const wire::Duration next = lab.engine.next_timeout().value() - lab.now;
+        CHECK(next == first * (grows ? 1 << std::min(n, 6) : 1));
+    }
+    lab.receive(lab.ack(sq_psn, 1)); // progress: the next one is short again
+    post(lab, WrOpcode::Send, 4);
+    lab.drain();
+    CHECK(lab.engine.next_timeout().value() - lab.now == first);
+}
