@@ -124,20 +124,31 @@ enum class SourcePort : std::uint8_t { FlowLabel, QpnHash };
 enum class PkeyMatch : std::uint8_t { Membership, Exact };
 
 struct Behaviour {
-    // Acknowledges
+    // The choices that every connection meets
     AckPolicy ack_policy = AckPolicy::EveryRequest;
-    std::uint32_t ack_every = 8;
-    wire::Duration ack_delay = std::chrono::microseconds(10);
+    ReadRestart read_restart = ReadRestart::FirstMissing;
+    PartialReadReply partial_read_reply = PartialReadReply::FirstOrOnly;
     DuplicateAnswer duplicate_answer = DuplicateAnswer::LastAck;
+    ReservedOpcode reserved_opcode = ReservedOpcode::Nak;
+    ImpliedNak implied_nak = ImpliedNak::AtOnce;
     bool duplicate_without_ack_request_is_acked = true; // RSP-11
-    bool duplicate_rearms_nak = false;                  // RSP-03: a gap behind it is NAKed anew
+    bool credits = false;                               // ACK-10: end-to-end credits, else code 31
+    std::uint32_t ack_request_every = 64;               // BTH-18: AckReq inside long messages
+    // PSNs that a requester has on their way at once; a READ counts all its responses and may
+    // always go when nothing else is outstanding (REQ-02, N-36).
+    std::uint32_t max_unacked_packets = 1024;
+    // The real timeout as a multiple of T in sixteenths: 16 is T, 64 is 4 T (TMO-01).
+    std::uint8_t timeout_sixteenths = 24;
+
+    // Acknowledges
+    std::uint32_t ack_every = 8;                              // AckPolicy::EveryNth
+    wire::Duration ack_delay = std::chrono::microseconds(10); // EveryNth and Delayed
+    bool duplicate_rearms_nak = false; // RSP-03: a gap behind a duplicate is NAKed anew
     FirstMsn first_msn = FirstMsn::New;
     ResponseMsn response_msn = ResponseMsn::OfRequest;
-    bool credits = false;             // ACK-10: end-to-end credits, else code 31
     bool unsolicited_credits = false; // ACK-11: an ACK says that there are receives again
 
     // READs and atomics at the responder
-    PartialReadReply partial_read_reply = PartialReadReply::FirstOrOnly;
     DuplicateRead duplicate_read = DuplicateRead::OriginalOnly;
     OtherAtomic other_atomic = OtherAtomic::Silent;
     bool duplicate_resends_later = false; // G3: and all READs and atomics behind the duplicate
@@ -146,7 +157,6 @@ struct Behaviour {
     LostKey lost_key = LostKey::NakRemoteAccess;
 
     // Faults at the responder
-    ReservedOpcode reserved_opcode = ReservedOpcode::Nak;
     ExcessPad excess_pad = ExcessPad::Nak;
     StrayPayload stray_payload = StrayPayload::Nak;
     FaultOrder fault_order = FaultOrder::KeysLast;
@@ -158,20 +168,12 @@ struct Behaviour {
     wire::Duration shortest_rnr_wait{0}; // RNR-07: the timer code says this at least
 
     // The requester
-    ReadRestart read_restart = ReadRestart::FirstMissing;
-    ImpliedNak implied_nak = ImpliedNak::AtOnce;
     AfterRnr after_rnr = AfterRnr::WholeWindow;
     RepeatedNak repeated_nak = RepeatedNak::Ignored;
     BadReadLength bad_read_length = BadReadLength::Error;
     UnexpectedResponse unexpected_response = UnexpectedResponse::Dropped;
     AcknowledgedRead acknowledged_read = AcknowledgedRead::Ignored;
     Drain drain = Drain::Begun;
-    std::uint32_t ack_request_every = 64; // BTH-18: AckReq inside long messages
-    // PSNs that a requester has on their way at once; a READ counts all its responses and may
-    // always go when nothing else is outstanding (REQ-02, N-36).
-    std::uint32_t max_unacked_packets = 1024;
-    // The real timeout as a multiple of T in sixteenths: 16 is T, 64 is 4 T (TMO-01).
-    std::uint8_t timeout_sixteenths = 24;
     bool timeout_grows = false;            // TMO-01, TMO-08: each further one is twice as long
     std::uint8_t rnr_wait_sixteenths = 16; // RNR-08: 16 is the time that was asked for
 

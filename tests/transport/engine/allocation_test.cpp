@@ -53,7 +53,7 @@ using namespace veriroce::engine::test;
 namespace {
 
 // The packets of one engine, straight into the other.
-void carry(Lab& from, Lab& to) {
+void carry(Lab& from, Lab& to, std::uint8_t ecn = 0) {
     while (const auto packet = from.engine.poll_transmit(from.now)) {
         std::array<std::byte, wire::kMaxTransportHeaderBytes + 4096 + 4> bytes{};
         auto end = std::ranges::copy(packet->headers, bytes.begin()).out;
@@ -61,9 +61,10 @@ void carry(Lab& from, Lab& to) {
         const auto size = static_cast<std::size_t>(end - bytes.begin());
         // Each believes the other to be the peer of its lab.
         wire::store_be<3>(bytes, 5, our_qpn.value);
-        to.engine.handle({.envelope = {.source = peer_address, .destination = our_address},
-                          .bytes = wire::Bytes(bytes).first(size)},
-                         to.now);
+        to.engine.handle(
+            {.envelope = {.source = peer_address, .destination = our_address, .ecn = ecn},
+             .bytes = wire::Bytes(bytes).first(size)},
+            to.now);
     }
 }
 
@@ -110,5 +111,47 @@ TEST_CASE("engine: nothing is allocated per packet or per work request", "[engin
     }
     const std::uint64_t taken = allocations - before;
     CHECK(completed == 200UL * 9);
+    CHECK(taken == 0);
+}
+
+TEST_CASE("engine: nor for datagrams, UC, CNPs, delayed ACKs and paced packets", "[engine]") {
+    const auto type = GENERATE(QpType::Rc, QpType::Uc, QpType::Ud);
+    LabOptions options;
+    options.type = type;
+    options.config.behaviour.ack_policy = AckPolicy::Delayed;
+    options.config.behaviour.congestion.reaction.enabled = true;
+    options.config.behaviour.congestion.notification.interval = wire::Duration{0};
+    options.sq = rq_psn; // both begin where the other expects it
+    Lab a(options);
+    options.config.behaviour.congestion.notification.scope = CnpScope::Destination;
+    Lab b(options);
+    const std::array sges{a.sge(0, 900)};
+    SendRequest request{.opcode = WrOpcode::Send, .sges = sges};
+    if (type == QpType::Ud) request.ud = a.destination();
+    const std::array target{b.sge(0x8000, 4000)};
+    const ReceiveRequest receive{.id = 9, .sges = target};
+    std::uint64_t completed = 0;
+    std::uint64_t before = 0;
+    for (int round = 0; round < 200; ++round) {
+        if (round == 1) before = allocations;
+        (void)b.engine.post_receive(b.qp, std::span(&receive, 1));
+        (void)a.engine.post_send(a.qp, std::span(&request, 1), a.now);
+        for (int i = 0; i < 4; ++i) {
+            carry(a, b, wire::kCongestionExperienced);
+            carry(b, a, wire::kCongestionExperienced);
+            a.now = b.now = a.now + 1ms;
+            a.engine.handle_timeout(a.now);
+            b.engine.handle_timeout(b.now);
+        }
+        while (a.engine.poll_completion(a.send_cq))
+            ++completed;
+        while (b.engine.poll_completion(b.receive_cq))
+            ++completed;
+    }
+    const std::uint64_t taken = allocations - before;
+    CHECK(completed == 2 * 200UL);
+    CHECK(b.engine.counters().cnp_sent > 0);
+    CHECK(a.engine.counters().cnp_handled > 0);
+    CHECK(b.engine.counters().ecn_marked > 0);
     CHECK(taken == 0);
 }

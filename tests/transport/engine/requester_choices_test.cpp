@@ -170,3 +170,12 @@ TEST_CASE("requester: further timeouts are as long as the first, or grow",
     lab.drain();
     CHECK(lab.engine.next_timeout().value() - lab.now == first);
 }
+
+TEST_CASE("requester: the timeout lies anywhere between once and four times the nominal",
+          "[engine][TMO-01]") {
+    const std::uint8_t sixteenths = GENERATE(std::uint8_t{16}, std::uint8_t{64});
+    Lab lab(choosing({.timeout_sixteenths = sixteenths}));
+    post(lab, WrOpcode::Send, 4);
+    lab.drain();
+    CHECK(lab.engine.next_timeout() == lab.now + 67'108'864ns * sixteenths / 16);
+}
