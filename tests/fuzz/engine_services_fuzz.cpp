@@ -330,21 +330,29 @@ class Session {
         if (input.rarely()) packet.bth.opcode = input.byte();
         packet.bth.psn = rq_psn + (input.byte() % 8 - 3);
         if (input.byte() % 2 == 0) packet.bth.psn = rq_psn;
+        // Most requests fit their opcode, so that they come through to the checks of keys.
+        std::size_t payload = payload_size(input.byte());
+        if (!packet.info().carries_payload() && !input.rarely()) payload = 0;
+        const bool writes = packet.info().operation == wire::Operation::RdmaWrite;
         const std::uint8_t where = input.byte();
-        wire::Rkey key = where % 16 == 1 ? secret_.rkey : open_.rkey;
+        const bool stolen = where % 8 == 1;
+        wire::Rkey key = stolen ? secret_.rkey : open_.rkey;
         if (where % 16 == 2) key.value ^= input.byte();
         const std::uint64_t address =
-            where % 16 == 1 ? secret_base : base - 8 + (where < 8 ? open_bytes : where);
-        const std::uint32_t length = where > 250 ? input.number() : input.number() % 2048;
+            stolen ? secret_base : base - 8 + (where < 8 ? open_bytes : where);
+        std::uint32_t length = where > 250 ? input.number() : input.number() % 1024;
+        if (writes && packet.info().ends_message() && !input.rarely()) {
+            length = static_cast<std::uint32_t>(payload);
+        }
         packet.reth = {.virtual_address = address, .rkey = key, .dma_length = length};
-        packet.atomic = {.virtual_address = address & ~std::uint64_t{where > 128 ? 7U : 0U},
+        packet.atomic = {.virtual_address = address & ~std::uint64_t{where > 16 ? 7U : 0U},
                          .rkey = key,
                          .swap_or_add = input.byte(),
                          .compare = input.byte()};
         packet.deth = {.qkey = {qp.gsi ? 0x80010000U : 0x1111U},
                        .source_qp = {input.number() & wire::kMask24}};
         if (input.rarely()) packet.deth.qkey.value ^= input.byte();
-        send(input, packet, qp.qpn, payload_size(input.byte()));
+        send(input, packet, qp.qpn, payload);
     }
 
     void response(Input& input, const Qp& qp) {
