@@ -47,7 +47,7 @@ constexpr std::array<std::string_view, kRequestChecks> request_names{
     "state",          "one-nak",          "expected-psn",  "known-opcode",   "opcode-sequence",
     "rights",         "reply-resources",  "receive-ready", "pad-count",      "payload-length",
     "message-length", "atomic-alignment", "receive-room",  "receive-memory", "key-known",
-    "key-variant",    "key-domain",       "key-rights",    "key-range"};
+    "key-variant",    "key-domain",       "key-rights",    "key-range",      "invalidate-key"};
 constexpr std::array<std::string_view, kDuplicateChecks> duplicate_names{
     "remembered", "within-read", "same-atomic"};
 constexpr std::array<std::string_view, kResponseChecks> response_names{

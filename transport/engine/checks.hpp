@@ -34,7 +34,8 @@ enum class RequestVerdict : std::uint8_t {
     NakInvalidRequest,
     NakRemoteAccess,
     NakRemoteOperational,
-    Rnr, // RNR-01
+    Rnr,          // RNR-01
+    FailSilently, // KEY-11: no answer, and the end of the QP
 };
 
 // A request at the responder.
@@ -58,8 +59,9 @@ enum class RequestCheck : std::uint8_t {
     KeyDomain,       // KEY-03
     KeyRights,       // KEY-04
     KeyRange,        // KEY-05
+    InvalidateKey,   // KEY-11
 };
-inline constexpr std::size_t kRequestChecks = 19;
+inline constexpr std::size_t kRequestChecks = 20;
 
 // A duplicate READ or atomic. READs are then held against the Key checks above as well; nothing in
 // a duplicate is NAKed (RSP-12).
@@ -195,6 +197,7 @@ RequestVerdict key_variant(const RequestView& view);
 RequestVerdict key_domain(const RequestView& view);
 RequestVerdict key_rights(const RequestView& view);
 RequestVerdict key_range(const RequestView& view);
+RequestVerdict invalidate_key(const RequestView& view);
 } // namespace request_check
 
 namespace duplicate_check {
@@ -226,14 +229,16 @@ bool rnr_retry_left(const SendView& view);
 inline constexpr Checks kStandardChecks = {
     .packet = {packet_check::transport_version, packet_check::service, packet_check::pkey,
                packet_check::source_address, packet_check::destination_address},
-    .request = {request_check::state, request_check::one_nak, request_check::expected_psn,
-                request_check::known_opcode, request_check::opcode_sequence, request_check::rights,
+    .request = {request_check::state,           request_check::one_nak,
+                request_check::expected_psn,    request_check::known_opcode,
+                request_check::opcode_sequence, request_check::rights,
                 request_check::reply_resources, request_check::receive_ready,
-                request_check::pad_count, request_check::payload_length,
-                request_check::message_length, request_check::atomic_alignment,
-                request_check::receive_room, request_check::receive_memory,
-                request_check::key_known, request_check::key_variant, request_check::key_domain,
-                request_check::key_rights, request_check::key_range},
+                request_check::pad_count,       request_check::payload_length,
+                request_check::message_length,  request_check::atomic_alignment,
+                request_check::receive_room,    request_check::receive_memory,
+                request_check::key_known,       request_check::key_variant,
+                request_check::key_domain,      request_check::key_rights,
+                request_check::key_range,       request_check::invalidate_key},
     .duplicate = {duplicate_check::remembered, duplicate_check::within_read,
                   duplicate_check::same_atomic},
     .response = {response_check::state, response_check::shape, response_check::known_syndrome,

@@ -26,6 +26,16 @@ bool complete_oldest(Device& device, Qp& qp, WcStatus status) {
     return !reported || deliver(device, qp, Queue::Send, completion);
 }
 
+// A request that sent nothing is done when it is the oldest (N-20). False if the QP did not survive
+// it.
+bool complete_local(Device& device, Qp& qp) {
+    while (!qp.sends.empty() && qp.sends.front().started &&
+           is_local(qp.sends.front().request.opcode)) {
+        if (!complete_oldest(device, qp, WcStatus::Success)) return false;
+    }
+    return true;
+}
+
 // All before this PSN is acknowledged. REQ-14, RNR-11: progress gives all tries back.
 void note_progress(Qp& qp, wire::Psn acknowledged_before) {
     const std::uint32_t ahead = forward(qp.outbound.unacked_psn, acknowledged_before);
@@ -44,6 +54,10 @@ void acknowledge_through(Device& device, Qp& qp, wire::Psn psn) {
     const std::uint32_t reach = forward(oldest, psn) + 1;
     while (!qp.sends.empty() && qp.sends.front().started) {
         SendWork& work = qp.sends.front();
+        if (is_local(work.request.opcode)) {
+            if (!complete_local(device, qp)) return;
+            continue;
+        }
         if (wants_response(work.request.opcode) && !work.answered) {
             note_progress(qp, work.expected_response);
             break;
@@ -69,6 +83,7 @@ void fail_oldest(Device& device, Qp& qp, WcStatus status) {
 }
 
 void settle_oldest(Device& device, Qp& qp) {
+    if (!complete_local(device, qp)) return;
     if (!qp.sends.empty() && qp.sends.front().fault) {
         const WcStatus status = *qp.sends.front().fault;
         fail_oldest(device, qp, status);

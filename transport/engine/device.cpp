@@ -4,9 +4,11 @@ namespace veriroce::engine {
 
 namespace {
 
-std::uint8_t code_of(wire::Operation operation, wire::Position position, bool immediate = false) {
+std::uint8_t code_of(wire::Operation operation, wire::Position position, bool immediate = false,
+                     bool invalidate = false) {
     // Nothing: there is no such packet, and nobody asks for it.
-    return wire::opcode_of(wire::Service::Rc, operation, position, immediate).value_or(0);
+    return wire::opcode_of(wire::Service::Rc, operation, position, immediate, invalidate)
+        .value_or(0);
 }
 
 constexpr std::array positions{wire::Position::First, wire::Position::Middle, wire::Position::Last,
@@ -26,13 +28,15 @@ Opcodes::Opcodes()
             send[at][immediate] = code_of(wire::Operation::Send, position, immediate);
             write[at][immediate] = code_of(wire::Operation::RdmaWrite, position, immediate);
         }
+        send[at][2] = code_of(wire::Operation::Send, position, false, true);
         read_response[at] = code_of(wire::Operation::RdmaReadResponse, position);
     }
 }
 
 Device::Device(const Config& config_of_device, const Checks& checks_of_device)
     : config(config_of_device), checks(checks_of_device),
-      memory(config_of_device.first_key, config_of_device.limits.regions) {}
+      memory(config_of_device.first_key, config_of_device.limits.regions,
+             config_of_device.limits.windows) {}
 
 bool Device::alive(PdId pd) const {
     return pd.value != 0 && pd.value <= pds.size() && pds[pd.value - 1] != 0;

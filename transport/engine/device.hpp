@@ -14,8 +14,8 @@ namespace veriroce::engine {
 // The opcodes that an RC engine sends, out of the opcode table once and for all.
 struct Opcodes {
     Opcodes();
-    // By position and whether there is immediate data.
-    using Row = std::array<std::array<std::uint8_t, 2>, 4>;
+    // By position and what ends the message: nothing, immediate data, a key to revoke.
+    using Row = std::array<std::array<std::uint8_t, 3>, 4>;
     Row send{};
     Row write{};
     std::array<std::uint8_t, 4> read_response{}; // by position

@@ -193,6 +193,27 @@ std::expected<void, VerbError> Engine::deregister_region(MrId mr) {
     return state_->memory.remove(mr);
 }
 
+std::expected<Engine::Window, VerbError> Engine::allocate_window(PdId pd, WindowType type) {
+    if (!state_->alive(pd)) return std::unexpected(VerbError::NotFound);
+    const auto window = state_->memory.add_window(
+        pd, type == WindowType::Type1 ? KeyKind::WindowType1 : KeyKind::WindowType2);
+    if (!window) return std::unexpected(window.error());
+    return Window{.mw = window->mw, .rkey = {window->key}};
+}
+
+std::expected<void, VerbError> Engine::free_window(MwId mw) {
+    return state_->memory.remove_window(mw);
+}
+
+std::expected<wire::Rkey, VerbError> Engine::bind_window(QpId qp, MwId mw, const BindInfo& bind,
+                                                         std::uint64_t id, const SendFlags& flags) {
+    Qp* const target = state_->find(qp);
+    if (target == nullptr) return std::unexpected(VerbError::NotFound);
+    return post_bind(
+        *state_, *target,
+        {.id = id, .opcode = WrOpcode::BindMw, .mw = mw, .bind = bind, .flags = flags});
+}
+
 // --- queue pairs
 
 namespace {

@@ -28,6 +28,7 @@ struct Limits {
     std::uint32_t qps = 65'536;
     std::uint32_t cqs = 65'536;
     std::uint32_t regions = 65'536;
+    std::uint32_t windows = 65'536;
     std::uint32_t qp_wr = 16'384;
     std::uint32_t cqe = 1 << 20;
     std::uint32_t sges = 16;
@@ -101,7 +102,20 @@ class Engine {
     // address that names its first byte.
     std::expected<Region, VerbError> register_region(PdId pd, wire::MutableBytes memory,
                                                      std::uint64_t address, Access access);
+    // Busy while a window is bound to it.
     std::expected<void, VerbError> deregister_region(MrId mr);
+
+    struct Window {
+        MwId mw;
+        wire::Rkey rkey;
+    };
+    std::expected<Window, VerbError> allocate_window(PdId pd, WindowType type);
+    std::expected<void, VerbError> free_window(MwId mw);
+    // ibv_bind_mw, for windows of type 1: puts a BIND_MW into the send queue and says which key the
+    // window has when that is done. Type 2 is bound by a BIND_MW of post_send, whose `rkey` is the
+    // window's with another lowest byte.
+    std::expected<wire::Rkey, VerbError> bind_window(QpId qp, MwId mw, const BindInfo& bind,
+                                                     std::uint64_t id, const SendFlags& flags = {});
 
     std::expected<QpId, VerbError> create_qp(const QpDescription& description);
     std::expected<void, VerbError> modify_qp(QpId qp, const QpAttributes& attributes,

@@ -49,7 +49,7 @@ RequestVerdict expected_psn(const RequestView& view) {
 
 // BTH-06: a reserved opcode, and one that this engine does not know.
 RequestVerdict known_opcode(const RequestView& view) {
-    const bool known = (view.info.operation == Operation::Send && !view.info.invalidates()) ||
+    const bool known = view.info.operation == Operation::Send ||
                        view.info.operation == Operation::RdmaWrite ||
                        view.info.operation == Operation::RdmaReadRequest || is_atomic(view);
     return refuse_if(
@@ -162,10 +162,10 @@ RequestVerdict key_variant(const RequestView& view) {
                      NakRemoteAccess);
 }
 
-// KEY-03
+// KEY-03; KEY-09: a window of type 2 opens to the QP that bound it only.
 RequestVerdict key_domain(const RequestView& view) {
-    return refuse_if(view.target &&
-                         view.memory.slot(view.target->rkey.value).pd != view.connection.pd,
+    return refuse_if(view.target && !view.memory.slot(view.target->rkey.value)
+                                         .open_to(view.connection.pd, view.connection.qpn),
                      NakRemoteAccess);
 }
 
@@ -184,6 +184,14 @@ RequestVerdict key_range(const RequestView& view) {
     return refuse_if(view.target && !view.memory.slot(view.target->rkey.value)
                                          .covers(view.target->address, view.target->length),
                      NakRemoteAccess);
+}
+
+// KEY-11: the key that a SEND revokes.
+RequestVerdict invalidate_key(const RequestView& view) {
+    if (!view.info.invalidates()) return Accept;
+    return refuse_if(
+        !view.memory.may_invalidate(view.packet.ieth.rkey, view.connection.pd, view.connection.qpn),
+        FailSilently);
 }
 
 } // namespace veriroce::engine::request_check

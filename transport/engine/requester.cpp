@@ -15,8 +15,10 @@ using wire::Position;
 bool is_write(WrOpcode opcode) {
     return opcode == WrOpcode::RdmaWrite || opcode == WrOpcode::RdmaWriteWithImm;
 }
-bool has_immediate(WrOpcode opcode) {
-    return opcode == WrOpcode::SendWithImm || opcode == WrOpcode::RdmaWriteWithImm;
+// What the last packet brings besides data, as Opcodes::Row counts it.
+std::size_t ending_of(WrOpcode opcode) {
+    if (opcode == WrOpcode::SendWithImm || opcode == WrOpcode::RdmaWriteWithImm) return 1;
+    return opcode == WrOpcode::SendWithInv ? 2 : 0;
 }
 
 // Whether this engine sends such requests.
@@ -28,10 +30,10 @@ bool supported(WrOpcode opcode) {
     case WrOpcode::RdmaWriteWithImm:
     case WrOpcode::RdmaRead:
     case WrOpcode::AtomicCmpAndSwp:
-    case WrOpcode::AtomicFetchAndAdd: return true;
+    case WrOpcode::AtomicFetchAndAdd:
     case WrOpcode::SendWithInv:
     case WrOpcode::LocalInv:
-    case WrOpcode::BindMw:
+    case WrOpcode::BindMw: return true;
     case WrOpcode::Flush:
     case WrOpcode::AtomicWrite: return false;
     }
@@ -59,8 +61,16 @@ bool may_start(const Device& device, const Qp& qp, const SendWork& work) {
            device.checks.allows(SendCheck::Fence, view);
 }
 
-// Gives the work its PSNs, unless its own memory is not what it says.
+// Gives the work its PSNs, unless its own memory is not what it says. What sends nothing has none
+// and is carried out here: in order, behind what was begun before it.
 void start(Device& device, Qp& qp, SendWork& work) {
+    if (is_local(work.request.opcode)) {
+        work.fault = carry_out_locally(device, qp, work.request);
+        work.started = !work.fault;
+        work.first = qp.outbound.next_psn;
+        work.packets = 0;
+        return;
+    }
     const bool response = wants_response(work.request.opcode);
     if (!work.request.flags.inline_data &&
         !reachable(device.memory, qp.connection.pd, work.request.sges, 0, work.length,
@@ -136,10 +146,9 @@ wire::Packet segment(const Device& device, const Qp& qp, const SendWork& work, w
     const SendRequest& request = work.request;
     const Position position = position_of(qp.cursor.packet, work.packets);
     const bool ends = position == Position::Last || position == Position::Only;
-    const bool immediate = ends && has_immediate(request.opcode);
+    const std::size_t ending = ends ? ending_of(request.opcode) : 0;
     const Opcodes::Row& row = is_write(request.opcode) ? device.opcodes.write : device.opcodes.send;
-    wire::Packet packet =
-        packet_to_peer(qp, row[static_cast<std::size_t>(position)][immediate], psn);
+    wire::Packet packet = packet_to_peer(qp, row[static_cast<std::size_t>(position)][ending], psn);
     const bool notifies = request.opcode != WrOpcode::RdmaWrite;
     packet.bth.solicited = ends && notifies && request.flags.solicited; // BTH-14
     packet.bth.ack_request = wants_ack(device, qp, work, psn, ends);
@@ -147,6 +156,7 @@ wire::Packet segment(const Device& device, const Qp& qp, const SendWork& work, w
                    .rkey = request.rkey,
                    .dma_length = static_cast<std::uint32_t>(work.length)};
     packet.imm = {.value = request.imm};
+    packet.ieth = {.rkey = request.invalidate_rkey};
     return packet;
 }
 
@@ -179,6 +189,8 @@ std::expected<void, VerbError> acceptable(const Device& device, const Qp& qp,
     const QpCapacity& capacity = qp.description.capacity;
     const auto refused = std::unexpected(VerbError::InvalidArgument);
     if (!supported(request.opcode)) return std::unexpected(VerbError::NotSupported);
+    if (request.opcode == WrOpcode::BindMw) return acceptable_bind(device, request);
+    if (request.opcode == WrOpcode::LocalInv) return {};
     if (request.sges.size() > capacity.max_sge) return refused;
     const std::uint64_t length = bytes_of(request.sges);
     if (length > device.config.limits.message_bytes) return refused; // LEN-11
@@ -189,15 +201,22 @@ std::expected<void, VerbError> acceptable(const Device& device, const Qp& qp,
     return {};
 }
 
+// STA-03: nothing is posted before RTS.
+bool takes_work(QpState state) {
+    return state != QpState::Reset && state != QpState::Init && state != QpState::Rtr;
+}
+
 } // namespace
 
 std::expected<void, VerbError> post(Device& device, Qp& qp, const SendRequest& request) {
-    const QpState state = qp.connection.state;
-    // STA-03: nothing is sent before RTS.
-    if (state == QpState::Reset || state == QpState::Init || state == QpState::Rtr) {
-        return std::unexpected(VerbError::InvalidArgument);
-    }
+    if (!takes_work(qp.connection.state)) return std::unexpected(VerbError::InvalidArgument);
     if (auto accepted = acceptable(device, qp, request); !accepted) return accepted;
+    return enqueue(device, qp, request);
+}
+
+std::expected<void, VerbError> enqueue(Device& device, Qp& qp, const SendRequest& request) {
+    const QpState state = qp.connection.state;
+    if (!takes_work(state)) return std::unexpected(VerbError::InvalidArgument);
     if (qp.sends.full()) return std::unexpected(VerbError::NoMemory);
     if (state == QpState::Err) { // STA-07
         deliver(device, qp, Queue::Send,
@@ -220,20 +239,36 @@ std::expected<void, VerbError> post(Device& device, Qp& qp, const SendRequest& r
     return {};
 }
 
+namespace {
+
+// The work whose packet goes next, started. Nothing if none may, and if one failed.
+SendWork* next_work(Device& device, Qp& qp) {
+    while (qp.cursor.work < qp.sends.size()) {
+        SendWork& work = qp.sends[qp.cursor.work];
+        if (!work.started) {
+            if (work.fault || !may_start(device, qp, work)) return nullptr;
+            start(device, qp, work);
+            if (work.fault) {
+                settle_oldest(device, qp);
+                return nullptr;
+            }
+        }
+        if (work.fault) return nullptr;
+        if (!is_local(work.request.opcode)) return &work;
+        ++qp.cursor.work;
+        settle_oldest(device, qp);
+    }
+    return nullptr;
+}
+
+} // namespace
+
 std::optional<Transmit> next_request(Device& device, Qp& qp, wire::Instant now) {
     const QpState state = qp.connection.state;
     if ((state != QpState::Rts && state != QpState::Sqd) || qp.waits_for_rnr) return std::nullopt;
-    if (qp.cursor.work >= qp.sends.size()) return std::nullopt;
-    SendWork& work = qp.sends[qp.cursor.work];
-    if (!work.started) {
-        if (work.fault || !may_start(device, qp, work)) return std::nullopt;
-        start(device, qp, work);
-        if (work.fault) {
-            settle_oldest(device, qp);
-            return std::nullopt;
-        }
-    }
-    if (work.fault) return std::nullopt;
+    SendWork* const next = next_work(device, qp);
+    if (next == nullptr) return std::nullopt;
+    SendWork& work = *next;
     if (wants_response(work.request.opcode)) return send_read_or_atomic(device, qp, work, now);
     const bool is_new = work.first + qp.cursor.packet == qp.outbound.next_psn;
     if (is_new && !window_open(device, qp, work, 1)) return std::nullopt;

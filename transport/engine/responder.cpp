@@ -54,6 +54,12 @@ void refuse(Device& device, Qp& qp, const RequestView& view, wire::NakCode code,
     enter_error(device, qp);
 }
 
+// Class J: the receive completes in error and the QP ends, but the peer is not told (G7).
+void fail_silently(Device& device, Qp& qp) {
+    if (!fail_receive(device, qp, WcStatus::LocQpOpErr)) device.raise(EventType::QpReqErr, qp);
+    enter_error(device, qp);
+}
+
 void save(Qp& qp, const RequestView& view, std::uint32_t packets, std::uint64_t original) {
     const wire::Packet& packet = view.packet;
     const bool read = view.info.operation == Operation::RdmaReadRequest;
@@ -125,6 +131,11 @@ bool complete_receive(Device& device, Qp& qp, const RequestView& view, std::uint
                           .opcode = send ? WcOpcode::Recv : WcOpcode::RecvRdmaWithImm,
                           .byte_len = static_cast<std::uint32_t>(bytes)};
     if (view.info.immediate()) completion.imm = view.packet.imm.value;
+    // KEY-11: revoked when the data is there, before the host is told.
+    if (view.info.invalidates() &&
+        device.memory.invalidate(view.packet.ieth.rkey, qp.connection.pd, qp.connection.qpn)) {
+        completion.invalidated_rkey = view.packet.ieth.rkey;
+    }
     return deliver(device, qp, Queue::Receive, completion);
 }
 
@@ -305,6 +316,7 @@ void handle_request(Device& device, Qp& qp, const PacketView& packet) {
         qp.inbound.nak = NakState::Rnr;
         acknowledge(device, qp, psn, wire::Syndrome::rnr(qp.connection.min_rnr_timer));
         break;
+    case RequestVerdict::FailSilently: fail_silently(device, qp); break;
     case RequestVerdict::NakInvalidRequest:
         refuse(device, qp, view, wire::NakCode::InvalidRequest, *ruling.by);
         break;

@@ -173,6 +173,7 @@ void reset(Device& device, Qp& qp) {
     qp.waits_for_rnr = qp.implied_nak_taken = qp.rewound = qp.drain_pending = false;
     qp.sends.clear();
     qp.receives.clear();
+    device.memory.unbind_all_of(qp.connection.qpn);
 }
 
 std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes& attributes) {

@@ -121,6 +121,8 @@ struct SendFlags {
     bool inline_data = false;
 };
 
+enum class WindowType : std::uint8_t { Type1, Type2 };
+
 struct BindInfo {
     MrId mr;
     std::uint64_t address = 0;

@@ -132,6 +132,10 @@ struct RequestView : PacketView {
 constexpr bool is_atomic(WrOpcode opcode) {
     return opcode == WrOpcode::AtomicCmpAndSwp || opcode == WrOpcode::AtomicFetchAndAdd;
 }
+// Whether a request is carried out here and sends nothing (KEY-09).
+constexpr bool is_local(WrOpcode opcode) {
+    return opcode == WrOpcode::LocalInv || opcode == WrOpcode::BindMw;
+}
 // Whether a request is answered by data and not by an ACK.
 constexpr bool wants_response(WrOpcode opcode) {
     return opcode == WrOpcode::RdmaRead || is_atomic(opcode);
