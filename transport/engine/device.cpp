@@ -57,6 +57,11 @@ CompletionQueue* Device::find(CqId cq) const {
     return cqs[cq.value - 1].get();
 }
 
+SharedReceiveQueue* Device::find(SrqId srq) const {
+    if (srq.value == 0 || srq.value > srqs.size()) return nullptr;
+    return srqs[srq.value - 1].get();
+}
+
 void Device::mark_ready(Qp& qp) {
     if (qp.ready) return;
     qp.ready = true;
@@ -107,11 +112,7 @@ void enter_error(Device& device, Qp& qp) {
                  .opcode = completion_opcode(work.request.opcode)});
         qp.sends.pop();
     }
-    while (!qp.receives.empty()) {
-        deliver(
-            device, qp, Queue::Receive,
-            {.id = qp.receives.pop().id, .status = WcStatus::WrFlushErr, .opcode = WcOpcode::Recv});
-    }
+    flush_receives(device, qp);
 }
 
 wire::Packet packet_to_peer(const Qp& qp, std::uint8_t opcode, wire::Psn psn) {

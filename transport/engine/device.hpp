@@ -34,11 +34,13 @@ struct Device {
     Config config;
     Checks checks;
     Memory memory;
-    std::vector<std::unique_ptr<CompletionQueue>> cqs; // by CqId - 1; empty if destroyed
-    std::vector<std::unique_ptr<Qp>> qps;              // by QpId - 1; empty if destroyed
-    std::vector<std::uint8_t> pds;                     // by PdId - 1; whether it lives
+    std::vector<std::unique_ptr<CompletionQueue>> cqs;     // by CqId - 1; empty if destroyed
+    std::vector<std::unique_ptr<Qp>> qps;                  // by QpId - 1; empty if destroyed
+    std::vector<std::unique_ptr<SharedReceiveQueue>> srqs; // by SrqId - 1; empty if destroyed
+    std::vector<std::uint8_t> pds;                         // by PdId - 1; whether it lives
     std::uint32_t live_qps = 0;
     std::uint32_t live_cqs = 0;
+    std::uint32_t live_srqs = 0;
     Ring<std::uint32_t> ready{0}; // indices of QPs that may have something to send
     Deadlines deadlines;
     Ring<Event> events{kEventQueue};
@@ -55,6 +57,7 @@ struct Device {
     [[nodiscard]] Qp* find(QpId qp) const;
     [[nodiscard]] Qp* find(wire::Qpn qpn) const;
     [[nodiscard]] CompletionQueue* find(CqId cq) const;
+    [[nodiscard]] SharedReceiveQueue* find(SrqId srq) const;
 
     void mark_ready(Qp& qp);
     void raise(const Event& event);

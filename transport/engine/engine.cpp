@@ -6,12 +6,9 @@
 
 #include "transport/engine/requester.hpp"
 #include "transport/engine/responder.hpp"
+#include "transport/engine/state.hpp"
 
 namespace veriroce::engine {
-
-struct Engine::State : Device {
-    using Device::Device;
-};
 
 Engine::Engine(const Config& config, const Checks& checks)
     : state_(std::make_unique<State>(config, checks)) {}
@@ -95,7 +92,7 @@ Engine::Posted Engine::post_receive(QpId qp, std::span<const ReceiveRequest> cha
     if (target == nullptr) return {.refused = VerbError::NotFound};
     Posted result;
     for (const ReceiveRequest& request : chain) {
-        if (target->connection.state == QpState::Reset ||
+        if (target->connection.state == QpState::Reset || target->srq != nullptr ||
             request.sges.size() > target->description.capacity.max_sge) {
             result.refused = VerbError::InvalidArgument;
             break;
@@ -147,10 +144,14 @@ std::expected<PdId, VerbError> Engine::create_pd() {
 
 std::expected<void, VerbError> Engine::destroy_pd(PdId pd) {
     if (!state_->alive(pd)) return std::unexpected(VerbError::NotFound);
-    const bool used = state_->memory.uses(pd) ||
-                      std::ranges::any_of(state_->qps, [pd](const std::unique_ptr<Qp>& qp) {
-                          return qp && qp->connection.pd == pd;
-                      });
+    const bool used =
+        state_->memory.uses(pd) ||
+        std::ranges::any_of(
+            state_->qps,
+            [pd](const std::unique_ptr<Qp>& qp) { return qp && qp->connection.pd == pd; }) ||
+        std::ranges::any_of(state_->srqs, [pd](const std::unique_ptr<SharedReceiveQueue>& srq) {
+            return srq && srq->pd == pd;
+        });
     if (used) return std::unexpected(VerbError::Busy);
     state_->pds[pd.value - 1] = 0;
     return {};
@@ -221,9 +222,10 @@ namespace {
 std::expected<void, VerbError> acceptable(const Device& device, const QpDescription& wanted) {
     const Limits& limits = device.config.limits;
     const QpCapacity& capacity = wanted.capacity;
-    if (wanted.type != QpType::Rc || wanted.srq) return std::unexpected(VerbError::NotSupported);
+    if (wanted.type != QpType::Rc) return std::unexpected(VerbError::NotSupported);
     if (!device.alive(wanted.pd) || device.find(wanted.send_cq) == nullptr ||
-        device.find(wanted.recv_cq) == nullptr) {
+        device.find(wanted.recv_cq) == nullptr ||
+        (wanted.srq && device.find(*wanted.srq) == nullptr)) {
         return std::unexpected(VerbError::NotFound);
     }
     if (capacity.max_send > limits.qp_wr || capacity.max_recv > limits.qp_wr ||
@@ -248,14 +250,19 @@ std::expected<QpId, VerbError> Engine::create_qp(const QpDescription& descriptio
     }
     const auto index = static_cast<std::uint32_t>(device.qps.size());
     const QpId id{index + 1};
+    QpDescription wanted = description;
+    if (wanted.srq) wanted.capacity.max_recv = 0;
     const wire::Qpn qpn{device.config.first_qpn.value + index};
-    device.qps.push_back(
-        std::make_unique<Qp>(id, qpn, description, device.config.limits.rd_atomic));
+    device.qps.push_back(std::make_unique<Qp>(id, qpn, wanted, device.config.limits.rd_atomic));
     device.ready.grow(std::max<std::size_t>(16, std::bit_ceil(device.qps.size())));
     device.deadlines.make_room(index + 1);
     ++device.live_qps;
     ++device.find(description.send_cq)->users;
     ++device.find(description.recv_cq)->users;
+    if (description.srq) {
+        device.qps.back()->srq = device.find(*description.srq);
+        ++device.qps.back()->srq->users;
+    }
     return id;
 }
 
@@ -284,6 +291,7 @@ std::expected<void, VerbError> Engine::destroy_qp(QpId qp) {
     reset(device, *target); // its timers stop
     --device.find(target->description.send_cq)->users;
     --device.find(target->description.recv_cq)->users;
+    if (target->srq != nullptr) --target->srq->users;
     device.qps[qp.value - 1].reset();
     --device.live_qps;
     return {};

@@ -31,6 +31,8 @@ struct Limits {
     std::uint32_t windows = 65'536;
     std::uint32_t qp_wr = 16'384;
     std::uint32_t cqe = 1 << 20;
+    std::uint32_t srqs = 65'536;
+    std::uint32_t srq_wr = 16'384;
     std::uint32_t sges = 16;
     std::uint32_t inline_bytes = 256;
     std::uint8_t rd_atomic = 16;
@@ -98,6 +100,13 @@ class Engine {
         wire::Lkey lkey;
         wire::Rkey rkey;
     };
+    // A queue of receives that QPs share (QpDescription::srq). When fewer than `limit` receives are
+    // left SRQ_LIMIT_REACHED is raised once; modify_srq arms it again.
+    std::expected<SrqId, VerbError> create_srq(const SrqDescription& description);
+    std::expected<void, VerbError> modify_srq(SrqId srq, std::uint32_t limit);
+    std::expected<SrqReport, VerbError> query_srq(SrqId srq) const;
+    std::expected<void, VerbError> destroy_srq(SrqId srq);
+
     // The memory stays the caller's and must outlive the registration. `address` is the virtual
     // address that names its first byte.
     std::expected<Region, VerbError> register_region(PdId pd, wire::MutableBytes memory,
@@ -129,7 +138,9 @@ class Engine {
         std::optional<VerbError> refused;
     };
     Posted post_send(QpId qp, std::span<const SendRequest> chain, wire::Instant now);
+    // InvalidArgument for a QP with a shared queue.
     Posted post_receive(QpId qp, std::span<const ReceiveRequest> chain);
+    Posted post_srq_receive(SrqId srq, std::span<const ReceiveRequest> chain);
 
     std::optional<Completion> poll_completion(CqId cq);
     [[nodiscard]] bool overrun(CqId cq) const;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "transport/engine/completion.hpp"
-#include "transport/engine/queues.hpp"
+#include "transport/engine/receives.hpp"
 #include "transport/engine/replies.hpp"
 
 namespace veriroce::engine {
@@ -52,6 +52,8 @@ struct Qp {
 
     SendQueue sends;
     ReceiveQueue receives;
+    SharedReceiveQueue* srq = nullptr; // instead of its own
+    std::optional<ReceiveWork> held;   // out of the shared queue, by the open message
 };
 
 } // namespace veriroce::engine

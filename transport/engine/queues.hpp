@@ -58,6 +58,7 @@ struct ReceiveWork {
     std::uint64_t id = 0;
     std::span<const Sge> sges;
     std::uint64_t bytes = 0;
+    std::uint32_t slot = 0; // of a shared queue: where its SGEs stand
 };
 
 class ReceiveQueue {

@@ -144,8 +144,8 @@ RequestVerdict receive_room(const RequestView& view) {
 // KEY-12: our own receive names memory that it must not.
 RequestVerdict receive_memory(const RequestView& view) {
     if (view.info.operation != Operation::Send) return Accept;
-    const bool reached = reachable(view.memory, view.connection.pd, view.receive_sges, before(view),
-                                   view.packet.payload().size(), Direction::ToMemory);
+    const bool reached = reachable(view.memory, view.receive_domain, view.receive_sges,
+                                   before(view), view.packet.payload().size(), Direction::ToMemory);
     return refuse_if(!reached, NakRemoteOperational);
 }
 

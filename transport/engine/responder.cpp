@@ -12,7 +12,8 @@ namespace {
 using wire::Operation;
 
 wire::Syndrome ack_syndrome(const Device& device, const Qp& qp) {
-    if (!device.config.behaviour.credits) return wire::Syndrome::ack(wire::kNoCredits);
+    if (!device.config.behaviour.credits || qp.srq != nullptr)
+        return wire::Syndrome::ack(wire::kNoCredits);
     const std::size_t held = qp.inbound.receive_taken ? 1 : 0; // ACK-10
     return wire::Syndrome::ack(
         wire::credit_code_of(static_cast<std::uint32_t>(qp.receives.size() - held)));
@@ -27,9 +28,10 @@ void acknowledge(Device& device, Qp& qp, wire::Psn psn, wire::Syndrome syndrome)
 
 // The receive WQE that a faulty message holds, or would have taken, completes in error.
 bool fail_receive(Device& device, Qp& qp, WcStatus status) {
-    if (qp.receives.empty()) return false;
+    const auto work = take_receive(device, qp);
+    if (!work) return false;
     deliver(device, qp, Queue::Receive,
-            {.id = qp.receives.pop().id, .status = status, .opcode = WcOpcode::Recv});
+            {.id = work->id, .status = status, .opcode = WcOpcode::Recv});
     return true;
 }
 
@@ -127,7 +129,7 @@ void atomic(Device& device, Qp& qp, const RequestView& view) {
 // Takes the receive WQE at the end of a SEND or of a WRITE with immediate data.
 bool complete_receive(Device& device, Qp& qp, const RequestView& view, std::uint64_t bytes) {
     const bool send = view.info.operation == Operation::Send;
-    Completion completion{.id = qp.receives.pop().id,
+    Completion completion{.id = take_receive(device, qp)->id,
                           .opcode = send ? WcOpcode::Recv : WcOpcode::RecvRdmaWithImm,
                           .byte_len = static_cast<std::uint32_t>(bytes)};
     if (view.info.immediate()) completion.imm = view.packet.imm.value;
@@ -142,7 +144,7 @@ bool complete_receive(Device& device, Qp& qp, const RequestView& view, std::uint
 bool place(Device& device, Qp& qp, const RequestView& view) {
     const wire::Bytes payload = view.packet.payload();
     if (view.info.operation == Operation::Send) {
-        return scatter(device.memory, qp.connection.pd, view.receive_sges, qp.inbound.received,
+        return scatter(device.memory, view.receive_domain, view.receive_sges, qp.inbound.received,
                        payload);
     }
     if (payload.empty()) return true;
@@ -168,13 +170,14 @@ void receive(Device& device, Qp& qp, const RequestView& view) {
         inbound.received = 0;
         inbound.open = send ? OpenMessage::Send : OpenMessage::Write;
         inbound.receive_taken = send;
+        if (send) hold_receive(device, qp);
         inbound.announced = view.packet.reth.dma_length;
         inbound.address = view.packet.reth.virtual_address;
         inbound.rkey = view.packet.reth.rkey;
     }
     // The checks have asked all this; a table with a planted defect must not break memory.
     const bool needs_receive = send || view.info.immediate();
-    if ((needs_receive && qp.receives.empty()) || !place(device, qp, view)) return;
+    if ((needs_receive && next_receive(qp) == nullptr) || !place(device, qp, view)) return;
     inbound.received += view.packet.payload().size();
     inbound.expected_psn += 1;
     qp.last_acked = view.packet.bth.psn;
@@ -283,14 +286,16 @@ RequestView request_view(const Device& device, const Qp& qp, const PacketView& p
                      device.config.behaviour,
                      device.memory,
                      device.config.limits.message_bytes,
-                     !qp.receives.empty(),
+                     false,
                      0,
                      {},
+                     receive_domain(qp),
                      target_of(packet.packet, qp.inbound),
                      {}};
-    if (view.receive_ready) {
-        view.receive_bytes = qp.receives.front().bytes;
-        view.receive_sges = qp.receives.front().sges;
+    if (const ReceiveWork* const work = next_receive(qp)) {
+        view.receive_ready = true;
+        view.receive_bytes = work->bytes;
+        view.receive_sges = work->sges;
     }
     return view;
 }

@@ -172,7 +172,7 @@ void reset(Device& device, Qp& qp) {
     qp.since_ack_request = 0;
     qp.waits_for_rnr = qp.implied_nak_taken = qp.rewound = qp.drain_pending = false;
     qp.sends.clear();
-    qp.receives.clear();
+    forget_receives(qp);
     device.memory.unbind_all_of(qp.connection.qpn);
 }
 

@@ -221,6 +221,21 @@ struct QpCapacity {
     std::uint32_t max_inline = 64;
 };
 
+struct SrqDescription {
+    PdId pd;
+    std::uint32_t depth = 64; // receives that are posted or held by a message
+    std::uint32_t max_sge = 4;
+    std::uint32_t limit = 0; // of SRQ_LIMIT_REACHED; 0: none is armed
+};
+
+// What ibv_query_srq reports, and how many receives are posted.
+struct SrqReport {
+    std::uint32_t depth = 0;
+    std::uint32_t max_sge = 0;
+    std::uint32_t limit = 0;
+    std::uint32_t posted = 0;
+};
+
 struct QpDescription {
     PdId pd;
     QpType type = QpType::Rc;

@@ -119,6 +119,7 @@ struct RequestView : PacketView {
     bool receive_ready = false;
     std::uint64_t receive_bytes = 0;
     std::span<const Sge> receive_sges;
+    PdId receive_domain; // in which their lkeys count: the shared queue's where there is one
     // The memory that the packet reads or writes by an rkey. Nothing for a SEND and for zero bytes,
     // whose key is not looked at (LEN-08, C9-88).
     std::optional<Target> target;

@@ -25,8 +25,18 @@ Lab::Lab(const LabOptions& wanted)
             .create_qp(
                 {.pd = pd, .send_cq = send_cq, .recv_cq = receive_cq, .capacity = options.capacity})
             .value();
-    const auto modify = [this](const QpAttributes& attributes) {
-        if (!engine.modify_qp(qp, attributes, now)) FAIL("modify_qp");
+    connect(qp);
+}
+
+QpId Lab::another(const QpDescription& description) {
+    const QpId made = engine.create_qp(description).value();
+    connect(made);
+    return made;
+}
+
+void Lab::connect(QpId which) {
+    const auto modify = [this, which](const QpAttributes& attributes) {
+        if (!engine.modify_qp(which, attributes, now)) FAIL("modify_qp");
     };
     if (options.state == QpState::Reset) return;
     modify({.state = QpState::Init, .access = options.qp_access});

@@ -147,19 +147,7 @@ TEST_CASE("window: type 2 serves the QP that bound it and no other", "[engine][K
     Lab lab(with_bindable_region());
     const Bound bound(lab, part(lab, writable));
     const QpId other =
-        lab.engine.create_qp({.pd = lab.pd, .send_cq = lab.send_cq, .recv_cq = lab.receive_cq})
-            .value();
-    const auto modify = [&](const QpAttributes& attributes) {
-        REQUIRE(lab.engine.modify_qp(other, attributes, lab.now));
-    };
-    modify({.state = QpState::Init, .access = every_right});
-    modify({.state = QpState::Rtr,
-            .path_mtu = wire::Mtu::B1024,
-            .dest_qp = peer_qpn,
-            .rq_psn = rq_psn,
-            .address = AddressVector{.source = our_address, .destination = peer_address},
-            .min_rnr_timer = 1,
-            .max_dest_rd_atomic = 1});
+        lab.another({.pd = lab.pd, .send_cq = lab.send_cq, .recv_cq = lab.receive_cq});
     wire::Packet write = lab.packet("RDMA_WRITE_ONLY", rq_psn);
     write.bth.dest_qp = lab.engine.query_qp(other)->qpn;
     write.reth = {
