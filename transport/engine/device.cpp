@@ -76,25 +76,6 @@ void Device::raise(const Event& event) {
     events.push(event);
 }
 
-bool deliver(Device& device, Qp& qp, Queue queue, Completion completion) {
-    const bool send = queue == Queue::Send;
-    CompletionQueue& cq = *device.find(send ? qp.description.send_cq : qp.description.recv_cq);
-    completion.qp = qp.id;
-    completion.queue = queue;
-    if (!cq.entries.full()) {
-        cq.entries.push(completion);
-        return true;
-    }
-    // KEY-13: the completion is lost, and says so twice: at the CQ and at the QP.
-    if (!cq.overrun) device.raise({.type = EventType::CqErr, .cq = cq.id});
-    cq.overrun = true;
-    if (qp.connection.state != QpState::Err) {
-        device.raise(EventType::QpFatal, qp);
-        enter_error(device, qp);
-    }
-    return false;
-}
-
 void enter_error(Device& device, Qp& qp) {
     if (qp.connection.state == QpState::Err) return;
     qp.connection.state = QpState::Err;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "transport/engine/requester.hpp"
 #include "transport/engine/responder.hpp"
@@ -178,6 +179,19 @@ std::expected<void, VerbError> Engine::destroy_cq(CqId cq) {
     return {};
 }
 
+std::expected<void, VerbError> Engine::arm_cq(CqId cq, bool solicited_only) {
+    CompletionQueue* const queue = state_->find(cq);
+    if (queue == nullptr) return std::unexpected(VerbError::NotFound);
+    if (!solicited_only) queue->armed = Armed::Any;
+    if (queue->armed == Armed::Not) queue->armed = Armed::Solicited;
+    return {};
+}
+
+bool Engine::take_notification(CqId cq) {
+    CompletionQueue* const queue = state_->find(cq);
+    return queue != nullptr && std::exchange(queue->notified, false);
+}
+
 std::expected<Engine::Region, VerbError>
 Engine::register_region(PdId pd, wire::MutableBytes memory, std::uint64_t address, Access access) {
     if (!state_->alive(pd)) return std::unexpected(VerbError::NotFound);
@@ -227,6 +241,9 @@ std::expected<void, VerbError> acceptable(const Device& device, const QpDescript
         device.find(wanted.recv_cq) == nullptr ||
         (wanted.srq && device.find(*wanted.srq) == nullptr)) {
         return std::unexpected(VerbError::NotFound);
+    }
+    if (device.find(wanted.send_cq)->overrun || device.find(wanted.recv_cq)->overrun) {
+        return std::unexpected(VerbError::InvalidArgument);
     }
     if (capacity.max_send > limits.qp_wr || capacity.max_recv > limits.qp_wr ||
         capacity.max_sge > limits.sges || capacity.max_inline > limits.inline_bytes ||

@@ -94,6 +94,12 @@ class Engine {
     std::expected<void, VerbError> destroy_pd(PdId pd);
     std::expected<CqId, VerbError> create_cq(std::uint32_t depth);
     std::expected<void, VerbError> destroy_cq(CqId cq);
+    // ibv_req_notify_cq: the next completion that comes in after this call gives one notification;
+    // with `solicited_only` the next that the peer asked for, or that failed. A queue that is armed
+    // for any stays so.
+    std::expected<void, VerbError> arm_cq(CqId cq, bool solicited_only);
+    // Whether what the queue was armed for has come; says so once.
+    bool take_notification(CqId cq);
 
     struct Region {
         MrId mr;

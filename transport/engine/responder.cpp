@@ -138,7 +138,7 @@ bool complete_receive(Device& device, Qp& qp, const RequestView& view, std::uint
         device.memory.invalidate(view.packet.ieth.rkey, qp.connection.pd, qp.connection.qpn)) {
         completion.invalidated_rkey = view.packet.ieth.rkey;
     }
-    return deliver(device, qp, Queue::Receive, completion);
+    return deliver(device, qp, Queue::Receive, completion, view.packet.bth.solicited);
 }
 
 bool place(Device& device, Qp& qp, const RequestView& view) {
