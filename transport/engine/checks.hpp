@@ -46,12 +46,12 @@ enum class RequestCheck : std::uint8_t {
     KnownOpcode,     // BTH-06
     OpcodeSequence,  // OPC-01..05, OPC-10
     Rights,          // KEY-01, OPC-09
-    ReplyResources,  // RDR-09, RDR-10
+    ReplyResources,  // RDR-09, RDR-10, N-28
     ReceiveReady,    // RNR-01, RNR-02
     PadCount,        // BTH-10, BTH-12
     PayloadLength,   // LEN-01..03, ATM-07
     MessageLength,   // LEN-04, LEN-05, LEN-11
-    AtomicAlignment, // ATM-02
+    AtomicAlignment, // ATM-02, EXT-01
     ReceiveRoom,     // LEN-06
     ReceiveMemory,   // KEY-12
     KeyKnown,        // KEY-02, KEY-07
@@ -59,16 +59,17 @@ enum class RequestCheck : std::uint8_t {
     KeyDomain,       // KEY-03
     KeyRights,       // KEY-04
     KeyRange,        // KEY-05
+    FlushKind,       // EXT-03, N-29
     InvalidateKey,   // KEY-11
 };
-inline constexpr std::size_t kRequestChecks = 20;
+inline constexpr std::size_t kRequestChecks = 21;
 
-// A duplicate READ or atomic. READs are then held against the Key checks above as well; nothing in
-// a duplicate is NAKed (RSP-12).
+// A duplicate READ, atomic, FLUSH or ATOMIC WRITE. READs, which are executed again, are then held
+// against the Key checks above as well; nothing in a duplicate is NAKed (RSP-12).
 enum class DuplicateCheck : std::uint8_t {
     Remembered, // RDR-08, ATM-06
     WithinRead, // RDR-05, RDR-07
-    SameAtomic, // ATM-05
+    SameAtomic, // ATM-05, EXT-04
 };
 inline constexpr std::size_t kDuplicateChecks = 3;
 
@@ -159,7 +160,7 @@ struct Checks {
     [[nodiscard]] std::optional<PacketCheck> refused_by(const PacketView& view) const;
     // The first verdict that is not Accept, or Accept.
     [[nodiscard]] RequestRuling judge(const RequestView& view) const;
-    // Whether a duplicate READ or atomic is answered.
+    // Whether a duplicate that has a response of its own is answered.
     [[nodiscard]] bool answers_duplicate(const RequestView& view) const;
     // The first verdict that is not Take, or Take.
     [[nodiscard]] ResponseRuling judge(const ResponseView& view) const;
@@ -197,6 +198,7 @@ RequestVerdict key_variant(const RequestView& view);
 RequestVerdict key_domain(const RequestView& view);
 RequestVerdict key_rights(const RequestView& view);
 RequestVerdict key_range(const RequestView& view);
+RequestVerdict flush_kind(const RequestView& view);
 RequestVerdict invalidate_key(const RequestView& view);
 } // namespace request_check
 
@@ -238,7 +240,8 @@ inline constexpr Checks kStandardChecks = {
                 request_check::receive_room,    request_check::receive_memory,
                 request_check::key_known,       request_check::key_variant,
                 request_check::key_domain,      request_check::key_rights,
-                request_check::key_range,       request_check::invalidate_key},
+                request_check::key_range,       request_check::flush_kind,
+                request_check::invalidate_key},
     .duplicate = {duplicate_check::remembered, duplicate_check::within_read,
                   duplicate_check::same_atomic},
     .response = {response_check::state, response_check::shape, response_check::known_syndrome,

@@ -10,7 +10,7 @@ namespace {
 // Takes the oldest work out of the queue and reports it. False if the QP did not survive it.
 bool complete_oldest(Device& device, Qp& qp, WcStatus status) {
     const SendWork& work = qp.sends.front();
-    const bool data = wants_response(work.request.opcode);
+    const bool data = brings_data(work.request.opcode);
     Completion completion{
         .id = work.request.id, .status = status, .opcode = completion_opcode(work.request.opcode)};
     if (data && status == WcStatus::Success) {

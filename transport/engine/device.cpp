@@ -20,6 +20,8 @@ Opcodes::Opcodes()
     : read(code_of(wire::Operation::RdmaReadRequest, wire::Position::Only)),
       compare_swap(code_of(wire::Operation::CompareSwap, wire::Position::Only)),
       fetch_add(code_of(wire::Operation::FetchAdd, wire::Position::Only)),
+      flush(code_of(wire::Operation::Flush, wire::Position::Only)),
+      atomic_write(code_of(wire::Operation::AtomicWrite, wire::Position::Only)),
       acknowledge(code_of(wire::Operation::Acknowledge, wire::Position::Only)),
       atomic_acknowledge(code_of(wire::Operation::AtomicAcknowledge, wire::Position::Only)) {
     for (const wire::Position position : positions) {

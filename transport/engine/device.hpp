@@ -22,6 +22,8 @@ struct Opcodes {
     std::uint8_t read = 0;
     std::uint8_t compare_swap = 0;
     std::uint8_t fetch_add = 0;
+    std::uint8_t flush = 0;
+    std::uint8_t atomic_write = 0;
     std::uint8_t acknowledge = 0;
     std::uint8_t atomic_acknowledge = 0;
 };

@@ -199,6 +199,9 @@ Engine::register_region(PdId pd, wire::MutableBytes memory, std::uint64_t addres
     if ((access.remote_write || access.remote_atomic) && !access.local_write) {
         return std::unexpected(VerbError::InvalidArgument);
     }
+    if (access.flush_persistent && !state_->config.persistent_memory) {
+        return std::unexpected(VerbError::InvalidArgument);
+    }
     const auto region = state_->memory.add(pd, memory, access.zero_based ? 0 : address, access);
     if (!region) return std::unexpected(region.error());
     return Region{.mr = region->mr, .lkey = {region->key}, .rkey = {region->key}};

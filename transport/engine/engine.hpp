@@ -45,6 +45,8 @@ struct Config {
     wire::Mtu port_mtu = wire::Mtu::B4096;
     wire::Qpn first_qpn{0x11};       // QPNs count up from here
     std::uint32_t first_key = 0x100; // region keys are (index << 8 | variant byte)
+    // Whether registered memory outlives a loss of power; else no region can promise to.
+    bool persistent_memory = false;
 };
 
 // A packet to send: headers and payload as two spans, so that nothing is copied. The payload spans

@@ -21,25 +21,6 @@ std::size_t ending_of(WrOpcode opcode) {
     return opcode == WrOpcode::SendWithInv ? 2 : 0;
 }
 
-// Whether this engine sends such requests.
-bool supported(WrOpcode opcode) {
-    switch (opcode) {
-    case WrOpcode::Send:
-    case WrOpcode::SendWithImm:
-    case WrOpcode::RdmaWrite:
-    case WrOpcode::RdmaWriteWithImm:
-    case WrOpcode::RdmaRead:
-    case WrOpcode::AtomicCmpAndSwp:
-    case WrOpcode::AtomicFetchAndAdd:
-    case WrOpcode::SendWithInv:
-    case WrOpcode::LocalInv:
-    case WrOpcode::BindMw: return true;
-    case WrOpcode::Flush:
-    case WrOpcode::AtomicWrite: return false;
-    }
-    return false;
-}
-
 SendView send_view(const Device& device, const Qp& qp, const SendWork& work,
                    std::uint32_t packets) {
     return {qp.connection, qp.outbound, device.config.behaviour, work.request, packets};
@@ -71,10 +52,10 @@ void start(Device& device, Qp& qp, SendWork& work) {
         work.packets = 0;
         return;
     }
-    const bool response = wants_response(work.request.opcode);
+    const bool data = brings_data(work.request.opcode);
     if (!work.request.flags.inline_data &&
         !reachable(device.memory, qp.connection.pd, work.request.sges, 0, work.length,
-                   response ? Direction::ToMemory : Direction::FromMemory)) {
+                   data ? Direction::ToMemory : Direction::FromMemory)) {
         work.fault = WcStatus::LocProtErr;
         return;
     }
@@ -83,7 +64,7 @@ void start(Device& device, Qp& qp, SendWork& work) {
     work.packets = is_atomic(work.request.opcode)
                        ? 1
                        : wire::packets_of(work.length, qp.connection.mtu); // LEN-10, N-36
-    if (response) ++qp.outbound.outstanding_rd_atomic;
+    if (wants_response(work.request.opcode)) ++qp.outbound.outstanding_rd_atomic;
 }
 
 // What is common to all packets that leave: new PSNs are noted, the timer runs.
@@ -101,11 +82,14 @@ Transmit sent(Device& device, Qp& qp, const wire::Packet& packet, wire::Bytes pa
 
 std::uint8_t request_opcode(const Opcodes& opcodes, WrOpcode opcode) {
     if (opcode == WrOpcode::RdmaRead) return opcodes.read;
+    if (opcode == WrOpcode::Flush) return opcodes.flush;
+    if (opcode == WrOpcode::AtomicWrite) return opcodes.atomic_write;
     return opcode == WrOpcode::AtomicCmpAndSwp ? opcodes.compare_swap : opcodes.fetch_add;
 }
 
-// A READ or atomic request. REQ-09, REQ-10: a READ that was partly answered asks for the rest.
-Transmit send_read_or_atomic(Device& device, Qp& qp, SendWork& work, wire::Instant now) {
+// The headers of a request that has a response of its own. REQ-09, REQ-10: a READ that was partly
+// answered asks for the rest.
+wire::Packet request_packet(const Device& device, const Qp& qp, SendWork& work) {
     const SendRequest& request = work.request;
     const bool rest = device.config.behaviour.read_restart == ReadRestart::FirstMissing;
     work.asked_from = rest ? work.expected_response : work.first;
@@ -114,17 +98,43 @@ Transmit send_read_or_atomic(Device& device, Qp& qp, SendWork& work, wire::Insta
     const std::uint8_t opcode = request_opcode(device.opcodes, request.opcode);
     wire::Packet packet = packet_to_peer(qp, opcode, work.asked_from);
     packet.bth.ack_request = true;
+    const bool flush = request.opcode == WrOpcode::Flush;
     packet.reth = {.virtual_address = request.remote_address + offset,
                    .rkey = request.rkey,
-                   .dma_length = static_cast<std::uint32_t>(work.length - offset)};
+                   .dma_length = flush ? request.flush_length
+                                       : static_cast<std::uint32_t>(work.length - offset)};
+    packet.feth = {.selectivity = request.flush_selectivity, .placement = request.flush_placement};
     const bool swaps = request.opcode == WrOpcode::AtomicCmpAndSwp;
     packet.atomic = {.virtual_address = request.remote_address,
                      .rkey = request.rkey,
                      .swap_or_add = swaps ? request.swap : request.compare_or_add,
                      .compare = swaps ? request.compare_or_add : 0};
+    return packet;
+}
+
+std::optional<wire::Bytes> payload_of(Device& device, const Qp& qp, const SendWork& work,
+                                      std::uint64_t offset, std::size_t bytes) {
+    if (work.request.flags.inline_data) return work.inline_bytes.subspan(offset, bytes);
+    return gather(device.memory, qp.connection.pd, work.request.sges, offset, bytes,
+                  device.scratch);
+}
+
+// A READ, an atomic, a FLUSH or an ATOMIC WRITE: one packet.
+std::optional<Transmit> send_request(Device& device, Qp& qp, SendWork& work, wire::Instant now) {
+    wire::Bytes payload;
+    if (work.request.opcode == WrOpcode::AtomicWrite) {
+        const auto bytes = payload_of(device, qp, work, 0, sizeof(std::uint64_t));
+        if (!bytes) { // N-22
+            work.fault = WcStatus::LocProtErr;
+            settle_oldest(device, qp);
+            return std::nullopt;
+        }
+        payload = *bytes;
+    }
+    const wire::Packet packet = request_packet(device, qp, work);
     ++qp.cursor.work;
     qp.cursor.packet = 0;
-    return sent(device, qp, packet, {}, work.last() + 1, now);
+    return sent(device, qp, packet, payload, work.last() + 1, now);
 }
 
 Position position_of(std::uint32_t packet, std::uint32_t packets) {
@@ -160,13 +170,6 @@ wire::Packet segment(const Device& device, const Qp& qp, const SendWork& work, w
     return packet;
 }
 
-std::optional<wire::Bytes> payload_of(Device& device, const Qp& qp, const SendWork& work,
-                                      std::uint64_t offset, std::size_t bytes) {
-    if (work.request.flags.inline_data) return work.inline_bytes.subspan(offset, bytes);
-    return gather(device.memory, qp.connection.pd, work.request.sges, offset, bytes,
-                  device.scratch);
-}
-
 std::optional<Transmit> send_segment(Device& device, Qp& qp, SendWork& work, wire::Instant now) {
     const wire::Psn psn = work.first + qp.cursor.packet;
     const std::uint64_t mtu = wire::bytes_of(qp.connection.mtu);
@@ -188,7 +191,6 @@ std::expected<void, VerbError> acceptable(const Device& device, const Qp& qp,
                                           const SendRequest& request) {
     const QpCapacity& capacity = qp.description.capacity;
     const auto refused = std::unexpected(VerbError::InvalidArgument);
-    if (!supported(request.opcode)) return std::unexpected(VerbError::NotSupported);
     if (request.opcode == WrOpcode::BindMw) return acceptable_bind(device, request);
     if (request.opcode == WrOpcode::LocalInv) return {};
     if (request.sges.size() > capacity.max_sge) return refused;
@@ -196,8 +198,11 @@ std::expected<void, VerbError> acceptable(const Device& device, const Qp& qp,
     if (length > device.config.limits.message_bytes) return refused; // LEN-11
     const bool response = wants_response(request.opcode);
     if (response && qp.connection.max_rd_atomic == 0) return refused;
-    if (is_atomic(request.opcode) && length != sizeof(std::uint64_t)) return refused;
-    if (request.flags.inline_data && (response || length > capacity.max_inline)) return refused;
+    const bool eight = is_atomic(request.opcode) || request.opcode == WrOpcode::AtomicWrite;
+    if (eight && length != sizeof(std::uint64_t)) return refused;
+    if (request.opcode == WrOpcode::Flush && length != 0) return refused;
+    const bool data = brings_data(request.opcode);
+    if (request.flags.inline_data && (data || length > capacity.max_inline)) return refused;
     return {};
 }
 
@@ -269,7 +274,7 @@ std::optional<Transmit> next_request(Device& device, Qp& qp, wire::Instant now) 
     SendWork* const next = next_work(device, qp);
     if (next == nullptr) return std::nullopt;
     SendWork& work = *next;
-    if (wants_response(work.request.opcode)) return send_read_or_atomic(device, qp, work, now);
+    if (wants_response(work.request.opcode)) return send_request(device, qp, work, now);
     const bool is_new = work.first + qp.cursor.packet == qp.outbound.next_psn;
     if (is_new && !window_open(device, qp, work, 1)) return std::nullopt;
     return send_segment(device, qp, work, now);

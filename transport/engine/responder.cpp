@@ -65,11 +65,12 @@ void fail_silently(Device& device, Qp& qp) {
 void save(Qp& qp, const RequestView& view, std::uint32_t packets, std::uint64_t original) {
     const wire::Packet& packet = view.packet;
     const bool read = view.info.operation == Operation::RdmaReadRequest;
+    const bool reth = packet.headers.has(wire::Header::Reth);
     qp.saved.add({.psn = packet.bth.psn,
                   .packets = packets,
                   .opcode = packet.bth.opcode,
-                  .address = read ? packet.reth.virtual_address : packet.atomic.virtual_address,
-                  .rkey = read ? packet.reth.rkey : packet.atomic.rkey,
+                  .address = reth ? packet.reth.virtual_address : packet.atomic.virtual_address,
+                  .rkey = reth ? packet.reth.rkey : packet.atomic.rkey,
                   .length = read ? packet.reth.dma_length : 0,
                   .compare = packet.atomic.compare,
                   .swap_or_add = packet.atomic.swap_or_add,
@@ -121,6 +122,30 @@ void atomic(Device& device, Qp& qp, const RequestView& view) {
                     .syndrome = ack_syndrome(device, qp),
                     .msn = qp.inbound.msn,
                     .original = original});
+    ++qp.inbound.replies;
+    qp.inbound.expected_psn += 1;
+    device.mark_ready(qp);
+}
+
+// FLUSH and ATOMIC WRITE: answered by an empty READ response in its turn (EXT-02). What a WRITE
+// brought is in memory and seen by all before anything later is looked at, so that of a FLUSH
+// nothing is left to do here; that memory is persistent is a promise of the region (N-29).
+void write_or_flush(Device& device, Qp& qp, const RequestView& view) {
+    const wire::Reth& reth = view.packet.reth;
+    if (view.info.operation == Operation::AtomicWrite) {
+        const wire::Bytes payload = view.packet.payload();
+        const Region& region = device.memory.slot(reth.rkey.value);
+        if (!region.covers(reth.virtual_address, payload.size())) return;
+        // EXT-01: all eight bytes at once.
+        std::memcpy(region.at(reth.virtual_address, payload.size()).data(), payload.data(),
+                    payload.size());
+    }
+    qp.inbound.msn = qp.inbound.msn + 1;
+    save(qp, view, 1, 0);
+    qp.replies.add({.kind = ReplyKind::Read,
+                    .psn = view.packet.bth.psn,
+                    .syndrome = ack_syndrome(device, qp),
+                    .msn = qp.inbound.msn});
     ++qp.inbound.replies;
     qp.inbound.expected_psn += 1;
     device.mark_ready(qp);
@@ -196,23 +221,23 @@ void carry_out(Device& device, Qp& qp, const RequestView& view) {
         qp.established = true;
         if (qp.connection.state == QpState::Rtr) device.raise(EventType::CommEst, qp);
     }
-    const bool replies = view.info.operation == Operation::RdmaReadRequest ||
-                         view.packet.headers.has(wire::Header::AtomicEth);
-    if (!replies) {
+    if (!wants_response(view.info)) {
         receive(device, qp, view);
     } else if (!qp.replies.room()) {
         ++device.counters.dropped; // as if it were lost: the requester asks again
     } else if (view.info.operation == Operation::RdmaReadRequest) {
         read(device, qp, view);
+    } else if (view.packet.headers.has(wire::Header::Reth)) {
+        write_or_flush(device, qp, view);
     } else {
         atomic(device, qp, view);
     }
 }
 
-// The whole answer to a remembered READ or atomic once more.
+// The whole answer to a remembered request once more.
 Reply repeat(const Device& device, const Qp& qp, const SavedRequest& saved) {
-    const bool is_read = wire::opcode_info(saved.opcode).operation == Operation::RdmaReadRequest;
-    return {.kind = is_read ? ReplyKind::Read : ReplyKind::Atomic,
+    const bool atomic = wire::opcode_info(saved.opcode).headers.has(wire::Header::AtomicEth);
+    return {.kind = atomic ? ReplyKind::Atomic : ReplyKind::Read,
             .psn = saved.psn,
             .packets = saved.packets,
             .syndrome = ack_syndrome(device, qp),
@@ -248,7 +273,7 @@ void acknowledge_duplicate(Device& device, Qp& qp, const RequestView& view) {
     device.mark_ready(qp);
 }
 
-// RDR-04, RDR-05, ATM-04
+// RDR-04, RDR-05, ATM-04, EXT-04
 void answer_duplicate(Device& device, Qp& qp, const RequestView& view) {
     const SavedRequest& saved = *view.saved;
     Reply reply = repeat(device, qp, saved);

@@ -72,7 +72,10 @@ ResponseVerdict implied_nak(const ResponseView& view) {
 ResponseVerdict fits_request(const ResponseView& view) {
     if (!view.request) return Drop;
     const WrOpcode opcode = view.request->opcode;
-    if (is_read_response(view)) return refuse_if(opcode != WrOpcode::RdmaRead, Drop);
+    // EXT-02: an empty READ response answers a FLUSH or an ATOMIC WRITE.
+    if (is_read_response(view)) {
+        return refuse_if(!wants_response(opcode) || is_atomic(opcode), Drop);
+    }
     if (view.info.operation == Operation::AtomicAcknowledge) {
         return refuse_if(!is_atomic(opcode), Drop);
     }

@@ -27,7 +27,7 @@ std::optional<PendingRequest> pending(const Qp& qp, wire::Psn psn) {
                            .last = work.last(),
                            .expected_response = work.expected_response,
                            .asked_from = work.asked_from,
-                           .length = work.length};
+                           .length = brings_data(work.request.opcode) ? work.length : 0};
     for (std::size_t i = 0; i < *at; ++i) {
         const SendWork& earlier = qp.sends[i];
         request.behind_unanswered |= wants_response(earlier.request.opcode) && !earlier.answered;

@@ -36,6 +36,8 @@ struct Access {
     bool remote_atomic = false;
     bool mw_bind = false;
     bool zero_based = false;
+    bool flush_global = false;     // FLUSH, placement type global visibility
+    bool flush_persistent = false; // FLUSH, placement type persistence
 
     friend constexpr bool operator==(Access, Access) = default;
 };
@@ -147,8 +149,9 @@ struct SendRequest {
     wire::Rkey invalidate_rkey;
     std::uint64_t compare_or_add = 0;
     std::uint64_t swap = 0;
-    std::uint8_t flush_placement = 0; // FETH
-    std::uint8_t flush_selectivity = 0;
+    std::uint32_t flush_length = 0;     // of the remote range; a FLUSH has no SGEs
+    std::uint8_t flush_placement = 1;   // FETH: bit 0 global visibility, bit 1 persistence
+    std::uint8_t flush_selectivity = 0; // FETH: 0 the range, 1 the whole region
     std::optional<MwId> mw;
     std::optional<BindInfo> bind;
     std::optional<UdDestination> ud;

@@ -69,6 +69,7 @@ bool Memory::may_bind(const Binding& binding) const {
     // Who may write from afar must be able to write at home; of reading nothing is asked.
     const bool writes = what.access.remote_write || what.access.remote_atomic;
     if (writes && !region.access.local_write) return false;
+    if (what.access.flush_persistent && !region.access.flush_persistent) return false;
     return region.covers(what.address, what.length);
 }
 
