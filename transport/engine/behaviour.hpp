@@ -30,6 +30,12 @@ enum class ReservedOpcode : std::uint8_t { Nak, Silent };
 // RNR-12, REQ-08: how soon an implied NAK makes the requester repeat a READ or atomic.
 enum class ImpliedNak : std::uint8_t { AtOnce, OnTimeout };
 
+// REQ-24, REQ-25: data that answers a request of another kind.
+enum class UnexpectedResponse : std::uint8_t { Ignore, BadResponse };
+
+// N-14: the receive that a WRITE with immediate data would have taken, had its key been good.
+enum class RefusedImmediate : std::uint8_t { Flushed, AccessError };
+
 struct Behaviour {
     AckPolicy ack_policy = AckPolicy::EveryRequest;
     ReadRestart read_restart = ReadRestart::FirstMissing;
@@ -37,9 +43,12 @@ struct Behaviour {
     DuplicateAnswer duplicate_answer = DuplicateAnswer::LastAck;
     ReservedOpcode reserved_opcode = ReservedOpcode::Nak;
     ImpliedNak implied_nak = ImpliedNak::AtOnce;
+    UnexpectedResponse unexpected_response = UnexpectedResponse::Ignore;
+    RefusedImmediate refused_immediate = RefusedImmediate::Flushed;
     bool duplicate_without_ack_request_is_acked = true; // RSP-11
     bool credits = false;                               // ACK-10: end-to-end credits, else code 31
-    std::uint32_t ack_request_every = 64;               // BTH-18: AckReq inside long messages
+    bool obey_credits = false; // REQ-29: as a requester; many devices send and meet RNR instead
+    std::uint32_t ack_request_every = 64; // BTH-18: AckReq inside long messages
     // PSNs that a requester has on their way at once; a READ counts all its responses and may
     // always go when nothing else is outstanding (REQ-02, N-36).
     std::uint32_t max_unacked_packets = 1024;

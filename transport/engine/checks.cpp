@@ -56,8 +56,8 @@ constexpr std::array<std::string_view, kDuplicateChecks> duplicate_names{
 constexpr std::array<std::string_view, kResponseChecks> response_names{
     "state",        "shape",      "known-syndrome", "window",     "implied-nak",
     "fits-request", "read-order", "read-position",  "read-length"};
-constexpr std::array<std::string_view, kSendChecks> send_names{"window", "rd-atomic", "fence",
-                                                               "retry-left", "rnr-retry-left"};
+constexpr std::array<std::string_view, kSendChecks> send_names{
+    "window", "rd-atomic", "fence", "credits", "retry-left", "rnr-retry-left"};
 
 } // namespace
 

@@ -100,10 +100,11 @@ enum class SendCheck : std::uint8_t {
     Window,       // REQ-02, N-36: PSNs that are outstanding
     RdAtomic,     // REQ-27
     Fence,        // REQ-28
+    Credits,      // REQ-29
     RetryLeft,    // REQ-12, REQ-13, TMO-03
     RnrRetryLeft, // RNR-09
 };
-inline constexpr std::size_t kSendChecks = 5;
+inline constexpr std::size_t kSendChecks = 6;
 
 struct RequestRuling {
     RequestVerdict verdict = RequestVerdict::Accept;
@@ -224,6 +225,7 @@ namespace send_check {
 bool window(const SendView& view);
 bool rd_atomic(const SendView& view);
 bool fence(const SendView& view);
+bool credits(const SendView& view);
 bool retry_left(const SendView& view);
 bool rnr_retry_left(const SendView& view);
 } // namespace send_check
@@ -248,8 +250,8 @@ inline constexpr Checks kStandardChecks = {
                  response_check::window, response_check::implied_nak, response_check::fits_request,
                  response_check::read_order, response_check::read_position,
                  response_check::read_length},
-    .send = {send_check::window, send_check::rd_atomic, send_check::fence, send_check::retry_left,
-             send_check::rnr_retry_left},
+    .send = {send_check::window, send_check::rd_atomic, send_check::fence, send_check::credits,
+             send_check::retry_left, send_check::rnr_retry_left},
 };
 
 // Names in lower case with hyphens ("key-range"), for lists of planted defects.

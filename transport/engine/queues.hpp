@@ -20,6 +20,7 @@ struct SendWork {
     bool answered = false;     // READ, atomic: the whole response came
     wire::Psn first;           // of its PSNs
     std::uint32_t packets = 1; // PSNs that it takes
+    wire::Psn ssn;             // its place among the messages (REQ-29)
     wire::Psn expected_response;
     wire::Psn asked_from;
     std::optional<WcStatus> fault; // found in it before or while it was sent: nothing more is sent

@@ -23,7 +23,8 @@ std::size_t ending_of(WrOpcode opcode) {
 
 SendView send_view(const Device& device, const Qp& qp, const SendWork& work,
                    std::uint32_t packets) {
-    return {qp.connection, qp.outbound, device.config.behaviour, work.request, packets};
+    const wire::Psn ssn = work.started ? work.ssn : qp.outbound.credits.newest + 1;
+    return {qp.connection, qp.outbound, device.config.behaviour, work.request, packets, ssn};
 }
 
 bool window_open(const Device& device, const Qp& qp, const SendWork& work, std::uint32_t packets) {
@@ -39,7 +40,14 @@ bool may_start(const Device& device, const Qp& qp, const SendWork& work) {
     const SendView view = send_view(device, qp, work, packets);
     return device.checks.allows(SendCheck::Window, view) &&
            device.checks.allows(SendCheck::RdAtomic, view) &&
-           device.checks.allows(SendCheck::Fence, view);
+           device.checks.allows(SendCheck::Fence, view) &&
+           device.checks.allows(SendCheck::Credits, view);
+}
+
+// REQ-29: of a message beyond the limit the first packet goes, and the rest when that was taken.
+bool credit_waits(const Qp& qp, const SendWork& work) {
+    return takes_receive(work.request.opcode) && !qp.outbound.credits.allows(work.ssn) &&
+           forward(work.first, qp.outbound.unacked_psn) - 1 >= work.packets;
 }
 
 // Gives the work its PSNs, unless its own memory is not what it says. What sends nothing has none
@@ -64,6 +72,7 @@ void start(Device& device, Qp& qp, SendWork& work) {
     work.packets = is_atomic(work.request.opcode)
                        ? 1
                        : wire::packets_of(work.length, qp.connection.mtu); // LEN-10, N-36
+    work.ssn = qp.outbound.credits.begin(takes_receive(work.request.opcode));
     if (wants_response(work.request.opcode)) ++qp.outbound.outstanding_rd_atomic;
 }
 
@@ -146,6 +155,7 @@ Position position_of(std::uint32_t packet, std::uint32_t packets) {
 // BTH-18, N-18: at the end of a message, now and then inside long ones, and where the window ends.
 bool wants_ack(const Device& device, const Qp& qp, const SendWork& work, wire::Psn psn, bool ends) {
     if (ends || qp.since_ack_request + 1 >= device.config.behaviour.ack_request_every) return true;
+    if (credit_waits(qp, work)) return true;
     const std::uint32_t out = forward(qp.outbound.unacked_psn, qp.outbound.next_psn);
     const std::uint32_t with_next = forward(qp.outbound.unacked_psn, psn + 2);
     return with_next > out && !window_open(device, qp, work, with_next - out);
@@ -277,6 +287,7 @@ std::optional<Transmit> next_request(Device& device, Qp& qp, wire::Instant now) 
     if (wants_response(work.request.opcode)) return send_request(device, qp, work, now);
     const bool is_new = work.first + qp.cursor.packet == qp.outbound.next_psn;
     if (is_new && !window_open(device, qp, work, 1)) return std::nullopt;
+    if (qp.cursor.packet > 0 && credit_waits(qp, work)) return std::nullopt;
     return send_segment(device, qp, work, now);
 }
 

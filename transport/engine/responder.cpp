@@ -35,9 +35,14 @@ bool fail_receive(Device& device, Qp& qp, WcStatus status) {
     return true;
 }
 
+bool of_key(RequestCheck check) {
+    return check >= RequestCheck::KeyKnown && check <= RequestCheck::KeyRange;
+}
+
 WcStatus receive_status(RequestCheck check) {
     if (check == RequestCheck::ReceiveRoom) return WcStatus::LocLenErr;    // LEN-06
     if (check == RequestCheck::ReceiveMemory) return WcStatus::LocProtErr; // KEY-12
+    if (of_key(check)) return WcStatus::LocAccessErr;                      // N-14
     return WcStatus::LocQpOpErr;
 }
 
@@ -46,8 +51,11 @@ void refuse(Device& device, Qp& qp, const RequestView& view, wire::NakCode code,
             RequestCheck check) {
     // OPC-06: at the PSN of the offending packet, with an MSN that does not count it (ACK-08).
     acknowledge(device, qp, view.packet.bth.psn, wire::Syndrome::nak(code));
+    const bool would_take =
+        device.config.behaviour.refused_immediate == RefusedImmediate::AccessError &&
+        of_key(check) && view.takes_receive();
     const bool uses_receive = qp.inbound.receive_taken || check == RequestCheck::ReceiveRoom ||
-                              check == RequestCheck::ReceiveMemory;
+                              check == RequestCheck::ReceiveMemory || would_take;
     const bool told = uses_receive && fail_receive(device, qp, receive_status(check));
     if (!told) { // N-13
         device.raise(

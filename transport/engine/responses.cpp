@@ -171,6 +171,15 @@ void act(Device& device, Qp& qp, const ResponseView& view, const ResponseRuling&
     }
 }
 
+// REQ-29: from a response that is taken, and from one that repeats the last acknowledge to tell of
+// new credits (ACK-11, REQ-06).
+void hear_credits(Qp& qp, const ResponseView& view, const ResponseRuling& ruling) {
+    if (!view.packet.headers.has(wire::Header::Aeth)) return;
+    const bool readable = !ruling.by || *ruling.by >= ResponseCheck::Window;
+    const bool again = view.packet.bth.psn == qp.outbound.unacked_psn - 1;
+    if (readable && (view.request || again)) qp.outbound.credits.hear(view.packet.aeth);
+}
+
 // TMO-04: progress winds the timer up, and ends a wait for what was answered after all.
 void after_progress(Device& device, Qp& qp, wire::Instant now) {
     const std::uint32_t index = Device::index_of(qp);
@@ -192,7 +201,9 @@ void handle_response(Device& device, Qp& qp, const PacketView& packet, wire::Ins
     const ResponseView view{packet, qp.outbound, device.config.behaviour,
                             pending(qp, packet.packet.bth.psn)};
     const wire::Psn before = qp.outbound.unacked_psn;
-    act(device, qp, view, device.checks.judge(view), now);
+    const ResponseRuling ruling = device.checks.judge(view);
+    hear_credits(qp, view, ruling);
+    act(device, qp, view, ruling, now);
     if (qp.connection.state == QpState::Err) return;
     if (qp.outbound.unacked_psn != before) after_progress(device, qp, now);
     device.mark_ready(qp);

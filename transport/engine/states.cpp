@@ -202,6 +202,7 @@ std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes
     if (attributes.max_dest_rd_atomic) qp.saved.reset(qp.connection.max_dest_rd_atomic);
     if (from == QpState::Rtr && to == QpState::Rts) {
         qp.outbound.next_psn = qp.outbound.unacked_psn = qp.connection.initial_sq_psn;
+        qp.outbound.credits = {.unlimited = !device.config.behaviour.obey_credits};
     }
     qp.drain_pending = from == QpState::Rts && to == QpState::Sqd;
     return {};

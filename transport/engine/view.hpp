@@ -9,6 +9,7 @@
 
 #include "dissector/wire/packet.hpp"
 #include "transport/engine/behaviour.hpp"
+#include "transport/engine/credits.hpp"
 #include "transport/engine/memory.hpp"
 #include "transport/engine/verbs.hpp"
 
@@ -66,6 +67,7 @@ struct Outbound {
     std::uint32_t outstanding_rd_atomic = 0;
     std::uint8_t retries = 0;     // used since the last progress
     std::uint8_t rnr_retries = 0; // used since the last progress
+    Credits credits;
 };
 
 // A READ, atomic, FLUSH or ATOMIC WRITE that the responder remembers, to answer its duplicate
@@ -139,6 +141,11 @@ constexpr bool is_atomic(WrOpcode opcode) {
 constexpr bool is_local(WrOpcode opcode) {
     return opcode == WrOpcode::LocalInv || opcode == WrOpcode::BindMw;
 }
+// Whether a request takes a receive at the peer, and so a credit (REQ-29).
+constexpr bool takes_receive(WrOpcode opcode) {
+    return opcode == WrOpcode::Send || opcode == WrOpcode::SendWithImm ||
+           opcode == WrOpcode::SendWithInv || opcode == WrOpcode::RdmaWriteWithImm;
+}
 // Whether a request is answered by data for its SGEs.
 constexpr bool brings_data(WrOpcode opcode) {
     return opcode == WrOpcode::RdmaRead || is_atomic(opcode);
@@ -178,6 +185,7 @@ struct SendView {
     const Behaviour& behaviour;
     const SendRequest& request; // of the message that would go next, or be tried again
     std::uint32_t packets = 1;  // PSNs that would be taken at once
+    wire::Psn ssn{};            // of the message (REQ-29)
 };
 
 } // namespace veriroce::engine
