@@ -135,6 +135,9 @@ const Counters& Engine::counters() const {
 const Limits& Engine::limits() const {
     return state_->config.limits;
 }
+const Config& Engine::config() const {
+    return state_->config;
+}
 
 // --- objects
 

@@ -156,6 +156,7 @@ class Engine {
 
     [[nodiscard]] const Counters& counters() const;
     [[nodiscard]] const Limits& limits() const;
+    [[nodiscard]] const Config& config() const;
 
   private:
     struct State;

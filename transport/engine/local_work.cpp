@@ -35,7 +35,8 @@ std::expected<void, VerbError> acceptable_bind(const Device& device, const SendR
 std::expected<wire::Rkey, VerbError> post_bind(Device& device, Qp& qp, SendRequest request) {
     const KeyKind type = device.memory.type_of(*request.mw);
     if (type == KeyKind::Region) return std::unexpected(VerbError::NotFound);
-    if (type == KeyKind::WindowType2) return std::unexpected(VerbError::InvalidArgument);
+    if (type == KeyKind::WindowType2 || request.flags.inline_data)
+        return std::unexpected(VerbError::InvalidArgument);
     const std::uint32_t key = device.memory.next_key(*request.mw);
     request.rkey = {key};
     if (const auto posted = enqueue(device, qp, request); !posted) {

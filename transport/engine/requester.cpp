@@ -201,8 +201,11 @@ std::expected<void, VerbError> acceptable(const Device& device, const Qp& qp,
                                           const SendRequest& request) {
     const QpCapacity& capacity = qp.description.capacity;
     const auto refused = std::unexpected(VerbError::InvalidArgument);
-    if (request.opcode == WrOpcode::BindMw) return acceptable_bind(device, request);
-    if (request.opcode == WrOpcode::LocalInv) return {};
+    if (is_local(request.opcode)) {
+        if (!request.sges.empty() || request.flags.inline_data) return refused;
+        if (request.opcode == WrOpcode::BindMw) return acceptable_bind(device, request);
+        return {};
+    }
     if (request.sges.size() > capacity.max_sge) return refused;
     const std::uint64_t length = bytes_of(request.sges);
     if (length > device.config.limits.message_bytes) return refused; // LEN-11
