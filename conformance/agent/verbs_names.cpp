@@ -98,13 +98,19 @@ struct AccessBit {
     bool engine::Access::* ours;
     unsigned theirs;
 };
-constexpr std::array<AccessBit, 6> access_bits{{
+// Debian 12's header does not have these; the numbers are the kernel's, which refuses what it does
+// not know.
+constexpr unsigned flush_global = 1U << 8;
+constexpr unsigned flush_persistent = 1U << 9;
+constexpr std::array<AccessBit, 8> access_bits{{
     {&engine::Access::local_write, IBV_ACCESS_LOCAL_WRITE},
     {&engine::Access::remote_write, IBV_ACCESS_REMOTE_WRITE},
     {&engine::Access::remote_read, IBV_ACCESS_REMOTE_READ},
     {&engine::Access::remote_atomic, IBV_ACCESS_REMOTE_ATOMIC},
     {&engine::Access::mw_bind, IBV_ACCESS_MW_BIND},
     {&engine::Access::zero_based, IBV_ACCESS_ZERO_BASED},
+    {&engine::Access::flush_global, flush_global},
+    {&engine::Access::flush_persistent, flush_persistent},
 }};
 
 template <typename Ours, typename Theirs, std::size_t N>

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "conformance/dut/executor.hpp"
-#include "transport/engine/verbs.hpp"
+#include "transport/engine/engine.hpp"
 
 namespace veriroce::dut {
 
@@ -28,6 +28,14 @@ inline Failure refused_by_engine(std::string_view verb, engine::VerbError error)
 inline Answer done_or(std::string_view verb, const std::expected<void, engine::VerbError>& result) {
     if (!result) return std::unexpected(refused_by_engine(verb, result.error()));
     return Done{};
+}
+
+inline Answer posted_or(std::string_view verb, const engine::Engine::Posted& result) {
+    const auto posted = static_cast<std::uint32_t>(result.posted);
+    if (!result.refused) return Posted{.posted = posted};
+    auto failure = refused_by_engine(verb, *result.refused);
+    failure.posted = posted;
+    return std::unexpected(std::move(failure));
 }
 
 } // namespace veriroce::dut

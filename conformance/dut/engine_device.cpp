@@ -21,6 +21,10 @@ void EngineDevice::destroy_all() {
         if (filter_ != nullptr) filter_->qp_destroyed(known.qpn);
         budget_.give_qp();
     }
+    for (const auto& [mw, window] : windows_)
+        static_cast<void>(engine_.free_window(id_of<engine::MwId>(mw)));
+    for (const auto srq : srqs_)
+        static_cast<void>(engine_.destroy_srq(id_of<engine::SrqId>(srq)));
     for (const auto& [mr, region] : regions_) {
         static_cast<void>(engine_.deregister_region(id_of<engine::MrId>(mr)));
         budget_.give_memory(region.length);
@@ -30,6 +34,8 @@ void EngineDevice::destroy_all() {
     for (const auto pd : pds_)
         static_cast<void>(engine_.destroy_pd(id_of<engine::PdId>(pd)));
     qps_.clear();
+    windows_.clear();
+    srqs_.clear();
     regions_.clear();
     cqs_.clear();
     pds_.clear();
@@ -38,11 +44,6 @@ void EngineDevice::destroy_all() {
 
 Answer EngineDevice::execute(const Request& request, wire::Instant now) {
     return std::visit([&](const auto& method) { return carry_out(method, now); }, request);
-}
-
-template <typename Method>
-Answer EngineDevice::carry_out(const Method& /*request*/, wire::Instant /*now*/) {
-    return std::unexpected(no_method(Method::method, "the engine does not have this yet"));
 }
 
 // --- the device -------------------------------------------------------------------------------
@@ -65,7 +66,8 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
                     .backend = "engine",
                     .device = description_.device,
                     .firmware = description_.firmware,
-                    .capabilities = {"rc", "read", "imm", "events"},
+                    .capabilities = {"rc", "read", "atomics", "imm", "send_inv", "flush",
+                                     "atomic_write", "sqd", "events", "notify", "srq", "mw"},
                     .traits = description_.traits,
                     .ports = {std::move(port)},
                     .max = {.qp = limits.qps,
@@ -78,9 +80,13 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
                             .msg_bytes = limits.message_bytes,
                             .inline_bytes = limits.inline_bytes},
                     .local_ca_ack_delay = 0,
-                    .atomic = "NONE",
+                    .atomic = "HCA", // between the QPs of this engine
                     .limits = budget_.limits()};
     if (v6) welcome.capabilities.emplace_back("ipv6");
+    const auto& behaviour = engine_.config().behaviour;
+    if (behaviour.credits && behaviour.obey_credits) {
+        welcome.capabilities.emplace_back("e2e_credits");
+    }
     return welcome;
 }
 
@@ -246,7 +252,10 @@ bool EngineDevice::offer(const engine::Event& event, wire::Instant now) {
     Event ours{.type = event.type, .at = now};
     if (event.qp) ours.qp = handle_of<QpHandle>(*event.qp);
     if (event.cq) ours.cq = handle_of<CqHandle>(*event.cq);
-    const bool mine = (ours.qp && qps_.contains(*ours.qp)) || (ours.cq && cqs_.contains(*ours.cq));
+    if (event.srq) ours.srq = handle_of<SrqHandle>(*event.srq);
+    const bool mine = (ours.qp && qps_.contains(*ours.qp)) ||
+                      (ours.cq && cqs_.contains(*ours.cq)) ||
+                      (ours.srq && srqs_.contains(*ours.srq));
     if (!mine) return false;
     if (events_.size() == max_events) events_.pop_front();
     events_.push_back(ours);

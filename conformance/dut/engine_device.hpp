@@ -60,6 +60,10 @@ class EngineDevice final : public Executor {
         std::uint64_t length = 0;
         wire::Lkey lkey;
     };
+    struct Window {
+        std::uint8_t type = 1;
+        wire::Rkey rkey; // what the last bind gave it, or will
+    };
     struct Qp {
         wire::Qpn qpn;
         QpAttributes told; // what only this side knows: indices and the GID
@@ -88,8 +92,15 @@ class EngineDevice final : public Executor {
     Answer carry_out(const Reset& request, wire::Instant now);
     Answer carry_out(const Ping& request, wire::Instant now);
     Answer carry_out(const Events& request, wire::Instant now);
-    template <typename Method>
-    Answer carry_out(const Method& request, wire::Instant now); // groups that the engine has not
+    Answer carry_out(const CqArm& request, wire::Instant now);
+    Answer carry_out(const CqWait& request, wire::Instant now);
+    Answer carry_out(const SrqCreate& request, wire::Instant now);
+    Answer carry_out(const SrqModify& request, wire::Instant now);
+    Answer carry_out(const SrqPost& request, wire::Instant now);
+    Answer carry_out(const SrqDestroy& request, wire::Instant now);
+    Answer carry_out(const MwAlloc& request, wire::Instant now);
+    Answer carry_out(const MwBind& request, wire::Instant now);
+    Answer carry_out(const MwDealloc& request, wire::Instant now);
 
     [[nodiscard]] std::expected<engine::QpAttributes, Failure>
     translate(const QpModify& request) const;
@@ -97,8 +108,20 @@ class EngineDevice final : public Executor {
     translate(const AddressVector& vector) const;
     [[nodiscard]] std::expected<std::vector<engine::Sge>, Failure>
     translate(const std::vector<Sge>& sges) const;
+    // A chain with the SGEs that it points to.
+    template <typename Work>
+    struct Chain {
+        std::vector<std::vector<engine::Sge>> sges;
+        std::vector<Work> requests;
+    };
+    [[nodiscard]] std::expected<Chain<engine::ReceiveRequest>, Failure>
+    translate(const std::vector<ReceiveRequest>& requests) const;
     [[nodiscard]] std::expected<engine::SendRequest, Failure>
     translate(const SendRequest& request) const;
+    [[nodiscard]] std::expected<engine::BindInfo, Failure> translate(const Bind& bind) const;
+    // The window and what it is to be bound to, for a BIND_MW.
+    [[nodiscard]] std::expected<void, Failure> add_bind(const SendRequest& from,
+                                                        engine::SendRequest& to) const;
 
     engine::Engine& engine_;
     Budget& budget_;
@@ -108,6 +131,8 @@ class EngineDevice final : public Executor {
     std::set<CqHandle> cqs_;
     std::map<MrHandle, Region> regions_;
     std::map<QpHandle, Qp> qps_;
+    std::set<SrqHandle> srqs_;
+    std::map<MwHandle, Window> windows_;
     std::deque<Event> events_;
     std::uint64_t next_address_ = 0x10'0000'0000;
 };

@@ -1,4 +1,5 @@
 // QPs of the engine device: attributes, work requests.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -13,7 +14,9 @@ Answer EngineDevice::carry_out(const QpCreate& request, wire::Instant /*now*/) {
          {std::pair{"send_cq", request.send_cq}, std::pair{"recv_cq", request.recv_cq}}) {
         if (!cqs_.contains(cq)) return std::unexpected(no_such(name, cq.value));
     }
-    if (request.srq) return std::unexpected(no_such("srq", request.srq->value));
+    if (request.srq && !srqs_.contains(*request.srq)) {
+        return std::unexpected(no_such("srq", request.srq->value));
+    }
     if (!budget_.take_qp()) {
         return std::unexpected(
             refused(QpCreate::method, "ENOMEM", "more QPs than this agent makes for its callers"));
@@ -23,6 +26,7 @@ Answer EngineDevice::carry_out(const QpCreate& request, wire::Instant /*now*/) {
                                       .send_cq = id_of<engine::CqId>(request.send_cq),
                                       .recv_cq = id_of<engine::CqId>(request.recv_cq),
                                       .signal_all = request.signal_all.value_or(false)};
+    if (request.srq) description.srq = id_of<engine::SrqId>(*request.srq);
     description.capacity.max_send = request.max_send;
     description.capacity.max_recv = request.max_recv;
     description.capacity.max_sge = request.max_sge.value_or(1);
@@ -178,9 +182,25 @@ EngineDevice::translate(const std::vector<Sge>& sges) const {
     return translated;
 }
 
+namespace {
+
+std::uint32_t length_of(const std::vector<Sge>& sges) {
+    std::uint64_t sum = 0;
+    for (const auto& sge : sges)
+        sum += sge.length;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, 0xFFFFFFFF));
+}
+
+// Of the others an SGE says nothing, or only how long.
+bool has_memory(engine::WrOpcode opcode) {
+    return opcode != engine::WrOpcode::Flush && opcode != engine::WrOpcode::LocalInv &&
+           opcode != engine::WrOpcode::BindMw;
+}
+
+} // namespace
+
 std::expected<engine::SendRequest, Failure>
 EngineDevice::translate(const SendRequest& request) const {
-    if (request.mw || request.bind) return std::unexpected(no_method("mw", "the engine has none"));
     engine::SendRequest translated{
         .id = request.id,
         .opcode = request.opcode,
@@ -191,6 +211,9 @@ EngineDevice::translate(const SendRequest& request) const {
         .invalidate_rkey = request.invalidate_rkey.value_or(wire::Rkey{}),
         .compare_or_add = request.compare.value_or(request.add.value_or(0)),
         .swap = request.swap.value_or(0),
+        .flush_length = request.flush_length.value_or(length_of(request.sge)),
+        .flush_placement = request.flush_placement.value_or(1),
+        .flush_selectivity = request.flush_selectivity.value_or(0),
         .flags = {.signaled = request.flags.signaled,
                   .solicited = request.flags.solicited,
                   .fence = request.flags.fence,
@@ -202,50 +225,54 @@ EngineDevice::translate(const SendRequest& request) const {
         translated.ud = engine::UdDestination{
             .path = *path, .qpn = request.ud->qpn, .qkey = request.ud->qkey};
     }
+    if (request.opcode == engine::WrOpcode::BindMw) {
+        if (auto added = add_bind(request, translated); !added) {
+            return std::unexpected(added.error());
+        }
+    }
     return translated;
 }
 
-namespace {
-
-Answer posted_or(std::string_view verb, const engine::Engine::Posted& result) {
-    const auto posted = static_cast<std::uint32_t>(result.posted);
-    if (!result.refused) return Posted{.posted = posted};
-    auto failure = refused_by_engine(verb, *result.refused);
-    failure.posted = posted;
-    return std::unexpected(std::move(failure));
-}
-
-} // namespace
-
 Answer EngineDevice::carry_out(const PostSend& request, wire::Instant now) {
     if (!qps_.contains(request.qp)) return std::unexpected(no_such("qp", request.qp.value));
-    std::vector<std::vector<engine::Sge>> sges;
-    std::vector<engine::SendRequest> chain;
+    Chain<engine::SendRequest> chain;
     for (const auto& one : request.requests) {
         auto pieces = translate(one.sge);
         if (!pieces) return std::unexpected(pieces.error());
         auto translated = translate(one);
         if (!translated) return std::unexpected(translated.error());
-        sges.push_back(std::move(*pieces));
-        translated->sges = sges.back(); // the vector's buffer stays where it is when it is moved
-        chain.push_back(*translated);
+        chain.sges.push_back(std::move(*pieces));
+        // The vector's buffer stays where it is when it is moved.
+        if (has_memory(one.opcode)) translated->sges = chain.sges.back();
+        chain.requests.push_back(*translated);
     }
-    return posted_or(PostSend::method,
-                     engine_.post_send(id_of<engine::QpId>(request.qp), chain, now));
+    const auto result = engine_.post_send(id_of<engine::QpId>(request.qp), chain.requests, now);
+    for (std::size_t i = 0; i < result.posted; ++i) {
+        if (const auto& one = chain.requests[i]; one.opcode == engine::WrOpcode::BindMw) {
+            windows_.at(handle_of<MwHandle>(*one.mw)).rkey = one.rkey;
+        }
+    }
+    return posted_or(PostSend::method, result);
+}
+
+std::expected<EngineDevice::Chain<engine::ReceiveRequest>, Failure>
+EngineDevice::translate(const std::vector<ReceiveRequest>& requests) const {
+    Chain<engine::ReceiveRequest> chain;
+    for (const auto& one : requests) {
+        auto pieces = translate(one.sge);
+        if (!pieces) return std::unexpected(pieces.error());
+        chain.sges.push_back(std::move(*pieces));
+        chain.requests.push_back({.id = one.id, .sges = chain.sges.back()});
+    }
+    return chain;
 }
 
 Answer EngineDevice::carry_out(const PostRecv& request, wire::Instant /*now*/) {
     if (!qps_.contains(request.qp)) return std::unexpected(no_such("qp", request.qp.value));
-    std::vector<std::vector<engine::Sge>> sges;
-    std::vector<engine::ReceiveRequest> chain;
-    for (const auto& one : request.requests) {
-        auto pieces = translate(one.sge);
-        if (!pieces) return std::unexpected(pieces.error());
-        sges.push_back(std::move(*pieces));
-        chain.push_back({.id = one.id, .sges = sges.back()});
-    }
+    const auto chain = translate(request.requests);
+    if (!chain) return std::unexpected(chain.error());
     return posted_or(PostRecv::method,
-                     engine_.post_receive(id_of<engine::QpId>(request.qp), chain));
+                     engine_.post_receive(id_of<engine::QpId>(request.qp), chain->requests));
 }
 
 } // namespace veriroce::dut

@@ -29,13 +29,15 @@ struct Bit {
     std::string_view name;
     bool Set::* member;
 };
-inline constexpr std::array<Bit<engine::Access>, 6> access_bits{{
+inline constexpr std::array<Bit<engine::Access>, 8> access_bits{{
     {"LOCAL_WRITE", &engine::Access::local_write},
     {"REMOTE_WRITE", &engine::Access::remote_write},
     {"REMOTE_READ", &engine::Access::remote_read},
     {"REMOTE_ATOMIC", &engine::Access::remote_atomic},
     {"MW_BIND", &engine::Access::mw_bind},
     {"ZERO_BASED", &engine::Access::zero_based},
+    {"FLUSH_GLOBAL", &engine::Access::flush_global},
+    {"FLUSH_PERSISTENT", &engine::Access::flush_persistent},
 }};
 inline constexpr std::array<Bit<Flags>, 4> flag_bits{{
     {"SIGNALED", &Flags::signaled},

@@ -152,6 +152,9 @@ struct SendRequest {
     std::optional<std::uint64_t> compare;
     std::optional<std::uint64_t> swap;
     std::optional<std::uint64_t> add;
+    std::optional<std::uint32_t> flush_length;     // else as long as the SGEs
+    std::optional<std::uint8_t> flush_placement;   // FETH; else 1, global visibility
+    std::optional<std::uint8_t> flush_selectivity; // FETH; else 0, the range
     std::optional<MwHandle> mw;
     std::optional<Bind> bind;
     std::optional<UdDestination> ud;

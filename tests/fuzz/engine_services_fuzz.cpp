@@ -97,14 +97,14 @@ Behaviour behaviour_of(Input& input) {
     b.fault_order = flag(12) ? FaultOrder::KeysFirst : FaultOrder::KeysLast;
     b.write_range = flag(13) ? WriteRange::EachPacket : WriteRange::AtFirst;
     b.write_excess = flag(14) ? WriteExcess::AtLast : WriteExcess::AtOnce;
-    b.write_imm_fault = flag(15) ? WriteImmFault::CompletedInError : WriteImmFault::Flushed;
+    b.refused_immediate = flag(15) ? RefusedImmediate::AccessError : RefusedImmediate::Flushed;
     b.early_resend = flag(16) ? EarlyResend::Silent : EarlyResend::NakAgain;
     b.read_restart = flag(17) ? ReadRestart::WholeRead : ReadRestart::FirstMissing;
     b.implied_nak = flag(18) ? ImpliedNak::OnTimeout : ImpliedNak::AtOnce;
     b.after_rnr = flag(19) ? AfterRnr::OneMessage : AfterRnr::WholeWindow;
     b.repeated_nak = flag(20) ? RepeatedNak::Restarts : RepeatedNak::Ignored;
     b.bad_read_length = flag(21) ? BadReadLength::Dropped : BadReadLength::Error;
-    b.unexpected_response = flag(22) ? UnexpectedResponse::Error : UnexpectedResponse::Dropped;
+    b.unexpected_response = flag(22) ? UnexpectedResponse::BadResponse : UnexpectedResponse::Ignore;
     b.acknowledged_read = flag(23) ? AcknowledgedRead::Retried : AcknowledgedRead::Ignored;
     b.drain = flag(24) ? Drain::Posted : Drain::Begun;
     b.timeout_grows = flag(25);

@@ -77,8 +77,8 @@ enum class WriteExcess : std::uint8_t { AtOnce, AtLast };
 // LEN-05: the NAK of a length above 2^31.
 enum class OversizeNak : std::uint8_t { InvalidRequest, RemoteAccess };
 
-// N-14: what becomes of the receive behind a WRITE with immediate data and a bad key.
-enum class WriteImmFault : std::uint8_t { Flushed, CompletedInError };
+// N-14: the receive that a WRITE with immediate data would have taken, had its key been good.
+enum class RefusedImmediate : std::uint8_t { Flushed, AccessError };
 
 // RNR-05: a request that is tried again before the time was over that its RNR NAK asked for.
 enum class EarlyResend : std::uint8_t { NakAgain, Silent };
@@ -101,7 +101,7 @@ enum class RepeatedNak : std::uint8_t { Ignored, Restarts };
 enum class BadReadLength : std::uint8_t { Error, Dropped };
 
 // REQ-23..25: a READ response out of its place, data for a request that wants none.
-enum class UnexpectedResponse : std::uint8_t { Dropped, Error };
+enum class UnexpectedResponse : std::uint8_t { Ignore, BadResponse };
 
 // REQ-20: an ACK for the PSN of a READ or atomic, which it does not answer.
 enum class AcknowledgedRead : std::uint8_t { Ignored, Retried };
@@ -131,9 +131,12 @@ struct Behaviour {
     DuplicateAnswer duplicate_answer = DuplicateAnswer::LastAck;
     ReservedOpcode reserved_opcode = ReservedOpcode::Nak;
     ImpliedNak implied_nak = ImpliedNak::AtOnce;
+    UnexpectedResponse unexpected_response = UnexpectedResponse::Ignore;
+    RefusedImmediate refused_immediate = RefusedImmediate::Flushed;
     bool duplicate_without_ack_request_is_acked = true; // RSP-11
     bool credits = false;                               // ACK-10: end-to-end credits, else code 31
-    std::uint32_t ack_request_every = 64;               // BTH-18: AckReq inside long messages
+    bool obey_credits = false; // REQ-29: as a requester; many devices send and meet RNR instead
+    std::uint32_t ack_request_every = 64; // BTH-18: AckReq inside long messages
     // PSNs that a requester has on their way at once; a READ counts all its responses and may
     // always go when nothing else is outstanding (REQ-02, N-36).
     std::uint32_t max_unacked_packets = 1024;
@@ -163,7 +166,6 @@ struct Behaviour {
     WriteRange write_range = WriteRange::AtFirst;
     WriteExcess write_excess = WriteExcess::AtOnce;
     OversizeNak oversize_nak = OversizeNak::InvalidRequest;
-    WriteImmFault write_imm_fault = WriteImmFault::Flushed;
     EarlyResend early_resend = EarlyResend::NakAgain;
     wire::Duration shortest_rnr_wait{0}; // RNR-07: the timer code says this at least
 
@@ -171,7 +173,6 @@ struct Behaviour {
     AfterRnr after_rnr = AfterRnr::WholeWindow;
     RepeatedNak repeated_nak = RepeatedNak::Ignored;
     BadReadLength bad_read_length = BadReadLength::Error;
-    UnexpectedResponse unexpected_response = UnexpectedResponse::Dropped;
     AcknowledgedRead acknowledged_read = AcknowledgedRead::Ignored;
     Drain drain = Drain::Begun;
     bool timeout_grows = false;            // TMO-01, TMO-08: each further one is twice as long

@@ -62,6 +62,8 @@ bool Checks::answers_duplicate(const RequestView& view) const {
     for (const DuplicateFunction check : duplicate) {
         if (!check(view)) return false;
     }
+    // What was executed once is only answered again, whatever has become of its key (EXT-04).
+    if (view.info.operation != wire::Operation::RdmaReadRequest) return true;
     for (auto i = static_cast<std::size_t>(RequestCheck::KeyKnown); i < request.size(); ++i) {
         if (request[i](view) != RequestVerdict::Accept) return false;
     }
@@ -86,7 +88,8 @@ constexpr std::array<std::string_view, kRequestChecks> request_names{
     "state",          "one-nak",          "expected-psn",  "known-opcode",   "opcode-sequence",
     "rights",         "reply-resources",  "receive-ready", "pad-count",      "payload-length",
     "message-length", "atomic-alignment", "receive-room",  "receive-memory", "key-known",
-    "key-variant",    "key-domain",       "key-rights",    "key-range"};
+    "key-variant",    "key-domain",       "key-rights",    "key-range",      "flush-kind",
+    "invalidate-key"};
 constexpr std::array<std::string_view, kDuplicateChecks> duplicate_names{
     "remembered", "within-read", "same-atomic"};
 constexpr std::array<std::string_view, kDatagramChecks> datagram_names{
@@ -94,8 +97,8 @@ constexpr std::array<std::string_view, kDatagramChecks> datagram_names{
 constexpr std::array<std::string_view, kResponseChecks> response_names{
     "state",        "shape",      "known-syndrome", "window",     "implied-nak",
     "fits-request", "read-order", "read-position",  "read-length"};
-constexpr std::array<std::string_view, kSendChecks> send_names{"window", "rd-atomic", "fence",
-                                                               "retry-left", "rnr-retry-left"};
+constexpr std::array<std::string_view, kSendChecks> send_names{
+    "window", "rd-atomic", "fence", "credits", "retry-left", "rnr-retry-left"};
 
 } // namespace
 

@@ -35,7 +35,8 @@ enum class RequestVerdict : std::uint8_t {
     NakInvalidRequest,
     NakRemoteAccess,
     NakRemoteOperational,
-    Rnr, // RNR-01
+    Rnr,          // RNR-01
+    FailSilently, // KEY-11: no answer, and the end of the QP
 };
 
 // A request at the responder.
@@ -46,12 +47,12 @@ enum class RequestCheck : std::uint8_t {
     KnownOpcode,     // BTH-06
     OpcodeSequence,  // OPC-01..05, OPC-10
     Rights,          // KEY-01, OPC-09
-    ReplyResources,  // RDR-09, RDR-10
+    ReplyResources,  // RDR-09, RDR-10, N-28
     ReceiveReady,    // RNR-01, RNR-02
     PadCount,        // BTH-10, BTH-12
     PayloadLength,   // LEN-01..03, ATM-07
     MessageLength,   // LEN-04, LEN-05, LEN-11
-    AtomicAlignment, // ATM-02
+    AtomicAlignment, // ATM-02, EXT-01
     ReceiveRoom,     // LEN-06
     ReceiveMemory,   // KEY-12
     KeyKnown,        // KEY-02, KEY-07
@@ -59,15 +60,17 @@ enum class RequestCheck : std::uint8_t {
     KeyDomain,       // KEY-03
     KeyRights,       // KEY-04
     KeyRange,        // KEY-05
+    FlushKind,       // EXT-03, N-29
+    InvalidateKey,   // KEY-11
 };
-inline constexpr std::size_t kRequestChecks = 19;
+inline constexpr std::size_t kRequestChecks = 21;
 
-// A duplicate READ or atomic. READs are then held against the Key checks above as well; nothing in
-// a duplicate is NAKed (RSP-12).
+// A duplicate READ, atomic, FLUSH or ATOMIC WRITE. READs, which are executed again, are then held
+// against the Key checks above as well; nothing in a duplicate is NAKed (RSP-12).
 enum class DuplicateCheck : std::uint8_t {
     Remembered, // RDR-08, ATM-06
     WithinRead, // RDR-05, RDR-07
-    SameAtomic, // ATM-05
+    SameAtomic, // ATM-05, EXT-04
 };
 inline constexpr std::size_t kDuplicateChecks = 3;
 
@@ -109,10 +112,11 @@ enum class SendCheck : std::uint8_t {
     Window,       // REQ-02, N-36: PSNs that are outstanding
     RdAtomic,     // REQ-27
     Fence,        // REQ-28
+    Credits,      // REQ-29
     RetryLeft,    // REQ-12, REQ-13, TMO-03
     RnrRetryLeft, // RNR-09
 };
-inline constexpr std::size_t kSendChecks = 5;
+inline constexpr std::size_t kSendChecks = 6;
 
 struct RequestRuling {
     RequestVerdict verdict = RequestVerdict::Accept;
@@ -177,7 +181,7 @@ struct Checks {
     [[nodiscard]] std::optional<DatagramCheck> refused_by(const DatagramView& view) const;
     // The first verdict that is not Accept, or Accept.
     [[nodiscard]] RequestRuling judge(const RequestView& view) const;
-    // Whether a duplicate READ or atomic is answered.
+    // Whether a duplicate that has a response of its own is answered.
     [[nodiscard]] bool answers_duplicate(const RequestView& view) const;
     // The first verdict that is not Take, or Take.
     [[nodiscard]] ResponseRuling judge(const ResponseView& view) const;
@@ -216,6 +220,8 @@ RequestVerdict key_variant(const RequestView& view);
 RequestVerdict key_domain(const RequestView& view);
 RequestVerdict key_rights(const RequestView& view);
 RequestVerdict key_range(const RequestView& view);
+RequestVerdict flush_kind(const RequestView& view);
+RequestVerdict invalidate_key(const RequestView& view);
 } // namespace request_check
 
 namespace duplicate_check {
@@ -249,6 +255,7 @@ namespace send_check {
 bool window(const SendView& view);
 bool rd_atomic(const SendView& view);
 bool fence(const SendView& view);
+bool credits(const SendView& view);
 bool retry_left(const SendView& view);
 bool rnr_retry_left(const SendView& view);
 } // namespace send_check
@@ -256,14 +263,17 @@ bool rnr_retry_left(const SendView& view);
 inline constexpr Checks kStandardChecks = {
     .packet = {packet_check::transport_version, packet_check::service, packet_check::pkey,
                packet_check::source_address, packet_check::destination_address, packet_check::vlan},
-    .request = {request_check::state, request_check::one_nak, request_check::expected_psn,
-                request_check::known_opcode, request_check::opcode_sequence, request_check::rights,
+    .request = {request_check::state,           request_check::one_nak,
+                request_check::expected_psn,    request_check::known_opcode,
+                request_check::opcode_sequence, request_check::rights,
                 request_check::reply_resources, request_check::receive_ready,
-                request_check::pad_count, request_check::payload_length,
-                request_check::message_length, request_check::atomic_alignment,
-                request_check::receive_room, request_check::receive_memory,
-                request_check::key_known, request_check::key_variant, request_check::key_domain,
-                request_check::key_rights, request_check::key_range},
+                request_check::pad_count,       request_check::payload_length,
+                request_check::message_length,  request_check::atomic_alignment,
+                request_check::receive_room,    request_check::receive_memory,
+                request_check::key_known,       request_check::key_variant,
+                request_check::key_domain,      request_check::key_rights,
+                request_check::key_range,       request_check::flush_kind,
+                request_check::invalidate_key},
     .duplicate = {duplicate_check::remembered, duplicate_check::within_read,
                   duplicate_check::same_atomic},
     .datagram = {datagram_check::state, datagram_check::known_opcode, datagram_check::shape,
@@ -272,8 +282,8 @@ inline constexpr Checks kStandardChecks = {
                  response_check::window, response_check::implied_nak, response_check::fits_request,
                  response_check::read_order, response_check::read_position,
                  response_check::read_length},
-    .send = {send_check::window, send_check::rd_atomic, send_check::fence, send_check::retry_left,
-             send_check::rnr_retry_left},
+    .send = {send_check::window, send_check::rd_atomic, send_check::fence, send_check::credits,
+             send_check::retry_left, send_check::rnr_retry_left},
 };
 
 // Names in lower case with hyphens ("key-range"), for lists of planted defects.

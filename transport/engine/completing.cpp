@@ -11,7 +11,7 @@ namespace {
 // Takes the oldest work out of the queue and reports it. False if the QP did not survive it.
 bool complete_oldest(Device& device, Qp& qp, WcStatus status) {
     const SendWork& work = qp.sends.front();
-    const bool data = wants_response(work.request.opcode);
+    const bool data = brings_data(work.request.opcode);
     Completion completion{
         .id = work.request.id, .status = status, .opcode = completion_opcode(work.request.opcode)};
     if (data && status == WcStatus::Success) {
@@ -26,6 +26,16 @@ bool complete_oldest(Device& device, Qp& qp, WcStatus status) {
         qp.cursor.packet = 0; // REQ-33: what is acknowledged is not sent again
     }
     return !reported || deliver(device, qp, Queue::Send, completion);
+}
+
+// A request that sent nothing is done when it is the oldest (N-20). False if the QP did not survive
+// it.
+bool complete_local(Device& device, Qp& qp) {
+    while (!qp.sends.empty() && qp.sends.front().started &&
+           is_local(qp.sends.front().request.opcode)) {
+        if (!complete_oldest(device, qp, WcStatus::Success)) return false;
+    }
+    return true;
 }
 
 // All before this PSN is acknowledged. REQ-14, RNR-11: progress gives all tries back.
@@ -47,6 +57,10 @@ void acknowledge_through(Device& device, Qp& qp, wire::Psn psn) {
     const std::uint32_t reach = forward(oldest, psn) + 1;
     while (!qp.sends.empty() && qp.sends.front().started) {
         SendWork& work = qp.sends.front();
+        if (is_local(work.request.opcode)) {
+            if (!complete_local(device, qp)) return;
+            continue;
+        }
         if (wants_response(work.request.opcode) && !work.answered) {
             note_progress(qp, work.expected_response);
             break;
@@ -80,6 +94,7 @@ void fail_oldest(Device& device, Qp& qp, WcStatus status) {
 }
 
 void settle_oldest(Device& device, Qp& qp) {
+    if (!complete_local(device, qp)) return;
     if (!qp.sends.empty() && qp.sends.front().fault) {
         const WcStatus status = *qp.sends.front().fault;
         fail_oldest(device, qp, status);

@@ -1,5 +1,7 @@
 #include "transport/engine/completion.hpp"
 
+#include "transport/engine/device.hpp"
+
 namespace veriroce::engine {
 
 WcOpcode completion_opcode(WrOpcode opcode) {
@@ -18,6 +20,48 @@ WcOpcode completion_opcode(WrOpcode opcode) {
     case WrOpcode::AtomicWrite: return WcOpcode::AtomicWrite;
     }
     return WcOpcode::Send;
+}
+
+namespace {
+
+void end(Device& device, Qp& qp) {
+    if (qp.connection.state == QpState::Err) return;
+    device.raise(EventType::QpFatal, qp);
+    enter_error(device, qp);
+}
+
+// KEY-13: the completion is lost, and says so at the CQ and at all QPs that complete there.
+void overrun(Device& device, CompletionQueue& cq) {
+    if (cq.overrun) return;
+    cq.overrun = true;
+    device.raise({.type = EventType::CqErr, .cq = cq.id});
+    for (const auto& qp : device.qps) {
+        const bool concerned =
+            qp && qp->connection.state != QpState::Reset &&
+            (qp->description.send_cq == cq.id || qp->description.recv_cq == cq.id);
+        if (concerned) end(device, *qp);
+    }
+}
+
+} // namespace
+
+bool deliver(Device& device, Qp& qp, Queue queue, Completion completion, bool solicited) {
+    const bool send = queue == Queue::Send;
+    CompletionQueue& cq = *device.find(send ? qp.description.send_cq : qp.description.recv_cq);
+    completion.qp = qp.id;
+    completion.queue = queue;
+    if (cq.overrun || cq.entries.full()) {
+        overrun(device, cq);
+        end(device, qp); // one that was in RESET when the queue ended
+        return false;
+    }
+    cq.entries.push(completion);
+    const bool urgent = solicited || completion.status != WcStatus::Success; // N-26
+    if (cq.armed == Armed::Any || (cq.armed == Armed::Solicited && urgent)) {
+        cq.armed = Armed::Not;
+        cq.notified = true;
+    }
+    return true;
 }
 
 } // namespace veriroce::engine

@@ -42,33 +42,35 @@ bool receive_room(const DatagramView& view) {
 namespace {
 
 void take(Device& device, Qp& qp, const PacketView& packet, std::size_t transport_bytes) {
-    const ReceiveWork& work = qp.receives.front();
+    const ReceiveWork& work = *next_receive(qp);
+    const PdId domain = receive_domain(qp);
     const wire::Bytes payload = packet.packet.payload();
     const std::uint64_t bytes = kGrhBytes + payload.size();
     const auto grh = grh_of(packet.envelope, transport_bytes);
     const bool placed =
-        reachable(device.memory, qp.connection.pd, work.sges, 0, bytes, Direction::ToMemory) &&
-        scatter(device.memory, qp.connection.pd, work.sges, 0, grh) &&
-        scatter(device.memory, qp.connection.pd, work.sges, kGrhBytes, payload);
+        reachable(device.memory, domain, work.sges, 0, bytes, Direction::ToMemory) &&
+        scatter(device.memory, domain, work.sges, 0, grh) &&
+        scatter(device.memory, domain, work.sges, kGrhBytes, payload);
     if (!placed) { // KEY-12
         fail_receive(device, qp, WcStatus::LocProtErr);
         enter_error(device, qp);
         return;
     }
-    Completion completion{.id = qp.receives.pop().id,
+    Completion completion{.id = take_receive(device, qp)->id,
                           .opcode = WcOpcode::Recv,
                           .byte_len = static_cast<std::uint32_t>(bytes),
                           .source_qp = packet.packet.deth.source_qp,
                           .grh = true};
     if (packet.info.immediate()) completion.imm = packet.packet.imm.value;
-    deliver(device, qp, Queue::Receive, completion);
+    deliver(device, qp, Queue::Receive, completion, packet.packet.bth.solicited);
 }
 
 } // namespace
 
 void handle_datagram(Device& device, Qp& qp, const PacketView& packet) {
-    const bool ready = !qp.receives.empty();
-    const DatagramView view{packet, ready, ready ? qp.receives.front().bytes : 0,
+    const ReceiveWork* const work = next_receive(qp);
+    const bool ready = work != nullptr;
+    const DatagramView view{packet, ready, ready ? work->bytes : 0,
                             wire::bytes_of(device.config.port_mtu)};
     const auto refused_by = device.checks.refused_by(view);
     if (refused_by == DatagramCheck::Qkey) ++device.counters.bad_qkey;

@@ -8,9 +8,9 @@ namespace veriroce::engine {
 namespace {
 
 std::uint8_t code_of(wire::Operation operation, wire::Position position, bool immediate = false,
-                     wire::Service service = wire::Service::Rc) {
+                     bool invalidate = false, wire::Service service = wire::Service::Rc) {
     // Nothing: there is no such packet, and nobody asks for it.
-    return wire::opcode_of(service, operation, position, immediate).value_or(0);
+    return wire::opcode_of(service, operation, position, immediate, invalidate).value_or(0);
 }
 
 // By QpType.
@@ -25,6 +25,8 @@ Opcodes::Opcodes()
     : read(code_of(wire::Operation::RdmaReadRequest, wire::Position::Only)),
       compare_swap(code_of(wire::Operation::CompareSwap, wire::Position::Only)),
       fetch_add(code_of(wire::Operation::FetchAdd, wire::Position::Only)),
+      flush(code_of(wire::Operation::Flush, wire::Position::Only)),
+      atomic_write(code_of(wire::Operation::AtomicWrite, wire::Position::Only)),
       acknowledge(code_of(wire::Operation::Acknowledge, wire::Position::Only)),
       atomic_acknowledge(code_of(wire::Operation::AtomicAcknowledge, wire::Position::Only)) {
     for (const wire::Position position : positions) {
@@ -32,20 +34,22 @@ Opcodes::Opcodes()
         for (const bool immediate : {false, true}) {
             for (std::size_t type = 0; type < send.size(); ++type) {
                 send[type][at][immediate] =
-                    code_of(wire::Operation::Send, position, immediate, services[type]);
+                    code_of(wire::Operation::Send, position, immediate, false, services[type]);
             }
             for (std::size_t type = 0; type < write.size(); ++type) {
                 write[type][at][immediate] =
-                    code_of(wire::Operation::RdmaWrite, position, immediate, services[type]);
+                    code_of(wire::Operation::RdmaWrite, position, immediate, false, services[type]);
             }
         }
+        send[0][at][2] = code_of(wire::Operation::Send, position, false, true); // RC alone has it
         read_response[at] = code_of(wire::Operation::RdmaReadResponse, position);
     }
 }
 
 Device::Device(const Config& config_of_device, const Checks& checks_of_device)
     : config(config_of_device), checks(checks_of_device),
-      memory(config_of_device.first_key, config_of_device.limits.regions) {}
+      memory(config_of_device.first_key, config_of_device.limits.regions,
+             config_of_device.limits.windows) {}
 
 bool Device::alive(PdId pd) const {
     return pd.value != 0 && pd.value <= pds.size() && pds[pd.value - 1] != 0;
@@ -68,6 +72,11 @@ CompletionQueue* Device::find(CqId cq) const {
     return cqs[cq.value - 1].get();
 }
 
+SharedReceiveQueue* Device::find(SrqId srq) const {
+    if (srq.value == 0 || srq.value > srqs.size()) return nullptr;
+    return srqs[srq.value - 1].get();
+}
+
 void Device::mark_ready(Qp& qp) {
     if (qp.ready) return;
     qp.ready = true;
@@ -80,25 +89,6 @@ void Device::raise(const Event& event) {
         return;
     }
     events.push(event);
-}
-
-bool deliver(Device& device, Qp& qp, Queue queue, Completion completion) {
-    const bool send = queue == Queue::Send;
-    CompletionQueue& cq = *device.find(send ? qp.description.send_cq : qp.description.recv_cq);
-    completion.qp = qp.id;
-    completion.queue = queue;
-    if (!cq.entries.full()) {
-        cq.entries.push(completion);
-        return true;
-    }
-    // KEY-13: the completion is lost, and says so twice: at the CQ and at the QP.
-    if (!cq.overrun) device.raise({.type = EventType::CqErr, .cq = cq.id});
-    cq.overrun = true;
-    if (qp.connection.state != QpState::Err) {
-        device.raise(EventType::QpFatal, qp);
-        enter_error(device, qp);
-    }
-    return false;
 }
 
 namespace {
@@ -136,11 +126,7 @@ void enter_error(Device& device, Qp& qp) {
     qp.waits_for_rnr = false;
     qp.outbound.outstanding_rd_atomic = 0;
     flush_sends(device, qp);
-    while (!qp.receives.empty()) {
-        deliver(
-            device, qp, Queue::Receive,
-            {.id = qp.receives.pop().id, .status = WcStatus::WrFlushErr, .opcode = WcOpcode::Recv});
-    }
+    flush_receives(device, qp);
 }
 
 wire::Packet packet_to_peer(const Qp& qp, std::uint8_t opcode, wire::Psn psn) {

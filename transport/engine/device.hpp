@@ -15,8 +15,8 @@ namespace veriroce::engine {
 // The opcodes that an engine sends, out of the opcode table once and for all.
 struct Opcodes {
     Opcodes();
-    // By position and whether there is immediate data.
-    using Row = std::array<std::array<std::uint8_t, 2>, 4>;
+    // By position and what ends the message: nothing, immediate data, a key to revoke.
+    using Row = std::array<std::array<std::uint8_t, 3>, 4>;
     // By QpType; UD has neither WRITE nor parts of a message.
     std::array<Row, 3> send{};
     std::array<Row, 2> write{};
@@ -24,6 +24,8 @@ struct Opcodes {
     std::uint8_t read = 0;
     std::uint8_t compare_swap = 0;
     std::uint8_t fetch_add = 0;
+    std::uint8_t flush = 0;
+    std::uint8_t atomic_write = 0;
     std::uint8_t acknowledge = 0;
     std::uint8_t atomic_acknowledge = 0;
 };
@@ -36,12 +38,14 @@ struct Device {
     Config config;
     Checks checks;
     Memory memory;
-    std::vector<std::unique_ptr<CompletionQueue>> cqs; // by CqId - 1; empty if destroyed
-    std::vector<std::unique_ptr<Qp>> qps;              // by QpId - 1; empty if destroyed
-    std::vector<std::uint8_t> pds;                     // by PdId - 1; whether it lives
+    std::vector<std::unique_ptr<CompletionQueue>> cqs;     // by CqId - 1; empty if destroyed
+    std::vector<std::unique_ptr<Qp>> qps;                  // by QpId - 1; empty if destroyed
+    std::vector<std::unique_ptr<SharedReceiveQueue>> srqs; // by SrqId - 1; empty if destroyed
+    std::vector<std::uint8_t> pds;                         // by PdId - 1; whether it lives
     std::uint32_t live_qps = 0;
     std::uint32_t live_cqs = 0;
-    std::optional<QpId> gsi;      // QP1
+    std::optional<QpId> gsi; // QP1
+    std::uint32_t live_srqs = 0;
     Ring<std::uint32_t> ready{0}; // indices of QPs that may have something to send
     Deadlines deadlines;
     Ring<Event> events{kEventQueue};
@@ -59,6 +63,7 @@ struct Device {
     [[nodiscard]] Qp* find(QpId qp) const;
     [[nodiscard]] Qp* find(wire::Qpn qpn) const;
     [[nodiscard]] CompletionQueue* find(CqId cq) const;
+    [[nodiscard]] SharedReceiveQueue* find(SrqId srq) const;
 
     void mark_ready(Qp& qp);
     void raise(const Event& event);
@@ -66,7 +71,8 @@ struct Device {
 };
 
 // Puts a completion into the queue's CQ. False if it did not fit: then the QP is in ERR (KEY-13).
-bool deliver(Device& device, Qp& qp, Queue queue, Completion completion);
+// `solicited`: the peer asked that a host which waits for that is told (BTH-13).
+bool deliver(Device& device, Qp& qp, Queue queue, Completion completion, bool solicited = false);
 
 // STA-07: to ERR; timers stop, and what is posted is flushed in order. What the responder has still
 // to say goes out: it may be the NAK that says why.

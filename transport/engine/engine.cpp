@@ -3,17 +3,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "transport/engine/migration.hpp"
 #include "transport/engine/requester.hpp"
 #include "transport/engine/responder.hpp"
+#include "transport/engine/state.hpp"
 #include "transport/engine/unreliable.hpp"
 
 namespace veriroce::engine {
-
-struct Engine::State : Device {
-    using Device::Device;
-};
 
 Engine::Engine(const Config& config, const Checks& checks)
     : state_(std::make_unique<State>(config, checks)) {}
@@ -111,7 +109,7 @@ Engine::Posted Engine::post_receive(QpId qp, std::span<const ReceiveRequest> cha
     if (target == nullptr) return {.refused = VerbError::NotFound};
     Posted result;
     for (const ReceiveRequest& request : chain) {
-        if (target->connection.state == QpState::Reset ||
+        if (target->connection.state == QpState::Reset || target->srq != nullptr ||
             request.sges.size() > target->description.capacity.max_sge) {
             result.refused = VerbError::InvalidArgument;
             break;
@@ -154,6 +152,9 @@ const Counters& Engine::counters() const {
 const Limits& Engine::limits() const {
     return state_->config.limits;
 }
+const Config& Engine::config() const {
+    return state_->config;
+}
 
 // --- objects
 
@@ -164,10 +165,14 @@ std::expected<PdId, VerbError> Engine::create_pd() {
 
 std::expected<void, VerbError> Engine::destroy_pd(PdId pd) {
     if (!state_->alive(pd)) return std::unexpected(VerbError::NotFound);
-    const bool used = state_->memory.uses(pd) ||
-                      std::ranges::any_of(state_->qps, [pd](const std::unique_ptr<Qp>& qp) {
-                          return qp && qp->connection.pd == pd;
-                      });
+    const bool used =
+        state_->memory.uses(pd) ||
+        std::ranges::any_of(
+            state_->qps,
+            [pd](const std::unique_ptr<Qp>& qp) { return qp && qp->connection.pd == pd; }) ||
+        std::ranges::any_of(state_->srqs, [pd](const std::unique_ptr<SharedReceiveQueue>& srq) {
+            return srq && srq->pd == pd;
+        });
     if (used) return std::unexpected(VerbError::Busy);
     state_->pds[pd.value - 1] = 0;
     return {};
@@ -194,11 +199,27 @@ std::expected<void, VerbError> Engine::destroy_cq(CqId cq) {
     return {};
 }
 
+std::expected<void, VerbError> Engine::arm_cq(CqId cq, bool solicited_only) {
+    CompletionQueue* const queue = state_->find(cq);
+    if (queue == nullptr) return std::unexpected(VerbError::NotFound);
+    if (!solicited_only) queue->armed = Armed::Any;
+    if (queue->armed == Armed::Not) queue->armed = Armed::Solicited;
+    return {};
+}
+
+bool Engine::take_notification(CqId cq) {
+    CompletionQueue* const queue = state_->find(cq);
+    return queue != nullptr && std::exchange(queue->notified, false);
+}
+
 std::expected<Engine::Region, VerbError>
 Engine::register_region(PdId pd, wire::MutableBytes memory, std::uint64_t address, Access access) {
     if (!state_->alive(pd)) return std::unexpected(VerbError::NotFound);
     // As in the verbs: who may write from afar must be able to write at home.
     if ((access.remote_write || access.remote_atomic) && !access.local_write) {
+        return std::unexpected(VerbError::InvalidArgument);
+    }
+    if (access.flush_persistent && !state_->config.persistent_memory) {
         return std::unexpected(VerbError::InvalidArgument);
     }
     const auto region = state_->memory.add(pd, memory, access.zero_based ? 0 : address, access);
@@ -210,6 +231,27 @@ std::expected<void, VerbError> Engine::deregister_region(MrId mr) {
     return state_->memory.remove(mr);
 }
 
+std::expected<Engine::Window, VerbError> Engine::allocate_window(PdId pd, WindowType type) {
+    if (!state_->alive(pd)) return std::unexpected(VerbError::NotFound);
+    const auto window = state_->memory.add_window(
+        pd, type == WindowType::Type1 ? KeyKind::WindowType1 : KeyKind::WindowType2);
+    if (!window) return std::unexpected(window.error());
+    return Window{.mw = window->mw, .rkey = {window->key}};
+}
+
+std::expected<void, VerbError> Engine::free_window(MwId mw) {
+    return state_->memory.remove_window(mw);
+}
+
+std::expected<wire::Rkey, VerbError> Engine::bind_window(QpId qp, MwId mw, const BindInfo& bind,
+                                                         std::uint64_t id, const SendFlags& flags) {
+    Qp* const target = state_->find(qp);
+    if (target == nullptr) return std::unexpected(VerbError::NotFound);
+    return post_bind(
+        *state_, *target,
+        {.id = id, .opcode = WrOpcode::BindMw, .mw = mw, .bind = bind, .flags = flags});
+}
+
 // --- queue pairs
 
 namespace {
@@ -217,12 +259,15 @@ namespace {
 std::expected<void, VerbError> acceptable(const Device& device, const QpDescription& wanted) {
     const Limits& limits = device.config.limits;
     const QpCapacity& capacity = wanted.capacity;
-    if (wanted.srq) return std::unexpected(VerbError::NotSupported);
     if (wanted.gsi && wanted.type != QpType::Ud) return std::unexpected(VerbError::InvalidArgument);
     if (wanted.gsi && device.gsi) return std::unexpected(VerbError::Busy);
     if (!device.alive(wanted.pd) || device.find(wanted.send_cq) == nullptr ||
-        device.find(wanted.recv_cq) == nullptr) {
+        device.find(wanted.recv_cq) == nullptr ||
+        (wanted.srq && device.find(*wanted.srq) == nullptr)) {
         return std::unexpected(VerbError::NotFound);
+    }
+    if (device.find(wanted.send_cq)->overrun || device.find(wanted.recv_cq)->overrun) {
+        return std::unexpected(VerbError::InvalidArgument);
     }
     if (capacity.max_send > limits.qp_wr || capacity.max_recv > limits.qp_wr ||
         capacity.max_sge > limits.sges || capacity.max_inline > limits.inline_bytes ||
@@ -246,10 +291,12 @@ std::expected<QpId, VerbError> Engine::create_qp(const QpDescription& descriptio
     }
     const auto index = static_cast<std::uint32_t>(device.qps.size());
     const QpId id{index + 1};
+    QpDescription wanted = description;
+    if (wanted.srq) wanted.capacity.max_recv = 0;
     const wire::Qpn qpn =
         description.gsi ? kGsiQpn : wire::Qpn{device.config.first_qpn.value + index};
     if (description.gsi) device.gsi = id;
-    device.qps.push_back(std::make_unique<Qp>(id, qpn, description, device.config.limits.rd_atomic,
+    device.qps.push_back(std::make_unique<Qp>(id, qpn, wanted, device.config.limits.rd_atomic,
                                               std::size_t{device.config.limits.rd_atomic} +
                                                   device.config.behaviour.remembered_extra));
     if (description.gsi) device.qps.back()->connection.qkey = kGsiQkey;
@@ -262,6 +309,10 @@ std::expected<QpId, VerbError> Engine::create_qp(const QpDescription& descriptio
     ++device.live_qps;
     ++device.find(description.send_cq)->users;
     ++device.find(description.recv_cq)->users;
+    if (description.srq) {
+        device.qps.back()->srq = device.find(*description.srq);
+        ++device.qps.back()->srq->users;
+    }
     return id;
 }
 
@@ -290,6 +341,7 @@ std::expected<void, VerbError> Engine::destroy_qp(QpId qp) {
     reset(device, *target); // its timers stop
     --device.find(target->description.send_cq)->users;
     --device.find(target->description.recv_cq)->users;
+    if (target->srq != nullptr) --target->srq->users;
     device.qps[qp.value - 1].reset();
     if (device.gsi == qp) device.gsi.reset();
     --device.live_qps;

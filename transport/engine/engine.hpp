@@ -29,8 +29,11 @@ struct Limits {
     std::uint32_t qps = 65'536;
     std::uint32_t cqs = 65'536;
     std::uint32_t regions = 65'536;
+    std::uint32_t windows = 65'536;
     std::uint32_t qp_wr = 16'384;
     std::uint32_t cqe = 1 << 20;
+    std::uint32_t srqs = 65'536;
+    std::uint32_t srq_wr = 16'384;
     std::uint32_t sges = 16;
     std::uint32_t inline_bytes = 256;
     std::uint8_t rd_atomic = 16;
@@ -46,6 +49,8 @@ struct Config {
     std::vector<wire::Pkey> pkeys;
     wire::Qpn first_qpn{0x11};       // QPNs count up from here
     std::uint32_t first_key = 0x100; // region keys are (index << 8 | variant byte)
+    // Whether registered memory outlives a loss of power; else no region can promise to.
+    bool persistent_memory = false;
 };
 
 // A packet to send: headers and payload as two spans, so that nothing is copied. The payload spans
@@ -95,17 +100,43 @@ class Engine {
     std::expected<void, VerbError> destroy_pd(PdId pd);
     std::expected<CqId, VerbError> create_cq(std::uint32_t depth);
     std::expected<void, VerbError> destroy_cq(CqId cq);
+    // ibv_req_notify_cq: the next completion that comes in after this call gives one notification;
+    // with `solicited_only` the next that the peer asked for, or that failed. A queue that is armed
+    // for any stays so.
+    std::expected<void, VerbError> arm_cq(CqId cq, bool solicited_only);
+    // Whether what the queue was armed for has come; says so once.
+    bool take_notification(CqId cq);
 
     struct Region {
         MrId mr;
         wire::Lkey lkey;
         wire::Rkey rkey;
     };
+    // A queue of receives that QPs share (QpDescription::srq). When fewer than `limit` receives are
+    // left SRQ_LIMIT_REACHED is raised once; modify_srq arms it again.
+    std::expected<SrqId, VerbError> create_srq(const SrqDescription& description);
+    std::expected<void, VerbError> modify_srq(SrqId srq, std::uint32_t limit);
+    std::expected<SrqReport, VerbError> query_srq(SrqId srq) const;
+    std::expected<void, VerbError> destroy_srq(SrqId srq);
+
     // The memory stays the caller's and must outlive the registration. `address` is the virtual
     // address that names its first byte.
     std::expected<Region, VerbError> register_region(PdId pd, wire::MutableBytes memory,
                                                      std::uint64_t address, Access access);
+    // Busy while a window is bound to it.
     std::expected<void, VerbError> deregister_region(MrId mr);
+
+    struct Window {
+        MwId mw;
+        wire::Rkey rkey;
+    };
+    std::expected<Window, VerbError> allocate_window(PdId pd, WindowType type);
+    std::expected<void, VerbError> free_window(MwId mw);
+    // ibv_bind_mw, for windows of type 1: puts a BIND_MW into the send queue and says which key the
+    // window has when that is done. Type 2 is bound by a BIND_MW of post_send, whose `rkey` is the
+    // window's with another lowest byte.
+    std::expected<wire::Rkey, VerbError> bind_window(QpId qp, MwId mw, const BindInfo& bind,
+                                                     std::uint64_t id, const SendFlags& flags = {});
 
     std::expected<QpId, VerbError> create_qp(const QpDescription& description);
     std::expected<void, VerbError> modify_qp(QpId qp, const QpAttributes& attributes,
@@ -119,7 +150,9 @@ class Engine {
         std::optional<VerbError> refused;
     };
     Posted post_send(QpId qp, std::span<const SendRequest> chain, wire::Instant now);
+    // InvalidArgument for a QP with a shared queue.
     Posted post_receive(QpId qp, std::span<const ReceiveRequest> chain);
+    Posted post_srq_receive(SrqId srq, std::span<const ReceiveRequest> chain);
 
     std::optional<Completion> poll_completion(CqId cq);
     [[nodiscard]] bool overrun(CqId cq) const;
@@ -127,6 +160,7 @@ class Engine {
 
     [[nodiscard]] const Counters& counters() const;
     [[nodiscard]] const Limits& limits() const;
+    [[nodiscard]] const Config& config() const;
 
   private:
     struct State;

@@ -8,15 +8,11 @@ namespace {
 constexpr std::uint32_t max_index = 0xFFFFFF; // a key has 24 bits for it
 } // namespace
 
-Memory::Memory(std::uint32_t first_key, std::uint32_t limit)
-    : first_index_(first_key >> 8), first_variant_(first_key & 0xFF), limit_(limit) {}
+Memory::Memory(std::uint32_t first_key, std::uint32_t region_limit, std::uint32_t window_limit)
+    : first_index_(first_key >> 8), first_variant_(first_key & 0xFF), region_limit_(region_limit),
+      window_limit_(window_limit) {}
 
-std::expected<Region, VerbError> Memory::add(PdId pd, wire::MutableBytes bytes,
-                                             std::uint64_t address, Access access) {
-    if (live_ == limit_) return std::unexpected(VerbError::NoMemory);
-    if (!bytes.empty() && address + (bytes.size() - 1) < address) {
-        return std::unexpected(VerbError::InvalidArgument); // it would wrap past 2^64
-    }
+std::expected<std::uint32_t, VerbError> Memory::take_slot() {
     std::uint32_t slot = 0;
     std::uint32_t variant = first_variant_;
     if (free_.empty()) {
@@ -28,31 +24,54 @@ std::expected<Region, VerbError> Memory::add(PdId pd, wire::MutableBytes bytes,
         free_.pop_back();
         variant = (regions_[slot].key + 1) & 0xFF; // KEY-08: the old key is stale now
     }
-    regions_[slot] = {.live = true,
-                      .mr = {next_mr_++},
-                      .pd = pd,
-                      .access = access,
-                      .key = (first_index_ + slot) << 8 | variant,
-                      .address = address,
-                      .bytes = bytes};
-    ++live_;
-    return regions_[slot];
+    regions_[slot] = {.key = (first_index_ + slot) << 8 | variant};
+    return slot;
+}
+
+std::uint32_t Memory::slot_of(MrId mr) const {
+    return mr.value == 0 || mr.value > mr_slots_.size() ? no_slot : mr_slots_[mr.value - 1];
+}
+
+std::expected<Region, VerbError> Memory::add(PdId pd, wire::MutableBytes bytes,
+                                             std::uint64_t address, Access access) {
+    if (live_regions_ == region_limit_) return std::unexpected(VerbError::NoMemory);
+    if (!bytes.empty() && address + (bytes.size() - 1) < address) {
+        return std::unexpected(VerbError::InvalidArgument); // it would wrap past 2^64
+    }
+    const auto slot = take_slot();
+    if (!slot) return std::unexpected(slot.error());
+    mr_slots_.push_back(*slot);
+    Region& region = regions_[*slot];
+    region = {.live = true,
+              .mr = {static_cast<std::uint32_t>(mr_slots_.size())},
+              .pd = pd,
+              .access = access,
+              .key = region.key,
+              .address = address,
+              .bytes = bytes};
+    ++live_regions_;
+    return region;
 }
 
 std::expected<void, VerbError> Memory::remove(MrId mr) {
-    const auto found = std::ranges::find_if(
-        regions_, [mr](const Region& region) { return region.live && region.mr == mr; });
-    if (found == regions_.end()) return std::unexpected(VerbError::NotFound);
-    found->live = false;
-    found->bytes = {};
-    free_.push_back(static_cast<std::uint32_t>(found - regions_.begin()));
-    --live_;
+    const std::uint32_t slot = slot_of(mr);
+    if (slot == no_slot) return std::unexpected(VerbError::NotFound);
+    Region& region = regions_[slot];
+    if (region.windows != 0) return std::unexpected(VerbError::Busy); // as in the verbs
+    region.live = false;
+    region.bytes = {};
+    mr_slots_[mr.value - 1] = no_slot;
+    free_.push_back(slot);
+    --live_regions_;
     return {};
 }
 
 bool Memory::uses(PdId pd) const {
-    return std::ranges::any_of(
-        regions_, [pd](const Region& region) { return region.live && region.pd == pd; });
+    const auto in_pd = [this, pd](std::uint32_t slot) {
+        return slot != no_slot && regions_[slot].pd == pd;
+    };
+    return std::ranges::any_of(mr_slots_, in_pd) ||
+           std::ranges::any_of(mw_places_, in_pd, &WindowPlace::slot);
 }
 
 } // namespace veriroce::engine

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "transport/engine/completion.hpp"
-#include "transport/engine/queues.hpp"
 #include "transport/engine/rate_limiter.hpp"
+#include "transport/engine/receives.hpp"
 #include "transport/engine/replies.hpp"
 
 namespace veriroce::engine {
@@ -61,6 +61,8 @@ struct Qp {
 
     SendQueue sends;
     ReceiveQueue receives;
+    SharedReceiveQueue* srq = nullptr; // instead of its own
+    std::optional<ReceiveWork> held;   // out of the shared queue, by the open message
 
     // Congestion
     std::optional<wire::Instant> last_cnp; // that answered a packet to this QP (CNP-04)

@@ -20,6 +20,7 @@ struct SendWork {
     bool answered = false;     // READ, atomic: the whole response came
     wire::Psn first;           // of its PSNs
     std::uint32_t packets = 1; // PSNs that it takes
+    wire::Psn ssn;             // its place among the messages (REQ-29)
     wire::Psn expected_response;
     wire::Psn asked_from;
     std::optional<WcStatus> fault; // found in it before or while it was sent: nothing more is sent
@@ -58,6 +59,7 @@ struct ReceiveWork {
     std::uint64_t id = 0;
     std::span<const Sge> sges;
     std::uint64_t bytes = 0;
+    std::uint32_t slot = 0; // of a shared queue: where its SGEs stand
 };
 
 class ReceiveQueue {

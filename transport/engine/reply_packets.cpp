@@ -25,8 +25,9 @@ void finish(Qp& qp, bool fresh) {
 bool readable(const Device& device, const Qp& qp, const Reply& reply, std::uint64_t bytes) {
     if (bytes == 0) return true;
     const Region& region = device.memory.slot(reply.rkey.value);
-    return region.live && region.key == reply.rkey.value && region.pd == qp.connection.pd &&
-           region.access.remote_read && region.covers(reply.address, bytes);
+    return region.live && region.key == reply.rkey.value &&
+           region.open_to(qp.connection.pd, qp.connection.qpn) && region.access.remote_read &&
+           region.covers(reply.address, bytes);
 }
 
 Position position_of(bool begins, bool ends) {

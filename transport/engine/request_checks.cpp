@@ -15,6 +15,23 @@ bool is_atomic(const RequestView& view) {
            view.info.operation == Operation::FetchAdd;
 }
 
+bool writes(const RequestView& view) {
+    return view.info.operation == Operation::RdmaWrite ||
+           view.info.operation == Operation::AtomicWrite;
+}
+
+// Placement types of a FLUSH, one bit each (EXT-03).
+constexpr unsigned global_visibility = 1;
+constexpr unsigned persistence = 2;
+constexpr unsigned all_placements = global_visibility | persistence;
+
+// Whether these rights hold for all that a FLUSH asks for.
+bool may_flush(const Access& access, const RequestView& view) {
+    const unsigned wanted = view.packet.feth.placement;
+    return ((wanted & global_visibility) == 0 || access.flush_global) &&
+           ((wanted & persistence) == 0 || access.flush_persistent);
+}
+
 // Bytes of the message that came before this packet.
 std::uint64_t before(const RequestView& view) {
     return view.info.starts_message() ? 0 : view.inbound.received;
@@ -47,9 +64,8 @@ RequestVerdict expected_psn(const RequestView& view) {
 
 // BTH-06: a reserved opcode, and one that this engine does not know.
 RequestVerdict known_opcode(const RequestView& view) {
-    const bool known = (view.info.operation == Operation::Send && !view.info.invalidates()) ||
-                       view.info.operation == Operation::RdmaWrite ||
-                       view.info.operation == Operation::RdmaReadRequest || is_atomic(view);
+    const bool known = view.info.operation == Operation::Send ||
+                       view.info.operation == Operation::RdmaWrite || wants_response(view.info);
     return refuse_if(
         !known, view.behaviour.reserved_opcode == ReservedOpcode::Nak ? NakInvalidRequest : Drop);
 }
@@ -71,17 +87,19 @@ RequestVerdict opcode_sequence(const RequestView& view) {
 RequestVerdict rights(const RequestView& view) {
     const Access& access = view.connection.access;
     bool allowed = true;
-    if (view.info.operation == Operation::RdmaWrite) allowed = access.remote_write;
+    if (writes(view)) allowed = access.remote_write;
     if (view.info.operation == Operation::RdmaReadRequest) allowed = access.remote_read;
     if (is_atomic(view)) allowed = access.remote_atomic;
+    if (view.info.operation == Operation::Flush) allowed = may_flush(access, view);
     return refuse_if(!allowed, NakInvalidRequest);
 }
 
-// RDR-09, RDR-10: more READs and atomics than were agreed upon. One that is wholly answered does
-// not count any more.
+// RDR-09, RDR-10, N-28: more READs, atomics, FLUSHes and ATOMIC WRITEs than were agreed upon. One
+// that is wholly answered does not count any more.
 RequestVerdict reply_resources(const RequestView& view) {
-    const bool needs_one = view.info.operation == Operation::RdmaReadRequest || is_atomic(view);
-    if (!needs_one || view.inbound.replies < view.connection.max_dest_rd_atomic) return Accept;
+    if (!wants_response(view.info) || view.inbound.replies < view.connection.max_dest_rd_atomic) {
+        return Accept;
+    }
     if (view.connection.max_dest_rd_atomic == 0) return NakInvalidRequest;
     switch (view.behaviour.excess_read) {
     case ExcessRead::NakInvalidRequest: return NakInvalidRequest;
@@ -127,6 +145,9 @@ RequestVerdict payload_length(const RequestView& view) {
     if (!view.info.carries_payload()) {
         return refuse_if(!view.packet.body.empty(), stray_payload(view.behaviour.stray_payload));
     }
+    if (view.info.operation == Operation::AtomicWrite) { // EXT-01
+        return refuse_if(bytes != sizeof(std::uint64_t), NakInvalidRequest);
+    }
     bool fits = false;
     switch (view.info.position) {
     case Position::First:
@@ -141,13 +162,15 @@ RequestVerdict payload_length(const RequestView& view) {
 // LEN-05, LEN-11: no message is larger than the limit.
 RequestVerdict message_length(const RequestView& view) {
     const std::uint64_t so_far = before(view) + view.packet.payload().size();
-    const bool has_reth = view.packet.headers.has(wire::Header::Reth);
+    // Of a FLUSH a length is no message's.
+    const bool has_reth =
+        view.packet.headers.has(wire::Header::Reth) && view.info.operation != Operation::Flush;
     if (has_reth && view.packet.reth.dma_length > view.message_limit) {
         return view.behaviour.oversize_nak == OversizeNak::RemoteAccess ? NakRemoteAccess
                                                                         : NakInvalidRequest;
     }
     if (so_far > view.message_limit) return NakInvalidRequest;
-    if (view.info.operation != Operation::RdmaWrite) return Accept;
+    if (!writes(view)) return Accept;
     const std::uint64_t announced = has_reth ? view.packet.reth.dma_length : view.inbound.announced;
     if (!view.info.ends_message() && view.behaviour.write_excess == WriteExcess::AtLast) {
         return Accept;
@@ -156,10 +179,12 @@ RequestVerdict message_length(const RequestView& view) {
     return refuse_if(!fits, NakInvalidRequest);
 }
 
-// ATM-02
+// ATM-02, EXT-01
 RequestVerdict atomic_alignment(const RequestView& view) {
-    return refuse_if(is_atomic(view) && view.packet.atomic.virtual_address % 8 != 0,
-                     NakInvalidRequest);
+    std::uint64_t address = 0;
+    if (is_atomic(view)) address = view.packet.atomic.virtual_address;
+    if (view.info.operation == Operation::AtomicWrite) address = view.packet.reth.virtual_address;
+    return refuse_if(address % 8 != 0, NakInvalidRequest);
 }
 
 // LEN-06: a SEND longer than the receive that it meets.
@@ -172,8 +197,8 @@ RequestVerdict receive_room(const RequestView& view) {
 // KEY-12: our own receive names memory that it must not.
 RequestVerdict receive_memory(const RequestView& view) {
     if (view.info.operation != Operation::Send) return Accept;
-    const bool reached = reachable(view.memory, view.connection.pd, view.receive_sges, before(view),
-                                   view.packet.payload().size(), Direction::ToMemory);
+    const bool reached = reachable(view.memory, view.receive_domain, view.receive_sges,
+                                   before(view), view.packet.payload().size(), Direction::ToMemory);
     return refuse_if(!reached, NakRemoteOperational);
 }
 
@@ -190,10 +215,10 @@ RequestVerdict key_variant(const RequestView& view) {
                      NakRemoteAccess);
 }
 
-// KEY-03
+// KEY-03; KEY-09: a window of type 2 opens to the QP that bound it only.
 RequestVerdict key_domain(const RequestView& view) {
-    return refuse_if(view.target &&
-                         view.memory.slot(view.target->rkey.value).pd != view.connection.pd,
+    return refuse_if(view.target && !view.memory.slot(view.target->rkey.value)
+                                         .open_to(view.connection.pd, view.connection.qpn),
                      NakRemoteAccess);
 }
 
@@ -204,14 +229,34 @@ RequestVerdict key_rights(const RequestView& view) {
     bool allowed = access.remote_write;
     if (view.info.operation == Operation::RdmaReadRequest) allowed = access.remote_read;
     if (is_atomic(view)) allowed = access.remote_atomic;
+    if (view.info.operation == Operation::Flush) allowed = may_flush(access, view);
     return refuse_if(!allowed, NakRemoteAccess);
 }
 
 // KEY-05; KEY-06: of a WRITE the whole range is asked for at its first packet.
 RequestVerdict key_range(const RequestView& view) {
-    return refuse_if(view.target && !view.memory.slot(view.target->rkey.value)
-                                         .covers(view.target->address, view.target->length),
+    // A FLUSH of no bytes flushes nothing, wherever that is.
+    if (!view.target || view.target->whole || view.target->length == 0) return Accept;
+    return refuse_if(!view.memory.slot(view.target->rkey.value)
+                          .covers(view.target->address, view.target->length),
                      NakRemoteAccess);
+}
+
+// EXT-03, N-29: a placement type or a selectivity that is not defined.
+RequestVerdict flush_kind(const RequestView& view) {
+    if (view.info.operation != Operation::Flush) return Accept;
+    const wire::Feth& feth = view.packet.feth;
+    const bool defined =
+        feth.placement != 0 && (feth.placement & ~all_placements) == 0 && feth.selectivity <= 1;
+    return refuse_if(!defined, NakRemoteAccess);
+}
+
+// KEY-11: the key that a SEND revokes.
+RequestVerdict invalidate_key(const RequestView& view) {
+    if (!view.info.invalidates()) return Accept;
+    return refuse_if(
+        !view.memory.may_invalidate(view.packet.ieth.rkey, view.connection.pd, view.connection.qpn),
+        FailSilently);
 }
 
 } // namespace veriroce::engine::request_check
@@ -238,18 +283,23 @@ bool within_read(const RequestView& view) {
            asked.virtual_address == saved.address + offset;
 }
 
-// ATM-05: a duplicate of another atomic is nobody's.
+// ATM-05, EXT-04: a duplicate of another atomic, FLUSH or ATOMIC WRITE is nobody's.
 bool same_atomic(const RequestView& view) {
     if (view.info.operation == wire::Operation::RdmaReadRequest) return true;
     if (!view.saved) return false;
     const SavedRequest& saved = *view.saved;
-    const wire::AtomicEth& asked = view.packet.atomic;
     const bool atomic = wire::opcode_info(saved.opcode).headers.has(wire::Header::AtomicEth);
-    if (view.behaviour.other_atomic == OtherAtomic::SavedAnswer) {
+    if (view.behaviour.other_atomic == OtherAtomic::SavedAnswer &&
+        view.packet.headers.has(wire::Header::AtomicEth)) {
         return atomic && saved.psn == view.packet.bth.psn;
     }
-    return saved.opcode == view.packet.bth.opcode && saved.psn == view.packet.bth.psn &&
-           asked.rkey == saved.rkey && asked.virtual_address == saved.address &&
+    if (saved.opcode != view.packet.bth.opcode || saved.psn != view.packet.bth.psn) return false;
+    if (view.packet.headers.has(wire::Header::Reth)) {
+        return view.packet.reth.rkey == saved.rkey &&
+               view.packet.reth.virtual_address == saved.address;
+    }
+    const wire::AtomicEth& asked = view.packet.atomic;
+    return asked.rkey == saved.rkey && asked.virtual_address == saved.address &&
            asked.swap_or_add == saved.swap_or_add && asked.compare == saved.compare;
 }
 

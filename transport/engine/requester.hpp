@@ -9,6 +9,9 @@ namespace veriroce::engine {
 // is full.
 std::expected<void, VerbError> post(Device& device, Qp& qp, const SendRequest& request);
 
+// Posts the BIND_MW of a window of type 1 and gives the key that it will have.
+std::expected<wire::Rkey, VerbError> post_bind(Device& device, Qp& qp, SendRequest request);
+
 std::optional<Transmit> next_request(Device& device, Qp& qp, wire::Instant now);
 
 void handle_response(Device& device, Qp& qp, const PacketView& packet, wire::Instant now);
@@ -16,12 +19,20 @@ void handle_timer(Device& device, Qp& qp, Timer timer, wire::Instant now);
 
 // --- between the requester's files
 
+// Carries out a request that sends nothing; the status of what cannot be done.
+std::optional<WcStatus> carry_out_locally(Device& device, const Qp& qp, const SendRequest& request);
+// What the verb asks of a BIND_MW by work request.
+std::expected<void, VerbError> acceptable_bind(const Device& device, const SendRequest& request);
+// Puts a request that was found acceptable into the send queue, or flushes it.
+std::expected<void, VerbError> enqueue(Device& device, Qp& qp, const SendRequest& request);
+
 // STA-06: in SQD no work begins but those that are to be drained.
 inline bool may_begin(const Qp& qp) {
     return qp.connection.state == QpState::Rts ||
            (qp.connection.state == QpState::Sqd && qp.cursor.work < qp.drain_works);
 }
-// Gives the work its PSNs, unless its own memory is not what it says (`fault`).
+// Gives the work its PSNs, unless its own memory is not what it says (`fault`). What sends nothing
+// has none and is carried out here: in order, behind what was begun before it.
 void start(Device& device, Qp& qp, SendWork& work);
 // The headers of the packet of a SEND or WRITE at which the cursor stands.
 wire::Packet segment(const Device& device, const Qp& qp, const SendWork& work, wire::Psn psn);
@@ -35,7 +46,8 @@ void complete_sent(Device& device, Qp& qp);
 void acknowledge_through(Device& device, Qp& qp, wire::Psn psn);
 // Ends the oldest work with an error and the QP with it; of UC and UD only the send queue.
 void fail_oldest(Device& device, Qp& qp, WcStatus status);
-// After works were completed: reports what waited for it (a local fault, SQ_DRAINED).
+// After works were completed: reports what waited for it (a request that was carried out here, a
+// local fault, SQ_DRAINED).
 void settle_oldest(Device& device, Qp& qp);
 // The next packet to send is the oldest that is not acknowledged.
 void rewind(Device& device, Qp& qp);

@@ -14,17 +14,23 @@ using wire::Operation;
 } // namespace
 
 bool fail_receive(Device& device, Qp& qp, WcStatus status) {
-    if (qp.receives.empty()) return false;
+    const auto work = take_receive(device, qp);
+    if (!work) return false;
     deliver(device, qp, Queue::Receive,
-            {.id = qp.receives.pop().id, .status = status, .opcode = WcOpcode::Recv});
+            {.id = work->id, .status = status, .opcode = WcOpcode::Recv});
     return true;
 }
 
 namespace {
 
+bool of_key(RequestCheck check) {
+    return check >= RequestCheck::KeyKnown && check <= RequestCheck::KeyRange;
+}
+
 WcStatus receive_status(RequestCheck check) {
     if (check == RequestCheck::ReceiveRoom) return WcStatus::LocLenErr;    // LEN-06
     if (check == RequestCheck::ReceiveMemory) return WcStatus::LocProtErr; // KEY-12
+    if (of_key(check)) return WcStatus::LocAccessErr;                      // N-14
     return WcStatus::LocQpOpErr;
 }
 
@@ -33,14 +39,12 @@ void refuse(Device& device, Qp& qp, const RequestView& view, wire::NakCode code,
             RequestCheck check) {
     // OPC-06: at the PSN of the offending packet, with an MSN that does not count it (ACK-08).
     acknowledge(device, qp, view.packet.bth.psn, wire::Syndrome::nak(code));
+    const bool would_take =
+        device.config.behaviour.refused_immediate == RefusedImmediate::AccessError &&
+        of_key(check) && view.takes_receive();
     const bool uses_receive = qp.inbound.receive_taken || check == RequestCheck::ReceiveRoom ||
-                              check == RequestCheck::ReceiveMemory;
-    const bool of_write_imm =
-        view.info.operation == Operation::RdmaWrite && view.info.immediate() &&
-        code == wire::NakCode::RemoteAccess &&
-        device.config.behaviour.write_imm_fault == WriteImmFault::CompletedInError; // N-14
-    const bool told = (uses_receive && fail_receive(device, qp, receive_status(check))) ||
-                      (of_write_imm && fail_receive(device, qp, WcStatus::LocAccessErr));
+                              check == RequestCheck::ReceiveMemory || would_take;
+    const bool told = uses_receive && fail_receive(device, qp, receive_status(check));
     if (!told) { // N-13
         device.raise(
             code == wire::NakCode::RemoteAccess ? EventType::QpAccessErr : EventType::QpReqErr, qp);
@@ -48,14 +52,21 @@ void refuse(Device& device, Qp& qp, const RequestView& view, wire::NakCode code,
     enter_error(device, qp);
 }
 
+// Class J: the receive completes in error and the QP ends, but the peer is not told (G7).
+void fail_silently(Device& device, Qp& qp) {
+    if (!fail_receive(device, qp, WcStatus::LocQpOpErr)) device.raise(EventType::QpReqErr, qp);
+    enter_error(device, qp);
+}
+
 void save(Qp& qp, const RequestView& view, std::uint32_t packets, std::uint64_t original) {
     const wire::Packet& packet = view.packet;
     const bool read = view.info.operation == Operation::RdmaReadRequest;
+    const bool reth = packet.headers.has(wire::Header::Reth);
     qp.saved.add({.psn = packet.bth.psn,
                   .packets = packets,
                   .opcode = packet.bth.opcode,
-                  .address = read ? packet.reth.virtual_address : packet.atomic.virtual_address,
-                  .rkey = read ? packet.reth.rkey : packet.atomic.rkey,
+                  .address = reth ? packet.reth.virtual_address : packet.atomic.virtual_address,
+                  .rkey = reth ? packet.reth.rkey : packet.atomic.rkey,
                   .length = read ? packet.reth.dma_length : 0,
                   .compare = packet.atomic.compare,
                   .swap_or_add = packet.atomic.swap_or_add,
@@ -114,20 +125,50 @@ void atomic(Device& device, Qp& qp, const RequestView& view) {
     device.mark_ready(qp);
 }
 
+// FLUSH and ATOMIC WRITE: answered by an empty READ response in its turn (EXT-02). What a WRITE
+// brought is in memory and seen by all before anything later is looked at, so that of a FLUSH
+// nothing is left to do here; that memory is persistent is a promise of the region (N-29).
+void write_or_flush(Device& device, Qp& qp, const RequestView& view) {
+    const wire::Reth& reth = view.packet.reth;
+    if (view.info.operation == Operation::AtomicWrite) {
+        const wire::Bytes payload = view.packet.payload();
+        const Region& region = device.memory.slot(reth.rkey.value);
+        if (!region.covers(reth.virtual_address, payload.size())) return;
+        // EXT-01: all eight bytes at once.
+        std::memcpy(region.at(reth.virtual_address, payload.size()).data(), payload.data(),
+                    payload.size());
+    }
+    qp.inbound.msn = qp.inbound.msn + 1;
+    save(qp, view, 1, 0);
+    drop_deferred_ack(device, qp);
+    qp.replies.add({.kind = ReplyKind::Read,
+                    .psn = view.packet.bth.psn,
+                    .syndrome = ack_syndrome(device, qp),
+                    .msn = qp.inbound.msn});
+    ++qp.inbound.replies;
+    qp.inbound.expected_psn += 1;
+    device.mark_ready(qp);
+}
+
 // Takes the receive WQE at the end of a SEND or of a WRITE with immediate data.
 bool complete_receive(Device& device, Qp& qp, const RequestView& view, std::uint64_t bytes) {
     const bool send = view.info.operation == Operation::Send;
-    Completion completion{.id = qp.receives.pop().id,
+    Completion completion{.id = take_receive(device, qp)->id,
                           .opcode = send ? WcOpcode::Recv : WcOpcode::RecvRdmaWithImm,
                           .byte_len = static_cast<std::uint32_t>(bytes)};
     if (view.info.immediate()) completion.imm = view.packet.imm.value;
-    return deliver(device, qp, Queue::Receive, completion);
+    // KEY-11: revoked when the data is there, before the host is told.
+    if (view.info.invalidates() &&
+        device.memory.invalidate(view.packet.ieth.rkey, qp.connection.pd, qp.connection.qpn)) {
+        completion.invalidated_rkey = view.packet.ieth.rkey;
+    }
+    return deliver(device, qp, Queue::Receive, completion, view.packet.bth.solicited);
 }
 
 bool place(Device& device, Qp& qp, const RequestView& view) {
     wire::Bytes payload = view.packet.payload();
     if (view.info.operation == Operation::Send) {
-        return scatter(device.memory, qp.connection.pd, view.receive_sges, qp.inbound.received,
+        return scatter(device.memory, view.receive_domain, view.receive_sges, qp.inbound.received,
                        payload);
     }
     if (device.config.behaviour.write_excess == WriteExcess::AtLast) {
@@ -151,13 +192,14 @@ void receive(Device& device, Qp& qp, const RequestView& view) {
         inbound.received = 0;
         inbound.open = send ? OpenMessage::Send : OpenMessage::Write;
         inbound.receive_taken = send;
+        if (send) hold_receive(device, qp);
         inbound.announced = view.packet.reth.dma_length;
         inbound.address = view.packet.reth.virtual_address;
         inbound.rkey = view.packet.reth.rkey;
     }
     // The checks have asked all this; a table with a planted defect must not break memory.
     const bool needs_receive = send || view.info.immediate();
-    if ((needs_receive && qp.receives.empty()) || !place(device, qp, view)) return;
+    if ((needs_receive && next_receive(qp) == nullptr) || !place(device, qp, view)) return;
     inbound.received += view.packet.payload().size();
     inbound.expected_psn += 1;
     qp.last_acked = view.packet.bth.psn;
@@ -170,10 +212,10 @@ void receive(Device& device, Qp& qp, const RequestView& view) {
     acknowledge_request(device, qp, view);
 }
 
-// The whole answer to a remembered READ or atomic once more.
+// The whole answer to a remembered request once more.
 Reply repeat(const Device& device, const Qp& qp, const SavedRequest& saved) {
-    const bool is_read = wire::opcode_info(saved.opcode).operation == Operation::RdmaReadRequest;
-    return {.kind = is_read ? ReplyKind::Read : ReplyKind::Atomic,
+    const bool atomic = wire::opcode_info(saved.opcode).headers.has(wire::Header::AtomicEth);
+    return {.kind = atomic ? ReplyKind::Atomic : ReplyKind::Read,
             .psn = saved.psn,
             .packets = saved.packets,
             .syndrome = ack_syndrome(device, qp),
@@ -209,7 +251,7 @@ void acknowledge_duplicate(Device& device, Qp& qp, const RequestView& view) {
     device.mark_ready(qp);
 }
 
-// RDR-04, RDR-05, ATM-04
+// RDR-04, RDR-05, ATM-04, EXT-04
 void answer_duplicate(Device& device, Qp& qp, const RequestView& view) {
     const SavedRequest& saved = *view.saved;
     Reply reply = repeat(device, qp, saved);
@@ -254,14 +296,16 @@ RequestView request_view(const Device& device, const Qp& qp, const PacketView& p
                      qp.inbound,
                      device.memory,
                      device.config.limits.message_bytes,
-                     !qp.receives.empty(),
+                     false,
                      0,
                      {},
+                     receive_domain(qp),
                      target_of(packet.packet, qp.inbound, device.config.behaviour),
                      {}};
-    if (view.receive_ready) {
-        view.receive_bytes = qp.receives.front().bytes;
-        view.receive_sges = qp.receives.front().sges;
+    if (const ReceiveWork* const work = next_receive(qp)) {
+        view.receive_ready = true;
+        view.receive_bytes = work->bytes;
+        view.receive_sges = work->sges;
     }
     return view;
 }
@@ -272,14 +316,14 @@ void carry_out(Device& device, Qp& qp, const RequestView& view) {
         qp.established = true;
         if (qp.connection.state == QpState::Rtr) device.raise(EventType::CommEst, qp);
     }
-    const bool replies = view.info.operation == Operation::RdmaReadRequest ||
-                         view.packet.headers.has(wire::Header::AtomicEth);
-    if (!replies) {
+    if (!wants_response(view.info)) {
         receive(device, qp, view);
     } else if (!qp.replies.room()) {
         ++device.counters.dropped; // as if it were lost: the requester asks again
     } else if (view.info.operation == Operation::RdmaReadRequest) {
         read(device, qp, view);
+    } else if (view.packet.headers.has(wire::Header::Reth)) {
+        write_or_flush(device, qp, view);
     } else {
         atomic(device, qp, view);
     }
@@ -305,6 +349,7 @@ void handle_request(Device& device, Qp& qp, const PacketView& packet) {
         acknowledge(device, qp, psn, rnr_syndrome(device, qp));
         qp.inbound.rnr_until = packet.now + wire::rnr_time(rnr_syndrome(device, qp).code());
         break;
+    case RequestVerdict::FailSilently: fail_silently(device, qp); break;
     case RequestVerdict::NakInvalidRequest:
         refuse(device, qp, view, wire::NakCode::InvalidRequest, *ruling.by);
         break;

@@ -16,7 +16,7 @@ ResponseVerdict refuse_if(bool wrong, ResponseVerdict verdict) {
 
 // REQ-23..25
 ResponseVerdict unexpected(const ResponseView& view) {
-    return view.behaviour.unexpected_response == UnexpectedResponse::Error ? BadResponse : Drop;
+    return view.behaviour.unexpected_response == UnexpectedResponse::Ignore ? Drop : BadResponse;
 }
 
 bool is_read_response(const ResponseView& view) {
@@ -77,7 +77,10 @@ ResponseVerdict implied_nak(const ResponseView& view) {
 ResponseVerdict fits_request(const ResponseView& view) {
     if (!view.request) return Drop;
     const WrOpcode opcode = view.request->opcode;
-    if (is_read_response(view)) return refuse_if(opcode != WrOpcode::RdmaRead, unexpected(view));
+    // EXT-02: an empty READ response answers a FLUSH or an ATOMIC WRITE.
+    if (is_read_response(view)) {
+        return refuse_if(!wants_response(opcode) || is_atomic(opcode), unexpected(view));
+    }
     if (view.info.operation == Operation::AtomicAcknowledge) {
         return refuse_if(!is_atomic(opcode), unexpected(view));
     }
@@ -140,6 +143,13 @@ bool rd_atomic(const SendView& view) {
 // REQ-28: behind all earlier READs and atomics.
 bool fence(const SendView& view) {
     return !view.request.flags.fence || view.outbound.outstanding_rd_atomic == 0;
+}
+
+// REQ-29: up to the limit, and one message beyond it that asks for news. What nothing is
+// outstanding for will hear no more, and may always ask.
+bool credits(const SendView& view) {
+    return !takes_receive(view.request.opcode) || view.outbound.credits.allows(view.ssn, 1) ||
+           view.outbound.unacked_psn == view.outbound.next_psn;
 }
 
 // REQ-12: one counter for timeouts, sequence NAKs and implied NAKs. REQ-13: 7 is seven.

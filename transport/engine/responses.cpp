@@ -28,7 +28,7 @@ std::optional<PendingRequest> pending(const Qp& qp, wire::Psn psn) {
                            .last = work.last(),
                            .expected_response = work.expected_response,
                            .asked_from = work.asked_from,
-                           .length = work.length};
+                           .length = brings_data(work.request.opcode) ? work.length : 0};
     for (std::size_t i = 0; i < *at; ++i) {
         const SendWork& earlier = qp.sends[i];
         request.behind_unanswered |= wants_response(earlier.request.opcode) && !earlier.answered;
@@ -177,6 +177,15 @@ void act(Device& device, Qp& qp, const ResponseView& view, const ResponseRuling&
     }
 }
 
+// REQ-29: from a response that is taken, and from one that repeats the last acknowledge to tell of
+// new credits (ACK-11, REQ-06).
+void hear_credits(Qp& qp, const ResponseView& view, const ResponseRuling& ruling) {
+    if (!view.packet.headers.has(wire::Header::Aeth)) return;
+    const bool readable = !ruling.by || *ruling.by >= ResponseCheck::Window;
+    const bool again = view.packet.bth.psn == qp.outbound.unacked_psn - 1;
+    if (readable && (view.request || again)) qp.outbound.credits.hear(view.packet.aeth);
+}
+
 // TMO-04: progress winds the timer up, and ends a wait for what was answered after all.
 void after_progress(Device& device, Qp& qp, wire::Instant now) {
     const std::uint32_t index = Device::index_of(qp);
@@ -197,7 +206,9 @@ void after_progress(Device& device, Qp& qp, wire::Instant now) {
 void handle_response(Device& device, Qp& qp, const PacketView& packet, wire::Instant now) {
     const ResponseView view{packet, qp.outbound, pending(qp, packet.packet.bth.psn)};
     const wire::Psn before = qp.outbound.unacked_psn;
-    act(device, qp, view, device.checks.judge(view), now);
+    const ResponseRuling ruling = device.checks.judge(view);
+    hear_credits(qp, view, ruling);
+    act(device, qp, view, ruling, now);
     if (qp.connection.state == QpState::Err) return;
     if (qp.outbound.unacked_psn != before) after_progress(device, qp, now);
     device.mark_ready(qp);

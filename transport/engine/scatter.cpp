@@ -20,7 +20,8 @@ bool for_each_piece(const Memory& memory, PdId pd, std::span<const Sge> sges, st
         }
         const std::uint64_t piece = std::min<std::uint64_t>(sge.length - offset, length);
         const Region& region = memory.slot(sge.lkey.value);
-        const bool allowed = region.live && region.key == sge.lkey.value && region.pd == pd &&
+        const bool allowed = region.live && region.kind == KeyKind::Region &&
+                             region.key == sge.lkey.value && region.pd == pd &&
                              (direction == Direction::FromMemory || region.access.local_write);
         if (!allowed || !region.covers(sge.address + offset, piece)) return false;
         take(region.at(sge.address + offset, piece));

@@ -137,7 +137,8 @@ void reset(Device& device, Qp& qp) {
     qp.since_ack_request = 0;
     qp.waits_for_rnr = qp.implied_nak_taken = qp.rewound = qp.drain_pending = false;
     qp.sends.clear();
-    qp.receives.clear();
+    forget_receives(qp);
+    device.memory.unbind_all_of(qp.connection.qpn);
 }
 
 std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes& attributes) {
@@ -171,6 +172,7 @@ std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes
     }
     if (from == QpState::Rtr && to == QpState::Rts) {
         qp.outbound.next_psn = qp.outbound.unacked_psn = qp.connection.initial_sq_psn;
+        qp.outbound.credits = {.unlimited = !device.config.behaviour.obey_credits};
     }
     qp.drain_pending = from == QpState::Rts && to == QpState::Sqd;
     const bool drains_all = device.config.behaviour.drain == Drain::Posted; // STA-06

@@ -36,6 +36,8 @@ struct Access {
     bool remote_atomic = false;
     bool mw_bind = false;
     bool zero_based = false;
+    bool flush_global = false;     // FLUSH, placement type global visibility
+    bool flush_persistent = false; // FLUSH, placement type persistence
 
     friend constexpr bool operator==(Access, Access) = default;
 };
@@ -121,6 +123,8 @@ struct SendFlags {
     bool inline_data = false;
 };
 
+enum class WindowType : std::uint8_t { Type1, Type2 };
+
 struct BindInfo {
     MrId mr;
     std::uint64_t address = 0;
@@ -158,8 +162,9 @@ struct SendRequest {
     wire::Rkey invalidate_rkey;
     std::uint64_t compare_or_add = 0;
     std::uint64_t swap = 0;
-    std::uint8_t flush_placement = 0; // FETH
-    std::uint8_t flush_selectivity = 0;
+    std::uint32_t flush_length = 0;     // of the remote range; a FLUSH has no SGEs
+    std::uint8_t flush_placement = 1;   // FETH: bit 0 global visibility, bit 1 persistence
+    std::uint8_t flush_selectivity = 0; // FETH: 0 the range, 1 the whole region
     std::optional<MwId> mw;
     std::optional<BindInfo> bind;
     std::optional<UdDestination> ud;
@@ -233,6 +238,21 @@ struct QpCapacity {
     std::uint32_t max_recv = 64;
     std::uint32_t max_sge = 4;
     std::uint32_t max_inline = 64;
+};
+
+struct SrqDescription {
+    PdId pd;
+    std::uint32_t depth = 64; // receives that are posted or held by a message
+    std::uint32_t max_sge = 4;
+    std::uint32_t limit = 0; // of SRQ_LIMIT_REACHED; 0: none is armed
+};
+
+// What ibv_query_srq reports, and how many receives are posted.
+struct SrqReport {
+    std::uint32_t depth = 0;
+    std::uint32_t max_sge = 0;
+    std::uint32_t limit = 0;
+    std::uint32_t posted = 0;
 };
 
 struct QpDescription {

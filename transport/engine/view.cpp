@@ -27,9 +27,30 @@ std::optional<Target> target_of(const wire::Packet& packet, const Inbound& inbou
             target->length = within_announced(inbound, target->length);
         }
     }
-    // LEN-08, C9-88: a request for no bytes needs no key.
-    if (target && target->length == 0) target.reset();
+    const bool flush = packet.info().operation == wire::Operation::Flush;
+    if (target && flush) target->whole = packet.feth.selectivity != 0;
+    // LEN-08, C9-88: a READ or WRITE of no bytes needs no key.
+    if (target && target->length == 0 && !flush) target.reset();
     return target;
+}
+
+bool wants_response(const wire::OpcodeInfo& request) {
+    switch (request.operation) {
+    case wire::Operation::RdmaReadRequest:
+    case wire::Operation::CompareSwap:
+    case wire::Operation::FetchAdd:
+    case wire::Operation::Flush:
+    case wire::Operation::AtomicWrite: return true;
+    case wire::Operation::Send:
+    case wire::Operation::RdmaWrite:
+    case wire::Operation::RdmaReadResponse:
+    case wire::Operation::Acknowledge:
+    case wire::Operation::AtomicAcknowledge:
+    case wire::Operation::Resync:
+    case wire::Operation::Cnp:
+    case wire::Operation::Reserved: return false;
+    }
+    return false;
 }
 
 bool RequestView::takes_receive() const {

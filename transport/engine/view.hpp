@@ -9,6 +9,7 @@
 
 #include "dissector/wire/packet.hpp"
 #include "transport/engine/behaviour.hpp"
+#include "transport/engine/credits.hpp"
 #include "transport/engine/memory.hpp"
 #include "transport/engine/verbs.hpp"
 
@@ -69,9 +70,11 @@ struct Outbound {
     std::uint32_t outstanding_rd_atomic = 0;
     std::uint8_t retries = 0;     // used since the last progress
     std::uint8_t rnr_retries = 0; // used since the last progress
+    Credits credits;
 };
 
-// A READ or atomic that the responder remembers, to answer its duplicate (RDR-04, ATM-04).
+// A READ, atomic, FLUSH or ATOMIC WRITE that the responder remembers, to answer its duplicate
+// (RDR-04, ATM-04, EXT-04).
 struct SavedRequest {
     wire::Psn psn;
     std::uint32_t packets = 1; // PSNs that its response takes
@@ -91,6 +94,7 @@ struct Target {
     wire::Rkey rkey;
     std::uint64_t address = 0;
     std::uint64_t length = 0;
+    bool whole = false; // FLUSH of a whole region: address and length say nothing (EXT-03)
 };
 
 // The target of a request whose message stands as `inbound` says.
@@ -142,10 +146,11 @@ struct RequestView : PacketView {
     bool receive_ready = false;
     std::uint64_t receive_bytes = 0;
     std::span<const Sge> receive_sges;
-    // The memory that the packet reads or writes by an rkey. Nothing for a SEND and for zero bytes,
-    // whose key is not looked at (LEN-08, C9-88).
+    PdId receive_domain; // in which their lkeys count: the shared queue's where there is one
+    // The memory that the packet reads, writes or flushes by an rkey. Nothing for a SEND and for a
+    // READ or WRITE of zero bytes, whose key is not looked at (LEN-08, C9-88).
     std::optional<Target> target;
-    // Of a duplicate READ or atomic: what is remembered of it.
+    // Of a duplicate that has a response of its own: what is remembered of it.
     std::optional<SavedRequest> saved;
 
     // Whether the packet would take a receive WQE that its message does not hold yet.
@@ -169,10 +174,26 @@ constexpr bool receives(QpState state) {
 constexpr bool is_atomic(WrOpcode opcode) {
     return opcode == WrOpcode::AtomicCmpAndSwp || opcode == WrOpcode::AtomicFetchAndAdd;
 }
-// Whether a request is answered by data and not by an ACK.
-constexpr bool wants_response(WrOpcode opcode) {
+// Whether a request is carried out here and sends nothing (KEY-09).
+constexpr bool is_local(WrOpcode opcode) {
+    return opcode == WrOpcode::LocalInv || opcode == WrOpcode::BindMw;
+}
+// Whether a request takes a receive at the peer, and so a credit (REQ-29).
+constexpr bool takes_receive(WrOpcode opcode) {
+    return opcode == WrOpcode::Send || opcode == WrOpcode::SendWithImm ||
+           opcode == WrOpcode::SendWithInv || opcode == WrOpcode::RdmaWriteWithImm;
+}
+// Whether a request is answered by data for its SGEs.
+constexpr bool brings_data(WrOpcode opcode) {
     return opcode == WrOpcode::RdmaRead || is_atomic(opcode);
 }
+// Whether a request is answered by a response of its own and not by an ACK: by data, or by an empty
+// READ response (EXT-02).
+constexpr bool wants_response(WrOpcode opcode) {
+    return brings_data(opcode) || opcode == WrOpcode::Flush || opcode == WrOpcode::AtomicWrite;
+}
+// The same of a request at the responder; these share max_dest_rd_atomic (N-28).
+bool wants_response(const wire::OpcodeInfo& request);
 
 // The request of the requester to which a response's PSN belongs.
 struct PendingRequest {
@@ -181,7 +202,7 @@ struct PendingRequest {
     wire::Psn last;
     wire::Psn expected_response; // READ and atomics: the next response that is taken
     wire::Psn asked_from;        // READ: the PSN of the request that was sent last
-    std::uint64_t length = 0;    // of the message
+    std::uint64_t length = 0;    // of the data in the response, or of the message
     // Whether an earlier READ or atomic waits for its response (REQ-08).
     bool behind_unanswered = false;
 };
@@ -200,6 +221,7 @@ struct SendView {
     const Behaviour& behaviour;
     const SendRequest& request; // of the message that would go next, or be tried again
     std::uint32_t packets = 1;  // PSNs that would be taken at once
+    wire::Psn ssn{};            // of the message (REQ-29)
 };
 
 } // namespace veriroce::engine

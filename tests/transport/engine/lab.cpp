@@ -21,7 +21,7 @@ Lab::Lab(const LabOptions& wanted)
     receive_cq = engine.create_cq(options.cq_depth).value();
     region = engine.register_region(pd, memory_, region_address, options.region_access).value();
     qp = engine.create_qp(description()).value();
-    bring_up(qp, options.state, peer_address);
+    connect(qp);
 }
 
 QpDescription Lab::description() const {
@@ -37,6 +37,16 @@ QpId Lab::connect_another(const wire::IpAddress& peer) {
     const QpId other = engine.create_qp(description()).value();
     bring_up(other, QpState::Rts, peer);
     return other;
+}
+
+QpId Lab::another(const QpDescription& wanted) {
+    const QpId made = engine.create_qp(wanted).value();
+    connect(made);
+    return made;
+}
+
+void Lab::connect(QpId which) {
+    bring_up(which, options.state, peer_address);
 }
 
 void Lab::bring_up(QpId which, QpState state, const wire::IpAddress& peer) {

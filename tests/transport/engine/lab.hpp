@@ -65,6 +65,11 @@ class Lab {
   public:
     explicit Lab(const LabOptions& wanted = {});
 
+    // One more QP to the same peer, in the lab's state. Its packets are told apart by dest_qp.
+    QpId another(const QpDescription& description);
+    // Takes a QP from RESET to the lab's state.
+    void connect(QpId which);
+
     // What the peer sends: a packet with this opcode name and PSN, honest in everything else.
     [[nodiscard]] wire::Packet packet(std::string_view opcode, wire::Psn psn) const;
     [[nodiscard]] wire::Packet ack(wire::Psn psn, std::uint32_t msn,

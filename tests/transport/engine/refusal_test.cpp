@@ -434,7 +434,7 @@ TEST_CASE("checks: each has a name of its own", "[engine]") {
     names.reserve(kRequestChecks);
     for (std::size_t i = 0; i < kRequestChecks; ++i)
         names.push_back(name_of(static_cast<RequestCheck>(i)));
-    CHECK(names.back() == "key-range");
+    CHECK(names.back() == "invalidate-key");
     CHECK(names.front() == "state");
     std::ranges::sort(names);
     CHECK(std::ranges::adjacent_find(names) == names.end());

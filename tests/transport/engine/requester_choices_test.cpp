@@ -86,13 +86,13 @@ TEST_CASE("requester: a READ response of the wrong length is an error, or lost",
 }
 
 TEST_CASE("requester: data for a SEND is dropped, or an error", "[engine][REQ-24][REQ-25]") {
-    const auto choice = GENERATE(UnexpectedResponse::Dropped, UnexpectedResponse::Error);
+    const auto choice = GENERATE(UnexpectedResponse::Ignore, UnexpectedResponse::BadResponse);
     const std::string opcode = GENERATE("RDMA_READ_RESPONSE_ONLY", "ATOMIC_ACKNOWLEDGE");
     Lab lab(choosing({.unexpected_response = choice}));
     post(lab, WrOpcode::Send, 4);
     lab.drain();
     lab.receive(response(lab, opcode, 0, 1));
-    if (choice == UnexpectedResponse::Error) {
+    if (choice == UnexpectedResponse::BadResponse) {
         check_failed(lab, 1, WcStatus::BadRespErr);
         return;
     }
@@ -103,12 +103,12 @@ TEST_CASE("requester: data for a SEND is dropped, or an error", "[engine][REQ-24
 
 TEST_CASE("requester: a READ response out of its place is dropped, or an error",
           "[engine][REQ-23]") {
-    const auto choice = GENERATE(UnexpectedResponse::Dropped, UnexpectedResponse::Error);
+    const auto choice = GENERATE(UnexpectedResponse::Ignore, UnexpectedResponse::BadResponse);
     Lab lab(choosing({.unexpected_response = choice}));
     post(lab, WrOpcode::RdmaRead, 2048);
     lab.drain();
     lab.receive(response(lab, "RDMA_READ_RESPONSE_LAST", 0, 1), pattern(1024));
-    if (choice == UnexpectedResponse::Error) {
+    if (choice == UnexpectedResponse::BadResponse) {
         check_failed(lab, 1, WcStatus::BadRespErr);
     } else {
         CHECK(lab.sends().empty());

@@ -189,8 +189,7 @@ TEST_CASE("requester: bounded, and it says what it refuses", "[engine]") {
     CHECK(refusal({.sges = two}) == VerbError::InvalidArgument);
     CHECK(refusal({.opcode = WrOpcode::AtomicFetchAndAdd, .sges = piece}) ==
           VerbError::InvalidArgument);
-    CHECK(refusal({.opcode = WrOpcode::SendWithInv, .sges = piece}) == VerbError::NotSupported);
-    CHECK(refusal({.opcode = WrOpcode::BindMw}) == VerbError::NotSupported);
+    CHECK(refusal({.opcode = WrOpcode::SendWithInv, .sges = two}) == VerbError::InvalidArgument);
     const std::array chain{good, good, good};
     const auto posted = lab.engine.post_send(lab.qp, chain, lab.now);
     CHECK(posted.posted == 2);

@@ -393,22 +393,6 @@ TEST_CASE("responder: a length above 2 GiB draws either NAK", "[engine][LEN-05]"
     CHECK_FALSE(std::ranges::equal(lab.memory(0, 1024), pattern(1024)));
 }
 
-TEST_CASE("responder: behind a WRITE with a bad key the receive is flushed or fails",
-          "[engine][N-14]") {
-    const auto choice = GENERATE(WriteImmFault::Flushed, WriteImmFault::CompletedInError);
-    Lab lab(choosing({.write_imm_fault = choice}));
-    lab.post_receive(1, 100);
-    lab.post_receive(2, 100);
-    lab.receive(write_imm(lab, true), pattern(4));
-    CHECK(lab.one().syndrome() == 0x62);
-    const auto done = lab.receives();
-    REQUIRE(done.size() == 2);
-    const bool flushed = choice == WriteImmFault::Flushed;
-    CHECK(done[0].status == (flushed ? WcStatus::WrFlushErr : WcStatus::LocAccessErr));
-    CHECK(done[1].status == WcStatus::WrFlushErr);
-    CHECK(lab.events().size() == (flushed ? 1 : 0)); // N-13: told once
-}
-
 TEST_CASE("responder: a request that comes back too early is NAKed again or dropped",
           "[engine][RNR-05]") {
     const auto choice = GENERATE(EarlyResend::NakAgain, EarlyResend::Silent);

@@ -307,7 +307,7 @@ TEST_CASE("verbs: every enumerator has a name that leads back to it", "[engine]"
 }
 
 TEST_CASE("memory: a slot that is used again has another key", "[engine][KEY-08]") {
-    Memory memory(0x105, 2);
+    Memory memory(0x105, 2, 2);
     std::vector<std::byte> bytes(16);
     const auto first = memory.add(PdId{1}, bytes, 0x1000, {}).value();
     CHECK(first.key == 0x105);

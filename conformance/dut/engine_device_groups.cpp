@@ -1,0 +1,145 @@
+// The groups of the contract on our engine: notification, shared receive queues, memory windows.
+#include <utility>
+
+#include "conformance/dut/engine_answers.hpp"
+#include "conformance/dut/engine_device.hpp"
+
+namespace veriroce::dut {
+
+// --- notify -----------------------------------------------------------------------------------
+
+Answer EngineDevice::carry_out(const CqArm& request, wire::Instant /*now*/) {
+    if (!cqs_.contains(request.cq)) return std::unexpected(no_such("cq", request.cq.value));
+    return done_or(CqArm::method,
+                   engine_.arm_cq(id_of<engine::CqId>(request.cq), request.solicited));
+}
+
+Answer EngineDevice::carry_out(const CqWait& request, wire::Instant now) {
+    if (!cqs_.contains(request.cq)) return std::unexpected(no_such("cq", request.cq.value));
+    return Notified{.notified = engine_.take_notification(id_of<engine::CqId>(request.cq)),
+                    .at = now};
+}
+
+// --- srq --------------------------------------------------------------------------------------
+
+Answer EngineDevice::carry_out(const SrqCreate& request, wire::Instant /*now*/) {
+    if (!pds_.contains(request.pd)) return std::unexpected(no_such("pd", request.pd.value));
+    const auto srq = engine_.create_srq({.pd = id_of<engine::PdId>(request.pd),
+                                         .depth = request.depth,
+                                         .max_sge = engine_.limits().sges,
+                                         .limit = request.limit.value_or(0)});
+    if (!srq) return std::unexpected(refused_by_engine(SrqCreate::method, srq.error()));
+    const auto handle = handle_of<SrqHandle>(*srq);
+    srqs_.insert(handle);
+    return SrqCreated{.srq = handle};
+}
+
+Answer EngineDevice::carry_out(const SrqModify& request, wire::Instant /*now*/) {
+    if (!srqs_.contains(request.srq)) return std::unexpected(no_such("srq", request.srq.value));
+    return done_or(SrqModify::method,
+                   engine_.modify_srq(id_of<engine::SrqId>(request.srq), request.limit));
+}
+
+Answer EngineDevice::carry_out(const SrqPost& request, wire::Instant /*now*/) {
+    if (!srqs_.contains(request.srq)) return std::unexpected(no_such("srq", request.srq.value));
+    const auto chain = translate(request.requests);
+    if (!chain) return std::unexpected(chain.error());
+    return posted_or(SrqPost::method,
+                     engine_.post_srq_receive(id_of<engine::SrqId>(request.srq), chain->requests));
+}
+
+Answer EngineDevice::carry_out(const SrqDestroy& request, wire::Instant /*now*/) {
+    if (!srqs_.contains(request.srq)) return std::unexpected(no_such("srq", request.srq.value));
+    const auto result = engine_.destroy_srq(id_of<engine::SrqId>(request.srq));
+    if (result) srqs_.erase(request.srq);
+    return done_or(SrqDestroy::method, result);
+}
+
+// --- mw ---------------------------------------------------------------------------------------
+
+namespace {
+
+// As ibv_inc_rkey: the same window, the next lowest byte.
+wire::Rkey incremented(wire::Rkey key) {
+    constexpr std::uint32_t variant = 0xFF;
+    return {(key.value & ~variant) | ((key.value + 1) & variant)};
+}
+
+} // namespace
+
+Answer EngineDevice::carry_out(const MwAlloc& request, wire::Instant /*now*/) {
+    if (!pds_.contains(request.pd)) return std::unexpected(no_such("pd", request.pd.value));
+    if (request.type != 1 && request.type != 2) {
+        return std::unexpected(invalid("type: 1 or 2, not " + std::to_string(request.type)));
+    }
+    const auto type = request.type == 1 ? engine::WindowType::Type1 : engine::WindowType::Type2;
+    const auto window = engine_.allocate_window(id_of<engine::PdId>(request.pd), type);
+    if (!window) return std::unexpected(refused_by_engine(MwAlloc::method, window.error()));
+    const auto handle = handle_of<MwHandle>(window->mw);
+    windows_.emplace(handle, Window{.type = request.type, .rkey = window->rkey});
+    return MwAllocated{.mw = handle, .rkey = window->rkey};
+}
+
+std::expected<engine::BindInfo, Failure> EngineDevice::translate(const Bind& bind) const {
+    const auto region = regions_.find(bind.mr);
+    if (region == regions_.end()) return std::unexpected(no_such("bind.mr", bind.mr.value));
+    return engine::BindInfo{.mr = id_of<engine::MrId>(bind.mr),
+                            .address = region->second.address + bind.offset,
+                            .length = bind.length,
+                            .access = bind.access};
+}
+
+std::expected<void, Failure> EngineDevice::add_bind(const SendRequest& from,
+                                                    engine::SendRequest& to) const {
+    if (!from.mw || !from.bind) return std::unexpected(invalid("BIND_MW needs mw and bind"));
+    const auto window = windows_.find(*from.mw);
+    if (window == windows_.end()) return std::unexpected(no_such("mw", from.mw->value));
+    const auto info = translate(*from.bind);
+    if (!info) return std::unexpected(info.error());
+    to.mw = id_of<engine::MwId>(*from.mw);
+    to.bind = *info;
+    to.rkey = from.rkey.value_or(incremented(window->second.rkey));
+    return {};
+}
+
+// Type 1 by the verb, type 2 by a work request: for the caller they are one.
+Answer EngineDevice::carry_out(const MwBind& request, wire::Instant now) {
+    if (!qps_.contains(request.qp)) return std::unexpected(no_such("qp", request.qp.value));
+    const auto window = windows_.find(request.mw);
+    if (window == windows_.end()) return std::unexpected(no_such("mw", request.mw.value));
+    const Bind bind{.mr = request.mr,
+                    .offset = request.offset,
+                    .length = request.length,
+                    .access = request.access};
+    if (window->second.type == 2) {
+        const auto posted = carry_out(PostSend{.qp = request.qp,
+                                               .requests = {{.id = request.id,
+                                                             .opcode = engine::WrOpcode::BindMw,
+                                                             .mw = request.mw,
+                                                             .bind = bind,
+                                                             .flags = {.signaled = true}}}},
+                                      now);
+        if (!posted && posted.error().refused()) {
+            return std::unexpected(
+                refused(MwBind::method, posted.error().errno_name, posted.error().message));
+        }
+        if (!posted) return posted;
+        return MwBound{.rkey = window->second.rkey};
+    }
+    const auto info = translate(bind);
+    if (!info) return std::unexpected(info.error());
+    const auto key = engine_.bind_window(id_of<engine::QpId>(request.qp),
+                                         id_of<engine::MwId>(request.mw), *info, request.id);
+    if (!key) return std::unexpected(refused_by_engine(MwBind::method, key.error()));
+    window->second.rkey = *key;
+    return MwBound{.rkey = *key};
+}
+
+Answer EngineDevice::carry_out(const MwDealloc& request, wire::Instant /*now*/) {
+    if (!windows_.contains(request.mw)) return std::unexpected(no_such("mw", request.mw.value));
+    const auto result = engine_.free_window(id_of<engine::MwId>(request.mw));
+    if (result) windows_.erase(request.mw);
+    return done_or(MwDealloc::method, result);
+}
+
+} // namespace veriroce::dut
