@@ -40,6 +40,7 @@ void migrate(Device& device, Qp& qp) {
 }
 
 void note_mig_req(Device& device, Qp& qp, const PacketView& view) {
+    if (!receives(qp.connection.state)) return;
     const bool migrated = view.packet.bth.mig_req;
     if (qp.connection.migration == MigState::Armed && migrated) migrate(device, qp);
     if (qp.connection.migration == MigState::Rearm && !migrated) {

@@ -4,6 +4,21 @@
 
 namespace veriroce::engine {
 
+RateLimiter::RateLimiter(const Dcqcn& parameters) : parameters_(parameters) {
+    constexpr std::uint64_t least_rate = 1'000'000;
+    constexpr std::uint64_t most_rate = std::uint64_t{1} << 42; // room for alpha's bits
+    constexpr wire::Duration least_period{1};
+    Dcqcn& p = parameters_;
+    p.line_rate = std::clamp(p.line_rate, least_rate, most_rate);
+    p.min_rate = std::clamp(p.min_rate, least_rate, p.line_rate);
+    p.additive_rate = std::clamp(p.additive_rate, least_rate, p.line_rate);
+    p.hyper_rate = std::clamp(p.hyper_rate, least_rate, p.line_rate);
+    p.alpha_period = std::max(p.alpha_period, least_period);
+    p.increase_period = std::max(p.increase_period, least_period);
+    p.increase_bytes = std::max<std::uint64_t>(p.increase_bytes, 1);
+    p.gain_shift = std::min<std::uint8_t>(p.gain_shift, kAlphaBits);
+}
+
 void RateLimiter::reset() {
     *this = RateLimiter(parameters_);
 }
@@ -13,7 +28,7 @@ void RateLimiter::congested(wire::Instant now) {
     if (ever_cut_ && now - last_cut_ < parameters_.cut_interval) return;
     if (!limited_) rate_ = target_ = parameters_.line_rate;
     if (parameters_.clamp_target || !limited_) target_ = rate_;
-    // R_C falls by alpha/2 of itself; a rate below 2^43 bit/s leaves room for alpha's bits.
+    // R_C falls by alpha/2 of itself.
     rate_ -= rate_ * alpha_ >> (kAlphaBits + 1);
     rate_ = std::max(rate_, parameters_.min_rate);
     alpha_ += (kAlphaOne - alpha_) >> parameters_.gain_shift;

@@ -11,7 +11,9 @@ namespace veriroce::engine {
 
 class RateLimiter {
   public:
-    explicit RateLimiter(const Dcqcn& parameters) : parameters_(parameters) {}
+    // What would never come to an end is brought into bounds: periods of at least 1 ns, rates of at
+    // least 1 Mbit/s, a gain of at most 2^-20.
+    explicit RateLimiter(const Dcqcn& parameters);
 
     // A CNP came: the rate falls by alpha/2, alpha rises.
     void congested(wire::Instant now);

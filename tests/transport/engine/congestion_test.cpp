@@ -387,3 +387,22 @@ TEST_CASE("rate limiter: a long silence costs no time", "[engine][CNP-09]") {
     CHECK(limiter.next_send(late) == late);
     CHECK(limiter.rate() == 100'000'000'000);
 }
+
+TEST_CASE("rate limiter: parameters without sense still come to an end", "[engine][CNP-09]") {
+    Dcqcn nothing{.line_rate = 100'000'000'000,
+                  .min_rate = 0,
+                  .gain_shift = 200,
+                  .alpha_period = wire::Duration{0},
+                  .increase_period = wire::Duration{-5},
+                  .increase_bytes = 0,
+                  .fast_recovery_steps = 0,
+                  .additive_rate = 0,
+                  .hyper_rate = 0};
+    RateLimiter limiter(nothing);
+    for (int n = 0; n < 100; ++n)
+        limiter.congested(wire::Instant{});
+    CHECK(limiter.rate() == 1'000'000);
+    limiter.sent(1500, wire::Instant{});
+    limiter.next_send(wire::Instant{std::chrono::hours(1)});
+    CHECK(limiter.rate() == 100'000'000'000);
+}

@@ -247,6 +247,16 @@ TEST_CASE("migration: the host may go over at once, and may not set ARMED", "[en
     CHECK(lab.one().envelope.destination == other_address);
 }
 
+TEST_CASE("migration: a QP in ERR stays where it is", "[engine][N-24][STA-07]") {
+    Lab lab;
+    change(lab, {.alternate = alternate, .path_mig_state = MigState::Rearm});
+    lab.receive(write(lab, 0, false), pattern(4));
+    change(lab, {.state = QpState::Err});
+    lab.receive(write(lab, 1, true), pattern(4), from_other_path());
+    CHECK(lab.events().empty());
+    CHECK(attributes(lab).path_mig_state == MigState::Armed);
+}
+
 TEST_CASE("migration: a CNP does not rearm", "[engine][N-24]") {
     Lab lab;
     change(lab, {.alternate = alternate, .path_mig_state = MigState::Rearm});
