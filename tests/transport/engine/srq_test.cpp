@@ -254,3 +254,37 @@ TEST_CASE("srq: verbs refuse what cannot be", "[engine][N-16]") {
     CHECK(report.depth == 4);
     CHECK(report.max_sge == 2);
 }
+
+TEST_CASE("srq: UC and UD take their receives from it too", "[engine][RNR-14][EXT-05][EXT-06]") {
+    const auto type = GENERATE(QpType::Uc, QpType::Ud);
+    LabOptions options;
+    options.type = type;
+    Lab lab(options);
+    const SrqId srq = lab.engine.create_srq({.pd = lab.pd, .depth = 2, .max_sge = 1}).value();
+    const QpId qp = lab.another({.pd = lab.pd,
+                                 .type = type,
+                                 .send_cq = lab.send_cq,
+                                 .recv_cq = lab.receive_cq,
+                                 .srq = srq});
+    const Sge piece = lab.sge(0x8000, 100);
+    const auto post_shared = [&](std::uint64_t id) {
+        const ReceiveRequest request{.id = id, .sges = std::span(&piece, 1)};
+        REQUIRE_FALSE(lab.engine.post_srq_receive(srq, std::span(&request, 1)).refused);
+    };
+    const auto arrive = [&](int n) {
+        wire::Packet packet = lab.packet("SEND_ONLY", rq_psn + n);
+        packet.bth.dest_qp = lab.engine.query_qp(qp).value().qpn;
+        lab.receive(packet, pattern(8));
+    };
+    arrive(0); // nothing there: silence
+    CHECK(lab.receives().empty());
+    for (std::uint64_t id = 1; id <= 5; ++id) { // more than it has slots: they are given back
+        post_shared(id);
+        arrive(static_cast<int>(id));
+        const auto done = lab.receives();
+        REQUIRE(done.size() == 1);
+        CHECK(done[0].id == id);
+        CHECK(done[0].status == WcStatus::Success);
+    }
+    CHECK(lab.drain().empty());
+}
