@@ -72,24 +72,39 @@ void carry(Lab& from, Lab& to, std::uint8_t ecn = 0) {
 
 TEST_CASE("engine: nothing is allocated per packet or per work request", "[engine]") {
     LabOptions asking;
+    asking.config.behaviour.obey_credits = true;
+    asking.region_access.mw_bind = true;
     asking.sq = rq_psn;
     LabOptions serving;
+    serving.config.behaviour.credits = true;
+    serving.qp_access.flush_global = serving.region_access.flush_global = true;
     serving.sq = wire::Psn(0x10000);
     Lab a(asking);
     Lab b(serving);
     std::array sges{a.sge(0, 3000), a.sge(4000, 1000)};
     const std::array eight{a.sge(0x4000, 8)};
-    std::array<SendRequest, 6> chain{};
+    std::array<SendRequest, 10> chain{};
     constexpr std::array opcodes{WrOpcode::Send,        WrOpcode::RdmaWrite,
-                                 WrOpcode::RdmaRead,    WrOpcode::AtomicFetchAndAdd,
-                                 WrOpcode::SendWithImm, WrOpcode::RdmaWriteWithImm};
+                                 WrOpcode::RdmaRead,    WrOpcode::AtomicWrite,
+                                 WrOpcode::BindMw,      WrOpcode::AtomicFetchAndAdd,
+                                 WrOpcode::SendWithImm, WrOpcode::RdmaWriteWithImm,
+                                 WrOpcode::Flush,       WrOpcode::LocalInv};
+    const Engine::Window window = a.engine.allocate_window(a.pd, WindowType::Type2).value();
     for (std::size_t i = 0; i < chain.size(); ++i) {
-        const bool atomic = opcodes[i] == WrOpcode::AtomicFetchAndAdd;
         chain[i] = {.id = i,
                     .opcode = opcodes[i],
-                    .sges = atomic ? std::span<const Sge>(eight) : std::span<const Sge>(sges),
                     .remote_address = region_address,
-                    .rkey = b.region.rkey};
+                    .rkey = b.region.rkey,
+                    .invalidate_rkey = window.rkey};
+        if (opcodes[i] == WrOpcode::AtomicFetchAndAdd || opcodes[i] == WrOpcode::AtomicWrite) {
+            chain[i].sges = eight;
+        } else if (opcodes[i] == WrOpcode::BindMw) {
+            chain[i].rkey = window.rkey;
+            chain[i].mw = window.mw;
+            chain[i].bind = BindInfo{.mr = a.region.mr, .address = region_address, .length = 8};
+        } else if (opcodes[i] != WrOpcode::Flush && opcodes[i] != WrOpcode::LocalInv) {
+            chain[i].sges = sges;
+        }
     }
     const std::array target{b.sge(0x8000, 4000)};
     const ReceiveRequest receive{.id = 9, .sges = target};
@@ -110,7 +125,43 @@ TEST_CASE("engine: nothing is allocated per packet or per work request", "[engin
             ++completed;
     }
     const std::uint64_t taken = allocations - before;
-    CHECK(completed == 200UL * 9);
+    CHECK(completed == 200UL * 13);
+    CHECK(taken == 0);
+}
+
+TEST_CASE("engine: nothing is allocated where receives are shared and queues notify", "[engine]") {
+    Lab lab;
+    const SrqId srq =
+        lab.engine.create_srq({.pd = lab.pd, .depth = 4, .max_sge = 1, .limit = 1}).value();
+    const QpId qp =
+        lab.another({.pd = lab.pd, .send_cq = lab.send_cq, .recv_cq = lab.receive_cq, .srq = srq});
+    const wire::Qpn qpn = lab.engine.query_qp(qp)->qpn;
+    const Sge piece = lab.sge(0x8000, 64);
+    const ReceiveRequest receive{.id = 1, .sges = std::span(&piece, 1)};
+    std::array<std::byte, wire::kMaxTransportHeaderBytes> bytes{};
+    std::uint64_t completed = 0;
+    std::uint64_t before = 0;
+    for (int round = 0; round < 100; ++round) {
+        if (round == 1) before = allocations;
+        (void)lab.engine.modify_srq(srq, 1);
+        (void)lab.engine.arm_cq(lab.receive_cq, false);
+        (void)lab.engine.post_srq_receive(srq, std::span(&receive, 1));
+        wire::Packet send = lab.packet("SEND_ONLY", rq_psn + round);
+        send.bth.dest_qp = qpn;
+        const std::size_t size = wire::encode_headers(send, bytes);
+        lab.engine.handle({.envelope = {.source = peer_address, .destination = our_address},
+                           .bytes = wire::Bytes(bytes).first(size)},
+                          lab.now);
+        while (lab.engine.poll_transmit(lab.now)) {
+        }
+        while (lab.engine.poll_completion(lab.receive_cq))
+            ++completed;
+        while (lab.engine.poll_event())
+            ++completed;
+        completed += lab.engine.take_notification(lab.receive_cq) ? 1 : 0;
+    }
+    const std::uint64_t taken = allocations - before;
+    CHECK(completed == 300);
     CHECK(taken == 0);
 }
 
