@@ -54,6 +54,10 @@ foreach(dir IN LISTS test_dirs)
     test_folder(${name} "${dir}")
 endforeach()
 
+# Two devices behind their agents work with each other; tests/interop/run.sh plays it.
+add_executable(interop_peers tests/interop/peers_main.cpp)
+target_link_libraries(interop_peers PRIVATE veriroce_options veriroce_dut veriroce_net)
+
 # They run the program.
 if(TARGET test_program)
     add_dependencies(test_program veriroce)
