@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What is ours with what is not: Linux rdma_rxe in a virtual machine. The suite against it, through
-# veriroce-agent there; serve and ping with ibv_rc_pingpong; our engine's operations with rxe's. Wants
-# build/release (./test.sh --interop builds it first).
+# veriroce-agent there; serve and ping with ibv_rc_pingpong; our engine's operations with rxe's.
+# Wants build/release (./test.sh --interop builds it first).
 #   run.sh [ARGS...]     ARGS go to `veriroce test`, for example a case's name
 #   INTEROP_MTU (4200)   the network's MTU; 4200 lets path MTU 4096 through
 #   INTEROP_REPORT       where the report goes (build/interop)
