@@ -19,6 +19,7 @@
 #include "conformance/suite/suite.hpp"
 #include "dissector/dissect/dissect.hpp"
 #include "transport/endpoint/commands.hpp"
+#include "transport/sim/bench.hpp"
 
 namespace {
 
@@ -179,6 +180,17 @@ void add_rules(CLI::App& app, std::vector<std::string>& ids, int& code) {
     });
 }
 
+void add_bench(CLI::App& app, sim::BenchOptions& options, int& code) {
+    CLI::App* command = app.add_subcommand("bench", "Figures of the engine on this machine");
+    command->require_subcommand(1);
+    CLI::App* random = command->add_subcommand(
+        "sim", "Random work of engines in virtual time, held against a reference model");
+    random->add_option("--seeds", options.seeds, "How many seeds to play")->capture_default_str();
+    random->add_option("--seed", options.first, "The first of them; 1 if it is not named");
+    random->add_flag("--shrink", options.shrink, "Make the first failure small and show it");
+    random->callback([&] { code = sim::bench(options, stdout, stderr); });
+}
+
 // CLI11 names no nearest word. Empty: the words begin with commands that there are.
 std::string misnamed(const CLI::App& app, std::span<const char* const> words) {
     const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
@@ -223,12 +235,14 @@ int main(int argc, char** argv) {
     suite::FormatOptions script_options;
     endpoint::Options pingpong_options;
     std::vector<std::string> rule_ids;
+    sim::BenchOptions bench_options;
     add_dissect(app, dissect_options, code);
     add_test(app, test_options, code);
     add_script(app, script_options, code);
     add_serve(app, pingpong_options, code);
     add_ping(app, pingpong_options, code);
     add_rules(app, rule_ids, code);
+    add_bench(app, bench_options, code);
     app.add_subcommand("agent", "Serve this host's device to a tester ('veriroce agent --help')");
     const std::string wrong =
         misnamed(app, std::span(argv + 1, static_cast<std::size_t>(argc - 1)));
