@@ -18,7 +18,9 @@
 #include "conformance/suite/script_command.hpp"
 #include "conformance/suite/suite.hpp"
 #include "dissector/dissect/dissect.hpp"
+#include "transport/bench/commands.hpp"
 #include "transport/endpoint/commands.hpp"
+#include "transport/sim/bench.hpp"
 
 namespace {
 
@@ -179,6 +181,33 @@ void add_rules(CLI::App& app, std::vector<std::string>& ids, int& code) {
     });
 }
 
+void add_bench(CLI::App& app, sim::BenchOptions& options, bench::Options& figures, int& code) {
+    CLI::App* command = app.add_subcommand("bench", "Figures of this machine");
+    command->require_subcommand(1);
+    CLI::App* engine = command->add_subcommand(
+        "engine", "Two engines in one process: throughput, messages, many QPs");
+    CLI::App* icrc = command->add_subcommand("icrc", "ICRC against a bare CRC-32");
+    for (CLI::App* one : {engine, icrc}) {
+        one->add_option("--runs", figures.runs, "Paired runs of each figure")
+            ->capture_default_str()
+            ->check(CLI::Range(1U, 1000U));
+        one->add_option("--megabytes", figures.megabytes, "How much each run moves")
+            ->capture_default_str()
+            ->check(CLI::Range(1U, 1'000'000U));
+    }
+    engine->add_option("--qps", figures.many_qps, "How many QPs are many")
+        ->capture_default_str()
+        ->check(CLI::Range(16U, 1'000'000U));
+    engine->callback([&] { code = bench::bench_engine(figures, stdout, stderr); });
+    icrc->callback([&] { code = bench::bench_icrc(figures, stdout, stderr); });
+    CLI::App* random = command->add_subcommand(
+        "sim", "Random work of engines in virtual time, held against a reference model");
+    random->add_option("--seeds", options.seeds, "How many seeds to play")->capture_default_str();
+    random->add_option("--seed", options.first, "The first of them; 1 if it is not named");
+    random->add_flag("--shrink", options.shrink, "Make the first failure small and show it");
+    random->callback([&] { code = sim::bench(options, stdout, stderr); });
+}
+
 // CLI11 names no nearest word. Empty: the words begin with commands that there are.
 std::string misnamed(const CLI::App& app, std::span<const char* const> words) {
     const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
@@ -223,12 +252,15 @@ int main(int argc, char** argv) {
     suite::FormatOptions script_options;
     endpoint::Options pingpong_options;
     std::vector<std::string> rule_ids;
+    sim::BenchOptions bench_options;
+    bench::Options figures;
     add_dissect(app, dissect_options, code);
     add_test(app, test_options, code);
     add_script(app, script_options, code);
     add_serve(app, pingpong_options, code);
     add_ping(app, pingpong_options, code);
     add_rules(app, rule_ids, code);
+    add_bench(app, bench_options, figures, code);
     app.add_subcommand("agent", "Serve this host's device to a tester ('veriroce agent --help')");
     const std::string wrong =
         misnamed(app, std::span(argv + 1, static_cast<std::size_t>(argc - 1)));

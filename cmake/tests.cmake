@@ -14,7 +14,7 @@ target_compile_definitions(veriroce_test_main PUBLIC VERIROCE_SOURCE_DIR="${PROJ
 set(test_uses_wire PkgConfig::tins)  # the independent witness of outer headers
 set(test_uses_capture PkgConfig::pcap)  # the oracle of our own file reader
 set(test_uses_judge veriroce_sim veriroce_engine veriroce_capture)
-set(test_uses_sim veriroce_capture)
+set(test_uses_sim veriroce_capture veriroce_mutants)
 set(test_uses_flow veriroce_capture)
 set(test_uses_decode veriroce_capture)
 set(test_uses_print veriroce_capture)
@@ -53,6 +53,10 @@ foreach(dir IN LISTS test_dirs)
     cmake_path(GET dir FILENAME name)
     test_folder(${name} "${dir}")
 endforeach()
+
+# Two devices behind their agents work with each other; tests/interop/run.sh plays it.
+add_executable(interop_peers tests/interop/peers_main.cpp)
+target_link_libraries(interop_peers PRIVATE veriroce_options veriroce_dut veriroce_net)
 
 # They run the program.
 if(TARGET test_program)

@@ -6,6 +6,7 @@
 
 #include "conformance/dut/engine_device.hpp"
 #include "transport/endpoint/port.hpp"
+#include "transport/net/clock.hpp"
 
 namespace veriroce::agent {
 
@@ -44,12 +45,26 @@ class EngineBackend::Device final : public dut::Executor {
     ~Device() override { std::erase(backend_.devices_, &device_); }
 
     dut::Answer execute(const dut::Request& request, wire::Instant now) override {
+        if (const auto lost = neighbour_missing(request)) return std::unexpected(*lost);
         auto answer = device_.execute(request, now);
         backend_.advance(now); // what was posted leaves before the answer does
         return answer;
     }
 
   private:
+    // A device looks for its peer inside qp_modify, as the kernel's do.
+    std::optional<dut::Failure> neighbour_missing(const dut::Request& request) {
+        const auto* modify = std::get_if<dut::QpModify>(&request);
+        if (modify == nullptr || !modify->attributes.address_vector) return std::nullopt;
+        const auto found = backend_.port_->reach(modify->attributes.address_vector->address,
+                                                 net::monotonic_now() + std::chrono::seconds(1));
+        if (found) return std::nullopt;
+        return dut::Failure{.code = static_cast<std::int32_t>(dut::FailureCode::Refused),
+                            .message = found.error().text,
+                            .verb = "qp_modify",
+                            .errno_name = "ETIMEDOUT"};
+    }
+
     EngineBackend& backend_;
     dut::EngineDevice device_;
 };
@@ -74,16 +89,21 @@ std::expected<std::unique_ptr<Backend>, std::string> open_engine(const Options& 
 
 std::expected<std::unique_ptr<Backend>, std::string> open_engine(const Options& options,
                                                                  std::uint16_t port) {
-    if (options.address.empty()) {
-        return std::unexpected("the engine needs --address: which address of this host it speaks "
-                               "RoCEv2 on");
+    std::vector<wire::IpAddress> addresses;
+    if (!options.address.empty()) {
+        const auto address = wire::IpAddress::parse(options.address);
+        if (!address) {
+            return std::unexpected("--address cannot be \"" + options.address +
+                                   "\": an IPv4 or IPv6 address of this host");
+        }
+        addresses.push_back(*address);
     }
-    const auto address = wire::IpAddress::parse(options.address);
-    if (!address) {
-        return std::unexpected("--address cannot be \"" + options.address +
-                               "\": an IPv4 or IPv6 address of this host");
+    if (addresses.empty() && options.interface.empty()) {
+        return std::unexpected("the engine needs --address or --interface: where on this host it "
+                               "speaks RoCEv2");
     }
-    auto opened = endpoint::Port::udp(*address, {}, port);
+    auto opened = options.interface.empty() ? endpoint::Port::udp(addresses.front(), {}, port)
+                                            : endpoint::Port::raw(options.interface, addresses);
     if (!opened) return std::unexpected(opened.error().text);
     return std::make_unique<EngineBackend>(std::move(*opened), options.limits);
 }

@@ -23,12 +23,13 @@ struct Row {
     std::variant<Text, Count, Size> target;
 };
 
-constexpr std::array<Row, 10> rows{{
+constexpr std::array<Row, 11> rows{{
     {"--listen", &Options::listen},
     {"--token-file", &Options::token_file},
     {"--backend", &Options::backend},
     {"--device", &Options::device},
     {"--address", &Options::address},
+    {"--interface", &Options::interface},
     {"--max-connections", &dut::AgentLimits::connections},
     {"--max-registered", &dut::AgentLimits::registered_bytes},
     {"--max-qps", &dut::AgentLimits::qps},
@@ -82,10 +83,12 @@ device's host. The data path is RoCEv2 on the device's own port.
   --listen ADDR:PORT | unix:PATH   where to listen (127.0.0.1:4790); on any address but loopback
                                    a token file is demanded
   --token-file FILE                callers must know the first line of FILE (mode 600)
-  --backend NAME                   verbs (an RDMA device; default), or engine (our own, over UDP
-                                   4791; only in `veriroce agent`)
+  --backend NAME                   verbs (an RDMA device; default), or engine (our own; only in
+                                   `veriroce agent`)
   --device NAME                    the RDMA device, where there are several
-  --address ADDR                   engine: the local address that it speaks RoCEv2 on
+  --address ADDR                   engine: the local address that it speaks RoCEv2 on, by a UDP
+                                   socket; with --interface one that the kernel does not own
+  --interface IFACE                engine: raw frames on this interface
   --max-connections N              connections at a time (8)
   --max-registered SIZE            bytes registered by all of them (1G)
   --max-qps N                      QPs of all of them (4096)

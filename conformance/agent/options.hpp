@@ -16,7 +16,10 @@ struct Options {
     std::string token_file; // empty: none
     std::string backend;    // empty: the first that this program has
     std::string device;     // empty: the only one
-    std::string address;    // of the engine backend: the local address whose UDP port 4791 it takes
+    // Of the engine backend: the local address whose UDP port 4791 it takes, or an interface for
+    // raw frames and, if any, an address there that the kernel does not own.
+    std::string address;
+    std::string interface;
     dut::AgentLimits limits;
     bool help = false;
 };

@@ -18,7 +18,8 @@ bool Setting::trait(std::string_view word) const {
 
 Dialogue::Dialogue(const script::Case& script, const script::Run& run, const Setting& setting)
     : script_(script), run_(run), setting_(setting),
-      stage_([this](wire::Bytes frame, Interval at) { hear(frame, at); }), faults_(setting.seed) {
+      stage_([this](wire::Bytes frame, Interval at) { hear(frame, at); }),
+      faults_(setting.seed, setting.settle) {
     result_.id = script.id() + run.suffix;
     result_.title = run.title;
     result_.level = script.level;
@@ -48,6 +49,8 @@ std::optional<wire::Instant> Dialogue::deadline() const {
     if (!delayed_.empty() && (!earliest || delayed_.begin()->first < *earliest)) {
         earliest = delayed_.begin()->first;
     }
+    const auto held = faults_.next_release();
+    if (held && (!earliest || *held < *earliest)) earliest = held;
     if (engine_) {
         const auto engine = engine_->next_timeout();
         if (engine && (!earliest || *engine < *earliest)) earliest = engine;

@@ -125,7 +125,8 @@ class Dialogue {
     void transmit(Peer* peer, std::vector<std::byte> frame);
     void take_in(Peer& peer, std::size_t index);
     std::optional<std::vector<fault::Emission>> fault(Side from, const Peer& peer, Entry& entry);
-    void delay(Side from, std::vector<fault::Emission> emissions);
+    void put_off(std::vector<fault::Emission> emissions);
+    void delay(std::vector<fault::Emission> emissions);
     void release_delayed();
     void close_faults(Met<>& outcome);
     Peer* peer_with(Side from, wire::Qpn destination);

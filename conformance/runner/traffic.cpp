@@ -73,7 +73,7 @@ void Dialogue::hear(wire::Bytes bytes, Interval at) {
         take_in(*peer, history_.size() - 1);
         return;
     }
-    delay(Side::Dut, std::move(*emissions));
+    delay(std::move(*emissions));
 }
 
 // A packet of the DUT that reached us: lines may claim it, and our engine answers it.
@@ -110,18 +110,25 @@ void Dialogue::transmit(Peer* peer, std::vector<std::byte> frame) {
         entry.number = stage_.send(entry.bytes);
         return;
     }
-    delay(Side::Tester, std::move(*emissions));
+    delay(std::move(*emissions));
 }
 
-void Dialogue::delay(Side from, std::vector<fault::Emission> emissions) {
+// Notes frames that leave later.
+void Dialogue::put_off(std::vector<fault::Emission> emissions) {
     for (fault::Emission& emission : emissions) {
+        const Side from = emission.from == fault::dut_side ? Side::Dut : Side::Tester;
         delayed_.emplace(stage_.now() + emission.delay, Delayed{from, std::move(emission.frame)});
     }
+}
+
+void Dialogue::delay(std::vector<fault::Emission> emissions) {
+    put_off(std::move(emissions));
     release_delayed();
 }
 
 // What fault rules held back until now.
 void Dialogue::release_delayed() {
+    put_off(faults_.release(stage_.now()));
     while (!delayed_.empty() && delayed_.begin()->first <= stage_.now()) {
         Delayed due = std::move(delayed_.extract(delayed_.begin()).mapped());
         Entry& entry = record(due.from, std::move(due.frame), {stage_.now(), stage_.now()});

@@ -68,7 +68,7 @@ class FaultLineParser {
             cursor_.expect("ce", "as in 'mark ce'");
             return fault::MarkCe{};
         }
-        if (word.text == "replay") return fault::Replay{named("age", 1, 65'535)};
+        if (word.text == "replay") return fault::Replay{named("age", 1, fault::max_replay_age)};
         if (word.text == "forge") return forge();
         if (word.text == "pause") return pause();
         cursor_.fail(word.span, "unknown fault action '" + word.text + "'" +

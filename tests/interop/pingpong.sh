@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by run.sh: `veriroce serve` and `veriroce ping` against ibv_rc_pingpong on rxe in the
-# virtual machine. Wants $lab, $veriroce, $report, LAB_MTU,
-# pass and fail.
+# virtual machine. Wants $lab, $veriroce, LAB_MTU, attempt
+# and what network.sh has.
 #
 # ping compares every byte that comes back. The guest's program compares nothing; what serve sends
 # back is compared in the tests of two veriroce.
@@ -47,31 +47,6 @@ serve_guest() {
     wait "$pid" && [[ $code == 0 ]]
 }
 
-# What an attempt says goes to a file, which is shown where it fails.
-attempt() {
-    if "$@" >"$report/pingpong.txt" 2>&1; then
-        pass
-    else
-        cat "$report/pingpong.txt" >&2
-        fail "$*"
-    fi
-}
-
-# 5 % of all RoCEv2 packets on the bridge, both ways.
-lose_packets() {
-    "$lab" ns nft -f - <<'NFT'
-table bridge veriroce_loss {
-    chain forward {
-        type filter hook forward priority 0;
-        udp dport 4791 numgen random mod 100 < 5 counter drop
-    }
-}
-NFT
-}
-lost_packets() {
-    "$lab" ns nft list table bridge veriroce_loss | sed -n 's/.*counter packets \([0-9]*\).*/\1/p'
-}
-
 run_pingpong() {
     echo "interop: serve and ping with ibv_rc_pingpong"
     local mtu version own extra size before=$passes
@@ -91,13 +66,10 @@ run_pingpong() {
     lose_packets
     attempt ping_guest 4 1024 10000 -i tester0
     attempt serve_guest 6 1024 10000 -i tester0 --address fd77::200
-    echo "interop: serve and ping: $(lost_packets) packets were lost on the bridge"
-    [[ $(lost_packets) != 0 ]] || fail "nothing was lost on the bridge"
-    "$lab" ns nft delete table bridge veriroce_loss
-    "$lab" exec 1 "modprobe sch_netem && tc qdisc add dev eth0 root netem \
-        delay 2ms duplicate 5% reorder 10% 50%"
+    lose_no_more
+    disorder_packets
     attempt ping_guest 4 1024 10000 -i tester0
     attempt serve_guest 6 1024 10000 -i tester0 --address fd77::200
-    "$lab" exec 1 "tc qdisc del dev eth0 root"
+    order_packets
     echo "interop: serve and ping: $((passes - before)) runs of $rounds round trips made"
 }

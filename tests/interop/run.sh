@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The suite against a device that is not ours: Linux rdma_rxe in a virtual machine, driven through
-# veriroce-agent there. Wants build/release (./test.sh --interop builds it first).
+# What is ours with what is not: Linux rdma_rxe in a virtual machine. The suite against it, through
+# veriroce-agent there; serve and ping with ibv_rc_pingpong; our engine's operations with rxe's.
+# Wants build/release (./test.sh --interop builds it first).
 #   run.sh [ARGS...]     ARGS go to `veriroce test`, for example a case's name
-#   INTEROP_MTU (1500)   the network's MTU; 4200 lets path MTU 4096 through
+#   INTEROP_MTU (4200)   the network's MTU; 4200 lets path MTU 4096 through
 #   INTEROP_REPORT       where the report goes (build/interop)
 # Exit codes: 0 all as expected, 1 something failed, 3 the virtual machine cannot do its part.
 set -euo pipefail
@@ -18,7 +19,7 @@ veriroce=build/release/veriroce
 agent=build/release/veriroce-agent
 report=${INTEROP_REPORT:-build/interop}
 device=10.77.0.1:4790
-export LAB_NS=${LAB_NS:-veriroce-interop} LAB_MTU=${INTEROP_MTU:-1500}
+export LAB_NS=${LAB_NS:-veriroce-interop} LAB_MTU=${INTEROP_MTU:-4200}
 export LAB_LIFE=${LAB_LIFE:-1500} LAB_JOB_SECONDS=${LAB_JOB_SECONDS:-1500}
 
 for program in "$veriroce" "$agent"; do
@@ -51,6 +52,16 @@ start_agent() {
         fi
         sleep 0.2
     done
+}
+
+# What an attempt says goes to a file, which is shown where it fails.
+attempt() {
+    if "$@" >"$report/attempt.txt" 2>&1; then
+        pass
+    else
+        cat "$report/attempt.txt" >&2
+        fail "$*"
+    fi
 }
 
 # What the machine at hand must be able to do: exit 3 of the lab is ours.
@@ -101,9 +112,14 @@ run_suite() {
 run_suite own-address "$@"
 run_suite extra-address --tester-address 10.77.0.200/24,fd77::200/64 "$@"
 
+# shellcheck source=tests/interop/network.sh
+source tests/interop/network.sh
 # shellcheck source=tests/interop/pingpong.sh
 source tests/interop/pingpong.sh
+# shellcheck source=tests/interop/peers.sh
+source tests/interop/peers.sh
 run_pingpong
+run_peers
 
 after=$(resources)
 if [[ $before != "$after" ]]; then

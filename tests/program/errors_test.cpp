@@ -100,9 +100,12 @@ TEST_CASE("errors: dissect", "[program]") {
          "veriroce: no command is called 'dissekt'; did you mean 'dissect'?"},
         {"veriroce frobnicate",
          "veriroce: no command is called 'frobnicate'; the commands are dissect, test, script, "
-         "serve, ping, rules, agent"},
+         "serve, ping, rules, bench, agent"},
+        {"veriroce bench", "veriroce: a command is missing: engine, icrc, sim; "
+                           "--help says what each does"},
+        {"veriroce bench sim --seeds 0", "veriroce: bench sim: --seeds 0 would play nothing"},
         {"veriroce", "veriroce: a command is missing: dissect, test, script, serve, ping, "
-                     "rules, agent; --help says what each does"},
+                     "rules, bench, agent; --help says what each does"},
     };
     for (const Row& row : rows)
         check(place, row);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "transport/fault/action.hpp"
+#include "transport/fault/made.hpp"
 
 namespace veriroce::fault {
 namespace {
@@ -38,63 +39,83 @@ bool fits(const Selector& selector, const Passing& packet, std::uint8_t opcode,
            has(selector.packet, number) && has(selector.between, (packet.now - began).count());
 }
 
-std::string_view name_of_unfinished(const Action& action) {
-    struct Names {
-        std::string_view operator()(const Drop&) const { return {}; }
-        std::string_view operator()(const Duplicate&) const { return {}; }
-        std::string_view operator()(const Delay&) const { return {}; }
-        std::string_view operator()(const Corrupt&) const { return {}; }
-        std::string_view operator()(const Rewrite&) const { return {}; }
-        std::string_view operator()(const Truncate&) const { return {}; }
-        std::string_view operator()(const MarkCe&) const { return {}; }
-        std::string_view operator()(const Reorder&) const { return "reorder"; }
-        std::string_view operator()(const Hold&) const { return "hold"; }
-        std::string_view operator()(const Replay&) const { return "replay"; }
-        std::string_view operator()(const Forge&) const { return "forge"; }
-        std::string_view operator()(const Pause&) const { return "pause"; }
-    };
-    return std::visit(Names{}, action);
-}
+} // namespace
 
 // Carries an action out on what leaves so far. False if it could not act.
-class Act {
+class Injector::Act {
   public:
-    Act(Decision& decision, const wire::LayerMap& layers, std::int64_t psn)
-        : decision_(decision), layers_(layers), psn_(psn) {}
+    Act(Injector& injector, const Subject& subject, Fate& fate)
+        : injector_(injector), subject_(subject), fate_(fate) {}
 
     bool operator()(const Drop&) const {
-        decision_.emissions.clear();
+        fate_.own.clear();
         return true;
     }
     bool operator()(const Duplicate& duplicate) const {
-        if (decision_.emissions.empty()) return false;
-        const Emission original = decision_.emissions.front();
-        for (std::uint32_t i = 0; i < duplicate.copies; ++i)
-            decision_.emissions.push_back({original.frame, original.delay + duplicate.after});
+        if (fate_.own.empty()) return false;
+        const Emission original = fate_.own.front();
+        for (std::uint32_t i = 0; i < duplicate.copies; ++i) {
+            fate_.own.push_back({.frame = original.frame,
+                                 .delay = original.delay + duplicate.after,
+                                 .from = original.from});
+        }
         return true;
     }
     bool operator()(const Delay& delay) const {
-        for (Emission& emission : decision_.emissions)
+        for (Emission& emission : fate_.own)
             emission.delay += delay.time;
-        return !decision_.emissions.empty();
+        return !fate_.own.empty();
+    }
+    bool operator()(const Reorder& reorder) const {
+        return wait({.overtakers = reorder.by, .latest = injector_.settle_ + now()});
+    }
+    bool operator()(const Hold& hold) const {
+        return wait({.until = hold.until, .latest = now() + hold.longest});
     }
     bool operator()(const Corrupt& corrupt) const { return all(corrupt); }
     bool operator()(const Rewrite& rewrite) const { return all(rewrite); }
     bool operator()(const Truncate& truncate) const { return all(truncate); }
     bool operator()(const MarkCe& mark) const { return all(mark); }
-    // check() refuses plans with these.
-    bool operator()(const Reorder&) const { return false; }
-    bool operator()(const Hold&) const { return false; }
-    bool operator()(const Replay&) const { return false; }
-    bool operator()(const Forge&) const { return false; }
-    bool operator()(const Pause&) const { return false; }
+    bool operator()(const Replay& replay) const {
+        const auto& sent = injector_.both_ways(subject_.key).sent;
+        if (replay.age == 0 || replay.age > sent.size()) return false;
+        return beside(sent[sent.size() - replay.age], subject_.passing.from);
+    }
+    bool operator()(const Forge& forge) const {
+        auto frame = forged(forge, {.frame = subject_.frame,
+                                    .psn = subject_.passing.psn,
+                                    .other_qpn = injector_.sender_qpn(subject_.key)});
+        if (!frame) return false;
+        const bool back = forge.to == ForgeTo::Sender;
+        return beside(*std::move(frame), back ? other_side() : subject_.passing.from);
+    }
+    bool operator()(const Pause& pause) const {
+        return beside(pause_frame(pause, subject_.frame), other_side());
+    }
 
   private:
+    [[nodiscard]] wire::Instant now() const { return subject_.passing.now; }
+    [[nodiscard]] Side other_side() const {
+        return subject_.passing.from == Side::A ? Side::B : Side::A;
+    }
+    bool beside(std::vector<std::byte> frame, Side from) const {
+        fate_.beside.push_back({.frame = std::move(frame), .from = from});
+        return true;
+    }
+    bool wait(Waiting waiting) const {
+        if (fate_.own.empty() || !injector_.can_wait()) return false;
+        waiting.key = subject_.key;
+        waiting.key.response = false;
+        waiting.emissions = std::move(fate_.own);
+        fate_.own.clear();
+        fate_.held = std::move(waiting);
+        return true;
+    }
     template <typename Change>
     bool all(const Change& action) const {
         bool acted = false;
-        for (Emission& emission : decision_.emissions) {
-            Victim victim{emission.frame, layers_, psn_};
+        for (Emission& emission : fate_.own) {
+            Victim victim{emission.frame, subject_.frame.layers, subject_.passing.psn};
             if (!change(victim, action)) continue;
             emission.frame = std::move(victim.frame);
             acted = true;
@@ -102,35 +123,36 @@ class Act {
         return acted;
     }
 
-    Decision& decision_;
-    const wire::LayerMap& layers_;
-    std::int64_t psn_;
+    Injector& injector_;
+    const Subject& subject_;
+    Fate& fate_;
 };
-
-} // namespace
-
-std::optional<std::string> not_yet(const Rule& rule) {
-    const std::string_view name = name_of_unfinished(rule.action);
-    if (name.empty()) return std::nullopt;
-    return "the fault action '" + std::string(name) + "' is not carried out yet";
-}
 
 std::expected<void, std::string> check(std::span<const Rule> rules) {
     if (rules.size() > max_rules) {
         return std::unexpected("a plan has at most " + std::to_string(max_rules) + " rules");
     }
     for (const Rule& rule : rules) {
-        if (const auto reason = not_yet(rule)) {
-            return std::unexpected("line " + std::to_string(rule.line) + ": " + *reason);
+        const auto* replay = std::get_if<Replay>(&rule.action);
+        if (replay != nullptr && (replay->age == 0 || replay->age > max_replay_age)) {
+            return std::unexpected("line " + std::to_string(rule.line) +
+                                   ": a replay reaches back 1 to " +
+                                   std::to_string(max_replay_age) + " packets");
         }
     }
     return {};
+}
+
+void Injector::remember(std::uint32_t packets) {
+    const std::uint32_t depth = std::min(packets, max_replay_age);
+    replay_depth_ = std::max<std::size_t>(replay_depth_, depth);
 }
 
 void Injector::add(Rule rule) {
     RuleState state;
     std::uint64_t mixed = seed_ ^ (std::uint64_t{rule.line} * 0xD1B54A32D192ED03U);
     state.random = draw(mixed);
+    if (const auto* replay = std::get_if<Replay>(&rule.action)) remember(replay->age);
     rules_.push_back(std::move(rule));
     states_.push_back(std::move(state));
 }
@@ -183,8 +205,7 @@ std::int64_t Injector::ordinal_of(RuleState& state, const Subject& subject) {
     return state.last_ordinal;
 }
 
-bool Injector::selected(const Rule& rule, RuleState& state, const Subject& subject) {
-    const Selector& selector = rule.selector;
+bool Injector::selected(const Selector& selector, RuleState& state, const Subject& subject) {
     const Passing& packet = subject.passing;
     if (!fits(selector, packet, subject.opcode, subject.seen.message, subject.seen.packet,
               *began_)) {
@@ -200,25 +221,73 @@ bool Injector::selected(const Rule& rule, RuleState& state, const Subject& subje
     return !selector.first || state.fired.fired < *selector.first;
 }
 
-// A delayed packet is not overtaken by those behind it on its side of the QP.
-void Injector::keep_order(const Subject& subject, Decision& decision) {
-    FlowKey key = subject.key;
+Injector::Flow& Injector::both_ways(FlowKey key) {
     key.response = false;
-    Flow& flow = flow_of(key);
+    return flow_of(key);
+}
+
+std::optional<std::uint32_t> Injector::sender_qpn(const FlowKey& key) const {
+    std::optional<std::uint32_t> found;
+    for (const auto& [other, flow] : flows_) {
+        if (other.from == key.from || other.qp != key.qp) continue;
+        if (found && *found != other.qpn) return std::nullopt; // several QPs without names
+        found = other.qpn;
+    }
+    return found;
+}
+
+void Injector::note_sent(const Subject& subject) {
+    if (replay_depth_ == 0) return;
+    auto& sent = both_ways(subject.key).sent;
+    const wire::Bytes frame = subject.passing.frame;
+    sent.emplace_back(frame.begin(), frame.end());
+    if (sent.size() > replay_depth_) sent.pop_front();
+}
+
+// A delayed packet is not overtaken by those behind it on its side of the QP.
+void Injector::keep_order(const Subject& subject, Decision& decision, Fate& fate) {
+    Flow& flow = both_ways(subject.key);
     const wire::Instant now = subject.passing.now;
     if (flow.free <= now && decision.untouched) return;
-    if (decision.untouched) {
-        const wire::Bytes bytes = subject.passing.frame;
-        decision.emissions.push_back({{bytes.begin(), bytes.end()}, {}});
-        decision.untouched = false;
-    }
-    if (decision.emissions.empty()) return;
-    Emission& first = decision.emissions.front();
+    touch(subject, fate);
+    if (fate.own.empty()) return;
+    decision.untouched = false;
+    Emission& first = fate.own.front();
     first.delay = std::max(first.delay, flow.free - now);
     flow.free = std::max(flow.free, now + first.delay);
 }
 
-Decision Injector::handle(const Passing& packet) {
+// A packet that nothing happens to is not copied.
+void Injector::touch(const Subject& subject, Fate& fate) {
+    if (std::exchange(fate.touched, true)) return;
+    const wire::Bytes frame = subject.passing.frame;
+    fate.own.push_back({.frame = {frame.begin(), frame.end()}, .from = subject.passing.from});
+}
+
+bool Injector::act(const Action& action, const Subject& subject, Decision& decision, Fate& fate) {
+    touch(subject, fate);
+    if (!std::visit(Act(*this, subject, fate), action)) return false;
+    decision.untouched = false;
+    return true;
+}
+
+void Injector::apply_rules(const Subject& subject, std::span<const Action> chosen,
+                           Decision& decision, Fate& fate) {
+    bool more = true;
+    for (std::size_t i = 0; i < rules_.size(); ++i) {
+        // Every rule counts and draws, also when an earlier one has acted.
+        if (!selected(rules_[i].selector, states_[i], subject) || !more) continue;
+        if (!act(rules_[i].action, subject, decision, fate)) continue;
+        decision.rules.push_back(i);
+        ++states_[i].fired.fired;
+        more = rules_[i].also;
+    }
+    for (const Action& action : chosen) {
+        if (act(action, subject, decision, fate)) ++decision.chosen;
+    }
+}
+
+Decision Injector::handle(const Passing& packet, std::span<const Action> chosen) {
     Decision decision;
     if (!began_) began_ = packet.now;
     auto frame = wire::decode_frame(packet.frame);
@@ -232,22 +301,24 @@ Decision Injector::handle(const Passing& packet) {
                     opcode,
                     {}};
     subject.seen = count(subject.key, packet.psn, info);
-    bool more = true;
-    for (std::size_t i = 0; i < rules_.size(); ++i) {
-        // Every rule counts and draws, also when an earlier one has acted.
-        if (!selected(rules_[i], states_[i], subject) || !more) continue;
-        Decision after = decision;
-        if (after.untouched) {
-            after.emissions.push_back({{packet.frame.begin(), packet.frame.end()}, {}});
-            after.untouched = false;
-        }
-        if (!std::visit(Act(after, frame->layers, packet.psn), rules_[i].action)) continue;
-        decision = std::move(after);
-        decision.rules.push_back(i);
-        ++states_[i].fired.fired;
-        more = rules_[i].also;
+    const std::uint64_t number = ++packets_;
+    Fate fate;
+    apply_rules(subject, chosen, decision, fate);
+    keep_order(subject, decision, fate);
+    FlowKey key = subject.key;
+    key.response = false;
+    release_until(subject, fate.beside);
+    if (!fate.touched || !fate.own.empty()) left(key, number, fate.beside);
+    if (fate.held) {
+        fate.held->number = number;
+        waiting_.push_back(*std::move(fate.held));
     }
-    keep_order(subject, decision);
+    note_sent(subject);
+    if (decision.untouched && fate.beside.empty()) return decision;
+    touch(subject, fate);
+    decision.untouched = false;
+    decision.emissions = std::move(fate.own);
+    std::ranges::move(fate.beside, std::back_inserter(decision.emissions));
     return decision;
 }
 

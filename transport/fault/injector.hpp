@@ -5,8 +5,9 @@
 // Units: `psn` counts from the asking side's first; times are instants and durations of the
 // caller's time line. Random draws come from the seed and the rule's line alone, so that adding a
 // rule changes no other's draws.
-// Errors: check() says which action is not carried out yet; a plan with one is refused whole.
-// Bounds: kept PSNs a flow, flows, and ordinals a rule are limited; what is forgotten is counted.
+// Errors: check() says what is wrong with a plan; it is then refused whole.
+// Bounds: kept PSNs a flow, flows, ordinals a rule, packets held back and packets that can be
+// replayed are limited; what is forgotten is counted, what cannot be held is no firing.
 // Source: conformance/script/README.md "Faults".
 #pragma once
 
@@ -38,16 +39,20 @@ struct Passing {
     wire::Bytes frame; // Ethernet header first
 };
 
-// One frame that leaves, so much later than the packet came.
+// One frame that leaves, so much later than the packet came. `from` is the side that it seems to
+// come from: a forged answer to the packet's sender comes from the other side.
 struct Emission {
     std::vector<std::byte> frame;
     wire::Duration delay{0};
+    Side from = Side::A;
 };
 
 struct Decision {
     bool untouched = true;           // the packet goes on as it came; `emissions` is empty
-    std::vector<Emission> emissions; // else what leaves in its place; none: dropped
+    std::vector<Emission> emissions; // else what leaves now: what became of it (none: dropped or
+                                     // held back), then what was made or released beside it
     std::vector<std::size_t> rules;  // indices of the rules that acted
+    std::size_t chosen = 0;          // how many of the caller's own actions acted
 };
 
 struct Fired {
@@ -58,20 +63,30 @@ struct Fired {
 inline constexpr std::size_t max_psns = 65'536; // a flow's PSNs whose passes are known
 inline constexpr std::size_t max_flows = 512;
 inline constexpr std::size_t max_rules = 256;
+inline constexpr std::size_t max_waiting = 4'096; // packets held back at a time
 
-// What is wrong with the plan: an action or selector that is not carried out yet, too many rules.
+// What is wrong with the plan: too many rules, a replay from too long ago.
 std::expected<void, std::string> check(std::span<const Rule> rules);
-// Of one rule: the construct that is not carried out yet, or nothing.
-std::optional<std::string> not_yet(const Rule& rule);
 
 class Injector {
   public:
-    explicit Injector(std::uint64_t seed) : seed_(seed) {}
+    // A reordered packet leaves at the latest `settle` after it came, if nothing overtakes it.
+    explicit Injector(std::uint64_t seed, wire::Duration settle = std::chrono::milliseconds(10))
+        : seed_(seed), settle_(settle) {}
 
     // A rule takes part from here on, behind those before it; it has passed check().
     void add(Rule rule);
+    // So many packets of each side and QP are kept for a Replay among chosen actions; a rule sees
+    // to that itself. At most max_replay_age.
+    void remember(std::uint32_t packets);
 
-    Decision handle(const Passing& packet);
+    // `chosen` are actions that the caller has decided on for this packet; they act behind the
+    // rules, in their order.
+    Decision handle(const Passing& packet, std::span<const Action> chosen = {});
+
+    // When held packets next leave by themselves, and those that leave by now.
+    [[nodiscard]] std::optional<wire::Instant> next_release() const;
+    std::vector<Emission> release(wire::Instant now);
 
     [[nodiscard]] std::span<const Rule> rules() const { return rules_; }
     [[nodiscard]] const Fired& fired(std::size_t rule) const { return states_[rule].fired; }
@@ -103,6 +118,7 @@ class Injector {
         std::int64_t message = 0;
         std::int64_t packet = 0;
         wire::Instant free; // a delayed packet holds up those behind it until then
+        std::deque<std::vector<std::byte>> sent; // for Replay, oldest first
     };
     using PacketKey = std::pair<FlowKey, std::int64_t>;
     struct RuleState {
@@ -120,14 +136,48 @@ class Injector {
         std::uint8_t opcode = 0;
         Seen seen;
     };
+    // A packet that leaves later.
+    struct Waiting {
+        FlowKey key;                  // of its side and QP
+        std::uint64_t number = 0;     // in order of coming
+        std::uint32_t overtakers = 0; // that it still waits for
+        std::optional<Selector> until;
+        RuleState until_state; // counts from when it was held
+        wire::Instant latest;
+        std::vector<Emission> emissions;
+    };
+    // What becomes of one packet.
+    struct Fate {
+        bool touched = false;         // only then is `own` filled
+        std::vector<Emission> own;    // of the packet itself
+        std::vector<Emission> beside; // made or released
+        std::optional<Waiting> held;
+    };
+    class Act;
 
     Flow& flow_of(const FlowKey& key);
     Seen count(const FlowKey& key, std::int64_t psn, const wire::OpcodeInfo& info);
-    bool selected(const Rule& rule, RuleState& state, const Subject& subject);
+    bool selected(const Selector& selector, RuleState& state, const Subject& subject);
     std::int64_t ordinal_of(RuleState& state, const Subject& subject);
-    void keep_order(const Subject& subject, Decision& decision);
+    void keep_order(const Subject& subject, Decision& decision, Fate& fate);
+    void apply_rules(const Subject& subject, std::span<const Action> chosen, Decision& decision,
+                     Fate& fate);
+    static void touch(const Subject& subject, Fate& fate);
+    bool act(const Action& action, const Subject& subject, Decision& decision, Fate& fate);
+    [[nodiscard]] Flow& both_ways(FlowKey key); // of the side and QP, requests and responses
+    void note_sent(const Subject& subject);
+    // The QPN of the packet's sender, as its peer writes it.
+    [[nodiscard]] std::optional<std::uint32_t> sender_qpn(const FlowKey& key) const;
+    // waiting.cpp
+    [[nodiscard]] bool can_wait() const { return waiting_.size() < max_waiting; }
+    void release_until(const Subject& subject, std::vector<Emission>& out);
+    void left(const FlowKey& key, std::uint64_t number, std::vector<Emission>& out);
 
     std::uint64_t seed_;
+    wire::Duration settle_;
+    std::uint64_t packets_ = 0;
+    std::size_t replay_depth_ = 0;
+    std::deque<Waiting> waiting_; // in order of coming
     std::vector<Rule> rules_;
     std::vector<RuleState> states_;
     std::map<FlowKey, Flow> flows_;

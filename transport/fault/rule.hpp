@@ -3,7 +3,7 @@
 //
 // Units: times are nanoseconds, PSNs count from the asking side's first (negative is lawful),
 // ordinals (nth, message, packet, pass) begin at 1. Ranges include both ends.
-// Errors: none here; `check` (injector.hpp) says what cannot be carried out.
+// Errors: none here; `check` (injector.hpp) says what is wrong with a plan.
 // Source: conformance/script/README.md "Faults", where the text form of a rule is written.
 #pragma once
 
@@ -66,10 +66,10 @@ struct Duplicate {
 struct Delay { // the order of the side's packets on this QP is kept
     wire::Duration time{0};
 };
-struct Reorder { // the packet leaves behind this many later ones, at the latest after settle time
+struct Reorder { // the packet leaves behind this many later ones of its side and QP that leave
     std::uint32_t by = 1;
 };
-struct Hold {
+struct Hold { // `until` counts from the moment at which the packet is held
     Selector until;
     wire::Duration longest{std::chrono::seconds(1)};
 };
@@ -93,11 +93,15 @@ struct Truncate { // bytes kept from the BTH on; lengths and sums repaired, ICRC
     std::size_t bytes = 0;
 };
 struct MarkCe {}; // whatever the ECT bits were; IPv4 header checksum made good
-struct Replay {   // the N-th packet of this side and QP before this one is sent again
+inline constexpr std::uint32_t max_replay_age = 1'024;
+struct Replay { // the N-th packet of this side and QP before this one is sent again
     std::uint32_t age = 1;
 };
 enum class ForgeTo : std::uint8_t { Sender, Receiver };
-struct Forge { // a packet of our making beside the matching one, which passes
+// A packet of our making behind the matching one, which passes. What is not written is taken from
+// the matching packet; towards the sender the addresses are turned round, and the QPN is that to
+// which the other side sends.
+struct Forge {
     wire::PacketSpec packet;
     ForgeTo to = ForgeTo::Receiver;
 };

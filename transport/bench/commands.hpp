@@ -1,0 +1,21 @@
+// The commands `veriroce bench engine` and `veriroce bench icrc`: figures of this machine, each
+// beside a limit that is measured in the same run.
+//
+// Exit code 0; 3 if the output cannot be written or memory is short.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+
+namespace veriroce::bench {
+
+struct Options {
+    std::uint32_t runs = 5;        // paired runs of each figure
+    std::uint32_t megabytes = 256; // that each run moves
+    std::uint32_t many_qps = 65'536;
+};
+
+int bench_engine(const Options& options, std::FILE* out, std::FILE* err);
+int bench_icrc(const Options& options, std::FILE* out, std::FILE* err);
+
+} // namespace veriroce::bench

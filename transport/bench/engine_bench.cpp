@@ -1,0 +1,153 @@
+// Two engines in one process, one core.
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <vector>
+
+#include <fmt/format.h>
+#include <isa-l/crc.h>
+
+#include "transport/bench/commands.hpp"
+#include "transport/bench/connected_engines.hpp"
+#include "transport/bench/measure.hpp"
+
+namespace veriroce::bench {
+namespace {
+
+constexpr std::size_t message = 1U << 20U;
+
+void drain(End& end) {
+    while (end.engine->poll_completion(end.cq)) {
+    }
+}
+
+std::uint32_t crc(const std::byte* bytes, std::size_t size) {
+    return crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(bytes), size);
+}
+
+// RDMA WRITE of 1 MiB messages. The limit: the same bytes copied into a packet's buffer, CRC,
+// CRC, copied out again.
+void write_messages(const Options& options, std::FILE* out) {
+    constexpr std::size_t mtu = 4096;
+    ConnectedEngines engines(1, message, wire::Mtu::B4096);
+    const std::size_t messages = std::max<std::size_t>(1, options.megabytes);
+    std::vector<std::byte> packet(mtu);
+    std::uint32_t sum = 0;
+    const engine::Sge sge{.length = message, .lkey = engines.a.region.lkey};
+    const engine::SendRequest request{
+        .opcode = engine::WrOpcode::RdmaWrite, .sges = {&sge, 1}, .rkey = engines.b.region.rkey};
+    const Paired figure = paired(
+        options.runs,
+        [&] {
+            for (std::size_t i = 0; i < messages; ++i) {
+                engines.a.engine->post_send(engines.a.qps[0], {&request, 1}, engines.now);
+                engines.carry();
+                drain(engines.a);
+            }
+        },
+        [&] {
+            for (std::size_t i = 0; i < messages; ++i) {
+                for (std::size_t at = 0; at < message; at += mtu) {
+                    std::memcpy(packet.data(), engines.a.memory.data() + at, mtu);
+                    sum ^= crc(packet.data(), mtu);
+                    sum ^= crc(packet.data(), mtu);
+                    std::memcpy(engines.b.memory.data() + at, packet.data(), mtu);
+                }
+            }
+        });
+    const double bytes = static_cast<double>(messages * message);
+    fmt::print(out,
+               "RDMA WRITE of 1 MiB, MTU 4096, ICRC made and checked: {:.2f} GB/s; two copies and "
+               "two CRCs of the same bytes: {:.2f} GB/s; ratio {:.2f} ({:.2f}..{:.2f}){}\n",
+               bytes / figure.thing.median / 1e9, bytes / figure.limit.median / 1e9,
+               figure.ratio.median, figure.ratio.least, figure.ratio.most, sum == 1 ? " " : "");
+}
+
+// SEND of 64 bytes, 64 at a time with one doorbell.
+void send_messages(const Options& options, std::FILE* out) {
+    constexpr std::size_t batch = 64;
+    constexpr std::uint32_t size = 64;
+    ConnectedEngines engines(1, 4096, wire::Mtu::B1024);
+    const engine::Sge to{.length = size, .lkey = engines.b.region.lkey};
+    const engine::Sge from{.length = size, .lkey = engines.a.region.lkey};
+    const std::vector<engine::ReceiveRequest> receives(batch, {.sges = {&to, 1}});
+    const std::vector<engine::SendRequest> sends(batch, {.sges = {&from, 1}});
+    const std::size_t batches = std::size_t{options.megabytes} * 100;
+    std::vector<double> times;
+    for (std::uint32_t run = 0; run <= options.runs; ++run) {
+        const double time = seconds_of([&] {
+            for (std::size_t i = 0; i < batches; ++i) {
+                engines.b.engine->post_receive(engines.b.qps[0], receives);
+                engines.a.engine->post_send(engines.a.qps[0], sends, engines.now);
+                engines.carry();
+                drain(engines.a);
+                drain(engines.b);
+            }
+        });
+        if (run > 0) times.push_back(time); // the first one warms up
+    }
+    const Spread time = spread_of(std::move(times));
+    const double count = static_cast<double>(batches * batch) / 1e6;
+    fmt::print(out,
+               "SEND of 64 bytes, ICRC made and checked: {:.2f} million messages/s "
+               "({:.2f}..{:.2f})\n",
+               count / time.median, count / time.most, count / time.least);
+}
+
+// One SEND on each QP in turn: the cost of a packet, and whether many QPs make it dearer.
+void many_qps(const Options& options, std::FILE* out) {
+    constexpr std::size_t few = 16;
+    constexpr std::uint32_t depth = 2;
+    const auto in_use = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+    ConnectedEngines small(few, 4096, wire::Mtu::B1024, depth);
+    const std::size_t before = in_use();
+    ConnectedEngines large(options.many_qps, 4096, wire::Mtu::B1024, depth);
+    const double per_qp =
+        static_cast<double>(in_use() - before) / (2.0 * static_cast<double>(options.many_qps));
+
+    const std::size_t count = options.many_qps;
+    const auto round = [&](ConnectedEngines& engines) {
+        const engine::Sge to{.length = 64, .lkey = engines.b.region.lkey};
+        const engine::Sge from{.length = 64, .lkey = engines.a.region.lkey};
+        const engine::ReceiveRequest receive{.sges = {&to, 1}};
+        const engine::SendRequest send{.sges = {&from, 1}};
+        // Far from each other, so that no prefetcher guesses the next QP.
+        const std::size_t qps = engines.a.qps.size();
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t at = i * 40'503 % qps;
+            engines.b.engine->post_receive(engines.b.qps[at], {&receive, 1});
+            engines.a.engine->post_send(engines.a.qps[at], {&send, 1}, engines.now);
+            engines.carry();
+            drain(engines.a);
+            drain(engines.b);
+        }
+    };
+    const Paired figure = paired(options.runs, [&] { round(large); }, [&] { round(small); });
+    const double messages = static_cast<double>(count);
+    fmt::print(out,
+               "SEND of 64 bytes, one at a time, on {} QPs in turn: {:.0f} ns; on {}: {:.0f} ns; "
+               "{:.2f} times as much ({:.2f}..{:.2f}); {:.0f} bytes a QP with queues of {}\n",
+               options.many_qps, figure.thing.median / messages * 1e9, few,
+               figure.limit.median / messages * 1e9, 1 / figure.ratio.median, 1 / figure.ratio.most,
+               1 / figure.ratio.least, per_qp, depth);
+}
+
+} // namespace
+
+int bench_engine(const Options& options, std::FILE* out, std::FILE* err) {
+    try {
+        fmt::print(out, "two engines in one process, one core, {} paired runs each\n",
+                   options.runs);
+        write_messages(options, out);
+        send_messages(options, out);
+        many_qps(options, out);
+    } catch (const std::exception& error) {
+        fmt::print(err, "veriroce: {}\n", error.what());
+        return 3;
+    }
+    return std::fflush(out) == 0 ? 0 : 3;
+}
+
+} // namespace veriroce::bench

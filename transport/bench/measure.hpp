@@ -1,0 +1,56 @@
+// Timing that says how far it can be trusted: a thing and its limit, in turns, several times.
+//
+// Units: seconds of wall time. Turns in one process make both sides see the same machine; what one
+// run meets (another program, the clock's speed) shows as spread.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace veriroce::bench {
+
+// Median, least and most of a few samples.
+struct Spread {
+    double least = 0;
+    double median = 0;
+    double most = 0;
+};
+
+inline Spread spread_of(std::vector<double> samples) {
+    std::ranges::sort(samples);
+    return {samples.front(), samples[samples.size() / 2], samples.back()};
+}
+
+template <typename Work>
+double seconds_of(Work&& work) {
+    const auto began = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+// A measured thing beside its limit. `ratio` is limit over thing: 1 is as fast as the limit.
+struct Paired {
+    Spread thing;
+    Spread limit;
+    Spread ratio;
+};
+
+// Both are played once before, so that memory is there and caches are warm.
+template <typename Thing, typename Limit>
+Paired paired(std::size_t runs, Thing&& thing, Limit&& limit) {
+    thing();
+    limit();
+    std::vector<double> things;
+    std::vector<double> limits;
+    std::vector<double> ratios;
+    for (std::size_t run = 0; run < runs; ++run) {
+        things.push_back(seconds_of(thing));
+        limits.push_back(seconds_of(limit));
+        ratios.push_back(limits.back() / things.back());
+    }
+    return {spread_of(std::move(things)), spread_of(std::move(limits)), spread_of(ratios)};
+}
+
+} // namespace veriroce::bench

@@ -1,0 +1,426 @@
+#include "transport/sim/swarm.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "transport/sim/endpoints.hpp"
+#include "transport/sim/network.hpp"
+
+namespace veriroce::sim {
+
+namespace {
+
+using engine::WrOpcode;
+
+constexpr std::uint64_t most_steps = 50'000;
+constexpr wire::Duration longest_run = std::chrono::hours(1);
+constexpr std::size_t longest_chain = 4;
+// Requests without a completion of their own, in a row: what waits for them must fit beside a
+// chain.
+constexpr std::size_t most_unsignaled = 3;
+constexpr std::uint32_t replay_memory = 16;
+
+void earlier(std::optional<wire::Instant>& next, std::optional<wire::Instant> other) {
+    if (other && (!next || *other < *next)) next = other;
+}
+
+class Run {
+  public:
+    Run(const Scenario& scenario, const Defect& defect, Trouble trouble)
+        : scenario_(scenario), layout_(layout_of(scenario)), endpoints_(scenario, layout_, defect),
+          model_(scenario, layout_, endpoints_.memories()), trouble_(std::move(trouble)),
+          network_(scenario.endpoints.size()), injector_(scenario.seed, trouble_.longest_delay()),
+          courses_(layout_.directions.size()) {
+        injector_.remember(replay_memory);
+        for (std::size_t i = 0; i < courses_.size(); ++i)
+            prepare(i);
+    }
+
+    Outcome play();
+
+  private:
+    // How far the application is with a direction.
+    struct Course {
+        std::size_t next = 0;              // work
+        std::size_t unsignaled = 0;        // in a row
+        std::size_t receives = 0;          // that the works left in the plan take
+        std::vector<std::uint32_t> begins; // of each work, in PSNs from the first
+        std::uint32_t end = 0;             // of the last
+    };
+
+    [[nodiscard]] const ConnectionPlan& connection(std::size_t direction) const {
+        return scenario_.connections[direction / 2];
+    }
+    [[nodiscard]] const DirectionPlan& plan(std::size_t direction) const {
+        return connection(direction).directions[direction % 2];
+    }
+    void prepare(std::size_t direction);
+    void fail(const Verdict& verdict) {
+        if (!outcome_.failure) outcome_.failure = verdict;
+    }
+    void fail(Wrong wrong, std::string text) { fail(Failure{wrong, std::move(text)}); }
+
+    // the application
+    void act();
+    void post(std::size_t direction);
+    void post_chain(std::size_t direction, std::size_t count);
+    engine::SendRequest request(std::size_t direction, const Work& work,
+                                std::vector<engine::Sge>& sges);
+    void write_local(std::size_t direction, const Work& work, std::byte mask);
+    void post_receives(std::size_t direction);
+    void poll(std::size_t endpoint);
+    void take(std::size_t endpoint, const engine::Completion& completion);
+    void events(std::size_t endpoint);
+    [[nodiscard]] std::optional<wire::Instant> next_due() const;
+    void conclude();
+
+    // the wire
+    void deliver();
+    void pump();
+    void carry(std::size_t port, wire::Bytes frame);
+    void emit(std::span<const fault::Emission> emissions);
+    struct Seen {
+        Spot spot;
+        std::int64_t psn = 0;
+        std::uint32_t qpn = 0;
+    };
+    std::optional<Seen> look_at(wire::Bytes frame);
+    [[nodiscard]] std::optional<wire::Instant> next() const;
+
+    const Scenario& scenario_;
+    Layout layout_;
+    Endpoints endpoints_;
+    Model model_;
+    Trouble trouble_;
+    Network network_;
+    fault::Injector injector_;
+    std::vector<Course> courses_; // by direction
+    std::unordered_map<std::uint64_t, std::uint32_t> passes_;
+    wire::Instant now_;
+    Outcome outcome_;
+};
+
+void Run::prepare(std::size_t direction) {
+    Course& course = courses_[direction];
+    for (const WorkPlan& work : plan(direction).works) {
+        course.begins.push_back(course.end);
+        course.end += packets_of(work, connection(direction).mtu);
+        if (takes_receive(work.opcode)) ++course.receives;
+    }
+}
+
+// --- the application ----------------------------------------------------------------------------
+
+void Run::act() {
+    for (std::size_t i = 0; i < courses_.size(); ++i) {
+        post_receives(i);
+        post(i);
+    }
+}
+
+void Run::post_receives(std::size_t direction) {
+    const DirectionLayout& layout = layout_.directions[direction];
+    Endpoint& endpoint = endpoints_[layout.answering];
+    const engine::QpId qp = endpoints_.side(direction / 2, 1 - direction % 2).qp;
+    while (true) {
+        const std::size_t number = model_.receives_posted(direction);
+        const bool room = number - model_.receives_done(direction) < kReceiveSlots;
+        if (number == courses_[direction].receives || !room ||
+            wire::Instant{plan(direction).receives[number]} > now_) {
+            return;
+        }
+        std::vector<engine::Sge> sges;
+        for (const Range& piece : receive_pieces(plan(direction), connection(direction).longest,
+                                                 layout.receive(number))) {
+            sges.push_back({.address = endpoint.base + piece.begin,
+                            .length = static_cast<std::uint32_t>(piece.size()),
+                            .lkey = endpoint.region.lkey});
+        }
+        const engine::ReceiveRequest receive{.id = number, .sges = sges};
+        if (endpoint.engine.post_receive(qp, std::span(&receive, 1)).refused) {
+            return fail(Wrong::Refused, fmt::format("q{}: a receive is refused", direction / 2));
+        }
+        model_.post_receive(direction);
+    }
+}
+
+void Run::post(std::size_t direction) {
+    const std::vector<WorkPlan>& works = plan(direction).works;
+    Course& course = courses_[direction];
+    const std::size_t slots = std::min<std::size_t>(kLocalSlots, plan(direction).max_send);
+    while (course.next < works.size() && !outcome_.failure) {
+        std::size_t count = 1;
+        while (count < longest_chain && course.next + count < works.size() &&
+               works[course.next + count].chained) {
+            ++count;
+        }
+        const std::size_t flying = course.next - model_.done(direction);
+        if (wire::Instant{works[course.next].at} > now_ || flying + count > slots) return;
+        post_chain(direction, count);
+    }
+}
+
+void Run::post_chain(std::size_t direction, std::size_t count) {
+    const DirectionPlan& plan = this->plan(direction);
+    Course& course = courses_[direction];
+    std::vector<std::vector<engine::Sge>> sges(count);
+    std::vector<engine::SendRequest> chain;
+    const std::size_t first = course.next;
+    for (std::size_t i = 0; i < count; ++i) {
+        const WorkPlan& work = plan.works[course.next++];
+        const bool forced =
+            course.unsignaled == most_unsignaled || course.next == plan.works.size();
+        const bool signaled = work.flags.signaled || forced || connection(direction).signal_all;
+        course.unsignaled = signaled ? 0 : course.unsignaled + 1;
+        const Work& posted = model_.post(direction, work, signaled);
+        write_local(direction, posted, std::byte{0});
+        chain.push_back(request(direction, posted, sges[i]));
+        chain.back().flags.signaled = work.flags.signaled || forced;
+    }
+    Endpoint& home = endpoints_[layout_.directions[direction].asking];
+    const engine::QpId qp = endpoints_.side(direction / 2, direction % 2).qp;
+    const auto posted = home.engine.post_send(qp, chain, now_);
+    outcome_.tally.works += posted.posted;
+    if (posted.refused) {
+        fail(Wrong::Refused,
+             fmt::format("q{}: request {} is refused with {}", direction / 2,
+                         plan.works[first + posted.posted].id, engine::name_of(*posted.refused)));
+    }
+    // What was inline is the application's again at once.
+    for (std::size_t i = 0; i < count; ++i) {
+        const Work& work = model_.work(direction, first + i);
+        if (work.plan.flags.inline_data) write_local(direction, work, std::byte{0xFF});
+    }
+}
+
+// The message where the request will look for it, or the contrary of it.
+void Run::write_local(std::size_t direction, const Work& work, std::byte mask) {
+    if (asks_atomic(work.plan.opcode) || work.plan.opcode == WrOpcode::RdmaRead) return;
+    const std::size_t endpoint = layout_.directions[direction].asking;
+    std::size_t offset = 0;
+    for (const Range& piece : work.local) {
+        for (std::size_t at = piece.begin; at < piece.end; ++at)
+            endpoints_[endpoint].memory[at] = work.data[offset++] ^ mask;
+        model_.wrote(endpoint, piece);
+    }
+}
+
+engine::SendRequest Run::request(std::size_t direction, const Work& work,
+                                 std::vector<engine::Sge>& sges) {
+    const DirectionLayout& layout = layout_.directions[direction];
+    const Endpoint& home = endpoints_[layout.asking];
+    const Endpoint& peer = endpoints_[layout.answering];
+    for (const Range& piece : work.local) {
+        sges.push_back({.address = home.base + piece.begin,
+                        .length = static_cast<std::uint32_t>(piece.size()),
+                        .lkey = home.region.lkey});
+    }
+    const std::size_t target =
+        work.plan.shared ? kCounterAt : layout.target.begin + work.plan.target;
+    const bool swaps = work.plan.opcode == WrOpcode::AtomicCmpAndSwp;
+    return {.id = work.plan.id,
+            .opcode = work.plan.opcode,
+            .sges = sges,
+            .remote_address = peer.base + target,
+            .rkey = peer.region.rkey,
+            .imm = work.plan.imm,
+            .compare_or_add = swaps ? work.compare : work.plan.add_or_swap,
+            .swap = work.plan.add_or_swap,
+            .flags = work.plan.flags};
+}
+
+void Run::poll(std::size_t endpoint) {
+    Endpoint& home = endpoints_[endpoint];
+    for (const engine::CqId queue : home.queues) {
+        while (const auto completion = home.engine.poll_completion(queue)) {
+            const auto seen = home.filter ? home.filter->completion(*completion) : completion;
+            if (seen) take(endpoint, *seen);
+            if (outcome_.failure) return;
+        }
+    }
+}
+
+void Run::take(std::size_t endpoint, const engine::Completion& completion) {
+    const auto place = endpoints_.with(endpoint, completion.qp);
+    if (!place) return fail(Wrong::Content, "a completion of a QP that nobody has made");
+    const bool send = completion.queue == engine::Queue::Send;
+    const std::size_t asking = send ? place->side : 1 - place->side;
+    if (send) trouble_.progress(place->connection, asking);
+    fail(model_.completed(2 * place->connection + asking, completion));
+}
+
+void Run::events(std::size_t endpoint) {
+    while (const auto event = endpoints_[endpoint].engine.poll_event()) {
+        if (event->type == engine::EventType::CommEst) continue; // STA-04
+        fail(Wrong::Event,
+             fmt::format("endpoint {} reports {}", endpoint, engine::name_of(event->type)));
+    }
+}
+
+std::optional<wire::Instant> Run::next_due() const {
+    std::optional<wire::Instant> next;
+    const auto consider = [&](wire::Duration at) {
+        if (wire::Instant{at} > now_) earlier(next, wire::Instant{at});
+    };
+    for (std::size_t i = 0; i < courses_.size(); ++i) {
+        const DirectionPlan& direction = plan(i);
+        const std::size_t receive = model_.receives_posted(i);
+        if (courses_[i].next < direction.works.size()) {
+            consider(direction.works[courses_[i].next].at);
+        }
+        if (receive < courses_[i].receives) consider(direction.receives[receive]);
+    }
+    return next;
+}
+
+// --- the wire -----------------------------------------------------------------------------------
+
+// Which packet of which request it is; nothing if it is none of them.
+std::optional<Run::Seen> Run::look_at(wire::Bytes bytes) {
+    const auto frame = wire::decode_frame(bytes);
+    if (!frame) return std::nullopt;
+    const auto bth = wire::Bth::decode(frame->transport);
+    const auto place = bth ? endpoints_.with(bth->dest_qp) : std::nullopt;
+    if (!place) return std::nullopt;
+    const bool response = wire::opcode_info(bth->opcode).response();
+    Spot spot{.connection = place->connection,
+              .asking = response ? place->side : 1 - place->side,
+              .response = response};
+    const std::size_t direction = 2 * spot.connection + spot.asking;
+    const Course& course = courses_[direction];
+    const std::int64_t psn = wire::distance(plan(direction).first_psn, bth->psn);
+    if (psn < 0 || psn >= course.end) return std::nullopt;
+    const auto behind = std::ranges::upper_bound(course.begins, static_cast<std::uint32_t>(psn));
+    const auto work = static_cast<std::size_t>(behind - course.begins.begin()) - 1;
+    spot.work = plan(direction).works[work].id;
+    spot.packet = static_cast<std::uint32_t>(psn) - course.begins[work];
+    const std::uint64_t key =
+        (direction * 2 + (response ? 1 : 0)) << 32U | static_cast<std::uint64_t>(psn);
+    spot.pass = ++passes_[key];
+    return Seen{spot, psn, bth->dest_qp.value};
+}
+
+void Run::emit(std::span<const fault::Emission> emissions) {
+    for (const fault::Emission& emission : emissions)
+        network_.send(Endpoints::sender_of(emission.frame), emission.frame, now_, emission.delay);
+}
+
+void Run::carry(std::size_t port, wire::Bytes frame) {
+    ++outcome_.tally.frames;
+    const auto seen = look_at(frame);
+    if (!seen) {
+        network_.send(port, frame, now_);
+        return;
+    }
+    const auto injected = trouble_.befalls(seen->spot, seen->psn, frame.size(), now_);
+    std::vector<fault::Action> chosen;
+    if (injected) chosen.push_back(injected->action);
+    const std::string name = "q" + std::to_string(seen->spot.connection);
+    const fault::Decision decision =
+        injector_.handle({.from = seen->spot.from() == 0 ? fault::Side::A : fault::Side::B,
+                          .qp = name,
+                          .qpn = seen->qpn,
+                          .psn = seen->psn,
+                          .now = now_,
+                          .frame = frame},
+                         chosen);
+    if (decision.chosen > 0) {
+        outcome_.injected.push_back(*injected);
+        ++outcome_.tally.faults[static_cast<std::size_t>(injected->kind)];
+    }
+    if (decision.untouched) {
+        network_.send(port, frame, now_);
+    } else {
+        emit(decision.emissions);
+    }
+}
+
+void Run::deliver() {
+    while (const auto arrival = network_.deliver(now_)) {
+        endpoints_[arrival->port].nic.receive(arrival->frame, now_);
+        fail(model_.look(arrival->port));
+        if (outcome_.failure) return;
+    }
+    emit(injector_.release(now_));
+}
+
+void Run::pump() {
+    for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+        Nic& nic = endpoints_[i].nic;
+        nic.advance(now_);
+        while (const auto frame = nic.poll_frame(now_))
+            carry(i, *frame);
+        events(i);
+    }
+}
+
+std::optional<wire::Instant> Run::next() const {
+    std::optional<wire::Instant> next = network_.next_event();
+    earlier(next, injector_.next_release());
+    earlier(next, next_due());
+    for (std::size_t i = 0; i < endpoints_.size(); ++i)
+        earlier(next, endpoints_[i].nic.next_deadline());
+    return next;
+}
+
+void Run::conclude() {
+    fail(model_.finished());
+    for (std::size_t i = 0; i < scenario_.connections.size(); ++i) {
+        for (std::size_t side = 0; side < 2; ++side) {
+            Endpoint& home = endpoints_[scenario_.connections[i].endpoints[side]];
+            const auto report = home.engine.query_qp(endpoints_.side(i, side).qp);
+            if (report && report->state == engine::QpState::Rts) continue;
+            fail(Wrong::Status, fmt::format("q{} is not in RTS any more", i));
+        }
+    }
+}
+
+Outcome Run::play() {
+    std::uint64_t polled = 0; // the step at which completions were looked at last
+    for (std::uint64_t step = 1; !outcome_.failure; ++step) {
+        outcome_.tally.steps = step;
+        outcome_.tally.time = now_.time_since_epoch();
+        deliver();
+        std::optional<wire::Instant> next = this->next();
+        if (step % scenario_.poll_every == 0 || !next) {
+            polled = step;
+            for (std::size_t i = 0; i < endpoints_.size() && !outcome_.failure; ++i)
+                poll(i);
+        }
+        if (outcome_.failure) break;
+        act();
+        pump();
+        next = this->next();
+        if (!next && polled != step) continue; // there may be something to look at
+        if (!next) {
+            conclude();
+            break;
+        }
+        now_ = std::max(now_, *next);
+        if (step == most_steps || now_ > wire::Instant{longest_run}) {
+            fail(Wrong::Endless,
+                 fmt::format("after {} steps and {} ms things still happen", step,
+                             now_.time_since_epoch() / std::chrono::milliseconds(1)));
+        }
+    }
+    outcome_.tally.completions = model_.completions();
+    return std::move(outcome_);
+}
+
+} // namespace
+
+Outcome play(const Scenario& scenario, const Defect& defect) {
+    return Run(scenario, defect, Trouble(scenario)).play();
+}
+
+Outcome play(const Scenario& scenario, const Defect& defect, std::span<const Injected> exactly) {
+    return Run(scenario, defect, Trouble(scenario, exactly)).play();
+}
+
+Outcome run_swarm(std::uint64_t seed, const Defect& defect) {
+    return play(scenario_of(seed), defect);
+}
+
+} // namespace veriroce::sim

@@ -1,0 +1,50 @@
+// Deterministic simulation: random work of two or three engines under random lawful behaviours and
+// random trouble on the wire, all from one seed. At each step memory and completions are held
+// against the reference model; then the trouble ends, and everything must complete.
+//
+//   const sim::Outcome outcome = sim::run_swarm(4711);
+//   if (outcome.failure) ... sim::shrink(outcome.scenario, outcome.injected, {})  // shrink.hpp
+//
+// The same seed gives the same run, to the byte, on every machine. Nothing here has a clock.
+// Errors: none; what goes wrong is the outcome.
+// Source: model.hpp says what is checked; trouble.hpp what happens on the wire.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "transport/engine/checks.hpp"
+#include "transport/engine/surface_filter.hpp"
+#include "transport/sim/model.hpp"
+#include "transport/sim/trouble.hpp"
+
+namespace veriroce::sim {
+
+// A device other than the right one, to prove that a run can fail: each endpoint is built so.
+struct Defect {
+    engine::Checks checks = engine::kStandardChecks;
+    std::unique_ptr<engine::SurfaceFilter> (*make_filter)() = nullptr;
+};
+
+struct Tally {
+    std::uint64_t frames = 0; // that the endpoints sent
+    std::uint64_t works = 0;  // posted
+    std::uint64_t completions = 0;
+    std::uint64_t steps = 0;
+    std::array<std::uint64_t, kFaultKinds> faults{};
+    wire::Duration time{0}; // virtual
+};
+
+struct Outcome {
+    Verdict failure;
+    Tally tally;
+    std::vector<Injected> injected; // what befell packets, in order
+};
+
+Outcome run_swarm(std::uint64_t seed, const Defect& defect = {});
+
+// One run of a scenario: with its own random trouble, or with these faults and no others.
+Outcome play(const Scenario& scenario, const Defect& defect);
+Outcome play(const Scenario& scenario, const Defect& defect, std::span<const Injected> exactly);
+
+} // namespace veriroce::sim
