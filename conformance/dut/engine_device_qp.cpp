@@ -222,8 +222,8 @@ EngineDevice::translate(const SendRequest& request) const {
         const auto path =
             translate({.gid_index = request.ud->gid_index, .address = request.ud->address});
         if (!path) return std::unexpected(path.error());
-        translated.ud = engine::UdDestination{
-            .path = *path, .qpn = request.ud->qpn, .qkey = request.ud->qkey};
+        translated.ud =
+            engine::UdDestination{.path = *path, .qpn = request.ud->qpn, .qkey = request.ud->qkey};
     }
     if (request.opcode == engine::WrOpcode::BindMw) {
         if (auto added = add_bind(request, translated); !added) {
