@@ -17,9 +17,13 @@ struct Aeth {
 
     friend constexpr bool operator==(const Aeth&, const Aeth&) = default;
 
+    // The first kSize of `bytes`, which are there.
+    static constexpr Aeth read(Bytes bytes) {
+        return Aeth{.syndrome = {load_u8(bytes, 0)}, .msn = {load_u24(bytes, 1)}};
+    }
     static constexpr std::optional<Aeth> decode(Bytes bytes) {
         if (bytes.size() < kSize) return std::nullopt;
-        return Aeth{.syndrome = {load_u8(bytes, 0)}, .msn = {load_u24(bytes, 1)}};
+        return read(bytes);
     }
 
     constexpr void encode(MutableBytes out) const {

@@ -14,9 +14,13 @@ struct AtomicAckEth {
 
     friend constexpr bool operator==(const AtomicAckEth&, const AtomicAckEth&) = default;
 
+    // The first kSize of `bytes`, which are there.
+    static constexpr AtomicAckEth read(Bytes bytes) {
+        return AtomicAckEth{.original = load_u64(bytes, 0)};
+    }
     static constexpr std::optional<AtomicAckEth> decode(Bytes bytes) {
         if (bytes.size() < kSize) return std::nullopt;
-        return AtomicAckEth{.original = load_u64(bytes, 0)};
+        return read(bytes);
     }
 
     constexpr void encode(MutableBytes out) const { store_be<8>(out, 0, original); }

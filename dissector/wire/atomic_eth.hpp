@@ -18,12 +18,16 @@ struct AtomicEth {
 
     friend constexpr bool operator==(const AtomicEth&, const AtomicEth&) = default;
 
-    static constexpr std::optional<AtomicEth> decode(Bytes bytes) {
-        if (bytes.size() < kSize) return std::nullopt;
+    // The first kSize of `bytes`, which are there.
+    static constexpr AtomicEth read(Bytes bytes) {
         return AtomicEth{.virtual_address = load_u64(bytes, 0),
                          .rkey = {load_u32(bytes, 8)},
                          .swap_or_add = load_u64(bytes, 12),
                          .compare = load_u64(bytes, 20)};
+    }
+    static constexpr std::optional<AtomicEth> decode(Bytes bytes) {
+        if (bytes.size() < kSize) return std::nullopt;
+        return read(bytes);
     }
 
     constexpr void encode(MutableBytes out) const {

@@ -33,8 +33,8 @@ struct Bth {
 
     friend constexpr bool operator==(const Bth&, const Bth&) = default;
 
-    static constexpr std::optional<Bth> decode(Bytes bytes) {
-        if (bytes.size() < kSize) return std::nullopt;
+    // The first kSize of `bytes`, which are there.
+    static constexpr Bth read(Bytes bytes) {
         const std::uint8_t flags = load_u8(bytes, 1);
         const std::uint8_t congestion = load_u8(bytes, 4);
         const std::uint8_t ack = load_u8(bytes, 8);
@@ -53,6 +53,10 @@ struct Bth {
             .reserved7 = static_cast<std::uint8_t>(ack & 0x7F),
             .psn = Psn(load_u24(bytes, 9)),
         };
+    }
+    static constexpr std::optional<Bth> decode(Bytes bytes) {
+        if (bytes.size() < kSize) return std::nullopt;
+        return read(bytes);
     }
 
     // Writes the first kSize bytes of `out`.

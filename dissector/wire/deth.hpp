@@ -17,11 +17,15 @@ struct Deth {
 
     friend constexpr bool operator==(const Deth&, const Deth&) = default;
 
-    static constexpr std::optional<Deth> decode(Bytes bytes) {
-        if (bytes.size() < kSize) return std::nullopt;
+    // The first kSize of `bytes`, which are there.
+    static constexpr Deth read(Bytes bytes) {
         return Deth{.qkey = {load_u32(bytes, 0)},
                     .reserved = load_u8(bytes, 4),
                     .source_qp = {load_u24(bytes, 5)}};
+    }
+    static constexpr std::optional<Deth> decode(Bytes bytes) {
+        if (bytes.size() < kSize) return std::nullopt;
+        return read(bytes);
     }
 
     constexpr void encode(MutableBytes out) const {

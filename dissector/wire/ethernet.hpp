@@ -27,22 +27,20 @@ struct Ethernet {
 
     friend constexpr bool operator==(const Ethernet&, const Ethernet&) = default;
 
+    // The first kSize of `bytes`, which are there.
+    static constexpr Ethernet read(Bytes bytes) {
+        return Ethernet{.destination = MacAddress::from(bytes),
+                        .source = MacAddress::from(bytes.subspan(6)),
+                        .ether_type = load_u16(bytes, 12)};
+    }
     static constexpr std::optional<Ethernet> decode(Bytes bytes) {
         if (bytes.size() < kSize) return std::nullopt;
-        Ethernet header;
-        for (std::size_t i = 0; i < 6; ++i) {
-            header.destination.bytes[i] = bytes[i];
-            header.source.bytes[i] = bytes[i + 6];
-        }
-        header.ether_type = load_u16(bytes, 12);
-        return header;
+        return read(bytes);
     }
 
     constexpr void encode(MutableBytes out) const {
-        for (std::size_t i = 0; i < 6; ++i) {
-            out[i] = destination.bytes[i];
-            out[i + 6] = source.bytes[i];
-        }
+        copy<6>(destination.bytes, out);
+        copy<6>(source.bytes, out.subspan(6));
         store_be<2>(out, 12, ether_type);
     }
 };
@@ -58,13 +56,17 @@ struct VlanTag {
 
     friend constexpr bool operator==(const VlanTag&, const VlanTag&) = default;
 
-    static constexpr std::optional<VlanTag> decode(Bytes bytes) {
-        if (bytes.size() < kSize) return std::nullopt;
+    // The first kSize of `bytes`, which are there.
+    static constexpr VlanTag read(Bytes bytes) {
         const std::uint16_t tci = load_u16(bytes, 0);
         return VlanTag{.priority = static_cast<std::uint8_t>(tci >> 13),
                        .drop_eligible = (tci & 0x1000) != 0,
                        .id = static_cast<std::uint16_t>(tci & 0xFFF),
                        .ether_type = load_u16(bytes, 2)};
+    }
+    static constexpr std::optional<VlanTag> decode(Bytes bytes) {
+        if (bytes.size() < kSize) return std::nullopt;
+        return read(bytes);
     }
 
     constexpr void encode(MutableBytes out) const {

@@ -16,11 +16,15 @@ struct Feth {
 
     friend constexpr bool operator==(const Feth&, const Feth&) = default;
 
-    static constexpr std::optional<Feth> decode(Bytes bytes) {
-        if (bytes.size() < kSize) return std::nullopt;
+    // The first kSize of `bytes`, which are there.
+    static constexpr Feth read(Bytes bytes) {
         return Feth{.reserved = load_u32(bytes, 0) >> 6,
                     .selectivity = static_cast<std::uint8_t>(load_u32(bytes, 0) >> 4 & 0x3),
                     .placement = static_cast<std::uint8_t>(load_u32(bytes, 0) & 0xF)};
+    }
+    static constexpr std::optional<Feth> decode(Bytes bytes) {
+        if (bytes.size() < kSize) return std::nullopt;
+        return read(bytes);
     }
 
     constexpr void encode(MutableBytes out) const {

@@ -24,29 +24,30 @@ std::size_t ip_bytes(const Frame& frame) {
 }
 
 Verdict find_ip(Frame& frame) {
-    const auto ethernet = Ethernet::decode(frame.bytes);
-    if (!ethernet) return FrameError::Truncated;
-    frame.ethernet = *ethernet;
+    if (frame.bytes.size() < Ethernet::kSize) return FrameError::Truncated;
+    frame.ethernet = Ethernet::read(frame.bytes);
     frame.layers.set(Layer::Ethernet, 0);
-    std::size_t at = Ethernet::kSize;
-    std::uint16_t type = ethernet->ether_type;
-    if (type == static_cast<std::uint16_t>(EtherType::Vlan)) {
-        frame.vlan = VlanTag::decode(frame.bytes.subspan(at));
-        if (!frame.vlan) return FrameError::Truncated;
-        frame.layers.set(Layer::Vlan, at);
-        at += VlanTag::kSize;
-        type = frame.vlan->ether_type;
+    Bytes rest = frame.bytes.subspan(Ethernet::kSize);
+    auto type = static_cast<EtherType>(frame.ethernet.ether_type);
+    if (type == EtherType::Vlan) {
+        if (rest.size() < VlanTag::kSize) return FrameError::Truncated;
+        frame.vlan.emplace(VlanTag::read(rest));
+        frame.layers.set(Layer::Vlan, Ethernet::kSize);
+        rest = rest.subspan(VlanTag::kSize);
+        type = static_cast<EtherType>(frame.vlan->ether_type);
     }
-    if (type == static_cast<std::uint16_t>(EtherType::Ipv4)) {
-        frame.ipv4 = Ipv4::decode(frame.bytes.subspan(at));
+    const std::size_t at = frame.bytes.size() - rest.size();
+    if (type == EtherType::Ipv4) {
+        if (rest.size() < Ipv4::kSize) return FrameError::Truncated;
+        frame.ipv4.emplace(Ipv4::read(rest));
         frame.layers.set(Layer::Ipv4, at);
-    } else if (type == static_cast<std::uint16_t>(EtherType::Ipv6)) {
-        frame.ipv6 = Ipv6::decode(frame.bytes.subspan(at));
+    } else if (type == EtherType::Ipv6) {
+        if (rest.size() < Ipv6::kSize) return FrameError::Truncated;
+        frame.ipv6.emplace(Ipv6::read(rest));
         frame.layers.set(Layer::Ipv6, at);
     } else {
         return FrameError::NotIp;
     }
-    if (!frame.ipv4 && !frame.ipv6) return FrameError::Truncated;
     return std::nullopt;
 }
 
@@ -76,9 +77,8 @@ Verdict find_udp(Frame& frame) {
         return FrameError::Fragment;
     }
     const std::size_t at = ip_at(frame) + header;
-    const auto udp = Udp::decode(frame.bytes.subspan(at, length - header));
-    if (!udp) return FrameError::LengthMismatch;
-    frame.udp = *udp;
+    if (length - header < Udp::kSize) return FrameError::LengthMismatch;
+    frame.udp = Udp::read(frame.bytes.subspan(at));
     frame.layers.set(Layer::Udp, at);
     return std::nullopt;
 }
@@ -130,20 +130,23 @@ Verdict judge_sums(Frame& frame) {
     return std::nullopt;
 }
 
-using Step = Verdict (*)(Frame&);
-
-template <std::size_t N>
-Verdict run(Frame& frame, const std::array<Step, N>& steps) {
-    for (const Step step : steps) {
-        if (const Verdict error = step(frame)) return error;
-    }
-    return std::nullopt;
+// The steps in their order, until one objects.
+template <Verdict (*... Steps)(Frame&)>
+Verdict run(Frame& frame) {
+    Verdict objection;
+    ((objection = Steps(frame)) || ...);
+    return objection;
 }
 
-constexpr std::array<Step, 3> kFind{find_ip, find_udp, find_transport};
-constexpr std::array<Step, 3> kJudge{judge_ip, judge_lengths, judge_sums};
-constexpr std::array<Step, 6> kFindAndJudge{find_ip,       judge_ip,       find_udp,
-                                            judge_lengths, find_transport, judge_sums};
+Verdict find(Frame& frame) {
+    return run<find_ip, find_udp, find_transport>(frame);
+}
+Verdict judge(Frame& frame) {
+    return run<judge_ip, judge_lengths, judge_sums>(frame);
+}
+Verdict find_and_judge(Frame& frame) {
+    return run<find_ip, judge_ip, find_udp, judge_lengths, find_transport, judge_sums>(frame);
+}
 
 } // namespace
 
@@ -164,7 +167,14 @@ std::string_view text_of(FrameError error) {
 }
 
 Envelope Frame::envelope() const {
-    Envelope envelope{.source_port = udp.source_port, .destination_port = udp.destination_port};
+    Envelope envelope;
+    write_envelope(envelope);
+    return envelope;
+}
+
+void Frame::write_envelope(Envelope& envelope) const {
+    envelope.source_port = udp.source_port;
+    envelope.destination_port = udp.destination_port;
     if (ipv4) {
         envelope.source = IpAddress::from_v4(ipv4->source);
         envelope.destination = IpAddress::from_v4(ipv4->destination);
@@ -180,7 +190,6 @@ Envelope Frame::envelope() const {
         envelope.flow_label = ipv6->flow_label;
     }
     if (vlan) envelope.vlan = VlanId{.id = vlan->id, .priority = vlan->priority};
-    return envelope;
 }
 
 Bytes Frame::covered() const {
@@ -190,7 +199,7 @@ Bytes Frame::covered() const {
 
 std::expected<Frame, FrameError> decode_frame(Bytes bytes) {
     Frame frame{.bytes = bytes};
-    if (const Verdict error = run(frame, kFind)) return std::unexpected(*error);
+    if (const Verdict error = find(frame)) return std::unexpected(*error);
     return frame;
 }
 
@@ -210,16 +219,30 @@ void map_transport(Frame& frame) {
     frame.layers.set(Layer::Body, bth_at + at);
 }
 
+namespace {
+
+// Filled where the caller has it.
+std::expected<Datagram, FrameError> unsealed(Frame& frame, Verdict (*steps)(Frame&)) {
+    std::expected<Datagram, FrameError> result(std::in_place);
+    if (const Verdict error = steps(frame)) {
+        result = std::unexpected(*error);
+        return result;
+    }
+    frame.write_envelope(result->envelope);
+    result->bytes = frame.transport;
+    return result;
+}
+
+} // namespace
+
 std::expected<Datagram, FrameError> unseal(Bytes bytes) {
     Frame frame{.bytes = bytes};
-    if (const Verdict error = run(frame, kFindAndJudge)) return std::unexpected(*error);
-    return Datagram{.envelope = frame.envelope(), .bytes = frame.transport};
+    return unsealed(frame, find_and_judge);
 }
 
 std::expected<Datagram, FrameError> unseal(const Frame& decoded) {
     Frame frame = decoded;
-    if (const Verdict error = run(frame, kJudge)) return std::unexpected(*error);
-    return Datagram{.envelope = frame.envelope(), .bytes = frame.transport};
+    return unsealed(frame, judge);
 }
 
 void seal(MutableBytes bytes) {
@@ -309,9 +332,9 @@ std::size_t write_frame(const LinkAddress& link, const Envelope& envelope, std::
     assert(outer_bytes(envelope) + transport <= out.size());
     std::size_t at = write_outer(link, envelope, ip_id, {}, transport, out);
     // By pointers, which g++ 12 makes a memmove at -O2; by iterators of spans it is a loop.
-    std::copy_n(headers.data(), headers.size(), out.data() + at);
+    std::memcpy(out.data() + at, headers.data(), headers.size());
     at += headers.size();
-    std::copy_n(payload.data(), payload.size(), out.data() + at);
+    if (!payload.empty()) std::memcpy(out.data() + at, payload.data(), payload.size());
     at += payload.size();
     const std::size_t ip = Ethernet::kSize + (envelope.vlan ? VlanTag::kSize : 0);
     store_icrc(out.subspan(at, kIcrcBytes), icrc(out.subspan(ip, at - ip)));

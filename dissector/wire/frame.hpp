@@ -128,6 +128,7 @@ struct Frame {
     std::uint32_t icrc = 0; // as received, in the form that icrc() and load_icrc() return
 
     [[nodiscard]] Envelope envelope() const;
+    void write_envelope(Envelope& fresh) const; // into one as it is made
     // From the first byte of the IP header to the last pad byte: what the ICRC covers.
     [[nodiscard]] Bytes covered() const;
 };

@@ -1,6 +1,7 @@
 #include "dissector/wire/icrc.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include <isa-l/crc.h>
 
@@ -22,59 +23,87 @@ std::uint32_t crc32(std::uint32_t seed, Bytes bytes) {
                            bytes.size());
 }
 
-// The longest IP header, UDP and the part of the BTH in which bits are masked.
-constexpr std::size_t kLargestIpHeader = 60;
-constexpr std::size_t kMaskedBthBytes = 5;
-constexpr std::size_t kLargestMasked = kLargestIpHeader + Udp::kSize + kMaskedBthBytes;
+// Where bits are masked, in an IP header of this many bytes and what follows it: all of them lie
+// in front of the BTH's end.
+constexpr std::size_t head_bytes(std::size_t ip_bytes) {
+    return ip_bytes + Udp::kSize + Bth::kSize;
+}
+template <std::size_t N>
+using Head = std::array<std::byte, N>;
 
-// The head of the packet with its mutable bits turned to ones. What lies beyond the end of a head
-// that is too short is left alone.
-class MaskedHead {
-  public:
-    explicit MaskedHead(Bytes headers) {
-        const unsigned first = headers.empty() ? 0U : load_u8(headers, 0);
-        const bool v6 = first >> 4 == 6;
-        const std::size_t ip_bytes =
-            v6 ? Ipv6::kSize : std::max<std::size_t>((first & 0xFU) * std::size_t{4}, Ipv4::kSize);
-        size_ = std::min(ip_bytes + Udp::kSize + kMaskedBthBytes, headers.size());
-        std::copy_n(headers.data(), size_, bytes_.data());
-        v6 ? mask_ipv6() : mask_ipv4();
-        mask(ip_bytes + 6, 0xFF); // UDP checksum (CRC-04)
-        mask(ip_bytes + 7, 0xFF);
-        mask(ip_bytes + Udp::kSize + 4, 0xFF); // FECN, BECN, reserved (CRC-05)
-    }
+template <std::size_t N>
+constexpr void mask_udp_and_bth(Head<N>& mask, std::size_t ip_bytes) {
+    mask[ip_bytes + 6] = mask[ip_bytes + 7] = std::byte{0xFF}; // UDP checksum (CRC-04)
+    mask[ip_bytes + Udp::kSize + 4] = std::byte{0xFF};         // FECN, BECN, resv6 (CRC-05)
+}
 
-    [[nodiscard]] Bytes bytes() const { return Bytes(bytes_).first(size_); }
+template <std::size_t N>
+constexpr void mask_ipv4(Head<N>& mask) {  // CRC-02
+    mask[1] = std::byte{0xFF};             // ToS
+    mask[8] = std::byte{0xFF};             // TTL
+    mask[10] = mask[11] = std::byte{0xFF}; // header checksum
+}
 
-  private:
-    void mask(std::size_t at, unsigned bits) {
-        if (at < size_) bytes_[at] |= static_cast<std::byte>(bits);
-    }
-    void mask_ipv4() {  // CRC-02
-        mask(1, 0xFF);  // ToS
-        mask(8, 0xFF);  // TTL
-        mask(10, 0xFF); // header checksum
-        mask(11, 0xFF);
-    }
-    void mask_ipv6() { // CRC-03
-        mask(0, 0x0F); // traffic class and flow label
-        mask(1, 0xFF);
-        mask(2, 0xFF);
-        mask(3, 0xFF);
-        mask(7, 0xFF); // hop limit
-    }
+constexpr Head<head_bytes(Ipv4::kSize)> kIpv4Mask = [] {
+    Head<head_bytes(Ipv4::kSize)> mask{};
+    mask_ipv4(mask);
+    mask_udp_and_bth(mask, Ipv4::kSize);
+    return mask;
+}();
 
-    std::array<std::byte, kLargestMasked> bytes_{};
-    std::size_t size_ = 0;
-};
+constexpr Head<head_bytes(Ipv6::kSize)> kIpv6Mask = [] { // CRC-03
+    Head<head_bytes(Ipv6::kSize)> mask{};
+    mask[0] = std::byte{0x0F}; // traffic class and flow label
+    mask[1] = mask[2] = mask[3] = std::byte{0xFF};
+    mask[7] = std::byte{0xFF}; // hop limit
+    mask_udp_and_bth(mask, Ipv6::kSize);
+    return mask;
+}();
+
+// Whatever is unusual: IPv4 options, and packets that end before their BTH does.
+std::uint32_t unusual_icrc(Bytes headers, Bytes rest, bool v6, std::size_t ip_bytes) {
+    Head<head_bytes(60)> mask{};
+    if (v6) {
+        std::ranges::copy(kIpv6Mask, mask.begin());
+    } else {
+        mask_ipv4(mask);
+        mask_udp_and_bth(mask, ip_bytes);
+    }
+    Head<head_bytes(60)> head{};
+    const std::size_t size = std::min(head_bytes(ip_bytes), headers.size());
+    for (std::size_t i = 0; i < size; ++i)
+        head[i] = headers[i] | mask[i];
+    const std::uint32_t crc = crc32(kAfterDummyLrh, Bytes(head).first(size));
+    return crc32(crc32(crc, headers.subspan(size)), rest);
+}
+
+// ISA-L is at its best with multiples of 256 bytes, as payloads mostly are: what is more goes with
+// the head, which is copied anyway.
+constexpr std::size_t kBlock = 256;
+
+template <std::size_t N>
+std::uint32_t icrc_of(Bytes headers, Bytes rest, const Head<N>& mask) {
+    Head<N + kBlock> head; // NOLINT(*-member-init): what is read of it is written first
+    for (std::size_t i = 0; i < N; ++i) // a few registers, as N is known
+        head[i] = headers[i] | mask[i];
+    const std::size_t more = (headers.size() - N) % kBlock;
+    std::memcpy(head.data() + N, headers.data() + N, more);
+    std::uint32_t crc = crc32(kAfterDummyLrh, Bytes(head).first(N + more));
+    crc = crc32(crc, headers.subspan(N + more));
+    return crc32(crc, rest);
+}
 
 } // namespace
 
 std::uint32_t icrc(Bytes headers, Bytes rest) {
-    const MaskedHead head(headers);
-    std::uint32_t crc = crc32(kAfterDummyLrh, head.bytes());
-    crc = crc32(crc, headers.subspan(head.bytes().size()));
-    return crc32(crc, rest);
+    const unsigned first = headers.empty() ? 0U : load_u8(headers, 0);
+    const bool v6 = first >> 4 == 6;
+    const std::size_t ip_bytes =
+        v6 ? Ipv6::kSize : std::max<std::size_t>((first & 0xFU) * std::size_t{4}, Ipv4::kSize);
+    if (headers.size() < head_bytes(ip_bytes)) return unusual_icrc(headers, rest, v6, ip_bytes);
+    if (v6) return icrc_of(headers, rest, kIpv6Mask);
+    if (ip_bytes == Ipv4::kSize) return icrc_of(headers, rest, kIpv4Mask);
+    return unusual_icrc(headers, rest, v6, ip_bytes);
 }
 
 std::uint32_t icrc_unmasked(Bytes headers, Bytes rest) {

@@ -15,9 +15,11 @@ struct Ieth {
 
     friend constexpr bool operator==(const Ieth&, const Ieth&) = default;
 
+    // The first kSize of `bytes`, which are there.
+    static constexpr Ieth read(Bytes bytes) { return Ieth{.rkey = {load_u32(bytes, 0)}}; }
     static constexpr std::optional<Ieth> decode(Bytes bytes) {
         if (bytes.size() < kSize) return std::nullopt;
-        return Ieth{.rkey = {load_u32(bytes, 0)}};
+        return read(bytes);
     }
 
     constexpr void encode(MutableBytes out) const { store_be<4>(out, 0, rkey.value); }

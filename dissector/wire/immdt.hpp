@@ -14,9 +14,11 @@ struct ImmDt {
 
     friend constexpr bool operator==(const ImmDt&, const ImmDt&) = default;
 
+    // The first kSize of `bytes`, which are there.
+    static constexpr ImmDt read(Bytes bytes) { return ImmDt{.value = load_u32(bytes, 0)}; }
     static constexpr std::optional<ImmDt> decode(Bytes bytes) {
         if (bytes.size() < kSize) return std::nullopt;
-        return ImmDt{.value = load_u32(bytes, 0)};
+        return read(bytes);
     }
 
     constexpr void encode(MutableBytes out) const { store_be<4>(out, 0, value); }

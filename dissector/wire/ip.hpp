@@ -35,8 +35,48 @@ struct Ipv4 {
     [[nodiscard]] constexpr std::size_t header_bytes() const {
         return std::size_t{header_length} * 4;
     }
-    static std::optional<Ipv4> decode(Bytes bytes);
-    void encode(MutableBytes out) const;
+    // The first kSize of `bytes`, which are there.
+    static constexpr Ipv4 read(Bytes bytes) {
+        const unsigned first = load_u8(bytes, 0);
+        const unsigned tos = load_u8(bytes, 1);
+        const unsigned fragment = load_u16(bytes, 6);
+        return Ipv4{
+            .version = static_cast<std::uint8_t>(first >> 4),
+            .header_length = static_cast<std::uint8_t>(first & 0xF),
+            .dscp = static_cast<std::uint8_t>(tos >> 2),
+            .ecn = static_cast<std::uint8_t>(tos & 0x3),
+            .total_length = load_u16(bytes, 2),
+            .id = load_u16(bytes, 4),
+            .reserved_flag = (fragment & 0x8000) != 0,
+            .dont_fragment = (fragment & 0x4000) != 0,
+            .more_fragments = (fragment & 0x2000) != 0,
+            .fragment_offset = static_cast<std::uint16_t>(fragment & 0x1FFF),
+            .ttl = load_u8(bytes, 8),
+            .protocol = load_u8(bytes, 9),
+            .checksum = load_u16(bytes, 10),
+            .source = load_u32(bytes, 12),
+            .destination = load_u32(bytes, 16),
+        };
+    }
+    static constexpr std::optional<Ipv4> decode(Bytes bytes) {
+        if (bytes.size() < kSize) return std::nullopt;
+        return read(bytes);
+    }
+
+    constexpr void encode(MutableBytes out) const {
+        store_be<1>(out, 0, (version & 0xFU) << 4 | (header_length & 0xFU));
+        store_be<1>(out, 1, (dscp & 0x3FU) << 2 | (ecn & 0x3U));
+        store_be<2>(out, 2, total_length);
+        store_be<2>(out, 4, id);
+        store_be<2>(out, 6,
+                    (reserved_flag ? 0x8000U : 0U) | (dont_fragment ? 0x4000U : 0U) |
+                        (more_fragments ? 0x2000U : 0U) | (fragment_offset & 0x1FFFU));
+        store_be<1>(out, 8, ttl);
+        store_be<1>(out, 9, protocol);
+        store_be<2>(out, 10, checksum);
+        store_be<4>(out, 12, source);
+        store_be<4>(out, 16, destination);
+    }
 };
 
 struct Ipv6 {
@@ -54,8 +94,36 @@ struct Ipv6 {
 
     friend constexpr bool operator==(const Ipv6&, const Ipv6&) = default;
 
-    static std::optional<Ipv6> decode(Bytes bytes);
-    void encode(MutableBytes out) const;
+    // The first kSize of `bytes`, which are there.
+    static constexpr Ipv6 read(Bytes bytes) {
+        const std::uint32_t first = load_u32(bytes, 0);
+        return Ipv6{
+            .version = static_cast<std::uint8_t>(first >> 28),
+            .dscp = static_cast<std::uint8_t>(first >> 22 & 0x3F),
+            .ecn = static_cast<std::uint8_t>(first >> 20 & 0x3),
+            .flow_label = first & 0xFFFFF,
+            .payload_length = load_u16(bytes, 4),
+            .next_header = load_u8(bytes, 6),
+            .hop_limit = load_u8(bytes, 7),
+            .source = IpAddress::from_v6(bytes.subspan(8, 16)),
+            .destination = IpAddress::from_v6(bytes.subspan(24, 16)),
+        };
+    }
+    static constexpr std::optional<Ipv6> decode(Bytes bytes) {
+        if (bytes.size() < kSize) return std::nullopt;
+        return read(bytes);
+    }
+
+    constexpr void encode(MutableBytes out) const {
+        store_be<4>(out, 0,
+                    (version & 0xFU) << 28 | (dscp & 0x3FU) << 22 | (ecn & 0x3U) << 20 |
+                        (flow_label & 0xFFFFFU));
+        store_be<2>(out, 4, payload_length);
+        store_be<1>(out, 6, next_header);
+        store_be<1>(out, 7, hop_limit);
+        copy<16>(source.bytes, out.subspan(8));
+        copy<16>(destination.bytes, out.subspan(24));
+    }
 };
 
 // The Internet checksum (RFC 1071): adds the 16-bit words of `bytes` to a sum already made. Only

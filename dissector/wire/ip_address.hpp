@@ -17,34 +17,34 @@ namespace veriroce::wire {
 struct IpAddress {
     std::array<std::byte, 16> bytes{};
 
-    friend constexpr bool operator==(const IpAddress&, const IpAddress&) = default;
-
-    [[nodiscard]] constexpr bool v4() const {
-        for (std::size_t i = 0; i < 10; ++i) {
-            if (bytes[i] != std::byte{0}) return false;
-        }
-        return bytes[10] == std::byte{0xFF} && bytes[11] == std::byte{0xFF};
+    friend constexpr bool operator==(const IpAddress& a, const IpAddress& b) {
+        return a.half(0) == b.half(0) && a.half(1) == b.half(1);
     }
+
+    [[nodiscard]] constexpr bool v4() const { return half(0) == 0 && load_u32(bytes, 8) == 0xFFFF; }
     // The last four bytes as a number; the address itself if it is IPv4.
     [[nodiscard]] constexpr std::uint32_t low32() const { return load_u32(bytes, 12); }
 
     static constexpr IpAddress from_v4(std::uint32_t value) {
         IpAddress address;
-        address.bytes[10] = address.bytes[11] = std::byte{0xFF};
-        store_be<4>(address.bytes, 12, value);
+        store_be<8>(address.bytes, 8, std::uint64_t{0xFFFF} << 32 | value);
         return address;
     }
     // `bytes` has 16 of them.
     static constexpr IpAddress from_v6(Bytes bytes) {
         IpAddress address;
-        for (std::size_t i = 0; i < 16; ++i)
-            address.bytes[i] = bytes[i];
+        copy<16>(bytes, address.bytes);
         return address;
     }
 
     // "10.77.0.1", "fd77::1"; nothing if it is neither.
     static std::optional<IpAddress> parse(std::string_view text);
     [[nodiscard]] std::string text() const;
+
+  private:
+    [[nodiscard]] constexpr std::uint64_t half(std::size_t i) const {
+        return load_u64(bytes, 8 * i);
+    }
 };
 
 struct MacAddress {
@@ -53,6 +53,13 @@ struct MacAddress {
     friend constexpr bool operator==(const MacAddress&, const MacAddress&) = default;
 
     // "52:54:00:77:00:01"; nothing if it is none.
+    // `bytes` has 6 of them.
+    static constexpr MacAddress from(Bytes bytes) {
+        MacAddress address;
+        copy<6>(bytes, address.bytes);
+        return address;
+    }
+
     static std::optional<MacAddress> parse(std::string_view text);
     [[nodiscard]] std::string text() const;
 };

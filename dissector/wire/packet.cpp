@@ -37,20 +37,24 @@ std::string_view text_of(PacketError error) {
 }
 
 std::expected<Packet, PacketError> decode_packet(Bytes bytes) {
-    const std::optional<Bth> bth = Bth::decode(bytes);
-    if (!bth) return std::unexpected(PacketError::TooShortForBth);
-    Packet packet{.bth = *bth, .headers = opcode_info(bth->opcode).headers};
+    std::expected<Packet, PacketError> result(std::in_place); // filled where the caller has it
+    if (bytes.size() < Bth::kSize) {
+        result = std::unexpected(PacketError::TooShortForBth);
+        return result;
+    }
+    Packet& packet = *result;
+    packet.bth = Bth::read(bytes);
+    packet.headers = opcode_info(packet.bth.opcode).headers;
     Bytes rest = bytes.subspan(Bth::kSize);
     const bool complete = visit_headers(packet, [&]<typename H>(H& header) {
-        const std::optional<H> decoded = H::decode(rest);
-        if (!decoded) return false;
-        header = *decoded;
+        if (rest.size() < H::kSize) return false;
+        header = H::read(rest);
         rest = rest.subspan(H::kSize);
         return true;
     });
-    if (!complete) return std::unexpected(PacketError::TooShortForHeaders);
     packet.body = rest;
-    return packet;
+    if (!complete) result = std::unexpected(PacketError::TooShortForHeaders);
+    return result;
 }
 
 std::size_t encode_headers(const Packet& packet, MutableBytes out) {

@@ -15,9 +15,13 @@ struct Rdeth {
 
     friend constexpr bool operator==(const Rdeth&, const Rdeth&) = default;
 
+    // The first kSize of `bytes`, which are there.
+    static constexpr Rdeth read(Bytes bytes) {
+        return Rdeth{.reserved = load_u8(bytes, 0), .ee_context = load_u24(bytes, 1)};
+    }
     static constexpr std::optional<Rdeth> decode(Bytes bytes) {
         if (bytes.size() < kSize) return std::nullopt;
-        return Rdeth{.reserved = load_u8(bytes, 0), .ee_context = load_u24(bytes, 1)};
+        return read(bytes);
     }
 
     constexpr void encode(MutableBytes out) const {

@@ -17,11 +17,15 @@ struct Reth {
 
     friend constexpr bool operator==(const Reth&, const Reth&) = default;
 
-    static constexpr std::optional<Reth> decode(Bytes bytes) {
-        if (bytes.size() < kSize) return std::nullopt;
+    // The first kSize of `bytes`, which are there.
+    static constexpr Reth read(Bytes bytes) {
         return Reth{.virtual_address = load_u64(bytes, 0),
                     .rkey = {load_u32(bytes, 8)},
                     .dma_length = load_u32(bytes, 12)};
+    }
+    static constexpr std::optional<Reth> decode(Bytes bytes) {
+        if (bytes.size() < kSize) return std::nullopt;
+        return read(bytes);
     }
 
     constexpr void encode(MutableBytes out) const {

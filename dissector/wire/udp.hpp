@@ -19,12 +19,16 @@ struct Udp {
 
     friend constexpr bool operator==(const Udp&, const Udp&) = default;
 
-    static constexpr std::optional<Udp> decode(Bytes bytes) {
-        if (bytes.size() < kSize) return std::nullopt;
+    // The first kSize of `bytes`, which are there.
+    static constexpr Udp read(Bytes bytes) {
         return Udp{.source_port = load_u16(bytes, 0),
                    .destination_port = load_u16(bytes, 2),
                    .length = load_u16(bytes, 4),
                    .checksum = load_u16(bytes, 6)};
+    }
+    static constexpr std::optional<Udp> decode(Bytes bytes) {
+        if (bytes.size() < kSize) return std::nullopt;
+        return read(bytes);
     }
 
     constexpr void encode(MutableBytes out) const {

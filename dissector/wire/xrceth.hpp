@@ -15,9 +15,13 @@ struct Xrceth {
 
     friend constexpr bool operator==(const Xrceth&, const Xrceth&) = default;
 
+    // The first kSize of `bytes`, which are there.
+    static constexpr Xrceth read(Bytes bytes) {
+        return Xrceth{.reserved = load_u8(bytes, 0), .srq = load_u24(bytes, 1)};
+    }
     static constexpr std::optional<Xrceth> decode(Bytes bytes) {
         if (bytes.size() < kSize) return std::nullopt;
-        return Xrceth{.reserved = load_u8(bytes, 0), .srq = load_u24(bytes, 1)};
+        return read(bytes);
     }
 
     constexpr void encode(MutableBytes out) const {
