@@ -39,7 +39,8 @@ class ConnectedEngines {
   private:
     bool carry_one(End& from, End& to);
 
-    std::vector<std::byte> frame_;
+    std::vector<std::byte> room_;
+    wire::MutableBytes frame_; // in it
     std::vector<std::byte> padded_;
     std::uint64_t packets_ = 0;
     std::uint16_t ip_id_ = 0;

@@ -45,17 +45,17 @@ void overrun(Device& device, CompletionQueue& cq) {
 
 } // namespace
 
-bool deliver(Device& device, Qp& qp, Queue queue, Completion completion, bool solicited) {
+bool deliver(Device& device, Qp& qp, Queue queue, const Completion& completion, bool solicited) {
     const bool send = queue == Queue::Send;
     CompletionQueue& cq = *device.find(send ? qp.description.send_cq : qp.description.recv_cq);
-    completion.qp = qp.id;
-    completion.queue = queue;
     if (cq.overrun || cq.entries.full()) {
         overrun(device, cq);
         end(device, qp); // one that was in RESET when the queue ended
         return false;
     }
-    cq.entries.push(completion);
+    Completion& entry = cq.entries.push(completion);
+    entry.qp = qp.id;
+    entry.queue = queue;
     const bool urgent = solicited || completion.status != WcStatus::Success; // N-26
     if (cq.armed == Armed::Any || (cq.armed == Armed::Solicited && urgent)) {
         cq.armed = Armed::Not;

@@ -72,7 +72,8 @@ struct Device {
 
 // Puts a completion into the queue's CQ. False if it did not fit: then the QP is in ERR (KEY-13).
 // `solicited`: the peer asked that a host which waits for that is told (BTH-13).
-bool deliver(Device& device, Qp& qp, Queue queue, Completion completion, bool solicited = false);
+bool deliver(Device& device, Qp& qp, Queue queue, const Completion& completion,
+             bool solicited = false);
 
 // STA-07: to ERR; timers stop, and what is posted is flushed in order. What the responder has still
 // to say goes out: it may be the NAK that says why.

@@ -27,6 +27,7 @@ void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
         ++device.counters.dropped;
         return;
     }
+    prefetch(*qp);
     if (datagram.envelope.ecn == wire::kCongestionExperienced) ++device.counters.ecn_marked;
     const PacketView view{
         datagram.envelope,   *packet, packet->info(), qp->connection, device.config.behaviour,
@@ -93,6 +94,7 @@ Engine::Posted Engine::post_send(QpId qp, std::span<const SendRequest> chain,
                                  wire::Instant /*now*/) {
     Qp* const target = state_->find(qp);
     if (target == nullptr) return {.refused = VerbError::NotFound};
+    prefetch(*target);
     Posted result;
     for (const SendRequest& request : chain) {
         if (const auto taken = post(*state_, *target, request); !taken) {
@@ -107,6 +109,7 @@ Engine::Posted Engine::post_send(QpId qp, std::span<const SendRequest> chain,
 Engine::Posted Engine::post_receive(QpId qp, std::span<const ReceiveRequest> chain) {
     Qp* const target = state_->find(qp);
     if (target == nullptr) return {.refused = VerbError::NotFound};
+    prefetch(*target);
     Posted result;
     for (const ReceiveRequest& request : chain) {
         if (target->connection.state == QpState::Reset || target->srq != nullptr ||
@@ -296,9 +299,7 @@ std::expected<QpId, VerbError> Engine::create_qp(const QpDescription& descriptio
     const wire::Qpn qpn =
         description.gsi ? kGsiQpn : wire::Qpn{device.config.first_qpn.value + index};
     if (description.gsi) device.gsi = id;
-    device.qps.push_back(std::make_unique<Qp>(id, qpn, wanted, device.config.limits.rd_atomic,
-                                              std::size_t{device.config.limits.rd_atomic} +
-                                                  device.config.behaviour.remembered_extra));
+    device.qps.push_back(std::make_unique<Qp>(id, qpn, wanted));
     if (description.gsi) device.qps.back()->connection.qkey = kGsiQkey;
     const ReactionPoint& reaction = device.config.behaviour.congestion.reaction;
     if (reaction.enabled) {

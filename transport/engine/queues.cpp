@@ -25,10 +25,9 @@ SendQueue::SendQueue(const QpCapacity& capacity)
       inline_(std::size_t{capacity.max_send} * capacity.max_inline) {}
 
 SendWork& SendQueue::push(const SendRequest& request, wire::Bytes inline_bytes) {
-    works_.push({});
+    SendWork& work = works_.push();
     const std::size_t slot = works_.place(works_.size() - 1);
-    SendWork& work = works_.back();
-    work.request = request;
+    work = {.request = request};
     if (request.flags.inline_data) {
         const auto mine = std::span(inline_).subspan(slot * max_inline_, max_inline_);
         assert(inline_bytes.size() <= mine.size());
@@ -49,9 +48,9 @@ ReceiveQueue::ReceiveQueue(const QpCapacity& capacity)
       sges_(std::size_t{capacity.max_recv} * capacity.max_sge) {}
 
 void ReceiveQueue::push(const ReceiveRequest& request) {
-    works_.push({});
+    ReceiveWork& work = works_.push();
     const auto sges = keep(request.sges, sges_, works_.place(works_.size() - 1), max_sge_);
-    works_.back() = {.id = request.id, .sges = sges, .bytes = bytes_of(sges)};
+    work = {.id = request.id, .sges = sges, .bytes = bytes_of(sges)};
 }
 
 } // namespace veriroce::engine

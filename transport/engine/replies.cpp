@@ -53,7 +53,8 @@ bool Replies::add_duplicate(const Reply& reply) {
 }
 
 void SavedRequests::reset(std::size_t depth) {
-    depth_ = std::min(depth, requests_.size());
+    if (depth > requests_.size()) requests_.resize(depth);
+    depth_ = depth;
     size_ = next_ = 0;
 }
 

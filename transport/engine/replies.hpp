@@ -29,9 +29,11 @@ struct Reply {
 
 class Replies {
   public:
-    // For as many READs and atomics at the same time.
-    explicit Replies(std::uint8_t rd_atomic)
-        : reserve_(std::size_t{rd_atomic} + 1), queue_(kMergeFrom + 2 * reserve_) {}
+    // Makes room for as many READs and atomics at the same time; none before.
+    void make_room(std::size_t rd_atomic) {
+        reserve_ = rd_atomic + 1;
+        queue_.grow(kMergeFrom + 2 * reserve_);
+    }
 
     [[nodiscard]] bool empty() const { return queue_.empty(); }
     Reply& front() { return queue_.front(); }
@@ -50,15 +52,14 @@ class Replies {
 
   private:
     // Acknowledges merge from this length on, so that there is always room for an answer.
-    static constexpr std::size_t kMergeFrom = 16;
+    static constexpr std::size_t kMergeFrom = 8;
     std::size_t reserve_ = 0; // slots that duplicates leave free
-    Ring<Reply> queue_;
+    Ring<Reply> queue_{0};
 };
 
 // The READs and atomics executed last, as many as max_dest_rd_atomic (RDR-08, ATM-06).
 class SavedRequests {
   public:
-    explicit SavedRequests(std::size_t most) : requests_(most) {}
     // Forgets all, and keeps this many from now on.
     void reset(std::size_t depth);
     void add(const SavedRequest& request);

@@ -38,13 +38,19 @@ class Ring {
     }
 
     // The caller has asked full().
-    void push(T value) {
+    T& push(const T& value) {
+        T& slot = push();
+        slot = value;
+        return slot;
+    }
+    // A slot that still holds what was in it before: the caller sets all of it.
+    T& push() {
         assert(!full());
         ++size_;
-        back() = std::move(value);
+        return back();
     }
-    void insert(std::size_t at, T value) {
-        push(std::move(value));
+    void insert(std::size_t at, const T& value) {
+        push(value);
         for (std::size_t i = size_ - 1; i > at; --i)
             std::swap((*this)[i], (*this)[i - 1]);
     }

@@ -166,6 +166,9 @@ std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes
         qp.inbound.expected_psn = qp.connection.initial_rq_psn;
         qp.last_acked = qp.connection.initial_rq_psn - 1;
     }
+    if (from == QpState::Init && to == QpState::Rtr) {
+        qp.replies.make_room(qp.connection.max_dest_rd_atomic);
+    }
     if (const auto depth = attributes.max_dest_rd_atomic) { // RDR-08, RDR-10
         qp.saved.reset(
             *depth == 0 ? 0 : std::size_t{*depth} + device.config.behaviour.remembered_extra);
