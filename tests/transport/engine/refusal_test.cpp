@@ -238,7 +238,8 @@ std::vector<Fault> faults() {
 } // namespace
 
 TEST_CASE("responder: each fault has its NAK, its report and the end of the QP",
-          "[engine][OPC-06][KEY-14][N-07][N-13][STA-12]") {
+          "[engine][OPC-06][KEY-14][N-07][N-13][STA-12][ACK-08][BTH-10][OPC-01][OPC-02][OPC-03]"
+          "[OPC-04][OPC-05][OPC-10][LEN-01][LEN-02][LEN-03][KEY-03][KEY-04][ATM-02]") {
     for (const Fault& fault : faults()) {
         INFO(fault.what);
         LabOptions options;
@@ -332,7 +333,8 @@ TEST_CASE("responder: pad bytes may hold anything", "[engine][N-06]") {
 }
 
 TEST_CASE("engine: what is met with silence, and the next good packet works",
-          "[engine][BTH-01][BTH-02][BTH-03][BTH-04][BTH-05][BTH-07][ENC-14][OPC-07]") {
+          "[engine][BTH-01][BTH-02][BTH-03][BTH-04][BTH-05][BTH-07][BTH-16][BTH-17][ENC-14][OPC-07]"
+          "[CA17-29][CA17-33]") {
     const wire::Envelope honest{.source = peer_address, .destination = our_address};
     wire::Envelope stranger = honest;
     stranger.source = wire::IpAddress::from_v4(0x0A4D0003);
