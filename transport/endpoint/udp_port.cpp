@@ -62,7 +62,7 @@ class UdpPort final : public Port {
 
 std::expected<std::unique_ptr<Port>, net::Error>
 Port::udp(const wire::IpAddress& address, const engine::Config& config, std::uint16_t udp_port) {
-    auto link = net::UdpLink::open(address, udp_port);
+    auto link = net::UdpLink::open(address, {.port = udp_port});
     if (!link) return std::unexpected(link.error());
     return std::make_unique<UdpPort>(std::move(*link), config);
 }

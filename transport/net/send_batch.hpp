@@ -1,0 +1,95 @@
+// Inside this room: datagrams on their way to one socket, and the system call that takes them all.
+//
+// A message of the call is one datagram, or with segmentation offload a run of them: to one
+// receiver with one envelope, of one size but for a shorter last one. The kernel cuts a run into
+// its datagrams and gives the i-th the IPv4 identification i; a datagram alone has 0.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "dissector/wire/frame.hpp"
+#include "transport/net/control_messages.hpp"
+#include "transport/net/error.hpp"
+#include "transport/net/socket_address.hpp"
+#include "transport/net/udp_icrc.hpp"
+
+namespace veriroce::net {
+
+class SendBatch {
+  public:
+    // What the kernel takes in one call, and in one run (UDP_MAX_SEGMENTS of every kernel that has
+    // them; the payload of the largest UDP datagram).
+    static constexpr std::size_t kMostMessages = 64;
+    static constexpr std::size_t kMostDatagrams = 512;
+    static constexpr std::size_t kMostSegments = 64;
+    static constexpr std::size_t kMostRunBytes = 65'507;
+
+    explicit SendBatch(bool segmented);
+
+    [[nodiscard]] bool segmented() const { return segmented_; }
+    [[nodiscard]] bool empty() const { return datagrams_count_ == 0; }
+    // Whether the next add() might find no room.
+    [[nodiscard]] bool full() const {
+        return datagrams_count_ == kMostDatagrams || messages_count_ == kMostMessages;
+    }
+
+    // Adds a datagram with its ICRC; not while full(). Headers are copied, at most
+    // IcrcHeaders::kMostHeadBytes; the payload must stay as it is until flush(). `pad` is 0..3.
+    void add(const wire::Envelope& envelope, wire::Bytes headers, wire::Bytes payload,
+             std::uint8_t pad);
+
+    // Hands all to the socket and begins anew. A run that the kernel refuses is sent once more as
+    // single datagrams; what is refused then is dropped and counted, and the first reason kept.
+    struct Outcome {
+        std::size_t refused = 0;
+        std::optional<Error> why;
+
+        void refuse(std::size_t bytes, const wire::IpAddress& to, int number);
+    };
+    Outcome flush(int fd);
+
+  private:
+    struct Datagram {
+        std::array<std::byte, IcrcHeaders::kMostHeadBytes> head;
+        std::array<std::byte, 3 + wire::kIcrcBytes> tail; // pad and ICRC
+        std::uint8_t head_bytes = 0;
+        std::uint8_t pad = 0;
+        wire::Bytes payload; // what is not in the head
+
+        [[nodiscard]] std::size_t bytes() const {
+            return head_bytes + payload.size() + pad + wire::kIcrcBytes;
+        }
+    };
+    // One msghdr: some datagrams, one after the other.
+    struct Message {
+        wire::Envelope envelope;
+        SocketAddress to;
+        std::size_t first = 0;
+        std::size_t count = 0;
+        std::size_t segment_bytes = 0; // of all but the last
+        std::size_t bytes = 0;
+    };
+    static constexpr std::size_t kPieces = 3; // of one datagram: head, payload, tail
+
+    [[nodiscard]] bool continues_run(const wire::Envelope& envelope, std::size_t bytes) const;
+    void seal(Datagram& datagram, const wire::Envelope& envelope, std::uint16_t id);
+    void prepare(const Message& message, msghdr& out, ControlMessages& controls);
+    void send_prepared(int fd, std::size_t count, Outcome& outcome);
+    void send_one_by_one(int fd, const Message& run, Outcome& outcome);
+
+    bool segmented_ = false;
+    IcrcHeaders icrc_;
+    std::unique_ptr<std::array<Datagram, kMostDatagrams>> datagrams_;
+    std::size_t datagrams_count_ = 0;
+    std::unique_ptr<std::array<Message, kMostMessages>> messages_;
+    std::size_t messages_count_ = 0;
+    std::vector<iovec> pieces_;
+    std::vector<mmsghdr> calls_;
+    std::vector<ControlMessages> controls_;
+};
+
+} // namespace veriroce::net
