@@ -1,4 +1,6 @@
 // The port on a UDP socket.
+#include <algorithm>
+
 #include "transport/endpoint/port.hpp"
 #include "transport/net/clock.hpp"
 #include "transport/net/udp_link.hpp"
@@ -24,38 +26,48 @@ class UdpPort final : public Port {
                                           wire::Instant /*deadline*/) override {
         return {}; // the kernel finds the way
     }
-    [[nodiscard]] std::uint64_t bad_icrc() const override { return bad_icrc_; }
+    [[nodiscard]] std::uint64_t bad_icrc() const override { return link_->bad_icrc(); }
 
   protected:
-    std::expected<bool, net::Error> take_one(wire::Instant deadline,
-                                             std::span<const int> also) override {
-        const auto received = link_->receive(deadline, also);
-        if (!received) return std::unexpected(received.error());
-        if (!*received) return false;
-        // CRC-07: a datagram with a wrong ICRC is dropped in silence.
-        if ((*received)->icrc_good)
-            engine_.handle((*received)->datagram, net::monotonic_now());
-        else
-            ++bad_icrc_;
-        return true;
+    std::expected<std::size_t, net::Error> take_some(wire::Instant deadline,
+                                                     std::span<const int> also) override {
+        const auto batch = link_->receive_batch(deadline, also);
+        if (!batch) return std::unexpected(batch.error());
+        const auto now = net::monotonic_now();
+        for (const auto& received : *batch) {
+            // CRC-07: a datagram with a wrong ICRC is dropped in silence.
+            if (received.icrc_good) engine_.handle(received.datagram, now);
+        }
+        return batch->size();
     }
+    // Packets leave together. The engine's payload is its own until the next call to it, so that
+    // it is copied here, where the link's is to stay until the flush.
     bool send_one(wire::Instant now) override {
         const auto packet = engine_.poll_transmit(now);
         if (!packet) return false;
-        wire::Bytes payload = packet->payload;
-        if (packet->pad != 0) {
-            padded_.assign(payload.begin(), payload.end());
-            padded_.resize(payload.size() + packet->pad);
-            payload = padded_;
-        }
-        if (!link_->send(packet->envelope, packet->headers, payload)) ++unsent_;
+        const std::size_t bytes = packet->payload.size();
+        if (kept_bytes_ + bytes > kept_.size()) flush();
+        if (bytes > kept_.size()) kept_.resize(bytes);
+        const auto payload = std::span(kept_).subspan(kept_bytes_, bytes);
+        std::copy_n(packet->payload.data(), bytes, payload.data());
+        kept_bytes_ += bytes;
+        // What the link refuses it counts.
+        static_cast<void>(link_->queue(packet->envelope, packet->headers, payload, packet->pad));
+        unsent_ = link_->refused();
         return true;
+    }
+    void flush() override {
+        static_cast<void>(link_->flush());
+        unsent_ = link_->refused();
+        kept_bytes_ = 0;
     }
 
   private:
+    static constexpr std::size_t bytes_kept = std::size_t{64} * 4096; // a full queue's
+
     std::unique_ptr<net::UdpLink> link_;
-    std::vector<std::byte> padded_;
-    std::uint64_t bad_icrc_ = 0;
+    std::vector<std::byte> kept_ = std::vector<std::byte>(bytes_kept);
+    std::size_t kept_bytes_ = 0;
 };
 
 } // namespace

@@ -140,6 +140,7 @@ std::expected<void, Error> SocketLink::send(const wire::Envelope& envelope, wire
 std::expected<void, Error> SocketLink::queue(const wire::Envelope& envelope, wire::Bytes headers,
                                              wire::Bytes payload, std::uint8_t pad) {
     if (envelope.destination.v4() != address_.v4()) {
+        ++refused_;
         return std::unexpected(
             Error{ErrorKind::Unreachable, "no way from " + address_.text() + " to " +
                                               envelope.destination.text() +
@@ -184,7 +185,7 @@ SocketLink::receive_batch(wire::Instant deadline, std::span<const int> also) {
                 system_error("cannot receive on " + address_.text(), messages.error()));
         }
         if (taken_ != 0) return receiving_.datagrams();
-        if (*messages != 0) continue; // all too short
+        if (*messages != 0) continue;                                        // all too short
         if (deadline == wire::Instant::min()) return receiving_.datagrams(); // nobody waits
         if (wait_for(fd(), POLLIN, deadline, also) != Waited::Ready) return receiving_.datagrams();
     }

@@ -92,7 +92,7 @@ class UdpLink {
 
     [[nodiscard]] virtual std::uint64_t too_short() const = 0;
     [[nodiscard]] virtual std::uint64_t bad_icrc() const = 0;
-    [[nodiscard]] virtual std::uint64_t refused() const = 0; // datagrams, by the kernel
+    [[nodiscard]] virtual std::uint64_t refused() const = 0; // datagrams that were not sent
 
   protected:
     UdpLink() = default;
