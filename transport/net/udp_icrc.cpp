@@ -96,6 +96,7 @@ std::optional<std::uint16_t> IcrcHeaders::id_between(std::uint32_t difference) {
 }
 
 void IcrcCheck::begin_message() {
+    other_ = next_; // the rest of a run that came in two messages
     next_ = 0;
     counts_up_ = true;
     first_ = true;
@@ -106,23 +107,21 @@ IcrcVerdict IcrcCheck::judge(const wire::Envelope& envelope, wire::Bytes transpo
     headers_.describe(envelope, transport.size());
     const auto expected = headers_.icrc(next_, transport.first(wire::Bth::kSize),
                                         transport.subspan(wire::Bth::kSize));
-    auto verdict = icrc == expected ? IcrcVerdict::ExpectedId : IcrcVerdict::Wrong;
     std::uint16_t id = next_;
-    if (verdict == IcrcVerdict::Wrong) {
-        const auto between = headers_.id_between(icrc ^ expected);
-        const bool same = between && (next_ ^ *between) == previous_ && !first_;
-        if (same) {
-            // All alike: the other way in which the kernel joins datagrams.
-            verdict = IcrcVerdict::ExpectedId;
-            counts_up_ = false;
-            id = previous_;
-        } else if (between && !expected_only_) {
-            verdict = IcrcVerdict::SomeId;
-            id = static_cast<std::uint16_t>(next_ ^ *between);
+    auto verdict = IcrcVerdict::ExpectedId;
+    if (icrc != expected) {
+        verdict = IcrcVerdict::Wrong;
+        if (const auto between = headers_.id_between(icrc ^ expected)) {
+            const auto found = static_cast<std::uint16_t>(next_ ^ *between);
+            if (found == other_) verdict = IcrcVerdict::ExpectedId;
+            if (found != other_ && !expected_only_) verdict = IcrcVerdict::SomeId;
+            if (verdict != IcrcVerdict::Wrong) id = found;
         }
+        // All alike: the other way in which the kernel joins datagrams.
+        if (verdict == IcrcVerdict::ExpectedId && !first_) counts_up_ = false;
     }
     first_ = false;
-    previous_ = id;
+    other_ = id;
     next_ = static_cast<std::uint16_t>(id + (counts_up_ ? 1 : 0));
     return verdict;
 }

@@ -43,12 +43,13 @@ class IcrcHeaders {
 enum class IcrcVerdict : std::uint8_t {
     Wrong,
     SomeId,     // right for an identification that was not expected: 16 bits were checked
-    ExpectedId, // right for the one that was expected, or IPv6: all 32 were
+    ExpectedId, // right for one that was expected, or IPv6: (nearly) all 32 were
 };
 
 // Judges the ICRCs of received datagrams. The kernel joins datagrams into one message only if their
-// identifications count up by one or are all the same; the first is expected to have 0, as all of
-// ours have, and what is found otherwise is expected of those after it.
+// identifications count up by one or are all the same. Expected is of the first one 0, as all of
+// ours have, or what follows the message before; of the others what follows the one before them, or
+// the same. With two values that are right, 31 of the 32 bits are checked.
 class IcrcCheck {
   public:
     // With `expected_only` no other identification is looked for.
@@ -62,8 +63,8 @@ class IcrcCheck {
   private:
     bool expected_only_ = false;
     IcrcHeaders headers_;
-    std::uint16_t next_ = 0;     // expected
-    std::uint16_t previous_ = 0; // expected or found before it
+    std::uint16_t next_ = 0;  // expected
+    std::uint16_t other_ = 0; // expected as well
     bool counts_up_ = true;
     bool first_ = true;
 };

@@ -28,8 +28,8 @@ struct UdpReceived {
     wire::Datagram datagram;
     std::uint32_t icrc = 0; // as it stood on the wire
     bool icrc_good = false;
-    // The ICRC is right for the identification that ours have, and IPv6 has none: all 32 bits were
-    // checked. Otherwise it is right for some other one, which is a check of 16 bits' strength.
+    // The ICRC is right for an identification that ours would have there, or there is none (IPv6):
+    // a check of 31 bits at least. Otherwise it is right for some other one, a check of 16.
     bool id_expected = false;
     wire::Instant stamp; // the kernel's, on the line of monotonic_now()
 };
@@ -40,8 +40,9 @@ struct UdpLinkOptions {
     // (UDP GRO), where the kernel knows that; offloads() tells. Over IPv6 the kernel then sends UDP
     // checksums, otherwise zero (ENC-05 allows both).
     bool offload = false;
-    // Whether an ICRC must be right for the identification that our own link sends: 0, and with
-    // offload at both ends i in the i-th segment.
+    // Whether an ICRC must be right for an identification that our own link sends: 0, and with
+    // offload at both ends i in the i-th of a run. For one sender that is a link too: runs of
+    // several senders that a network card has cut apart come mixed, and would be refused.
     bool expected_ids_only = false;
 };
 

@@ -55,6 +55,15 @@ TEST_CASE("udp icrc: identifications that count up from 0, or are all 0, are exp
     CHECK(verdicts(check, {0, 1, 7, 3}) == Verdicts{kExpected, kExpected, kWrong, kExpected});
 }
 
+TEST_CASE("udp icrc: a run that comes in two messages goes on", "[net]") {
+    IcrcCheck check(true);
+    CHECK(verdicts(check, {0, 1, 2}) == Verdicts(3, kExpected));
+    CHECK(verdicts(check, {3, 4}) == Verdicts(2, kExpected));
+    CHECK(verdicts(check, {5}) == Verdicts(1, kExpected));
+    CHECK(verdicts(check, {0}) == Verdicts(1, kExpected));
+    CHECK(verdicts(check, {3}) == Verdicts(1, kWrong));
+}
+
 TEST_CASE("udp icrc: what was found once is expected of those after it", "[net]") {
     IcrcCheck check(false);
     CHECK(verdicts(check, {0xFFFE, 0xFFFF, 0, 1}) ==
