@@ -102,7 +102,7 @@ bool one_mtu(std::size_t mtu, const Options& options) {
     const Batch plain{.datagram_bytes = datagram, .spin = options.spin};
     const Batch offload{.datagram_bytes = datagram,
                         .datagrams = joined,
-                        .messages = 512 / joined,
+                        .messages = 256 / joined,
                         .received_messages = 4,
                         .spin = options.spin};
     std::array<Way, 4> ways{Way{"bare", {}}, Way{"link", {}}, Way{"bare, offload", {}},

@@ -1,6 +1,4 @@
 // The port on a UDP socket.
-#include <algorithm>
-
 #include "transport/endpoint/port.hpp"
 #include "transport/net/clock.hpp"
 #include "transport/net/udp_link.hpp"
@@ -40,34 +38,25 @@ class UdpPort final : public Port {
         }
         return batch->size();
     }
-    // Packets leave together. The engine's payload is its own until the next call to it, so that
-    // it is copied here, where the link's is to stay until the flush.
+    // Packets leave together, as far as the link copies their payload: the engine's is its own
+    // until the next call to it.
     bool send_one(wire::Instant now) override {
         const auto packet = engine_.poll_transmit(now);
         if (!packet) return false;
-        const std::size_t bytes = packet->payload.size();
-        if (kept_bytes_ + bytes > kept_.size()) flush();
-        if (bytes > kept_.size()) kept_.resize(bytes);
-        const auto payload = std::span(kept_).subspan(kept_bytes_, bytes);
-        std::copy_n(packet->payload.data(), bytes, payload.data());
-        kept_bytes_ += bytes;
         // What the link refuses it counts.
-        static_cast<void>(link_->queue(packet->envelope, packet->headers, payload, packet->pad));
+        static_cast<void>(
+            link_->queue(packet->envelope, packet->headers, packet->payload, packet->pad));
+        if (packet->payload.size() > net::UdpLink::kCopiedBytes) flush();
         unsent_ = link_->refused();
         return true;
     }
     void flush() override {
         static_cast<void>(link_->flush());
         unsent_ = link_->refused();
-        kept_bytes_ = 0;
     }
 
   private:
-    static constexpr std::size_t bytes_kept = std::size_t{64} * 4096; // a full queue's
-
     std::unique_ptr<net::UdpLink> link_;
-    std::vector<std::byte> kept_ = std::vector<std::byte>(bytes_kept);
-    std::size_t kept_bytes_ = 0;
 };
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cerrno>
 #include <chrono>
@@ -35,8 +36,16 @@ void add_ip_fields(ControlMessages& controls, const wire::Envelope& envelope) {
     }
 }
 
+// All but the pieces. The kernel only reads what this points to.
+void address(msghdr& out, const SocketAddress& to, ControlMessages& controls) {
+    out = {};
+    out.msg_name = const_cast<sockaddr*>(to.get());
+    out.msg_namelen = to.size;
+    controls.attach_to(out);
+}
+
 iovec piece(wire::Bytes bytes) {
-    return {const_cast<std::byte*>(bytes.data()), bytes.size()}; // the kernel only reads
+    return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
 // How many of these the kernel took, at least one; or why it did not take the first.
@@ -55,84 +64,107 @@ std::expected<std::size_t, int> hand_over(int fd, std::span<mmsghdr> calls) {
 } // namespace
 
 SendBatch::SendBatch(bool segmented)
-    : segmented_(segmented),
-      datagrams_(std::make_unique_for_overwrite<std::array<Datagram, kMostDatagrams>>()),
-      messages_(std::make_unique<std::array<Message, kMostMessages>>()),
-      pieces_(kMostDatagrams * kPieces), calls_(kMostMessages), controls_(kMostMessages) {}
+    : segmented_(segmented), kept_(std::make_unique_for_overwrite<std::byte[]>(kMostKeptBytes)),
+      datagrams_(kMostDatagrams), messages_(kMostMessages), pieces_(kMostPieces),
+      calls_(kMostMessages), controls_(kMostMessages) {}
+
+// Copied as they go over the wire, so that a run is one piece where nothing is borrowed.
+SendBatch::Datagram SendBatch::keep(wire::Bytes headers, wire::Bytes payload, std::uint8_t pad) {
+    const auto copy = [this](wire::Bytes bytes) {
+        auto* const at = &kept_[kept_bytes_];
+        std::copy_n(bytes.data(), bytes.size(), at);
+        kept_bytes_ += bytes.size();
+        return wire::Bytes(at, bytes.size());
+    };
+    Datagram datagram;
+    datagram.head = copy(headers);
+    datagram.payload = payload.size() <= kCopiedBytes ? copy(payload) : payload;
+    datagram.tail = wire::MutableBytes(&kept_[kept_bytes_], pad + wire::kIcrcBytes);
+    std::fill_n(datagram.tail.begin(), pad, std::byte{0});
+    kept_bytes_ += datagram.tail.size();
+    return datagram;
+}
 
 bool SendBatch::continues_run(const wire::Envelope& envelope, std::size_t bytes) const {
     if (!segmented_ || messages_count_ == 0) return false;
-    const auto& run = (*messages_)[messages_count_ - 1];
+    const auto& run = messages_[messages_count_ - 1];
     const bool all_full = run.bytes == run.count * run.segment_bytes;
     return all_full && bytes <= run.segment_bytes && run.count < kMostSegments &&
            run.bytes + bytes <= kMostRunBytes && run.envelope == envelope;
 }
 
-void SendBatch::seal(Datagram& datagram, const wire::Envelope& envelope, std::uint16_t id) {
-    icrc_.describe(envelope, datagram.bytes() - wire::kIcrcBytes);
-    const auto unpadded =
-        icrc_.icrc(id, wire::Bytes(datagram.head).first(datagram.head_bytes), datagram.payload);
-    std::fill_n(datagram.tail.begin(), datagram.pad, std::byte{0});
-    wire::store_icrc(std::span(datagram.tail).subspan(datagram.pad, wire::kIcrcBytes),
-                     icrc_with_zeros(unpadded, datagram.pad));
+void SendBatch::seal(const Datagram& datagram, std::uint16_t id) {
+    const auto pad = datagram.tail.size() - wire::kIcrcBytes;
+    const auto unpadded = icrc_.icrc(id, datagram.head, datagram.payload);
+    wire::store_icrc(datagram.tail.subspan(pad), icrc_with_zeros(unpadded, pad));
+}
+
+void SendBatch::begin_message(const wire::Envelope& envelope, std::size_t bytes) {
+    auto& message = messages_[messages_count_++];
+    message.envelope = envelope;
+    message.to = SocketAddress::of(envelope.destination, envelope.destination_port);
+    message.first = datagrams_count_;
+    message.count = 0;
+    message.segment_bytes = bytes;
+    message.bytes = 0;
+    message.first_piece = pieces_count_;
+    message.piece_count = 0;
+}
+
+void SendBatch::append(Message& message, wire::Bytes bytes) {
+    if (bytes.empty()) return;
+    if (message.piece_count != 0) {
+        auto& last = pieces_[pieces_count_ - 1];
+        if (static_cast<std::byte*>(last.iov_base) + last.iov_len == bytes.data()) {
+            last.iov_len += bytes.size();
+            return;
+        }
+    }
+    pieces_[pieces_count_++] = piece(bytes);
+    ++message.piece_count;
 }
 
 void SendBatch::add(const wire::Envelope& envelope, wire::Bytes headers, wire::Bytes payload,
                     std::uint8_t pad) {
     assert(!full() && headers.size() <= IcrcHeaders::kMostHeadBytes && pad <= 3);
-    auto& datagram = (*datagrams_)[datagrams_count_];
-    std::copy_n(headers.data(), headers.size(), datagram.head.data());
-    datagram.head_bytes = static_cast<std::uint8_t>(headers.size());
-    datagram.pad = pad;
-    datagram.payload = payload;
-
+    const auto& datagram = datagrams_[datagrams_count_] = keep(headers, payload, pad);
     const auto bytes = datagram.bytes();
-    if (!continues_run(envelope, bytes)) {
-        auto& message = (*messages_)[messages_count_++];
-        message.envelope = envelope;
-        message.to = SocketAddress::of(envelope.destination, envelope.destination_port);
-        message.first = datagrams_count_;
-        message.count = 0;
-        message.segment_bytes = bytes;
-        message.bytes = 0;
+    const bool begins = !continues_run(envelope, bytes);
+    if (begins) begin_message(envelope, bytes);
+    auto& message = messages_[messages_count_ - 1];
+    if (begins || bytes != message.segment_bytes) {
+        icrc_.describe(envelope, bytes - wire::kIcrcBytes);
     }
-    auto& message = (*messages_)[messages_count_ - 1];
-    seal(datagram, envelope, static_cast<std::uint16_t>(message.count));
+    seal(datagram, static_cast<std::uint16_t>(message.count));
+    append(message, datagram.head);
+    append(message, datagram.payload);
+    append(message, datagram.tail);
     ++message.count;
     message.bytes += bytes;
     ++datagrams_count_;
 }
 
-void SendBatch::prepare(const Message& message, msghdr& out, ControlMessages& controls) {
-    auto* const first_piece = &pieces_[message.first * kPieces];
-    std::size_t count = 0;
-    for (std::size_t i = message.first; i < message.first + message.count; ++i) {
-        const auto& datagram = (*datagrams_)[i];
-        first_piece[count++] = piece(wire::Bytes(datagram.head).first(datagram.head_bytes));
-        if (!datagram.payload.empty()) first_piece[count++] = piece(datagram.payload);
-        first_piece[count++] =
-            piece(wire::Bytes(datagram.tail).first(datagram.pad + wire::kIcrcBytes));
-    }
-    controls.clear();
-    add_ip_fields(controls, message.envelope);
-    if (message.count > 1) {
-        controls.add(IPPROTO_UDP, UDP_SEGMENT, static_cast<std::uint16_t>(message.segment_bytes));
-    }
-    out = {};
-    out.msg_name = const_cast<sockaddr*>(message.to.get());
-    out.msg_namelen = message.to.size;
-    out.msg_iov = first_piece;
-    out.msg_iovlen = count;
-    controls.attach_to(out);
-}
-
 SendBatch::Outcome SendBatch::flush(int fd) {
+    for (std::size_t i = 0; i < messages_count_; ++i) {
+        const auto& message = messages_[i];
+        auto& controls = controls_[i];
+        controls.clear();
+        add_ip_fields(controls, message.envelope);
+        if (message.count > 1) {
+            controls.add(IPPROTO_UDP, UDP_SEGMENT,
+                         static_cast<std::uint16_t>(message.segment_bytes));
+        }
+        auto& out = calls_[i].msg_hdr;
+        address(out, message.to, controls);
+        out.msg_iov = &pieces_[message.first_piece];
+        out.msg_iovlen = message.piece_count;
+    }
     Outcome outcome;
-    for (std::size_t i = 0; i < messages_count_; ++i)
-        prepare((*messages_)[i], calls_[i].msg_hdr, controls_[i]);
     send_prepared(fd, messages_count_, outcome);
     messages_count_ = 0;
     datagrams_count_ = 0;
+    pieces_count_ = 0;
+    kept_bytes_ = 0;
     return outcome;
 }
 
@@ -144,7 +176,7 @@ void SendBatch::send_prepared(int fd, std::size_t count, Outcome& outcome) {
             at += *taken;
             continue;
         }
-        const auto& message = (*messages_)[at++];
+        const auto& message = messages_[at++];
         if (message.count == 1) {
             outcome.refuse(message.bytes, message.envelope.destination, taken.error());
             continue;
@@ -157,15 +189,17 @@ void SendBatch::send_prepared(int fd, std::size_t count, Outcome& outcome) {
 
 // As single datagrams they have identification 0, every one.
 void SendBatch::send_one_by_one(int fd, const Message& run, Outcome& outcome) {
+    ControlMessages controls;
+    add_ip_fields(controls, run.envelope);
     for (std::size_t i = run.first; i < run.first + run.count; ++i) {
-        auto& datagram = (*datagrams_)[i];
-        seal(datagram, run.envelope, 0);
-        Message single = run;
-        single.first = i;
-        single.count = 1;
+        const auto& datagram = datagrams_[i];
+        icrc_.describe(run.envelope, datagram.bytes() - wire::kIcrcBytes);
+        seal(datagram, 0);
+        std::array pieces{piece(datagram.head), piece(datagram.payload), piece(datagram.tail)};
         mmsghdr call{};
-        ControlMessages controls;
-        prepare(single, call.msg_hdr, controls);
+        address(call.msg_hdr, run.to, controls);
+        call.msg_hdr.msg_iov = pieces.data();
+        call.msg_hdr.msg_iovlen = pieces.size();
         const auto taken = hand_over(fd, {&call, 1});
         if (!taken) outcome.refuse(datagram.bytes(), run.envelope.destination, taken.error());
     }

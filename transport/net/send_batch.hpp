@@ -16,6 +16,7 @@
 #include "transport/net/error.hpp"
 #include "transport/net/socket_address.hpp"
 #include "transport/net/udp_icrc.hpp"
+#include "transport/net/udp_link.hpp"
 
 namespace veriroce::net {
 
@@ -24,7 +25,7 @@ class SendBatch {
     // What the kernel takes in one call, and in one run (UDP_MAX_SEGMENTS of every kernel that has
     // them; the payload of the largest UDP datagram).
     static constexpr std::size_t kMostMessages = 64;
-    static constexpr std::size_t kMostDatagrams = 512;
+    static constexpr std::size_t kMostDatagrams = 256;
     static constexpr std::size_t kMostSegments = 64;
     static constexpr std::size_t kMostRunBytes = 65'507;
 
@@ -38,7 +39,9 @@ class SendBatch {
     }
 
     // Adds a datagram with its ICRC; not while full(). Headers are copied, at most
-    // IcrcHeaders::kMostHeadBytes; the payload must stay as it is until flush(). `pad` is 0..3.
+    // IcrcHeaders::kMostHeadBytes, and so are payloads of at most kCopiedBytes: a piece more costs
+    // the kernel more than that. A larger one must stay as it is until flush(). `pad` is 0..3.
+    static constexpr std::size_t kCopiedBytes = UdpLink::kCopiedBytes;
     void add(const wire::Envelope& envelope, wire::Bytes headers, wire::Bytes payload,
              std::uint8_t pad);
 
@@ -54,16 +57,17 @@ class SendBatch {
 
   private:
     struct Datagram {
-        std::array<std::byte, IcrcHeaders::kMostHeadBytes> head;
-        std::array<std::byte, 3 + wire::kIcrcBytes> tail; // pad and ICRC
-        std::uint8_t head_bytes = 0;
-        std::uint8_t pad = 0;
-        wire::Bytes payload; // what is not in the head
+        wire::Bytes head;
+        wire::Bytes payload;     // what is not in the head
+        wire::MutableBytes tail; // pad and ICRC
 
         [[nodiscard]] std::size_t bytes() const {
-            return head_bytes + payload.size() + pad + wire::kIcrcBytes;
+            return head.size() + payload.size() + tail.size();
         }
     };
+    static constexpr std::size_t kMostTailBytes = 3 + wire::kIcrcBytes;
+    static constexpr std::size_t kMostKeptBytes =
+        kMostDatagrams * (IcrcHeaders::kMostHeadBytes + kCopiedBytes + kMostTailBytes);
     // One msghdr: some datagrams, one after the other.
     struct Message {
         wire::Envelope envelope;
@@ -72,22 +76,29 @@ class SendBatch {
         std::size_t count = 0;
         std::size_t segment_bytes = 0; // of all but the last
         std::size_t bytes = 0;
+        std::size_t first_piece = 0;
+        std::size_t piece_count = 0;
     };
-    static constexpr std::size_t kPieces = 3; // of one datagram: head, payload, tail
+    static constexpr std::size_t kMostPieces = 3 * kMostDatagrams; // head, payload, tail
 
+    Datagram keep(wire::Bytes headers, wire::Bytes payload, std::uint8_t pad);
     [[nodiscard]] bool continues_run(const wire::Envelope& envelope, std::size_t bytes) const;
-    void seal(Datagram& datagram, const wire::Envelope& envelope, std::uint16_t id);
-    void prepare(const Message& message, msghdr& out, ControlMessages& controls);
+    void begin_message(const wire::Envelope& envelope, std::size_t bytes);
+    void append(Message& message, wire::Bytes bytes);
+    void seal(const Datagram& datagram, std::uint16_t id);
     void send_prepared(int fd, std::size_t count, Outcome& outcome);
     void send_one_by_one(int fd, const Message& run, Outcome& outcome);
 
     bool segmented_ = false;
     IcrcHeaders icrc_;
-    std::unique_ptr<std::array<Datagram, kMostDatagrams>> datagrams_;
+    std::unique_ptr<std::byte[]> kept_; // heads, tails and copied payloads, in their order
+    std::size_t kept_bytes_ = 0;
+    std::vector<Datagram> datagrams_; // these and what follows are as long as they can become
     std::size_t datagrams_count_ = 0;
-    std::unique_ptr<std::array<Message, kMostMessages>> messages_;
+    std::vector<Message> messages_;
     std::size_t messages_count_ = 0;
     std::vector<iovec> pieces_;
+    std::size_t pieces_count_ = 0;
     std::vector<mmsghdr> calls_;
     std::vector<ControlMessages> controls_;
 };

@@ -74,10 +74,12 @@ class UdpLink {
     virtual std::expected<void, Error> send(const wire::Envelope& envelope, wire::Bytes headers,
                                             wire::Bytes payload) = 0;
 
-    // The same for many datagrams with few system calls and without a copy: `headers` are copied,
-    // `payload` must stay as it is until flush() (or until the queue is full, which sends it), and
-    // `pad` zero bytes follow it, at most 3. Sent in the order of the calls. What the kernel
-    // refuses is dropped and counted; the first reason is the error of the call that sent it.
+    // The same for many datagrams with few system calls. `pad` zero bytes follow the payload, at
+    // most 3. Headers and payloads of at most kCopiedBytes are copied; a larger payload is not, and
+    // must stay as it is until flush() (or until the queue is full, which sends it). Sent in the
+    // order of the calls. What the kernel refuses is dropped and counted; the first reason is the
+    // error of the call that sent it.
+    static constexpr std::size_t kCopiedBytes = 2048;
     virtual std::expected<void, Error> queue(const wire::Envelope& envelope, wire::Bytes headers,
                                              wire::Bytes payload, std::uint8_t pad = 0) = 0;
     virtual std::expected<void, Error> flush() = 0;

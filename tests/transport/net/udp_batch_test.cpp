@@ -29,9 +29,10 @@ TEST_CASE("udp batch: what is queued arrives in order, whatever its size", "[net
                                      std::pair(std::string("fd77::2"), std::string("fd77::1")));
     const auto receiver = open_udp(to, {.expected_ids_only = true});
     const auto sender = lab.at_peer([&] { return open_udp(from); });
+    allow_jumbo_frames(lab);
     std::vector<UdpPacket> packets;
     for (std::uint32_t i = 0; i < 300; ++i) // more than one call takes; every pad there is
-        packets.emplace_back(i + 1, i * 7 % 1025);
+        packets.emplace_back(i + 1, i * 29 % 4097);
     queue_all(*sender, packets, {.destination = ip(to)});
     REQUIRE(sender->flush().has_value());
     const auto seen = receive_count(*receiver, packets.size());
@@ -133,4 +134,24 @@ TEST_CASE("udp batch: only expected identifications, if that is asked for", "[ne
     REQUIRE(peer->send(roce_frame(1)).has_value());
     CHECK_FALSE(receive_count(*link, 1).front().received.icrc_good);
     CHECK(link->bad_icrc() == 1);
+}
+
+TEST_CASE("udp batch: headers that are none are sent as they are", "[net]") {
+    const Lab lab;
+    const auto receiver = open_udp(kHere, {.expected_ids_only = true});
+    const auto sender = lab.at_peer([&] { return open_udp(kPeer); });
+    const auto packets = udp_packets(4, 100);
+    const wire::Envelope to{.destination = ip(kHere)};
+    const auto all = packets[1].bytes();
+    REQUIRE(sender->queue(to, packets[0].header, packets[0].payload).has_value());
+    REQUIRE(sender->queue(to, all, {}).has_value()); // all of it a header
+    REQUIRE(sender
+                ->queue(to, wire::Bytes(packets[2].bytes()).first(3),
+                        wire::Bytes(packets[2].bytes()).subspan(3))
+                .has_value());
+    REQUIRE(sender->queue(to, {}, packets[3].bytes()).has_value());
+    REQUIRE(sender->flush().has_value());
+    const auto seen = receive_count(*receiver, packets.size());
+    CHECK(differences(seen, packets) == 0);
+    CHECK(receiver->bad_icrc() == 0);
 }

@@ -106,12 +106,16 @@ TEST_CASE("udp offload: joined datagrams come apart as they were sent", "[net]")
     const auto receiver = open_udp(here, kStrict);
     const auto sender = lab.at_peer([&] { return open_udp(peer, kOffload); });
     REQUIRE(receiver->offloads().receive);
+    allow_jumbo_frames(lab);
     // 64 of a run at most, 65,507 bytes of a run at most; a short one ends it, and so does a long.
     std::vector<UdpPacket> packets = udp_packets(150, 64);
-    for (const std::size_t bytes : {1024U, 1024U, 1000U, 1024U, 1025U, 1030U, 0U, 0U, 3U, 1400U})
+    for (const std::size_t bytes : {1024U, 1024U, 1000U, 1024U, 1025U, 1030U, 0U, 0U, 3U, 1400U,
+                                    2048U, 2048U, 2047U, 2049U, 2049U, 2050U, 4096U, 4096U, 77U})
         packets.emplace_back(static_cast<std::uint32_t>(packets.size() + 1), bytes);
-    for (int i = 0; i < 120; ++i)
-        packets.emplace_back(static_cast<std::uint32_t>(packets.size() + 1), 1024);
+    for (const std::size_t bytes : {1024U, 4096U}) {
+        for (int i = 0; i < 100; ++i)
+            packets.emplace_back(static_cast<std::uint32_t>(packets.size() + 1), bytes);
+    }
     queue_all(*sender, packets, {.destination = ip(here), .ecn = 1});
     REQUIRE(sender->flush().has_value());
     const auto seen = receive_count(*receiver, packets.size());
@@ -153,7 +157,8 @@ TEST_CASE("udp offload: one bad ICRC among joined datagrams is the only one", "[
     const auto receiver = open_udp(here, {.offload = true, .expected_ids_only = strict});
     const auto sender = lab.at_peer([&] { return open_udp(peer, kOffload); });
     const std::size_t broken = GENERATE(0U, 17U, 29U);
-    auto packets = udp_packets(30, 512);
+    allow_jumbo_frames(lab);
+    auto packets = udp_packets(30, net::UdpLink::kCopiedBytes + 4);
     queue_all(*sender, packets, {.destination = ip(here)});
     packets[broken].payload[100] ^= std::byte{1}; // after its ICRC was made
     REQUIRE(sender->flush().has_value());

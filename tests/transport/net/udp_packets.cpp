@@ -17,6 +17,11 @@ std::unique_ptr<net::UdpLink> open_udp(const std::string& address,
     return std::move(*link);
 }
 
+void allow_jumbo_frames(const Lab& lab) {
+    lab.run("ip link set va mtu 9000");
+    lab.run_at_peer("ip link set vb mtu 9000");
+}
+
 UdpPacket::UdpPacket(std::uint32_t psn, std::size_t payload_bytes)
     : payload(payload_bytes), pad(static_cast<std::uint8_t>((4 - payload_bytes % 4) % 4)) {
     wire::Bth{.opcode = 0x04, .pad = pad, .dest_qp = {0x11}, .psn = wire::Psn(psn)}.encode(header);

@@ -17,6 +17,9 @@ namespace veriroce::net_test {
 std::unique_ptr<net::UdpLink> open_udp(const std::string& address,
                                        const net::UdpLinkOptions& options = {});
 
+// Frames of 9,000 bytes on both sides.
+void allow_jumbo_frames(const Lab& lab);
+
 // Header, payload and pad of a SEND_ONLY; `payload_bytes` need not be a multiple of four.
 struct UdpPacket {
     std::array<std::byte, wire::Bth::kSize> header{};
