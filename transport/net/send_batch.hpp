@@ -23,7 +23,7 @@ namespace veriroce::net {
 class SendBatch {
   public:
     // What the kernel takes in one call, and in one run (UDP_MAX_SEGMENTS of every kernel that has
-    // them; the payload of the largest UDP datagram).
+    // them; the payload of the largest UDP datagram, which no single one may exceed either).
     static constexpr std::size_t kMostMessages = 64;
     static constexpr std::size_t kMostDatagrams = 256;
     static constexpr std::size_t kMostSegments = 64;
@@ -32,15 +32,15 @@ class SendBatch {
     explicit SendBatch(bool segmented);
 
     [[nodiscard]] bool segmented() const { return segmented_; }
-    [[nodiscard]] bool empty() const { return datagrams_count_ == 0; }
     // Whether the next add() might find no room.
     [[nodiscard]] bool full() const {
         return datagrams_count_ == kMostDatagrams || messages_count_ == kMostMessages;
     }
 
-    // Adds a datagram with its ICRC; not while full(). Headers are copied, at most
-    // IcrcHeaders::kMostHeadBytes, and so are payloads of at most kCopiedBytes: a piece more costs
-    // the kernel more than that. A larger one must stay as it is until flush(). `pad` is 0..3.
+    // Adds a datagram of at most kMostRunBytes with its ICRC; not while full(). Headers are copied,
+    // at most IcrcHeaders::kMostHeadBytes, and so are payloads of at most kCopiedBytes: a piece
+    // more costs the kernel more than that. A larger one must stay as it is until flush(). `pad` is
+    // 0..3.
     static constexpr std::size_t kCopiedBytes = UdpLink::kCopiedBytes;
     void add(const wire::Envelope& envelope, wire::Bytes headers, wire::Bytes payload,
              std::uint8_t pad);

@@ -146,6 +146,13 @@ std::expected<void, Error> SocketLink::queue(const wire::Envelope& envelope, wir
                                               envelope.destination.text() +
                                               ": both must be IPv4, or both IPv6"});
     }
+    const auto bytes = headers.size() + payload.size() + pad + wire::kIcrcBytes;
+    if (bytes > SendBatch::kMostRunBytes) {
+        ++refused_;
+        SendBatch::Outcome outcome;
+        outcome.refuse(bytes, envelope.destination, EMSGSIZE);
+        return std::unexpected(std::move(*outcome.why));
+    }
     auto actual = envelope;
     actual.source = address_;
     actual.source_port = port_;
