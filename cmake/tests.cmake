@@ -58,6 +58,23 @@ endforeach()
 add_executable(interop_peers tests/interop/peers_main.cpp)
 target_link_libraries(interop_peers PRIVATE veriroce_options veriroce_dut veriroce_net)
 
+# Benchmarks: tests/bench/<name>_bench.cpp is the program bench_<name>; the other .cpp there go into
+# each. What they print is for people; the tests only see that they run.
+file(GLOB bench_parts CONFIGURE_DEPENDS tests/bench/*.cpp)
+set(bench_sources ${bench_parts})
+list(FILTER bench_sources INCLUDE REGEX "_bench\\.cpp$")
+list(FILTER bench_parts EXCLUDE REGEX "_bench\\.cpp$")
+foreach(source IN LISTS bench_sources)
+    cmake_path(GET source STEM name)
+    string(REGEX REPLACE "_bench$" "" name "${name}")
+    add_executable(bench_${name} ${source} ${bench_parts})
+    target_link_libraries(bench_${name} PRIVATE veriroce_options veriroce_net Threads::Threads)
+    add_test(NAME "bench: bench_${name} runs and prints figures"
+        COMMAND bench_${name} --runs 1 --seconds 0.1)
+    set_tests_properties("bench: bench_${name} runs and prints figures" PROPERTIES
+        PASS_REGULAR_EXPRESSION "every ICRC that came was right" TIMEOUT ${VERIROCE_TEST_TIMEOUT})
+endforeach()
+
 # They run the program.
 if(TARGET test_program)
     add_dependencies(test_program veriroce)

@@ -8,16 +8,18 @@ namespace veriroce::endpoint {
 
 std::expected<bool, net::Error> Port::step(wire::Instant now) {
     std::size_t received = 0;
-    for (; received < most_received; ++received) {
-        const auto taken = take_one(wire::Instant::min(), {});
+    while (received < most_received) {
+        const auto taken = take_some(wire::Instant::min(), {});
         if (!taken) return std::unexpected(taken.error());
-        if (!*taken) break;
+        if (*taken == 0) break;
+        received += *taken;
     }
     if (const auto due = engine_.next_timeout(); due && *due <= now) engine_.handle_timeout(now);
     std::size_t sent = 0;
     while (sent < most_sent && send_one(now))
         ++sent;
-    more_ = received == most_received || sent == most_sent;
+    flush();
+    more_ = received >= most_received || sent == most_sent;
     return more_;
 }
 
@@ -25,8 +27,9 @@ std::expected<void, net::Error> Port::run(wire::Instant deadline, std::span<cons
     // What was posted leaves before anybody waits.
     while (send_one(net::monotonic_now())) {
     }
+    flush();
     const wire::Instant until = std::min(deadline, next_deadline().value_or(deadline));
-    const auto taken = take_one(until, also);
+    const auto taken = take_some(until, also);
     if (!taken) return std::unexpected(taken.error());
     const auto stepped = step(net::monotonic_now());
     if (!stepped) return std::unexpected(stepped.error());

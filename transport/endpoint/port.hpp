@@ -62,12 +62,14 @@ class Port {
   protected:
     explicit Port(const engine::Config& config) : engine_(config) {}
 
-    // Waits for a packet until the deadline and gives it to the engine; whether there was one.
-    virtual std::expected<bool, net::Error> take_one(wire::Instant deadline,
-                                                     std::span<const int> also) = 0;
-    // Sends the next packet of the engine; whether there was one. What the kernel refuses counts in
-    // unsent_: it is lost, as on a wire, and the engine sends it again.
+    // Waits for packets until the deadline and gives them to the engine; how many there were.
+    virtual std::expected<std::size_t, net::Error> take_some(wire::Instant deadline,
+                                                             std::span<const int> also) = 0;
+    // Sends the next packet of the engine, at the latest with the next flush(); whether there was
+    // one. What the kernel refuses counts in unsent_: it is lost, as on a wire, and the engine
+    // sends it again.
     virtual bool send_one(wire::Instant now) = 0;
+    virtual void flush() = 0;
 
     engine::Engine engine_;
     std::uint64_t unsent_ = 0;

@@ -49,13 +49,13 @@ class RawPort final : public Port {
     }
 
   protected:
-    std::expected<bool, net::Error> take_one(wire::Instant deadline,
-                                             std::span<const int> also) override {
+    std::expected<std::size_t, net::Error> take_some(wire::Instant deadline,
+                                                     std::span<const int> also) override {
         const auto received = link_->receive(deadline, also);
         if (!received) return std::unexpected(received.error());
-        if (!*received) return false;
+        if (!*received) return 0;
         if (!(*received)->outgoing) nic_.receive((*received)->frame, net::monotonic_now());
-        return true;
+        return 1;
     }
     bool send_one(wire::Instant now) override {
         const auto frame = nic_.poll_frame(now);
@@ -63,6 +63,7 @@ class RawPort final : public Port {
         if (!link_->send(*frame)) ++unsent_;
         return true;
     }
+    void flush() override {} // nothing is kept back
 
   private:
     // An extra address is preferred to the interface's own.

@@ -24,45 +24,46 @@ class UdpPort final : public Port {
                                           wire::Instant /*deadline*/) override {
         return {}; // the kernel finds the way
     }
-    [[nodiscard]] std::uint64_t bad_icrc() const override { return bad_icrc_; }
+    [[nodiscard]] std::uint64_t bad_icrc() const override { return link_->bad_icrc(); }
 
   protected:
-    std::expected<bool, net::Error> take_one(wire::Instant deadline,
-                                             std::span<const int> also) override {
-        const auto received = link_->receive(deadline, also);
-        if (!received) return std::unexpected(received.error());
-        if (!*received) return false;
-        // CRC-07: a datagram with a wrong ICRC is dropped in silence.
-        if ((*received)->icrc_good)
-            engine_.handle((*received)->datagram, net::monotonic_now());
-        else
-            ++bad_icrc_;
-        return true;
+    std::expected<std::size_t, net::Error> take_some(wire::Instant deadline,
+                                                     std::span<const int> also) override {
+        const auto batch = link_->receive_batch(deadline, also);
+        if (!batch) return std::unexpected(batch.error());
+        const auto now = net::monotonic_now();
+        for (const auto& received : *batch) {
+            // CRC-07: a datagram with a wrong ICRC is dropped in silence.
+            if (received.icrc_good) engine_.handle(received.datagram, now);
+        }
+        return batch->size();
     }
+    // Packets leave together, as far as the link copies their payload: the engine's is its own
+    // until the next call to it.
     bool send_one(wire::Instant now) override {
         const auto packet = engine_.poll_transmit(now);
         if (!packet) return false;
-        wire::Bytes payload = packet->payload;
-        if (packet->pad != 0) {
-            padded_.assign(payload.begin(), payload.end());
-            padded_.resize(payload.size() + packet->pad);
-            payload = padded_;
-        }
-        if (!link_->send(packet->envelope, packet->headers, payload)) ++unsent_;
+        // What the link refuses it counts.
+        static_cast<void>(
+            link_->queue(packet->envelope, packet->headers, packet->payload, packet->pad));
+        if (packet->payload.size() > net::UdpLink::kCopiedBytes) flush();
+        unsent_ = link_->refused();
         return true;
+    }
+    void flush() override {
+        static_cast<void>(link_->flush());
+        unsent_ = link_->refused();
     }
 
   private:
     std::unique_ptr<net::UdpLink> link_;
-    std::vector<std::byte> padded_;
-    std::uint64_t bad_icrc_ = 0;
 };
 
 } // namespace
 
 std::expected<std::unique_ptr<Port>, net::Error>
 Port::udp(const wire::IpAddress& address, const engine::Config& config, std::uint16_t udp_port) {
-    auto link = net::UdpLink::open(address, udp_port);
+    auto link = net::UdpLink::open(address, {.port = udp_port});
     if (!link) return std::unexpected(link.error());
     return std::make_unique<UdpPort>(std::move(*link), config);
 }

@@ -35,7 +35,7 @@ void KernelClock::measure() {
 
 wire::Instant KernelClock::to_monotonic(std::int64_t realtime_ns) {
     measure();
-    return wire::Instant(wire::Duration(realtime_ns + offset_ns_));
+    return converted(realtime_ns);
 }
 
 } // namespace veriroce::net

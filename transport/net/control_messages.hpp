@@ -21,8 +21,9 @@ class ControlMessages {
         std::memcpy(CMSG_DATA(header), &value, sizeof value);
         used_ += CMSG_SPACE(sizeof value);
     }
+    void clear() { used_ = 0; }
     void attach_to(msghdr& message) {
-        message.msg_control = bytes_.data();
+        message.msg_control = used_ == 0 ? nullptr : bytes_.data();
         message.msg_controllen = used_;
     }
 

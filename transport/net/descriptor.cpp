@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -23,11 +24,13 @@ Error system_error(std::string what, int number) {
 }
 
 Waited wait_for(int fd, short events, wire::Instant deadline, std::span<const int> also) {
-    std::vector<pollfd> polled;
-    polled.reserve(also.size() + 1);
-    polled.push_back({fd, events, 0});
-    for (const int other : also)
-        polled.push_back({other, POLLIN, 0});
+    // A link waits often and for few: that takes no memory.
+    std::array<pollfd, 8> few;
+    std::vector<pollfd> many(also.size() < few.size() ? 0 : also.size() + 1);
+    const auto polled = many.empty() ? std::span(few).first(also.size() + 1) : std::span(many);
+    polled[0] = {fd, events, 0};
+    for (std::size_t i = 0; i < also.size(); ++i)
+        polled[i + 1] = {also[i], POLLIN, 0};
 
     for (;;) {
         // A wait without end is cut into hours, because a timespec cannot hold kNever's distance.

@@ -4,24 +4,27 @@
 #include <netinet/udp.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <ctime>
 #include <vector>
 
 #include "dissector/wire/bth.hpp"
-#include "dissector/wire/icrc.hpp"
-#include "transport/net/clock.hpp"
-#include "transport/net/control_messages.hpp"
 #include "transport/net/descriptor.hpp"
+#include "transport/net/receive_batch.hpp"
+#include "transport/net/send_batch.hpp"
 #include "transport/net/socket_address.hpp"
 
 namespace veriroce::net {
 
 namespace {
 
-constexpr std::size_t kLargestDatagram = 64U << 10U;
 constexpr int kBufferBytes = 8 << 20;
+
+// Of one system call. Joined by the kernel a message may be as long as 64 KiB: four of them stay in
+// the cache that a core has for itself.
+constexpr std::size_t kMessages = 64;
+constexpr std::size_t kJoinedMessages = 4;
 
 struct Option {
     int level;
@@ -30,15 +33,18 @@ struct Option {
 };
 
 // What makes the kernel send identification 0 and tell what it knows of what it received.
-// PROBE sets DF and trusts the interface's MTU alone.
+// PROBE sets DF and trusts the interface's MTU alone. What most envelopes have is the socket's own
+// value, so that it need not be told with every datagram.
 constexpr std::array kOptionsV4{
     Option{IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE},
+    Option{IPPROTO_IP, IP_TTL, wire::Envelope{}.hop_limit},
     Option{IPPROTO_IP, IP_RECVTOS, 1},
     Option{IPPROTO_IP, IP_RECVTTL, 1},
 };
 constexpr std::array kOptionsV6{
     Option{IPPROTO_IPV6, IPV6_V6ONLY, 1},
     Option{IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE},
+    Option{IPPROTO_IPV6, IPV6_UNICAST_HOPS, wire::Envelope{}.hop_limit},
     Option{IPPROTO_IPV6, IPV6_RECVTCLASS, 1},
     Option{IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1},
     Option{IPPROTO_UDP, UDP_NO_CHECK6_TX, 1}, // ENC-05: senders write 0 there
@@ -69,170 +75,157 @@ Error open_error(const std::string& where, int number) {
     return system_error("cannot use UDP " + where, number);
 }
 
+// Which offloads the kernel has for this socket; those of receiving are switched on.
+UdpLink::Offloads switch_on_offloads(int fd, bool v4) {
+    constexpr int off = 0;
+    constexpr int on = 1;
+    const auto set = [fd](int level, int name, int value) {
+        return ::setsockopt(fd, level, name, &value, sizeof value) == 0;
+    };
+    UdpLink::Offloads offloads;
+    offloads.receive = set(IPPROTO_UDP, UDP_GRO, on);
+    // The size is told with each run. A run over IPv6 must have a checksum.
+    offloads.send =
+        set(IPPROTO_UDP, UDP_SEGMENT, 0) && (v4 || set(IPPROTO_UDP, UDP_NO_CHECK6_TX, off));
+    return offloads;
+}
+
 class SocketLink final : public UdpLink {
   public:
-    SocketLink(Descriptor socket, const wire::IpAddress& address, std::uint16_t port)
-        : socket_(std::move(socket)), address_(address), port_(port) {}
+    SocketLink(Descriptor socket, const wire::IpAddress& address, std::uint16_t port,
+               Offloads offloads, bool expected_ids_only)
+        : socket_(std::move(socket)), address_(address), port_(port),
+          receives_joined_(offloads.receive), sending_(offloads.send),
+          receiving_({.to = {.destination = address, .destination_port = port},
+                      .messages = offloads.receive ? kJoinedMessages : kMessages,
+                      .joined = offloads.receive,
+                      .expected_ids_only = expected_ids_only}) {}
 
     const wire::IpAddress& address() const override { return address_; }
     std::uint16_t port() const override { return port_; }
     int fd() const override { return socket_.fd(); }
-    std::uint64_t too_short() const override { return too_short_; }
+    Offloads offloads() const override { return {sending_.segmented(), receives_joined_}; }
+    std::uint64_t too_short() const override { return receiving_.too_short(); }
+    std::uint64_t bad_icrc() const override { return receiving_.bad_icrc(); }
+    std::uint64_t refused() const override { return refused_; }
 
     std::expected<void, Error> send(const wire::Envelope& envelope, wire::Bytes headers,
                                     wire::Bytes payload) override;
+    std::expected<void, Error> queue(const wire::Envelope& envelope, wire::Bytes headers,
+                                     wire::Bytes payload, std::uint8_t pad) override;
+    std::expected<void, Error> flush() override;
     std::expected<std::optional<UdpReceived>, Error> receive(wire::Instant deadline,
                                                              std::span<const int> also) override;
+    std::expected<std::span<const UdpReceived>, Error>
+    receive_batch(wire::Instant deadline, std::span<const int> also) override;
 
   private:
-    // The next datagram that waits; nothing if none does. The error is an errno.
-    std::expected<std::optional<UdpReceived>, int> take();
-
     Descriptor socket_;
     wire::IpAddress address_;
     std::uint16_t port_ = 0;
-    KernelClock clock_;
-    std::uint64_t too_short_ = 0;
-    std::vector<std::byte> received_ = std::vector<std::byte>(kLargestDatagram);
-    std::vector<std::byte> frame_;
+    bool receives_joined_ = false;
+    SendBatch sending_;
+    ReceiveBatch receiving_;
+    std::size_t taken_ = 0; // of receiving_, by receive()
+    std::vector<std::byte> gathered_;
+    std::uint64_t refused_ = 0;
 };
-
-void add_ip_fields(ControlMessages& controls, const wire::Envelope& envelope) {
-    const int traffic_class = envelope.dscp << 2 | envelope.ecn;
-    const int hop_limit = envelope.hop_limit;
-    const bool v4 = envelope.destination.v4();
-    controls.add(v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS, traffic_class);
-    controls.add(v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TTL : IPV6_HOPLIMIT, hop_limit);
-}
 
 std::expected<void, Error> SocketLink::send(const wire::Envelope& envelope, wire::Bytes headers,
                                             wire::Bytes payload) {
+    if (auto queued = queue(envelope, headers, payload, 0); !queued) return queued;
+    return flush();
+}
+
+std::expected<void, Error> SocketLink::queue(const wire::Envelope& envelope, wire::Bytes headers,
+                                             wire::Bytes payload, std::uint8_t pad) {
+    if (envelope.destination.v4() != address_.v4()) {
+        ++refused_;
+        return std::unexpected(
+            Error{ErrorKind::Unreachable, "no way from " + address_.text() + " to " +
+                                              envelope.destination.text() +
+                                              ": both must be IPv4, or both IPv6"});
+    }
+    const auto bytes = headers.size() + payload.size() + pad + wire::kIcrcBytes;
+    if (bytes > SendBatch::kMostRunBytes) {
+        ++refused_;
+        SendBatch::Outcome outcome;
+        outcome.refuse(bytes, envelope.destination, EMSGSIZE);
+        return std::unexpected(std::move(*outcome.why));
+    }
     auto actual = envelope;
     actual.source = address_;
     actual.source_port = port_;
     actual.vlan.reset();
-    if (actual.destination.v4() != address_.v4()) {
-        return std::unexpected(
-            Error{ErrorKind::Unreachable, "no way from " + address_.text() + " to " +
-                                              actual.destination.text() +
-                                              ": both must be IPv4, or both IPv6"});
+    if (headers.size() >= wire::Bth::kSize && headers.size() <= IcrcHeaders::kMostHeadBytes) {
+        sending_.add(actual, headers, payload, pad);
+        return sending_.full() ? flush() : std::expected<void, Error>{};
     }
-    const auto outer = wire::outer_bytes(actual);
-    frame_.resize(outer + headers.size() + payload.size() + wire::kIcrcBytes);
-    // The kernel writes the outer headers once more; these are for the ICRC.
-    wire::write_frame({}, actual, 0, headers, payload, frame_);
+    // Headers that are none: cut where the ICRC needs it, and sent before the bytes are reused.
+    auto before = flush();
+    gathered_.assign(headers.begin(), headers.end());
+    gathered_.insert(gathered_.end(), payload.begin(), payload.end());
+    const auto all = wire::Bytes(gathered_);
+    const auto head = all.first(std::min(all.size(), IcrcHeaders::kMostHeadBytes));
+    sending_.add(actual, head, all.subspan(head.size()), pad);
+    auto sent = flush();
+    return before ? sent : before;
+}
 
-    auto to = SocketAddress::of(actual.destination, actual.destination_port);
-    ControlMessages controls;
-    add_ip_fields(controls, actual);
-    iovec place{frame_.data() + outer, frame_.size() - outer};
-    msghdr message{};
-    message.msg_name = to.get();
-    message.msg_namelen = to.size;
-    message.msg_iov = &place;
-    message.msg_iovlen = 1;
-    controls.attach_to(message);
-    while (::sendmsg(fd(), &message, 0) < 0) {
-        if (errno == EINTR) continue;
-        const auto what = "a datagram of " + std::to_string(place.iov_len) + " bytes";
-        if (errno == EMSGSIZE) {
-            return std::unexpected(
-                Error{ErrorKind::TooLong, what + " does not fit the MTU of the way to " +
-                                              actual.destination.text() +
-                                              ": raise it, or use a smaller path MTU"});
-        }
-        return std::unexpected(
-            system_error("cannot send " + what + " to " + actual.destination.text(), errno));
-    }
+std::expected<void, Error> SocketLink::flush() {
+    auto outcome = sending_.flush(fd());
+    refused_ += outcome.refused;
+    if (outcome.why) return std::unexpected(std::move(*outcome.why));
     return {};
 }
 
-std::expected<std::optional<UdpReceived>, int> SocketLink::take() {
-    SocketAddress from;
-    iovec place{received_.data(), received_.size()};
-    alignas(cmsghdr) std::array<std::byte, 256> controls{};
-    msghdr message{};
-    message.msg_name = from.get();
-    message.msg_namelen = sizeof from.storage;
-    message.msg_iov = &place;
-    message.msg_iovlen = 1;
-    message.msg_control = controls.data();
-    message.msg_controllen = controls.size();
-    const auto count = ::recvmsg(fd(), &message, MSG_DONTWAIT);
-    if (count < 0) {
-        if (errno == EAGAIN || errno == EINTR) return std::nullopt;
-        return std::unexpected(errno);
-    }
-
-    UdpReceived received;
-    received.stamp = monotonic_now();
-    auto& envelope = received.datagram.envelope;
-    envelope.source = from.ip();
-    envelope.source_port = from.port();
-    envelope.destination = address_;
-    envelope.destination_port = port_;
-    std::uint8_t tos = 0;
-    int traffic_class = 0;
-    int hop_limit = envelope.hop_limit;
-    for (auto* control = CMSG_FIRSTHDR(&message); control != nullptr;
-         control = CMSG_NXTHDR(&message, control)) {
-        timespec stamp{};
-        if (read_control(*control, IPPROTO_IP, IP_TOS, tos)) traffic_class = tos; // one byte there
-        read_control(*control, IPPROTO_IPV6, IPV6_TCLASS, traffic_class);
-        read_control(*control, IPPROTO_IP, IP_TTL, hop_limit);
-        read_control(*control, IPPROTO_IPV6, IPV6_HOPLIMIT, hop_limit);
-        if (read_control(*control, SOL_SOCKET, SCM_TIMESTAMPNS, stamp)) {
-            received.stamp = clock_.to_monotonic(stamp.tv_sec * 1'000'000'000LL + stamp.tv_nsec);
+std::expected<std::span<const UdpReceived>, Error>
+SocketLink::receive_batch(wire::Instant deadline, std::span<const int> also) {
+    const auto rest = receiving_.datagrams().subspan(taken_);
+    taken_ = receiving_.datagrams().size();
+    if (!rest.empty()) return rest;
+    for (;;) {
+        const auto messages = receiving_.fetch(fd());
+        taken_ = receiving_.datagrams().size();
+        if (!messages) {
+            return std::unexpected(
+                system_error("cannot receive on " + address_.text(), messages.error()));
         }
+        if (taken_ != 0) return receiving_.datagrams();
+        if (*messages != 0) continue;                                        // all too short
+        if (deadline == wire::Instant::min()) return receiving_.datagrams(); // nobody waits
+        if (wait_for(fd(), POLLIN, deadline, also) != Waited::Ready) return receiving_.datagrams();
     }
-    envelope.dscp = static_cast<std::uint8_t>(traffic_class >> 2 & 0x3F);
-    envelope.ecn = static_cast<std::uint8_t>(traffic_class & 0x3);
-    envelope.hop_limit = static_cast<std::uint8_t>(hop_limit);
-    received.datagram.bytes = wire::Bytes(received_).first(static_cast<std::size_t>(count));
-    return received;
 }
 
 std::expected<std::optional<UdpReceived>, Error> SocketLink::receive(wire::Instant deadline,
                                                                      std::span<const int> also) {
-    for (;;) {
-        auto taken = take();
-        if (!taken) {
-            return std::unexpected(
-                system_error("cannot receive on " + address_.text(), taken.error()));
-        }
-        if (*taken) {
-            auto& received = **taken;
-            auto& bytes = received.datagram.bytes;
-            if (bytes.size() < wire::Bth::kSize + wire::kIcrcBytes) {
-                ++too_short_;
-                continue;
-            }
-            received.icrc = wire::load_icrc(bytes.last(wire::kIcrcBytes));
-            bytes = bytes.first(bytes.size() - wire::kIcrcBytes);
-            received.icrc_good =
-                icrc_matches_some_id(received.datagram.envelope, bytes, received.icrc).has_value();
-            return std::move(*taken);
-        }
-        if (wait_for(fd(), POLLIN, deadline, also) != Waited::Ready) return std::nullopt;
-    }
+    const auto batch = receive_batch(deadline, also);
+    if (!batch) return std::unexpected(batch.error());
+    if (batch->empty()) return std::nullopt;
+    taken_ -= batch->size() - 1; // the others stay for the next receive
+    return batch->front();
 }
 
 } // namespace
 
 std::expected<std::unique_ptr<UdpLink>, Error> UdpLink::open(const wire::IpAddress& local,
-                                                             std::uint16_t port) {
-    auto where = SocketAddress::of(local, port);
+                                                             const UdpLinkOptions& options) {
+    auto where = SocketAddress::of(local, options.port);
     const auto text = where.text();
     Descriptor socket(::socket(where.family(), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket.valid()) return std::unexpected(open_error(text, errno));
     const int refused =
         local.v4() ? set_options(socket.fd(), kOptionsV4) : set_options(socket.fd(), kOptionsV6);
     if (refused != 0) return std::unexpected(open_error(text, refused));
+    Offloads offloads;
+    if (options.offload) offloads = switch_on_offloads(socket.fd(), local.v4());
     if (::bind(socket.fd(), where.get(), where.size) != 0) {
         return std::unexpected(open_error(text, errno));
     }
     ::getsockname(socket.fd(), where.get(), &where.size);
-    return std::make_unique<SocketLink>(std::move(socket), local, where.port());
+    return std::make_unique<SocketLink>(std::move(socket), local, where.port(), offloads,
+                                        options.expected_ids_only);
 }
 
 } // namespace veriroce::net

@@ -139,6 +139,11 @@ TEST_CASE("errors: why a UDP link cannot be opened or used", "[net]") {
     CHECK((*link)->send({.destination = ip("10.77.0.2")}, large, {}).error().text ==
           "a datagram of 1504 bytes does not fit the MTU of the way to 10.77.0.2: raise it, or use "
           "a smaller path MTU");
+    const std::vector<std::byte> larger_than_udp(70'000);
+    CHECK(
+        (*link)->send({.destination = ip("10.77.0.2")}, {}, larger_than_udp).error().text ==
+        "a datagram of 70004 bytes does not fit the MTU of the way to 10.77.0.2: raise it, or use "
+        "a smaller path MTU");
 }
 
 TEST_CASE("errors: text that is no address of a line stream", "[net]") {

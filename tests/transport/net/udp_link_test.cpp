@@ -10,6 +10,7 @@
 #include "dissector/wire/bth.hpp"
 #include "dissector/wire/icrc.hpp"
 #include "tests/transport/net/lab.hpp"
+#include "tests/transport/net/udp_packets.hpp"
 #include "transport/net/clock.hpp"
 
 namespace {
@@ -17,12 +18,6 @@ namespace {
 using namespace veriroce;
 using namespace veriroce::net_test;
 using namespace std::chrono_literals;
-
-std::unique_ptr<net::UdpLink> open_udp(const std::string& address) {
-    auto link = net::UdpLink::open(ip(address));
-    if (!link) FAIL(link.error().text);
-    return std::move(*link);
-}
 
 // Transport bytes of a SEND_ONLY: a BTH to know it by, and a payload.
 std::array<std::byte, wire::Bth::kSize> bth(std::uint32_t psn) {
