@@ -140,13 +140,15 @@ wire::Packet packet_to_peer(const Qp& qp, std::uint8_t opcode, wire::Psn psn) {
     return packet;
 }
 
-Transmit transmit(Device& device, const Qp& qp, const wire::Packet& packet, wire::Bytes payload) {
+Transmit* transmit(Device& device, const Qp& qp, const wire::Packet& packet, wire::Bytes payload) {
     const std::size_t size = wire::encode_headers(packet, device.headers);
-    return {.envelope = qp.envelope,
-            .headers = wire::Bytes(device.headers).first(size),
-            .payload = payload,
-            .pad = packet.bth.pad,
-            .qp = qp.id};
+    Transmit& out = device.outgoing;
+    out.envelope = qp.envelope;
+    out.headers = wire::Bytes(device.headers).first(size);
+    out.payload = payload;
+    out.pad = packet.bth.pad;
+    out.qp = qp.id;
+    return &out;
 }
 
 } // namespace veriroce::engine

@@ -53,7 +53,8 @@ struct Device {
     Counters counters;
     Opcodes opcodes;
 
-    // The packet that poll_transmit hands out.
+    // The packet that poll_transmit hands out, and its headers.
+    Transmit outgoing;
     std::array<std::byte, wire::kMaxTransportHeaderBytes> headers{};
     std::array<std::byte, 4096> scratch{};
 
@@ -98,7 +99,7 @@ void settle_path(const Device& device, Qp& qp);
 
 // A transport header for the QP's next packet.
 wire::Packet packet_to_peer(const Qp& qp, std::uint8_t opcode, wire::Psn psn);
-// Encodes it into the device's buffer.
-Transmit transmit(Device& device, const Qp& qp, const wire::Packet& packet, wire::Bytes payload);
+// Makes it the packet that goes out next: device.outgoing.
+Transmit* transmit(Device& device, const Qp& qp, const wire::Packet& packet, wire::Bytes payload);
 
 } // namespace veriroce::engine

@@ -61,9 +61,9 @@ void Engine::handle_timeout(wire::Instant now) {
     }
 }
 
-std::optional<Transmit> Engine::poll_transmit(wire::Instant now) {
+const Transmit* Engine::poll_transmit(wire::Instant now) {
     Device& device = *state_;
-    if (auto cnp = next_cnp(device)) return cnp;
+    if (const Transmit* const cnp = next_cnp(device)) return cnp;
     while (!device.ready.empty()) {
         Qp* const qp = device.qps[device.ready.pop()].get();
         if (qp == nullptr) continue; // destroyed meanwhile
@@ -72,7 +72,7 @@ std::optional<Transmit> Engine::poll_transmit(wire::Instant now) {
         qp->request_turn = !qp->request_turn;
         const bool held = held_back(device, *qp, now);
         const bool data_waits = !qp->replies.empty() && qp->replies.front().kind == ReplyKind::Read;
-        std::optional<Transmit> packet;
+        const Transmit* packet = nullptr;
         if (qp->request_turn && !held) packet = next_request(device, *qp, now);
         if (!packet && !(held && data_waits)) packet = next_reply(device, *qp);
         if (!packet && !qp->request_turn && !held) packet = next_request(device, *qp, now);
@@ -81,7 +81,7 @@ std::optional<Transmit> Engine::poll_transmit(wire::Instant now) {
         device.mark_ready(*qp);
         return packet;
     }
-    return std::nullopt;
+    return nullptr;
 }
 
 std::optional<wire::Instant> Engine::next_timeout() const {

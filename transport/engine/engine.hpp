@@ -92,7 +92,8 @@ class Engine {
     // --- the wire
     void handle(const wire::Datagram& datagram, wire::Instant now);
     void handle_timeout(wire::Instant now);
-    std::optional<Transmit> poll_transmit(wire::Instant now);
+    // nullptr: nothing goes out before something happens or next_timeout() is reached.
+    const Transmit* poll_transmit(wire::Instant now);
     [[nodiscard]] std::optional<wire::Instant> next_timeout() const;
 
     // --- verbs

@@ -81,7 +81,7 @@ void handle_cnp(Device& device, Qp& qp, const PacketView& view, wire::Instant no
     if (qp.limiter) qp.limiter->congested(now);
 }
 
-std::optional<Transmit> next_cnp(Device& device) {
+Transmit* next_cnp(Device& device) {
     const NotificationPoint& point = device.config.behaviour.congestion.notification;
     while (!device.notifications.empty()) {
         const PendingCnp cnp = device.notifications.pop();
@@ -91,16 +91,16 @@ std::optional<Transmit> next_cnp(Device& device) {
         wire::Packet packet;
         packet.bth = {
             .opcode = wire::kCnpOpcode, .pkey = cnp.pkey, .becn = true, .dest_qp = cnp.dest_qp};
-        Transmit made = transmit(device, *qp, packet, cnp_body);
-        made.envelope.source = cnp.source;
-        made.envelope.destination = cnp.destination;
-        made.envelope.vlan = cnp.vlan;
-        made.envelope.dscp = point.dscp; // CNP-06
-        made.envelope.ecn = point.ecn;
+        Transmit* const made = transmit(device, *qp, packet, cnp_body);
+        made->envelope.source = cnp.source;
+        made->envelope.destination = cnp.destination;
+        made->envelope.vlan = cnp.vlan;
+        made->envelope.dscp = point.dscp; // CNP-06
+        made->envelope.ecn = point.ecn;
         ++device.counters.cnp_sent;
         return made;
     }
-    return std::nullopt;
+    return nullptr;
 }
 
 bool held_back(Device& device, Qp& qp, wire::Instant now) {

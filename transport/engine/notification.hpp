@@ -59,7 +59,7 @@ void note_mark(Device& device, Qp& qp, const PacketView& view, wire::Instant now
 // CNP-09..12: a CNP passed them.
 void handle_cnp(Device& device, Qp& qp, const PacketView& view, wire::Instant now);
 // The next CNP that waits.
-std::optional<Transmit> next_cnp(Device& device);
+Transmit* next_cnp(Device& device);
 
 // CA17-45: whether the QP must wait before it sends data; then its timer is set.
 bool held_back(Device& device, Qp& qp, wire::Instant now);

@@ -42,7 +42,7 @@ wire::Msn msn_of(const Device& device, const Qp& qp, const Reply& reply) {
 }
 
 // RDR-01, RDR-02
-Transmit read_packet(Device& device, Qp& qp, Reply& reply, std::uint64_t bytes) {
+Transmit* read_packet(Device& device, Qp& qp, Reply& reply, std::uint64_t bytes) {
     const bool ends = reply.packets == 1;
     const Position position = position_of(reply.begins, ends);
     wire::Packet packet =
@@ -64,7 +64,7 @@ Transmit read_packet(Device& device, Qp& qp, Reply& reply, std::uint64_t bytes) 
 
 // RDR-13, RDR-14: the key went away while the READ was answered; the NAK stands in the response's
 // place and is the QP's last word.
-std::optional<Transmit> refuse_rest(Device& device, Qp& qp) {
+Transmit* refuse_rest(Device& device, Qp& qp) {
     const LostKey choice = device.config.behaviour.lost_key;
     const bool access = choice != LostKey::NakRemoteOperational;
     Reply nak = qp.replies.front();
@@ -74,13 +74,13 @@ std::optional<Transmit> refuse_rest(Device& device, Qp& qp) {
     qp.replies.clear();
     device.raise(EventType::QpAccessErr, qp);
     enter_error(device, qp);
-    if (choice == LostKey::Silent) return std::nullopt;
+    if (choice == LostKey::Silent) return nullptr;
     return transmit(device, qp, reply_packet(qp, device.opcodes.acknowledge, nak), {});
 }
 
 } // namespace
 
-std::optional<Transmit> next_reply(Device& device, Qp& qp) {
+Transmit* next_reply(Device& device, Qp& qp) {
     while (!qp.replies.empty()) {
         Reply& reply = qp.replies.front();
         const Reply now = reply;
@@ -100,7 +100,7 @@ std::optional<Transmit> next_reply(Device& device, Qp& qp) {
         if (now.fresh) return refuse_rest(device, qp);
         qp.replies.pop(); // RSP-12: a duplicate's fault is silent
     }
-    return std::nullopt;
+    return nullptr;
 }
 
 } // namespace veriroce::engine

@@ -92,8 +92,8 @@ void start(Device& device, Qp& qp, SendWork& work) {
 namespace {
 
 // What is common to all packets that leave: new PSNs are noted, the timer runs.
-Transmit sent(Device& device, Qp& qp, const wire::Packet& packet, wire::Bytes payload,
-              wire::Psn behind, wire::Instant now) {
+Transmit* sent(Device& device, Qp& qp, const wire::Packet& packet, wire::Bytes payload,
+               wire::Psn behind, wire::Instant now) {
     const std::uint32_t known = forward(qp.outbound.unacked_psn, qp.outbound.next_psn);
     if (forward(qp.outbound.unacked_psn, behind) > known) qp.outbound.next_psn = behind;
     qp.rewound = false;
@@ -148,14 +148,14 @@ std::optional<wire::Bytes> payload_of(Device& device, const Qp& qp, const SendWo
 namespace {
 
 // A READ, an atomic, a FLUSH or an ATOMIC WRITE: one packet.
-std::optional<Transmit> send_request(Device& device, Qp& qp, SendWork& work, wire::Instant now) {
+Transmit* send_request(Device& device, Qp& qp, SendWork& work, wire::Instant now) {
     wire::Bytes payload;
     if (work.request.opcode == WrOpcode::AtomicWrite) {
         const auto bytes = payload_of(device, qp, work, 0, sizeof(std::uint64_t));
         if (!bytes) { // N-22
             work.fault = WcStatus::LocProtErr;
             settle_oldest(device, qp);
-            return std::nullopt;
+            return nullptr;
         }
         payload = *bytes;
     }
@@ -204,7 +204,7 @@ wire::Packet segment(const Device& device, const Qp& qp, const SendWork& work, w
 
 namespace {
 
-std::optional<Transmit> send_segment(Device& device, Qp& qp, SendWork& work, wire::Instant now) {
+Transmit* send_segment(Device& device, Qp& qp, SendWork& work, wire::Instant now) {
     const wire::Psn psn = work.first + qp.cursor.packet;
     const std::uint64_t mtu = wire::bytes_of(qp.connection.mtu);
     const std::uint64_t offset = qp.cursor.packet * mtu;
@@ -213,7 +213,7 @@ std::optional<Transmit> send_segment(Device& device, Qp& qp, SendWork& work, wir
     if (!payload) { // N-22: the region went away under the request
         work.fault = WcStatus::LocProtErr;
         settle_oldest(device, qp);
-        return std::nullopt;
+        return nullptr;
     }
     wire::Packet packet = segment(device, qp, work, psn);
     packet.bth.pad = wire::pad_of(bytes);
@@ -314,18 +314,18 @@ SendWork* next_work(Device& device, Qp& qp) {
 
 } // namespace
 
-std::optional<Transmit> next_request(Device& device, Qp& qp, wire::Instant now) {
+Transmit* next_request(Device& device, Qp& qp, wire::Instant now) {
     if (qp.connection.type != QpType::Rc) return next_unreliable(device, qp);
     const QpState state = qp.connection.state;
-    if ((state != QpState::Rts && state != QpState::Sqd) || qp.waits_for_rnr) return std::nullopt;
-    if (qp.one_message && qp.cursor.work > 0) return std::nullopt; // RNR-13
+    if ((state != QpState::Rts && state != QpState::Sqd) || qp.waits_for_rnr) return nullptr;
+    if (qp.one_message && qp.cursor.work > 0) return nullptr; // RNR-13
     SendWork* const next = next_work(device, qp);
-    if (next == nullptr) return std::nullopt;
+    if (next == nullptr) return nullptr;
     SendWork& work = *next;
     if (wants_response(work.request.opcode)) return send_request(device, qp, work, now);
     const bool is_new = work.first + qp.cursor.packet == qp.outbound.next_psn;
-    if (is_new && !window_open(device, qp, work, 1)) return std::nullopt;
-    if (qp.cursor.packet > 0 && credit_waits(qp, work)) return std::nullopt;
+    if (is_new && !window_open(device, qp, work, 1)) return nullptr;
+    if (qp.cursor.packet > 0 && credit_waits(qp, work)) return nullptr;
     return send_segment(device, qp, work, now);
 }
 

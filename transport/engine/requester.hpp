@@ -12,7 +12,7 @@ std::expected<void, VerbError> post(Device& device, Qp& qp, const SendRequest& r
 // Posts the BIND_MW of a window of type 1 and gives the key that it will have.
 std::expected<wire::Rkey, VerbError> post_bind(Device& device, Qp& qp, SendRequest request);
 
-std::optional<Transmit> next_request(Device& device, Qp& qp, wire::Instant now);
+Transmit* next_request(Device& device, Qp& qp, wire::Instant now);
 
 void handle_response(Device& device, Qp& qp, const PacketView& packet, wire::Instant now);
 void handle_timer(Device& device, Qp& qp, Timer timer, wire::Instant now);

@@ -8,7 +8,7 @@ namespace veriroce::engine {
 void handle_request(Device& device, Qp& qp, const PacketView& packet);
 
 // The next packet of what the responder has to say.
-std::optional<Transmit> next_reply(Device& device, Qp& qp);
+Transmit* next_reply(Device& device, Qp& qp);
 
 // --- between the responder's files
 

@@ -23,11 +23,11 @@ void finish(Device& device, Qp& qp) {
     complete_sent(device, qp);
 }
 
-std::optional<Transmit> send_datagram(Device& device, Qp& qp, const SendWork& work) {
+Transmit* send_datagram(Device& device, Qp& qp, const SendWork& work) {
     const auto payload = payload_of(device, qp, work, 0, static_cast<std::size_t>(work.length));
     if (!payload) {
         fail_oldest(device, qp, WcStatus::LocProtErr);
-        return std::nullopt;
+        return nullptr;
     }
     const UdDestination& to = *work.request.ud; // post() has asked for it
     wire::Packet packet = segment(device, qp, work, qp.outbound.next_psn);
@@ -35,26 +35,26 @@ std::optional<Transmit> send_datagram(Device& device, Qp& qp, const SendWork& wo
     packet.bth.pad = wire::pad_of(work.length);
     packet.bth.dest_qp = to.qpn;
     packet.deth = {.qkey = qkey_of(qp, to.qkey), .source_qp = qp.connection.qpn};
-    Transmit made = transmit(device, qp, packet, *payload);
-    made.envelope = envelope_to(device, qp, to.path, to.qpn);
+    Transmit* const made = transmit(device, qp, packet, *payload);
+    made->envelope = envelope_to(device, qp, to.path, to.qpn);
     qp.outbound.next_psn += 1;
     finish(device, qp);
     return made;
 }
 
-std::optional<Transmit> send_uc_segment(Device& device, Qp& qp, SendWork& work) {
+Transmit* send_uc_segment(Device& device, Qp& qp, SendWork& work) {
     const std::uint64_t mtu = wire::bytes_of(qp.connection.mtu);
     const std::uint64_t offset = qp.cursor.packet * mtu;
     const auto bytes = static_cast<std::size_t>(std::min(mtu, work.length - offset));
     const auto payload = payload_of(device, qp, work, offset, bytes);
     if (!payload) {
         fail_oldest(device, qp, WcStatus::LocProtErr);
-        return std::nullopt;
+        return nullptr;
     }
     wire::Packet packet = segment(device, qp, work, qp.outbound.next_psn);
     packet.bth.ack_request = false; // nobody answers
     packet.bth.pad = wire::pad_of(bytes);
-    const Transmit made = transmit(device, qp, packet, *payload);
+    Transmit* const made = transmit(device, qp, packet, *payload);
     qp.outbound.next_psn += 1;
     qp.outbound.unacked_psn = qp.outbound.next_psn;
     if (++qp.cursor.packet == work.packets) finish(device, qp);
@@ -68,16 +68,16 @@ bool oversize(const Device& device, const Qp& qp, const SendWork& work) {
 
 } // namespace
 
-std::optional<Transmit> next_unreliable(Device& device, Qp& qp) {
+Transmit* next_unreliable(Device& device, Qp& qp) {
     while (!qp.sends.empty()) {
         const QpState state = qp.connection.state;
         SendWork& work = qp.sends.front();
         const bool goes_on = work.started && state == QpState::Sqd;
-        if (!goes_on && !may_begin(qp)) return std::nullopt;
+        if (!goes_on && !may_begin(qp)) return nullptr;
         if (oversize(device, qp, work)) {
             if (device.config.behaviour.ud_oversize == UdOversize::LengthError) {
                 fail_oldest(device, qp, WcStatus::LocLenErr);
-                return std::nullopt;
+                return nullptr;
             }
             finish(device, qp);
             continue;
@@ -86,13 +86,13 @@ std::optional<Transmit> next_unreliable(Device& device, Qp& qp) {
             start(device, qp, work);
             if (work.fault) {
                 settle_oldest(device, qp);
-                return std::nullopt;
+                return nullptr;
             }
         }
         return qp.connection.type == QpType::Ud ? send_datagram(device, qp, work)
                                                 : send_uc_segment(device, qp, work);
     }
-    return std::nullopt;
+    return nullptr;
 }
 
 } // namespace veriroce::engine

@@ -14,7 +14,7 @@ inline constexpr wire::Qkey kGsiQkey{0x80010000};
 inline constexpr wire::Qpn kGsiQpn{1};
 
 // The next packet of a UC or UD QP.
-std::optional<Transmit> next_unreliable(Device& device, Qp& qp);
+Transmit* next_unreliable(Device& device, Qp& qp);
 
 // A packet for a UC QP that passed the packet checks (uc_responder.cpp), and for a UD QP
 // (datagram.cpp).
