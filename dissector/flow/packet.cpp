@@ -1,0 +1,61 @@
+#include "dissector/flow/packet.hpp"
+
+namespace veriroce::flow {
+namespace {
+
+Integrity integrity_of(decode::IcrcStatus status) {
+    switch (status) {
+    case decode::IcrcStatus::Good: return Integrity::Good;
+    case decode::IcrcStatus::Bad: return Integrity::Bad;
+    case decode::IcrcStatus::Unchecked: return Integrity::Unchecked;
+    }
+    return Integrity::Unchecked;
+}
+
+} // namespace
+
+std::optional<Packet> packet_of(const decode::Dissection& dissection) {
+    if (!dissection.roce() || dissection.malformed || dissection.fragment) return std::nullopt;
+    const auto source = dissection.source();
+    const auto destination = dissection.destination();
+    const auto headers = wire::decode_packet(dissection.transport);
+    if (!headers || !source || !destination) return std::nullopt;
+    Packet packet;
+    packet.number = dissection.frame.number;
+    if (dissection.frame.time_ns) {
+        packet.time = wire::Instant(wire::Duration(*dissection.frame.time_ns));
+    }
+    packet.source = *source;
+    packet.destination = *destination;
+    if (const auto udp = dissection.layers.find(decode::LayerKind::Udp)) {
+        packet.source_port = wire::load_u16(dissection.bytes_of(*udp), 0);
+    }
+    if (const auto ip = dissection.layers.find(decode::LayerKind::Ipv4)) {
+        packet.ecn = wire::load_u8(dissection.bytes_of(*ip), 1) & 0x3;
+    } else if (const auto ip6 = dissection.layers.find(decode::LayerKind::Ipv6)) {
+        packet.ecn = wire::load_u8(dissection.bytes_of(*ip6), 1) >> 4 & 0x3;
+    }
+    packet.transport = *headers;
+    packet.body_bytes = dissection.body_bytes;
+    packet.integrity = integrity_of(dissection.icrc.status);
+    return packet;
+}
+
+std::optional<Packet> packet_of(const wire::Datagram& datagram, std::uint64_t number,
+                                wire::Instant time) {
+    const auto headers = wire::decode_packet(datagram.bytes);
+    if (!headers) return std::nullopt;
+    Packet packet;
+    packet.number = number;
+    packet.time = time;
+    packet.source = datagram.envelope.source;
+    packet.destination = datagram.envelope.destination;
+    packet.source_port = datagram.envelope.source_port;
+    packet.ecn = datagram.envelope.ecn;
+    packet.transport = *headers;
+    packet.body_bytes = static_cast<std::uint32_t>(headers->body.size());
+    packet.integrity = Integrity::Good;
+    return packet;
+}
+
+} // namespace veriroce::flow

@@ -1,0 +1,370 @@
+// Requests: what each is, and the history of them.
+#include "dissector/flow/stream.hpp"
+
+#include <algorithm>
+
+#include "dissector/flow/digest.hpp"
+
+namespace veriroce::flow {
+namespace {
+
+constexpr std::size_t kFirstRoom = 8;
+// A history that spans more PSNs than this would be ambiguous on the circle.
+constexpr std::uint32_t kMaxSpan = 0x700000;
+// A sender that was silent this long before it repeats itself had its timer run out. Real timers
+// begin at 8 us (TMO-01), copies of the network follow their originals closer than that.
+constexpr auto kSilence = std::chrono::microseconds(50);
+
+// A run of packets sent again goes on behind so many that the network lost.
+constexpr std::int32_t kRunGap = 64;
+
+std::uint32_t offset(wire::Psn from, wire::Psn to) {
+    return (to.value() - from.value()) & wire::kMask24;
+}
+
+std::optional<wire::Mtu> mtu_of(std::uint32_t bytes) {
+    for (const wire::Mtu mtu :
+         {wire::Mtu::B256, wire::Mtu::B512, wire::Mtu::B1024, wire::Mtu::B2048, wire::Mtu::B4096}) {
+        if (wire::bytes_of(mtu) == bytes) return mtu;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+void Stream::begin_at(wire::Psn psn) {
+    started_ = true;
+    begin_known_ = true;
+    begin_ = next_ = unacknowledged_ = psn;
+}
+
+void Stream::set_mtu(wire::Mtu mtu) {
+    if (mtu_) return;
+    mtu_ = mtu;
+    if (extents_.empty() || extents_.back().span_known) return;
+    Extent& read = extents_.back();
+    read.span = wire::packets_of(read.length, mtu);
+    read.span_known = true;
+    next_ = read.psn + read.span;
+    if (const auto index = message_index(read.message)) messages_[*index].last = read.last_psn();
+}
+
+void Stream::release(Budget& budget) {
+    budget.extents_left += extents_.capacity();
+    *this = Stream();
+}
+
+std::optional<std::size_t> Stream::index_of(wire::Psn psn) const {
+    if (extents_.empty()) return std::nullopt;
+    const wire::Psn front = extents_.front().psn;
+    const std::uint32_t wanted = offset(front, psn);
+    if (wanted >= offset(front, next_)) return std::nullopt;
+    std::size_t low = 0;
+    std::size_t high = extents_.size();
+    while (high - low > 1) {
+        const std::size_t middle = (low + high) / 2;
+        if (offset(front, extents_[middle].psn) <= wanted) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+std::optional<std::size_t> Stream::message_index(std::uint64_t ordinal) const {
+    if (messages_.empty() || ordinal < messages_.front().ordinal || ordinal > last_ordinal_) {
+        return std::nullopt;
+    }
+    return static_cast<std::size_t>(ordinal - messages_.front().ordinal);
+}
+
+std::optional<Bounds> Stream::ended_before(wire::Psn psn) const {
+    const Bounds& gone = forgotten_sums_;
+    if (extents_.empty() || psn == extents_.front().psn) {
+        const wire::Psn known = extents_.empty() ? next_ : extents_.front().psn;
+        if (!started_ || psn != known) return std::nullopt;
+        return Bounds{.low = gone.low, .high = gone.low + gone.high};
+    }
+    const auto index = index_of(psn - 1);
+    if (!index) return std::nullopt;
+    const Extent& extent = extents_[*index];
+    if (extent.last_psn() == psn - 1) {
+        return Bounds{.low = extent.ends, .high = extent.ends + extent.unseen};
+    }
+    // Inside an extent: what was before it, and of a gap as much as lies before the PSN.
+    const std::uint64_t ends = *index > 0 ? extents_[*index - 1].ends : gone.low;
+    const std::uint64_t unseen = *index > 0 ? extents_[*index - 1].unseen : gone.high;
+    const std::uint64_t inside = extent.missing ? offset(extent.psn, psn) : 0;
+    return Bounds{.low = ends, .high = ends + unseen + inside};
+}
+
+StreamResult Stream::request(const Packet& packet, Budget& budget, bool restartable) {
+    ++counters_.requests;
+    if (!started_) {
+        begin_at(packet.psn());
+        begin_known_ = false;
+    }
+    learn_mtu_of(packet);
+    learn_mtu_by_next(packet.psn());
+    const std::int32_t ahead = wire::distance(next_, packet.psn());
+    StreamResult result;
+    if (ahead >= 0 && ahead <= kMaxGap) {
+        result = append(packet, budget);
+    } else if (const auto index = index_of(packet.psn())) {
+        result = extents_[*index].missing ? fill(packet, *index, budget) : again(packet, *index);
+    } else {
+        result = far(packet, budget, restartable);
+    }
+    if (result.kind != Class::Forgotten) stray_.reset();
+    last_time_ = packet.time;
+    return result;
+}
+
+StreamResult Stream::append(const Packet& packet, Budget& budget) {
+    StreamResult result{.kind = Class::New};
+    const auto skipped = static_cast<std::uint32_t>(wire::distance(next_, packet.psn()));
+    if (skipped > 0) {
+        add_back({.psn = next_, .span = skipped, .missing = true}, budget);
+        next_ = packet.psn();
+        ++counters_.gaps;
+        result.kind = Class::BeyondGap;
+        result.skipped = skipped;
+    }
+    Extent extent = extent_of(packet);
+    const std::size_t before = extents_.size();
+    result.message = join_message(packet, extent, before);
+    add_back(extent, budget);
+    next_ = extents_.empty() ? packet.psn() + extent.span : extents_.back().last_psn() + 1;
+    run_.reset();
+    return result;
+}
+
+// One of the PSNs that were not seen: the gap is cut around it.
+StreamResult Stream::fill(const Packet& packet, std::size_t index, Budget& budget) {
+    const Cause cause = cause_of(packet, extents_[index]);
+    const bool captured = extents_[index].lost_by_capture;
+    // Two more extents at most; the room for them may cost the oldest ones.
+    const std::size_t before = extents_.size();
+    if (!room(2, budget) || before - extents_.size() > index) return {};
+    index -= before - extents_.size();
+    const Extent gap = extents_[index];
+    Extent extent = extent_of(packet);
+    const std::uint32_t left = offset(gap.psn, packet.psn());
+    extent.span = std::min(extent.span, gap.span - left);
+    const std::uint32_t right = gap.span - left - extent.span;
+    std::size_t at = index;
+    if (left > 0) {
+        extents_[at].span = left;
+        extents_.insert(++at, extent);
+    } else {
+        extents_[at] = extent;
+    }
+    if (right > 0) {
+        Extent rest = gap;
+        rest.psn = packet.psn() + extent.span;
+        rest.span = right;
+        extents_.insert(at + 1, rest);
+    }
+    const std::uint64_t ordinal = join_message(packet, extents_[at], at);
+    add_up(at > 0 ? at - 1 : 0);
+    StreamResult result{.kind = Class::Retransmission, .cause = cause, .message = ordinal};
+    if (cause == Cause::None && !gap.damaged) {
+        result.kind = Class::Reordered;
+        ++counters_.reordered;
+    } else {
+        ++counters_.retransmissions;
+        run_on(packet, packet.psn() + extent.span, cause);
+    }
+    if (!captured && result.kind == Class::Retransmission) counters_.lost_in_network += extent.span;
+    return result;
+}
+
+StreamResult Stream::again(const Packet& packet, std::size_t index) {
+    Extent& extent = extents_[index];
+    const Cause cause = cause_of(packet, extent);
+    ++counters_.repeated;
+    StreamResult result{.kind = Class::Retransmission, .cause = cause, .message = extent.message};
+    if (cause == Cause::None) {
+        result.kind = Class::Duplicate;
+        ++counters_.duplicates;
+    } else {
+        ++counters_.retransmissions;
+        run_on(packet, extent.last_psn() + 1, cause);
+        if (const auto at = message_index(extent.message)) ++messages_[*at].retransmissions;
+    }
+    if (packet.psn() == begin_ && wire::distance(unacknowledged_, begin_) < 0) {
+        repeated_begin_ = true;
+    }
+    extent.last_number = packet.number;
+    extent.last_time = packet.time;
+    ++extent.copies;
+    extent.ack_request = extent.ack_request || packet.transport.bth.ack_request;
+    if (extent.read() && packet.info().operation == wire::Operation::RdmaReadRequest) {
+        if (const auto at = message_index(extent.message)) {
+            messages_[*at].next_response = packet.psn();
+        }
+    }
+    return result;
+}
+
+void Stream::run_on(const Packet& packet, wire::Psn next, Cause cause) {
+    const bool goes_on = run_ && run_->cause == cause &&
+                         wire::distance(run_->first, packet.psn()) >= 0 &&
+                         wire::distance(run_->next, packet.psn()) > -kRunGap;
+    if (!goes_on) {
+        run_ =
+            Run{.first = packet.psn(), .next = next, .first_number = packet.number, .cause = cause};
+    } else if (wire::distance(run_->next, next) > 0) {
+        run_->next = next;
+    }
+}
+
+// Neither in the history nor close ahead of it. A second packet that follows the first such one
+// shows that the QP has begun anew.
+StreamResult Stream::far(const Packet& packet, Budget& budget, bool restartable) {
+    if (earlier(packet.psn(), budget)) return fill(packet, 0, budget);
+    if (restartable && stray_ == packet.psn()) {
+        restart(packet.psn());
+        return append(packet, budget);
+    }
+    stray_ = packet.psn() + 1;
+    ++counters_.forgotten;
+    return {.kind = Class::Forgotten};
+}
+
+// The first packet that was seen had overtaken this one, or the capture began in the middle: what
+// lies between becomes a gap, and the sums begin anew.
+bool Stream::earlier(wire::Psn psn, Budget& budget) {
+    if (begin_known_ || !complete_from_begin_ || extents_.empty()) return false;
+    const wire::Psn front = extents_.front().psn;
+    const std::int32_t before = wire::distance(psn, front);
+    if (before <= 0 || before > kMaxGap || !room(3, budget) || !complete_from_begin_) return false;
+    extents_.insert(0, {.psn = psn, .span = static_cast<std::uint32_t>(before), .missing = true});
+    begin_ = psn;
+    if (!any_answer_) unacknowledged_ = psn;
+    add_up(0);
+    ++generation_;
+    return true;
+}
+
+void Stream::restart(wire::Psn psn) {
+    ++generation_;
+    complete_from_begin_ = true;
+    extents_.clear();
+    messages_.clear();
+    last_ordinal_ = 0;
+    forgotten_sums_ = {};
+    run_.reset();
+    asked_ = {};
+    any_answer_ = repeated_begin_ = begin_known_ = false;
+    begin_ = next_ = unacknowledged_ = psn;
+}
+
+// Why a packet is sent again, by what came before it. A run of them has one cause.
+Cause Stream::cause_of(const Packet& packet, const Extent& extent) const {
+    if (run_) {
+        const std::int32_t ahead = wire::distance(run_->next, packet.psn());
+        if (ahead >= 0 && ahead < kRunGap) return run_->cause;
+        // Overtaken by others of the run.
+        const bool of_run = wire::distance(run_->first, packet.psn()) >= 0 && ahead < 0;
+        if (of_run && extent.last_number < run_->first_number) return run_->cause;
+    }
+    if (asked_.cause != Cause::None) return asked_.cause;
+    if (packet.time && last_time_ && *packet.time - *last_time_ >= kSilence) return Cause::Timeout;
+    return Cause::None;
+}
+
+Extent Stream::extent_of(const Packet& packet) const {
+    Extent extent;
+    extent.psn = packet.psn();
+    extent.opcode = packet.transport.bth.opcode;
+    extent.ack_request = packet.transport.bth.ack_request;
+    extent.copies = 1;
+    extent.payload_bytes = packet.payload_bytes();
+    extent.digest = digest_of(packet);
+    if (packet.transport.headers.has(wire::Header::Reth)) {
+        extent.virtual_address = packet.transport.reth.virtual_address;
+        extent.rkey = packet.transport.reth.rkey.value;
+        extent.length = packet.transport.reth.dma_length;
+    }
+    if (packet.info().operation == wire::Operation::RdmaReadRequest) {
+        // N-36. Before the path MTU is known, as few PSNs as it can be.
+        extent.span_known = mtu_.has_value() || extent.length <= 256;
+        extent.span = wire::packets_of(extent.length, mtu_.value_or(wire::Mtu::B4096));
+        extent.span = std::min(extent.span, 0x7FFFFFU);
+    }
+    extent.first_number = extent.last_number = packet.number;
+    extent.first_time = extent.last_time = packet.time;
+    return extent;
+}
+
+// Makes room for so many more extents: by growing, or at the cost of the oldest ones.
+bool Stream::room(std::size_t wanted, Budget& budget) {
+    while (extents_.size() + wanted > extents_.capacity()) {
+        const bool needed =
+            !extents_.empty() && wire::distance(extents_.front().last_psn(), unacknowledged_) <= 0;
+        const std::size_t more = extents_.capacity() == 0 ? kFirstRoom : extents_.capacity();
+        const std::size_t bound = needed ? kMaxHistory : kUsualHistory;
+        if (extents_.capacity() + more <= bound && budget.extents_left >= more) {
+            budget.extents_left -= more;
+            extents_.grow(kFirstRoom);
+        } else if (extents_.empty()) {
+            return false;
+        } else {
+            forget_oldest();
+        }
+    }
+    return true;
+}
+
+void Stream::forget_oldest() {
+    forgotten_sums_ = {.low = extents_.front().ends, .high = extents_.front().unseen};
+    extents_.pop_front();
+    complete_from_begin_ = false;
+}
+
+void Stream::add_back(Extent extent, Budget& budget) {
+    while (!extents_.empty() && offset(extents_.front().psn, extent.psn) + extent.span > kMaxSpan) {
+        forget_oldest();
+    }
+    if (!room(1, budget)) return;
+    extents_.push_back(extent);
+    add_up(extents_.size() - 1);
+}
+
+// Makes the sums of this extent and all behind it right again.
+void Stream::add_up(std::size_t from) {
+    for (std::size_t i = from; i < extents_.size(); ++i) {
+        const std::uint64_t ends = i > 0 ? extents_[i - 1].ends : forgotten_sums_.low;
+        const std::uint64_t unseen = i > 0 ? extents_[i - 1].unseen : forgotten_sums_.high;
+        Extent& extent = extents_[i];
+        extent.ends = ends + (!extent.missing && extent.info().ends_message() ? 1 : 0);
+        extent.unseen = unseen + (extent.missing ? extent.span : 0);
+    }
+}
+
+void Stream::damaged(const Packet& packet) {
+    if (!started_) return;
+    if (const auto index = index_of(packet.psn()); index && extents_[*index].missing) {
+        extents_[*index].damaged = true;
+    }
+}
+
+// A FIRST or MIDDLE packet is one path MTU long (LEN-10).
+void Stream::learn_mtu_of(const Packet& packet) {
+    if (mtu_ || packet.info().ends_message() || !packet.info().carries_payload()) return;
+    if (const auto mtu = mtu_of(packet.payload_bytes())) set_mtu(*mtu);
+}
+
+// A READ before the path MTU is known: where the next request stands shows it.
+void Stream::learn_mtu_by_next(wire::Psn psn) {
+    if (mtu_ || extents_.empty() || extents_.back().span_known) return;
+    const Extent& read = extents_.back();
+    for (const wire::Mtu mtu :
+         {wire::Mtu::B256, wire::Mtu::B512, wire::Mtu::B1024, wire::Mtu::B2048, wire::Mtu::B4096}) {
+        if (wire::packets_of(read.length, mtu) == offset(read.psn, psn)) return set_mtu(mtu);
+    }
+}
+
+} // namespace veriroce::flow

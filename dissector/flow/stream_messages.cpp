@@ -1,0 +1,192 @@
+// Which packets make up a message; responses, and what they acknowledge.
+#include "dissector/flow/stream.hpp"
+
+namespace veriroce::flow {
+namespace {
+
+constexpr std::size_t kFirstMessages = 8;
+
+// FLUSH and ATOMIC WRITE are answered as a READ of one packet is (EXT-02).
+bool answered_by_data(const Extent& extent) {
+    const wire::Operation operation = extent.info().operation;
+    return !extent.missing &&
+           (operation == wire::Operation::RdmaReadRequest || operation == wire::Operation::Flush ||
+            operation == wire::Operation::AtomicWrite || extent.atomic());
+}
+
+} // namespace
+
+// The message of a packet that stands at `index` or is about to be appended there.
+std::uint64_t Stream::join_message(const Packet& packet, Extent& extent, std::size_t index) {
+    std::uint64_t ordinal = 0;
+    const bool follows = index > 0 && !extents_[index - 1].missing;
+    if (!packet.info().starts_message() && follows && !extents_[index - 1].info().ends_message()) {
+        ordinal = extents_[index - 1].message;
+    }
+    if (message_index(ordinal)) {
+        extend_message(ordinal, packet, extent);
+    } else {
+        ordinal = new_message(packet, extent);
+    }
+    extent.message = ordinal;
+    // A hole was filled: what stands behind it may be the rest of this message.
+    const std::size_t behind = index + 1;
+    if (!packet.info().ends_message() && behind < extents_.size() && !extents_[behind].missing &&
+        !extents_[behind].info().starts_message() && extents_[behind].message != ordinal) {
+        merge_messages(ordinal, extents_[behind].message, behind);
+    }
+    return ordinal;
+}
+
+std::uint64_t Stream::new_message(const Packet& packet, const Extent& extent) {
+    if (messages_.full()) {
+        const bool grows = messages_.empty() ||
+                           (!messages_.front().answered && messages_.capacity() < kMaxHistory);
+        if (grows) {
+            messages_.grow(kFirstMessages);
+        } else {
+            messages_.pop_front();
+        }
+    }
+    Message message;
+    message.ordinal = ++last_ordinal_;
+    message.opcode = packet.transport.bth.opcode;
+    message.begun = packet.info().starts_message();
+    message.first = message.next_response = packet.psn();
+    message.start_number = packet.number;
+    message.start = packet.time;
+    if (extent.read()) message.bytes = extent.length;
+    messages_.push_back(message);
+    extend_message(message.ordinal, packet, extent);
+    return message.ordinal;
+}
+
+void Stream::extend_message(std::uint64_t ordinal, const Packet& packet, const Extent& extent) {
+    Message& message = messages_[*message_index(ordinal)];
+    message.bytes += extent.payload_bytes;
+    message.ended = message.ended || packet.info().ends_message();
+    message.last = extent.last_psn();
+}
+
+void Stream::merge_messages(std::uint64_t into, std::uint64_t from, std::size_t index) {
+    const auto source = message_index(from);
+    const auto target = message_index(into);
+    if (!source || !target || messages_[*source].begun) return;
+    messages_[*target].bytes += messages_[*source].bytes;
+    messages_[*target].ended = messages_[*source].ended;
+    messages_[*target].last = messages_[*source].last;
+    messages_[*source].answered = true; // it is no message of its own any more
+    for (std::size_t i = index; i < extents_.size() && extents_[i].message == from; ++i)
+        extents_[i].message = into;
+}
+
+StreamResult Stream::response(const Packet& packet, std::vector<Message>& finished) {
+    ++counters_.responses;
+    StreamResult result{.kind = Class::Unsolicited};
+    const wire::Psn psn = packet.psn();
+    const bool read_data = packet.info().operation == wire::Operation::RdmaReadResponse;
+    if (read_data && !mtu_ && !packet.info().ends_message()) learn_mtu_of(packet);
+    const auto index = index_of(psn);
+    if (!started_ || (!index && wire::distance(next_, psn) >= 0)) return result;
+    result.kind = wire::distance(unacknowledged_, psn) >= 0 ? Class::New : Class::Duplicate;
+    if (index) result.message = extents_[*index].message;
+    const bool acknowledges = !packet.transport.headers.has(wire::Header::Aeth) ||
+                              packet.transport.aeth.syndrome.kind() == wire::AckKind::Ack;
+    if (acknowledges) {
+        acknowledge_before(psn, packet, finished);
+        if (index && extents_[*index].atomic() &&
+            packet.info().operation == wire::Operation::AtomicAcknowledge) {
+            if (const auto at = message_index(extents_[*index].message)) {
+                if (!messages_[*at].answered) result.kind = Class::New;
+                finish(messages_[*at], packet, finished);
+            }
+        }
+        if (index && read_data && !extents_[*index].missing) {
+            if (read_response(packet, *index, finished)) result.kind = Class::New;
+        } else if (index) {
+            acknowledge_before(psn + 1, packet, finished);
+        }
+    } else {
+        acknowledge_before(psn, packet, finished); // a NAK says that what is before it arrived
+        const wire::Syndrome syndrome = packet.transport.aeth.syndrome;
+        if (syndrome.kind() == wire::AckKind::RnrNak) {
+            ++counters_.rnr_naks;
+            asked_ = {.psn = psn, .cause = Cause::RnrNak};
+        } else if (syndrome.nak_code() == wire::NakCode::PsnSequence) {
+            ++counters_.sequence_naks;
+            asked_ = {.psn = psn, .cause = Cause::SequenceNak};
+        } else {
+            ++counters_.fatal_naks;
+        }
+        result.kind = Class::New;
+    }
+    any_answer_ = true;
+    return result;
+}
+
+// Everything before this PSN has arrived; messages that wait for no data of their own are complete.
+void Stream::acknowledge_before(wire::Psn psn, const Packet& packet,
+                                std::vector<Message>& finished) {
+    const std::int32_t ahead = wire::distance(unacknowledged_, psn);
+    if (ahead <= 0) return;
+    const bool nak = asked_.cause == Cause::SequenceNak || asked_.cause == Cause::RnrNak;
+    if (nak && wire::distance(asked_.psn, psn) > 0) asked_ = {};
+    auto index = index_of(unacknowledged_);
+    if (!index && !extents_.empty()) index = 0;
+    for (std::size_t i = index.value_or(extents_.size()); i < extents_.size(); ++i) {
+        Extent& extent = extents_[i];
+        if (wire::distance(extent.last_psn(), psn) <= 0) break;
+        if (extent.missing) {
+            if (!extent.lost_by_capture) counters_.lost_by_capture += extent.span;
+            extent.lost_by_capture = true;
+            continue;
+        }
+        if (answered_by_data(extent)) {
+            // REQ-08: a response behind an unanswered READ or atomic asks for its retry.
+            const auto at = message_index(extent.message);
+            if (at && !messages_[*at].answered) {
+                asked_ = {.psn = extent.psn, .cause = Cause::Implied};
+            }
+            continue;
+        }
+        if (!extent.info().ends_message()) continue;
+        if (const auto at = message_index(extent.message)) finish(messages_[*at], packet, finished);
+    }
+    unacknowledged_ = psn;
+}
+
+// Whether the response brings something new.
+bool Stream::read_response(const Packet& packet, std::size_t index,
+                           std::vector<Message>& finished) {
+    const Extent& extent = extents_[index];
+    const auto at = message_index(extent.message);
+    if (!at) {
+        acknowledge_before(packet.psn() + 1, packet, finished);
+        return false;
+    }
+    Message& message = messages_[*at];
+    const std::int32_t ahead = wire::distance(message.next_response, packet.psn());
+    if (ahead >= 0) {
+        message.lost_responses += static_cast<std::uint32_t>(ahead);
+        message.next_response = packet.psn() + 1;
+        if (ahead > 0) asked_ = {.psn = message.next_response, .cause = Cause::Implied};
+    }
+    if (packet.psn() == extent.last_psn()) finish(message, packet, finished);
+    acknowledge_before(packet.psn() + 1, packet, finished);
+    return ahead >= 0;
+}
+
+void Stream::finish(Message& message, const Packet& packet, std::vector<Message>& finished) {
+    if (message.answered) return;
+    message.answered = true;
+    const bool was_missed = wire::distance(message.first, asked_.psn) >= 0 &&
+                            wire::distance(asked_.psn, message.last) >= 0;
+    if (asked_.cause == Cause::Implied && was_missed) asked_ = {};
+    message.answer = packet.time;
+    message.answer_number = packet.number;
+    ++counters_.messages;
+    counters_.bytes += message.bytes;
+    finished.push_back(message);
+}
+
+} // namespace veriroce::flow

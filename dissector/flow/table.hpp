@@ -1,0 +1,78 @@
+// A hash table of fixed room: open addressing, no allocation after construction, deterministic.
+// Internal to this room.
+#pragma once
+
+#include <bit>
+#include <cassert>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace veriroce::flow {
+
+constexpr std::uint64_t mixed(std::uint64_t value) {
+    value ^= value >> 32;
+    value *= 0x9E3779B97F4A7C15U;
+    value ^= value >> 29;
+    value *= 0xBF58476D1CE4E5B9U;
+    return value ^ value >> 32;
+}
+
+// Key: equality and `std::uint64_t hash() const`.
+template <typename Key>
+class Table {
+  public:
+    // Room for `capacity` entries; the caller removes before it adds more.
+    explicit Table(std::size_t capacity) : slots_(std::bit_ceil(capacity * 2 + 2)) {}
+
+    [[nodiscard]] std::optional<std::uint32_t> find(const Key& key) const {
+        const std::size_t at = place(key);
+        if (!slots_[at].used) return std::nullopt;
+        return slots_[at].value;
+    }
+    // Adds the key or changes its value.
+    void put(const Key& key, std::uint32_t value) {
+        const std::size_t at = place(key);
+        if (!slots_[at].used) ++size_;
+        assert(size_ < slots_.size());
+        slots_[at] = {.key = key, .value = value, .used = true};
+    }
+    void remove(const Key& key) {
+        std::size_t hole = place(key);
+        if (!slots_[hole].used) return;
+        slots_[hole].used = false;
+        --size_;
+        // What was pushed past the hole moves up, so that no search ends too early.
+        for (std::size_t at = next(hole); slots_[at].used; at = next(at)) {
+            const std::size_t home = slots_[at].key.hash() & (slots_.size() - 1);
+            const std::size_t from_home = (at - home) & (slots_.size() - 1);
+            const std::size_t from_hole = (at - hole) & (slots_.size() - 1);
+            if (from_home < from_hole) continue;
+            slots_[hole] = slots_[at];
+            slots_[at].used = false;
+            hole = at;
+        }
+    }
+    [[nodiscard]] std::size_t size() const { return size_; }
+
+  private:
+    struct Slot {
+        Key key{};
+        std::uint32_t value = 0;
+        bool used = false;
+    };
+
+    [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
+    // Where the key is, or where it belongs.
+    [[nodiscard]] std::size_t place(const Key& key) const {
+        std::size_t at = key.hash() & (slots_.size() - 1);
+        while (slots_[at].used && !(slots_[at].key == key))
+            at = next(at);
+        return at;
+    }
+
+    std::vector<Slot> slots_;
+    std::size_t size_ = 0;
+};
+
+} // namespace veriroce::flow

@@ -1,0 +1,313 @@
+#include "dissector/flow/tracker.hpp"
+
+#include <algorithm>
+
+namespace veriroce::flow {
+namespace {
+
+constexpr std::size_t kAskedRoom = 1U << 16; // a power of two
+constexpr std::size_t kConnectRequests = 256;
+
+std::uint64_t hash_of(const wire::IpAddress& address) {
+    return mixed(wire::load_u64(address.bytes, 0) ^ mixed(wire::load_u64(address.bytes, 8)));
+}
+
+} // namespace
+
+std::string_view name_of(Class kind) {
+    switch (kind) {
+    case Class::New: return "new";
+    case Class::BeyondGap: return "beyond-gap";
+    case Class::Retransmission: return "retransmission";
+    case Class::Duplicate: return "duplicate";
+    case Class::Reordered: return "reordered";
+    case Class::Unsolicited: return "unsolicited";
+    case Class::Forgotten: return "forgotten";
+    case Class::Damaged: return "damaged";
+    case Class::Unpaired: return "unpaired";
+    case Class::Outside: return "outside";
+    }
+    return {};
+}
+
+std::string_view name_of(Cause cause) {
+    switch (cause) {
+    case Cause::None: return "";
+    case Cause::SequenceNak: return "sequence-nak";
+    case Cause::RnrNak: return "rnr-nak";
+    case Cause::Implied: return "implied-nak";
+    case Cause::Timeout: return "timeout";
+    }
+    return {};
+}
+
+std::uint64_t Tracker::PathKey::hash() const {
+    return mixed(hash_of(source) * 3 + hash_of(destination) + mixed(qpn));
+}
+
+Tracker::Tracker(Limits limits)
+    : limits_(limits), budget_{.extents_left = limits.extents}, paths_(limits.connections * 2UL),
+      asked_(kAskedRoom) {
+    assert(limits.connections > 1);
+}
+
+std::vector<std::uint32_t> Tracker::connections() const {
+    std::vector<std::uint32_t> used;
+    for (std::uint32_t index = oldest_; index != kNone; index = links_[index].newer)
+        used.push_back(index);
+    return used;
+}
+
+Classified Tracker::feed(const Packet& packet) {
+    ++packets_;
+    finished_.clear();
+    Classified seen;
+    const wire::Service service = packet.info().service;
+    const bool connected = service == wire::Service::Rc || service == wire::Service::Uc;
+    if (!connected || packet.info().reserved()) {
+        if (packet.integrity != Integrity::Bad) connection_message(packet);
+        return seen;
+    }
+    if (packet.integrity == Integrity::Bad) {
+        // Its QP number may be what was damaged: it makes no connection.
+        const auto known =
+            paths_.find({packet.source, packet.destination, packet.transport.bth.dest_qp.value});
+        seen.kind = Class::Damaged;
+        if (!known) return seen;
+        seen.connection = *known >> 1;
+        seen.from = static_cast<std::uint8_t>(1 - (*known & 1));
+        if (packet.info().request())
+            connections_[*known >> 1].ends[seen.from].stream.damaged(packet);
+        return seen;
+    }
+    const std::uint32_t value = path(packet);
+    const std::uint32_t index = value >> 1;
+    seen.connection = index;
+    seen.from = static_cast<std::uint8_t>(1 - (value & 1));
+    touch(index, packet.number);
+    connections_[index].service = service;
+    return packet.info().response() && service == wire::Service::Rc ? response(packet, index, seen)
+                                                                    : request(packet, index, seen);
+}
+
+Classified Tracker::request(const Packet& packet, std::uint32_t index, Classified seen) {
+    Connection& connection = connections_[index];
+    seen.side = Side::Requester;
+    const bool restartable = connection.pairing != Pairing::Known;
+    const StreamResult result =
+        connection.ends[seen.from].stream.request(packet, budget_, restartable);
+    seen.kind = result.kind;
+    seen.cause = result.cause;
+    seen.message = result.message;
+    seen.skipped = result.skipped;
+    if (connection.pairing == Pairing::None) remember_request(packet, index);
+    return seen;
+}
+
+Classified Tracker::response(const Packet& packet, std::uint32_t index, Classified seen) {
+    seen.side = Side::Responder;
+    if (connections_[index].pairing == Pairing::None && !pair(packet, index)) {
+        ++connections_[index].unpaired_responses;
+        seen.kind = Class::Unpaired;
+        return seen;
+    }
+    const auto value =
+        paths_.find({packet.source, packet.destination, packet.transport.bth.dest_qp.value});
+    seen.connection = *value >> 1;
+    seen.from = static_cast<std::uint8_t>(1 - (*value & 1));
+    Connection& connection = connections_[*value >> 1];
+    const StreamResult result = connection.ends[seen.asking()].stream.response(packet, finished_);
+    if (result.kind == Class::New) ++connection.matches;
+    seen.kind = result.kind;
+    seen.message = result.message;
+    return seen;
+}
+
+// The connection that a packet goes to, and at its low bit the end that receives it.
+std::uint32_t Tracker::path(const Packet& packet) {
+    const PathKey key{packet.source, packet.destination, packet.transport.bth.dest_qp.value};
+    if (const auto known = paths_.find(key)) return *known;
+    const std::uint32_t index = fresh(packet.number);
+    Connection& connection = connections_[index];
+    connection.ends[0].address = packet.source;
+    connection.ends[1].address = packet.destination;
+    connection.ends[1].qpn = packet.transport.bth.dest_qp;
+    put_path(index, 1);
+    return index << 1 | 1;
+}
+
+void Tracker::put_path(std::uint32_t index, std::uint8_t to) {
+    const Connection& connection = connections_[index];
+    const End& receiver = connection.ends[to];
+    paths_.put({connection.ends[1 - to].address, receiver.address, receiver.qpn->value},
+               index << 1 | to);
+}
+
+std::uint32_t Tracker::fresh(std::uint64_t number) {
+    if (free_.empty() && connections_.size() >= limits_.connections) evict_oldest();
+    std::uint32_t index = 0;
+    if (!free_.empty()) {
+        index = free_.back();
+        free_.pop_back();
+        connections_[index] = Connection();
+    } else {
+        index = static_cast<std::uint32_t>(connections_.size());
+        connections_.emplace_back();
+        links_.emplace_back();
+    }
+    connections_[index].id = ++last_id_;
+    connections_[index].first_number = connections_[index].last_number = number;
+    link_newest(index);
+    return index;
+}
+
+void Tracker::evict_oldest() {
+    drop(oldest_);
+    ++evicted_;
+}
+
+void Tracker::drop(std::uint32_t index) {
+    Connection& connection = connections_[index];
+    for (std::uint8_t to = 0; to < 2; ++to) {
+        const End& receiver = connection.ends[to];
+        if (!receiver.qpn) continue;
+        const PathKey key{connection.ends[1 - to].address, receiver.address, receiver.qpn->value};
+        if (const auto value = paths_.find(key); value && *value >> 1 == index) paths_.remove(key);
+    }
+    for (End& end : connection.ends)
+        end.stream.release(budget_);
+    connection.id = 0;
+    unlink(index);
+    free_.push_back(index);
+}
+
+void Tracker::touch(std::uint32_t index, std::uint64_t number) {
+    connections_[index].last_number = number;
+    if (newest_ == index) return;
+    unlink(index);
+    link_newest(index);
+}
+
+void Tracker::unlink(std::uint32_t index) {
+    const Link link = links_[index];
+    (link.older == kNone ? oldest_ : links_[link.older].newer) = link.newer;
+    (link.newer == kNone ? newest_ : links_[link.newer].older) = link.older;
+}
+
+void Tracker::link_newest(std::uint32_t index) {
+    links_[index] = {.older = newest_, .newer = kNone};
+    (newest_ == kNone ? oldest_ : links_[newest_].newer) = index;
+    newest_ = index;
+}
+
+std::uint64_t Tracker::asked_key(const wire::IpAddress& asking, const wire::IpAddress& asked,
+                                 wire::Psn psn) const {
+    return mixed(hash_of(asking) * 3 + hash_of(asked)) + mixed(psn.value());
+}
+
+void Tracker::remember_request(const Packet& packet, std::uint32_t index) {
+    if (packet.info().service != wire::Service::Rc) return;
+    const std::uint64_t key = asked_key(packet.source, packet.destination, packet.psn());
+    Asked& slot = asked_[mixed(key) & (kAskedRoom - 1)];
+    const std::uint64_t id = connections_[index].id;
+    if (slot.key == key && slot.id == id) return;
+    const bool rival = slot.key == key && slot.id != 0 &&
+                       connections_[slot.connection].id == slot.id &&
+                       connections_[slot.connection].pairing == Pairing::None;
+    slot = {.key = key, .connection = index, .id = id, .ambiguous = rival};
+}
+
+// A response whose QP has no partner: the QP that asked for this PSN, if it is one only.
+bool Tracker::pair(const Packet& packet, std::uint32_t index) {
+    const std::uint64_t key = asked_key(packet.destination, packet.source, packet.psn());
+    const Asked slot = asked_[mixed(key) & (kAskedRoom - 1)];
+    if (slot.key != key || slot.id == 0 || slot.ambiguous) return false;
+    const Connection& other = connections_[slot.connection];
+    if (slot.connection == index || other.id != slot.id || other.pairing != Pairing::None) {
+        return false;
+    }
+    // The hash is no proof: the addresses must be each other's.
+    if (!(other.ends[0].address == packet.destination && other.ends[1].address == packet.source)) {
+        return false;
+    }
+    merge(slot.connection, index);
+    return true;
+}
+
+// Both know only their receiver (end 1): `from` becomes the way back of `into`.
+void Tracker::merge(std::uint32_t into, std::uint32_t from) {
+    Connection& target = connections_[into];
+    Connection& source = connections_[from];
+    target.ends[0].qpn = source.ends[1].qpn;
+    target.ends[1].stream = std::move(source.ends[0].stream);
+    source.ends[0].stream = Stream();
+    target.unpaired_responses += source.unpaired_responses;
+    target.pairing = Pairing::Inferred;
+    target.first_number = std::min(target.first_number, source.first_number);
+    const std::uint64_t number = source.last_number;
+    drop(from);
+    put_path(into, 0);
+    touch(into, number);
+}
+
+void Tracker::introduce(const Introduction& first, const Introduction& second) {
+    const std::array<Introduction, 2> introduced{first, second};
+    for (std::size_t to = 0; to < 2; ++to) {
+        const auto known = paths_.find(
+            {introduced[1 - to].address, introduced[to].address, introduced[to].qpn.value});
+        if (known) drop(*known >> 1);
+    }
+    const std::uint32_t index = fresh(packets_);
+    Connection& connection = connections_[index];
+    connection.pairing = Pairing::Known;
+    for (std::size_t i = 0; i < 2; ++i) {
+        End& end = connection.ends[i];
+        end.address = introduced[i].address;
+        end.qpn = introduced[i].qpn;
+        end.attributes = introduced[i].attributes;
+        if (end.attributes.first_psn) end.stream.begin_at(*end.attributes.first_psn);
+        if (end.attributes.mtu) end.stream.set_mtu(*end.attributes.mtu);
+    }
+    put_path(index, 0);
+    put_path(index, 1);
+}
+
+void Tracker::connection_message(const Packet& packet) {
+    const auto message = cm_message_of(packet);
+    if (!message) return;
+    if (message->kind == CmKind::Request) {
+        const ConnectRequest request{packet.source, packet.destination, *message};
+        if (connect_requests_.size() < kConnectRequests) {
+            connect_requests_.push_back(request);
+        } else {
+            connect_requests_[next_connect_request_++ % kConnectRequests] = request;
+        }
+        return;
+    }
+    if (message->kind != CmKind::Reply) return;
+    for (ConnectRequest& request : connect_requests_) {
+        const CmMessage& asked = request.message;
+        if (asked.kind != CmKind::Request || asked.local_id != message->remote_id) continue;
+        if (!(request.source == packet.destination && request.destination == packet.source)) {
+            continue;
+        }
+        // CM-02: a first PSN is the one at which the receiver of the message begins to send.
+        // CM-03: each end keeps to what the other one offers.
+        Introduction active{request.source, asked.qpn, {}};
+        active.attributes = {.mtu = asked.mtu,
+                             .first_psn = message->first_psn,
+                             .max_rd_atomic =
+                                 std::min(asked.initiator_depth, message->responder_resources),
+                             .timeout = {}};
+        Introduction passive{request.destination, message->qpn, {}};
+        passive.attributes = {.mtu = asked.mtu,
+                              .first_psn = asked.first_psn,
+                              .max_rd_atomic = asked.responder_resources,
+                              .timeout = {}};
+        introduce(active, passive);
+        request.message.kind = CmKind::Other; // a repeated reply changes nothing
+        return;
+    }
+}
+
+} // namespace veriroce::flow

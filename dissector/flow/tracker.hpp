@@ -1,0 +1,169 @@
+// The tracker: which connection a packet belongs to, which side of it sent it, and what it is
+// there.
+//
+//   Tracker tracker;
+//   if (const auto packet = packet_of(dissection)) {
+//       const Classified seen = tracker.feed(*packet);
+//       ...
+//   }
+//
+// An RC packet names the QP it goes to and not the one it comes from. The two QPs of a connection
+// are found by their CM exchange, from `introduce` (a label file, a test's own knowledge), or
+// inferred: the first response whose PSN was just asked for, and by one QP only, pairs them.
+//
+// Memory is bounded (Limits); connections beyond it are evicted, the one unused longest first, and
+// counted. No allocation per packet once its connection is known. Deterministic.
+// Source: rules CM-02, CM-13, RSP-01, RSP-09; N-30 for CM's messages.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "dissector/flow/cm.hpp"
+#include "dissector/flow/stream.hpp"
+#include "dissector/flow/table.hpp"
+
+namespace veriroce::flow {
+
+std::string_view name_of(Class kind);  // "new", "beyond-gap", ...
+std::string_view name_of(Cause cause); // "", "sequence-nak", ...
+
+// How it is known which two QPs belong together.
+enum class Pairing : std::uint8_t {
+    None,     // only one of the two was seen
+    Inferred, // by PSNs
+    Known,    // by CM, or introduced
+};
+
+// Negotiated values as far as they are known.
+struct Attributes {
+    std::optional<wire::Mtu> mtu;
+    std::optional<wire::Psn> first_psn;         // of this end's requests
+    std::optional<std::uint32_t> max_rd_atomic; // READs and atomics that this end may have open
+    std::optional<std::uint8_t> timeout;        // its local ACK timeout code
+};
+
+// One end of a connection. Its QP number is that of the packets that go to it.
+struct End {
+    wire::IpAddress address;
+    std::optional<wire::Qpn> qpn;
+    Attributes attributes;
+    Stream stream; // of the requests that this end sends
+};
+
+struct Connection {
+    std::uint64_t id = 0; // counted from 1, never used again
+    Pairing pairing = Pairing::None;
+    wire::Service service = wire::Service::Rc;
+    std::array<End, 2> ends;
+    std::uint32_t matches = 0; // responses whose PSN had been asked for and not answered
+    std::uint64_t first_number = 0;
+    std::uint64_t last_number = 0;
+    std::uint64_t unpaired_responses = 0;
+    bool closed = false; // by CM
+};
+
+enum class Side : std::uint8_t { None, Requester, Responder };
+
+struct Classified {
+    std::optional<std::uint32_t> connection; // for Tracker::connection
+    std::uint8_t from = 0;                   // which end sent it
+    Side side = Side::None;                  // in which role
+    Class kind = Class::Outside;
+    Cause cause = Cause::None;
+    std::uint64_t message = 0; // its ordinal in the requester's stream; 0: none
+    std::uint32_t skipped = 0; // PSNs that were not seen before it
+
+    // The end whose stream the packet belongs to: the one that asks.
+    [[nodiscard]] std::uint8_t asking() const {
+        return side == Side::Responder ? static_cast<std::uint8_t>(1 - from) : from;
+    }
+};
+
+struct Limits {
+    std::uint32_t connections = 65'536;
+    std::size_t extents = 2'000'000; // of all histories together, about 170 bytes each
+};
+
+// What is known of an end before it speaks.
+struct Introduction {
+    wire::IpAddress address;
+    wire::Qpn qpn;
+    Attributes attributes;
+};
+
+class Tracker {
+  public:
+    explicit Tracker(Limits limits = {});
+
+    Classified feed(const Packet& packet);
+    // The two ends are those of one connection; an older one of either QP is forgotten.
+    void introduce(const Introduction& first, const Introduction& second);
+
+    [[nodiscard]] const Connection& connection(std::uint32_t index) const {
+        return connections_[index];
+    }
+    // Those in use, in no order that means something.
+    [[nodiscard]] std::vector<std::uint32_t> connections() const;
+    // Messages that the last packet completed.
+    [[nodiscard]] const std::vector<Message>& finished() const { return finished_; }
+    [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
+    [[nodiscard]] std::uint64_t packets() const { return packets_; }
+
+  private:
+    // One direction of a connection, by what its packets say.
+    struct PathKey {
+        wire::IpAddress source;
+        wire::IpAddress destination;
+        std::uint32_t qpn = 0;
+        friend bool operator==(const PathKey&, const PathKey&) = default;
+        [[nodiscard]] std::uint64_t hash() const;
+    };
+    struct Asked { // a request of a QP without a partner
+        std::uint64_t key = 0;
+        std::uint32_t connection = 0;
+        std::uint64_t id = 0;
+        bool ambiguous = false;
+    };
+
+    std::uint32_t path(const Packet& packet);
+    std::uint32_t fresh(std::uint64_t number);
+    void evict_oldest();
+    void drop(std::uint32_t index);
+    void touch(std::uint32_t index, std::uint64_t number);
+    void unlink(std::uint32_t index);
+    void link_newest(std::uint32_t index);
+    Classified request(const Packet& packet, std::uint32_t index, Classified seen);
+    Classified response(const Packet& packet, std::uint32_t index, Classified seen);
+    void remember_request(const Packet& packet, std::uint32_t index);
+    bool pair(const Packet& packet, std::uint32_t index);
+    void merge(std::uint32_t into, std::uint32_t from);
+    std::uint64_t asked_key(const wire::IpAddress& asking, const wire::IpAddress& asked,
+                            wire::Psn psn) const;
+    void connection_message(const Packet& packet);
+    void put_path(std::uint32_t index, std::uint8_t to);
+
+    static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+
+    Limits limits_;
+    Budget budget_;
+    std::vector<Connection> connections_;
+    struct Link {
+        std::uint32_t older = kNone;
+        std::uint32_t newer = kNone;
+    };
+    std::vector<Link> links_; // from the one unused longest to the one used last
+    std::uint32_t oldest_ = kNone;
+    std::uint32_t newest_ = kNone;
+    std::vector<std::uint32_t> free_;
+    Table<PathKey> paths_; // to the connection; the value's low bit is the end that receives
+    std::vector<Asked> asked_;
+    std::vector<ConnectRequest> connect_requests_; // a small window of those without an answer
+    std::size_t next_connect_request_ = 0;
+    std::vector<Message> finished_;
+    std::uint64_t last_id_ = 0;
+    std::uint64_t evicted_ = 0;
+    std::uint64_t packets_ = 0;
+};
+
+} // namespace veriroce::flow
