@@ -13,6 +13,7 @@
 
 #include "conformance/agent/engine_backend.hpp"
 #include "conformance/agent/serve.hpp"
+#include "conformance/passive/passive.hpp"
 #include "conformance/rules/nearest.hpp"
 #include "conformance/rules/rules.hpp"
 #include "conformance/suite/script_command.hpp"
@@ -57,6 +58,37 @@ void add_dissect(CLI::App& app, dissect::Options& options, int& code) {
     command->add_option("-c", options.max_packets, "Stop after so many packets")->type_name("N");
     command->add_flag("-q,--quiet", options.quiet, "No summary line of --check");
     command->callback([&] { code = dissect::run(options, stdout, stderr); });
+}
+
+void add_judge(CLI::App& app, passive::Options& options, int& code) {
+    CLI::App* command =
+        app.add_subcommand("judge", "Which rules the devices in captures break, packet by packet");
+    command->add_option("FILE", options.files, "pcap or pcapng files; - is standard input")
+        ->required();
+    command
+        ->add_option_function<std::string>(
+            "--format",
+            [&options](const std::string& name) {
+                const auto format = passive::format_by_name(name);
+                if (!format) {
+                    throw CLI::ValidationError("--format",
+                                               "'" + name + "' is neither text nor json");
+                }
+                options.format = *format;
+            },
+            "Output: text or json")
+        ->type_name("FORMAT");
+    command->add_flag("--complete", options.complete,
+                      "The capture lost nothing: what it lacks was not sent");
+    command->add_flag("--ordered", options.ordered,
+                      "On the way to the capture nothing is overtaken or copied");
+    command
+        ->add_option("--recorded-at", options.recorded_at,
+                     "Addresses of devices at whose own port the capture was taken")
+        ->type_name("ADDRESS");
+    command->add_flag("--strict", options.strict, "A possible violation counts as well");
+    command->add_flag("-q,--quiet", options.quiet, "No summary line");
+    command->callback([&] { code = passive::run(options, stdout, stderr); });
 }
 
 void add_test(CLI::App& app, suite::Options& options, int& code) {
@@ -248,6 +280,7 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     int code = 0;
     dissect::Options dissect_options;
+    passive::Options judge_options;
     suite::Options test_options;
     suite::FormatOptions script_options;
     endpoint::Options pingpong_options;
@@ -255,6 +288,7 @@ int main(int argc, char** argv) {
     sim::BenchOptions bench_options;
     bench::Options figures;
     add_dissect(app, dissect_options, code);
+    add_judge(app, judge_options, code);
     add_test(app, test_options, code);
     add_script(app, script_options, code);
     add_serve(app, pingpong_options, code);

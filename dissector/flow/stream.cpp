@@ -130,6 +130,7 @@ StreamResult Stream::append(const Packet& packet, Budget& budget) {
         ++counters_.gaps;
         result.kind = Class::BeyondGap;
         result.skipped = skipped;
+        wide_gap_ = wide_gap_ || skipped > kWideGap;
     }
     Extent extent = extent_of(packet);
     const std::size_t before = extents_.size();
@@ -196,6 +197,11 @@ StreamResult Stream::again(const Packet& packet, std::size_t index) {
     if (packet.psn() == begin_ && wire::distance(unacknowledged_, begin_) < 0) {
         repeated_begin_ = true;
     }
+    const std::uint64_t digest = extent.read() ? 0 : digest_of(packet);
+    result.changed = digest != 0 && extent.digest != 0 && digest != extent.digest;
+    result.changed =
+        result.changed || (extent.opcode != packet.transport.bth.opcode && !extent.read());
+    result.previous = extent.last_time;
     extent.last_number = packet.number;
     extent.last_time = packet.time;
     ++extent.copies;
@@ -257,7 +263,7 @@ void Stream::restart(wire::Psn psn) {
     forgotten_sums_ = {};
     run_.reset();
     asked_ = {};
-    any_answer_ = repeated_begin_ = begin_known_ = false;
+    any_answer_ = repeated_begin_ = wide_gap_ = begin_known_ = false;
     begin_ = next_ = unacknowledged_ = psn;
 }
 

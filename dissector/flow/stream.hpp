@@ -129,11 +129,14 @@ struct StreamResult {
     Cause cause = Cause::None;
     std::uint64_t message = 0; // its ordinal; 0: none
     std::uint32_t skipped = 0; // PSNs that were not seen before this packet
+    bool changed = false;      // sent again, but not as it was: opcode, headers or payload differ
+    std::optional<wire::Instant> previous; // when this PSN was sent before
 };
 
 inline constexpr std::size_t kMaxHistory = 4096; // extents of a stream
 inline constexpr std::size_t kUsualHistory = 64; // kept although acknowledged
 inline constexpr std::int32_t kMaxGap = 65'536;  // farther PSNs belong to another connection
+inline constexpr std::uint32_t kWideGap = 1024;  // and beyond this they may
 
 class Stream {
   public:
@@ -160,7 +163,9 @@ class Stream {
     [[nodiscard]] const Ring<Extent>& extents() const { return extents_; }
     [[nodiscard]] const Counters& counters() const { return counters_; }
     // Where an unseen new life of the QP would explain what does not fit.
-    [[nodiscard]] bool maybe_restarted() const { return stray_.has_value() || repeated_begin_; }
+    [[nodiscard]] bool maybe_restarted() const {
+        return stray_.has_value() || repeated_begin_ || wide_gap_;
+    }
 
     // Rises when the sums of messages begin anew: at a restart, or when the beginning moves.
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
@@ -214,6 +219,7 @@ class Stream {
     bool begin_known_ = false;
     bool any_answer_ = false;
     bool repeated_begin_ = false;
+    bool wide_gap_ = false;
     bool complete_from_begin_ = true; // nothing went from the history yet
     std::uint32_t generation_ = 0;
     wire::Psn begin_;

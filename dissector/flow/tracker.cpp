@@ -100,13 +100,16 @@ Classified Tracker::request(const Packet& packet, std::uint32_t index, Classifie
     seen.cause = result.cause;
     seen.message = result.message;
     seen.skipped = result.skipped;
+    seen.changed = result.changed;
+    seen.previous = result.previous;
     if (connection.pairing == Pairing::None) remember_request(packet, index);
     return seen;
 }
 
 Classified Tracker::response(const Packet& packet, std::uint32_t index, Classified seen) {
     seen.side = Side::Responder;
-    if (connections_[index].pairing == Pairing::None && !pair(packet, index)) {
+    const bool unknown = connections_[index].pairing == Pairing::None;
+    if ((unknown && !pair(packet, index)) || (!unknown && rivalled(packet, index))) {
         ++connections_[index].unpaired_responses;
         seen.kind = Class::Unpaired;
         return seen;
@@ -232,6 +235,17 @@ bool Tracker::pair(const Packet& packet, std::uint32_t index) {
     }
     merge(slot.connection, index);
     return true;
+}
+
+// Whether another QP, without a partner so far, just asked for this PSN: the one that is addressed
+// may have been connected anew, with that one.
+bool Tracker::rivalled(const Packet& packet, std::uint32_t index) const {
+    if (connections_[index].pairing == Pairing::Known) return false;
+    const std::uint64_t key = asked_key(packet.destination, packet.source, packet.psn());
+    const Asked& slot = asked_[mixed(key) & (kAskedRoom - 1)];
+    return slot.key == key && slot.id != 0 && slot.connection != index &&
+           connections_[slot.connection].id == slot.id &&
+           connections_[slot.connection].pairing == Pairing::None;
 }
 
 // Both know only their receiver (end 1): `from` becomes the way back of `into`.

@@ -71,8 +71,10 @@ struct Classified {
     Side side = Side::None;                  // in which role
     Class kind = Class::Outside;
     Cause cause = Cause::None;
-    std::uint64_t message = 0; // its ordinal in the requester's stream; 0: none
-    std::uint32_t skipped = 0; // PSNs that were not seen before it
+    std::uint64_t message = 0;             // its ordinal in the requester's stream; 0: none
+    std::uint32_t skipped = 0;             // PSNs that were not seen before it
+    bool changed = false;                  // a request sent again, but not as it was (never a READ)
+    std::optional<wire::Instant> previous; // when this PSN was sent before
 
     // The end whose stream the packet belongs to: the one that asks.
     [[nodiscard]] std::uint8_t asking() const {
@@ -137,6 +139,7 @@ class Tracker {
     Classified response(const Packet& packet, std::uint32_t index, Classified seen);
     void remember_request(const Packet& packet, std::uint32_t index);
     bool pair(const Packet& packet, std::uint32_t index);
+    bool rivalled(const Packet& packet, std::uint32_t index) const;
     void merge(std::uint32_t into, std::uint32_t from);
     std::uint64_t asked_key(const wire::IpAddress& asking, const wire::IpAddress& asked,
                             wire::Psn psn) const;

@@ -99,13 +99,38 @@ TEST_CASE("errors: dissect", "[program]") {
         {"veriroce dissekt short.pcap",
          "veriroce: no command is called 'dissekt'; did you mean 'dissect'?"},
         {"veriroce frobnicate",
-         "veriroce: no command is called 'frobnicate'; the commands are dissect, test, script, "
-         "serve, ping, rules, bench, agent"},
+         "veriroce: no command is called 'frobnicate'; the commands are dissect, judge, test, "
+         "script, serve, ping, rules, bench, agent"},
         {"veriroce bench", "veriroce: a command is missing: engine, icrc, sim; "
                            "--help says what each does"},
         {"veriroce bench sim --seeds 0", "veriroce: bench sim: --seeds 0 would play nothing"},
-        {"veriroce", "veriroce: a command is missing: dissect, test, script, serve, ping, "
-                     "rules, bench, agent; --help says what each does"},
+        {"veriroce", "veriroce: a command is missing: dissect, judge, test, script, serve, "
+                     "ping, rules, bench, agent; --help says what each does"},
+    };
+    for (const Row& row : rows)
+        check(place, row);
+}
+
+TEST_CASE("errors: judge", "[program]") {
+    const Workplace place;
+    place.write("notes.txt", "these are my notes\n");
+    place.write("short.pcap", pcap_of_two_and_a_half());
+    const std::vector<Row> rows{
+        {"veriroce judge", "veriroce: FILE is required"},
+        {"veriroce judge missing.pcap", "veriroce: missing.pcap: No such file or directory", tool,
+         true},
+        {"veriroce judge -q notes.txt",
+         "veriroce: notes.txt: not a pcap or pcapng file (first bytes 74686573); give a "
+         "capture file",
+         tool},
+        {"veriroce judge short.pcap",
+         "veriroce: short.pcap: the file ends in the middle of what begins at byte 176; "
+         "the packets before it were read",
+         tool, true},
+        {"veriroce judge --format xml short.pcap",
+         "veriroce: --format: 'xml' is neither text nor json"},
+        {"veriroce judge --recorded-at nowhere short.pcap",
+         "veriroce: judge: --recorded-at: 'nowhere' is no IPv4 or IPv6 address"},
     };
     for (const Row& row : rows)
         check(place, row);

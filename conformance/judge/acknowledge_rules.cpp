@@ -1,0 +1,221 @@
+// ACKs and NAKs: ACK-04, RSP-02, RSP-03, RSP-07, RSP-12, RNR-01, N-07, RDR-11.
+#include "conformance/judge/case_at_hand.hpp"
+
+namespace veriroce::judge {
+namespace {
+
+using flow::Class;
+using flow::Extent;
+
+enum class Kind : std::uint8_t { Ack, SequenceNak, RnrNak, FatalNak, Data };
+
+Kind kind_of(const flow::Packet& packet) {
+    if (packet.info().operation != wire::Operation::Acknowledge) return Kind::Data;
+    const wire::Syndrome syndrome = packet.transport.aeth.syndrome;
+    if (syndrome.kind() == wire::AckKind::RnrNak) return Kind::RnrNak;
+    if (syndrome.kind() != wire::AckKind::Nak) return Kind::Ack;
+    return syndrome.nak_code() == wire::NakCode::PsnSequence ? Kind::SequenceNak : Kind::FatalNak;
+}
+
+constexpr Excuses kHere{Excuse::NewLife, Excuse::WrongPair};
+
+// Whether a request that was sent again may be what the response answers: anything since the PSN
+// was first sent, since a repetition may have overtaken the response on the way to the capture.
+bool answers_repetition(const Case& at_hand) {
+    const Notes& notes = *at_hand.notes;
+    const auto index = at_hand.stream().index_of(at_hand.packet.psn());
+    return notes.repeat && index &&
+           notes.repeat->number > at_hand.stream().extents()[*index].first_number;
+}
+
+// A response to a PSN that was never sent. In a capture that may lack packets this is how loss of
+// the request by the capture looks.
+bool judge_unsent(const Case& at_hand, Kind kind) {
+    if (at_hand.seen.kind != Class::Unsolicited) return false;
+    // Far ahead packets are not in the history, and something may have been said about them.
+    if (at_hand.notes->far_ahead || !at_hand.stream().started()) return true;
+    constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair};
+    const Evidence shown(at_hand.packet.number);
+    const std::string text = text_of(at_hand.packet.psn()) + " was not sent, the next one is " +
+                             std::to_string(at_hand.stream().next().value());
+    switch (kind) {
+    case Kind::Ack:
+    case Kind::FatalNak: at_hand.report("ACK-04", kUnseen, shown, text); break;
+    case Kind::SequenceNak: at_hand.report("RSP-02", kUnseen, shown, text); break;
+    case Kind::RnrNak: at_hand.report("RNR-01", kUnseen, shown, text); break;
+    case Kind::Data: at_hand.report("RDR-02", kUnseen, shown, text); break;
+    }
+    return true;
+}
+
+// An ACK says that everything up to its PSN arrived in order.
+void judge_gap_below(const Case& at_hand) {
+    const flow::Stream& stream = at_hand.stream();
+    const auto& extents = stream.extents();
+    const auto last = stream.index_of(at_hand.packet.psn());
+    if (!last || !at_hand.notes->acknowledged) return;
+    for (std::size_t i = *last + 1; i-- > 0;) {
+        const Extent& extent = extents[i];
+        if (wire::distance(*at_hand.notes->acknowledged, extent.last_psn()) < 0) return;
+        if (!extent.missing) continue;
+        constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife,
+                                  Excuse::WrongPair};
+        at_hand.report(extent.damaged ? "CRC-07" : "ACK-04", kUnseen,
+                       Evidence(at_hand.packet.number),
+                       "it acknowledges " + text_of(extent.psn) +
+                           (extent.damaged ? ", which was seen with a wrong ICRC only"
+                                           : ", which was not seen"));
+        return;
+    }
+}
+
+// ACK-04: ACKs do not go back, save in the answer to a duplicate. Repeating the last is lawful.
+void judge_going_back(const Case& at_hand) {
+    const Notes& notes = *at_hand.notes;
+    if (!notes.acknowledged || answers_repetition(at_hand)) return;
+    const wire::Psn psn = at_hand.packet.psn();
+    if (wire::distance(psn + 1, *notes.acknowledged) <= 0) return;
+    if (!at_hand.stream().index_of(psn)) return; // beyond the history
+    constexpr Excuses kOrder{Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NetworkCopy,
+                             Excuse::NewLife, Excuse::WrongPair};
+    at_hand.report("ACK-04", kOrder, Evidence(at_hand.packet.number, notes.acknowledged_number),
+                   "the ACK goes back to " + text_of(psn) + ", and no request was sent again");
+}
+
+// RDR-11: a READ is answered before what comes behind it is acknowledged. Only where the responses
+// were recorded as they left: anywhere else the network may have lost them.
+void judge_unanswered_read(const Case& at_hand) {
+    if (!at_hand.recorded_at(at_hand.packet.source)) return;
+    const flow::Stream& stream = at_hand.stream();
+    const auto last = stream.index_of(at_hand.packet.psn());
+    if (!last) return;
+    for (std::size_t i = *last + 1; i-- > 0;) {
+        const Extent& extent = stream.extents()[i];
+        if (!extent.read()) continue;
+        const auto at = stream.message_index(extent.message);
+        if (!at || stream.message(*at).answered) return;
+        constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair};
+        at_hand.report("RDR-11", kUnseen, Evidence(at_hand.packet.number, extent.first_number),
+                       "it acknowledges " + text_of(at_hand.packet.psn()) + ", and the READ at " +
+                           text_of(extent.psn) + " is not answered");
+        return;
+    }
+}
+
+// RSP-02: the PSN of a sequence NAK is the expected one, and something ahead of it arrived.
+void judge_sequence_nak(const Case& at_hand) {
+    const Notes& notes = *at_hand.notes;
+    const flow::Packet& packet = at_hand.packet;
+    const flow::Stream& stream = at_hand.stream();
+    const wire::Psn psn = packet.psn();
+    if (notes.acknowledged && wire::distance(psn, *notes.acknowledged) > 0) {
+        constexpr Excuses kLate{Excuse::NetworkOrder, Excuse::NetworkCopy, Excuse::NewLife,
+                                Excuse::WrongPair};
+        at_hand.report("RSP-02", kLate, Evidence(packet.number, notes.acknowledged_number),
+                       "the NAK expects " + text_of(psn) + ", which was acknowledged before");
+        return;
+    }
+    const auto index = stream.index_of(psn);
+    const bool nothing_ahead =
+        psn == stream.next() || (index && *index + 1 == stream.extents().size());
+    if (nothing_ahead && !notes.far_ahead) {
+        at_hand.report("RSP-02", Excuses(Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair),
+                       Evidence(packet.number),
+                       "the NAK expects " + text_of(psn) + ", and nothing ahead of it was sent");
+    }
+}
+
+// RSP-03, RSP-07: one sequence NAK until the expected PSN arrives, and after that another PSN is
+// expected. Between duplicates a device may NAK once more; an RNR NAK is another matter (RNR-04).
+void judge_second_nak(const Case& at_hand) {
+    const Notes& notes = *at_hand.notes;
+    const flow::Packet& packet = at_hand.packet;
+    if (!notes.sequence_nak || notes.sequence_nak->psn != packet.psn()) return;
+    if (notes.last_rnr_number > notes.sequence_nak->number || notes.duplicate_below_nak) return;
+    constexpr Excuses kAgain{Excuse::CaptureLoss, Excuse::NetworkCopy, Excuse::NewLife,
+                             Excuse::WrongPair};
+    const bool resent = notes.sequence_nak->resent;
+    at_hand.report(resent ? "RSP-07" : "RSP-03", kAgain,
+                   Evidence(packet.number, notes.sequence_nak->number),
+                   "a second NAK expects " + text_of(packet.psn()) +
+                       (resent ? ", which was sent again since" : ""));
+}
+
+// A fatal NAK ends the QP: it says nothing more, but READ responses may still be on their way.
+void judge_after_death(const Case& at_hand, Kind kind) {
+    Notes& notes = *at_hand.notes;
+    if (!notes.fatal_nak || notes.fatal_reported || kind == Kind::Data) return;
+    notes.fatal_reported = true;
+    constexpr Excuses kAlive{Excuse::NetworkOrder, Excuse::NetworkCopy, Excuse::Reconnect,
+                             Excuse::WrongPair};
+    at_hand.report("N-07", kAlive, Evidence(at_hand.packet.number, notes.fatal_nak->number),
+                   "the QP answers although it refused for good before");
+}
+
+void judge_fatal_nak(const Case& at_hand) {
+    const Notes& notes = *at_hand.notes;
+    const wire::Psn psn = at_hand.packet.psn();
+    if (!notes.acknowledged || wire::distance(psn, *notes.acknowledged) <= 0) return;
+    constexpr Excuses kLate{Excuse::NetworkOrder, Excuse::NetworkCopy, Excuse::NewLife,
+                            Excuse::WrongPair};
+    at_hand.report("RSP-12", kLate, Evidence(at_hand.packet.number, notes.acknowledged_number),
+                   "the NAK refuses " + text_of(psn) + ", which was acknowledged before");
+}
+
+void note(const Case& at_hand, Kind kind) {
+    Notes& notes = *at_hand.notes;
+    const flow::Packet& packet = at_hand.packet;
+    const Notes::Refusal refusal{.psn = packet.psn(),
+                                 .number = packet.number,
+                                 .time = packet.time,
+                                 .code = packet.transport.aeth.syndrome.code(),
+                                 .resent = false};
+    wire::Psn arrived = packet.psn(); // the first that was not acknowledged
+    switch (kind) {
+    case Kind::Ack:
+    case Kind::Data: arrived = packet.psn() + 1; break;
+    case Kind::SequenceNak:
+        notes.sequence_nak = refusal;
+        // One that was sent again before the NAK came may still reach the responder behind it.
+        notes.duplicate_below_nak =
+            notes.repeat && wire::distance(notes.repeat->psn, packet.psn()) > 0;
+        break;
+    case Kind::RnrNak:
+        notes.rnr_nak = refusal;
+        notes.last_rnr_number = packet.number;
+        break;
+    case Kind::FatalNak:
+        if (!notes.fatal_nak) notes.fatal_nak = refusal;
+        break;
+    }
+    if (!notes.acknowledged || wire::distance(*notes.acknowledged, arrived) > 0) {
+        notes.acknowledged = arrived;
+        notes.acknowledged_number = packet.number;
+    }
+}
+
+} // namespace
+
+void judge_acknowledge(const Case& at_hand) {
+    const Kind kind = kind_of(at_hand.packet);
+    judge_after_death(at_hand, kind);
+    if (judge_unsent(at_hand, kind)) return;
+    if (at_hand.seen.kind == Class::Forgotten) return;
+    switch (kind) {
+    case Kind::Ack:
+        judge_gap_below(at_hand);
+        judge_going_back(at_hand);
+        judge_unanswered_read(at_hand);
+        break;
+    case Kind::SequenceNak:
+        judge_sequence_nak(at_hand);
+        judge_second_nak(at_hand);
+        break;
+    case Kind::FatalNak: judge_fatal_nak(at_hand); break;
+    case Kind::RnrNak:
+    case Kind::Data: break;
+    }
+    note(at_hand, kind);
+}
+
+} // namespace veriroce::judge

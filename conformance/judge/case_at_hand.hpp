@@ -1,0 +1,156 @@
+// What the predicates of every rule group are given: the packet, what the tracker says of it, what
+// the judge remembers of its stream, and where to report. Internal to this room.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conformance/judge/judge.hpp"
+
+namespace veriroce::judge {
+
+// What the judge remembers of a stream: the requests of one end, and the answers to them.
+struct Notes {
+    std::uint64_t connection = 0; // whose these are
+    std::uint32_t generation = 0; // of the stream
+
+    // MSN minus the messages that ended, as the responder counts: what all responses so far allow.
+    struct Offset {
+        std::int64_t low = 0;
+        std::int64_t high = 0;
+        std::uint64_t low_number = 0; // the packets that set the bounds
+        std::uint64_t high_number = 0;
+    };
+    std::optional<Offset> msn; // relative to msn_base
+    std::uint32_t msn_base = 0;
+    bool low_is_sure = false; // no packet that the capture lacks would lower `msn->low`
+
+    // The first PSN that no response has acknowledged, and the response that said so.
+    std::optional<wire::Psn> acknowledged;
+    std::uint64_t acknowledged_number = 0;
+
+    struct Refusal { // a NAK
+        wire::Psn psn;
+        std::uint64_t number = 0;
+        std::optional<wire::Instant> time;
+        std::uint8_t code = 0; // of RNR
+        bool resent = false;   // the request was sent again since
+    };
+    std::optional<Refusal> sequence_nak; // the latest
+    bool duplicate_below_nak = false;    // one may have reached the responder since
+    std::optional<Refusal> rnr_nak;      // until the request is sent again
+    std::uint64_t last_rnr_number = 0;
+    std::optional<Refusal> fatal_nak;
+    bool fatal_reported = false;
+
+    struct Repeat { // the latest request that was sent again, or came twice
+        wire::Psn psn;
+        std::uint64_t number = 0;
+    };
+    std::optional<Repeat> repeat;
+    bool in_resend = false; // the latest request was sent again
+    bool far_ahead = false; // a request far ahead of the others was seen
+
+    struct Piece { // of a READ that was asked for again
+        wire::Psn first;
+        wire::Psn last;
+    };
+    std::array<Piece, 8> pieces{};
+    std::size_t piece_count = 0; // ever; the ring keeps the last ones
+    std::optional<wire::Psn> next_read_response;
+    std::uint64_t last_read_response = 0; // its number
+
+    struct AtomicResult {
+        wire::Psn psn;
+        std::uint64_t original = 0;
+        std::uint64_t number = 0;
+    };
+    std::array<AtomicResult, 16> atomics{};
+    std::size_t atomic_count = 0; // ever
+
+    std::uint32_t open_reads = 0; // READs and atomics without their answer
+
+    struct Defect { // a request that must be refused
+        wire::Psn psn;
+        std::string_view rule;
+        std::uint64_t number = 0;
+    };
+    std::array<Defect, 8> defects{};
+    std::size_t defect_count = 0; // kept
+
+    std::uint64_t message_bytes = 0; // of the message at hand, for LEN-04
+    // Of all packets on this stream's path.
+    std::optional<std::uint16_t> source_port;
+    std::uint64_t source_port_number = 0;
+    std::optional<wire::Pkey> pkey;
+    std::uint64_t pkey_number = 0;
+};
+
+class Docket; // where violations are entered
+
+struct Case {
+    const Knowledge& knowledge;
+    const flow::Tracker& tracker;
+    const flow::Packet& packet;
+    const flow::Classified& seen;
+    const flow::Connection* connection = nullptr; // null: of none
+    Notes* notes = nullptr;                       // of the stream that the packet belongs to
+    Notes* path = nullptr;                        // of the sender's own stream
+    Docket& docket;
+
+    [[nodiscard]] const flow::Stream& stream() const {
+        return connection->ends[seen.asking()].stream;
+    }
+    [[nodiscard]] bool recorded_at(const wire::IpAddress& address) const;
+    [[nodiscard]] bool response() const { return seen.side == flow::Side::Responder; }
+    // The level is the rule's own unless the sentence at hand is weaker.
+    void report(std::string_view rule, Excuses excuses, Evidence evidence, std::string text,
+                std::optional<rules::Level> level = std::nullopt) const;
+};
+
+// Excuses for whatever compares two packets of a connection.
+inline constexpr Excuses kConnectionExcuses{Excuse::NewLife, Excuse::WrongPair};
+
+// Keeps violations, within bounds.
+class Docket {
+  public:
+    explicit Docket(const Limits& limits) : limits_(limits) {}
+    void enter(Violation violation);
+    [[nodiscard]] std::span<const Violation> violations() const { return violations_; }
+    void count_into(Summary& summary) const;
+
+  private:
+    [[nodiscard]] bool one_more(const Violation& violation);
+
+    Limits limits_;
+    std::vector<Violation> violations_;
+    struct Seen {
+        std::string_view rule;
+        std::uint64_t connection = 0;
+        Certainty certainty = Certainty::Certain;
+        std::size_t count = 0;
+    };
+    std::vector<Seen> seen_;
+    std::array<std::uint64_t, 3> counts_{};
+};
+
+// The groups. Each takes every packet for which it is meant, and reports.
+void judge_frame(const decode::Dissection& frame,
+                 const Case& at_hand);       // what stands before the BTH
+void judge_packet(const Case& at_hand);      // one packet by itself
+void judge_management(const Case& at_hand);  // CM
+void judge_path(const Case& at_hand);        // what all packets of a QP have in common
+void judge_request(const Case& at_hand);     // the requester
+void judge_read_retry(const Case& at_hand);  // a READ that is asked for again
+void judge_waiting(const Case& at_hand);     // RNR and timeouts: before the request is noted
+void note_defects(const Case& at_hand);      // requests that must be refused
+void judge_acceptance(const Case& at_hand);  // whether such a request was accepted
+void judge_acknowledge(const Case& at_hand); // ACKs and NAKs
+void judge_msn(const Case& at_hand);
+void judge_read_response(const Case& at_hand);
+void judge_atomic_response(const Case& at_hand);
+
+// "PSN 4711"
+std::string text_of(wire::Psn psn);
+
+} // namespace veriroce::judge

@@ -1,0 +1,231 @@
+#include "conformance/judge/judge.hpp"
+
+#include <algorithm>
+
+#include "conformance/judge/case_at_hand.hpp"
+
+namespace veriroce::judge {
+namespace {
+
+bool contains(const std::vector<wire::IpAddress>& addresses, const wire::IpAddress& address) {
+    return std::ranges::find(addresses, address) != addresses.end();
+}
+
+std::string text_of_end(const flow::End& end) {
+    std::string text = end.address.text() + " QP ";
+    if (!end.qpn) return text + "?";
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string digits;
+    for (std::uint32_t rest = end.qpn->value; rest != 0 || digits.empty(); rest >>= 4)
+        digits.insert(digits.begin(), kDigits[rest & 0xF]);
+    return text + "0x" + digits;
+}
+
+// Two responses that belong to nothing else: below that, a pair found by PSNs is a guess.
+constexpr std::uint32_t kSureMatches = 2;
+
+Excuses left_over(Excuses excuses, const Case& at_hand) {
+    const Knowledge& knowledge = at_hand.knowledge;
+    const bool at_sender = at_hand.recorded_at(at_hand.packet.source);
+    if (knowledge.complete) excuses = excuses.without(Excuse::CaptureLoss);
+    if (knowledge.ordered || at_sender) {
+        excuses = excuses.without(Excuse::NetworkOrder).without(Excuse::NetworkCopy);
+    }
+    if (at_sender) excuses = excuses.without(Excuse::InFlight);
+    if (at_sender || at_hand.packet.integrity == flow::Integrity::Good) {
+        excuses = excuses.without(Excuse::Damage);
+    }
+    if (at_hand.connection == nullptr) return excuses;
+    const flow::Connection& connection = *at_hand.connection;
+    if (connection.pairing == flow::Pairing::Known) {
+        return excuses.without(Excuse::NewLife)
+            .without(Excuse::Reconnect)
+            .without(Excuse::WrongPair);
+    }
+    if (connection.matches >= kSureMatches) excuses = excuses.without(Excuse::WrongPair);
+    if (!at_hand.stream().maybe_restarted()) excuses = excuses.without(Excuse::NewLife);
+    return excuses;
+}
+
+} // namespace
+
+std::string text_of(wire::Psn psn) {
+    return "PSN " + std::to_string(psn.value());
+}
+
+bool Case::recorded_at(const wire::IpAddress& address) const {
+    return contains(knowledge.recorded_at, address);
+}
+
+void Case::report(std::string_view rule, Excuses excuses, Evidence evidence, std::string text,
+                  std::optional<rules::Level> level) const {
+    if (contains(knowledge.not_judged, packet.source)) return;
+    Violation violation;
+    violation.rule = rule;
+    violation.level = level.value_or(rules::catalogue().at(rule).level);
+    violation.excuses = left_over(excuses, *this);
+    violation.certainty = violation.excuses.empty() ? Certainty::Certain : Certainty::Possible;
+    if (connection != nullptr) {
+        violation.connection = connection->id;
+        violation.ends =
+            text_of_end(connection->ends[0]) + " - " + text_of_end(connection->ends[1]);
+    }
+    violation.packets = evidence;
+    violation.text = std::move(text);
+    docket.enter(std::move(violation));
+}
+
+void Docket::enter(Violation violation) {
+    ++counts_[static_cast<std::size_t>(violation.certainty)];
+    if (violations_.size() < limits_.violations && one_more(violation)) {
+        violations_.push_back(std::move(violation));
+    }
+}
+
+bool Docket::one_more(const Violation& violation) {
+    for (Seen& seen : seen_) {
+        if (seen.rule != violation.rule || seen.connection != violation.connection ||
+            seen.certainty != violation.certainty) {
+            continue;
+        }
+        return ++seen.count <= limits_.of_one_rule_per_connection;
+    }
+    seen_.push_back({violation.rule, violation.connection, violation.certainty, 1});
+    return true;
+}
+
+void Docket::count_into(Summary& summary) const {
+    summary.certain = counts_[static_cast<std::size_t>(Certainty::Certain)];
+    summary.possible = counts_[static_cast<std::size_t>(Certainty::Possible)];
+    summary.undecidable = counts_[static_cast<std::size_t>(Certainty::Undecidable)];
+}
+
+struct Judge::Court {
+    Court(Knowledge known, const Limits& limits)
+        : knowledge(std::move(known)), tracker(limits.flow), docket(limits) {
+        for (const auto& ends : knowledge.connections)
+            tracker.introduce(ends[0], ends[1]);
+    }
+
+    Notes& notes_of(std::uint32_t connection, std::uint8_t end) {
+        const std::size_t at = connection * 2UL + end;
+        if (at >= notes.size()) notes.resize(std::max(at + 1, notes.size() * 2));
+        Notes& found = notes[at];
+        const flow::Connection& owner = tracker.connection(connection);
+        const std::uint32_t generation = owner.ends[end].stream.generation();
+        if (found.connection != owner.id || found.generation != generation) {
+            found = Notes();
+            found.connection = owner.id;
+            found.generation = generation;
+        }
+        return found;
+    }
+
+    void judge(const flow::Packet& packet, const decode::Dissection* frame);
+    void judge_connected(const Case& at_hand);
+
+    Knowledge knowledge;
+    flow::Tracker tracker;
+    Docket docket;
+    std::vector<Notes> notes; // of both ends of each connection
+    Summary summary;
+    bool finished = false;
+};
+
+void Judge::Court::judge(const flow::Packet& packet, const decode::Dissection* frame) {
+    assert(!finished);
+    ++summary.packets;
+    const flow::Classified seen = tracker.feed(packet);
+    Case at_hand{.knowledge = knowledge,
+                 .tracker = tracker,
+                 .packet = packet,
+                 .seen = seen,
+                 .docket = docket};
+    if (seen.connection) {
+        at_hand.connection = &tracker.connection(*seen.connection);
+        // Both first: the notes may move while they grow.
+        notes_of(*seen.connection, 1);
+        at_hand.notes = &notes_of(*seen.connection, seen.asking());
+        at_hand.path = &notes_of(*seen.connection, seen.from);
+    }
+    if (frame != nullptr) judge_frame(*frame, at_hand);
+    if (packet.integrity == flow::Integrity::Bad) {
+        ++summary.damaged;
+        return;
+    }
+    judge_packet(at_hand);
+    judge_management(at_hand);
+    if (seen.connection) judge_connected(at_hand);
+}
+
+// Answered READs and atomics are no longer outstanding (REQ-27).
+void note_finished(const Case& at_hand) {
+    std::uint32_t& open = at_hand.notes->open_reads;
+    for (const flow::Message& message : at_hand.tracker.finished()) {
+        const bool counted = message.info().operation == wire::Operation::RdmaReadRequest ||
+                             message.info().headers.has(wire::Header::AtomicEth);
+        if (counted && open > 0) --open;
+    }
+}
+
+void Judge::Court::judge_connected(const Case& at_hand) {
+    if (at_hand.seen.kind != flow::Class::Unpaired) judge_path(at_hand);
+    if (at_hand.seen.kind == flow::Class::Unpaired) {
+        ++summary.unpaired;
+        return;
+    }
+    if (at_hand.seen.kind == flow::Class::Forgotten) ++summary.beyond_history;
+    if (at_hand.response()) {
+        note_finished(at_hand);
+        judge_acceptance(at_hand);
+        judge_msn(at_hand);
+        judge_read_response(at_hand);
+        judge_atomic_response(at_hand);
+        judge_acknowledge(at_hand);
+    } else {
+        judge_waiting(at_hand);
+        judge_read_retry(at_hand);
+        note_defects(at_hand);
+        judge_request(at_hand);
+    }
+}
+
+Judge::Judge(Knowledge knowledge, Limits limits)
+    : court_(std::make_unique<Court>(std::move(knowledge), limits)) {}
+Judge::~Judge() = default;
+Judge::Judge(Judge&&) noexcept = default;
+Judge& Judge::operator=(Judge&&) noexcept = default;
+
+void Judge::observe(const decode::Dissection& frame) {
+    if (const auto packet = flow::packet_of(frame)) court_->judge(*packet, &frame);
+}
+
+void Judge::observe(const flow::Packet& packet) {
+    court_->judge(packet, nullptr);
+}
+
+void Judge::finish() {
+    court_->finished = true;
+}
+
+std::span<const Violation> Judge::violations() const {
+    return court_->docket.violations();
+}
+
+Summary Judge::summary() const {
+    Summary summary = court_->summary;
+    court_->docket.count_into(summary);
+    summary.evicted = court_->tracker.evicted();
+    for (const std::uint32_t index : court_->tracker.connections()) {
+        ++summary.connections;
+        for (const flow::End& end : court_->tracker.connection(index).ends)
+            summary.lost_by_capture += end.stream.counters().lost_by_capture;
+    }
+    return summary;
+}
+
+const flow::Tracker& Judge::tracker() const {
+    return court_->tracker;
+}
+
+} // namespace veriroce::judge

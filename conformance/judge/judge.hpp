@@ -1,0 +1,67 @@
+// The judge: holds a stream of packets against the rules of the catalogue. It is an independent
+// reading of the standard: predicates over what was seen, which allow every behaviour that the
+// standard leaves open. It knows no engine, file or clock.
+//
+//   Judge judge(knowledge);
+//   for (...) judge.observe(dissection);        // frames of a capture
+//   for (...) judge.observe(packet);            // or packets in memory (flow::packet_of)
+//   judge.finish();
+//   for (const Violation& violation : judge.violations()) ...
+//
+// Packets come in the order in which they were recorded. Memory is bounded: the tracker's Limits,
+// and Limits here. Deterministic: the same packets and knowledge give the same violations.
+// Source: conformance/rules/catalogue.tsv; README.md lists the rules that are judged.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "conformance/judge/knowledge.hpp"
+#include "conformance/judge/violation.hpp"
+
+namespace veriroce::judge {
+
+struct Limits {
+    flow::Limits flow;
+    std::size_t violations = 10'000;            // kept; more are counted
+    std::size_t of_one_rule_per_connection = 8; // likewise
+};
+
+struct Summary {
+    std::uint64_t packets = 0; // RoCEv2 packets that were judged
+    std::uint64_t connections = 0;
+    std::uint64_t evicted = 0;         // connections that were forgotten to make room
+    std::uint64_t damaged = 0;         // packets with a wrong ICRC: judged by nothing but CRC-01
+    std::uint64_t unpaired = 0;        // responses whose connection was not known: not judged
+    std::uint64_t beyond_history = 0;  // packets older than what was kept: not judged
+    std::uint64_t lost_by_capture = 0; // PSNs that were acknowledged and never seen
+    std::uint64_t certain = 0;         // violations, those not kept included
+    std::uint64_t possible = 0;
+    std::uint64_t undecidable = 0;
+};
+
+class Judge {
+  public:
+    explicit Judge(Knowledge knowledge = {}, Limits limits = {});
+    ~Judge();
+    Judge(Judge&&) noexcept;
+    Judge& operator=(Judge&&) noexcept;
+
+    // A frame as a capture holds it; also what stands before the transport headers is judged.
+    // Frames without a RoCEv2 packet are passed over.
+    void observe(const decode::Dissection& frame);
+    void observe(const flow::Packet& packet);
+    // After the last packet: what only the end can show. Observing afterwards is an error.
+    void finish();
+
+    // In the order in which they were found.
+    [[nodiscard]] std::span<const Violation> violations() const;
+    [[nodiscard]] Summary summary() const;
+    [[nodiscard]] const flow::Tracker& tracker() const;
+
+  private:
+    struct Court;
+    std::unique_ptr<Court> court_;
+};
+
+} // namespace veriroce::judge

@@ -1,0 +1,38 @@
+// What is known about the packets that the judge sees, beyond themselves. Nothing by default: then
+// a violation is certain only if no loss, copy or reordering anywhere could explain it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "dissector/flow/tracker.hpp"
+
+namespace veriroce::judge {
+
+// What a device does by design or configuration that switches rules off for it.
+struct Traits {
+    bool out_of_order_placement =
+        false; // no sequence NAK on a gap, selective repeat (RSP-02, REQ-11)
+};
+
+struct Knowledge {
+    // Every packet that passed the point of the capture is among those observed.
+    bool complete = false;
+    // On the way to the point of the capture no packet overtakes another, and none is copied.
+    bool ordered = false;
+    // Devices at whose own port the packets were recorded: theirs as they left, others' as they
+    // arrived. What the network, or a fault that was injected, does to a packet after or before
+    // is then not taken for the device's doing.
+    std::vector<wire::IpAddress> recorded_at;
+    // Whose packets are not judged: the tester that breaks rules on purpose.
+    std::vector<wire::IpAddress> not_judged;
+    // Connections whose QPs, first PSNs and attributes are known.
+    std::vector<std::array<flow::Introduction, 2>> connections;
+    // The longest that a packet takes from the capture to a device and its answer back.
+    std::optional<wire::Duration> round_trip;
+    // By how much two times may be wrong against each other.
+    wire::Duration clock_error = std::chrono::microseconds(1);
+    Traits traits;
+};
+
+} // namespace veriroce::judge

@@ -1,0 +1,146 @@
+#include "conformance/passive/passive.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "conformance/passive/report.hpp"
+#include "dissector/capture/reader.hpp"
+#include "dissector/decode/decoder.hpp"
+
+namespace veriroce::passive {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kViolation = 1;
+constexpr int kUsage = 2;
+constexpr int kFailed = 3;
+
+void say(std::FILE* err, std::string_view message) {
+    fmt::print(err, "veriroce: {}\n", message);
+}
+
+class Session {
+  public:
+    Session(const Options& options, judge::Knowledge knowledge, std::FILE* out, std::FILE* err)
+        : options_(options), knowledge_(std::move(knowledge)), out_(out), err_(err) {}
+
+    int run() {
+        if (options_.format == Format::Json) append_json_begin(text_);
+        for (const std::string& file : options_.files) {
+            judge_file(file);
+            if (!flush()) break;
+        }
+        if (options_.format == Format::Json) append_json_end(text_);
+        flush();
+        if (out_error_ == EPIPE) return kDone;
+        if (out_error_ != 0) {
+            say(err_, fmt::format("writing failed: {}", std::strerror(out_error_)));
+            failed_ = true;
+        }
+        if (violated_) return kViolation;
+        return failed_ ? kFailed : kDone;
+    }
+
+  private:
+    void judge_file(const std::string& file) {
+        judge::Judge judge(knowledge_);
+        read(file, judge);
+        judge.finish();
+        const judge::Summary summary = judge.summary();
+        violated_ = violated_ || summary.certain > 0 || (options_.strict && summary.possible > 0);
+        const bool several = options_.files.size() > 1;
+        if (options_.format == Format::Json) {
+            for (const judge::Violation& violation : judge.violations()) {
+                append_json(text_, violation, several ? file : std::string_view{}, first_);
+                first_ = false;
+            }
+            return;
+        }
+        if (several) text_ += "==> " + file + " <==\n";
+        for (const judge::Violation& violation : judge.violations())
+            append_text(text_, violation);
+        if (options_.quiet) return;
+        const std::uint64_t found = summary.certain + summary.possible + summary.undecidable;
+        if (found > judge.violations().size()) {
+            text_ +=
+                fmt::format("and {} more of the same kinds\n", found - judge.violations().size());
+        }
+        append_summary(text_, summary);
+    }
+
+    void read(const std::string& file, judge::Judge& judge) {
+        auto reader = capture::Reader::open(file);
+        if (!reader) return complain(reader.error(), file);
+        decode::FrameFacts frame;
+        capture::Record record;
+        for (;;) {
+            const auto more = reader->next(record);
+            if (!more) complain(more.error(), file);
+            if (!more || !*more) return;
+            frame.bytes = record.bytes;
+            frame.original_length = record.original_length;
+            frame.link_code = record.link_code;
+            ++frame.number;
+            frame.time_ns = record.time_ns;
+            decode::dissect_frame(frame, {}, dissection_);
+            judge.observe(dissection_);
+        }
+    }
+
+    void complain(const capture::ReadError& error, const std::string& file) {
+        flush(); // what was found stands before the complaint
+        say(err_, capture::text_of(error, file));
+        failed_ = true;
+    }
+
+    bool flush() {
+        if (out_error_ != 0) return false;
+        errno = 0;
+        const bool written = std::fwrite(text_.data(), 1, text_.size(), out_) == text_.size();
+        if (!written || std::fflush(out_) != 0) out_error_ = errno != 0 ? errno : EIO;
+        text_.clear();
+        return out_error_ == 0;
+    }
+
+    const Options& options_;
+    judge::Knowledge knowledge_;
+    std::FILE* out_;
+    std::FILE* err_;
+    std::string text_;
+    decode::Dissection dissection_;
+    int out_error_ = 0;
+    bool first_ = true;
+    bool violated_ = false;
+    bool failed_ = false;
+};
+
+} // namespace
+
+std::optional<Format> format_by_name(const std::string& name) {
+    if (name == "text") return Format::Text;
+    if (name == "json") return Format::Json;
+    return std::nullopt;
+}
+
+int run(const Options& options, std::FILE* out, std::FILE* err) {
+    if (options.files.empty()) {
+        say(err, "judge: no capture file; name one, or - for standard input");
+        return kUsage;
+    }
+    judge::Knowledge knowledge;
+    knowledge.complete = options.complete;
+    knowledge.ordered = options.ordered;
+    for (const std::string& text : options.recorded_at) {
+        const auto address = wire::IpAddress::parse(text);
+        if (!address) {
+            say(err, fmt::format("judge: --recorded-at: '{}' is no IPv4 or IPv6 address", text));
+            return kUsage;
+        }
+        knowledge.recorded_at.push_back(*address);
+    }
+    return Session(options, std::move(knowledge), out, err).run();
+}
+
+} // namespace veriroce::passive

@@ -1,0 +1,157 @@
+// Real devices: what the judge says of every committed capture, and that thinning, copying,
+// reordering or cutting a capture never makes it certain of anything.
+#include <catch2/catch.hpp>
+
+#include <random>
+
+#include "tests/conformance/judge/history.hpp"
+
+namespace veriroce::judge::test {
+namespace {
+
+using flow::test::Frame;
+using flow::test::frames_of;
+using Random = std::minstd_rand;
+
+bool chance(Random& random, unsigned percent) {
+    return random() % 100 < percent;
+}
+
+std::vector<Frame> thinned(const std::vector<Frame>& frames, Random& random, unsigned percent) {
+    std::vector<Frame> left;
+    for (const Frame& frame : frames) {
+        if (!chance(random, percent)) left.push_back(frame);
+    }
+    return left;
+}
+
+// Some packets come twice, the second time a little later.
+std::vector<Frame> copied(const std::vector<Frame>& frames, Random& random, unsigned percent) {
+    std::vector<Frame> more;
+    for (const Frame& frame : frames) {
+        more.push_back(frame);
+        if (!chance(random, percent) || more.size() < 2) continue;
+        const std::size_t back = std::min<std::size_t>(random() % 8, more.size() - 1);
+        Frame copy = more[more.size() - 1 - back];
+        copy.time_ns = frame.time_ns;
+        more.push_back(copy);
+    }
+    return more;
+}
+
+// Some packets are overtaken by up to eight that follow.
+std::vector<Frame> shuffled(const std::vector<Frame>& frames, Random& random, unsigned percent) {
+    std::vector<Frame> mixed = frames;
+    for (std::size_t i = 0; i + 1 < mixed.size(); ++i) {
+        if (!chance(random, percent)) continue;
+        const std::size_t to = std::min(mixed.size() - 1, i + 1 + random() % 8);
+        std::rotate(mixed.begin() + static_cast<std::ptrdiff_t>(i),
+                    mixed.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                    mixed.begin() + static_cast<std::ptrdiff_t>(to) + 1);
+    }
+    for (std::size_t i = 0; i < mixed.size(); ++i)
+        mixed[i].time_ns = frames[i].time_ns;
+    return mixed;
+}
+
+void check_nothing_certain(const std::vector<Frame>& frames) {
+    const Judge judge = judge_of(frames);
+    if (judge.summary().certain == 0) {
+        CHECK(judge.summary().packets <= frames.size());
+        return;
+    }
+    for (const Violation& violation : judge.violations()) {
+        if (violation.certainty != Certainty::Certain) continue;
+        FAIL_CHECK(violation.rule << " at packet " << violation.packets.numbers[0] << ": "
+                                  << violation.text);
+    }
+}
+
+} // namespace
+
+TEST_CASE("judge: no committed capture shows a violation", "[judge]") {
+    for (const auto& path : all_captures()) {
+        INFO(path.filename());
+        const Judge judge = judge_of(frames_of(path));
+        for (const Violation& violation : judge.violations())
+            UNSCOPED_INFO(violation.rule << " " << violation.text);
+        CHECK(judge.violations().empty());
+        CHECK(judge.summary().lost_by_capture == 0);
+    }
+}
+
+// They were taken on a bridge between two devices, and nothing was lost there.
+TEST_CASE("judge: nor if their capture is known to be complete", "[judge]") {
+    for (const auto& path : all_captures()) {
+        INFO(path.filename());
+        Knowledge knowledge;
+        knowledge.complete = true;
+        const Judge judge = judge_of(frames_of(path), knowledge);
+        for (const Violation& violation : judge.violations())
+            UNSCOPED_INFO(violation.rule << " " << violation.text);
+        CHECK(judge.violations().empty());
+    }
+}
+
+TEST_CASE("judge: a thinned capture makes nothing certain", "[judge]") {
+    for (const auto& path : all_captures()) {
+        const auto frames = frames_of(path);
+        for (unsigned seed = 1; seed <= 40; ++seed) {
+            Random random(seed);
+            const unsigned percent = 1 + seed % 5 * 12;
+            INFO(path.filename() << " seed " << seed << ", " << percent << " % lost");
+            check_nothing_certain(thinned(frames, random, percent));
+        }
+    }
+}
+
+TEST_CASE("judge: a capture with copied packets makes nothing certain", "[judge]") {
+    for (const auto& path : all_captures()) {
+        const auto frames = frames_of(path);
+        for (unsigned seed = 1; seed <= 15; ++seed) {
+            Random random(seed);
+            INFO(path.filename() << " seed " << seed);
+            const auto more = copied(frames, random, 1 + seed % 3 * 15);
+            check_nothing_certain(more);
+            check_nothing_certain(thinned(more, random, 10));
+        }
+    }
+}
+
+TEST_CASE("judge: a reordered capture makes nothing certain", "[judge]") {
+    for (const auto& path : all_captures()) {
+        const auto frames = frames_of(path);
+        for (unsigned seed = 1; seed <= 15; ++seed) {
+            Random random(seed);
+            INFO(path.filename() << " seed " << seed);
+            const auto mixed = shuffled(frames, random, 1 + seed % 3 * 15);
+            check_nothing_certain(mixed);
+            check_nothing_certain(thinned(copied(mixed, random, 5), random, 10));
+        }
+    }
+}
+
+TEST_CASE("judge: a capture of packet heads makes nothing certain", "[judge]") {
+    for (const auto& path : all_captures()) {
+        const auto frames = frames_of(path);
+        for (const std::size_t snap : {60U, 74U, 96U, 128U}) {
+            INFO(path.filename() << " " << snap << " bytes a packet");
+            Judge judge;
+            decode::Dissection dissection;
+            std::uint64_t number = 0;
+            for (const Frame& frame : frames) {
+                decode::FrameFacts facts;
+                facts.bytes = wire::Bytes(frame.bytes).first(std::min(snap, frame.bytes.size()));
+                facts.original_length = static_cast<std::uint32_t>(frame.bytes.size());
+                facts.number = ++number;
+                facts.time_ns = frame.time_ns;
+                decode::dissect_frame(facts, {}, dissection);
+                judge.observe(dissection);
+            }
+            judge.finish();
+            CHECK(judge.summary().certain == 0);
+        }
+    }
+}
+
+} // namespace veriroce::judge::test
