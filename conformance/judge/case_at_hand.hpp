@@ -68,6 +68,16 @@ struct Notes {
     std::array<AtomicResult, 16> atomics{};
     std::size_t atomic_count = 0; // ever
 
+    // What the responder owes, where its own port was recorded.
+    struct Debt {
+        wire::Psn psn;
+        std::uint64_t number = 0;
+        wire::Instant since;
+    };
+    std::optional<Debt> answer_due; // to a request that asks for an answer
+    std::optional<Debt> nak_due;    // for the first PSN that is missing
+    std::uint64_t nak_paid = 0;     // the PSN of the latest debt that needs no NAK any more, plus 1
+
     std::uint32_t open_reads = 0; // READs and atomics without their answer
 
     struct Defect { // a request that must be refused
@@ -106,6 +116,14 @@ struct Case {
     // The level is the rule's own unless the sentence at hand is weaker.
     void report(std::string_view rule, Excuses excuses, Evidence evidence, std::string text,
                 std::optional<rules::Level> level = std::nullopt) const;
+    // The same where it is not the packet's sender who broke the rule.
+    void report_of(const flow::End& accused, std::string_view rule, Excuses excuses,
+                   Evidence evidence, std::string text,
+                   std::optional<rules::Level> level = std::nullopt) const;
+
+  private:
+    void enter(std::string_view rule, Excuses excuses, Evidence evidence, std::string text,
+               std::optional<rules::Level> level) const;
 };
 
 // Excuses for whatever compares two packets of a connection.
@@ -149,6 +167,9 @@ void judge_acknowledge(const Case& at_hand); // ACKs and NAKs
 void judge_msn(const Case& at_hand);
 void judge_read_response(const Case& at_hand);
 void judge_atomic_response(const Case& at_hand);
+// What a responder owes, at a moment: after the packet at hand was noted, or at the end.
+void note_duties(const Case& at_hand);
+void judge_duties(const Case& at_hand, wire::Instant now);
 
 // "PSN 4711"
 std::string text_of(wire::Psn psn);

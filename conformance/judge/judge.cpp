@@ -60,6 +60,17 @@ bool Case::recorded_at(const wire::IpAddress& address) const {
 void Case::report(std::string_view rule, Excuses excuses, Evidence evidence, std::string text,
                   std::optional<rules::Level> level) const {
     if (contains(knowledge.not_judged, packet.source)) return;
+    enter(rule, excuses, evidence, std::move(text), level);
+}
+
+void Case::report_of(const flow::End& accused, std::string_view rule, Excuses excuses,
+                     Evidence evidence, std::string text, std::optional<rules::Level> level) const {
+    if (contains(knowledge.not_judged, accused.address)) return;
+    enter(rule, excuses, evidence, std::move(text), level);
+}
+
+void Case::enter(std::string_view rule, Excuses excuses, Evidence evidence, std::string text,
+                 std::optional<rules::Level> level) const {
     Violation violation;
     violation.rule = rule;
     violation.level = level.value_or(rules::catalogue().at(rule).level);
@@ -123,18 +134,22 @@ struct Judge::Court {
 
     void judge(const flow::Packet& packet, const decode::Dissection* frame);
     void judge_connected(const Case& at_hand);
+    void judge_in_role(const Case& at_hand);
+    void call_in_debts();
 
     Knowledge knowledge;
     flow::Tracker tracker;
     Docket docket;
     std::vector<Notes> notes; // of both ends of each connection
     Summary summary;
+    std::optional<wire::Instant> last_time;
     bool finished = false;
 };
 
 void Judge::Court::judge(const flow::Packet& packet, const decode::Dissection* frame) {
     assert(!finished);
     ++summary.packets;
+    if (packet.time) last_time = packet.time;
     const flow::Classified seen = tracker.feed(packet);
     Case at_hand{.knowledge = knowledge,
                  .tracker = tracker,
@@ -169,6 +184,13 @@ void note_finished(const Case& at_hand) {
 }
 
 void Judge::Court::judge_connected(const Case& at_hand) {
+    // What was owed before this packet: it may come too late.
+    if (at_hand.packet.time) judge_duties(at_hand, *at_hand.packet.time);
+    judge_in_role(at_hand);
+    if (at_hand.seen.kind != flow::Class::Unpaired) note_duties(at_hand);
+}
+
+void Judge::Court::judge_in_role(const Case& at_hand) {
     if (at_hand.seen.kind != flow::Class::Unpaired) judge_path(at_hand);
     if (at_hand.seen.kind == flow::Class::Unpaired) {
         ++summary.unpaired;
@@ -204,7 +226,38 @@ void Judge::observe(const flow::Packet& packet) {
     court_->judge(packet, nullptr);
 }
 
+// At the end: who still owes something, and for how long.
+void Judge::Court::call_in_debts() {
+    if (!knowledge.patience || !last_time) return;
+    for (const std::uint32_t index : tracker.connections()) {
+        const flow::Connection& connection = tracker.connection(index);
+        for (std::uint8_t asking = 0; asking < 2; ++asking) {
+            // As if the responder sent something now.
+            flow::Packet packet;
+            packet.time = last_time;
+            packet.source = connection.ends[1 - asking].address;
+            packet.destination = connection.ends[asking].address;
+            packet.integrity = flow::Integrity::Good;
+            flow::Classified seen;
+            seen.connection = index;
+            seen.from = static_cast<std::uint8_t>(1 - asking);
+            seen.side = flow::Side::Responder;
+            Notes& owed = notes_of(index, asking);
+            judge_duties(Case{.knowledge = knowledge,
+                              .tracker = tracker,
+                              .packet = packet,
+                              .seen = seen,
+                              .connection = &connection,
+                              .notes = &owed,
+                              .path = &owed,
+                              .docket = docket},
+                         *last_time);
+        }
+    }
+}
+
 void Judge::finish() {
+    if (!court_->finished) court_->call_in_debts();
     court_->finished = true;
 }
 

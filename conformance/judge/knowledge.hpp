@@ -9,12 +9,6 @@
 
 namespace veriroce::judge {
 
-// What a device does by design or configuration that switches rules off for it.
-struct Traits {
-    bool out_of_order_placement =
-        false; // no sequence NAK on a gap, selective repeat (RSP-02, REQ-11)
-};
-
 struct Knowledge {
     // Every packet that passed the point of the capture is among those observed.
     bool complete = false;
@@ -32,7 +26,9 @@ struct Knowledge {
     std::optional<wire::Duration> round_trip;
     // By how much two times may be wrong against each other.
     wire::Duration clock_error = std::chrono::microseconds(1);
-    Traits traits;
+    // How long a device may take to answer, and to say that something is missing. Without it no
+    // silence is judged.
+    std::optional<wire::Duration> patience;
 };
 
 } // namespace veriroce::judge

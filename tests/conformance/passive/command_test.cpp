@@ -1,0 +1,130 @@
+// The command `veriroce judge` in this process: output and exit codes.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "conformance/passive/passive.hpp"
+
+namespace veriroce::passive::test {
+namespace {
+
+struct Ran {
+    int code = -1;
+    std::string out;
+    std::string err;
+};
+
+std::string text_of(std::FILE* file) {
+    std::rewind(file);
+    std::string text;
+    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file))
+        text += static_cast<char>(c);
+    std::fclose(file);
+    return text;
+}
+
+Ran ran(const Options& options) {
+    std::FILE* out = std::tmpfile();
+    std::FILE* err = std::tmpfile();
+    Ran result;
+    result.code = run(options, out, err);
+    result.out = text_of(out);
+    result.err = text_of(err);
+    return result;
+}
+
+std::string pcap(std::string_view name) {
+    return (std::filesystem::path(VERIROCE_SOURCE_DIR) / "pcaps" / name).string();
+}
+
+// A capture with one bit of one packet's bytes changed, as a file.
+class Changed {
+  public:
+    Changed(std::string_view capture, std::size_t at, char value)
+        : path_(std::filesystem::temp_directory_path() / "veriroce-passive-test.pcap") {
+        std::ifstream in(pcap(capture), std::ios::binary);
+        std::string bytes((std::istreambuf_iterator<char>(in)), {});
+        bytes.at(at) = value;
+        std::ofstream(path_, std::ios::binary) << bytes;
+    }
+    Changed(const Changed&) = delete;
+    Changed& operator=(const Changed&) = delete;
+    ~Changed() { std::filesystem::remove(path_); }
+    [[nodiscard]] std::string path() const { return path_.string(); }
+
+  private:
+    std::filesystem::path path_;
+};
+
+// Behind the file's header, the packet's, Ethernet, IP, UDP and BTH: the first payload byte of the
+// first packet of rxe-send-imm, whose ICRC is then wrong.
+constexpr std::size_t kFirstPayload = 24 + 16 + 14 + 20 + 8 + 12;
+
+} // namespace
+
+TEST_CASE("judge command: a lawful capture has a summary and exit code 0", "[passive]") {
+    const Ran result = ran({.files = {pcap("rxe-send-imm.pcap")}});
+    CHECK(result.code == 0);
+    CHECK(result.err.empty());
+    CHECK(result.out == "11 RoCEv2 packets, 1 connections: 0 certain, 0 possible violations\n");
+    CHECK(ran({.files = {pcap("rxe-send-imm.pcap")}, .quiet = true}).out.empty());
+}
+
+TEST_CASE("judge command: a certain violation is printed and exits 1", "[passive]") {
+    const Changed changed("rxe-send-imm.pcap", kFirstPayload, '\x55');
+    const Ran damaged = ran({.files = {changed.path()}});
+    CHECK(damaged.code == 0); // noise looks the same
+    CHECK(damaged.out.find("1 packets with a wrong ICRC") != std::string::npos);
+    const Ran result = ran({.files = {changed.path()}, .recorded_at = {"10.77.0.1", "10.77.0.2"}});
+    CHECK(result.code == 1);
+    CHECK(result.out.starts_with("CRC-01   MUST   certain     packet 1: the ICRC is wrong\n"));
+}
+
+TEST_CASE("judge command: a possible violation counts only with strict", "[passive]") {
+    // A packet is not in this file, so that its acknowledgement seems to run ahead.
+    std::ifstream in(pcap("rxe-tc-dscp.pcap"), std::ios::binary);
+    std::string bytes((std::istreambuf_iterator<char>(in)), {});
+    const auto size_at = [&](std::size_t at) {
+        return static_cast<std::size_t>(static_cast<unsigned char>(bytes.at(at))) |
+               static_cast<std::size_t>(static_cast<unsigned char>(bytes.at(at + 1))) << 8;
+    };
+    const std::size_t second = 24 + 16 + size_at(24 + 8);
+    bytes.erase(second, 16 + size_at(second + 8));
+    const auto path = std::filesystem::temp_directory_path() / "veriroce-passive-short.pcap";
+    std::ofstream(path, std::ios::binary) << bytes;
+    const Options options{.files = {path.string()}};
+    Options strict = options;
+    strict.strict = true;
+    const Ran lenient = ran(options);
+    CHECK(lenient.code == 0);
+    CHECK(ran(strict).code == (lenient.out.find(" 0 possible") == std::string::npos ? 1 : 0));
+    std::filesystem::remove(path);
+}
+
+TEST_CASE("judge command: JSON is one document for all files", "[passive]") {
+    const Changed changed("rxe-send-imm.pcap", kFirstPayload, '\x55');
+    const Ran result = ran({.files = {changed.path(), pcap("rxe-atomic.pcap")},
+                            .format = Format::Json,
+                            .recorded_at = {"10.77.0.1", "10.77.0.2"}});
+    CHECK(result.code == 1);
+    CHECK(result.out.starts_with(
+        "{\"schema\":\"veriroce/violations/1\",\"violations\":[\n{\"file\":"));
+    CHECK(result.out.find("\"rule\":\"CRC-01\",\"level\":\"MUST\",\"certainty\":\"certain\"") !=
+          std::string::npos);
+    CHECK(result.out.find("\"packets\":[1]") != std::string::npos);
+    CHECK(result.out.ends_with("\n]}\n"));
+    const Ran none = ran({.files = {pcap("rxe-atomic.pcap")}, .format = Format::Json});
+    CHECK(none.out == "{\"schema\":\"veriroce/violations/1\",\"violations\":[\n]}\n");
+}
+
+TEST_CASE("judge command: files that cannot be read exit 3", "[passive]") {
+    const Ran result = ran({.files = {"missing.pcap", pcap("rxe-atomic.pcap")}});
+    CHECK(result.code == 3);
+    CHECK(result.err == "veriroce: missing.pcap: No such file or directory\n");
+    CHECK(result.out.find("120 RoCEv2 packets") != std::string::npos);
+    CHECK(ran({}).code == 2);
+}
+
+} // namespace veriroce::passive::test
