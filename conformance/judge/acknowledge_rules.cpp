@@ -17,8 +17,6 @@ Kind kind_of(const flow::Packet& packet) {
     return syndrome.nak_code() == wire::NakCode::PsnSequence ? Kind::SequenceNak : Kind::FatalNak;
 }
 
-constexpr Excuses kHere{Excuse::NewLife, Excuse::WrongPair};
-
 // Whether a request that was sent again may be what the response answers: anything since the PSN
 // was first sent, since a repetition may have overtaken the response on the way to the capture.
 bool answers_repetition(const Case& at_hand) {
@@ -34,7 +32,8 @@ bool judge_unsent(const Case& at_hand, Kind kind) {
     if (at_hand.seen.kind != Class::Unsolicited) return false;
     // Far ahead packets are not in the history, and something may have been said about them.
     if (at_hand.notes->far_ahead || !at_hand.stream().started()) return true;
-    constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair};
+    constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife,
+                              Excuse::WrongPair};
     const Evidence shown(at_hand.packet.number);
     const std::string text = text_of(at_hand.packet.psn()) + " was not sent, the next one is " +
                              std::to_string(at_hand.stream().next().value());
@@ -94,7 +93,8 @@ void judge_unanswered_read(const Case& at_hand) {
         if (!extent.read()) continue;
         const auto at = stream.message_index(extent.message);
         if (!at || stream.message(*at).answered) return;
-        constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair};
+        constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife,
+                                  Excuse::WrongPair};
         at_hand.report("RDR-11", kUnseen, Evidence(at_hand.packet.number, extent.first_number),
                        "it acknowledges " + text_of(at_hand.packet.psn()) + ", and the READ at " +
                            text_of(extent.psn) + " is not answered");
@@ -119,9 +119,11 @@ void judge_sequence_nak(const Case& at_hand) {
     const bool nothing_ahead =
         psn == stream.next() || (index && *index + 1 == stream.extents().size());
     if (nothing_ahead && !notes.far_ahead) {
-        at_hand.report("RSP-02", Excuses(Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair),
-                       Evidence(packet.number),
-                       "the NAK expects " + text_of(psn) + ", and nothing ahead of it was sent");
+        at_hand.report(
+            "RSP-02",
+            Excuses(Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife, Excuse::WrongPair),
+            Evidence(packet.number),
+            "the NAK expects " + text_of(psn) + ", and nothing ahead of it was sent");
     }
 }
 

@@ -37,6 +37,7 @@ Excuses left_over(Excuses excuses, const Case& at_hand) {
     }
     if (at_hand.connection == nullptr) return excuses;
     const flow::Connection& connection = *at_hand.connection;
+    if (at_hand.stream().begin_known()) excuses = excuses.without(Excuse::Beginning);
     if (connection.pairing == flow::Pairing::Known) {
         return excuses.without(Excuse::NewLife)
             .without(Excuse::Reconnect)

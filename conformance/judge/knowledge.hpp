@@ -12,7 +12,8 @@ namespace veriroce::judge {
 struct Knowledge {
     // Every packet that passed the point of the capture is among those observed.
     bool complete = false;
-    // On the way to the point of the capture no packet overtakes another, and none is copied.
+    // On the way to the point of the capture no packet overtakes another, and none is copied; and
+    // packets of both directions were recorded in the order in which they passed it.
     bool ordered = false;
     // Devices at whose own port the packets were recorded: theirs as they left, others' as they
     // arrived. What the network, or a fault that was injected, does to a packet after or before

@@ -9,7 +9,8 @@ using flow::Extent;
 
 constexpr Excuses kHere{Excuse::NewLife, Excuse::WrongPair};
 // Where a request that the capture lacks could have asked for just this.
-constexpr Excuses kUnseenRetry{Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair};
+constexpr Excuses kUnseenRetry{Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife,
+                               Excuse::WrongPair};
 
 // A READ that is asked for again may be cut at PSN borders (REQ-32), and its answer may begin as an
 // answer of its own or go on as if uninterrupted (RDR-06).
@@ -40,9 +41,13 @@ void judge_opcode(const Case& at_hand, const Extent& read) {
     const std::string where = std::string(info.name) + " at " + text_of(packet.psn()) +
                               " of a READ over " + std::to_string(read.span) + " from " +
                               text_of(read.psn);
-    // These no retry can explain: the first packet begins an answer, the last one ends it.
+    // The first packet begins an answer, and the last one ends it, unless this READ itself is the
+    // retry of one that was not seen: its answer may go on as if uninterrupted (RDR-06).
     if ((at_begin && !info.starts_message()) || (at_end && !info.ends_message())) {
-        at_hand.report("RDR-01", kHere, shown, where);
+        at_hand.report("RDR-01",
+                       Excuses(Excuse::CaptureLoss, Excuse::Beginning, Excuse::NetworkOrder,
+                               Excuse::NewLife, Excuse::WrongPair),
+                       shown, where);
         return;
     }
     const bool begins = !info.starts_message() || at_begin || begins_piece(notes, packet.psn());

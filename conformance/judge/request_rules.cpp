@@ -34,6 +34,7 @@ void judge_repetition(const Case& at_hand) {
     const flow::Packet& packet = at_hand.packet;
     const Evidence shown(packet.number, extent->first_number);
     const bool read = packet.info().operation == wire::Operation::RdmaReadRequest;
+    if (extent->read() && !extent->span_known) return; // whose PSN it is, is a guess
     if (extent->read() && !read) {
         // Inside the PSNs that a READ keeps for its responses.
         at_hand.report("N-36", of_repetition(at_hand), shown,
@@ -85,7 +86,7 @@ void judge_open_reads(const Case& at_hand) {
     const std::uint32_t open = ++at_hand.notes->open_reads;
     const auto& limit = at_hand.connection->ends[at_hand.seen.from].attributes.max_rd_atomic;
     if (!limit || open <= *limit) return;
-    at_hand.report("REQ-27", Excuses(Excuse::CaptureLoss, Excuse::NewLife),
+    at_hand.report("REQ-27", Excuses(Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife),
                    Evidence(at_hand.packet.number),
                    std::to_string(open) + " READs and atomics are outstanding, agreed were " +
                        std::to_string(*limit),

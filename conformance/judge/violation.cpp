@@ -5,6 +5,7 @@ namespace veriroce::judge {
 std::string_view text_of(Excuse excuse) {
     switch (excuse) {
     case Excuse::CaptureLoss: return "the capture lacks a packet";
+    case Excuse::Beginning: return "the capture began in the middle";
     case Excuse::NetworkOrder: return "a packet overtook another";
     case Excuse::NetworkCopy: return "the network copied a packet";
     case Excuse::Damage: return "a packet was damaged";

@@ -14,6 +14,7 @@ namespace veriroce::judge {
 // when Knowledge rules all of them out.
 enum class Excuse : std::uint8_t {
     CaptureLoss,  // the capture lacks a packet that passed it
+    Beginning,    // the capture lacks what came before its first packet
     NetworkOrder, // a packet overtook another on its way to the capture
     NetworkCopy,  // the network delivered a packet twice
     Damage,       // a packet was changed on its way, and its ICRC was not checked
@@ -22,7 +23,7 @@ enum class Excuse : std::uint8_t {
     Reconnect,    // the same, even with the same PSNs
     WrongPair,    // the two QPs that were taken for a connection are none
 };
-inline constexpr std::size_t kExcuses = 8;
+inline constexpr std::size_t kExcuses = 9;
 std::string_view text_of(Excuse excuse); // "the capture lacks a packet"
 
 class Excuses {
@@ -30,19 +31,19 @@ class Excuses {
     constexpr Excuses() = default;
     template <typename... Each>
     constexpr explicit Excuses(Each... each)
-        : bits_(static_cast<std::uint8_t>((0U | ... | bit(each)))) {}
+        : bits_(static_cast<std::uint16_t>((0U | ... | bit(each)))) {}
 
     [[nodiscard]] constexpr bool has(Excuse excuse) const { return (bits_ & bit(excuse)) != 0; }
     [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
     [[nodiscard]] constexpr Excuses without(Excuse excuse) const {
         Excuses rest = *this;
-        rest.bits_ = static_cast<std::uint8_t>(rest.bits_ & ~bit(excuse));
+        rest.bits_ = static_cast<std::uint16_t>(rest.bits_ & ~bit(excuse));
         return rest;
     }
 
   private:
     static constexpr unsigned bit(Excuse excuse) { return 1U << static_cast<unsigned>(excuse); }
-    std::uint8_t bits_ = 0;
+    std::uint16_t bits_ = 0;
 };
 
 enum class Certainty : std::uint8_t {

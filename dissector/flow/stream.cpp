@@ -41,12 +41,17 @@ void Stream::begin_at(wire::Psn psn) {
 void Stream::set_mtu(wire::Mtu mtu) {
     if (mtu_) return;
     mtu_ = mtu;
-    if (extents_.empty() || extents_.back().span_known) return;
-    Extent& read = extents_.back();
-    read.span = wire::packets_of(read.length, mtu);
-    read.span_known = true;
-    next_ = read.psn + read.span;
-    if (const auto index = message_index(read.message)) messages_[*index].last = read.last_psn();
+    for (std::size_t i = 0; i < extents_.size(); ++i) {
+        Extent& read = extents_[i];
+        if (read.missing || read.span_known) continue;
+        const std::uint32_t span = wire::packets_of(read.length, mtu);
+        const bool last = i + 1 == extents_.size();
+        if (last) next_ = read.psn + span;
+        if (last) read.span = span;
+        read.span_known = read.span == span; // otherwise something behind it was not seen
+        if (const auto at = message_index(read.message)) messages_[*at].last = read.last_psn();
+    }
+    add_up(0);
 }
 
 void Stream::release(Budget& budget) {
@@ -106,7 +111,7 @@ StreamResult Stream::request(const Packet& packet, Budget& budget, bool restarta
         begin_known_ = false;
     }
     learn_mtu_of(packet);
-    learn_mtu_by_next(packet.psn());
+    guess_span_by_next(packet.psn());
     const std::int32_t ahead = wire::distance(next_, packet.psn());
     StreamResult result;
     if (ahead >= 0 && ahead <= kMaxGap) {
@@ -346,7 +351,9 @@ void Stream::add_up(std::size_t from) {
         const std::uint64_t unseen = i > 0 ? extents_[i - 1].unseen : forgotten_sums_.high;
         Extent& extent = extents_[i];
         extent.ends = ends + (!extent.missing && extent.info().ends_message() ? 1 : 0);
-        extent.unseen = unseen + (extent.missing ? extent.span : 0);
+        // Among the PSNs that a READ takes by guess others may hide.
+        const std::uint32_t guessed = extent.span_known ? 0 : extent.span - 1;
+        extent.unseen = unseen + (extent.missing ? extent.span : guessed);
     }
 }
 
@@ -363,13 +370,19 @@ void Stream::learn_mtu_of(const Packet& packet) {
     if (const auto mtu = mtu_of(packet.payload_bytes())) set_mtu(*mtu);
 }
 
-// A READ before the path MTU is known: where the next request stands shows it.
-void Stream::learn_mtu_by_next(wire::Psn psn) {
+// A READ before the path MTU is known: the next request shows how many PSNs it took, if nothing
+// between them was lost. That is a guess, and stays one until a packet shows the path MTU.
+void Stream::guess_span_by_next(wire::Psn psn) {
     if (mtu_ || extents_.empty() || extents_.back().span_known) return;
-    const Extent& read = extents_.back();
+    Extent& read = extents_.back();
     for (const wire::Mtu mtu :
          {wire::Mtu::B256, wire::Mtu::B512, wire::Mtu::B1024, wire::Mtu::B2048, wire::Mtu::B4096}) {
-        if (wire::packets_of(read.length, mtu) == offset(read.psn, psn)) return set_mtu(mtu);
+        if (wire::packets_of(read.length, mtu) != offset(read.psn, psn)) continue;
+        read.span = offset(read.psn, psn);
+        next_ = psn;
+        if (const auto at = message_index(read.message)) messages_[*at].last = read.last_psn();
+        add_up(extents_.size() - 1);
+        return;
     }
 }
 

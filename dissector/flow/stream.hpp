@@ -40,7 +40,7 @@ struct Extent {
     wire::Psn psn;
     std::uint32_t span = 1; // PSNs
     bool missing = false;   // not seen; of what follows only `psn`, `span` and the sums count
-    bool span_known = true; // a READ of several packets before the path MTU is known
+    bool span_known = true; // false: a READ of several packets before the path MTU is known
     bool ack_request = false;
     bool lost_by_capture = false; // missing, but acknowledged
     bool damaged = false;         // missing, but a copy with a wrong ICRC was seen
@@ -58,7 +58,7 @@ struct Extent {
     std::optional<wire::Instant> last_time;
     // Sums from the stream's first packet through this extent.
     std::uint64_t ends = 0;   // messages that ended
-    std::uint64_t unseen = 0; // PSNs in missing extents
+    std::uint64_t unseen = 0; // PSNs at which a message may have ended unseen
 
     [[nodiscard]] const wire::OpcodeInfo& info() const { return wire::opcode_info(opcode); }
     [[nodiscard]] wire::Psn last_psn() const { return psn + (span - 1); }
@@ -210,7 +210,7 @@ class Stream {
     void merge_messages(std::uint64_t into, std::uint64_t from, std::size_t index);
     void add_up(std::size_t from);
     void learn_mtu_of(const Packet& packet);
-    void learn_mtu_by_next(wire::Psn psn);
+    void guess_span_by_next(wire::Psn psn);
     void acknowledge_before(wire::Psn psn, const Packet& packet, std::vector<Message>& finished);
     bool read_response(const Packet& packet, std::size_t index, std::vector<Message>& finished);
     void finish(Message& message, const Packet& packet, std::vector<Message>& finished);

@@ -102,6 +102,7 @@ class Tracker {
     // The two ends are those of one connection; an older one of either QP is forgotten.
     void introduce(const Introduction& first, const Introduction& second);
 
+    // The reference holds until the next packet.
     [[nodiscard]] const Connection& connection(std::uint32_t index) const {
         return connections_[index];
     }

@@ -98,7 +98,7 @@ TEST_CASE("judge ACK-07: the MSN counts messages, from 0", "[judge][ACK-07][ACK-
     CHECK(from(77, 78, 80) == possible("ACK-07")); // the capture may lack a message
     CHECK(from(77, 78, 78) == possible("ACK-07"));
     auto complete = nothing();
-    complete.complete = true;
+    complete.complete = complete.ordered = true;
     CHECK(judged(complete, {one, wire.ack(100, 77), two, wire.ack(101, 78), three,
                             wire.ack(102, 78)}) == certain("ACK-07"));
 }

@@ -16,6 +16,11 @@ constexpr std::uint8_t kReadLast = 0x0F;
 constexpr std::uint8_t kFetchAdd = 0x14;
 constexpr std::uint8_t kAtomicAck = 0x12;
 
+// The first connection's, of the end that spoke first.
+const Stream& stream_of_a(const Tracker& tracker) {
+    return tracker.connection(0).ends[0].stream;
+}
+
 } // namespace
 
 TEST_CASE("tracker: a first response pairs the two QPs that PSNs connect", "[flow]") {
@@ -86,12 +91,29 @@ TEST_CASE("tracker: a READ takes the PSNs of its responses", "[flow][N-36]") {
     CHECK(tracker.finished().front().bytes == 3000);
 }
 
-TEST_CASE("tracker: a READ before the path MTU is known learns it from what follows", "[flow]") {
+TEST_CASE("tracker: a READ before the path MTU is known takes what fits", "[flow][N-36]") {
     Wire wire;
     Tracker tracker;
     tracker.feed(wire.read(100, 3000));
     CHECK(tracker.feed(wire.from_a(kSendOnly, 103)).kind == Class::New);
-    CHECK(tracker.connection(0).ends[0].stream.mtu() == wire::Mtu::B1024);
+    CHECK_FALSE(stream_of_a(tracker).mtu()); // something between the two may have been lost
+    CHECK_FALSE(stream_of_a(tracker).extents()[0].span_known);
+    tracker.feed(wire.answer(100, 1, wire::Syndrome::ack(31), kReadFirst, 1024));
+    CHECK(stream_of_a(tracker).mtu() == wire::Mtu::B1024);
+    CHECK(stream_of_a(tracker).extents()[0].span_known);
+}
+
+TEST_CASE("tracker: a wrong guess of a READ's PSNs is found out", "[flow][N-36]") {
+    Wire wire;
+    Tracker tracker;
+    tracker.feed(wire.read(100, 4096));
+    tracker.feed(wire.read(108, 4096)); // 512 bytes a packet, or a READ of 1024 was lost
+    tracker.feed(wire.answer(100, 1, wire::Syndrome::ack(31), kReadFirst, 1024));
+    const Stream& stream = tracker.connection(0).ends[0].stream;
+    CHECK(stream.mtu() == wire::Mtu::B1024);
+    CHECK_FALSE(stream.extents()[0].span_known);
+    CHECK(stream.extents()[1].span_known);
+    CHECK(stream.ended_before(wire::Psn(108))->high == 8);
 }
 
 TEST_CASE("tracker: a gap that is sent later was lost in the network", "[flow][REQ-11]") {
