@@ -64,8 +64,10 @@ std::optional<std::size_t> Stream::index_of(wire::Psn psn) const {
     const wire::Psn front = extents_.front().psn;
     const std::uint32_t wanted = offset(front, psn);
     if (wanted >= offset(front, next_)) return std::nullopt;
+    // Most are asked for at the end.
+    if (wanted >= offset(front, extents_.back().psn)) return extents_.size() - 1;
     std::size_t low = 0;
-    std::size_t high = extents_.size();
+    std::size_t high = extents_.size() - 1;
     while (high - low > 1) {
         const std::size_t middle = (low + high) / 2;
         if (offset(front, extents_[middle].psn) <= wanted) {

@@ -5,7 +5,7 @@
 namespace veriroce::flow {
 namespace {
 
-constexpr std::size_t kAskedRoom = 1U << 16; // a power of two
+constexpr std::size_t kMaxAskedRoom = 1U << 16; // a power of two, as what is used of it
 constexpr std::size_t kConnectRequests = 256;
 
 std::uint64_t hash_of(const wire::IpAddress& address) {
@@ -47,7 +47,7 @@ std::uint64_t Tracker::PathKey::hash() const {
 
 Tracker::Tracker(Limits limits)
     : limits_(limits), budget_{.extents_left = limits.extents}, paths_(limits.connections * 2UL),
-      asked_(kAskedRoom) {
+      asked_(std::min(std::bit_ceil(limits.connections * std::size_t{8}), kMaxAskedRoom)) {
     assert(limits.connections > 1);
 }
 
@@ -211,7 +211,7 @@ std::uint64_t Tracker::asked_key(const wire::IpAddress& asking, const wire::IpAd
 void Tracker::remember_request(const Packet& packet, std::uint32_t index) {
     if (packet.info().service != wire::Service::Rc) return;
     const std::uint64_t key = asked_key(packet.source, packet.destination, packet.psn());
-    Asked& slot = asked_[mixed(key) & (kAskedRoom - 1)];
+    Asked& slot = asked_[mixed(key) & (asked_.size() - 1)];
     const std::uint64_t id = connections_[index].id;
     if (slot.key == key && slot.id == id) return;
     const bool rival = slot.key == key && slot.id != 0 &&
@@ -223,7 +223,7 @@ void Tracker::remember_request(const Packet& packet, std::uint32_t index) {
 // A response whose QP has no partner: the QP that asked for this PSN, if it is one only.
 bool Tracker::pair(const Packet& packet, std::uint32_t index) {
     const std::uint64_t key = asked_key(packet.destination, packet.source, packet.psn());
-    const Asked slot = asked_[mixed(key) & (kAskedRoom - 1)];
+    const Asked slot = asked_[mixed(key) & (asked_.size() - 1)];
     if (slot.key != key || slot.id == 0 || slot.ambiguous) return false;
     const Connection& other = connections_[slot.connection];
     if (slot.connection == index || other.id != slot.id || other.pairing != Pairing::None) {
@@ -242,7 +242,7 @@ bool Tracker::pair(const Packet& packet, std::uint32_t index) {
 bool Tracker::rivalled(const Packet& packet, std::uint32_t index) const {
     if (connections_[index].pairing == Pairing::Known) return false;
     const std::uint64_t key = asked_key(packet.destination, packet.source, packet.psn());
-    const Asked& slot = asked_[mixed(key) & (kAskedRoom - 1)];
+    const Asked& slot = asked_[mixed(key) & (asked_.size() - 1)];
     return slot.key == key && slot.id != 0 && slot.connection != index &&
            connections_[slot.connection].id == slot.id &&
            connections_[slot.connection].pairing == Pairing::None;

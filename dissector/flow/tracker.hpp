@@ -83,7 +83,8 @@ struct Classified {
 };
 
 struct Limits {
-    std::uint32_t connections = 65'536;
+    // A connection takes two places until its QPs are paired.
+    std::uint32_t connections = 2 * 65'536;
     std::size_t extents = 2'000'000; // of all histories together, about 170 bytes each
 };
 
