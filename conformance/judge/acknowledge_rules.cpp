@@ -47,11 +47,11 @@ bool judge_unsent(const Case& at_hand, Kind kind) {
     return true;
 }
 
-// An ACK says that everything up to its PSN arrived in order.
-void judge_gap_below(const Case& at_hand) {
+// An ACK says that everything up to its PSN arrived in order, a NAK that everything before it did.
+void judge_gap_below(const Case& at_hand, bool refuses) {
     const flow::Stream& stream = at_hand.stream();
     const auto& extents = stream.extents();
-    const auto last = stream.index_of(at_hand.packet.psn());
+    const auto last = stream.index_of(at_hand.packet.psn() - (refuses ? 1 : 0));
     if (!last || !at_hand.notes->acknowledged) return;
     for (std::size_t i = *last + 1; i-- > 0;) {
         const Extent& extent = extents[i];
@@ -59,8 +59,8 @@ void judge_gap_below(const Case& at_hand) {
         if (!extent.missing) continue;
         constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife,
                                   Excuse::WrongPair};
-        at_hand.report(extent.damaged ? "CRC-07" : "ACK-04", kUnseen,
-                       Evidence(at_hand.packet.number),
+        const std::string_view rule = refuses ? "RSP-02" : "ACK-04";
+        at_hand.report(extent.damaged ? "CRC-07" : rule, kUnseen, Evidence(at_hand.packet.number),
                        "it acknowledges " + text_of(extent.psn) +
                            (extent.damaged ? ", which was seen with a wrong ICRC only"
                                            : ", which was not seen"));
@@ -205,11 +205,12 @@ void judge_acknowledge(const Case& at_hand) {
     if (at_hand.seen.kind == Class::Forgotten) return;
     switch (kind) {
     case Kind::Ack:
-        judge_gap_below(at_hand);
+        judge_gap_below(at_hand, false);
         judge_going_back(at_hand);
         judge_unanswered_read(at_hand);
         break;
     case Kind::SequenceNak:
+        judge_gap_below(at_hand, true);
         judge_sequence_nak(at_hand);
         judge_second_nak(at_hand);
         break;

@@ -76,7 +76,14 @@ struct Notes {
     };
     std::optional<Debt> answer_due; // to a request that asks for an answer
     std::optional<Debt> nak_due;    // for the first PSN that is missing
-    std::uint64_t nak_paid = 0;     // the PSN of the latest debt that needs no NAK any more, plus 1
+    // What the requester was told, where its own port was recorded.
+    std::optional<Refusal> resume;  // the sequence NAK that it has not acted upon yet
+    std::optional<Debt> unanswered; // a READ or atomic that responses went past
+    bool hole = false;              // some of its responses came
+    // A duplicate that asks for an answer, how often it came since anything was answered.
+    wire::Psn repeated_psn;
+    std::uint32_t repeated_unanswered = 0;
+    std::uint64_t nak_paid = 0; // the PSN of the latest debt that needs no NAK any more, plus 1
 
     std::uint32_t open_reads = 0; // READs and atomics without their answer
 
@@ -167,6 +174,8 @@ void judge_acknowledge(const Case& at_hand); // ACKs and NAKs
 void judge_msn(const Case& at_hand);
 void judge_read_response(const Case& at_hand);
 void judge_atomic_response(const Case& at_hand);
+void judge_recovery(const Case& at_hand); // the requester, after a loss
+void note_told(const Case& at_hand);      // what a response tells it
 // What a responder owes, at a moment: after the packet at hand was noted, or at the end.
 void note_duties(const Case& at_hand);
 void judge_duties(const Case& at_hand, wire::Instant now);

@@ -1,5 +1,5 @@
-// What a responder owes: ACK-01, RSP-02. Judged only where its own port was recorded completely, so
-// that what arrived is known, and where it is known how long it may take.
+// What a responder owes: ACK-01, RSP-02, RSP-10. Judged only where its own port was recorded
+// completely, so that what arrived is known, and where it is known how long it may take.
 #include "conformance/judge/case_at_hand.hpp"
 
 namespace veriroce::judge {
@@ -26,7 +26,26 @@ const Extent* first_missing(const Case& at_hand) {
     return nullptr;
 }
 
+// RSP-10: a duplicate that asks for an answer gets one within three repeats.
+constexpr std::uint32_t kRepeats = 3;
+
+void judge_repeat(const Case& at_hand) {
+    Notes& notes = *at_hand.notes;
+    const flow::Packet& packet = at_hand.packet;
+    const bool executed =
+        notes.acknowledged && wire::distance(packet.psn(), *notes.acknowledged) > 0;
+    if (at_hand.seen.kind != Class::Retransmission || !packet.transport.bth.ack_request) return;
+    if (!executed || notes.repeated_psn != packet.psn()) notes.repeated_unanswered = 0;
+    notes.repeated_psn = packet.psn();
+    if (!executed || ++notes.repeated_unanswered <= kRepeats || notes.fatal_nak) return;
+    at_hand.report_of(responder(at_hand), "RSP-10", kUnseen, Evidence(packet.number),
+                      "the duplicate at " + text_of(packet.psn()) +
+                          " asks for an answer again, and none came to those before");
+    notes.repeated_unanswered = 0;
+}
+
 void note_request(const Case& at_hand) {
+    judge_repeat(at_hand);
     Notes& notes = *at_hand.notes;
     const flow::Packet& packet = at_hand.packet;
     const Notes::Debt debt{packet.psn(), packet.number, *packet.time};
@@ -53,6 +72,7 @@ void note_request(const Case& at_hand) {
 
 void note_response(const Case& at_hand) {
     Notes& notes = *at_hand.notes;
+    notes.repeated_unanswered = 0;
     const wire::Psn psn = at_hand.packet.psn();
     const bool covers = notes.answer_due && wire::distance(notes.answer_due->psn, psn) >= 0;
     const bool refuses = at_hand.packet.transport.headers.has(wire::Header::Aeth) &&

@@ -205,7 +205,9 @@ void Judge::Court::judge_in_role(const Case& at_hand) {
         judge_read_response(at_hand);
         judge_atomic_response(at_hand);
         judge_acknowledge(at_hand);
+        note_told(at_hand);
     } else {
+        judge_recovery(at_hand);
         judge_waiting(at_hand);
         judge_read_retry(at_hand);
         note_defects(at_hand);

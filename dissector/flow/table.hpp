@@ -1,9 +1,8 @@
-// A hash table of fixed room: open addressing, no allocation after construction, deterministic.
+// A hash table: open addressing, doubled when it is half full, never smaller again, deterministic.
 // Internal to this room.
 #pragma once
 
-#include <bit>
-#include <cassert>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -22,9 +21,6 @@ constexpr std::uint64_t mixed(std::uint64_t value) {
 template <typename Key>
 class Table {
   public:
-    // Room for `capacity` entries; the caller removes before it adds more.
-    explicit Table(std::size_t capacity) : slots_(std::bit_ceil(capacity * 2 + 2)) {}
-
     [[nodiscard]] std::optional<std::uint32_t> find(const Key& key) const {
         const std::size_t at = place(key);
         if (!slots_[at].used) return std::nullopt;
@@ -32,9 +28,9 @@ class Table {
     }
     // Adds the key or changes its value.
     void put(const Key& key, std::uint32_t value) {
+        if (size_ * 2 >= slots_.size()) grow();
         const std::size_t at = place(key);
         if (!slots_[at].used) ++size_;
-        assert(size_ < slots_.size());
         slots_[at] = {.key = key, .value = value, .used = true};
     }
     void remove(const Key& key) {
@@ -62,6 +58,13 @@ class Table {
         bool used = false;
     };
 
+    void grow() {
+        std::vector<Slot> smaller(slots_.size() * 2);
+        smaller.swap(slots_);
+        for (const Slot& slot : smaller) {
+            if (slot.used) slots_[place(slot.key)] = slot;
+        }
+    }
     [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
     // Where the key is, or where it belongs.
     [[nodiscard]] std::size_t place(const Key& key) const {
@@ -71,7 +74,8 @@ class Table {
         return at;
     }
 
-    std::vector<Slot> slots_;
+    static constexpr std::size_t kFirstRoom = 16; // a power of two, as all that follow
+    std::vector<Slot> slots_ = std::vector<Slot>(kFirstRoom);
     std::size_t size_ = 0;
 };
 

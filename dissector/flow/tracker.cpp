@@ -1,11 +1,13 @@
 #include "dissector/flow/tracker.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace veriroce::flow {
 namespace {
 
-constexpr std::size_t kMaxAskedRoom = 1U << 16; // a power of two, as what is used of it
+constexpr std::size_t kFirstAskedRoom = 64; // powers of two
+constexpr std::size_t kMaxAskedRoom = 1U << 16;
 constexpr std::size_t kConnectRequests = 256;
 
 std::uint64_t hash_of(const wire::IpAddress& address) {
@@ -46,8 +48,7 @@ std::uint64_t Tracker::PathKey::hash() const {
 }
 
 Tracker::Tracker(Limits limits)
-    : limits_(limits), budget_{.extents_left = limits.extents}, paths_(limits.connections * 2UL),
-      asked_(std::min(std::bit_ceil(limits.connections * std::size_t{8}), kMaxAskedRoom)) {
+    : limits_(limits), budget_{.extents_left = limits.extents}, asked_(kFirstAskedRoom) {
     assert(limits.connections > 1);
 }
 
@@ -158,6 +159,7 @@ std::uint32_t Tracker::fresh(std::uint64_t number) {
         connections_.emplace_back();
         links_.emplace_back();
     }
+    if (connections_.size() * 8 > asked_.size() && asked_.size() < kMaxAskedRoom) widen_asked();
     connections_[index].id = ++last_id_;
     connections_[index].first_number = connections_[index].last_number = number;
     link_newest(index);
@@ -206,6 +208,14 @@ void Tracker::link_newest(std::uint32_t index) {
 std::uint64_t Tracker::asked_key(const wire::IpAddress& asking, const wire::IpAddress& asked,
                                  wire::Psn psn) const {
     return mixed(hash_of(asking) * 3 + hash_of(asked)) + mixed(psn.value());
+}
+
+void Tracker::widen_asked() {
+    std::vector<Asked> smaller(asked_.size() * 2);
+    smaller.swap(asked_);
+    for (const Asked& slot : smaller) {
+        if (slot.id != 0) asked_[mixed(slot.key) & (asked_.size() - 1)] = slot;
+    }
 }
 
 void Tracker::remember_request(const Packet& packet, std::uint32_t index) {

@@ -139,6 +139,7 @@ class Tracker {
     void link_newest(std::uint32_t index);
     Classified request(const Packet& packet, std::uint32_t index, Classified seen);
     Classified response(const Packet& packet, std::uint32_t index, Classified seen);
+    void widen_asked();
     void remember_request(const Packet& packet, std::uint32_t index);
     bool pair(const Packet& packet, std::uint32_t index);
     bool rivalled(const Packet& packet, std::uint32_t index) const;
