@@ -84,8 +84,13 @@ void add_judge(CLI::App& app, passive::Options& options, int& code) {
                       "On the way to the capture nothing is overtaken or copied");
     command
         ->add_option("--recorded-at", options.recorded_at,
-                     "Addresses of devices at whose own port the capture was taken")
-        ->type_name("ADDRESS");
+                     "Address of a device at whose own port the capture was taken; repeat it")
+        ->type_name("ADDRESS")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--connections", options.labels,
+                     "A file of known connections: ADDRESS QP ADDRESS QP [mtu=N] [psn=N,N]...")
+        ->type_name("FILE");
     command->add_flag("--strict", options.strict, "A possible violation counts as well");
     command->add_flag("-q,--quiet", options.quiet, "No summary line");
     command->callback([&] { code = passive::run(options, stdout, stderr); });

@@ -2,9 +2,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
 
+#include "conformance/passive/labels.hpp"
 #include "conformance/passive/report.hpp"
 #include "dissector/capture/reader.hpp"
 #include "dissector/decode/decoder.hpp"
@@ -116,6 +119,31 @@ class Session {
     bool failed_ = false;
 };
 
+// What is wrong with the options; empty if nothing is.
+std::string fill_knowledge(const Options& options, judge::Knowledge& knowledge) {
+    if (options.files.empty()) return "no capture file; name one, or - for standard input";
+    knowledge.complete = options.complete;
+    knowledge.ordered = options.ordered;
+    for (const std::string& text : options.recorded_at) {
+        const auto address = wire::IpAddress::parse(text);
+        if (!address) {
+            return fmt::format("--recorded-at: '{}' is no IPv4 or IPv6 address", text);
+        }
+        knowledge.recorded_at.push_back(*address);
+    }
+    if (options.labels.empty()) return {};
+    std::ifstream file(options.labels, std::ios::binary);
+    if (!file) return fmt::format("{}: {}", options.labels, std::strerror(errno));
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    auto labels = parse_labels(text);
+    if (!labels) {
+        return fmt::format("{}:{}: {}", options.labels, labels.error().line,
+                           labels.error().message);
+    }
+    knowledge.connections = std::move(*labels);
+    return {};
+}
+
 } // namespace
 
 std::optional<Format> format_by_name(const std::string& name) {
@@ -125,20 +153,10 @@ std::optional<Format> format_by_name(const std::string& name) {
 }
 
 int run(const Options& options, std::FILE* out, std::FILE* err) {
-    if (options.files.empty()) {
-        say(err, "judge: no capture file; name one, or - for standard input");
-        return kUsage;
-    }
     judge::Knowledge knowledge;
-    knowledge.complete = options.complete;
-    knowledge.ordered = options.ordered;
-    for (const std::string& text : options.recorded_at) {
-        const auto address = wire::IpAddress::parse(text);
-        if (!address) {
-            say(err, fmt::format("judge: --recorded-at: '{}' is no IPv4 or IPv6 address", text));
-            return kUsage;
-        }
-        knowledge.recorded_at.push_back(*address);
+    if (const std::string wrong = fill_knowledge(options, knowledge); !wrong.empty()) {
+        say(err, "judge: " + wrong);
+        return kUsage;
     }
     return Session(options, std::move(knowledge), out, err).run();
 }

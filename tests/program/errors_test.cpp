@@ -131,6 +131,10 @@ TEST_CASE("errors: judge", "[program]") {
          "veriroce: --format: 'xml' is neither text nor json"},
         {"veriroce judge --recorded-at nowhere short.pcap",
          "veriroce: judge: --recorded-at: 'nowhere' is no IPv4 or IPv6 address"},
+        {"veriroce judge --connections notes.txt short.pcap",
+         "veriroce: judge: notes.txt:1: 'these' is no IPv4 or IPv6 address"},
+        {"veriroce judge --connections missing.txt short.pcap",
+         "veriroce: judge: missing.txt: No such file or directory"},
     };
     for (const Row& row : rows)
         check(place, row);
