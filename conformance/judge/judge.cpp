@@ -165,10 +165,9 @@ void Judge::Court::judge(const flow::Packet& packet, const decode::Dissection* f
         at_hand.path = &notes_of(*seen.connection, seen.from);
     }
     if (frame != nullptr) judge_frame(*frame, at_hand);
-    if (packet.integrity == flow::Integrity::Bad) {
-        ++summary.damaged;
-        return;
-    }
+    const bool bad = packet.integrity == flow::Integrity::Bad;
+    if (bad) ++summary.damaged;
+    if (bad || seen.kind == flow::Class::Damaged) return;
     judge_packet(at_hand);
     judge_management(at_hand);
     if (seen.connection) judge_connected(at_hand);

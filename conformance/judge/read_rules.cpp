@@ -184,10 +184,7 @@ void judge_read_retry(const Case& at_hand) {
                         reth.virtual_address == read->virtual_address + before &&
                         (end == read->length || (end < read->length && end % mtu == 0));
     if (!subset) {
-        const bool open = wire::distance(at_hand.stream().unacknowledged(), packet.psn()) >= 0;
-        at_hand.report("REQ-10",
-                       open ? Excuses(Excuse::NewLife, Excuse::Damage)
-                            : Excuses(Excuse::NewLife, Excuse::Reconnect, Excuse::Damage),
+        at_hand.report("REQ-10", Excuses(Excuse::Reconnect, Excuse::Damage),
                        Evidence(packet.number, read->first_number),
                        "the READ that is asked for again at " + text_of(packet.psn()) +
                            " is no part of the original");

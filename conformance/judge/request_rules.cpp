@@ -144,6 +144,8 @@ void judge_path(const Case& at_hand) {
     } else if (*notes.source_port != packet.source_port) {
         at_hand.report("ENC-02", kAnew, Evidence(packet.number, notes.source_port_number),
                        "packets of one QP have different UDP source ports");
+        notes.source_port = packet.source_port;
+        notes.source_port_number = packet.number;
     }
     const wire::Pkey pkey = packet.transport.bth.pkey;
     if (!notes.pkey) {
@@ -152,6 +154,8 @@ void judge_path(const Case& at_hand) {
     } else if (*notes.pkey != pkey) {
         at_hand.report("BTH-08", kAnew, Evidence(packet.number, notes.pkey_number),
                        "packets of one QP have different P_Keys");
+        notes.pkey = pkey;
+        notes.pkey_number = packet.number;
     }
 }
 

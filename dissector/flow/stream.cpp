@@ -15,6 +15,8 @@ constexpr std::uint32_t kMaxSpan = 0x700000;
 // begin at 8 us (TMO-01), copies of the network follow their originals closer than that.
 constexpr auto kSilence = std::chrono::microseconds(50);
 
+// A QP is not torn down and connected anew in less.
+constexpr auto kPause = std::chrono::milliseconds(1);
 // A run of packets sent again goes on behind so many that the network lost.
 constexpr std::int32_t kRunGap = 64;
 
@@ -124,6 +126,11 @@ StreamResult Stream::request(const Packet& packet, Budget& budget, bool restarta
         result = far(packet, budget, restartable);
     }
     if (result.kind != Class::Forgotten) stray_.reset();
+    // What a QP that was connected anew would do: begin elsewhere after a pause, or say something
+    // else under a PSN that is taken.
+    const bool paused = !packet.time || !last_time_ || *packet.time - *last_time_ >= kPause;
+    const bool elsewhere = result.skipped > kWideGap || (result.skipped > 0 && paused);
+    unnatural_ = unnatural_ || elsewhere || result.changed;
     last_time_ = packet.time;
     return result;
 }
@@ -137,7 +144,6 @@ StreamResult Stream::append(const Packet& packet, Budget& budget) {
         ++counters_.gaps;
         result.kind = Class::BeyondGap;
         result.skipped = skipped;
-        wide_gap_ = wide_gap_ || skipped > kWideGap;
     }
     Extent extent = extent_of(packet);
     const std::size_t before = extents_.size();
@@ -204,10 +210,10 @@ StreamResult Stream::again(const Packet& packet, std::size_t index) {
     if (packet.psn() == begin_ && wire::distance(unacknowledged_, begin_) < 0) {
         repeated_begin_ = true;
     }
+    // A READ may be asked for again in part.
     const std::uint64_t digest = extent.read() ? 0 : digest_of(packet);
-    result.changed = digest != 0 && extent.digest != 0 && digest != extent.digest;
-    result.changed =
-        result.changed || (extent.opcode != packet.transport.bth.opcode && !extent.read());
+    result.changed = (digest != 0 && extent.digest != 0 && digest != extent.digest) ||
+                     extent.opcode != packet.transport.bth.opcode;
     result.previous = extent.last_time;
     extent.last_number = packet.number;
     extent.last_time = packet.time;
@@ -270,7 +276,7 @@ void Stream::restart(wire::Psn psn) {
     forgotten_sums_ = {};
     run_.reset();
     asked_ = {};
-    any_answer_ = repeated_begin_ = wide_gap_ = begin_known_ = false;
+    any_answer_ = repeated_begin_ = unnatural_ = begin_known_ = false;
     begin_ = next_ = unacknowledged_ = psn;
 }
 

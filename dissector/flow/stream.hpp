@@ -28,7 +28,7 @@ enum class Class : std::uint8_t {
     Reordered,      // a request that fills a gap before anybody asked for it
     Unsolicited,    // a response to nothing that was seen
     Forgotten,      // older than the history, or far from it
-    Damaged,        // its ICRC is wrong: it has no effect
+    Damaged,        // no receiver takes it (wrong ICRC, unknown transport version): no effect
     Unpaired,       // a response whose connection is not known yet
     Outside,        // of no connection: UD, CNP, other services
 };
@@ -164,7 +164,7 @@ class Stream {
     [[nodiscard]] const Counters& counters() const { return counters_; }
     // Where an unseen new life of the QP would explain what does not fit.
     [[nodiscard]] bool maybe_restarted() const {
-        return stray_.has_value() || repeated_begin_ || wide_gap_;
+        return stray_.has_value() || repeated_begin_ || unnatural_;
     }
 
     // Rises when the sums of messages begin anew: at a restart, or when the beginning moves.
@@ -219,7 +219,7 @@ class Stream {
     bool begin_known_ = false;
     bool any_answer_ = false;
     bool repeated_begin_ = false;
-    bool wide_gap_ = false;
+    bool unnatural_ = false;          // a request went on as none of its connection would
     bool complete_from_begin_ = true; // nothing went from the history yet
     std::uint32_t generation_ = 0;
     wire::Psn begin_;

@@ -69,8 +69,9 @@ Classified Tracker::feed(const Packet& packet) {
         if (packet.integrity != Integrity::Bad) connection_message(packet);
         return seen;
     }
-    if (packet.integrity == Integrity::Bad) {
-        // Its QP number may be what was damaged: it makes no connection.
+    if (packet.integrity == Integrity::Bad || packet.transport.bth.version != 0) {
+        // CRC-07, BTH-01: dropped in silence. Its QP number may be what was damaged: it makes no
+        // connection.
         const auto known =
             paths_.find({packet.source, packet.destination, packet.transport.bth.dest_qp.value});
         seen.kind = Class::Damaged;

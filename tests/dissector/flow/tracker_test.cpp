@@ -201,6 +201,46 @@ TEST_CASE("tracker: a damaged packet has no effect", "[flow][CRC-07]") {
     CHECK(tracker.feed(wire.from_a(kSendOnly, 101)).kind == Class::New);
 }
 
+TEST_CASE("tracker: a transport version that nobody knows has no effect", "[flow][BTH-01]") {
+    Wire wire;
+    Tracker tracker;
+    tracker.feed(wire.from_a(kSendOnly, 100));
+    Packet other = wire.from_a(kSendOnly, 101);
+    other.transport.bth.version = 1;
+    CHECK(tracker.feed(other).kind == Class::Damaged);
+    CHECK(tracker.feed(wire.from_a(kSendOnly, 101)).kind == Class::New);
+}
+
+TEST_CASE("tracker: what a QP connected anew would do is remembered", "[flow]") {
+    const auto doubts = [](auto then) {
+        Wire wire;
+        Tracker tracker;
+        tracker.feed(wire.from_a(kSendOnly, 100, 8));
+        tracker.feed(wire.ack(100, 1));
+        tracker.feed(wire.from_a(kSendOnly, 101, 8));
+        then(tracker, wire);
+        return stream_of_a(tracker).maybe_restarted();
+    };
+    const auto pause = [](Wire& wire) { wire.wait(std::chrono::milliseconds(2)); };
+    CHECK_FALSE(doubts([](Tracker& tracker, Wire& wire) {
+        tracker.feed(wire.from_a(kSendOnly, 105, 8)); // a loss
+    }));
+    CHECK_FALSE(doubts([&](Tracker& tracker, Wire& wire) {
+        pause(wire);
+        tracker.feed(wire.from_a(kSendOnly, 101, 8)); // a timeout
+        tracker.feed(wire.from_a(kSendOnly, 102, 8));
+    }));
+    CHECK(doubts([&](Tracker& tracker, Wire& wire) {
+        pause(wire);
+        tracker.feed(wire.from_a(kSendOnly, 105, 8));
+    }));
+    CHECK(
+        doubts([](Tracker& tracker, Wire& wire) { tracker.feed(wire.from_a(kSendOnly, 101, 4)); }));
+    CHECK(doubts([](Tracker& tracker, Wire& wire) {
+        tracker.feed(wire.from_a(kSendOnly, 100, 8)); // where it began, and acknowledged
+    }));
+}
+
 TEST_CASE("tracker: what has no place is neither history nor a new connection", "[flow]") {
     Wire wire;
     Tracker tracker;
