@@ -88,6 +88,11 @@ void add_judge(CLI::App& app, passive::Options& options, int& code) {
         ->type_name("ADDRESS")
         ->allow_extra_args(false);
     command
+        ->add_option("--patience", options.patience_ms,
+                     "Milliseconds in which a device recorded at its own port must have answered")
+        ->type_name("MS")
+        ->check(CLI::Range(0.001, 1e6));
+    command
         ->add_option("--connections", options.labels,
                      "A file of known connections: ADDRESS QP ADDRESS QP [mtu=N] [psn=N,N]...")
         ->type_name("FILE");

@@ -258,7 +258,8 @@ void Judge::Court::call_in_debts() {
     }
 }
 
-void Judge::finish() {
+void Judge::finish(std::optional<wire::Instant> end) {
+    if (end && court_->last_time && *end > *court_->last_time) court_->last_time = end;
     if (!court_->finished) court_->call_in_debts();
     court_->finished = true;
 }

@@ -51,8 +51,10 @@ class Judge {
     // Frames without a RoCEv2 packet are passed over.
     void observe(const decode::Dissection& frame);
     void observe(const flow::Packet& packet);
-    // After the last packet: what only the end can show. Observing afterwards is an error.
-    void finish();
+    // After the last packet: what only the end can show, such as answers that never came. `end` is
+    // until when was recorded, if that was longer than the last packet. Observing afterwards is an
+    // error.
+    void finish(std::optional<wire::Instant> end = std::nullopt);
 
     // In the order in which they were found.
     [[nodiscard]] std::span<const Violation> violations() const;

@@ -131,6 +131,10 @@ std::string fill_knowledge(const Options& options, judge::Knowledge& knowledge) 
         }
         knowledge.recorded_at.push_back(*address);
     }
+    if (options.patience_ms) {
+        const std::chrono::duration<double, std::milli> patience(*options.patience_ms);
+        knowledge.patience = std::chrono::duration_cast<wire::Duration>(patience);
+    }
     if (options.labels.empty()) return {};
     std::ifstream file(options.labels, std::ios::binary);
     if (!file) return fmt::format("{}: {}", options.labels, std::strerror(errno));

@@ -21,6 +21,7 @@ struct Options {
     bool ordered = false;                 // judge::Knowledge::ordered
     std::vector<std::string> recorded_at; // addresses, judge::Knowledge::recorded_at
     std::string labels;                   // a label file (labels.hpp); empty: none
+    std::optional<double> patience_ms;    // judge::Knowledge::patience
     bool strict = false;                  // a possible violation counts as well
     bool quiet = false;                   // text: violations only, no summary line
 };

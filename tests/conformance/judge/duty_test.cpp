@@ -41,6 +41,15 @@ TEST_CASE("judge ACK-01: a request that asks for an answer gets one", "[judge][A
     CHECK(judged(lossy, {one, late}) == possible("ACK-01"));
 }
 
+TEST_CASE("judge ACK-01: the recording went on after the last packet", "[judge][ACK-01]") {
+    Wire wire;
+    const auto one = asking(wire.from_a(kSendOnly, 100));
+    Judge judge(patient());
+    judge.observe(one);
+    judge.finish(*one.time + milliseconds(2));
+    CHECK(found_by(judge) == certain("ACK-01"));
+}
+
 TEST_CASE("judge ACK-01: what asks for no answer, and what was refused", "[judge][ACK-01]") {
     Wire wire;
     const auto quiet = wire.from_a(kSendOnly, 100);

@@ -1,0 +1,99 @@
+// What stands before the transport headers, the ICRC, and CM: real frames with one field changed.
+#include <catch2/catch.hpp>
+
+#include "dissector/wire/frame.hpp"
+#include "tests/conformance/judge/history.hpp"
+
+namespace veriroce::judge::test {
+namespace {
+
+using flow::test::Frame;
+using flow::test::frames_of;
+using flow::test::pcap;
+
+// Where things stand in the IPv4 captures, counted from the frame's first byte.
+constexpr std::size_t kIpFlags = 14 + 6;
+constexpr std::size_t kUdpLength = 14 + 20 + 4;
+constexpr std::size_t kBth = 14 + 20 + 8;
+constexpr std::size_t kQkey = kBth + 12;
+constexpr std::size_t kCmData = kBth + 12 + 8 + 24;
+constexpr std::size_t kReplyDepth = kCmData + 25;
+constexpr std::size_t kRejectReason = kCmData + 11;
+constexpr std::size_t kRequestGid = kCmData + 56;
+
+enum class Icrc : std::uint8_t { Good, Stale };
+
+std::vector<Found> changed(const char* capture, std::size_t packet, std::size_t at,
+                           unsigned char value, Icrc icrc = Icrc::Good, Knowledge knowledge = {}) {
+    auto frames = frames_of(pcap(capture));
+    frames.at(packet - 1).bytes.at(at) = std::byte{value};
+    if (icrc == Icrc::Good) wire::seal(frames[packet - 1].bytes);
+    return found_by(judge_of(frames, std::move(knowledge)));
+}
+
+} // namespace
+
+TEST_CASE("judge CRC-01: a wrong ICRC is its sender's doing where it was recorded",
+          "[judge][CRC-01]") {
+    const auto sure = [](Knowledge knowledge) {
+        auto found = changed("rxe-send-imm", 3, kBth + 20, 0x55, Icrc::Stale, std::move(knowledge));
+        std::erase_if(found, [](const Found& one) { return one.certainty != Certainty::Certain; });
+        return found;
+    };
+    CHECK(sure({}) == kNothing);
+    Knowledge there;
+    there.recorded_at = {kA, kB};
+    CHECK(sure(there) == certain("CRC-01"));
+}
+
+TEST_CASE("judge CA17-7: IPv4 flags", "[judge][CA17-7]") {
+    CHECK(changed("rxe-send-imm", 1, kIpFlags, 0x00) == certain("CA17-7"));
+    CHECK(changed("rxe-send-imm", 1, kIpFlags, 0x40) == kNothing);
+}
+
+TEST_CASE("judge CA17-21: the UDP length ends with the ICRC", "[judge][CA17-21]") {
+    const auto frames = frames_of(pcap("rxe-send-imm"));
+    const auto low = std::to_integer<unsigned>(frames[2].bytes.at(kUdpLength + 1));
+    const auto shorter = static_cast<unsigned char>(low - 4);
+    const auto found = changed("rxe-send-imm", 3, kUdpLength + 1, shorter);
+    CHECK(std::ranges::find(found, certain("CA17-21").front()) != found.end());
+}
+
+TEST_CASE("judge CM-03: the initiator depth of a REP", "[judge][CM-03]") {
+    CHECK(changed("rxe-rping-cm", 2, kReplyDepth, 1) == kNothing);
+    CHECK(changed("rxe-rping-cm", 2, kReplyDepth, 0) == kNothing);
+    CHECK(changed("rxe-rping-cm", 2, kReplyDepth, 4) == certain("CM-03"));
+}
+
+TEST_CASE("judge CA17-35: reasons of a REJ", "[judge][CA17-35]") {
+    CHECK(changed("rxe-cm-reject", 2, kRejectReason, 13) == certain("CA17-35"));
+    CHECK(changed("rxe-cm-reject", 2, kRejectReason, 19) == certain("CA17-35"));
+    CHECK(changed("rxe-cm-reject", 2, kRejectReason, 28) == kNothing);
+}
+
+TEST_CASE("judge N-30: the form of CM messages", "[judge][N-30]") {
+    CHECK(changed("rxe-cm-reject", 2, kQkey + 3, 1) == certain("N-30"));
+}
+
+TEST_CASE("judge CM-13: IPv4 peers are named by mapped GIDs", "[judge][CM-13]") {
+    CHECK(changed("rxe-rping-cm", 1, kRequestGid, 0xFE) == certain("CM-13"));
+}
+
+TEST_CASE("judge: BTH-10 and LEN-05, requests that must be refused", "[judge][BTH-10][LEN-05]") {
+    Wire wire;
+    auto knowledge = connected();
+    knowledge.not_judged = {kA};
+    std::vector<std::byte> bytes(1028);
+    auto padded = wire.from_a(kSendFirst, 100, 1024);
+    padded.transport.bth.pad = 3;
+    padded.body_bytes = 1024 + 4;
+    padded.transport.body = bytes;
+    const auto found = judged(knowledge, {padded, wire.ack(100, 0)});
+    REQUIRE_FALSE(found.empty());
+    CHECK((found.front().rule == "LEN-01" || found.front().rule == "BTH-10"));
+    const auto huge = wire.read(100, 0x80000001);
+    const auto first = wire.answer(100, 1, wire::Syndrome::ack(31), kReadFirst, 1024);
+    CHECK(judged(knowledge, {huge, first}) == certain("LEN-05"));
+}
+
+} // namespace veriroce::judge::test
