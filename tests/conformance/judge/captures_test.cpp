@@ -54,8 +54,41 @@ std::vector<Frame> shuffled(const std::vector<Frame>& frames, Random& random, un
     return mixed;
 }
 
-void check_nothing_certain(const std::vector<Frame>& frames) {
-    const Judge judge = judge_of(frames);
+// Whole stretches are missing.
+std::vector<Frame> with_holes(const std::vector<Frame>& frames, Random& random) {
+    std::vector<Frame> left;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        if (chance(random, 2)) i += random() % 30;
+        if (i < frames.size()) left.push_back(frames[i]);
+    }
+    return left;
+}
+
+// Most of one direction is missing, told apart by the last bit of the source address.
+std::vector<Frame> one_sided(const std::vector<Frame>& frames, Random& random) {
+    constexpr std::size_t kSourceEnd = 14 + 12 + 3;
+    const unsigned side = random() % 2;
+    std::vector<Frame> left;
+    for (const Frame& frame : frames) {
+        const bool of_side = frame.bytes.size() > kSourceEnd &&
+                             std::to_integer<unsigned>(frame.bytes[kSourceEnd]) % 2 == side;
+        if (!of_side || chance(random, 20)) left.push_back(frame);
+    }
+    return left;
+}
+
+// All of it once more a second later, as if the QPs had been connected anew.
+std::vector<Frame> lived_twice(const std::vector<Frame>& frames) {
+    std::vector<Frame> both = frames;
+    for (Frame frame : frames) {
+        frame.time_ns += 1'000'000'000;
+        both.push_back(std::move(frame));
+    }
+    return both;
+}
+
+void check_nothing_certain(const std::vector<Frame>& frames, Knowledge knowledge = {}) {
+    const Judge judge = judge_of(frames, std::move(knowledge));
     if (judge.summary().certain == 0) {
         CHECK(judge.summary().packets <= frames.size());
         return;
@@ -127,6 +160,27 @@ TEST_CASE("judge: a reordered capture makes nothing certain", "[judge]") {
             const auto mixed = shuffled(frames, random, 1 + seed % 3 * 15);
             check_nothing_certain(mixed);
             check_nothing_certain(thinned(copied(mixed, random, 5), random, 10));
+        }
+    }
+}
+
+TEST_CASE("judge: a capture of a part, or of two lives, makes nothing certain", "[judge]") {
+    Knowledge complete;
+    complete.complete = true;
+    for (const auto& path : all_captures()) {
+        const auto frames = frames_of(path);
+        check_nothing_certain(lived_twice(frames));
+        for (unsigned seed = 1; seed <= 20; ++seed) {
+            Random random(seed);
+            INFO(path.filename() << " seed " << seed);
+            check_nothing_certain(with_holes(frames, random));
+            check_nothing_certain(one_sided(frames, random));
+            check_nothing_certain(thinned(lived_twice(frames), random, 10));
+            const auto middle =
+                frames.begin() + static_cast<std::ptrdiff_t>(random() % frames.size());
+            check_nothing_certain(std::vector<Frame>(middle, frames.end()));
+            check_nothing_certain(std::vector<Frame>(middle, frames.end()), complete);
+            check_nothing_certain(copied(shuffled(frames, random, 5), random, 5), complete);
         }
     }
 }
