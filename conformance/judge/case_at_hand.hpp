@@ -65,7 +65,7 @@ struct Notes {
         std::uint64_t original = 0;
         std::uint64_t number = 0;
     };
-    std::array<AtomicResult, 16> atomics{};
+    std::array<AtomicResult, 8> atomics{};
     std::size_t atomic_count = 0; // ever
 
     // What the responder owes, where its own port was recorded.
@@ -92,10 +92,9 @@ struct Notes {
         std::string_view rule;
         std::uint64_t number = 0;
     };
-    std::array<Defect, 8> defects{};
+    std::array<Defect, 4> defects{};
     std::size_t defect_count = 0; // kept
 
-    std::uint64_t message_bytes = 0; // of the message at hand, for LEN-04
     // Of all packets on this stream's path.
     std::optional<std::uint16_t> source_port;
     std::uint64_t source_port_number = 0;

@@ -1,6 +1,7 @@
 #include "conformance/judge/judge.hpp"
 
 #include <algorithm>
+#include <deque>
 
 #include "conformance/judge/case_at_hand.hpp"
 
@@ -121,7 +122,7 @@ struct Judge::Court {
 
     Notes& notes_of(std::uint32_t connection, std::uint8_t end) {
         const std::size_t at = connection * 2UL + end;
-        if (at >= notes.size()) notes.resize(std::max(at + 1, notes.size() * 2));
+        if (at >= notes.size()) notes.resize(at + 1);
         Notes& found = notes[at];
         const flow::Connection& owner = tracker.connection(connection);
         const std::uint32_t generation = owner.ends[end].stream.generation();
@@ -141,7 +142,7 @@ struct Judge::Court {
     Knowledge knowledge;
     flow::Tracker tracker;
     Docket docket;
-    std::vector<Notes> notes; // of both ends of each connection
+    std::deque<Notes> notes; // of both ends of each connection
     Summary summary;
     std::optional<wire::Instant> last_time;
     bool finished = false;
@@ -159,8 +160,6 @@ void Judge::Court::judge(const flow::Packet& packet, const decode::Dissection* f
                  .docket = docket};
     if (seen.connection) {
         at_hand.connection = &tracker.connection(*seen.connection);
-        // Both first: the notes may move while they grow.
-        notes_of(*seen.connection, 1);
         at_hand.notes = &notes_of(*seen.connection, seen.asking());
         at_hand.path = &notes_of(*seen.connection, seen.from);
     }

@@ -20,7 +20,8 @@ std::optional<Packet> packet_of(const decode::Dissection& dissection) {
     const auto destination = dissection.destination();
     const auto headers = wire::decode_packet(dissection.transport);
     if (!headers || !source || !destination) return std::nullopt;
-    Packet packet;
+    std::optional<Packet> result;
+    Packet& packet = result.emplace();
     packet.number = dissection.frame.number;
     if (dissection.frame.time_ns) {
         packet.time = wire::Instant(wire::Duration(*dissection.frame.time_ns));
@@ -38,7 +39,7 @@ std::optional<Packet> packet_of(const decode::Dissection& dissection) {
     packet.transport = *headers;
     packet.body_bytes = dissection.body_bytes;
     packet.integrity = integrity_of(dissection.icrc.status);
-    return packet;
+    return result;
 }
 
 std::optional<Packet> packet_of(const wire::Datagram& datagram, std::uint64_t number,

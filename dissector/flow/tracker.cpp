@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 namespace veriroce::flow {
 namespace {
@@ -10,8 +11,11 @@ constexpr std::size_t kFirstAskedRoom = 64; // powers of two
 constexpr std::size_t kMaxAskedRoom = 1U << 16;
 constexpr std::size_t kConnectRequests = 256;
 
+// Only for tables: it may differ from machine to machine, and nothing that is reported follows it.
 std::uint64_t hash_of(const wire::IpAddress& address) {
-    return mixed(wire::load_u64(address.bytes, 0) ^ mixed(wire::load_u64(address.bytes, 8)));
+    std::array<std::uint64_t, 2> words{};
+    std::memcpy(words.data(), address.bytes.data(), sizeof words);
+    return (words[0] ^ 0x9E3779B97F4A7C15U) * 0xBF58476D1CE4E5B9U + words[1] * 0x94D049BB133111EBU;
 }
 
 } // namespace

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <string_view>
 
 #include "dissector/flow/cm.hpp"
@@ -103,7 +104,7 @@ class Tracker {
     // The two ends are those of one connection; an older one of either QP is forgotten.
     void introduce(const Introduction& first, const Introduction& second);
 
-    // The reference holds until the next packet.
+    // The reference holds as long as the connection does.
     [[nodiscard]] const Connection& connection(std::uint32_t index) const {
         return connections_[index];
     }
@@ -153,7 +154,7 @@ class Tracker {
 
     Limits limits_;
     Budget budget_;
-    std::vector<Connection> connections_;
+    std::deque<Connection> connections_;
     struct Link {
         std::uint32_t older = kNone;
         std::uint32_t newer = kNone;
