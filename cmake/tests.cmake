@@ -13,7 +13,7 @@ target_compile_definitions(veriroce_test_main PUBLIC VERIROCE_SOURCE_DIR="${PROJ
 # Rooms and libraries that a folder's tests need beyond the room they test.
 set(test_uses_wire PkgConfig::tins)  # the independent witness of outer headers
 set(test_uses_capture PkgConfig::pcap)  # the oracle of our own file reader
-set(test_uses_judge veriroce_capture)
+set(test_uses_judge veriroce_capture veriroce_sim veriroce_engine veriroce_fault)
 set(test_uses_sim veriroce_capture veriroce_mutants)
 set(test_uses_flow veriroce_capture)
 set(test_uses_decode veriroce_capture)

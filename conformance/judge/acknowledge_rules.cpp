@@ -57,6 +57,8 @@ void judge_gap_below(const Case& at_hand, bool refuses) {
         const Extent& extent = extents[i];
         if (wire::distance(*at_hand.notes->acknowledged, extent.last_psn()) < 0) return;
         if (!extent.missing) continue;
+        // A READ's PSNs are a guess before the path MTU is known: this one may be among them.
+        if (i > 0 && !extents[i - 1].span_known) return;
         constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife,
                                   Excuse::WrongPair};
         const std::string_view rule = refuses ? "RSP-02" : "ACK-04";
@@ -81,10 +83,27 @@ void judge_going_back(const Case& at_hand) {
                    "the ACK goes back to " + text_of(psn) + ", and no request was sent again");
 }
 
+// Whether the requester must take this RNR NAK as one. Behind an unanswered READ or atomic it
+// counts as an implied NAK (RNR-12), and one with a wrong UDP checksum may be dropped (ENC-06).
+bool refuses_for_certain(const Case& at_hand) {
+    if (at_hand.packet.integrity != flow::Integrity::Good) return false;
+    const flow::Stream& stream = at_hand.stream();
+    const auto last = stream.index_of(at_hand.packet.psn());
+    for (std::size_t i = last.value_or(0); i-- > 0;) {
+        const Extent& extent = stream.extents()[i];
+        if (!extent.read() && !extent.atomic()) continue;
+        const auto at = stream.message_index(extent.message);
+        return at && stream.message(*at).answered;
+    }
+    return true;
+}
+
 // RDR-11: a READ is answered before what comes behind it is acknowledged. Only where the responses
 // were recorded as they left: anywhere else the network may have lost them.
 void judge_unanswered_read(const Case& at_hand) {
     if (!at_hand.recorded_at(at_hand.packet.source)) return;
+    // Responses that came before the two QPs were found to be a pair are in nobody's history.
+    if (at_hand.connection->pairing != flow::Pairing::Known) return;
     const flow::Stream& stream = at_hand.stream();
     const auto last = stream.index_of(at_hand.packet.psn());
     if (!last) return;
@@ -92,7 +111,12 @@ void judge_unanswered_read(const Case& at_hand) {
         const Extent& extent = stream.extents()[i];
         if (!extent.read()) continue;
         const auto at = stream.message_index(extent.message);
-        if (!at || stream.message(*at).answered) return;
+        // RDR-04: of one that was asked for again, the first answer may have been whole.
+        if (!at || stream.message(*at).answered || extent.copies > 1) return;
+        // One that was overtaken may not have been followed when it came.
+        const bool overtaken = i < *last && stream.extents()[i + 1].first_number != 0 &&
+                               stream.extents()[i + 1].first_number < extent.first_number;
+        if (overtaken) return;
         constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife,
                                   Excuse::WrongPair};
         at_hand.report("RDR-11", kUnseen, Evidence(at_hand.packet.number, extent.first_number),
@@ -183,7 +207,7 @@ void note(const Case& at_hand, Kind kind) {
             notes.repeat && wire::distance(notes.repeat->psn, packet.psn()) > 0;
         break;
     case Kind::RnrNak:
-        notes.rnr_nak = refusal;
+        if (refuses_for_certain(at_hand)) notes.rnr_nak = refusal;
         notes.last_rnr_number = packet.number;
         break;
     case Kind::FatalNak:

@@ -11,17 +11,22 @@ constexpr std::uint8_t kPlainHeader = 5;        // IHL of a header without optio
 constexpr std::uint16_t kDontFragment = 0x4000; // flags 010, offset 0
 constexpr std::uint16_t kOffset = 0x1FFF;
 
+// What stands here is covered by the ICRC, other than the checksum that damage would show in.
+Excuses damage(const decode::Dissection& frame) {
+    return frame.icrc.status == decode::IcrcStatus::Good ? Excuses() : Excuses(Excuse::Damage);
+}
+
 void judge_ipv4(const decode::Dissection& frame, const Case& at_hand) {
     const auto layer = frame.layers.find(LayerKind::Ipv4);
     if (!layer || layer->length < 20) return;
     const wire::Bytes header = frame.bytes_of(*layer);
     const Evidence packet(at_hand.packet.number);
     if ((wire::load_u8(header, 0) & 0xF) != kPlainHeader) {
-        at_hand.report("CA17-3", Excuses(Excuse::Damage), packet, "the IPv4 header has options");
+        at_hand.report("CA17-3", damage(frame), packet, "the IPv4 header has options");
     }
     const std::uint16_t fragment = wire::load_u16(header, 6);
     if ((fragment & ~kOffset) != kDontFragment) {
-        at_hand.report("CA17-7", Excuses(Excuse::Damage), packet,
+        at_hand.report("CA17-7", damage(frame), packet,
                        "the IPv4 flags are not 010, do not fragment");
     }
 }
@@ -41,7 +46,7 @@ void judge_frame(const decode::Dissection& frame, const Case& at_hand) {
     judge_ipv4(frame, at_hand);
     for (const decode::Finding& finding : frame.findings.all()) {
         if (finding.kind != FindingKind::UdpLength) continue;
-        at_hand.report("CA17-21", Excuses(Excuse::Damage), Evidence(at_hand.packet.number),
+        at_hand.report("CA17-21", damage(frame), Evidence(at_hand.packet.number),
                        "the UDP length does not end with the ICRC");
     }
 }

@@ -22,9 +22,6 @@ std::string text_of_end(const flow::End& end) {
     return text + "0x" + digits;
 }
 
-// Two responses that belong to nothing else: below that, a pair found by PSNs is a guess.
-constexpr std::uint32_t kSureMatches = 2;
-
 Excuses left_over(Excuses excuses, const Case& at_hand) {
     const Knowledge& knowledge = at_hand.knowledge;
     const bool at_sender = at_hand.recorded_at(at_hand.packet.source);
@@ -39,12 +36,13 @@ Excuses left_over(Excuses excuses, const Case& at_hand) {
     if (at_hand.connection == nullptr) return excuses;
     const flow::Connection& connection = *at_hand.connection;
     if (at_hand.stream().begin_known()) excuses = excuses.without(Excuse::Beginning);
+    // A pair that was found by its PSNs stays a guess: of thousands of QPs that begin alike, some
+    // pairs are none, however many responses fit.
     if (connection.pairing == flow::Pairing::Known) {
         return excuses.without(Excuse::NewLife)
             .without(Excuse::Reconnect)
             .without(Excuse::WrongPair);
     }
-    if (connection.matches >= kSureMatches) excuses = excuses.without(Excuse::WrongPair);
     if (!at_hand.stream().maybe_restarted()) excuses = excuses.without(Excuse::NewLife);
     return excuses;
 }

@@ -89,6 +89,10 @@ void note_told(const Case& at_hand) {
     const flow::Packet& packet = at_hand.packet;
     const bool nak = packet.transport.headers.has(wire::Header::Aeth) &&
                      packet.transport.aeth.syndrome.nak_code() == wire::NakCode::PsnSequence;
+    // REQ-18: what the network held back until later PSNs were acknowledged asks for nothing.
+    const bool stale =
+        nak && notes.acknowledged && wire::distance(packet.psn(), *notes.acknowledged) > 0;
+    if (stale) return;
     if (nak && !notes.in_resend) {
         notes.resume = Notes::Refusal{.psn = packet.psn(), .number = packet.number};
     } else if (notes.resume && wire::distance(notes.resume->psn, packet.psn()) >= 0) {

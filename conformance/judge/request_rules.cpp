@@ -98,6 +98,10 @@ void judge_open_reads(const Case& at_hand) {
 void judge_rnr_wait(const Case& at_hand) {
     auto& refused = at_hand.notes->rnr_nak;
     const flow::Packet& packet = at_hand.packet;
+    // RNR-12: behind an unanswered READ or atomic it counts as an implied NAK, and that is retried.
+    if (refused && again(at_hand.seen.kind) && wire::distance(packet.psn(), refused->psn) > 0) {
+        refused.reset();
+    }
     if (!refused || refused->psn != packet.psn() || !packet.time || !refused->time) return;
     const wire::Duration waited = *packet.time - *refused->time;
     const wire::Duration wanted = wire::rnr_time(refused->code);
@@ -105,12 +109,13 @@ void judge_rnr_wait(const Case& at_hand) {
     if (waited + error < wanted) {
         const auto& round_trip = at_hand.knowledge.round_trip;
         const bool had_left = !round_trip || waited <= *round_trip;
-        at_hand.report(
-            "RNR-08",
-            had_left ? Excuses(Excuse::InFlight, Excuse::NewLife) : Excuses(Excuse::NewLife),
-            Evidence(packet.number, refused->number),
-            text_of(packet.psn()) + " was sent again after " + std::to_string(waited.count()) +
-                " ns, RNR NAK asked for " + std::to_string(wanted.count()) + " ns");
+        at_hand.report("RNR-08",
+                       had_left ? Excuses(Excuse::InFlight, Excuse::NewLife, Excuse::WrongPair)
+                                : Excuses(Excuse::NewLife, Excuse::WrongPair),
+                       Evidence(packet.number, refused->number),
+                       text_of(packet.psn()) + " was sent again after " +
+                           std::to_string(waited.count()) + " ns, RNR NAK asked for " +
+                           std::to_string(wanted.count()) + " ns");
     }
     refused.reset();
 }

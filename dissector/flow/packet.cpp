@@ -3,13 +3,20 @@
 namespace veriroce::flow {
 namespace {
 
-Integrity integrity_of(decode::IcrcStatus status) {
-    switch (status) {
-    case decode::IcrcStatus::Good: return Integrity::Good;
-    case decode::IcrcStatus::Bad: return Integrity::Bad;
-    case decode::IcrcStatus::Unchecked: return Integrity::Unchecked;
+// CA17-24: what a receiver drops whatever its ICRC says, which does not cover the IP checksum.
+// ENC-06 leaves open what becomes of a wrong UDP checksum.
+Integrity integrity_of(const decode::Dissection& dissection) {
+    using enum decode::FindingKind;
+    if (dissection.icrc.status == decode::IcrcStatus::Bad) return Integrity::Bad;
+    for (const decode::Finding& finding : dissection.findings.all()) {
+        if (finding.kind == UdpChecksum) return Integrity::Unchecked;
+        const bool dropped = finding.kind == IpVersion || finding.kind == IpHeaderLength ||
+                             finding.kind == IpLength || finding.kind == IpChecksum ||
+                             finding.kind == UdpLength;
+        if (dropped) return Integrity::Bad;
     }
-    return Integrity::Unchecked;
+    return dissection.icrc.status == decode::IcrcStatus::Good ? Integrity::Good
+                                                              : Integrity::Unchecked;
 }
 
 } // namespace
@@ -38,7 +45,7 @@ std::optional<Packet> packet_of(const decode::Dissection& dissection) {
     }
     packet.transport = *headers;
     packet.body_bytes = dissection.body_bytes;
-    packet.integrity = integrity_of(dissection.icrc.status);
+    packet.integrity = integrity_of(dissection);
     return result;
 }
 

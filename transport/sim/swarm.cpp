@@ -28,11 +28,12 @@ void earlier(std::optional<wire::Instant>& next, std::optional<wire::Instant> ot
 
 class Run {
   public:
-    Run(const Scenario& scenario, const Defect& defect, Trouble trouble)
-        : scenario_(scenario), layout_(layout_of(scenario)), endpoints_(scenario, layout_, defect),
-          model_(scenario, layout_, endpoints_.memories()), trouble_(std::move(trouble)),
-          network_(scenario.endpoints.size()), injector_(scenario.seed, trouble_.longest_delay()),
-          courses_(layout_.directions.size()) {
+    Run(const Scenario& scenario, const Defect& defect, Trouble trouble,
+        const Witness* witness = nullptr)
+        : scenario_(scenario), witness_(witness), layout_(layout_of(scenario)),
+          endpoints_(scenario, layout_, defect), model_(scenario, layout_, endpoints_.memories()),
+          trouble_(std::move(trouble)), network_(scenario.endpoints.size()),
+          injector_(scenario.seed, trouble_.longest_delay()), courses_(layout_.directions.size()) {
         injector_.remember(replay_memory);
         for (std::size_t i = 0; i < courses_.size(); ++i)
             prepare(i);
@@ -90,6 +91,7 @@ class Run {
     [[nodiscard]] std::optional<wire::Instant> next() const;
 
     const Scenario& scenario_;
+    const Witness* witness_; // nullptr: none
     Layout layout_;
     Endpoints endpoints_;
     Model model_;
@@ -309,6 +311,7 @@ void Run::emit(std::span<const fault::Emission> emissions) {
 
 void Run::carry(std::size_t port, wire::Bytes frame) {
     ++outcome_.tally.frames;
+    if (witness_ != nullptr) (*witness_)(port, frame, now_);
     const auto seen = look_at(frame);
     if (!seen) {
         network_.send(port, frame, now_);
@@ -339,6 +342,7 @@ void Run::carry(std::size_t port, wire::Bytes frame) {
 
 void Run::deliver() {
     while (const auto arrival = network_.deliver(now_)) {
+        if (witness_ != nullptr) (*witness_)(arrival->port, arrival->frame, now_);
         endpoints_[arrival->port].nic.receive(arrival->frame, now_);
         fail(model_.look(arrival->port));
         if (outcome_.failure) return;
@@ -419,8 +423,9 @@ Outcome play(const Scenario& scenario, const Defect& defect, std::span<const Inj
     return Run(scenario, defect, Trouble(scenario, exactly)).play();
 }
 
-Outcome run_swarm(std::uint64_t seed, const Defect& defect) {
-    return play(scenario_of(seed), defect);
+Outcome run_swarm(std::uint64_t seed, const Defect& defect, const Witness& witness) {
+    const Scenario scenario = scenario_of(seed);
+    return Run(scenario, defect, Trouble(scenario), witness ? &witness : nullptr).play();
 }
 
 } // namespace veriroce::sim

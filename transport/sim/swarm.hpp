@@ -10,6 +10,7 @@
 // Source: model.hpp says what is checked; trouble.hpp what happens on the wire.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -41,7 +42,11 @@ struct Outcome {
     std::vector<Injected> injected; // what befell packets, in order
 };
 
-Outcome run_swarm(std::uint64_t seed, const Defect& defect = {});
+// Told of each frame at each endpoint's port: as it leaves it, before trouble, and as it comes
+// there. Endpoint i has the addresses 10.77.0.(i + 1) and fd77::(i + 1).
+using Witness = std::function<void(std::size_t endpoint, wire::Bytes frame, wire::Instant when)>;
+
+Outcome run_swarm(std::uint64_t seed, const Defect& defect = {}, const Witness& witness = {});
 
 // One run of a scenario: with its own random trouble, or with these faults and no others.
 Outcome play(const Scenario& scenario, const Defect& defect);

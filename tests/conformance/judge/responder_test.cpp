@@ -100,7 +100,7 @@ TEST_CASE("judge ACK-07: the MSN counts messages, from 0", "[judge][ACK-07][ACK-
     auto complete = nothing();
     complete.complete = complete.ordered = true;
     CHECK(judged(complete, {one, wire.ack(100, 77), two, wire.ack(101, 78), three,
-                            wire.ack(102, 78)}) == certain("ACK-07"));
+                            wire.ack(102, 78)}) == possible("ACK-07")); // the pair is a guess
 }
 
 TEST_CASE("judge ACK-07: a late ACK may count what came after its PSN", "[judge][ACK-07]") {
