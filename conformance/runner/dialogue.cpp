@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/runner/judging.hpp"
 #include "conformance/runner/notation.hpp"
 
 namespace veriroce::runner {
@@ -215,8 +216,14 @@ CaseResult Dialogue::finish() {
                                    .frame = entry.bytes,
                                    .at = entry.at,
                                    .script = notation(peer, entry),
-                                   .remarks = entry.remarks});
+                                   .remarks = entry.remarks,
+                                   .on_wire = entry.on_wire});
     }
+    std::vector<JudgedQp> qps;
+    for (const auto& [name, peer] : peers_)
+        qps.push_back({.identity = peer.book.identity(), .dut_timeout = peer.timeout});
+    result_.violations = judge_packets(result_.packets, qps, setting_, stage_.now());
+    heed(result_);
     return std::move(result_);
 }
 

@@ -90,6 +90,7 @@ class Dialogue {
         Interval at;
         std::uint64_t number = 0; // of SendFrame
         std::vector<std::string> remarks;
+        bool on_wire = true; // it passed the tester's port
     };
 
     // One QP of the case, both ends of it.

@@ -47,6 +47,18 @@ struct RecordedPacket {
     Interval at;
     std::string script;               // in script notation: "< NAK psn=1 msn=1 code=PSN_SEQUENCE"
     std::vector<std::string> remarks; // "injected: drop", "the packet that line 14 did not expect"
+    // Whether it passed the tester's port. What a fault rule took away did not, nor did what it
+    // made of a packet of the DUT.
+    bool on_wire = true;
+};
+
+// A rule that the DUT broke by the judge's reading of the packets, whatever the script says.
+struct Violation {
+    std::string rule;
+    rules::Level level = rules::Level::Must;
+    bool certain = false;             // false: an ordinary network could explain it
+    std::vector<std::size_t> packets; // that prove it, as they count in CaseResult::packets
+    std::string text;
 };
 
 // How often a fault rule of the case acted.
@@ -70,6 +82,7 @@ struct CaseResult {
     std::map<std::string, std::vector<wire::Duration>> measures;
     std::vector<FaultCount> faults;
     std::vector<RecordedPacket> packets;
+    std::vector<Violation> violations;
     std::uint32_t tolerated_retransmissions = 0; // signs of a slow lab
 };
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "conformance/dut/contract.hpp"
@@ -34,6 +35,9 @@ struct Setting {
     wire::Duration patience{std::chrono::seconds(1)};
     wire::Duration settle{std::chrono::milliseconds(10)};
     wire::Duration round_trip_p99{0}; // 99 % of the calibration's round trips took no longer
+    // How long every packet takes between the two ports, none lost and none overtaken. Known only
+    // in virtual time.
+    std::optional<wire::Duration> path_delay;
     std::uint64_t seed = 1;
     wire::Qpn first_tester_qpn{lowest_tester_qpn}; // never used again within a run
 

@@ -110,6 +110,7 @@ void Dialogue::transmit(Peer* peer, std::vector<std::byte> frame) {
         entry.number = stage_.send(entry.bytes);
         return;
     }
+    entry.on_wire = false;
     delay(std::move(*emissions));
 }
 
@@ -137,6 +138,7 @@ void Dialogue::release_delayed() {
             entry.number = stage_.send(entry.bytes);
             continue;
         }
+        entry.on_wire = false;
         Peer* peer = entry.packet ? peer_with(Side::Dut, entry.packet->bth.dest_qp) : nullptr;
         if (peer == nullptr) continue;
         entry.psn = peer->book.relative_psn(Side::Dut, *entry.packet);

@@ -165,6 +165,8 @@ Setting VirtualBench::setting(int ip_version) const {
     setting.dut_address = v4 ? dut_v4 : dut_v6;
     setting.dut_mac = dut_mac;
     setting.tester = {.mac = tester_mac, .address = v4 ? tester_v4 : tester_v6, .named = {}};
+    setting.round_trip_p99 = 2 * link_delay;
+    setting.path_delay = link_delay;
     setting.seed = options_.seed;
     return setting;
 }
