@@ -37,6 +37,22 @@ json::array packets_array(const CaseResult& result) {
     return array;
 }
 
+// Packets by their place in `packets`, from 0.
+json::array violations_array(const CaseResult& result) {
+    json::array array;
+    for (const runner::Violation& violation : result.violations) {
+        json::array packets;
+        for (const std::size_t packet : violation.packets)
+            packets.emplace_back(packet);
+        array.emplace_back(json::object{{"rule", violation.rule},
+                                        {"level", rules::word(violation.level)},
+                                        {"certainty", violation.certain ? "certain" : "possible"},
+                                        {"packets", std::move(packets)},
+                                        {"text", violation.text}});
+    }
+    return array;
+}
+
 json::object measures_object(const CaseResult& result) {
     json::object object;
     for (const auto& [name, samples] : result.measures) {
@@ -68,6 +84,7 @@ json::object case_object(const CaseResult& result) {
         {"file", result.file},
         {"line", result.line},
         {"packets", packets_array(result)},
+        {"violations", violations_array(result)},
         {"measures", measures_object(result)},
         {"faults", faults_object(result)},
         {"tolerated_retransmissions", result.tolerated_retransmissions},

@@ -36,6 +36,11 @@ inline runner::CaseResult failed() {
     result.command = "veriroce test bth/transport-version --seed 1";
     result.faults = {{"drop when psn=0", 2}};
     result.tolerated_retransmissions = 1;
+    result.violations = {{.rule = "ACK-04",
+                          .level = rules::Level::Must,
+                          .certain = true,
+                          .packets = {1},
+                          .text = "the PSN was not sent"}};
     result.packets = {{.from = runner::Side::Tester,
                        .frame = std::vector<std::byte>(64, std::byte{0xAB}),
                        .at = {at_us(1'000'000), at_us(1'000'001)},
