@@ -44,23 +44,26 @@ judge::Knowledge known(const std::vector<JudgedQp>& qps, const Setting& setting)
     return knowledge;
 }
 
+// In order of time. What comes to a device at the instant at which it sends came before.
 struct Passing {
     wire::Instant at;
+    Side from = Side::Tester;
     std::size_t index = 0; // of the recorded packet
+
+    friend auto operator<=>(const Passing&, const Passing&) = default;
 };
 
-// What passed the port where the packets are seen, in order. What comes to a device at the instant
-// at which it sends came before.
+// What passed the port where the packets are seen.
 std::vector<Passing> passing(const std::vector<RecordedPacket>& packets, const Setting& setting) {
     const wire::Duration delay = setting.path_delay.value_or(wire::Duration(0));
     std::vector<Passing> all;
-    for (const Side from : {Side::Tester, Side::Dut}) {
-        for (std::size_t i = 0; i < packets.size(); ++i) {
-            if (!packets[i].on_wire || packets[i].from != from) continue;
-            all.push_back({packets[i].at.latest + (from == Side::Dut ? -delay : delay), i});
-        }
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        const RecordedPacket& packet = packets[i];
+        if (!packet.on_wire) continue;
+        const wire::Duration way = packet.from == Side::Dut ? -delay : delay;
+        all.push_back({packet.at.latest + way, packet.from, i});
     }
-    std::ranges::stable_sort(all, {}, &Passing::at);
+    std::ranges::sort(all);
     return all;
 }
 
