@@ -32,17 +32,15 @@ bool judge_unsent(const Case& at_hand, Kind kind) {
     if (at_hand.seen.kind != Class::Unsolicited) return false;
     // Far ahead packets are not in the history, and something may have been said about them.
     if (at_hand.notes->far_ahead || !at_hand.stream().started()) return true;
-    constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife,
-                              Excuse::WrongPair};
     const Evidence shown(at_hand.packet.number);
     const std::string text = text_of(at_hand.packet.psn()) + " was not sent, the next one is " +
                              std::to_string(at_hand.stream().next().value());
     switch (kind) {
     case Kind::Ack:
-    case Kind::FatalNak: at_hand.report("ACK-04", kUnseen, shown, text); break;
-    case Kind::SequenceNak: at_hand.report("RSP-02", kUnseen, shown, text); break;
-    case Kind::RnrNak: at_hand.report("RNR-01", kUnseen, shown, text); break;
-    case Kind::Data: at_hand.report("RDR-02", kUnseen, shown, text); break;
+    case Kind::FatalNak: at_hand.report("ACK-04", kUnseenOrOvertaken, shown, text); break;
+    case Kind::SequenceNak: at_hand.report("RSP-02", kUnseenOrOvertaken, shown, text); break;
+    case Kind::RnrNak: at_hand.report("RNR-01", kUnseenOrOvertaken, shown, text); break;
+    case Kind::Data: at_hand.report("RDR-02", kUnseenOrOvertaken, shown, text); break;
     }
     return true;
 }
@@ -59,10 +57,9 @@ void judge_gap_below(const Case& at_hand, bool refuses) {
         if (!extent.missing) continue;
         // A READ's PSNs are a guess before the path MTU is known: this one may be among them.
         if (i > 0 && !extents[i - 1].span_known) return;
-        constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife,
-                                  Excuse::WrongPair};
         const std::string_view rule = refuses ? "RSP-02" : "ACK-04";
-        at_hand.report(extent.damaged ? "CRC-07" : rule, kUnseen, Evidence(at_hand.packet.number),
+        at_hand.report(extent.damaged ? "CRC-07" : rule, kUnseenOrOvertaken,
+                       Evidence(at_hand.packet.number),
                        "it acknowledges " + text_of(extent.psn) +
                            (extent.damaged ? ", which was seen with a wrong ICRC only"
                                            : ", which was not seen"));
@@ -83,19 +80,16 @@ void judge_going_back(const Case& at_hand) {
                    "the ACK goes back to " + text_of(psn) + ", and no request was sent again");
 }
 
-// Whether the requester must take this RNR NAK as one. Behind an unanswered READ or atomic it
+// Whether the requester must wait out this RNR NAK. Behind an unanswered READ or atomic it
 // counts as an implied NAK (RNR-12), and one with a wrong UDP checksum may be dropped (ENC-06).
-bool refuses_for_certain(const Case& at_hand) {
+bool must_wait(const Case& at_hand) {
     if (at_hand.packet.integrity != flow::Integrity::Good) return false;
     const flow::Stream& stream = at_hand.stream();
-    const auto last = stream.index_of(at_hand.packet.psn());
-    for (std::size_t i = last.value_or(0); i-- > 0;) {
-        const Extent& extent = stream.extents()[i];
-        if (!extent.read() && !extent.atomic()) continue;
-        const auto at = stream.message_index(extent.message);
-        return at && stream.message(*at).answered;
-    }
-    return true;
+    const auto refused = stream.index_of(at_hand.packet.psn());
+    const auto data = stream.last_before(refused.value_or(0), &Extent::asks_for_data);
+    if (!data) return true;
+    const auto at = stream.message_index(stream.extents()[*data].message);
+    return at && stream.message(*at).answered;
 }
 
 // RDR-11: a READ is answered before what comes behind it is acknowledged. Only where the responses
@@ -107,23 +101,21 @@ void judge_unanswered_read(const Case& at_hand) {
     const flow::Stream& stream = at_hand.stream();
     const auto last = stream.index_of(at_hand.packet.psn());
     if (!last) return;
-    for (std::size_t i = *last + 1; i-- > 0;) {
-        const Extent& extent = stream.extents()[i];
-        if (!extent.read()) continue;
-        const auto at = stream.message_index(extent.message);
-        // RDR-04: of one that was asked for again, the first answer may have been whole.
-        if (!at || stream.message(*at).answered || extent.copies > 1) return;
-        // One that was overtaken may not have been followed when it came.
-        const bool overtaken = i < *last && stream.extents()[i + 1].first_number != 0 &&
-                               stream.extents()[i + 1].first_number < extent.first_number;
-        if (overtaken) return;
-        constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife,
-                                  Excuse::WrongPair};
-        at_hand.report("RDR-11", kUnseen, Evidence(at_hand.packet.number, extent.first_number),
-                       "it acknowledges " + text_of(at_hand.packet.psn()) + ", and the READ at " +
-                           text_of(extent.psn) + " is not answered");
-        return;
+    const auto read = stream.last_before(*last + 1, &Extent::read);
+    if (!read) return;
+    const Extent& extent = stream.extents()[*read];
+    const auto at = stream.message_index(extent.message);
+    // RDR-04: of one that was asked for again, the first answer may have been whole.
+    if (!at || stream.message(*at).answered || extent.copies > 1) return;
+    // One that was overtaken may not have been followed when it came.
+    if (*read < *last) {
+        const std::uint64_t next_seen = stream.extents()[*read + 1].first_number;
+        if (next_seen != 0 && next_seen < extent.first_number) return;
     }
+    at_hand.report("RDR-11", kUnseenOrOvertaken,
+                   Evidence(at_hand.packet.number, extent.first_number),
+                   "it acknowledges " + text_of(at_hand.packet.psn()) + ", and the READ at " +
+                       text_of(extent.psn) + " is not answered");
 }
 
 // RSP-02: the PSN of a sequence NAK is the expected one, and something ahead of it arrived.
@@ -143,11 +135,8 @@ void judge_sequence_nak(const Case& at_hand) {
     const bool nothing_ahead =
         psn == stream.next() || (index && *index + 1 == stream.extents().size());
     if (nothing_ahead && !notes.far_ahead) {
-        at_hand.report(
-            "RSP-02",
-            Excuses(Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife, Excuse::WrongPair),
-            Evidence(packet.number),
-            "the NAK expects " + text_of(psn) + ", and nothing ahead of it was sent");
+        at_hand.report("RSP-02", kUnseenOrOvertaken, Evidence(packet.number),
+                       "the NAK expects " + text_of(psn) + ", and nothing ahead of it was sent");
     }
 }
 
@@ -207,7 +196,7 @@ void note(const Case& at_hand, Kind kind) {
             notes.repeat && wire::distance(notes.repeat->psn, packet.psn()) > 0;
         break;
     case Kind::RnrNak:
-        if (refuses_for_certain(at_hand)) notes.rnr_nak = refusal;
+        if (must_wait(at_hand)) notes.rnr_nak = refusal;
         notes.last_rnr_number = packet.number;
         break;
     case Kind::FatalNak:

@@ -132,8 +132,17 @@ struct Case {
                std::optional<rules::Level> level) const;
 };
 
-// Excuses for whatever compares two packets of a connection.
+// Excuses for whatever compares two packets of a connection; where a packet that was not seen would
+// explain it; where one that was overtaken would, too.
 inline constexpr Excuses kConnectionExcuses{Excuse::NewLife, Excuse::WrongPair};
+inline constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair};
+inline constexpr Excuses kUnseenOrOvertaken{Excuse::CaptureLoss, Excuse::NetworkOrder,
+                                            Excuse::NewLife, Excuse::WrongPair};
+
+// Whether a request with this PSN was seen before.
+inline bool again(flow::Class kind) {
+    return kind == flow::Class::Retransmission || kind == flow::Class::Duplicate;
+}
 
 // Keeps violations, within bounds.
 class Docket {

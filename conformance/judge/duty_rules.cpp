@@ -8,8 +8,6 @@ namespace {
 using flow::Class;
 using flow::Extent;
 
-constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair};
-
 const flow::End& responder(const Case& at_hand) {
     return at_hand.connection->ends[1 - at_hand.seen.asking()];
 }

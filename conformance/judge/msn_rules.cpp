@@ -96,8 +96,7 @@ void judge_msn(const Case& at_hand) {
     if (high < offset.low) {
         Excuses excuses = kConnectionExcuses;
         if (!notes.low_is_sure) {
-            excuses = Excuses(Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife,
-                              Excuse::WrongPair);
+            excuses = kUnseenOrOvertaken;
         }
         at_hand.report(rule_of(packet, true), excuses, Evidence(packet.number, offset.low_number),
                        "MSN " + std::to_string(msn) + " is " + std::to_string(offset.low - high) +
@@ -107,8 +106,7 @@ void judge_msn(const Case& at_hand) {
     if (low > offset.high) {
         Excuses excuses = kConnectionExcuses;
         if (!range->high_is_sure) {
-            excuses = Excuses(Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife,
-                              Excuse::WrongPair);
+            excuses = kUnseenOrOvertaken;
         }
         at_hand.report(rule_of(packet, false), excuses, Evidence(packet.number, offset.high_number),
                        "MSN " + std::to_string(msn) + " is " + std::to_string(low - offset.high) +

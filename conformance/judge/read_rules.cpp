@@ -7,11 +7,6 @@ namespace {
 using flow::Class;
 using flow::Extent;
 
-constexpr Excuses kHere{Excuse::NewLife, Excuse::WrongPair};
-// Where a request that the capture lacks could have asked for just this.
-constexpr Excuses kUnseenRetry{Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NewLife,
-                               Excuse::WrongPair};
-
 // A READ that is asked for again may be cut at PSN borders (REQ-32), and its answer may begin as an
 // answer of its own or go on as if uninterrupted (RDR-06).
 bool begins_piece(const Notes& notes, wire::Psn psn) {
@@ -52,7 +47,7 @@ void judge_opcode(const Case& at_hand, const Extent& read) {
     }
     const bool begins = !info.starts_message() || at_begin || begins_piece(notes, packet.psn());
     const bool ends = !info.ends_message() || at_end || ends_piece(notes, packet.psn());
-    if (!begins || !ends) at_hand.report("RDR-01", kUnseenRetry, shown, where);
+    if (!begins || !ends) at_hand.report("RDR-01", kUnseenOrOvertaken, shown, where);
 }
 
 void judge_response_length(const Case& at_hand, const Extent& read, std::uint32_t mtu) {
@@ -62,7 +57,7 @@ void judge_response_length(const Case& at_hand, const Extent& read, std::uint32_
     const std::uint64_t left = read.length > before ? read.length - before : 0;
     const std::uint64_t wanted = std::min<std::uint64_t>(left, mtu);
     if (packet.payload_bytes() == wanted) return;
-    at_hand.report(read.length == 0 ? "LEN-07" : "RDR-01", kHere,
+    at_hand.report(read.length == 0 ? "LEN-07" : "RDR-01", kConnectionExcuses,
                    Evidence(packet.number, read.first_number),
                    text_of(packet.psn()) + " carries " + std::to_string(packet.payload_bytes()) +
                        " bytes, of the READ " + std::to_string(wanted) + " belong there");
@@ -85,9 +80,9 @@ void judge_response_order(const Case& at_hand, const Extent& read) {
     }
     const bool same_read = expected && wire::distance(read.psn, *expected) >= 0;
     if (ahead > 0 && same_read && !repeated && at_hand.recorded_at(packet.source)) {
-        at_hand.report("RDR-02", kUnseenRetry, Evidence(packet.number, notes.last_read_response),
-                       "the responses skip from " + text_of(*expected - 1) + " to " +
-                           text_of(packet.psn()));
+        at_hand.report(
+            "RDR-02", kUnseenOrOvertaken, Evidence(packet.number, notes.last_read_response),
+            "the responses skip from " + text_of(*expected - 1) + " to " + text_of(packet.psn()));
     }
     if (!expected || ahead >= 0) {
         notes.next_read_response = packet.psn() + 1;
@@ -113,7 +108,7 @@ void judge_read_response(const Case& at_hand) {
     // EXT-02: these two are answered in the same form.
     if (asked == wire::Operation::Flush || asked == wire::Operation::AtomicWrite) return;
     if (!extent->read()) {
-        at_hand.report("RDR-02", kHere, Evidence(packet.number, extent->first_number),
+        at_hand.report("RDR-02", kConnectionExcuses, Evidence(packet.number, extent->first_number),
                        text_of(packet.psn()) + " is no READ, but " +
                            std::string(extent->info().name));
         return;
@@ -138,7 +133,7 @@ void judge_atomic_response(const Case& at_hand) {
     const Extent* extent = extent_at(at_hand);
     if (extent == nullptr) return;
     if (!extent->atomic()) {
-        at_hand.report("ATM-10", kHere, Evidence(packet.number, extent->first_number),
+        at_hand.report("ATM-10", kConnectionExcuses, Evidence(packet.number, extent->first_number),
                        text_of(packet.psn()) + " is no atomic, but " +
                            std::string(extent->info().name));
         return;

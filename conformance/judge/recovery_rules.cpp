@@ -8,12 +8,6 @@ namespace {
 using flow::Class;
 using flow::Extent;
 
-constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair};
-
-bool again(Class kind) {
-    return kind == Class::Retransmission || kind == Class::Duplicate;
-}
-
 // REQ-11: on a sequence NAK the requester sends again from its PSN. New packets that were on their
 // way are tolerated, and so is a resend that was under way when the NAK came.
 void judge_resume(const Case& at_hand) {
@@ -52,26 +46,24 @@ void judge_forgotten_read(const Case& at_hand) {
     notes.unanswered.reset();
 }
 
-// The first READ or atomic up to the response's PSN that lacks its answer, or a part of it.
+// The newest READ or atomic up to the response's PSN that lacks its answer, or a part of it.
 void note_unanswered(const Case& at_hand) {
     Notes& notes = *at_hand.notes;
     const flow::Packet& packet = at_hand.packet;
     const flow::Stream& stream = at_hand.stream();
     const auto last = stream.index_of(packet.psn());
     if (notes.unanswered || !last || !packet.time) return;
-    for (std::size_t i = *last + 1; i-- > 0;) {
-        const Extent& extent = stream.extents()[i];
-        if (!extent.read() && !extent.atomic()) continue;
-        const auto at = stream.message_index(extent.message);
-        if (!at) return;
-        const flow::Message& message = stream.message(*at);
-        const bool behind = wire::distance(extent.last_psn(), packet.psn()) > 0;
-        const bool hole = message.lost_responses > 0 && message.retransmissions == 0;
-        if (!hole && (message.answered || !behind)) return;
-        notes.unanswered = Notes::Debt{extent.psn, packet.number, *packet.time};
-        notes.hole = hole;
-        return;
-    }
+    const auto newest = stream.last_before(*last + 1, &Extent::asks_for_data);
+    if (!newest) return;
+    const Extent& extent = stream.extents()[*newest];
+    const auto at = stream.message_index(extent.message);
+    if (!at) return;
+    const flow::Message& message = stream.message(*at);
+    const bool behind = wire::distance(extent.last_psn(), packet.psn()) > 0;
+    const bool hole = message.lost_responses > 0 && message.retransmissions == 0;
+    if (!hole && (message.answered || !behind)) return;
+    notes.unanswered = Notes::Debt{extent.psn, packet.number, *packet.time};
+    notes.hole = hole;
 }
 
 } // namespace

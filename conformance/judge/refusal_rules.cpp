@@ -112,10 +112,9 @@ void judge_acceptance(const Case& at_hand) {
             continue;
         }
         if (accepts) {
-            at_hand.report(
-                defect.rule, Excuses(Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair),
-                Evidence(packet.number, defect.number),
-                "the request at " + text_of(defect.psn) + " must be refused, and is acknowledged");
+            at_hand.report(defect.rule, kUnseen, Evidence(packet.number, defect.number),
+                           "the request at " + text_of(defect.psn) +
+                               " must be refused, and is acknowledged");
         }
         notes.defects[i] = notes.defects[--notes.defect_count];
     }

@@ -9,10 +9,6 @@ using flow::Class;
 using flow::Extent;
 using rules::Level;
 
-bool again(Class kind) {
-    return kind == Class::Retransmission || kind == Class::Duplicate;
-}
-
 // The extent that holds the packet's PSN, if it is in the history.
 const Extent* extent_of(const Case& at_hand) {
     const auto index = at_hand.stream().index_of(at_hand.packet.psn());

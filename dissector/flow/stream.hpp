@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -68,6 +69,7 @@ struct Extent {
     [[nodiscard]] bool atomic() const {
         return !missing && info().headers.has(wire::Header::AtomicEth);
     }
+    [[nodiscard]] bool asks_for_data() const { return read() || atomic(); }
 };
 
 struct Message {
@@ -158,7 +160,6 @@ class Stream {
     [[nodiscard]] wire::Psn next() const { return next_; }
     // The first PSN that was not acknowledged.
     [[nodiscard]] wire::Psn unacknowledged() const { return unacknowledged_; }
-    [[nodiscard]] bool any_answer() const { return any_answer_; }
     [[nodiscard]] std::optional<wire::Mtu> mtu() const { return mtu_; }
     [[nodiscard]] const Ring<Extent>& extents() const { return extents_; }
     [[nodiscard]] const Counters& counters() const { return counters_; }
@@ -171,6 +172,14 @@ class Stream {
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
 
     [[nodiscard]] std::optional<std::size_t> index_of(wire::Psn psn) const;
+    // The last of the first `end` extents that is one: a READ (&Extent::read), for example.
+    template <typename Is>
+    [[nodiscard]] std::optional<std::size_t> last_before(std::size_t end, Is is) const {
+        for (std::size_t i = end; i-- > 0;) {
+            if (std::invoke(is, extents_[i])) return i;
+        }
+        return std::nullopt;
+    }
     [[nodiscard]] std::optional<std::size_t> message_index(std::uint64_t ordinal) const;
     [[nodiscard]] const Message& message(std::size_t index) const { return messages_[index]; }
     // How many messages ended before this PSN, counted from the stream's first packet. Nothing if
