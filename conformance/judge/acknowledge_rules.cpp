@@ -196,7 +196,8 @@ void note(const Case& at_hand, Kind kind) {
             notes.repeat && wire::distance(notes.repeat->psn, packet.psn()) > 0;
         break;
     case Kind::RnrNak:
-        if (must_wait(at_hand)) notes.rnr_nak = refusal;
+        notes.rnr_nak = refusal;
+        notes.rnr_nak->waits = must_wait(at_hand);
         notes.last_rnr_number = packet.number;
         break;
     case Kind::FatalNak:

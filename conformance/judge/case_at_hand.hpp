@@ -35,6 +35,7 @@ struct Notes {
         std::optional<wire::Instant> time;
         std::uint8_t code = 0; // of RNR
         bool resent = false;   // the request was sent again since
+        bool waits = true;     // of RNR: the requester must wait it out
     };
     std::optional<Refusal> sequence_nak; // the latest
     bool duplicate_below_nak = false;    // one may have reached the responder since

@@ -96,13 +96,13 @@ void judge_rnr_wait(const Case& at_hand) {
     const flow::Packet& packet = at_hand.packet;
     // RNR-12: behind an unanswered READ or atomic it counts as an implied NAK, and that is retried.
     if (refused && again(at_hand.seen.kind) && wire::distance(packet.psn(), refused->psn) > 0) {
-        refused.reset();
+        refused->waits = false;
     }
     if (!refused || refused->psn != packet.psn() || !packet.time || !refused->time) return;
     const wire::Duration waited = *packet.time - *refused->time;
     const wire::Duration wanted = wire::rnr_time(refused->code);
     const wire::Duration error = at_hand.knowledge.clock_error;
-    if (waited + error < wanted) {
+    if (refused->waits && waited + error < wanted) {
         const auto& round_trip = at_hand.knowledge.round_trip;
         const bool had_left = !round_trip || waited <= *round_trip;
         at_hand.report("RNR-08",

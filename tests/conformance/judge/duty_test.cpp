@@ -86,6 +86,21 @@ TEST_CASE("judge RSP-02: a gap draws a sequence NAK", "[judge][RSP-02]") {
     // After an RNR NAK there is none either (RNR-04).
     const auto refused = wire.answer(100, 0, wire::Syndrome::rnr(0));
     CHECK(judged(knowledge, {one, refused, three, other}) == kNothing);
+    // Nor where the requester need not have heard it (ENC-06), or retries a READ before it
+    // (RNR-12).
+    auto unsure = refused;
+    unsure.integrity = flow::Integrity::Unchecked;
+    CHECK(judged(knowledge, {one, unsure, three, other}) == kNothing);
+    Wire second;
+    const auto read = second.read(100, 8);
+    const auto answer = second.answer(100, 1, wire::Syndrome::ack(31), kReadOnly, 8);
+    const auto send = second.from_a(kSendOnly, 101);
+    const auto not_ready = second.answer(101, 1, wire::Syndrome::rnr(0));
+    const auto ahead = asking(second.from_a(kSendOnly, 103));
+    second.wait(milliseconds(2));
+    const auto later = second.from_b(kSendOnly, 5000);
+    CHECK(judged(knowledge, {read, answer, send, not_ready, read, answer, ahead, later}) ==
+          kNothing);
 }
 
 } // namespace veriroce::judge::test
