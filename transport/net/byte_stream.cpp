@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "transport/net/descriptor.hpp"
 #include "transport/net/listen_socket.hpp"
 #include "transport/net/socket_address.hpp"
 
@@ -71,32 +70,20 @@ std::expected<ByteStream, Error> ByteStream::connect(const LineAddress& address,
     int number = ECONNREFUSED;
     for (const auto& one : *addresses) {
         auto socket = connect_one(one, deadline);
-        if (socket) return ByteStream(socket->release(), address);
+        if (socket) return ByteStream(std::move(*socket), address);
         number = socket.error();
     }
     return std::unexpected(connect_error(address, number, who));
 }
 
-ByteStream::ByteStream(ByteStream&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), peer_(std::move(other.peer_)) {}
-
-ByteStream& ByteStream::operator=(ByteStream&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    std::swap(peer_, other.peer_);
-    return *this;
-}
-
-ByteStream::~ByteStream() {
-    Descriptor closed(fd_);
-}
-
 std::expected<void, Error> ByteStream::send(std::string_view bytes, wire::Instant deadline) {
     while (!bytes.empty()) {
-        const auto count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        const auto count =
+            ::send(socket_.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (count > 0) {
             bytes.remove_prefix(static_cast<std::size_t>(count));
         } else if (errno == EAGAIN) {
-            if (wait_for(fd_, POLLOUT, deadline) == Waited::Deadline) {
+            if (wait_for(socket_.fd(), POLLOUT, deadline) == Waited::Deadline) {
                 return std::unexpected(
                     Error{ErrorKind::TimedOut, peer_.text() + " does not read what is sent to it"});
             }
@@ -113,14 +100,14 @@ std::expected<void, Error> ByteStream::send(std::string_view bytes, wire::Instan
 std::expected<std::size_t, Error> ByteStream::receive(std::span<char> room,
                                                       wire::Instant deadline) {
     while (true) {
-        const auto count = ::recv(fd_, room.data(), room.size(), MSG_DONTWAIT);
+        const auto count = ::recv(socket_.fd(), room.data(), room.size(), MSG_DONTWAIT);
         if (count > 0) return static_cast<std::size_t>(count);
         if (count == 0 || errno == ECONNRESET) {
             return std::unexpected(
                 Error{ErrorKind::Closed, peer_.text() + " closed the connection"});
         }
         if (errno == EAGAIN) {
-            if (wait_for(fd_, POLLIN, deadline) == Waited::Deadline) {
+            if (wait_for(socket_.fd(), POLLIN, deadline) == Waited::Deadline) {
                 return std::unexpected(
                     Error{ErrorKind::TimedOut, peer_.text() + " has not answered in time"});
             }
@@ -143,7 +130,7 @@ std::optional<wire::IpAddress> ByteStream::local_address() const {
     if (peer_.is_unix) return std::nullopt;
     SocketAddress local;
     local.size = sizeof local.storage;
-    if (::getsockname(fd_, local.get(), &local.size) != 0) return std::nullopt;
+    if (::getsockname(socket_.fd(), local.get(), &local.size) != 0) return std::nullopt;
     return local.ip();
 }
 
@@ -152,20 +139,7 @@ std::optional<wire::IpAddress> ByteStream::local_address() const {
 std::expected<StreamListener, Error> StreamListener::open(const LineAddress& address) {
     auto listening = open_listen_socket(address);
     if (!listening) return std::unexpected(listening.error());
-    return StreamListener(listening->socket.release(), listening->address);
-}
-
-StreamListener::StreamListener(StreamListener&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), address_(std::move(other.address_)) {}
-
-StreamListener& StreamListener::operator=(StreamListener&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    std::swap(address_, other.address_);
-    return *this;
-}
-
-StreamListener::~StreamListener() {
-    Descriptor closed(fd_);
+    return StreamListener(std::move(listening->socket), listening->address);
 }
 
 std::expected<std::optional<ByteStream>, Error> StreamListener::accept(wire::Instant deadline,
@@ -173,19 +147,20 @@ std::expected<std::optional<ByteStream>, Error> StreamListener::accept(wire::Ins
     while (true) {
         SocketAddress from;
         from.size = sizeof from.storage;
-        const int fd = ::accept4(fd_, from.get(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd >= 0) {
+        Descriptor socket(
+            ::accept4(socket_.fd(), from.get(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (socket.valid()) {
             const LineAddress peer{address_.is_unix,
                                    address_.is_unix ? address_.host : from.ip().text(),
                                    address_.is_unix ? std::uint16_t{0} : from.port()};
-            return ByteStream(fd, peer);
+            return ByteStream(std::move(socket), peer);
         }
         // A connection that was given up before it was taken is nobody's error.
         if (errno == EINTR || errno == ECONNABORTED) continue;
         if (errno != EAGAIN) {
             return std::unexpected(system_error("cannot accept on " + address_.text(), errno));
         }
-        if (wait_for(fd_, POLLIN, deadline, also) != Waited::Ready) return std::nullopt;
+        if (wait_for(socket_.fd(), POLLIN, deadline, also) != Waited::Ready) return std::nullopt;
     }
 }
 

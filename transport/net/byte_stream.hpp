@@ -7,13 +7,14 @@
 
 #include <cstddef>
 #include <expected>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "dissector/wire/instant.hpp"
 #include "dissector/wire/ip_address.hpp"
+#include "transport/net/descriptor.hpp"
 #include "transport/net/error.hpp"
 #include "transport/net/line_address.hpp"
 
@@ -25,10 +26,8 @@ class ByteStream {
     static std::expected<ByteStream, Error> connect(const LineAddress& address,
                                                     wire::Instant deadline, std::string_view who);
     // Takes over a connected socket.
-    ByteStream(int fd, LineAddress peer) : fd_(fd), peer_(std::move(peer)) {}
-    ByteStream(ByteStream&& other) noexcept;
-    ByteStream& operator=(ByteStream&& other) noexcept;
-    ~ByteStream();
+    ByteStream(Descriptor socket, LineAddress peer)
+        : socket_(std::move(socket)), peer_(std::move(peer)) {}
 
     std::expected<void, Error> send(std::string_view bytes, wire::Instant deadline);
 
@@ -37,35 +36,33 @@ class ByteStream {
     std::expected<std::size_t, Error> receive(std::span<char> room, wire::Instant deadline);
     std::expected<void, Error> receive_all(std::span<char> room, wire::Instant deadline);
 
-    [[nodiscard]] int fd() const { return fd_; }
+    [[nodiscard]] int fd() const { return socket_.fd(); }
     [[nodiscard]] const LineAddress& peer() const { return peer_; }
     // This host's address of the connection; nothing for a Unix socket.
     [[nodiscard]] std::optional<wire::IpAddress> local_address() const;
 
   private:
-    int fd_ = -1;
+    Descriptor socket_;
     LineAddress peer_;
 };
 
 class StreamListener {
   public:
     static std::expected<StreamListener, Error> open(const LineAddress& address);
-    StreamListener(StreamListener&& other) noexcept;
-    StreamListener& operator=(StreamListener&& other) noexcept;
-    ~StreamListener();
 
     // The next connection; nothing if the deadline has passed, or one of `also` can be read.
     std::expected<std::optional<ByteStream>, Error> accept(wire::Instant deadline,
                                                            std::span<const int> also = {});
 
-    [[nodiscard]] int fd() const { return fd_; }
+    [[nodiscard]] int fd() const { return socket_.fd(); }
     // With the port that the kernel chose where 0 was asked for.
     [[nodiscard]] const LineAddress& address() const { return address_; }
 
   private:
-    StreamListener(int fd, LineAddress address) : fd_(fd), address_(std::move(address)) {}
+    StreamListener(Descriptor socket, LineAddress address)
+        : socket_(std::move(socket)), address_(std::move(address)) {}
 
-    int fd_ = -1;
+    Descriptor socket_;
     LineAddress address_;
 };
 

@@ -1,4 +1,4 @@
-// Inside this room: an owned file descriptor, waiting on several of them, and the kernel's words.
+// An owned file descriptor, waiting on several of them, and the kernel's words.
 #pragma once
 
 #include <expected>
