@@ -11,6 +11,7 @@
 #include "conformance/passive/report.hpp"
 #include "dissector/capture/reader.hpp"
 #include "dissector/decode/decoder.hpp"
+#include "dissector/print/output.hpp"
 
 namespace veriroce::passive {
 namespace {
@@ -30,16 +31,16 @@ class Session {
         : options_(options), knowledge_(std::move(knowledge)), out_(out), err_(err) {}
 
     int run() {
-        if (options_.format == Format::Json) append_json_begin(text_);
+        if (options_.format == Format::Json) append_json_begin(out_.text());
         for (const std::string& file : options_.files) {
             judge_file(file);
-            if (!flush()) break;
+            if (!out_.flush()) break;
         }
-        if (options_.format == Format::Json) append_json_end(text_);
-        flush();
-        if (out_error_ == EPIPE) return kDone;
-        if (out_error_ != 0) {
-            say(err_, fmt::format("writing failed: {}", std::strerror(out_error_)));
+        if (options_.format == Format::Json) append_json_end(out_.text());
+        out_.flush();
+        if (out_.error() == EPIPE) return kDone;
+        if (out_.error() != 0) {
+            say(err_, fmt::format("writing failed: {}", std::strerror(out_.error())));
             failed_ = true;
         }
         if (violated_) return kViolation;
@@ -56,21 +57,21 @@ class Session {
         const bool several = options_.files.size() > 1;
         if (options_.format == Format::Json) {
             for (const judge::Violation& violation : judge.violations()) {
-                append_json(text_, violation, several ? file : std::string_view{}, first_);
+                append_json(out_.text(), violation, several ? file : std::string_view{}, first_);
                 first_ = false;
             }
             return;
         }
-        if (several) text_ += "==> " + file + " <==\n";
+        if (several) out_.text() += "==> " + file + " <==\n";
         for (const judge::Violation& violation : judge.violations())
-            append_text(text_, violation);
+            append_text(out_.text(), violation);
         if (options_.quiet) return;
         const std::uint64_t found = summary.certain + summary.possible + summary.undecidable;
         if (found > judge.violations().size()) {
-            text_ +=
+            out_.text() +=
                 fmt::format("and {} more of the same kinds\n", found - judge.violations().size());
         }
-        append_summary(text_, summary);
+        append_summary(out_.text(), summary);
     }
 
     void read(const std::string& file, judge::Judge& judge) {
@@ -93,27 +94,16 @@ class Session {
     }
 
     void complain(const capture::ReadError& error, const std::string& file) {
-        flush(); // what was found stands before the complaint
+        out_.flush(); // what was found stands before the complaint
         say(err_, capture::text_of(error, file));
         failed_ = true;
     }
 
-    bool flush() {
-        if (out_error_ != 0) return false;
-        errno = 0;
-        const bool written = std::fwrite(text_.data(), 1, text_.size(), out_) == text_.size();
-        if (!written || std::fflush(out_) != 0) out_error_ = errno != 0 ? errno : EIO;
-        text_.clear();
-        return out_error_ == 0;
-    }
-
     const Options& options_;
     judge::Knowledge knowledge_;
-    std::FILE* out_;
+    print::Output out_;
     std::FILE* err_;
-    std::string text_;
     decode::Dissection dissection_;
-    int out_error_ = 0;
     bool first_ = true;
     bool violated_ = false;
     bool failed_ = false;

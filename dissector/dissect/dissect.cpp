@@ -7,9 +7,9 @@
 
 #include "dissector/capture/reader.hpp"
 #include "dissector/decode/decoder.hpp"
-#include "dissector/dissect/output.hpp"
 #include "dissector/dissect/statistics.hpp"
 #include "dissector/print/json.hpp"
+#include "dissector/print/output.hpp"
 #include "dissector/print/table.hpp"
 #include "dissector/print/text.hpp"
 
@@ -185,7 +185,7 @@ class Session {
 
     const Options& options_;
     print::Columns columns_;
-    Output out_;
+    print::Output out_;
     std::FILE* err_;
     decode::Options decode_;
     decode::FrameFacts frame_; // number and times count within a file

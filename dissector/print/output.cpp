@@ -1,8 +1,8 @@
-#include "dissector/dissect/output.hpp"
+#include "dissector/print/output.hpp"
 
 #include <cerrno>
 
-namespace veriroce::dissect {
+namespace veriroce::print {
 
 bool Output::flush() {
     if (error_ != 0) return false;
@@ -13,4 +13,4 @@ bool Output::flush() {
     return error_ == 0;
 }
 
-} // namespace veriroce::dissect
+} // namespace veriroce::print

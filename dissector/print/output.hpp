@@ -1,10 +1,10 @@
-// Text on its way out: gathered in one buffer and written in large pieces. Internal to this room.
+// Text on its way out: gathered in one buffer and written in large pieces.
 #pragma once
 
 #include <cstdio>
 #include <string>
 
-namespace veriroce::dissect {
+namespace veriroce::print {
 
 class Output {
   public:
@@ -27,4 +27,4 @@ class Output {
     int error_ = 0;
 };
 
-} // namespace veriroce::dissect
+} // namespace veriroce::print
