@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <queue>
 
-#include <fmt/format.h>
+#include "transport/sim/network.hpp"
 
 namespace veriroce::runner {
 namespace {
 
-constexpr wire::Duration link_delay = std::chrono::microseconds(1);
 // A case that has not ended by then never will: its DUT and its script wait for each other.
 constexpr wire::Instant end_of_time{std::chrono::hours(24)};
 constexpr std::uint64_t max_steps = 10'000'000;
@@ -21,39 +19,8 @@ const wire::IpAddress dut_v4 = *wire::IpAddress::parse("192.0.2.1");
 const wire::IpAddress tester_v6 = *wire::IpAddress::parse("2001:db8::2"); // RFC 3849
 const wire::IpAddress dut_v6 = *wire::IpAddress::parse("2001:db8::1");
 
-// Frames under way, in the order of arrival, then of departure.
-class Link {
-  public:
-    struct Arrival {
-        wire::Instant at;
-        std::uint64_t order = 0;
-        Side to = Side::Dut;
-        std::vector<std::byte> frame;
-    };
-
-    void carry(Side to, wire::Bytes frame, wire::Instant now) {
-        under_way_.push_back({now + link_delay, ++order_, to, {frame.begin(), frame.end()}});
-        std::ranges::push_heap(under_way_, later);
-    }
-    [[nodiscard]] std::optional<wire::Instant> next() const {
-        if (under_way_.empty()) return std::nullopt;
-        return under_way_.front().at;
-    }
-    std::optional<Arrival> arrived(wire::Instant now) {
-        if (under_way_.empty() || under_way_.front().at > now) return std::nullopt;
-        std::ranges::pop_heap(under_way_, later);
-        Arrival arrival = std::move(under_way_.back());
-        under_way_.pop_back();
-        return arrival;
-    }
-
-  private:
-    static bool later(const Arrival& a, const Arrival& b) {
-        return std::pair(a.at, a.order) > std::pair(b.at, b.order);
-    }
-    std::vector<Arrival> under_way_;
-    std::uint64_t order_ = 0;
-};
+constexpr std::size_t tester_port = 0;
+constexpr std::size_t dut_port = 1;
 
 // One case in virtual time.
 class Play {
@@ -87,7 +54,7 @@ class Play {
                 busy = true;
             }
             while (const auto frame = device_.transmit(now_)) {
-                link_.carry(Side::Tester, *frame, now_);
+                link_.send(dut_port, *frame, now_);
                 busy = true;
             }
             if (auto reply = device_.poll(now_)) {
@@ -102,7 +69,7 @@ class Play {
 
     void carry_out(Action action) {
         if (const auto* send = std::get_if<SendFrame>(&action)) {
-            link_.carry(Side::Dut, send->frame, now_);
+            link_.send(tester_port, send->frame, now_);
             dialogue_.sent(send->number, {now_, now_});
             return;
         }
@@ -111,8 +78,8 @@ class Play {
     }
 
     void deliver() {
-        while (const auto arrival = link_.arrived(now_)) {
-            if (arrival->to == Side::Dut) {
+        while (const auto arrival = link_.deliver(now_)) {
+            if (arrival->port == dut_port) {
                 device_.receive(arrival->frame, now_);
             } else {
                 dialogue_.stage().packet(arrival->frame, {now_, now_});
@@ -122,7 +89,8 @@ class Play {
 
     [[nodiscard]] std::optional<wire::Instant> next_instant() const {
         std::optional<wire::Instant> earliest;
-        for (const auto& one : {link_.next(), device_.next_deadline(), dialogue_.deadline()}) {
+        for (const auto& one :
+             {link_.next_event(), device_.next_deadline(), dialogue_.deadline()}) {
             if (one && (!earliest || *one < *earliest)) earliest = one;
         }
         return earliest;
@@ -130,7 +98,7 @@ class Play {
 
     Dialogue& dialogue_;
     dut::VirtualDut& device_;
-    Link link_;
+    sim::Network link_{2};
     wire::Instant now_{};
     std::map<dut::CallId, std::uint64_t> tickets_;
 };
@@ -165,8 +133,8 @@ Setting VirtualBench::setting(int ip_version) const {
     setting.dut_address = v4 ? dut_v4 : dut_v6;
     setting.dut_mac = dut_mac;
     setting.tester = {.mac = tester_mac, .address = v4 ? tester_v4 : tester_v6, .named = {}};
-    setting.round_trip_p99 = 2 * link_delay;
-    setting.path_delay = link_delay;
+    setting.round_trip_p99 = 2 * sim::kLinkDelay;
+    setting.path_delay = sim::kLinkDelay;
     setting.seed = options_.seed;
     return setting;
 }
