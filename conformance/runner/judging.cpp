@@ -110,7 +110,7 @@ void heed(CaseResult& result) {
         const bool graver =
             result.verdict == Verdict::Pass || (must && result.verdict == Verdict::Warn);
         if (!graver || violation.level == rules::Level::Info) continue;
-        result.verdict = must && result.level == rules::Level::Must ? Verdict::Fail : Verdict::Warn;
+        result.verdict = must ? Verdict::Fail : Verdict::Warn;
         result.reason =
             fmt::format("no line names it, but {} is broken: {}", violation.rule, violation.text);
         result.actual = proof.script;

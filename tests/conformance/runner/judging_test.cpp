@@ -58,6 +58,7 @@ TEST_CASE("judging: the right engine is blamed for nothing, whatever the cases d
 TEST_CASE("judging: a SHOULD warns, and no judgement makes a failed case better", "[runner]") {
     const auto heeded = [](Verdict before, rules::Level level, bool certain) {
         CaseResult result;
+        result.level = rules::Level::Should; // of the case: what it is about is not what was broken
         result.verdict = before;
         result.packets.resize(1);
         result.violations.push_back(
