@@ -110,6 +110,52 @@ std::uint32_t icrc_unmasked(Bytes headers, Bytes rest) {
     return crc32(crc32(kAfterDummyLrh, headers), rest);
 }
 
+namespace {
+
+constexpr std::size_t kLrhBytes = 8;
+constexpr std::size_t kGrhBytes = 40;
+
+// A GRH at `grh`, if any, is masked as an IPv6 header is (CRC-03); then the BTH (CRC-05).
+template <std::size_t N>
+constexpr void mask_native(Head<N>& mask, std::size_t grh, std::size_t bth) {
+    if (grh != bth) {
+        mask[grh] = std::byte{0x0F};
+        mask[grh + 1] = mask[grh + 2] = mask[grh + 3] = std::byte{0xFF};
+        mask[grh + 7] = std::byte{0xFF};
+    }
+    mask[bth + 4] = std::byte{0xFF};
+}
+
+std::uint32_t masked_crc(std::uint32_t seed, Bytes packet, Bytes mask) {
+    std::array<std::byte, kLrhBytes + kGrhBytes + Bth::kSize> head{};
+    const std::size_t size = std::min(mask.size(), packet.size());
+    for (std::size_t i = 0; i < size; ++i)
+        head[i] = packet[i] | mask[i];
+    return crc32(crc32(seed, Bytes(head).first(size)), packet.subspan(size));
+}
+
+} // namespace
+
+std::uint32_t icrc_from_grh(Bytes packet) {
+    Head<kGrhBytes + Bth::kSize> mask{};
+    mask_native(mask, 0, kGrhBytes);
+    return masked_crc(kAfterDummyLrh, packet, mask);
+}
+
+std::uint32_t icrc_from_lrh(Bytes packet, bool has_grh) {
+    Head<kLrhBytes + kGrhBytes + Bth::kSize> mask{};
+    mask[0] = std::byte{0xF0}; // virtual lane
+    const std::size_t bth = kLrhBytes + (has_grh ? kGrhBytes : 0);
+    mask_native(mask, kLrhBytes, bth);
+    return masked_crc(0, packet, Bytes(mask).first(bth + Bth::kSize));
+}
+
+std::uint32_t crc32c(Bytes bytes) {
+    // ISA-L takes the bytes without const, and only reads them.
+    auto* data = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data()));
+    return ~crc32_iscsi(data, static_cast<int>(bytes.size()), 0xFFFFFFFF);
+}
+
 std::uint32_t load_icrc(Bytes bytes) {
     return static_cast<std::uint32_t>(load_u8(bytes, 0) | load_u8(bytes, 1) << 8 |
                                       load_u8(bytes, 2) << 16) |

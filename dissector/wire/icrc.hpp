@@ -17,7 +17,18 @@ std::uint32_t icrc(Bytes headers, Bytes rest = {});
 // one of the wrong values of CRC-07.
 std::uint32_t icrc_unmasked(Bytes headers, Bytes rest = {});
 
-// The four bytes on the wire as the number that icrc() returns, and back.
+// The same CRC of RoCE v1, whose packets have a GRH in place of IP and UDP headers: eight bytes of
+// ones, then the packet from the GRH to the last pad byte. `packet` may end before the BTH does.
+// Source: IBTA volume 1, 7.8.1.
+std::uint32_t icrc_from_grh(Bytes packet);
+
+// The same of native InfiniBand: from the LRH on, which is covered but for its virtual lane.
+std::uint32_t icrc_from_lrh(Bytes packet, bool has_grh);
+
+// CRC-32C, which iWARP puts behind its framed PDUs. Source: RFC 5044 section 4.4.
+std::uint32_t crc32c(Bytes bytes);
+
+// The four bytes on the wire as the number that the functions above return, and back.
 std::uint32_t load_icrc(Bytes bytes);
 void store_icrc(MutableBytes out, std::uint32_t value);
 
