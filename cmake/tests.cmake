@@ -10,13 +10,18 @@ target_link_libraries(veriroce_test_main PUBLIC veriroce_options Catch2::Catch2)
 target_compile_definitions(veriroce_test_main PUBLIC VERIROCE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     VERIROCE_BINARY_DIR="${PROJECT_BINARY_DIR}")
 
+# Frames of every opcode in every encapsulation, for whoever decodes them.
+add_library(veriroce_test_corpus OBJECT tests/dissector/corpus/corpus.cpp)
+target_link_libraries(veriroce_test_corpus PUBLIC veriroce_options veriroce_wire)
+
 # Rooms and libraries that a folder's tests need beyond the room they test.
 set(test_uses_wire PkgConfig::tins)  # the independent witness of outer headers
 set(test_uses_capture PkgConfig::pcap)  # the oracle of our own file reader
 set(test_uses_judge veriroce_capture veriroce_sim veriroce_engine veriroce_fault)
 set(test_uses_sim veriroce_capture veriroce_mutants)
 set(test_uses_flow veriroce_capture)
-set(test_uses_decode veriroce_capture)
+set(test_uses_decode veriroce_capture veriroce_test_corpus)
+set(test_uses_dissect veriroce_test_corpus)
 set(test_uses_print veriroce_capture)
 set(test_uses_mutants veriroce_rules)
 set(test_uses_reports veriroce_rules veriroce_capture)

@@ -52,7 +52,9 @@ void check_header(const Subject& s) {
 
 void check_qp(const Subject& s) {
     const std::uint32_t qp = s.bth.dest_qp.value;
-    if (qp == 0 || (qp == kGsiQp && connected(s.info.service))) {
+    // QP 0 manages native InfiniBand.
+    const bool reserved = qp == kSmiQp && s.dissection.protocol != Protocol::InfiniBand;
+    if (reserved || (qp <= kGsiQp && connected(s.info.service))) {
         s.find(FindingKind::ReservedQp, s.at + 5, 3, qp);
     }
     if (qp == wire::kMask24 && connected(s.info.service)) {
@@ -138,7 +140,7 @@ void check_cnp(const Subject& s) {
 }
 
 void check_mad(const Subject& s) {
-    if (s.info.service != Service::Ud || s.bth.dest_qp.value != kGsiQp) return;
+    if (!is_management(s.bth, s.dissection.protocol)) return;
     if (s.dissection.body_bytes != kMadBytes) {
         s.find(FindingKind::MadLength, s.body_at(), s.dissection.body_bytes,
                s.dissection.body_bytes, kMadBytes);

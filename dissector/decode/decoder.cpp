@@ -35,13 +35,19 @@ std::uint32_t as_read_on_the_wire(std::uint32_t icrc) {
     return wire::load_u32(bytes, 0);
 }
 
+std::uint32_t icrc_of(const Dissection& out, wire::Bytes covered) {
+    if (out.roce()) return wire::icrc(covered);
+    if (out.protocol == Protocol::RoceV1) return wire::icrc_from_grh(covered);
+    return wire::icrc_from_lrh(covered, out.layers.has(LayerKind::Grh));
+}
+
 void verify_icrc(const Walker& walker, Dissection& out) {
     out.icrc.reason = obstacle(walker, out);
     if (out.icrc.reason != IcrcReason::None) return;
     const LayerSpan icrc = *out.layers.find(LayerKind::Icrc);
-    const wire::Bytes covered =
-        out.frame.bytes.subspan(walker.ip_offset(), icrc.offset - walker.ip_offset());
-    const std::uint32_t computed = wire::icrc(covered);
+    const std::uint32_t from = walker.covered_from();
+    const wire::Bytes covered = out.frame.bytes.subspan(from, icrc.offset - from);
+    const std::uint32_t computed = icrc_of(out, covered);
     const std::uint32_t found = wire::load_icrc(out.bytes_of(icrc));
     out.icrc.found = as_read_on_the_wire(found);
     out.icrc.expected = as_read_on_the_wire(computed);
@@ -58,10 +64,10 @@ void verify_icrc(const Walker& walker, Dissection& out) {
 
 void dissect_frame(const FrameFacts& frame, const Options& options, Dissection& out) {
     clear(frame, out);
-    Walker walker(out);
+    Walker walker(out, options);
     walker.frame();
-    if (!out.roce()) {
-        out.findings.clear(); // the rules speak of RoCEv2 packets
+    if (!out.transport_packet()) {
+        out.findings.clear(); // the rules speak of transport packets
         return;
     }
     if (out.fragment) out.cut = false; // what is missing is in other frames

@@ -1,5 +1,5 @@
-// Takes a frame apart: link layer, VLAN tags, IP, UDP, and the transport packet behind UDP port
-// 4791, with its findings and its ICRC.
+// Takes a frame apart: link layer, tags and tunnels, IP, UDP, and the transport packet behind UDP
+// port 4791 (RoCE v2), a GRH (v1) or an LRH (InfiniBand), with its findings and its ICRC.
 //
 // Two ways to end early are kept apart: a frame that the capture cut short is `cut`, whatever it
 // lacks; a packet that ends inside a header by its own lengths is `malformed`, and has a finding.
@@ -11,6 +11,8 @@ namespace veriroce::decode {
 
 struct Options {
     bool verify_icrc = true;
+    // UDP destination ports that carry RoCEv2 as 4791 does. The caller keeps them.
+    std::span<const std::uint16_t> also_roce_ports;
 };
 
 // `out` holds views into `frame.bytes` and is good as long as they are.

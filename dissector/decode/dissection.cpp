@@ -31,20 +31,24 @@ std::string_view name_of(Protocol protocol) {
     case Protocol::Ethernet: return "Ethernet";
     case Protocol::Arp: return "ARP";
     case Protocol::MacControl: return "MAC CTRL";
-    case Protocol::RoceV1: return "RoCE";
+    case Protocol::Mpls: return "MPLS";
     case Protocol::Ipv4: return "IPv4";
     case Protocol::Ipv6: return "IPv6";
+    case Protocol::Gre: return "GRE";
     case Protocol::Tcp: return "TCP";
     case Protocol::Udp: return "UDP";
     case Protocol::Icmp: return "ICMP";
     case Protocol::Icmpv6: return "ICMPv6";
+    case Protocol::Iwarp: return "iWARP";
+    case Protocol::InfiniBand: return "InfiniBand";
+    case Protocol::RoceV1: return "RoCE";
     case Protocol::RoceV2: return "RRoCE";
     }
     return {};
 }
 
 std::optional<wire::Packet> Dissection::packet() const {
-    if (!roce() || cut || malformed || fragment) return std::nullopt;
+    if (!transport_packet() || cut || malformed || fragment) return std::nullopt;
     const auto packet = wire::decode_packet(transport);
     if (!packet) return std::nullopt;
     return *packet;
@@ -60,7 +64,8 @@ std::optional<wire::IpAddress> address(const Dissection& dissection, bool destin
         if (layer.kind == LayerKind::Ipv4 && bytes.size() >= wire::Ipv4::kSize) {
             found = wire::IpAddress::from_v4(wire::load_u32(bytes, destination ? 16 : 12));
         }
-        if (layer.kind == LayerKind::Ipv6 && bytes.size() >= wire::Ipv6::kSize) {
+        const bool like_ipv6 = layer.kind == LayerKind::Ipv6 || layer.kind == LayerKind::Grh;
+        if (like_ipv6 && bytes.size() >= wire::Ipv6::kSize) {
             found = wire::IpAddress::from_v6(bytes.subspan(destination ? 24 : 8, 16));
         }
     }

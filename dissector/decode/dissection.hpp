@@ -52,13 +52,17 @@ enum class Protocol : std::uint8_t {
     Ethernet,
     Arp,
     MacControl,
-    RoceV1,
+    Mpls,
     Ipv4,
     Ipv6,
+    Gre,
     Tcp,
     Udp,
     Icmp,
     Icmpv6,
+    Iwarp,
+    InfiniBand,
+    RoceV1,
     RoceV2,
 };
 std::string_view name_of(Protocol protocol); // as Wireshark's column has it: "RRoCE", "TCP"
@@ -72,21 +76,27 @@ struct Dissection {
     bool malformed = false; // the packet itself ends inside a header
     bool fragment = false;  // an IP fragment
     Icrc icrc;
-    // From the BTH to the last pad byte, as far as it was captured. Empty unless RoceV2.
+    // From the BTH to the last pad byte, as far as it was captured. Empty unless
+    // transport_packet().
     wire::Bytes transport;
     wire::Bth bth;                // zeros unless `has_bth`
     bool has_bth = false;         // all 12 bytes of it were there
     std::uint32_t body_bytes = 0; // payload and pad as the packet's lengths say, also when cut
 
     [[nodiscard]] bool roce() const { return protocol == Protocol::RoceV2; }
+    // A packet of the InfiniBand transport, whatever carries it.
+    [[nodiscard]] bool transport_packet() const {
+        return protocol == Protocol::RoceV2 || protocol == Protocol::RoceV1 ||
+               protocol == Protocol::InfiniBand;
+    }
     // The bytes of a layer, as far as they were captured.
     [[nodiscard]] wire::Bytes bytes_of(const LayerSpan& layer) const {
         return frame.bytes.subspan(layer.offset, layer.length);
     }
     // The whole transport packet, for who works with its headers. Nothing if it is cut, malformed
-    // or not RoCEv2.
+    // or none.
     [[nodiscard]] std::optional<wire::Packet> packet() const;
-    // Addresses of the innermost IP header.
+    // Addresses of the innermost IP header or GRH.
     [[nodiscard]] std::optional<wire::IpAddress> source() const;
     [[nodiscard]] std::optional<wire::IpAddress> destination() const;
 };

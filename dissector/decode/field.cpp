@@ -8,11 +8,13 @@
 namespace veriroce::decode {
 namespace {
 
-std::vector<FieldRow> join(std::span<const FieldRow> first, std::span<const FieldRow> second) {
-    std::vector<FieldRow> rows(first.begin(), first.end());
-    rows.insert(rows.end(), second.begin(), second.end());
-    assert(std::ranges::is_sorted(rows, {}, &FieldRow::layer));
-    return rows;
+// In the order of the layers, within a layer in the order of their lists.
+std::vector<FieldRow> all_rows() {
+    std::vector<FieldRow> all;
+    for (const auto part : {rows::outer(), rows::carriers(), rows::transport(), rows::management()})
+        all.insert(all.end(), part.begin(), part.end());
+    std::ranges::stable_sort(all, {}, &FieldRow::layer);
+    return all;
 }
 
 // A number of up to 64 bits; the layer has its bytes.
@@ -46,7 +48,7 @@ bool is_number(Format format) {
 } // namespace
 
 std::span<const FieldRow> field_table() {
-    static const std::vector<FieldRow> table = join(rows::outer(), rows::transport());
+    static const std::vector<FieldRow> table = all_rows();
     return table;
 }
 

@@ -1,5 +1,6 @@
 // Rows of the field table: frame, link and network layers, UDP.
 #include "dissector/decode/field_rows.hpp"
+#include "dissector/decode/names.hpp"
 
 namespace veriroce::decode::rows {
 namespace {
@@ -8,9 +9,6 @@ using enum LayerKind;
 
 using Computed = std::optional<Value>;
 
-Value number(std::uint64_t value) {
-    return {.number = value, .bytes = {}, .text = {}};
-}
 Value signed_number(std::int64_t value) {
     return number(static_cast<std::uint64_t>(value));
 }
@@ -59,8 +57,11 @@ Computed fragment_offset(const Dissection& d, const LayerSpan& layer) {
 std::string_view ip_protocol(std::uint64_t value) {
     switch (value) {
     case 1: return "ICMP";
+    case 4: return "IPv4";
     case 6: return "TCP";
     case 17: return "UDP";
+    case 41: return "IPv6";
+    case 47: return "GRE";
     case 58: return "ICMPv6";
     default: return {};
     }
@@ -69,19 +70,6 @@ std::string_view ecn(std::uint64_t value) {
     constexpr std::array<std::string_view, 4> kNames{"Not ECT", "ECT(1)", "ECT(0)", "CE"};
     return kNames[value & 3];
 }
-std::string_view ether_type(std::uint64_t value) {
-    switch (value) {
-    case 0x0800: return "IPv4";
-    case 0x0806: return "ARP";
-    case 0x8100: return "802.1Q";
-    case 0x86DD: return "IPv6";
-    case 0x8808: return "MAC control";
-    case 0x88A8: return "802.1ad";
-    case 0x8915: return "RoCEv1";
-    default: return {};
-    }
-}
-
 constexpr std::array kRows{
     computed("frame.number", "Frame Number", Frame, Format::Decimal, frame_number),
     computed("frame.time_epoch", "Epoch Time", Frame, Format::Seconds, time_epoch),
@@ -96,20 +84,25 @@ constexpr std::array kRows{
     second_name(bytes("eth.addr", "Address", Ethernet, 0, 48, Format::Mac)),
     bytes("eth.src", "Source", Ethernet, 48, 48, Format::Mac),
     second_name(bytes("eth.addr", "Address", Ethernet, 48, 48, Format::Mac)),
-    hex("eth.type", "Type", Ethernet, 96, 16, 4, ether_type),
+    hex("eth.type", "Type", Ethernet, 96, 16, 4, ether_type_name),
+
+    dec("ieee8021ad.priority", "Priority", ServiceTag, 0, 3),
+    flag("ieee8021ad.dei", "Drop Eligible", ServiceTag, 3),
+    dec("ieee8021ad.id", "VLAN Identifier", ServiceTag, 4, 12),
+    hex("roce.servicetag.etype", "Type", ServiceTag, 16, 16, 4, ether_type_name),
 
     dec("vlan.priority", "Priority", Vlan, 0, 3),
     flag("vlan.dei", "Drop Eligible", Vlan, 3),
     dec("vlan.id", "VLAN Identifier", Vlan, 4, 12),
-    hex("vlan.etype", "Type", Vlan, 16, 16, 4, ether_type),
+    hex("vlan.etype", "Type", Vlan, 16, 16, 4, ether_type_name),
 
     dec("sll.pkttype", "Packet Type", Sll, 0, 16),
     dec("sll.hatype", "Link-layer Address Type", Sll, 16, 16),
     dec("sll.halen", "Link-layer Address Length", Sll, 32, 16),
     bytes("sll.src.eth", "Source", Sll, 48, 48, Format::Mac),
-    hex("sll.etype", "Protocol", Sll, 112, 16, 4, ether_type),
+    hex("sll.etype", "Protocol", Sll, 112, 16, 4, ether_type_name),
 
-    hex("sll.etype", "Protocol", Sll2, 0, 16, 4, ether_type),
+    hex("sll.etype", "Protocol", Sll2, 0, 16, 4, ether_type_name),
     dec("sll.ifindex", "Interface Index", Sll2, 32, 32),
     dec("sll.hatype", "Link-layer Address Type", Sll2, 64, 16),
     dec("sll.pkttype", "Packet Type", Sll2, 80, 8),

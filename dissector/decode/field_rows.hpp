@@ -88,7 +88,17 @@ constexpr FieldRow with_meaning(FieldRow row, std::string_view (*meaning)(std::u
     return row;
 }
 
-std::span<const FieldRow> outer();     // frame, link, network, UDP
-std::span<const FieldRow> transport(); // BTH to ICRC
+// For rows that are computed.
+constexpr Value number(std::uint64_t value) {
+    return {.number = value, .bytes = {}, .text = {}};
+}
+constexpr Value text(std::string_view value) {
+    return {.number = 0, .bytes = {}, .text = value};
+}
+
+std::span<const FieldRow> outer();      // frame, link, network, UDP
+std::span<const FieldRow> carriers();   // tunnels, MAC control, InfiniBand's own headers, iWARP
+std::span<const FieldRow> transport();  // BTH to ICRC
+std::span<const FieldRow> management(); // MADs
 
 } // namespace veriroce::decode::rows

@@ -1,6 +1,5 @@
-// Rows of the field table: from the BTH to the ICRC.
+// Rows of the field table: from the BTH to the ICRC, without management datagrams.
 #include "dissector/decode/field_rows.hpp"
-#include "dissector/decode/mad.hpp"
 #include "dissector/decode/names.hpp"
 
 namespace veriroce::decode::rows {
@@ -9,13 +8,6 @@ namespace {
 using enum LayerKind;
 
 using Computed = std::optional<Value>;
-
-Value number(std::uint64_t value) {
-    return {.number = value, .bytes = {}, .text = {}};
-}
-Value text(std::string_view value) {
-    return {.number = 0, .bytes = {}, .text = value};
-}
 
 std::string_view opcode_title(std::uint64_t value) {
     return wire::opcode_info(static_cast<std::uint8_t>(value)).title;
@@ -57,34 +49,18 @@ std::string_view ack_kind_text(std::uint64_t kind) {
     return kTexts[kind & 3];
 }
 
-// A layer and the one behind it as one run of bytes: Wireshark counts the pad to the payload, and
-// the data to the management datagram.
-Computed joined(const Dissection& d, const LayerSpan& first, LayerKind second) {
-    const auto next = d.layers.find(second);
-    const std::uint32_t length = first.length + (next ? next->length : 0);
-    return Value{
-        .number = length, .bytes = d.frame.bytes.subspan(first.offset, length), .text = {}};
-}
-Computed whole_mad(const Dissection& d, const LayerSpan& layer) {
-    return joined(d, layer, LayerKind::MadData);
-}
+// Wireshark counts the pad to the payload.
 Computed whole_body(const Dissection& d, const LayerSpan& layer) {
-    return joined(d, layer, LayerKind::Pad);
+    const auto pad = d.layers.find(LayerKind::Pad);
+    const std::uint32_t length = layer.length + (pad ? pad->length : 0);
+    return Value{
+        .number = length, .bytes = d.frame.bytes.subspan(layer.offset, length), .text = {}};
 }
 
-std::string_view class_text(std::uint64_t value) {
-    return mad_class_name(static_cast<std::uint8_t>(value));
-}
-std::string_view method_text(std::uint64_t value) {
-    return mad_method_name(static_cast<std::uint8_t>(value));
-}
-Computed cm_message(const Dissection& d, const LayerSpan& layer) {
-    const wire::Bytes header = d.bytes_of(layer);
-    if (header.size() < kMadHeaderBytes) return std::nullopt;
-    if (wire::load_u8(header, 1) != kCmClass) return std::nullopt;
-    const std::string_view name = cm_message_name(wire::load_u16(header, 16));
-    if (name.empty()) return std::nullopt;
-    return text(name);
+// What a port of TCP or UDP was sent; other protocols have words of their own for their contents.
+Computed port_data(const Dissection& d, const LayerSpan& layer) {
+    if (d.protocol != Protocol::Tcp && d.protocol != Protocol::Udp) return std::nullopt;
+    return Value{.number = layer.length, .bytes = d.bytes_of(layer), .text = {}};
 }
 
 constexpr std::array kRows{
@@ -158,20 +134,6 @@ constexpr std::array kRows{
     bytes("infiniband.immdt", "Immediate Data", ImmDt, 0, 32),
     bytes("infiniband.ieth", "Invalidated R_Key", Ieth, 0, 32),
 
-    computed("infiniband.mad", "MAD", Mad, Format::Bytes, whole_mad, Shown::OnlyByName),
-    hex("infiniband.mad.baseversion", "Base Version", Mad, 0, 8, 2),
-    hex("infiniband.mad.mgmtclass", "Management Class", Mad, 8, 8, 2, class_text),
-    hex("infiniband.mad.classversion", "Class Version", Mad, 16, 8, 2),
-    hex("infiniband.mad.method", "Method", Mad, 24, 8, 2, method_text),
-    hex("infiniband.mad.status", "Status", Mad, 32, 16, 4),
-    hex("infiniband.mad.classspecific", "Class Specific", Mad, 48, 16, 4),
-    hex("infiniband.mad.transactionid", "Transaction ID", Mad, 64, 64, 16),
-    hex("infiniband.mad.attributeid", "Attribute ID", Mad, 128, 16, 4),
-    computed("roce.cm.message", "CM Message", Mad, Format::Text, cm_message),
-    hex("infiniband.mad.attributemodifier", "Attribute Modifier", Mad, 160, 32, 8),
-
-    whole("infiniband.mad.data", "MAD Data", MadData),
-
     bytes("roce.cnp.reserved", "Reserved", Cnp, 0, 128),
 
     computed("data", "Data", Payload, Format::Bytes, whole_body, Shown::OnlyByName),
@@ -182,6 +144,12 @@ constexpr std::array kRows{
     bytes("roce.pad", "Pad Bytes", Pad, 0, 0),
 
     hex("infiniband.invariant.crc", "Invariant CRC", Icrc, 0, 32, 8),
+
+    hex("infiniband.variant.crc", "Variant CRC", Vcrc, 0, 16, 4),
+
+    computed("data", "Data", Data, Format::Bytes, port_data, Shown::OnlyByName),
+    computed("data.data", "Data", Data, Format::Bytes, port_data, Shown::OnlyByName),
+    computed("data.len", "Data Length", Data, Format::Decimal, port_data, Shown::OnlyByName),
 
     whole("eth.trailer", "Trailer", Trailer),
 };

@@ -12,6 +12,7 @@ constexpr std::array<FindingInfo, kFindingKinds> kFindings{{
     {IpVersion, "CA17-27", Error, "the IP version does not fit the frame's type", Values::Decimal},
     {IpHeaderLength, "ENC-08", Error, "the IPv4 header length is too small", Values::Decimal},
     {IpLength, "ENC-08", Error, "the IP length contradicts the frame", Values::Decimal},
+    {IbLength, "ENC-08", Error, "the length in LRH or GRH contradicts the frame", Values::Decimal},
     {IpChecksum, "N-03", Warning, "the IPv4 header checksum is wrong", Values::Hex},
     {IpFragment, "ENC-09", Error, "the packet is an IP fragment", Values::None},
     {UdpLength, "ENC-08", Error, "the UDP length contradicts the IP length", Values::Decimal},

@@ -19,6 +19,7 @@ enum class FindingKind : std::uint8_t {
     IpVersion,
     IpHeaderLength,
     IpLength,
+    IbLength, // of LRH or GRH
     IpChecksum,
     IpFragment,
     UdpLength,
@@ -45,7 +46,7 @@ enum class FindingKind : std::uint8_t {
     MadVersion,
     BadIcrc,
 };
-inline constexpr std::size_t kFindingKinds = 29;
+inline constexpr std::size_t kFindingKinds = 30;
 
 struct FindingInfo {
     FindingKind kind = FindingKind::HeaderTooShort;

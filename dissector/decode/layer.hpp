@@ -16,14 +16,30 @@ namespace veriroce::decode {
 // the order is that of wire::Header.
 enum class LayerKind : std::uint8_t {
     Frame, // the whole of it
+    Erf,   // record header of an Endace capture, its extension headers included
     Ethernet,
+    ServiceTag, // outer tag of IEEE 802.1ad
     Vlan,
     Sll,
     Sll2,
+    MacControl, // the opcode; then Pause or Pfc
+    Pause,
+    Pfc,
+    Mpls, // one label
     Ipv4,
     Ipv6,
     Ipv6Extension,
+    Gre,
+    Erspan2, // header of version 1, "type II"
+    Erspan3, // header of version 2, "type III"
+    ErspanPlatform,
     Udp,
+    Vxlan,
+    Geneve,
+    Tcp,
+    Lrh, // of native InfiniBand
+    Rwh,
+    Grh, // of native InfiniBand and RoCE v1
     Bth,
     Rdeth,
     Deth,
@@ -35,17 +51,39 @@ enum class LayerKind : std::uint8_t {
     AtomicAckEth,
     ImmDt,
     Ieth,
-    Mad,     // the common header of a management datagram, 24 bytes
-    MadData, // what follows it
-    Cnp,     // the reserved bytes of a congestion notification packet
-    Payload, // of a transport packet, without its pad
+    Mad, // the common header of a management datagram, 24 bytes
+    Sa,  // subnet administration, with the header of RMPP
+    PathRecord,
+    CmReq, // connection management, without private data
+    CmMra,
+    CmRej,
+    CmRep,
+    CmRtu,
+    CmDreq,
+    CmDrep,
+    CmSidrReq,
+    CmSidrRep,
+    CmLap,
+    CmApr,
+    IpCm,      // RDMA IP CM: the head of a request's private data
+    CmPrivate, // private data of a connection management message
+    MadData,   // what follows the common header of any other datagram
+    Cnp,       // the reserved bytes of a congestion notification packet
+    Payload,   // of a transport packet, without its pad
     Pad,
     Icrc,
+    Vcrc,     // of native InfiniBand
+    MpaStart, // iWARP: a request or reply of MPA
+    Mpa,      // iWARP: length of a framed PDU
+    DdpTagged,
+    DdpUntagged,
+    RdmapRead, // a Read Request of RDMAP
+    MpaCrc,
     Data,        // of a protocol that is not taken apart
-    Trailer,     // behind the IP packet: Ethernet padding, frame check sequence
+    Trailer,     // behind a packet: Ethernet padding, frame check sequence
     Unsupported, // a frame of a link type that is not supported
 };
-inline constexpr std::size_t kLayerKinds = 29;
+inline constexpr std::size_t kLayerKinds = static_cast<std::size_t>(LayerKind::Unsupported) + 1;
 
 struct LayerInfo {
     LayerKind kind = LayerKind::Frame;
@@ -72,7 +110,7 @@ struct LayerSpan {
 // The layers of one frame in the order in which they stand in it.
 class Layers {
   public:
-    static constexpr std::size_t kCapacity = 40;
+    static constexpr std::size_t kCapacity = 96;
 
     void clear() {
         size_ = 0;

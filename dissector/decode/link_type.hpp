@@ -9,9 +9,11 @@ namespace veriroce::decode {
 
 enum class LinkType : std::uint8_t {
     Ethernet,
-    RawIp,     // IPv4 or IPv6 by the first nibble
-    LinuxSll,  // Linux "cooked" capture, version 1
-    LinuxSll2, // version 2
+    RawIp,      // IPv4 or IPv6 by the first nibble
+    LinuxSll,   // Linux "cooked" capture, version 1
+    LinuxSll2,  // version 2
+    InfiniBand, // from the LRH to the VCRC
+    Erf,        // Endace's record header in front of each packet
 };
 
 // Nothing for a link type that is not supported.
@@ -24,6 +26,8 @@ constexpr std::optional<LinkType> link_type_of(std::uint16_t code) {
     case 228:                         // raw IPv4
     case 229: return LinkType::RawIp; // raw IPv6
     case 113: return LinkType::LinuxSll;
+    case 197: return LinkType::Erf;
+    case 247: return LinkType::InfiniBand;
     case 276: return LinkType::LinuxSll2;
     default: return std::nullopt;
     }

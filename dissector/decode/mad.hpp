@@ -8,17 +8,45 @@
 #include <cstdint>
 #include <string_view>
 
+#include "dissector/decode/dissection.hpp"
+
 namespace veriroce::decode {
 
 inline constexpr std::size_t kMadHeaderBytes = 24;
 inline constexpr std::uint32_t kMadBytes = 256; // header and data
+inline constexpr std::uint32_t kSmiQp = 0;      // the subnet management interface
 inline constexpr std::uint32_t kGsiQp = 1;      // the general service interface
+inline constexpr std::uint8_t kSaClass = 0x03;
 inline constexpr std::uint8_t kCmClass = 0x07;
+inline constexpr std::uint16_t kPathRecordAttribute = 0x35;
+
+// Whether the packet carries a management datagram. QP 0 is of native InfiniBand only (BTH-03).
+inline bool is_management(const wire::Bth& bth, Protocol protocol) {
+    if (wire::opcode_info(bth.opcode).service != wire::Service::Ud) return false;
+    return bth.dest_qp.value == kGsiQp ||
+           (bth.dest_qp.value == kSmiQp && protocol == Protocol::InfiniBand);
+}
+
+// One message of connection management: which it is, and how many bytes stand before its private
+// data.
+struct CmLayout {
+    std::uint16_t attribute = 0;
+    LayerKind layer = LayerKind::MadData;
+    std::uint16_t bytes = 0;
+    std::string_view name; // as Wireshark calls it: "ConnectRequest"
+};
+// Nothing for an attribute that is no such message.
+const CmLayout* cm_layout(std::uint16_t attribute);
+
+// Why a connection was refused, and the answers of MRA, SIDR_REP and APR; empty for a value without
+// a name.
+std::string_view cm_reject_reason(std::uint64_t reason);
+std::string_view cm_message_answered(std::uint64_t message); // of MRA and REJ
+std::string_view cm_sidr_status(std::uint64_t status);
+std::string_view cm_alternate_path_status(std::uint64_t status);
 
 // Empty for values without a name.
 std::string_view mad_class_name(std::uint8_t management_class);
 std::string_view mad_method_name(std::uint8_t method);
-// What a message of class kCmClass is: "ConnectRequest", as Wireshark calls it.
-std::string_view cm_message_name(std::uint16_t attribute);
 
 } // namespace veriroce::decode

@@ -12,6 +12,8 @@ constexpr std::uint16_t code(wire::EtherType type) {
     return static_cast<std::uint16_t>(type);
 }
 constexpr std::uint16_t kOldQinQ = 0x9100;
+constexpr std::uint16_t kMplsUnicast = 0x8847;
+constexpr std::uint16_t kMplsMulticast = 0x8848;
 
 constexpr bool is_tag(std::uint16_t type) {
     return type == code(wire::EtherType::Vlan) || type == code(wire::EtherType::QinQ) ||
@@ -21,9 +23,12 @@ constexpr bool is_tag(std::uint16_t type) {
 // IP protocol numbers and IPv6 next headers (IANA).
 constexpr std::uint8_t kHopByHop = 0;
 constexpr std::uint8_t kIcmp = 1;
+constexpr std::uint8_t kIpv4InIp = 4;
 constexpr std::uint8_t kTcp = 6;
+constexpr std::uint8_t kIpv6InIp = 41;
 constexpr std::uint8_t kRouting = 43;
 constexpr std::uint8_t kFragment = 44;
+constexpr std::uint8_t kGre = 47;
 constexpr std::uint8_t kAuthentication = 51;
 constexpr std::uint8_t kIcmpv6 = 58;
 constexpr std::uint8_t kDestinationOptions = 60;
@@ -32,6 +37,16 @@ constexpr bool is_extension(std::uint8_t next_header) {
     return next_header == kHopByHop || next_header == kRouting || next_header == kFragment ||
            next_header == kAuthentication || next_header == kDestinationOptions;
 }
+
+constexpr std::uint16_t kPause = 0x0001;
+constexpr std::uint16_t kPfc = 0x0101;
+constexpr std::size_t kMacControlBytes = 2;
+constexpr std::size_t kPauseBytes = 2;
+constexpr std::size_t kPfcBytes = 18;
+
+constexpr std::uint16_t kVxlanPort = 4789;
+constexpr std::uint16_t kOldVxlanPort = 8472; // of Linux before it had a number
+constexpr std::uint16_t kGenevePort = 6081;
 
 constexpr std::uint16_t kFragmentOffsetBits = 0xFFF8;
 constexpr std::uint16_t kFragmentMoreBit = 0x0001;
@@ -52,97 +67,100 @@ void Walker::cooked(LayerKind kind, std::size_t bytes, std::size_t type_offset) 
 
 void Walker::raw_ip() {
     if (captured_ == 0) return;
-    const bool v6 = wire::load_u8(out_.frame.bytes, 0) >> 4 == 6;
+    const bool v6 = peek_u8() >> 4 == 6;
     by_ether_type(code(v6 ? wire::EtherType::Ipv6 : wire::EtherType::Ipv4));
 }
 
 void Walker::by_ether_type(std::uint16_t type) {
-    for (std::size_t tags = 0; is_tag(type); ++tags) {
-        if (tags == kMaxVlanTags) return rest(LayerKind::Data);
-        const auto tag = take(LayerKind::Vlan, wire::VlanTag::kSize);
+    for (; is_tag(type); ++vlan_tags_) {
+        if (vlan_tags_ == kMaxVlanTags) return rest(LayerKind::Data);
+        const bool service = type == code(wire::EtherType::QinQ);
+        const auto tag =
+            take(service ? LayerKind::ServiceTag : LayerKind::Vlan, wire::VlanTag::kSize);
         if (!tag) return;
         type = wire::load_u16(*tag, 2);
     }
-    if (type == code(wire::EtherType::Ipv4)) return ipv4();
-    if (type == code(wire::EtherType::Ipv6)) return ipv6();
-    if (type == code(wire::EtherType::Arp)) out_.protocol = Protocol::Arp;
-    if (type == code(wire::EtherType::MacControl)) out_.protocol = Protocol::MacControl;
-    if (type == code(wire::EtherType::RoceV1)) out_.protocol = Protocol::RoceV1;
+    switch (type) {
+    case code(wire::EtherType::Ipv4): return ipv4();
+    case code(wire::EtherType::Ipv6): return ipv6();
+    case code(wire::EtherType::RoceV1): return roce_v1();
+    case code(wire::EtherType::MacControl): return mac_control();
+    case kMplsUnicast:
+    case kMplsMulticast: return mpls();
+    case code(wire::EtherType::Arp): out_.protocol = Protocol::Arp; break;
+    default: break;
+    }
     rest(LayerKind::Data);
 }
 
-// The packet ends at `end` by a length field of value `field_value`. A length that reaches beyond
-// what carries it is a finding (ENC-08) and changes nothing.
-void Walker::narrow(std::uint32_t end, FindingKind contradiction, std::uint32_t field_offset,
-                    std::uint32_t field_value, std::uint32_t available) {
-    if (end <= end_) {
-        end_ = end;
-        return;
+// PAUSE (IEEE 802.3 annex 31B) and priority-based flow control (IEEE 802.1Q clause 36). What
+// stands behind them fills the frame up to its least size.
+void Walker::mac_control() {
+    out_.protocol = Protocol::MacControl;
+    const auto opcode = take(LayerKind::MacControl, kMacControlBytes);
+    if (!opcode) return;
+    switch (wire::load_u16(*opcode, 0)) {
+    case kPause: take(LayerKind::Pause, kPauseBytes); break;
+    case kPfc: take(LayerKind::Pfc, kPfcBytes); break;
+    default: rest(LayerKind::Data); break;
     }
-    out_.findings.add({.kind = contradiction,
-                       .offset = field_offset,
-                       .length = 2,
-                       .found = field_value,
-                       .expected = available});
 }
 
 void Walker::ipv4() {
-    ip_offset_ = at_;
-    std::size_t header_bytes = wire::Ipv4::kSize;
-    if (at_ < captured_) {
-        const std::size_t words = wire::load_u8(out_.frame.bytes, at_) & 0xFU;
-        header_bytes = std::max(words * 4, header_bytes);
-    }
+    covered_from_ = at_;
+    ip_extensions_ = false;
+    const std::size_t words = peek_u8() & 0xFU;
+    const std::size_t header_bytes = std::max(words * 4, wire::Ipv4::kSize);
     const auto bytes = take(LayerKind::Ipv4, header_bytes);
     if (!bytes) return;
     out_.protocol = Protocol::Ipv4;
     const wire::Ipv4 header = *wire::Ipv4::decode(*bytes);
     if (header.version != 4) {
-        out_.findings.add({FindingKind::IpVersion, ip_offset_, 1, header.version, 4});
+        out_.findings.add({FindingKind::IpVersion, covered_from_, 1, header.version, 4});
         return rest(LayerKind::Data);
     }
     if (header.header_length < 5) {
-        out_.findings.add({FindingKind::IpHeaderLength, ip_offset_, 1, header.header_length, 5});
+        out_.findings.add({FindingKind::IpHeaderLength, covered_from_, 1, header.header_length, 5});
     }
     const std::uint16_t checksum = wire::ipv4_checksum(*bytes);
     if (checksum != header.checksum) {
-        out_.findings.add({FindingKind::IpChecksum, ip_offset_ + 10, 2, header.checksum, checksum});
+        out_.findings.add(
+            {FindingKind::IpChecksum, covered_from_ + 10, 2, header.checksum, checksum});
     }
     // Segmentation in the network card leaves 0 here: the packet fills the frame.
     if (header.total_length != 0) {
         const auto least = static_cast<std::uint32_t>(bytes->size());
         if (header.total_length < least) {
             out_.findings.add(
-                {FindingKind::IpLength, ip_offset_ + 2, 2, header.total_length, least});
+                {FindingKind::IpLength, covered_from_ + 2, 2, header.total_length, least});
         }
         const std::uint32_t length = std::max<std::uint32_t>(header.total_length, least);
-        narrow(ip_offset_ + length, FindingKind::IpLength, ip_offset_ + 2, header.total_length,
-               end_ - ip_offset_);
+        narrow(covered_from_ + length, FindingKind::IpLength, covered_from_ + 2,
+               header.total_length, end_ - covered_from_);
     }
-    if (!trailer_) trailer_ = end_;
     if (header.more_fragments || header.fragment_offset != 0) {
         out_.fragment = true;
-        out_.findings.add({FindingKind::IpFragment, ip_offset_ + 6, 2, 0, 0});
+        out_.findings.add({FindingKind::IpFragment, covered_from_ + 6, 2, 0, 0});
         if (header.fragment_offset != 0) return rest(LayerKind::Data);
     }
     by_ip_protocol(header.protocol, Protocol::Ipv4);
 }
 
 void Walker::ipv6() {
-    ip_offset_ = at_;
+    covered_from_ = at_;
+    ip_extensions_ = false;
     const auto bytes = take(LayerKind::Ipv6, wire::Ipv6::kSize);
     if (!bytes) return;
     out_.protocol = Protocol::Ipv6;
     const wire::Ipv6 header = *wire::Ipv6::decode(*bytes);
     if (header.version != 6) {
-        out_.findings.add({FindingKind::IpVersion, ip_offset_, 1, header.version, 6});
+        out_.findings.add({FindingKind::IpVersion, covered_from_, 1, header.version, 6});
         return rest(LayerKind::Data);
     }
     if (header.payload_length != 0) { // 0: a jumbogram, or segmentation in the network card
-        narrow(at_ + header.payload_length, FindingKind::IpLength, ip_offset_ + 4,
+        narrow(at_ + header.payload_length, FindingKind::IpLength, covered_from_ + 4,
                header.payload_length, end_ - at_);
     }
-    if (!trailer_) trailer_ = end_;
     std::uint8_t next_header = header.next_header;
     if (!ipv6_extensions(next_header)) return;
     by_ip_protocol(next_header, Protocol::Ipv6);
@@ -150,15 +168,15 @@ void Walker::ipv6() {
 
 // Skips extension headers (RFC 8200). False if the packet cannot be followed further.
 bool Walker::ipv6_extensions(std::uint8_t& next_header) {
-    for (std::size_t headers = 0; is_extension(next_header); ++headers) {
-        if (headers == kMaxIpExtensions) {
+    for (; is_extension(next_header); ++ip_extension_headers_) {
+        if (ip_extension_headers_ == kMaxIpExtensions) {
             rest(LayerKind::Data);
             return false;
         }
         ip_extensions_ = true;
         std::size_t size = 8;
-        if (at_ + 1 < captured_ && next_header != kFragment) {
-            const std::size_t units = wire::load_u8(out_.frame.bytes, at_ + 1);
+        if (next_header != kFragment) {
+            const std::size_t units = peek_u8(1);
             size = next_header == kAuthentication ? (units + 2) * 4 : (units + 1) * 8;
         }
         const std::uint32_t offset = at_;
@@ -184,7 +202,10 @@ bool Walker::ipv6_extensions(std::uint8_t& next_header) {
 void Walker::by_ip_protocol(std::uint8_t protocol, Protocol otherwise) {
     switch (protocol) {
     case wire::kProtocolUdp: return udp();
-    case kTcp: out_.protocol = Protocol::Tcp; break;
+    case kTcp: return tcp();
+    case kGre: return gre();
+    case kIpv4InIp: return ip_in_ip(wire::EtherType::Ipv4);
+    case kIpv6InIp: return ip_in_ip(wire::EtherType::Ipv6);
     case kIcmp: out_.protocol = Protocol::Icmp; break;
     case kIcmpv6: out_.protocol = Protocol::Icmpv6; break;
     default: out_.protocol = otherwise; break;
@@ -207,9 +228,22 @@ void Walker::udp() {
         out_.findings.add({FindingKind::UdpLength, offset + 4, 2, header.length, available});
         if (header.length >= wire::Udp::kSize) end_ = std::min(end_, offset + header.length);
     }
-    if (header.destination_port != wire::kRocePort) return rest(LayerKind::Data);
     if (header.checksum != 0) check_udp_checksum(offset);
-    roce();
+    by_udp_port(header.destination_port);
+}
+
+// The destination's port decides alone: a sender chooses its own for its entropy (ENC-02).
+void Walker::by_udp_port(std::uint16_t port) {
+    const auto& also = options_.also_roce_ports;
+    if (port == wire::kRocePort || std::ranges::find(also, port) != also.end()) {
+        return transport(Protocol::RoceV2);
+    }
+    switch (port) {
+    case kVxlanPort:
+    case kOldVxlanPort: return vxlan();
+    case kGenevePort: return geneve();
+    default: return rest(LayerKind::Data);
+    }
 }
 
 // Over the pseudo header and the datagram (RFC 768, RFC 8200), if all of it is at hand.
@@ -217,9 +251,9 @@ void Walker::check_udp_checksum(std::uint32_t offset) {
     if (end_ > captured_ || out_.fragment) return;
     const wire::Bytes frame = out_.frame.bytes;
     const std::uint32_t length = end_ - offset;
-    const bool v6 = wire::load_u8(frame, ip_offset_) >> 4 == 6;
+    const bool v6 = wire::load_u8(frame, covered_from_) >> 4 == 6;
     const wire::Bytes addresses =
-        v6 ? frame.subspan(ip_offset_ + 8, 32) : frame.subspan(ip_offset_ + 12, 8);
+        v6 ? frame.subspan(covered_from_ + 8, 32) : frame.subspan(covered_from_ + 12, 8);
     std::array<std::byte, 2> field{frame[offset + 6], frame[offset + 7]};
     const std::uint16_t found = wire::load_u16(field, 0);
     std::uint32_t sum = wire::checksum_add(addresses, length + wire::kProtocolUdp);

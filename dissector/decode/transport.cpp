@@ -1,4 +1,4 @@
-// The transport packet behind UDP port 4791: BTH, extended headers by the opcode table, payload,
+// The transport packet, whatever carries it: BTH, extended headers by the opcode table, payload,
 // pad and ICRC.
 #include <algorithm>
 
@@ -8,12 +8,12 @@
 
 namespace veriroce::decode {
 
-void Walker::roce() {
-    out_.protocol = Protocol::RoceV2;
+void Walker::transport(Protocol protocol) {
+    out_.protocol = protocol;
     const std::uint32_t start = at_;
     const std::uint32_t packet_end = end_;
     const bool room_for_icrc = end_ - at_ >= wire::kIcrcBytes;
-    // Headers and payload end where the ICRC begins (ENC-07: by UDP length).
+    // Headers and payload end where the ICRC begins (ENC-07: by the lengths of what carries it).
     if (room_for_icrc) end_ -= static_cast<std::uint32_t>(wire::kIcrcBytes);
     const std::uint32_t at_hand = std::min(captured_, end_) - start;
     out_.transport = out_.frame.bytes.subspan(start, at_hand);
@@ -41,18 +41,11 @@ void Walker::body() {
     out_.body_bytes = end_ - at_;
     const wire::OpcodeInfo& info = wire::opcode_info(out_.bth.opcode);
     if (info.operation == wire::Operation::Cnp) return rest(LayerKind::Cnp);
-    if (info.service == wire::Service::Ud && out_.bth.dest_qp.value == kGsiQp &&
-        out_.body_bytes >= kMadHeaderBytes) {
-        return mad();
-    }
+    if (is_management(out_.bth, out_.protocol) && out_.body_bytes >= kMadHeaderBytes) return mad();
     // BTH-12: a pad count above the payload leaves neither, so all of it is shown as payload.
     const std::uint32_t pad = out_.bth.pad <= out_.body_bytes ? out_.bth.pad : 0;
     pass(LayerKind::Payload, out_.body_bytes - pad);
     pass(LayerKind::Pad, pad);
-}
-
-void Walker::mad() {
-    if (take(LayerKind::Mad, kMadHeaderBytes)) rest(LayerKind::MadData);
 }
 
 } // namespace veriroce::decode

@@ -10,13 +10,16 @@ void Walker::frame() {
     out_.layers.push({.kind = LayerKind::Frame, .offset = 0, .length = captured_});
     const std::optional<LinkType> link = link_type_of(out_.frame.link_code);
     if (!link) return rest(LayerKind::Unsupported);
+    const std::uint32_t end = end_;
     switch (*link) {
     case LinkType::Ethernet: ethernet(); break;
     case LinkType::RawIp: raw_ip(); break;
     case LinkType::LinuxSll: cooked(LayerKind::Sll, 16, 14); break;
     case LinkType::LinuxSll2: cooked(LayerKind::Sll2, 20, 0); break;
+    case LinkType::InfiniBand: infiniband(); break;
+    case LinkType::Erf: erf(); break;
     }
-    trailer();
+    trailer(end);
 }
 
 std::optional<wire::Bytes> Walker::take(LayerKind kind, std::size_t bytes) {
@@ -49,10 +52,37 @@ void Walker::pass(LayerKind kind, std::uint32_t bytes) {
     at_ += at_hand;
 }
 
-void Walker::trailer() {
-    if (!trailer_ || *trailer_ >= out_.frame.bytes.size()) return;
-    const auto size = static_cast<std::uint32_t>(out_.frame.bytes.size());
-    out_.layers.push({.kind = LayerKind::Trailer, .offset = *trailer_, .length = size - *trailer_});
+// A length that reaches beyond what carries it is a finding (ENC-08) and changes nothing.
+void Walker::narrow(std::uint32_t end, FindingKind contradiction, std::uint32_t field_offset,
+                    std::uint32_t field_value, std::uint32_t available) {
+    if (end <= end_) {
+        end_ = end;
+        return;
+    }
+    out_.findings.add({.kind = contradiction,
+                       .offset = field_offset,
+                       .length = 2,
+                       .found = field_value,
+                       .expected = available});
+}
+
+void Walker::trailer(std::uint32_t end) {
+    end_ = end;
+    captured_ = static_cast<std::uint32_t>(out_.frame.bytes.size());
+    const std::uint32_t at_hand = std::min(end, captured_);
+    if (at_ >= at_hand) return;
+    out_.layers.push({.kind = LayerKind::Trailer, .offset = at_, .length = at_hand - at_});
+    at_ = at_hand;
+}
+
+std::uint8_t Walker::peek_u8(std::uint32_t ahead) const {
+    if (at_ + ahead >= captured_) return 0;
+    return wire::load_u8(out_.frame.bytes, at_ + ahead);
+}
+
+std::uint16_t Walker::peek_u16(std::uint32_t ahead) const {
+    if (at_ + ahead + 1 >= captured_) return 0;
+    return wire::load_u16(out_.frame.bytes, at_ + ahead);
 }
 
 } // namespace veriroce::decode

@@ -6,24 +6,35 @@
 
 namespace veriroce::decode {
 
-// Tags and IPv6 extension headers beyond these are not followed: what is behind them is Data. No
+// What stands in a frame more often than this is not followed: what is behind it is Data. No
 // network needs as many, and frames made of nothing else exist.
 inline constexpr std::size_t kMaxVlanTags = 8;
+inline constexpr std::size_t kMaxMplsLabels = 8;
 inline constexpr std::size_t kMaxIpExtensions = 8;
+inline constexpr std::size_t kMaxTunnels = 4;
+inline constexpr std::size_t kMaxFramedPdus = 4; // of iWARP in one TCP segment
 
-// Frame, link, IP, UDP, BTH, payload, pad, ICRC and trailer stand in a frame once.
-static_assert(9 + kMaxVlanTags + kMaxIpExtensions + wire::kHeaderKinds <= Layers::kCapacity);
+// A tunnel's own layers: IP, UDP or GRE, its header and two of ERSPAN, Ethernet, a trailer.
+inline constexpr std::size_t kLayersOfTunnel = 7;
+// Behind all tunnels: BTH, its headers, four of a management datagram, pad, ICRC, VCRC; or iWARP.
+inline constexpr std::size_t kLayersOfTransport = 1 + wire::kHeaderKinds + 4 + 4;
+inline constexpr std::size_t kLayersOfIwarp = 1 + 6 * kMaxFramedPdus + 1;
+// Frame, ERF, link, IP, UDP or GRH, trailer, and one to spare.
+static_assert(7 + kMaxVlanTags + kMaxMplsLabels + kMaxIpExtensions + kLayersOfTunnel * kMaxTunnels +
+                  std::max(kLayersOfTransport, kLayersOfIwarp) <=
+              Layers::kCapacity);
 
 class Walker {
   public:
-    Walker(Dissection& out)
-        : out_(out), captured_(static_cast<std::uint32_t>(out.frame.bytes.size())),
+    Walker(Dissection& out, const Options& options)
+        : out_(out), options_(options),
+          captured_(static_cast<std::uint32_t>(out.frame.bytes.size())),
           end_(std::max(captured_, out.frame.original_length)) {}
 
     void frame();
 
-    // The first byte that the ICRC covers: of the IP header in front of the transport packet.
-    [[nodiscard]] std::uint32_t ip_offset() const { return ip_offset_; }
+    // The first byte that the ICRC covers: of the IP header, the GRH or the LRH.
+    [[nodiscard]] std::uint32_t covered_from() const { return covered_from_; }
     [[nodiscard]] bool ip_extensions() const { return ip_extensions_; }
 
   private:
@@ -32,21 +43,43 @@ class Walker {
     void cooked(LayerKind kind, std::size_t bytes, std::size_t type_offset);
     void raw_ip();
     void by_ether_type(std::uint16_t type);
+    void mac_control();
     void ipv4();
     void ipv6();
     bool ipv6_extensions(std::uint8_t& next_header);
     void by_ip_protocol(std::uint8_t protocol, Protocol otherwise);
     void udp();
-    void narrow(std::uint32_t end, FindingKind contradiction, std::uint32_t field_offset,
-                std::uint32_t field_value, std::uint32_t available);
+    void by_udp_port(std::uint16_t port);
     void check_udp_checksum(std::uint32_t offset);
-    void trailer();
 
-    // The transport packet (transport.cpp).
-    void roce();
+    // Packets inside packets (tunnels.cpp).
+    void mpls();
+    void gre();
+    void erspan3();
+    void vxlan();
+    void geneve();
+    void ip_in_ip(wire::EtherType type);
+    void inner_ethernet();
+    bool enter_tunnel();
+
+    // Endace records, native InfiniBand and RoCE v1 (infiniband.cpp).
+    void erf();
+    void infiniband();
+    void roce_v1();
+    bool grh();
+
+    // The transport packet (transport.cpp), management datagrams (management.cpp).
+    void transport(Protocol protocol);
     void extended_headers();
     void body();
     void mad();
+    void cm(std::uint16_t attribute);
+    void sa(std::uint16_t attribute);
+
+    // iWARP (iwarp.cpp).
+    void tcp();
+    bool mpa_start();
+    bool framed_pdu();
 
     // The next `bytes` bytes are a header of this kind. Nothing if they are not all there: then the
     // dissection is marked cut or malformed.
@@ -55,14 +88,26 @@ class Walker {
     void pass(LayerKind kind, std::uint32_t bytes);
     // All that is left of the packet.
     void rest(LayerKind kind) { pass(kind, end_ - at_); }
+    // The packet ends at `end` by a length field; a contradiction is a finding.
+    void narrow(std::uint32_t end, FindingKind contradiction, std::uint32_t field_offset,
+                std::uint32_t field_value, std::uint32_t available);
+    // Behind the packet, what carried it goes on until `end`.
+    void trailer(std::uint32_t end);
+    // What is ahead, if that much was captured; else 0.
+    [[nodiscard]] std::uint8_t peek_u8(std::uint32_t ahead = 0) const;
+    [[nodiscard]] std::uint16_t peek_u16(std::uint32_t ahead = 0) const;
 
     Dissection& out_;
+    const Options& options_;
     std::uint32_t captured_; // bytes at hand
     std::uint32_t end_;      // where the packet ends, by the lengths read so far
     std::uint32_t at_ = 0;   // first byte not yet taken
-    std::uint32_t ip_offset_ = 0;
-    std::optional<std::uint32_t> trailer_; // where the outermost IP packet ended
+    std::uint32_t covered_from_ = 0;
     bool ip_extensions_ = false;
+    std::uint8_t vlan_tags_ = 0;
+    std::uint8_t mpls_labels_ = 0;
+    std::uint8_t ip_extension_headers_ = 0;
+    std::uint8_t tunnels_ = 0;
 };
 
 } // namespace veriroce::decode

@@ -89,6 +89,14 @@ void append_headers(std::string& out, const Dissection& d) {
     }
 }
 
+void append_reject_reason(std::string& out, const Dissection& d) {
+    const auto layer = d.layers.find(LayerKind::CmRej);
+    if (!layer || layer->length < 12) return;
+    const std::uint16_t reason = wire::load_u16(d.bytes_of(*layer), 10);
+    const std::string_view words = decode::cm_reject_reason(reason);
+    append(out, " Reason={} ({})", reason, words.empty() ? "unknown" : words);
+}
+
 // "CM: ConnectRequest" as Wireshark has it, or the management class. False if it is no MAD.
 bool append_management(std::string& out, const Dissection& d) {
     const auto layer = d.layers.find(LayerKind::Mad);
@@ -96,15 +104,16 @@ bool append_management(std::string& out, const Dissection& d) {
     const wire::Bytes mad = d.bytes_of(*layer);
     const std::uint8_t management_class = wire::load_u8(mad, 1);
     const std::uint16_t attribute = wire::load_u16(mad, 16);
-    const std::string_view message = decode::cm_message_name(attribute);
-    if (management_class == decode::kCmClass && !message.empty()) {
-        append(out, "CM: {}", message);
+    const decode::CmLayout* message = decode::cm_layout(attribute);
+    if (management_class == decode::kCmClass && message != nullptr) {
+        append(out, "CM: {}", message->name);
     } else {
         const std::string_view name = decode::mad_class_name(management_class);
         append(out, "MAD: {} Class=0x{:02x} Attribute=0x{:04x}", name.empty() ? "unknown" : name,
                management_class, attribute);
     }
     append(out, " TID=0x{:016x}", wire::load_u64(mad, 8));
+    append_reject_reason(out, d);
     return true;
 }
 
@@ -119,9 +128,9 @@ void append_marks(std::string& out, const Dissection& d) {
     }
 }
 
-void append_roce(std::string& out, const Dissection& d) {
+void append_transport(std::string& out, const Dissection& d) {
     if (!d.has_bth) {
-        out += "RoCEv2";
+        out += decode::name_of(d.protocol);
         return;
     }
     const wire::OpcodeInfo& info = wire::opcode_info(d.bth.opcode);
@@ -139,10 +148,42 @@ void append_roce(std::string& out, const Dissection& d) {
 // TCP and UDP: the ports, which open both headers.
 void append_ports(std::string& out, const Dissection& d) {
     const auto layer =
-        d.layers.find(d.protocol == decode::Protocol::Udp ? LayerKind::Udp : LayerKind::Data);
+        d.layers.find(d.protocol == decode::Protocol::Udp ? LayerKind::Udp : LayerKind::Tcp);
     if (!layer || layer->length < 4) return;
     const wire::Bytes bytes = d.bytes_of(*layer);
     append(out, "{} → {}", wire::load_u16(bytes, 0), wire::load_u16(bytes, 2));
+}
+
+// PFC: how long each class that is named has to be silent, in units of 512 bit times.
+void append_mac_control(std::string& out, const Dissection& d) {
+    if (const auto pause = d.layers.find(LayerKind::Pause); pause && pause->length == 2) {
+        append(out, "PAUSE {}", wire::load_u16(d.bytes_of(*pause), 0));
+        return;
+    }
+    const auto pfc = d.layers.find(LayerKind::Pfc);
+    if (!pfc || pfc->length != 18) {
+        out += "MAC control";
+        return;
+    }
+    const wire::Bytes bytes = d.bytes_of(*pfc);
+    const std::uint16_t enabled = wire::load_u16(bytes, 0);
+    out += "PFC";
+    for (std::size_t i = 0; i < 8; ++i) {
+        if ((enabled >> i & 1) != 0) append(out, " C{}={}", i, wire::load_u16(bytes, 2 + 2 * i));
+    }
+}
+
+// iWARP: what each framed PDU of the segment carries.
+void append_iwarp(std::string& out, const Dissection& d) {
+    if (d.layers.has(LayerKind::MpaStart)) out += "MPA start-up";
+    std::string_view before;
+    for (const decode::LayerSpan& layer : d.layers) {
+        if (layer.kind != LayerKind::DdpTagged && layer.kind != LayerKind::DdpUntagged) continue;
+        const unsigned opcode = wire::load_u8(d.bytes_of(layer), 1) & 0xFU;
+        const std::string_view name = decode::rdmap_opcode_name(opcode);
+        append(out, "{}{}", before, name.empty() ? "RDMAP reserved operation" : name);
+        before = ", ";
+    }
 }
 
 void append_other(std::string& out, const Dissection& d) {
@@ -153,15 +194,19 @@ void append_other(std::string& out, const Dissection& d) {
     switch (d.protocol) {
     case decode::Protocol::Tcp:
     case decode::Protocol::Udp: append_ports(out, d); break;
+    case decode::Protocol::MacControl: append_mac_control(out, d); break;
+    case decode::Protocol::Iwarp: append_iwarp(out, d); break;
     case decode::Protocol::Unknown:
     case decode::Protocol::Ethernet:
     case decode::Protocol::Arp:
-    case decode::Protocol::MacControl:
-    case decode::Protocol::RoceV1:
+    case decode::Protocol::Mpls:
     case decode::Protocol::Ipv4:
     case decode::Protocol::Ipv6:
+    case decode::Protocol::Gre:
     case decode::Protocol::Icmp:
     case decode::Protocol::Icmpv6: out += "not taken apart"; break;
+    case decode::Protocol::InfiniBand:
+    case decode::Protocol::RoceV1:
     case decode::Protocol::RoceV2: break;
     }
 }
@@ -169,8 +214,8 @@ void append_other(std::string& out, const Dissection& d) {
 } // namespace
 
 void append_info(std::string& out, const Dissection& dissection) {
-    if (dissection.roce()) {
-        append_roce(out, dissection);
+    if (dissection.transport_packet()) {
+        append_transport(out, dissection);
     } else {
         append_other(out, dissection);
     }

@@ -9,7 +9,7 @@ using namespace veriroce;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 2) return 0;
-    constexpr std::array<std::uint16_t, 4> kLinks{1, 101, 113, 276};
+    constexpr std::array<std::uint16_t, 6> kLinks{1, 101, 113, 276, 197, 247};
     decode::FrameFacts facts;
     facts.bytes = std::as_bytes(std::span(data, size)).subspan(2);
     facts.link_code = kLinks[data[0] % kLinks.size()];
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             assert(!value || value->bytes.size() <= facts.bytes.size());
         }
     }
-    assert(!(dissection.malformed && dissection.findings.empty() && dissection.roce()));
+    assert(!(dissection.malformed && dissection.findings.empty() && dissection.transport_packet()));
     if (const auto packet = dissection.packet()) assert(packet->bth == dissection.bth);
     return 0;
 }

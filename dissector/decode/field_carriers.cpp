@@ -1,0 +1,216 @@
+// Rows of the field table: MAC control, tunnels, TCP and iWARP, and the headers with which
+// InfiniBand itself and RoCE v1 carry the transport.
+#include "dissector/decode/field_rows.hpp"
+#include "dissector/decode/names.hpp"
+
+namespace veriroce::decode::rows {
+namespace {
+
+using enum LayerKind;
+
+using Computed = std::optional<Value>;
+
+std::string_view mac_control(std::uint64_t opcode) {
+    switch (opcode) {
+    case 0x0001: return "PAUSE";
+    case 0x0101: return "PFC";
+    default: return {};
+    }
+}
+std::string_view link_next_header(std::uint64_t value) {
+    constexpr std::array<std::string_view, 4> kNames{"Raw", "IPv6", "BTH", "GRH"};
+    return kNames[value & 3];
+}
+std::string_view erf_type(std::uint64_t value) {
+    switch (value & 0x7F) {
+    case 2: return "Ethernet";
+    case 11: return "Ethernet, colour";
+    case 16: return "Ethernet, steering";
+    case 20: return "Ethernet, colour and hash";
+    case 21: return "InfiniBand";
+    case 22: return "IPv4";
+    case 23: return "IPv6";
+    default: return {};
+    }
+}
+
+// GRE's optional words stand one behind the other in this order.
+enum class GreWord : std::uint8_t { Checksum, Key, Sequence };
+
+template <GreWord Word>
+Computed gre_word(const Dissection& d, const LayerSpan& layer) {
+    constexpr std::array<std::uint16_t, 3> kFlags{0x8000, 0x2000, 0x1000};
+    const wire::Bytes bytes = d.bytes_of(layer);
+    if (bytes.size() < 4) return std::nullopt;
+    const std::uint16_t flags = wire::load_u16(bytes, 0);
+    constexpr auto kIndex = static_cast<std::size_t>(Word);
+    if ((flags & kFlags[kIndex]) == 0) return std::nullopt;
+    std::size_t at = 4;
+    for (std::size_t i = 0; i < kIndex; ++i) {
+        if ((flags & kFlags[i]) != 0) at += 4;
+    }
+    if (bytes.size() < at + 4) return std::nullopt;
+    return number(Word == GreWord::Checksum ? wire::load_u16(bytes, at)
+                                            : wire::load_u32(bytes, at));
+}
+
+Computed geneve_options(const Dissection& d, const LayerSpan& layer) {
+    if (layer.length <= 8) return std::nullopt;
+    return Value{.number = 0, .bytes = d.bytes_of(layer).subspan(8), .text = {}};
+}
+
+Computed tcp_header_length(const Dissection& d, const LayerSpan& layer) {
+    const wire::Bytes bytes = d.bytes_of(layer);
+    if (bytes.size() < 13) return std::nullopt;
+    return number((wire::load_u8(bytes, 12) >> 4) * 4U);
+}
+
+constexpr std::array kRows{
+    hex("erf.types", "Record type", Erf, 64, 8, 2, erf_type),
+    hex("erf.flags", "Flags", Erf, 72, 8, 2),
+    dec("erf.rlen", "Record length", Erf, 80, 16),
+    dec("erf.wlen", "Wire length", Erf, 112, 16),
+
+    hex("macc.opcode", "Opcode", MacControl, 0, 16, 4, mac_control),
+    dec("macc.pause_time", "Pause Time", Pause, 0, 16),
+    hex("macc.cbfc.enbv", "Class Enable Vector", Pfc, 0, 16, 4),
+    flag("macc.cbfc.enbv.c7", "C7", Pfc, 8),
+    flag("macc.cbfc.enbv.c6", "C6", Pfc, 9),
+    flag("macc.cbfc.enbv.c5", "C5", Pfc, 10),
+    flag("macc.cbfc.enbv.c4", "C4", Pfc, 11),
+    flag("macc.cbfc.enbv.c3", "C3", Pfc, 12),
+    flag("macc.cbfc.enbv.c2", "C2", Pfc, 13),
+    flag("macc.cbfc.enbv.c1", "C1", Pfc, 14),
+    flag("macc.cbfc.enbv.c0", "C0", Pfc, 15),
+    dec("macc.cbfc.pause_time.c0", "Pause Time C0", Pfc, 16, 16),
+    dec("macc.cbfc.pause_time.c1", "Pause Time C1", Pfc, 32, 16),
+    dec("macc.cbfc.pause_time.c2", "Pause Time C2", Pfc, 48, 16),
+    dec("macc.cbfc.pause_time.c3", "Pause Time C3", Pfc, 64, 16),
+    dec("macc.cbfc.pause_time.c4", "Pause Time C4", Pfc, 80, 16),
+    dec("macc.cbfc.pause_time.c5", "Pause Time C5", Pfc, 96, 16),
+    dec("macc.cbfc.pause_time.c6", "Pause Time C6", Pfc, 112, 16),
+    dec("macc.cbfc.pause_time.c7", "Pause Time C7", Pfc, 128, 16),
+
+    dec("mpls.label", "Label", Mpls, 0, 20),
+    dec("mpls.exp", "Traffic Class", Mpls, 20, 3),
+    dec("mpls.bottom", "Bottom of Stack", Mpls, 23, 1),
+    dec("mpls.ttl", "Time to Live", Mpls, 24, 8),
+
+    hex("gre.flags_and_version", "Flags and Version", Gre, 0, 16, 4),
+    hex("gre.proto", "Protocol Type", Gre, 16, 16, 4, ether_type_name),
+    with_digits(computed("gre.checksum", "Checksum", Gre, Format::Hex, gre_word<GreWord::Checksum>),
+                4),
+    with_digits(computed("gre.key", "Key", Gre, Format::Hex, gre_word<GreWord::Key>), 8),
+    computed("gre.sequence_number", "Sequence Number", Gre, Format::Decimal,
+             gre_word<GreWord::Sequence>),
+
+    dec("erspan.version", "Version", Erspan2, 0, 4),
+    dec("erspan.vlan", "VLAN", Erspan2, 4, 12),
+    dec("erspan.cos", "COS", Erspan2, 16, 3),
+    dec("erspan.encap", "Encapsulation", Erspan2, 19, 2),
+    dec("erspan.truncated", "Truncated", Erspan2, 21, 1),
+    dec("erspan.spanid", "Span ID", Erspan2, 22, 10),
+    dec("erspan.index", "Index", Erspan2, 44, 20),
+
+    dec("erspan.version", "Version", Erspan3, 0, 4),
+    dec("erspan.vlan", "VLAN", Erspan3, 4, 12),
+    dec("erspan.cos", "COS", Erspan3, 16, 3),
+    dec("erspan.bso", "Bad, Short or Oversized", Erspan3, 19, 2),
+    dec("erspan.truncated", "Truncated", Erspan3, 21, 1),
+    dec("erspan.spanid", "Span ID", Erspan3, 22, 10),
+    dec("erspan.timestamp", "Timestamp", Erspan3, 32, 32),
+    dec("erspan.sgt", "Security Group Tag", Erspan3, 64, 16),
+    dec("erspan.p", "Has Ethernet PDU", Erspan3, 80, 1),
+    dec("erspan.ft", "Frame Type", Erspan3, 81, 5),
+    dec("erspan.hw", "Hardware ID", Erspan3, 86, 6),
+    flag("erspan.direction", "Direction", Erspan3, 92),
+    dec("erspan.gra", "Timestamp Granularity", Erspan3, 93, 2),
+    dec("erspan.o", "Platform Header", Erspan3, 95, 1),
+    dec("erspan.platid", "Platform ID", ErspanPlatform, 0, 6),
+
+    hex("vxlan.flags", "Flags", Vxlan, 0, 16, 4),
+    dec("vxlan.vni", "VXLAN Network Identifier", Vxlan, 32, 24),
+
+    dec("geneve.version", "Version", Geneve, 0, 2),
+    hex("geneve.flags", "Flags", Geneve, 8, 8, 2),
+    hex("geneve.proto_type", "Protocol Type", Geneve, 16, 16, 4, ether_type_name),
+    hex("geneve.vni", "Virtual Network Identifier", Geneve, 32, 24, 6),
+    computed("geneve.options", "Options", Geneve, Format::Bytes, geneve_options),
+
+    dec("tcp.srcport", "Source Port", Tcp, 0, 16),
+    second_name(dec("tcp.port", "Port", Tcp, 0, 16)),
+    dec("tcp.dstport", "Destination Port", Tcp, 16, 16),
+    second_name(dec("tcp.port", "Port", Tcp, 16, 16)),
+    dec("tcp.seq_raw", "Sequence Number", Tcp, 32, 32),
+    dec("tcp.ack_raw", "Acknowledgment Number", Tcp, 64, 32),
+    standing(computed("tcp.hdr_len", "Header Length", Tcp, Format::Decimal, tcp_header_length), 96,
+             4),
+    hex("tcp.flags", "Flags", Tcp, 100, 12, 4),
+    dec("tcp.window_size_value", "Window", Tcp, 112, 16),
+    hex("tcp.checksum", "Checksum", Tcp, 128, 16, 4),
+
+    whole("infiniband.lrh", "Local Route Header", Lrh),
+    hex("infiniband.lrh.vl", "Virtual Lane", Lrh, 0, 4, 2),
+    dec("infiniband.lrh.lver", "Link Version", Lrh, 4, 4),
+    dec("infiniband.lrh.sl", "Service Level", Lrh, 8, 4),
+    hex("infiniband.lrh.lnh", "Link Next Header", Lrh, 14, 2, 2, link_next_header),
+    dec("infiniband.lrh.dlid", "Destination Local ID", Lrh, 16, 16),
+    dec("infiniband.lrh.pktlen", "Packet Length in Words", Lrh, 37, 11),
+    dec("infiniband.lrh.slid", "Source Local ID", Lrh, 48, 16),
+
+    whole("infiniband.rwh", "Raw Header", Rwh),
+    hex("infiniband.rwh.etype", "Type", Rwh, 16, 16, 4, ether_type_name),
+
+    whole("infiniband.grh", "Global Route Header", Grh),
+    dec("infiniband.grh.ipver", "IP Version", Grh, 0, 4),
+    dec("infiniband.grh.tclass", "Traffic Class", Grh, 4, 8),
+    dec("infiniband.grh.flowlabel", "Flow Label", Grh, 12, 20),
+    dec("infiniband.grh.paylen", "Payload Length", Grh, 32, 16),
+    dec("infiniband.grh.nxthdr", "Next Header", Grh, 48, 8),
+    dec("infiniband.grh.hoplmt", "Hop Limit", Grh, 56, 8),
+    bytes("infiniband.grh.sgid", "Source GID", Grh, 64, 128, Format::Ipv6),
+    bytes("infiniband.grh.dgid", "Destination GID", Grh, 192, 128, Format::Ipv6),
+
+    bytes("iwarp_mpa.key.req", "Key", MpaStart, 0, 128),
+    flag("iwarp_mpa.marker_flag", "Markers", MpaStart, 128),
+    flag("iwarp_mpa.crc_flag", "CRC", MpaStart, 129),
+    flag("iwarp_mpa.rej_flag", "Rejected", MpaStart, 130),
+    dec("iwarp_mpa.rev", "Revision", MpaStart, 136, 8),
+    dec("iwarp_mpa.pdlength", "Private Data Length", MpaStart, 144, 16),
+
+    dec("iwarp_mpa.ulpdulength", "ULPDU Length", Mpa, 0, 16),
+
+    flag("iwarp_ddp.tagged_flag", "Tagged", DdpTagged, 0),
+    flag("iwarp_ddp.last_flag", "Last", DdpTagged, 1),
+    dec("iwarp_ddp.dv", "DDP Version", DdpTagged, 6, 2),
+    dec("iwarp_rdma.version", "RDMAP Version", DdpTagged, 8, 2),
+    hex("iwarp_rdma.opcode", "Operation", DdpTagged, 12, 4, 2, rdmap_opcode_name),
+    hex("iwarp_ddp.stag", "Steering Tag", DdpTagged, 16, 32, 8),
+    hex("iwarp_ddp.tagged_offset", "Tagged Offset", DdpTagged, 48, 64, 16),
+
+    flag("iwarp_ddp.tagged_flag", "Tagged", DdpUntagged, 0),
+    flag("iwarp_ddp.last_flag", "Last", DdpUntagged, 1),
+    dec("iwarp_ddp.dv", "DDP Version", DdpUntagged, 6, 2),
+    dec("iwarp_rdma.version", "RDMAP Version", DdpUntagged, 8, 2),
+    hex("iwarp_rdma.opcode", "Operation", DdpUntagged, 12, 4, 2, rdmap_opcode_name),
+    dec("iwarp_rdma.inval_stag", "Invalidated Steering Tag", DdpUntagged, 16, 32),
+    dec("iwarp_ddp.qn", "Queue Number", DdpUntagged, 48, 32),
+    dec("iwarp_ddp.msn", "Message Sequence Number", DdpUntagged, 80, 32),
+    dec("iwarp_ddp.mo", "Message Offset", DdpUntagged, 112, 32),
+
+    hex("iwarp_rdma.sinkstag", "Sink Steering Tag", RdmapRead, 0, 32, 8),
+    hex("iwarp_rdma.sinkto", "Sink Tagged Offset", RdmapRead, 32, 64, 16),
+    dec("iwarp_rdma.rdmardsz", "Size", RdmapRead, 96, 32),
+    hex("iwarp_rdma.srcstag", "Source Steering Tag", RdmapRead, 128, 32, 8),
+    hex("iwarp_rdma.srcto", "Source Tagged Offset", RdmapRead, 160, 64, 16),
+
+    hex("iwarp_mpa.crc", "CRC-32C", MpaCrc, 0, 32, 8),
+};
+
+} // namespace
+
+std::span<const FieldRow> carriers() {
+    return kRows;
+}
+
+} // namespace veriroce::decode::rows

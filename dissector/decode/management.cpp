@@ -1,0 +1,50 @@
+// Management datagrams: the common header, then the message of its class.
+//
+// Source: IBTA volume 1 chapters 12 (communication management), 13 and 15 (subnet administration),
+// annex A11 (RDMA IP CM service); rules N-30, N-31, CM-01..CM-09.
+#include <algorithm>
+
+#include "dissector/decode/mad.hpp"
+#include "dissector/decode/walker.hpp"
+
+namespace veriroce::decode {
+namespace {
+
+constexpr std::size_t kSaBytes = 32; // RMPP, SM_Key, offset and component mask
+constexpr std::size_t kPathRecordBytes = 64;
+
+constexpr std::size_t kServiceIdAt = 8;                // in a request
+constexpr std::uint64_t kIpCmService = 0x00'0000'0001; // the upper five bytes of its service ID
+constexpr std::size_t kIpCmBytes = 36;
+
+} // namespace
+
+void Walker::mad() {
+    const auto header = take(LayerKind::Mad, kMadHeaderBytes);
+    if (!header) return;
+    const std::uint16_t attribute = wire::load_u16(*header, 16);
+    switch (wire::load_u8(*header, 1)) {
+    case kCmClass: return cm(attribute);
+    case kSaClass: return sa(attribute);
+    default: return rest(LayerKind::MadData);
+    }
+}
+
+void Walker::cm(std::uint16_t attribute) {
+    const CmLayout* layout = cm_layout(attribute);
+    if (layout == nullptr) return rest(LayerKind::MadData);
+    const auto message = take(layout->layer, layout->bytes);
+    if (!message) return;
+    const bool ip_cm = layout->layer == LayerKind::CmReq &&
+                       wire::load_u64(*message, kServiceIdAt) >> 24 == kIpCmService;
+    if (ip_cm && !take(LayerKind::IpCm, kIpCmBytes)) return;
+    rest(LayerKind::CmPrivate);
+}
+
+void Walker::sa(std::uint16_t attribute) {
+    if (!take(LayerKind::Sa, kSaBytes)) return;
+    if (attribute == kPathRecordAttribute && !take(LayerKind::PathRecord, kPathRecordBytes)) return;
+    rest(LayerKind::MadData);
+}
+
+} // namespace veriroce::decode

@@ -1,0 +1,118 @@
+// Packets inside packets: what switches and hypervisors wrap around a frame on its way, or around
+// its copy on the way to whoever captures it.
+//
+// Source: MPLS RFC 3032, GRE RFC 2784 and 2890, ERSPAN draft-foschiano-erspan-03, VXLAN RFC 7348,
+// GENEVE RFC 8926, IP in IP RFC 2003 and 2473.
+#include "dissector/decode/walker.hpp"
+
+namespace veriroce::decode {
+namespace {
+
+constexpr std::size_t kMplsBytes = 4;
+constexpr std::uint8_t kBottomOfStack = 0x01; // in the third byte
+
+constexpr std::size_t kGreBytes = 4;
+constexpr std::uint16_t kGreChecksum = 0x8000;
+constexpr std::uint16_t kGreRouting = 0x4000;
+constexpr std::uint16_t kGreKey = 0x2000;
+constexpr std::uint16_t kGreSequence = 0x1000;
+constexpr std::uint16_t kGreVersion = 0x0007;
+
+constexpr std::uint16_t kBridgedEthernet = 0x6558;
+constexpr std::uint16_t kErspan = 0x88BE; // types I and II
+constexpr std::uint16_t kErspan3 = 0x22EB;
+
+constexpr std::size_t kErspan2Bytes = 8;
+constexpr std::size_t kErspan3Bytes = 12;
+constexpr std::size_t kErspanPlatformBytes = 8;
+
+constexpr std::size_t kVxlanBytes = 8;
+constexpr std::size_t kGeneveBytes = 8; // without options
+
+} // namespace
+
+bool Walker::enter_tunnel() {
+    if (tunnels_ == kMaxTunnels) {
+        rest(LayerKind::Data);
+        return false;
+    }
+    ++tunnels_;
+    return true;
+}
+
+// The frame inside has a trailer of its own if it was padded.
+void Walker::inner_ethernet() {
+    const std::uint32_t end = end_;
+    ethernet();
+    trailer(end);
+}
+
+void Walker::ip_in_ip(wire::EtherType type) {
+    if (enter_tunnel()) by_ether_type(static_cast<std::uint16_t>(type));
+}
+
+// What is behind the last label is told by its first four bits; they are 0 in front of what else
+// MPLS carries, which is not followed.
+void Walker::mpls() {
+    out_.protocol = Protocol::Mpls;
+    for (bool bottom = false; !bottom; ++mpls_labels_) {
+        if (mpls_labels_ == kMaxMplsLabels) return rest(LayerKind::Data);
+        const auto label = take(LayerKind::Mpls, kMplsBytes);
+        if (!label) return;
+        bottom = (wire::load_u8(*label, 2) & kBottomOfStack) != 0;
+    }
+    switch (peek_u8() >> 4) {
+    case 4: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv4));
+    case 6: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv6));
+    default: return rest(LayerKind::Data);
+    }
+}
+
+void Walker::gre() {
+    out_.protocol = Protocol::Gre;
+    const std::uint16_t flags = peek_u16();
+    std::size_t bytes = kGreBytes;
+    for (const std::uint16_t flag : {kGreChecksum, kGreKey, kGreSequence}) {
+        if ((flags & flag) != 0) bytes += 4;
+    }
+    const auto header = take(LayerKind::Gre, bytes);
+    if (!header) return;
+    if ((flags & (kGreRouting | kGreVersion)) != 0) return rest(LayerKind::Data);
+    if (!enter_tunnel()) return;
+    switch (const std::uint16_t type = wire::load_u16(*header, 2)) {
+    case kBridgedEthernet: return inner_ethernet();
+    case kErspan:
+        // Type I has neither a sequence number nor a header of its own.
+        if ((flags & kGreSequence) != 0 && !take(LayerKind::Erspan2, kErspan2Bytes)) return;
+        return inner_ethernet();
+    case kErspan3: return erspan3();
+    default: return by_ether_type(type);
+    }
+}
+
+void Walker::erspan3() {
+    const auto header = take(LayerKind::Erspan3, kErspan3Bytes);
+    if (!header) return;
+    const bool platform = (wire::load_u8(*header, 11) & 0x01) != 0;
+    if (platform && !take(LayerKind::ErspanPlatform, kErspanPlatformBytes)) return;
+    switch (wire::load_u8(*header, 10) >> 2 & 0x1F) { // the frame's type
+    case 0: return inner_ethernet();
+    case 2: return raw_ip();
+    default: return rest(LayerKind::Data);
+    }
+}
+
+void Walker::vxlan() {
+    if (take(LayerKind::Vxlan, kVxlanBytes) && enter_tunnel()) inner_ethernet();
+}
+
+void Walker::geneve() {
+    const std::size_t options = (peek_u8() & 0x3FU) * std::size_t{4};
+    const auto header = take(LayerKind::Geneve, kGeneveBytes + options);
+    if (!header || !enter_tunnel()) return;
+    const std::uint16_t type = wire::load_u16(*header, 2);
+    if (type == kBridgedEthernet) return inner_ethernet();
+    by_ether_type(type);
+}
+
+} // namespace veriroce::decode

@@ -1,0 +1,297 @@
+// What carries transport packets besides UDP on Ethernet: tunnels, records, InfiniBand itself; and
+// what runs beside them: flow control of Ethernet, iWARP. That the fields are right is compared
+// with tshark (tests/dissector/dissect/tshark_test.cpp); here are the layers, the ICRC, and the
+// bounds.
+#include <catch2/catch.hpp>
+
+#include "dissector/decode/field.hpp"
+#include "dissector/wire/icrc.hpp"
+#include "tests/dissector/corpus/corpus.hpp"
+#include "tests/dissector/decode/frames.hpp"
+
+using namespace veriroce;
+using namespace veriroce::decode;
+using namespace veriroce::decode::test;
+using enum LayerKind;
+
+namespace {
+
+FrameBytes bytes_of(std::string_view hex) {
+    FrameBytes bytes;
+    unsigned value = 0;
+    std::size_t digits = 0;
+    for (const char c : hex) {
+        if (c == ' ') continue;
+        value = value << 4 | static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10);
+        if (++digits % 2 == 0) bytes.push_back(static_cast<std::byte>(value & 0xFF));
+    }
+    return bytes;
+}
+
+FrameBytes operator+(FrameBytes first, const FrameBytes& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
+const corpus::CorpusFrame& corpus_frame(std::string_view corpus, std::string_view carrier,
+                                        std::uint8_t opcode) {
+    static const auto all = corpus::corpora();
+    for (const auto& one : all) {
+        if (one.name != corpus) continue;
+        for (const auto& frame : one.frames) {
+            if (frame.carrier == carrier && frame.opcode == opcode) return frame;
+        }
+    }
+    throw std::runtime_error("no such frame in the corpus");
+}
+
+constexpr std::uint8_t kSendOnly = 0x04;
+constexpr std::uint16_t kErf = 197;
+constexpr std::uint16_t kInfiniBand = 247;
+
+void check_layers(const Dissection& d) {
+    std::uint32_t at = 0;
+    for (const LayerSpan& layer : d.layers) {
+        REQUIRE(layer.offset + layer.length <= d.frame.bytes.size());
+        if (layer.kind == Frame) continue;
+        REQUIRE(layer.offset == at);
+        at = layer.offset + layer.length;
+    }
+}
+
+} // namespace
+
+TEST_CASE("decode: every opcode is found in every tunnel, with a right ICRC", "[decode]") {
+    std::size_t frames = 0;
+    for (const auto& made : corpus::corpora()) {
+        for (const auto& frame : made.frames) {
+            INFO(made.name << ", " << frame.carrier << ", opcode " << int{frame.opcode});
+            const Dissection d = taken_apart(frame.bytes, made.link_code);
+            REQUIRE(d.transport_packet());
+            CHECK(d.bth.opcode == frame.opcode);
+            CHECK(d.icrc.status == IcrcStatus::Good);
+            CHECK(d.findings.empty());
+            CHECK_FALSE(d.cut);
+            CHECK_FALSE(d.malformed);
+            check_layers(d);
+            ++frames;
+        }
+    }
+    CHECK(frames > 3000);
+}
+
+TEST_CASE("decode: every frame of the corpus, cut at every length, is never malformed",
+          "[decode]") {
+    for (const auto& made : corpus::corpora()) {
+        for (const auto& frame : made.frames) {
+            if (frame.opcode % 5 != 0) continue; // all carriers, a fifth of the opcodes
+            const wire::Bytes whole = frame.bytes;
+            const auto original = static_cast<std::uint32_t>(whole.size());
+            for (std::size_t size = 0; size < whole.size(); ++size) {
+                const Dissection d = taken_apart(whole.first(size), made.link_code, original, {});
+                if (d.malformed || d.icrc.status == IcrcStatus::Bad) {
+                    INFO(made.name << ", " << frame.carrier << ", cut to " << size);
+                    CHECK_FALSE(d.malformed);
+                    CHECK(d.icrc.status != IcrcStatus::Bad);
+                }
+                check_layers(d);
+            }
+        }
+    }
+}
+
+TEST_CASE("decode: the layers of tunnels", "[decode]") {
+    const auto layers = [](std::string_view carrier) {
+        return layers_of(taken_apart(corpus_frame("ethernet", carrier, kSendOnly).bytes));
+    };
+    const std::vector<LayerKind> packet{Ipv4, Udp, Bth, Payload, Pad, LayerKind::Icrc};
+    const auto expected = [&packet](std::vector<LayerKind> outer) {
+        outer.insert(outer.end(), packet.begin(), packet.end());
+        return outer;
+    };
+    CHECK(layers("mpls") == expected({Frame, Ethernet, Mpls, Mpls}));
+    CHECK(layers("gre key") == expected({Frame, Ethernet, Ipv4, Gre}));
+    CHECK(layers("nvgre") == expected({Frame, Ethernet, Ipv4, Gre, Ethernet}));
+    CHECK(layers("erspan 1") == expected({Frame, Ethernet, Ipv4, Gre, Ethernet}));
+    CHECK(layers("erspan 2") == expected({Frame, Ethernet, Ipv4, Gre, Erspan2, Ethernet}));
+    CHECK(layers("erspan 3 platform") ==
+          expected({Frame, Ethernet, Ipv4, Gre, Erspan3, ErspanPlatform, Ethernet}));
+    CHECK(layers("vxlan") == expected({Frame, Ethernet, Ipv4, Udp, Vxlan, Ethernet}));
+    CHECK(layers("geneve") == expected({Frame, Ethernet, Ipv4, Udp, Geneve, Ethernet}));
+    CHECK(layers("ip in ip") == expected({Frame, Ethernet, Ipv4}));
+    const Dissection d = taken_apart(corpus_frame("ethernet", "vxlan", kSendOnly).bytes);
+    CHECK(d.source() == wire::IpAddress::parse("192.0.2.1")); // the inner one
+}
+
+TEST_CASE("decode: a frame that was padded before it was wrapped has two trailers", "[decode]") {
+    FrameBytes inner = made({.opcode = kSendOnly, .payload = {}});
+    inner.resize(60, std::byte{0xEE});
+    FrameBytes frame = corpus_frame("ethernet", "vxlan", 0x0C).bytes;
+    frame.resize(14 + 20 + 8 + 8);
+    frame = frame + inner;
+    wire::store_be<2>(frame, 14 + 2, frame.size() - 14);
+    const auto ip = wire::MutableBytes(frame).subspan(14, 20);
+    wire::store_be<2>(ip, 10, wire::ipv4_checksum(ip));
+    wire::store_be<2>(frame, 14 + 20 + 4, frame.size() - 14 - 20);
+    frame.resize(frame.size() + 4, std::byte{0xFC}); // a frame check sequence
+    const Dissection d = taken_apart(frame);
+    CHECK(d.icrc.status == IcrcStatus::Good);
+    CHECK(d.findings.empty());
+    const auto trailers = std::ranges::count(layers_of(d), Trailer);
+    CHECK(trailers == 2);
+    check_layers(d);
+}
+
+TEST_CASE("decode: tunnels and labels without end are not followed", "[decode]") {
+    for (const std::size_t depth : {4U, 5U, 100U}) {
+        FrameBytes packet = made({.opcode = kSendOnly, .payload = payload(4)});
+        packet.erase(packet.begin(), packet.begin() + 14);
+        for (std::size_t i = 0; i < depth; ++i) {
+            FrameBytes header = bytes_of("4500 0000 0000 0000 4004 0000 c6336401 c6336402");
+            wire::store_be<2>(header, 2, header.size() + packet.size());
+            wire::store_be<2>(header, 10, wire::ipv4_checksum(header));
+            packet = header + packet;
+        }
+        CHECK(taken_apart(packet, 101).roce() == (depth <= 4));
+    }
+    for (const std::size_t labels : {8U, 9U, 300U}) {
+        FrameBytes frame = bytes_of("020202020202 040404040404 8847");
+        for (std::size_t i = 0; i + 1 < labels; ++i)
+            frame = frame + bytes_of("00001040");
+        FrameBytes packet = made({.opcode = kSendOnly, .payload = payload(4)});
+        packet.erase(packet.begin(), packet.begin() + 14);
+        CHECK(taken_apart(frame + bytes_of("00001140") + packet).roce() == (labels <= 8));
+    }
+}
+
+// The packet of IBTA volume 1, 7.8.4 (sample packets): a local SEND ONLY with its ICRC.
+TEST_CASE("decode: the standard's own sample packet has the ICRC that the standard says",
+          "[decode]") {
+    const FrameBytes frame =
+        bytes_of("70 12 37 5c 00 0e 17 d2 0a 20 24 87 00 87 b1 b3 00 0d ec 2a 01 71 0a 1c 01 5d 40 "
+                 "02 38 f2 7a 05 00 00 00 0e bb 88 4d 85 fd 5c fb a4 72 8b c0 69 0e d4 00 00 "
+                 "96 25 b7 5a 00 00");
+    const Dissection d = taken_apart(frame, kInfiniBand);
+    CHECK(d.protocol == Protocol::InfiniBand);
+    CHECK(layers_of(d) == std::vector{Frame, Lrh, Bth, Reth, Payload, Pad, LayerKind::Icrc, Vcrc});
+    CHECK(d.icrc.status == IcrcStatus::Good);
+    REQUIRE(d.packet());
+    CHECK(d.packet()->reth.dma_length == 14);
+    CHECK(d.packet()->payload().size() == 14);
+    // The virtual lane may change on the way, the service level may not.
+    FrameBytes other_lane = frame;
+    other_lane[0] = std::byte{0x30};
+    CHECK(taken_apart(other_lane, kInfiniBand).icrc.status == IcrcStatus::Good);
+    FrameBytes other_level = frame;
+    other_level[1] = std::byte{0x22};
+    CHECK(taken_apart(other_level, kInfiniBand).icrc.status == IcrcStatus::Bad);
+}
+
+TEST_CASE("decode: InfiniBand and RoCE v1, and lengths that contradict the frame", "[decode]") {
+    const Dissection v1 = taken_apart(corpus_frame("ethernet", "roce v1", kSendOnly).bytes);
+    CHECK(v1.protocol == Protocol::RoceV1);
+    CHECK_FALSE(v1.roce());
+    CHECK(layers_of(v1) == std::vector{Frame, Ethernet, Grh, Bth, Payload, Pad, LayerKind::Icrc});
+    CHECK(v1.source() == wire::IpAddress::parse("fe80::202:202:202:202"));
+    FrameBytes frame = corpus_frame("erf", "infiniband global", kSendOnly).bytes;
+    CHECK(layers_of(taken_apart(frame, kErf)) ==
+          std::vector{Frame, Erf, Lrh, Grh, Bth, Payload, Pad, LayerKind::Icrc, Vcrc});
+    wire::store_be<2>(frame, 16 + 4, 2000);
+    const Dissection d = taken_apart(frame, kErf);
+    REQUIRE_FALSE(d.findings.empty());
+    CHECK(d.findings.all()[0].kind == FindingKind::IbLength);
+    FrameBytes other = corpus_frame("ethernet", "roce v1", kSendOnly).bytes;
+    other[14 + 6] = std::byte{58}; // next header: no transport packet
+    CHECK(layers_of(taken_apart(other)) == std::vector{Frame, Ethernet, Grh, Data});
+}
+
+TEST_CASE("decode: a record of another type, and extension headers of records", "[decode]") {
+    const FrameBytes frame = corpus_frame("erf", "erf ethernet", kSendOnly).bytes;
+    FrameBytes extended(frame.begin(), frame.begin() + 16);
+    extended[8] |= std::byte{0x80};
+    extended = extended + bytes_of("8300000000000000 0400000000000000") +
+               FrameBytes(frame.begin() + 16, frame.end());
+    const Dissection d = taken_apart(extended, kErf);
+    CHECK(d.roce());
+    CHECK(d.layers.find(Erf)->length == 16 + 16 + 2);
+    FrameBytes hdlc = frame;
+    hdlc[8] = std::byte{1};
+    CHECK(layers_of(taken_apart(hdlc, kErf)) == std::vector{Frame, Erf, Data, Trailer});
+}
+
+TEST_CASE("decode: PAUSE and PFC frames", "[decode]") {
+    const FrameBytes head = bytes_of("0180c2000001 020202020202 8808");
+    FrameBytes pfc = head + bytes_of("0101 0009 ffff 0000 0000 0010 0000 0000 0000 0000");
+    pfc.resize(60);
+    const Dissection d = taken_apart(pfc);
+    CHECK(d.protocol == Protocol::MacControl);
+    CHECK(layers_of(d) == std::vector{Frame, Ethernet, MacControl, Pfc, Trailer});
+    FrameBytes pause = head + bytes_of("0001 1234");
+    pause.resize(60);
+    CHECK(layers_of(taken_apart(pause)) ==
+          std::vector{Frame, Ethernet, MacControl, Pause, Trailer});
+}
+
+TEST_CASE("decode: other ports carry RoCEv2 if told so", "[decode]") {
+    const FrameBytes frame =
+        made({.opcode = kSendOnly,
+              .fields = {{wire::Field::UdpDestinationPort, std::uint64_t{14791}}},
+              .payload = payload(4)});
+    CHECK(taken_apart(frame).protocol == Protocol::Udp);
+    const std::array<std::uint16_t, 2> ports{5000, 14791};
+    Options options;
+    options.also_roce_ports = ports;
+    CHECK(taken_apart(frame, 1, 0, options).protocol == Protocol::RoceV2);
+}
+
+namespace {
+
+FrameBytes tcp(const FrameBytes& content) {
+    FrameBytes packet = bytes_of("4500 0000 0000 4000 4006 0000 c6336401 c6336402 "
+                                 "9c40 0cbc 00000001 00000001 5018 0100 0000 0000") +
+                        content;
+    wire::store_be<2>(packet, 2, packet.size());
+    const auto ip = wire::MutableBytes(packet).first(20);
+    wire::store_be<2>(ip, 10, wire::ipv4_checksum(ip));
+    return packet;
+}
+
+// With MPA's length, pad and CRC around it.
+FrameBytes framed(const FrameBytes& pdu) {
+    FrameBytes frame(2);
+    wire::store_be<2>(frame, 0, pdu.size());
+    frame = frame + pdu;
+    frame.resize((frame.size() + 3) / 4 * 4);
+    const std::uint32_t crc = wire::crc32c(frame);
+    frame.resize(frame.size() + 4);
+    wire::store_icrc(wire::MutableBytes(frame).last(4), crc);
+    return frame;
+}
+
+} // namespace
+
+TEST_CASE("wire: the CRC-32C of nine digits", "[wire]") { // RFC 3720 B.4, and the usual check value
+    CHECK(wire::crc32c(std::as_bytes(std::span("123456789", 9))) == 0xE3069283);
+    CHECK(wire::crc32c(FrameBytes(32)) == 0x8A9136AA);
+}
+
+TEST_CASE("decode: iWARP is told by its CRC, and its headers are shown", "[decode]") {
+    const FrameBytes write = framed(bytes_of("c140 11223344 0000000000001000 aabbccddee"));
+    const FrameBytes read = framed(bytes_of("4141 00000000 00000001 00000001 00000000 "
+                                            "01020304 0000000000002000 00000080 "
+                                            "05060708 0000000000003000"));
+    const Dissection d = taken_apart(tcp(write + read), 101);
+    CHECK(d.protocol == Protocol::Iwarp);
+    CHECK(layers_of(d) == std::vector{Frame, Ipv4, Tcp, Mpa, DdpTagged, Payload, Pad, MpaCrc, Mpa,
+                                      DdpUntagged, RdmapRead, MpaCrc});
+    FrameBytes damaged = write;
+    damaged.back() ^= std::byte{1};
+    CHECK(layers_of(taken_apart(tcp(damaged), 101)) == std::vector{Frame, Ipv4, Tcp, Data});
+    FrameBytes many;
+    for (int i = 0; i < 6; ++i)
+        many = many + write;
+    CHECK(std::ranges::count(layers_of(taken_apart(tcp(many), 101)), Mpa) == 4);
+    const FrameBytes start =
+        bytes_of("4d504120494420526571204672616d65 40 01 0004 01020304"); // "MPA ID Req Frame"
+    CHECK(layers_of(taken_apart(tcp(start), 101)) == std::vector{Frame, Ipv4, Tcp, MpaStart, Data});
+}
