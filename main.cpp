@@ -55,6 +55,11 @@ void add_dissect(CLI::App& app, dissect::Options& options, int& code) {
     command->add_flag("--check", options.check, "Only packets with findings; exit code 1 if any");
     command->add_flag("--verify-icrc", options.verify_icrc,
                       "Check every ICRC, also where the output does not need it");
+    command
+        ->add_option("--roce-port", options.roce_ports,
+                     "A UDP port that carries RoCEv2 as 4791 does; repeat it")
+        ->type_name("PORT")
+        ->allow_extra_args(false);
     command->add_option("-c", options.max_packets, "Stop after so many packets")->type_name("N");
     command->add_flag("-q,--quiet", options.quiet, "No summary line of --check");
     command->callback([&] { code = dissect::run(options, stdout, stderr); });

@@ -52,6 +52,7 @@ class Session {
     Session(const Options& options, print::Columns columns, std::FILE* out, std::FILE* err)
         : options_(options), columns_(std::move(columns)), out_(out), err_(err) {
         decode_.verify_icrc = needs_icrc();
+        decode_.also_roce_ports = options.roce_ports;
     }
 
     int run() {
@@ -91,7 +92,7 @@ class Session {
         if (options_.format == Format::Json) print::append_json_end(out_.text());
         if (options_.check && options_.format == Format::Text && !options_.quiet) {
             fmt::format_to(std::back_inserter(out_.text()),
-                           "{} frames, {} RoCEv2 packets, {} of them with findings\n", packets_,
+                           "{} frames, {} RoCE packets, {} of them with findings\n", packets_,
                            roce_packets_, packets_with_findings_);
         }
     }
@@ -148,7 +149,7 @@ class Session {
     }
 
     void packet(const std::string& file) {
-        if (dissection_.roce()) ++roce_packets_;
+        if (dissection_.transport_packet()) ++roce_packets_;
         const bool fault = dissection_.findings.any_fault();
         if (fault) ++packets_with_findings_;
         if (options_.stats) return statistics_.add(dissection_);

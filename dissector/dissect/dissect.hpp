@@ -23,7 +23,8 @@ struct Options {
     bool stats = false;              // a summary instead of packets
     bool check = false;              // text: only packets with findings, and these; exit code 1
     bool verify_icrc = false;        // also where nothing that is printed needs it
-    bool quiet = false;              // no summary line of --check
+    std::vector<std::uint16_t> roce_ports;    // UDP ports that carry RoCEv2 as 4791 does
+    bool quiet = false;                       // no summary line of --check
     std::optional<std::uint64_t> max_packets; // -c, over all files
 };
 

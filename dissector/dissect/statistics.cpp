@@ -29,8 +29,8 @@ void Statistics::add(const decode::Dissection& d) {
         last_ns_ = std::max(last_ns_.value_or(*d.frame.time_ns), *d.frame.time_ns);
     }
     if (d.cut) ++cut_;
-    if (!d.roce()) return;
-    ++roce_;
+    if (!d.transport_packet()) return;
+    ++(d.roce() ? roce_ : other_);
     ++icrc_[static_cast<std::size_t>(d.icrc.status)];
     if (d.malformed) ++malformed_;
     if (d.findings.any_fault()) ++with_findings_;
@@ -54,6 +54,7 @@ void Statistics::append(std::string& out) const {
                   static_cast<double>(since) / kNanosecondsPerSecond);
     }
     append_to(out, "RoCEv2      {} packets, {} payload bytes\n", roce_, payload_);
+    if (other_ > 0) append_to(out, "other       {} packets of RoCE v1 and InfiniBand\n", other_);
     append_to(out, "ICRC        {} good, {} bad, {} unchecked\n", icrc_[0], icrc_[1], icrc_[2]);
     append_to(out, "findings    in {} packets; {} malformed, {} frames cut by the capture\n",
               with_findings_, malformed_, cut_);

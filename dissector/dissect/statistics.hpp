@@ -29,7 +29,8 @@ class Statistics {
 
     std::uint64_t frames_ = 0;
     std::uint64_t bytes_ = 0;
-    std::uint64_t roce_ = 0;
+    std::uint64_t roce_ = 0;  // RoCEv2
+    std::uint64_t other_ = 0; // RoCE v1 and InfiniBand
     std::uint64_t payload_ = 0;
     std::uint64_t cut_ = 0;
     std::uint64_t malformed_ = 0;
