@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "tests/dissector/corpus/corpus.hpp"
 #include "tests/dissector/dissect/command.hpp"
 
 using namespace veriroce::dissect;
@@ -50,6 +51,22 @@ TEST_CASE("dissect: the summary counts packets, ICRCs and QPs", "[dissect]") {
     CHECK(result.out == golden("stats.txt"));
 }
 
+TEST_CASE("dissect: the summary tells RoCE v1 and InfiniBand from RoCEv2", "[dissect]") {
+    const TemporaryFolder folder;
+    for (const auto& corpus : veriroce::corpus::corpora()) {
+        if (corpus.name != "erf") continue;
+        const std::string path = folder.path() / "erf.pcap";
+        veriroce::corpus::write_pcap(corpus, path);
+        const Ran result = ran({.files = {path}, .stats = true});
+        CHECK(result.code == 0);
+        const std::string third = std::to_string(corpus.frames.size() / 3);
+        const std::string two_thirds = std::to_string(corpus.frames.size() / 3 * 2);
+        CHECK(result.out.find("RoCEv2      " + third + " packets") != std::string::npos);
+        CHECK(result.out.find("other       " + two_thirds + " packets") != std::string::npos);
+        CHECK(result.out.find(" 0 bad") != std::string::npos);
+    }
+}
+
 TEST_CASE("dissect: check lists the packets with findings and exits 1", "[dissect]") {
     const Ran found = ran({.files = {pcap("userspace-peer-rc.pcap")}, .check = true});
     CHECK(found.code == 1);
@@ -57,7 +74,7 @@ TEST_CASE("dissect: check lists the packets with findings and exits 1", "[dissec
     CHECK(found.err.empty());
     const Ran clean = ran({.files = {pcap("rxe-vlan.pcap")}, .check = true});
     CHECK(clean.code == 0);
-    CHECK(clean.out == "62 frames, 62 RoCEv2 packets, 0 of them with findings\n");
+    CHECK(clean.out == "62 frames, 62 RoCE packets, 0 of them with findings\n");
     const Ran quiet = ran({.files = {pcap("rxe-vlan.pcap")}, .check = true, .quiet = true});
     CHECK(quiet.out.empty());
 }
