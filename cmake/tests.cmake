@@ -68,7 +68,7 @@ target_link_libraries(interop_peers PRIVATE veriroce_options veriroce_dut veriro
 file(GLOB bench_parts CONFIGURE_DEPENDS tests/bench/*.cpp)
 set(bench_sources ${bench_parts})
 list(FILTER bench_sources INCLUDE REGEX "_bench\\.cpp$")
-list(FILTER bench_parts EXCLUDE REGEX "_bench\\.cpp$")
+list(FILTER bench_parts EXCLUDE REGEX "_(bench|main)\\.cpp$")
 foreach(source IN LISTS bench_sources)
     cmake_path(GET source STEM name)
     string(REGEX REPLACE "_bench$" "" name "${name}")
@@ -81,6 +81,24 @@ foreach(source IN LISTS bench_sources)
     set_tests_properties("bench: bench_${name} runs and prints figures" PROPERTIES RUN_SERIAL ON
         PASS_REGULAR_EXPRESSION "every ICRC that came was right" TIMEOUT ${VERIROCE_TEST_TIMEOUT})
 endforeach()
+
+# Captures that figures are measured on; tests/bench/README.md.
+add_executable(make_captures tests/bench/make_captures_main.cpp tests/bench/captures.cpp)
+target_link_libraries(make_captures PRIVATE veriroce_options veriroce_wire)
+set(made_captures "${PROJECT_BINARY_DIR}/made_captures")
+file(MAKE_DIRECTORY "${made_captures}")
+add_test(NAME "bench: make_captures makes them" COMMAND make_captures "${made_captures}" 5000)
+set_tests_properties("bench: make_captures makes them" PROPERTIES
+    FIXTURES_SETUP made_captures TIMEOUT ${VERIROCE_TEST_TIMEOUT})
+if(TARGET veriroce)
+    foreach(name write-1k-16 write-1k-65536 write-16-16 write-16-65536)
+        add_test(NAME "bench: the judge finds nothing in ${name}"
+            COMMAND veriroce judge --complete --strict "${made_captures}/${name}.pcap")
+        set_tests_properties("bench: the judge finds nothing in ${name}" PROPERTIES
+            FIXTURES_REQUIRED made_captures TIMEOUT ${VERIROCE_TEST_TIMEOUT}
+            PASS_REGULAR_EXPRESSION "5000 RoCEv2 packets.* 0 certain, 0 possible")
+    endforeach()
+endif()
 
 # They run the program.
 if(TARGET test_program)
