@@ -17,7 +17,7 @@ Excuses damage(const decode::Dissection& frame) {
 }
 
 void judge_ipv4(const decode::Dissection& frame, const Case& at_hand) {
-    const auto layer = frame.layers.find(LayerKind::Ipv4);
+    const auto* layer = frame.layers.find(LayerKind::Ipv4);
     if (!layer || layer->length < 20) return;
     const wire::Bytes header = frame.bytes_of(*layer);
     const Evidence packet(at_hand.packet.number);

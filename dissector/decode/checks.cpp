@@ -23,9 +23,9 @@ struct Subject {
         dissection.findings.add({kind, offset, length, found, expected});
     }
     // A layer that is there with all its bytes.
-    [[nodiscard]] std::optional<LayerSpan> whole(LayerKind kind, std::size_t bytes) const {
-        const auto layer = dissection.layers.find(kind);
-        return layer && layer->length >= bytes ? layer : std::nullopt;
+    [[nodiscard]] const LayerSpan* whole(LayerKind kind, std::size_t bytes) const {
+        const LayerSpan* layer = dissection.layers.find(kind);
+        return layer != nullptr && layer->length >= bytes ? layer : nullptr;
     }
     [[nodiscard]] std::uint32_t payload_bytes() const {
         return dissection.body_bytes - std::min<std::uint32_t>(bth.pad, dissection.body_bytes);
@@ -71,7 +71,7 @@ void check_pad(const Subject& s) {
     if (body % 4 != 0) {
         s.find(FindingKind::LengthNotMultipleOf4, s.body_at(), body, body);
     }
-    const auto pad = s.dissection.layers.find(LayerKind::Pad);
+    const auto* pad = s.dissection.layers.find(LayerKind::Pad);
     if (!pad) return;
     const wire::Bytes bytes = s.dissection.bytes_of(*pad);
     if (std::ranges::any_of(bytes, [](std::byte b) { return b != std::byte{0}; })) {
@@ -97,7 +97,7 @@ void check_payload(const Subject& s) {
 constexpr std::uint32_t kMaxDmaLength = 0x80000000; // LEN-05
 
 void check_remote_address(const Subject& s) {
-    if (const auto reth = s.whole(LayerKind::Reth, wire::Reth::kSize)) {
+    if (const auto* reth = s.whole(LayerKind::Reth, wire::Reth::kSize)) {
         const auto header = *wire::Reth::decode(s.dissection.bytes_of(*reth));
         if (header.dma_length > kMaxDmaLength) {
             s.find(FindingKind::DmaLength, reth->offset + 12, 4, header.dma_length);
@@ -108,7 +108,7 @@ void check_remote_address(const Subject& s) {
             s.find(FindingKind::AtomicWriteShape, reth->offset, reth->length, s.payload_bytes());
         }
     }
-    if (const auto atomic = s.whole(LayerKind::AtomicEth, wire::AtomicEth::kSize)) {
+    if (const auto* atomic = s.whole(LayerKind::AtomicEth, wire::AtomicEth::kSize)) {
         if (wire::load_u8(s.dissection.bytes_of(*atomic), 7) % 8 != 0) {
             s.find(FindingKind::AtomicAlignment, atomic->offset, 8);
         }
@@ -116,7 +116,7 @@ void check_remote_address(const Subject& s) {
 }
 
 void check_syndrome(const Subject& s) {
-    const auto aeth = s.whole(LayerKind::Aeth, wire::Aeth::kSize);
+    const auto* aeth = s.whole(LayerKind::Aeth, wire::Aeth::kSize);
     if (!aeth) return;
     const auto syndrome = wire::Aeth::decode(s.dissection.bytes_of(*aeth))->syndrome;
     const bool reserved = (syndrome.value & 0x80) != 0 ||
@@ -129,7 +129,7 @@ constexpr std::uint32_t kCnpReservedBytes = 16;
 
 void check_cnp(const Subject& s) {
     if (s.info.operation != Operation::Cnp) return;
-    const auto reserved = s.dissection.layers.find(LayerKind::Cnp);
+    const auto* reserved = s.dissection.layers.find(LayerKind::Cnp);
     const bool zero =
         !reserved || std::ranges::all_of(s.dissection.bytes_of(*reserved),
                                          [](std::byte b) { return b == std::byte{0}; });
@@ -145,7 +145,7 @@ void check_mad(const Subject& s) {
         s.find(FindingKind::MadLength, s.body_at(), s.dissection.body_bytes,
                s.dissection.body_bytes, kMadBytes);
     }
-    const auto mad = s.whole(LayerKind::Mad, kMadHeaderBytes);
+    const auto* mad = s.whole(LayerKind::Mad, kMadHeaderBytes);
     if (!mad) return;
     const std::uint8_t version = wire::load_u8(s.dissection.bytes_of(*mad), 0);
     if (version != 1) s.find(FindingKind::MadVersion, mad->offset, 1, version);

@@ -11,6 +11,7 @@ void clear(const FrameFacts& frame, Dissection& out) {
     out.frame = frame;
     out.layers.clear();
     out.findings.clear();
+    out.network = {};
     out.protocol = Protocol::Unknown;
     out.cut = out.malformed = out.fragment = false;
     out.icrc = {};

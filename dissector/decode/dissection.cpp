@@ -56,20 +56,14 @@ std::optional<wire::Packet> Dissection::packet() const {
 
 namespace {
 
-// The last IP layer whose header is whole: with tunnels, the one that carries the packet.
 std::optional<wire::IpAddress> address(const Dissection& dissection, bool destination) {
-    std::optional<wire::IpAddress> found;
-    for (const LayerSpan& layer : dissection.layers) {
-        const wire::Bytes bytes = dissection.bytes_of(layer);
-        if (layer.kind == LayerKind::Ipv4 && bytes.size() >= wire::Ipv4::kSize) {
-            found = wire::IpAddress::from_v4(wire::load_u32(bytes, destination ? 16 : 12));
-        }
-        const bool like_ipv6 = layer.kind == LayerKind::Ipv6 || layer.kind == LayerKind::Grh;
-        if (like_ipv6 && bytes.size() >= wire::Ipv6::kSize) {
-            found = wire::IpAddress::from_v6(bytes.subspan(destination ? 24 : 8, 16));
-        }
+    const LayerSpan& layer = dissection.network;
+    if (layer.length == 0) return std::nullopt;
+    const wire::Bytes bytes = dissection.bytes_of(layer);
+    if (layer.kind == LayerKind::Ipv4) {
+        return wire::IpAddress::from_v4(wire::load_u32(bytes, destination ? 16 : 12));
     }
-    return found;
+    return wire::IpAddress::from_v6(bytes.subspan(destination ? 24 : 8, 16));
 }
 
 } // namespace

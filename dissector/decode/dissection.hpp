@@ -71,6 +71,7 @@ struct Dissection {
     FrameFacts frame;
     Layers layers;
     Findings findings;
+    LayerSpan network; // the innermost IP header or GRH that is whole; else no bytes of a Frame
     Protocol protocol = Protocol::Unknown;
     bool cut = false;       // the capture ends inside what was taken apart last
     bool malformed = false; // the packet itself ends inside a header
@@ -96,7 +97,7 @@ struct Dissection {
     // The whole transport packet, for who works with its headers. Nothing if it is cut, malformed
     // or none.
     [[nodiscard]] std::optional<wire::Packet> packet() const;
-    // Addresses of the innermost IP header or GRH.
+    // Addresses of the innermost IP header or GRH (`network`).
     [[nodiscard]] std::optional<wire::IpAddress> source() const;
     [[nodiscard]] std::optional<wire::IpAddress> destination() const;
 };

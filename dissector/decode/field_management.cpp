@@ -14,7 +14,7 @@ using Computed = std::optional<Value>;
 // From the datagram's first byte or from behind its common header to its end, whatever layers it
 // was taken apart into.
 Computed datagram(const Dissection& d, std::uint32_t from) {
-    const auto icrc = d.layers.find(LayerKind::Icrc);
+    const auto* icrc = d.layers.find(LayerKind::Icrc);
     const auto size = static_cast<std::uint32_t>(d.frame.bytes.size());
     const std::uint32_t end = icrc ? icrc->offset : size;
     return Value{.number = 0, .bytes = d.frame.bytes.subspan(from, end - from), .text = {}};

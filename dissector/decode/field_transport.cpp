@@ -51,7 +51,7 @@ std::string_view ack_kind_text(std::uint64_t kind) {
 
 // Wireshark counts the pad to the payload.
 Computed whole_body(const Dissection& d, const LayerSpan& layer) {
-    const auto pad = d.layers.find(LayerKind::Pad);
+    const auto* pad = d.layers.find(LayerKind::Pad);
     const std::uint32_t length = layer.length + (pad ? pad->length : 0);
     return Value{
         .number = length, .bytes = d.frame.bytes.subspan(layer.offset, length), .text = {}};

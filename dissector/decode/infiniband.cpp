@@ -30,13 +30,13 @@ void Walker::infiniband() {
     const std::uint32_t outer_end = end_;
     covered_from_ = start;
     const auto lrh = take(LayerKind::Lrh, kLrhBytes);
-    if (!lrh) return;
+    if (lrh.empty()) return;
     out_.protocol = Protocol::InfiniBand;
-    const std::uint32_t bytes = (wire::load_u16(*lrh, 4) & kPacketLengthMask) * 4U;
+    const std::uint32_t bytes = (wire::load_u16(lrh, 4) & kPacketLengthMask) * 4U;
     if (bytes >= kLrhBytes) {
         narrow(start + bytes, FindingKind::IbLength, start + 4, bytes, end_ - start);
     }
-    const auto next = static_cast<NextHeader>(wire::load_u8(*lrh, 1) & 0x03);
+    const auto next = static_cast<NextHeader>(wire::load_u8(lrh, 1) & 0x03);
     switch (next) {
     case NextHeader::Bth: transport(Protocol::InfiniBand); break;
     case NextHeader::Grh:
@@ -44,8 +44,8 @@ void Walker::infiniband() {
         break;
     case NextHeader::Ipv6: by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv6)); break;
     case NextHeader::Raw:
-        if (const auto raw = take(LayerKind::Rwh, kRwhBytes)) {
-            by_ether_type(wire::load_u16(*raw, 2));
+        if (const auto raw = take(LayerKind::Rwh, kRwhBytes); !raw.empty()) {
+            by_ether_type(wire::load_u16(raw, 2));
         }
         break;
     }
@@ -64,10 +64,11 @@ void Walker::roce_v1() {
 bool Walker::grh() {
     const std::uint32_t start = at_;
     const auto header = take(LayerKind::Grh, kGrhBytes);
-    if (!header) return false;
-    const std::uint16_t payload = wire::load_u16(*header, 4);
+    if (header.empty()) return false;
+    out_.network = {LayerKind::Grh, start, kGrhBytes};
+    const std::uint16_t payload = wire::load_u16(header, 4);
     narrow(at_ + payload, FindingKind::IbLength, start + 4, payload, end_ - at_);
-    if (wire::load_u8(*header, 6) == kIbaNextHeader) return true;
+    if (wire::load_u8(header, 6) == kIbaNextHeader) return true;
     rest(LayerKind::Data);
     return false;
 }
@@ -84,9 +85,9 @@ void Walker::erf() {
     // Ethernet: plain, with a colour, of a steering module, with a colour and a hash.
     const bool frame = type == 2 || type == 11 || type == 16 || type == 20;
     const auto header = take(LayerKind::Erf, bytes + (frame ? kErfEthernetPad : 0));
-    if (!header) return;
+    if (header.empty()) return;
     // The length on the wire: the record may hold less of the packet, or padding behind it.
-    end_ = at_ + wire::load_u16(*header, 14);
+    end_ = at_ + wire::load_u16(header, 14);
     if (frame) return ethernet();
     switch (type) {
     case 21: return infiniband();

@@ -34,7 +34,7 @@ constexpr std::uint8_t kReadRequest = 1;
 void Walker::tcp() {
     const std::size_t words = peek_u8(12) >> 4;
     const auto header = take(LayerKind::Tcp, std::max(words * 4, kTcpBytes));
-    if (!header) return;
+    if (header.empty()) return;
     out_.protocol = Protocol::Tcp;
     if (!out_.fragment && !mpa_start()) {
         for (std::size_t i = 0; i < kMaxFramedPdus && framed_pdu(); ++i) {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cassert>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -125,10 +124,9 @@ class Layers {
     }
 
     [[nodiscard]] bool has(LayerKind kind) const { return index(kind) != kNone; }
-    // The first of its kind.
-    [[nodiscard]] std::optional<LayerSpan> find(LayerKind kind) const {
-        if (!has(kind)) return std::nullopt;
-        return spans_[index(kind)];
+    // The first of its kind; nullptr if there is none.
+    [[nodiscard]] const LayerSpan* find(LayerKind kind) const {
+        return has(kind) ? &spans_[index(kind)] : nullptr;
     }
     [[nodiscard]] const LayerSpan* begin() const { return spans_.data(); }
     [[nodiscard]] const LayerSpan* end() const { return spans_.data() + size_; }

@@ -21,9 +21,9 @@ constexpr std::size_t kIpCmBytes = 36;
 
 void Walker::mad() {
     const auto header = take(LayerKind::Mad, kMadHeaderBytes);
-    if (!header) return;
-    const std::uint16_t attribute = wire::load_u16(*header, 16);
-    switch (wire::load_u8(*header, 1)) {
+    if (header.empty()) return;
+    const std::uint16_t attribute = wire::load_u16(header, 16);
+    switch (wire::load_u8(header, 1)) {
     case kCmClass: return cm(attribute);
     case kSaClass: return sa(attribute);
     default: return rest(LayerKind::MadData);
@@ -34,16 +34,16 @@ void Walker::cm(std::uint16_t attribute) {
     const CmLayout* layout = cm_layout(attribute);
     if (layout == nullptr) return rest(LayerKind::MadData);
     const auto message = take(layout->layer, layout->bytes);
-    if (!message) return;
+    if (message.empty()) return;
     const bool ip_cm = layout->layer == LayerKind::CmReq &&
-                       wire::load_u64(*message, kServiceIdAt) >> 24 == kIpCmService;
-    if (ip_cm && !take(LayerKind::IpCm, kIpCmBytes)) return;
+                       wire::load_u64(message, kServiceIdAt) >> 24 == kIpCmService;
+    if (ip_cm && !step(LayerKind::IpCm, kIpCmBytes)) return;
     rest(LayerKind::CmPrivate);
 }
 
 void Walker::sa(std::uint16_t attribute) {
-    if (!take(LayerKind::Sa, kSaBytes)) return;
-    if (attribute == kPathRecordAttribute && !take(LayerKind::PathRecord, kPathRecordBytes)) return;
+    if (!step(LayerKind::Sa, kSaBytes)) return;
+    if (attribute == kPathRecordAttribute && !step(LayerKind::PathRecord, kPathRecordBytes)) return;
     rest(LayerKind::MadData);
 }
 

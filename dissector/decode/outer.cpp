@@ -55,14 +55,14 @@ constexpr std::uint16_t kFragmentMoreBit = 0x0001;
 
 void Walker::ethernet() {
     const auto header = take(LayerKind::Ethernet, wire::Ethernet::kSize);
-    if (!header) return;
+    if (header.empty()) return;
     out_.protocol = Protocol::Ethernet;
-    by_ether_type(wire::load_u16(*header, 12));
+    by_ether_type(wire::load_u16(header, 12));
 }
 
 void Walker::cooked(LayerKind kind, std::size_t bytes, std::size_t type_offset) {
     const auto header = take(kind, bytes);
-    if (header) by_ether_type(wire::load_u16(*header, type_offset));
+    if (!header.empty()) by_ether_type(wire::load_u16(header, type_offset));
 }
 
 void Walker::raw_ip() {
@@ -77,8 +77,8 @@ void Walker::by_ether_type(std::uint16_t type) {
         const bool service = type == code(wire::EtherType::QinQ);
         const auto tag =
             take(service ? LayerKind::ServiceTag : LayerKind::Vlan, wire::VlanTag::kSize);
-        if (!tag) return;
-        type = wire::load_u16(*tag, 2);
+        if (tag.empty()) return;
+        type = wire::load_u16(tag, 2);
     }
     switch (type) {
     case code(wire::EtherType::Ipv4): return ipv4();
@@ -98,8 +98,8 @@ void Walker::by_ether_type(std::uint16_t type) {
 void Walker::mac_control() {
     out_.protocol = Protocol::MacControl;
     const auto opcode = take(LayerKind::MacControl, kMacControlBytes);
-    if (!opcode) return;
-    switch (wire::load_u16(*opcode, 0)) {
+    if (opcode.empty()) return;
+    switch (wire::load_u16(opcode, 0)) {
     case kPause: take(LayerKind::Pause, kPauseBytes); break;
     case kPfc: take(LayerKind::Pfc, kPfcBytes); break;
     default: rest(LayerKind::Data); break;
@@ -112,9 +112,10 @@ void Walker::ipv4() {
     const std::size_t words = peek_u8() & 0xFU;
     const std::size_t header_bytes = std::max(words * 4, wire::Ipv4::kSize);
     const auto bytes = take(LayerKind::Ipv4, header_bytes);
-    if (!bytes) return;
+    if (bytes.empty()) return;
     out_.protocol = Protocol::Ipv4;
-    const wire::Ipv4 header = *wire::Ipv4::decode(*bytes);
+    out_.network = {LayerKind::Ipv4, covered_from_, static_cast<std::uint32_t>(bytes.size())};
+    const wire::Ipv4 header = wire::Ipv4::read(bytes);
     if (header.version != 4) {
         out_.findings.add({FindingKind::IpVersion, covered_from_, 1, header.version, 4});
         return rest(LayerKind::Data);
@@ -122,14 +123,14 @@ void Walker::ipv4() {
     if (header.header_length < 5) {
         out_.findings.add({FindingKind::IpHeaderLength, covered_from_, 1, header.header_length, 5});
     }
-    const std::uint16_t checksum = wire::ipv4_checksum(*bytes);
+    const std::uint16_t checksum = wire::ipv4_checksum(bytes);
     if (checksum != header.checksum) {
         out_.findings.add(
             {FindingKind::IpChecksum, covered_from_ + 10, 2, header.checksum, checksum});
     }
     // Segmentation in the network card leaves 0 here: the packet fills the frame.
     if (header.total_length != 0) {
-        const auto least = static_cast<std::uint32_t>(bytes->size());
+        const auto least = static_cast<std::uint32_t>(bytes.size());
         if (header.total_length < least) {
             out_.findings.add(
                 {FindingKind::IpLength, covered_from_ + 2, 2, header.total_length, least});
@@ -150,9 +151,10 @@ void Walker::ipv6() {
     covered_from_ = at_;
     ip_extensions_ = false;
     const auto bytes = take(LayerKind::Ipv6, wire::Ipv6::kSize);
-    if (!bytes) return;
+    if (bytes.empty()) return;
     out_.protocol = Protocol::Ipv6;
-    const wire::Ipv6 header = *wire::Ipv6::decode(*bytes);
+    out_.network = {LayerKind::Ipv6, covered_from_, wire::Ipv6::kSize};
+    const wire::Ipv6 header = wire::Ipv6::read(bytes);
     if (header.version != 6) {
         out_.findings.add({FindingKind::IpVersion, covered_from_, 1, header.version, 6});
         return rest(LayerKind::Data);
@@ -181,9 +183,9 @@ bool Walker::ipv6_extensions(std::uint8_t& next_header) {
         }
         const std::uint32_t offset = at_;
         const auto header = take(LayerKind::Ipv6Extension, size);
-        if (!header) return false;
+        if (header.empty()) return false;
         if (next_header == kFragment) {
-            const std::uint16_t field = wire::load_u16(*header, 2);
+            const std::uint16_t field = wire::load_u16(header, 2);
             const bool later = (field & kFragmentOffsetBits) != 0;
             if (later || (field & kFragmentMoreBit) != 0) {
                 out_.fragment = true;
@@ -194,7 +196,7 @@ bool Walker::ipv6_extensions(std::uint8_t& next_header) {
                 return false;
             }
         }
-        next_header = wire::load_u8(*header, 0);
+        next_header = wire::load_u8(header, 0);
     }
     return true;
 }
@@ -216,9 +218,9 @@ void Walker::by_ip_protocol(std::uint8_t protocol, Protocol otherwise) {
 void Walker::udp() {
     const std::uint32_t offset = at_;
     const auto bytes = take(LayerKind::Udp, wire::Udp::kSize);
-    if (!bytes) return;
+    if (bytes.empty()) return;
     out_.protocol = Protocol::Udp;
-    const wire::Udp header = *wire::Udp::decode(*bytes);
+    const wire::Udp header = wire::Udp::read(bytes);
     const std::uint32_t available = end_ - offset;
     if (out_.fragment) { // the rest of the datagram is in other frames
         captured_ = std::min(captured_, end_);

@@ -17,8 +17,8 @@ void Walker::transport(Protocol protocol) {
     if (room_for_icrc) end_ -= static_cast<std::uint32_t>(wire::kIcrcBytes);
     const std::uint32_t at_hand = std::min(captured_, end_) - start;
     out_.transport = out_.frame.bytes.subspan(start, at_hand);
-    if (const auto bth = take(LayerKind::Bth, wire::Bth::kSize)) {
-        out_.bth = *wire::Bth::decode(*bth);
+    if (const auto bth = take(LayerKind::Bth, wire::Bth::kSize); !bth.empty()) {
+        out_.bth = wire::Bth::read(bth);
         out_.has_bth = true;
         extended_headers();
     }
@@ -33,7 +33,7 @@ void Walker::extended_headers() {
     if (headers == wire::HeaderSet{}) return;
     for (std::size_t i = 0; i < wire::kHeaderKinds; ++i) {
         const auto header = static_cast<wire::Header>(i);
-        if (headers.has(header) && !take(layer_kind_of(header), wire::size_of(header))) return;
+        if (headers.has(header) && !step(layer_kind_of(header), wire::size_of(header))) return;
     }
 }
 

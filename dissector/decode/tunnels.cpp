@@ -58,8 +58,8 @@ void Walker::mpls() {
     for (bool bottom = false; !bottom; ++mpls_labels_) {
         if (mpls_labels_ == kMaxMplsLabels) return rest(LayerKind::Data);
         const auto label = take(LayerKind::Mpls, kMplsBytes);
-        if (!label) return;
-        bottom = (wire::load_u8(*label, 2) & kBottomOfStack) != 0;
+        if (label.empty()) return;
+        bottom = (wire::load_u8(label, 2) & kBottomOfStack) != 0;
     }
     switch (peek_u8() >> 4) {
     case 4: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv4));
@@ -76,14 +76,14 @@ void Walker::gre() {
         if ((flags & flag) != 0) bytes += 4;
     }
     const auto header = take(LayerKind::Gre, bytes);
-    if (!header) return;
+    if (header.empty()) return;
     if ((flags & (kGreRouting | kGreVersion)) != 0) return rest(LayerKind::Data);
     if (!enter_tunnel()) return;
-    switch (const std::uint16_t type = wire::load_u16(*header, 2)) {
+    switch (const std::uint16_t type = wire::load_u16(header, 2)) {
     case kBridgedEthernet: return inner_ethernet();
     case kErspan:
         // Type I has neither a sequence number nor a header of its own.
-        if ((flags & kGreSequence) != 0 && !take(LayerKind::Erspan2, kErspan2Bytes)) return;
+        if ((flags & kGreSequence) != 0 && !step(LayerKind::Erspan2, kErspan2Bytes)) return;
         return inner_ethernet();
     case kErspan3: return erspan3();
     default: return by_ether_type(type);
@@ -92,10 +92,10 @@ void Walker::gre() {
 
 void Walker::erspan3() {
     const auto header = take(LayerKind::Erspan3, kErspan3Bytes);
-    if (!header) return;
-    const bool platform = (wire::load_u8(*header, 11) & 0x01) != 0;
-    if (platform && !take(LayerKind::ErspanPlatform, kErspanPlatformBytes)) return;
-    switch (wire::load_u8(*header, 10) >> 2 & 0x1F) { // the frame's type
+    if (header.empty()) return;
+    const bool platform = (wire::load_u8(header, 11) & 0x01) != 0;
+    if (platform && !step(LayerKind::ErspanPlatform, kErspanPlatformBytes)) return;
+    switch (wire::load_u8(header, 10) >> 2 & 0x1F) { // the frame's type
     case 0: return inner_ethernet();
     case 2: return raw_ip();
     default: return rest(LayerKind::Data);
@@ -103,14 +103,14 @@ void Walker::erspan3() {
 }
 
 void Walker::vxlan() {
-    if (take(LayerKind::Vxlan, kVxlanBytes) && enter_tunnel()) inner_ethernet();
+    if (step(LayerKind::Vxlan, kVxlanBytes) && enter_tunnel()) inner_ethernet();
 }
 
 void Walker::geneve() {
     const std::size_t options = (peek_u8() & 0x3FU) * std::size_t{4};
     const auto header = take(LayerKind::Geneve, kGeneveBytes + options);
-    if (!header || !enter_tunnel()) return;
-    const std::uint16_t type = wire::load_u16(*header, 2);
+    if (header.empty() || !enter_tunnel()) return;
+    const std::uint16_t type = wire::load_u16(header, 2);
     if (type == kBridgedEthernet) return inner_ethernet();
     by_ether_type(type);
 }

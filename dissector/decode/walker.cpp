@@ -22,27 +22,19 @@ void Walker::frame() {
     trailer(end);
 }
 
-std::optional<wire::Bytes> Walker::take(LayerKind kind, std::size_t bytes) {
-    const std::uint32_t available = std::min(captured_, end_) - at_;
-    if (bytes <= available) {
-        const LayerSpan layer{
-            .kind = kind, .offset = at_, .length = static_cast<std::uint32_t>(bytes)};
-        out_.layers.push(layer);
-        at_ += layer.length;
-        return out_.bytes_of(layer);
-    }
+wire::Bytes Walker::missing(LayerKind kind, std::size_t bytes) {
     if (bytes > end_ - at_) {
         out_.malformed = true;
         out_.findings.add({.kind = FindingKind::HeaderTooShort,
                            .offset = at_,
-                           .length = available,
+                           .length = std::min(captured_, end_) - at_,
                            .found = end_ - at_,
                            .expected = static_cast<std::uint32_t>(bytes)});
     } else {
         out_.cut = true;
     }
     pass(kind, end_ - at_);
-    return std::nullopt;
+    return {};
 }
 
 void Walker::pass(LayerKind kind, std::uint32_t bytes) {

@@ -1,6 +1,8 @@
 // Goes through a frame from its first byte to its last and notes the layers. Internal to this room.
 #pragma once
 
+#include <algorithm>
+
 #include "dissector/decode/decoder.hpp"
 #include "dissector/wire/ethernet.hpp"
 
@@ -81,9 +83,18 @@ class Walker {
     bool mpa_start();
     bool framed_pdu();
 
-    // The next `bytes` bytes are a header of this kind. Nothing if they are not all there: then the
-    // dissection is marked cut or malformed.
-    std::optional<wire::Bytes> take(LayerKind kind, std::size_t bytes);
+    // The next `bytes` bytes, at least one, are a header of this kind. Empty if they are not all
+    // there: then the dissection is marked cut or malformed.
+    wire::Bytes take(LayerKind kind, std::size_t bytes) {
+        if (bytes > std::min(captured_, end_) - at_) return missing(kind, bytes);
+        const LayerSpan layer{kind, at_, static_cast<std::uint32_t>(bytes)};
+        out_.layers.push(layer);
+        at_ += layer.length;
+        return out_.bytes_of(layer);
+    }
+    wire::Bytes missing(LayerKind kind, std::size_t bytes);
+    // The same where nobody reads them: whether they are there.
+    bool step(LayerKind kind, std::size_t bytes) { return !take(kind, bytes).empty(); }
     // The next `bytes` bytes, of which there may be less in the capture, are data of this kind.
     void pass(LayerKind kind, std::uint32_t bytes);
     // All that is left of the packet.

@@ -40,12 +40,71 @@ void Statistics::add(const decode::Dissection& d) {
     const auto source = d.source();
     const auto destination = d.destination();
     if (!source || !destination) return;
-    Flow& flow = flows_[{source->bytes, destination->bytes, d.bth.dest_qp.value}];
-    ++flow.packets;
-    flow.bytes += d.body_bytes;
+    flows_.add({*source, *destination, d.bth.dest_qp.value}, d.body_bytes);
 }
 
-void Statistics::append(std::string& out) const {
+std::uint64_t Statistics::FlowKey::hash() const {
+    std::uint64_t hash = qp;
+    for (const auto* address : {&source.bytes, &destination.bytes}) {
+        for (const std::size_t half : {0U, 8U}) {
+            hash = (hash ^ wire::load_u64(*address, half)) * 0x9E3779B97F4A7C15U;
+            hash ^= hash >> 29;
+        }
+    }
+    return hash;
+}
+
+void Statistics::Flows::add(const FlowKey& key, std::uint32_t bytes) {
+    const std::uint64_t hash = key.hash();
+    __builtin_prefetch(&places_[hash & (places_.size() - 1)], 1);
+    if (waiting_count_ == kWaiting) settle();
+    waiting_[waiting_count_++] = {key, hash, bytes};
+}
+
+void Statistics::Flows::settle() {
+    for (std::size_t i = 0; i < waiting_count_; ++i)
+        count(waiting_[i]);
+    waiting_count_ = 0;
+}
+
+void Statistics::Flows::count(const Waiting& packet) {
+    Flow& flow = place(packet.key, packet.hash);
+    const bool fresh = flow.packets == 0;
+    flow.key = packet.key;
+    ++flow.packets;
+    flow.bytes += packet.bytes;
+    if (fresh && ++used_ * 2 > places_.size()) grow();
+}
+
+void Statistics::Flows::grow() {
+    std::vector<Flow> smaller(places_.size() * 2);
+    smaller.swap(places_);
+    for (const Flow& flow : smaller) {
+        if (flow.packets > 0) place(flow.key, flow.key.hash()) = flow;
+    }
+}
+
+// Where the key is, or where it belongs.
+Statistics::Flow& Statistics::Flows::place(const FlowKey& key, std::uint64_t hash) {
+    const std::size_t mask = places_.size() - 1;
+    std::size_t at = hash & mask;
+    while (places_[at].packets > 0 && !(places_[at].key == key))
+        at = (at + 1) & mask;
+    return places_[at];
+}
+
+std::vector<Statistics::Flow> Statistics::Flows::sorted() {
+    settle();
+    std::vector<Flow> all;
+    std::ranges::copy_if(places_, std::back_inserter(all),
+                         [](const Flow& flow) { return flow.packets > 0; });
+    std::ranges::sort(all, [](const Flow& a, const Flow& b) {
+        return a.packets != b.packets ? a.packets > b.packets : a.key < b.key;
+    });
+    return all;
+}
+
+void Statistics::append(std::string& out) {
     append_to(out, "frames      {} ({} bytes on the wire)\n", frames_, bytes_);
     if (first_ns_) {
         const auto since =
@@ -83,22 +142,15 @@ void Statistics::append_opcodes(std::string& out) const {
     }
 }
 
-void Statistics::append_flows(std::string& out) const {
-    if (flows_.empty()) return;
-    std::vector<const std::pair<const FlowKey, Flow>*> order;
-    for (const auto& flow : flows_)
-        order.push_back(&flow);
-    std::ranges::sort(order, [](const auto* a, const auto* b) {
-        return a->second.packets != b->second.packets ? a->second.packets > b->second.packets
-                                                      : a->first < b->first;
-    });
+void Statistics::append_flows(std::string& out) {
+    const std::vector<Flow> order = flows_.sorted();
+    if (order.empty()) return;
     append_to(out, "\n     packets         bytes  to QP of address (from), {} in all\n",
               order.size());
     for (std::size_t i = 0; i < std::min(order.size(), kListedFlows); ++i) {
-        const auto& [key, flow] = *order[i];
-        const auto& [source, destination, qp] = key;
-        append_to(out, "{:>12}  {:>12}  0x{:06x} of {} (from {})\n", flow.packets, flow.bytes, qp,
-                  wire::IpAddress{destination}.text(), wire::IpAddress{source}.text());
+        const auto& [key, packets, bytes] = order[i];
+        append_to(out, "{:>12}  {:>12}  0x{:06x} of {} (from {})\n", packets, bytes, key.qp,
+                  key.destination.text(), key.source.text());
     }
     if (order.size() > kListedFlows) {
         append_to(out, "              and {} more\n", order.size() - kListedFlows);

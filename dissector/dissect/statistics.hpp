@@ -2,10 +2,10 @@
 #pragma once
 
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "dissector/decode/dissection.hpp"
 
@@ -14,18 +14,57 @@ namespace veriroce::dissect {
 class Statistics {
   public:
     void add(const decode::Dissection& dissection);
-    void append(std::string& out) const;
+    void append(std::string& out);
 
   private:
     // Packets that one peer sent to one QP of another.
-    struct Flow {
-        std::uint64_t packets = 0;
+    struct FlowKey {
+        wire::IpAddress source;
+        wire::IpAddress destination;
+        std::uint32_t qp = 0;
+
+        friend bool operator==(const FlowKey&, const FlowKey&) = default;
+        friend bool operator<(const FlowKey& a, const FlowKey& b) {
+            return std::tie(a.source.bytes, a.destination.bytes, a.qp) <
+                   std::tie(b.source.bytes, b.destination.bytes, b.qp);
+        }
+        [[nodiscard]] std::uint64_t hash() const;
+    };
+    struct alignas(64) Flow {
+        FlowKey key;
+        std::uint64_t packets = 0; // 0: a free place
         std::uint64_t bytes = 0;
     };
-    using FlowKey = std::tuple<std::array<std::byte, 16>, std::array<std::byte, 16>, std::uint32_t>;
+    // A hash table of flows, one cache line each, at most half full. With many flows each packet is
+    // a cache miss: a packet waits while the line of its flow is fetched and others are looked at.
+    class Flows {
+      public:
+        void add(const FlowKey& key, std::uint32_t bytes);
+        // The most packets first; among equals the smaller key.
+        std::vector<Flow> sorted();
+
+      private:
+        struct Waiting {
+            FlowKey key;
+            std::uint64_t hash = 0;
+            std::uint32_t bytes = 0;
+        };
+        static constexpr std::size_t kWaiting = 8;
+        static constexpr std::size_t kFirstRoom = 64; // a power of two, as all that follow
+
+        void count(const Waiting& packet);
+        void settle();
+        void grow();
+        Flow& place(const FlowKey& key, std::uint64_t hash);
+
+        std::vector<Flow> places_ = std::vector<Flow>(kFirstRoom);
+        std::size_t used_ = 0;
+        std::array<Waiting, kWaiting> waiting_;
+        std::size_t waiting_count_ = 0;
+    };
 
     void append_opcodes(std::string& out) const;
-    void append_flows(std::string& out) const;
+    void append_flows(std::string& out);
 
     std::uint64_t frames_ = 0;
     std::uint64_t bytes_ = 0;
@@ -37,7 +76,7 @@ class Statistics {
     std::uint64_t with_findings_ = 0;
     std::array<std::uint64_t, 3> icrc_{}; // by IcrcStatus
     std::array<std::uint64_t, 256> opcodes_{};
-    std::map<FlowKey, Flow> flows_;
+    Flows flows_;
     std::optional<std::int64_t> first_ns_;
     std::optional<std::int64_t> last_ns_;
 };

@@ -35,12 +35,12 @@ std::optional<Packet> packet_of(const decode::Dissection& dissection) {
     }
     packet.source = *source;
     packet.destination = *destination;
-    if (const auto udp = dissection.layers.find(decode::LayerKind::Udp)) {
+    if (const auto* udp = dissection.layers.find(decode::LayerKind::Udp)) {
         packet.source_port = wire::load_u16(dissection.bytes_of(*udp), 0);
     }
-    if (const auto ip = dissection.layers.find(decode::LayerKind::Ipv4)) {
+    if (const auto* ip = dissection.layers.find(decode::LayerKind::Ipv4)) {
         packet.ecn = wire::load_u8(dissection.bytes_of(*ip), 1) & 0x3;
-    } else if (const auto ip6 = dissection.layers.find(decode::LayerKind::Ipv6)) {
+    } else if (const auto* ip6 = dissection.layers.find(decode::LayerKind::Ipv6)) {
         packet.ecn = wire::load_u8(dissection.bytes_of(*ip6), 1) >> 4 & 0x3;
     }
     packet.transport = *headers;

@@ -1,5 +1,4 @@
 // A hash table: open addressing, doubled when it is half full, never smaller again, deterministic.
-// Internal to this room.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ void append(std::string& out, fmt::format_string<Args...> format, Args&&... args
 // A header of this type, if the packet has it and all of it was captured.
 template <typename Header>
 std::optional<Header> header(const Dissection& d, LayerKind kind) {
-    const auto layer = d.layers.find(kind);
+    const auto* layer = d.layers.find(kind);
     if (!layer) return std::nullopt;
     return Header::decode(d.bytes_of(*layer));
 }
@@ -90,7 +90,7 @@ void append_headers(std::string& out, const Dissection& d) {
 }
 
 void append_reject_reason(std::string& out, const Dissection& d) {
-    const auto layer = d.layers.find(LayerKind::CmRej);
+    const auto* layer = d.layers.find(LayerKind::CmRej);
     if (!layer || layer->length < 12) return;
     const std::uint16_t reason = wire::load_u16(d.bytes_of(*layer), 10);
     const std::string_view words = decode::cm_reject_reason(reason);
@@ -99,7 +99,7 @@ void append_reject_reason(std::string& out, const Dissection& d) {
 
 // "CM: ConnectRequest" as Wireshark has it, or the management class. False if it is no MAD.
 bool append_management(std::string& out, const Dissection& d) {
-    const auto layer = d.layers.find(LayerKind::Mad);
+    const auto* layer = d.layers.find(LayerKind::Mad);
     if (!layer || layer->length < decode::kMadHeaderBytes) return false;
     const wire::Bytes mad = d.bytes_of(*layer);
     const std::uint8_t management_class = wire::load_u8(mad, 1);
@@ -156,11 +156,11 @@ void append_ports(std::string& out, const Dissection& d) {
 
 // PFC: how long each class that is named has to be silent, in units of 512 bit times.
 void append_mac_control(std::string& out, const Dissection& d) {
-    if (const auto pause = d.layers.find(LayerKind::Pause); pause && pause->length == 2) {
+    if (const auto* pause = d.layers.find(LayerKind::Pause); pause && pause->length == 2) {
         append(out, "PAUSE {}", wire::load_u16(d.bytes_of(*pause), 0));
         return;
     }
-    const auto pfc = d.layers.find(LayerKind::Pfc);
+    const auto* pfc = d.layers.find(LayerKind::Pfc);
     if (!pfc || pfc->length != 18) {
         out += "MAC control";
         return;

@@ -43,28 +43,22 @@ void append_time(std::string& out, const Dissection& d) {
     align_right(out, start, kTimeWidth);
 }
 
-// The innermost address: of the IP packet or GRH, else of the Ethernet frame or LRH, else nothing.
+// The innermost address: of the IP packet or GRH, else of the LRH or Ethernet frame, else nothing.
 void append_address(std::string& out, const Dissection& d, bool destination) {
-    const LayerSpan* best = nullptr;
-    for (const LayerSpan& layer : d.layers) {
-        const bool whole = (layer.kind == LayerKind::Ipv4 && layer.length >= 20) ||
-                           (layer.kind == LayerKind::Ipv6 && layer.length >= 40) ||
-                           (layer.kind == LayerKind::Grh && layer.length >= 40) ||
-                           (layer.kind == LayerKind::Lrh && layer.length >= 8) ||
-                           (layer.kind == LayerKind::Ethernet && layer.length >= 12);
-        if (whole) best = &layer;
-    }
-    if (best == nullptr) return;
-    const wire::Bytes bytes = d.bytes_of(*best);
-    if (best->kind == LayerKind::Ipv4) {
-        append_ipv4(out, bytes.subspan(destination ? 16 : 12, 4));
-    } else if (best->kind == LayerKind::Lrh) {
+    if (const LayerSpan& network = d.network; network.length > 0) {
+        const wire::Bytes bytes = d.bytes_of(network);
+        if (network.kind == LayerKind::Ipv4) {
+            append_ipv4(out, bytes.subspan(destination ? 16 : 12, 4));
+        } else {
+            append_ipv6(out, bytes.subspan(destination ? 24 : 8, 16));
+        }
+    } else if (const auto* lrh = d.layers.find(LayerKind::Lrh);
+               lrh != nullptr && lrh->length >= 8) {
         fmt::format_to(std::back_inserter(out), "LID: {}",
-                       wire::load_u16(bytes, destination ? 2 : 6));
-    } else if (best->kind != LayerKind::Ethernet) {
-        append_ipv6(out, bytes.subspan(destination ? 24 : 8, 16));
-    } else {
-        append_mac(out, bytes.subspan(destination ? 0 : 6, 6));
+                       wire::load_u16(d.bytes_of(*lrh), destination ? 2 : 6));
+    } else if (const auto* link = d.layers.find(LayerKind::Ethernet);
+               link != nullptr && link->length >= 12) {
+        append_mac(out, d.bytes_of(*link).subspan(destination ? 0 : 6, 6));
     }
 }
 

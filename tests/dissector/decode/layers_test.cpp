@@ -30,7 +30,7 @@ TEST_CASE("decode: a READ request on a VLAN, layer by layer", "[decode]") {
     CHECK(d.protocol == Protocol::RoceV2);
     CHECK(d.icrc.status == IcrcStatus::Good);
     CHECK(d.findings.empty());
-    const auto reth = d.layers.find(Reth);
+    const auto* reth = d.layers.find(Reth);
     CHECK(reth->offset == 14 + 4 + 20 + 8 + 12);
     CHECK(reth->length == 16);
     REQUIRE(d.packet());
