@@ -3,49 +3,17 @@
 // memory, and every work request that was posted ends exactly once.
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <vector>
 
+#include "tests/fuzz/input.hpp"
 #include "transport/engine/engine.hpp"
 
 using namespace veriroce;
 using namespace veriroce::engine;
+using fuzz::Input;
+using fuzz::require;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
-
-// The input, read as numbers; zeros when it is at its end.
-class Input {
-  public:
-    Input(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
-
-    [[nodiscard]] bool empty() const { return size_ == 0; }
-    std::uint8_t byte() {
-        if (size_ == 0) return 0;
-        --size_;
-        return *data_++;
-    }
-    std::uint32_t number() {
-        std::uint32_t value = 0;
-        for (int i = 0; i < 4; ++i)
-            value = value << 8U | byte();
-        return value;
-    }
-    wire::Bytes bytes(std::size_t wanted) {
-        const std::size_t n = std::min(wanted, size_);
-        const wire::Bytes taken = std::as_bytes(std::span(data_, n));
-        data_ += n;
-        size_ -= n;
-        return taken;
-    }
-
-  private:
-    const std::uint8_t* data_;
-    std::size_t size_;
-};
 
 constexpr std::uint64_t base = 0x10000;
 constexpr std::size_t guard = 256;

@@ -58,23 +58,34 @@ void Lab::bring_up(QpId which, QpState state, const wire::IpAddress& peer) {
         bring_up_unreliable(which, state, peer);
         return;
     }
-    modify({.state = QpState::Init, .access = options.qp_access});
-    if (state == QpState::Init) return;
-    modify({.state = QpState::Rtr,
-            .path_mtu = options.mtu,
-            .dest_qp = peer_qpn,
-            .rq_psn = options.rq,
-            .address = AddressVector{.source = our_address, .destination = peer},
-            .min_rnr_timer = options.min_rnr_timer,
-            .max_dest_rd_atomic = options.max_dest_rd_atomic});
-    if (state == QpState::Rtr) return;
-    modify({.state = QpState::Rts,
-            .sq_psn = options.sq,
-            .timeout = options.timeout,
-            .retry_count = options.retry_count,
-            .rnr_retry = options.rnr_retry,
-            .max_rd_atomic = options.max_rd_atomic});
-    if (state != QpState::Rts) modify({.state = state});
+    QpState from = QpState::Reset;
+    for (const QpState to : {QpState::Init, QpState::Rtr, QpState::Rts, state}) {
+        if (from == state) return;
+        modify(attributes_to(from, to, options, peer));
+        from = to;
+    }
+}
+
+QpAttributes attributes_to(QpState from, QpState to, const LabOptions& options,
+                           const wire::IpAddress& peer) {
+    QpAttributes a{.state = to};
+    if (from == QpState::Reset && to == QpState::Init) a.access = options.qp_access;
+    if (from == QpState::Init && to == QpState::Rtr) {
+        a.path_mtu = options.mtu;
+        a.dest_qp = peer_qpn;
+        a.rq_psn = options.rq;
+        a.address = AddressVector{.source = our_address, .destination = peer};
+        a.min_rnr_timer = options.min_rnr_timer;
+        a.max_dest_rd_atomic = options.max_dest_rd_atomic;
+    }
+    if (from == QpState::Rtr && to == QpState::Rts) {
+        a.sq_psn = options.sq;
+        a.timeout = options.timeout;
+        a.retry_count = options.retry_count;
+        a.rnr_retry = options.rnr_retry;
+        a.max_rd_atomic = options.max_rd_atomic;
+    }
+    return a;
 }
 
 void Lab::bring_up_unreliable(QpId which, QpState state, const wire::IpAddress& peer) {

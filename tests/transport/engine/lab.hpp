@@ -118,6 +118,10 @@ class Lab {
     std::vector<std::byte> memory_;
 };
 
+// The attributes with which a QP of RC makes this transition.
+QpAttributes attributes_to(QpState from, QpState to, const LabOptions& options = {},
+                           const wire::IpAddress& peer = peer_address);
+
 // `size` bytes that depend on `seed` and do not repeat with any packet size.
 std::vector<std::byte> pattern(std::size_t size, std::uint32_t seed = 1);
 

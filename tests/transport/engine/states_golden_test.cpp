@@ -52,28 +52,6 @@ class Stage : public Lab {
     }
 };
 
-// The attributes that RC wants for this transition.
-QpAttributes attributes_to(QpState from, QpState to) {
-    QpAttributes a{.state = to};
-    if (from == QpState::Reset && to == QpState::Init) a.access = every_right;
-    if (from == QpState::Init && to == QpState::Rtr) {
-        a.path_mtu = wire::Mtu::B1024;
-        a.dest_qp = peer_qpn;
-        a.rq_psn = rq_psn;
-        a.address = AddressVector{.source = our_address, .destination = peer_address};
-        a.min_rnr_timer = 12;
-        a.max_dest_rd_atomic = 4;
-    }
-    if (from == QpState::Rtr && to == QpState::Rts) {
-        a.sq_psn = sq_psn;
-        a.timeout = 14;
-        a.retry_count = 3;
-        a.rnr_retry = 3;
-        a.max_rd_atomic = 4;
-    }
-    return a;
-}
-
 std::string outcome(const std::expected<void, VerbError>& result) {
     return result ? "taken" : std::string(name_of(result.error()));
 }
