@@ -335,7 +335,8 @@ enum class Queue : std::uint8_t { Send, Recv };
 struct Done { // completions in this order, each exactly once, no other before
     Queue queue = Queue::Send;
     IdRange ids;
-    std::string status = "SUCCESS"; // ibv_wc_status without prefix
+    // ibv_wc_status without prefix, any one of them; FAILED is all but SUCCESS.
+    std::vector<std::string> statuses{"SUCCESS"};
     std::optional<Expr> length;
     std::optional<Expr> imm;
     std::optional<Word> opcode; // ibv_wc_opcode without prefix
@@ -353,6 +354,10 @@ struct Notified {
     Word cq;
     std::optional<Expr> within;
 };
+struct CqQuiet { // dut quiet CQ [for T]: no notification
+    Word cq;
+    std::optional<Expr> time; // ns; else the settle time
+};
 struct Counter { // dut counter NAME += N: since the case began
     Word name;
     Expr by;
@@ -361,8 +366,9 @@ struct Counter { // dut counter NAME += N: since the case began
 // `tester answers`: from here our engine is an honest peer on this QP.
 struct Answers {};
 
-using Command = std::variant<Post, Recv, MakeMr, MakeMw, Dereg, WriteMemory, MakeCq, MakeSrq, ArmCq,
-                             Modify, Reconnect, Done, State, EventSeen, Notified, Counter, Answers>;
+using Command =
+    std::variant<Post, Recv, MakeMr, MakeMw, Dereg, WriteMemory, MakeCq, MakeSrq, ArmCq, Modify,
+                 Reconnect, Done, State, EventSeen, Notified, CqQuiet, Counter, Answers>;
 
 // dut …, tester …
 struct SideCommand {

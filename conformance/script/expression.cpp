@@ -122,10 +122,8 @@ class ExprParser {
             cursor_.fail(token.span, "'" + token.text + "' is a word; write {" + token.text + "}");
             return result;
         case NameKind::Region:
-            if (context_.use == NameUse::Addresses || context_.use == NameUse::Keys) return result;
-            break;
         case NameKind::Window:
-            if (context_.use == NameUse::Keys) return result;
+            if (context_.use == NameUse::Addresses || context_.use == NameUse::Keys) return result;
             break;
         case NameKind::Qp:
             if (context_.use == NameUse::Qpns) return result;

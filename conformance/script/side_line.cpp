@@ -89,6 +89,7 @@ class SideLine {
             {"state", both, false, with_qp(&SideLine::state)},
             {"event", dut_only, false, with_qp(&SideLine::event)},
             {"notified", dut_only, false, plain(&SideLine::notified)},
+            {"quiet", dut_only, false, plain(&SideLine::cq_quiet)},
             {"counter", dut_only, false, plain(&SideLine::counter)},
             {"answers", tester_only, false, with_qp(&SideLine::answers)},
         };
@@ -298,7 +299,11 @@ class SideLine {
         options(
             {ids(done.ids),
              {"status", Equals, false,
-              [&] { done.status = word_of(cursor_, completion_statuses(), "status").text; }},
+              [&] {
+                  done.statuses.clear();
+                  for (Word& one : words_of(cursor_, completion_statuses(), "status"))
+                      done.statuses.push_back(std::move(one.text));
+              }},
              number("len", done.length, largest_region),
              number("imm", done.imm, 0xFFFF'FFFF),
              {"opcode", Equals, false,
@@ -322,6 +327,11 @@ class SideLine {
         Notified notified{scope_.use(cursor_, NameKind::Cq), {}};
         options({within(notified.within)});
         return notified;
+    }
+    Command cq_quiet() {
+        CqQuiet quiet{scope_.use(cursor_, NameKind::Cq), {}};
+        options({{"for", Clause, false, [&] { quiet.time = parse_time(cursor_, scope_); }}});
+        return quiet;
     }
     Command counter() {
         Counter counter{word_of(cursor_, counters(), "counter"), {}};

@@ -32,7 +32,7 @@ constexpr std::array status_list{"SUCCESS"sv,           "LOC_LEN_ERR"sv,    "LOC
                                  "LOC_PROT_ERR"sv,      "WR_FLUSH_ERR"sv,   "MW_BIND_ERR"sv,
                                  "BAD_RESP_ERR"sv,      "LOC_ACCESS_ERR"sv, "REM_INV_REQ_ERR"sv,
                                  "REM_ACCESS_ERR"sv,    "REM_OP_ERR"sv,     "RETRY_EXC_ERR"sv,
-                                 "RNR_RETRY_EXC_ERR"sv, "GENERAL_ERR"sv};
+                                 "RNR_RETRY_EXC_ERR"sv, "GENERAL_ERR"sv,    "FAILED"sv};
 constexpr std::array completion_opcode_list{
     "SEND"sv,         "RDMA_WRITE"sv, "RDMA_READ"sv,         "COMP_SWAP"sv,
     "FETCH_ADD"sv,    "BIND_MW"sv,    "LOCAL_INV"sv,         "FLUSH"sv,
