@@ -54,7 +54,7 @@ Task<Met<>> Dialogue::any(const script::AnyBlock& block, script::SourceSpan span
             if (!peer) co_return std::unexpected(peer.error());
             if ((*peer)->next >= (*peer)->heard.size()) continue;
             const Entry& entry = history_[(*peer)->heard[(*peer)->next]];
-            Met<Match> matched = Match{.satisfied = kind_matches(line->kind, entry)};
+            Met<Match> matched = Match{.satisfied = kind_matches(line->kind, **peer, entry)};
             if (!whole_message(*line)) matched = match(*line, **peer, entry);
             if (!matched) co_return std::unexpected(matched.error());
             if (matched->satisfied) {

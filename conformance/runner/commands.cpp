@@ -28,21 +28,74 @@ std::uint32_t slice_of(wire::Duration left) {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ms, 0, poll_slice_ms));
 }
 
+bool of_a_qp(const script::Command& command) {
+    return std::holds_alternative<script::Post>(command) ||
+           std::holds_alternative<script::Recv>(command) ||
+           std::holds_alternative<script::Done>(command) ||
+           std::holds_alternative<script::State>(command) ||
+           std::holds_alternative<script::EventSeen>(command) ||
+           std::holds_alternative<script::Modify>(command) ||
+           std::holds_alternative<script::Reconnect>(command) ||
+           std::holds_alternative<script::Answers>(command);
+}
+
+bool status_is(engine::WcStatus status, const std::vector<std::string>& wanted) {
+    return std::ranges::any_of(wanted, [&](const std::string& one) {
+        return one == engine::name_of(status) ||
+               (one == "FAILED" && status != engine::WcStatus::Success);
+    });
+}
+
 } // namespace
 
 Task<Met<>> Dialogue::command(const script::SideCommand& line, script::SourceSpan span) {
-    if (const auto* mr = std::get_if<script::MakeMr>(&line.command)) {
-        const Met<> met = co_await make_region(*mr, line.side, span);
-        co_return met;
-    }
-    if (const auto* write = std::get_if<script::WriteMemory>(&line.command)) {
-        const Met<> met = co_await write_memory(*write, span);
+    const Met<> met = co_await carry_out(line, span);
+    if (!line.refused) co_return met;
+    line_end_ = stage_.now();
+    if (met) co_return std::unexpected(failed(span, "the verb was not refused", "done"));
+    if (met.error().refused) co_return Met<>{};
+    co_return met;
+}
+
+Task<Met<>> Dialogue::carry_out(const script::SideCommand& line, script::SourceSpan span) {
+    if (!of_a_qp(line.command)) {
+        const Met<> met = co_await object_command(line, span);
         co_return met;
     }
     const Met<Peer*> peer = peer_of(line.qp);
     if (!peer) co_return std::unexpected(peer.error());
-    if (line.side == script::Side::Tester) co_return tester_command(**peer, line, span);
+    if (line.side == script::Side::Tester) {
+        const Met<> met = co_await tester_command(**peer, line, span);
+        co_return met;
+    }
     const Met<> met = co_await dut_command(**peer, line, span);
+    co_return met;
+}
+
+// Commands about what no single QP owns.
+Task<Met<>> Dialogue::object_command(const script::SideCommand& line, script::SourceSpan span) {
+    Met<> met;
+    if (const auto* mr = std::get_if<script::MakeMr>(&line.command)) {
+        met = co_await make_region(*mr, line.side, span);
+    } else if (const auto* write = std::get_if<script::WriteMemory>(&line.command)) {
+        met = co_await write_memory(*write, span);
+    } else if (const auto* mw = std::get_if<script::MakeMw>(&line.command)) {
+        met = co_await make_window(*mw, span);
+    } else if (const auto* gone = std::get_if<script::Dereg>(&line.command)) {
+        met = co_await deregister(*gone, span);
+    } else if (const auto* cq = std::get_if<script::MakeCq>(&line.command)) {
+        met = co_await make_cq(*cq, span);
+    } else if (const auto* srq = std::get_if<script::MakeSrq>(&line.command)) {
+        met = co_await make_srq(*srq, span);
+    } else if (const auto* armed = std::get_if<script::ArmCq>(&line.command)) {
+        met = co_await arm(*armed, span);
+    } else if (const auto* told = std::get_if<script::Notified>(&line.command)) {
+        met = co_await notified(*told, span);
+    } else if (const auto* silent = std::get_if<script::CqQuiet>(&line.command)) {
+        met = co_await unnotified(*silent, span);
+    } else if (const auto* grown = std::get_if<script::Counter>(&line.command)) {
+        met = co_await counter(*grown, span);
+    }
     co_return met;
 }
 
@@ -60,24 +113,11 @@ Task<Met<>> Dialogue::dut_command(Peer& peer, const script::SideCommand& line,
     } else if (const auto* seen = std::get_if<script::EventSeen>(&line.command)) {
         met = co_await event(peer, *seen, span);
     } else if (const auto* change = std::get_if<script::Modify>(&line.command)) {
-        met = co_await modify(peer, *change, line.refused, span);
-    } else {
-        met = std::unexpected(error(span, "the interpreter cannot carry out this command yet"));
+        met = co_await modify(peer, *change, span);
+    } else if (const auto* again = std::get_if<script::Reconnect>(&line.command)) {
+        met = co_await reconnect(peer, *again, span);
     }
     co_return met;
-}
-
-Met<> Dialogue::tester_command(Peer& peer, const script::SideCommand& line,
-                               script::SourceSpan span) {
-    if (!std::holds_alternative<script::Answers>(line.command)) {
-        return std::unexpected(error(span, "the interpreter cannot carry out this command yet"));
-    }
-    if (peer.book.last_dut_request() >= 0 || peer.book.next_request() > 0) {
-        return std::unexpected(
-            error(span, "'tester answers' must stand before the first packet of its QP"));
-    }
-    peer.answering = true;
-    return {};
 }
 
 // --- completions ------------------------------------------------------------------------------
@@ -88,8 +128,11 @@ Task<Met<>> Dialogue::collect_completions(Peer& peer, wire::Duration wait,
     dut::Request poll = dut::Poll{.cq = peer.cq, .max = 64, .wait_ms = slice_of(wait)};
     const auto polled = co_await ask<dut::Polled>(std::move(poll), span);
     if (!polled) co_return std::unexpected(polled.error());
+    // QPs may share the queue: each completion goes to its own.
     for (const dut::Completion& completion : polled->completions) {
-        peer.completions.push_back(completion);
+        const auto owner = std::ranges::find_if(
+            peers_, [&](const auto& one) { return one.second.dut_qp == completion.qp; });
+        (owner == peers_.end() ? peer : owner->second).completions.push_back(completion);
     }
     co_return Met<>{};
 }
@@ -110,6 +153,22 @@ Task<Met<std::optional<dut::Completion>>> Dialogue::next_completion(Peer& peer, 
     }
 }
 
+Met<bool> Dialogue::is_as_wanted(const dut::Completion& seen, std::uint64_t id,
+                                 const script::Done& done, const Peer& peer) const {
+    if (seen.id != id || !status_is(seen.status, done.statuses)) return false;
+    if (done.length) {
+        const auto length = number(*done.length, peer);
+        if (!length) return std::unexpected(length.error());
+        if (seen.byte_len != *length) return false;
+    }
+    if (done.imm) {
+        const auto imm = number(*done.imm, peer);
+        if (!imm) return std::unexpected(imm.error());
+        if (seen.imm != static_cast<std::uint32_t>(*imm)) return false;
+    }
+    return !done.opcode || engine::name_of(seen.opcode) == done.opcode->text;
+}
+
 Task<Met<>> Dialogue::done(Peer& peer, const script::Done& done, script::SourceSpan span) {
     const auto ids = ids_of(done.ids, peer);
     if (!ids) co_return std::unexpected(ids.error());
@@ -127,24 +186,13 @@ Task<Met<>> Dialogue::done(Peer& peer, const script::Done& done, script::SourceS
                 "nothing"));
         }
         const dut::Completion& seen = **completion;
-        bool right = seen.id == static_cast<std::uint64_t>(id) &&
-                     engine::name_of(seen.status) == done.status;
-        if (done.length) {
-            const auto length = number(*done.length, peer);
-            if (!length) co_return std::unexpected(length.error());
-            right = right && seen.byte_len == *length;
-        }
-        if (done.imm) {
-            const auto imm = number(*done.imm, peer);
-            if (!imm) co_return std::unexpected(imm.error());
-            right = right && seen.imm == static_cast<std::uint32_t>(*imm);
-        }
-        if (done.opcode) right = right && engine::name_of(seen.opcode) == done.opcode->text;
-        if (!right) {
+        const auto right = is_as_wanted(seen, static_cast<std::uint64_t>(id), done, peer);
+        if (!right) co_return std::unexpected(right.error());
+        if (!*right) {
             co_return std::unexpected(
                 failed(span, "another completion came", completion_text(seen)));
         }
-        if (queue == engine::Queue::Receive) std::erase(peer.receives, seen.id);
+        if (queue == engine::Queue::Receive) std::erase(receives_of(peer), seen.id);
     }
     line_end_ = stage_.now();
     co_return Met<>{};
@@ -209,48 +257,6 @@ Task<Met<>> Dialogue::event(Peer& peer, const script::EventSeen& event, script::
         if (!met) co_return met;
     }
     line_end_ = stage_.now();
-    co_return Met<>{};
-}
-
-Task<Met<>> Dialogue::modify(Peer& peer, const script::Modify& modify, bool refused,
-                             script::SourceSpan span) {
-    dut::QpModify change{.qp = peer.dut_qp};
-    for (const script::Attribute& attribute : modify.attributes) {
-        if (attribute.name == "state") {
-            const auto* words = std::get_if<std::vector<script::Word>>(&attribute.value);
-            if (words == nullptr || words->empty()) {
-                co_return std::unexpected(error(attribute.span, "a state is needed here"));
-            }
-            change.attributes.state = engine::enum_by_name<engine::QpState>(words->front().text);
-            continue;
-        }
-        const auto* expr = std::get_if<script::Expr>(&attribute.value);
-        if (expr == nullptr) co_return std::unexpected(error(attribute.span, "a number is needed"));
-        const auto value = number(*expr, peer);
-        if (!value) co_return std::unexpected(value.error());
-        const auto small = static_cast<std::uint8_t>(*value);
-        if (attribute.name == "timeout")
-            change.attributes.timeout = small;
-        else if (attribute.name == "retry_cnt")
-            change.attributes.retry_cnt = small;
-        else if (attribute.name == "rnr_retry")
-            change.attributes.rnr_retry = small;
-        else if (attribute.name == "min_rnr_timer")
-            change.attributes.min_rnr_timer = small;
-        else {
-            co_return std::unexpected(
-                error(attribute.span, fmt::format("'{}' cannot be modified yet", attribute.name)));
-        }
-    }
-    dut::Request call = std::move(change);
-    const dut::Answer answer = co_await stage_.call(std::move(call));
-    line_end_ = stage_.now();
-    if (answer && refused) {
-        co_return std::unexpected(failed(span, "the verb was not refused", "done"));
-    }
-    if (!answer && !(refused && answer.error().refused())) {
-        co_return std::unexpected(error(span, answer.error().message));
-    }
     co_return Met<>{};
 }
 

@@ -28,6 +28,10 @@ Dialogue::Dialogue(const script::Case& script, const script::Run& run, const Set
     for (const script::Word& rule : script.rules)
         result_.rules.push_back(rule.text);
     result_.verdict = Verdict::Pass;
+    for (std::size_t i = 0; i < script.tester_addresses.size(); ++i) {
+        if (i == setting.tester.spare.size()) break;
+        setting_.tester.named[script.tester_addresses[i].text] = setting.tester.spare[i];
+    }
 }
 
 void Dialogue::start(wire::Instant now) {
@@ -110,6 +114,14 @@ Task<Met<>> Dialogue::statement(const script::Statement& statement) {
         met = co_await quiet(*silence, span);
     } else if (const auto* drop = std::get_if<script::Dropped>(&statement.node)) {
         met = co_await dropped(*drop, span);
+    } else if (const auto* free = std::get_if<script::Judged>(&statement.node)) {
+        met = co_await judged(*free, span);
+    } else if (const auto* raw = std::get_if<script::SendRaw>(&statement.node)) {
+        met = send_raw(*raw);
+    } else if (const auto* piece = std::get_if<script::SendFragment>(&statement.node)) {
+        met = send_fragment(*piece, span);
+    } else if (const auto* pause_frame = std::get_if<script::SendPfc>(&statement.node)) {
+        met = send_pfc(*pause_frame, span);
     } else if (const auto* wait = std::get_if<script::Wait>(&statement.node)) {
         const auto time = number(wait->time, peers_.begin()->second);
         if (!time) co_return std::unexpected(time.error());
@@ -133,31 +145,17 @@ Task<Met<>> Dialogue::conclude() {
     for (auto& [name, peer] : peers_) {
         const Met<> polled = co_await collect_completions(peer, wire::Duration(0), {});
         if (!polled) co_return polled;
-        if (!peer.completions.empty()) {
-            const dut::Completion& completion = peer.completions.front();
-            co_return std::unexpected(
-                failed({}, "a completion came that no line expects",
-                       fmt::format("completion id={} status={}", completion.id,
-                                   engine::name_of(completion.status))));
-        }
-        for (; peer.next < peer.heard.size(); ++peer.next) {
-            Entry& entry = history_[peer.heard[peer.next]];
-            if (peer.answering || tolerated(peer, entry)) continue;
-            entry.remarks.emplace_back("no line expects it");
-            const auto whole = wire::unseal(entry.frame);
-            co_return std::unexpected(failed(
-                {},
-                whole
-                    ? std::string("a packet came that no line expects")
-                    : fmt::format("a packet of the DUT is wrong: {}", wire::text_of(whole.error())),
-                notation(&peer, entry)));
-        }
+    }
+    for (auto& [name, peer] : peers_) {
+        const Met<> claimed = co_await all_claimed(peer);
+        if (!claimed) co_return claimed;
     }
     const Met<> polled = co_await collect_events(wire::Duration(0), {});
     if (!polled) co_return polled;
-    // A QP that a case brings into ERR may say so (N-13); other events belong to a line.
+    // A QP that a case brings into ERR may say so (N-13, N-16); other events belong to a line.
     std::erase_if(events_, [](const dut::Event& event) {
-        return event.type == engine::EventType::QpFatal ||
+        return event.type == engine::EventType::LastWqeReached ||
+               event.type == engine::EventType::QpFatal ||
                event.type == engine::EventType::QpReqErr ||
                event.type == engine::EventType::QpAccessErr;
     });
@@ -168,6 +166,30 @@ Task<Met<>> Dialogue::conclude() {
     }
     const Met<> guarded = co_await guards_intact();
     co_return guarded;
+}
+
+// Every completion and packet of the QP was claimed by a line, or needs none.
+Task<Met<>> Dialogue::all_claimed(Peer& peer) {
+    const Met<> polled = co_await collect_completions(peer, wire::Duration(0), {});
+    if (!polled) co_return polled;
+    if (!peer.completions.empty()) {
+        const dut::Completion& completion = peer.completions.front();
+        co_return std::unexpected(failed({}, "a completion came that no line expects",
+                                         fmt::format("completion id={} status={}", completion.id,
+                                                     engine::name_of(completion.status))));
+    }
+    for (; peer.next < peer.heard.size(); ++peer.next) {
+        Entry& entry = history_[peer.heard[peer.next]];
+        if (peer.answering || tolerated(peer, entry)) continue;
+        entry.remarks.emplace_back("no line expects it");
+        const auto whole = wire::unseal(entry.frame);
+        co_return std::unexpected(failed(
+            {},
+            whole ? std::string("a packet came that no line expects")
+                  : fmt::format("a packet of the DUT is wrong: {}", wire::text_of(whole.error())),
+            notation(&peer, entry)));
+    }
+    co_return Met<>{};
 }
 
 // --- the verdict ------------------------------------------------------------------------------
@@ -219,12 +241,42 @@ CaseResult Dialogue::finish() {
                                    .remarks = entry.remarks,
                                    .on_wire = entry.on_wire});
     }
-    std::vector<JudgedQp> qps;
-    for (const auto& [name, peer] : peers_)
-        qps.push_back({.identity = peer.book.identity(), .dut_timeout = peer.timeout});
-    result_.violations = judge_packets(result_.packets, qps, setting_, stage_.now());
+    result_.violations = violations();
     heed(result_);
     return std::move(result_);
+}
+
+// The judge over all QPs as they are at the end, and over each that was reconnected by itself: as
+// it was before, by the packets that it had then.
+std::vector<Violation> Dialogue::violations() const {
+    std::vector<JudgedQp> last;
+    for (const auto& [name, peer] : peers_) {
+        last.push_back({.identity = peer.book.identity(),
+                        .dut_timeout = peer.timeout,
+                        .tester_address = peer.tester_address});
+    }
+    if (past_.empty()) return judge_packets(result_.packets, last, setting_, stage_.now());
+
+    const auto owner = [&](std::size_t packet) -> std::string_view {
+        const Entry& entry = history_[packet];
+        const Peer* peer =
+            entry.packet ? peer_with(entry.from, entry.packet->bth.dest_qp) : nullptr;
+        return peer == nullptr ? std::string_view{} : peer->book.identity().name;
+    };
+    std::vector<Violation> all;
+    std::vector<RecordedPacket> left = result_.packets; // of no earlier time
+    for (const Past& past : past_) {
+        std::vector<RecordedPacket> then = left;
+        for (std::size_t i = 0; i < then.size(); ++i) {
+            const bool in = i < past.end && owner(i) == past.name;
+            (in ? left : then)[i].on_wire = false;
+        }
+        for (Violation& one : judge_packets(then, {past.qp}, setting_, stage_.now()))
+            all.push_back(std::move(one));
+    }
+    for (Violation& one : judge_packets(left, last, setting_, stage_.now()))
+        all.push_back(std::move(one));
+    return all;
 }
 
 } // namespace veriroce::runner

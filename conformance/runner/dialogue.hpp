@@ -3,13 +3,19 @@
 // result. Its room's other files are its parts:
 //
 //   connect.cpp    QPs on both sides, from the case's header to RTS
-//   forge.cpp      `>` lines: what an honest peer would send, and what the script makes of it
+//   forge.cpp      `>` lines: what the script makes of what an honest peer would send
+//   honest_peer.cpp  which is this
 //   values.cpp     expressions, fields and addresses as numbers
 //   matching.cpp   which packet satisfies a line, and which packets need no line
 //   expect.cpp     `<` lines: waiting for them
 //   silence.cpp    no, quiet, dropped, wait
+//   attributes.cpp attributes of a QP as the DUT contract has them, modify
 //   work.cpp       dut post, dut recv
 //   commands.cpp   dut … and tester …: completions, states, events
+//   queues.cpp     protection domains, dut cq, dut srq, arm, notified, counters
+//   windows.cpp    dut mw, BIND_MW, dereg
+//   tester.cpp     tester post, recv, done, state, modify: our engine as its user sees it
+//   frames.cpp     RAW, FRAGMENT, PFC, encap=rocev1
 //   regions.cpp    memory of both sides, expect
 //   blocks.cpp     any, unordered, repeat
 //   traffic.cpp    packets in and out: the record, fault rules, our engine
@@ -27,6 +33,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/runner/judging.hpp"
 #include "conformance/runner/qp_book.hpp"
 #include "conformance/runner/results.hpp"
 #include "conformance/runner/setting.hpp"
@@ -46,6 +53,7 @@ struct Unmet {
     script::SourceSpan span;
     std::string expected; // the line; filled in from the span where it is empty
     std::string actual;
+    bool refused = false; // the DUT refused a verb; `dut refuses` waits for this
 };
 template <typename T = void>
 using Met = std::expected<T, Unmet>;
@@ -68,6 +76,11 @@ class Dialogue {
     CaseResult finish();
 
   private:
+    // What a QP has unless the case says otherwise. No settle time reaches this timeout (1.07 s),
+    // so that a slow lab is not taken for a retransmission.
+    static constexpr std::int64_t default_timeout = 18;
+    static constexpr std::int64_t default_retries = 7;
+
     struct Memory {
         std::string name;
         script::Side side = script::Side::Dut;
@@ -78,6 +91,18 @@ class Dialogue {
         wire::Lkey lkey;
         engine::Access access;
         std::uint64_t pattern_key = 0;
+        dut::PdHandle pd;  // of the DUT
+        bool gone = false; // deregistered
+    };
+
+    // `dut mw`: a window, and what it was bound to last.
+    struct Window {
+        std::string name;
+        std::string on; // the region
+        std::uint8_t type = 1;
+        dut::MwHandle mw;
+        wire::Rkey rkey;
+        std::uint64_t address = 0; // of its first byte, for who uses its key
     };
 
     // A packet of the case: whatever was sent or heard, in the order of time.
@@ -96,9 +121,15 @@ class Dialogue {
     // One QP of the case, both ends of it.
     struct Peer {
         QpBook book;
-        const script::QpSetup* dut_setup = nullptr;
+        script::QpSetup setup; // of the DUT's; `dut modify` adds to it
+        const script::QpSetup* tester_setup = nullptr;
+        engine::QpType type = engine::QpType::Rc;
+        wire::IpAddress tester_address; // `to=`
+        dut::PdHandle pd;
         dut::QpHandle dut_qp;
         dut::CqHandle cq;
+        std::string srq;                                // empty: it has receives of its own
+        engine::QpState state = engine::QpState::Reset; // where this case brought the DUT's
         engine::QpId engine_qp;
         bool answering = false; // `tester answers`
         std::uint8_t timeout = 0;
@@ -108,6 +139,7 @@ class Dialogue {
         std::size_t next = 0;             // the first of `heard` that no line has claimed
         std::deque<dut::Completion> completions;
         std::deque<std::uint64_t> receives; // ids of posted receives that have not completed
+        std::deque<engine::Completion> tester_completions;
         // The PSN that followed all requests before the present run of `>` lines.
         std::int64_t run_start = 0;
         bool in_run = false;
@@ -119,9 +151,11 @@ class Dialogue {
     Task<Met<>> block(const script::Block& statements);
     Task<Met<>> statement(const script::Statement& statement);
     Task<Met<>> conclude();
+    Task<Met<>> all_claimed(Peer& peer);
     void conclude_with(const Met<>& outcome);
     void hear(wire::Bytes frame, Interval at);
     void pump_engine();
+    [[nodiscard]] std::vector<Violation> violations() const;
     Entry& record(Side from, std::vector<std::byte> bytes, Interval at);
     void transmit(Peer* peer, std::vector<std::byte> frame);
     void take_in(Peer& peer, std::size_t index);
@@ -131,11 +165,16 @@ class Dialogue {
     void release_delayed();
     void close_faults(Met<>& outcome);
     Peer* peer_with(Side from, wire::Qpn destination);
+    [[nodiscard]] const Peer* peer_with(Side from, wire::Qpn destination) const;
     // The DUT's answer; a failure of the verb is an ERROR: the harness could not set the scene.
     template <typename Result>
     Task<Met<Result>> ask(dut::Request request, script::SourceSpan span) {
         const dut::Answer answer = co_await stage_.call(std::move(request));
-        if (!answer) co_return std::unexpected(error(span, refusal_text(answer.error())));
+        if (!answer) {
+            Unmet unmet = error(span, refusal_text(answer.error()));
+            unmet.refused = answer.error().refused();
+            co_return std::unexpected(std::move(unmet));
+        }
         const auto* result = std::get_if<Result>(&*answer);
         if (result == nullptr) {
             co_return std::unexpected(error(span, "the DUT answered another question"));
@@ -149,18 +188,78 @@ class Dialogue {
 
     // --- connect.cpp
     Task<Met<>> connect();
-    Task<Met<>> make_peer(const script::QpSetup& setup, std::string name, std::size_t index);
-    Task<Met<>> raise_dut(Peer& peer);
+    Task<Met<>> make_peer(const script::QpSetup& setup, std::string name);
+    Task<Met<>> raise_dut(Peer& peer, std::string last);
     Met<> raise_engine(Peer& peer);
-    [[nodiscard]] std::int64_t attribute(const script::QpSetup* setup, std::string_view name,
-                                         std::int64_t otherwise) const;
+    Task<Met<>> make_unused_qpn();
+    [[nodiscard]] QpIdentity fresh_identity(const Peer& peer, QpIdentity known) const;
+    Task<Met<>> reconnect(Peer& peer, const script::Reconnect& line, script::SourceSpan span);
     Met<Peer*> peer_of(const script::QpRef& ref);
+
+    // --- attributes.cpp
+    [[nodiscard]] static std::int64_t attribute(const script::QpSetup* setup, std::string_view name,
+                                                std::int64_t otherwise);
+    [[nodiscard]] static std::string word_of(const script::QpSetup& setup, std::string_view name,
+                                             std::string_view otherwise);
+    [[nodiscard]] static engine::QpType type_of(const script::QpSetup& setup);
+    [[nodiscard]] static wire::Qkey qkey_of(const script::QpSetup& setup);
+    // What brings a QP of this type to this state, and nothing else.
+    [[nodiscard]] dut::QpAttributes step_to(engine::QpState state, const Peer& peer) const;
+    void put(std::string_view name, const Peer& peer, dut::QpAttributes& into) const;
+    [[nodiscard]] engine::Access qp_access(const Peer& peer) const;
+    [[nodiscard]] dut::AddressVector vector_of(const Peer& peer) const;
+    // Where the tester's end of this QP is; false if the case has no such address.
+    [[nodiscard]] bool take_address(Peer& peer) const;
+    Task<Met<>> modify(Peer& peer, const script::Modify& line, script::SourceSpan span);
+
+    // --- queues.cpp
+    Task<Met<>> make_queues(); // those that QPs are connected with
+    Task<Met<dut::PdHandle>> domain(std::int64_t number, script::SourceSpan span);
+    Task<Met<>> make_cq(const script::MakeCq& line, script::SourceSpan span);
+    Task<Met<>> make_srq(const script::MakeSrq& line, script::SourceSpan span);
+    Task<Met<>> arm(const script::ArmCq& line, script::SourceSpan span);
+    Task<Met<>> notified(const script::Notified& line, script::SourceSpan span);
+    Task<Met<>> unnotified(const script::CqQuiet& line, script::SourceSpan span);
+    Task<Met<bool>> notification(const std::string& cq, wire::Duration time,
+                                 script::SourceSpan span);
+    Task<Met<>> note_counters();
+    Task<Met<>> counter(const script::Counter& line, script::SourceSpan span);
+    Task<Met<>> arm_limit(const std::string& srq, script::SourceSpan span);
+    std::deque<std::uint64_t>& receives_of(Peer& peer);
+
+    // --- windows.cpp
+    Task<Met<>> make_window(const script::MakeMw& line, script::SourceSpan span);
+    Task<Met<>> bind(Peer& peer, const script::Post& post, script::SourceSpan span);
+    Task<Met<>> deregister(const script::Dereg& line, script::SourceSpan span);
+    [[nodiscard]] Window* window(std::string_view name);
+
+    // --- tester.cpp
+    Task<Met<>> tester_command(Peer& peer, const script::SideCommand& line,
+                               script::SourceSpan span);
+    Met<> answers(Peer& peer, script::SourceSpan span);
+    Met<> tester_post(Peer& peer, const script::Post& post, script::SourceSpan span);
+    Met<> tester_receive(Peer& peer, const script::Recv& recv, script::SourceSpan span);
+    Met<> tester_modify(Peer& peer, const script::Modify& line, script::SourceSpan span);
+    Task<Met<>> tester_done(Peer& peer, const script::Done& done, script::SourceSpan span);
+    Task<Met<>> tester_state(Peer& peer, const script::State& state, script::SourceSpan span);
+    Task<void> wait_for_engine(wire::Instant deadline);
+    Met<std::vector<engine::Sge>> tester_pieces(const std::vector<script::RegionSlice>& slices,
+                                                std::uint64_t otherwise, const Peer& peer,
+                                                std::optional<wire::Lkey> lkey,
+                                                script::SourceSpan span);
+
+    // --- frames.cpp
+    Met<> send_raw(const script::SendRaw& line);
+    Met<> send_fragment(const script::SendFragment& line, script::SourceSpan span);
+    Met<> send_pfc(const script::SendPfc& line, script::SourceSpan span);
 
     // --- forge.cpp
     Task<Met<>> send(const script::SendPacket& line, script::SourceSpan span);
     Met<std::vector<wire::PacketSpec>> packets_of(const script::SendPacket& line, Peer& peer);
     Met<wire::PacketSpec> spec_of(const script::SendPacket& line, Peer& peer, std::uint8_t opcode);
     Met<> write(wire::PacketSpec& spec, const script::FieldWrite& field, Peer& peer);
+    [[nodiscard]] std::int64_t next_psn(const Peer& peer, std::uint8_t opcode) const;
+    [[nodiscard]] wire::Pkey pkey_of(const Peer& peer) const;
     wire::Sender honest_sender(const Peer& peer, std::uint8_t opcode,
                                const wire::PacketSpec& spec) const;
 
@@ -191,7 +290,8 @@ class Dialogue {
                             const Entry& entry, bool skip_psn) const;
     Met<bool> field_matches(const script::FieldMatch& match, const Peer& peer,
                             const Entry& entry) const;
-    [[nodiscard]] bool kind_matches(const script::PacketKind& kind, const Entry& entry) const;
+    [[nodiscard]] bool kind_matches(const script::PacketKind& kind, const Peer& peer,
+                                    const Entry& entry) const;
     Met<std::optional<Match>> covers(const script::ExpectPacket& line, const Peer& peer,
                                      const Entry& entry) const;
     [[nodiscard]] bool tolerated(const Peer& peer, const Entry& entry);
@@ -216,6 +316,7 @@ class Dialogue {
     Task<Met<>> nothing_heard(Peer& peer, wire::Duration time, script::SourceSpan span);
     Task<Met<>> still_ready(Peer& peer, script::SourceSpan span);
     Task<Met<>> probe(Peer& peer, script::SourceSpan span);
+    Task<Met<>> judged(const script::Judged& line, script::SourceSpan span);
     Task<Met<>> pause(wire::Duration time);
 
     // --- work.cpp
@@ -233,7 +334,10 @@ class Dialogue {
     // --- commands.cpp
     Task<Met<>> command(const script::SideCommand& line, script::SourceSpan span);
     Task<Met<>> dut_command(Peer& peer, const script::SideCommand& line, script::SourceSpan span);
-    Met<> tester_command(Peer& peer, const script::SideCommand& line, script::SourceSpan span);
+    Task<Met<>> object_command(const script::SideCommand& line, script::SourceSpan span);
+    Task<Met<>> carry_out(const script::SideCommand& line, script::SourceSpan span);
+    Met<bool> is_as_wanted(const dut::Completion& seen, std::uint64_t id, const script::Done& done,
+                           const Peer& peer) const;
     Task<Met<>> done(Peer& peer, const script::Done& done, script::SourceSpan span);
     Task<Met<std::optional<dut::Completion>>> next_completion(Peer& peer, engine::Queue queue,
                                                               wire::Instant deadline,
@@ -242,18 +346,18 @@ class Dialogue {
     Task<Met<>> state(Peer& peer, const script::State& state, script::SourceSpan span);
     Task<Met<>> event(Peer& peer, const script::EventSeen& event, script::SourceSpan span);
     Task<Met<>> collect_events(wire::Duration wait, script::SourceSpan span);
-    Task<Met<>> modify(Peer& peer, const script::Modify& modify, bool refused,
-                       script::SourceSpan span);
-
     // --- regions.cpp
     Task<Met<>> make_region(const script::MakeMr& mr, script::Side side, script::SourceSpan span);
     Met<> make_tester_region(const script::MakeMr& mr, script::SourceSpan span);
-    Task<Met<Memory*>> anonymous_region(std::uint64_t length, script::SourceSpan span);
+    Task<Met<Memory*>> anonymous_region(std::uint64_t length, dut::PdHandle pd,
+                                        script::SourceSpan span);
+    Met<Memory*> anonymous_tester_region(std::uint64_t length, script::SourceSpan span);
     Task<Met<>> write_memory(const script::WriteMemory& write, script::SourceSpan span);
     Task<Met<>> expect_region(const script::ExpectRegion& line, script::SourceSpan span);
     Task<Met<std::vector<std::byte>>> read_memory(const Memory& memory, std::uint64_t offset,
                                                   std::uint64_t length, script::SourceSpan span);
     Task<Met<>> guards_intact();
+    Task<Met<>> guards_intact(const Memory& memory, script::SourceSpan span);
     struct Piece {
         Memory* memory = nullptr;
         std::uint64_t offset = 0;
@@ -271,7 +375,7 @@ class Dialogue {
 
     const script::Case& script_;
     const script::Run& run_;
-    const Setting& setting_;
+    Setting setting_; // with the case's `tester address` names
     Stage stage_;
     Task<void> play_;
     CaseResult result_;
@@ -285,7 +389,20 @@ class Dialogue {
     std::deque<dut::Event> events_;
     std::optional<std::size_t> stranger_; // a packet of the DUT to a QPN that nobody has
 
-    dut::PdHandle pd_;
+    std::map<std::int64_t, dut::PdHandle> pds_; // by the script's numbers; 1 is the usual one
+    std::map<std::string, dut::CqHandle> cqs_;
+    std::map<std::string, dut::SrqHandle> srqs_;
+    std::map<std::string, std::deque<std::uint64_t>> srq_receives_;
+    std::map<std::string, std::uint32_t> srq_limits_; // not armed yet
+    std::deque<Window> windows_;
+    std::map<std::string, std::uint64_t> counters_before_;
+    // QPs as they were before a `reconnect`: the judge has to see each time by itself.
+    struct Past {
+        std::string name;
+        JudgedQp qp;
+        std::size_t end = 0; // of history_
+    };
+    std::vector<Past> past_;
     wire::Qpn unused_qpn_;
     std::unique_ptr<engine::Engine> engine_; // the tester's
     engine::PdId engine_pd_;

@@ -95,7 +95,7 @@ Task<Met<>> Dialogue::expect_one(const script::ExpectPacket& line, script::Sourc
                 entry.remarks.push_back(fmt::format("not what line {} expects", span.line));
                 co_return std::unexpected(failed(span, matched->why, notation(&peer, entry)));
             }
-            if (kind_matches(line.kind, entry)) {
+            if (kind_matches(line.kind, peer, entry)) {
                 near = &entry;
                 why = ": " + matched->why;
             }
@@ -139,8 +139,8 @@ Task<Met<>> Dialogue::expect_message(const script::ExpectPacket& line, script::S
         const bool last = position == wire::Position::Last || position == wire::Position::Only;
         script::ExpectPacket one = line;
         one.kind = script::Opcode{
-            *wire::opcode_of(wire::Service::Rc, operation_of(message), position, immediate && last,
-                             message == script::Message::SendWithInv && last)};
+            *wire::opcode_of(peer.book.identity().service, operation_of(message), position,
+                             immediate && last, message == script::Message::SendWithInv && last)};
         const wire::OpcodeInfo& info = wire::opcode_info(std::get<script::Opcode>(one.kind).code);
         std::erase_if(one.matches, [&](const script::FieldMatch& match) {
             if (match.field == script::FieldName(SpecialField::Data)) return true;

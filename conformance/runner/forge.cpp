@@ -5,6 +5,7 @@
 
 #include "conformance/dut/pattern.hpp"
 #include "conformance/runner/dialogue.hpp"
+#include "conformance/runner/frames.hpp"
 
 namespace veriroce::runner {
 namespace {
@@ -12,39 +13,12 @@ namespace {
 using script::SpecialField;
 using wire::Field;
 
-constexpr std::size_t default_payload = 64;
-
-// What a packet of this opcode carries if the script does not say: one PMTU where more follows.
-std::size_t honest_payload(const wire::OpcodeInfo& info, wire::Mtu mtu) {
-    if (!info.carries_payload()) return 0;
-    if (info.operation == wire::Operation::AtomicWrite) return 8;
-    return info.ends_message() ? default_payload : wire::bytes_of(mtu);
-}
+constexpr std::size_t default_payload = 64; // of a whole message
 
 std::vector<std::byte> offsets(std::size_t length, std::uint64_t first) {
     std::vector<std::byte> bytes(length);
     dut::write_pattern(bytes, dut::Pattern::Offsets, first, 0);
     return bytes;
-}
-
-// The right that a request needs at its target; nothing for packets that name no region.
-bool allows(const engine::Access& access, const wire::OpcodeInfo& info) {
-    switch (info.operation) {
-    case wire::Operation::RdmaWrite:
-    case wire::Operation::AtomicWrite:
-    case wire::Operation::Flush: return access.remote_write;
-    case wire::Operation::RdmaReadRequest: return access.remote_read;
-    case wire::Operation::CompareSwap:
-    case wire::Operation::FetchAdd: return access.remote_atomic;
-    case wire::Operation::Send:
-    case wire::Operation::RdmaReadResponse:
-    case wire::Operation::Acknowledge:
-    case wire::Operation::AtomicAcknowledge:
-    case wire::Operation::Resync:
-    case wire::Operation::Cnp:
-    case wire::Operation::Reserved: return false;
-    }
-    return false;
 }
 
 struct Segment {
@@ -95,58 +69,6 @@ bool names(const script::SendPacket& line, script::FieldName field) {
 }
 
 } // namespace
-
-// --- the honest peer --------------------------------------------------------------------------
-
-wire::Sender Dialogue::honest_sender(const Peer& peer, std::uint8_t opcode,
-                                     const wire::PacketSpec& spec) const {
-    const wire::OpcodeInfo& info = wire::opcode_info(opcode);
-    const QpBook& book = peer.book;
-    wire::Sender sender;
-    sender.link = {setting_.tester.mac, setting_.dut_mac};
-    sender.envelope = {.source = setting_.tester.address,
-                       .destination = setting_.dut_address,
-                       .source_port = static_cast<std::uint16_t>(
-                           0xC000 | (book.identity().tester_qpn.value & 0x3FFF))};
-    sender.ip_id = ip_id_;
-
-    const std::int64_t psn = info.response() ? book.last_dut_request() : book.next_request();
-    std::int64_t written_psn = psn;
-    if (const wire::FieldValue* value = spec.written(Field::Psn)) {
-        const wire::Psn start = book.absolute_psn(Side::Tester, opcode, 0);
-        const auto absolute = static_cast<std::uint32_t>(std::get<std::uint64_t>(*value));
-        written_psn = wire::distance(start, wire::Psn(absolute));
-    }
-    sender.packet.bth = {.opcode = opcode,
-                         .dest_qp = book.identity().dut_qpn,
-                         .psn = book.absolute_psn(Side::Tester, opcode, psn)};
-
-    const std::size_t payload =
-        spec.payload ? spec.payload->size() : honest_payload(info, book.identity().mtu);
-    if (!spec.payload) sender.payload = offsets(payload, 0);
-
-    for (const Memory& region : regions_) {
-        if (region.side != script::Side::Dut || !allows(region.access, info)) continue;
-        const bool whole = info.operation == wire::Operation::RdmaReadRequest ||
-                           info.position == wire::Position::First;
-        sender.packet.reth = {
-            .virtual_address = region.address,
-            .rkey = region.rkey,
-            .dma_length = static_cast<std::uint32_t>(whole ? region.bytes.size() : payload)};
-        sender.packet.atomic = {.virtual_address = region.address, .rkey = region.rkey};
-        break;
-    }
-    // Whoever reads the NAK of a PSN learns that the messages before it are done (RSP-02); every
-    // other acknowledge counts the message that ends at its PSN too (ACK-07).
-    const wire::FieldValue* syndrome = spec.written(Field::Syndrome);
-    const bool counts_itself =
-        syndrome == nullptr ||
-        wire::Syndrome{static_cast<std::uint8_t>(std::get<std::uint64_t>(*syndrome))}.kind() ==
-            wire::AckKind::Ack;
-    sender.packet.aeth = {.syndrome = wire::Syndrome::ack(wire::kNoCredits),
-                          .msn = book.msn_up_to(written_psn, counts_itself)};
-    return sender;
-}
 
 // --- what the script writes -------------------------------------------------------------------
 
@@ -320,19 +242,17 @@ Met<std::vector<wire::PacketSpec>> Dialogue::packets_of(const script::SendPacket
     // and payload of each packet follow, and AckReq belongs to the last.
     const MessageKind kind = kind_of(*message);
     auto first = spec_of(line, peer,
-                         *wire::opcode_of(wire::Service::Rc, kind.operation, wire::Position::Only,
-                                          kind.immediate, kind.invalidate));
+                         *wire::opcode_of(peer.book.identity().service, kind.operation,
+                                          wire::Position::Only, kind.immediate, kind.invalidate));
     if (!first) return std::unexpected(first.error());
     const std::uint64_t length = first->payload ? first->payload->size() : default_payload;
     const std::int64_t base = [&] {
         if (const wire::FieldValue* psn = first->written(Field::Psn)) {
             return static_cast<std::int64_t>(std::get<std::uint64_t>(*psn));
         }
-        const bool response = kind.operation == wire::Operation::RdmaReadResponse;
-        const std::int64_t next =
-            response ? peer.book.last_dut_request() : peer.book.next_request();
         return static_cast<std::int64_t>(
-            peer.book.absolute_psn(Side::Tester, first->opcode, next).value());
+            peer.book.absolute_psn(Side::Tester, first->opcode, next_psn(peer, first->opcode))
+                .value());
     }();
     const bool dma_length_written = names(line, Field::DmaLength);
     std::uint64_t done = 0;
@@ -340,8 +260,9 @@ Met<std::vector<wire::PacketSpec>> Dialogue::packets_of(const script::SendPacket
         const bool last =
             segment.position == wire::Position::Last || segment.position == wire::Position::Only;
         wire::PacketSpec spec = *first;
-        spec.opcode = *wire::opcode_of(wire::Service::Rc, kind.operation, segment.position,
-                                       kind.immediate && last, kind.invalidate && last);
+        spec.opcode =
+            *wire::opcode_of(peer.book.identity().service, kind.operation, segment.position,
+                             kind.immediate && last, kind.invalidate && last);
         const wire::OpcodeInfo& info = wire::opcode_info(spec.opcode);
         std::erase_if(spec.fields, [&](const wire::PacketSpec::Written& one) {
             const bool reth =
@@ -390,6 +311,11 @@ Task<Met<>> Dialogue::send(const script::SendPacket& line, script::SourceSpan sp
         auto frame = wire::encode(spec, honest_sender(peer, spec.opcode, spec));
         if (!frame) {
             co_return std::unexpected(error(span, std::string(wire::text_of(frame.error().error))));
+        }
+        if (line.rocev1) {
+            auto older = rocev1_frame(*frame);
+            if (!older) co_return std::unexpected(error(span, "RoCEv1 needs a packet with a BTH"));
+            *frame = std::move(*older);
         }
         const std::size_t ip_bytes = frame->size() - wire::Ethernet::kSize;
         if (ip_bytes > setting_.tester.mtu) {

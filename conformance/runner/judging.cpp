@@ -34,7 +34,7 @@ judge::Knowledge known(const std::vector<JudgedQp>& qps, const Setting& setting)
                                                .first_psn = qp.identity.dut_start,
                                                .max_rd_atomic = std::nullopt,
                                                .timeout = qp.dut_timeout}},
-             flow::Introduction{.address = setting.tester.address,
+             flow::Introduction{.address = qp.tester_address,
                                 .qpn = qp.identity.tester_qpn,
                                 .attributes = {.mtu = qp.identity.mtu,
                                                .first_psn = qp.identity.tester_start,

@@ -13,6 +13,7 @@ namespace veriroce::runner {
 struct JudgedQp {
     QpIdentity identity;
     std::uint8_t dut_timeout = 0; // its local ACK timeout code
+    wire::IpAddress tester_address;
 };
 
 // The rules that the DUT broke, by the packets that passed the tester's port. What the tester sent

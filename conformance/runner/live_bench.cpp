@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -139,7 +140,11 @@ Setting LiveBench::setting(int ip_version) const {
     setting.dut_address = ends.dut;
     setting.dut_mac = ends.dut_mac;
     setting.tester = {
-        .mac = link_->mac(), .address = ends.tester, .named = {}, .mtu = link_->mtu()};
+        .mac = link_->mac(), .address = ends.tester, .spare = {}, .named = {}, .mtu = link_->mtu()};
+    std::ranges::copy_if(link_->extra_addresses(), std::back_inserter(setting.tester.spare),
+                         [&](const wire::IpAddress& one) {
+                             return one.v4() == ends.tester.v4() && one != ends.tester;
+                         });
     setting.path_mtu = largest_mtu_for(link_->mtu(), welcome_.ports.front().mtu_active);
     setting.seed = options_.seed;
     setting.round_trip_p99 = round_trip_p99_;

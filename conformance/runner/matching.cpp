@@ -126,7 +126,8 @@ Met<Dialogue::Match> Dialogue::match_fields(const std::vector<script::FieldMatch
 
 // --- packets ----------------------------------------------------------------------------------
 
-bool Dialogue::kind_matches(const script::PacketKind& kind, const Entry& entry) const {
+bool Dialogue::kind_matches(const script::PacketKind& kind, const Peer& peer,
+                            const Entry& entry) const {
     if (!entry.packet) return false;
     const wire::OpcodeInfo& info = entry.packet->info();
     if (const auto* opcode = std::get_if<script::Opcode>(&kind)) return info.code == opcode->code;
@@ -134,7 +135,8 @@ bool Dialogue::kind_matches(const script::PacketKind& kind, const Entry& entry) 
         return acknowledge_is(*entry.packet, *ack);
     }
     if (const auto* message = std::get_if<script::Message>(&kind)) {
-        return info.service == wire::Service::Rc && info.operation == operation_of(*message);
+        return info.service == peer.book.identity().service &&
+               info.operation == operation_of(*message);
     }
     const auto named = named_packets_.find(std::get<script::SameAs>(kind).name);
     if (named == named_packets_.end()) return false;
@@ -181,7 +183,7 @@ Met<Dialogue::Match> Dialogue::match(const script::ExpectPacket& line, const Pee
     const auto covered = covers(line, peer, entry);
     if (!covered) return std::unexpected(covered.error());
     if (*covered) return **covered;
-    if (!kind_matches(line.kind, entry)) return Match{.why = "another packet came"};
+    if (!kind_matches(line.kind, peer, entry)) return Match{.why = "another packet came"};
     return match_fields(line.matches, peer, entry, false);
 }
 

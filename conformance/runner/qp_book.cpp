@@ -6,8 +6,8 @@ namespace veriroce::runner {
 namespace {
 
 // Whether PSNs of this opcode are counted from somebody's first one.
-bool counted(const wire::OpcodeInfo& info) {
-    return info.service == wire::Service::Rc;
+bool counted(const QpIdentity& identity, const wire::OpcodeInfo& info) {
+    return info.service == identity.service && info.service != wire::Service::Ud;
 }
 
 // The side whose requests number this packet: its sender for a request, its receiver otherwise.
@@ -20,7 +20,7 @@ Side asking_side(Side from, const wire::OpcodeInfo& info) {
 
 std::int64_t QpBook::relative_psn(Side from, const wire::Packet& packet) const {
     const wire::OpcodeInfo& info = packet.info();
-    if (!counted(info)) return packet.bth.psn.value();
+    if (!counted(identity_, info)) return packet.bth.psn.value();
     const wire::Psn start =
         asking_side(from, info) == Side::Tester ? identity_.tester_start : identity_.dut_start;
     return wire::distance(start, packet.bth.psn);
@@ -28,7 +28,7 @@ std::int64_t QpBook::relative_psn(Side from, const wire::Packet& packet) const {
 
 wire::Psn QpBook::absolute_psn(Side from, std::uint8_t opcode, std::int64_t psn) const {
     const wire::OpcodeInfo& info = wire::opcode_info(opcode);
-    if (!counted(info)) return wire::Psn(static_cast<std::uint32_t>(psn));
+    if (!counted(identity_, info)) return wire::Psn(static_cast<std::uint32_t>(psn));
     const wire::Psn start =
         asking_side(from, info) == Side::Tester ? identity_.tester_start : identity_.dut_start;
     return start + psn;
@@ -36,7 +36,7 @@ wire::Psn QpBook::absolute_psn(Side from, std::uint8_t opcode, std::int64_t psn)
 
 void QpBook::note(Side from, const wire::Packet& packet, Interval at) {
     const wire::OpcodeInfo& info = packet.info();
-    if (!counted(info)) return;
+    if (!counted(identity_, info)) return;
     const std::int64_t psn = relative_psn(from, packet);
     if (from == Side::Dut && info.response()) {
         ++dut_responses_[psn];

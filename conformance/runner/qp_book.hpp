@@ -23,6 +23,7 @@ struct QpIdentity {
     wire::Psn dut_start;    // first PSN of the DUT's requests
     wire::Psn tester_start; // first PSN of the tester's requests
     wire::Mtu mtu = wire::Mtu::B1024;
+    wire::Service service = wire::Service::Rc; // of the QP
 };
 
 class QpBook {
@@ -32,7 +33,8 @@ class QpBook {
     [[nodiscard]] const QpIdentity& identity() const { return identity_; }
 
     // The PSN of a packet that this side sent, in script notation: requests count from their
-    // sender's first PSN, responses from their receiver's. CNPs and other services are absolute.
+    // sender's first PSN, responses from their receiver's. CNPs, other services than
+    // the QP's, and datagrams are absolute.
     [[nodiscard]] std::int64_t relative_psn(Side from, const wire::Packet& packet) const;
     [[nodiscard]] wire::Psn absolute_psn(Side from, std::uint8_t opcode, std::int64_t psn) const;
 

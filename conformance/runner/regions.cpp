@@ -79,13 +79,19 @@ Task<Met<>> Dialogue::make_region(const script::MakeMr& mr, script::Side side,
     if (side == script::Side::Tester) co_return make_tester_region(mr, span);
     const auto length = number(mr.length, peers_.begin()->second);
     if (!length) co_return std::unexpected(length.error());
+    Met<std::int64_t> domain_number = 1;
+    if (mr.pd) domain_number = number(*mr.pd, peers_.begin()->second);
+    if (!domain_number) co_return std::unexpected(domain_number.error());
+    const auto pd = co_await domain(*domain_number, span);
+    if (!pd) co_return std::unexpected(pd.error());
     Memory memory{.name = mr.name.text,
                   .side = side,
                   .access = access_of(mr.access),
-                  .pattern_key = ++made_regions_ << 32};
+                  .pattern_key = ++made_regions_ << 32,
+                  .pd = *pd};
     memory.bytes.resize(static_cast<std::size_t>(*length));
     dut::MrRegister request{
-        .pd = pd_, .length = static_cast<std::uint64_t>(*length), .access = memory.access};
+        .pd = *pd, .length = static_cast<std::uint64_t>(*length), .access = memory.access};
     const auto* kind = mr.fill ? std::get_if<script::PatternKind>(&*mr.fill) : nullptr;
     if (kind != nullptr) request.fill = dut::Fill{pattern_of(*kind), memory.pattern_key};
     if (mr.fill) fill(memory.bytes, *mr.fill, 0, memory.pattern_key);
@@ -125,14 +131,32 @@ Met<> Dialogue::make_tester_region(const script::MakeMr& mr, script::SourceSpan 
     return {};
 }
 
+// A region of the tester that no line names.
+Met<Dialogue::Memory*> Dialogue::anonymous_tester_region(std::uint64_t length,
+                                                         script::SourceSpan span) {
+    Memory& memory =
+        regions_.emplace_back(Memory{.side = script::Side::Tester,
+                                     .address = tester_memory + regions_.size() * tester_spacing,
+                                     .access = {.local_write = true},
+                                     .pattern_key = ++made_regions_ << 32});
+    memory.bytes.resize(static_cast<std::size_t>(length));
+    dut::write_pattern(memory.bytes, dut::Pattern::Offsets, 0, memory.pattern_key);
+    const auto region =
+        engine_->register_region(engine_pd_, memory.bytes, memory.address, memory.access);
+    if (!region) return std::unexpected(error(span, "the tester's engine refused a region"));
+    memory.lkey = region->lkey;
+    memory.rkey = region->rkey;
+    return &memory;
+}
+
 // A region of the DUT that no line names: the buffer of a work request without `local`.
-Task<Met<Dialogue::Memory*>> Dialogue::anonymous_region(std::uint64_t length,
+Task<Met<Dialogue::Memory*>> Dialogue::anonymous_region(std::uint64_t length, dut::PdHandle pd,
                                                         script::SourceSpan span) {
-    Memory memory{.access = {.local_write = true}, .pattern_key = ++made_regions_ << 32};
+    Memory memory{.access = {.local_write = true}, .pattern_key = ++made_regions_ << 32, .pd = pd};
     memory.bytes.resize(static_cast<std::size_t>(length));
     dut::write_pattern(memory.bytes, dut::Pattern::Offsets, 0, memory.pattern_key);
     dut::Request call =
-        dut::MrRegister{.pd = pd_,
+        dut::MrRegister{.pd = pd,
                         .length = length,
                         .access = memory.access,
                         .fill = dut::Fill{dut::Pattern::Offsets, memory.pattern_key}};
@@ -165,6 +189,9 @@ Task<Met<>> Dialogue::write_memory(const script::WriteMemory& write, script::Sou
 Task<Met<std::vector<std::byte>>> Dialogue::read_memory(const Memory& memory, std::uint64_t offset,
                                                         std::uint64_t length,
                                                         script::SourceSpan span) {
+    if (memory.gone) {
+        co_return std::unexpected(error(span, "the region is deregistered: nobody can read it"));
+    }
     if (memory.side == script::Side::Tester) {
         const auto bytes = wire::Bytes(memory.bytes).subspan(offset, length);
         co_return std::vector<std::byte>(bytes.begin(), bytes.end());
@@ -216,18 +243,21 @@ Task<Met<>> Dialogue::expect_region(const script::ExpectRegion& line, script::So
 // Whatever a script says: the pages around the DUT's regions are nobody's to touch.
 Task<Met<>> Dialogue::guards_intact() {
     for (const Memory& memory : regions_) {
-        if (memory.side != script::Side::Dut) continue;
-        dut::Request call =
-            dut::MrDigest{.mr = memory.mr, .offset = 0, .length = memory.bytes.size()};
-        const auto digest = co_await ask<dut::MrDigested>(std::move(call), {});
-        if (!digest) co_return std::unexpected(digest.error());
-        if (!digest->guards_intact) {
-            co_return std::unexpected(failed(
-                {}, fmt::format("a guard page beside the region '{}' was written", memory.name),
-                "memory outside the region changed"));
-        }
+        if (memory.side != script::Side::Dut || memory.gone) continue;
+        const Met<> met = co_await guards_intact(memory, {});
+        if (!met) co_return met;
     }
     co_return Met<>{};
+}
+
+Task<Met<>> Dialogue::guards_intact(const Memory& memory, script::SourceSpan span) {
+    dut::Request call = dut::MrDigest{.mr = memory.mr, .offset = 0, .length = memory.bytes.size()};
+    const auto digest = co_await ask<dut::MrDigested>(std::move(call), span);
+    if (!digest) co_return std::unexpected(digest.error());
+    if (digest->guards_intact) co_return Met<>{};
+    co_return std::unexpected(
+        failed(span, fmt::format("a guard page beside the region '{}' was written", memory.name),
+               "memory outside the region changed"));
 }
 
 } // namespace veriroce::runner

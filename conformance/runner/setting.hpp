@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "conformance/dut/contract.hpp"
 #include "dissector/wire/frame.hpp"
@@ -21,7 +22,8 @@ inline constexpr wire::Qpn lowest_tester_qpn{0x800};
 struct TesterPort {
     wire::MacAddress mac;
     wire::IpAddress address;
-    std::map<std::string, wire::IpAddress> named; // `tester address NAME`
+    std::vector<wire::IpAddress> spare;           // more addresses that are ours
+    std::map<std::string, wire::IpAddress> named; // `tester address NAME`: the first of them
     std::size_t mtu = 9000;
 };
 

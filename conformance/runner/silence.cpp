@@ -1,4 +1,4 @@
-// Lines about what does not come: no, quiet, dropped; and wait.
+// Lines about what does not come: no, quiet, dropped; what only the judge knows: judged; and wait.
 //
 // "Silent" is no RoCEv2 packet, no completion, no event and no change of the QP's state; what the
 // host's own stack says (ICMP, ARP, ND) does not count (corrections G1).
@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t probe_id = 0x70726F62; // of the receive that `dropped` posts
 constexpr std::uint32_t probe_bytes = 4;
+constexpr std::uint32_t grh_bytes = 40;
 
 } // namespace
 
@@ -73,6 +74,30 @@ Task<Met<>> Dialogue::nothing_heard(Peer& peer, wire::Duration time, script::Sou
     co_return Met<>{};
 }
 
+// Whatever the DUT says meanwhile is left to the judge, who looks at every case. So are completions
+// and events that come of it: they have no line that could name them.
+Task<Met<>> Dialogue::judged(const script::Judged& line, script::SourceSpan span) {
+    const Met<Peer*> found = peer_of(line.qp);
+    if (!found) co_return std::unexpected(found.error());
+    Peer& peer = **found;
+    const auto time = time_or(line.time, setting_.settle, peer);
+    if (!time) co_return std::unexpected(time.error());
+    Met<> met = co_await pause(*time);
+    if (!met) co_return met;
+    peer.next = peer.heard.size();
+    peer.in_run = false;
+    met = co_await collect_completions(peer, wire::Duration(0), span);
+    if (!met) co_return met;
+    for (const dut::Completion& completion : peer.completions)
+        std::erase(receives_of(peer), completion.id);
+    peer.completions.clear();
+    met = co_await collect_events(wire::Duration(0), span);
+    if (!met) co_return met;
+    std::erase_if(events_, [&](const dut::Event& event) { return event.qp == peer.dut_qp; });
+    line_end_ = stage_.now();
+    co_return Met<>{};
+}
+
 Task<Met<>> Dialogue::quiet(const script::Quiet& line, script::SourceSpan span) {
     const Met<Peer*> found = peer_of(line.qp);
     if (!found) co_return std::unexpected(found.error());
@@ -101,9 +126,9 @@ Task<Met<>> Dialogue::still_ready(Peer& peer, script::SourceSpan span) {
     dut::Request query = dut::QpQuery{.qp = peer.dut_qp};
     const auto report = co_await ask<dut::QpQueried>(std::move(query), span);
     if (!report) co_return std::unexpected(report.error());
-    if (report->attributes.state != engine::QpState::Rts) {
+    if (report->attributes.state != peer.state) {
         co_return std::unexpected(
-            failed(span, "the QP left RTS",
+            failed(span, fmt::format("the QP left {}", engine::name_of(peer.state)),
                    fmt::format("state {}", report->attributes.state
                                                ? engine::name_of(*report->attributes.state)
                                                : "unknown")));
@@ -120,7 +145,7 @@ Task<Met<>> Dialogue::probe(Peer& peer, script::SourceSpan span) {
     if (!posted) co_return posted;
 
     const std::string& name = peer.book.identity().name;
-    const std::uint8_t opcode = *wire::opcode_by_name("SEND_ONLY");
+    const std::uint8_t opcode = *wire::opcode_by_name("SEND_ONLY", peer.book.identity().service);
     script::SendPacket packet{.qp = {.name = name}, .kind = script::Opcode{opcode}};
     packet.fields.push_back(
         {script::SpecialField::Length, script::Expr{.number = probe_bytes}, span});
@@ -128,21 +153,26 @@ Task<Met<>> Dialogue::probe(Peer& peer, script::SourceSpan span) {
     const Met<> sent = co_await send(packet, span);
     if (!sent) co_return sent;
 
+    const bool acknowledges = peer.type == engine::QpType::Rc;
     script::ExpectPacket acknowledge{.qp = {.name = name}, .kind = script::Acknowledgement::Ack};
     acknowledge.matches.push_back(
         {.field = wire::Field::Psn, .value = script::Expr{.number = peer.run_start}, .span = span});
-    Met<> acknowledged = co_await expect(acknowledge, span);
+    Met<> acknowledged;
+    if (acknowledges) acknowledged = co_await expect(acknowledge, span);
     if (!acknowledged) {
         acknowledged.error().reason =
             "a good SEND after it was not acknowledged: " + acknowledged.error().reason;
         co_return acknowledged;
     }
+    auto& receives = receives_of(peer);
+    const bool datagram = peer.type == engine::QpType::Ud; // whose GRH is counted
+    const std::uint32_t length = probe_bytes + (datagram ? grh_bytes : 0);
     const auto completion = co_await next_completion(peer, engine::Queue::Receive,
                                                      stage_.now() + setting_.patience, span);
     if (!completion) co_return std::unexpected(completion.error());
     const bool right = *completion && (*completion)->status == engine::WcStatus::Success &&
-                       (*completion)->byte_len == probe_bytes && !peer.receives.empty() &&
-                       (*completion)->id == peer.receives.front();
+                       (*completion)->byte_len == length && !receives.empty() &&
+                       (*completion)->id == receives.front();
     if (!right) {
         co_return std::unexpected(
             failed(span, "a good SEND after it did not complete the next receive",
@@ -151,7 +181,7 @@ Task<Met<>> Dialogue::probe(Peer& peer, script::SourceSpan span) {
                                              (*completion)->byte_len)
                                : "no completion"));
     }
-    peer.receives.pop_front();
+    receives.pop_front();
     co_return Met<>{};
 }
 

@@ -20,14 +20,18 @@ Dialogue::Entry& Dialogue::record(Side from, std::vector<std::byte> bytes, Inter
 
 // The QP that a packet belongs to: the tester's QPN in what the DUT sends, and the DUT's in what
 // we send.
-Dialogue::Peer* Dialogue::peer_with(Side from, wire::Qpn destination) {
-    for (auto& [name, peer] : peers_) {
+const Dialogue::Peer* Dialogue::peer_with(Side from, wire::Qpn destination) const {
+    for (const auto& [name, peer] : peers_) {
         const QpIdentity& identity = peer.book.identity();
         if (destination == (from == Side::Dut ? identity.tester_qpn : identity.dut_qpn)) {
             return &peer;
         }
     }
     return nullptr;
+}
+
+Dialogue::Peer* Dialogue::peer_with(Side from, wire::Qpn destination) {
+    return const_cast<Peer*>(std::as_const(*this).peer_with(from, destination));
 }
 
 // What the fault rules make of a packet: nothing if it goes on as it is.

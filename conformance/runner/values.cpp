@@ -23,6 +23,12 @@ std::optional<std::int64_t> Dialogue::resolve(std::string_view name, const Peer&
             field == script::FieldName(Field::Rkey) || field == script::FieldName(Field::Ikey);
         return static_cast<std::int64_t>(key ? region.rkey.value : region.address);
     }
+    for (const Window& one : windows_) {
+        if (one.name != name) continue;
+        const bool key =
+            field == script::FieldName(Field::Rkey) || field == script::FieldName(Field::Ikey);
+        return static_cast<std::int64_t>(key ? one.rkey.value : one.address);
+    }
     if (const auto other = peers_.find(std::string(name)); other != peers_.end()) {
         return other->second.book.identity().dut_qpn.value;
     }

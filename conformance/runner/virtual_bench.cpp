@@ -22,6 +22,19 @@ const wire::IpAddress dut_v6 = *wire::IpAddress::parse("2001:db8::1");
 constexpr std::size_t tester_port = 0;
 constexpr std::size_t dut_port = 1;
 
+constexpr std::uint32_t spare_addresses = 8;
+
+// Ours beside the first one: the numbers that follow it.
+std::vector<wire::IpAddress> spare_of(const wire::IpAddress& first) {
+    std::vector<wire::IpAddress> spare;
+    for (std::uint32_t i = 1; i <= spare_addresses; ++i) {
+        wire::IpAddress address = first;
+        wire::store_be<4>(address.bytes, 12, first.low32() + i);
+        spare.push_back(address);
+    }
+    return spare;
+}
+
 // One case in virtual time.
 class Play {
   public:
@@ -132,7 +145,8 @@ Setting VirtualBench::setting(int ip_version) const {
     setting.gid_index = v4 ? 0 : 1;
     setting.dut_address = v4 ? dut_v4 : dut_v6;
     setting.dut_mac = dut_mac;
-    setting.tester = {.mac = tester_mac, .address = v4 ? tester_v4 : tester_v6, .named = {}};
+    const wire::IpAddress tester = v4 ? tester_v4 : tester_v6;
+    setting.tester = {.mac = tester_mac, .address = tester, .spare = spare_of(tester), .named = {}};
     setting.round_trip_p99 = 2 * sim::kLinkDelay;
     setting.path_delay = sim::kLinkDelay;
     setting.seed = options_.seed;

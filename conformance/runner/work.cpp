@@ -40,6 +40,10 @@ Met<std::optional<wire::Lkey>> Dialogue::lkey_of(const std::optional<script::Key
 }
 
 Task<Met<>> Dialogue::post(Peer& peer, const script::Post& post, script::SourceSpan span) {
+    if (post.operation == wire::WrOpcode::BindMw) {
+        const Met<> bound = co_await bind(peer, post, span);
+        co_return bound;
+    }
     const auto ids = ids_of(post.ids, peer);
     if (!ids) co_return std::unexpected(ids.error());
 
@@ -65,6 +69,17 @@ Task<Met<>> Dialogue::post(Peer& peer, const script::Post& post, script::SourceS
         if (!key) co_return std::unexpected(key.error());
         request.rkey = wire::Rkey{*key};
     }
+    if (post.ikey) {
+        const auto key = key_of(*post.ikey, peer);
+        if (!key) co_return std::unexpected(key.error());
+        request.invalidate_rkey = wire::Rkey{*key};
+    }
+    if (peer.type == engine::QpType::Ud) {
+        request.ud = dut::UdDestination{.address = peer.tester_address,
+                                        .gid_index = setting_.gid_index,
+                                        .qpn = peer.book.identity().tester_qpn,
+                                        .qkey = qkey_of(peer.setup)};
+    }
     for (const script::RegionSlice& slice : post.local) {
         const auto piece = piece_of(slice, peer);
         if (!piece) co_return std::unexpected(piece.error());
@@ -76,13 +91,13 @@ Task<Met<>> Dialogue::post(Peer& peer, const script::Post& post, script::SourceS
         request.sge.push_back(
             {piece->memory->mr, piece->offset, static_cast<std::uint32_t>(bytes), *lkey});
     }
-    if (post.local.empty()) {
+    if (post.local.empty() && post.operation != wire::WrOpcode::LocalInv) {
         const std::uint64_t bytes = atomic(post.operation) ? 8
                                     : length               ? static_cast<std::uint64_t>(*length)
                                     : remote_length != 0   ? remote_length
                                                            : default_send;
         if (bytes > 0) {
-            const auto scratch = co_await anonymous_region(bytes, span);
+            const auto scratch = co_await anonymous_region(bytes, peer.pd, span);
             if (!scratch) co_return std::unexpected(scratch.error());
             request.sge.push_back({(*scratch)->mr, 0, static_cast<std::uint32_t>(bytes), *lkey});
         }
@@ -129,7 +144,9 @@ Task<Met<>> Dialogue::post_receive(Peer& peer, const script::Recv& recv, script:
     }
     const auto lkey = lkey_of(recv.lkey, peer);
     if (!lkey) co_return std::unexpected(lkey.error());
-    dut::PostRecv chain{.qp = peer.dut_qp};
+    const std::string srq = recv.srq ? recv.srq->text : peer.srq;
+    const dut::PdHandle pd = srq.empty() ? peer.pd : pds_.at(1); // a shared queue is of domain 1
+    std::vector<dut::ReceiveRequest> chain;
     for (std::int64_t id = ids->first; id <= ids->last; ++id) {
         dut::ReceiveRequest request{.id = static_cast<std::uint64_t>(id)};
         for (const script::RegionSlice& slice : recv.local) {
@@ -139,18 +156,26 @@ Task<Met<>> Dialogue::post_receive(Peer& peer, const script::Recv& recv, script:
                                    static_cast<std::uint32_t>(piece->length), *lkey});
         }
         if (recv.local.empty() && length > 0) {
-            const auto scratch = co_await anonymous_region(length, span);
+            const auto scratch = co_await anonymous_region(length, pd, span);
             if (!scratch) co_return std::unexpected(scratch.error());
             request.sge.push_back({(*scratch)->mr, 0, static_cast<std::uint32_t>(length), *lkey});
         }
-        chain.requests.push_back(std::move(request));
-        peer.receives.push_back(static_cast<std::uint64_t>(id));
+        chain.push_back(std::move(request));
     }
-    dut::Request call = std::move(chain);
+    dut::Request call;
+    if (srq.empty()) {
+        call = dut::PostRecv{.qp = peer.dut_qp, .requests = std::move(chain)};
+    } else {
+        call = dut::SrqPost{.srq = srqs_.at(srq), .requests = std::move(chain)};
+    }
     const auto posted = co_await ask<dut::Posted>(std::move(call), span);
     if (!posted) co_return std::unexpected(posted.error());
+    auto& receives = srq.empty() ? peer.receives : srq_receives_[srq];
+    for (std::int64_t id = ids->first; id <= ids->last; ++id)
+        receives.push_back(static_cast<std::uint64_t>(id));
+    const Met<> armed = co_await arm_limit(srq, span);
     line_end_ = stage_.now();
-    co_return Met<>{};
+    co_return armed;
 }
 
 } // namespace veriroce::runner

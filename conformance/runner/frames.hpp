@@ -1,0 +1,28 @@
+// Frames that are no RoCEv2 packets, as bytes. Ethernet header first, without Ethernet's checksum.
+//
+// Source: RFC 791, RFC 8200, IEEE 802.1Q; rule ENC-16.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "dissector/wire/frame.hpp"
+
+namespace veriroce::runner {
+
+// Of a whole RoCEv2 frame the IP fragment that carries `length` bytes from `at` on, counted from
+// the UDP header. `id` identifies IPv6 fragments of one packet; IPv4 has the packet's own.
+// Nothing if the frame is no RoCEv2, or the piece does not begin at a multiple of 8 inside it.
+std::optional<std::vector<std::byte>> fragment_of(wire::Bytes packet, std::size_t at,
+                                                  std::size_t length, std::uint32_t id);
+
+// Priority flow control: stop sending traffic of this class (0 to 7) for `quanta` times of 512
+// bits.
+std::vector<std::byte> pfc_frame(wire::MacAddress from, unsigned priority, std::uint16_t quanta);
+
+// The packet of a RoCEv2 frame in the encapsulation of RoCEv1, its ICRC good. Nothing if the frame
+// is no RoCEv2 or has no whole BTH.
+std::optional<std::vector<std::byte>> rocev1_frame(wire::Bytes packet);
+
+} // namespace veriroce::runner

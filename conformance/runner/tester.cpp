@@ -1,0 +1,282 @@
+// Our engine as its user sees it: tester answers, post, recv, done, state, modify.
+//
+// Our engine takes part in a QP only behind `tester answers`; before it the script speaks.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "conformance/runner/dialogue.hpp"
+#include "conformance/runner/notation.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+constexpr std::uint64_t default_receive = 256;
+constexpr std::uint64_t default_send = 64;
+
+bool atomic(wire::WrOpcode opcode) {
+    return opcode == wire::WrOpcode::AtomicCmpAndSwp || opcode == wire::WrOpcode::AtomicFetchAndAdd;
+}
+
+std::string text_of(const engine::Completion& seen) {
+    return fmt::format("done {} id={} status={} len={}",
+                       seen.queue == engine::Queue::Send ? "send" : "recv", seen.id,
+                       engine::name_of(seen.status), seen.byte_len);
+}
+
+} // namespace
+
+Task<Met<>> Dialogue::tester_command(Peer& peer, const script::SideCommand& line,
+                                     script::SourceSpan span) {
+    if (std::holds_alternative<script::Answers>(line.command)) co_return answers(peer, span);
+    if (!peer.answering) {
+        co_return std::unexpected(
+            error(span, "our engine takes part only behind a 'tester answers' line"));
+    }
+    Met<> met;
+    if (const auto* one = std::get_if<script::Post>(&line.command)) {
+        met = tester_post(peer, *one, span);
+    } else if (const auto* recv = std::get_if<script::Recv>(&line.command)) {
+        met = tester_receive(peer, *recv, span);
+    } else if (const auto* change = std::get_if<script::Modify>(&line.command)) {
+        met = tester_modify(peer, *change, span);
+    } else if (const auto* finished = std::get_if<script::Done>(&line.command)) {
+        met = co_await tester_done(peer, *finished, span);
+    } else if (const auto* wanted = std::get_if<script::State>(&line.command)) {
+        met = co_await tester_state(peer, *wanted, span);
+    }
+    line_end_ = stage_.now();
+    co_return met;
+}
+
+Met<> Dialogue::answers(Peer& peer, script::SourceSpan span) {
+    if (peer.book.last_dut_request() >= 0 || peer.book.next_request() > 0) {
+        return std::unexpected(
+            error(span, "'tester answers' must stand before the first packet of its QP"));
+    }
+    peer.answering = true;
+    return {};
+}
+
+// --- work requests ----------------------------------------------------------------------------
+
+Met<std::vector<engine::Sge>>
+Dialogue::tester_pieces(const std::vector<script::RegionSlice>& slices, std::uint64_t otherwise,
+                        const Peer& peer, std::optional<wire::Lkey> lkey, script::SourceSpan span) {
+    std::vector<engine::Sge> sges;
+    for (const script::RegionSlice& slice : slices) {
+        const auto piece = piece_of(slice, peer);
+        if (!piece) return std::unexpected(piece.error());
+        sges.push_back({.address = piece->memory->address + piece->offset,
+                        .length = static_cast<std::uint32_t>(piece->length),
+                        .lkey = lkey.value_or(piece->memory->lkey)});
+    }
+    if (!slices.empty() || otherwise == 0) return sges;
+    const auto scratch = anonymous_tester_region(otherwise, span);
+    if (!scratch) return std::unexpected(scratch.error());
+    sges.push_back({.address = (*scratch)->address,
+                    .length = static_cast<std::uint32_t>(otherwise),
+                    .lkey = lkey.value_or((*scratch)->lkey)});
+    return sges;
+}
+
+Met<> Dialogue::tester_post(Peer& peer, const script::Post& post, script::SourceSpan span) {
+    const auto ids = ids_of(post.ids, peer);
+    if (!ids) return std::unexpected(ids.error());
+    std::int64_t imm = 0;
+    std::int64_t first_operand = 0;
+    std::int64_t swap = 0;
+    std::optional<std::int64_t> length;
+    const auto take = [&](const std::optional<script::Expr>& expr, auto& into) -> Met<> {
+        if (!expr) return {};
+        const auto value = number(*expr, peer);
+        if (!value) return std::unexpected(value.error());
+        into = *value;
+        return {};
+    };
+    for (const Met<>& met : {take(post.imm, imm), take(post.compare, first_operand),
+                             take(post.add, first_operand), take(post.swap, swap)}) {
+        if (!met) return met;
+    }
+    if (const Met<> met = take(post.length, length); !met) return met;
+
+    engine::SendRequest request{.opcode = post.operation,
+                                .imm = static_cast<std::uint32_t>(imm),
+                                .compare_or_add = static_cast<std::uint64_t>(first_operand),
+                                .swap = static_cast<std::uint64_t>(swap),
+                                .flags = {.signaled = !post.unsignaled,
+                                          .solicited = post.solicited,
+                                          .fence = post.fence,
+                                          .inline_data = post.inline_data}};
+    std::uint64_t bytes = atomic(post.operation) ? 8 : default_send;
+    if (post.remote) {
+        const auto piece = piece_of(*post.remote, peer);
+        if (!piece) return std::unexpected(piece.error());
+        request.remote_address = piece->memory->address + piece->offset;
+        request.rkey = piece->memory->rkey;
+        if (!atomic(post.operation)) bytes = piece->length;
+    }
+    if (length) bytes = static_cast<std::uint64_t>(*length);
+    if (post.rkey) {
+        const auto key = key_of(*post.rkey, peer);
+        if (!key) return std::unexpected(key.error());
+        request.rkey = wire::Rkey{*key};
+    }
+    if (post.ikey) {
+        const auto key = key_of(*post.ikey, peer);
+        if (!key) return std::unexpected(key.error());
+        request.invalidate_rkey = wire::Rkey{*key};
+    }
+    if (peer.type == engine::QpType::Ud) {
+        request.ud = engine::UdDestination{
+            .path = {.source = peer.tester_address, .destination = setting_.dut_address},
+            .qpn = peer.book.identity().dut_qpn,
+            .qkey = qkey_of(peer.setup)};
+    }
+    const auto lkey = lkey_of(post.lkey, peer);
+    if (!lkey) return std::unexpected(lkey.error());
+    const auto sges = tester_pieces(post.local, bytes, peer, *lkey, span);
+    if (!sges) return std::unexpected(sges.error());
+    request.sges = *sges;
+    std::vector<engine::SendRequest> chain;
+    for (std::int64_t id = ids->first; id <= ids->last; ++id) {
+        request.id = static_cast<std::uint64_t>(id);
+        chain.push_back(request);
+    }
+    const auto posted = engine_->post_send(peer.engine_qp, chain, stage_.now());
+    if (posted.refused) return std::unexpected(error(span, "the tester's engine refused it"));
+    pump_engine();
+    return {};
+}
+
+Met<> Dialogue::tester_receive(Peer& peer, const script::Recv& recv, script::SourceSpan span) {
+    const auto ids = ids_of(recv.ids, peer);
+    if (!ids) return std::unexpected(ids.error());
+    std::uint64_t length = default_receive;
+    if (recv.length) {
+        const auto wanted = number(*recv.length, peer);
+        if (!wanted) return std::unexpected(wanted.error());
+        length = static_cast<std::uint64_t>(*wanted);
+    }
+    if (recv.srq) return std::unexpected(error(span, "our engine has no shared queue here"));
+    const auto lkey = lkey_of(recv.lkey, peer);
+    if (!lkey) return std::unexpected(lkey.error());
+    for (std::int64_t id = ids->first; id <= ids->last; ++id) {
+        const auto sges = tester_pieces(recv.local, length, peer, *lkey, span);
+        if (!sges) return std::unexpected(sges.error());
+        const engine::ReceiveRequest request{.id = static_cast<std::uint64_t>(id), .sges = *sges};
+        const auto posted = engine_->post_receive(peer.engine_qp, {&request, 1});
+        if (posted.refused) return std::unexpected(error(span, "the tester's engine refused it"));
+    }
+    return {};
+}
+
+Met<> Dialogue::tester_modify(Peer& peer, const script::Modify& line, script::SourceSpan span) {
+    engine::QpAttributes change;
+    for (const script::Attribute& attribute : line.attributes) {
+        if (attribute.name == "state") {
+            const auto& words = std::get<std::vector<script::Word>>(attribute.value);
+            change.state = engine::enum_by_name<engine::QpState>(words.front().text);
+            continue;
+        }
+        const auto* expr = std::get_if<script::Expr>(&attribute.value);
+        const auto value = expr == nullptr ? Met<std::int64_t>(-1) : number(*expr, peer);
+        if (!value) return std::unexpected(value.error());
+        const auto small = static_cast<std::uint8_t>(*value);
+        if (attribute.name == "timeout")
+            change.timeout = small;
+        else if (attribute.name == "retry_cnt")
+            change.retry_count = small;
+        else if (attribute.name == "rnr_retry")
+            change.rnr_retry = small;
+        else if (attribute.name == "min_rnr_timer")
+            change.min_rnr_timer = small;
+        else {
+            return std::unexpected(error(
+                attribute.span, fmt::format("our engine's '{}' stays as it is", attribute.name)));
+        }
+    }
+    if (!engine_->modify_qp(peer.engine_qp, change, stage_.now())) {
+        return std::unexpected(error(span, "the tester's engine refused it"));
+    }
+    pump_engine();
+    return {};
+}
+
+// --- what comes of it -------------------------------------------------------------------------
+
+// Until something happens that may have changed our engine: a packet, or its own timer.
+Task<void> Dialogue::wait_for_engine(wire::Instant deadline) {
+    const auto timer = engine_->next_timeout();
+    co_await stage_.wait(timer ? std::min(deadline, *timer) : deadline);
+    if (engine_->next_timeout() && *engine_->next_timeout() <= stage_.now()) {
+        engine_->handle_timeout(stage_.now());
+        pump_engine();
+    }
+}
+
+Task<Met<>> Dialogue::tester_done(Peer& peer, const script::Done& done, script::SourceSpan span) {
+    const auto ids = ids_of(done.ids, peer);
+    if (!ids) co_return std::unexpected(ids.error());
+    const auto patience = time_or(done.within, setting_.patience, peer);
+    if (!patience) co_return std::unexpected(patience.error());
+    const engine::Queue queue =
+        done.queue == script::Queue::Send ? engine::Queue::Send : engine::Queue::Receive;
+    const wire::Instant deadline = stage_.now() + *patience;
+    for (std::int64_t id = ids->first; id <= ids->last;) {
+        while (const auto completion = engine_->poll_completion(engine_cq_)) {
+            for (auto& [name, owner] : peers_) {
+                if (owner.engine_qp == completion->qp)
+                    owner.tester_completions.push_back(*completion);
+            }
+        }
+        const auto found =
+            std::ranges::find(peer.tester_completions, queue, &engine::Completion::queue);
+        if (found == peer.tester_completions.end()) {
+            if (stage_.now() >= deadline) {
+                co_return std::unexpected(
+                    failed(span,
+                           fmt::format("the tester's id {} did not complete within {}", id,
+                                       duration_text(*patience)),
+                           "nothing"));
+            }
+            co_await wait_for_engine(deadline);
+            continue;
+        }
+        const engine::Completion seen = *found;
+        peer.tester_completions.erase(found);
+        const dut::Completion as_told{.id = seen.id,
+                                      .queue = seen.queue,
+                                      .status = seen.status,
+                                      .opcode = seen.opcode,
+                                      .byte_len = seen.byte_len,
+                                      .imm = seen.imm};
+        const auto right = is_as_wanted(as_told, static_cast<std::uint64_t>(id), done, peer);
+        if (!right) co_return std::unexpected(right.error());
+        if (!*right) {
+            co_return std::unexpected(
+                failed(span, "another completion came at the tester", text_of(seen)));
+        }
+        ++id;
+    }
+    co_return Met<>{};
+}
+
+Task<Met<>> Dialogue::tester_state(Peer& peer, const script::State& state,
+                                   script::SourceSpan span) {
+    const auto patience = time_or(state.within, setting_.patience, peer);
+    if (!patience) co_return std::unexpected(patience.error());
+    const wire::Instant deadline = stage_.now() + *patience;
+    while (true) {
+        const auto report = engine_->query_qp(peer.engine_qp);
+        const std::string_view name = report ? engine::name_of(report->state) : "unknown";
+        if (name == state.state) co_return Met<>{};
+        if (stage_.now() >= deadline) {
+            co_return std::unexpected(
+                failed(span, "the tester's QP did not get there", fmt::format("state {}", name)));
+        }
+        co_await wait_for_engine(deadline);
+    }
+}
+
+} // namespace veriroce::runner
