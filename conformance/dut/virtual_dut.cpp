@@ -44,6 +44,11 @@ CallId VirtualDut::submit(Request request, wire::Instant now) {
             state_->nic.neighbour(vector->address, state_->neighbour);
         }
     }
+    if (const auto* post = std::get_if<PostSend>(&request)) {
+        for (const SendRequest& one : post->requests) {
+            if (one.ud) state_->nic.neighbour(one.ud->address, state_->neighbour);
+        }
+    }
     state_->settle(now); // what happened before this call is answered before it
     state_->desk.submit(call, request, state_->device, now);
     return call;

@@ -300,6 +300,14 @@ TEST_CASE("construct: UD datagrams both ways", "[constructs]") {
                 "qp     type=UD qkey=0x1234\n"));
 }
 
+TEST_CASE("construct: the first datagram of a QP leaves although nobody was heard before",
+          "[constructs]") {
+    passes(with("dut    post SEND id=7 len=50\n"
+                "< SEND_ONLY  len=50 qkey=0x1234\n"
+                "dut    done send id=7\n",
+                "qp     type=UD qkey=0x1234\n"));
+}
+
 TEST_CASE("construct: attributes reach the packets of both sides", "[constructs]") {
     const CaseResult result =
         passes(with("dut    post SEND id=1\n"
