@@ -3,13 +3,15 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <iostream>
+#include <map>
 #include <set>
 
 #include "conformance/cases/embedded.hpp"
 #include "conformance/rules/rules.hpp"
 #include "dissector/wire/frame.hpp"
 #include "dissector/wire/packet.hpp"
-#include "tests/conformance/runner/playing.hpp"
+#include "tests/conformance/runner/defects.hpp"
 
 namespace veriroce::runner::test {
 namespace {
@@ -17,42 +19,215 @@ namespace {
 // A case and a planted defect that it must find. A new case needs a row here.
 struct Finding {
     std::string_view case_id;
-    std::string_view mutant;
+    std::string_view defect;
 };
 constexpr Finding findings[] = {
+    {"ack/each-kind", "ack_one_psn_ahead"},
+    {"ack/each-kind", "read_not_in_its_msn"},
+    {"ack/refused-not-counted", "counts one message too many"},
+    {"ack/refused-not-counted", "without key-range"},
+    {"atm/compare-swap", "loses the original value"},
+    {"atm/duplicate", "duplicate_atomic_executed_again"},
+    {"atm/fetch-add", "loses the original value"},
+    {"atm/lost-answer", "drops READ responses"},
+    {"atm/misaligned", "without atomic-alignment"},
+    {"atm/other-duplicate", "without expected-psn"},
+    {"atm/replay-cache", "duplicate_atomic_executed_again"},
+    {"atm/two-qps", "loses the original value"},
+    {"bth/answer-header", "answers another QP"},
+    {"bth/ignored-bits", "drops packets with marks in the BTH"},
+    {"bth/pad-bytes", "drops packets whose pad is not zero"},
+    {"bth/pad-count", "pad_count_zero_in_responses"},
+    {"bth/pad-in-first", "drops packets whose pad is not zero"},
+    {"bth/pad-too-large", "pad_count_underflows_the_length"},
+    {"bth/pad-too-large", "without pad-count"},
+    {"bth/partition-key", "without packet pkey"},
+    {"bth/reserved-qpns", "takes packets to reserved QPNs in"},
+    {"bth/service-class", "service_class_ignored"},
+    {"bth/service-class", "without packet service"},
+    {"bth/solicited-error", "hides flushed work"},
+    {"bth/solicited-event", "takes every request for solicited"},
+    {"bth/solicited-event", "takes no request for solicited"},
     {"bth/transport-version", "tver_not_checked"},
     {"bth/unknown-qp", "unknown_qp_gets_a_nak"},
+    {"cnp/not-answered", "cnp_taken_for_a_request"},
     {"crc/bad-icrc-request", "any_icrc_accepted"},
     {"crc/bad-icrc-request", "byte_swapped_icrc_accepted"},
     {"crc/bad-icrc-response", "byte_swapped_icrc_accepted"},
+    {"crc/covered-fields", "any_icrc_accepted"},
+    {"crc/masked-fields", "drops packets with marks in the BTH"},
+    {"crc/payload", "any_icrc_accepted"},
+    {"crc/then-a-gap", "any_icrc_accepted"},
+    {"enc/hop-limit", "drops the last hop"},
+    {"enc/ip-length", "takes the IP length for the packet's"},
+    {"enc/older-encapsulation", "takes RoCEv1 packets in"},
+    {"enc/short-frame-padding", "icrc_at_the_end_of_the_frame"},
+    {"enc/source-address", "without packet source-address"},
+    {"enc/source-port", "answers to another port"},
+    {"enc/source-port", "drops what comes from a low port"},
+    {"enc/traffic-class", "loses the traffic class"},
+    {"enc/udp-checksum", "drops packets with a UDP checksum"},
+    {"ext/atomic-write", "drops ATOMIC_WRITE"},
+    {"ext/atomic-write-misaligned", "without atomic-alignment"},
+    {"ext/datagram-sent", "loses the Q_Key"},
+    {"ext/queue-key", "service_class_ignored"},
+    {"ext/unreliable-gap", "service_class_ignored"},
+    {"key/address-wrap", "without key-range"},
+    {"key/deregistered", "unknown_key_is_invalid_request"},
+    {"key/invalidate-nothing", "without invalidate-key"},
+    {"key/missing-right", "without key-rights"},
+    {"key/no-atomic-right", "without key-rights"},
+    {"key/other-domain", "protection_domain_not_compared"},
+    {"key/out-of-range", "access_out_of_range_dropped"},
+    {"key/out-of-range", "without key-range"},
+    {"key/qp-rights", "without rights"},
+    {"key/receive-lkey", "without receive-memory"},
+    {"key/send-with-invalidate", "unknown_key_is_invalid_request"},
     {"key/unknown-rkey", "unknown_key_is_invalid_request"},
+    {"key/variant", "without key-variant"},
+    {"key/window-invalidated", "unknown_key_is_invalid_request"},
+    {"key/window-right", "without key-rights"},
+    {"key/window-type-1", "without key-range"},
+    {"key/window-type-2", "without key-range"},
+    {"len/first", "short_middle_accepted"},
+    {"len/first", "without payload-length"},
+    {"len/last", "without payload-length"},
+    {"len/message-length", "without message-length"},
+    {"len/message-length-last", "without message-length"},
+    {"len/middle", "short_middle_accepted"},
+    {"len/middle", "without payload-length"},
+    {"len/only", "without payload-length"},
+    {"len/only-good", "drops empty SENDs"},
+    {"len/receive-too-small", "without receive-room"},
+    {"len/segments", "sends no LAST"},
     {"len/zero-length-read", "zero_read_moves_no_psn"},
+    {"len/zero-length-write", "reads one byte where none is written"},
+    {"n/completion-order", "drops READ responses"},
+    {"n/extra-responses", "drops READ responses"},
+    {"n/gap-then-no-receive", "gap_dropped_in_silence"},
+    {"n/gap-then-no-receive", "without receive-ready"},
+    {"n/last-byte", "pad_count_zero_in_responses"},
+    {"n/nak-inside-a-read", "drops READ responses"},
+    {"n/receives-in-order", "mixes receives up"},
+    {"n/two-counters", "rnr_uses_up_retry_cnt"},
+    {"opc/inside-a-send", "first_inside_a_message_restarts"},
+    {"opc/inside-a-send", "without opcode-sequence"},
+    {"opc/inside-a-write", "first_inside_a_message_restarts"},
+    {"opc/inside-a-write", "without opcode-sequence"},
+    {"opc/matrix", "first_inside_a_message_restarts"},
+    {"opc/matrix", "orphan_last_taken_for_only"},
+    {"opc/matrix", "without opcode-sequence"},
+    {"opc/unasked-response", "takes responses for requests"},
+    {"opc/without-first", "orphan_last_taken_for_only"},
+    {"opc/without-first", "without opcode-sequence"},
+    {"rdr/duplicate", "without expected-psn"},
+    {"rdr/msn", "full_last_followed_by_empty_last"},
+    {"rdr/msn", "read_not_in_its_msn"},
+    {"rdr/not-a-part", "without duplicate within-read"},
+    {"rdr/order", "read_not_in_its_msn"},
     {"rdr/response-opcodes", "full_last_followed_by_empty_last"},
+    {"rdr/tail", "read_tail_answered_from_the_start"},
+    {"req/ack-for-a-read", "drops READ responses"},
+    {"req/ack-inside-a-message", "hears acknowledges one PSN too low"},
+    {"req/coalesced-ack", "hears acknowledges one PSN too low"},
+    {"req/fence", "without send fence"},
+    {"req/future-ack", "takes any ACK for the newest request"},
+    {"req/implied-nak", "ack_completes_an_unanswered_read"},
     {"req/lost-read-response", "read_gap_overlooked"},
+    {"req/nak-invalid-request", "takes every NAK for an ACK"},
+    {"req/nak-outside", "takes any ACK for the newest request"},
+    {"req/nak-remote-access", "takes every NAK for an ACK"},
+    {"req/nak-remote-operational", "takes every NAK for an ACK"},
+    {"req/old-ack", "takes any ACK for the newest request"},
+    {"req/outstanding-reads", "without send rd-atomic"},
+    {"req/psns-of-a-read", "drops READ responses"},
+    {"req/read-acknowledges", "drops READ responses"},
+    {"req/reserved-nak", "takes every NAK for an ACK"},
+    {"req/same-bytes", "sends another immediate"},
     {"req/sequence-nak", "nak_resends_from_the_next"},
-    {"rsp/duplicate-send", "duplicate_send_executed_again"},
+    {"req/seven-is-seven", "gives_up_with_wrong_status"},
+    {"req/seven-is-seven", "without send retry-left"},
+    {"rnr/ack-timer", "waits less than an RNR NAK asks for"},
+    {"rnr/acknowledges-earlier", "hears acknowledges one PSN too low"},
+    {"rnr/for-ever", "rnr_uses_up_retry_cnt"},
+    {"rnr/no-receive", "rnr_nak_names_the_next_psn"},
+    {"rnr/no-receive", "without receive-ready"},
+    {"rnr/no-receive-needed", "answers another QP"},
+    {"rnr/no-receive-needed", "read_not_in_its_msn"},
+    {"rnr/pipeline", "without one-nak"},
+    {"rnr/progress", "hears acknowledges one PSN too low"},
+    {"rnr/read", "drops READ responses"},
+    {"rnr/requester-waits", "rnr_code_zero_is_no_wait"},
+    {"rnr/requester-waits", "waits less than an RNR NAK asks for"},
+    {"rnr/retry-exceeded", "without send rnr-retry-left"},
+    {"rnr/shared-queue", "without receive-ready"},
+    {"rnr/timer-code", "asks for less time than it was told"},
+    {"rnr/write-with-immediate", "rnr_nak_names_the_next_psn"},
+    {"rnr/write-with-immediate", "without receive-ready"},
+    {"rsp/duplicate-in-a-message", "without expected-psn"},
     {"rsp/duplicate-send", "duplicate_never_acknowledged"},
-    {"rsp/gap-nak", "nak_names_the_arrived_psn"},
+    {"rsp/duplicate-send", "duplicate_send_executed_again"},
+    {"rsp/duplicate-while-waiting", "duplicate_never_acknowledged"},
+    {"rsp/duplicate-write", "duplicate_never_acknowledged"},
+    {"rsp/duplicate-write-imm", "duplicate_never_acknowledged"},
+    {"rsp/fault-ahead", "nak_for_every_packet_ahead"},
+    {"rsp/fault-ahead", "without one-nak"},
+    {"rsp/fault-in-duplicate", "without expected-psn"},
     {"rsp/gap-nak", "nak_for_every_packet_ahead"},
+    {"rsp/gap-nak", "nak_names_the_arrived_psn"},
+    {"rsp/lost-again", "nak_for_every_packet_ahead"},
     {"rsp/psn-wrap", "read_psns_not_wrapped"},
     {"rsp/psn-wrap-nak", "psn_compared_without_wrap"},
+    {"rsp/second-gap", "nak_state_never_cleared"},
+    {"rsp/wide-gaps", "nak_names_the_arrived_psn"},
+    {"sta/error-is-silent", "error_state_still_answers"},
+    {"sta/error-is-silent", "without state"},
+    {"sta/fatal-nak", "error_state_still_answers"},
+    {"sta/fatal-nak", "fatal_nak_leaves_the_qp_alive"},
+    {"sta/init", "answers in every state"},
+    {"sta/ready-to-receive", "read_not_in_its_msn"},
+    {"sta/reset", "answers in every state"},
+    {"sta/reset-forgets", "counts one message too many"},
+    {"sta/reset-forgets", "nak_names_the_arrived_psn"},
+    {"sta/send-queue-flushed", "hides flushed work"},
+    {"tmo/interval", "timeout_half_as_long"},
+    {"tmo/never", "sends every request once more"},
+    {"tmo/oldest-first", "hears acknowledges one PSN too low"},
+    {"tmo/retry-exceeded", "gives_up_with_wrong_status"},
     {"tmo/retry-exceeded", "one_transmission_too_few"},
     {"tmo/retry-exceeded", "one_transmission_too_many"},
-    {"tmo/retry-exceeded", "gives_up_with_wrong_status"},
 };
+
+// What they are about does not pass the surface on which defects are planted: verbs, events, and
+// memory that the engine has no pointer to.
+constexpr std::string_view unproven[] = {
+    "n/shared-queue-limit",
+    "req/response-too-long",
+    "sta/refused-transitions",
+};
+
+bool is_unproven(std::string_view id) {
+    return std::ranges::find(unproven, id.substr(0, id.find('['))) != std::end(unproven);
+}
+
+// By its level: a SHOULD that is broken is a WARN.
+bool condemned(const CaseResult& result) {
+    return result.verdict == Verdict::Fail ||
+           (result.level == rules::Level::Should && result.verdict == Verdict::Warn);
+}
 
 // Whether any run of the case fails, by itself: without the sanity exchange behind it.
 bool finds(const Finding& finding, std::string& told) {
-    const auto mutant = mutants::find(finding.mutant);
-    REQUIRE(mutant.has_value());
+    auto device = defective(finding.defect);
+    REQUIRE(device.has_value());
     const Plan plan = plan_of(over_both({std::string(finding.case_id)}));
-    VirtualBench bench(engine_of(*mutant));
+    VirtualBench bench(std::move(*device));
     bool failed = false;
     for (const PlannedRun& run : plan.runs) {
         const CaseResult result =
             bench.play(plan.cases[run.case_index], run.run, bench.setting(run.ip_version));
         told += text_of(result) + "\n";
-        failed = failed || result.verdict == Verdict::Fail;
+        failed = failed || condemned(result);
     }
     return failed;
 }
@@ -83,7 +258,9 @@ TEST_CASE("suite: the built-in engine passes every case over IPv4 and IPv6", "[s
         INFO(text_of(result));
         CHECK(result.verdict == Verdict::Pass);
         CHECK(result.reason.empty());
-        CHECK_FALSE(result.packets.empty());
+        const bool verbs_only = result.id.starts_with("sta/refused-transitions") ||
+                                result.id.starts_with("bth/solicited-error");
+        CHECK(result.packets.empty() == verbs_only);
         CHECK(result.tolerated_retransmissions == 0);
     }
 }
@@ -92,9 +269,40 @@ TEST_CASE("suite: every case fails on a planted defect", "[suite][mutants]") {
     for (const Finding& finding : findings) {
         std::string told;
         const bool found = finds(finding, told);
-        INFO("case " << finding.case_id << ", mutant " << finding.mutant << "\n" << told);
+        INFO("case " << finding.case_id << ", defect " << finding.defect << "\n" << told);
         CHECK(found);
     }
+}
+
+// Hidden: which defects each case finds, for whoever writes a row of `findings`.
+TEST_CASE("survey: what each case finds", "[.survey]") {
+    std::vector<std::string> names;
+    for (const mutants::Mutant& one : mutants::all())
+        names.emplace_back(one.name);
+    for (const SurfaceDefect& one : surface_defects)
+        names.emplace_back(one.name);
+    for (const auto& [name, checks] : unchecked_devices())
+        names.push_back(name);
+    Selection selection;
+    selection.slow = true;
+    const Plan plan = plan_of(selection);
+    std::map<std::string, std::set<std::string>> found;
+    for (const std::string& name : names) {
+        VirtualBench bench(*defective(name));
+        for (const PlannedRun& run : plan.runs) {
+            const script::Case& one = plan.cases[run.case_index];
+            if (found[one.id()].contains(name)) continue;
+            const CaseResult result = bench.play(one, run.run, bench.setting(4));
+            if (condemned(result)) found[one.id()].insert(name);
+        }
+    }
+    for (const auto& [id, defects] : found) {
+        std::cout << id << ":";
+        for (const std::string& name : defects)
+            std::cout << ' ' << name << ';';
+        std::cout << '\n';
+    }
+    CHECK(found.size() == plan.cases.size());
 }
 
 TEST_CASE("suite: no case lacks a defect that it must find", "[suite][mutants]") {
@@ -103,12 +311,13 @@ TEST_CASE("suite: no case lacks a defect that it must find", "[suite][mutants]")
         const std::string id = id_of(file);
         known.insert(id);
         INFO("a row of `findings` is missing for " << id);
-        CHECK(std::ranges::any_of(findings, [&](const auto& row) { return row.case_id == id; }));
+        CHECK(is_unproven(id) !=
+              std::ranges::any_of(findings, [&](const auto& row) { return row.case_id == id; }));
     }
     for (const Finding& finding : findings) {
-        INFO("case " << finding.case_id << ", mutant " << finding.mutant);
+        INFO("case " << finding.case_id << ", defect " << finding.defect);
         CHECK(known.contains(finding.case_id));
-        CHECK(mutants::find(finding.mutant).has_value());
+        CHECK(defective(finding.defect).has_value());
     }
 }
 
