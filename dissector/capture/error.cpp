@@ -18,22 +18,30 @@ std::string first_bytes(const ReadError& error) {
     return text;
 }
 
-std::string sentence(const ReadError& error, std::string_view path) {
-    const std::string at = " at byte " + std::to_string(error.offset);
+std::string sentence(const ReadError& error) {
+    const std::string place = std::to_string(error.offset);
+    const std::string at = " at byte " + place + (error.unpacked ? " of what was unpacked" : "");
+    const std::string packing(error.packing);
     const std::string detail = std::to_string(error.detail);
     switch (error.kind) {
     case ReadErrorKind::Open: return std::strerror(error.system);
     case ReadErrorKind::Read: return "reading failed" + at + ": " + std::strerror(error.system);
-    case ReadErrorKind::Empty: return "empty file; give a capture file";
+    case ReadErrorKind::Empty:
+        return std::string(error.unpacked ? "empty once unpacked" : "empty file") +
+               "; give a capture file";
     case ReadErrorKind::NotACapture:
-        return "not a pcap or pcapng file (first bytes " + first_bytes(error) +
+        return std::string(error.unpacked ? "once unpacked " : "") +
+               "not a pcap or pcapng file (first bytes " + first_bytes(error) +
                "); give a capture file";
-    case ReadErrorKind::Gzip:
-        return "compressed with gzip; unpack it first: gzip -dc " + std::string(path) +
-               " | veriroce dissect -";
-    case ReadErrorKind::Zstd:
-        return "compressed with zstd; unpack it first: zstd -dc " + std::string(path) +
-               " | veriroce dissect -";
+    case ReadErrorKind::PackedTruncated:
+        return "the " + packing + " data end at byte " + place +
+               " before they are complete; the packets before it were read";
+    case ReadErrorKind::PackedCorrupt:
+        return "damaged: the " + packing + " data before byte " + place + " cannot be unpacked (" +
+               std::string(error.why) + "); the packets before it were read";
+    case ReadErrorKind::PackedTrailer:
+        return "what follows at byte " + place + " is not compressed with " + packing +
+               "; the packets before it were read";
     case ReadErrorKind::Truncated:
         return "the file ends in the middle of what begins" + at +
                "; the packets before it were read";
@@ -57,7 +65,7 @@ std::string sentence(const ReadError& error, std::string_view path) {
 } // namespace
 
 std::string text_of(const ReadError& error, std::string_view path) {
-    return std::string(path == "-" ? "standard input" : path) + ": " + sentence(error, path);
+    return std::string(path == "-" ? "standard input" : path) + ": " + sentence(error);
 }
 
 } // namespace veriroce::capture

@@ -5,18 +5,16 @@
 namespace veriroce::capture {
 namespace {
 
-constexpr std::uint32_t kZstdMagic = 0x28B52FFD;
-constexpr std::uint16_t kGzipMagic = 0x1F8B;
+// Says of an error's place whether it counts unpacked bytes: those of the formats do, those of the
+// unpacking itself do not.
+ReadError placed(ReadError error, const Source& source) {
+    error.unpacked = source.unpacks() && !source.error();
+    return error;
+}
 
 ReadError not_a_capture(wire::Bytes magic) {
     ReadError error{.kind = ReadErrorKind::NotACapture};
     if (magic.empty()) error.kind = ReadErrorKind::Empty;
-    if (magic.size() >= 2 && wire::load_u16(magic, 0) == kGzipMagic) {
-        error.kind = ReadErrorKind::Gzip;
-    }
-    if (magic.size() == 4 && wire::load_u32(magic, 0) == kZstdMagic) {
-        error.kind = ReadErrorKind::Zstd;
-    }
     std::ranges::copy(magic, error.head.begin());
     error.head_bytes = static_cast<std::uint8_t>(magic.size());
     return error;
@@ -35,14 +33,15 @@ std::expected<Reader, ReadError> Reader::over(wire::Bytes memory) {
 }
 
 std::expected<Reader, ReadError> Reader::start(Source source) {
+    source = Source::unpacked(std::move(source));
     const wire::Bytes magic = source.ahead(4);
     if (source.error()) return std::unexpected(*source.error());
-    if (magic.size() < 4) return std::unexpected(not_a_capture(magic));
+    if (magic.size() < 4) return std::unexpected(placed(not_a_capture(magic), source));
     if (PcapngFormat::recognise(magic)) return Reader(std::move(source), PcapngFormat{});
     std::optional<PcapFormat> pcap = PcapFormat::recognise(magic);
-    if (!pcap) return std::unexpected(not_a_capture(magic));
+    if (!pcap) return std::unexpected(placed(not_a_capture(magic), source));
     auto interface = pcap->read_header(source);
-    if (!interface) return std::unexpected(interface.error());
+    if (!interface) return std::unexpected(placed(interface.error(), source));
     Reader reader(std::move(source), *pcap);
     reader.interfaces_.push_back(std::move(*interface));
     return reader;
@@ -56,7 +55,8 @@ std::expected<bool, ReadError> Reader::next(Record& record) {
     } else {
         more = std::get<PcapngFormat>(format_).next(source_, interfaces_, record);
     }
-    if (!more) failed_ = more.error();
+    if (!more) failed_ = placed(more.error(), source_);
+    if (failed_) return std::unexpected(*failed_);
     return more;
 }
 

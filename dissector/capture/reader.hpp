@@ -1,4 +1,5 @@
-// Reads capture files: pcap and pcapng, from a file, a pipe or memory, without copying a packet.
+// Reads capture files: pcap and pcapng, from a file, a pipe or memory, also compressed with gzip or
+// zstd, without copying a packet.
 //
 //   auto reader = Reader::open("trace.pcap");
 //   Record record;
@@ -23,7 +24,7 @@ namespace veriroce::capture {
 
 class Reader {
   public:
-    // "-" is standard input. Errors: Open, Read, Empty, NotACapture, Gzip, Zstd, Truncated.
+    // "-" is standard input. Errors: Open, Read, Empty, NotACapture, Truncated, Packed....
     static std::expected<Reader, ReadError> open(const std::string& path);
     // Over bytes that the caller keeps.
     static std::expected<Reader, ReadError> over(wire::Bytes memory);

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dissector/capture/unpacker.hpp"
+
 namespace veriroce::capture {
 namespace {
 
@@ -36,12 +38,14 @@ std::expected<Source, ReadError> Source::open(const std::string& path) {
     const std::optional<std::size_t> bytes = mappable_bytes(file);
     if (!bytes) {
         source.file_ = file;
+        source.growing_ = true;
         return source;
     }
     if (*bytes > 0) {
         void* memory = ::mmap(nullptr, *bytes, PROT_READ, MAP_PRIVATE, file, 0);
         if (memory == MAP_FAILED) { // some file systems cannot map: read it instead
             source.file_ = file;
+            source.growing_ = true;
             return source;
         }
         ::madvise(memory, *bytes, MADV_SEQUENTIAL);
@@ -58,10 +62,22 @@ Source Source::over(wire::Bytes memory) {
     return source;
 }
 
+Source Source::unpacked(Source source) {
+    const std::optional<Packing> packing = packing_of(source.ahead(4));
+    if (!packing) return source;
+    Source unpacking;
+    unpacking.unpacker_ = std::make_unique<Unpacker>(std::move(source), *packing);
+    unpacking.growing_ = true;
+    return unpacking;
+}
+
+Source::Source() = default;
+
 Source::Source(Source&& other) noexcept
     : window_(std::exchange(other.window_, {})), position_(std::exchange(other.position_, 0)),
       before_window_(other.before_window_), buffer_(std::move(other.buffer_)),
-      file_(std::exchange(other.file_, -1)), mapped_(std::exchange(other.mapped_, false)),
+      file_(std::exchange(other.file_, -1)), unpacker_(std::move(other.unpacker_)),
+      growing_(std::exchange(other.growing_, false)), mapped_(std::exchange(other.mapped_, false)),
       error_(other.error_) {}
 
 Source& Source::operator=(Source&& other) noexcept {
@@ -72,6 +88,8 @@ Source& Source::operator=(Source&& other) noexcept {
     before_window_ = other.before_window_;
     buffer_ = std::move(other.buffer_);
     file_ = std::exchange(other.file_, -1);
+    unpacker_ = std::move(other.unpacker_);
+    growing_ = std::exchange(other.growing_, false);
     mapped_ = std::exchange(other.mapped_, false);
     error_ = other.error_;
     return *this;
@@ -97,17 +115,28 @@ void Source::refill(std::size_t count) {
     position_ = 0;
     if (buffer_.size() < std::max(count, kReadBytes)) buffer_.resize(std::max(count, kReadBytes));
     std::size_t filled = left;
-    while (filled < count) {
-        const ::ssize_t got = ::read(file_, &buffer_[filled], buffer_.size() - filled);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) error_ = system_error(ReadErrorKind::Read, errno, before_window_ + filled);
-        if (got <= 0) {
-            ::close(std::exchange(file_, -1));
-            break;
-        }
-        filled += static_cast<std::size_t>(got);
+    while (filled < count && growing_) {
+        const std::size_t got = read_some(std::span(buffer_).subspan(filled));
+        if (got == 0) growing_ = false;
+        filled += got;
     }
+    if (error_ && !unpacker_) error_->offset = before_window_ + filled;
     window_ = wire::Bytes(buffer_).first(filled);
+}
+
+// At least one byte; none at the end, or when error_ tells.
+std::size_t Source::read_some(std::span<std::byte> out) {
+    if (unpacker_) {
+        const std::size_t got = unpacker_->unpack(out);
+        if (got == 0) error_ = unpacker_->error();
+        return got;
+    }
+    for (;;) {
+        const ::ssize_t got = ::read(file_, out.data(), out.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) error_ = system_error(ReadErrorKind::Read, errno);
+        return got > 0 ? static_cast<std::size_t>(got) : 0;
+    }
 }
 
 } // namespace veriroce::capture

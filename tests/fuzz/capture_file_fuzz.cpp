@@ -1,4 +1,5 @@
-// Any bytes are a file: read to the end or to an error, and every span given must be readable.
+// Any bytes are a file, packed or plain: read to the end or to an error, and every span given must
+// be readable.
 #include "dissector/capture/reader.hpp"
 
 using namespace veriroce;
