@@ -49,6 +49,10 @@ void add_dissect(CLI::App& app, dissect::Options& options, int& code) {
     command->add_option("-e", options.fields, "A field of -T fields, json or csv; repeat it")
         ->type_name("FIELD")
         ->allow_extra_args(false);
+    command
+        ->add_option("-Y", options.filter,
+                     "Only packets that fulfil a display filter, as Wireshark writes it")
+        ->type_name("EXPR");
     command->add_flag("-V", options.tree, "The tree of headers and fields of each packet");
     command->add_flag("-x", options.hex, "The bytes of each packet");
     command->add_flag("--stats", options.stats, "A summary instead of packets");

@@ -19,6 +19,7 @@ set(test_uses_wire PkgConfig::tins)  # the independent witness of outer headers
 set(test_uses_capture PkgConfig::pcap ZLIB::ZLIB PkgConfig::zstd)  # reads as well; packs files
 set(test_uses_judge veriroce_capture veriroce_sim veriroce_engine veriroce_fault)
 set(test_uses_sim veriroce_capture veriroce_mutants)
+set(test_uses_filter veriroce_capture veriroce_decode)
 set(test_uses_flow veriroce_capture)
 set(test_uses_decode veriroce_capture veriroce_test_corpus)
 set(test_uses_dissect veriroce_test_corpus)

@@ -20,6 +20,7 @@ constexpr std::array libraries{
     Library{"libpcap", "pcap.h"},
     Library{"libpcap", "pcap/"},
     Library{"zlib", "zlib.h"},
+    Library{"PCRE2", "pcre2.h"},
     Library{"zstd", "zstd"},
     Library{"fmt", "fmt/"},
     Library{"Boost.Asio", "boost/asio"},

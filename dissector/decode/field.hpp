@@ -73,6 +73,8 @@ class Column {
     static std::optional<Column> find(std::string_view name);
 
     [[nodiscard]] std::string_view name() const { return rows_.front()->name; }
+    // Its rows; at least one.
+    [[nodiscard]] std::span<const FieldRow* const> rows() const { return rows_; }
     // Whether its value depends on the ICRC being verified.
     [[nodiscard]] bool needs_icrc() const;
 

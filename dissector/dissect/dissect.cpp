@@ -8,6 +8,7 @@
 #include "dissector/capture/reader.hpp"
 #include "dissector/decode/decoder.hpp"
 #include "dissector/dissect/statistics.hpp"
+#include "dissector/filter/filter.hpp"
 #include "dissector/print/json.hpp"
 #include "dissector/print/output.hpp"
 #include "dissector/print/table.hpp"
@@ -49,8 +50,10 @@ std::string text_of(const print::UnknownField& unknown) {
 
 class Session {
   public:
-    Session(const Options& options, print::Columns columns, std::FILE* out, std::FILE* err)
-        : options_(options), columns_(std::move(columns)), out_(out), err_(err) {
+    Session(const Options& options, print::Columns columns, filter::Filter filter, std::FILE* out,
+            std::FILE* err)
+        : options_(options), columns_(std::move(columns)), filter_(std::move(filter)), out_(out),
+          err_(err) {
         decode_.verify_icrc = needs_icrc();
         decode_.also_roce_ports = options.roce_ports;
     }
@@ -62,6 +65,11 @@ class Session {
         }
         end();
         out_.flush();
+        if (filter_.patterns_given_up() > 0) {
+            say(err_, fmt::format("dissect: -Y: a regular expression took too long {} times and "
+                                  "was held not to match",
+                                  filter_.patterns_given_up()));
+        }
         if (out_.error() != 0 && out_.error() != EPIPE) {
             say(err_, fmt::format("writing failed: {}", std::strerror(out_.error())));
             failed_ = true;
@@ -74,7 +82,7 @@ class Session {
     // The ICRC costs about as much as everything else: it is checked where it can be seen.
     [[nodiscard]] bool needs_icrc() const {
         if (options_.verify_icrc || options_.check || options_.stats) return true;
-        if (options_.format == Format::Text) return true;
+        if (options_.format == Format::Text || filter_.needs_icrc()) return true;
         for (const decode::Column& column : columns_) {
             if (column.needs_icrc()) return true;
         }
@@ -114,15 +122,15 @@ class Session {
             fill_facts(record, *reader);
             decode::dissect_frame(frame_, decode_, dissection_);
             frame_.last_time_ns = frame_.time_ns;
-            ++packets_;
-            packet(file);
+            ++read_;
+            if (filter_.matches(dissection_)) packet(file);
             if (!out_.pass()) return false;
         }
         return false;
     }
 
     [[nodiscard]] bool enough() const {
-        return options_.max_packets && packets_ >= *options_.max_packets;
+        return options_.max_packets && read_ >= *options_.max_packets;
     }
 
     void complain(const capture::ReadError& error, const std::string& file) {
@@ -149,6 +157,7 @@ class Session {
     }
 
     void packet(const std::string& file) {
+        ++packets_;
         if (dissection_.transport_packet()) ++roce_packets_;
         const bool fault = dissection_.findings.any_fault();
         if (fault) ++packets_with_findings_;
@@ -186,13 +195,15 @@ class Session {
 
     const Options& options_;
     print::Columns columns_;
+    filter::Filter filter_;
     print::Output out_;
     std::FILE* err_;
     decode::Options decode_;
     decode::FrameFacts frame_; // number and times count within a file
     decode::Dissection dissection_;
     Statistics statistics_;
-    std::uint64_t packets_ = 0;
+    std::uint64_t read_ = 0;
+    std::uint64_t packets_ = 0; // of those the filter took
     std::uint64_t roce_packets_ = 0;
     std::uint64_t packets_with_findings_ = 0;
     bool failed_ = false;
@@ -218,9 +229,14 @@ int run(const Options& options, std::FILE* out, std::FILE* err) {
         say(err, text_of(columns.error()));
         return kUsage;
     }
+    auto filter = filter::Filter::compile(options.filter);
+    if (!filter) {
+        say(err, "dissect: -Y: " + filter::text_of(filter.error(), options.filter));
+        return kUsage;
+    }
     if (columns->empty() && options.format == Format::Json) *columns = print::all_columns();
     if (columns->empty() && options.format == Format::Csv) *columns = print::usual_columns();
-    return Session(options, std::move(*columns), out, err).run();
+    return Session(options, std::move(*columns), std::move(*filter), out, err).run();
 }
 
 } // namespace veriroce::dissect

@@ -16,6 +16,7 @@ std::optional<Format> format_by_name(const std::string& name);
 
 struct Options {
     std::vector<std::string> files; // "-" is standard input
+    std::string filter;             // -Y; empty: every packet
     Format format = Format::Text;
     std::vector<std::string> fields; // -e, in the order of the output
     bool tree = false;               // -V
@@ -23,9 +24,10 @@ struct Options {
     bool stats = false;              // a summary instead of packets
     bool check = false;              // text: only packets with findings, and these; exit code 1
     bool verify_icrc = false;        // also where nothing that is printed needs it
-    std::vector<std::uint16_t> roce_ports;    // UDP ports that carry RoCEv2 as 4791 does
-    bool quiet = false;                       // no summary line of --check
-    std::optional<std::uint64_t> max_packets; // -c, over all files
+    std::vector<std::uint16_t> roce_ports; // UDP ports that carry RoCEv2 as 4791 does
+    bool quiet = false;                    // no summary line of --check
+    // -c, over all files: packets read, also if the display filter shows fewer.
+    std::optional<std::uint64_t> max_packets;
 };
 
 // Writes packets to `out` and at most one line an error to `err`. Returns the exit code:

@@ -93,6 +93,11 @@ TEST_CASE("errors: dissect", "[program]") {
          "'infiniband.bth.psn'?"},
         {"veriroce dissect -T fields short.pcap",
          "veriroce: dissect: -T fields needs at least one -e FIELD"},
+        {"veriroce dissect -Y 'ip and upd' short.pcap",
+         "veriroce: dissect: -Y: column 8: no field or protocol is called 'upd'; did you mean "
+         "'udp'?\n"
+         "    ip and upd\n"
+         "           ^^^"},
         {"veriroce dissect -T xml short.pcap",
          "veriroce: -T: 'xml' is none of text, fields, json, csv"},
         {"veriroce dissect", "veriroce: FILE is required"},

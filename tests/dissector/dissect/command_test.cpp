@@ -129,6 +129,37 @@ TEST_CASE("dissect: several files count their frames on their own", "[dissect]")
     CHECK(text.out.starts_with("==> "));
 }
 
+TEST_CASE("dissect: a display filter chooses packets, and -c counts those that were read",
+          "[dissect]") {
+    const std::vector<std::string> fields{"frame.number"};
+    const Ran chosen = ran({.files = {pcap("rxe-atomic.pcap")},
+                            .filter = "infiniband.bth.opcode == 18 && frame.number < 20",
+                            .format = Format::Fields,
+                            .fields = fields});
+    CHECK(chosen.code == 0);
+    CHECK(chosen.out == "5\n6\n7\n8\n");
+    const Ran few = ran({.files = {pcap("rxe-atomic.pcap")},
+                         .filter = "infiniband.bth.opcode == 18",
+                         .format = Format::Fields,
+                         .fields = fields,
+                         .max_packets = 6});
+    CHECK(few.out == "5\n6\n");
+    const Ran bad = ran({.files = {pcap("rxe-write-corrupt.pcap")},
+                         .filter = "roce.icrc.status == bad",
+                         .format = Format::Fields,
+                         .fields = fields});
+    CHECK(lines_of(bad.out).size() == 12);
+    const Ran none = ran({.files = {pcap("rxe-atomic.pcap")},
+                          .filter = "tcp",
+                          .format = Format::Json,
+                          .fields = fields});
+    CHECK(none.out == "{\"schema\":\"veriroce/packets/1\",\"packets\":[\n]}\n");
+    const Ran check = ran({.files = {pcap("rxe-write-corrupt.pcap")},
+                           .filter = "roce.icrc.status == good",
+                           .check = true});
+    CHECK(check.code == 0);
+}
+
 TEST_CASE("dissect: wrong options are told in one line, and nothing is read", "[dissect]") {
     struct Row {
         Options options;
@@ -145,6 +176,10 @@ TEST_CASE("dissect: wrong options are told in one line, and nothing is read", "[
          "dissect: -V, -x and --stats go with -T text"},
         {{.files = {file}, .format = Format::Fields, .fields = {"infiniband.bth.psm"}},
          "dissect: no field is called 'infiniband.bth.psm'; did you mean 'infiniband.bth.psn'?"},
+        {{.files = {file}, .filter = "ip.src = 10.0.0.1"},
+         "dissect: -Y: column 8: a comparison is written ==\n"
+         "    ip.src = 10.0.0.1\n"
+         "           ^"},
         {{.files = {file}, .format = Format::Csv, .fields = {"xyzzy"}},
          "dissect: no field is called 'xyzzy'"},
     };
