@@ -31,8 +31,20 @@ constexpr int usage_error = 2;
 
 void add_dissect(CLI::App& app, dissect::Options& options, int& code) {
     CLI::App* command = app.add_subcommand("dissect", "Decode captures: a line for each packet");
-    command->add_option("FILE", options.files, "pcap or pcapng files; - is standard input")
-        ->required();
+    command->add_option("FILE", options.files,
+                        "pcap or pcapng files, also packed by gzip or zstd; - is standard input");
+    command->add_option("-i", options.interface, "Capture live from an interface; Ctrl-C ends it")
+        ->type_name("IFACE");
+    command
+        ->add_option("-f", options.capture_filter,
+                     "Only packets that fulfil a capture filter, as tcpdump writes it")
+        ->type_name("BPF");
+    command->add_option("-s", options.snap_length, "Live: at most so many bytes of a packet")
+        ->type_name("BYTES")
+        ->check(CLI::Range(1U, 262'144U));
+    command->add_option("-B", options.buffer_mib, "Live: the kernel's ring, 16 MiB if not named")
+        ->type_name("MIB")
+        ->check(CLI::Range(1U, 2047U));
     command
         ->add_option_function<std::string>(
             "-T",
@@ -53,6 +65,10 @@ void add_dissect(CLI::App& app, dissect::Options& options, int& code) {
         ->add_option("-Y", options.filter,
                      "Only packets that fulfil a display filter, as Wireshark writes it")
         ->type_name("EXPR");
+    command
+        ->add_option("-w", options.write,
+                     "Write packets as pcapng, findings as comments; - is standard output")
+        ->type_name("FILE");
     command->add_flag("-V", options.tree, "The tree of headers and fields of each packet");
     command->add_flag("-x", options.hex, "The bytes of each packet");
     command->add_flag("--stats", options.stats, "A summary instead of packets");
@@ -65,7 +81,7 @@ void add_dissect(CLI::App& app, dissect::Options& options, int& code) {
         ->type_name("PORT")
         ->allow_extra_args(false);
     command->add_option("-c", options.max_packets, "Stop after so many packets")->type_name("N");
-    command->add_flag("-q,--quiet", options.quiet, "No summary line of --check");
+    command->add_flag("-q,--quiet", options.quiet, "No summary line of --check or -i");
     command->callback([&] { code = dissect::run(options, stdout, stderr); });
 }
 

@@ -49,18 +49,18 @@ void give_usual_permissions(int file) {
 
 } // namespace
 
-std::string text_of(const WriteError& error, std::string_view path) {
+std::string text_of(const WriteError& error, std::string_view file) {
+    const std::string path(file == "-" ? "standard output" : file);
     const std::string system = error.system != 0 ? std::strerror(error.system) : "";
     switch (error.kind) {
-    case WriteErrorKind::Create: return std::string(path) + ": cannot be created: " + system;
-    case WriteErrorKind::Write: return std::string(path) + ": writing failed: " + system;
-    case WriteErrorKind::Rename: return std::string(path) + ": cannot be given its name: " + system;
+    case WriteErrorKind::Create: return path + ": cannot be created: " + system;
+    case WriteErrorKind::Write: return path + ": writing failed: " + system;
+    case WriteErrorKind::Rename: return path + ": cannot be given its name: " + system;
     case WriteErrorKind::CommentTooLong:
-        return std::string(path) + ": a packet comment has more than 65535 bytes";
-    case WriteErrorKind::PacketTooLong:
-        return std::string(path) + ": a packet has more than 16 MiB";
+        return path + ": a packet comment has more than 65535 bytes";
+    case WriteErrorKind::PacketTooLong: return path + ": a packet has more than 16 MiB";
     case WriteErrorKind::UnknownInterface:
-        return std::string(path) + ": a packet names an interface that was not added";
+        return path + ": a packet names an interface that was not added";
     }
     return {};
 }
@@ -69,7 +69,9 @@ std::expected<PcapngWriter, WriteError> PcapngWriter::create(const std::string& 
                                                              std::string_view application) {
     PcapngWriter writer;
     writer.path_ = path;
-    if (replaceable(path)) {
+    if (path == "-") {
+        writer.file_ = ::dup(STDOUT_FILENO);
+    } else if (replaceable(path)) {
         std::string name = path + ".XXXXXX";
         writer.file_ = ::mkostemp(name.data(), O_CLOEXEC);
         if (writer.file_ >= 0) {

@@ -53,7 +53,7 @@ struct PacketSpec {
 
 class PcapngWriter {
   public:
-    // `application` names the program in the section header.
+    // "-" is standard output. `application` names the program in the section header.
     static std::expected<PcapngWriter, WriteError> create(const std::string& path,
                                                           std::string_view application);
 
@@ -66,6 +66,8 @@ class PcapngWriter {
     // Returns the number that packets of this interface carry.
     std::expected<std::uint32_t, WriteError> add_interface(const InterfaceSpec& spec);
     std::expected<void, WriteError> write(const PacketSpec& packet);
+    // Writes what is buffered, for who reads along.
+    std::expected<void, WriteError> flush();
     // Writes what is buffered and gives the file its name. Nothing may be written afterwards.
     std::expected<void, WriteError> finish();
 
@@ -77,7 +79,6 @@ class PcapngWriter {
     void put_option(std::uint16_t code, wire::Bytes value);
     void put_end_of_options();
     std::expected<void, WriteError> end_block();
-    std::expected<void, WriteError> flush();
 
     std::string path_;
     std::string temporary_; // empty: written in place

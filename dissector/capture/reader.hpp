@@ -35,6 +35,8 @@ class Reader {
 
     // Those described so far; a pcapng file may describe more on its way.
     [[nodiscard]] std::span<const Interface> interfaces() const { return interfaces_; }
+    // How much of the file was read, from 0 to 1. Nothing for a pipe.
+    [[nodiscard]] std::optional<double> part_done() const { return source_.part_done(); }
 
   private:
     using Format = std::variant<PcapFormat, PcapngFormat>;

@@ -99,6 +99,12 @@ Source::~Source() {
     release();
 }
 
+std::optional<double> Source::part_done() const {
+    if (unpacker_) return unpacker_->part_done();
+    if (file_ >= 0 || window_.empty()) return std::nullopt;
+    return static_cast<double>(position_) / static_cast<double>(window_.size());
+}
+
 void Source::release() {
     // mmap's counterpart takes the address as it was given, without const.
     if (mapped_) ::munmap(const_cast<std::byte*>(window_.data()), window_.size());

@@ -48,6 +48,8 @@ class Source {
 
     // Bytes consumed so far, counted after unpacking.
     [[nodiscard]] std::uint64_t offset() const { return before_window_ + position_; }
+    // How much of the input was consumed, from 0 to 1. Nothing for a pipe.
+    [[nodiscard]] std::optional<double> part_done() const;
     // Why ahead() gave fewer bytes, if it was not the end of the input.
     [[nodiscard]] const std::optional<ReadError>& error() const { return error_; }
     // Whether the input is compressed.

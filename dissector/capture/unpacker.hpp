@@ -16,6 +16,8 @@ class Unpacker {
     // Fills `out` from its beginning with at least one byte; 0 at the end, or when error() tells.
     std::size_t unpack(std::span<std::byte> out);
     [[nodiscard]] const std::optional<ReadError>& error() const { return error_; }
+    // Of the packed input.
+    [[nodiscard]] std::optional<double> part_done() const { return packed_.part_done(); }
 
   private:
     bool next_member();

@@ -100,7 +100,8 @@ TEST_CASE("errors: dissect", "[program]") {
          "           ^^^"},
         {"veriroce dissect -T xml short.pcap",
          "veriroce: -T: 'xml' is none of text, fields, json, csv"},
-        {"veriroce dissect", "veriroce: FILE is required"},
+        {"veriroce dissect", "veriroce: dissect: no capture file; name one, or - for standard "
+                             "input, or -i INTERFACE"},
         {"veriroce dissekt short.pcap",
          "veriroce: no command is called 'dissekt'; did you mean 'dissect'?"},
         {"veriroce frobnicate",
@@ -286,6 +287,13 @@ TEST_CASE("errors: the device and the link, which needs root", "[program]") {
          "veriroce: interface off is down: ip link set off up", tool},
         {"veriroce test -i lo --dut unix:http" + report,
          "veriroce: interface lo is not Ethernet: RoCEv2 frames need one that is", tool},
+        {"veriroce dissect -i vc",
+         "veriroce: there is no interface \"vc\": this host has lo, off, other, va, vb", tool},
+        {"veriroce dissect -i off", "veriroce: interface off is down: ip link set off up", tool},
+        {"setpriv --bounding-set -net_raw veriroce dissect -i va",
+         "veriroce: capturing on va needs CAP_NET_RAW: run as root, or setcap "
+         "cap_net_raw,cap_net_admin+ep on the program",
+         tool},
         {"setpriv --bounding-set -net_raw veriroce test -i va --dut unix:http" + report,
          "veriroce: raw frames on va need CAP_NET_RAW: run as root, or setcap "
          "cap_net_raw,cap_net_admin+ep on the program",

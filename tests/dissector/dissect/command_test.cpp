@@ -160,6 +160,15 @@ TEST_CASE("dissect: a display filter chooses packets, and -c counts those that w
     CHECK(check.code == 0);
 }
 
+TEST_CASE("dissect: a capture filter drops packets before they are counted", "[dissect]") {
+    const Ran result = ran({.files = {pcap("rxe-rc-pingpong.pcap")},
+                            .capture_filter = "udp port 4791",
+                            .format = Format::Fields,
+                            .fields = {"frame.number", "ip.proto"},
+                            .max_packets = 2});
+    CHECK(result.out == "1\t17\n2\t17\n");
+}
+
 TEST_CASE("dissect: wrong options are told in one line, and nothing is read", "[dissect]") {
     struct Row {
         Options options;
@@ -167,7 +176,7 @@ TEST_CASE("dissect: wrong options are told in one line, and nothing is read", "[
     };
     const std::string file = pcap("rxe-atomic.pcap");
     const std::vector<Row> rows{
-        {{}, "dissect: no capture file; name one, or - for standard input"},
+        {{}, "dissect: no capture file; name one, or - for standard input, or -i INTERFACE"},
         {{.files = {file}, .format = Format::Fields},
          "dissect: -T fields needs at least one -e FIELD"},
         {{.files = {file}, .fields = {"ip.src"}},
@@ -176,6 +185,15 @@ TEST_CASE("dissect: wrong options are told in one line, and nothing is read", "[
          "dissect: -V, -x and --stats go with -T text"},
         {{.files = {file}, .format = Format::Fields, .fields = {"infiniband.bth.psm"}},
          "dissect: no field is called 'infiniband.bth.psm'; did you mean 'infiniband.bth.psn'?"},
+        {{.files = {file}, .interface = "va"},
+         "dissect: -i captures live and reads no file; leave one of them out"},
+        {{.files = {file}, .snap_length = 60}, "dissect: -s and -B go with -i"},
+        {{.files = {file}, .write = "x", .hex = true},
+         "dissect: -w writes packets instead of printing them: -T, -V and -x do not go with it"},
+        {{.files = {file}, .write = "-", .check = true},
+         "dissect: -w - takes standard output; --stats and --check print there"},
+        {{.files = {file}, .capture_filter = "prt 5"},
+         "dissect: -f: can't parse filter expression: syntax error"},
         {{.files = {file}, .filter = "ip.src = 10.0.0.1"},
          "dissect: -Y: column 8: a comparison is written ==\n"
          "    ip.src = 10.0.0.1\n"

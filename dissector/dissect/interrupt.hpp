@@ -1,0 +1,24 @@
+// Ctrl-C and SIGTERM as a flag, for as long as this object lives. Internal to this room.
+#pragma once
+
+#include <atomic>
+#include <csignal>
+
+namespace veriroce::dissect {
+
+// One at a time.
+class Interrupt {
+  public:
+    Interrupt();
+    Interrupt(const Interrupt&) = delete;
+    Interrupt& operator=(const Interrupt&) = delete;
+    ~Interrupt();
+
+    [[nodiscard]] const std::atomic<bool>& flag() const;
+
+  private:
+    struct sigaction interrupt_before_{};
+    struct sigaction terminate_before_{};
+};
+
+} // namespace veriroce::dissect

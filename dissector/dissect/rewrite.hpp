@@ -1,0 +1,39 @@
+// `-w`: packets written as pcapng, with what was found in them as packet comments. Internal to this
+// room.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dissector/capture/pcapng_writer.hpp"
+#include "dissector/decode/dissection.hpp"
+
+namespace veriroce::dissect {
+
+class Rewriter {
+  public:
+    static std::expected<Rewriter, capture::WriteError> create(const std::string& path);
+
+    // The packets that follow come from another file, with interfaces of its own.
+    void begin_file() { first_interface_ = interfaces_; }
+    // Keeps bytes, time, interface, direction and comments; adds a comment for each finding that
+    // has none yet. A packet without a time, and one of before 1970, is given the beginning of
+    // 1970.
+    std::expected<void, capture::WriteError> write(const capture::Record& record,
+                                                   std::span<const capture::Interface> interfaces,
+                                                   const decode::Dissection& dissection);
+    std::expected<void, capture::WriteError> flush() { return writer_.flush(); }
+    std::expected<void, capture::WriteError> finish() { return writer_.finish(); }
+
+  private:
+    explicit Rewriter(capture::PcapngWriter writer) : writer_(std::move(writer)) {}
+    void collect_comments(const capture::Record& record, const decode::Dissection& dissection);
+
+    capture::PcapngWriter writer_;
+    std::uint32_t interfaces_ = 0;      // written so far
+    std::uint32_t first_interface_ = 0; // of this file
+    std::vector<std::string> comments_; // of the packet at hand
+};
+
+} // namespace veriroce::dissect

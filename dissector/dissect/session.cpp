@@ -1,0 +1,280 @@
+#include "dissector/dissect/session.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "dissector/dissect/interrupt.hpp"
+#include "dissector/print/json.hpp"
+#include "dissector/print/text.hpp"
+
+namespace veriroce::dissect {
+
+void say(std::FILE* err, std::string_view message) {
+    fmt::print(err, "veriroce: {}\n", message);
+}
+
+Session::Session(const Options& options, Compiled compiled, std::FILE* out, std::FILE* err)
+    : options_(options), compiled_(std::move(compiled)), out_(out), err_(err),
+      to_terminal_(::isatty(::fileno(out)) == 1), progress_(err, out) {
+    decode_.verify_icrc = needs_icrc();
+    decode_.also_roce_ports = options.roce_ports;
+}
+
+int Session::run() {
+    if (!start_writing()) return kFailed;
+    begin();
+    if (!options_.interface.empty()) {
+        read_live();
+    } else {
+        for (const std::string& file : options_.files) {
+            if (!read_file(file)) break;
+        }
+    }
+    progress_.clear();
+    finish_writing();
+    end();
+    out_.flush();
+    if (compiled_.filter.patterns_given_up() > 0) {
+        complain(fmt::format("dissect: -Y: a regular expression took too long {} times and was "
+                             "held not to match",
+                             compiled_.filter.patterns_given_up()));
+    }
+    if (out_.error() != 0 && out_.error() != EPIPE) {
+        complain(fmt::format("writing failed: {}", std::strerror(out_.error())));
+    }
+    if (options_.check && packets_with_findings_ > 0) return kFinding;
+    return failed_ ? kFailed : kDone;
+}
+
+// The ICRC costs about as much as everything else: it is checked where it can be seen.
+bool Session::needs_icrc() const {
+    if (options_.verify_icrc || options_.check || options_.stats) return true;
+    if (options_.format == Format::Text || compiled_.filter.needs_icrc()) return true;
+    for (const decode::Column& column : compiled_.columns) {
+        if (column.needs_icrc()) return true;
+    }
+    return false;
+}
+
+bool Session::enough() const {
+    return options_.max_packets && read_ >= *options_.max_packets;
+}
+
+bool Session::prints_packets() const {
+    return !options_.stats && (options_.write.empty() || options_.check);
+}
+
+void Session::begin() {
+    if (!prints_packets()) return;
+    if (options_.format == Format::Json) print::append_json_begin(out_.text());
+    if (options_.format == Format::Csv) print::append_csv_header(out_.text(), compiled_.columns);
+}
+
+void Session::end() {
+    if (options_.stats) return statistics_.append(out_.text());
+    if (!prints_packets()) return;
+    if (options_.format == Format::Json) print::append_json_end(out_.text());
+    if (options_.check && options_.format == Format::Text && !options_.quiet) {
+        fmt::format_to(std::back_inserter(out_.text()),
+                       "{} frames, {} RoCE packets, {} of them with findings\n", packets_,
+                       roce_packets_, packets_with_findings_);
+    }
+}
+
+bool Session::start_writing() {
+    if (options_.write.empty()) return true;
+    auto rewriter = Rewriter::create(options_.write);
+    if (rewriter) {
+        rewriter_.emplace(std::move(*rewriter));
+        return true;
+    }
+    complain(capture::text_of(rewriter.error(), options_.write));
+    return false;
+}
+
+void Session::finish_writing() {
+    if (!rewriter_ || nobody_reads_) return;
+    const auto done = rewriter_->finish();
+    if (!done && done.error().system != EPIPE) {
+        complain(capture::text_of(done.error(), options_.write));
+    }
+}
+
+bool Session::read_file(const std::string& file) {
+    auto reader = capture::Reader::open(file);
+    if (!reader) {
+        complain(capture::text_of(reader.error(), file));
+        return true;
+    }
+    if (options_.files.size() > 1) name_file(file);
+    return read_all(*reader, file);
+}
+
+void Session::read_live() {
+    const Interrupt interrupt;
+    const capture::LiveOptions defaults;
+    auto live =
+        capture::Live::open({.interface = options_.interface,
+                             .filter = options_.capture_filter,
+                             .snap_length = options_.snap_length.value_or(defaults.snap_length),
+                             .buffer_mib = options_.buffer_mib.value_or(defaults.buffer_mib),
+                             .immediate = to_terminal_,
+                             .stop = &interrupt.flag()});
+    if (!live) return complain(live.error());
+    if (!options_.quiet) {
+        fmt::print(err_, "Capturing on {}; Ctrl-C ends it\n", options_.interface);
+        std::fflush(err_);
+    }
+    read_all(*live, options_.interface);
+    out_.flush();
+    const capture::Live::Counts counts = live->counts();
+    if (options_.quiet && counts.dropped + counts.interface_dropped == 0) return;
+    fmt::print(err_, "{} packets captured, {} dropped for lack of room, {} by the interface\n",
+               counts.received, counts.dropped, counts.interface_dropped);
+}
+
+template <typename Packets>
+bool Session::read_all(Packets& packets, const std::string& name) {
+    frame_ = {};
+    if (rewriter_) rewriter_->begin_file();
+    while (!enough()) {
+        switch (step(packets, name)) {
+        case Step::End: return true;
+        case Step::Nothing: break;
+        case Step::Idle:
+            if (!pass(true)) return false;
+            break;
+        case Step::Packet:
+            const auto wanted = captured(name);
+            if (!wanted) return true;
+            if (*wanted && !take(packets, name)) return false;
+            break;
+        }
+    }
+    return false;
+}
+
+Session::Step Session::step(capture::Reader& reader, const std::string& file) {
+    const auto more = reader.next(record_);
+    progress_.step(read_, reader);
+    if (!more) complain(capture::text_of(more.error(), file));
+    return more && *more ? Step::Packet : Step::End;
+}
+
+Session::Step Session::step(capture::Live& live, const std::string& /*interface*/) {
+    const auto got = live.next(record_);
+    if (!got) {
+        complain(got.error());
+        return Step::End;
+    }
+    switch (*got) {
+    case capture::Live::Got::Packet: return Step::Packet;
+    case capture::Live::Got::Soon: return Step::Nothing;
+    case capture::Live::Got::Idle: return Step::Idle;
+    case capture::Live::Got::Stopped: return Step::End;
+    }
+    return Step::End;
+}
+
+std::optional<bool> Session::captured(const std::string& name) {
+    // The kernel has chosen among live packets already.
+    if (!compiled_.capture_filter || !options_.interface.empty()) return true;
+    const auto matches = compiled_.capture_filter->matches(record_);
+    if (matches) return *matches;
+    complain(fmt::format("{}: -f: {}", name, matches.error()));
+    return std::nullopt;
+}
+
+template <typename Packets>
+bool Session::take(const Packets& packets, const std::string& name) {
+    fill_facts(packets.interfaces());
+    decode::dissect_frame(frame_, decode_, dissection_);
+    frame_.last_time_ns = frame_.time_ns;
+    ++read_;
+    if (compiled_.filter.matches(dissection_)) {
+        if (rewriter_ && !write(packets.interfaces())) return false;
+        packet(name);
+    }
+    return pass(to_terminal_ && !options_.interface.empty());
+}
+
+bool Session::write(std::span<const capture::Interface> interfaces) {
+    const auto done = rewriter_->write(record_, interfaces, dissection_);
+    if (done) return true;
+    nobody_reads_ = true; // or there is no room
+    if (done.error().system != EPIPE) complain(capture::text_of(done.error(), options_.write));
+    return false;
+}
+
+// Hands on what is buffered, if it is much or `now`. False if that is no longer possible.
+bool Session::pass(bool now) {
+    if (now && rewriter_ && !rewriter_->flush()) return false;
+    return now ? out_.flush() : out_.pass();
+}
+
+void Session::complain(std::string_view message) {
+    out_.flush(); // what was read stands before the complaint
+    progress_.clear();
+    say(err_, message);
+    failed_ = true;
+}
+
+void Session::name_file(const std::string& file) {
+    if (options_.format == Format::Text && prints_packets()) {
+        fmt::format_to(std::back_inserter(out_.text()), "==> {} <==\n", file);
+    }
+}
+
+void Session::fill_facts(std::span<const capture::Interface> interfaces) {
+    frame_.bytes = record_.bytes;
+    frame_.original_length = record_.original_length;
+    frame_.link_code = record_.link_code;
+    ++frame_.number;
+    frame_.time_ns = record_.time_ns;
+    if (!frame_.first_time_ns) frame_.first_time_ns = record_.time_ns;
+    const bool tells_apart = interfaces[record_.interface].section != 0;
+    frame_.interface = tells_apart ? std::optional(record_.interface) : std::nullopt;
+}
+
+void Session::packet(const std::string& file) {
+    ++packets_;
+    if (dissection_.transport_packet()) ++roce_packets_;
+    const bool fault = dissection_.findings.any_fault();
+    if (fault) ++packets_with_findings_;
+    if (options_.stats) return statistics_.add(dissection_);
+    if (!prints_packets()) return;
+    switch (options_.format) {
+    case Format::Text:
+        if (!options_.check || fault) text();
+        break;
+    case Format::Fields: print::append_fields(out_.text(), dissection_, compiled_.columns); break;
+    case Format::Csv: print::append_csv(out_.text(), dissection_, compiled_.columns); break;
+    case Format::Json:
+        print::append_json_packet(out_.text(), dissection_, compiled_.columns,
+                                  options_.files.size() > 1 ? file : std::string_view{},
+                                  options_.fields.empty(), packets_ == 1);
+        break;
+    }
+}
+
+void Session::text() {
+    std::string& out = out_.text();
+    if (options_.tree) {
+        print::append_tree(out, dissection_);
+    } else {
+        print::append_line(out, dissection_);
+    }
+    if (options_.check && !options_.tree) {
+        for (const decode::Finding& finding : dissection_.findings.all()) {
+            out += "      ";
+            print::append_finding(out, finding);
+            out += '\n';
+        }
+    }
+    if (options_.hex) print::append_hex_dump(out, dissection_.frame.bytes);
+}
+
+} // namespace veriroce::dissect

@@ -1,0 +1,92 @@
+// One run of the command: what was compiled from its options, the loop over packets, and what is
+// done with each. Internal to this room.
+#pragma once
+
+#include <optional>
+
+#include "dissector/capture/bpf.hpp"
+#include "dissector/capture/live.hpp"
+#include "dissector/capture/reader.hpp"
+#include "dissector/decode/decoder.hpp"
+#include "dissector/dissect/dissect.hpp"
+#include "dissector/dissect/progress.hpp"
+#include "dissector/dissect/rewrite.hpp"
+#include "dissector/dissect/statistics.hpp"
+#include "dissector/filter/filter.hpp"
+#include "dissector/print/output.hpp"
+#include "dissector/print/table.hpp"
+
+namespace veriroce::dissect {
+
+inline constexpr int kDone = 0;
+inline constexpr int kFinding = 1;
+inline constexpr int kUsage = 2;
+inline constexpr int kFailed = 3;
+
+void say(std::FILE* err, std::string_view message);
+
+struct Compiled {
+    print::Columns columns;
+    filter::Filter filter;
+    std::optional<capture::Bpf> capture_filter;
+};
+
+class Session {
+  public:
+    Session(const Options& options, Compiled compiled, std::FILE* out, std::FILE* err);
+    int run();
+
+  private:
+    enum class Step : std::uint8_t { Packet, Nothing, Idle, End };
+
+    [[nodiscard]] bool needs_icrc() const;
+    [[nodiscard]] bool enough() const;
+    // Instead of packets a file is written, or a summary.
+    [[nodiscard]] bool prints_packets() const;
+
+    void begin();
+    void end();
+    bool start_writing();
+    void finish_writing();
+
+    // False if there is nothing more to do: enough packets, or nobody reads.
+    bool read_file(const std::string& file);
+    void read_live();
+    template <typename Packets>
+    bool read_all(Packets& packets, const std::string& name);
+    Step step(capture::Reader& reader, const std::string& file);
+    Step step(capture::Live& live, const std::string& interface);
+    template <typename Packets>
+    bool take(const Packets& packets, const std::string& name);
+    // Nothing if the capture filter says nothing about such packets.
+    std::optional<bool> captured(const std::string& name);
+    bool write(std::span<const capture::Interface> interfaces);
+    bool pass(bool now);
+
+    void complain(std::string_view message);
+    void name_file(const std::string& file);
+    void fill_facts(std::span<const capture::Interface> interfaces);
+    void packet(const std::string& file);
+    void text();
+
+    const Options& options_;
+    Compiled compiled_;
+    print::Output out_;
+    std::FILE* err_;
+    bool to_terminal_;
+    Progress progress_;
+    std::optional<Rewriter> rewriter_;
+    bool nobody_reads_ = false; // of what is written
+    decode::Options decode_;
+    capture::Record record_;
+    decode::FrameFacts frame_; // number and times count within a file
+    decode::Dissection dissection_;
+    Statistics statistics_;
+    std::uint64_t read_ = 0;
+    std::uint64_t packets_ = 0; // of those the filter took
+    std::uint64_t roce_packets_ = 0;
+    std::uint64_t packets_with_findings_ = 0;
+    bool failed_ = false;
+};
+
+} // namespace veriroce::dissect
