@@ -6,8 +6,6 @@
 namespace veriroce::dissect {
 namespace {
 
-constexpr std::chrono::milliseconds kBetween{500};
-
 // A stream of memory has no descriptor, and so is no terminal.
 bool terminal(std::FILE* file) {
     return ::isatty(::fileno(file)) == 1;
@@ -15,12 +13,12 @@ bool terminal(std::FILE* file) {
 
 } // namespace
 
-Progress::Progress(std::FILE* err, std::FILE* out)
-    : err_(err), shown_(terminal(err) && !terminal(out)) {}
+Progress::Progress(std::FILE* err, std::FILE* out, std::chrono::milliseconds between)
+    : err_(err), between_(between), shown_(terminal(err) && !terminal(out)) {}
 
 void Progress::show(std::uint64_t packets, std::optional<double> part) {
     const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < kBetween) return;
+    if (now - last_ < between_) return;
     last_ = now;
     written_ = true;
     const std::string done = part ? fmt::format(" ({:.0f}%)", *part * 100) : "";

@@ -10,8 +10,10 @@ namespace veriroce::dissect {
 
 class Progress {
   public:
-    // Silent unless `err` is a terminal and `out`, where packets go, is none.
-    Progress(std::FILE* err, std::FILE* out);
+    // Silent unless `err` is a terminal and `out`, where packets go, is none. The line is written
+    // anew no sooner than after `between`.
+    Progress(std::FILE* err, std::FILE* out,
+             std::chrono::milliseconds between = std::chrono::milliseconds(500));
 
     // To be called after each packet; looks at the clock now and then.
     template <typename Packets>
@@ -26,6 +28,7 @@ class Progress {
     void show(std::uint64_t packets, std::optional<double> part);
 
     std::FILE* err_;
+    std::chrono::milliseconds between_;
     bool shown_;
     bool written_ = false;
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();

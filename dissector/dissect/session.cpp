@@ -274,7 +274,7 @@ void Session::text() {
             out += '\n';
         }
     }
-    if (options_.hex) print::append_hex_dump(out, dissection_.frame.bytes);
+    if (options_.hex) print::append_hex_dump(out, dissection_, to_terminal_);
 }
 
 } // namespace veriroce::dissect

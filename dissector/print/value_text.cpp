@@ -20,8 +20,7 @@ void append_decimal(std::string& out, std::uint64_t value) {
 
 void append_hex(std::string& out, std::uint64_t value, unsigned digits) {
     out += "0x";
-    for (unsigned i = digits; i > 0; --i)
-        out += kHexDigits[value >> (4 * (i - 1)) & 0xF];
+    append_hex_digits(out, value, digits);
 }
 
 void append_byte(std::string& out, std::byte byte) {
@@ -30,6 +29,11 @@ void append_byte(std::string& out, std::byte byte) {
 }
 
 } // namespace
+
+void append_hex_digits(std::string& out, std::uint64_t value, unsigned digits) {
+    for (unsigned i = digits; i > 0; --i)
+        out += kHexDigits[value >> (4 * (i - 1)) & 0xF];
+}
 
 void append_ipv4(std::string& out, wire::Bytes bytes) {
     for (std::size_t i = 0; i < 4; ++i) {

@@ -14,6 +14,8 @@ void append_value(std::string& out, const decode::FieldRow& row, const decode::V
 void append_ipv4(std::string& out, wire::Bytes bytes);
 void append_ipv6(std::string& out, wire::Bytes bytes);
 void append_mac(std::string& out, wire::Bytes bytes);
+// So many hex digits of a number, the last ones.
+void append_hex_digits(std::string& out, std::uint64_t value, unsigned digits);
 // Two hex digits a byte, nothing between.
 void append_hex_bytes(std::string& out, wire::Bytes bytes);
 // Signed nanoseconds as seconds with this many decimals, cut and not rounded.

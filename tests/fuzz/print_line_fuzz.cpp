@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     print::append_fields(out, dissection, columns);
     print::append_csv(out, dissection, columns);
     print::append_tree(out, dissection);
-    print::append_hex_dump(out, facts.bytes);
+    print::append_hex_dump(out, dissection, size % 2 == 1);
     out.clear();
     print::append_json_packet(out, dissection, columns, "", true, false);
     for (const char c : out.substr(2)) {

@@ -87,16 +87,6 @@ TEST_CASE("print: JSON strings are escaped, and are UTF-8 whatever came in", "[p
     CHECK(json("\xE2\x86") == "\"\\ufffd\\ufffd\"");
 }
 
-TEST_CASE("print: the hex dump has sixteen bytes a line", "[print]") {
-    std::vector<std::byte> data;
-    for (unsigned i = 0; i < 18; ++i)
-        data.push_back(static_cast<std::byte>(0x3E + i));
-    std::string out;
-    append_hex_dump(out, data);
-    CHECK(out == "0000  3e 3f 40 41 42 43 44 45 46 47 48 49 4a 4b 4c 4d   >?@ABCDEFGHIJKLM\n"
-                 "0010  4e 4f                                             NO\n\n");
-}
-
 TEST_CASE("print: the nearest name is offered, a far one is not", "[print]") {
     const std::array<std::string_view, 3> names{"ip.src", "ip.dst", "infiniband.bth.psn"};
     CHECK(nearest_name("ip.scr", names) == "ip.src");
