@@ -175,19 +175,6 @@ struct Checks {
         other.send[static_cast<std::size_t>(check)] = function;
         return other;
     }
-
-    // The first check that refuses the packet; nothing if it passes.
-    [[nodiscard]] std::optional<PacketCheck> refused_by(const PacketView& view) const;
-    [[nodiscard]] std::optional<DatagramCheck> refused_by(const DatagramView& view) const;
-    // The first verdict that is not Accept, or Accept.
-    [[nodiscard]] RequestRuling judge(const RequestView& view) const;
-    // Whether a duplicate that has a response of its own is answered.
-    [[nodiscard]] bool answers_duplicate(const RequestView& view) const;
-    // The first verdict that is not Take, or Take.
-    [[nodiscard]] ResponseRuling judge(const ResponseView& view) const;
-    [[nodiscard]] bool allows(SendCheck check, const SendView& view) const {
-        return send[static_cast<std::size_t>(check)](view);
-    }
 };
 
 // The right ones, by themselves: a planted defect may call the one that it replaces.

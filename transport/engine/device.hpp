@@ -7,6 +7,7 @@
 
 #include "transport/engine/deadlines.hpp"
 #include "transport/engine/engine.hpp"
+#include "transport/engine/joined_checks.hpp"
 #include "transport/engine/notification.hpp"
 #include "transport/engine/qp.hpp"
 
@@ -36,7 +37,7 @@ struct Device {
     Device(const Config& config_of_device, const Checks& checks_of_device);
 
     Config config;
-    Checks checks;
+    JoinedChecks checks;
     Memory memory;
     std::vector<std::unique_ptr<CompletionQueue>> cqs;     // by CqId - 1; empty if destroyed
     std::vector<std::unique_ptr<Qp>> qps;                  // by QpId - 1; empty if destroyed
