@@ -35,23 +35,24 @@ struct Bth {
 
     // The first kSize of `bytes`, which are there.
     static constexpr Bth read(Bytes bytes) {
-        const std::uint8_t flags = load_u8(bytes, 1);
-        const std::uint8_t congestion = load_u8(bytes, 4);
-        const std::uint8_t ack = load_u8(bytes, 8);
+        assert(bytes.size() >= kSize);
+        const std::uint32_t first = load_u32(bytes, 0);
+        const std::uint32_t second = load_u32(bytes, 4);
+        const std::uint32_t third = load_u32(bytes, 8);
         return Bth{
-            .opcode = load_u8(bytes, 0),
-            .solicited = (flags & 0x80) != 0,
-            .mig_req = (flags & 0x40) != 0,
-            .pad = static_cast<std::uint8_t>(flags >> 4 & 0x3),
-            .version = static_cast<std::uint8_t>(flags & 0xF),
-            .pkey = {load_u16(bytes, 2)},
-            .fecn = (congestion & 0x80) != 0,
-            .becn = (congestion & 0x40) != 0,
-            .reserved6 = static_cast<std::uint8_t>(congestion & 0x3F),
-            .dest_qp = {load_u24(bytes, 5)},
-            .ack_request = (ack & 0x80) != 0,
-            .reserved7 = static_cast<std::uint8_t>(ack & 0x7F),
-            .psn = Psn(load_u24(bytes, 9)),
+            .opcode = static_cast<std::uint8_t>(first >> 24),
+            .solicited = (first & 0x800000) != 0,
+            .mig_req = (first & 0x400000) != 0,
+            .pad = static_cast<std::uint8_t>(first >> 20 & 0x3),
+            .version = static_cast<std::uint8_t>(first >> 16 & 0xF),
+            .pkey = {static_cast<std::uint16_t>(first)},
+            .fecn = (second & 0x80000000) != 0,
+            .becn = (second & 0x40000000) != 0,
+            .reserved6 = static_cast<std::uint8_t>(second >> 24 & 0x3F),
+            .dest_qp = {second & kMask24},
+            .ack_request = (third & 0x80000000) != 0,
+            .reserved7 = static_cast<std::uint8_t>(third >> 24 & 0x7F),
+            .psn = Psn(third & kMask24),
         };
     }
     static constexpr std::optional<Bth> decode(Bytes bytes) {
@@ -61,15 +62,15 @@ struct Bth {
 
     // Writes the first kSize bytes of `out`.
     constexpr void encode(MutableBytes out) const {
-        store_be<1>(out, 0, opcode);
-        store_be<1>(out, 1,
-                    (solicited ? 0x80U : 0U) | (mig_req ? 0x40U : 0U) | (pad & 0x3U) << 4 |
-                        (version & 0xFU));
-        store_be<2>(out, 2, pkey.value);
-        store_be<1>(out, 4, (fecn ? 0x80U : 0U) | (becn ? 0x40U : 0U) | (reserved6 & 0x3FU));
-        store_be<3>(out, 5, dest_qp.value);
-        store_be<1>(out, 8, (ack_request ? 0x80U : 0U) | (reserved7 & 0x7FU));
-        store_be<3>(out, 9, psn.value());
+        assert(out.size() >= kSize);
+        const std::uint32_t flags = (solicited ? 0x80U : 0U) | (mig_req ? 0x40U : 0U) |
+                                    (pad & 0x3U) << 4 | (version & 0xFU);
+        const std::uint32_t congestion =
+            (fecn ? 0x80U : 0U) | (becn ? 0x40U : 0U) | (reserved6 & 0x3FU);
+        const std::uint32_t ack = (ack_request ? 0x80U : 0U) | (reserved7 & 0x7FU);
+        store_be<4>(out, 0, std::uint32_t{opcode} << 24 | flags << 16 | pkey.value);
+        store_be<4>(out, 4, congestion << 24 | (dest_qp.value & kMask24));
+        store_be<4>(out, 8, ack << 24 | psn.value());
     }
 };
 

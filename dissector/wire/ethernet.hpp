@@ -29,6 +29,7 @@ struct Ethernet {
 
     // The first kSize of `bytes`, which are there.
     static constexpr Ethernet read(Bytes bytes) {
+        assert(bytes.size() >= kSize);
         return Ethernet{.destination = MacAddress::from(bytes),
                         .source = MacAddress::from(bytes.subspan(6)),
                         .ether_type = load_u16(bytes, 12)};
@@ -39,6 +40,7 @@ struct Ethernet {
     }
 
     constexpr void encode(MutableBytes out) const {
+        assert(out.size() >= kSize);
         copy<6>(destination.bytes, out);
         copy<6>(source.bytes, out.subspan(6));
         store_be<2>(out, 12, ether_type);

@@ -87,7 +87,7 @@ std::uint32_t icrc_of(Bytes headers, Bytes rest, const Head<N>& mask) {
     for (std::size_t i = 0; i < N; ++i) // a few registers, as N is known
         head[i] = headers[i] | mask[i];
     const std::size_t more = (headers.size() - N) % kBlock;
-    std::memcpy(head.data() + N, headers.data() + N, more);
+    if (more != 0) std::memcpy(head.data() + N, headers.data() + N, more);
     std::uint32_t crc = crc32(kAfterDummyLrh, Bytes(head).first(N + more));
     crc = crc32(crc, headers.subspan(N + more));
     return crc32(crc, rest);

@@ -17,15 +17,13 @@ std::uint32_t checksum_add(Bytes bytes, std::uint32_t sum) {
     }
     if (at < bytes.size()) total += static_cast<std::uint64_t>(load_u8(bytes, at)) << 8;
     // 2^16 and 2^32 are both 1 modulo 0xFFFF, so that words may be added in pairs and carries back.
-    while (total >> 32 != 0)
-        total = (total & 0xFFFFFFFF) + (total >> 32);
-    return static_cast<std::uint32_t>(total);
+    total = (total & 0xFFFFFFFF) + (total >> 32);
+    return static_cast<std::uint32_t>(total + (total >> 32));
 }
 
 std::uint16_t checksum_fold(std::uint32_t sum) {
-    while (sum >> 16 != 0)
-        sum = (sum & 0xFFFF) + (sum >> 16);
-    return static_cast<std::uint16_t>(~sum);
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    return static_cast<std::uint16_t>(~(sum + (sum >> 16)));
 }
 
 std::uint16_t ipv4_checksum(Bytes header) {

@@ -37,6 +37,7 @@ struct Ipv4 {
     }
     // The first kSize of `bytes`, which are there.
     static constexpr Ipv4 read(Bytes bytes) {
+        assert(bytes.size() >= kSize);
         const unsigned first = load_u8(bytes, 0);
         const unsigned tos = load_u8(bytes, 1);
         const unsigned fragment = load_u16(bytes, 6);
@@ -64,16 +65,17 @@ struct Ipv4 {
     }
 
     constexpr void encode(MutableBytes out) const {
-        store_be<1>(out, 0, (version & 0xFU) << 4 | (header_length & 0xFU));
-        store_be<1>(out, 1, (dscp & 0x3FU) << 2 | (ecn & 0x3U));
-        store_be<2>(out, 2, total_length);
-        store_be<2>(out, 4, id);
-        store_be<2>(out, 6,
-                    (reserved_flag ? 0x8000U : 0U) | (dont_fragment ? 0x4000U : 0U) |
-                        (more_fragments ? 0x2000U : 0U) | (fragment_offset & 0x1FFFU));
-        store_be<1>(out, 8, ttl);
-        store_be<1>(out, 9, protocol);
-        store_be<2>(out, 10, checksum);
+        assert(out.size() >= kSize);
+        // In words, because the checksum reads words at once: a processor hands on to a load what
+        // one store has written, and waits where several have.
+        const std::uint32_t first = (version & 0xFU) << 28 | (header_length & 0xFU) << 24 |
+                                    (dscp & 0x3FU) << 18 | (ecn & 0x3U) << 16;
+        const std::uint32_t fragment =
+            (reserved_flag ? 0x8000U : 0U) | (dont_fragment ? 0x4000U : 0U) |
+            (more_fragments ? 0x2000U : 0U) | (fragment_offset & 0x1FFFU);
+        store_be<4>(out, 0, first | total_length);
+        store_be<4>(out, 4, std::uint32_t{id} << 16 | fragment);
+        store_be<4>(out, 8, std::uint32_t{ttl} << 24 | std::uint32_t{protocol} << 16 | checksum);
         store_be<4>(out, 12, source);
         store_be<4>(out, 16, destination);
     }

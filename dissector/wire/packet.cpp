@@ -7,6 +7,7 @@ namespace {
 // until one says no.
 template <typename AnyPacket, typename Use>
 bool visit_headers(AnyPacket& packet, Use use) {
+    if (packet.headers == HeaderSet{}) return true; // as in the middle of a message
     const auto visit = [&](Header kind, auto& header) {
         return !packet.headers.has(kind) || use(header);
     };
@@ -45,14 +46,14 @@ std::expected<Packet, PacketError> decode_packet(Bytes bytes) {
     Packet& packet = *result;
     packet.bth = Bth::read(bytes);
     packet.headers = opcode_info(packet.bth.opcode).headers;
-    Bytes rest = bytes.subspan(Bth::kSize);
+    std::size_t at = Bth::kSize;
     const bool complete = visit_headers(packet, [&]<typename H>(H& header) {
-        if (rest.size() < H::kSize) return false;
-        header = H::read(rest);
-        rest = rest.subspan(H::kSize);
+        if (bytes.size() - at < H::kSize) return false;
+        header = H::read(bytes.subspan(at));
+        at += H::kSize;
         return true;
     });
-    packet.body = rest;
+    packet.body = bytes.subspan(at);
     if (!complete) result = std::unexpected(PacketError::TooShortForHeaders);
     return result;
 }

@@ -21,6 +21,7 @@ struct Udp {
 
     // The first kSize of `bytes`, which are there.
     static constexpr Udp read(Bytes bytes) {
+        assert(bytes.size() >= kSize);
         return Udp{.source_port = load_u16(bytes, 0),
                    .destination_port = load_u16(bytes, 2),
                    .length = load_u16(bytes, 4),
@@ -32,6 +33,7 @@ struct Udp {
     }
 
     constexpr void encode(MutableBytes out) const {
+        assert(out.size() >= kSize);
         store_be<2>(out, 0, source_port);
         store_be<2>(out, 2, destination_port);
         store_be<2>(out, 4, length);
