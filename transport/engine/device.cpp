@@ -129,8 +129,8 @@ void enter_error(Device& device, Qp& qp) {
     flush_receives(device, qp);
 }
 
-wire::Packet packet_to_peer(const Qp& qp, std::uint8_t opcode, wire::Psn psn) {
-    wire::Packet packet;
+wire::Packet& packet_to_peer(Device& device, const Qp& qp, std::uint8_t opcode, wire::Psn psn) {
+    wire::Packet& packet = device.packet;
     packet.bth = {.opcode = opcode,
                   .mig_req = qp.connection.mig_req,
                   .pkey = qp.connection.pkey, // BTH-08

@@ -54,8 +54,9 @@ struct Device {
     Counters counters;
     Opcodes opcodes;
 
-    // The packet that poll_transmit hands out, and its headers.
+    // The packet that poll_transmit hands out, and its headers, as values and as bytes.
     Transmit outgoing;
+    wire::Packet packet;
     std::array<std::byte, wire::kMaxTransportHeaderBytes> headers{};
     std::array<std::byte, 4096> scratch{};
 
@@ -98,8 +99,9 @@ wire::Envelope envelope_to(const Device& device, const Qp& qp, const AddressVect
 // After its path changed: the QP's envelope and ACK timeout.
 void settle_path(const Device& device, Qp& qp);
 
-// A transport header for the QP's next packet.
-wire::Packet packet_to_peer(const Qp& qp, std::uint8_t opcode, wire::Psn psn);
+// Begins the QP's next packet, in device.packet: its BTH and which headers it has. The caller sets
+// those; what else stands in the packet is an older one's, and goes nowhere.
+wire::Packet& packet_to_peer(Device& device, const Qp& qp, std::uint8_t opcode, wire::Psn psn);
 // Makes it the packet that goes out next: device.outgoing.
 Transmit* transmit(Device& device, const Qp& qp, const wire::Packet& packet, wire::Bytes payload);
 

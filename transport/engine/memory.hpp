@@ -20,8 +20,9 @@ namespace veriroce::engine {
 // whole protection domain.
 enum class KeyKind : std::uint8_t { Region, WindowType1, WindowType2 };
 
-// The memory that a key names: a region, or the part of one that a window is bound to.
-struct Region {
+// The memory that a key names: a region, or the part of one that a window is bound to. On one line
+// of the cache, because every packet asks for it.
+struct alignas(64) Region {
     bool live = false; // of a window: whether it is bound
     KeyKind kind = KeyKind::Region;
     MrId mr; // of a window: the region behind it

@@ -65,16 +65,16 @@ void SavedRequests::add(const SavedRequest& request) {
     size_ = std::min(size_ + 1, depth_);
 }
 
-std::optional<SavedRequest> SavedRequests::holding(wire::Psn psn) const {
+const SavedRequest* SavedRequests::holding(wire::Psn psn) const {
     for (std::size_t i = 0; i < size_; ++i) {
-        if (forward(requests_[i].psn, psn) < requests_[i].packets) return requests_[i];
+        if (forward(requests_[i].psn, psn) < requests_[i].packets) return &requests_[i];
     }
-    return std::nullopt;
+    return nullptr;
 }
 
-std::optional<SavedRequest> SavedRequests::newest() const {
-    if (size_ == 0) return std::nullopt;
-    return requests_[(next_ + depth_ - 1) % depth_];
+const SavedRequest* SavedRequests::newest() const {
+    if (size_ == 0) return nullptr;
+    return &requests_[(next_ + depth_ - 1) % depth_];
 }
 
 } // namespace veriroce::engine

@@ -63,9 +63,9 @@ class SavedRequests {
     // Forgets all, and keeps this many from now on.
     void reset(std::size_t depth);
     void add(const SavedRequest& request);
-    // The one in whose PSNs this PSN lies.
-    [[nodiscard]] std::optional<SavedRequest> holding(wire::Psn psn) const;
-    [[nodiscard]] std::optional<SavedRequest> newest() const;
+    // The one in whose PSNs this PSN lies; nullptr if there is none.
+    [[nodiscard]] const SavedRequest* holding(wire::Psn psn) const;
+    [[nodiscard]] const SavedRequest* newest() const;
     // Calls `use` for each one behind this PSN, in order.
     template <typename Use>
     void for_each_behind(wire::Psn psn, Use use) const {

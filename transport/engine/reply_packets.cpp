@@ -11,8 +11,8 @@ namespace {
 using wire::Position;
 
 // BTH-19: to the peer, without AckReq and SE.
-wire::Packet reply_packet(const Qp& qp, std::uint8_t opcode, const Reply& reply) {
-    wire::Packet packet = packet_to_peer(qp, opcode, reply.psn);
+wire::Packet& reply_packet(Device& device, const Qp& qp, std::uint8_t opcode, const Reply& reply) {
+    wire::Packet& packet = packet_to_peer(device, qp, opcode, reply.psn);
     packet.aeth = {.syndrome = reply.syndrome, .msn = reply.msn};
     return packet;
 }
@@ -45,8 +45,8 @@ wire::Msn msn_of(const Device& device, const Qp& qp, const Reply& reply) {
 Transmit* read_packet(Device& device, Qp& qp, Reply& reply, std::uint64_t bytes) {
     const bool ends = reply.packets == 1;
     const Position position = position_of(reply.begins, ends);
-    wire::Packet packet =
-        reply_packet(qp, device.opcodes.read_response[static_cast<std::size_t>(position)], reply);
+    wire::Packet& packet = reply_packet(
+        device, qp, device.opcodes.read_response[static_cast<std::size_t>(position)], reply);
     packet.bth.pad = wire::pad_of(bytes);
     packet.aeth.msn = msn_of(device, qp, reply);
     const bool old = device.config.behaviour.first_msn == FirstMsn::Old; // N-01
@@ -75,7 +75,7 @@ Transmit* refuse_rest(Device& device, Qp& qp) {
     device.raise(EventType::QpAccessErr, qp);
     enter_error(device, qp);
     if (choice == LostKey::Silent) return nullptr;
-    return transmit(device, qp, reply_packet(qp, device.opcodes.acknowledge, nak), {});
+    return transmit(device, qp, reply_packet(device, qp, device.opcodes.acknowledge, nak), {});
 }
 
 } // namespace
@@ -86,10 +86,11 @@ Transmit* next_reply(Device& device, Qp& qp) {
         const Reply now = reply;
         if (now.kind == ReplyKind::Acknowledge) {
             qp.replies.pop();
-            return transmit(device, qp, reply_packet(qp, device.opcodes.acknowledge, now), {});
+            return transmit(device, qp, reply_packet(device, qp, device.opcodes.acknowledge, now),
+                            {});
         }
         if (now.kind == ReplyKind::Atomic) {
-            wire::Packet packet = reply_packet(qp, device.opcodes.atomic_acknowledge, now);
+            wire::Packet& packet = reply_packet(device, qp, device.opcodes.atomic_acknowledge, now);
             packet.aeth.msn = msn_of(device, qp, now);
             packet.atomic_ack = {.original = now.original};
             finish(qp, now.fresh);

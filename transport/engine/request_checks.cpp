@@ -265,13 +265,13 @@ namespace veriroce::engine::duplicate_check {
 
 // RDR-08, ATM-06: as many as max_dest_rd_atomic are remembered.
 bool remembered(const RequestView& view) {
-    return view.saved.has_value();
+    return view.saved != nullptr;
 }
 
 // RDR-05, RDR-07: a part of the READ that was executed, at its own place in the PSNs.
 bool within_read(const RequestView& view) {
     if (view.info.operation != wire::Operation::RdmaReadRequest) return true;
-    if (!view.saved) return false;
+    if (view.saved == nullptr) return false;
     const SavedRequest& saved = *view.saved;
     const wire::Reth& asked = view.packet.reth;
     const std::uint64_t offset = std::uint64_t{forward(saved.psn, view.packet.bth.psn)} *
@@ -286,7 +286,7 @@ bool within_read(const RequestView& view) {
 // ATM-05, EXT-04: a duplicate of another atomic, FLUSH or ATOMIC WRITE is nobody's.
 bool same_atomic(const RequestView& view) {
     if (view.info.operation == wire::Operation::RdmaReadRequest) return true;
-    if (!view.saved) return false;
+    if (view.saved == nullptr) return false;
     const SavedRequest& saved = *view.saved;
     const bool atomic = wire::opcode_info(saved.opcode).headers.has(wire::Header::AtomicEth);
     if (view.behaviour.other_atomic == OtherAtomic::SavedAnswer &&

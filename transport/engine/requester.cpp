@@ -113,14 +113,14 @@ std::uint8_t request_opcode(const Opcodes& opcodes, WrOpcode opcode) {
 
 // The headers of a request that has a response of its own. REQ-09, REQ-10: a READ that was partly
 // answered asks for the rest.
-wire::Packet request_packet(const Device& device, const Qp& qp, SendWork& work) {
+wire::Packet& request_packet(Device& device, const Qp& qp, SendWork& work) {
     const SendRequest& request = work.request;
     const bool rest = device.config.behaviour.read_restart == ReadRestart::FirstMissing;
     work.asked_from = rest ? work.expected_response : work.first;
     const std::uint64_t offset =
         std::uint64_t{forward(work.first, work.asked_from)} * wire::bytes_of(qp.connection.mtu);
     const std::uint8_t opcode = request_opcode(device.opcodes, request.opcode);
-    wire::Packet packet = packet_to_peer(qp, opcode, work.asked_from);
+    wire::Packet& packet = packet_to_peer(device, qp, opcode, work.asked_from);
     packet.bth.ack_request = true;
     const bool flush = request.opcode == WrOpcode::Flush;
     packet.reth = {.virtual_address = request.remote_address + offset,
@@ -159,7 +159,7 @@ Transmit* send_request(Device& device, Qp& qp, SendWork& work, wire::Instant now
         }
         payload = *bytes;
     }
-    const wire::Packet packet = request_packet(device, qp, work);
+    const wire::Packet& packet = request_packet(device, qp, work);
     ++qp.cursor.work;
     qp.cursor.packet = 0;
     return sent(device, qp, packet, payload, work.last() + 1, now);
@@ -182,7 +182,7 @@ bool wants_ack(const Device& device, const Qp& qp, const SendWork& work, wire::P
 
 } // namespace
 
-wire::Packet segment(const Device& device, const Qp& qp, const SendWork& work, wire::Psn psn) {
+wire::Packet& segment(Device& device, const Qp& qp, const SendWork& work, wire::Psn psn) {
     const SendRequest& request = work.request;
     const Position position = position_of(qp.cursor.packet, work.packets);
     const bool ends = position == Position::Last || position == Position::Only;
@@ -190,7 +190,8 @@ wire::Packet segment(const Device& device, const Qp& qp, const SendWork& work, w
     const auto type = static_cast<std::size_t>(qp.connection.type);
     const Opcodes::Row& row =
         is_write(request.opcode) ? device.opcodes.write[type] : device.opcodes.send[type];
-    wire::Packet packet = packet_to_peer(qp, row[static_cast<std::size_t>(position)][ending], psn);
+    wire::Packet& packet =
+        packet_to_peer(device, qp, row[static_cast<std::size_t>(position)][ending], psn);
     const bool notifies = request.opcode != WrOpcode::RdmaWrite;
     packet.bth.solicited = ends && notifies && request.flags.solicited; // BTH-14
     packet.bth.ack_request = wants_ack(device, qp, work, psn, ends);
@@ -215,7 +216,7 @@ Transmit* send_segment(Device& device, Qp& qp, SendWork& work, wire::Instant now
         settle_oldest(device, qp);
         return nullptr;
     }
-    wire::Packet packet = segment(device, qp, work, psn);
+    wire::Packet& packet = segment(device, qp, work, psn);
     packet.bth.pad = wire::pad_of(bytes);
     if (++qp.cursor.packet == work.packets) qp.cursor = {.work = qp.cursor.work + 1, .packet = 0};
     return sent(device, qp, packet, *payload, psn + 1, now);

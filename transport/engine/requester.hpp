@@ -34,8 +34,8 @@ inline bool may_begin(const Qp& qp) {
 // Gives the work its PSNs, unless its own memory is not what it says (`fault`). What sends nothing
 // has none and is carried out here: in order, behind what was begun before it.
 void start(Device& device, Qp& qp, SendWork& work);
-// The headers of the packet of a SEND or WRITE at which the cursor stands.
-wire::Packet segment(const Device& device, const Qp& qp, const SendWork& work, wire::Psn psn);
+// The packet (packet_to_peer) of a SEND or WRITE at which the cursor stands.
+wire::Packet& segment(Device& device, const Qp& qp, const SendWork& work, wire::Psn psn);
 // The payload at this place of the message. Nothing if its memory is not reachable.
 std::optional<wire::Bytes> payload_of(Device& device, const Qp& qp, const SendWork& work,
                                       std::uint64_t offset, std::size_t bytes);

@@ -237,12 +237,12 @@ void acknowledge_duplicate(Device& device, Qp& qp, const RequestView& view) {
                 .syndrome = ack_syndrome(device, qp),
                 .msn = qp.inbound.msn,
                 .fresh = false};
-    const auto newest = qp.saved.newest();
+    const SavedRequest* const newest = qp.saved.newest();
     switch (behaviour.duplicate_answer) {
     case DuplicateAnswer::LastAck: break;
     case DuplicateAnswer::LatestPsn: reply.psn = qp.inbound.expected_psn - 1; break;
     case DuplicateAnswer::ResendReadResponse:
-        if (newest && wire::distance(view.packet.bth.psn, newest->psn) > 0) {
+        if (newest != nullptr && wire::distance(view.packet.bth.psn, newest->psn) > 0) {
             reply = repeat(device, qp, *newest);
         }
         break;
@@ -282,7 +282,7 @@ void handle_duplicate(Device& device, Qp& qp, RequestView& view) {
         return;
     }
     view.saved = qp.saved.holding(view.packet.bth.psn);
-    if (device.checks.answers_duplicate(view) && view.saved) {
+    if (device.checks.answers_duplicate(view) && view.saved != nullptr) {
         answer_duplicate(device, qp, view);
     } else {
         ++device.counters.dropped;
@@ -300,8 +300,7 @@ RequestView request_view(const Device& device, const Qp& qp, const PacketView& p
                      0,
                      {},
                      receive_domain(qp),
-                     target_of(packet.packet, qp.inbound, device.config.behaviour),
-                     {}};
+                     target_of(packet.packet, qp.inbound, device.config.behaviour)};
     if (const ReceiveWork* const work = next_receive(qp)) {
         view.receive_ready = true;
         view.receive_bytes = work->bytes;

@@ -12,12 +12,12 @@ namespace veriroce::engine {
 template <typename T>
 class Ring {
   public:
-    explicit Ring(std::size_t capacity) : slots_(capacity) {}
+    explicit Ring(std::size_t capacity) : slots_(capacity), capacity_(capacity) {}
 
     [[nodiscard]] std::size_t size() const { return size_; }
-    [[nodiscard]] std::size_t capacity() const { return slots_.size(); }
+    [[nodiscard]] std::size_t capacity() const { return capacity_; }
     [[nodiscard]] bool empty() const { return size_ == 0; }
-    [[nodiscard]] bool full() const { return size_ == slots_.size(); }
+    [[nodiscard]] bool full() const { return size_ == capacity_; }
 
     T& operator[](std::size_t i) {
         assert(i < size_);
@@ -34,7 +34,7 @@ class Ring {
     // The slot that `i` stands in, for what is stored beside the ring.
     [[nodiscard]] std::size_t place(std::size_t i) const {
         const std::size_t at = first_ + i;
-        return at < slots_.size() ? at : at - slots_.size();
+        return at < capacity_ ? at : at - capacity_;
     }
 
     // The caller has asked full().
@@ -63,16 +63,18 @@ class Ring {
     void clear() { first_ = size_ = 0; }
     // Room for more, never for less; the only call that takes memory.
     void grow(std::size_t capacity) {
-        if (capacity <= slots_.size()) return;
+        if (capacity <= capacity_) return;
         std::vector<T> wider(capacity);
         for (std::size_t i = 0; i < size_; ++i)
             wider[i] = std::move((*this)[i]);
         slots_ = std::move(wider);
+        capacity_ = capacity;
         first_ = 0;
     }
 
   private:
     std::vector<T> slots_;
+    std::size_t capacity_ = 0; // slots_.size(), which a vector makes of two pointers each time
     std::size_t first_ = 0;
     std::size_t size_ = 0;
 };

@@ -30,7 +30,7 @@ Transmit* send_datagram(Device& device, Qp& qp, const SendWork& work) {
         return nullptr;
     }
     const UdDestination& to = *work.request.ud; // post() has asked for it
-    wire::Packet packet = segment(device, qp, work, qp.outbound.next_psn);
+    wire::Packet& packet = segment(device, qp, work, qp.outbound.next_psn);
     packet.bth.ack_request = false;
     packet.bth.pad = wire::pad_of(work.length);
     packet.bth.dest_qp = to.qpn;
@@ -51,7 +51,7 @@ Transmit* send_uc_segment(Device& device, Qp& qp, SendWork& work) {
         fail_oldest(device, qp, WcStatus::LocProtErr);
         return nullptr;
     }
-    wire::Packet packet = segment(device, qp, work, qp.outbound.next_psn);
+    wire::Packet& packet = segment(device, qp, work, qp.outbound.next_psn);
     packet.bth.ack_request = false; // nobody answers
     packet.bth.pad = wire::pad_of(bytes);
     Transmit* const made = transmit(device, qp, packet, *payload);

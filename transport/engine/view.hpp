@@ -150,8 +150,8 @@ struct RequestView : PacketView {
     // The memory that the packet reads, writes or flushes by an rkey. Nothing for a SEND and for a
     // READ or WRITE of zero bytes, whose key is not looked at (LEN-08, C9-88).
     std::optional<Target> target;
-    // Of a duplicate that has a response of its own: what is remembered of it.
-    std::optional<SavedRequest> saved;
+    // Of a duplicate that has a response of its own: what is remembered of it, or nullptr.
+    const SavedRequest* saved = nullptr;
 
     // Whether the packet would take a receive WQE that its message does not hold yet.
     [[nodiscard]] bool takes_receive() const;
