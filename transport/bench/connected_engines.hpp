@@ -22,6 +22,14 @@ struct End {
     wire::MacAddress mac;
 };
 
+// Where in `room` a packet begins whose byte `offset`, the first of its payload, falls in the
+// middle of a page, as drivers lay packets out. The memory that is read and written begins near a
+// page's begin; where two places differ by little in their last twelve bits a processor takes a
+// load for one that waits for a store, and a copy becomes dearer by a fifth. `room` has kPage bytes
+// more than the packet.
+inline constexpr std::size_t kPage = 4096;
+wire::MutableBytes from_mid_page(std::vector<std::byte>& room, std::size_t offset);
+
 class ConnectedEngines {
   public:
     // `memory` bytes are registered at each end. Fails only by exception of the allocator.

@@ -34,7 +34,8 @@ void write_messages(const Options& options, std::size_t headers, std::FILE* out)
     constexpr std::size_t mtu = 4096;
     ConnectedEngines engines(1, message, wire::Mtu::B4096);
     const std::size_t messages = std::max<std::size_t>(1, options.megabytes);
-    std::vector<std::byte> packet(headers + mtu);
+    std::vector<std::byte> room(kPage + headers + mtu);
+    const wire::MutableBytes packet = from_mid_page(room, headers).first(headers + mtu);
     std::byte* const payload = packet.data() + headers;
     std::uint32_t sum = 0;
     const engine::Sge sge{.length = message, .lkey = engines.a.region.lkey};
