@@ -331,7 +331,11 @@ std::size_t write_frame(const LinkAddress& link, const Envelope& envelope, std::
     const std::size_t transport = headers.size() + payload.size() + kIcrcBytes;
     assert(outer_bytes(envelope) + transport <= out.size());
     std::size_t at = write_outer(link, envelope, ip_id, {}, transport, out);
-    std::memcpy(out.data() + at, headers.data(), headers.size());
+    if (headers.size() == Bth::kSize) { // as most: no call
+        copy<Bth::kSize>(headers, out.subspan(at));
+    } else {
+        std::memcpy(out.data() + at, headers.data(), headers.size());
+    }
     at += headers.size();
     if (!payload.empty()) std::memcpy(out.data() + at, payload.data(), payload.size());
     at += payload.size();

@@ -21,7 +21,8 @@ Engine::~Engine() = default;
 
 void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
     Device& device = *state_;
-    const auto packet = wire::decode_packet(datagram.bytes);
+    // Two words and not a span as a whole, which its caller has stored as two words just now.
+    const auto packet = wire::decode_packet({datagram.bytes.data(), datagram.bytes.size()});
     Qp* const qp = packet ? device.find(packet->bth.dest_qp) : nullptr;
     if (qp == nullptr) { // BTH-20, BTH-02..04
         ++device.counters.dropped;

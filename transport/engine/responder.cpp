@@ -292,21 +292,21 @@ void handle_duplicate(Device& device, Qp& qp, RequestView& view) {
 } // namespace
 
 RequestView request_view(const Device& device, const Qp& qp, const PacketView& packet) {
-    RequestView view{packet,
-                     qp.inbound,
-                     device.memory,
-                     device.config.limits.message_bytes,
-                     false,
-                     0,
-                     {},
-                     receive_domain(qp),
-                     target_of(packet.packet, qp.inbound, device.config.behaviour)};
-    if (const ReceiveWork* const work = next_receive(qp)) {
-        view.receive_ready = true;
-        view.receive_bytes = work->bytes;
-        view.receive_sges = work->sges;
-    }
-    return view;
+    const ReceiveWork* const work = next_receive(qp);
+    const bool ready = work != nullptr;
+    // One by one: the members were stored just now, and a copy of more than one at once would wait
+    // until they have left the processor.
+    return {{packet.envelope, packet.packet, packet.info, packet.connection, packet.behaviour,
+             packet.pkeys, packet.now},
+            qp.inbound,
+            device.memory,
+            device.config.limits.message_bytes,
+            ready,
+            ready ? work->bytes : 0,
+            ready ? work->sges : std::span<const Sge>{},
+            receive_domain(qp),
+            target_of(packet.packet, qp.inbound, device.config.behaviour),
+            nullptr};
 }
 
 void carry_out(Device& device, Qp& qp, const RequestView& view) {

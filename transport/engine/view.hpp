@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "dissector/wire/packet.hpp"
 #include "transport/engine/behaviour.hpp"
@@ -121,7 +122,7 @@ struct PacketView {
     const wire::OpcodeInfo& info;
     const Connection& connection;
     const Behaviour& behaviour;
-    std::span<const wire::Pkey> pkeys; // of the port; empty: any
+    const std::vector<wire::Pkey>& pkeys; // of the port; empty: any
     wire::Instant now;
 
     // The path that the packet must have come by: of an ARMED QP, a packet whose sender has
