@@ -33,6 +33,7 @@ std::expected<void, VerbError> acceptable_bind(const Device& device, const SendR
 }
 
 std::expected<wire::Rkey, VerbError> post_bind(Device& device, Qp& qp, SendRequest request) {
+    if (qp.connection.type == QpType::Ud) return std::unexpected(VerbError::NotSupported);
     const KeyKind type = device.memory.type_of(*request.mw);
     if (type == KeyKind::Region) return std::unexpected(VerbError::NotFound);
     if (type == KeyKind::WindowType2 || request.flags.inline_data)

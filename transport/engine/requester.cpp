@@ -21,7 +21,7 @@ bool supported(QpType type, WrOpcode opcode) {
     const bool send = opcode == WrOpcode::Send || opcode == WrOpcode::SendWithImm;
     switch (type) {
     case QpType::Rc: return true;
-    case QpType::Uc: return send || is_write(opcode);
+    case QpType::Uc: return send || is_write(opcode) || is_local(opcode);
     case QpType::Ud: return send;
     }
     return false;

@@ -84,9 +84,11 @@ Transmit* next_unreliable(Device& device, Qp& qp) {
         }
         if (!work.started) {
             start(device, qp, work);
-            if (work.fault) {
-                settle_oldest(device, qp);
-                return nullptr;
+            const bool failed = work.fault.has_value();
+            if (failed || is_local(work.request.opcode)) {
+                settle_oldest(device, qp); // the work is no more
+                if (failed) return nullptr;
+                continue;
             }
         }
         return qp.connection.type == QpType::Ud ? send_datagram(device, qp, work)

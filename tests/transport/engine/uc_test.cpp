@@ -1,7 +1,7 @@
 // UC: what is lost is lost in silence, and nothing waits for an answer.
 #include <algorithm>
 
-#include "tests/transport/engine/requests.hpp"
+#include "tests/transport/engine/windows.hpp"
 
 using namespace veriroce;
 using namespace veriroce::engine;
@@ -235,6 +235,57 @@ TEST_CASE("uc responder: a receive that names bad memory ends the QP", "[engine]
     CHECK(done[0].status == WcStatus::LocProtErr);
     CHECK(lab.state() == QpState::Err);
     CHECK(lab.drain().empty());
+}
+
+TEST_CASE("uc: a window of type 2 is bound and revoked by local requests", "[engine][KEY-09]") {
+    LabOptions options = with_bindable_region();
+    options.type = QpType::Uc;
+    Lab lab(options);
+    const std::uint64_t address = region_address + window_offset;
+    const auto window = lab.engine.allocate_window(lab.pd, WindowType::Type2).value();
+    const wire::Rkey key = variant(window.rkey);
+    const auto written = [&](std::uint32_t seed) {
+        wire::Packet packet = lab.packet("RDMA_WRITE_ONLY", wire::Psn(rq_psn) + seed);
+        packet.reth = {.virtual_address = address, .rkey = key, .dma_length = 8};
+        lab.receive(packet, pattern(8, seed));
+        return std::ranges::equal(lab.memory(window_offset, 8), pattern(8, seed));
+    };
+    CHECK_FALSE(written(1));
+    post(lab, WrOpcode::Send, 4, 1); // in order with what is sent
+    lab.post(bind_request(window, key, part(lab, writable)));
+    post(lab, WrOpcode::Send, 4, 2);
+    CHECK(lab.drain().size() == 2);
+    CHECK(ids(lab.sends()) == Ids{1, 7, 2});
+    CHECK(written(2));
+    CHECK(lab.drain().empty());
+    lab.post({.id = 7, .opcode = WrOpcode::LocalInv, .invalidate_rkey = key});
+    CHECK(lab.drain().empty());
+    check_done(lab, WcOpcode::LocalInv);
+    CHECK_FALSE(written(3));
+    // What cannot be revoked ends the send queue, and it alone.
+    lab.post({.id = 8, .opcode = WrOpcode::LocalInv, .invalidate_rkey = key});
+    post(lab, WrOpcode::Send, 4, 9);
+    CHECK(lab.drain().empty());
+    const auto done = lab.sends();
+    REQUIRE(done.size() == 2);
+    CHECK(done[0].status == WcStatus::LocQpOpErr);
+    CHECK(done[1].status == WcStatus::WrFlushErr);
+    CHECK(lab.state() == QpState::Sqe);
+}
+
+TEST_CASE("uc: a window of type 1 is bound by the verb, and no SEND revokes one",
+          "[engine][KEY-09]") {
+    LabOptions options = with_bindable_region();
+    options.type = QpType::Uc;
+    Lab lab(options);
+    const auto window = lab.engine.allocate_window(lab.pd, WindowType::Type1).value();
+    REQUIRE(lab.engine.bind_window(lab.qp, window.mw, part(lab, writable), 7));
+    CHECK(lab.drain().empty());
+    check_done(lab, WcOpcode::BindMw);
+    Work invalidating(lab, WrOpcode::SendWithInv, 4);
+    invalidating.request.sges = invalidating.sges;
+    const auto posted = lab.engine.post_send(lab.qp, std::span(&invalidating.request, 1), lab.now);
+    CHECK(posted.refused == VerbError::NotSupported);
 }
 
 TEST_CASE("uc: RC packets do not reach it, and the other way round", "[engine][BTH-05]") {

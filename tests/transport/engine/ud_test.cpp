@@ -95,6 +95,9 @@ TEST_CASE("ud requester: what UD does not have is refused", "[engine][EXT-05]") 
         CHECK(refusal(opcode, lab.destination()) == VerbError::NotSupported);
     }
     CHECK(refusal(WrOpcode::Send, {}) == VerbError::InvalidArgument);
+    const auto window = lab.engine.allocate_window(lab.pd, WindowType::Type1).value();
+    CHECK(lab.engine.bind_window(lab.qp, window.mw, {.mr = lab.region.mr}, 7).error() ==
+          VerbError::NotSupported);
     UdDestination mixed = lab.destination();
     mixed.path.destination = wire::IpAddress::parse("fd77::2").value();
     CHECK(refusal(WrOpcode::Send, mixed) == VerbError::InvalidArgument);
