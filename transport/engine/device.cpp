@@ -49,7 +49,9 @@ Opcodes::Opcodes()
 Device::Device(const Config& config_of_device, const Checks& checks_of_device)
     : config(config_of_device), checks(checks_of_device),
       memory(config_of_device.first_key, config_of_device.limits.regions,
-             config_of_device.limits.windows) {}
+             config_of_device.limits.windows),
+      groups(config_of_device.limits.multicast_attached,
+             config_of_device.limits.multicast_group_qps) {}
 
 bool Device::alive(PdId pd) const {
     return pd.value != 0 && pd.value <= pds.size() && pds[pd.value - 1] != 0;

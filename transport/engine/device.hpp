@@ -8,6 +8,7 @@
 #include "transport/engine/deadlines.hpp"
 #include "transport/engine/engine.hpp"
 #include "transport/engine/joined_checks.hpp"
+#include "transport/engine/multicast.hpp"
 #include "transport/engine/notification.hpp"
 #include "transport/engine/qp.hpp"
 
@@ -51,6 +52,7 @@ struct Device {
     Deadlines deadlines;
     Ring<Event> events{kEventQueue};
     NotificationQueue notifications;
+    MulticastGroups groups;
     Counters counters;
     Opcodes opcodes;
 

@@ -25,6 +25,10 @@ void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
     const auto packet = wire::decode_packet({datagram.bytes.data(), datagram.bytes.size()});
     Qp* const qp = packet ? device.find(packet->bth.dest_qp) : nullptr;
     if (qp == nullptr) { // BTH-20, BTH-02..04
+        if (packet && packet->bth.dest_qp == kMulticastQpn) {
+            handle_multicast(device, datagram.envelope, *packet, now);
+            return;
+        }
         ++device.counters.dropped;
         return;
     }
@@ -36,6 +40,7 @@ void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
     if (const auto refused_by = device.checks.refused_by(view)) {
         if (*refused_by == PacketCheck::Pkey) ++device.counters.bad_pkey;
         ++device.counters.dropped;
+        note_refused(device, *qp, view, *refused_by);
         return;
     }
     if (packet->bth.opcode == wire::kCnpOpcode) { // CNP-12: it has no PSN and no answer
@@ -340,6 +345,7 @@ std::expected<void, VerbError> Engine::destroy_qp(QpId qp) {
     Device& device = *state_;
     Qp* const target = device.find(qp);
     if (target == nullptr) return std::unexpected(VerbError::NotFound);
+    if (device.groups.has(qp)) return std::unexpected(VerbError::Busy);
     reset(device, *target); // its timers stop
     --device.find(target->description.send_cq)->users;
     --device.find(target->description.recv_cq)->users;

@@ -37,6 +37,8 @@ struct Limits {
     std::uint32_t sges = 16;
     std::uint32_t inline_bytes = 256;
     std::uint8_t rd_atomic = 16;
+    std::uint32_t multicast_attached = 4096;  // QPs of all groups
+    std::uint32_t multicast_group_qps = 64;   // of one
     std::uint32_t message_bytes = 0x80000000; // LEN-11
 };
 
@@ -143,7 +145,15 @@ class Engine {
     std::expected<void, VerbError> modify_qp(QpId qp, const QpAttributes& attributes,
                                              wire::Instant now);
     std::expected<QpReport, VerbError> query_qp(QpId qp) const;
+    // Busy while it is attached to a multicast group.
     std::expected<void, VerbError> destroy_qp(QpId qp);
+
+    // ibv_attach_mcast: the UD QP hears the datagrams of the group, whose address is its GID. Once,
+    // however often it is attached. InvalidArgument for any other QP or address; NoMemory at the
+    // limits.
+    std::expected<void, VerbError> attach_mcast(QpId qp, const wire::IpAddress& group);
+    // InvalidArgument if it is not attached.
+    std::expected<void, VerbError> detach_mcast(QpId qp, const wire::IpAddress& group);
 
     // A chain is posted up to the first request that is refused; `posted` of them were taken.
     struct Posted {

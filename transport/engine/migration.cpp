@@ -1,5 +1,7 @@
 #include "transport/engine/migration.hpp"
 
+#include <utility>
+
 namespace veriroce::engine {
 
 bool migration_allowed(const Connection& connection, const QpAttributes& attributes) {
@@ -39,12 +41,20 @@ void migrate(Device& device, Qp& qp) {
     device.raise(EventType::PathMig, qp);
 }
 
+void note_refused(Device& device, Qp& qp, const PacketView& view, PacketCheck by) {
+    const bool of_path = by >= PacketCheck::Pkey; // P_Key, addresses, VLAN
+    if (!of_path || !view.by_alternate() || !receives(qp.connection.state)) return;
+    if (std::exchange(qp.migration_refused, true)) return;
+    device.raise(EventType::PathMigErr, qp);
+}
+
 void note_mig_req(Device& device, Qp& qp, const PacketView& view) {
     if (!receives(qp.connection.state)) return;
     const bool migrated = view.packet.bth.mig_req;
     if (qp.connection.migration == MigState::Armed && migrated) migrate(device, qp);
     if (qp.connection.migration == MigState::Rearm && !migrated) {
         qp.connection.migration = MigState::Armed;
+        qp.migration_refused = false;
     }
 }
 

@@ -56,6 +56,8 @@ struct Qp {
     bool ready = false;        // in the engine's list of QPs that may have packets to send
     bool request_turn = false; // replies and requests take turns
 
+    bool migration_refused = false; // PATH_MIG_ERR was raised since the QP became ARMED
+
     SendQueue sends;
     ReceiveQueue receives;
     SharedReceiveQueue* srq = nullptr; // instead of its own

@@ -20,5 +20,9 @@ Transmit* next_unreliable(Device& device, Qp& qp);
 // (datagram.cpp).
 void handle_uc(Device& device, Qp& qp, const PacketView& packet);
 void handle_datagram(Device& device, Qp& qp, const PacketView& packet);
+// A packet for QP 0xFFFFFF: a copy for each QP of the group that it is addressed to
+// (multicast_verbs.cpp).
+void handle_multicast(Device& device, const wire::Envelope& envelope, const wire::Packet& packet,
+                      wire::Instant now);
 
 } // namespace veriroce::engine

@@ -183,7 +183,9 @@ TEST_CASE("migration: REARM becomes ARMED by the peer's packets, and their MigRe
     lab.receive(write(lab, 2, true), pattern(4), from_peer());
     lab.receive(write(lab, 2, false), pattern(4), from_other_path());
     CHECK(lab.drain().empty());
-    CHECK(lab.events().empty());
+    const auto refused = lab.events();
+    REQUIRE(refused.size() == 1);
+    CHECK(refused[0].type == EventType::PathMigErr);
     lab.receive(write(lab, 2, true), pattern(4), from_other_path());
     const Sent sent = lab.one();
     CHECK(sent.packet.bth.mig_req);
@@ -198,6 +200,38 @@ TEST_CASE("migration: REARM becomes ARMED by the peer's packets, and their MigRe
     CHECK_FALSE(attributes(lab).alternate);
     lab.receive(write(lab, 3, true), pattern(4), from_peer()); // the first path is no more
     CHECK(lab.drain().empty());
+}
+
+TEST_CASE("migration: a request that does not fit the other path is told of, once",
+          "[engine][N-24]") {
+    Lab lab;
+    lab.receive(write(lab, 0, true), pattern(4), from_other_path()); // MIGRATED: no request
+    change(lab, {.alternate = alternate, .path_mig_state = MigState::Rearm});
+    lab.receive(write(lab, 0, true), pattern(4), from_other_path()); // the peer is not rearmed
+    CHECK(lab.events().empty());
+    lab.receive(write(lab, 0, false), pattern(4));
+    lab.drain();
+    wire::Packet foreign = write(lab, 1, true);
+    foreign.bth.pkey = {0x9234};
+    lab.receive(foreign, pattern(4), from_other_path());
+    lab.receive(write(lab, 1, true), pattern(4), from_peer());
+    foreign.bth.version = 1; // no fault of the path
+    lab.receive(foreign, pattern(4), from_other_path());
+    CHECK(lab.drain().empty());
+    const auto events = lab.events();
+    REQUIRE(events.size() == 1);
+    CHECK(events[0].type == EventType::PathMigErr);
+    CHECK(events[0].qp == lab.qp);
+    CHECK(attributes(lab).path_mig_state == MigState::Armed);
+    // Rearmed after it migrated, it tells again.
+    lab.receive(write(lab, 1, true), pattern(4), from_other_path());
+    lab.drain();
+    CHECK(lab.events().size() == 1); // PATH_MIG
+    change(lab, {.alternate = alternate, .path_mig_state = MigState::Rearm});
+    lab.receive(write(lab, 2, false), pattern(4), from_other_path());
+    lab.drain();
+    lab.receive(write(lab, 3, true), pattern(4), from_peer());
+    REQUIRE(lab.events().size() == 1);
 }
 
 TEST_CASE("migration: used-up retries try the other path, with all tries anew",
