@@ -81,6 +81,7 @@ class Column {
     // Calls `use(row, value)` for each value in frame order.
     template <typename Use>
     void for_each(const Dissection& dissection, Use use) const {
+        if (rows_.size() == 1) return for_each_of(*rows_.front(), dissection, use);
         if (!present(dissection)) return;
         for (const LayerSpan& layer : dissection.layers) {
             for (const FieldRow* row : rows_) {
@@ -91,6 +92,15 @@ class Column {
     }
 
   private:
+    // The usual case: nothing in front of the first such layer is looked at.
+    template <typename Use>
+    static void for_each_of(const FieldRow& row, const Dissection& dissection, Use& use) {
+        for (const LayerSpan& layer : dissection.layers.from(row.layer)) {
+            if (layer.kind != row.layer) continue;
+            if (const auto value = read(row, dissection, layer)) use(row, *value);
+        }
+    }
+
     [[nodiscard]] bool present(const Dissection& dissection) const {
         for (const FieldRow* row : rows_) {
             if (dissection.layers.has(row->layer)) return true;

@@ -1,11 +1,8 @@
 #include "dissector/print/info.hpp"
 
-#include <iterator>
-
-#include <fmt/format.h>
-
 #include "dissector/decode/mad.hpp"
 #include "dissector/decode/names.hpp"
+#include "dissector/print/append.hpp"
 #include "dissector/wire/udp.hpp"
 
 namespace veriroce::print {
@@ -13,11 +10,6 @@ namespace {
 
 using decode::Dissection;
 using decode::LayerKind;
-
-template <typename... Args>
-void append(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-}
 
 // A header of this type, if the packet has it and all of it was captured.
 template <typename Header>

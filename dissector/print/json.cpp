@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "dissector/print/append.hpp"
 #include "dissector/print/value_text.hpp"
 
 namespace veriroce::print {
@@ -42,7 +43,7 @@ bool append_member(std::string& out, const decode::Dissection& dissection,
     column.for_each(dissection, [&](const decode::FieldRow& row, const decode::Value& value) {
         if (values == 0) {
             if (!first) out += ',';
-            fmt::format_to(std::back_inserter(out), "\"{}\":", column.name());
+            append(out, "\"{}\":", column.name());
             start = out.size();
         } else {
             out += ',';

@@ -1,8 +1,5 @@
-#include <iterator>
-
-#include <fmt/format.h>
-
 #include "dissector/decode/field.hpp"
+#include "dissector/print/append.hpp"
 #include "dissector/print/text.hpp"
 #include "dissector/print/value_text.hpp"
 
@@ -12,11 +9,6 @@ namespace {
 using decode::Dissection;
 using decode::FieldRow;
 using decode::LayerSpan;
-
-template <typename... Args>
-void append(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-}
 
 constexpr std::size_t kPlaceWidth = 9;
 

@@ -1,75 +1,72 @@
 #include "dissector/print/value_text.hpp"
 
-#include <array>
-#include <charconv>
+#include <algorithm>
 
-#include <fmt/format.h>
-
-#include "dissector/wire/ip_address.hpp"
+#include "dissector/print/append.hpp"
 
 namespace veriroce::print {
 namespace {
 
-constexpr std::string_view kHexDigits = "0123456789abcdef";
-
 void append_decimal(std::string& out, std::uint64_t value) {
-    std::array<char, 20> digits;
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    out.append(digits.data(), end);
+    Scratch<20> text;
+    text.decimal(value);
+    out += text.text();
 }
 
 void append_hex(std::string& out, std::uint64_t value, unsigned digits) {
-    out += "0x";
-    append_hex_digits(out, value, digits);
+    Scratch<2 + 16> text;
+    text.put("0x");
+    text.hex(value, digits);
+    out += text.text();
 }
 
-void append_byte(std::string& out, std::byte byte) {
-    out += kHexDigits[std::to_integer<unsigned>(byte >> 4)];
-    out += kHexDigits[std::to_integer<unsigned>(byte & std::byte{0xF})];
-}
+// Many bytes go to the string in pieces.
+constexpr std::size_t kBytesAtOnce = 64;
 
 } // namespace
 
 void append_hex_digits(std::string& out, std::uint64_t value, unsigned digits) {
-    for (unsigned i = digits; i > 0; --i)
-        out += kHexDigits[value >> (4 * (i - 1)) & 0xF];
+    Scratch<16> text;
+    text.hex(value, digits);
+    out += text.text();
 }
 
 void append_ipv4(std::string& out, wire::Bytes bytes) {
-    for (std::size_t i = 0; i < 4; ++i) {
-        if (i > 0) out += '.';
-        append_decimal(out, wire::load_u8(bytes, i));
-    }
+    Scratch<15> text;
+    put_ipv4(text, bytes);
+    out += text.text();
 }
 
 void append_ipv6(std::string& out, wire::Bytes bytes) {
-    const wire::IpAddress address = wire::IpAddress::from_v6(bytes);
-    if (address.v4()) out += "::ffff:"; // its own text is that of the IPv4 address
-    out += address.text();
+    Scratch<kIpv6Characters> text;
+    put_ipv6(text, bytes);
+    out += text.text();
 }
 
 void append_mac(std::string& out, wire::Bytes bytes) {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-        if (i > 0) out += ':';
-        append_byte(out, bytes[i]);
+        Scratch<3> text;
+        if (i > 0) text.put(':');
+        text.hex(std::to_integer<unsigned>(bytes[i]), 2);
+        out += text.text();
     }
 }
 
 void append_hex_bytes(std::string& out, wire::Bytes bytes) {
-    for (const std::byte byte : bytes)
-        append_byte(out, byte);
+    while (!bytes.empty()) {
+        Scratch<2 * kBytesAtOnce> text;
+        const std::size_t count = std::min(bytes.size(), kBytesAtOnce);
+        for (const std::byte byte : bytes.first(count))
+            text.hex(std::to_integer<unsigned>(byte), 2);
+        out += text.text();
+        bytes = bytes.subspan(count);
+    }
 }
 
 void append_seconds(std::string& out, std::int64_t nanoseconds, unsigned decimals) {
-    constexpr std::uint64_t kSecond = 1'000'000'000;
-    if (nanoseconds < 0) out += '-';
-    const auto bits = static_cast<std::uint64_t>(nanoseconds);
-    const std::uint64_t size = nanoseconds < 0 ? 0 - bits : bits;
-    append_decimal(out, size / kSecond);
-    out += '.';
-    std::array<char, 10> fraction;
-    fmt::format_to(fraction.data(), "{:09}", size % kSecond);
-    out.append(fraction.data(), decimals);
+    Scratch<kSecondsCharacters> text;
+    put_seconds(text, nanoseconds, decimals);
+    out += text.text();
 }
 
 void append_value(std::string& out, const decode::FieldRow& row, const decode::Value& value) {

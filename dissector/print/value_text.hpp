@@ -5,6 +5,8 @@
 #include <string>
 
 #include "dissector/decode/field.hpp"
+#include "dissector/print/append.hpp"
+#include "dissector/wire/ip_address.hpp"
 
 namespace veriroce::print {
 
@@ -20,5 +22,51 @@ void append_hex_digits(std::string& out, std::uint64_t value, unsigned digits);
 void append_hex_bytes(std::string& out, wire::Bytes bytes);
 // Signed nanoseconds as seconds with this many decimals, cut and not rounded.
 void append_seconds(std::string& out, std::int64_t nanoseconds, unsigned decimals);
+
+// The same into characters at hand, for who puts several together.
+template <std::size_t Room>
+void put_ipv4(Scratch<Room>& text, wire::Bytes bytes) {
+    for (std::size_t i = 0; i < 4; ++i) {
+        if (i > 0) text.put('.');
+        text.decimal(wire::load_u8(bytes, i));
+    }
+}
+
+template <std::size_t Room>
+void put_mac(Scratch<Room>& text, wire::Bytes bytes) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        if (i > 0) text.put(':');
+        text.hex(wire::load_u8(bytes, i), 2);
+    }
+}
+
+inline constexpr std::size_t kIpv6Characters = wire::IpAddress::kTextCharacters + 7;
+
+template <std::size_t Room>
+void put_ipv6(Scratch<Room>& text, wire::Bytes bytes) {
+    const wire::IpAddress address = wire::IpAddress::from_v6(bytes);
+    if (address.v4()) text.put("::ffff:"); // its own text is that of the IPv4 address
+    text.written(wire::IpAddress::kTextCharacters, [&](char* to) { return address.write(to); });
+}
+
+inline constexpr std::size_t kSecondsCharacters = 1 + 20 + 1 + 9;
+
+template <std::size_t Room>
+void put_seconds(Scratch<Room>& text, std::int64_t nanoseconds, unsigned decimals) {
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    constexpr unsigned kMostDecimals = 9;
+    if (nanoseconds < 0) text.put('-');
+    const auto bits = static_cast<std::uint64_t>(nanoseconds);
+    const std::uint64_t size = nanoseconds < 0 ? 0 - bits : bits;
+    text.decimal(size / kSecond);
+    text.put('.');
+    std::uint64_t rest = size % kSecond;
+    std::array<char, kMostDecimals> digits;
+    for (unsigned i = kMostDecimals; i > 0; --i) {
+        digits[i - 1] = static_cast<char>('0' + rest % 10);
+        rest /= 10;
+    }
+    text.put(std::string_view(digits.data(), decimals));
+}
 
 } // namespace veriroce::print

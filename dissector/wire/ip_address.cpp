@@ -80,19 +80,17 @@ std::optional<IpAddress> parse_v6(std::string_view text) {
     return address;
 }
 
-void append_number(std::string& text, std::uint32_t value, int base) {
-    std::array<char, 12> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, base).ptr;
-    text.append(digits.data(), end);
+char* write_number(char* to, std::uint32_t value, int base) {
+    constexpr std::size_t kMostDigits = 4;
+    return std::to_chars(to, to + kMostDigits, value, base).ptr;
 }
 
-std::string v4_text(std::uint32_t value) {
-    std::string text;
+char* write_v4(char* to, std::uint32_t value) {
     for (int shift = 24; shift >= 0; shift -= 8) {
-        if (shift != 24) text += '.';
-        append_number(text, value >> shift & 0xFF, 10);
+        if (shift != 24) *to++ = '.';
+        to = write_number(to, value >> shift & 0xFF, 10);
     }
-    return text;
+    return to;
 }
 
 struct Run {
@@ -116,19 +114,22 @@ Run longest_zero_run(const IpAddress& address) {
     return best;
 }
 
-std::string v6_text(const IpAddress& address) {
+char* write_v6(char* to, const IpAddress& address) {
     const Run zeros = longest_zero_run(address);
-    std::string text;
+    bool apart = true; // from the group before
     for (std::size_t i = 0; i < 8; ++i) {
         if (zeros.length != 0 && i == zeros.begin) {
-            text += "::";
+            *to++ = ':';
+            *to++ = ':';
+            apart = true;
             i += zeros.length - 1;
             continue;
         }
-        if (!text.empty() && text.back() != ':') text += ':';
-        append_number(text, load_u16(address.bytes, 2 * i), 16);
+        if (!apart) *to++ = ':';
+        apart = false;
+        to = write_number(to, load_u16(address.bytes, 2 * i), 16);
     }
-    return text;
+    return to;
 }
 
 } // namespace
@@ -140,8 +141,13 @@ std::optional<IpAddress> IpAddress::parse(std::string_view text) {
     return from_v4(*v4);
 }
 
+char* IpAddress::write(char* to) const {
+    return v4() ? write_v4(to, low32()) : write_v6(to, *this);
+}
+
 std::string IpAddress::text() const {
-    return v4() ? v4_text(low32()) : v6_text(*this);
+    std::array<char, kTextCharacters> text;
+    return {text.data(), write(text.data())};
 }
 
 std::optional<MacAddress> MacAddress::parse(std::string_view text) {
