@@ -73,34 +73,42 @@ class Scratch {
     std::size_t size_ = 0;
 };
 
+// A pattern is small, so that handing it over costs little: the literal, and four bytes a value.
 template <typename... Args>
 class Pattern {
   public:
     struct Piece {
-        std::string_view before; // the text in front of the value
-        char kind = 'd';         // as it is; 'x': hex, '#': with 0x, 'f': fixed
-        std::uint8_t digits = 0; // of 'x', 0 as many as it has; decimals of 'f'
+        std::uint8_t before = 0;  // characters in front of the value
+        std::uint8_t written = 0; // characters from { to }
+        char kind = 'd';          // as it is; 'x': hex, '#': with 0x, 'f': fixed
+        std::uint8_t digits = 0;  // of 'x', 0: as many as it has; decimals of 'f'
     };
 
     template <std::size_t Size>
-    consteval Pattern(const char (&text)[Size]) { // NOLINT: a literal is a pattern
+    consteval Pattern(const char (&text)[Size]) : text_(text) { // NOLINT: a literal is a pattern
         std::string_view rest(text, Size - 1);
         for (Piece& piece : pieces_) {
             const std::size_t open = rest.find('{');
             const std::size_t close = rest.find('}');
             if (open == rest.npos || close == rest.npos || close < open) throw "too few braces";
-            piece.before = rest.substr(0, open);
+            if (close > kLongest) throw "too long";
+            piece.before = static_cast<std::uint8_t>(open);
+            piece.written = static_cast<std::uint8_t>(close + 1 - open);
             read(rest.substr(open + 1, close - open - 1), piece);
             rest.remove_prefix(close + 1);
         }
         if (rest.contains('{') || rest.contains('}')) throw "too many braces";
-        behind_ = rest;
+        if (rest.size() > kLongest) throw "too long";
+        behind_ = static_cast<std::uint8_t>(rest.size());
     }
 
+    [[nodiscard]] constexpr const char* text() const { return text_; }
     [[nodiscard]] constexpr const auto& pieces() const { return pieces_; }
-    [[nodiscard]] constexpr std::string_view behind() const { return behind_; }
+    [[nodiscard]] constexpr std::size_t behind() const { return behind_; }
 
   private:
+    static constexpr std::size_t kLongest = 200; // of the text between two values
+
     // What stands between braces.
     static consteval void read(std::string_view text, Piece& piece) {
         if (text.empty()) return;
@@ -120,8 +128,9 @@ class Pattern {
         }
     }
 
+    const char* text_;
     std::array<Piece, sizeof...(Args)> pieces_{};
-    std::string_view behind_;
+    std::uint8_t behind_ = 0;
 };
 
 // What one append gathers before it goes to the string.
@@ -170,18 +179,24 @@ void gather_value(std::string& out, Gathered& gathered, const Piece& piece, cons
 }
 
 template <typename... Args>
-void append(std::string& out, const Pattern<std::type_identity_t<Args>...>& pattern,
-            const Args&... args) {
+void append(std::string& out, Pattern<std::type_identity_t<Args>...> pattern, const Args&... args) {
     Gathered gathered;
+    const char* text = pattern.text();
     std::size_t next = 0;
-    [[maybe_unused]] const auto one = [&](const auto& value) { // none if there are no values
-        const auto& piece = pattern.pieces()[next++];
-        gather(out, gathered, piece.before);
+    const auto one = [&](const auto& value) {
+        const auto piece = pattern.pieces()[next++];
+        gather(out, gathered, {text, piece.before});
         gather_value(out, gathered, piece, value);
+        text += piece.before + piece.written;
     };
     (one(args), ...);
-    gather(out, gathered, pattern.behind());
+    gather(out, gathered, {text, pattern.behind()});
     out += gathered.text();
+}
+
+// Text without a value in it.
+inline void append(std::string& out, Pattern<> pattern) {
+    out.append(pattern.text(), pattern.behind());
 }
 
 } // namespace veriroce::print

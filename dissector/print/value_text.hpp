@@ -6,7 +6,7 @@
 
 #include "dissector/decode/field.hpp"
 #include "dissector/print/append.hpp"
-#include "dissector/wire/ip_address.hpp"
+#include "dissector/wire/ip_address_text.hpp"
 
 namespace veriroce::print {
 
@@ -40,13 +40,13 @@ void put_mac(Scratch<Room>& text, wire::Bytes bytes) {
     }
 }
 
-inline constexpr std::size_t kIpv6Characters = wire::IpAddress::kTextCharacters + 7;
+inline constexpr std::size_t kIpv6Characters = wire::kIpTextCharacters + 7;
 
 template <std::size_t Room>
 void put_ipv6(Scratch<Room>& text, wire::Bytes bytes) {
     const wire::IpAddress address = wire::IpAddress::from_v6(bytes);
     if (address.v4()) text.put("::ffff:"); // its own text is that of the IPv4 address
-    text.written(wire::IpAddress::kTextCharacters, [&](char* to) { return address.write(to); });
+    text.written(wire::kIpTextCharacters, [&](char* to) { return wire::write_text(address, to); });
 }
 
 inline constexpr std::size_t kSecondsCharacters = 1 + 20 + 1 + 9;

@@ -1,4 +1,4 @@
-#include "dissector/wire/ip_address.hpp"
+#include "dissector/wire/ip_address_text.hpp"
 
 #include <charconv>
 
@@ -141,13 +141,13 @@ std::optional<IpAddress> IpAddress::parse(std::string_view text) {
     return from_v4(*v4);
 }
 
-char* IpAddress::write(char* to) const {
-    return v4() ? write_v4(to, low32()) : write_v6(to, *this);
+char* write_text(const IpAddress& address, char* to) {
+    return address.v4() ? write_v4(to, address.low32()) : write_v6(to, address);
 }
 
 std::string IpAddress::text() const {
-    std::array<char, kTextCharacters> text;
-    return {text.data(), write(text.data())};
+    std::array<char, kIpTextCharacters> text;
+    return {text.data(), write_text(*this, text.data())};
 }
 
 std::optional<MacAddress> MacAddress::parse(std::string_view text) {

@@ -40,10 +40,6 @@ struct IpAddress {
     // "10.77.0.1", "fd77::1"; nothing if it is neither.
     static std::optional<IpAddress> parse(std::string_view text);
     [[nodiscard]] std::string text() const;
-    // The same without a string: written from `to` on, where there is room for kTextCharacters.
-    // Returns where it ends.
-    static constexpr std::size_t kTextCharacters = 39;
-    char* write(char* to) const;
 
   private:
     [[nodiscard]] constexpr std::uint64_t half(std::size_t i) const {
