@@ -11,9 +11,14 @@ namespace {
 // In the order of the layers, within a layer in the order of their lists.
 std::vector<FieldRow> all_rows() {
     std::vector<FieldRow> all;
-    for (const auto part : {rows::outer(), rows::carriers(), rows::transport(), rows::management()})
-        all.insert(all.end(), part.begin(), part.end());
-    std::ranges::stable_sort(all, {}, &FieldRow::layer);
+    for (std::size_t kind = 0; kind < kLayerKinds; ++kind) {
+        for (const auto part :
+             {rows::outer(), rows::carriers(), rows::transport(), rows::management()}) {
+            std::ranges::copy_if(part, std::back_inserter(all), [kind](const FieldRow& row) {
+                return row.layer == static_cast<LayerKind>(kind);
+            });
+        }
+    }
     return all;
 }
 
