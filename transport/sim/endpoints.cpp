@@ -40,10 +40,10 @@ Endpoint::Endpoint(std::size_t index, std::size_t memory_bytes, const engine::Be
                    const Defect& defect, std::uint64_t seed)
     : memory(filled(memory_bytes, seed)),
       base(index == 0 ? 0x10000000 : 0xFFFFFFFF00000000 + index * 0x1000000),
-      filter(defect.make_filter != nullptr ? defect.make_filter() : nullptr),
-      engine({.behaviour = behaviour,
+      filter(defect.make_filter != nullptr && defect.at(index) ? defect.make_filter() : nullptr),
+      engine({.behaviour = defect.at(index) ? defect.behaviour.value_or(behaviour) : behaviour,
               .first_qpn = wire::Qpn{static_cast<std::uint32_t>((index + 1) * qpns_each)}},
-             defect.checks),
+             defect.at(index) ? defect.checks : engine::kStandardChecks),
       nic({.mac = mac_of(index), .addresses = {address_of(index, false), address_of(index, true)}},
           engine, filter.get()),
       pd(engine.create_pd().value()),

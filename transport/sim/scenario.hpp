@@ -31,6 +31,7 @@ struct WorkPlan {
     std::uint32_t imm = 0;
     std::uint64_t data_seed = 0;
     engine::SendFlags flags;
+    bool wrong_key = false; // the application names memory that it does not know: never drawn here
     bool chained = false; // posted with the one before it, by one doorbell
     wire::Duration at{0}; // not before
 };

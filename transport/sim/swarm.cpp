@@ -22,6 +22,11 @@ constexpr std::size_t longest_chain = 4;
 constexpr std::size_t most_unsignaled = 3;
 constexpr std::uint32_t replay_memory = 16;
 
+// A key that names nothing.
+wire::Rkey strange(wire::Rkey rkey) {
+    return {rkey.value ^ 0x5A5A5A00};
+}
+
 void earlier(std::optional<wire::Instant>& next, std::optional<wire::Instant> other) {
     if (other && (!next || *other < *next)) next = other;
 }
@@ -33,8 +38,11 @@ class Run {
         : scenario_(scenario), witness_(witness), layout_(layout_of(scenario)),
           endpoints_(scenario, layout_, defect), model_(scenario, layout_, endpoints_.memories()),
           trouble_(std::move(trouble)), network_(scenario.endpoints.size()),
-          injector_(scenario.seed, trouble_.longest_delay()), courses_(layout_.directions.size()) {
+          injector_(scenario.seed, trouble_.longest_delay()), courses_(layout_.directions.size()),
+          watched_only_(defect.watched_only) {
         injector_.remember(replay_memory);
+        for (std::size_t i = 0; i < scenario.connections.size(); ++i)
+            outcome_.qpns.push_back({endpoints_.side(i, 0).qpn, endpoints_.side(i, 1).qpn});
         for (std::size_t i = 0; i < courses_.size(); ++i)
             prepare(i);
     }
@@ -59,7 +67,7 @@ class Run {
     }
     void prepare(std::size_t direction);
     void fail(const Verdict& verdict) {
-        if (!outcome_.failure) outcome_.failure = verdict;
+        if (!outcome_.failure && !watched_only_) outcome_.failure = verdict;
     }
     void fail(Wrong wrong, std::string text) { fail(Failure{wrong, std::move(text)}); }
 
@@ -102,6 +110,7 @@ class Run {
     std::unordered_map<std::uint64_t, std::uint32_t> passes_;
     wire::Instant now_;
     Outcome outcome_;
+    bool watched_only_ = false;
 };
 
 void Run::prepare(std::size_t direction) {
@@ -226,7 +235,7 @@ engine::SendRequest Run::request(std::size_t direction, const Work& work,
             .opcode = work.plan.opcode,
             .sges = sges,
             .remote_address = peer.base + target,
-            .rkey = peer.region.rkey,
+            .rkey = work.plan.wrong_key ? strange(peer.region.rkey) : peer.region.rkey,
             .imm = work.plan.imm,
             .compare_or_add = swaps ? work.compare : work.plan.add_or_swap,
             .swap = work.plan.add_or_swap,
@@ -407,6 +416,7 @@ Outcome Run::play() {
             fail(Wrong::Endless,
                  fmt::format("after {} steps and {} ms things still happen", step,
                              now_.time_since_epoch() / std::chrono::milliseconds(1)));
+            break;
         }
     }
     outcome_.tally.completions = model_.completions();
@@ -421,6 +431,10 @@ Outcome play(const Scenario& scenario, const Defect& defect) {
 
 Outcome play(const Scenario& scenario, const Defect& defect, std::span<const Injected> exactly) {
     return Run(scenario, defect, Trouble(scenario, exactly)).play();
+}
+
+Outcome play(const Scenario& scenario, const Defect& defect, const Witness& witness) {
+    return Run(scenario, defect, Trouble(scenario), &witness).play();
 }
 
 Outcome run_swarm(std::uint64_t seed, const Defect& defect, const Witness& witness) {

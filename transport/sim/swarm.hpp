@@ -21,10 +21,16 @@
 
 namespace veriroce::sim {
 
-// A device other than the right one, to prove that a run can fail: each endpoint is built so.
+// A device other than the right one, to prove that a run can fail.
 struct Defect {
     engine::Checks checks = engine::kStandardChecks;
     std::unique_ptr<engine::SurfaceFilter> (*make_filter)() = nullptr;
+    std::optional<engine::Behaviour> behaviour; // in place of the scenario's
+    std::optional<std::size_t> endpoint;        // that is built so; nothing: each of them
+    // Whatever the model would say, the run goes on, and has no failure: for those who watch it.
+    bool watched_only = false;
+
+    [[nodiscard]] bool at(std::size_t index) const { return !endpoint || *endpoint == index; }
 };
 
 struct Tally {
@@ -39,6 +45,7 @@ struct Tally {
 struct Outcome {
     Verdict failure;
     Tally tally;
+    std::vector<std::array<wire::Qpn, 2>> qpns; // of the two sides of each connection
     std::vector<Injected> injected; // what befell packets, in order
 };
 
@@ -51,5 +58,6 @@ Outcome run_swarm(std::uint64_t seed, const Defect& defect = {}, const Witness& 
 // One run of a scenario: with its own random trouble, or with these faults and no others.
 Outcome play(const Scenario& scenario, const Defect& defect);
 Outcome play(const Scenario& scenario, const Defect& defect, std::span<const Injected> exactly);
+Outcome play(const Scenario& scenario, const Defect& defect, const Witness& witness);
 
 } // namespace veriroce::sim
