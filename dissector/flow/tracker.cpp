@@ -71,19 +71,17 @@ Classified Tracker::feed(const Packet& packet) {
     const bool connected = service == wire::Service::Rc || service == wire::Service::Uc;
     if (!connected || packet.info().reserved()) {
         if (packet.integrity != Integrity::Bad) connection_message(packet);
+        if (packet.info().operation == wire::Operation::Cnp) of_known_path(packet, seen);
         return seen;
     }
     if (packet.integrity == Integrity::Bad || packet.transport.bth.version != 0) {
         // CRC-07, BTH-01: dropped in silence. Its QP number may be what was damaged: it makes no
         // connection.
-        const auto known =
-            paths_.find({packet.source, packet.destination, packet.transport.bth.dest_qp.value});
         seen.kind = Class::Damaged;
-        if (!known) return seen;
-        seen.connection = *known >> 1;
-        seen.from = static_cast<std::uint8_t>(1 - (*known & 1));
-        if (packet.info().request())
-            connections_[*known >> 1].ends[seen.from].stream.damaged(packet);
+        of_known_path(packet, seen);
+        if (seen.connection && packet.info().request()) {
+            connections_[*seen.connection].ends[seen.from].stream.damaged(packet);
+        }
         return seen;
     }
     const std::uint32_t value = path(packet);
@@ -94,6 +92,15 @@ Classified Tracker::feed(const Packet& packet) {
     connections_[index].service = service;
     return packet.info().response() && service == wire::Service::Rc ? response(packet, index, seen)
                                                                     : request(packet, index, seen);
+}
+
+// A packet that makes no connection, but may name one.
+void Tracker::of_known_path(const Packet& packet, Classified& seen) const {
+    const auto known =
+        paths_.find({packet.source, packet.destination, packet.transport.bth.dest_qp.value});
+    if (!known) return;
+    seen.connection = *known >> 1;
+    seen.from = static_cast<std::uint8_t>(1 - (*known & 1));
 }
 
 Classified Tracker::request(const Packet& packet, std::uint32_t index, Classified seen) {

@@ -132,6 +132,7 @@ class Tracker {
     };
 
     std::uint32_t path(const Packet& packet);
+    void of_known_path(const Packet& packet, Classified& seen) const;
     std::uint32_t fresh(std::uint64_t number);
     void evict_oldest();
     void drop(std::uint32_t index);
