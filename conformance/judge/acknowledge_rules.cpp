@@ -131,6 +131,7 @@ void judge_sequence_nak(const Case& at_hand) {
                        "the NAK expects " + text_of(psn) + ", which was acknowledged before");
         return;
     }
+    if (at_hand.recorded_at(packet.source)) return; // judge_arrivals knows better
     const auto index = stream.index_of(psn);
     const bool nothing_ahead =
         psn == stream.next() || (index && *index + 1 == stream.extents().size());

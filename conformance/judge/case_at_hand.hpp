@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/judge/arrivals.hpp"
 #include "conformance/judge/judge.hpp"
 
 namespace veriroce::judge {
@@ -77,14 +78,36 @@ struct Notes {
     };
     std::optional<Debt> answer_due; // to a request that asks for an answer
     std::optional<Debt> nak_due;    // for the first PSN that is missing
+    std::optional<Debt> repeat_due; // to a duplicate that came too often
+    bool nak_due_wraps = false;     // between that and what came ahead of it the PSNs begin anew
+    struct Silence {                // a debt that was not paid in time
+        std::string_view rule;
+        wire::Psn psn;
+        std::uint64_t number = 0;
+    };
+    std::optional<Silence> overdue_nak;
+    std::optional<Silence> overdue_answer;
+    std::optional<Silence> overdue_repeat;
     // What the requester was told, where its own port was recorded.
-    std::optional<Refusal> resume;  // the sequence NAK that it has not acted upon yet
-    std::optional<Debt> unanswered; // a READ or atomic that responses went past
-    bool hole = false;              // some of its responses came
+    std::optional<Refusal> resume;          // the sequence NAK that it has not acted upon yet
+    std::optional<wire::Instant> told;      // a response came
+    std::optional<wire::Psn> answered_late; // a READ or atomic, by what had been overtaken
+    std::optional<Debt> unanswered;         // a READ or atomic that responses went past
+    std::optional<Debt> timer;              // since when the latest request may wait for an answer
+    bool sent_again = false;                // something was, since anything new was acknowledged
+    bool hole = false;                      // some of its responses came
     // A duplicate that asks for an answer, how often it came since anything was answered.
     wire::Psn repeated_psn;
     std::uint32_t repeated_unanswered = 0;
     std::uint64_t nak_paid = 0; // the PSN of the latest debt that needs no NAK any more, plus 1
+
+    // What has come to the responder, where its own port was recorded.
+    Arrivals arrivals;
+    bool arrivals_begun = false;
+    Arrivals::Effect arrived; // of the packet at hand
+    enum class Came : std::uint8_t { Nothing, Request, Damaged, Cnp };
+    Came came_last = Came::Nothing;
+    std::uint64_t came_last_number = 0;
 
     std::uint32_t open_reads = 0; // READs and atomics without their answer
 
@@ -129,14 +152,16 @@ struct Case {
                    std::optional<rules::Level> level = std::nullopt) const;
 
   private:
-    void enter(std::string_view rule, Excuses excuses, Evidence evidence, std::string text,
-               std::optional<rules::Level> level) const;
+    void enter(const wire::IpAddress& accused, std::string_view rule, Excuses excuses,
+               Evidence evidence, std::string text, std::optional<rules::Level> level) const;
 };
 
 // Excuses for whatever compares two packets of a connection; where a packet that was not seen would
 // explain it; where one that was overtaken would, too.
 inline constexpr Excuses kConnectionExcuses{Excuse::NewLife, Excuse::WrongPair};
 inline constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair};
+inline constexpr Excuses kUnseenOrClosed{Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair,
+                                         Excuse::Closed};
 inline constexpr Excuses kUnseenOrOvertaken{Excuse::CaptureLoss, Excuse::NetworkOrder,
                                             Excuse::NewLife, Excuse::WrongPair};
 
@@ -183,11 +208,16 @@ void judge_acknowledge(const Case& at_hand); // ACKs and NAKs
 void judge_msn(const Case& at_hand);
 void judge_read_response(const Case& at_hand);
 void judge_atomic_response(const Case& at_hand);
-void judge_recovery(const Case& at_hand); // the requester, after a loss
-void note_told(const Case& at_hand);      // what a response tells it
+void judge_arrivals(const Case& at_hand);      // what a responder expects
+void note_without_effect(const Case& at_hand); // a CNP, or a packet with a wrong ICRC
+void judge_recovery(const Case& at_hand);      // the requester, after a loss
+void note_told(const Case& at_hand);           // what a response tells it
 // What a responder owes, at a moment: after the packet at hand was noted, or at the end.
 void note_duties(const Case& at_hand);
-void judge_duties(const Case& at_hand, wire::Instant now);
+// What is known of the QP that owes: nothing, that it is alive, or that this was the last of it.
+enum class Sign : std::uint8_t { None, Alive, Last };
+void judge_duties(const Case& at_hand, wire::Instant now, Sign sign);
+void judge_timer(const Case& at_hand, wire::Instant now, Sign sign);
 
 // "PSN 4711"
 std::string text_of(wire::Psn psn);

@@ -60,18 +60,19 @@ bool Case::recorded_at(const wire::IpAddress& address) const {
 void Case::report(std::string_view rule, Excuses excuses, Evidence evidence, std::string text,
                   std::optional<rules::Level> level) const {
     if (contains(knowledge.not_judged, packet.source)) return;
-    enter(rule, excuses, evidence, std::move(text), level);
+    enter(packet.source, rule, excuses, evidence, std::move(text), level);
 }
 
 void Case::report_of(const flow::End& accused, std::string_view rule, Excuses excuses,
                      Evidence evidence, std::string text, std::optional<rules::Level> level) const {
     if (contains(knowledge.not_judged, accused.address)) return;
-    enter(rule, excuses, evidence, std::move(text), level);
+    enter(accused.address, rule, excuses, evidence, std::move(text), level);
 }
 
-void Case::enter(std::string_view rule, Excuses excuses, Evidence evidence, std::string text,
-                 std::optional<rules::Level> level) const {
+void Case::enter(const wire::IpAddress& accused, std::string_view rule, Excuses excuses,
+                 Evidence evidence, std::string text, std::optional<rules::Level> level) const {
     Violation violation;
+    violation.accused = accused;
     violation.rule = rule;
     violation.level = level.value_or(rules::catalogue().at(rule).level);
     violation.excuses = left_over(excuses, *this);
@@ -134,6 +135,9 @@ struct Judge::Court {
 
     void judge(const flow::Packet& packet, const decode::Dissection* frame);
     void judge_connected(const Case& at_hand);
+    void judge_debtors(const Case& at_hand);
+    void judge_debts_of(std::uint8_t end, const flow::Packet& packet, flow::Classified seen,
+                        Sign sign);
     void judge_in_role(const Case& at_hand);
     void call_in_debts();
 
@@ -164,10 +168,15 @@ void Judge::Court::judge(const flow::Packet& packet, const decode::Dissection* f
     if (frame != nullptr) judge_frame(*frame, at_hand);
     const bool bad = packet.integrity == flow::Integrity::Bad;
     if (bad) ++summary.damaged;
-    if (bad || seen.kind == flow::Class::Damaged) return;
-    judge_packet(at_hand);
-    judge_management(at_hand);
-    if (seen.connection) judge_connected(at_hand);
+    const bool dropped = bad || seen.kind == flow::Class::Damaged;
+    if (!dropped) judge_packet(at_hand);
+    if (!dropped) judge_management(at_hand);
+    if (!seen.connection) return;
+    if (dropped || seen.kind == flow::Class::Outside) {
+        note_without_effect(at_hand);
+    } else {
+        judge_connected(at_hand);
+    }
 }
 
 // Answered READs and atomics are no longer outstanding (REQ-27).
@@ -180,9 +189,43 @@ void note_finished(const Case& at_hand) {
     }
 }
 
+// Who sends a packet is alive, and whoever it goes to may be late. READ responses may still leave a
+// QP that has ended (STA-07).
+void Judge::Court::judge_debtors(const Case& at_hand) {
+    const bool data = at_hand.packet.info().operation == wire::Operation::RdmaReadResponse;
+    for (const std::uint8_t end : {at_hand.seen.from, std::uint8_t(1 - at_hand.seen.from)}) {
+        const bool alive = end == at_hand.seen.from && !data;
+        judge_debts_of(end, at_hand.packet, at_hand.seen, alive ? Sign::Alive : Sign::None);
+    }
+}
+
+// What an end of a connection has not done by the time of this packet: as a responder, and as a
+// requester.
+void Judge::Court::judge_debts_of(std::uint8_t end, const flow::Packet& packet,
+                                  flow::Classified seen, Sign sign) {
+    seen.from = end;
+    for (const flow::Side side : {flow::Side::Responder, flow::Side::Requester}) {
+        seen.side = side;
+        Notes& owed = notes_of(*seen.connection, seen.asking());
+        const Case debtor{.knowledge = knowledge,
+                          .tracker = tracker,
+                          .packet = packet,
+                          .seen = seen,
+                          .connection = &tracker.connection(*seen.connection),
+                          .notes = &owed,
+                          .path = &owed,
+                          .docket = docket};
+        if (side == flow::Side::Responder) {
+            judge_duties(debtor, *packet.time, sign);
+        } else {
+            judge_timer(debtor, *packet.time, sign);
+        }
+    }
+}
+
 void Judge::Court::judge_connected(const Case& at_hand) {
     // What was owed before this packet: it may come too late.
-    if (at_hand.packet.time) judge_duties(at_hand, *at_hand.packet.time);
+    if (at_hand.packet.time && !knowledge.recorded_at.empty()) judge_debtors(at_hand);
     judge_in_role(at_hand);
     if (at_hand.seen.kind != flow::Class::Unpaired) note_duties(at_hand);
 }
@@ -202,12 +245,14 @@ void Judge::Court::judge_in_role(const Case& at_hand) {
         judge_atomic_response(at_hand);
         judge_acknowledge(at_hand);
         note_told(at_hand);
+        judge_arrivals(at_hand);
     } else {
         judge_recovery(at_hand);
         judge_waiting(at_hand);
         judge_read_retry(at_hand);
         note_defects(at_hand);
         judge_request(at_hand);
+        judge_arrivals(at_hand);
     }
 }
 
@@ -227,30 +272,19 @@ void Judge::observe(const flow::Packet& packet) {
 
 // At the end: who still owes something, and for how long.
 void Judge::Court::call_in_debts() {
-    if (!knowledge.patience || !last_time) return;
+    if (knowledge.recorded_at.empty() || !last_time) return;
     for (const std::uint32_t index : tracker.connections()) {
         const flow::Connection& connection = tracker.connection(index);
-        for (std::uint8_t asking = 0; asking < 2; ++asking) {
-            // As if the responder sent something now.
+        for (std::uint8_t end = 0; end < 2; ++end) {
+            // As if this end sent something now.
             flow::Packet packet;
             packet.time = last_time;
-            packet.source = connection.ends[1 - asking].address;
-            packet.destination = connection.ends[asking].address;
+            packet.source = connection.ends[end].address;
+            packet.destination = connection.ends[1 - end].address;
             packet.integrity = flow::Integrity::Good;
             flow::Classified seen;
             seen.connection = index;
-            seen.from = static_cast<std::uint8_t>(1 - asking);
-            seen.side = flow::Side::Responder;
-            Notes& owed = notes_of(index, asking);
-            judge_duties(Case{.knowledge = knowledge,
-                              .tracker = tracker,
-                              .packet = packet,
-                              .seen = seen,
-                              .connection = &connection,
-                              .notes = &owed,
-                              .path = &owed,
-                              .docket = docket},
-                         *last_time);
+            judge_debts_of(end, packet, seen, Sign::Last);
         }
     }
 }

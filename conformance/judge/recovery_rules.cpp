@@ -1,4 +1,4 @@
-// What a requester does about a loss that it was told of: REQ-08, REQ-09, REQ-11. Judged only where
+// What a requester does about a loss: REQ-08, REQ-09, REQ-11, TMO-01. Judged only where
 // its own port was recorded, so that what it was told is known.
 #include "conformance/judge/case_at_hand.hpp"
 
@@ -7,6 +7,11 @@ namespace {
 
 using flow::Class;
 using flow::Extent;
+
+bool refuses(const flow::Packet& packet) {
+    return packet.transport.headers.has(wire::Header::Aeth) &&
+           packet.transport.aeth.syndrome.kind() != wire::AckKind::Ack;
+}
 
 // REQ-11: on a sequence NAK the requester sends again from its PSN. New packets that were on their
 // way are tolerated, and so is a resend that was under way when the NAK came.
@@ -23,26 +28,59 @@ void judge_resume(const Case& at_hand) {
     notes.resume.reset();
 }
 
-// REQ-08, REQ-09: a READ or atomic whose answer is missing is asked for again after four timeouts
-// at the latest. A requester that still begins new messages then is alive, and has forgotten it.
-void judge_forgotten_read(const Case& at_hand) {
+// REQ-08, REQ-09, TMO-01: what is not answered is sent again after four timeouts at the latest,
+// whether a NAK, a hole or silence asks for it. A requester that says something later is alive.
+void judge_overdue(const Case& at_hand, wire::Duration longest, const Evidence& shown,
+                   Excuses excuses) {
     Notes& notes = *at_hand.notes;
+    const flow::End& requester = at_hand.connection->ends[at_hand.seen.asking()];
+    if (notes.unanswered) {
+        at_hand.report_of(requester, notes.hole ? "REQ-09" : "REQ-08", excuses, shown,
+                          text_of(notes.unanswered->psn) +
+                              " is not answered as a whole, and is not asked for again");
+        notes.unanswered.reset();
+    } else if (wire::distance(at_hand.stream().unacknowledged(), notes.timer->psn) >= 0) {
+        at_hand.report_of(requester, "TMO-01", excuses, shown,
+                          text_of(at_hand.stream().unacknowledged()) +
+                              " is not sent again within four timeouts, " +
+                              std::to_string(longest.count()) + " ns");
+    }
+    notes.timer.reset();
+}
+
+// The timer begins with the last request that asks for an answer; what comes in may begin it anew
+// (TMO-04), and the intervals after a resend may grow.
+void note_timer(Notes& notes, const Case& at_hand) {
     const flow::Packet& packet = at_hand.packet;
-    if (!notes.unanswered) return;
+    if (at_hand.response()) {
+        const bool new_said = at_hand.seen.kind == Class::New;
+        if (notes.timer) notes.timer->since = *packet.time;
+        if (new_said && !refuses(packet)) notes.sent_again = false;
+        return;
+    }
+    const bool asks = packet.transport.bth.ack_request ||
+                      packet.info().operation == wire::Operation::RdmaReadRequest ||
+                      packet.info().headers.has(wire::Header::AtomicEth);
     if (again(at_hand.seen.kind)) {
+        notes.sent_again = true;
         notes.unanswered.reset(); // whatever it begins with, a resend comes to it
-        return;
     }
-    const auto& timeout = at_hand.connection->ends[at_hand.seen.from].attributes.timeout;
-    const auto longest = timeout ? wire::ack_timeout(*timeout) : std::nullopt;
-    if (!longest || !packet.time || at_hand.seen.kind != Class::New) return;
-    if (*packet.time - notes.unanswered->since <= 4 * *longest + at_hand.knowledge.clock_error) {
-        return;
-    }
-    at_hand.report(notes.hole ? "REQ-09" : "REQ-08", kUnseen,
-                   Evidence(packet.number, notes.unanswered->number),
-                   text_of(notes.unanswered->psn) +
-                       " is not answered as a whole, and is not asked for again");
+    if (asks) notes.timer = Notes::Debt{packet.psn(), packet.number, *packet.time};
+}
+
+// What answers it came late, overtaken by the response that showed it.
+void note_late_answer(const Case& at_hand) {
+    Notes& notes = *at_hand.notes;
+    if (!notes.unanswered || !at_hand.packet.info().response()) return;
+    const auto index = at_hand.stream().index_of(notes.unanswered->psn);
+    if (!index || !at_hand.stream().extents()[*index].asks_for_data()) return;
+    const Extent& extent = at_hand.stream().extents()[*index];
+    const wire::Psn psn = at_hand.packet.psn();
+    const bool ack = at_hand.packet.info().operation == wire::Operation::Acknowledge;
+    const bool inside =
+        wire::distance(extent.psn, psn) >= 0 && wire::distance(psn, extent.last_psn()) >= 0;
+    if (ack || !inside) return;
+    notes.answered_late = notes.unanswered->psn;
     notes.unanswered.reset();
 }
 
@@ -52,7 +90,7 @@ void note_unanswered(const Case& at_hand) {
     const flow::Packet& packet = at_hand.packet;
     const flow::Stream& stream = at_hand.stream();
     const auto last = stream.index_of(packet.psn());
-    if (notes.unanswered || !last || !packet.time) return;
+    if (!last || !packet.time) return;
     const auto newest = stream.last_before(*last + 1, &Extent::asks_for_data);
     if (!newest) return;
     const Extent& extent = stream.extents()[*newest];
@@ -62,6 +100,7 @@ void note_unanswered(const Case& at_hand) {
     const bool behind = wire::distance(extent.last_psn(), packet.psn()) > 0;
     const bool hole = message.lost_responses > 0 && message.retransmissions == 0;
     if (!hole && (message.answered || !behind)) return;
+    if (notes.unanswered || notes.answered_late == extent.psn) return;
     notes.unanswered = Notes::Debt{extent.psn, packet.number, *packet.time};
     notes.hole = hole;
 }
@@ -71,16 +110,35 @@ void note_unanswered(const Case& at_hand) {
 void judge_recovery(const Case& at_hand) {
     if (!at_hand.recorded_at(at_hand.packet.source)) return;
     judge_resume(at_hand);
-    judge_forgotten_read(at_hand);
+    if (at_hand.packet.time) note_timer(*at_hand.notes, at_hand);
+}
+
+// Of the end that asks: what it has not done by now.
+void judge_timer(const Case& at_hand, wire::Instant now, Sign sign) {
+    Notes& notes = *at_hand.notes;
+    const flow::End& requester = at_hand.connection->ends[at_hand.seen.asking()];
+    if (sign == Sign::None || !notes.timer || !at_hand.recorded_at(requester.address)) return;
+    // RNR-10: no timeout ends the wait that an RNR NAK asks for.
+    if (notes.sent_again || notes.rnr_nak || notes.fatal_nak) return;
+    const auto& timeout = requester.attributes.timeout;
+    const auto one = timeout ? wire::ack_timeout(*timeout) : std::nullopt;
+    if (!one) return;
+    const wire::Duration longest = 4 * *one;
+    if (now - notes.timer->since <= longest + at_hand.knowledge.clock_error) return;
+    Excuses excuses = kUnseen;
+    if (sign == Sign::Last) excuses = kUnseenOrClosed;
+    judge_overdue(at_hand, longest, Evidence(notes.timer->number), excuses);
 }
 
 void note_told(const Case& at_hand) {
     if (!at_hand.recorded_at(at_hand.packet.destination)) return;
+    if (at_hand.packet.time) note_timer(*at_hand.notes, at_hand);
     if (at_hand.seen.kind == Class::Unsolicited || at_hand.seen.kind == Class::Forgotten) return;
     Notes& notes = *at_hand.notes;
     const flow::Packet& packet = at_hand.packet;
     const bool nak = packet.transport.headers.has(wire::Header::Aeth) &&
                      packet.transport.aeth.syndrome.nak_code() == wire::NakCode::PsnSequence;
+    notes.told = packet.time;
     // REQ-18: what the network held back until later PSNs were acknowledged asks for nothing.
     const bool stale =
         nak && notes.acknowledged && wire::distance(packet.psn(), *notes.acknowledged) > 0;
@@ -90,9 +148,9 @@ void note_told(const Case& at_hand) {
     } else if (notes.resume && wire::distance(notes.resume->psn, packet.psn()) >= 0) {
         notes.resume.reset(); // it is acknowledged, or another matter now
     }
-    const bool refused = packet.transport.headers.has(wire::Header::Aeth) &&
-                         packet.transport.aeth.syndrome.kind() != wire::AckKind::Ack;
-    if (!refused) note_unanswered(at_hand);
+    if (refuses(packet)) return;
+    note_late_answer(at_hand);
+    note_unanswered(at_hand);
 }
 
 } // namespace veriroce::judge

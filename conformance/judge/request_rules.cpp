@@ -124,6 +124,9 @@ void judge_timeout(const Case& at_hand) {
                        at_hand.recorded_at(packet.source);
     // A run of packets is timed by its first one.
     if (!timed || !packet.time || !at_hand.seen.previous || at_hand.notes->in_resend) return;
+    // Any response since may have been an implied NAK to a requester that dropped one before it,
+    // as one that came out of order (REQ-08, REQ-09); a NAK may have been answered meanwhile.
+    if (at_hand.notes->told && *at_hand.notes->told >= *at_hand.seen.previous) return;
     const auto wanted = wire::ack_timeout(*sender.attributes.timeout);
     const wire::Duration waited = *packet.time - *at_hand.seen.previous;
     if (!wanted || waited + at_hand.knowledge.clock_error >= *wanted) return;

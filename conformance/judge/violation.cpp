@@ -12,6 +12,7 @@ std::string_view text_of(Excuse excuse) {
     case Excuse::InFlight: return "the packet was on its way already";
     case Excuse::NewLife: return "the QP began anew";
     case Excuse::Reconnect: return "the QP was connected anew";
+    case Excuse::Closed: return "the QP had ended";
     case Excuse::WrongPair: return "the QPs are no pair";
     }
     return {};

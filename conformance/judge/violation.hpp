@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "conformance/rules/rules.hpp"
+#include "dissector/wire/ip_address.hpp"
 
 namespace veriroce::judge {
 
@@ -21,9 +22,10 @@ enum class Excuse : std::uint8_t {
     InFlight,     // it had left its sender before what it should have waited for came there
     NewLife,      // the QP began anew under the same number, with other PSNs
     Reconnect,    // the same, even with the same PSNs
+    Closed,       // the QP had ended: its application closed it, or its own requests failed
     WrongPair,    // the two QPs that were taken for a connection are none
 };
-inline constexpr std::size_t kExcuses = 9;
+inline constexpr std::size_t kExcuses = 10;
 std::string_view text_of(Excuse excuse); // "the capture lacks a packet"
 
 class Excuses {
@@ -72,6 +74,7 @@ struct Violation {
     rules::Level level = rules::Level::Must;
     Certainty certainty = Certainty::Certain;
     Excuses excuses;              // those that are left
+    wire::IpAddress accused;      // who broke it
     std::uint64_t connection = 0; // flow::Connection::id; 0: none
     std::string ends; // "10.77.0.1 QP 0x11 - 10.77.0.2 QP 0x12"; empty without connection
     Evidence packets;

@@ -47,7 +47,7 @@ TEST_CASE("judge ACK-01: the recording went on after the last packet", "[judge][
     Judge judge(patient());
     judge.observe(one);
     judge.finish(*one.time + milliseconds(2));
-    CHECK(found_by(judge) == certain("ACK-01"));
+    CHECK(found_by(judge) == possible("ACK-01")); // nothing shows that it lives
 }
 
 TEST_CASE("judge ACK-01: what asks for no answer, and what was refused", "[judge][ACK-01]") {

@@ -85,6 +85,10 @@ TEST_CASE("judge RSP-10: a duplicate is answered within three repeats", "[judge]
         again.transport.bth.ack_request = true;
         packets.push_back(again);
     }
+    wire.wait(milliseconds(2));
+    const auto alive = wire.from_b(kSendOnly, 5000);
+    CHECK(judged(knowledge, packets) == kNothing); // the last one may still be answered
+    packets.push_back(alive);
     CHECK(judged(knowledge, packets) == certain("RSP-10"));
     auto answered = packets;
     answered.insert(answered.begin() + 4, wire.ack(100, 1));
