@@ -1,5 +1,7 @@
 // What a responder says is missing, held against what has come to it: RSP-02, RSP-09, LEN-07,
 // CNP-12, CRC-07. Only where its own port was recorded.
+#include <algorithm>
+
 #include "conformance/judge/case_at_hand.hpp"
 
 namespace veriroce::judge {
@@ -52,7 +54,7 @@ wire::Psn behind_answered(const Case& at_hand) {
 }
 
 bool crosses_zero(const Extent& extent) {
-    return extent.last_psn().value() < extent.psn.value();
+    return (extent.last_psn() + 1).value() <= extent.psn.value();
 }
 
 struct Reason {
@@ -64,19 +66,17 @@ struct Reason {
 Reason reason_of(const Case& at_hand) {
     const Notes& notes = *at_hand.notes;
     const auto index = at_hand.stream().index_of(at_hand.packet.psn());
-    if (notes.came_last == Notes::Came::Cnp) return {"CNP-12", "a CNP came, and nothing ahead"};
-    if (notes.came_last == Notes::Came::Damaged) {
-        return {"CRC-07", "a packet with a wrong ICRC came, and nothing ahead"};
-    }
+    const bool damaged = notes.damaged_number > notes.said_number;
+    const bool cnp = notes.cnp_number > notes.said_number;
+    if (cnp && !damaged) return {"CNP-12", "a CNP came, and nothing ahead"};
+    if (damaged && !cnp) return {"CRC-07", "a packet with a wrong ICRC came, and nothing ahead"};
     if (index) {
         const Extent& at = at_hand.stream().extents()[*index];
         if (at.read() && at.length == 0) return {"LEN-07", "the empty READ there has come"};
-        const bool wraps =
-            *index > 0 && at_hand.stream().extents()[*index - 1].read() &&
-            crosses_zero(at_hand.stream().extents()[*index - 1]);
+        const bool wraps = *index > 0 && at_hand.stream().extents()[*index - 1].read() &&
+                           crosses_zero(at_hand.stream().extents()[*index - 1]);
         if (wraps) return {"RSP-09", "it has come, and the READ before it, which crosses PSN 0"};
-        const bool has_come =
-            !at.missing && wire::distance(at.psn, notes.arrivals.sure()) > 0;
+        const bool has_come = !at.missing && wire::distance(at.psn, notes.arrivals.sure()) > 0;
         if (has_come) return {"RSP-02", "which has come in its turn"};
     }
     return {"RSP-02", "nothing ahead of it has come"};
@@ -87,8 +87,10 @@ void judge_nak(const Case& at_hand) {
     const wire::Psn psn = at_hand.packet.psn();
     if (!notes.arrivals.known() || notes.arrivals.may_have_missed(psn)) return;
     const Reason reason = reason_of(at_hand);
-    at_hand.report(reason.rule, kUnseen, Evidence(at_hand.packet.number, notes.came_last_number),
-                   "the NAK expects " + text_of(psn) + ": " + std::string(reason.text));
+    at_hand.report(
+        reason.rule, kUnseen,
+        Evidence(at_hand.packet.number, std::max(notes.damaged_number, notes.cnp_number)),
+        "the NAK expects " + text_of(psn) + ": " + std::string(reason.text));
     notes.arrivals.forget();
 }
 
@@ -127,14 +129,16 @@ void judge_arrivals(const Case& at_hand) {
         notes.arrivals.begin_at(at_hand.stream().begin());
     }
     notes.arrivals_begun = true;
-    if (at_hand.response()) return note_response(at_hand);
-    notes.came_last = Notes::Came::Request;
-    notes.came_last_number = at_hand.packet.number;
+    if (at_hand.response()) {
+        note_response(at_hand);
+        notes.said_number = at_hand.packet.number;
+        return;
+    }
     if (at_hand.seen.kind == Class::Forgotten || !span_known(at_hand)) {
         notes.arrivals.forget();
     } else {
-        notes.arrived = notes.arrivals.request(at_hand.packet.psn(), span_of(at_hand),
-                                               must_be_taken(at_hand));
+        notes.arrived =
+            notes.arrivals.request(at_hand.packet.psn(), span_of(at_hand), must_be_taken(at_hand));
     }
 }
 
@@ -143,8 +147,7 @@ void note_without_effect(const Case& at_hand) {
     const bool cnp = at_hand.packet.info().operation == wire::Operation::Cnp;
     if (!cnp && !at_hand.packet.info().request()) return;
     const bool bad = at_hand.packet.integrity == flow::Integrity::Bad;
-    at_hand.notes->came_last = bad ? Notes::Came::Damaged : Notes::Came::Cnp;
-    at_hand.notes->came_last_number = at_hand.packet.number;
+    (bad ? at_hand.notes->damaged_number : at_hand.notes->cnp_number) = at_hand.packet.number;
 }
 
 } // namespace veriroce::judge

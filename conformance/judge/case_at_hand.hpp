@@ -62,6 +62,13 @@ struct Notes {
     std::optional<wire::Psn> next_read_response;
     std::uint64_t last_read_response = 0; // its number
 
+    struct Content { // of a READ response
+        wire::Psn psn;
+        std::uint64_t number = 0;
+        std::uint64_t digest = 0;
+    };
+    std::vector<Content> contents; // the latest, where the memory behind them is at rest
+
     struct AtomicResult {
         wire::Psn psn;
         std::uint64_t original = 0;
@@ -105,9 +112,10 @@ struct Notes {
     Arrivals arrivals;
     bool arrivals_begun = false;
     Arrivals::Effect arrived; // of the packet at hand
-    enum class Came : std::uint8_t { Nothing, Request, Damaged, Cnp };
-    Came came_last = Came::Nothing;
-    std::uint64_t came_last_number = 0;
+    // The latest packet that must have no effect on it, of either kind, and its latest word.
+    std::uint64_t damaged_number = 0;
+    std::uint64_t cnp_number = 0;
+    std::uint64_t said_number = 0;
 
     std::uint32_t open_reads = 0; // READs and atomics without their answer
 
@@ -126,6 +134,13 @@ struct Notes {
     std::uint64_t pkey_number = 0;
 };
 
+// The latest request to a device that may have written to its memory.
+struct Writes {
+    std::uint64_t number = 0;
+    std::uint64_t connection = 0;
+    std::optional<wire::Instant> time;
+};
+
 class Docket; // where violations are entered
 
 struct Case {
@@ -137,6 +152,7 @@ struct Case {
     Notes* notes = nullptr;                       // of the stream that the packet belongs to
     Notes* path = nullptr;                        // of the sender's own stream
     Docket& docket;
+    std::optional<Writes> writes; // to the memory of the packet's sender
 
     [[nodiscard]] const flow::Stream& stream() const {
         return connection->ends[seen.asking()].stream;

@@ -115,6 +115,8 @@ void Docket::count_into(Summary& summary) const {
 struct Judge::Court {
     Court(Knowledge known, const Limits& limits)
         : knowledge(std::move(known)), tracker(limits.flow), docket(limits) {
+        for (const wire::IpAddress& address : knowledge.memory_at_rest)
+            writes.push_back({address, {}});
         for (const auto& ends : knowledge.connections)
             tracker.introduce(ends[0], ends[1]);
     }
@@ -133,6 +135,7 @@ struct Judge::Court {
         return found;
     }
 
+    void note_writes(const flow::Packet& packet, Case& at_hand);
     void judge(const flow::Packet& packet, const decode::Dissection* frame);
     void judge_connected(const Case& at_hand);
     void judge_debtors(const Case& at_hand);
@@ -147,8 +150,24 @@ struct Judge::Court {
     std::deque<Notes> notes; // of both ends of each connection
     Summary summary;
     std::optional<wire::Instant> last_time;
+    std::vector<std::pair<wire::IpAddress, Writes>> writes; // of each whose memory is at rest
     bool finished = false;
 };
+
+// Whatever brings payload or an atomic may write, whatever becomes of it.
+void Judge::Court::note_writes(const flow::Packet& packet, Case& at_hand) {
+    const wire::OpcodeInfo& info = packet.info();
+    const bool may_write = info.request() && (info.carries_payload() || info.reserved() ||
+                                              info.headers.has(wire::Header::AtomicEth));
+    for (auto& [address, latest] : writes) {
+        if (may_write && address == packet.destination) {
+            latest = {.number = packet.number,
+                      .connection = at_hand.connection != nullptr ? at_hand.connection->id : 0,
+                      .time = packet.time};
+        }
+        if (address == packet.source) at_hand.writes = latest;
+    }
+}
 
 void Judge::Court::judge(const flow::Packet& packet, const decode::Dissection* frame) {
     assert(!finished);
@@ -165,6 +184,7 @@ void Judge::Court::judge(const flow::Packet& packet, const decode::Dissection* f
         at_hand.notes = &notes_of(*seen.connection, seen.asking());
         at_hand.path = &notes_of(*seen.connection, seen.from);
     }
+    if (!writes.empty()) note_writes(packet, at_hand);
     if (frame != nullptr) judge_frame(*frame, at_hand);
     const bool bad = packet.integrity == flow::Integrity::Bad;
     if (bad) ++summary.damaged;

@@ -21,6 +21,9 @@ struct Knowledge {
     std::vector<wire::IpAddress> recorded_at;
     // Whose packets are not judged: the tester that breaks rules on purpose.
     std::vector<wire::IpAddress> not_judged;
+    // Devices whose own applications write nothing where others may read: what a READ brings from
+    // there changes by requests alone.
+    std::vector<wire::IpAddress> memory_at_rest;
     // Connections whose QPs, first PSNs and attributes are known.
     std::vector<std::array<flow::Introduction, 2>> connections;
     // The longest that a packet takes from the capture to a device and its answer back.

@@ -1,5 +1,8 @@
 // READs and atomics: RDR-01, RDR-02, LEN-07, ATM-04, ATM-10, REQ-10.
+#include <algorithm>
+
 #include "conformance/judge/case_at_hand.hpp"
+#include "dissector/flow/digest.hpp"
 
 namespace veriroce::judge {
 namespace {
@@ -57,6 +60,13 @@ void judge_response_length(const Case& at_hand, const Extent& read, std::uint32_
     const std::uint64_t left = read.length > before ? read.length - before : 0;
     const std::uint64_t wanted = std::min<std::uint64_t>(left, mtu);
     if (packet.payload_bytes() == wanted) return;
+    const auto pad = wire::pad_of(static_cast<std::uint32_t>(wanted));
+    if (packet.body_bytes == wanted + pad) {
+        at_hand.report("BTH-09", kConnectionExcuses, Evidence(packet.number, read.first_number),
+                       "PadCnt is " + std::to_string(packet.transport.bth.pad) + " where " +
+                           std::to_string(pad) + " pad bytes follow what was read");
+        return;
+    }
     at_hand.report(read.length == 0 ? "LEN-07" : "RDR-01", kConnectionExcuses,
                    Evidence(packet.number, read.first_number),
                    text_of(packet.psn()) + " carries " + std::to_string(packet.payload_bytes()) +
@@ -90,6 +100,40 @@ void judge_response_order(const Case& at_hand, const Extent& read) {
     }
 }
 
+// Whether nothing that was seen can have written to the responder's memory since the READ was sent
+// first. Requests of another QP may be carried out later than they come.
+bool unwritten_since(const Case& at_hand, const Extent& read) {
+    const std::optional<Writes>& writes = at_hand.writes;
+    if (!writes || writes->number == 0) return true;
+    if (writes->number >= read.first_number) return false;
+    if (writes->connection == at_hand.connection->id) return true;
+    const auto& patience = at_hand.knowledge.patience;
+    return patience && read.first_time && writes->time &&
+           *read.first_time - *writes->time > *patience;
+}
+
+// RDR-05: the same bytes of a READ, asked for twice with no write in between, are the same.
+void judge_content(const Case& at_hand, const Extent& read) {
+    const flow::Packet& packet = at_hand.packet;
+    const auto& at_rest = at_hand.knowledge.memory_at_rest;
+    if (std::ranges::find(at_rest, packet.source) == at_rest.end()) return;
+    if (!packet.whole() || packet.integrity != flow::Integrity::Good) return;
+    const std::uint64_t digest = flow::digest_of_bytes(packet.transport.payload());
+    std::vector<Notes::Content>& known = at_hand.notes->contents;
+    for (const Notes::Content& earlier : known) {
+        if (earlier.psn != packet.psn() || earlier.number < read.first_number) continue;
+        if (earlier.digest != digest && unwritten_since(at_hand, read)) {
+            at_hand.report("RDR-05", kUnseen, Evidence(packet.number, earlier.number),
+                           text_of(packet.psn()) +
+                               " brings other bytes than before, and nothing was written");
+        }
+        return;
+    }
+    constexpr std::size_t kKept = 64;
+    if (known.size() == kKept) known.erase(known.begin());
+    known.push_back({packet.psn(), packet.number, digest});
+}
+
 const Extent* extent_at(const Case& at_hand) {
     const auto index = at_hand.stream().index_of(at_hand.packet.psn());
     if (!index || at_hand.seen.kind == Class::Unsolicited) return nullptr;
@@ -120,6 +164,7 @@ void judge_read_response(const Case& at_hand) {
         judge_response_length(at_hand, *extent, mtu ? wire::bytes_of(*mtu) : 256);
     }
     judge_response_order(at_hand, *extent);
+    judge_content(at_hand, *extent);
 }
 
 void judge_atomic_response(const Case& at_hand) {

@@ -98,7 +98,7 @@ void note_unanswered(const Case& at_hand) {
     if (!at) return;
     const flow::Message& message = stream.message(*at);
     const bool behind = wire::distance(extent.last_psn(), packet.psn()) > 0;
-    const bool hole = message.lost_responses > 0 && message.retransmissions == 0;
+    const bool hole = message.lost_responses > 0 && extent.copies == 1;
     if (!hole && (message.answered || !behind)) return;
     if (notes.unanswered || notes.answered_late == extent.psn) return;
     notes.unanswered = Notes::Debt{extent.psn, packet.number, *packet.time};

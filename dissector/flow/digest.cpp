@@ -18,6 +18,8 @@ void stir(std::uint64_t& state, std::uint64_t word) {
     state ^= state >> 32;
 }
 
+} // namespace
+
 // Eight lanes, so that one multiplication does not wait for the other. Each step is one-to-one, so
 // that a single difference never vanishes.
 std::uint64_t digest_of_bytes(wire::Bytes bytes) {
@@ -37,8 +39,6 @@ std::uint64_t digest_of_bytes(wire::Bytes bytes) {
         stir(state, lane);
     return state;
 }
-
-} // namespace
 
 std::uint64_t digest_of(const Packet& packet) {
     if (!packet.whole()) return 0;

@@ -57,6 +57,7 @@ Knowledge knowledge_at(const Recording& recording, std::size_t endpoint, Told to
             {introduction(recording, i, 0), introduction(recording, i, 1)});
     }
     knowledge.patience = std::chrono::microseconds(20);
+    knowledge.memory_at_rest = knowledge.recorded_at;
     return knowledge;
 }
 

@@ -1,0 +1,171 @@
+// Whole devices with a planted defect against right ones, under random work and trouble: what the
+// packets can prove the judge must find, and it must never blame the right one.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "conformance/mutants/mutants.hpp"
+#include "tests/conformance/judge/simulated.hpp"
+#include "transport/sim/dice.hpp"
+
+namespace veriroce::judge::test {
+namespace {
+
+// Every device is played so often; one whose defect is not found by then plays on.
+constexpr std::uint64_t seeds = 60;
+constexpr std::uint64_t most_seeds = 4000;
+
+// Which rules count as the defect's, where its own is not the one that the packets show best.
+struct Counts {
+    std::string_view mutant;
+    std::vector<std::string_view> rules;
+    std::string_view why;
+};
+
+const std::vector<Counts>& also_counted() {
+    static const std::vector<Counts> table{
+        {"error_state_still_answers",
+         {"N-07"},
+         "that a QP in ERR is silent is STA-07 at the host and N-07 on the wire: after a fatal NAK "
+         "it says nothing more"},
+        {"fatal_nak_leaves_the_qp_alive",
+         {"N-07"},
+         "the state is seen by what the QP still says, which N-07 forbids"},
+        {"duplicate_send_executed_again",
+         {"ACK-07"},
+         "the answer to a duplicate counts it: the MSN is that of one message more"},
+    };
+    return table;
+}
+
+std::set<std::string_view> rules_of(const mutants::Mutant& mutant) {
+    std::set<std::string_view> rules{mutant.rule};
+    for (const Counts& row : also_counted()) {
+        if (row.mutant == mutant.name) rules.insert(row.rules.begin(), row.rules.end());
+    }
+    return rules;
+}
+
+// Ordinary work, and in some seeds an application that names memory which it does not know.
+sim::Scenario scenario_with_mistakes(std::uint64_t seed) {
+    sim::Scenario scenario = sim::scenario_of(seed);
+    sim::Dice dice = sim::Dice(seed).part(50);
+    if (!dice.one_in(4)) return scenario;
+    for (sim::ConnectionPlan& connection : scenario.connections) {
+        for (sim::DirectionPlan& direction : connection.directions) {
+            for (sim::WorkPlan& work : direction.works)
+                work.wrong_key = work.length > 0 && dice.one_in(12);
+        }
+    }
+    return scenario;
+}
+
+struct Findings {
+    std::set<std::string> rules; // that the mutant broke for certain, as its own port shows
+    std::uint64_t seeds = 0;     // that were played
+
+    [[nodiscard]] bool any_of(const std::set<std::string_view>& wanted) const {
+        return std::ranges::any_of(rules,
+                                   [&](const std::string& rule) { return wanted.contains(rule); });
+    }
+    [[nodiscard]] std::string text() const {
+        std::string all;
+        for (const std::string& rule : rules)
+            all += " " + rule;
+        return all + ", " + std::to_string(seeds) + " seeds";
+    }
+};
+
+bool is_at(const wire::IpAddress& address, std::size_t endpoint) {
+    const auto own = addresses_of(endpoint);
+    return std::ranges::find(own, address) != own.end();
+}
+
+void look(const Recording& recording, std::size_t port, std::size_t mutant, Findings& findings) {
+    Knowledge knowledge = knowledge_at(recording, port, Told::Everything);
+    if (forges(recording.scenario)) knowledge.not_judged = all_but(port);
+    const Judge judge = judged_at(recording, port, std::move(knowledge));
+    for (const Violation& violation : judge.violations()) {
+        if (violation.certainty != Certainty::Certain) continue;
+        if (!is_at(violation.accused, mutant)) {
+            FAIL_CHECK("seed " << recording.scenario.seed << ", port " << port << ": the right "
+                               << violation.accused.text() << " is blamed: " << violation.rule
+                               << ": " << violation.text << " (" << violation.ends << ", packet "
+                               << violation.packets.numbers[0] << ")");
+        } else if (port == mutant) {
+            findings.rules.insert(std::string(violation.rule));
+        }
+    }
+}
+
+// Plays the seeds, and more until one of these rules is found.
+Findings play(const mutants::Mutant& mutant, const std::set<std::string_view>& wanted) {
+    Findings findings;
+    const bool on = !wanted.empty();
+    for (std::uint64_t seed = 1;
+         seed <= seeds || (on && !findings.any_of(wanted) && seed <= most_seeds); ++seed) {
+        const std::size_t place = seed % 2;
+        const sim::Defect defect{.checks = mutant.checks,
+                                 .make_filter = mutant.make_filter,
+                                 .behaviour = mutant.behaviour,
+                                 .endpoint = place,
+                                 .watched_only = true};
+        const Recording recording(scenario_with_mistakes(seed), defect);
+        for (const auto& [port, frames] : recording.ports)
+            look(recording, port, place, findings);
+        findings.seeds = seed;
+    }
+    return findings;
+}
+
+} // namespace
+
+TEST_CASE("mutants: what the packets can prove is found, and the right device is not blamed",
+          "[judge][sim][mutants]") {
+    std::size_t visible = 0;
+    for (const mutants::Mutant& mutant : mutants::all()) {
+        if (!mutant.passive) continue;
+        ++visible;
+        const auto wanted = rules_of(mutant);
+        const Findings findings = play(mutant, wanted);
+        INFO(mutant.name << " (" << mutant.rule << "), found:" << findings.text());
+        CHECK(findings.any_of(wanted));
+        if (std::getenv("VERIROCE_PRINT") != nullptr) { // how README.md's table was made
+            WARN(mutant.name << " (" << mutant.rule << "), found:" << findings.text());
+        }
+    }
+    CHECK(visible >= 26);
+}
+
+TEST_CASE("mutants: what the packets cannot prove is not claimed", "[judge][sim][mutants]") {
+    for (const mutants::Mutant& mutant : mutants::all()) {
+        if (mutant.passive) continue;
+        const Findings findings = play(mutant, {});
+        INFO(mutant.name << " (" << mutant.rule << "), found:" << findings.text());
+        CHECK(findings.rules.empty());
+    }
+}
+
+TEST_CASE("mutants: lawful oddities are not blamed", "[judge][sim][mutants]") {
+    for (const mutants::Mutant& oddity : mutants::lawful()) {
+        const Findings findings = play(oddity, {});
+        INFO(oddity.name << " (" << oddity.rule << "), found:" << findings.text());
+        CHECK(findings.rules.empty());
+    }
+}
+
+TEST_CASE("mutants: every row of what else counts names a visible mutant", "[judge][mutants]") {
+    for (const Counts& row : also_counted()) {
+        INFO(row.mutant);
+        const auto mutant = mutants::find(row.mutant);
+        REQUIRE(mutant);
+        CHECK(mutant->get().passive);
+        CHECK_FALSE(row.why.empty());
+        for (const std::string_view rule : row.rules)
+            CHECK(rules::catalogue().find(rule));
+    }
+}
+
+} // namespace veriroce::judge::test
