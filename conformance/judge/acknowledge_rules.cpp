@@ -32,6 +32,8 @@ bool judge_unsent(const Case& at_hand, Kind kind) {
     if (at_hand.seen.kind != Class::Unsolicited) return false;
     // Far ahead packets are not in the history, and something may have been said about them.
     if (at_hand.notes->far_ahead || !at_hand.stream().started()) return true;
+    // judge_arrivals can say why.
+    if (kind == Kind::SequenceNak && at_hand.notes->arrivals.known()) return true;
     const Evidence shown(at_hand.packet.number);
     const std::string text = text_of(at_hand.packet.psn()) + " was not sent, the next one is " +
                              std::to_string(at_hand.stream().next().value());
@@ -147,6 +149,7 @@ void judge_sequence_nak(const Case& at_hand) {
 void judge_second_nak(const Case& at_hand) {
     const Notes& notes = *at_hand.notes;
     const flow::Packet& packet = at_hand.packet;
+    if (at_hand.out_of_order(packet.source)) return; // it has other reasons
     if (!notes.sequence_nak || notes.sequence_nak->psn != packet.psn()) return;
     if (notes.last_rnr_number > notes.sequence_nak->number || notes.duplicate_below_nak) return;
     constexpr Excuses kAgain{Excuse::CaptureLoss, Excuse::NetworkCopy, Excuse::NewLife,
@@ -188,6 +191,11 @@ void note(const Case& at_hand, Kind kind) {
                                  .code = packet.transport.aeth.syndrome.code(),
                                  .resent = false};
     wire::Psn arrived = packet.psn(); // the first that was not acknowledged
+    // REQ-18: a NAK for what was acknowledged is nobody's.
+    const bool stale = notes.acknowledged && wire::distance(packet.psn(), *notes.acknowledged) > 0;
+    // Whatever else is said of the refused request, or of what is behind it, may end the wait.
+    const bool ends_wait = notes.rnr_nak && wire::distance(notes.rnr_nak->psn, packet.psn()) >= 0;
+    if (ends_wait && kind != Kind::RnrNak) notes.rnr_nak->waits = false;
     switch (kind) {
     case Kind::Ack:
     case Kind::Data: arrived = packet.psn() + 1; break;
@@ -199,7 +207,7 @@ void note(const Case& at_hand, Kind kind) {
         break;
     case Kind::RnrNak:
         notes.rnr_nak = refusal;
-        notes.rnr_nak->waits = must_wait(at_hand);
+        notes.rnr_nak->waits = must_wait(at_hand) && !stale;
         notes.last_rnr_number = packet.number;
         break;
     case Kind::FatalNak:

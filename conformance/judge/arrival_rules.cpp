@@ -99,10 +99,14 @@ void note_response(const Case& at_hand) {
     const flow::Packet& packet = at_hand.packet;
     const wire::Psn psn = packet.psn();
     const wire::Psn next = at_hand.stream().next();
-    // Of a PSN that was never sent, nothing follows.
-    if (at_hand.seen.kind == Class::Unsolicited || at_hand.seen.kind == Class::Forgotten) return;
     const bool told = packet.transport.headers.has(wire::Header::Aeth);
     const wire::Syndrome syndrome = told ? packet.transport.aeth.syndrome : wire::Syndrome{};
+    if (at_hand.seen.kind == Class::Forgotten) return;
+    if (at_hand.seen.kind == Class::Unsolicited) {
+        // Of a PSN that was never sent, nothing follows.
+        if (syndrome.nak_code() == wire::NakCode::PsnSequence) judge_nak(at_hand);
+        return;
+    }
     switch (told ? syndrome.kind() : wire::AckKind::Ack) {
     case wire::AckKind::Ack: arrivals.acknowledged(behind_answered(at_hand), next); break;
     case wire::AckKind::RnrNak: arrivals.not_ready(psn); break;
@@ -123,7 +127,9 @@ void note_response(const Case& at_hand) {
 void judge_arrivals(const Case& at_hand) {
     Notes& notes = *at_hand.notes;
     notes.arrived = {};
-    if (!at_hand.recorded_at(responder(at_hand).address)) return;
+    const wire::IpAddress& address = responder(at_hand).address;
+    // One that places out of order expects more than one PSN.
+    if (!at_hand.recorded_at(address) || at_hand.out_of_order(address)) return;
     if (at_hand.packet.info().service != wire::Service::Rc) return;
     if (!notes.arrivals_begun && at_hand.stream().begin_known()) {
         notes.arrivals.begin_at(at_hand.stream().begin());

@@ -17,7 +17,7 @@ namespace veriroce::judge {
 
 class Arrivals {
   public:
-    struct Effect { // for certain
+    struct Effect {         // for certain
         bool taken = false; // now, and not before
         bool ahead = false; // of whatever is expected
     };

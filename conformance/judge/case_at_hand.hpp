@@ -141,6 +141,19 @@ struct Writes {
     std::optional<wire::Instant> time;
 };
 
+// A device that answers CE marks, and the mark that it has not answered yet.
+struct Notifier {
+    wire::IpAddress address;
+    wire::Duration interval{0};
+    std::optional<wire::Instant> notified; // its latest CNP
+    struct Mark {
+        std::uint64_t number = 0;
+        std::uint64_t connection = 0;
+        wire::Instant time;
+    };
+    std::optional<Mark> mark;
+};
+
 class Docket; // where violations are entered
 
 struct Case {
@@ -158,6 +171,7 @@ struct Case {
         return connection->ends[seen.asking()].stream;
     }
     [[nodiscard]] bool recorded_at(const wire::IpAddress& address) const;
+    [[nodiscard]] bool out_of_order(const wire::IpAddress& address) const;
     [[nodiscard]] bool response() const { return seen.side == flow::Side::Responder; }
     // The level is the rule's own unless the sentence at hand is weaker.
     void report(std::string_view rule, Excuses excuses, Evidence evidence, std::string text,
@@ -226,8 +240,9 @@ void judge_read_response(const Case& at_hand);
 void judge_atomic_response(const Case& at_hand);
 void judge_arrivals(const Case& at_hand);      // what a responder expects
 void note_without_effect(const Case& at_hand); // a CNP, or a packet with a wrong ICRC
-void judge_recovery(const Case& at_hand);      // the requester, after a loss
-void note_told(const Case& at_hand);           // what a response tells it
+void judge_congestion(const Case& at_hand, Notifier& notifier); // whether CE draws a CNP
+void judge_recovery(const Case& at_hand);                       // the requester, after a loss
+void note_told(const Case& at_hand);                            // what a response tells it
 // What a responder owes, at a moment: after the packet at hand was noted, or at the end.
 void note_duties(const Case& at_hand);
 // What is known of the QP that owes: nothing, that it is alive, or that this was the last of it.

@@ -57,6 +57,10 @@ bool Case::recorded_at(const wire::IpAddress& address) const {
     return contains(knowledge.recorded_at, address);
 }
 
+bool Case::out_of_order(const wire::IpAddress& address) const {
+    return contains(knowledge.out_of_order, address);
+}
+
 void Case::report(std::string_view rule, Excuses excuses, Evidence evidence, std::string text,
                   std::optional<rules::Level> level) const {
     if (contains(knowledge.not_judged, packet.source)) return;
@@ -117,6 +121,8 @@ struct Judge::Court {
         : knowledge(std::move(known)), tracker(limits.flow), docket(limits) {
         for (const wire::IpAddress& address : knowledge.memory_at_rest)
             writes.push_back({address, {}});
+        for (const auto& [address, interval] : knowledge.notification_points)
+            notifiers.push_back({.address = address, .interval = interval});
         for (const auto& ends : knowledge.connections)
             tracker.introduce(ends[0], ends[1]);
     }
@@ -150,6 +156,7 @@ struct Judge::Court {
     std::deque<Notes> notes; // of both ends of each connection
     Summary summary;
     std::optional<wire::Instant> last_time;
+    std::vector<Notifier> notifiers;
     std::vector<std::pair<wire::IpAddress, Writes>> writes; // of each whose memory is at rest
     bool finished = false;
 };
@@ -191,6 +198,8 @@ void Judge::Court::judge(const flow::Packet& packet, const decode::Dissection* f
     const bool dropped = bad || seen.kind == flow::Class::Damaged;
     if (!dropped) judge_packet(at_hand);
     if (!dropped) judge_management(at_hand);
+    for (Notifier& notifier : notifiers)
+        if (!dropped) judge_congestion(at_hand, notifier);
     if (!seen.connection) return;
     if (dropped || seen.kind == flow::Class::Outside) {
         note_without_effect(at_hand);

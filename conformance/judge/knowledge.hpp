@@ -24,6 +24,15 @@ struct Knowledge {
     // Devices whose own applications write nothing where others may read: what a READ brings from
     // there changes by requests alone.
     std::vector<wire::IpAddress> memory_at_rest;
+    // A trait: devices that place what comes out of order by configuration, and ask for what is
+    // missing when they like. RSP-02, RSP-03, RSP-06 and RSP-07 are not judged of them.
+    std::vector<wire::IpAddress> out_of_order;
+    // Devices that answer a packet marked CE by a CNP, if they have sent none for `interval`.
+    struct NotificationPoint {
+        wire::IpAddress address;
+        wire::Duration interval{0};
+    };
+    std::vector<NotificationPoint> notification_points;
     // Connections whose QPs, first PSNs and attributes are known.
     std::vector<std::array<flow::Introduction, 2>> connections;
     // The longest that a packet takes from the capture to a device and its answer back.

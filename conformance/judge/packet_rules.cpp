@@ -91,11 +91,23 @@ void judge_cnp(const Case& at_hand) {
     }
 }
 
+// EXT-05: a datagram is one packet, and no path carries more than the largest MTU.
+void judge_datagram(const Case& at_hand) {
+    const flow::Packet& packet = at_hand.packet;
+    constexpr std::uint32_t kLargestMtu = 4096;
+    if (packet.info().service != wire::Service::Ud || packet.info().reserved()) return;
+    if (packet.payload_bytes() <= kLargestMtu) return;
+    at_hand.report("EXT-05", kDamage, Evidence(packet.number),
+                   "the datagram carries " + std::to_string(packet.payload_bytes()) +
+                       " bytes, more than any path MTU");
+}
+
 } // namespace
 
 void judge_packet(const Case& at_hand) {
     const wire::OpcodeInfo& info = at_hand.packet.info();
     if (info.operation == wire::Operation::Cnp) return judge_cnp(at_hand);
+    judge_datagram(at_hand);
     const bool connected = info.service == wire::Service::Rc || info.service == wire::Service::Uc;
     if (!connected || info.reserved()) return;
     judge_pad(at_hand);
