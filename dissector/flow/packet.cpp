@@ -40,6 +40,7 @@ std::optional<Packet> packet_of(const decode::Dissection& dissection) {
     }
     if (const auto* ip = dissection.layers.find(decode::LayerKind::Ipv4)) {
         packet.ecn = wire::load_u8(dissection.bytes_of(*ip), 1) & 0x3;
+        packet.identification = wire::load_u16(dissection.bytes_of(*ip), 4);
     } else if (const auto* ip6 = dissection.layers.find(decode::LayerKind::Ipv6)) {
         packet.ecn = wire::load_u8(dissection.bytes_of(*ip6), 1) >> 4 & 0x3;
     }

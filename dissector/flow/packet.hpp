@@ -20,6 +20,10 @@ namespace veriroce::flow {
 // nothing that the tracker keeps.
 enum class Integrity : std::uint8_t { Good, Bad, Unchecked };
 
+// Where a packet was recorded: at the port that it left, before the network; at the port that it
+// came to; or nobody knows.
+enum class Tap : std::uint8_t { Anywhere, Sender, Receiver };
+
 struct Packet {
     std::uint64_t number = 0; // the caller's, for reports; rises from packet to packet
     std::optional<wire::Instant> time;
@@ -27,6 +31,8 @@ struct Packet {
     wire::IpAddress destination;
     std::uint16_t source_port = 0;
     std::uint8_t ecn = 0;
+    std::uint16_t identification = 0; // of IPv4; a sender gives each packet another one
+    Tap tap = Tap::Anywhere;          // the caller's to say
     wire::Packet transport;       // its body points into the caller's bytes and may be cut short
     std::uint32_t body_bytes = 0; // payload and pad as they were on the wire
     Integrity integrity = Integrity::Unchecked;

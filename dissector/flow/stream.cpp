@@ -215,6 +215,8 @@ StreamResult Stream::again(const Packet& packet, std::size_t index) {
     result.changed = (digest != 0 && extent.digest != 0 && digest != extent.digest) ||
                      extent.opcode != packet.transport.bth.opcode;
     result.previous = extent.last_time;
+    result.inside_read = extent.read() && extent.span_known && packet.psn() != extent.psn &&
+                         packet.info().operation == wire::Operation::RdmaReadRequest;
     extent.last_number = packet.number;
     extent.last_time = packet.time;
     ++extent.copies;

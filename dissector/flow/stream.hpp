@@ -131,6 +131,7 @@ struct StreamResult {
     Cause cause = Cause::None;
     std::uint64_t message = 0; // its ordinal; 0: none
     std::uint32_t skipped = 0; // PSNs that were not seen before this packet
+    bool inside_read = false;  // a READ that begins within another one's PSNs
     bool changed = false;      // sent again, but not as it was: opcode, headers or payload differ
     std::optional<wire::Instant> previous; // when this PSN was sent before
 };

@@ -18,6 +18,19 @@ std::uint64_t hash_of(const wire::IpAddress& address) {
     return (words[0] ^ 0x9E3779B97F4A7C15U) * 0xBF58476D1CE4E5B9U + words[1] * 0x94D049BB133111EBU;
 }
 
+// At its sender's port a packet is seen once each time that it is sent. Anywhere else the first
+// copy that is seen may be the second that was sent, and a second one the network's; only a READ
+// within another one's PSNs is a retry for certain (REQ-09).
+std::optional<bool> sent_again(const Packet& packet, const StreamResult& result) {
+    const bool seen_before =
+        result.kind == Class::Retransmission || result.kind == Class::Duplicate;
+    if (result.inside_read && seen_before) return true;
+    if (packet.tap != Tap::Sender) return std::nullopt;
+    if (result.previous || seen_before) return true;
+    if (result.kind == Class::New || result.kind == Class::BeyondGap) return false;
+    return std::nullopt; // it fills a gap: the capture lacks something
+}
+
 } // namespace
 
 std::string_view name_of(Class kind) {
@@ -115,6 +128,7 @@ Classified Tracker::request(const Packet& packet, std::uint32_t index, Classifie
     seen.skipped = result.skipped;
     seen.changed = result.changed;
     seen.previous = result.previous;
+    seen.sent_again = sent_again(packet, result);
     if (connection.pairing == Pairing::None) remember_request(packet, index);
     return seen;
 }

@@ -76,6 +76,9 @@ struct Classified {
     std::uint32_t skipped = 0;             // PSNs that were not seen before it
     bool changed = false;                  // a request sent again, but not as it was (never a READ)
     std::optional<wire::Instant> previous; // when this PSN was sent before
+    // Whether the sender sent this request again, where that is certain: not what `kind` reads into
+    // times and causes.
+    std::optional<bool> sent_again;
 
     // The end whose stream the packet belongs to: the one that asks.
     [[nodiscard]] std::uint8_t asking() const {

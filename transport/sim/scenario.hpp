@@ -32,8 +32,8 @@ struct WorkPlan {
     std::uint64_t data_seed = 0;
     engine::SendFlags flags;
     bool wrong_key = false; // the application names memory that it does not know: never drawn here
-    bool chained = false; // posted with the one before it, by one doorbell
-    wire::Duration at{0}; // not before
+    bool chained = false;   // posted with the one before it, by one doorbell
+    wire::Duration at{0};   // not before
 };
 
 // What one side of a connection asks of the other.

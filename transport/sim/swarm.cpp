@@ -57,6 +57,7 @@ class Run {
         std::size_t receives = 0;          // that the works left in the plan take
         std::vector<std::uint32_t> begins; // of each work, in PSNs from the first
         std::uint32_t end = 0;             // of the last
+        std::uint32_t sent = 0;            // behind what was sent, in the same
     };
 
     [[nodiscard]] const ConnectionPlan& connection(std::size_t direction) const {
@@ -88,12 +89,14 @@ class Run {
     // the wire
     void deliver();
     void pump();
+    void note_sent(const Spot& spot);
     void carry(std::size_t port, wire::Bytes frame);
     void emit(std::span<const fault::Emission> emissions);
     struct Seen {
         Spot spot;
         std::int64_t psn = 0;
         std::uint32_t qpn = 0;
+        bool request = false; // a CNP is none, whatever its PSN
     };
     std::optional<Seen> look_at(wire::Bytes frame);
     [[nodiscard]] std::optional<wire::Instant> next() const;
@@ -310,7 +313,9 @@ std::optional<Run::Seen> Run::look_at(wire::Bytes bytes) {
     const std::uint64_t key =
         (direction * 2 + (response ? 1 : 0)) << 32U | static_cast<std::uint64_t>(psn);
     spot.pass = ++passes_[key];
-    return Seen{spot, psn, bth->dest_qp.value};
+    const wire::OpcodeInfo& info = wire::opcode_info(bth->opcode);
+    const bool request = info.service == wire::Service::Rc && info.request();
+    return Seen{spot, psn, bth->dest_qp.value, request};
 }
 
 void Run::emit(std::span<const fault::Emission> emissions) {
@@ -318,14 +323,33 @@ void Run::emit(std::span<const fault::Emission> emissions) {
         network_.send(Endpoints::sender_of(emission.frame), emission.frame, now_, emission.delay);
 }
 
+// Whether the packet is one of a request that was sent before.
+void Run::note_sent(const Spot& spot) {
+    if (witness_ == nullptr) return;
+    const std::size_t direction = 2 * spot.connection + spot.asking;
+    Course& course = courses_[direction];
+    const WorkPlan& work = plan(direction).works[spot.work];
+    const bool read = work.opcode == WrOpcode::RdmaRead;
+    const std::uint32_t begin = course.begins[spot.work] + spot.packet;
+    const std::uint32_t end =
+        read ? course.begins[spot.work] + packets_of(work, connection(direction).mtu) : begin + 1;
+    outcome_.sent.back().request = true;
+    outcome_.sent.back().again = begin < course.sent;
+    course.sent = std::max(course.sent, end);
+}
+
 void Run::carry(std::size_t port, wire::Bytes frame) {
     ++outcome_.tally.frames;
-    if (witness_ != nullptr) (*witness_)(port, frame, now_);
+    if (witness_ != nullptr) {
+        (*witness_)(port, frame, now_);
+        outcome_.sent.push_back({.endpoint = port});
+    }
     const auto seen = look_at(frame);
     if (!seen) {
         network_.send(port, frame, now_);
         return;
     }
+    if (seen->request) note_sent(seen->spot);
     const auto injected = trouble_.befalls(seen->spot, seen->psn, frame.size(), now_);
     std::vector<fault::Action> chosen;
     if (injected) chosen.push_back(injected->action);
@@ -341,6 +365,7 @@ void Run::carry(std::size_t port, wire::Bytes frame) {
     if (decision.chosen > 0) {
         outcome_.injected.push_back(*injected);
         ++outcome_.tally.faults[static_cast<std::size_t>(injected->kind)];
+        if (witness_ != nullptr) outcome_.sent.back().fault = injected->kind;
     }
     if (decision.untouched) {
         network_.send(port, frame, now_);

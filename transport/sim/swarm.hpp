@@ -42,11 +42,20 @@ struct Tally {
     wire::Duration time{0}; // virtual
 };
 
+// A frame that an endpoint sent, and what befell it: what those who only watch it must find out.
+struct SentFrame {
+    std::size_t endpoint = 0;
+    bool request = false; // of a connection of the scenario
+    bool again = false;   // its PSN had been sent before, as a request or within a READ
+    std::optional<FaultKind> fault;
+};
+
 struct Outcome {
     Verdict failure;
     Tally tally;
     std::vector<std::array<wire::Qpn, 2>> qpns; // of the two sides of each connection
-    std::vector<Injected> injected; // what befell packets, in order
+    std::vector<Injected> injected;             // what befell packets, in order
+    std::vector<SentFrame> sent;                // in order; only of a run that is witnessed
 };
 
 // Told of each frame at each endpoint's port: as it leaves it, before trouble, and as it comes

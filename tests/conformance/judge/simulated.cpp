@@ -34,14 +34,16 @@ std::array<wire::IpAddress, 2> addresses_of(std::size_t endpoint) {
 
 Recording::Recording(sim::Scenario played, const sim::Defect& defect)
     : scenario(std::move(played)) {
-    const sim::Witness witness = [this](std::size_t port, wire::Bytes frame, wire::Instant when) {
+    std::uint64_t order = 0;
+    const sim::Witness witness = [this, &order](std::size_t port, wire::Bytes frame,
+                                                wire::Instant when) {
         // Trouble may write the receiver's own address over the sender's.
         const auto ethernet = wire::Ethernet::decode(frame);
         if (!ethernet) return;
         const auto seen = wire::decode_frame(frame);
         const auto sender = std::to_integer<std::size_t>(ethernet->source.bytes[5]) - 1;
         if (sender != port && seen && belongs_to(seen->envelope().source, port)) return;
-        ports[port].push_back({{frame.begin(), frame.end()}, when, sender == port});
+        ports[port].push_back({{frame.begin(), frame.end()}, when, ++order, sender == port});
     };
     outcome = sim::play(scenario, defect, witness);
 }

@@ -15,7 +15,8 @@ std::array<wire::IpAddress, 2> addresses_of(std::size_t endpoint);
 struct Seen {
     std::vector<std::byte> frame;
     wire::Instant when;
-    bool leaves = false; // the port, before anything can befall it; else it comes there
+    std::uint64_t order = 0; // among all sightings of the run
+    bool leaves = false;     // the port, before anything can befall it; else it comes there
 };
 
 // What passed each endpoint's port.
