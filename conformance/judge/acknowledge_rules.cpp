@@ -33,7 +33,8 @@ bool judge_unsent(const Case& at_hand, Kind kind) {
     // Far ahead packets are not in the history, and something may have been said about them.
     if (at_hand.notes->far_ahead || !at_hand.stream().started()) return true;
     // judge_arrivals can say why.
-    if (kind == Kind::SequenceNak && at_hand.notes->arrivals.known()) return true;
+    const AtPort* port = at_hand.notes->at_port.get();
+    if (kind == Kind::SequenceNak && port != nullptr && port->arrivals.known()) return true;
     const Evidence shown(at_hand.packet.number);
     const std::string text = text_of(at_hand.packet.psn()) + " was not sent, the next one is " +
                              std::to_string(at_hand.stream().next().value());
@@ -185,11 +186,11 @@ void judge_fatal_nak(const Case& at_hand) {
 void note(const Case& at_hand, Kind kind) {
     Notes& notes = *at_hand.notes;
     const flow::Packet& packet = at_hand.packet;
-    const Notes::Refusal refusal{.psn = packet.psn(),
-                                 .number = packet.number,
-                                 .time = packet.time,
-                                 .code = packet.transport.aeth.syndrome.code(),
-                                 .resent = false};
+    const Refusal refusal{.psn = packet.psn(),
+                          .number = packet.number,
+                          .time = packet.time,
+                          .code = packet.transport.aeth.syndrome.code(),
+                          .resent = false};
     wire::Psn arrived = packet.psn(); // the first that was not acknowledged
     // REQ-18: a NAK for what was acknowledged is nobody's.
     const bool stale = notes.acknowledged && wire::distance(packet.psn(), *notes.acknowledged) > 0;

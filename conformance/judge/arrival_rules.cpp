@@ -66,8 +66,8 @@ struct Reason {
 Reason reason_of(const Case& at_hand) {
     const Notes& notes = *at_hand.notes;
     const auto index = at_hand.stream().index_of(at_hand.packet.psn());
-    const bool damaged = notes.damaged_number > notes.said_number;
-    const bool cnp = notes.cnp_number > notes.said_number;
+    const bool damaged = notes.at_port->damaged_number > notes.at_port->said_number;
+    const bool cnp = notes.at_port->cnp_number > notes.at_port->said_number;
     if (cnp && !damaged) return {"CNP-12", "a CNP came, and nothing ahead"};
     if (damaged && !cnp) return {"CRC-07", "a packet with a wrong ICRC came, and nothing ahead"};
     if (index) {
@@ -76,7 +76,8 @@ Reason reason_of(const Case& at_hand) {
         const bool wraps = *index > 0 && at_hand.stream().extents()[*index - 1].read() &&
                            crosses_zero(at_hand.stream().extents()[*index - 1]);
         if (wraps) return {"RSP-09", "it has come, and the READ before it, which crosses PSN 0"};
-        const bool has_come = !at.missing && wire::distance(at.psn, notes.arrivals.sure()) > 0;
+        const bool has_come =
+            !at.missing && wire::distance(at.psn, notes.at_port->arrivals.sure()) > 0;
         if (has_come) return {"RSP-02", "which has come in its turn"};
     }
     return {"RSP-02", "nothing ahead of it has come"};
@@ -85,17 +86,17 @@ Reason reason_of(const Case& at_hand) {
 void judge_nak(const Case& at_hand) {
     Notes& notes = *at_hand.notes;
     const wire::Psn psn = at_hand.packet.psn();
-    if (!notes.arrivals.known() || notes.arrivals.may_have_missed(psn)) return;
+    if (!notes.at_port->arrivals.known() || notes.at_port->arrivals.may_have_missed(psn)) return;
     const Reason reason = reason_of(at_hand);
-    at_hand.report(
-        reason.rule, kUnseen,
-        Evidence(at_hand.packet.number, std::max(notes.damaged_number, notes.cnp_number)),
-        "the NAK expects " + text_of(psn) + ": " + std::string(reason.text));
-    notes.arrivals.forget();
+    at_hand.report(reason.rule, kUnseen,
+                   Evidence(at_hand.packet.number,
+                            std::max(notes.at_port->damaged_number, notes.at_port->cnp_number)),
+                   "the NAK expects " + text_of(psn) + ": " + std::string(reason.text));
+    notes.at_port->arrivals.forget();
 }
 
 void note_response(const Case& at_hand) {
-    Arrivals& arrivals = at_hand.notes->arrivals;
+    Arrivals& arrivals = at_hand.notes->at_port->arrivals;
     const flow::Packet& packet = at_hand.packet;
     const wire::Psn psn = packet.psn();
     const wire::Psn next = at_hand.stream().next();
@@ -126,34 +127,36 @@ void note_response(const Case& at_hand) {
 
 void judge_arrivals(const Case& at_hand) {
     Notes& notes = *at_hand.notes;
-    notes.arrived = {};
+    if (notes.at_port) notes.at_port->arrived = {};
     const wire::IpAddress& address = responder(at_hand).address;
     // One that places out of order expects more than one PSN.
     if (!at_hand.recorded_at(address) || at_hand.out_of_order(address)) return;
     if (at_hand.packet.info().service != wire::Service::Rc) return;
-    if (!notes.arrivals_begun && at_hand.stream().begin_known()) {
-        notes.arrivals.begin_at(at_hand.stream().begin());
+    at_hand.open_port();
+    if (!notes.at_port->arrivals_begun && at_hand.stream().begin_known()) {
+        notes.at_port->arrivals.begin_at(at_hand.stream().begin());
     }
-    notes.arrivals_begun = true;
+    notes.at_port->arrivals_begun = true;
     if (at_hand.response()) {
         note_response(at_hand);
-        notes.said_number = at_hand.packet.number;
+        notes.at_port->said_number = at_hand.packet.number;
         return;
     }
     if (at_hand.seen.kind == Class::Forgotten || !span_known(at_hand)) {
-        notes.arrivals.forget();
+        notes.at_port->arrivals.forget();
     } else {
-        notes.arrived =
-            notes.arrivals.request(at_hand.packet.psn(), span_of(at_hand), must_be_taken(at_hand));
+        notes.at_port->arrived = notes.at_port->arrivals.request(
+            at_hand.packet.psn(), span_of(at_hand), must_be_taken(at_hand));
     }
 }
 
 // Packets that must have no effect upon what is expected: a CNP, and whatever has a wrong ICRC.
 void note_without_effect(const Case& at_hand) {
     const bool cnp = at_hand.packet.info().operation == wire::Operation::Cnp;
-    if (!cnp && !at_hand.packet.info().request()) return;
+    if (!at_hand.notes->at_port || (!cnp && !at_hand.packet.info().request())) return;
     const bool bad = at_hand.packet.integrity == flow::Integrity::Bad;
-    (bad ? at_hand.notes->damaged_number : at_hand.notes->cnp_number) = at_hand.packet.number;
+    (bad ? at_hand.notes->at_port->damaged_number : at_hand.notes->at_port->cnp_number) =
+        at_hand.packet.number;
 }
 
 } // namespace veriroce::judge

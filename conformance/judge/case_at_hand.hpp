@@ -2,6 +2,7 @@
 // the judge remembers of its stream, and where to report. Internal to this room.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,64 @@
 #include "conformance/judge/judge.hpp"
 
 namespace veriroce::judge {
+
+// A NAK.
+struct Refusal {
+    wire::Psn psn;
+    std::uint64_t number = 0;
+    std::optional<wire::Instant> time;
+    std::uint8_t code = 0; // of RNR
+    bool resent = false;   // the request was sent again since
+    bool waits = true;     // of RNR: the requester must wait it out
+};
+
+// What is owed, and since when.
+struct Debt {
+    wire::Psn psn;
+    std::uint64_t number = 0;
+    wire::Instant since;
+};
+
+// A debt that was not paid in time.
+struct Silence {
+    std::string_view rule;
+    wire::Psn psn;
+    std::uint64_t number = 0;
+};
+
+// What is remembered of a stream besides where the port of an end of it was recorded: only there it
+// is known what came to it, and when.
+struct AtPort {
+    // What the responder owes, where its own port was recorded.
+    std::optional<Debt> answer_due; // to a request that asks for an answer
+    std::optional<Debt> nak_due;    // for the first PSN that is missing
+    std::optional<Debt> repeat_due; // to a duplicate that came too often
+    bool nak_due_wraps = false;     // between that and what came ahead of it the PSNs begin anew
+    std::optional<Silence> overdue_nak;
+    std::optional<Silence> overdue_answer;
+    std::optional<Silence> overdue_repeat;
+    // What the requester was told, where its own port was recorded.
+    std::optional<Refusal> resume;          // the sequence NAK that it has not acted upon yet
+    std::optional<wire::Instant> told;      // a response came
+    std::optional<wire::Psn> answered_late; // a READ or atomic, by what had been overtaken
+    std::optional<Debt> unanswered;         // a READ or atomic that responses went past
+    std::optional<Debt> timer;              // since when the latest request may wait for an answer
+    bool sent_again = false;                // something was, since anything new was acknowledged
+    bool hole = false;                      // some of its responses came
+    // A duplicate that asks for an answer, how often it came since anything was answered.
+    wire::Psn repeated_psn;
+    std::uint32_t repeated_unanswered = 0;
+    std::uint64_t nak_paid = 0; // the PSN of the latest debt that needs no NAK any more, plus 1
+
+    // What has come to the responder, where its own port was recorded.
+    Arrivals arrivals;
+    bool arrivals_begun = false;
+    Arrivals::Effect arrived; // of the packet at hand
+    // The latest packet that must have no effect on it, of either kind, and its latest word.
+    std::uint64_t damaged_number = 0;
+    std::uint64_t cnp_number = 0;
+    std::uint64_t said_number = 0;
+};
 
 // What the judge remembers of a stream: the requests of one end, and the answers to them.
 struct Notes {
@@ -30,14 +89,6 @@ struct Notes {
     std::optional<wire::Psn> acknowledged;
     std::uint64_t acknowledged_number = 0;
 
-    struct Refusal { // a NAK
-        wire::Psn psn;
-        std::uint64_t number = 0;
-        std::optional<wire::Instant> time;
-        std::uint8_t code = 0; // of RNR
-        bool resent = false;   // the request was sent again since
-        bool waits = true;     // of RNR: the requester must wait it out
-    };
     std::optional<Refusal> sequence_nak; // the latest
     bool duplicate_below_nak = false;    // one may have reached the responder since
     std::optional<Refusal> rnr_nak;      // until the request is sent again
@@ -77,45 +128,7 @@ struct Notes {
     std::array<AtomicResult, 8> atomics{};
     std::size_t atomic_count = 0; // ever
 
-    // What the responder owes, where its own port was recorded.
-    struct Debt {
-        wire::Psn psn;
-        std::uint64_t number = 0;
-        wire::Instant since;
-    };
-    std::optional<Debt> answer_due; // to a request that asks for an answer
-    std::optional<Debt> nak_due;    // for the first PSN that is missing
-    std::optional<Debt> repeat_due; // to a duplicate that came too often
-    bool nak_due_wraps = false;     // between that and what came ahead of it the PSNs begin anew
-    struct Silence {                // a debt that was not paid in time
-        std::string_view rule;
-        wire::Psn psn;
-        std::uint64_t number = 0;
-    };
-    std::optional<Silence> overdue_nak;
-    std::optional<Silence> overdue_answer;
-    std::optional<Silence> overdue_repeat;
-    // What the requester was told, where its own port was recorded.
-    std::optional<Refusal> resume;          // the sequence NAK that it has not acted upon yet
-    std::optional<wire::Instant> told;      // a response came
-    std::optional<wire::Psn> answered_late; // a READ or atomic, by what had been overtaken
-    std::optional<Debt> unanswered;         // a READ or atomic that responses went past
-    std::optional<Debt> timer;              // since when the latest request may wait for an answer
-    bool sent_again = false;                // something was, since anything new was acknowledged
-    bool hole = false;                      // some of its responses came
-    // A duplicate that asks for an answer, how often it came since anything was answered.
-    wire::Psn repeated_psn;
-    std::uint32_t repeated_unanswered = 0;
-    std::uint64_t nak_paid = 0; // the PSN of the latest debt that needs no NAK any more, plus 1
-
-    // What has come to the responder, where its own port was recorded.
-    Arrivals arrivals;
-    bool arrivals_begun = false;
-    Arrivals::Effect arrived; // of the packet at hand
-    // The latest packet that must have no effect on it, of either kind, and its latest word.
-    std::uint64_t damaged_number = 0;
-    std::uint64_t cnp_number = 0;
-    std::uint64_t said_number = 0;
+    std::unique_ptr<AtPort> at_port; // where the port of the end in question was recorded
 
     std::uint32_t open_reads = 0; // READs and atomics without their answer
 
@@ -172,6 +185,10 @@ struct Case {
     }
     [[nodiscard]] bool recorded_at(const wire::IpAddress& address) const;
     [[nodiscard]] bool out_of_order(const wire::IpAddress& address) const;
+    // Makes room for what is remembered at a port.
+    void open_port() const {
+        if (!notes->at_port) notes->at_port = std::make_unique<AtPort>();
+    }
     [[nodiscard]] bool response() const { return seen.side == flow::Side::Responder; }
     // The level is the rule's own unless the sentence at hand is weaker.
     void report(std::string_view rule, Excuses excuses, Evidence evidence, std::string text,

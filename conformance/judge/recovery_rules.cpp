@@ -18,14 +18,14 @@ bool refuses(const flow::Packet& packet) {
 void judge_resume(const Case& at_hand) {
     Notes& notes = *at_hand.notes;
     const flow::Packet& packet = at_hand.packet;
-    if (!notes.resume || !again(at_hand.seen.kind)) return;
-    const bool from_there = wire::distance(notes.resume->psn, packet.psn()) <= 0;
+    if (!notes.at_port->resume || !again(at_hand.seen.kind)) return;
+    const bool from_there = wire::distance(notes.at_port->resume->psn, packet.psn()) <= 0;
     if (!from_there) {
-        at_hand.report("REQ-11", kUnseen, Evidence(packet.number, notes.resume->number),
-                       "the NAK expects " + text_of(notes.resume->psn) +
+        at_hand.report("REQ-11", kUnseen, Evidence(packet.number, notes.at_port->resume->number),
+                       "the NAK expects " + text_of(notes.at_port->resume->psn) +
                            ", the requester goes on from " + text_of(packet.psn()));
     }
-    notes.resume.reset();
+    notes.at_port->resume.reset();
 }
 
 // REQ-08, REQ-09, TMO-01: what is not answered is sent again after four timeouts at the latest,
@@ -34,18 +34,18 @@ void judge_overdue(const Case& at_hand, wire::Duration longest, const Evidence& 
                    Excuses excuses) {
     Notes& notes = *at_hand.notes;
     const flow::End& requester = at_hand.connection->ends[at_hand.seen.asking()];
-    if (notes.unanswered) {
-        at_hand.report_of(requester, notes.hole ? "REQ-09" : "REQ-08", excuses, shown,
-                          text_of(notes.unanswered->psn) +
+    if (notes.at_port->unanswered) {
+        at_hand.report_of(requester, notes.at_port->hole ? "REQ-09" : "REQ-08", excuses, shown,
+                          text_of(notes.at_port->unanswered->psn) +
                               " is not answered as a whole, and is not asked for again");
-        notes.unanswered.reset();
-    } else if (wire::distance(at_hand.stream().unacknowledged(), notes.timer->psn) >= 0) {
+        notes.at_port->unanswered.reset();
+    } else if (wire::distance(at_hand.stream().unacknowledged(), notes.at_port->timer->psn) >= 0) {
         at_hand.report_of(requester, "TMO-01", excuses, shown,
                           text_of(at_hand.stream().unacknowledged()) +
                               " is not sent again within four timeouts, " +
                               std::to_string(longest.count()) + " ns");
     }
-    notes.timer.reset();
+    notes.at_port->timer.reset();
 }
 
 // The timer begins with the last request that asks for an answer; what comes in may begin it anew
@@ -54,25 +54,25 @@ void note_timer(Notes& notes, const Case& at_hand) {
     const flow::Packet& packet = at_hand.packet;
     if (at_hand.response()) {
         const bool new_said = at_hand.seen.kind == Class::New;
-        if (notes.timer) notes.timer->since = *packet.time;
-        if (new_said && !refuses(packet)) notes.sent_again = false;
+        if (notes.at_port->timer) notes.at_port->timer->since = *packet.time;
+        if (new_said && !refuses(packet)) notes.at_port->sent_again = false;
         return;
     }
     const bool asks = packet.transport.bth.ack_request ||
                       packet.info().operation == wire::Operation::RdmaReadRequest ||
                       packet.info().headers.has(wire::Header::AtomicEth);
     if (again(at_hand.seen.kind)) {
-        notes.sent_again = true;
-        notes.unanswered.reset(); // whatever it begins with, a resend comes to it
+        notes.at_port->sent_again = true;
+        notes.at_port->unanswered.reset(); // whatever it begins with, a resend comes to it
     }
-    if (asks) notes.timer = Notes::Debt{packet.psn(), packet.number, *packet.time};
+    if (asks) notes.at_port->timer = Debt{packet.psn(), packet.number, *packet.time};
 }
 
 // What answers it came late, overtaken by the response that showed it.
 void note_late_answer(const Case& at_hand) {
     Notes& notes = *at_hand.notes;
-    if (!notes.unanswered || !at_hand.packet.info().response()) return;
-    const auto index = at_hand.stream().index_of(notes.unanswered->psn);
+    if (!notes.at_port->unanswered || !at_hand.packet.info().response()) return;
+    const auto index = at_hand.stream().index_of(notes.at_port->unanswered->psn);
     if (!index || !at_hand.stream().extents()[*index].asks_for_data()) return;
     const Extent& extent = at_hand.stream().extents()[*index];
     const wire::Psn psn = at_hand.packet.psn();
@@ -80,8 +80,8 @@ void note_late_answer(const Case& at_hand) {
     const bool inside =
         wire::distance(extent.psn, psn) >= 0 && wire::distance(psn, extent.last_psn()) >= 0;
     if (ack || !inside) return;
-    notes.answered_late = notes.unanswered->psn;
-    notes.unanswered.reset();
+    notes.at_port->answered_late = notes.at_port->unanswered->psn;
+    notes.at_port->unanswered.reset();
 }
 
 // The newest READ or atomic up to the response's PSN that lacks its answer, or a part of it.
@@ -100,15 +100,16 @@ void note_unanswered(const Case& at_hand) {
     const bool behind = wire::distance(extent.last_psn(), packet.psn()) > 0;
     const bool hole = message.lost_responses > 0 && extent.copies == 1;
     if (!hole && (message.answered || !behind)) return;
-    if (notes.unanswered || notes.answered_late == extent.psn) return;
-    notes.unanswered = Notes::Debt{extent.psn, packet.number, *packet.time};
-    notes.hole = hole;
+    if (notes.at_port->unanswered || notes.at_port->answered_late == extent.psn) return;
+    notes.at_port->unanswered = Debt{extent.psn, packet.number, *packet.time};
+    notes.at_port->hole = hole;
 }
 
 } // namespace
 
 void judge_recovery(const Case& at_hand) {
     if (!at_hand.recorded_at(at_hand.packet.source)) return;
+    at_hand.open_port();
     judge_resume(at_hand);
     if (at_hand.packet.time) note_timer(*at_hand.notes, at_hand);
 }
@@ -117,36 +118,40 @@ void judge_recovery(const Case& at_hand) {
 void judge_timer(const Case& at_hand, wire::Instant now, Sign sign) {
     Notes& notes = *at_hand.notes;
     const flow::End& requester = at_hand.connection->ends[at_hand.seen.asking()];
-    if (sign == Sign::None || !notes.timer || !at_hand.recorded_at(requester.address)) return;
+    if (sign == Sign::None || !notes.at_port || !notes.at_port->timer ||
+        !at_hand.recorded_at(requester.address))
+        return;
     // RNR-10: no timeout ends the wait that an RNR NAK asks for.
-    if (notes.sent_again || notes.rnr_nak || notes.fatal_nak) return;
+    if (notes.at_port->sent_again || notes.rnr_nak || notes.fatal_nak) return;
     const auto& timeout = requester.attributes.timeout;
     const auto one = timeout ? wire::ack_timeout(*timeout) : std::nullopt;
     if (!one) return;
     const wire::Duration longest = 4 * *one;
-    if (now - notes.timer->since <= longest + at_hand.knowledge.clock_error) return;
+    if (now - notes.at_port->timer->since <= longest + at_hand.knowledge.clock_error) return;
     Excuses excuses = kUnseen;
     if (sign == Sign::Last) excuses = kUnseenOrClosed;
-    judge_overdue(at_hand, longest, Evidence(notes.timer->number), excuses);
+    judge_overdue(at_hand, longest, Evidence(notes.at_port->timer->number), excuses);
 }
 
 void note_told(const Case& at_hand) {
     if (!at_hand.recorded_at(at_hand.packet.destination)) return;
+    at_hand.open_port();
     if (at_hand.packet.time) note_timer(*at_hand.notes, at_hand);
     if (at_hand.seen.kind == Class::Unsolicited || at_hand.seen.kind == Class::Forgotten) return;
     Notes& notes = *at_hand.notes;
     const flow::Packet& packet = at_hand.packet;
     const bool nak = packet.transport.headers.has(wire::Header::Aeth) &&
                      packet.transport.aeth.syndrome.nak_code() == wire::NakCode::PsnSequence;
-    notes.told = packet.time;
+    notes.at_port->told = packet.time;
     // REQ-18: what the network held back until later PSNs were acknowledged asks for nothing.
     const bool stale =
         nak && notes.acknowledged && wire::distance(packet.psn(), *notes.acknowledged) > 0;
     if (stale) return;
     if (nak && !notes.in_resend) {
-        notes.resume = Notes::Refusal{.psn = packet.psn(), .number = packet.number};
-    } else if (notes.resume && wire::distance(notes.resume->psn, packet.psn()) >= 0) {
-        notes.resume.reset(); // it is acknowledged, or another matter now
+        notes.at_port->resume = Refusal{.psn = packet.psn(), .number = packet.number};
+    } else if (notes.at_port->resume &&
+               wire::distance(notes.at_port->resume->psn, packet.psn()) >= 0) {
+        notes.at_port->resume.reset(); // it is acknowledged, or another matter now
     }
     if (refuses(packet)) return;
     note_late_answer(at_hand);

@@ -143,7 +143,8 @@ void judge_timeout(const Case& at_hand) {
     if (!timed || !packet.time || !at_hand.seen.previous || at_hand.notes->in_resend) return;
     // Any response since may have been an implied NAK to a requester that dropped one before it,
     // as one that came out of order (REQ-08, REQ-09); a NAK may have been answered meanwhile.
-    if (at_hand.notes->told && *at_hand.notes->told >= *at_hand.seen.previous) return;
+    const AtPort* port = at_hand.notes->at_port.get();
+    if (port != nullptr && port->told && *port->told >= *at_hand.seen.previous) return;
     const auto wanted = wire::ack_timeout(*sender.attributes.timeout);
     const wire::Duration waited = *packet.time - *at_hand.seen.previous;
     if (!wanted || waited + at_hand.knowledge.clock_error >= *wanted) return;
