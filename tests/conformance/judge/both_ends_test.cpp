@@ -29,7 +29,7 @@ std::vector<Sighting> merged(const Recording& recording) {
             all.push_back({.port = port, .leaves = seen.leaves, .seen = &seen});
     }
     // A frame takes a microsecond: what leaves at an instant does not come at the same.
-    std::ranges::stable_sort(all, {}, [](const Sighting& one) { return one.seen->order; });
+    std::ranges::sort(all, {}, [](const Sighting& one) { return one.seen->order; });
     std::size_t sent = 0;
     for (Sighting& sighting : all) {
         if (sighting.leaves) sighting.truth = &recording.outcome.sent.at(sent++);
