@@ -89,23 +89,6 @@ void judge_open_reads(const Case& at_hand) {
                    power_of_two(*limit) ? Level::Must : Level::Should);
 }
 
-// RNR-13: nothing new leaves while the requester waits; what was in its transmitter already leaves
-// within its patience.
-void judge_new_in_wait(const Case& at_hand) {
-    const auto& refused = at_hand.notes->rnr_nak;
-    const flow::Packet& packet = at_hand.packet;
-    const auto& patience = at_hand.knowledge.patience;
-    const bool fresh = at_hand.seen.kind == Class::New || at_hand.seen.kind == Class::BeyondGap;
-    if (!refused || !refused->waits || !patience || !fresh) return;
-    if (!packet.time || !refused->time || !at_hand.recorded_at(packet.source)) return;
-    const wire::Duration waited = *packet.time - *refused->time;
-    const wire::Duration wanted = wire::rnr_time(refused->code);
-    if (waited <= *patience || waited + at_hand.knowledge.clock_error >= wanted) return;
-    at_hand.report("RNR-13", kUnseen, Evidence(packet.number, refused->number),
-                   text_of(packet.psn()) + " is new, and the wait that the RNR NAK for " +
-                       text_of(refused->psn) + " asked for is not over");
-}
-
 // RNR-08, RNR-10: the time between two sightings is that at the requester and the way there and
 // back, so a short one shows a short wait, unless the packet was on its way already.
 void judge_rnr_wait(const Case& at_hand) {
@@ -182,7 +165,6 @@ void judge_path(const Case& at_hand) {
 }
 
 void judge_waiting(const Case& at_hand) {
-    judge_new_in_wait(at_hand);
     judge_rnr_wait(at_hand);
     judge_timeout(at_hand);
 }

@@ -1,4 +1,4 @@
-// What only a caller's knowledge makes certain: the content of READs, CNPs, the RNR wait, the upper
+// What only a caller's knowledge makes certain: the content of READs, CNPs, the upper
 // bound of the timeout, what a NAK can have been drawn by.
 #include <catch2/catch.hpp>
 
@@ -46,24 +46,6 @@ TEST_CASE("judge RDR-05: a READ that is asked for again brings the same", "[judg
     CHECK(judged(knowledge, {read, first, write, again, other}) == kNothing);
     knowledge.complete = false;
     CHECK(judged(knowledge, {read, first, again, other}) == possible("RDR-05"));
-}
-
-TEST_CASE("judge RNR-13: nothing new leaves during the RNR wait", "[judge][RNR-13]") {
-    Wire wire;
-    const auto send = wire.from_a(kSendOnly, 100);
-    const auto refused = wire.answer(100, 0, wire::Syndrome::rnr(20)); // 10.24 ms
-    const auto tail = wire.from_a(kSendOnly, 101);
-    wire.wait(milliseconds(5));
-    const auto during = wire.from_a(kSendOnly, 101);
-    const auto taken = wire.ack(100, 1);
-    const auto later = wire.from_a(kSendOnly, 102);
-    wire.wait(milliseconds(6));
-    const auto behind = wire.from_a(kSendOnly, 101);
-    CHECK(judged(at(kA), {send, refused, tail}) == kNothing); // it was in the transmitter
-    CHECK(judged(at(kA), {send, refused, during}) == certain("RNR-13"));
-    CHECK(judged(at(kA), {send, refused, behind}) == kNothing);
-    CHECK(judged(at(kB), {send, refused, during}) == kNothing); // on its way
-    CHECK(judged(at(kA), {send, tail, refused, taken, later}) == kNothing);
 }
 
 TEST_CASE("judge CNP-01: a CE mark draws a CNP", "[judge][CNP-01]") {
