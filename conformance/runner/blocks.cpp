@@ -15,6 +15,15 @@ const script::ExpectPacket* opening(const script::Alternative& alternative) {
     return std::get_if<script::ExpectPacket>(&alternative.body.front().node);
 }
 
+// The completion that opens an alternative.
+const script::SideCommand* completion_of(const script::Alternative& alternative) {
+    if (alternative.body.empty()) return nullptr;
+    const auto* side = std::get_if<script::SideCommand>(&alternative.body.front().node);
+    const bool done = side != nullptr && side->side == script::Side::Dut &&
+                      std::holds_alternative<script::Done>(side->command);
+    return done ? side : nullptr;
+}
+
 bool whole_message(const script::ExpectPacket& line) {
     return std::holds_alternative<script::Message>(line.kind);
 }
@@ -31,19 +40,58 @@ Task<Met<>> Dialogue::take(const script::Alternative& alternative) {
     co_return met;
 }
 
-// The first packet that comes decides: it opens the alternative that begins with it. If none comes
-// within the settle time, the first alternative that begins with silence is taken.
+// Whether the DUT has the completion that opens this alternative.
+Task<Met<bool>> Dialogue::completed(const script::Alternative& alternative) {
+    const script::SideCommand* side = completion_of(alternative);
+    if (side == nullptr) co_return false;
+    const auto& done = std::get<script::Done>(side->command);
+    const Met<Peer*> peer = peer_of(side->qp);
+    if (!peer) co_return std::unexpected(peer.error());
+    const Met<> polled = co_await collect_completions(**peer, wire::Duration(0), alternative.span);
+    if (!polled) co_return std::unexpected(polled.error());
+    const engine::Queue queue =
+        done.queue == script::Queue::Send ? engine::Queue::Send : engine::Queue::Receive;
+    const auto& seen = (*peer)->completions;
+    const auto next = std::ranges::find(seen, queue, &dut::Completion::queue);
+    if (next == seen.end()) co_return false;
+    const auto ids = ids_of(done.ids, **peer);
+    if (!ids) co_return std::unexpected(ids.error());
+    co_return is_as_wanted(*next, static_cast<std::uint64_t>(ids->first), done, **peer);
+}
+
+// How long the alternatives that begin with something may take to begin.
+Met<wire::Duration> Dialogue::patience_of(const script::AnyBlock& block) const {
+    wire::Duration longest{0};
+    const Peer& peer = peers_.begin()->second;
+    for (const script::Alternative& alternative : block.alternatives) {
+        const script::ExpectPacket* line = opening(alternative);
+        const script::SideCommand* side = completion_of(alternative);
+        if (line == nullptr && side == nullptr) continue;
+        const auto time =
+            time_or(line != nullptr ? line->within : std::get<script::Done>(side->command).within,
+                    setting_.patience, peer);
+        if (!time) return time;
+        longest = std::max(longest, *time);
+    }
+    return longest;
+}
+
+// The first packet or completion that comes decides: it opens the alternative that begins with it.
+// If none comes within the settle time, the first alternative that begins with silence is taken.
 Task<Met<>> Dialogue::any(const script::AnyBlock& block, script::SourceSpan span) {
     const script::Alternative* silent = nullptr;
     bool waits = false;
+    bool polls = false;
     for (const script::Alternative& alternative : block.alternatives) {
-        if (opening(alternative) != nullptr)
+        polls = polls || completion_of(alternative) != nullptr;
+        if (opening(alternative) != nullptr || completion_of(alternative) != nullptr)
             waits = true;
         else if (silent == nullptr)
             silent = &alternative;
     }
-    const wire::Instant deadline =
-        line_end_ + (silent != nullptr ? setting_.settle : setting_.patience);
+    const auto patience = patience_of(block);
+    if (!patience) co_return std::unexpected(patience.error());
+    const wire::Instant deadline = line_end_ + (silent != nullptr ? setting_.settle : *patience);
     std::string came = "nothing";
     while (waits) {
         bool unclaimed = false;
@@ -63,6 +111,13 @@ Task<Met<>> Dialogue::any(const script::AnyBlock& block, script::SourceSpan span
             }
             unclaimed = true;
         }
+        for (const script::Alternative& alternative : block.alternatives) {
+            const auto came_about = co_await completed(alternative);
+            if (!came_about) co_return std::unexpected(came_about.error());
+            if (!*came_about) continue;
+            const Met<> met = co_await take(alternative);
+            co_return met;
+        }
         if (unclaimed) {
             // No alternative begins with this packet: one that needs no line is passed over.
             bool passed = false;
@@ -79,7 +134,8 @@ Task<Met<>> Dialogue::any(const script::AnyBlock& block, script::SourceSpan span
             break;
         }
         if (stage_.now() >= deadline) break;
-        co_await stage_.wait(deadline);
+        const wire::Instant next_look = stage_.now() + setting_.settle / 10;
+        co_await stage_.wait(polls ? std::min(deadline, next_look) : deadline);
     }
     if (silent != nullptr) {
         const Met<> met = co_await take(*silent);

@@ -368,6 +368,8 @@ class Dialogue {
     // --- blocks.cpp
     Task<Met<>> any(const script::AnyBlock& block, script::SourceSpan span);
     Task<Met<>> take(const script::Alternative& alternative);
+    Task<Met<bool>> completed(const script::Alternative& alternative);
+    Met<wire::Duration> patience_of(const script::AnyBlock& block) const;
     Task<Met<>> unordered(const script::Unordered& block, script::SourceSpan span);
     Met<std::optional<std::size_t>>
     line_for_next_packet(std::span<const script::Statement* const> open);

@@ -243,6 +243,26 @@ TEST_CASE("construct: one of several statuses", "[constructs]") {
           "another completion came");
 }
 
+TEST_CASE("construct: a completion may open an alternative", "[constructs]") {
+    const std::string dialogue = "dut    post SEND id=1\n"
+                                 "< SEND_ONLY    psn=0\n"
+                                 "> {}            psn=0\n"
+                                 "any\n"
+                                 "  < SEND_ONLY  psn=0 within 5s\n"
+                                 "  > ACK        psn=0\n"
+                                 "  dut    done send id=1\n"
+                                 "or\n"
+                                 "  dut    done send id=1 status=FAILED within 5s\n"
+                                 "end\n";
+    const auto after = [&](const std::string& answer) {
+        return with(std::string(dialogue).replace(dialogue.find("{}"), 2, answer),
+                    "qp     timeout=14 retry_cnt=7\n");
+    };
+    passes(after("NAK code=REMOTE_ACCESS")); // completes in error at once
+    passes(after("ACK icrc=bad"));           // comes again when the timer runs out, later than
+    fails(after("ACK"), "none of the alternatives came"); // the settle time; completes well
+}
+
 // --- QPs --------------------------------------------------------------------------------------
 
 TEST_CASE("construct: an array of QPs", "[constructs]") {
