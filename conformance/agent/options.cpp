@@ -23,13 +23,14 @@ struct Row {
     std::variant<Text, Count, Size> target;
 };
 
-constexpr std::array<Row, 11> rows{{
+constexpr std::array<Row, 12> rows{{
     {"--listen", &Options::listen},
     {"--token-file", &Options::token_file},
     {"--backend", &Options::backend},
     {"--device", &Options::device},
     {"--address", &Options::address},
     {"--interface", &Options::interface},
+    {"--check", &Options::check},
     {"--max-connections", &dut::AgentLimits::connections},
     {"--max-registered", &dut::AgentLimits::registered_bytes},
     {"--max-qps", &dut::AgentLimits::qps},
@@ -94,6 +95,8 @@ device's host. The data path is RoCEv2 on the device's own port.
   --max-qps N                      QPs of all of them (4096)
   --max-queued SIZE                bytes of answers that wait for one caller (64M)
   --max-line SIZE                  bytes of one line (16M)
+  --check ADDR:PORT | unix:PATH    serve nothing: ask the agent there every call of the contract,
+                                   and say what is wrong (exit 1) or that nothing is (exit 0)
   --help                           this text
 
 Token and data travel in clear: over a network that is not yours use a tunnel (ssh -L).

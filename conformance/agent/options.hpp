@@ -20,6 +20,7 @@ struct Options {
     // raw frames and, if any, an address there that the kernel does not own.
     std::string address;
     std::string interface;
+    std::string check; // the agent to ask instead of serving; empty: serve
     dut::AgentLimits limits;
     bool help = false;
 };

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "conformance/agent/check.hpp"
 #include "conformance/agent/service.hpp"
 #include "transport/net/event_loop.hpp"
 #include "transport/net/line_server.hpp"
@@ -88,7 +89,7 @@ int run_command_line(std::span<const std::string_view> words,
         std::fwrite(usage().data(), 1, usage().size(), stdout);
         return 0;
     }
-    return run(*options, backends);
+    return options->check.empty() ? run(*options, backends) : run_check(*options);
 }
 
 } // namespace veriroce::agent

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# veriroce test against the Python agent: two network namespaces, a veth pair between them, and the
+# veriroce with the Python agent: two network namespaces, a veth pair between them, and the
 # agent in the second. Needs root.
 #
-#   run.sh VERIROCE REPORT_DIR test -i va [MORE OF VERIROCE'S ARGUMENTS]
+#   run.sh VERIROCE REPORT_DIR test -i va --dut @agent
+#   run.sh VERIROCE REPORT_DIR agent --check @agent
 #
-# --dut is added. Exits as veriroce does; what the agent said is in REPORT_DIR/agent.txt.
+# @agent becomes the agent's address. Exits as veriroce does; what the agent said is in
+# REPORT_DIR/agent.txt.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -49,7 +51,7 @@ done
 [[ -S $socket ]] || { cat "$report/agent.txt" >&2; exit 3; }
 
 status=0
-"$veriroce" "$@" --dut "unix:$socket" || status=$?
+"$veriroce" "${@//@agent/unix:$socket}" || status=$?
 if ! kill -0 "$agent" 2>/dev/null; then
     echo "run.sh: the agent ended before the run did" >&2
     cat "$report/agent.txt" >&2

@@ -153,6 +153,8 @@ class Session:
         try:
             request = json.loads(line)
         except (ValueError, RecursionError):
+            if not self.greeted:
+                raise ConnectionError from None
             return self.error(None, -32700, "this is not JSON")
         if not self.greeted:
             return self.greet(request)
@@ -196,10 +198,8 @@ class Session:
         if self.token and not (text(given) and hmac.compare_digest(given.encode(),
                                                                    self.token.encode())):
             raise PermissionError
-        self.greeted = True
         answer = self.carry_out(request.get("id"), "hello", params)
-        if "error" in answer:
-            raise ConnectionError(answer)
+        self.greeted = "result" in answer  # else the connection ends after this answer
         return answer
 
     @staticmethod

@@ -8,10 +8,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 report=$(mktemp -d)
 trap 'rm -rf "$report"' EXIT
 
+"$here/run.sh" "$1" "$report" agent --check @agent
+
 must_pass=(ack/each-kind atm/compare-swap bth/answer-header crc/bad-icrc-request
     key/unknown-rkey len/zero-length-read rdr/response-opcodes req/coalesced-ack
     req/lost-read-response rnr/no-receive rsp/gap-nak sta/error-is-silent)
-"$here/run.sh" "$1" "$report" test "${must_pass[@]}" --over ip=4,6 -i va --report "$report/run"
+"$here/run.sh" "$1" "$report" test "${must_pass[@]}" --over ip=4,6 -i va --report "$report/run" \
+    --dut @agent
 python3 -B - "$report/run/results.json" "${must_pass[@]}" <<'PYTHON'
 import json
 import sys

@@ -1,0 +1,90 @@
+#include "conformance/agent/check.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include "conformance/agent/check_questions.hpp"
+#include "conformance/agent/service.hpp"
+
+namespace veriroce::agent {
+
+namespace {
+
+constexpr int exit_wrong = 1;
+constexpr int exit_usage = 2;
+constexpr int exit_cannot = 3;
+
+struct Group {
+    std::string_view name;
+    void (*ask)(Talk& talk, const Subject& subject);
+};
+
+constexpr std::array groups{
+    Group{"errors", ask_errors},   Group{"pd and cq", ask_queues}, Group{"mr", ask_memory},
+    Group{"patterns", ask_fills},  Group{"qp", ask_qps},           Group{"post", ask_posts},
+    Group{"waits", ask_waits},     Group{"the rest", ask_rest},    Group{"groups", ask_groups},
+    Group{"isolation", ask_apart},
+};
+
+// Each group has a connection of its own: what one breaks the next does not suffer from.
+std::expected<void, std::string> ask_group(const Group& group, Subject& subject,
+                                           CheckReport& report) {
+    report.group(group.name);
+    auto talk = Talk::open(subject.address, report);
+    if (!talk) return std::unexpected(talk.error());
+    if (const auto welcome = greet(*talk, subject.token)) {
+        subject.welcome = *welcome;
+        group.ask(*talk, subject);
+    }
+    return {};
+}
+
+} // namespace
+
+std::expected<void, std::string> check_agent(const net::LineAddress& address,
+                                             const std::optional<std::string>& token,
+                                             CheckReport& report) {
+    Subject subject{.address = address, .token = token, .welcome = {}};
+    report.group("hello");
+    auto first = Talk::open(address, report);
+    if (!first) return std::unexpected(first.error());
+    const auto welcome = first->gives("says what the device is", dut::Hello{.token = token});
+    if (!welcome) return {};
+    ask_welcome(*first, *welcome);
+    if (auto refused = ask_strangers(subject, report); !refused) return refused;
+    for (const auto& group : groups) {
+        if (auto asked = ask_group(group, subject, report); !asked) return asked;
+    }
+    return {};
+}
+
+int run_check(const Options& options) {
+    const auto address = net::LineAddress::parse(options.check);
+    if (!address) {
+        say(address.error().text);
+        return exit_usage;
+    }
+    std::optional<std::string> token;
+    if (!options.token_file.empty()) {
+        auto read = read_token(options.token_file);
+        if (!read) {
+            say(read.error());
+            return exit_cannot;
+        }
+        token = std::move(*read);
+    }
+    CheckReport report([](std::string_view line) {
+        std::fwrite(line.data(), 1, line.size(), stdout);
+        std::fputc('\n', stdout);
+        std::fflush(stdout);
+    });
+    const auto checked = check_agent(*address, token, report);
+    if (!checked) {
+        say(checked.error());
+        return report.wrongs() == 0 ? exit_cannot : exit_wrong;
+    }
+    report.summary();
+    return report.wrongs() == 0 ? 0 : exit_wrong;
+}
+
+} // namespace veriroce::agent

@@ -1,0 +1,33 @@
+// The questions of `--check`, by group. Each group is asked on a connection of its own, after
+// hello, and leaves to the connection's end what it made.
+#pragma once
+
+#include "conformance/agent/check_talk.hpp"
+
+namespace veriroce::agent {
+
+struct Subject {
+    net::LineAddress address;
+    std::optional<std::string> token;
+    dut::Welcome welcome;
+};
+
+// hello, without a word about it unless it is refused.
+std::optional<dut::Welcome> greet(Talk& talk, const std::optional<std::string>& token);
+
+void ask_welcome(Talk& talk, const dut::Welcome& welcome);
+// Other first lines than a right hello.
+std::expected<void, std::string> ask_strangers(const Subject& subject, CheckReport& report);
+
+void ask_errors(Talk& talk, const Subject& subject);
+void ask_queues(Talk& talk, const Subject& subject);
+void ask_memory(Talk& talk, const Subject& subject);
+void ask_fills(Talk& talk, const Subject& subject);
+void ask_qps(Talk& talk, const Subject& subject);
+void ask_posts(Talk& talk, const Subject& subject);
+void ask_waits(Talk& talk, const Subject& subject);
+void ask_rest(Talk& talk, const Subject& subject);
+void ask_groups(Talk& talk, const Subject& subject);
+void ask_apart(Talk& talk, const Subject& subject);
+
+} // namespace veriroce::agent
