@@ -71,6 +71,20 @@ start_agent
 resources() { "$lab" exec 1 "rdma resource show rxe0"; }
 before=$(resources)
 
+# nothing_left WHEN: the device has what it had before anything was asked of it. What a closed
+# connection had may take some moments to go.
+nothing_left() {
+    local after turns=0
+    until after=$(resources) && [[ $after == "$before" ]]; do
+        if ((turns++ >= 20)); then
+            fail "$1 something was left behind in the device; before: $before; after: $after"
+            return
+        fi
+        sleep 0.5
+    done
+    pass
+}
+
 # packets_in FILE FILTER: how many packets tshark finds.
 packets_in() { tshark -r "$1" -Y "$2" -T fields -e frame.number 2>/dev/null | wc -l; }
 
@@ -129,7 +143,12 @@ run_suite() {
     pass
 }
 
+echo "interop: what the agent answers"
+attempt "$lab" ns timeout -k 5 120 "$veriroce" agent --check "$device" --token-file "$token_file"
+nothing_left "after the check"
+
 run_suite own-address "$@"
+nothing_left "after the suite"
 # Two addresses of each family that the kernel does not own: of us, and of somebody else.
 [[ $# -gt 0 ]] || set -- enc rsp sta
 run_suite extra-address \
@@ -144,12 +163,7 @@ source tests/interop/peers.sh
 run_pingpong
 run_peers
 
-after=$(resources)
-if [[ $before != "$after" ]]; then
-    fail "something was left behind in the device; before: $before; after: $after"
-else
-    pass
-fi
+nothing_left "at the end"
 
 # A DUT that goes away in the middle: one sentence, exit code 3, no verdict on the device.
 echo "interop: the agent is killed during a run"
@@ -163,6 +177,7 @@ if [[ $code != 3 ]] || grep -q ^FAIL "$report/killed.txt"; then
 else
     pass
 fi
+nothing_left "after the agent was killed"
 
 if ((failures > 0)); then
     echo "interop: the agent said:" >&2

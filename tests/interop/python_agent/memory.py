@@ -46,7 +46,7 @@ def crc32c(data):
 
 
 class Region:
-    """A registered range: a page before it and the rest of its last page and one more are guards."""
+    """A registered range: a page before it, the rest of its last page and one more are guards."""
 
     def __init__(self, pd, length, access, address, key):
         self.pd, self.length, self.access = pd, length, frozenset(access)

@@ -1,7 +1,7 @@
 """RoCEv2 packets as bytes, and the socket that they go through.
 
-A packet is read from a packet socket, because only there the whole IP header is seen, which the ICRC
-covers. It leaves through a raw IP socket: the kernel finds the way and the neighbour.
+A packet is read from a packet socket, because only there the whole IP header is seen, which the
+ICRC covers. It leaves through a raw IP socket: the kernel finds the way and the neighbour.
 """
 
 import ipaddress
@@ -14,7 +14,7 @@ BTH = struct.Struct(">BBHII")
 
 
 def icrc(ip, udp, transport):
-    """The invariant CRC: CRC-32 over 8 bytes of ones and the packet, the changing fields as ones."""
+    """The invariant CRC: CRC-32 over 8 bytes of ones and the packet, changing fields as ones."""
     ip, udp, bth = bytearray(ip), bytearray(udp), bytearray(transport[:12])
     if ip[0] >> 4 == 4:
         ip[1] = ip[8] = ip[10] = ip[11] = 0xFF
@@ -53,7 +53,7 @@ class Packet:
 
 
 def parse(frame):
-    """The RoCEv2 packet of an Ethernet frame, or None: whatever is wrong with it is dropped silently."""
+    """The RoCEv2 packet of an Ethernet frame; None for all that is dropped silently."""
     kind = frame[12:14]
     datagram = frame[14:]
     if kind == b"\x08\x00" and len(datagram) >= 28:

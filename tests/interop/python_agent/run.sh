@@ -17,7 +17,7 @@ veriroce=$1 report=$2
 shift 2
 mkdir -p "$report"
 
-keeper= agent=
+keeper='' agent=''
 finish() {
     [[ -z $agent ]] || kill "$agent" 2>/dev/null || true
     [[ -z $keeper ]] || kill "$keeper" 2>/dev/null || true
