@@ -152,7 +152,25 @@ void add_test(CLI::App& app, suite::Options& options, int& code) {
             },
             "Only cases of this role of the device")
         ->type_name("ROLE");
-    command->add_option("--over", options.over, "Axes of the run: ip=4,6")->allow_extra_args(false);
+    command
+        ->add_option("--over", options.over,
+                     "Axes of the run: ip=4,6, psn=low,wrap (first PSNs), migreq=0,1; repeat it")
+        ->type_name("AXIS")
+        ->allow_extra_args(false);
+    command
+        ->add_option("-D", options.parameters,
+                     "The value of a 'let' or 'for' line of the selected cases; repeat it")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
+    command->add_option("--repeat", options.repeat, "Every run N times, each with the next seed")
+        ->type_name("N")
+        ->check(CLI::Range(1U, 1'000'000U));
+    command->add_option("--shard", options.shard, "Every N-th run, from the I-th on: parts for CI")
+        ->type_name("I/N");
+    command
+        ->add_option("--dut-reset", options.dut_reset,
+                     "A shell command that revives a device that no longer answers")
+        ->type_name("COMMAND");
     command->add_option("--seed", options.seed, "PSNs and random faults follow from it")
         ->capture_default_str();
     command->add_option("--timeout-scale", options.timeout_scale, "Stretches all patience")

@@ -2,6 +2,7 @@
 // real device; the interpreter is the same.
 #pragma once
 
+#include <expected>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,9 @@ class Bench {
                             const Setting& setting) = 0;
     // A sentence once the bench cannot go on: the agent is gone, the interface vanished.
     [[nodiscard]] virtual std::optional<std::string> broken() const = 0;
+    // Somebody has revived the device: looks for it again, for a minute at most. A bench whose
+    // every case has a device of its own has nothing to look for.
+    virtual std::expected<void, std::string> find_again() { return {}; }
 
     [[nodiscard]] virtual RunInfo info() const = 0;
 };

@@ -19,6 +19,15 @@ std::uint64_t mixed(std::uint64_t seed, std::uint64_t counter) {
     return z ^ (z >> 31);
 }
 
+std::int64_t first_psn(StartPsn from, std::uint64_t random) {
+    switch (from) {
+    case StartPsn::Any: return static_cast<std::int64_t>(random & wire::kMask24);
+    case StartPsn::Low: return static_cast<std::int64_t>(random & 3);
+    case StartPsn::Wrap: return static_cast<std::int64_t>(wire::kMask24 - (random & 3));
+    }
+    return 0;
+}
+
 const script::QpSetup* setup_named(const std::vector<script::QpSetup>& setups,
                                    std::string_view name) {
     const auto found = std::ranges::find(setups, name, &script::QpSetup::name);
@@ -103,7 +112,7 @@ QpIdentity Dialogue::fresh_identity(const Peer& peer, QpIdentity known) const {
     const std::uint64_t draw = mixed(setting_.seed, known.tester_qpn.value + 1000 * past_.size());
     const auto start = [&](const script::QpSetup* of, std::uint64_t random) {
         return wire::Psn(static_cast<std::uint32_t>(
-            attribute(of, "psn", static_cast<std::int64_t>(random & wire::kMask24))));
+            attribute(of, "psn", first_psn(setting_.start_psn, random))));
     };
     known.dut_start = start(&peer.setup, draw);
     known.tester_start = start(peer.tester_setup, draw >> 32);
@@ -211,6 +220,7 @@ Met<> Dialogue::raise_engine(Peer& peer) {
             .destination = setting_.dut_address,
             .traffic_class = static_cast<std::uint8_t>(small("dscp", 0) << 2 | small("ecn", 0)),
             .hop_limit = small("ttl", 64)};
+        rtr.mig_req = setting_.mig_req;
     }
     if (reliable) {
         rtr.min_rnr_timer = small("min_rnr_timer", 12);

@@ -88,6 +88,9 @@ wire::Sender Dialogue::honest_sender(const Peer& peer, std::uint8_t opcode,
                          .pkey = pkey_of(peer),
                          .dest_qp = book.identity().dut_qpn,
                          .psn = book.absolute_psn(Side::Tester, opcode, psn)};
+    // CNP-02: in a CNP the bit is always 0.
+    sender.packet.bth.mig_req =
+        info.service != wire::Service::Cnp && setting_.mig_req.value_or(false);
 
     const std::size_t payload =
         spec.payload ? spec.payload->size() : honest_payload(info, book.identity().mtu);

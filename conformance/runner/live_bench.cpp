@@ -14,6 +14,7 @@ namespace veriroce::runner {
 namespace {
 
 constexpr wire::Duration agent_patience = std::chrono::seconds(5);
+constexpr wire::Duration revival_patience = std::chrono::minutes(1);
 constexpr wire::Duration resolve_patience = std::chrono::seconds(2);
 constexpr wire::Duration one_second = std::chrono::seconds(1);
 constexpr wire::Duration least_settle = std::chrono::milliseconds(10);
@@ -66,19 +67,36 @@ LiveBench::open(const LiveBenchOptions& options) {
     if (!opened) return std::unexpected(opened.error().text);
     bench->link_ = std::move(*opened);
 
-    auto dut = dut::RemoteDut::connect(options.agent, options.token,
-                                       net::monotonic_now() + agent_patience);
-    if (!dut) return std::unexpected(dut.error());
-    bench->dut_ = std::move(*dut);
-    bench->welcome_ = bench->dut_->welcome();
-
-    if (const auto chosen = bench->choose_ends(); !chosen) {
-        return std::unexpected(chosen.error());
-    }
-    if (const auto calibrated = bench->calibrate(); !calibrated) {
-        return std::unexpected(calibrated.error());
-    }
+    const auto found = bench->find_device(net::monotonic_now() + agent_patience);
+    if (!found) return std::unexpected(found.error());
     return bench;
+}
+
+std::expected<void, std::string> LiveBench::find_device(wire::Instant until) {
+    auto dut = dut::RemoteDut::connect(options_.agent, options_.token, until);
+    if (!dut) return std::unexpected(dut.error());
+    dut_ = std::move(*dut);
+    welcome_ = dut_->welcome();
+    tickets_.clear();
+    ends_.clear();
+    lacking_.clear();
+    if (auto chosen = choose_ends(); !chosen) return chosen;
+    return calibrate();
+}
+
+std::expected<void, std::string> LiveBench::find_again() {
+    const wire::Instant end = net::monotonic_now() + revival_patience;
+    for (;;) {
+        broken_.reset();
+        auto found = find_device(std::min(end, net::monotonic_now() + agent_patience));
+        if (found || net::monotonic_now() + one_second > end) return found;
+        // What comes meanwhile is nobody's. A link that is gone does not come back here.
+        const wire::Instant next = net::monotonic_now() + one_second;
+        while (net::monotonic_now() < next) {
+            const auto received = link_->receive(next);
+            if (!received) return std::unexpected(received.error().text);
+        }
+    }
 }
 
 // --- who talks to whom ------------------------------------------------------------------------

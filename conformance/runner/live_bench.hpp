@@ -39,6 +39,7 @@ class LiveBench final : public Bench {
     CaseResult play(const script::Case& script, const script::Run& run,
                     const Setting& setting) override;
     [[nodiscard]] std::optional<std::string> broken() const override { return broken_; }
+    std::expected<void, std::string> find_again() override;
     [[nodiscard]] RunInfo info() const override;
 
   private:
@@ -51,6 +52,7 @@ class LiveBench final : public Bench {
     };
 
     LiveBench() = default;
+    std::expected<void, std::string> find_device(wire::Instant until);
     std::expected<void, std::string> choose_ends();
     std::expected<Ends, std::string> ends_of(bool v4) const;
     std::expected<void, std::string> calibrate();

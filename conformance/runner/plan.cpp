@@ -8,6 +8,7 @@
 
 #include "conformance/cases/embedded.hpp"
 #include "conformance/rules/nearest.hpp"
+#include "conformance/runner/axes.hpp"
 
 namespace veriroce::runner {
 namespace {
@@ -75,6 +76,45 @@ std::optional<PlanError> check_names(const Selection& selection,
     return std::nullopt;
 }
 
+// Writes the parameters into the cases that have a name for them. One that no case has would change
+// nothing, and its user would think that it had.
+std::optional<PlanError> set_parameters(std::vector<script::Case>& cases,
+                                        const std::vector<script::Parameter>& parameters) {
+    if (parameters.empty()) return std::nullopt;
+    std::set<std::string> known;
+    std::set<std::string> used;
+    for (script::Case& one : cases) {
+        for (const std::string& name : script::parameter_names(one.text))
+            known.insert(name);
+        auto with = script::with_parameters(one.text, parameters);
+        if (with.used.empty()) continue;
+        used.insert(with.used.begin(), with.used.end());
+        auto compiled = compile(one.path, with.text);
+        if (!compiled) return compiled.error();
+        one = std::move(*compiled);
+    }
+    for (const script::Parameter& one : parameters) {
+        if (used.contains(one.name)) continue;
+        const auto near = rules::nearest_word(one.name, known);
+        return PlanError{fmt::format(
+            "-D {}={}: no selected case has a 'let' or 'for' of that name{}\n", one.name, one.value,
+            near ? fmt::format("; did you mean '{}'?", *near) : "")};
+    }
+    return std::nullopt;
+}
+
+std::optional<PlanError> take_shard(std::vector<PlannedRun>& runs, const Shard& shard) {
+    std::vector<PlannedRun> part;
+    for (std::size_t i = shard.index - 1; i < runs.size(); i += shard.of)
+        part.push_back(std::move(runs[i]));
+    if (part.empty()) {
+        return PlanError{fmt::format("--shard {}/{}: the selection has no more than {}\n",
+                                     shard.index, shard.of, runs.size())};
+    }
+    runs = std::move(part);
+    return std::nullopt;
+}
+
 // What a lethal case kills cannot be tested afterwards. Otherwise the order stays.
 void put_lethal_last(std::vector<script::Case>& cases) {
     std::vector<script::Case> ordered;
@@ -114,28 +154,29 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
         if (!compiled) return std::unexpected(compiled.error());
         plan.cases.push_back(std::move(*compiled));
     }
+    if (const auto error = set_parameters(plan.cases, selection.parameters)) {
+        return std::unexpected(*error);
+    }
     put_lethal_last(plan.cases);
 
-    const std::vector<int> versions =
-        selection.ip_versions.empty() ? std::vector<int>{4} : selection.ip_versions;
+    const std::vector<PlannedRun> combinations = axis_combinations(selection);
     for (std::size_t i = 0; i < plan.cases.size(); ++i) {
         auto runs = script::expand(plan.cases[i]);
         if (!runs) {
             return std::unexpected(PlanError{all_text(plan.cases[i].path, runs.error())});
         }
-        for (const int version : versions) {
+        for (const PlannedRun& axes : combinations) {
             for (const script::Run& run : *runs) {
-                plan.runs.push_back(
-                    {.case_index = i,
-                     .run = run,
-                     .ip_version = version,
-                     .axes = selection.ip_versions.empty() ? "" : fmt::format("ip={}", version)});
+                plan.runs.push_back(axes);
+                plan.runs.back().case_index = i;
+                plan.runs.back().run = run;
             }
         }
     }
     if (plan.runs.empty()) {
         return std::unexpected(PlanError{"the selection selects no case\n"});
     }
+    if (auto error = take_shard(plan.runs, selection.shard)) return std::unexpected(*error);
     return plan;
 }
 

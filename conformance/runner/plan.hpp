@@ -16,13 +16,26 @@
 
 namespace veriroce::runner {
 
+// The I-th of N parts of the plan: every N-th run, so that each part has its share of long cases.
+// Together the parts are the plan, and no run is in two of them.
+struct Shard {
+    std::size_t index = 1; // from 1
+    std::size_t of = 1;
+};
+
 struct Selection {
     // A file (*.roce), a case's id ("rsp/gap-nak"), a group ("rsp"); all if empty.
     std::vector<std::string> names;
     std::vector<std::string> rules;
     std::vector<std::string> tags;
     std::optional<rules::Role> role;
-    std::vector<int> ip_versions; // --over ip=4,6; the default is IPv4 alone
+    // --over: each value is a run of its own. An empty axis is not asked for: IPv4, any PSNs.
+    std::vector<int> ip_versions;
+    std::vector<StartPsn> start_psns;
+    std::vector<bool> mig_reqs;
+    std::uint32_t repeat = 1; // rounds of every run, each with a seed of its own
+    Shard shard;
+    std::vector<script::Parameter> parameters; // -D; each must have a line to stand in
     bool slow = false;
 };
 
@@ -35,11 +48,22 @@ struct PlannedRun {
     std::size_t case_index = 0; // into Plan::cases
     script::Run run;
     int ip_version = 4;
-    std::string axes; // "ip=6"; empty where no axis was asked for
+    StartPsn start_psn = StartPsn::Any;
+    std::optional<bool> mig_req;
+    std::uint32_t round = 0; // of --repeat, from 0: the seed is that of the run and this
+    std::string axes;        // "ip=6,psn=wrap,round=2"; empty where nothing was asked for
 
     // group/name[ip=6,mtu=256]
     [[nodiscard]] std::string id(const script::Case& of) const;
+    // "ip=6", "psn=wrap": the --over options of this run alone.
+    [[nodiscard]] std::vector<std::string> over() const;
 };
+
+// Takes "ip=4,6", "psn=low,wrap" or "migreq=0,1" into the selection. The error is a phrase.
+std::expected<void, std::string> add_axis(Selection& selection, std::string_view text);
+
+// "2/5": the second of five. The error is a phrase.
+std::expected<Shard, std::string> parse_shard(std::string_view text);
 
 struct Plan {
     std::vector<script::Case> cases;

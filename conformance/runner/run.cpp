@@ -24,6 +24,11 @@ constexpr std::uint32_t qpns_per_case = 128;
 constexpr std::uint32_t first_qpn = lowest_tester_qpn.value + qpns_per_case; // behind calibration's
 constexpr std::uint32_t last_qpn = 0xFFFF00;
 
+// Apart for different seeds, so that a device's memory of an earlier run does not matter.
+std::uint32_t first_qpn_of(std::uint64_t seed) {
+    return first_qpn + static_cast<std::uint32_t>(seed % 0x7FFF) * 0x100;
+}
+
 wire::Duration scaled(wire::Duration time, double scale) {
     return wire::Duration(
         static_cast<wire::Duration::rep>(static_cast<double>(time.count()) * scale));
@@ -39,15 +44,23 @@ SuiteRun::SuiteRun(Bench& bench, const Plan& plan, const Selection& selection, R
     auto runs = script::expand(sanity_case_);
     assert(runs.has_value());
     sanity_runs_ = std::move(*runs);
-    // Apart for different seeds, so that a device's memory of an earlier run does not matter.
-    tester_qpn_ = first_qpn + static_cast<std::uint32_t>(options_.seed % 0x7FFF) * 0x100;
+    tester_qpn_ = first_qpn_of(options_.seed);
+}
+
+Setting setting_alone(const Bench& bench, const PlannedRun& planned, const RunOptions& options) {
+    Setting setting = bench.setting(planned.ip_version);
+    const double scale = options.timeout_scale;
+    setting.seed = options.seed + planned.round;
+    setting.start_psn = planned.start_psn;
+    setting.mig_req = planned.mig_req;
+    setting.patience = scaled(setting.patience, scale);
+    setting.settle = scaled(setting.settle, scale);
+    setting.first_tester_qpn = {first_qpn_of(options.seed)};
+    return setting;
 }
 
 Setting SuiteRun::setting_for(const PlannedRun& planned) {
-    Setting setting = bench_.setting(planned.ip_version);
-    setting.seed = options_.seed;
-    setting.patience = scaled(setting.patience, options_.timeout_scale);
-    setting.settle = scaled(setting.settle, options_.timeout_scale);
+    Setting setting = setting_alone(bench_, planned, options_);
     if (tester_qpn_ + qpns_per_case > last_qpn) tester_qpn_ = first_qpn;
     setting.first_tester_qpn = {tester_qpn_};
     tester_qpn_ += qpns_per_case;
@@ -57,50 +70,94 @@ Setting SuiteRun::setting_for(const PlannedRun& planned) {
 std::optional<CaseResult> SuiteRun::next() {
     if (over_ || next_ >= plan_.runs.size()) return std::nullopt;
     const PlannedRun& planned = plan_.runs[next_++];
-    CaseResult result = play(planned);
+    CaseResult result = result_of(planned);
     if (options_.fail_fast && result.verdict == Verdict::Fail) over_ = true;
-    if (bench_.broken()) over_ = true;
+    if (bench_.broken()) {
+        over_ = true;
+        if (!dead_since_) dead_since_ = result.id;
+    }
+    return result;
+}
+
+void SuiteRun::revived() {
+    dead_since_.reset();
+    over_ = false;
+}
+
+CaseResult SuiteRun::result_of(const PlannedRun& planned) {
+    const script::Case& script = plan_.cases[planned.case_index];
+    CaseResult result;
+    if (dead_since_ && !answers_again(planned)) {
+        result.verdict = Verdict::Error;
+        result.reason =
+            fmt::format("not played: the DUT has not answered a SEND since {}", *dead_since_);
+    } else {
+        dead_since_.reset();
+        result = play(planned);
+    }
+    if (result.rules.empty()) {
+        for (const script::Word& rule : script.rules)
+            result.rules.push_back(rule.text);
+        result.level = script.level;
+        result.title = planned.run.title;
+    }
+    result.id = planned.id(script);
+    result.file = script.path;
+    result.command = command_for(planned);
+    if (dead_since_ && dead_since_->empty()) dead_since_ = result.id;
     return result;
 }
 
 CaseResult SuiteRun::play(const PlannedRun& planned) {
     const script::Case& script = plan_.cases[planned.case_index];
-    Setting setting = setting_for(planned);
-    CaseResult result;
+    const Setting setting = setting_for(planned);
     std::optional<std::string> skip = bench_.lacks(planned.ip_version);
     if (!skip) skip = reason_to_skip(script, bench_, setting, selection_);
+    CaseResult result;
     if (skip) {
-        for (const script::Word& rule : script.rules)
-            result.rules.push_back(rule.text);
         result.verdict = Verdict::Skip;
         result.reason = *skip;
-        result.level = script.level;
-        result.title = planned.run.title;
-    } else {
-        result = bench_.play(script, planned.run, setting);
-        if (bench_.broken()) {
-            result.verdict = Verdict::Error;
-            result.reason = *bench_.broken();
-        } else {
-            judge_sanity(result, setting);
-        }
+        return result;
     }
-    result.id = planned.id(script);
-    result.file = script.path;
-    const bool own_file = !script.path.starts_with(script.id());
-    result.command =
-        fmt::format("veriroce test {}{} --seed {}", own_file ? script.path : script.id(),
-                    options_.command, options_.seed);
+    result = bench_.play(script, planned.run, setting);
+    if (bench_.broken()) {
+        result.verdict = Verdict::Error;
+        result.reason = *bench_.broken();
+    } else {
+        judge_sanity(result, setting);
+    }
     return result;
+}
+
+// Every run of this case alone, with what made it this run: axes, and the round's seed.
+std::string SuiteRun::command_for(const PlannedRun& planned) const {
+    const script::Case& script = plan_.cases[planned.case_index];
+    const bool own_file = !script.path.starts_with(script.id());
+    std::string text =
+        fmt::format("veriroce test {}{}", own_file ? script.path : script.id(), options_.command);
+    for (const std::string& axis : planned.over())
+        text += " --over " + axis;
+    return text + fmt::format(" --seed {}", options_.seed + planned.round);
+}
+
+CaseResult SuiteRun::sanity_exchange(const Setting& setting) {
+    Setting fresh = setting;
+    fresh.first_tester_qpn = {setting.first_tester_qpn.value + qpns_per_case / 2};
+    return bench_.play(sanity_case_, sanity_runs_.front(), fresh);
+}
+
+bool SuiteRun::answers_again(const PlannedRun& planned) {
+    return !bench_.broken() && sanity_exchange(setting_for(planned)).verdict == Verdict::Pass;
 }
 
 // Whatever the case found, a device that no longer answers is the graver finding. A sanity exchange
 // that could not be held (the agent is gone) says nothing about the device.
 void SuiteRun::judge_sanity(CaseResult& result, const Setting& setting) {
-    Setting fresh = setting;
-    fresh.first_tester_qpn = {setting.first_tester_qpn.value + qpns_per_case / 2};
-    const CaseResult sanity = bench_.play(sanity_case_, sanity_runs_.front(), fresh);
-    if (sanity.verdict == Verdict::Pass) return;
+    const CaseResult sanity = sanity_exchange(setting);
+    if (sanity.verdict == Verdict::Pass) {
+        has_answered_ = true;
+        return;
+    }
     if (sanity.verdict == Verdict::Error) {
         result.verdict = Verdict::Error;
         result.reason = fmt::format("no sanity exchange after it: {}", sanity.reason);
@@ -109,6 +166,8 @@ void SuiteRun::judge_sanity(CaseResult& result, const Setting& setting) {
     result.verdict = Verdict::Fail;
     result.reason = fmt::format("after this case the DUT does not answer a SEND on a fresh QP: {}",
                                 sanity.reason);
+    // A device that never answered is wrong, not dead: the cases say more about it.
+    if (has_answered_) dead_since_.emplace(); // result_of fills in the id
 }
 
 } // namespace veriroce::runner

@@ -17,6 +17,9 @@ struct RunOptions {
     std::string command; // the options that another run of one case needs, for `command` of results
 };
 
+// The setting of a run that is played first, or alone: its axes, the round's seed.
+Setting setting_alone(const Bench& bench, const PlannedRun& planned, const RunOptions& options);
+
 // Plays the plan run by run: the caller fetches a result at a time, prints it, and may stop.
 class SuiteRun {
   public:
@@ -26,11 +29,21 @@ class SuiteRun {
     std::optional<CaseResult> next();
     [[nodiscard]] std::size_t done() const { return next_; }
 
+    // The id of the case behind which the device stopped to answer. Until it answers again no case
+    // is played: each is an ERROR that names this one.
+    [[nodiscard]] const std::optional<std::string>& dead_since() const { return dead_since_; }
+    // The device was revived, and the bench has found it: goes on with the next case.
+    void revived();
+
   private:
+    CaseResult result_of(const PlannedRun& planned);
     CaseResult play(const PlannedRun& planned);
     // A small exchange on a fresh QP: whether the device still answers.
+    CaseResult sanity_exchange(const Setting& setting);
     void judge_sanity(CaseResult& result, const Setting& setting);
+    [[nodiscard]] bool answers_again(const PlannedRun& planned);
     [[nodiscard]] Setting setting_for(const PlannedRun& planned);
+    [[nodiscard]] std::string command_for(const PlannedRun& planned) const;
 
     Bench& bench_;
     const Plan& plan_;
@@ -41,6 +54,8 @@ class SuiteRun {
     std::size_t next_ = 0;
     std::uint32_t tester_qpn_ = 0;
     bool over_ = false;
+    bool has_answered_ = false; // a sanity exchange of this run
+    std::optional<std::string> dead_since_;
 };
 
 } // namespace veriroce::runner

@@ -27,6 +27,13 @@ struct TesterPort {
     std::size_t mtu = 9000;
 };
 
+// Where the first PSNs of a run are drawn from; what a case fixes stays as it is.
+enum class StartPsn : std::uint8_t {
+    Any,
+    Low,  // 0 to 3: what comes before the first packet lies behind the wrap
+    Wrap, // the last four: the PSN wraps within the first packets
+};
+
 struct Setting {
     dut::Welcome dut; // what the device said of itself
     std::uint32_t gid_index = 0;
@@ -41,6 +48,8 @@ struct Setting {
     // in virtual time.
     std::optional<wire::Duration> path_delay;
     std::uint64_t seed = 1;
+    StartPsn start_psn = StartPsn::Any;
+    std::optional<bool> mig_req; // of all that the tester sends (BTH-15); else each side's default
     wire::Qpn first_tester_qpn{lowest_tester_qpn}; // never used again within a run
 
     [[nodiscard]] bool capable(std::string_view word) const;

@@ -46,6 +46,26 @@ std::vector<Diagnostic> not_yet_runnable(const Case& checked);
 std::expected<std::string, std::vector<Diagnostic>> format(std::string_view path,
                                                            std::string_view text);
 
+// A name and what it is worth in this run, written as in the case: `-D lost=7`, `-D qp.mtu=256`.
+struct Parameter {
+    std::string name;
+    std::string value;
+};
+
+// The text with the values of `let` and `for` lines replaced by those of parameters of that name;
+// of two parameters of one name the last counts. Compile it: a value may be wrong there.
+struct WithParameters {
+    std::string text;
+    std::vector<std::string> used; // names that had a line
+};
+WithParameters with_parameters(std::string_view text, const std::vector<Parameter>& parameters);
+
+// The names that a parameter can set.
+std::vector<std::string> parameter_names(std::string_view text);
+
+// NAME=VALUE; the error is a phrase.
+std::expected<Parameter, std::string> parse_parameter(std::string_view text);
+
 // A fault plan file (*.faults): lines of `fault` without that word. `from=` is a or b, and as in
 // cases dut (a) or tester (b); qp= is a QPN.
 std::expected<std::vector<fault::Rule>, std::vector<Diagnostic>> load_plan(std::string_view path,

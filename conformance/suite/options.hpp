@@ -16,7 +16,11 @@ struct Options {
     std::vector<std::string> rules;
     std::vector<std::string> tags;
     std::optional<rules::Role> role;
-    std::vector<std::string> over; // "ip=4,6"
+    std::vector<std::string> over;       // "ip=4,6", "psn=low,wrap", "migreq=0,1"
+    std::vector<std::string> parameters; // "lost=7"
+    std::uint32_t repeat = 1;
+    std::string shard;     // "2/5"; all if empty
+    std::string dut_reset; // a command for the shell that revives a dead device
     std::uint64_t seed = 1;
     double timeout_scale = 1.0;
     bool strict = false;

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
-#include <sstream>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <thread>
 
 #include <fmt/chrono.h>
@@ -25,26 +26,34 @@ namespace {
 
 constexpr int interrupted = 130;
 
-Accepted<std::vector<int>> ip_versions(const std::vector<std::string>& over) {
-    std::vector<int> versions;
-    for (const std::string& axis : over) {
-        if (!axis.starts_with("ip=")) {
-            return std::unexpected(Refusal{
-                usage_error, fmt::format("--over {}: the axes are ip=4, ip=6 and ip=4,6", axis)});
-        }
-        // The comma behind the last value makes an empty one an error like any other.
-        std::istringstream values(axis.substr(3) + ",");
-        for (std::string value; std::getline(values, value, ',');) {
-            if (value != "4" && value != "6") {
-                return std::unexpected(Refusal{
-                    usage_error,
-                    fmt::format("--over {}: '{}' is no IP version; it is 4 or 6", axis, value)});
-            }
-            const int version = value == "4" ? 4 : 6;
-            if (std::ranges::find(versions, version) == versions.end()) versions.push_back(version);
+// What the options select; the names of cases are looked up when the plan is made.
+Accepted<runner::Selection> selection_of(const Options& options) {
+    runner::Selection selection{.names = options.cases,
+                                .rules = options.rules,
+                                .tags = options.tags,
+                                .role = options.role,
+                                .repeat = options.repeat,
+                                .slow = options.slow};
+    const auto misused = [](std::string_view option, std::string_view given, std::string_view why) {
+        return std::unexpected(Refusal{
+            usage_error, fmt::format("{}{}{}: {}", option, given.empty() ? "" : " ", given, why)});
+    };
+    for (const std::string& axis : options.over) {
+        if (const auto added = runner::add_axis(selection, axis); !added) {
+            return misused("--over", axis, added.error());
         }
     }
-    return versions;
+    for (const std::string& text : options.parameters) {
+        auto parameter = script::parse_parameter(text);
+        if (!parameter) return misused("-D", "", parameter.error());
+        selection.parameters.push_back(std::move(*parameter));
+    }
+    if (!options.shard.empty()) {
+        const auto shard = runner::parse_shard(options.shard);
+        if (!shard) return misused("--shard", "", shard.error());
+        selection.shard = *shard;
+    }
+    return selection;
 }
 
 Accepted<std::vector<runner::ScriptFile>> read_files(const std::vector<std::string>& names) {
@@ -58,7 +67,17 @@ Accepted<std::vector<runner::ScriptFile>> read_files(const std::vector<std::stri
     return files;
 }
 
-// The options that another run of one case needs.
+// For a shell, where it needs quotes.
+std::string quoted(const std::string& text) {
+    const bool plain = text.find_first_of(" '\"$&|;<>()*?[]\\`~!") == std::string::npos;
+    if (plain) return text;
+    std::string result = "'";
+    for (const char c : text)
+        result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return result + "'";
+}
+
+// The options that another run of one case needs; its axes and its seed are added by the runner.
 std::string repeat_options(const Options& options) {
     std::string text;
     const auto add = [&](std::string_view name, const std::string& value) {
@@ -70,8 +89,9 @@ std::string repeat_options(const Options& options) {
     add("--tester-address", options.tester_address);
     add("--dut-address", options.dut_address);
     add("--mutant", options.mutant);
-    for (const std::string& axis : options.over)
-        add("--over", axis);
+    add("--dut-reset", quoted(options.dut_reset));
+    for (const std::string& parameter : options.parameters)
+        add("-D", quoted(parameter));
     return text;
 }
 
@@ -137,6 +157,19 @@ void list_mutants(std::FILE* out) {
     lines(mutants::lawful());
 }
 
+// The error is a sentence for the report.
+std::expected<void, std::string> revive(runner::Bench& bench, const std::string& command) {
+    const int status = std::system(command.c_str()); // a shell's command is what the option is for
+    if (status != 0) {
+        return std::unexpected(fmt::format("--dut-reset '{}' failed ({})", command,
+                                           WIFEXITED(status) ? WEXITSTATUS(status) : status));
+    }
+    const auto found = bench.find_again();
+    if (found) return {};
+    return std::unexpected(
+        fmt::format("after --dut-reset '{}' the device is not back: {}", command, found.error()));
+}
+
 runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
                         const runner::Selection& selection, const Options& options,
                         std::FILE* out) {
@@ -145,17 +178,18 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
     runner::RunResults results;
     results.run = bench.info();
     results.run.host = host();
-    results.timing.started = fmt::format(
+    const std::string now = fmt::format(
         "{:%FT%TZ}",
         fmt::gmtime(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())));
-    fmt::print(out, "{}", reports::console_head(results.run));
-    std::fflush(out);
+    results.timing.started = now;
 
     runner::SuiteRun run(bench, plan, selection,
                          {.seed = options.seed,
                           .timeout_scale = options.timeout_scale,
                           .fail_fast = options.fail_fast,
                           .command = repeat_options(options)});
+    fmt::print(out, "{}", reports::console_head(results.run));
+    std::fflush(out);
     const auto began = Clock::now();
     while (!net::StopOnSignal::requested()) {
         const auto case_began = Clock::now();
@@ -164,7 +198,15 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
         results.timing.cases.push_back({result->id, Clock::now() - case_began});
         fmt::print(out, "{}", reports::console_case(*result, style));
         std::fflush(out);
+        const bool last = options.fail_fast && result->verdict == runner::Verdict::Fail;
         results.cases.push_back(std::move(*result));
+        if (last || !run.dead_since() || options.dut_reset.empty()) continue;
+        if (const auto back = revive(bench, options.dut_reset); !back) {
+            results.run.notes.push_back(back.error());
+            fmt::print(out, "note: {}\n", back.error());
+            break;
+        }
+        run.revived();
     }
     results.run.complete = !net::StopOnSignal::requested() && run.done() == plan.runs.size();
     results.timing.wall = Clock::now() - began;
@@ -180,26 +222,20 @@ Accepted<int> run_or_refuse(const Options& options, std::FILE* out) {
         list_mutants(out);
         return 0;
     }
-    const auto versions = ip_versions(options.over);
-    if (!versions) return std::unexpected(versions.error());
+    const net::StopOnSignal stop; // from here on a signal leaves a report behind
+    const auto selection = selection_of(options);
+    if (!selection) return std::unexpected(selection.error());
     const auto files = read_files(options.cases);
     if (!files) return std::unexpected(files.error());
-    const runner::Selection selection{.names = options.cases,
-                                      .rules = options.rules,
-                                      .tags = options.tags,
-                                      .role = options.role,
-                                      .ip_versions = *versions,
-                                      .slow = options.slow};
-    const auto plan = runner::make_plan(selection, *files);
+    const auto plan = runner::make_plan(*selection, *files);
     if (!plan) return std::unexpected(Refusal{usage_error, plan.error().text});
     if (options.list || options.dry_run) {
         list(*plan, out);
         return 0;
     }
-    const net::StopOnSignal stop;
     auto bench = choose_bench(options);
     if (!bench) return std::unexpected(bench.error());
-    const runner::RunResults results = play(**bench, *plan, selection, options, out);
+    const runner::RunResults results = play(**bench, *plan, *selection, options, out);
     if (const auto written = write_report(results, options); !written) {
         return std::unexpected(written.error());
     }

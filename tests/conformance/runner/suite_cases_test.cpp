@@ -402,13 +402,13 @@ TEST_CASE("suite: results name case, rules, file and the command that runs them 
     const Selection selection = over_both({"tmo/retry-exceeded"});
     const Plan plan = plan_of(selection);
     VirtualBench bench(right_engine(5));
-    SuiteRun run(bench, plan, selection, {.seed = 5, .command = " --over ip=4,6"});
+    SuiteRun run(bench, plan, selection, {.seed = 5, .command = " -i eth1"});
     const auto result = run.next();
     REQUIRE(result.has_value());
     CHECK(result->id == "tmo/retry-exceeded[ip=4,n=0]");
     CHECK(result->rules == std::vector<std::string>{"TMO-03"});
     CHECK(result->file == "tmo/retry-exceeded.roce");
-    CHECK(result->command == "veriroce test tmo/retry-exceeded --over ip=4,6 --seed 5");
+    CHECK(result->command == "veriroce test tmo/retry-exceeded -i eth1 --over ip=4 --seed 5");
     CHECK(run.done() == 1);
 }
 

@@ -1,0 +1,110 @@
+// A device that dies in the middle of a run: which case is blamed, and how the run goes on.
+#include <catch2/catch.hpp>
+
+#include "tests/conformance/runner/playing.hpp"
+
+namespace veriroce::runner::test {
+namespace {
+
+// Dies of its n-th case, counted from 0: it answers nothing, or its agent is lost with it.
+class MortalBench final : public Bench {
+  public:
+    MortalBench(std::size_t dies_of, bool agent_too) : dies_of_(dies_of), agent_too_(agent_too) {}
+
+    [[nodiscard]] Setting setting(int ip_version) const override {
+        return inner_.setting(ip_version);
+    }
+    [[nodiscard]] std::optional<std::string> lacks(int) const override { return std::nullopt; }
+    [[nodiscard]] bool link_capable(std::string_view) const override { return true; }
+    [[nodiscard]] RunInfo info() const override { return inner_.info(); }
+    [[nodiscard]] std::optional<std::string> broken() const override {
+        return dead_ && agent_too_ ? std::optional<std::string>("the agent is gone") : std::nullopt;
+    }
+    CaseResult play(const script::Case& script, const script::Run& run,
+                    const Setting& setting) override {
+        if (script.name != "sanity" && played_++ == dies_of_) dead_ = true;
+        if (!dead_) return inner_.play(script, run, setting);
+        CaseResult result;
+        result.verdict = script.name == "sanity" ? Verdict::Fail : Verdict::Pass;
+        result.reason = "no ACK came";
+        return result;
+    }
+    std::expected<void, std::string> find_again() override {
+        dead_ = false;
+        return {};
+    }
+    [[nodiscard]] std::size_t played() const { return played_; }
+
+  private:
+    VirtualBench inner_{right_engine()};
+    std::size_t dies_of_;
+    bool agent_too_;
+    std::size_t played_ = 0;
+    bool dead_ = false;
+};
+
+Selection four_rounds() {
+    Selection selection;
+    selection.names = {"rsp/gap-nak"};
+    selection.repeat = 4;
+    return selection;
+}
+
+} // namespace
+
+TEST_CASE("dead device: the case that killed it fails, later ones are not judged", "[runner]") {
+    const Selection selection = four_rounds();
+    const Plan plan = plan_of(selection);
+    MortalBench bench(1, false);
+    SuiteRun run(bench, plan, selection, {});
+    CHECK(run.next()->verdict == Verdict::Pass);
+    CHECK_FALSE(run.dead_since().has_value());
+    const auto killer = run.next();
+    CHECK(killer->verdict == Verdict::Fail);
+    CHECK(killer->reason ==
+          "after this case the DUT does not answer a SEND on a fresh QP: no ACK came");
+    CHECK(run.dead_since() == "rsp/gap-nak[round=2]");
+    for (int i = 0; i < 2; ++i) {
+        const auto later = run.next();
+        CHECK(later->verdict == Verdict::Error);
+        CHECK(later->reason ==
+              "not played: the DUT has not answered a SEND since rsp/gap-nak[round=2]");
+        CHECK(later->rules.size() == 2);
+    }
+    CHECK(bench.played() == 2);
+    CHECK_FALSE(run.next().has_value());
+}
+
+TEST_CASE("dead device: revived, it is tested on", "[runner]") {
+    const Selection selection = four_rounds();
+    const Plan plan = plan_of(selection);
+    for (const bool agent_too : {false, true}) {
+        MortalBench bench(1, agent_too);
+        SuiteRun run(bench, plan, selection, {});
+        CHECK(run.next()->verdict == Verdict::Pass);
+        const auto killer = run.next();
+        CHECK(killer->verdict == (agent_too ? Verdict::Error : Verdict::Fail));
+        CHECK(run.dead_since() == killer->id);
+        REQUIRE(bench.find_again().has_value());
+        run.revived();
+        CHECK(run.next()->verdict == Verdict::Pass);
+        CHECK(run.next()->verdict == Verdict::Pass);
+        CHECK_FALSE(run.dead_since().has_value());
+    }
+}
+
+TEST_CASE("dead device: without its agent the run ends and names the case", "[runner]") {
+    const Selection selection = four_rounds();
+    const Plan plan = plan_of(selection);
+    MortalBench bench(1, true);
+    SuiteRun run(bench, plan, selection, {});
+    CHECK(run.next()->verdict == Verdict::Pass);
+    const auto last = run.next();
+    CHECK(last->id == "rsp/gap-nak[round=2]");
+    CHECK(last->verdict == Verdict::Error);
+    CHECK(last->reason == "the agent is gone");
+    CHECK_FALSE(run.next().has_value());
+    CHECK(run.done() == 2);
+}
+
+} // namespace veriroce::runner::test
