@@ -176,7 +176,8 @@ void add_test(CLI::App& app, suite::Options& options, int& code) {
     command->add_option("--timeout-scale", options.timeout_scale, "Stretches all patience")
         ->capture_default_str()
         ->check(CLI::Range(0.1, 100'000.0));
-    command->add_option("--report", options.report, "Folder for results.json and captures");
+    command->add_option("--report", options.report,
+                        "Folder for results.json, junit.xml and captures");
     command->add_option("--capture", options.capture, "One pcapng of the whole run");
     command->add_option("--mutant", options.mutant, "Plant this defect in the built-in engine");
     command->add_flag("--list-mutants", options.list_mutants, "Show the defects for --mutant");

@@ -18,6 +18,7 @@
 #include "conformance/suite/text_file.hpp"
 #include "reports/console.hpp"
 #include "reports/json.hpp"
+#include "reports/junit.hpp"
 #include "reports/pcapng.hpp"
 #include "transport/net/stop_on_signal.hpp"
 
@@ -120,9 +121,11 @@ Accepted<std::monostate> write_report(const runner::RunResults& results, const O
     const std::filesystem::path folder = options.report;
     std::filesystem::create_directories(folder, code);
     if (code) return failed(fmt::format("{}: {}", options.report, code.message()));
-    if (const auto written = write_text(folder / "results.json", reports::results_json(results));
-        !written) {
-        return failed(written.error());
+    for (const auto& [name, text] : {std::pair{"results.json", reports::results_json(results)},
+                                     std::pair{"junit.xml", reports::junit_xml(results)}}) {
+        if (const auto written = write_text(folder / name, text); !written) {
+            return failed(written.error());
+        }
     }
     for (const runner::CaseResult& result : results.cases) {
         if (result.verdict == runner::Verdict::Pass || result.packets.empty()) continue;

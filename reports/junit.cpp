@@ -1,0 +1,183 @@
+#include "reports/junit.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace veriroce::reports {
+namespace {
+
+using runner::CaseResult;
+using runner::Verdict;
+
+// How many bytes the UTF-8 character at the front has; 0 if it is none, or none of XML's.
+std::size_t xml_character(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned lead = byte(0);
+    if (lead < 0x80) return lead >= 0x20 || lead == '\t' || lead == '\n' ? 1 : 0;
+    const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return 0;
+    std::uint32_t value = lead & (0x7FU >> size);
+    for (std::size_t i = 1; i < size; ++i) {
+        if ((byte(i) & 0xC0U) != 0x80U) return 0;
+        value = value << 6 | (byte(i) & 0x3FU);
+    }
+    const bool overlong = (size == 3 && value < 0x800) || (size == 4 && value < 0x10000);
+    const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
+    return overlong || surrogate || value > 0x10FFFF || (value & 0xFFFE) == 0xFFFE ? 0 : size;
+}
+
+// As text and as the value of an attribute; line ends stay line ends there too.
+std::string escaped(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t size = xml_character(text);
+        const std::string_view character = text.substr(0, std::max<std::size_t>(size, 1));
+        if (size == 0)
+            out += '?';
+        else if (character == "&")
+            out += "&amp;";
+        else if (character == "<")
+            out += "&lt;";
+        else if (character == ">")
+            out += "&gt;";
+        else if (character == "\"")
+            out += "&quot;";
+        else if (character == "\n")
+            out += "&#10;";
+        else if (character == "\t")
+            out += "&#9;";
+        else
+            out += character;
+        text.remove_prefix(character.size());
+    }
+    return out;
+}
+
+std::string attribute(std::string_view name, std::string_view value) {
+    return fmt::format(" {}=\"{}\"", name, escaped(value));
+}
+
+std::string seconds(wire::Duration time) {
+    return fmt::format("{:.6f}", static_cast<double>(time.count()) / 1e9);
+}
+
+// What a person needs to know of a case that did not pass, a line each.
+std::string details(const CaseResult& result) {
+    std::string text;
+    const auto add = [&](std::string_view label, std::string_view value) {
+        if (!value.empty()) text += fmt::format("{}: {}\n", label, value);
+    };
+    add("why", result.reason);
+    if (result.line != 0) add("line", fmt::format("{}:{}", result.file, result.line));
+    add("expected", result.expected);
+    add("actual", result.actual);
+    add("rules", fmt::format("{}", fmt::join(result.rules, " ")));
+    add("again", result.command);
+    return text;
+}
+
+std::string outcome(const CaseResult& result) {
+    const auto element = [&](std::string_view name) {
+        return fmt::format("      <{}{}{}>{}</{}>\n", name,
+                           attribute("type", name_of(result.verdict)),
+                           attribute("message", result.reason), escaped(details(result)), name);
+    };
+    switch (result.verdict) {
+    case Verdict::Pass: return {};
+    case Verdict::Fail:
+    case Verdict::Xpass: return element("failure");
+    case Verdict::Error: return element("error");
+    case Verdict::Skip:
+    case Verdict::Xfail:
+        return fmt::format(
+            "      <skipped{}/>\n",
+            attribute("message", fmt::format("{}: {}", name_of(result.verdict), result.reason)));
+    case Verdict::Warn:
+    case Verdict::Info:
+        return fmt::format(
+            "      <system-out>{}</system-out>\n",
+            escaped(fmt::format("{}\n{}", name_of(result.verdict), details(result))));
+    }
+    return {};
+}
+
+// The counts that a <testsuite> and the whole have.
+struct Counts {
+    std::size_t tests = 0;
+    std::size_t failures = 0;
+    std::size_t errors = 0;
+    std::size_t skipped = 0;
+    wire::Duration time{0};
+
+    void add(const CaseResult& result, wire::Duration wall) {
+        ++tests;
+        time += wall;
+        if (result.verdict == Verdict::Fail || result.verdict == Verdict::Xpass) ++failures;
+        if (result.verdict == Verdict::Error) ++errors;
+        if (result.verdict == Verdict::Skip || result.verdict == Verdict::Xfail) ++skipped;
+    }
+    [[nodiscard]] std::string text() const {
+        return fmt::format(" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{}\"",
+                           tests, failures, errors, skipped, seconds(time));
+    }
+};
+
+struct Suite {
+    Counts counts;
+    std::string cases;
+};
+
+std::string_view group_of(std::string_view id) {
+    const std::size_t slash = id.find('/');
+    return slash == std::string_view::npos ? "cases" : id.substr(0, slash);
+}
+
+std::string property(std::string_view name, std::string_view value) {
+    return fmt::format("      <property{}{}/>\n", attribute("name", name),
+                       attribute("value", value));
+}
+
+// What the run was, in each suite: readers show a suite by itself.
+std::string properties(const runner::RunInfo& run) {
+    std::string text = "    <properties>\n";
+    text += property("dut", run.dut) + property("link", run.link);
+    text += property("seed", std::to_string(run.seed));
+    if (!run.profile.empty()) text += property("profile", run.profile);
+    text += property("complete", run.complete ? "true" : "false");
+    return text + "    </properties>\n";
+}
+
+} // namespace
+
+std::string junit_xml(const runner::RunResults& results) {
+    std::map<std::string, wire::Duration> walls;
+    for (const runner::CaseTiming& one : results.timing.cases)
+        walls[one.id] = one.wall;
+    std::map<std::string, Suite, std::less<>> suites;
+    Counts all;
+    for (const CaseResult& result : results.cases) {
+        Suite& suite = suites[std::string(group_of(result.id))];
+        const wire::Duration wall = walls[result.id];
+        suite.counts.add(result, wall);
+        all.add(result, wall);
+        const std::string inside = outcome(result);
+        suite.cases +=
+            fmt::format("    <testcase{}{}{}{}", attribute("name", result.id),
+                        attribute("classname", fmt::format("veriroce.{}", group_of(result.id))),
+                        attribute("file", result.file), attribute("time", seconds(wall)));
+        suite.cases += inside.empty() ? "/>\n" : fmt::format(">\n{}    </testcase>\n", inside);
+    }
+    std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+    out += fmt::format("<testsuites name=\"veriroce\"{}>\n", all.text());
+    for (const auto& [name, suite] : suites) {
+        out += fmt::format("  <testsuite{}{}{}>\n{}{}  </testsuite>\n", attribute("name", name),
+                           suite.counts.text(), attribute("timestamp", results.timing.started),
+                           properties(results.run), suite.cases);
+    }
+    return out + "</testsuites>\n";
+}
+
+} // namespace veriroce::reports

@@ -1,0 +1,106 @@
+// junit.xml: what it says of each verdict, and that a reader of XML takes whatever it holds.
+#include "reports/junit.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/reports/made_up.hpp"
+#include "tests/text.hpp"
+
+namespace veriroce::reports::test {
+namespace {
+
+// Reads the file with python3's parser and prints one line a test case and one for the counts.
+constexpr std::string_view reader = R"(
+import sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+counts = lambda e: ' '.join(e.get(k) for k in ('tests', 'failures', 'errors', 'skipped'))
+print(root.tag, counts(root))
+for suite in root:
+    print(suite.tag, suite.get('name'), counts(suite), len(suite.findall('testcase')))
+    for case in suite.findall('testcase'):
+        inner = [e.tag + ':' + (e.get('message') or '') for e in case]
+        print(ascii(case.get('name')), case.get('classname'), *[ascii(i) for i in inner])
+)";
+
+std::string read_by_python(const std::string& xml) {
+    std::string folder = (std::filesystem::temp_directory_path() / "junit-XXXXXX").string();
+    REQUIRE(mkdtemp(folder.data()) != nullptr);
+    const auto file = [&](const char* name) { return folder + "/" + name; };
+    std::ofstream(file("junit.xml"), std::ios::binary) << xml;
+    std::ofstream(file("reader.py")) << reader;
+    const int status = std::system(
+        ("python3 " + file("reader.py") + " " + file("junit.xml") + " >" + file("out") + " 2>&1")
+            .c_str());
+    std::string out = house::read_text(file("out"));
+    std::filesystem::remove_all(folder);
+    INFO(out << "\n" << xml);
+    REQUIRE(status == 0);
+    return out;
+}
+
+runner::CaseResult with(runner::Verdict verdict, std::string id) {
+    runner::CaseResult result = passed();
+    result.id = std::move(id);
+    result.verdict = verdict;
+    result.reason = "because";
+    return result;
+}
+
+} // namespace
+
+TEST_CASE("junit: groups are suites, runs are cases, and the counts are right", "[reports]") {
+    CHECK(read_by_python(junit_xml(made_up())) ==
+          "testsuites 3 1 0 1\n"
+          "testsuite bth 1 1 0 0 1\n"
+          "'bth/transport-version[v=1]' veriroce.bth 'failure:the QP was not silent'\n"
+          "testsuite key 1 0 0 0 1\n"
+          "'key/unknown-rkey' veriroce.key\n"
+          "testsuite rsp 1 0 0 1 1\n"
+          "'rsp/gap-nak' veriroce.rsp 'skipped:SKIP: unless out_of_order'\n");
+}
+
+TEST_CASE("junit: each verdict has its element", "[reports]") {
+    using runner::Verdict;
+    runner::RunResults results = made_up();
+    results.cases = {with(Verdict::Pass, "a/1"),  with(Verdict::Fail, "a/2"),
+                     with(Verdict::Warn, "a/3"),  with(Verdict::Info, "a/4"),
+                     with(Verdict::Skip, "a/5"),  with(Verdict::Xfail, "a/6"),
+                     with(Verdict::Xpass, "a/7"), with(Verdict::Error, "a/8")};
+    CHECK(read_by_python(junit_xml(results)) == "testsuites 8 2 1 2\n"
+                                                "testsuite a 8 2 1 2 8\n"
+                                                "'a/1' veriroce.a\n"
+                                                "'a/2' veriroce.a 'failure:because'\n"
+                                                "'a/3' veriroce.a 'system-out:'\n"
+                                                "'a/4' veriroce.a 'system-out:'\n"
+                                                "'a/5' veriroce.a 'skipped:SKIP: because'\n"
+                                                "'a/6' veriroce.a 'skipped:XFAIL: because'\n"
+                                                "'a/7' veriroce.a 'failure:because'\n"
+                                                "'a/8' veriroce.a 'error:because'\n");
+}
+
+TEST_CASE("junit: what cannot stand in XML does not break it", "[reports]") {
+    runner::RunResults results = made_up();
+    runner::CaseResult odd = failed();
+    odd.id = "odd/\xC2\xB5s & <b> \"q\"";
+    odd.reason = std::string("nul \0 bell \a half \xC3 surrogate \xED\xA0\x80 end ]]>", 40);
+    odd.actual = "\xEF\xBF\xBF\xF0\x9F\x98\x80";
+    results.run.dut = "\x01\xFF";
+    results.cases = {odd};
+    const std::string text = read_by_python(junit_xml(results));
+    CHECK(text.find("'odd/\\xb5s & <b> \"q\"'") != std::string::npos);
+    CHECK(text.find("nul ? bell ? half ? surrogate ??? end") != std::string::npos);
+}
+
+TEST_CASE("junit: the time of a case is that of its timing", "[reports]") {
+    const std::string xml = junit_xml(made_up());
+    CHECK(xml.find("file=\"key/unknown-rkey.roce\" time=\"0.005000\"") != std::string::npos);
+    CHECK(xml.find("timestamp=\"2026-01-02T03:04:05Z\"") != std::string::npos);
+    CHECK(junit_xml(made_up()) == xml);
+}
+
+} // namespace veriroce::reports::test
