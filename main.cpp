@@ -138,6 +138,10 @@ void add_test(CLI::App& app, suite::Options& options, int& code) {
                         "Addresses A[/N][,B…] that the tester answers for itself");
     command->add_option("--dut-address", options.dut_address,
                         "Which addresses A[,B] of the device to talk to");
+    command
+        ->add_option("--profile", options.profile,
+                     "What is known of the device: capabilities, counters, deviations (YAML)")
+        ->type_name("FILE");
     command->add_option("--rule", options.rules, "Only cases of these rules")->delimiter(',');
     command->add_option("--tag", options.tags, "Only cases with these tags")->delimiter(',');
     command

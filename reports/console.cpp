@@ -61,6 +61,7 @@ std::string measure_text(std::vector<wire::Duration> samples) {
 
 std::string console_head(const runner::RunInfo& run) {
     std::string out = fmt::format("DUT: {}\nlink: {}, seed {}\n", run.dut, run.link, run.seed);
+    if (!run.profile.empty()) out += fmt::format("profile: {}\n", run.profile);
     for (const std::string& note : run.notes)
         out += fmt::format("note: {}\n", note);
     return out + "\n";

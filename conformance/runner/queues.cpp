@@ -183,7 +183,7 @@ Task<Met<>> Dialogue::note_counters() {
     const auto read = co_await ask<dut::CounterValues>(std::move(call), {});
     if (!read) co_return std::unexpected(read.error());
     for (const std::string& name : names) {
-        const auto found = read->values.find(name);
+        const auto found = read->values.find(setting_.counter_name(name));
         if (found == read->values.end()) {
             co_return std::unexpected(
                 Unmet{Verdict::Skip, fmt::format("the device has no counter '{}'", name)});
@@ -203,7 +203,7 @@ Task<Met<>> Dialogue::counter(const script::Counter& line, script::SourceSpan sp
         dut::Request call = dut::Counters{};
         const auto read = co_await ask<dut::CounterValues>(std::move(call), span);
         if (!read) co_return std::unexpected(read.error());
-        const auto found = read->values.find(line.name.text);
+        const auto found = read->values.find(setting_.counter_name(line.name.text));
         const std::uint64_t now = found == read->values.end() ? 0 : found->second;
         const std::uint64_t grown = now - counters_before_.at(line.name.text);
         if (grown == wanted && stage_.now() >= deadline) break;

@@ -44,12 +44,20 @@ SuiteRun::SuiteRun(Bench& bench, const Plan& plan, const Selection& selection, R
     auto runs = script::expand(sanity_case_);
     assert(runs.has_value());
     sanity_runs_ = std::move(*runs);
+    if (options_.profile) {
+        const std::string firmware = bench_.setting(4).dut.firmware;
+        known_ = KnownDeviations(*options_.profile, firmware, options_.today);
+    }
     tester_qpn_ = first_qpn_of(options_.seed);
 }
 
 Setting setting_alone(const Bench& bench, const PlannedRun& planned, const RunOptions& options) {
     Setting setting = bench.setting(planned.ip_version);
-    const double scale = options.timeout_scale;
+    double scale = options.timeout_scale;
+    if (options.profile) {
+        setting = options.profile->applied(std::move(setting));
+        scale *= options.profile->time_scale;
+    }
     setting.seed = options.seed + planned.round;
     setting.start_psn = planned.start_psn;
     setting.mig_req = planned.mig_req;
@@ -71,6 +79,7 @@ std::optional<CaseResult> SuiteRun::next() {
     if (over_ || next_ >= plan_.runs.size()) return std::nullopt;
     const PlannedRun& planned = plan_.runs[next_++];
     CaseResult result = result_of(planned);
+    known_.judge(result);
     if (options_.fail_fast && result.verdict == Verdict::Fail) over_ = true;
     if (bench_.broken()) {
         over_ = true;

@@ -6,6 +6,7 @@
 
 #include "conformance/runner/bench.hpp"
 #include "conformance/runner/plan.hpp"
+#include "conformance/runner/profile.hpp"
 #include "conformance/runner/results.hpp"
 
 namespace veriroce::runner {
@@ -14,10 +15,12 @@ struct RunOptions {
     std::uint64_t seed = 1;
     double timeout_scale = 1.0;
     bool fail_fast = false;
+    std::optional<Profile> profile;
+    std::string today;   // 2026-11-21: some known deviations end
     std::string command; // the options that another run of one case needs, for `command` of results
 };
 
-// The setting of a run that is played first, or alone: its axes, the round's seed.
+// The setting of a run that is played first, or alone: its axes, the round's seed, the profile.
 Setting setting_alone(const Bench& bench, const PlannedRun& planned, const RunOptions& options);
 
 // Plays the plan run by run: the caller fetches a result at a time, prints it, and may stop.
@@ -27,6 +30,8 @@ class SuiteRun {
 
     // The next result; nothing after the last, or when the bench is broken for good.
     std::optional<CaseResult> next();
+    // What the profile has to say beside the results, for the report.
+    [[nodiscard]] const std::vector<std::string>& notes() const { return known_.notes(); }
     [[nodiscard]] std::size_t done() const { return next_; }
 
     // The id of the case behind which the device stopped to answer. Until it answers again no case
@@ -49,6 +54,7 @@ class SuiteRun {
     const Plan& plan_;
     const Selection& selection_;
     RunOptions options_;
+    KnownDeviations known_;
     script::Case sanity_case_;
     std::vector<script::Run> sanity_runs_;
     std::size_t next_ = 0;

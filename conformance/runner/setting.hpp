@@ -48,12 +48,15 @@ struct Setting {
     // in virtual time.
     std::optional<wire::Duration> path_delay;
     std::uint64_t seed = 1;
+    std::map<std::string, std::string> counters; // canonical names to the device's; else the same
     StartPsn start_psn = StartPsn::Any;
     std::optional<bool> mig_req; // of all that the tester sends (BTH-15); else each side's default
     wire::Qpn first_tester_qpn{lowest_tester_qpn}; // never used again within a run
 
     [[nodiscard]] bool capable(std::string_view word) const;
     [[nodiscard]] bool trait(std::string_view word) const;
+    // What the device calls a counter of the contract.
+    [[nodiscard]] std::string counter_name(const std::string& canonical) const;
 };
 
 } // namespace veriroce::runner

@@ -39,6 +39,7 @@ Accepted<std::unique_ptr<runner::Bench>> virtual_bench(const Options& options) {
           std::pair{!options.token_file.empty(), "--dut-token-file"},
           std::pair{!options.tester_address.empty(), "--tester-address"},
           std::pair{!options.dut_address.empty(), "--dut-address"},
+          std::pair{!options.profile.empty(), "--profile"},
           std::pair{!options.dut_reset.empty(), "--dut-reset"}}) {
         if (!given) continue;
         return misused(fmt::format("{} needs a device: name its agent with --dut HOST:PORT", name));

@@ -39,6 +39,7 @@ struct Options {
     std::string interface;      // the wire
     std::string tester_address; // A/N that the kernel does not own; else the interface's own
     std::string dut_address;    // which GID of the DUT; else the first that fits
+    std::string profile;        // a file: what is known of the device
     std::string capture;        // a pcapng of the whole run
 };
 

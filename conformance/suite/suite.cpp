@@ -27,6 +27,15 @@ namespace {
 
 constexpr int interrupted = 130;
 
+Accepted<std::optional<runner::Profile>> read_profile(const std::string& path) {
+    if (path.empty()) return std::nullopt;
+    const auto text = read_text(path);
+    if (!text) return std::unexpected(Refusal{tool_error, text.error()});
+    auto profile = runner::parse_profile(path, *text);
+    if (!profile) return std::unexpected(Refusal{usage_error, profile.error()});
+    return std::move(*profile);
+}
+
 // What the options select; the names of cases are looked up when the plan is made.
 Accepted<runner::Selection> selection_of(const Options& options) {
     runner::Selection selection{.names = options.cases,
@@ -89,6 +98,7 @@ std::string repeat_options(const Options& options) {
     add("-i", options.interface);
     add("--tester-address", options.tester_address);
     add("--dut-address", options.dut_address);
+    add("--profile", quoted(options.profile));
     add("--mutant", options.mutant);
     add("--dut-reset", quoted(options.dut_reset));
     for (const std::string& parameter : options.parameters)
@@ -174,7 +184,8 @@ std::expected<void, std::string> revive(runner::Bench& bench, const std::string&
 }
 
 runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
-                        const runner::Selection& selection, const Options& options,
+                        const runner::Selection& selection,
+                        const std::optional<runner::Profile>& profile, const Options& options,
                         std::FILE* out) {
     using Clock = std::chrono::steady_clock;
     const reports::ConsoleStyle style{.colour = options.colour, .quiet = options.quiet};
@@ -190,7 +201,11 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
                          {.seed = options.seed,
                           .timeout_scale = options.timeout_scale,
                           .fail_fast = options.fail_fast,
+                          .profile = profile,
+                          .today = now.substr(0, now.find('T')),
                           .command = repeat_options(options)});
+    if (profile) results.run.profile = fmt::format("{} ({})", profile->name, options.profile);
+    results.run.notes.insert(results.run.notes.end(), run.notes().begin(), run.notes().end());
     fmt::print(out, "{}", reports::console_head(results.run));
     std::fflush(out);
     const auto began = Clock::now();
@@ -236,9 +251,11 @@ Accepted<int> run_or_refuse(const Options& options, std::FILE* out) {
         list(*plan, out);
         return 0;
     }
+    const auto profile = read_profile(options.dut.empty() ? std::string() : options.profile);
+    if (!profile) return std::unexpected(profile.error());
     auto bench = choose_bench(options);
     if (!bench) return std::unexpected(bench.error());
-    const runner::RunResults results = play(**bench, *plan, *selection, options, out);
+    const runner::RunResults results = play(**bench, *plan, *selection, *profile, options, out);
     if (const auto written = write_report(results, options); !written) {
         return std::unexpected(written.error());
     }

@@ -178,6 +178,8 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
         {"veriroce test req/lost-read-response -D lots=2",
          "veriroce: -D lots=2: no selected case has a 'let' or 'for' of that name; did you mean "
          "'lost'?"},
+        {"veriroce test --profile rxe.yaml",
+         "veriroce: --profile needs a device: name its agent with --dut HOST:PORT"},
         {"veriroce test --dut-reset true",
          "veriroce: --dut-reset needs a device: name its agent with --dut HOST:PORT"},
         {"veriroce test --seed many", "veriroce: Could not convert: --seed = many"},
