@@ -193,6 +193,7 @@ void add_test(CLI::App& app, suite::Options& options, int& code) {
     command->add_flag("-q,--quiet", options.quiet, "Only what is not PASS");
     command->callback([&] {
         options.colour = isatty(STDOUT_FILENO) == 1;
+        options.progress = isatty(STDERR_FILENO) == 1 && !options.quiet;
         code = suite::run(options, stdout, stderr);
     });
 }

@@ -94,6 +94,15 @@ std::string console_case(const CaseResult& result, const ConsoleStyle& style) {
     return out;
 }
 
+std::string console_progress(std::size_t done, std::size_t total, std::size_t failed,
+                             std::string_view id) {
+    constexpr std::size_t columns = 50; // of the id: the whole fits a terminal of 80
+    std::string shown(id.substr(0, columns));
+    if (id.size() > columns) shown.replace(columns - 3, 3, "...");
+    const std::string failures = failed == 0 ? "" : fmt::format("{} failed, ", failed);
+    return fmt::format("{}[{}/{}] {}{}", console_no_progress, done, total, failures, shown);
+}
+
 std::string console_summary(const runner::RunResults& results, const ConsoleStyle& style) {
     std::string out = "\n";
     for (const Verdict verdict :

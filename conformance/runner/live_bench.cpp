@@ -9,6 +9,7 @@
 #include "conformance/runner/notation.hpp"
 #include "conformance/script/script.hpp"
 #include "transport/net/clock.hpp"
+#include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::runner {
 namespace {
@@ -89,7 +90,9 @@ std::expected<void, std::string> LiveBench::find_again() {
     for (;;) {
         broken_.reset();
         auto found = find_device(std::min(end, net::monotonic_now() + agent_patience));
-        if (found || net::monotonic_now() + one_second > end) return found;
+        if (found || net::StopOnSignal::requested() || net::monotonic_now() + one_second > end) {
+            return found;
+        }
         // What comes meanwhile is nobody's. A link that is gone does not come back here.
         const wire::Instant next = net::monotonic_now() + one_second;
         while (net::monotonic_now() < next) {
@@ -266,7 +269,8 @@ CaseResult LiveBench::play(const script::Case& script, const script::Run& run,
 }
 
 void LiveBench::play_on(Dialogue& dialogue) {
-    while (!broken_ && !dialogue.finished()) {
+    // No wait of this loop is longer than a second.
+    while (!broken_ && !dialogue.finished() && !net::StopOnSignal::requested()) {
         while (auto action = dialogue.stage().poll_action()) {
             if (!carry_out(dialogue, std::move(*action))) return;
         }

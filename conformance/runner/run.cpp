@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "transport/net/stop_on_signal.hpp"
+
 namespace veriroce::runner {
 namespace {
 
@@ -79,6 +81,12 @@ std::optional<CaseResult> SuiteRun::next() {
     if (over_ || next_ >= plan_.runs.size()) return std::nullopt;
     const PlannedRun& planned = plan_.runs[next_++];
     CaseResult result = result_of(planned);
+    // A case that a signal cut short found nothing.
+    if (net::StopOnSignal::requested()) {
+        --next_;
+        over_ = true;
+        return std::nullopt;
+    }
     known_.judge(result);
     if (options_.fail_fast && result.verdict == Verdict::Fail) over_ = true;
     if (bench_.broken()) {
@@ -86,6 +94,12 @@ std::optional<CaseResult> SuiteRun::next() {
         if (!dead_since_) dead_since_ = result.id;
     }
     return result;
+}
+
+std::optional<std::string> SuiteRun::upcoming() const {
+    if (over_ || next_ >= plan_.runs.size()) return std::nullopt;
+    const PlannedRun& planned = plan_.runs[next_];
+    return planned.id(plan_.cases[planned.case_index]);
 }
 
 void SuiteRun::revived() {

@@ -28,11 +28,14 @@ class SuiteRun {
   public:
     SuiteRun(Bench& bench, const Plan& plan, const Selection& selection, RunOptions options);
 
-    // The next result; nothing after the last, or when the bench is broken for good.
+    // The next result; nothing after the last, when the bench is broken for good, or when a signal
+    // came (net::StopOnSignal): the case at hand then ends at once, and counts as not played.
     std::optional<CaseResult> next();
     // What the profile has to say beside the results, for the report.
     [[nodiscard]] const std::vector<std::string>& notes() const { return known_.notes(); }
     [[nodiscard]] std::size_t done() const { return next_; }
+    // The id of the run that `next` plays.
+    [[nodiscard]] std::optional<std::string> upcoming() const;
 
     // The id of the case behind which the device stopped to answer. Until it answers again no case
     // is played: each is an ERROR that names this one.

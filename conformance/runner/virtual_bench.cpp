@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "transport/net/stop_on_signal.hpp"
 #include "transport/sim/network.hpp"
 
 namespace veriroce::runner {
@@ -40,10 +41,11 @@ class Play {
   public:
     Play(Dialogue& dialogue, dut::VirtualDut& device) : dialogue_(dialogue), device_(device) {}
 
-    // False if the case never ends.
+    // False if the case never ends, or a signal ends it.
     bool run() {
         dialogue_.start(now_);
         for (std::uint64_t step = 0; step < max_steps; ++step) {
+            if (net::StopOnSignal::requested()) return false;
             settle();
             if (dialogue_.finished()) return true;
             const auto next = next_instant();

@@ -31,8 +31,9 @@ struct Options {
     bool dry_run = false;
     bool quiet = false;
     bool colour = false;
-    std::string report; // a folder
-    std::string mutant; // of the built-in engine
+    bool progress = false; // a line on stderr that says what goes on
+    std::string report;    // a folder
+    std::string mutant;    // of the built-in engine
 
     std::string dut;            // HOST:PORT or unix:PATH; the built-in engine if empty
     std::string token_file;     // of the agent

@@ -170,6 +170,39 @@ void list_mutants(std::FILE* out) {
     lines(mutants::lawful());
 }
 
+// The line on a terminal's stderr that says which case is played. It is there at most every tenth
+// of a second, so that short cases are not slowed down.
+class Progress {
+  public:
+    using Clock = std::chrono::steady_clock;
+    Progress(bool wanted, std::size_t total, std::FILE* err)
+        : wanted_(wanted), total_(total), err_(err) {}
+
+    void show(const runner::SuiteRun& run, const runner::RunResults& results) {
+        const auto upcoming = run.upcoming();
+        if (!wanted_ || !upcoming || Clock::now() < next_) return;
+        next_ = Clock::now() + std::chrono::milliseconds(100);
+        const std::size_t failed =
+            results.count(runner::Verdict::Fail) + results.count(runner::Verdict::Xpass);
+        fmt::print(err_, "{}", reports::console_progress(run.done(), total_, failed, *upcoming));
+        std::fflush(err_);
+        shown_ = true;
+    }
+    void take_away() {
+        if (!shown_) return;
+        shown_ = false;
+        fmt::print(err_, "{}", reports::console_no_progress);
+        std::fflush(err_);
+    }
+
+  private:
+    bool wanted_;
+    std::size_t total_;
+    std::FILE* err_;
+    Clock::time_point next_;
+    bool shown_ = false;
+};
+
 // The error is a sentence for the report.
 std::expected<void, std::string> revive(runner::Bench& bench, const std::string& command) {
     const int status = std::system(command.c_str()); // a shell's command is what the option is for
@@ -186,7 +219,7 @@ std::expected<void, std::string> revive(runner::Bench& bench, const std::string&
 runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
                         const runner::Selection& selection,
                         const std::optional<runner::Profile>& profile, const Options& options,
-                        std::FILE* out) {
+                        std::FILE* out, std::FILE* err) {
     using Clock = std::chrono::steady_clock;
     const reports::ConsoleStyle style{.colour = options.colour, .quiet = options.quiet};
     runner::RunResults results;
@@ -209,9 +242,12 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
     fmt::print(out, "{}", reports::console_head(results.run));
     std::fflush(out);
     const auto began = Clock::now();
+    Progress progress(options.progress, plan.runs.size(), err);
     while (!net::StopOnSignal::requested()) {
         const auto case_began = Clock::now();
+        progress.show(run, results);
         auto result = run.next();
+        progress.take_away();
         if (!result) break;
         results.timing.cases.push_back({result->id, Clock::now() - case_began});
         fmt::print(out, "{}", reports::console_case(*result, style));
@@ -235,7 +271,7 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
     return results;
 }
 
-Accepted<int> run_or_refuse(const Options& options, std::FILE* out) {
+Accepted<int> run_or_refuse(const Options& options, std::FILE* out, std::FILE* err) {
     if (options.list_mutants) {
         list_mutants(out);
         return 0;
@@ -255,7 +291,8 @@ Accepted<int> run_or_refuse(const Options& options, std::FILE* out) {
     if (!profile) return std::unexpected(profile.error());
     auto bench = choose_bench(options);
     if (!bench) return std::unexpected(bench.error());
-    const runner::RunResults results = play(**bench, *plan, *selection, *profile, options, out);
+    const runner::RunResults results =
+        play(**bench, *plan, *selection, *profile, options, out, err);
     if (const auto written = write_report(results, options); !written) {
         return std::unexpected(written.error());
     }
@@ -265,7 +302,7 @@ Accepted<int> run_or_refuse(const Options& options, std::FILE* out) {
 } // namespace
 
 int run(const Options& options, std::FILE* out, std::FILE* err) {
-    const auto code = run_or_refuse(options, out);
+    const auto code = run_or_refuse(options, out, err);
     if (code) return *code;
     std::string_view text = code.error().text;
     while (text.ends_with('\n'))

@@ -19,4 +19,25 @@ TEST_CASE("run: a report has results.json and junit.xml", "[program]") {
     CHECK(counted.out == "True\n");
 }
 
+TEST_CASE("run: a signal ends it with a report of what ran", "[program]") {
+    const Workplace place;
+    // So many rounds that no machine has played them all by then.
+    const Outcome outcome =
+        place.run("timeout --preserve-status -s INT 2 "
+                  "veriroce test rsp/gap-nak --repeat 30000 --quiet --report out");
+    INFO(outcome.err);
+    CHECK(outcome.code == 130);
+    CHECK(outcome.out.find("interrupted: this is what ran until then") != std::string::npos);
+    const std::string json = house::read_text(place.folder() / "out" / "results.json");
+    CHECK(json.find("\"complete\": false") != std::string::npos);
+    CHECK(house::read_text(place.folder() / "out" / "junit.xml").ends_with("</testsuites>\n"));
+}
+
+TEST_CASE("run: nothing is shown of progress where stderr is no terminal", "[program]") {
+    const Workplace place;
+    const Outcome outcome = place.run("veriroce test rsp/gap-nak");
+    CHECK(outcome.err.empty());
+    CHECK(outcome.out.find('\r') == std::string::npos);
+}
+
 } // namespace veriroce::program::test
