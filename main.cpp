@@ -184,6 +184,8 @@ void add_test(CLI::App& app, suite::Options& options, int& code) {
                         "Folder for results.json, junit.xml and captures");
     command->add_option("--capture", options.capture, "One pcapng of the whole run");
     command->add_option("--mutant", options.mutant, "Plant this defect in the built-in engine");
+    command->add_flag("--shrink", options.shrink,
+                      "Make the first case that fails small, and show the script");
     command->add_flag("--list-mutants", options.list_mutants, "Show the defects for --mutant");
     command->add_flag("--list", options.list, "Show the runs that are selected, and play none");
     command->add_flag("--dry-run", options.dry_run, "Compile and plan, and play none");

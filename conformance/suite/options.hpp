@@ -19,6 +19,7 @@ struct Options {
     std::vector<std::string> over;       // "ip=4,6", "psn=low,wrap", "migreq=0,1"
     std::vector<std::string> parameters; // "lost=7"
     std::uint32_t repeat = 1;
+    bool shrink = false;   // the first run that fails, instead of a report of all
     std::string shard;     // "2/5"; all if empty
     std::string dut_reset; // a command for the shell that revives a dead device
     std::uint64_t seed = 1;

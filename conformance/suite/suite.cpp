@@ -14,6 +14,7 @@
 #include "conformance/mutants/mutants.hpp"
 #include "conformance/runner/plan.hpp"
 #include "conformance/runner/run.hpp"
+#include "conformance/runner/shrink.hpp"
 #include "conformance/suite/bench_choice.hpp"
 #include "conformance/suite/text_file.hpp"
 #include "reports/console.hpp"
@@ -271,12 +272,44 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
     return results;
 }
 
+// The first run that fails, made small: its script on `out`, what was done on `err`.
+Accepted<int> shrink_first(runner::Bench& bench, const runner::Plan& plan,
+                           const runner::Selection& selection, const Options& options,
+                           std::FILE* out, std::FILE* err) {
+    const runner::RunOptions run_options{
+        .seed = options.seed, .timeout_scale = options.timeout_scale, .today = {}, .command = {}};
+    Options without_defect = options;
+    without_defect.mutant.clear();
+    auto right = choose_bench(without_defect);
+    if (!right) return std::unexpected(right.error());
+    for (const runner::PlannedRun& planned : plan.runs) {
+        if (net::StopOnSignal::requested()) return interrupted;
+        const script::Case& of = plan.cases[planned.case_index];
+        const runner::Setting setting = runner::setting_alone(bench, planned, run_options);
+        if (runner::reason_to_skip(of, bench, setting, selection)) continue;
+        const auto small = runner::shrink(bench, of, planned.run, setting, right->get());
+        if (!small) continue;
+        fmt::print(out, "{}", small->text);
+        const runner::CaseResult& result = small->result;
+        fmt::print(err, "veriroce: {}: {}: {}; played {} times{}\n", planned.id(of),
+                   name_of(result.verdict), result.reason, small->plays,
+                   small->minimal ? "" : ", not yet minimal");
+        return net::StopOnSignal::requested() ? interrupted : 1;
+    }
+    fmt::print(err, "veriroce: none of {} selected runs fails by itself\n", plan.runs.size());
+    return 0;
+}
+
 Accepted<int> run_or_refuse(const Options& options, std::FILE* out, std::FILE* err) {
     if (options.list_mutants) {
         list_mutants(out);
         return 0;
     }
     const net::StopOnSignal stop; // from here on a signal leaves a report behind
+    if (options.shrink && !options.dut.empty()) {
+        return std::unexpected(
+            Refusal{usage_error, "--shrink plays in virtual time: leave out --dut"});
+    }
     const auto selection = selection_of(options);
     if (!selection) return std::unexpected(selection.error());
     const auto files = read_files(options.cases);
@@ -291,6 +324,7 @@ Accepted<int> run_or_refuse(const Options& options, std::FILE* out, std::FILE* e
     if (!profile) return std::unexpected(profile.error());
     auto bench = choose_bench(options);
     if (!bench) return std::unexpected(bench.error());
+    if (options.shrink) return shrink_first(**bench, *plan, *selection, options, out, err);
     const runner::RunResults results =
         play(**bench, *plan, *selection, *profile, options, out, err);
     if (const auto written = write_report(results, options); !written) {

@@ -180,6 +180,8 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
          "'lost'?"},
         {"veriroce test --profile rxe.yaml",
          "veriroce: --profile needs a device: name its agent with --dut HOST:PORT"},
+        {"veriroce test --shrink --dut 127.0.0.1:1 -i va",
+         "veriroce: --shrink plays in virtual time: leave out --dut"},
         {"veriroce test --dut-reset true",
          "veriroce: --dut-reset needs a device: name its agent with --dut HOST:PORT"},
         {"veriroce test --seed many", "veriroce: Could not convert: --seed = many"},

@@ -33,6 +33,18 @@ TEST_CASE("run: a signal ends it with a report of what ran", "[program]") {
     CHECK(house::read_text(place.folder() / "out" / "junit.xml").ends_with("</testsuites>\n"));
 }
 
+TEST_CASE("run: a defect is made small, and the small script finds it", "[program]") {
+    const Workplace place;
+    const Outcome shrunk =
+        place.run("veriroce test --shrink rsp/gap-nak --mutant nak_names_the_arrived_psn");
+    CHECK(shrunk.code == 1);
+    CHECK(shrunk.err.starts_with("veriroce: rsp/gap-nak: FAIL: "));
+    place.write("small.roce", shrunk.out);
+    const std::string again = "veriroce test small.roce";
+    CHECK(place.run(again).code == 0);
+    CHECK(place.run(again + " --mutant nak_names_the_arrived_psn").code == 1);
+}
+
 TEST_CASE("run: nothing is shown of progress where stderr is no terminal", "[program]") {
     const Workplace place;
     const Outcome outcome = place.run("veriroce test rsp/gap-nak");
