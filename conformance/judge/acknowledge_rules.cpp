@@ -30,8 +30,7 @@ bool answers_repetition(const Case& at_hand) {
 // the request by the capture looks.
 bool judge_unsent(const Case& at_hand, Kind kind) {
     if (at_hand.seen.kind != Class::Unsolicited) return false;
-    // Far ahead packets are not in the history, and something may have been said about them.
-    if (at_hand.notes->far_ahead || !at_hand.stream().started()) return true;
+    if (at_hand.notes->unfollowed || !at_hand.stream().started()) return true;
     // judge_arrivals can say why.
     const AtPort* port = at_hand.notes->at_port.get();
     if (kind == Kind::SequenceNak && port != nullptr && port->arrivals.known()) return true;
@@ -139,7 +138,7 @@ void judge_sequence_nak(const Case& at_hand) {
     const auto index = stream.index_of(psn);
     const bool nothing_ahead =
         psn == stream.next() || (index && *index + 1 == stream.extents().size());
-    if (nothing_ahead && !notes.far_ahead) {
+    if (nothing_ahead && !notes.unfollowed) {
         at_hand.report("RSP-02", kUnseenOrOvertaken, Evidence(packet.number),
                        "the NAK expects " + text_of(psn) + ", and nothing ahead of it was sent");
     }

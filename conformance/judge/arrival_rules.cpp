@@ -152,6 +152,7 @@ void judge_arrivals(const Case& at_hand) {
 
 // Packets that must have no effect upon what is expected: a CNP, and whatever has a wrong ICRC.
 void note_without_effect(const Case& at_hand) {
+    if (at_hand.packet.info().reserved()) at_hand.notes->unfollowed = true;
     const bool cnp = at_hand.packet.info().operation == wire::Operation::Cnp;
     if (!at_hand.notes->at_port || (!cnp && !at_hand.packet.info().request())) return;
     const bool bad = at_hand.packet.integrity == flow::Integrity::Bad;

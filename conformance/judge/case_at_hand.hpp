@@ -102,7 +102,9 @@ struct Notes {
     };
     std::optional<Repeat> repeat;
     bool in_resend = false; // the latest request was sent again
-    bool far_ahead = false; // a request far ahead of the others was seen
+    // A packet was seen that the history does not hold and that may have been answered: far ahead
+    // of the others, or of a reserved opcode (BTH-06).
+    bool unfollowed = false;
 
     struct Piece { // of a READ that was asked for again
         wire::Psn first;

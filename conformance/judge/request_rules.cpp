@@ -177,7 +177,7 @@ void judge_request(const Case& at_hand) {
     Notes& notes = *at_hand.notes;
     const flow::Packet& packet = at_hand.packet;
     if (again(at_hand.seen.kind)) notes.repeat = Notes::Repeat{packet.psn(), packet.number};
-    if (at_hand.seen.kind == Class::Forgotten) notes.far_ahead = true;
+    if (at_hand.seen.kind == Class::Forgotten) notes.unfollowed = true;
     if (notes.sequence_nak) {
         const std::int32_t ahead = wire::distance(notes.sequence_nak->psn, packet.psn());
         if (ahead == 0) notes.sequence_nak->resent = true;

@@ -84,7 +84,8 @@ Classified Tracker::feed(const Packet& packet) {
     const bool connected = service == wire::Service::Rc || service == wire::Service::Uc;
     if (!connected || packet.info().reserved()) {
         if (packet.integrity != Integrity::Bad) connection_message(packet);
-        if (packet.info().operation == wire::Operation::Cnp) of_known_path(packet, seen);
+        const bool cnp = packet.info().operation == wire::Operation::Cnp;
+        if (cnp || packet.info().reserved()) of_known_path(packet, seen);
         return seen;
     }
     if (packet.integrity == Integrity::Bad || packet.transport.bth.version != 0) {

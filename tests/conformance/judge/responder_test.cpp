@@ -24,6 +24,19 @@ TEST_CASE("judge ACK-04: an ACK ahead of what was sent", "[judge][ACK-04]") {
     CHECK(judged(connected(), {first, wire.ack(100, 1)}) == kNothing);
 }
 
+TEST_CASE("judge ACK-04: what a responder says of a reserved opcode is no ACK of the unsent",
+          "[judge][ACK-04][BTH-06]") {
+    constexpr std::uint8_t kReserved = 0x1F;
+    Wire wire;
+    const auto one = wire.from_a(kSendOnly, 100);
+    const auto ack = wire.ack(100, 1);
+    const auto odd = wire.from_a(kReserved, 101);
+    const auto nak = wire.nak(101, 1, NakCode::InvalidRequest);
+    CHECK(judged(at_both(), {one, ack, odd, nak}) == kNothing);
+    // Without the odd packet there is nothing that it could refuse.
+    CHECK(judged(at_both(), {one, ack, nak}) == certain("ACK-04"));
+}
+
 TEST_CASE("judge ACK-04: an ACK of what did not arrive", "[judge][ACK-04]") {
     Wire wire;
     const auto first = wire.from_a(kSendOnly, 100);

@@ -66,7 +66,7 @@ std::unique_ptr<engine::SurfaceFilter> make_out_of_order() {
 } // namespace
 
 TEST_CASE("trait: a device that places out of order", "[judge][sim][RSP-02]") {
-    std::size_t blamed_without = 0;
+    std::ptrdiff_t blamed_without = 0;
     for (std::uint64_t seed = 1; seed <= 150; ++seed) {
         const sim::Defect device{.make_filter = make_out_of_order, .watched_only = true};
         const Recording recording(sim::scenario_of(seed), device);
