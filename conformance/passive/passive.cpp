@@ -77,7 +77,8 @@ class Session {
     void read(const std::string& file, judge::Judge& judge) {
         auto reader = capture::Reader::open(file);
         if (!reader) return complain(reader.error(), file);
-        decode::FrameFacts frame;
+        decode::FrameFacts& frame = dissection_.frame;
+        frame = {};
         capture::Record record;
         for (;;) {
             const auto more = reader->next(record);
@@ -88,7 +89,7 @@ class Session {
             frame.link_code = record.link_code;
             ++frame.number;
             frame.time_ns = record.time_ns;
-            decode::dissect_frame(frame, {}, dissection_);
+            decode::dissect_frame({}, dissection_);
             judge.observe(dissection_);
         }
     }

@@ -47,16 +47,18 @@ std::expected<Reader, ReadError> Reader::start(Source source) {
     return reader;
 }
 
+// Each branch makes the result in its place: an expected that is assigned is stored in bytes and
+// read in words, for which a processor waits.
 std::expected<bool, ReadError> Reader::next(Record& record) {
     if (failed_) return std::unexpected(*failed_);
-    std::expected<bool, ReadError> more = false;
-    if (const auto* pcap = std::get_if<PcapFormat>(&format_)) {
-        more = pcap->next(source_, record);
-    } else {
-        more = std::get<PcapngFormat>(format_).next(source_, interfaces_, record);
+    const auto* pcap = std::get_if<PcapFormat>(&format_);
+    auto more = pcap != nullptr
+                    ? pcap->next(source_, record)
+                    : std::get<PcapngFormat>(format_).next(source_, interfaces_, record);
+    if (!more) {
+        failed_ = placed(more.error(), source_);
+        more = std::unexpected(*failed_);
     }
-    if (!more) failed_ = placed(more.error(), source_);
-    if (failed_) return std::unexpected(*failed_);
     return more;
 }
 

@@ -7,8 +7,7 @@
 namespace veriroce::decode {
 namespace {
 
-void clear(const FrameFacts& frame, Dissection& out) {
-    out.frame = frame;
+void clear(Dissection& out) {
     out.layers.clear();
     out.findings.clear();
     out.network = {};
@@ -63,8 +62,8 @@ void verify_icrc(const Walker& walker, Dissection& out) {
 
 } // namespace
 
-void dissect_frame(const FrameFacts& frame, const Options& options, Dissection& out) {
-    clear(frame, out);
+void dissect_frame(const Options& options, Dissection& out) {
+    clear(out);
     Walker walker(out, options);
     walker.frame();
     if (!out.transport_packet()) {

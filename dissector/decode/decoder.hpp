@@ -15,7 +15,14 @@ struct Options {
     std::span<const std::uint16_t> also_roce_ports;
 };
 
-// `out` holds views into `frame.bytes` and is good as long as they are.
-void dissect_frame(const FrameFacts& frame, const Options& options, Dissection& out);
+// Takes `out.frame` apart, which the caller has filled. `out` holds views into its bytes and is
+// good as long as they are.
+void dissect_frame(const Options& options, Dissection& out);
+
+// The same of a frame that is described elsewhere.
+inline void dissect_frame(const FrameFacts& frame, const Options& options, Dissection& out) {
+    out.frame = frame;
+    dissect_frame(options, out);
+}
 
 } // namespace veriroce::decode

@@ -138,7 +138,7 @@ void Session::read_live() {
 
 template <typename Packets>
 bool Session::read_all(Packets& packets, const std::string& name) {
-    frame_ = {};
+    dissection_.frame = {};
     if (rewriter_) rewriter_->begin_file();
     while (!enough()) {
         switch (step(packets, name)) {
@@ -191,8 +191,8 @@ std::optional<bool> Session::captured(const std::string& name) {
 template <typename Packets>
 bool Session::take(const Packets& packets, const std::string& name) {
     fill_facts(packets.interfaces());
-    decode::dissect_frame(frame_, decode_, dissection_);
-    frame_.last_time_ns = frame_.time_ns;
+    decode::dissect_frame(decode_, dissection_);
+    dissection_.frame.last_time_ns = dissection_.frame.time_ns;
     ++read_;
     if (compiled_.filter.matches(dissection_)) {
         if (rewriter_ && !write(packets.interfaces())) return false;
@@ -229,14 +229,15 @@ void Session::name_file(const std::string& file) {
 }
 
 void Session::fill_facts(std::span<const capture::Interface> interfaces) {
-    frame_.bytes = record_.bytes;
-    frame_.original_length = record_.original_length;
-    frame_.link_code = record_.link_code;
-    ++frame_.number;
-    frame_.time_ns = record_.time_ns;
-    if (!frame_.first_time_ns) frame_.first_time_ns = record_.time_ns;
+    decode::FrameFacts& frame = dissection_.frame;
+    frame.bytes = record_.bytes;
+    frame.original_length = record_.original_length;
+    frame.link_code = record_.link_code;
+    ++frame.number;
+    frame.time_ns = record_.time_ns;
+    if (!frame.first_time_ns) frame.first_time_ns = record_.time_ns;
     const bool tells_apart = interfaces[record_.interface].section != 0;
-    frame_.interface = tells_apart ? std::optional(record_.interface) : std::nullopt;
+    frame.interface = tells_apart ? std::optional(record_.interface) : std::nullopt;
 }
 
 void Session::packet(const std::string& file) {

@@ -79,8 +79,7 @@ class Session {
     bool nobody_reads_ = false; // of what is written
     decode::Options decode_;
     capture::Record record_;
-    decode::FrameFacts frame_; // number and times count within a file
-    decode::Dissection dissection_;
+    decode::Dissection dissection_; // its frame's number and times count within a file
     Statistics statistics_;
     std::uint64_t read_ = 0;
     std::uint64_t packets_ = 0; // of those the filter took

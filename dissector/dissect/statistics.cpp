@@ -93,14 +93,17 @@ Statistics::Flow& Statistics::Flows::place(const FlowKey& key, std::uint64_t has
     return places_[at];
 }
 
-std::vector<Statistics::Flow> Statistics::Flows::sorted() {
+std::vector<Statistics::Flow> Statistics::Flows::largest(std::size_t count) {
     settle();
+    const auto larger = [](const Flow& a, const Flow& b) {
+        return a.packets != b.packets ? a.packets > b.packets : a.key < b.key;
+    };
     std::vector<Flow> all;
     std::ranges::copy_if(places_, std::back_inserter(all),
                          [](const Flow& flow) { return flow.packets > 0; });
-    std::ranges::sort(all, [](const Flow& a, const Flow& b) {
-        return a.packets != b.packets ? a.packets > b.packets : a.key < b.key;
-    });
+    const std::size_t listed = std::min(count, all.size());
+    std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(listed), larger);
+    all.resize(listed);
     return all;
 }
 
@@ -143,17 +146,16 @@ void Statistics::append_opcodes(std::string& out) const {
 }
 
 void Statistics::append_flows(std::string& out) {
-    const std::vector<Flow> order = flows_.sorted();
-    if (order.empty()) return;
+    const std::vector<Flow> largest = flows_.largest(kListedFlows);
+    if (largest.empty()) return;
     append_to(out, "\n     packets         bytes  to QP of address (from), {} in all\n",
-              order.size());
-    for (std::size_t i = 0; i < std::min(order.size(), kListedFlows); ++i) {
-        const auto& [key, packets, bytes] = order[i];
+              flows_.size());
+    for (const auto& [key, packets, bytes] : largest) {
         append_to(out, "{:>12}  {:>12}  0x{:06x} of {} (from {})\n", packets, bytes, key.qp,
                   key.destination.text(), key.source.text());
     }
-    if (order.size() > kListedFlows) {
-        append_to(out, "              and {} more\n", order.size() - kListedFlows);
+    if (flows_.size() > largest.size()) {
+        append_to(out, "              and {} more\n", flows_.size() - largest.size());
     }
 }
 

@@ -40,8 +40,9 @@ class Statistics {
     class Flows {
       public:
         void add(const FlowKey& key, std::uint32_t bytes);
-        // The most packets first; among equals the smaller key.
-        std::vector<Flow> sorted();
+        // Those of the most packets, `count` at most; among equals the smaller key.
+        std::vector<Flow> largest(std::size_t count);
+        [[nodiscard]] std::size_t size() const { return used_; }
 
       private:
         struct Waiting {
