@@ -111,7 +111,7 @@ std::string console_summary(const runner::RunResults& results, const ConsoleStyl
         if (count == 0) continue;
         out += painted(verdict, fmt::format("{} {}", count, name_of(verdict)), style.colour) + "\n";
     }
-    if (!results.run.complete) out += "interrupted: this is what ran until then\n";
+    if (!results.run.complete) out += "incomplete: this is what ran until then\n";
     out += fmt::format("{} runs in {:.3f} s\n", results.cases.size(),
                        milliseconds(results.timing.wall) / 1e3);
     return out + fmt::format("{} passed, {} failed, {} skipped\n", results.count(Verdict::Pass),

@@ -27,7 +27,7 @@ TEST_CASE("run: a signal ends it with a report of what ran", "[program]") {
                   "veriroce test rsp/gap-nak --repeat 30000 --quiet --report out");
     INFO(outcome.err);
     CHECK(outcome.code == 130);
-    CHECK(outcome.out.find("interrupted: this is what ran until then") != std::string::npos);
+    CHECK(outcome.out.find("incomplete: this is what ran until then") != std::string::npos);
     const std::string json = house::read_text(place.folder() / "out" / "results.json");
     CHECK(json.find("\"complete\": false") != std::string::npos);
     CHECK(house::read_text(place.folder() / "out" / "junit.xml").ends_with("</testsuites>\n"));

@@ -81,7 +81,7 @@ TEST_CASE("console: the summary counts, and says when a run was interrupted", "[
                                           "1 WARN\n"
                                           "1 XPASS\n"
                                           "1 ERROR\n"
-                                          "interrupted: this is what ran until then\n"
+                                          "incomplete: this is what ran until then\n"
                                           "6 runs in 1.500 s\n"
                                           "1 passed, 2 failed, 1 skipped\n");
 }
