@@ -92,16 +92,21 @@ passes=0
 failures=0
 pass() { passes=$((passes + 1)); }
 fail() { # sentence
-    echo "interop: $1" >&2
+    echo "interop: $*" >&2
     failures=$((failures + 1))
 }
-# What rxe does wrong, and is known for: VERDICT CASE reason. All else that is no PASS is a failure,
-# and so is a deviation that is not there any more. An ERROR is a time too noisy to judge.
+# What rxe does wrong, and is known for: VERDICT CASE reason. Every other FAIL, WARN or XPASS is a
+# failure, and so is a deviation that is not there any more. An ERROR is a time too noisy to judge:
+# one run in twenty may end so, on a busy machine.
 deviations=tests/interop/rxe_deviations.txt
 unlisted() { # CONSOLE
     awk 'NR == FNR { known[$1 " " $2] = 1; next }
-         /^(FAIL|WARN|ERROR|XPASS) / { id = $2; sub(/\[.*/, "", id)
+         /^(FAIL|WARN|XPASS) / { id = $2; sub(/\[.*/, "", id)
              if (!(($1 " " id) in known)) print $1, $2 }' "$deviations" "$1"
+}
+too_noisy() { # CONSOLE
+    awk '/^(PASS|FAIL|WARN) / { judged++ } /^ERROR / { noisy++; names = names " " $2 }
+         END { if (noisy * 20 > judged + noisy) print noisy " of " judged + noisy ":" names }' "$1"
 }
 vanished() { # CONSOLE: of the cases that were played
     awk 'NR == FNR { id = $2; sub(/\[.*/, "", id); seen[$1 " " id] = played[id] = 1; next }
@@ -109,23 +114,25 @@ vanished() { # CONSOLE: of the cases that were played
         <(grep -E '^(PASS|FAIL|WARN|ERROR) ' "$1") "$deviations"
 }
 
-# run_suite NAME ARGS...: over both IP versions, with a report and a capture of its own.
+# run_suite NAME IP ARGS...: over these IP versions, with a report and a capture of its own.
 run_suite() {
-    local name=$1
-    shift
+    local name=$1 ip=$2
+    shift 2
     local folder=$report/$name code=0
     echo "interop: $name"
     mkdir -p "$folder"
     "$lab" ns timeout -k 5 900 "$veriroce" test --dut "$device" \
-        --dut-token-file "$token_file" -i tester0 --over ip=4,6 --report "$folder" \
+        --dut-token-file "$token_file" -i tester0 --over "ip=$ip" --report "$folder" \
         --capture "$folder/run.pcapng" "$@" >"$folder/console.txt" || code=$?
     tail -n 3 "$folder/console.txt"
-    local wrong gone
+    local wrong gone noise
     wrong=$(unlisted "$folder/console.txt")
     gone=$(vanished "$folder/console.txt")
-    if [[ -n $wrong || -n $gone ]] || ! grep -q ' passed, ' "$folder/console.txt"; then
+    noise=$(too_noisy "$folder/console.txt")
+    if [[ -n $wrong || -n $gone || -n $noise ]] || ! grep -q ' passed, ' "$folder/console.txt"; then
         grep -v '^PASS' "$folder/console.txt" >&2
-        fail "$name: ended with $code; unlisted: ${wrong:-none}; listed, not seen: ${gone:-none}"
+        fail "$name: ended with $code; unlisted: ${wrong:-none}; listed, not seen:" \
+            "${gone:-none}; too noisy: ${noise:-none}"
         return
     fi
     # Somebody else's eyes: tshark reads the capture, every packet of the device is RoCE, and the IP
@@ -147,11 +154,22 @@ echo "interop: what the agent answers"
 attempt "$lab" ns timeout -k 5 120 "$veriroce" agent --check "$device" --token-file "$token_file"
 nothing_left "after the check"
 
-run_suite own-address "$@"
+# Over IPv6 only what is known to leave the device alive: a packet that ends inside its BTH
+# (bth/truncated) is the end of rxe 6.1's kernel there: __rxe_put on what was never looked up.
+tame=(bth/transport-version bth/unknown-qp crc/bad-icrc-request crc/bad-icrc-response
+    key/unknown-rkey len/zero-length-read rdr/response-opcodes req/lost-read-response
+    req/sequence-nak rsp/duplicate-send rsp/gap-nak rsp/psn-wrap rsp/psn-wrap-nak
+    tmo/retry-exceeded)
+if [[ $# -gt 0 ]]; then
+    run_suite own-address 4,6 "$@"
+else
+    run_suite own-address 4
+    run_suite own-address-ipv6 6 "${tame[@]}"
+fi
 nothing_left "after the suite"
 # Two addresses of each family that the kernel does not own: of us, and of somebody else.
-[[ $# -gt 0 ]] || set -- enc rsp sta
-run_suite extra-address \
+[[ $# -gt 0 ]] || set -- "${tame[@]}"
+run_suite extra-address 4,6 \
     --tester-address 10.77.0.200/24,10.77.0.201/24,fd77::200/64,fd77::201/64 "$@"
 
 # shellcheck source=tests/interop/network.sh
