@@ -192,7 +192,6 @@ template <typename Packets>
 bool Session::take(const Packets& packets, const std::string& name) {
     fill_facts(packets.interfaces());
     decode::dissect_frame(decode_, dissection_);
-    dissection_.frame.last_time_ns = dissection_.frame.time_ns;
     ++read_;
     if (compiled_.filter.matches(dissection_)) {
         if (rewriter_ && !write(packets.interfaces())) return false;
@@ -234,6 +233,7 @@ void Session::fill_facts(std::span<const capture::Interface> interfaces) {
     frame.original_length = record_.original_length;
     frame.link_code = record_.link_code;
     ++frame.number;
+    frame.last_time_ns = frame.time_ns;
     frame.time_ns = record_.time_ns;
     if (!frame.first_time_ns) frame.first_time_ns = record_.time_ns;
     const bool tells_apart = interfaces[record_.interface].section != 0;

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::uint32_t writes_an_ack = 4;
 constexpr std::uint32_t connections_a_host = 256; // of a pair of hosts
-constexpr std::size_t file_header_bytes = 24;
-constexpr std::size_t record_header_bytes = 16;
 constexpr std::uint64_t first_second = 1'700'000'000;
 constexpr std::uint64_t nanoseconds_a_packet = 500;
 
