@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <set>
 
 #include <net/if.h>
 #include <poll.h>
@@ -20,16 +21,17 @@ pcap_t* pcap(void* handle) {
     return static_cast<pcap_t*>(handle);
 }
 
-// "lo, eth0".
+// "eth0, lo", by name: the kernel's order does not hold.
 std::string interfaces_here() {
-    std::string names;
+    std::set<std::string> sorted;
     struct if_nameindex* all = ::if_nameindex();
-    if (all == nullptr) return names;
-    for (const auto* one = all; one->if_index != 0; ++one) {
-        if (!names.empty()) names += ", ";
-        names += one->if_name;
-    }
+    if (all == nullptr) return {};
+    for (const auto* one = all; one->if_index != 0; ++one)
+        sorted.emplace(one->if_name);
     ::if_freenameindex(all);
+    std::string names;
+    for (const std::string& name : sorted)
+        names += (names.empty() ? "" : ", ") + name;
     return names;
 }
 
