@@ -472,7 +472,7 @@ TEST_CASE("construct: encap=rocev1 puts a GRH in place of IP and UDP", "[constru
     CHECK(grh.source.text() == "192.0.2.2");
     CHECK(wire::load_u8(frame, 54) == 0x04);
     std::vector<std::byte> masked(frame.begin() + 14, frame.end() - 4);
-    for (const std::size_t at : {1, 2, 3, 7, 44})
+    for (const std::size_t at : {1U, 2U, 3U, 7U, 44U})
         masked[at] = std::byte{0xFF};
     masked[0] = std::byte{0x6F};
     CHECK(wire::load_icrc(frame.last(4)) == wire::icrc_unmasked(masked));
