@@ -216,7 +216,7 @@ TEST_CASE("live: what cannot be captured on is told in one line", "[dissect]") {
     Network::run("ip link set vb down");
     const Ran none = ran({.interface = "vc"});
     CHECK(none.code == 3);
-    CHECK(none.err == "veriroce: there is no interface \"vc\": this host has lo, vb, va\n");
+    CHECK(none.err == "veriroce: there is no interface \"vc\": this host has lo, va, vb\n");
     const Ran down = ran({.interface = "vb"});
     CHECK(down.code == 3);
     CHECK(down.err == "veriroce: interface vb is down: ip link set vb up\n");
