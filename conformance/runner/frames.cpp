@@ -114,14 +114,8 @@ std::optional<std::vector<std::byte>> rocev1_frame(wire::Bytes packet) {
     grh.encode(wire::MutableBytes(frame).subspan(covered));
     append(frame, whole->transport);
 
-    // The same bits are masked as in version 2, as far as they are there.
-    std::vector<std::byte> masked(frame.begin() + static_cast<std::ptrdiff_t>(covered),
-                                  frame.end());
-    wire::store_be<4>(wire::MutableBytes(masked), 0, 0x6FFFFFFF);
-    masked[7] = std::byte{0xFF};
-    masked[wire::Ipv6::kSize + 4] = std::byte{0xFF};
     std::array<std::byte, wire::kIcrcBytes> icrc{};
-    wire::store_icrc(icrc, wire::icrc_unmasked(masked));
+    wire::store_icrc(icrc, wire::icrc_from_grh(wire::Bytes(frame).subspan(covered)));
     append(frame, icrc);
     return frame;
 }
