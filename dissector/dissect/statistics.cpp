@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "dissector/flow/table.hpp"
+
 namespace veriroce::dissect {
 namespace {
 
@@ -47,8 +49,7 @@ std::uint64_t Statistics::FlowKey::hash() const {
     std::uint64_t hash = qp;
     for (const auto* address : {&source.bytes, &destination.bytes}) {
         for (const std::size_t half : {0U, 8U}) {
-            hash = (hash ^ wire::load_u64(*address, half)) * 0x9E3779B97F4A7C15U;
-            hash ^= hash >> 29;
+            hash = flow::mixed(hash ^ wire::load_u64(*address, half));
         }
     }
     return hash;
