@@ -26,10 +26,6 @@ std::uint16_t checksum_fold(std::uint32_t sum) {
     return static_cast<std::uint16_t>(~(sum + (sum >> 16)));
 }
 
-std::uint16_t ipv4_checksum(Bytes header) {
-    return checksum_fold(checksum_add(header.subspan(12), checksum_add(header.first(10))));
-}
-
 namespace {
 
 std::uint32_t pseudo_header_sum(Bytes addresses, std::uint16_t length) {

@@ -135,8 +135,26 @@ std::uint32_t checksum_add(Bytes bytes, std::uint32_t sum = 0);
 // a right checksum it is 0.
 std::uint16_t checksum_fold(std::uint32_t sum);
 
-// The checksum of an IPv4 header, options included; its own field counts as zero.
-std::uint16_t ipv4_checksum(Bytes header);
+// The words of an IPv4 header, options included, added up; at least the 20 bytes are there, and
+// those alone, as nearly always, need no loop.
+constexpr std::uint64_t ipv4_header_sum(Bytes header) {
+    std::uint64_t sum = 0;
+    for (std::size_t at = 0; at < Ipv4::kSize; at += 4)
+        sum += load_u32(header, at);
+    return header.size() == Ipv4::kSize ? sum : sum + checksum_add(header.subspan(Ipv4::kSize));
+}
+// checksum_fold of a sum of less than 2^48.
+constexpr std::uint16_t checksum_fold_wide(std::uint64_t sum) {
+    sum = (sum & 0xFFFFFFFF) + (sum >> 32U); // 2^32 is 1 modulo 0xFFFF
+    sum = (sum & 0xFFFF) + (sum >> 16U);
+    sum = (sum & 0xFFFF) + (sum >> 16U);
+    return static_cast<std::uint16_t>(~(sum + (sum >> 16U)));
+}
+
+// The checksum of an IPv4 header; its own field counts as zero.
+constexpr std::uint16_t ipv4_checksum(Bytes header) {
+    return checksum_fold_wide(ipv4_header_sum(header) - load_u16(header, 10));
+}
 
 // The checksum of a UDP datagram over its pseudo header (RFC 768, RFC 8200). `addresses` are source
 // and destination as they stand in the IP header (8 or 32 bytes); `datagram` begins at the UDP

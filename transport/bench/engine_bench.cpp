@@ -33,7 +33,8 @@ std::uint32_t crc(const std::byte* bytes, std::size_t size) {
 void write_messages(const Options& options, std::size_t headers, std::FILE* out) {
     constexpr std::size_t mtu = 4096;
     ConnectedEngines engines(1, message, wire::Mtu::B4096);
-    const std::size_t messages = std::max<std::size_t>(1, options.megabytes);
+    constexpr std::size_t messages = 4; // of a turn
+    const std::size_t turns = std::max<std::size_t>(1, options.megabytes / messages);
     std::vector<std::byte> room(kPage + headers + mtu);
     const wire::MutableBytes packet = from_mid_page(room, headers).first(headers + mtu);
     std::byte* const payload = packet.data() + headers;
@@ -42,7 +43,7 @@ void write_messages(const Options& options, std::size_t headers, std::FILE* out)
     const engine::SendRequest request{
         .opcode = engine::WrOpcode::RdmaWrite, .sges = {&sge, 1}, .rkey = engines.b.region.rkey};
     const Paired figure = paired(
-        options.runs,
+        options.runs, turns,
         [&] {
             for (std::size_t i = 0; i < messages; ++i) {
                 engines.a.engine->post_send(engines.a.qps[0], {&request, 1}, engines.now);
@@ -60,7 +61,7 @@ void write_messages(const Options& options, std::size_t headers, std::FILE* out)
                 }
             }
         });
-    const double bytes = static_cast<double>(messages * message);
+    const double bytes = static_cast<double>(turns * messages * message);
     fmt::print(out,
                "RDMA WRITE of 1 MiB, MTU 4096, ICRC made and checked: {:.2f} GB/s; two copies and "
                "two CRCs of {}: {:.2f} GB/s; ratio {:.2f} ({:.2f}..{:.2f}){}\n",
@@ -129,7 +130,7 @@ void many_qps(const Options& options, std::FILE* out) {
             drain(engines.b);
         }
     };
-    const Paired figure = paired(options.runs, [&] { round(large); }, [&] { round(small); });
+    const Paired figure = paired(options.runs, 1, [&] { round(large); }, [&] { round(small); });
     const double messages = static_cast<double>(count);
     fmt::print(out,
                "SEND of 64 bytes, one at a time, on {} QPs in turn: {:.0f} ns; on {}: {:.0f} ns; "

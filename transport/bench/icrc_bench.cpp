@@ -21,12 +21,14 @@ void one_size(std::size_t payload, const Options& options, std::FILE* out) {
     for (std::size_t i = 0; i < packet.size(); ++i)
         packet[i] = static_cast<std::byte>(i * 7);
     packet[0] = std::byte{0x45};
-    const std::size_t rounds = std::size_t{options.megabytes} * 1'000'000 / packet.size() + 1;
+    constexpr std::size_t turns = 100;
+    const std::size_t rounds =
+        std::size_t{options.megabytes} * 1'000'000 / turns / packet.size() + 1; // of a turn
     const wire::Bytes headers = wire::Bytes(packet).first(outer + bth);
     const wire::Bytes rest = wire::Bytes(packet).subspan(outer + bth);
     std::uint32_t sum = 0; // what is computed is used, so that it is computed
     const Paired figure = paired(
-        options.runs,
+        options.runs, turns,
         [&] {
             for (std::size_t i = 0; i < rounds; ++i) {
                 packet[outer + bth - 1] = static_cast<std::byte>(i);
@@ -40,10 +42,10 @@ void one_size(std::size_t payload, const Options& options, std::FILE* out) {
                                        packet.size());
             }
         });
-    const double bytes = static_cast<double>(rounds) * static_cast<double>(packet.size());
+    const auto packets = static_cast<double>(turns * rounds);
+    const double bytes = packets * static_cast<double>(packet.size());
     fmt::print(out, "{:>7} {:>10.2f} {:>12.1f} {:>12.2f} {:>8.2f} {:>6.2f}..{:.2f}{}\n", payload,
-               bytes / figure.thing.median / 1e9,
-               figure.thing.median / static_cast<double>(rounds) * 1e9,
+               bytes / figure.thing.median / 1e9, figure.thing.median / packets * 1e9,
                bytes / figure.limit.median / 1e9, figure.ratio.median, figure.ratio.least,
                figure.ratio.most, sum == 1 ? " " : "");
 }

@@ -1,7 +1,7 @@
 // Timing that says how far it can be trusted: a thing and its limit, in turns, several times.
 //
-// Units: seconds of wall time. Turns in one process make both sides see the same machine; what one
-// run meets (another program, the clock's speed) shows as spread.
+// Units: seconds of wall time. Short turns in one process make both sides see the same machine,
+// whose speed may change by a half from one moment to the next; what remains shows as spread.
 #pragma once
 
 #include <algorithm>
@@ -37,18 +37,25 @@ struct Paired {
     Spread ratio;
 };
 
-// Both are played once before, so that memory is there and caches are warm.
+// A run is so many turns of both, one after the other; both are played once before, so that memory
+// is there and caches are warm.
 template <typename Thing, typename Limit>
-Paired paired(std::size_t runs, Thing&& thing, Limit&& limit) {
+Paired paired(std::size_t runs, std::size_t turns, Thing&& thing, Limit&& limit) {
     thing();
     limit();
     std::vector<double> things;
     std::vector<double> limits;
     std::vector<double> ratios;
     for (std::size_t run = 0; run < runs; ++run) {
-        things.push_back(seconds_of(thing));
-        limits.push_back(seconds_of(limit));
-        ratios.push_back(limits.back() / things.back());
+        double of_thing = 0;
+        double of_limit = 0;
+        for (std::size_t turn = 0; turn < turns; ++turn) {
+            of_thing += seconds_of(thing);
+            of_limit += seconds_of(limit);
+        }
+        things.push_back(of_thing);
+        limits.push_back(of_limit);
+        ratios.push_back(of_limit / of_thing);
     }
     return {spread_of(std::move(things)), spread_of(std::move(limits)), spread_of(ratios)};
 }
