@@ -21,14 +21,12 @@ Integrity integrity_of(const decode::Dissection& dissection) {
 
 } // namespace
 
-std::optional<Packet> packet_of(const decode::Dissection& dissection) {
-    if (!dissection.roce() || dissection.malformed || dissection.fragment) return std::nullopt;
+bool read_packet(const decode::Dissection& dissection, Packet& packet) {
+    if (!dissection.roce() || dissection.malformed || dissection.fragment) return false;
     const auto source = dissection.source();
     const auto destination = dissection.destination();
-    const auto headers = wire::decode_packet(dissection.transport);
-    if (!headers || !source || !destination) return std::nullopt;
-    std::optional<Packet> result;
-    Packet& packet = result.emplace();
+    if (!source || !destination) return false;
+    if (wire::decode_packet(dissection.transport, packet.transport)) return false;
     packet.number = dissection.frame.number;
     if (dissection.frame.time_ns) {
         packet.time = wire::Instant(wire::Duration(*dissection.frame.time_ns));
@@ -44,9 +42,14 @@ std::optional<Packet> packet_of(const decode::Dissection& dissection) {
     } else if (const auto* ip6 = dissection.layers.find(decode::LayerKind::Ipv6)) {
         packet.ecn = wire::load_u8(dissection.bytes_of(*ip6), 1) >> 4 & 0x3;
     }
-    packet.transport = *headers;
     packet.body_bytes = dissection.body_bytes;
     packet.integrity = integrity_of(dissection);
+    return true;
+}
+
+std::optional<Packet> packet_of(const decode::Dissection& dissection) {
+    std::optional<Packet> result(std::in_place); // filled where the caller has it
+    if (!read_packet(dissection, *result)) result.reset();
     return result;
 }
 

@@ -48,6 +48,8 @@ struct Packet {
 
 // Nothing if the frame holds no RoCEv2 packet, or not all of its headers.
 std::optional<Packet> packet_of(const decode::Dissection& dissection);
+// The same into one that was just made; false for nothing.
+bool read_packet(const decode::Dissection& dissection, Packet& fresh);
 // The datagram's ICRC was checked where it was taken from the link. Nothing as above.
 std::optional<Packet> packet_of(const wire::Datagram& datagram, std::uint64_t number,
                                 wire::Instant time);

@@ -37,13 +37,8 @@ std::string_view text_of(PacketError error) {
     return "";
 }
 
-std::expected<Packet, PacketError> decode_packet(Bytes bytes) {
-    std::expected<Packet, PacketError> result(std::in_place); // filled where the caller has it
-    if (bytes.size() < Bth::kSize) {
-        result = std::unexpected(PacketError::TooShortForBth);
-        return result;
-    }
-    Packet& packet = *result;
+std::optional<PacketError> decode_packet(Bytes bytes, Packet& packet) {
+    if (bytes.size() < Bth::kSize) return PacketError::TooShortForBth;
     packet.bth = Bth::read(bytes);
     packet.headers = opcode_info(packet.bth.opcode).headers;
     std::size_t at = Bth::kSize;
@@ -54,7 +49,13 @@ std::expected<Packet, PacketError> decode_packet(Bytes bytes) {
         return true;
     });
     packet.body = bytes.subspan(at);
-    if (!complete) result = std::unexpected(PacketError::TooShortForHeaders);
+    if (!complete) return PacketError::TooShortForHeaders;
+    return std::nullopt;
+}
+
+std::expected<Packet, PacketError> decode_packet(Bytes bytes) {
+    std::expected<Packet, PacketError> result(std::in_place); // filled where the caller has it
+    if (const auto error = decode_packet(bytes, *result)) result = std::unexpected(*error);
     return result;
 }
 

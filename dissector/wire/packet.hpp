@@ -58,6 +58,8 @@ std::string_view text_of(PacketError error);
 // `bytes` runs from the BTH to the last pad byte; the result points into it. Reserved opcodes have
 // no extended headers: all behind the BTH is body.
 std::expected<Packet, PacketError> decode_packet(Bytes bytes);
+// The same into one that was just made. After an error it holds what could be read.
+std::optional<PacketError> decode_packet(Bytes bytes, Packet& fresh);
 
 // Writes BTH and the headers in `packet.headers` (not the body) to the head of `out`, which has
 // room for kMaxTransportHeaderBytes, and returns how many bytes that were.
