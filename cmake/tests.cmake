@@ -66,7 +66,7 @@ target_link_libraries(interop_peers PRIVATE veriroce_options veriroce_dut veriro
 
 # Benchmarks: tests/bench/<name>_bench.cpp is the program bench_<name>; the other .cpp there go into
 # each. What they print is for people; the tests only see that they run.
-set(bench_uses_judge veriroce_judge veriroce_capture PkgConfig::pcap)
+set(bench_uses_judge veriroce_passive veriroce_judge veriroce_capture PkgConfig::pcap)
 set(bench_short_judge --runs 1 --packets 5000)
 set(bench_short_udp_link --runs 1 --seconds 0.1)
 file(GLOB bench_parts CONFIGURE_DEPENDS tests/bench/*.cpp)

@@ -106,16 +106,27 @@ struct Notes {
     // of the others, or of a reserved opcode (BTH-06).
     bool unfollowed = false;
 
+    std::optional<wire::Psn> next_read_response;
+    std::uint64_t last_read_response = 0; // its number
+
+    std::unique_ptr<AtPort> at_port; // where the port of the end in question was recorded
+
+    std::uint32_t open_reads = 0; // READs and atomics without their answer
+
+    // Of all packets on this stream's path.
+    std::optional<std::uint16_t> source_port;
+    std::uint64_t source_port_number = 0;
+    std::optional<wire::Pkey> pkey;
+    std::uint64_t pkey_number = 0;
+
+    // Behind what every packet is held against: what few are.
     struct Piece { // of a READ that was asked for again
         wire::Psn first;
         wire::Psn last;
     };
     std::array<Piece, 8> pieces{};
     std::size_t piece_count = 0; // ever; the ring keeps the last ones
-    std::optional<wire::Psn> next_read_response;
-    std::uint64_t last_read_response = 0; // its number
-
-    struct Content { // of a READ response
+    struct Content {             // of a READ response
         wire::Psn psn;
         std::uint64_t number = 0;
         std::uint64_t digest = 0;
@@ -130,10 +141,6 @@ struct Notes {
     std::array<AtomicResult, 8> atomics{};
     std::size_t atomic_count = 0; // ever
 
-    std::unique_ptr<AtPort> at_port; // where the port of the end in question was recorded
-
-    std::uint32_t open_reads = 0; // READs and atomics without their answer
-
     struct Defect { // a request that must be refused
         wire::Psn psn;
         std::string_view rule;
@@ -141,12 +148,6 @@ struct Notes {
     };
     std::array<Defect, 4> defects{};
     std::size_t defect_count = 0; // kept
-
-    // Of all packets on this stream's path.
-    std::optional<std::uint16_t> source_port;
-    std::uint64_t source_port_number = 0;
-    std::optional<wire::Pkey> pkey;
-    std::uint64_t pkey_number = 0;
 };
 
 // The latest request to a device that may have written to its memory.

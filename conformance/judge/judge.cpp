@@ -141,7 +141,21 @@ struct Judge::Court {
         return found;
     }
 
+    // Of the other end only what every packet on its path is held against.
+    void fetch_notes(const flow::Tracker::Ahead& ahead) const {
+        constexpr std::size_t line = 64;
+        const std::size_t first = *ahead.connection * 2UL;
+        if (first + 1 >= notes.size()) return;
+        const Notes& asking = notes[first + ahead.asking];
+        for (std::size_t at = 0; at < offsetof(Notes, pieces); at += line)
+            __builtin_prefetch(reinterpret_cast<const char*>(&asking) + at, 1);
+        const Notes& other = notes[first + 1 - ahead.asking];
+        __builtin_prefetch(&other, 1);
+        __builtin_prefetch(&other.source_port, 1);
+    }
+
     void note_writes(const flow::Packet& packet, Case& at_hand);
+    void judge_together(std::span<const decode::Dissection> frames);
     void judge(const flow::Packet& packet, const decode::Dissection* frame);
     void judge_connected(const Case& at_hand);
     void judge_debtors(const Case& at_hand);
@@ -154,6 +168,12 @@ struct Judge::Court {
     flow::Tracker tracker;
     Docket docket;
     std::deque<Notes> notes; // of both ends of each connection
+    struct Waiting {
+        bool packet_there = false;
+        flow::Packet packet;
+        flow::Tracker::Ahead ahead;
+    };
+    std::array<Waiting, 16> together; // packets that are judged together
     Summary summary;
     std::optional<wire::Instant> last_time;
     std::vector<Notifier> notifiers;
@@ -173,6 +193,27 @@ void Judge::Court::note_writes(const flow::Packet& packet, Case& at_hand) {
                       .time = packet.time};
         }
         if (address == packet.source) at_hand.writes = latest;
+    }
+}
+
+// What several packets need is fetched for all of them at once.
+void Judge::Court::judge_together(std::span<const decode::Dissection> frames) {
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        Waiting& waiting = together[i];
+        waiting.packet = {};
+        waiting.packet_there = flow::read_packet(frames[i], waiting.packet);
+        if (waiting.packet_there) waiting.ahead = tracker.fetch_path(waiting.packet);
+    }
+    const std::span<Waiting> there = std::span(together).first(frames.size());
+    for (Waiting& waiting : there) {
+        if (waiting.packet_there) tracker.fetch_connection(waiting.packet, waiting.ahead);
+        if (waiting.packet_there && waiting.ahead.connection) fetch_notes(waiting.ahead);
+    }
+    for (const Waiting& waiting : there) {
+        if (waiting.packet_there) tracker.fetch_history(waiting.ahead);
+    }
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        if (together[i].packet_there) judge(together[i].packet, &frames[i]);
     }
 }
 
@@ -293,6 +334,14 @@ Judge& Judge::operator=(Judge&&) noexcept = default;
 
 void Judge::observe(const decode::Dissection& frame) {
     if (const auto packet = flow::packet_of(frame)) court_->judge(*packet, &frame);
+}
+
+void Judge::observe(std::span<const decode::Dissection> frames) {
+    while (!frames.empty()) {
+        const std::size_t count = std::min(frames.size(), court_->together.size());
+        court_->judge_together(frames.first(count));
+        frames = frames.subspan(count);
+    }
 }
 
 void Judge::observe(const flow::Packet& packet) {

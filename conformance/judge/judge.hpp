@@ -50,6 +50,8 @@ class Judge {
     // A frame as a capture holds it; also what stands before the transport headers is judged.
     // Frames without a RoCEv2 packet are passed over.
     void observe(const decode::Dissection& frame);
+    // The same for several, one after the other; with many connections this takes half the time.
+    void observe(std::span<const decode::Dissection> frames);
     void observe(const flow::Packet& packet);
     // After the last packet: what only the end can show, such as answers that never came. `end` is
     // until when was recorded, if that was longer than the last packet. Observing afterwards is an

@@ -8,9 +8,8 @@
 #include <fmt/format.h>
 
 #include "conformance/passive/labels.hpp"
+#include "conformance/passive/reading.hpp"
 #include "conformance/passive/report.hpp"
-#include "dissector/capture/reader.hpp"
-#include "dissector/decode/decoder.hpp"
 #include "dissector/print/output.hpp"
 
 namespace veriroce::passive {
@@ -77,21 +76,7 @@ class Session {
     void read(const std::string& file, judge::Judge& judge) {
         auto reader = capture::Reader::open(file);
         if (!reader) return complain(reader.error(), file);
-        decode::FrameFacts& frame = dissection_.frame;
-        frame = {};
-        capture::Record record;
-        for (;;) {
-            const auto more = reader->next(record);
-            if (!more) complain(more.error(), file);
-            if (!more || !*more) return;
-            frame.bytes = record.bytes;
-            frame.original_length = record.original_length;
-            frame.link_code = record.link_code;
-            ++frame.number;
-            frame.time_ns = record.time_ns;
-            decode::dissect_frame({}, dissection_);
-            judge.observe(dissection_);
-        }
+        if (const auto error = read_into(judge, *reader)) complain(*error, file);
     }
 
     void complain(const capture::ReadError& error, const std::string& file) {
@@ -104,7 +89,6 @@ class Session {
     judge::Knowledge knowledge_;
     print::Output out_;
     std::FILE* err_;
-    decode::Dissection dissection_;
     bool first_ = true;
     bool violated_ = false;
     bool failed_ = false;

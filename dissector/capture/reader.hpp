@@ -33,6 +33,10 @@ class Reader {
     // done, and says the same again.
     std::expected<bool, ReadError> next(Record& record);
 
+    // Whether the bytes of a record stay where they are as long as the reader does, and not only
+    // until the next one: of a regular file that is not compressed, and of memory.
+    [[nodiscard]] bool keeps() const { return source_.whole(); }
+
     // Those described so far; a pcapng file may describe more on its way.
     [[nodiscard]] std::span<const Interface> interfaces() const { return interfaces_; }
     // How much of the file was read, from 0 to 1. Nothing for a pipe.

@@ -52,6 +52,8 @@ class Source {
     [[nodiscard]] std::optional<double> part_done() const;
     // Why ahead() gave fewer bytes, if it was not the end of the input.
     [[nodiscard]] const std::optional<ReadError>& error() const { return error_; }
+    // Whether all of it is at hand, and stays there.
+    [[nodiscard]] bool whole() const { return !growing_; }
     // Whether the input is compressed.
     [[nodiscard]] bool unpacks() const { return unpacker_ != nullptr; }
 

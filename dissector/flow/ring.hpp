@@ -1,49 +1,86 @@
 // A queue over one block of memory that grows by doubling up to a bound. Internal to this room.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
-#include <vector>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <utility>
 
 namespace veriroce::flow {
 
+// Of plain data: places that were never used cost no time, and mostly no memory.
 template <typename T>
 class Ring {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+
   public:
+    Ring() = default;
+    Ring(Ring&& other) noexcept
+        : memory_(std::move(other.memory_)), capacity_(std::exchange(other.capacity_, 0)),
+          head_(std::exchange(other.head_, 0)), size_(std::exchange(other.size_, 0)) {}
+    Ring& operator=(Ring&& other) noexcept {
+        memory_ = std::move(other.memory_);
+        capacity_ = std::exchange(other.capacity_, 0);
+        head_ = std::exchange(other.head_, 0);
+        size_ = std::exchange(other.size_, 0);
+        return *this;
+    }
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+    ~Ring() = default;
+
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool empty() const { return size_ == 0; }
-    [[nodiscard]] std::size_t capacity() const { return slots_.size(); }
-    [[nodiscard]] bool full() const { return size_ == slots_.size(); }
+    [[nodiscard]] std::size_t capacity() const { return capacity_; }
+    [[nodiscard]] bool full() const { return size_ == capacity_; }
 
     T& operator[](std::size_t i) {
         assert(i < size_);
-        return slots_[(head_ + i) & (slots_.size() - 1)];
+        return *slot(i);
     }
     const T& operator[](std::size_t i) const {
         assert(i < size_);
-        return slots_[(head_ + i) & (slots_.size() - 1)];
+        return *slot(i);
     }
     T& back() { return (*this)[size_ - 1]; }
     [[nodiscard]] const T& back() const { return (*this)[size_ - 1]; }
     [[nodiscard]] const T& front() const { return (*this)[0]; }
 
+    // Fetches the last element and the place behind it.
+    void fetch_back() const {
+        if (capacity_ == 0) return;
+        const auto* const last = reinterpret_cast<const char*>(slot(size_ + capacity_ - 1));
+        for (std::size_t line = 0; line < 2 * sizeof(T); line += 64)
+            __builtin_prefetch(last + line, 1);
+    }
+
     // To twice the room, or to `first` from nothing.
     void grow(std::size_t first) {
-        std::vector<T> larger(slots_.empty() ? first : slots_.size() * 2);
-        for (std::size_t i = 0; i < size_; ++i)
-            larger[i] = (*this)[i];
-        slots_ = std::move(larger);
+        const std::size_t larger = capacity_ == 0 ? first : capacity_ * 2;
+        auto memory = std::make_unique_for_overwrite<std::byte[]>(larger * sizeof(T));
+        const std::size_t to_end = std::min(size_, capacity_ - head_);
+        if (size_ > 0) {
+            std::memcpy(memory.get(), slot(0), to_end * sizeof(T));
+            std::memcpy(memory.get() + to_end * sizeof(T), memory_.get(),
+                        (size_ - to_end) * sizeof(T));
+        }
+        memory_ = std::move(memory);
+        capacity_ = larger;
         head_ = 0;
     }
     // There is room.
     void push_back(const T& value) {
         assert(!full());
+        std::construct_at(slot(size_), value);
         ++size_;
-        back() = value;
     }
     void pop_front() {
         assert(size_ > 0);
-        head_ = (head_ + 1) & (slots_.size() - 1);
+        head_ = (head_ + 1) & (capacity_ - 1);
         --size_;
     }
     // Before the element at `i`; there is room.
@@ -64,7 +101,12 @@ class Ring {
     }
 
   private:
-    std::vector<T> slots_; // as many as a power of two
+    [[nodiscard]] T* slot(std::size_t i) const {
+        return reinterpret_cast<T*>(memory_.get()) + ((head_ + i) & (capacity_ - 1));
+    }
+
+    std::unique_ptr<std::byte[]> memory_;
+    std::size_t capacity_ = 0; // elements, a power of two
     std::size_t head_ = 0;
     std::size_t size_ = 0;
 };

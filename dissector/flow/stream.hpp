@@ -187,6 +187,12 @@ class Stream {
     // that is beyond the history.
     [[nodiscard]] std::optional<Bounds> ended_before(wire::Psn psn) const;
 
+    // Fetches what the next packet will be held against.
+    void fetch_end() const {
+        extents_.fetch_back();
+        messages_.fetch_back();
+    }
+
     // Gives its memory back.
     void release(Budget& budget);
 

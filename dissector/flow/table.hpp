@@ -25,6 +25,12 @@ class Table {
         if (!slots_[at].used) return std::nullopt;
         return slots_[at].value;
     }
+    // Fetches the place of a key with this hash, for a find() that comes soon.
+    void fetch(std::uint64_t hash) const {
+        const auto* const slot = reinterpret_cast<const char*>(&slots_[hash & (slots_.size() - 1)]);
+        __builtin_prefetch(slot);
+        __builtin_prefetch(slot + sizeof(Slot) - 1); // it may lie in two lines
+    }
     // Adds the key or changes its value.
     void put(const Key& key, std::uint32_t value) {
         if (size_ * 2 >= slots_.size()) grow();

@@ -108,6 +108,33 @@ Classified Tracker::feed(const Packet& packet) {
                                                                     : request(packet, index, seen);
 }
 
+Tracker::Ahead Tracker::fetch_path(const Packet& packet) const {
+    const PathKey key{packet.source, packet.destination, packet.transport.bth.dest_qp.value};
+    const Ahead ahead{.hash = key.hash()};
+    paths_.fetch(ahead.hash);
+    return ahead;
+}
+
+void Tracker::fetch_connection(const Packet& packet, Ahead& ahead) const {
+    const auto known =
+        paths_.find({packet.source, packet.destination, packet.transport.bth.dest_qp.value});
+    if (!known) return;
+    ahead.connection = *known >> 1;
+    const bool receiver_asks = packet.info().response();
+    ahead.asking = static_cast<std::uint8_t>(receiver_asks ? *known & 1 : 1 - (*known & 1));
+    const Connection& connection = connections_[*ahead.connection];
+    __builtin_prefetch(&connection, 1);
+    const auto* const end = reinterpret_cast<const char*>(&connection.ends[ahead.asking]);
+    for (std::size_t line = 0; line < sizeof(End); line += 64)
+        __builtin_prefetch(end + line, 1);
+    __builtin_prefetch(&links_[*ahead.connection], 1);
+}
+
+void Tracker::fetch_history(const Ahead& ahead) const {
+    if (!ahead.connection) return;
+    connections_[*ahead.connection].ends[ahead.asking].stream.fetch_end();
+}
+
 // A packet that makes no connection, but may name one.
 void Tracker::of_known_path(const Packet& packet, Classified& seen) const {
     const auto known =

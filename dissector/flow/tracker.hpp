@@ -56,12 +56,12 @@ struct Connection {
     std::uint64_t id = 0; // counted from 1, never used again
     Pairing pairing = Pairing::None;
     wire::Service service = wire::Service::Rc;
-    std::array<End, 2> ends;
+    bool closed = false;       // by CM
     std::uint32_t matches = 0; // responses whose PSN had been asked for and not answered
     std::uint64_t first_number = 0;
     std::uint64_t last_number = 0;
     std::uint64_t unpaired_responses = 0;
-    bool closed = false; // by CM
+    std::array<End, 2> ends;
 };
 
 enum class Side : std::uint8_t { None, Requester, Responder };
@@ -104,6 +104,17 @@ class Tracker {
     explicit Tracker(Limits limits = {});
 
     Classified feed(const Packet& packet);
+    // Of thousands of connections each lies far off in memory. Whoever has several packets at hand
+    // takes these three steps ahead, each for all of them, before he feeds them; they change
+    // nothing.
+    struct Ahead {
+        std::uint64_t hash = 0;                  // of the packet's path
+        std::optional<std::uint32_t> connection; // as far as it is known already
+        std::uint8_t asking = 0;                 // the end whose stream the packet belongs to
+    };
+    Ahead fetch_path(const Packet& packet) const;
+    void fetch_connection(const Packet& packet, Ahead& ahead) const;
+    void fetch_history(const Ahead& ahead) const;
     // The two ends are those of one connection; an older one of either QP is forgotten.
     void introduce(const Introduction& first, const Introduction& second);
 

@@ -13,9 +13,7 @@
 #include <fmt/format.h>
 #include <pcap/pcap.h>
 
-#include "conformance/judge/judge.hpp"
-#include "dissector/capture/reader.hpp"
-#include "dissector/decode/decoder.hpp"
+#include "conformance/passive/reading.hpp"
 #include "tests/bench/captures.hpp"
 
 namespace {
@@ -63,17 +61,8 @@ judge::Summary read_judging(const std::string& path) {
     auto reader = capture::Reader::open(path);
     if (!reader) throw std::runtime_error(capture::text_of(reader.error(), path));
     judge::Judge judge(judge::Knowledge{.complete = true});
-    decode::Dissection dissection;
-    decode::FrameFacts frame;
-    capture::Record record;
-    while (reader->next(record).value_or(false)) {
-        frame.bytes = record.bytes;
-        frame.original_length = record.original_length;
-        frame.link_code = record.link_code;
-        ++frame.number;
-        frame.time_ns = record.time_ns;
-        decode::dissect_frame(frame, {}, dissection);
-        judge.observe(dissection);
+    if (const auto error = passive::read_into(judge, *reader)) {
+        throw std::runtime_error(capture::text_of(*error, path));
     }
     judge.finish();
     return judge.summary();

@@ -208,4 +208,37 @@ TEST_CASE("judge: a capture of packet heads makes nothing certain", "[judge]") {
     }
 }
 
+TEST_CASE("judge: frames that are judged together are judged as one by one", "[judge]") {
+    std::size_t found = 0;
+    for (const auto& path : all_captures()) {
+        Random random(1);
+        // Out of order and not whole, so that something is found.
+        const auto frames = shuffled(thinned(frames_of(path), random, 5), random, 10);
+        const Judge alone = judge_of(frames);
+        for (const std::size_t together : {2U, 16U, 17U, 100U}) {
+            INFO(path.filename() << ", " << together << " at a time");
+            Judge judge;
+            std::vector<decode::Dissection> dissections(together);
+            for (std::size_t at = 0; at < frames.size(); at += together) {
+                const std::size_t count = std::min(together, frames.size() - at);
+                for (std::size_t i = 0; i < count; ++i)
+                    flow::test::dissect(frames[at + i], at + i + 1, dissections[i]);
+                judge.observe(std::span<const decode::Dissection>(dissections).first(count));
+            }
+            judge.finish();
+            CHECK(judge.summary().packets == alone.summary().packets);
+            CHECK(judge.summary().unpaired == alone.summary().unpaired);
+            REQUIRE(judge.violations().size() == alone.violations().size());
+            for (std::size_t i = 0; i < judge.violations().size(); ++i) {
+                CHECK(judge.violations()[i].rule == alone.violations()[i].rule);
+                CHECK(judge.violations()[i].packets.numbers ==
+                      alone.violations()[i].packets.numbers);
+                CHECK(judge.violations()[i].text == alone.violations()[i].text);
+            }
+        }
+        found += alone.violations().size();
+    }
+    CHECK(found > 0);
+}
+
 } // namespace veriroce::judge::test

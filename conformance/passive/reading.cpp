@@ -1,0 +1,38 @@
+#include "conformance/passive/reading.hpp"
+
+#include <vector>
+
+#include "dissector/decode/decoder.hpp"
+
+namespace veriroce::passive {
+namespace {
+
+constexpr std::size_t kTogether = 16; // frames
+
+} // namespace
+
+std::optional<capture::ReadError> read_into(judge::Judge& judge, capture::Reader& reader) {
+    std::vector<decode::Dissection> frames(kTogether);
+    std::uint64_t number = 0;
+    for (;;) {
+        const std::size_t most = reader.keeps() ? kTogether : 1;
+        std::size_t count = 0;
+        std::expected<bool, capture::ReadError> more = true;
+        for (capture::Record record; count < most; ++count) {
+            more = reader.next(record);
+            if (!more.value_or(false)) break;
+            decode::FrameFacts& frame = frames[count].frame;
+            frame.bytes = record.bytes;
+            frame.original_length = record.original_length;
+            frame.link_code = record.link_code;
+            frame.number = ++number;
+            frame.time_ns = record.time_ns;
+            decode::dissect_frame({}, frames[count]);
+        }
+        judge.observe(std::span(frames).first(count));
+        if (!more) return more.error();
+        if (!*more) return std::nullopt;
+    }
+}
+
+} // namespace veriroce::passive
