@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
-
-#include "dissector/flow/table.hpp"
 
 namespace veriroce::dissect {
 namespace {
@@ -14,6 +13,10 @@ namespace {
 template <typename... Args>
 void append_to(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+}
+
+auto order(const flow::Path& path) {
+    return std::tie(path.source.bytes, path.destination.bytes, path.qpn);
 }
 
 // The summary fits a screen: only the largest are listed.
@@ -45,21 +48,11 @@ void Statistics::add(const decode::Dissection& d) {
     flows_.add({*source, *destination, d.bth.dest_qp.value}, d.body_bytes);
 }
 
-std::uint64_t Statistics::FlowKey::hash() const {
-    std::uint64_t hash = qp;
-    for (const auto* address : {&source.bytes, &destination.bytes}) {
-        for (const std::size_t half : {0U, 8U}) {
-            hash = flow::mixed(hash ^ wire::load_u64(*address, half));
-        }
-    }
-    return hash;
-}
-
-void Statistics::Flows::add(const FlowKey& key, std::uint32_t bytes) {
-    const std::uint64_t hash = key.hash();
+void Statistics::Flows::add(const flow::Path& path, std::uint32_t bytes) {
+    const std::uint64_t hash = path.hash();
     __builtin_prefetch(&places_[hash & (places_.size() - 1)], 1);
     if (waiting_count_ == kWaiting) settle();
-    waiting_[waiting_count_++] = {key, hash, bytes};
+    waiting_[waiting_count_++] = {path, hash, bytes};
 }
 
 void Statistics::Flows::settle() {
@@ -69,9 +62,9 @@ void Statistics::Flows::settle() {
 }
 
 void Statistics::Flows::count(const Waiting& packet) {
-    Flow& flow = place(packet.key, packet.hash);
+    Flow& flow = place(packet.path, packet.hash);
     const bool fresh = flow.packets == 0;
-    flow.key = packet.key;
+    flow.path = packet.path;
     ++flow.packets;
     flow.bytes += packet.bytes;
     if (fresh && ++used_ * 2 > places_.size()) grow();
@@ -81,15 +74,15 @@ void Statistics::Flows::grow() {
     std::vector<Flow> smaller(places_.size() * 2);
     smaller.swap(places_);
     for (const Flow& flow : smaller) {
-        if (flow.packets > 0) place(flow.key, flow.key.hash()) = flow;
+        if (flow.packets > 0) place(flow.path, flow.path.hash()) = flow;
     }
 }
 
-// Where the key is, or where it belongs.
-Statistics::Flow& Statistics::Flows::place(const FlowKey& key, std::uint64_t hash) {
+// Where the path is, or where it belongs.
+Statistics::Flow& Statistics::Flows::place(const flow::Path& path, std::uint64_t hash) {
     const std::size_t mask = places_.size() - 1;
     std::size_t at = hash & mask;
-    while (places_[at].packets > 0 && !(places_[at].key == key))
+    while (places_[at].packets > 0 && !(places_[at].path == path))
         at = (at + 1) & mask;
     return places_[at];
 }
@@ -97,7 +90,7 @@ Statistics::Flow& Statistics::Flows::place(const FlowKey& key, std::uint64_t has
 std::vector<Statistics::Flow> Statistics::Flows::largest(std::size_t count) {
     settle();
     const auto larger = [](const Flow& a, const Flow& b) {
-        return a.packets != b.packets ? a.packets > b.packets : a.key < b.key;
+        return a.packets != b.packets ? a.packets > b.packets : order(a.path) < order(b.path);
     };
     std::vector<Flow> all;
     std::ranges::copy_if(places_, std::back_inserter(all),
@@ -151,9 +144,9 @@ void Statistics::append_flows(std::string& out) {
     if (largest.empty()) return;
     append_to(out, "\n     packets         bytes  to QP of address (from), {} in all\n",
               flows_.size());
-    for (const auto& [key, packets, bytes] : largest) {
-        append_to(out, "{:>12}  {:>12}  0x{:06x} of {} (from {})\n", packets, bytes, key.qp,
-                  key.destination.text(), key.source.text());
+    for (const auto& [path, packets, bytes] : largest) {
+        append_to(out, "{:>12}  {:>12}  0x{:06x} of {} (from {})\n", packets, bytes, path.qpn,
+                  path.destination.text(), path.source.text());
     }
     if (flows_.size() > largest.size()) {
         append_to(out, "              and {} more\n", flows_.size() - largest.size());

@@ -4,10 +4,10 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "dissector/decode/dissection.hpp"
+#include "dissector/flow/path.hpp"
 
 namespace veriroce::dissect {
 
@@ -17,21 +17,8 @@ class Statistics {
     void append(std::string& out);
 
   private:
-    // Packets that one peer sent to one QP of another.
-    struct FlowKey {
-        wire::IpAddress source;
-        wire::IpAddress destination;
-        std::uint32_t qp = 0;
-
-        friend bool operator==(const FlowKey&, const FlowKey&) = default;
-        friend bool operator<(const FlowKey& a, const FlowKey& b) {
-            return std::tie(a.source.bytes, a.destination.bytes, a.qp) <
-                   std::tie(b.source.bytes, b.destination.bytes, b.qp);
-        }
-        [[nodiscard]] std::uint64_t hash() const;
-    };
     struct alignas(64) Flow {
-        FlowKey key;
+        flow::Path path;
         std::uint64_t packets = 0; // 0: a free place
         std::uint64_t bytes = 0;
     };
@@ -39,14 +26,14 @@ class Statistics {
     // a cache miss: a packet waits while the line of its flow is fetched and others are looked at.
     class Flows {
       public:
-        void add(const FlowKey& key, std::uint32_t bytes);
-        // Those of the most packets, `count` at most; among equals the smaller key.
+        void add(const flow::Path& path, std::uint32_t bytes);
+        // Those of the most packets, `count` at most; among equals the smaller path.
         std::vector<Flow> largest(std::size_t count);
         [[nodiscard]] std::size_t size() const { return used_; }
 
       private:
         struct Waiting {
-            FlowKey key;
+            flow::Path path;
             std::uint64_t hash = 0;
             std::uint32_t bytes = 0;
         };
@@ -56,7 +43,7 @@ class Statistics {
         void count(const Waiting& packet);
         void settle();
         void grow();
-        Flow& place(const FlowKey& key, std::uint64_t hash);
+        Flow& place(const flow::Path& path, std::uint64_t hash);
 
         std::vector<Flow> places_ = std::vector<Flow>(kFirstRoom);
         std::size_t used_ = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 
 namespace veriroce::flow {
 namespace {
@@ -10,13 +9,6 @@ namespace {
 constexpr std::size_t kFirstAskedRoom = 64; // powers of two
 constexpr std::size_t kMaxAskedRoom = 1U << 16;
 constexpr std::size_t kConnectRequests = 256;
-
-// Only for tables: it may differ from machine to machine, and nothing that is reported follows it.
-std::uint64_t hash_of(const wire::IpAddress& address) {
-    std::array<std::uint64_t, 2> words{};
-    std::memcpy(words.data(), address.bytes.data(), sizeof words);
-    return (words[0] ^ 0x9E3779B97F4A7C15U) * 0xBF58476D1CE4E5B9U + words[1] * 0x94D049BB133111EBU;
-}
 
 // At its sender's port a packet is seen once each time that it is sent. Anywhere else the first
 // copy that is seen may be the second that was sent, and a second one the network's; only a READ
@@ -58,10 +50,6 @@ std::string_view name_of(Cause cause) {
     case Cause::Timeout: return "timeout";
     }
     return {};
-}
-
-std::uint64_t Tracker::PathKey::hash() const {
-    return mixed(hash_of(source) * 3 + hash_of(destination) + mixed(qpn));
 }
 
 Tracker::Tracker(Limits limits)
@@ -109,7 +97,7 @@ Classified Tracker::feed(const Packet& packet) {
 }
 
 Tracker::Ahead Tracker::fetch_path(const Packet& packet) const {
-    const PathKey key{packet.source, packet.destination, packet.transport.bth.dest_qp.value};
+    const Path key{packet.source, packet.destination, packet.transport.bth.dest_qp.value};
     const Ahead ahead{.hash = key.hash()};
     paths_.fetch(ahead.hash);
     return ahead;
@@ -183,7 +171,7 @@ Classified Tracker::response(const Packet& packet, std::uint32_t index, Classifi
 
 // The connection that a packet goes to, and at its low bit the end that receives it.
 std::uint32_t Tracker::path(const Packet& packet) {
-    const PathKey key{packet.source, packet.destination, packet.transport.bth.dest_qp.value};
+    const Path key{packet.source, packet.destination, packet.transport.bth.dest_qp.value};
     if (const auto known = paths_.find(key)) return *known;
     const std::uint32_t index = fresh(packet.number);
     Connection& connection = connections_[index];
@@ -230,7 +218,7 @@ void Tracker::drop(std::uint32_t index) {
     for (std::uint8_t to = 0; to < 2; ++to) {
         const End& receiver = connection.ends[to];
         if (!receiver.qpn) continue;
-        const PathKey key{connection.ends[1 - to].address, receiver.address, receiver.qpn->value};
+        const Path key{connection.ends[1 - to].address, receiver.address, receiver.qpn->value};
         if (const auto value = paths_.find(key); value && *value >> 1 == index) paths_.remove(key);
     }
     for (End& end : connection.ends)
@@ -261,7 +249,7 @@ void Tracker::link_newest(std::uint32_t index) {
 
 std::uint64_t Tracker::asked_key(const wire::IpAddress& asking, const wire::IpAddress& asked,
                                  wire::Psn psn) const {
-    return mixed(hash_of(asking) * 3 + hash_of(asked)) + mixed(psn.value());
+    return mixed(Path::hash_of(asking) * 3 + Path::hash_of(asked)) + mixed(psn.value());
 }
 
 void Tracker::widen_asked() {

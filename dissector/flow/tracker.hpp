@@ -21,8 +21,8 @@
 #include <string_view>
 
 #include "dissector/flow/cm.hpp"
+#include "dissector/flow/path.hpp"
 #include "dissector/flow/stream.hpp"
-#include "dissector/flow/table.hpp"
 
 namespace veriroce::flow {
 
@@ -130,14 +130,6 @@ class Tracker {
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
 
   private:
-    // One direction of a connection, by what its packets say.
-    struct PathKey {
-        wire::IpAddress source;
-        wire::IpAddress destination;
-        std::uint32_t qpn = 0;
-        friend bool operator==(const PathKey&, const PathKey&) = default;
-        [[nodiscard]] std::uint64_t hash() const;
-    };
     struct Asked { // a request of a QP without a partner
         std::uint64_t key = 0;
         std::uint32_t connection = 0;
@@ -178,7 +170,7 @@ class Tracker {
     std::uint32_t oldest_ = kNone;
     std::uint32_t newest_ = kNone;
     std::vector<std::uint32_t> free_;
-    Table<PathKey> paths_; // to the connection; the value's low bit is the end that receives
+    Table<Path> paths_; // to the connection; the value's low bit is the end that receives
     std::vector<Asked> asked_;
     std::vector<ConnectRequest> connect_requests_; // a small window of those without an answer
     std::size_t next_connect_request_ = 0;
