@@ -2,7 +2,8 @@
 # ./test.sh                 installs, builds and runs every test that needs no virtual machine
 #   --tidy [FILE...]        also clang-tidy, on FILEs or on what changed since origin/main
 #   --interop               also the real Linux soft RoCE device in a virtual machine
-# FUZZ_SECONDS (5) is the time of each fuzz target, INTEROP_SECONDS (1200) bounds --interop.
+# FUZZ_SECONDS (5) is the time of each fuzz target, of which as many run at once as there are cores;
+# INTEROP_SECONDS (1200) bounds --interop.
 # Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the machine could not do its part.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -75,13 +76,32 @@ unit_tests() {
     [[ $lost == 0 ]] || failures+=("$preset: $lost of ctest's tests")
 }
 
+# One target; its exit code goes to a file beside its log.
+fuzz_one() {
+    local name=${1##*/fuzz_} code=0
+    local corpus=build/fuzz/corpus/$name seeds=()
+    mkdir -p "$corpus"
+    [[ ! -d tests/fuzz/corpus/$name ]] || seeds=("tests/fuzz/corpus/$name")
+    "$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
+        -artifact_prefix="build/fuzz/crashes/$name-" "$corpus" "${seeds[@]}" \
+        >"build/fuzz/$name.log" 2>&1 || code=$?
+    echo "$code" >"build/fuzz/$name.code"
+}
+
 fuzz() {
     echo "== fuzz: each target $fuzz_seconds s"
-    local target name log corpus seeds
+    local target name log
     build fuzz || {
         fail "fuzz: build"
         return 0
     }
+    mkdir -p build/fuzz/crashes
+    rm -f build/fuzz/*.code
+    export -f fuzz_one
+    export fuzz_seconds
+    # shellcheck disable=SC2016 # $1 is the inner shell's
+    printf '%s\0' build/fuzz/fuzz/fuzz_* |
+        xargs -0 -P "$jobs" -I{} bash -c 'fuzz_one "$1"' fuzz_one {}
     for target in build/fuzz/fuzz/fuzz_*; do
         if [[ ! -x $target ]]; then
             fail "fuzz: no target was built"
@@ -89,12 +109,7 @@ fuzz() {
         fi
         name=${target##*/fuzz_}
         log=build/fuzz/$name.log
-        corpus=build/fuzz/corpus/$name
-        mkdir -p "$corpus" build/fuzz/crashes
-        seeds=()
-        [[ ! -d tests/fuzz/corpus/$name ]] || seeds=("tests/fuzz/corpus/$name")
-        if "$target" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
-            -artifact_prefix="build/fuzz/crashes/$name-" "$corpus" "${seeds[@]}" >"$log" 2>&1; then
+        if [[ $(cat "build/fuzz/$name.code" 2>/dev/null) == 0 ]]; then
             pass
             echo "$name: $(grep -E '^Done [0-9]+ runs' "$log" || echo 'done')"
         else
