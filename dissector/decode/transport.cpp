@@ -29,11 +29,10 @@ void Walker::transport(Protocol protocol) {
 }
 
 void Walker::extended_headers() {
-    const wire::HeaderSet headers = wire::opcode_info(out_.bth.opcode).headers;
-    if (headers == wire::HeaderSet{}) return;
-    for (std::size_t i = 0; i < wire::kHeaderKinds; ++i) {
-        const auto header = static_cast<wire::Header>(i);
-        if (headers.has(header) && !step(layer_kind_of(header), wire::size_of(header))) return;
+    wire::HeaderSet left = wire::opcode_info(out_.bth.opcode).headers;
+    for (; !left.empty(); left = left.without_first()) {
+        const wire::Header header = left.first();
+        if (!step(layer_kind_of(header), wire::size_of(header))) return;
     }
 }
 

@@ -209,9 +209,8 @@ void map_transport(Frame& frame) {
     const std::size_t bth_at = frame.layers.at(Layer::Bth);
     std::size_t at = Bth::kSize;
     // Headers in front of the first that is not there whole can still be read.
-    for (std::size_t i = 0; i < kHeaderKinds; ++i) {
-        const auto header = static_cast<Header>(i);
-        if (!headers.has(header)) continue;
+    for (HeaderSet left = headers; !left.empty(); left = left.without_first()) {
+        const Header header = left.first();
         if (at + size_of(header) > frame.transport.size()) break;
         frame.layers.set(layer_of(header), bth_at + at);
         at += size_of(header);

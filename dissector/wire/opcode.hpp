@@ -6,6 +6,7 @@
 // checked against values typed independently in tests/dissector/wire/opcode_test.cpp.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -64,6 +65,16 @@ class HeaderSet {
         : bits_(static_cast<std::uint16_t>((0U | ... | bit(headers)))) {}
 
     [[nodiscard]] constexpr bool has(Header header) const { return (bits_ & bit(header)) != 0; }
+    [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
+    // The one that stands first in a packet; not of an empty set.
+    [[nodiscard]] constexpr Header first() const {
+        return static_cast<Header>(std::countr_zero(bits_));
+    }
+    [[nodiscard]] constexpr HeaderSet without_first() const {
+        HeaderSet set;
+        set.bits_ = static_cast<std::uint16_t>(bits_ & (bits_ - 1U));
+        return set;
+    }
     [[nodiscard]] constexpr HeaderSet with(Header header) const {
         HeaderSet set = *this;
         set.bits_ = static_cast<std::uint16_t>(set.bits_ | bit(header));
