@@ -66,7 +66,7 @@ void Walker::cooked(LayerKind kind, std::size_t bytes, std::size_t type_offset) 
 }
 
 void Walker::raw_ip() {
-    if (captured_ == 0) return;
+    if (captured_ == 0) return rest(LayerKind::Data); // which IP it was, nobody knows
     const bool v6 = peek_u8() >> 4 == 6;
     by_ether_type(code(v6 ? wire::EtherType::Ipv6 : wire::EtherType::Ipv4));
 }

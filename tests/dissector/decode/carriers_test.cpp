@@ -80,26 +80,6 @@ TEST_CASE("decode: every opcode is found in every tunnel, with a right ICRC", "[
     CHECK(frames > 3000);
 }
 
-TEST_CASE("decode: every frame of the corpus, cut at every length, is never malformed",
-          "[decode]") {
-    for (const auto& made : corpus::corpora()) {
-        for (const auto& frame : made.frames) {
-            if (frame.opcode % 5 != 0) continue; // all carriers, a fifth of the opcodes
-            const wire::Bytes whole = frame.bytes;
-            const auto original = static_cast<std::uint32_t>(whole.size());
-            for (std::size_t size = 0; size < whole.size(); ++size) {
-                const Dissection d = taken_apart(whole.first(size), made.link_code, original, {});
-                if (d.malformed || d.icrc.status == IcrcStatus::Bad) {
-                    INFO(made.name << ", " << frame.carrier << ", cut to " << size);
-                    CHECK_FALSE(d.malformed);
-                    CHECK(d.icrc.status != IcrcStatus::Bad);
-                }
-                check_layers(d);
-            }
-        }
-    }
-}
-
 TEST_CASE("decode: the layers of tunnels", "[decode]") {
     const auto layers = [](std::string_view carrier) {
         return layers_of(taken_apart(corpus_frame("ethernet", carrier, kSendOnly).bytes));
