@@ -10,8 +10,9 @@ target_link_libraries(veriroce_test_main PUBLIC veriroce_options Catch2::Catch2)
 target_compile_definitions(veriroce_test_main PUBLIC VERIROCE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     VERIROCE_BINARY_DIR="${PROJECT_BINARY_DIR}")
 
-# Frames of every opcode in every encapsulation, for whoever decodes them.
-add_library(veriroce_test_corpus OBJECT tests/dissector/corpus/corpus.cpp)
+# Frames of every opcode in every encapsulation, and of what lies above, for whoever decodes them.
+file(GLOB corpus_sources CONFIGURE_DEPENDS tests/dissector/corpus/*.cpp)
+add_library(veriroce_test_corpus OBJECT ${corpus_sources})
 target_link_libraries(veriroce_test_corpus PUBLIC veriroce_options veriroce_wire)
 
 # Rooms and libraries that a folder's tests need beyond the room they test.
@@ -20,10 +21,10 @@ set(test_uses_capture PkgConfig::pcap ZLIB::ZLIB PkgConfig::zstd)  # reads as we
 set(test_uses_judge veriroce_capture veriroce_sim veriroce_engine veriroce_fault veriroce_mutants)
 set(test_uses_sim veriroce_capture veriroce_mutants)
 set(test_uses_filter veriroce_capture veriroce_decode)
-set(test_uses_flow veriroce_capture)
+set(test_uses_flow veriroce_capture veriroce_test_corpus)
 set(test_uses_decode veriroce_capture veriroce_test_corpus)
 set(test_uses_dissect veriroce_test_corpus)
-set(test_uses_print veriroce_capture)
+set(test_uses_print veriroce_capture veriroce_test_corpus)
 set(test_uses_mutants veriroce_rules)
 set(test_uses_reports veriroce_rules veriroce_capture)
 set(test_uses_runner veriroce_rules veriroce_cases veriroce_script veriroce_mutants)

@@ -12,7 +12,7 @@ void clear(Dissection& out) {
     out.findings.clear();
     out.network = {};
     out.protocol = Protocol::Unknown;
-    out.cut = out.malformed = out.fragment = false;
+    out.cut = out.malformed = out.fragment = out.upper = false;
     out.icrc = {};
     out.transport = {};
     out.bth = {};

@@ -42,10 +42,20 @@ Computed cm_message(const Dissection& d, const LayerSpan& layer) {
     return text(layout->name);
 }
 
+// What was taken apart of private data stands in layers of its own, which have the fields of all of
+// it (field_nvme.cpp).
+bool has_private_layers(const Dissection& d) {
+    return d.layers.has(NvmeCmReq) || d.layers.has(NvmeCmRep) || d.layers.has(NvmeCmRej);
+}
+Computed all_private(const Dissection& d, const LayerSpan& layer) {
+    if (has_private_layers(d)) return std::nullopt;
+    return Value{.number = 0, .bytes = d.bytes_of(layer), .text = {}};
+}
+
 // Private data under the name that Wireshark gives it in this message.
 template <LayerKind Message>
 Computed private_of(const Dissection& d, const LayerSpan& layer) {
-    if (!d.layers.has(Message)) return std::nullopt;
+    if (!d.layers.has(Message) || has_private_layers(d)) return std::nullopt;
     if (Message == CmReq && d.layers.has(IpCm)) return std::nullopt;
     return Value{.number = 0, .bytes = d.bytes_of(layer), .text = {}};
 }
@@ -257,7 +267,8 @@ constexpr std::array kCmRows{
                       ip_cm_address<20, 6>),
              160, 128),
 
-    whole("roce.cm.private", "Private Data", CmPrivate),
+    computed("roce.cm.private", "Private Data", CmPrivate, Format::Bytes, all_private,
+             Shown::OnlyByName),
     private_data<IpCm>("infiniband.cm.req.ip_cm.private"),
     private_data<CmReq>("infiniband.cm.req.private"),
     private_data<CmRep>("infiniband.cm.rep.private"),

@@ -88,6 +88,33 @@ constexpr FieldRow with_meaning(FieldRow row, std::string_view (*meaning)(std::u
     return row;
 }
 
+// Rows of numbers whose first byte is the least significant: `Bytes` of them from byte `At` on, and
+// of that number `Bits` bits above the lowest `Shift`.
+template <std::size_t At, std::size_t Bytes, unsigned Shift = 0, unsigned Bits = Bytes * 8>
+std::optional<Value> little(const Dissection& dissection, const LayerSpan& layer) {
+    static_assert(Bytes <= 8 && Shift + Bits <= Bytes * 8);
+    const wire::Bytes bytes = dissection.bytes_of(layer);
+    if (bytes.size() < At + Bytes) return std::nullopt;
+    std::uint64_t value = 0;
+    for (std::size_t i = Bytes; i > 0; --i)
+        value = value << 8 | std::to_integer<std::uint64_t>(bytes[At + i - 1]);
+    value >>= Shift;
+    if constexpr (Bits < 64) value &= (std::uint64_t{1} << Bits) - 1;
+    return Value{.number = value, .bytes = {}, .text = {}};
+}
+
+template <std::size_t At, std::size_t Bytes, unsigned Shift = 0, unsigned Bits = Bytes * 8>
+constexpr FieldRow little_row(std::string_view name, std::string_view title, LayerKind layer,
+                              Format format, std::uint8_t digits = 0,
+                              std::string_view (*meaning)(std::uint64_t) = nullptr) {
+    FieldRow row = computed(name, title, layer, format, little<At, Bytes, Shift, Bits>);
+    row.bit = At * 8;
+    row.bits = Bytes * 8;
+    row.digits = digits;
+    row.meaning = meaning;
+    return row;
+}
+
 // For rows that are computed.
 constexpr Value number(std::uint64_t value) {
     return {.number = value, .bytes = {}, .text = {}};
@@ -100,5 +127,7 @@ std::span<const FieldRow> outer();      // frame, link, network, UDP
 std::span<const FieldRow> carriers();   // tunnels, MAC control, InfiniBand's own headers, iWARP
 std::span<const FieldRow> transport();  // BTH to ICRC
 std::span<const FieldRow> management(); // MADs
+std::span<const FieldRow> nvme();
+std::span<const FieldRow> storage(); // iSER, iSCSI, SMB Direct, RPC over RDMA
 
 } // namespace veriroce::decode::rows

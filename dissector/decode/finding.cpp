@@ -40,6 +40,16 @@ constexpr std::array<FindingInfo, kFindingKinds> kFindings{{
     {MadLength, "N-30", Error, "a management datagram has not 256 bytes", Values::Decimal},
     {MadVersion, "N-31", Error, "the MAD base version is not 1", Values::Found},
     {BadIcrc, "CRC-01", Error, "the ICRC is wrong", Values::Hex},
+    {NvmeLength, "NVMe-oF", Error, "the message is not as long as an NVMe capsule",
+     Values::Decimal},
+    {IserLength, "RFC 7145", Error, "the message ends inside its iSER PDU", Values::Decimal},
+    {IserOpcode, "RFC 7145", Error, "the iSER opcode is unknown", Values::Found},
+    {SmbDirectLength, "MS-SMBD", Error, "the message ends inside its SMB Direct message",
+     Values::Decimal},
+    {RpcRdmaLength, "RFC 8166", Error, "the message ends inside its RPC-over-RDMA header",
+     Values::Decimal},
+    {RpcRdmaVersion, "RFC 8166", Error, "the version of RPC-over-RDMA is not 1", Values::Found},
+    {RpcRdmaList, "RFC 8166", Error, "a chunk list goes on with neither 0 nor 1", Values::Found},
 }};
 
 constexpr bool in_order() {

@@ -45,12 +45,19 @@ enum class FindingKind : std::uint8_t {
     MadLength,
     MadVersion,
     BadIcrc,
+    NvmeLength, // of what lies above the transport, from here on
+    IserLength,
+    IserOpcode,
+    SmbDirectLength,
+    RpcRdmaLength,
+    RpcRdmaVersion,
+    RpcRdmaList,
 };
-inline constexpr std::size_t kFindingKinds = 30;
+inline constexpr std::size_t kFindingKinds = 37;
 
 struct FindingInfo {
     FindingKind kind = FindingKind::HeaderTooShort;
-    std::string_view rule; // of the catalogue
+    std::string_view rule; // of the catalogue; above the transport the document: "RFC 8166"
     Severity severity = Severity::Error;
     std::string_view text; // a sentence without its full stop
     // Whether `found` and `expected` of such a finding mean something, and how to print them.

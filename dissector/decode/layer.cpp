@@ -61,6 +61,29 @@ constexpr std::array<LayerInfo, kLayerKinds> kLayers{{
     {CmPrivate, "roce.cm.private", "CM Private Data"},
     {MadData, "infiniband.mad.data", "MAD Data"},
     {Cnp, "roce.cnp", "CNP - Congestion Notification Packet"},
+    {NvmeCmReq, "nvme-rdma", "NVMe over RDMA, Private Data of the Request"},
+    {NvmeCmRep, "nvme-rdma", "NVMe over RDMA, Private Data of the Reply"},
+    {NvmeCmRej, "nvme-rdma", "NVMe over RDMA, Private Data of the Reject"},
+    {NvmeCommand, "nvme", "NVMe Command"},
+    {NvmeIoCommand, "nvme", "NVMe I/O Command"},
+    {NvmeFabrics, "nvme.fabrics.cmd", "NVMe Fabrics Command"},
+    {NvmeConnectData, "nvme.fabrics.cmd.connect.data", "NVMe Connect Data"},
+    {NvmeCompletion, "nvme", "NVMe Completion"},
+    {Iser, "iser", "iSER"},
+    {IserHello, "iser", "iSER Hello"},
+    {IserHelloReply, "iser", "iSER HelloReply"},
+    {Iscsi, "iscsi", "iSCSI Basic Header Segment"},
+    {SmbDirectRequest, "smb_direct", "SMB Direct Negotiate Request"},
+    {SmbDirectResponse, "smb_direct", "SMB Direct Negotiate Response"},
+    {SmbDirectData, "smb_direct", "SMB Direct Data Transfer"},
+    {RpcRdma, "rpcordma", "RPC over RDMA"},
+    {RpcRdmaPadding, "rpcordma", "RPC over RDMA, Alignment"},
+    {RpcRdmaRead, "rpcordma", "RPC over RDMA, Read Segment"},
+    {RpcRdmaWrite, "rpcordma", "RPC over RDMA, Write Chunk"},
+    {RpcRdmaReply, "rpcordma", "RPC over RDMA, Reply Chunk"},
+    {RpcRdmaSegment, "rpcordma", "RPC over RDMA, Segment"},
+    {RpcRdmaEnd, "rpcordma", "RPC over RDMA, End of a List"},
+    {RpcRdmaError, "rpcordma", "RPC over RDMA, Error"},
     {Payload, "data", "Payload"},
     {Pad, "roce.pad", "Pad"},
     {Icrc, "infiniband.invariant.crc", "ICRC - Invariant CRC"},
@@ -89,6 +112,21 @@ static_assert(layer_kind_of(wire::Header::Ieth) == Ieth);
 
 const LayerInfo& layer_info(LayerKind kind) {
     return kLayers[static_cast<std::size_t>(kind)];
+}
+
+bool Layers::replace(LayerKind kind, std::span<const LayerSpan> by) {
+    if (!has(kind) || size_ - 1 + by.size() > kCapacity) return false;
+    const std::array<LayerSpan, kCapacity> before = spans_;
+    const std::size_t count = size_;
+    const std::size_t place = index(kind);
+    clear();
+    for (std::size_t i = 0; i < place; ++i)
+        push(before[i]);
+    for (const LayerSpan& layer : by)
+        push(layer);
+    for (std::size_t i = place + 1; i < count; ++i)
+        push(before[i]);
+    return true;
 }
 
 } // namespace veriroce::decode

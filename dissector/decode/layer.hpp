@@ -68,7 +68,30 @@ enum class LayerKind : std::uint8_t {
     CmPrivate, // private data of a connection management message
     MadData,   // what follows the common header of any other datagram
     Cnp,       // the reserved bytes of a congestion notification packet
-    Payload,   // of a transport packet, without its pad
+    NvmeCmReq, // private data of CM messages, as NVMe over RDMA has it
+    NvmeCmRep,
+    NvmeCmRej,
+    NvmeCommand,   // of an admin queue, or of a queue that is not known
+    NvmeIoCommand, // of an I/O queue
+    NvmeFabrics,   // a command of fabrics
+    NvmeConnectData,
+    NvmeCompletion,
+    Iser, // header of an iSCSI control-type PDU
+    IserHello,
+    IserHelloReply,
+    Iscsi, // basic header segment
+    SmbDirectRequest,
+    SmbDirectResponse,
+    SmbDirectData, // the header of a data transfer
+    RpcRdma,
+    RpcRdmaPadding, // alignment and threshold
+    RpcRdmaRead,    // one segment of the read list
+    RpcRdmaWrite,   // a write chunk, or the reply chunk, without its segments
+    RpcRdmaReply,
+    RpcRdmaSegment,
+    RpcRdmaEnd, // of a list
+    RpcRdmaError,
+    Payload, // of a transport packet, without its pad
     Pad,
     Icrc,
     Vcrc,     // of native InfiniBand
@@ -122,6 +145,10 @@ class Layers {
         if (first == kNone) first = static_cast<std::uint8_t>(size_);
         spans_[size_++] = layer;
     }
+
+    // The first layer of this kind gives way to `by`, which lie in its bytes. False if there is no
+    // such layer, or no room; then nothing is changed.
+    bool replace(LayerKind kind, std::span<const LayerSpan> by);
 
     [[nodiscard]] bool has(LayerKind kind) const { return index(kind) != kNone; }
     // The first of its kind; nullptr if there is none.

@@ -1,11 +1,26 @@
-// Any bytes are a frame of any link type, whole or cut: layers stay inside it, and every field of
-// the table can be read.
+// Any bytes are a frame of any link type, whole or cut, that carries any protocol above the
+// transport in either direction: layers stay inside it, and every field of the table can be read.
 #include <array>
 
 #include "dissector/decode/decoder.hpp"
 #include "dissector/decode/field.hpp"
+#include "dissector/decode/upper.hpp"
 
 using namespace veriroce;
+
+namespace {
+
+// What the bits of a byte above the link type say of the connection.
+decode::UpperFacts facts_of(std::uint8_t bits) {
+    decode::UpperFacts facts;
+    facts.protocol = static_cast<decode::Upper>(bits % 5);
+    facts.toward = static_cast<decode::Toward>(bits / 5 % 3);
+    if (bits % 2 == 0) facts.nvme_queue = bits % 4;
+    if (bits % 8 > 5) facts.first_psn = wire::Psn(100);
+    return facts;
+}
+
+} // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 2) return 0;
@@ -17,6 +32,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     facts.number = 1;
     static decode::Dissection dissection;
     decode::dissect_frame(facts, {}, dissection);
+    const decode::UpperFacts upper = facts_of(data[0] / kLinks.size());
+    if (decode::begins_message(dissection)) decode::dissect_upper(upper, dissection);
+    decode::dissect_private_data(upper.protocol, dissection);
+    decode::connected_nvme_queue(dissection);
     std::uint32_t at = 0;
     for (const decode::LayerSpan& layer : dissection.layers) {
         assert(layer.offset + layer.length <= facts.bytes.size());
