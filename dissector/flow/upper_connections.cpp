@@ -1,0 +1,207 @@
+#include "dissector/flow/upper_connections.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace veriroce::flow {
+namespace {
+
+using decode::Dissection;
+using decode::LayerKind;
+using decode::Toward;
+using decode::Upper;
+using decode::UpperFacts;
+
+// Service IDs of RDMA IP CM: 0, the port space of TCP, the port (annex A11).
+constexpr std::uint64_t kTcpPortSpace = 0x0106;
+
+constexpr std::size_t kServiceIdAt = 8;
+constexpr std::size_t kRequestQpnAt = 32;
+constexpr std::size_t kRequestPsnAt = 44;
+constexpr std::size_t kRemoteIdAt = 4;
+constexpr std::size_t kReplyQpnAt = 12;
+constexpr std::size_t kReplyPsnAt = 20;
+constexpr std::size_t kDisconnectQpnAt = 8;
+
+// All of a CM message's bytes before its private data; empty if they were not captured.
+wire::Bytes whole(const Dissection& d, LayerKind kind, std::size_t bytes) {
+    const auto* layer = d.layers.find(kind);
+    if (layer == nullptr || layer->length < bytes) return {};
+    return d.bytes_of(*layer);
+}
+
+// The queue that NVMe's private data of a request name, in record format 0.
+std::optional<std::uint16_t> queue_of(const Dissection& d) {
+    const wire::Bytes data = whole(d, LayerKind::CmPrivate, 4);
+    if (data.empty() || wire::load_u16(data, 0) != 0) return std::nullopt;
+    return std::byteswap(wire::load_u16(data, 2));
+}
+
+} // namespace
+
+UpperConnections::UpperConnections(DecodeAs told) : ports_(std::move(told.ports)) {
+    for (const DecodeAs::Qp& qp : told.qps) {
+        UpperFacts facts;
+        facts.protocol = qp.protocol;
+        told_.push_back({qp.qpn, facts});
+    }
+    watching_ = !told_.empty();
+}
+
+std::uint64_t UpperConnections::EndKey::hash() const {
+    std::uint64_t hash = qpn;
+    for (const std::size_t half : {0U, 8U})
+        hash = mixed(hash ^ wire::load_u64(address.bytes, half));
+    return hash;
+}
+
+void UpperConnections::look(Dissection& d) {
+    if (d.layers.has(LayerKind::Mad)) return management(d);
+    if (decode::begins_message(d)) message(d);
+}
+
+void UpperConnections::management(Dissection& d) {
+    if (d.icrc.status == decode::IcrcStatus::Bad) return; // CRC-07: its receiver drops it
+    if (const auto req = whole(d, LayerKind::CmReq, 140); !req.empty()) return request(d, req);
+    if (const auto rep = whole(d, LayerKind::CmRep, 36); !rep.empty()) return reply(d, rep);
+    if (const auto rej = whole(d, LayerKind::CmRej, 84); !rej.empty()) return reject(d, rej);
+    if (const auto dreq = whole(d, LayerKind::CmDreq, 12); !dreq.empty()) disconnect(d, dreq);
+}
+
+Upper UpperConnections::protocol_of(std::uint64_t service_id) const {
+    if (service_id >> 16 != kTcpPortSpace) return Upper::None;
+    const auto port = static_cast<std::uint16_t>(service_id);
+    const auto told = std::ranges::find(ports_, port, &DecodeAs::Port::port);
+    return told != ports_.end() ? told->protocol : decode::upper_of_port(port);
+}
+
+void UpperConnections::request(Dissection& d, wire::Bytes message) {
+    const auto source = d.source();
+    const auto destination = d.destination();
+    if (!source || !destination) return;
+    const EndKey client{*source, wire::load_u24(message, kRequestQpnAt)};
+    UpperFacts facts;
+    facts.protocol = protocol_of(wire::load_u64(message, kServiceIdAt));
+    const std::uint32_t local_id = wire::load_u32(message, 0);
+    const auto before = std::ranges::find_if(requests_, [&](const Request& one) {
+        return one.local_id == local_id && one.source == *source;
+    });
+    if (facts.protocol == Upper::None) { // the QP and the ID serve something else now
+        if (before != requests_.end()) *before = {};
+        return remove(client);
+    }
+    if (facts.protocol == Upper::Nvme) facts.nvme_queue = queue_of(d);
+    UpperFacts to_server = facts;
+    to_server.toward = Toward::Server;
+    facts.toward = Toward::Client;
+    // CM-02: at which the receiver of the request begins to send.
+    facts.first_psn = wire::Psn(wire::load_u24(message, kRequestPsnAt));
+    // One that comes again does not undo what its answer told.
+    const bool repeated = before != requests_.end() && before->client == client;
+    if (!repeated || !places_.find(client)) put(client, {}, facts);
+    const Request entry{*source, *destination, local_id, client, to_server};
+    if (before != requests_.end()) {
+        *before = entry;
+    } else {
+        remember(entry);
+    }
+    decode::dissect_private_data(facts.protocol, d);
+}
+
+void UpperConnections::remember(const Request& request) {
+    if (requests_.size() < kMaxRequests) return requests_.push_back(request);
+    requests_[next_request_] = request;
+    next_request_ = (next_request_ + 1) % kMaxRequests;
+}
+
+// Requests stay in their window when they were answered: an answer may come again.
+UpperConnections::Request* UpperConnections::asked(const Dissection& d, std::uint32_t local_id) {
+    const auto source = d.source();
+    const auto destination = d.destination();
+    const auto found = std::ranges::find_if(requests_, [&](const Request& one) {
+        return one.local_id == local_id && one.source == destination && one.destination == source;
+    });
+    return found != requests_.end() ? &*found : nullptr;
+}
+
+void UpperConnections::reply(Dissection& d, wire::Bytes message) {
+    const auto source = d.source();
+    if (!source) return;
+    const EndKey server{*source, wire::load_u24(message, kReplyQpnAt)};
+    const Request* request = asked(d, wire::load_u32(message, kRemoteIdAt));
+    if (request == nullptr) return remove(server);
+    UpperFacts facts = request->server;
+    facts.first_psn = wire::Psn(wire::load_u24(message, kReplyPsnAt));
+    put(server, request->client, facts);
+    if (const auto client = places_.find(request->client)) ends_[*client].partner = server;
+    decode::dissect_private_data(facts.protocol, d);
+}
+
+void UpperConnections::reject(Dissection& d, wire::Bytes message) {
+    const Request* request = asked(d, wire::load_u32(message, kRemoteIdAt));
+    if (request == nullptr) return;
+    remove(request->client);
+    decode::dissect_private_data(request->server.protocol, d);
+}
+
+void UpperConnections::disconnect(const Dissection& d, wire::Bytes message) {
+    const auto destination = d.destination();
+    if (!destination) return;
+    const EndKey asked{*destination, wire::load_u24(message, kDisconnectQpnAt)};
+    const auto place = places_.find(asked);
+    if (!place) return;
+    const EndKey partner = ends_[*place].partner;
+    remove(asked);
+    remove(partner);
+}
+
+UpperFacts* UpperConnections::facts_of(const Dissection& d) {
+    const auto told = std::ranges::find(told_, d.bth.dest_qp, &Told::qpn);
+    if (told != told_.end()) return &told->facts;
+    const auto destination = d.destination();
+    if (!destination) return nullptr;
+    const auto place = places_.find({*destination, d.bth.dest_qp.value});
+    return place ? &ends_[*place].facts : nullptr;
+}
+
+void UpperConnections::message(Dissection& d) {
+    UpperFacts* facts = facts_of(d);
+    if (facts == nullptr) return;
+    decode::dissect_upper(*facts, d);
+    if (d.icrc.status == decode::IcrcStatus::Bad) return;
+    if (const auto queue = decode::connected_nvme_queue(d)) facts->nvme_queue = queue;
+}
+
+void UpperConnections::put(const EndKey& key, const EndKey& partner, const UpperFacts& facts) {
+    watching_ = true;
+    const End end{key, partner, facts};
+    if (const auto place = places_.find(key)) {
+        ends_[*place] = end;
+        return;
+    }
+    std::uint32_t place = 0;
+    if (!free_.empty()) {
+        place = free_.back();
+        free_.pop_back();
+        ends_[place] = end;
+    } else if (ends_.size() < kMaxEnds) {
+        place = static_cast<std::uint32_t>(ends_.size());
+        ends_.push_back(end);
+    } else {
+        place = static_cast<std::uint32_t>(oldest_);
+        oldest_ = (oldest_ + 1) % kMaxEnds;
+        places_.remove(ends_[place].key);
+        ends_[place] = end;
+        ++forgotten_;
+    }
+    places_.put(key, place);
+}
+
+void UpperConnections::remove(const EndKey& key) {
+    const auto place = places_.find(key);
+    if (!place) return;
+    places_.remove(key);
+    free_.push_back(*place);
+}
+
+} // namespace veriroce::flow
