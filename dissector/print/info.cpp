@@ -3,6 +3,7 @@
 #include "dissector/decode/mad.hpp"
 #include "dissector/decode/names.hpp"
 #include "dissector/print/append.hpp"
+#include "dissector/print/upper_info.hpp"
 #include "dissector/wire/udp.hpp"
 
 namespace veriroce::print {
@@ -135,6 +136,7 @@ void append_transport(std::string& out, const Dissection& d) {
     if (info.carries_payload() && !d.malformed) append(out, " Len={}", d.body_bytes - pad);
     if (d.bth.ack_request) out += " AckReq";
     if (d.bth.solicited) out += " SE";
+    if (d.upper) append_upper_info(out, d);
 }
 
 // TCP and UDP: the ports, which open both headers.

@@ -1,6 +1,7 @@
 // Any frame can be printed in every format: one line stays one line, and JSON has no raw control
 // character.
 #include "dissector/decode/decoder.hpp"
+#include "dissector/decode/upper.hpp"
 #include "dissector/print/json.hpp"
 #include "dissector/print/table.hpp"
 #include "dissector/print/text.hpp"
@@ -15,6 +16,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     facts.original_length = static_cast<std::uint32_t>(size) + (size > 0 ? data[0] & 1U : 0U);
     facts.number = size;
     decode::dissect_frame(facts, {}, dissection);
+    if (decode::begins_message(dissection)) {
+        decode::UpperFacts upper;
+        upper.protocol = static_cast<decode::Upper>(size % 5);
+        if (size % 2 == 0) upper.nvme_queue = 1;
+        decode::dissect_upper(upper, dissection);
+    }
 
     std::string out;
     print::append_line(out, dissection);
