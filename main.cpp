@@ -80,6 +80,13 @@ void add_dissect(CLI::App& app, dissect::Options& options, int& code) {
                      "A UDP port that carries RoCEv2 as 4791 does; repeat it")
         ->type_name("PORT")
         ->allow_extra_args(false);
+    command
+        ->add_option("--decode-as", options.decode_as,
+                     "What is carried above the transport, if no CM exchange tells: qp=N:PROTOCOL "
+                     "(packets to this QP) or port=N:PROTOCOL (of a CM request); nvme, iser, "
+                     "smb_direct, rpcordma or none; repeat it")
+        ->type_name("WHERE:PROTOCOL")
+        ->allow_extra_args(false);
     command->add_option("-c", options.max_packets, "Stop after so many packets")->type_name("N");
     command->add_flag("-q,--quiet", options.quiet, "No summary line of --check or -i");
     command->callback([&] { code = dissect::run(options, stdout, stderr); });

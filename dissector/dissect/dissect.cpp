@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "dissector/dissect/decode_as.hpp"
 #include "dissector/dissect/session.hpp"
 
 namespace veriroce::dissect {
@@ -64,7 +65,12 @@ std::expected<Compiled, std::string> compile(const Options& options) {
     if (!filter) {
         return std::unexpected("dissect: -Y: " + filter::text_of(filter.error(), options.filter));
     }
-    Compiled compiled{.columns = std::move(*columns), .filter = std::move(*filter)};
+    auto told = decode_as(options.decode_as);
+    if (!told) return std::unexpected("dissect: --decode-as: " + told.error());
+    Compiled compiled{.columns = std::move(*columns),
+                      .filter = std::move(*filter),
+                      .capture_filter = std::nullopt,
+                      .decode_as = std::move(*told)};
     if (options.capture_filter.empty()) return compiled;
     auto bpf = capture::Bpf::compile(options.capture_filter);
     if (!bpf) return std::unexpected("dissect: -f: " + bpf.error());

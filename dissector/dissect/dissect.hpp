@@ -28,6 +28,7 @@ struct Options {
     bool check = false;              // text: only packets with findings, and these; exit code 1
     bool verify_icrc = false;        // also where nothing that is printed needs it
     std::vector<std::uint16_t> roce_ports;    // UDP ports that carry RoCEv2 as 4791 does
+    std::vector<std::string> decode_as;       // "qp=0x12:nvme", "port=4420:none" (decode_as.hpp)
     bool quiet = false;                       // no summary line of --check
     std::optional<std::uint32_t> snap_length; // -s, live
     std::optional<std::uint32_t> buffer_mib;  // -B, live: the kernel's ring

@@ -18,7 +18,8 @@ void say(std::FILE* err, std::string_view message) {
 
 Session::Session(const Options& options, Compiled compiled, std::FILE* out, std::FILE* err)
     : options_(options), compiled_(std::move(compiled)), out_(out), err_(err),
-      to_terminal_(::isatty(::fileno(out)) == 1), progress_(err, out) {
+      to_terminal_(::isatty(::fileno(out)) == 1), progress_(err, out),
+      upper_(std::move(compiled_.decode_as)) {
     decode_.verify_icrc = needs_icrc();
     decode_.also_roce_ports = options.roce_ports;
 }
@@ -41,6 +42,12 @@ int Session::run() {
         complain(fmt::format("dissect: -Y: a regular expression took too long {} times and was "
                              "held not to match",
                              compiled_.filter.patterns_given_up()));
+    }
+    if (upper_.forgotten() > 0) {
+        complain(
+            fmt::format("dissect: of more than {} ends of connections, {} were forgotten: what "
+                        "they carry above the transport was not taken apart any more",
+                        flow::UpperConnections::kMaxEnds, upper_.forgotten()));
     }
     if (out_.error() != 0 && out_.error() != EPIPE) {
         complain(fmt::format("writing failed: {}", std::strerror(out_.error())));
@@ -192,6 +199,7 @@ template <typename Packets>
 bool Session::take(const Packets& packets, const std::string& name) {
     fill_facts(packets.interfaces());
     decode::dissect_frame(decode_, dissection_);
+    upper_.apply(dissection_);
     ++read_;
     if (compiled_.filter.matches(dissection_)) {
         if (rewriter_ && !write(packets.interfaces())) return false;

@@ -13,6 +13,7 @@
 #include "dissector/dissect/rewrite.hpp"
 #include "dissector/dissect/statistics.hpp"
 #include "dissector/filter/filter.hpp"
+#include "dissector/flow/upper_connections.hpp"
 #include "dissector/print/output.hpp"
 #include "dissector/print/table.hpp"
 
@@ -29,6 +30,7 @@ struct Compiled {
     print::Columns columns;
     filter::Filter filter;
     std::optional<capture::Bpf> capture_filter;
+    flow::DecodeAs decode_as;
 };
 
 class Session {
@@ -79,6 +81,7 @@ class Session {
     bool nobody_reads_ = false; // of what is written
     decode::Options decode_;
     capture::Record record_;
+    flow::UpperConnections upper_;
     decode::Dissection dissection_; // its frame's number and times count within a file
     Statistics statistics_;
     std::uint64_t read_ = 0;

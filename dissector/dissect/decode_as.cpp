@@ -1,0 +1,52 @@
+#include "dissector/dissect/decode_as.hpp"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace veriroce::dissect {
+namespace {
+
+std::optional<std::uint32_t> number_of(std::string_view text, std::uint32_t largest) {
+    const bool hex = text.starts_with("0x") || text.starts_with("0X");
+    if (hex) text.remove_prefix(2);
+    std::uint32_t value = 0;
+    const auto end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value, hex ? 16 : 10);
+    if (error != std::errc{} || stop != end || value > largest) return std::nullopt;
+    return value;
+}
+
+} // namespace
+
+std::expected<flow::DecodeAs, std::string> decode_as(std::span<const std::string> written) {
+    flow::DecodeAs result;
+    for (const std::string_view text : written) {
+        const std::size_t equals = text.find('=');
+        const std::size_t colon = text.rfind(':');
+        const std::string_view where = text.substr(0, std::min(equals, text.size()));
+        if (equals == text.npos || colon == text.npos || colon < equals ||
+            (where != "qp" && where != "port")) {
+            return std::unexpected(
+                fmt::format("'{}' is neither qp=N:PROTOCOL nor port=N:PROTOCOL", text));
+        }
+        const std::string_view number = text.substr(equals + 1, colon - equals - 1);
+        const std::string_view name = text.substr(colon + 1);
+        const auto protocol = decode::upper_by_name(name);
+        if (!protocol) {
+            return std::unexpected(
+                fmt::format("'{}' is none of nvme, iser, smb_direct, rpcordma, none", name));
+        }
+        const bool qp = where == "qp";
+        const auto value = number_of(number, qp ? wire::kMask24 : 0xFFFF);
+        if (!value) return std::unexpected(fmt::format("'{}' is no {} number", number, where));
+        if (qp) {
+            result.qps.push_back({{*value}, *protocol});
+        } else {
+            result.ports.push_back({static_cast<std::uint16_t>(*value), *protocol});
+        }
+    }
+    return result;
+}
+
+} // namespace veriroce::dissect
