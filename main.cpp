@@ -81,10 +81,11 @@ void add_dissect(CLI::App& app, dissect::Options& options, int& code) {
         ->type_name("PORT")
         ->allow_extra_args(false);
     command
-        ->add_option("--decode-as", options.decode_as,
-                     "What is carried above the transport, if no CM exchange tells: qp=N:PROTOCOL "
-                     "(packets to this QP) or port=N:PROTOCOL (of a CM request); nvme, iser, "
-                     "smb_direct, rpcordma or none; repeat it")
+        ->add_option(
+            "--decode-as", options.decode_as,
+            "What is above the transport where no CM exchange tells: qp=N:PROTOCOL (packets "
+            "to this QP) or port=N:PROTOCOL (of a CM request); nvme, iser, smb_direct, "
+            "rpcordma or none; repeat it")
         ->type_name("WHERE:PROTOCOL")
         ->allow_extra_args(false);
     command->add_option("-c", options.max_packets, "Stop after so many packets")->type_name("N");
