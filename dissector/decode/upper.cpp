@@ -71,7 +71,7 @@ constexpr std::uint32_t kIscsiBytes = 48;
 
 void iser(Pieces& pieces) {
     const unsigned opcode = pieces.u8(0) >> 4;
-    if (!pieces.captured(1)) return;
+    if (!pieces.needs(1) || !pieces.captured(1)) return;
     switch (opcode) {
     case 1: break;
     case 2: pieces.take(LayerKind::IserHello, kIserBytes); return;
@@ -212,6 +212,11 @@ FindingKind too_short(Upper protocol) {
     return FindingKind::NvmeLength;
 }
 
+LayerSpan nothing_behind_headers(const Dissection& d) {
+    const auto headers = static_cast<std::uint32_t>(d.transport.size()) - d.body_bytes;
+    return {LayerKind::Payload, d.layers.find(LayerKind::Bth)->offset + headers, 0};
+}
+
 } // namespace
 
 std::string_view name_of(Upper protocol) {
@@ -241,11 +246,13 @@ bool begins_message(const Dissection& d) {
 }
 
 void dissect_upper(const UpperFacts& facts, Dissection& d) {
-    const LayerSpan* payload = d.layers.find(LayerKind::Payload);
-    if (payload == nullptr) return; // nothing was captured of it, or there is nothing
+    const LayerSpan* found = d.layers.find(LayerKind::Payload);
+    if (found == nullptr && d.cut) return; // nothing was captured of it
     const std::uint32_t bytes = d.body_bytes - (d.bth.pad <= d.body_bytes ? d.bth.pad : 0);
+    // A message of no bytes has no layer; it begins, and ends, behind the headers.
+    const LayerSpan payload = found != nullptr ? *found : nothing_behind_headers(d);
     const bool goes_on = !wire::opcode_info(d.bth.opcode).ends_message();
-    Pieces pieces(d, *payload, bytes, goes_on, too_short(facts.protocol));
+    Pieces pieces(d, payload, bytes, goes_on, too_short(facts.protocol));
     switch (facts.protocol) {
     case Upper::None: return;
     case Upper::Nvme: nvme(facts, pieces); break;

@@ -225,6 +225,18 @@ TEST_CASE("upper: RPC over RDMA lists are followed to their end", "[decode]") {
     CHECK(taken(known, head(1, 9))->d.findings.empty());
 }
 
+TEST_CASE("upper: a message of no bytes is too short for every protocol", "[decode]") {
+    for (const auto& [protocol, kind] : {std::pair{Upper::Nvme, FindingKind::NvmeLength},
+                                         {Upper::Iser, FindingKind::IserLength},
+                                         {Upper::SmbDirect, FindingKind::SmbDirectLength},
+                                         {Upper::RpcRdma, FindingKind::RpcRdmaLength}}) {
+        const auto d = taken(facts(protocol), {});
+        CHECK(kinds_of(d->d) == std::vector{kind});
+        CHECK(d->d.findings.all()[0].offset == 14 + 20 + 8 + 12);
+        CHECK(above(d->d).empty());
+    }
+}
+
 TEST_CASE("upper: what goes on in the next packet is not too short", "[decode]") {
     Message lists;
     lists.be(1, 4).be(1, 4).be(1, 4).be(0, 4).be(1, 4).zeros(20).be(1, 4);

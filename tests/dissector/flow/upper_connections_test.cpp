@@ -195,6 +195,24 @@ TEST_CASE("upper connections: a packet with a wrong ICRC tells nothing", "[flow]
     CHECK(watcher.connections().ends() == 0);
 }
 
+TEST_CASE("upper connections: an answer is known as long as its request is remembered", "[flow]") {
+    for (const std::size_t others :
+         {UpperConnections::kMaxRequests - 1, UpperConnections::kMaxRequests}) {
+        Corpus corpus;
+        Conversation(corpus, false, 0).connect(3260, {}, {});
+        Watcher watcher;
+        watcher.see(corpus.frames[0].bytes); // REQ
+        Corpus more;
+        for (unsigned i = 1; i <= others; ++i)
+            Conversation(more, false, i).reject(3260, {}, {});
+        for (std::size_t i = 0; i < more.frames.size(); i += 2)
+            watcher.see(more.frames[i].bytes); // its REQ alone
+        watcher.see(corpus.frames[1].bytes);   // REP
+        CHECK(watcher.connections().ends() ==
+              others + 1 + (others < UpperConnections::kMaxRequests ? 1U : 0U));
+    }
+}
+
 TEST_CASE("upper connections: the oldest ends give way, and are counted", "[flow]") {
     constexpr std::size_t kRequests = UpperConnections::kMaxEnds + 3;
     Corpus corpus;
