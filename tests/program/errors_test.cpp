@@ -98,6 +98,13 @@ TEST_CASE("errors: dissect", "[program]") {
          "'udp'?\n"
          "    ip and upd\n"
          "           ^^^"},
+        {"veriroce dissect --decode-as qp=0x12:nvmf short.pcap",
+         "veriroce: dissect: --decode-as: 'nvmf' is none of nvme, iser, smb_direct, rpcordma, "
+         "none"},
+        {"veriroce dissect --decode-as nvme short.pcap",
+         "veriroce: dissect: --decode-as: 'nvme' is neither qp=N:PROTOCOL nor port=N:PROTOCOL"},
+        {"veriroce dissect --decode-as port=70000:nvme short.pcap",
+         "veriroce: dissect: --decode-as: '70000' is no port number"},
         {"veriroce dissect -T xml short.pcap",
          "veriroce: -T: 'xml' is none of text, fields, json, csv"},
         {"veriroce dissect", "veriroce: dissect: no capture file; name one, or - for standard "
