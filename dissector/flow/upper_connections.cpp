@@ -49,10 +49,7 @@ UpperConnections::UpperConnections(DecodeAs told) : ports_(std::move(told.ports)
 }
 
 std::uint64_t UpperConnections::EndKey::hash() const {
-    std::uint64_t hash = qpn;
-    for (const std::size_t half : {0U, 8U})
-        hash = mixed(hash ^ wire::load_u64(address.bytes, half));
-    return hash;
+    return mixed(Path::hash_of(address) + mixed(qpn));
 }
 
 void UpperConnections::look(Dissection& d) {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "dissector/decode/upper.hpp"
-#include "dissector/flow/table.hpp"
+#include "dissector/flow/path.hpp"
 #include "dissector/wire/types.hpp"
 
 namespace veriroce::flow {
