@@ -16,6 +16,7 @@
 #include "conformance/passive/passive.hpp"
 #include "conformance/rules/nearest.hpp"
 #include "conformance/rules/rules.hpp"
+#include "conformance/suite/import_command.hpp"
 #include "conformance/suite/script_command.hpp"
 #include "conformance/suite/suite.hpp"
 #include "dissector/dissect/dissect.hpp"
@@ -208,8 +209,44 @@ void add_test(CLI::App& app, suite::Options& options, int& code) {
     });
 }
 
-void add_script(CLI::App& app, suite::FormatOptions& options, int& code) {
-    CLI::App* command = app.add_subcommand("script", "Check and lay out scripts");
+void add_import(CLI::App& script, suite::ImportOptions& options, int& code) {
+    CLI::App* command =
+        script.add_subcommand("import", "A connection of a capture as a script that can be played");
+    command->add_option("CAPTURE", options.capture, "A pcap or pcapng file, also packed")
+        ->required();
+    command
+        ->add_option("--connection", options.connection,
+                     "Which one, counted from 1; the one with the most requests if not named")
+        ->type_name("N")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}));
+    command
+        ->add_option_function<std::string>(
+            "--as",
+            [&options](const std::string& name) {
+                const auto part = suite::part_by_name(name);
+                if (!part) {
+                    throw CLI::ValidationError("--as",
+                                               "'" + name + "' is neither requester nor responder");
+                }
+                options.tester = *part;
+            },
+            "Which side the tester takes: requester (the device answers) or responder")
+        ->type_name("SIDE");
+    command
+        ->add_option("--from", options.asking,
+                     "The end whose requests are written; the one that moves more if not named")
+        ->type_name("ADDRESS");
+    command->add_option("--messages", options.messages, "No more than the first N messages")
+        ->type_name("N")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}));
+    command->add_option("-o", options.output, "The script's file; standard output if not named")
+        ->type_name("FILE");
+    command->callback([&] { code = suite::script_import(options, stdout, stderr); });
+}
+
+void add_script(CLI::App& app, suite::FormatOptions& options, suite::ImportOptions& import_options,
+                int& code) {
+    CLI::App* command = app.add_subcommand("script", "Check and lay out scripts, and make them");
     command->require_subcommand(1);
     CLI::App* check = command->add_subcommand("check", "Compile scripts, and run none");
     check->add_option("FILE", options.files)->required();
@@ -218,6 +255,7 @@ void add_script(CLI::App& app, suite::FormatOptions& options, int& code) {
     format->add_option("FILE", options.files)->required();
     format->add_flag("--check", options.check_only, "Only say which files would change");
     format->callback([&] { code = suite::script_format(options, stdout, stderr); });
+    add_import(*command, import_options, code);
 }
 
 // What both ends of a ping-pong take.
@@ -352,6 +390,7 @@ int main(int argc, char** argv) {
     passive::Options judge_options;
     suite::Options test_options;
     suite::FormatOptions script_options;
+    suite::ImportOptions import_options;
     endpoint::Options pingpong_options;
     std::vector<std::string> rule_ids;
     sim::BenchOptions bench_options;
@@ -359,7 +398,7 @@ int main(int argc, char** argv) {
     add_dissect(app, dissect_options, code);
     add_judge(app, judge_options, code);
     add_test(app, test_options, code);
-    add_script(app, script_options, code);
+    add_script(app, script_options, import_options, code);
     add_serve(app, pingpong_options, code);
     add_ping(app, pingpong_options, code);
     add_rules(app, rule_ids, code);

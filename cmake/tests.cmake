@@ -27,6 +27,8 @@ set(test_uses_dissect veriroce_test_corpus)
 set(test_uses_print veriroce_capture veriroce_test_corpus)
 set(test_uses_mutants veriroce_rules)
 set(test_uses_reports veriroce_rules veriroce_capture)
+set(test_uses_transcribe veriroce_runner veriroce_script veriroce_mutants veriroce_rules
+    veriroce_capture veriroce_flow)
 set(test_uses_runner veriroce_rules veriroce_cases veriroce_script veriroce_mutants)
 
 function(test_folder NAME DIR)

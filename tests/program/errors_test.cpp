@@ -223,6 +223,59 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
         check(place, row);
 }
 
+TEST_CASE("errors: script import", "[program]") {
+    const Workplace place;
+    const std::string pcaps = VERIROCE_SOURCE_DIR "/pcaps/";
+    place.write("notes.txt", "these are my notes\n");
+    place.write("short.pcap", pcap_of_two_and_a_half());
+    REQUIRE(place
+                .run("cp " + pcaps + "rxe-tc-dscp.pcap one.pcap; cp " + pcaps +
+                     "rxe-uc-pingpong.pcap uc.pcap; cp " + pcaps +
+                     "rxe-vlan.pcap two.pcap; "
+                     "veriroce dissect one.pcap -Y 'infiniband.bth.opcode == 17' -w acks.pcapng")
+                .code == 0);
+    const std::string only = "10.77.0.1 QP 0x00003b - 10.77.0.2 QP 0x00003c";
+    const std::vector<Row> rows{
+        {"veriroce script import", "veriroce: CAPTURE is required"},
+        {"veriroce script import missing.pcap", "veriroce: missing.pcap: No such file or directory",
+         tool},
+        {"veriroce script import notes.txt",
+         "veriroce: notes.txt: not a pcap or pcapng file (first bytes 74686573); give a "
+         "capture file",
+         tool},
+        {"veriroce script import short.pcap",
+         "veriroce: short.pcap: the file ends in the middle of what begins at byte 176; "
+         "the packets before it were read\n"
+         "veriroce: short.pcap: no RC connection is in it"},
+        {"veriroce script import -",
+         "veriroce: script import reads its capture twice: name a file, not standard input"},
+        {"veriroce script import uc.pcap",
+         "veriroce: uc.pcap: connection 1 is of UC, and only RC is imported"},
+        {"veriroce script import acks.pcapng",
+         "veriroce: acks.pcapng: connection 1, 10.77.0.2 QP unknown - 10.77.0.1 QP 0x00003b, has "
+         "no requests: only answers to what was not captured"},
+        {"veriroce script import one.pcap --connection 2",
+         "veriroce: one.pcap: no connection 2; there are\n    1  RC " + only +
+             ", 2 and 0 request packets"},
+        {"veriroce script import one.pcap --connection 0",
+         "veriroce: --connection: Value 0 not in range 1 to 1000000000"},
+        {"veriroce script import one.pcap --messages 0",
+         "veriroce: --messages: Value 0 not in range 1 to 1000000000"},
+        {"veriroce script import one.pcap --as peer",
+         "veriroce: --as: 'peer' is neither requester nor responder"},
+        {"veriroce script import one.pcap --from nowhere",
+         "veriroce: --from: 'nowhere' is no IPv4 or IPv6 address"},
+        {"veriroce script import one.pcap --from 10.0.0.9",
+         "veriroce: one.pcap: 10.0.0.9 is no end of the connection " + only},
+        {"veriroce script import one.pcap --from 10.77.0.2",
+         "veriroce: one.pcap: 10.77.0.2 asks for nothing on the connection " + only},
+        {"veriroce script import one.pcap -o none/x.roce",
+         "veriroce: none/x.roce: No such file or directory", tool},
+    };
+    for (const Row& row : rows)
+        check(place, row);
+}
+
 TEST_CASE("errors: script and rules", "[program]") {
     const Workplace place;
     place.write("typo.roce", typo);
@@ -236,7 +289,7 @@ TEST_CASE("errors: script and rules", "[program]") {
         {"veriroce script format typo.roce", typo_found},
         {"veriroce script check .", "veriroce: .: Is a directory", tool},
         {"veriroce script",
-         "veriroce: a command is missing: check, format; --help says what each does"},
+         "veriroce: a command is missing: check, format, import; --help says what each does"},
         {"veriroce script chek typo.roce",
          "veriroce: no command is called 'chek'; did you mean 'check'?"},
         {"veriroce rules RSP-99", "veriroce: no rule is called 'RSP-99'; did you mean RSP-09?"},

@@ -45,6 +45,32 @@ TEST_CASE("run: a defect is made small, and the small script finds it", "[progra
     CHECK(place.run(again + " --mutant nak_names_the_arrived_psn").code == 1);
 }
 
+TEST_CASE("run: a capture becomes a script that passes, and finds a defect", "[program]") {
+    const Workplace place;
+    const std::string capture = VERIROCE_SOURCE_DIR "/pcaps/rxe-write-loss.pcap";
+    const std::string import = "veriroce script import " + capture;
+    REQUIRE(place.run(import + " --messages 6 -o loss.roce").code == 0);
+    CHECK(place.run(import + " --messages 6").out ==
+          house::read_text(place.folder() / "loss.roce"));
+    CHECK(place.run("veriroce script check loss.roce").code == 0);
+    CHECK(place.run("veriroce script format --check loss.roce").code == 0);
+    const std::string play = "veriroce test loss.roce";
+    CHECK(place.run(play).code == 0);
+    const Outcome defect = place.run(play + " --mutant nak_names_the_arrived_psn");
+    CHECK(defect.code == 1);
+    CHECK(defect.out.find("< NAK") != std::string::npos);
+}
+
+TEST_CASE("run: a capture that ends early gives its script, and exit code 3", "[program]") {
+    const Workplace place;
+    const std::string capture = VERIROCE_SOURCE_DIR "/pcaps/rxe-write-loss.pcap";
+    REQUIRE(place.run("head -c 20000 " + capture + " > cut.pcap").code == 0);
+    const Outcome outcome = place.run("veriroce script import cut.pcap -o cut.roce");
+    CHECK(outcome.code == 3);
+    CHECK(outcome.err.find("the file ends in the middle") != std::string::npos);
+    CHECK(place.run("veriroce test cut.roce").code == 0);
+}
+
 TEST_CASE("run: nothing is shown of progress where stderr is no terminal", "[program]") {
     const Workplace place;
     const Outcome outcome = place.run("veriroce test rsp/gap-nak");

@@ -1,0 +1,71 @@
+#include "conformance/transcribe/regions.hpp"
+
+#include <algorithm>
+
+namespace veriroce::transcribe {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+std::uint64_t end_of(const Access& access) {
+    return access.address + std::max<std::uint64_t>(access.bytes, 1);
+}
+
+void use(Region& region, const Access& access) {
+    const bool read = access.operation == wire::Operation::RdmaReadRequest;
+    const bool written = access.operation == wire::Operation::RdmaWrite;
+    region.read = region.read || read;
+    region.written = region.written || written;
+    region.atomic = region.atomic || !(read || written);
+}
+
+} // namespace
+
+std::string Region::rights() const {
+    std::string text;
+    const auto add = [&](bool has, std::string_view right) {
+        if (has) text += (text.empty() ? "" : ",") + std::string(right);
+    };
+    add(written, "remote_write");
+    add(read, "remote_read");
+    add(atomic, "remote_atomic");
+    return text;
+}
+
+Regions::Regions(std::vector<Access> accesses) {
+    std::erase_if(accesses, [](const Access& one) {
+        return one.bytes > kLargestRegion || end_of(one) < one.address;
+    });
+    std::ranges::sort(accesses, {}, &Access::address);
+    for (const Access& one : accesses) {
+        Region* region = regions_.empty() ? nullptr : &regions_.back();
+        const bool near = region != nullptr &&
+                          one.address <= region->base + region->bytes + kNearBytes &&
+                          end_of(one) - region->base <= kLargestRegion;
+        if (!near) {
+            if (regions_.size() == kMostRegions) return;
+            region = &regions_.emplace_back();
+            region->name = static_cast<char>('a' + (regions_.size() - 1));
+            region->base = one.address / kPage * kPage;
+        }
+        region->bytes = std::max(region->bytes, end_of(one) - region->base);
+        use(*region, one);
+    }
+    for (Region& region : regions_)
+        region.bytes = (region.bytes + kPage - 1) / kPage * kPage;
+}
+
+std::optional<Place> Regions::place(std::uint64_t address, std::uint64_t bytes) const {
+    for (const Region& region : regions_) {
+        if (address < region.base) continue;
+        const std::uint64_t offset = address - region.base;
+        if (offset < region.bytes && bytes <= region.bytes - offset) return Place{&region, offset};
+    }
+    return std::nullopt;
+}
+
+bool Regions::any_atomic() const {
+    return std::ranges::any_of(regions_, &Region::atomic);
+}
+
+} // namespace veriroce::transcribe
