@@ -44,6 +44,7 @@ constexpr Finding findings[] = {
     {"bth/pad-too-large", "pad_count_underflows_the_length"},
     {"bth/pad-too-large", "without pad-count"},
     {"bth/partition-key", "without packet pkey"},
+    {"bth/reserved-opcode", "without known-opcode"},
     {"bth/reserved-qpns", "takes packets to reserved QPNs in"},
     {"bth/service-class", "service_class_ignored"},
     {"bth/service-class", "without packet service"},
@@ -278,6 +279,17 @@ TEST_CASE("suite: every case fails on a planted defect", "[suite][mutants]") {
         const bool found = finds(finding, told);
         INFO("case " << finding.case_id << ", defect " << finding.defect << "\n" << told);
         CHECK(found);
+    }
+}
+
+TEST_CASE("suite: silence on a reserved opcode is lawful, and a WARN", "[suite][BTH-06]") {
+    VirtualBenchOptions silent = right_engine();
+    silent.engine.behaviour.reserved_opcode = engine::ReservedOpcode::Silent;
+    const auto results = play_suite(over_both({"bth/reserved-opcode"}), std::move(silent));
+    CHECK(results.size() == 14);
+    for (const CaseResult& result : results) {
+        INFO(text_of(result));
+        CHECK(result.verdict == Verdict::Warn);
     }
 }
 
