@@ -483,7 +483,8 @@ class Answerer {
         if (*code == wire::NakCode::PsnSequence) {
             draft_.rule("REQ-11");
             asked_again_ = true;
-            expect_from(psn, "");
+            // A device that heeds one NAK at a time sends again when its timer runs out (REQ-12).
+            expect_from(psn, " within 10s");
         } else {
             draft_.rule("REQ-16");
             fail(status_of(*code));
