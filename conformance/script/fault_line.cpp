@@ -19,6 +19,7 @@ constexpr std::int64_t most_bits = 9'200 * 8; // of a jumbo frame
 constexpr std::array<std::string_view, 12> action_names{"drop", "duplicate", "delay",   "reorder",
                                                         "hold", "corrupt",   "rewrite", "truncate",
                                                         "mark", "replay",    "forge",   "pause"};
+static_assert(action_names.size() == std::variant_size_v<fault::Action>);
 constexpr std::array<std::string_view, 4> class_names{"requests", "responses", "acks", "data"};
 constexpr std::array<std::string_view, 13> selector_names{
     "from", "qp", "opcode",  "psn",   "message", "packet", "pass",
@@ -340,6 +341,10 @@ class FaultLineParser {
 
 fault::Rule parse_fault(Cursor& cursor, const Scope& scope, FaultPlace place) {
     return FaultLineParser(cursor, scope, place).parse();
+}
+
+std::span<const std::string_view> fault_action_names() {
+    return action_names;
 }
 
 } // namespace veriroce::script

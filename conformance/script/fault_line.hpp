@@ -1,6 +1,8 @@
 // Parses a fault rule: ACTION when SELECTOR… [also].
 #pragma once
 
+#include <span>
+
 #include "conformance/script/names.hpp"
 
 namespace veriroce::script {
@@ -12,5 +14,8 @@ enum class FaultPlace : std::uint8_t {
 
 // The line behind `fault`; in a plan the whole line. Every number has to be known before the run.
 fault::Rule parse_fault(Cursor& cursor, const Scope& scope, FaultPlace place);
+
+// The words with which an action begins.
+std::span<const std::string_view> fault_action_names();
 
 } // namespace veriroce::script

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "conformance/script/fault_line.hpp"
 #include "conformance/script/script.hpp"
 #include "conformance/script/words.hpp"
 #include "dissector/wire/opcode.hpp"
@@ -19,16 +20,12 @@ namespace {
 const std::string grammar_path =
     std::string(VERIROCE_SOURCE_DIR) + "/conformance/script/roce.tmLanguage.json";
 
-// Words whose tables are rows of a parser. A new command or action has a new alternative in its
-// variant, and belongs here as well.
+// Words whose tables are rows of a parser. A new command has a new alternative in its variant,
+// and belongs here as well.
 constexpr std::string_view commands[] = {
     "post",   "recv", "mr",    "mw",    "dereg", "write",     "cq",       "srq",     "arm",
     "modify", "done", "state", "event", "quiet", "reconnect", "notified", "counter", "answers"};
 static_assert(std::size(commands) == std::variant_size_v<Command>);
-constexpr std::string_view fault_actions[] = {"drop", "duplicate", "delay",   "reorder",
-                                              "hold", "corrupt",   "rewrite", "truncate",
-                                              "mark", "replay",    "forge",   "pause"};
-static_assert(std::size(fault_actions) == std::variant_size_v<fault::Action>);
 
 using WordSet = std::set<std::string_view>;
 
@@ -98,7 +95,7 @@ std::string grammar() {
         rule("keyword.operator.direction", R"(^\\s*(?:[a-z]\\w*(?:\\[\\w+\\])?\\s+)?[<>](?=\\s))"),
         words_rule("keyword.control.header", joined(header_words()), R"(^(?:)"),
         words_rule("keyword.control.statement", joined(statement_words()), R"(^\\s*(?:)"),
-        words_rule("support.function.command", joined(commands, fault_actions),
+        words_rule("support.function.command", joined(commands, fault_action_names()),
                    R"((?<=dut|tester|fault|refuses)\\s+(?:)"),
         words_rule("entity.name.type.packet", kinds()),
         words_rule("constant.language.enumerator", enumerators()),
