@@ -12,17 +12,6 @@ constexpr std::int64_t default_rd_atomic = 4;
 constexpr std::int64_t default_ttl = 64;
 constexpr std::int64_t default_qkey = 0x11111111; // its high bit is not set: it may be sent
 
-engine::Access access_of(const std::vector<script::Word>& words) {
-    engine::Access access{.local_write = true};
-    for (const script::Word& word : words) {
-        access.remote_write = access.remote_write || word.text == "remote_write";
-        access.remote_read = access.remote_read || word.text == "remote_read";
-        access.remote_atomic = access.remote_atomic || word.text == "remote_atomic";
-        access.mw_bind = access.mw_bind || word.text == "mw_bind";
-    }
-    return access;
-}
-
 dut::MigState migration_of(const std::string& word) {
     if (word == "REARM") return dut::MigState::Rearm;
     return word == "ARMED" ? dut::MigState::Armed : dut::MigState::Migrated;
@@ -63,11 +52,22 @@ wire::Qkey Dialogue::qkey_of(const script::QpSetup& setup) {
     return {static_cast<std::uint32_t>(attribute(&setup, "qkey", default_qkey))};
 }
 
+engine::Access Dialogue::qp_rights_of(const std::vector<script::Word>& words) {
+    engine::Access access{.local_write = true};
+    for (const script::Word& word : words) {
+        access.remote_write = access.remote_write || word.text == "remote_write";
+        access.remote_read = access.remote_read || word.text == "remote_read";
+        access.remote_atomic = access.remote_atomic || word.text == "remote_atomic";
+        access.mw_bind = access.mw_bind || word.text == "mw_bind";
+    }
+    return access;
+}
+
 engine::Access Dialogue::qp_access(const Peer& peer) const {
     const script::Attribute* rights = peer.setup.attribute("access");
     const auto* words =
         rights == nullptr ? nullptr : std::get_if<std::vector<script::Word>>(&rights->value);
-    if (words != nullptr) return access_of(*words);
+    if (words != nullptr) return qp_rights_of(*words);
     const bool reliable = peer.type == engine::QpType::Rc;
     return {.local_write = true,
             .remote_write = true,

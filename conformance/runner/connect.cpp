@@ -148,19 +148,23 @@ Task<Met<>> Dialogue::make_peer(const script::QpSetup& setup, std::string name) 
     const auto qp = co_await ask<dut::QpCreated>(std::move(qp_call), setup.span);
     if (!qp) co_return std::unexpected(qp.error());
 
-    const auto engine_qp =
-        engine_->create_qp({.pd = engine_pd_,
-                            .type = type,
-                            .send_cq = engine_cq_,
-                            .recv_cq = engine_cq_,
-                            .capacity = {.max_send = queue_depth, .max_recv = queue_depth}});
+    const script::QpSetup* ours = setup_named(run_.tester_qps, setup.name);
+    const auto depth = [&](std::string_view wanted) {
+        return static_cast<std::uint32_t>(attribute(ours, wanted, queue_depth));
+    };
+    const auto engine_qp = engine_->create_qp(
+        {.pd = engine_pd_,
+         .type = type,
+         .send_cq = engine_cq_,
+         .recv_cq = engine_cq_,
+         .capacity = {.max_send = depth("send_wr"), .max_recv = depth("recv_wr")}});
     if (!engine_qp) co_return std::unexpected(error(setup.span, "the tester's engine has no QP"));
 
     const auto mtu = attribute(
         &setup, "mtu", attribute(&run_.qps.front(), "mtu", wire::bytes_of(setting_.path_mtu)));
     Peer peer{.book = QpBook(QpIdentity{}),
               .setup = setup,
-              .tester_setup = setup_named(run_.tester_qps, setup.name),
+              .tester_setup = ours,
               .type = type,
               .pd = *pd,
               .dut_qp = qp->qp,
@@ -212,6 +216,11 @@ Met<> Dialogue::raise_engine(Peer& peer) {
                                      .remote_write = true,
                                      .remote_read = reliable,
                                      .remote_atomic = reliable};
+        const script::Attribute* rights =
+            peer.tester_setup == nullptr ? nullptr : peer.tester_setup->attribute("access");
+        if (rights != nullptr) {
+            init.access = qp_rights_of(std::get<std::vector<script::Word>>(rights->value));
+        }
         rtr.path_mtu = identity.mtu;
         rtr.dest_qp = identity.dut_qpn;
         rtr.rq_psn = identity.dut_start;
@@ -224,11 +233,11 @@ Met<> Dialogue::raise_engine(Peer& peer) {
     }
     if (reliable) {
         rtr.min_rnr_timer = small("min_rnr_timer", 12);
-        rtr.max_dest_rd_atomic = std::uint8_t{16};
+        rtr.max_dest_rd_atomic = small("max_dest_rd_atomic", 16);
         rts.timeout = small("timeout", default_timeout);
         rts.retry_count = small("retry_cnt", default_retries);
         rts.rnr_retry = small("rnr_retry", default_retries);
-        rts.max_rd_atomic = std::uint8_t{16};
+        rts.max_rd_atomic = small("max_rd_atomic", 16);
     }
     for (const engine::QpAttributes& step : {init, rtr, rts}) {
         if (!engine_->modify_qp(peer.engine_qp, step, stage_.now())) {

@@ -206,6 +206,7 @@ class Dialogue {
     // What brings a QP of this type to this state, and nothing else.
     [[nodiscard]] dut::QpAttributes step_to(engine::QpState state, const Peer& peer) const;
     void put(std::string_view name, const Peer& peer, dut::QpAttributes& into) const;
+    static engine::Access qp_rights_of(const std::vector<script::Word>& words);
     [[nodiscard]] engine::Access qp_access(const Peer& peer) const;
     [[nodiscard]] dut::AddressVector vector_of(const Peer& peer) const;
     // Where the tester's end of this QP is; false if the case has no such address.

@@ -115,6 +115,15 @@ std::optional<PlanError> take_shard(std::vector<PlannedRun>& runs, const Shard& 
     return std::nullopt;
 }
 
+// A run that is for one IP version is played over that one: where no axis was asked for, and once
+// where both were. Over the other alone it stays in the plan, and is skipped with the reason.
+bool fits_its_ip_version(PlannedRun& planned, const Selection& selection) {
+    const auto own = planned.own_ip_version();
+    if (!own || planned.ip_version == *own) return true;
+    if (selection.ip_versions.empty()) planned.ip_version = *own;
+    return std::ranges::find(selection.ip_versions, *own) == selection.ip_versions.end();
+}
+
 // What a lethal case kills cannot be tested afterwards. Otherwise the order stays.
 void put_lethal_last(std::vector<script::Case>& cases) {
     std::vector<script::Case> ordered;
@@ -126,6 +135,13 @@ void put_lethal_last(std::vector<script::Case>& cases) {
 }
 
 } // namespace
+
+std::optional<int> PlannedRun::own_ip_version() const {
+    const script::Attribute* found = run.qps.front().attribute("ip");
+    const auto* expr = found == nullptr ? nullptr : std::get_if<script::Expr>(&found->value);
+    if (expr == nullptr) return std::nullopt;
+    return static_cast<int>(expr->number);
+}
 
 std::string PlannedRun::id(const script::Case& of) const {
     if (axes.empty()) return of.id() + run.suffix;
@@ -167,9 +183,11 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
         }
         for (const PlannedRun& axes : combinations) {
             for (const script::Run& run : *runs) {
-                plan.runs.push_back(axes);
-                plan.runs.back().case_index = i;
-                plan.runs.back().run = run;
+                PlannedRun planned = axes;
+                planned.case_index = i;
+                planned.run = run;
+                if (fits_its_ip_version(planned, selection))
+                    plan.runs.push_back(std::move(planned));
             }
         }
     }
@@ -180,8 +198,11 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
     return plan;
 }
 
-std::optional<std::string> reason_to_skip(const script::Case& script, const Bench& bench,
-                                          const Setting& setting, const Selection& selection) {
+std::optional<std::string> reason_to_skip(const script::Case& script, const PlannedRun& planned,
+                                          const Bench& bench, const Setting& setting,
+                                          const Selection& selection) {
+    const auto own = planned.own_ip_version();
+    if (own && *own != planned.ip_version) return fmt::format("it is for IPv{} alone", *own);
     for (const script::Need& need : script.needs) {
         if (need.word == "mtu") {
             const auto has = static_cast<std::int64_t>(wire::bytes_of(setting.path_mtu));

@@ -53,6 +53,8 @@ struct PlannedRun {
     std::uint32_t round = 0; // of --repeat, from 0: the seed is that of the run and this
     std::string axes;        // "ip=6,psn=wrap,round=2"; empty where nothing was asked for
 
+    // The IP version that the case itself is for, by `qp ip=`.
+    [[nodiscard]] std::optional<int> own_ip_version() const;
     // group/name[ip=6,mtu=256]
     [[nodiscard]] std::string id(const script::Case& of) const;
     // "ip=6", "psn=wrap": the --over options of this run alone.
@@ -82,7 +84,8 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
                                          std::span<const ScriptFile> files);
 
 // Whether this run can be played here, or why not: a capability, a trait, a tag.
-std::optional<std::string> reason_to_skip(const script::Case& script, const Bench& bench,
-                                          const Setting& setting, const Selection& selection);
+std::optional<std::string> reason_to_skip(const script::Case& script, const PlannedRun& planned,
+                                          const Bench& bench, const Setting& setting,
+                                          const Selection& selection);
 
 } // namespace veriroce::runner

@@ -135,7 +135,7 @@ CaseResult SuiteRun::play(const PlannedRun& planned) {
     const script::Case& script = plan_.cases[planned.case_index];
     const Setting setting = setting_for(planned);
     std::optional<std::string> skip = bench_.lacks(planned.ip_version);
-    if (!skip) skip = reason_to_skip(script, bench_, setting, selection_);
+    if (!skip) skip = reason_to_skip(script, planned, bench_, setting, selection_);
     CaseResult result;
     if (skip) {
         result.verdict = Verdict::Skip;

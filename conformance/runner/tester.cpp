@@ -158,7 +158,6 @@ Met<> Dialogue::tester_receive(Peer& peer, const script::Recv& recv, script::Sou
         if (!wanted) return std::unexpected(wanted.error());
         length = static_cast<std::uint64_t>(*wanted);
     }
-    if (recv.srq) return std::unexpected(error(span, "our engine has no shared queue here"));
     const auto lkey = lkey_of(recv.lkey, peer);
     if (!lkey) return std::unexpected(lkey.error());
     for (std::int64_t id = ids->first; id <= ids->last; ++id) {
@@ -177,6 +176,10 @@ Met<> Dialogue::tester_modify(Peer& peer, const script::Modify& line, script::So
         if (attribute.name == "state") {
             const auto& words = std::get<std::vector<script::Word>>(attribute.value);
             change.state = engine::enum_by_name<engine::QpState>(words.front().text);
+            continue;
+        }
+        if (attribute.name == "access") {
+            change.access = qp_rights_of(std::get<std::vector<script::Word>>(attribute.value));
             continue;
         }
         const auto* expr = std::get_if<script::Expr>(&attribute.value);

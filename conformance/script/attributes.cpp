@@ -31,6 +31,15 @@ Expr parse_mtu(Cursor& cursor, const Scope& scope) {
     return value;
 }
 
+Expr parse_ip(Cursor& cursor, const Scope& scope) {
+    Expr value = parse_number(cursor, scope);
+    const auto number = constant_of(value);
+    if (number && *number != 4 && *number != 6) {
+        cursor.fail(value.span, "ip is 4 or 6, not " + std::to_string(*number));
+    }
+    return value;
+}
+
 using AttributeValue = std::variant<Expr, std::vector<Word>>;
 
 AttributeValue parse_value(Cursor& cursor, const Scope& scope, const AttributeRow& row) {
@@ -39,6 +48,7 @@ AttributeValue parse_value(Cursor& cursor, const Scope& scope, const AttributeRo
     case AttributeKind::Number: return bounded(cursor, scope, row.largest, row.name);
     case AttributeKind::Bit: return bounded(cursor, scope, 1, row.name);
     case AttributeKind::Mtu: return parse_mtu(cursor, scope);
+    case AttributeKind::Ip: return parse_ip(cursor, scope);
     case AttributeKind::Psn: return bounded(cursor, scope, wire::kMask24, row.name);
     case AttributeKind::Type: return one(word_of(cursor, qp_types, "QP type"));
     case AttributeKind::State: return one(word_of(cursor, states(), "QP state"));

@@ -13,17 +13,26 @@ using namespace std::string_view_literals;
 using Missing = std::optional<std::string>;
 
 // What our side of a QP can be given; the rest is the device's.
-constexpr std::array tester_attributes{"psn"sv,   "timeout"sv,      "retry_cnt"sv, "rnr_retry"sv,
-                                       "dscp"sv,  "ecn"sv,          "ttl"sv,       "flow"sv,
-                                       "sport"sv, "min_rnr_timer"sv};
-constexpr std::array tester_changes{"state"sv, "timeout"sv, "retry_cnt"sv, "rnr_retry"sv,
-                                    "min_rnr_timer"sv};
+constexpr std::array tester_attributes{"psn"sv,
+                                       "timeout"sv,
+                                       "retry_cnt"sv,
+                                       "rnr_retry"sv,
+                                       "min_rnr_timer"sv,
+                                       "max_rd_atomic"sv,
+                                       "max_dest_rd_atomic"sv,
+                                       "access"sv,
+                                       "send_wr"sv,
+                                       "recv_wr"sv,
+                                       "dscp"sv,
+                                       "ecn"sv,
+                                       "ttl"sv,
+                                       "flow"sv,
+                                       "sport"sv};
+constexpr std::array tester_changes{"state"sv,     "timeout"sv,       "retry_cnt"sv,
+                                    "rnr_retry"sv, "min_rnr_timer"sv, "access"sv};
 
 Missing missing_of(const SideCommand& line) {
     if (line.side == Side::Dut) return std::nullopt;
-    if (const auto* recv = std::get_if<Recv>(&line.command); recv != nullptr && recv->srq) {
-        return "tester recv srq=";
-    }
     const auto* change = std::get_if<Modify>(&line.command);
     if (change == nullptr) return std::nullopt;
     for (const Attribute& one : change->attributes) {
@@ -47,7 +56,7 @@ class Walk {
     void run(const Run& run) {
         for (const QpSetup& setup : run.qps) {
             for (const Attribute& one : setup.attributes) {
-                if (one.name == "ip" || one.name == "vlan") say(one.span, "qp " + one.name + "=");
+                if (one.name == "vlan") say(one.span, "qp vlan=");
             }
         }
         for (const QpSetup& setup : run.tester_qps) {

@@ -215,7 +215,11 @@ class SideLine {
                  number("len", recv.length, largest_region),
                  slices("local", recv.local),
                  key("lkey", recv.lkey),
-                 {"srq", Equals, false, [&] { recv.srq = scope_.use(cursor_, NameKind::Srq); }}});
+                 {"srq", Equals, false, [&] {
+                      recv.srq = scope_.use(cursor_, NameKind::Srq);
+                      if (side_ == Side::Dut || !recv.srq) return;
+                      cursor_.fail(recv.srq->span, "shared receive queues are the device's");
+                  }}});
         if (recv.length && !recv.local.empty()) {
             cursor_.fail(cursor_.line().span(), "either len= or local=, not both");
         }

@@ -79,7 +79,7 @@ constexpr std::array attribute_list{
     AttributeRow{"sge", Number, 1'000},
     AttributeRow{"inline", Number, 65'535},
     AttributeRow{"signal_all", Bit},
-    AttributeRow{"ip", Number, 6},
+    AttributeRow{"ip", Ip},
     AttributeRow{"vlan", Number, 4'094},
 };
 

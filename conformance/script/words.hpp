@@ -36,6 +36,7 @@ enum class AttributeKind : std::uint8_t {
     Number,
     Bit,     // 0 or 1
     Mtu,     // 256 512 1024 2048 4096
+    Ip,      // 4 6
     Psn,     // 0 .. 2^24-1
     Type,    // RC UC UD
     State,   // RESET INIT ...

@@ -286,7 +286,7 @@ Accepted<int> shrink_first(runner::Bench& bench, const runner::Plan& plan,
         if (net::StopOnSignal::requested()) return interrupted;
         const script::Case& of = plan.cases[planned.case_index];
         const runner::Setting setting = runner::setting_alone(bench, planned, run_options);
-        if (runner::reason_to_skip(of, bench, setting, selection)) continue;
+        if (runner::reason_to_skip(of, planned, bench, setting, selection)) continue;
         const auto small = runner::shrink(bench, of, planned.run, setting, right->get());
         if (!small) continue;
         fmt::print(out, "{}", small->text);

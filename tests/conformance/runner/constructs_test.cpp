@@ -90,6 +90,43 @@ TEST_CASE("construct: tester write, modify and state", "[constructs]") {
           "the tester's QP did not get there");
 }
 
+TEST_CASE("construct: our side's rights and queues are its own", "[constructs]") {
+    const std::string read = "tester mr t len=64 access=remote_read,remote_write\n"
+                             "dut    mr d len=64\n"
+                             "tester answers\n"
+                             "dut    post RDMA_READ id=1 local=d remote=t\n";
+    passes(with(read + "dut    done send id=1\n"));
+    passes(with(read + "dut    done send id=1 status=REM_INV_REQ_ERR\ndut    state ERR\n",
+                "tester qp access=local_write\n"));
+    passes(with("tester mr t len=64 access=remote_read\ndut    mr d len=64\n"
+                "tester answers\n"
+                "tester modify access=local_write\n"
+                "dut    post RDMA_READ id=1 local=d remote=t\n"
+                "dut    done send id=1 status=REM_INV_REQ_ERR\ndut    state ERR\n"));
+    // No READ at all is what this side answers.
+    passes(with(read + "dut    done send id=1 status=REM_INV_REQ_ERR\ndut    state ERR\n",
+                "tester qp max_dest_rd_atomic=0\n"));
+    fails(with("tester answers\ntester recv id=1..3\n", "tester qp recv_wr=2\n"),
+          "the tester's engine refused it", Verdict::Error);
+    fails(with("tester answers\ntester post SEND id=1..3\n", "tester qp send_wr=2\n"),
+          "the tester's engine refused it", Verdict::Error);
+}
+
+TEST_CASE("construct: our side asks for no more READs at once than it may", "[constructs]") {
+    const std::string reads = "dut    mr a len=4KiB access=remote_read fill=offsets\n"
+                              "tester mr t len=4KiB\n"
+                              "tester answers\n"
+                              "tester post RDMA_READ id=1..3 local=t[0 +64] remote=a[0 +64]\n"
+                              "tester done send id=1..3\n";
+    const auto first_two = [&](std::string_view header) {
+        const CaseResult result = passes(with(reads, header));
+        REQUIRE(result.packets.size() >= 2);
+        return std::pair{result.packets[0].from, result.packets[1].from};
+    };
+    CHECK(first_two("tester qp max_rd_atomic=1\n") == std::pair{Side::Tester, Side::Dut});
+    CHECK(first_two("") == std::pair{Side::Tester, Side::Tester});
+}
+
 TEST_CASE("construct: the tester's engine gives up by its own timer", "[constructs]") {
     passes(with("tester answers\n"
                 "dut    modify state=ERR\n"

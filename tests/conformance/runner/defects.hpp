@@ -289,6 +289,17 @@ inline std::optional<OwnedDatagram> of_rocev1(wire::Bytes frame) {
     const auto grh = wire::Ipv6::read(frame.subspan(14));
     return taken(grh.source, grh.destination, frame.subspan(54, frame.size() - 58));
 }
+inline std::optional<OwnedDatagram> any_ip_checksum(wire::Bytes frame) {
+    const auto decoded = wire::decode_frame(frame);
+    if (!decoded || !decoded->ipv4) return std::nullopt;
+    std::vector<std::byte> mended(frame.begin(), frame.end());
+    const wire::MutableBytes header = wire::MutableBytes(mended).subspan(14, 20);
+    wire::store_be<2>(header, 10, 0);
+    wire::store_be<2>(header, 10, wire::checksum_fold(wire::checksum_add(header)));
+    const auto unsealed = wire::unseal(wire::Bytes(mended));
+    if (!unsealed) return std::nullopt;
+    return taken(decoded->envelope().source, decoded->envelope().destination, decoded->transport);
+}
 inline std::optional<OwnedDatagram> nothing_with_a_checksum(wire::Bytes frame) {
     const auto decoded = wire::decode_frame(frame);
     if (!decoded || decoded->udp.checksum == 0) return std::nullopt;
@@ -329,6 +340,7 @@ inline constexpr SurfaceDefect surface_defects[] = {
     {"mixes receives up", one<MixesReceivesUp>},
     {"takes the IP length for the packet's", one<Edge<by_ip_length>>},
     {"takes RoCEv1 packets in", one<Edge<of_rocev1>>},
+    {"takes any IP checksum", one<Edge<any_ip_checksum>>},
     {"drops packets with a UDP checksum", one<Edge<nothing_with_a_checksum>>},
     {"loses the traffic class", misspeaks<class_lost>},
     {"asks for less time than it was told", misspeaks<impatient_rnr>},

@@ -49,6 +49,47 @@ TEST_CASE("plan: each value of each axis is a run with its own id", "[runner]") 
     CHECK(plan.runs.back().over() == std::vector<std::string>{"ip=6", "psn=wrap", "migreq=1"});
 }
 
+TEST_CASE("plan: a case for one IP version is played over that one", "[runner]") {
+    const auto versions = [](std::vector<std::string> axes) {
+        std::vector<int> played;
+        for (const PlannedRun& run : plan_of(selected({"enc/ip-options"}, std::move(axes))).runs)
+            played.push_back(run.ip_version);
+        return played;
+    };
+    CHECK(versions({}) == std::vector{4});
+    CHECK(versions({"ip=4"}) == std::vector{4});
+    CHECK(versions({"ip=4,6"}) == std::vector{4});
+    const Selection six = selected({"enc/ip-options"}, {"ip=6"});
+    const Plan plan = plan_of(six);
+    VirtualBench bench(right_engine());
+    SuiteRun run(bench, plan, six, {});
+    const auto result = run.next();
+    REQUIRE(result.has_value());
+    CHECK(result->verdict == Verdict::Skip);
+    CHECK(result->reason == "it is for IPv4 alone");
+}
+
+TEST_CASE("plan: a script for both IP versions is played over each", "[runner]") {
+    const std::string script = "rule   RSP-01\ntitle  \"made up\"\nrole   responder\n"
+                               "for    qp.ip in 4 6\n\n"
+                               "dut    recv id=1\n> SEND_ONLY  psn=0 ackreq\n< ACK        psn=0\n"
+                               "dut    done recv id=1\n";
+    Selection selection;
+    selection.names = {"made/up.roce"};
+    const std::vector<ScriptFile> files{{"made/up.roce", script}};
+    const auto plan = make_plan(selection, files);
+    REQUIRE(plan.has_value());
+    VirtualBench bench(right_engine());
+    SuiteRun run(bench, *plan, selection, {});
+    std::vector<std::uint16_t> types;
+    while (const auto result = run.next()) {
+        INFO(text_of(*result));
+        CHECK(result->verdict == Verdict::Pass);
+        types.push_back(wire::load_u16(result->packets.front().frame, 12));
+    }
+    CHECK(types == std::vector<std::uint16_t>{0x0800, 0x86DD});
+}
+
 TEST_CASE("plan: what is no axis or no value of it is said", "[runner]") {
     Selection selection;
     CHECK(add_axis(selection, "mtu=256").error() ==
