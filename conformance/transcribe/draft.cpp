@@ -110,7 +110,7 @@ std::string unspeakable(const Event& event) {
     return fmt::format("{} (frame {}) is not imported", info.title, event.number);
 }
 
-void remark_on(const Exchange& exchange, Draft& draft) {
+void describe(const Exchange& exchange, Draft& draft) {
     const Conversation& conversation = *exchange.conversation;
     const FoundEnd& asking = conversation.connection.ends[exchange.asking];
     draft.remark(conversation.connection.text());
@@ -118,7 +118,7 @@ void remark_on(const Exchange& exchange, Draft& draft) {
         draft.remark(fmt::format("the capture does not show the path MTU; {} fits what was sent",
                                  wire::bytes_of(exchange.mtu)));
     }
-    if (!asking.address.v4()) draft.remark("over IPv6: veriroce test --over ip=6");
+    if (!asking.address.v4()) draft.dut_qp("ip=6");
     if (conversation.vlan) draft.remark(fmt::format("left out: VLAN {}", *conversation.vlan));
     const auto other = std::ranges::count_if(conversation.events, [&](const Event& event) {
         return event.asks() && event.from != exchange.asking && !event.damaged &&

@@ -48,7 +48,7 @@ std::string flags_of(const wire::Bth& bth, bool ack_request);
 std::string hex(const std::vector<std::byte>& bytes);
 // What an RC script cannot say of this packet; empty if it can.
 std::string unspeakable(const Event& event);
-// What both kinds of script say of the connection in their first comments.
-void remark_on(const Exchange& exchange, Draft& draft);
+// What both kinds of script say of the connection, in their header and first comments.
+void describe(const Exchange& exchange, Draft& draft);
 
 } // namespace veriroce::transcribe

@@ -206,7 +206,7 @@ class Answerer {
     }
 
     void write_header() {
-        remark_on(exchange_, draft_);
+        describe(exchange_, draft_);
         draft_.dut_qp(fmt::format("mtu={} psn=0x{:06X}", wire::bytes_of(exchange_.mtu),
                                   exchange_.first.value()));
         if (most_reads_ > kUsualReads) draft_.dut_qp(fmt::format("max_rd_atomic={}", most_reads_));

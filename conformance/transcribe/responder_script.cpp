@@ -104,7 +104,7 @@ class Asker {
     }
 
     void write_header() {
-        remark_on(exchange_, draft_);
+        describe(exchange_, draft_);
         const bool answered = std::ranges::any_of(
             exchange_.steps, [](const Step& step) { return step.fate == Fate::Answer; });
         if (!answered) {
