@@ -42,6 +42,8 @@ function(test_folder NAME DIR)
     endif()
     add_executable(test_${NAME} ${sources})
     target_link_libraries(test_${NAME} PRIVATE veriroce_test_main ${test_uses_${NAME}})
+    # g++ would optimise the hot rooms anew for each of them, because their objects could be.
+    target_link_options(test_${NAME} PRIVATE -fno-lto)
     if(TARGET veriroce_${NAME})
         target_link_libraries(test_${NAME} PRIVATE veriroce_${NAME})
     endif()
