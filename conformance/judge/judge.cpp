@@ -143,12 +143,13 @@ struct Judge::Court {
 
     // Of the other end only what every packet on its path is held against.
     void fetch_notes(const flow::Tracker::Ahead& ahead) const {
-        constexpr std::size_t line = 64;
+        constexpr std::ptrdiff_t line = 64;
         const std::size_t first = *ahead.connection * 2UL;
         if (first + 1 >= notes.size()) return;
         const Notes& asking = notes[first + ahead.asking];
-        for (std::size_t at = 0; at < offsetof(Notes, pieces); at += line)
-            __builtin_prefetch(reinterpret_cast<const char*>(&asking) + at, 1);
+        const auto* const rare = reinterpret_cast<const char*>(&asking.pieces);
+        for (const auto* at = reinterpret_cast<const char*>(&asking); at < rare; at += line)
+            __builtin_prefetch(at, 1);
         const Notes& other = notes[first + 1 - ahead.asking];
         __builtin_prefetch(&other, 1);
         __builtin_prefetch(&other.source_port, 1);
