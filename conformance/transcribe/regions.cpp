@@ -21,6 +21,19 @@ void use(Region& region, const Access& access) {
 
 } // namespace
 
+std::optional<Access> access_of(const Event& event) {
+    const wire::HeaderSet headers = event.info().headers;
+    if (headers.has(wire::Header::AtomicEth)) {
+        return Access{.address = event.packet.atomic.virtual_address,
+                      .bytes = 8,
+                      .operation = event.info().operation};
+    }
+    if (!headers.has(wire::Header::Reth)) return std::nullopt;
+    return Access{.address = event.packet.reth.virtual_address,
+                  .bytes = event.packet.reth.dma_length,
+                  .operation = event.info().operation};
+}
+
 std::string Region::rights() const {
     std::string text;
     const auto add = [&](bool has, std::string_view right) {

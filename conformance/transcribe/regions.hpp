@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dissector/wire/opcode.hpp"
+#include "conformance/transcribe/conversation.hpp"
 
 namespace veriroce::transcribe {
 
@@ -23,6 +23,9 @@ struct Access {
     std::uint64_t bytes = 0;
     wire::Operation operation = wire::Operation::RdmaWrite;
 };
+
+// What a request accesses at the end that answers; nothing if it names no memory.
+std::optional<Access> access_of(const Event& event);
 
 struct Region {
     std::string name;

@@ -19,8 +19,6 @@ namespace {
 
 using wire::Operation;
 
-constexpr std::size_t kUsualReads = 4; // that a device of the suite has outstanding
-constexpr std::size_t kMostReads = 16;
 constexpr std::size_t kMostPosted = 100;
 constexpr std::uint64_t kMostLocal = 16ULL << 20;
 constexpr std::uint8_t kMostRetries = 7;
@@ -51,16 +49,7 @@ std::vector<Access> accesses_of(const Exchange& exchange) {
     for (std::size_t i = 0; i < exchange.steps.size(); ++i) {
         const Event& event = exchange.event(i);
         if (event.damaged || !event.asks() || !unspeakable(event).empty()) continue;
-        const wire::HeaderSet headers = event.info().headers;
-        if (headers.has(wire::Header::AtomicEth)) {
-            accesses.push_back({.address = event.packet.atomic.virtual_address,
-                                .bytes = 8,
-                                .operation = event.info().operation});
-        } else if (headers.has(wire::Header::Reth)) {
-            accesses.push_back({.address = event.packet.reth.virtual_address,
-                                .bytes = event.packet.reth.dma_length,
-                                .operation = event.info().operation});
-        }
+        if (const auto access = access_of(event)) accesses.push_back(*access);
     }
     return accesses;
 }
@@ -109,17 +98,17 @@ class Answerer {
 
     // One copy of every packet, in the order of PSNs, put together to messages.
     void collect() {
-        std::map<std::int64_t, std::pair<std::size_t, std::size_t>> copies; // first seen, whole
+        std::map<std::int64_t, std::size_t> copies; // the step at which each was first seen
         for (std::size_t i = 0; i < exchange_.steps.size(); ++i) {
             const Event& event = exchange_.event(i);
             if (!event.asks() || event.damaged) continue;
-            copies.try_emplace(relative(event), i, i);
+            copies.try_emplace(relative(event), i);
         }
         std::optional<Message> open;
         for (auto copy = copies.find(0); copy != copies.end();) {
-            const Event& event = exchange_.event(copy->second.second);
+            const Event& event = exchange_.event(copy->second);
             if (stop_ = unspeakable(event); !stop_.empty()) return;
-            if (event.info().starts_message()) open = begin(event, copy->first, copy->second.first);
+            if (event.info().starts_message()) open = begin(event, copy->first, copy->second);
             if (!open) {
                 stop_ = fmt::format("the message of frame {} has no beginning", event.number);
                 return;
@@ -138,17 +127,13 @@ class Answerer {
     }
 
     Message begin(const Event& event, std::int64_t psn, std::size_t seen) const {
-        const wire::OpcodeInfo& info = event.info();
-        Message message{.operation = info.operation,
+        Message message{.operation = event.info().operation,
                         .psn = psn,
                         .span = 0,
                         .first = event.packet,
                         .seen = seen};
-        if (info.headers.has(wire::Header::AtomicEth)) {
-            message.place = regions_.place(event.packet.atomic.virtual_address, 8);
-        } else if (info.headers.has(wire::Header::Reth)) {
-            message.place =
-                regions_.place(event.packet.reth.virtual_address, event.packet.reth.dma_length);
+        if (const auto access = access_of(event)) {
+            message.place = regions_.place(access->address, access->bytes);
         }
         return message;
     }

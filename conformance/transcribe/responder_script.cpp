@@ -16,28 +16,12 @@ namespace {
 
 using wire::Operation;
 
-constexpr std::size_t kUsualReads = 4; // that a device of the suite answers at once
-constexpr std::size_t kMostReads = 16;
 constexpr std::uint64_t kReceives = 64; // posted at a time
 constexpr std::uint32_t kUsualPayload = 64;
 constexpr std::uint32_t kWrongKey = 0x5A5A00;
 
 bool remote_access(const Step& step) {
     return step.fate == Fate::Refused && step.answer.nak_code() == wire::NakCode::RemoteAccess;
-}
-
-std::uint64_t address_of(const Event& event) {
-    return event.info().headers.has(wire::Header::AtomicEth) ? event.packet.atomic.virtual_address
-                                                             : event.packet.reth.virtual_address;
-}
-
-bool names_memory(const Event& event) {
-    const wire::HeaderSet headers = event.info().headers;
-    return headers.has(wire::Header::AtomicEth) || headers.has(wire::Header::Reth);
-}
-
-std::uint64_t accessed_bytes(const Event& event) {
-    return event.info().headers.has(wire::Header::AtomicEth) ? 8 : event.packet.reth.dma_length;
 }
 
 // What is accessed: that is also accesses that are refused, but for those whose memory is the
@@ -48,10 +32,10 @@ std::vector<Access> accesses_of(const Exchange& exchange) {
         const Step& step = exchange.steps[i];
         const Event& event = exchange.event(i);
         if (step.fate == Fate::Answer || event.damaged || !event.asks()) continue;
-        if (!names_memory(event) || !unspeakable(event).empty()) continue;
-        accesses.push_back({.address = address_of(event),
-                            .bytes = remote_access(step) ? 0 : accessed_bytes(event),
-                            .operation = event.info().operation});
+        auto access = access_of(event);
+        if (!access || !unspeakable(event).empty()) continue;
+        if (remote_access(step)) access->bytes = 0;
+        accesses.push_back(*access);
     }
     return accesses;
 }
@@ -278,7 +262,7 @@ class Asker {
         if (dead_) return "the NAK ends the connection";
         if (std::string why = unspeakable(event); !why.empty()) return why;
         if (step.fate == Fate::Refused) return refuse(step, event);
-        if (names_memory(event) && !place_of(event)) {
+        if (access_of(event) && !place_of(event)) {
             return fmt::format("frame {} accesses memory that no region of {} MiB can hold",
                                event.number, kLargestRegion >> 20);
         }
@@ -351,17 +335,17 @@ class Asker {
     std::string refuse(const Step& step, const Event& event) {
         const auto code = *step.answer.nak_code();
         const Operation operation = event.info().operation;
-        const bool memory = names_memory(event);
+        const auto access = access_of(event);
         const bool used = (operation == Operation::RdmaWrite && wrote_) ||
                           (operation == Operation::RdmaReadRequest && read_) ||
                           (event.info().headers.has(wire::Header::AtomicEth) && atomics_);
-        const bool right = code == wire::NakCode::InvalidRequest && memory && !used;
-        const bool key = code == wire::NakCode::RemoteAccess && memory;
+        const bool right = code == wire::NakCode::InvalidRequest && access && !used;
+        const bool key = code == wire::NakCode::RemoteAccess && access;
         if (!step.visible && !right && !key) {
             return fmt::format("why frame {} drew NAK {} is not seen", event.number,
                                wire::name_of(code));
         }
-        if (memory && !regions_.place(address_of(event), key ? 0 : accessed_bytes(event))) {
+        if (access && !regions_.place(access->address, key ? 0 : access->bytes)) {
             return fmt::format("no region can hold what frame {} accesses", event.number);
         }
         flush();
@@ -397,7 +381,7 @@ class Asker {
     void ask(const Step& step, const Event& event) {
         const wire::OpcodeInfo& info = event.info();
         std::string line = fmt::format("> {} psn={}", info.name, step.psn);
-        if (names_memory(event)) line += memory_fields(event);
+        if (access_of(event)) line += memory_fields(event);
         if (info.carries_payload()) line += payload_of(step, event);
         if (info.immediate()) line += fmt::format(" imm=0x{:08X}", event.packet.imm.value);
         line += flags_of(event.packet.bth, event.packet.bth.ack_request);
@@ -410,13 +394,16 @@ class Asker {
     }
 
     [[nodiscard]] std::optional<Place> place_of(const Event& event) const {
-        return regions_.place(address_of(event), accessed_bytes(event));
+        const auto access = access_of(event);
+        if (!access) return std::nullopt;
+        return regions_.place(access->address, access->bytes);
     }
 
     std::string memory_fields(const Event& event) {
         const wire::OpcodeInfo& info = event.info();
         std::optional<Place> place = place_of(event);
-        if (!place) place = regions_.place(address_of(event), 0); // refused: the key is wrong
+        if (!place)
+            place = regions_.place(access_of(event)->address, 0); // refused: the key is wrong
         const std::string at = place->offset == 0
                                    ? place->region->name
                                    : fmt::format("{}+{}", place->region->name, place->offset);

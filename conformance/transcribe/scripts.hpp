@@ -8,6 +8,11 @@
 
 namespace veriroce::transcribe {
 
+// READs and atomics at a time: that any device of the suite takes and makes, and that a script asks
+// for at most.
+inline constexpr std::size_t kUsualReads = 4;
+inline constexpr std::size_t kMostReads = 16;
+
 // The tester asks, as the asking end did; the device answers. What the device must say follows from
 // what it is asked, so that any device that keeps the rules passes. The error is a sentence.
 std::expected<std::string, std::string>

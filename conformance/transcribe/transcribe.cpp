@@ -26,18 +26,13 @@ std::uint64_t moved_by(const Conversation& conversation, std::uint8_t end) {
 std::expected<std::uint8_t, std::string> asking_end(const Conversation& conversation,
                                                     const Choice& choice) {
     const auto& ends = conversation.connection.ends;
-    if (!choice.asking) {
+    const bool first = !choice.asking || ends[0].address == *choice.asking;
+    const bool second = !choice.asking || ends[1].address == *choice.asking;
+    // Both may be meant, also because they have one address: then it is the one that moves more.
+    if (first && second) {
         return static_cast<std::uint8_t>(moved_by(conversation, 1) > moved_by(conversation, 0));
     }
-    for (const std::uint8_t end : {std::uint8_t{0}, std::uint8_t{1}}) {
-        if (ends[end].address != *choice.asking) continue;
-        // Both ends may have one address: then the one that asks more is meant.
-        if (ends[0].address == ends[1].address) break;
-        return end;
-    }
-    if (ends[0].address == *choice.asking) {
-        return static_cast<std::uint8_t>(moved_by(conversation, 1) > moved_by(conversation, 0));
-    }
+    if (first || second) return static_cast<std::uint8_t>(second);
     return std::unexpected(fmt::format("{} is no end of the connection {}", choice.asking->text(),
                                        conversation.connection.text()));
 }
