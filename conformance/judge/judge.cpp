@@ -144,7 +144,7 @@ struct Judge::Court {
     // Of the other end only what every packet on its path is held against.
     void fetch_notes(const flow::Tracker::Ahead& ahead) const {
         constexpr std::ptrdiff_t line = 64;
-        const std::size_t first = *ahead.connection * 2UL;
+        const std::size_t first = ahead.connection * 2UL;
         if (first + 1 >= notes.size()) return;
         const Notes& asking = notes[first + ahead.asking];
         const auto* const rare = reinterpret_cast<const char*>(&asking.pieces);
@@ -172,9 +172,9 @@ struct Judge::Court {
     struct Waiting {
         bool packet_there = false;
         flow::Packet packet;
-        flow::Tracker::Ahead ahead;
+        std::optional<flow::Tracker::Ahead> ahead;
     };
-    std::array<Waiting, 16> together; // packets that are judged together
+    std::array<Waiting, kTogether> together; // packets that are judged together
     Summary summary;
     std::optional<wire::Instant> last_time;
     std::vector<Notifier> notifiers;
@@ -203,15 +203,17 @@ void Judge::Court::judge_together(std::span<const decode::Dissection> frames) {
         Waiting& waiting = together[i];
         waiting.packet = {};
         waiting.packet_there = flow::read_packet(frames[i], waiting.packet);
-        if (waiting.packet_there) waiting.ahead = tracker.fetch_path(waiting.packet);
+        waiting.ahead.reset();
+        if (waiting.packet_there) tracker.fetch_path(waiting.packet);
     }
     const std::span<Waiting> there = std::span(together).first(frames.size());
     for (Waiting& waiting : there) {
-        if (waiting.packet_there) tracker.fetch_connection(waiting.packet, waiting.ahead);
-        if (waiting.packet_there && waiting.ahead.connection) fetch_notes(waiting.ahead);
+        if (!waiting.packet_there) continue;
+        waiting.ahead = tracker.fetch_connection(waiting.packet);
+        if (waiting.ahead) fetch_notes(*waiting.ahead);
     }
     for (const Waiting& waiting : there) {
-        if (waiting.packet_there) tracker.fetch_history(waiting.ahead);
+        if (waiting.ahead) tracker.fetch_history(*waiting.ahead);
     }
     for (std::size_t i = 0; i < frames.size(); ++i) {
         if (together[i].packet_there) judge(together[i].packet, &frames[i]);
@@ -333,13 +335,9 @@ Judge::~Judge() = default;
 Judge::Judge(Judge&&) noexcept = default;
 Judge& Judge::operator=(Judge&&) noexcept = default;
 
-void Judge::observe(const decode::Dissection& frame) {
-    if (const auto packet = flow::packet_of(frame)) court_->judge(*packet, &frame);
-}
-
 void Judge::observe(std::span<const decode::Dissection> frames) {
     while (!frames.empty()) {
-        const std::size_t count = std::min(frames.size(), court_->together.size());
+        const std::size_t count = std::min(frames.size(), kTogether);
         court_->judge_together(frames.first(count));
         frames = frames.subspan(count);
     }

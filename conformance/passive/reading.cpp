@@ -5,17 +5,12 @@
 #include "dissector/decode/decoder.hpp"
 
 namespace veriroce::passive {
-namespace {
-
-constexpr std::size_t kTogether = 16; // frames
-
-} // namespace
 
 std::optional<capture::ReadError> read_into(judge::Judge& judge, capture::Reader& reader) {
-    std::vector<decode::Dissection> frames(kTogether);
+    std::vector<decode::Dissection> frames(judge::Judge::kTogether);
     std::uint64_t number = 0;
     for (;;) {
-        const std::size_t most = reader.keeps() ? kTogether : 1;
+        const std::size_t most = reader.keeps() ? frames.size() : 1;
         std::size_t count = 0;
         std::expected<bool, capture::ReadError> more = true;
         for (capture::Record record; count < most; ++count) {

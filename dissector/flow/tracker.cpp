@@ -10,6 +10,10 @@ constexpr std::size_t kFirstAskedRoom = 64; // powers of two
 constexpr std::size_t kMaxAskedRoom = 1U << 16;
 constexpr std::size_t kConnectRequests = 256;
 
+Path path_of(const Packet& packet) {
+    return {packet.source, packet.destination, packet.transport.bth.dest_qp.value};
+}
+
 // At its sender's port a packet is seen once each time that it is sent. Anywhere else the first
 // copy that is seen may be the second that was sent, and a second one the network's; only a READ
 // within another one's PSNs is a retry for certain (REQ-09).
@@ -96,37 +100,33 @@ Classified Tracker::feed(const Packet& packet) {
                                                                     : request(packet, index, seen);
 }
 
-Tracker::Ahead Tracker::fetch_path(const Packet& packet) const {
-    const Path key{packet.source, packet.destination, packet.transport.bth.dest_qp.value};
-    const Ahead ahead{.hash = key.hash()};
-    paths_.fetch(ahead.hash);
-    return ahead;
+void Tracker::fetch_path(const Packet& packet) const {
+    paths_.fetch(path_of(packet).hash());
 }
 
-void Tracker::fetch_connection(const Packet& packet, Ahead& ahead) const {
-    const auto known =
-        paths_.find({packet.source, packet.destination, packet.transport.bth.dest_qp.value});
-    if (!known) return;
-    ahead.connection = *known >> 1;
+std::optional<Tracker::Ahead> Tracker::fetch_connection(const Packet& packet) const {
+    const auto known = paths_.find(path_of(packet));
+    if (!known) return std::nullopt;
     const bool receiver_asks = packet.info().response();
-    ahead.asking = static_cast<std::uint8_t>(receiver_asks ? *known & 1 : 1 - (*known & 1));
-    const Connection& connection = connections_[*ahead.connection];
+    const Ahead ahead{.connection = *known >> 1,
+                      .asking =
+                          static_cast<std::uint8_t>(receiver_asks ? *known & 1 : 1 - (*known & 1))};
+    const Connection& connection = connections_[ahead.connection];
     __builtin_prefetch(&connection, 1);
     const auto* const end = reinterpret_cast<const char*>(&connection.ends[ahead.asking]);
     for (std::size_t line = 0; line < sizeof(End); line += 64)
         __builtin_prefetch(end + line, 1);
-    __builtin_prefetch(&links_[*ahead.connection], 1);
+    __builtin_prefetch(&links_[ahead.connection], 1);
+    return ahead;
 }
 
 void Tracker::fetch_history(const Ahead& ahead) const {
-    if (!ahead.connection) return;
-    connections_[*ahead.connection].ends[ahead.asking].stream.fetch_end();
+    connections_[ahead.connection].ends[ahead.asking].stream.fetch_end();
 }
 
 // A packet that makes no connection, but may name one.
 void Tracker::of_known_path(const Packet& packet, Classified& seen) const {
-    const auto known =
-        paths_.find({packet.source, packet.destination, packet.transport.bth.dest_qp.value});
+    const auto known = paths_.find(path_of(packet));
     if (!known) return;
     seen.connection = *known >> 1;
     seen.from = static_cast<std::uint8_t>(1 - (*known & 1));
@@ -157,8 +157,7 @@ Classified Tracker::response(const Packet& packet, std::uint32_t index, Classifi
         seen.kind = Class::Unpaired;
         return seen;
     }
-    const auto value =
-        paths_.find({packet.source, packet.destination, packet.transport.bth.dest_qp.value});
+    const auto value = paths_.find(path_of(packet));
     seen.connection = *value >> 1;
     seen.from = static_cast<std::uint8_t>(1 - (*value & 1));
     Connection& connection = connections_[*value >> 1];
@@ -171,7 +170,7 @@ Classified Tracker::response(const Packet& packet, std::uint32_t index, Classifi
 
 // The connection that a packet goes to, and at its low bit the end that receives it.
 std::uint32_t Tracker::path(const Packet& packet) {
-    const Path key{packet.source, packet.destination, packet.transport.bth.dest_qp.value};
+    const Path key = path_of(packet);
     if (const auto known = paths_.find(key)) return *known;
     const std::uint32_t index = fresh(packet.number);
     Connection& connection = connections_[index];

@@ -108,12 +108,12 @@ class Tracker {
     // takes these three steps ahead, each for all of them, before he feeds them; they change
     // nothing.
     struct Ahead {
-        std::uint64_t hash = 0;                  // of the packet's path
-        std::optional<std::uint32_t> connection; // as far as it is known already
-        std::uint8_t asking = 0;                 // the end whose stream the packet belongs to
+        std::uint32_t connection = 0;
+        std::uint8_t asking = 0; // the end whose stream the packet belongs to
     };
-    Ahead fetch_path(const Packet& packet) const;
-    void fetch_connection(const Packet& packet, Ahead& ahead) const;
+    void fetch_path(const Packet& packet) const;
+    // Nothing if its connection is not known yet.
+    std::optional<Ahead> fetch_connection(const Packet& packet) const;
     void fetch_history(const Ahead& ahead) const;
     // The two ends are those of one connection; an older one of either QP is forgotten.
     void introduce(const Introduction& first, const Introduction& second);
