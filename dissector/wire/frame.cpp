@@ -61,7 +61,7 @@ Verdict judge_ip(Frame& frame) {
     // A header length that cannot be leaves nothing to sum up.
     if (frame.ipv4->header_bytes() < Ipv4::kSize) return FrameError::LengthMismatch;
     const std::size_t header = std::min(frame.ipv4->header_bytes(), ip.size());
-    if (checksum_fold_wide(ipv4_header_sum(ip.first(header))) == 0) return std::nullopt;
+    if (checksum_fold(ipv4_header_sum(ip.first(header))) == 0) return std::nullopt;
     return FrameError::BadIpChecksum;
 }
 

@@ -21,11 +21,6 @@ std::uint32_t checksum_add(Bytes bytes, std::uint32_t sum) {
     return static_cast<std::uint32_t>(total + (total >> 32));
 }
 
-std::uint16_t checksum_fold(std::uint32_t sum) {
-    sum = (sum & 0xFFFF) + (sum >> 16);
-    return static_cast<std::uint16_t>(~(sum + (sum >> 16)));
-}
-
 namespace {
 
 std::uint32_t pseudo_header_sum(Bytes addresses, std::uint16_t length) {

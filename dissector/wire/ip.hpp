@@ -131,9 +131,14 @@ struct Ipv6 {
 // The Internet checksum (RFC 1071): adds the 16-bit words of `bytes` to a sum already made. Only
 // the last piece of a sum may have an odd length.
 std::uint32_t checksum_add(Bytes bytes, std::uint32_t sum = 0);
-// Folds a sum and complements it: the number that goes on the wire. Over bytes that already contain
-// a right checksum it is 0.
-std::uint16_t checksum_fold(std::uint32_t sum);
+// Folds a sum, of less than 2^48, and complements it: the number that goes on the wire. Over bytes
+// that already contain a right checksum it is 0.
+constexpr std::uint16_t checksum_fold(std::uint64_t sum) {
+    sum = (sum & 0xFFFFFFFF) + (sum >> 32U); // 2^32 is 1 modulo 0xFFFF
+    sum = (sum & 0xFFFF) + (sum >> 16U);
+    sum = (sum & 0xFFFF) + (sum >> 16U);
+    return static_cast<std::uint16_t>(~(sum + (sum >> 16U)));
+}
 
 // The words of an IPv4 header, options included, added up; without a loop where it has 20 bytes, as
 // nearly always. A header length that cannot be is taken at its word.
@@ -149,17 +154,10 @@ constexpr std::uint64_t ipv4_header_sum(Bytes header) {
         sum += load_u32(header, at);
     return sum + checksum_add(header.subspan(at));
 }
-// checksum_fold of a sum of less than 2^48.
-constexpr std::uint16_t checksum_fold_wide(std::uint64_t sum) {
-    sum = (sum & 0xFFFFFFFF) + (sum >> 32U); // 2^32 is 1 modulo 0xFFFF
-    sum = (sum & 0xFFFF) + (sum >> 16U);
-    sum = (sum & 0xFFFF) + (sum >> 16U);
-    return static_cast<std::uint16_t>(~(sum + (sum >> 16U)));
-}
 
 // The checksum of an IPv4 header; its own field counts as zero.
 constexpr std::uint16_t ipv4_checksum(Bytes header) {
-    return checksum_fold_wide(ipv4_header_sum(header) - load_u16(header, 10));
+    return checksum_fold(ipv4_header_sum(header) - load_u16(header, 10));
 }
 
 // The checksum of a UDP datagram over its pseudo header (RFC 768, RFC 8200). `addresses` are source
