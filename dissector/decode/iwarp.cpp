@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "dissector/decode/walker.hpp"
+#include "dissector/wire/crc32.hpp"
 #include "dissector/wire/icrc.hpp"
 
 namespace veriroce::decode {

@@ -336,10 +336,10 @@ std::size_t write_frame(const LinkAddress& link, const Envelope& envelope, std::
         std::memcpy(out.data() + at, headers.data(), headers.size());
     }
     at += headers.size();
-    if (!payload.empty()) std::memcpy(out.data() + at, payload.data(), payload.size());
-    at += payload.size();
     const std::size_t ip = Ethernet::kSize + (envelope.vlan ? VlanTag::kSize : 0);
-    store_icrc(out.subspan(at, kIcrcBytes), icrc(out.subspan(ip, at - ip)));
+    const std::uint32_t crc = copy_icrc(out.subspan(ip, at - ip), payload, out.subspan(at));
+    at += payload.size();
+    store_icrc(out.subspan(at, kIcrcBytes), crc);
     return at + kIcrcBytes;
 }
 

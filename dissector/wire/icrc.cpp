@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include <isa-l/crc.h>
-
 #include "dissector/wire/bth.hpp"
+#include "dissector/wire/crc32.hpp"
 #include "dissector/wire/ip.hpp"
 #include "dissector/wire/udp.hpp"
 
@@ -14,14 +13,6 @@ namespace {
 
 // CRC-32 of eight bytes of ones, which stand for the LRH that RoCEv2 does not have (CRC-01).
 constexpr std::uint32_t kAfterDummyLrh = 0x2144DF1C;
-
-// ISA-L complements the seed it is given and the result it returns, so that the CRC of one piece
-// is the seed of the next.
-std::uint32_t crc32(std::uint32_t seed, Bytes bytes) {
-    if (bytes.empty()) return seed;
-    return crc32_gzip_refl(seed, reinterpret_cast<const unsigned char*>(bytes.data()),
-                           bytes.size());
-}
 
 // Where bits are masked, in an IP header of this many bytes and what follows it: all of them lie
 // in front of the BTH's end.
@@ -61,7 +52,7 @@ constexpr Head<head_bytes(Ipv6::kSize)> kIpv6Mask = [] { // CRC-03
 }();
 
 // Whatever is unusual: IPv4 options, and packets that end before their BTH does.
-std::uint32_t unusual_icrc(Bytes headers, Bytes rest, bool v6, std::size_t ip_bytes) {
+std::uint32_t unusual_head(Bytes headers, bool v6, std::size_t ip_bytes) {
     Head<head_bytes(60)> mask{};
     if (v6) {
         std::ranges::copy(kIpv6Mask, mask.begin());
@@ -74,7 +65,7 @@ std::uint32_t unusual_icrc(Bytes headers, Bytes rest, bool v6, std::size_t ip_by
     for (std::size_t i = 0; i < size; ++i)
         head[i] = headers[i] | mask[i];
     const std::uint32_t crc = crc32(kAfterDummyLrh, Bytes(head).first(size));
-    return crc32(crc32(crc, headers.subspan(size)), rest);
+    return crc32(crc, headers.subspan(size));
 }
 
 // ISA-L is at its best with multiples of 256 bytes, as payloads mostly are: what is more goes with
@@ -82,28 +73,36 @@ std::uint32_t unusual_icrc(Bytes headers, Bytes rest, bool v6, std::size_t ip_by
 constexpr std::size_t kBlock = 256;
 
 template <std::size_t N>
-std::uint32_t icrc_of(Bytes headers, Bytes rest, const Head<N>& mask) {
+std::uint32_t head_of(Bytes headers, const Head<N>& mask) {
     Head<N + kBlock> head; // NOLINT(*-member-init): what is read of it is written first
     for (std::size_t i = 0; i < N; ++i) // a few registers, as N is known
         head[i] = headers[i] | mask[i];
     const std::size_t more = (headers.size() - N) % kBlock;
     if (more != 0) std::memcpy(head.data() + N, headers.data() + N, more);
-    std::uint32_t crc = crc32(kAfterDummyLrh, Bytes(head).first(N + more));
-    crc = crc32(crc, headers.subspan(N + more));
-    return crc32(crc, rest);
+    const std::uint32_t crc = crc32(kAfterDummyLrh, Bytes(head).first(N + more));
+    return crc32(crc, headers.subspan(N + more));
+}
+
+// The ICRC so far, of what is masked in part.
+std::uint32_t icrc_of_headers(Bytes headers) {
+    const unsigned first = headers.empty() ? 0U : load_u8(headers, 0);
+    const bool v6 = first >> 4 == 6;
+    const std::size_t ip_bytes =
+        v6 ? Ipv6::kSize : std::max<std::size_t>((first & 0xFU) * std::size_t{4}, Ipv4::kSize);
+    if (headers.size() < head_bytes(ip_bytes)) return unusual_head(headers, v6, ip_bytes);
+    if (v6) return head_of(headers, kIpv6Mask);
+    if (ip_bytes == Ipv4::kSize) return head_of(headers, kIpv4Mask);
+    return unusual_head(headers, v6, ip_bytes);
 }
 
 } // namespace
 
 std::uint32_t icrc(Bytes headers, Bytes rest) {
-    const unsigned first = headers.empty() ? 0U : load_u8(headers, 0);
-    const bool v6 = first >> 4 == 6;
-    const std::size_t ip_bytes =
-        v6 ? Ipv6::kSize : std::max<std::size_t>((first & 0xFU) * std::size_t{4}, Ipv4::kSize);
-    if (headers.size() < head_bytes(ip_bytes)) return unusual_icrc(headers, rest, v6, ip_bytes);
-    if (v6) return icrc_of(headers, rest, kIpv6Mask);
-    if (ip_bytes == Ipv4::kSize) return icrc_of(headers, rest, kIpv4Mask);
-    return unusual_icrc(headers, rest, v6, ip_bytes);
+    return crc32(icrc_of_headers(headers), rest);
+}
+
+std::uint32_t copy_icrc(Bytes headers, Bytes rest, MutableBytes to) {
+    return copy_crc32(icrc_of_headers(headers), rest, to);
 }
 
 std::uint32_t icrc_unmasked(Bytes headers, Bytes rest) {
@@ -148,12 +147,6 @@ std::uint32_t icrc_from_lrh(Bytes packet, bool has_grh) {
     const std::size_t bth = kLrhBytes + (has_grh ? kGrhBytes : 0);
     mask_native(mask, kLrhBytes, bth);
     return masked_crc(0, packet, Bytes(mask).first(bth + Bth::kSize));
-}
-
-std::uint32_t crc32c(Bytes bytes) {
-    // ISA-L takes the bytes without const, and only reads them.
-    auto* data = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data()));
-    return ~crc32_iscsi(data, static_cast<int>(bytes.size()), 0xFFFFFFFF);
 }
 
 std::uint32_t load_icrc(Bytes bytes) {
