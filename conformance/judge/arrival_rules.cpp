@@ -21,8 +21,9 @@ bool must_be_taken(const Case& at_hand) {
     const Notes& notes = *at_hand.notes;
     if (packet.integrity != flow::Integrity::Good || packet.info().reserved()) return false;
     if (at_hand.path->pkey && *at_hand.path->pkey != packet.transport.bth.pkey) return false;
-    for (std::size_t i = 0; i < notes.defect_count; ++i) {
-        if (notes.defects[i].psn == packet.psn()) return false;
+    if (std::ranges::find(notes.defects, packet.psn(), &Notes::Defect::psn) !=
+        notes.defects.end()) {
+        return false;
     }
     // RDR-09: what becomes of a READ more than was agreed is left open.
     const auto& limit = at_hand.connection->ends[at_hand.seen.from].attributes.max_rd_atomic;

@@ -8,6 +8,7 @@
 
 #include "conformance/judge/arrivals.hpp"
 #include "conformance/judge/judge.hpp"
+#include "conformance/judge/seldom.hpp"
 
 namespace veriroce::judge {
 
@@ -15,7 +16,7 @@ namespace veriroce::judge {
 struct Refusal {
     wire::Psn psn;
     std::uint64_t number = 0;
-    std::optional<wire::Instant> time;
+    flow::Moment time;
     std::uint8_t code = 0; // of RNR
     bool resent = false;   // the request was sent again since
     bool waits = true;     // of RNR: the requester must wait it out
@@ -74,6 +75,12 @@ struct Notes {
     std::uint64_t connection = 0; // whose these are
     std::uint32_t generation = 0; // of the stream
 
+    // Of all packets on this stream's path.
+    std::optional<std::uint16_t> source_port;
+    std::uint64_t source_port_number = 0;
+    std::optional<wire::Pkey> pkey;
+    std::uint64_t pkey_number = 0;
+
     // MSN minus the messages that ended, as the responder counts: what all responses so far allow.
     struct Offset {
         std::int64_t low = 0;
@@ -89,65 +96,54 @@ struct Notes {
     std::optional<wire::Psn> acknowledged;
     std::uint64_t acknowledged_number = 0;
 
-    std::optional<Refusal> sequence_nak; // the latest
-    bool duplicate_below_nak = false;    // one may have reached the responder since
-    std::optional<Refusal> rnr_nak;      // until the request is sent again
+    Seldom<Refusal> sequence_nak; // the latest
+    Seldom<Refusal> rnr_nak;      // until the request is sent again
+    Seldom<Refusal> fatal_nak;
     std::uint64_t last_rnr_number = 0;
-    std::optional<Refusal> fatal_nak;
+    bool duplicate_below_nak = false; // one may have reached the responder since the sequence NAK
     bool fatal_reported = false;
+    bool in_resend = false; // the latest request was sent again
+    // A packet was seen that the history does not hold and that may have been answered: far ahead
+    // of the others, or of a reserved opcode (BTH-06).
+    bool unfollowed = false;
+    std::uint32_t open_reads = 0; // READs and atomics without their answer
 
     struct Repeat { // the latest request that was sent again, or came twice
         wire::Psn psn;
         std::uint64_t number = 0;
     };
     std::optional<Repeat> repeat;
-    bool in_resend = false; // the latest request was sent again
-    // A packet was seen that the history does not hold and that may have been answered: far ahead
-    // of the others, or of a reserved opcode (BTH-06).
-    bool unfollowed = false;
 
     std::optional<wire::Psn> next_read_response;
     std::uint64_t last_read_response = 0; // its number
 
     std::unique_ptr<AtPort> at_port; // where the port of the end in question was recorded
 
-    std::uint32_t open_reads = 0; // READs and atomics without their answer
-
-    // Of all packets on this stream's path.
-    std::optional<std::uint16_t> source_port;
-    std::uint64_t source_port_number = 0;
-    std::optional<wire::Pkey> pkey;
-    std::uint64_t pkey_number = 0;
-
-    // Behind what every packet is held against: what few are.
+    // What few streams have.
     struct Piece { // of a READ that was asked for again
         wire::Psn first;
         wire::Psn last;
     };
-    std::array<Piece, 8> pieces{};
-    std::size_t piece_count = 0; // ever; the ring keeps the last ones
-    struct Content {             // of a READ response
+    Latest<Piece, 8> pieces;
+    struct Content { // of a READ response
         wire::Psn psn;
         std::uint64_t number = 0;
         std::uint64_t digest = 0;
     };
-    std::vector<Content> contents; // the latest, where the memory behind them is at rest
-
+    Latest<Content, 64> contents; // where the memory behind them is at rest
     struct AtomicResult {
         wire::Psn psn;
         std::uint64_t original = 0;
         std::uint64_t number = 0;
     };
-    std::array<AtomicResult, 8> atomics{};
-    std::size_t atomic_count = 0; // ever
-
+    Latest<AtomicResult, 8> atomics;
     struct Defect { // a request that must be refused
         wire::Psn psn;
         std::string_view rule;
         std::uint64_t number = 0;
     };
-    std::array<Defect, 4> defects{};
-    std::size_t defect_count = 0; // kept
+    static constexpr std::size_t kMaxDefects = 4;
+    std::vector<Defect> defects; // of which no answer told anything yet
 };
 
 // The latest request to a device that may have written to its memory.

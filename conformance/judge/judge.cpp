@@ -150,9 +150,7 @@ struct Judge::Court {
         const auto* const rare = reinterpret_cast<const char*>(&asking.pieces);
         for (const auto* at = reinterpret_cast<const char*>(&asking); at < rare; at += line)
             __builtin_prefetch(at, 1);
-        const Notes& other = notes[first + 1 - ahead.asking];
-        __builtin_prefetch(&other, 1);
-        __builtin_prefetch(&other.source_port, 1);
+        __builtin_prefetch(&notes[first + 1 - ahead.asking], 1);
     }
 
     void note_writes(const flow::Packet& packet, Case& at_hand);
@@ -213,7 +211,7 @@ void Judge::Court::judge_together(std::span<const decode::Dissection> frames) {
         if (waiting.ahead) fetch_notes(*waiting.ahead);
     }
     for (const Waiting& waiting : there) {
-        if (waiting.ahead) tracker.fetch_history(*waiting.ahead);
+        if (waiting.ahead) tracker.fetch_history(waiting.packet, *waiting.ahead);
     }
     for (std::size_t i = 0; i < frames.size(); ++i) {
         if (together[i].packet_there) judge(together[i].packet, &frames[i]);

@@ -13,20 +13,16 @@ using flow::Extent;
 // A READ that is asked for again may be cut at PSN borders (REQ-32), and its answer may begin as an
 // answer of its own or go on as if uninterrupted (RDR-06).
 bool begins_piece(const Notes& notes, wire::Psn psn) {
-    const std::size_t kept = std::min(notes.piece_count, notes.pieces.size());
-    for (std::size_t i = 0; i < kept; ++i) {
-        if (notes.pieces[i].first == psn) return true;
-    }
     // More retries than are kept: it may have been one of those.
-    return notes.piece_count > notes.pieces.size();
+    return notes.pieces.forgot_some() ||
+           std::ranges::find(notes.pieces.kept(), psn, &Notes::Piece::first) !=
+               notes.pieces.kept().end();
 }
 
 bool ends_piece(const Notes& notes, wire::Psn psn) {
-    const std::size_t kept = std::min(notes.piece_count, notes.pieces.size());
-    for (std::size_t i = 0; i < kept; ++i) {
-        if (notes.pieces[i].last == psn) return true;
-    }
-    return notes.piece_count > notes.pieces.size();
+    return notes.pieces.forgot_some() ||
+           std::ranges::find(notes.pieces.kept(), psn, &Notes::Piece::last) !=
+               notes.pieces.kept().end();
 }
 
 void judge_opcode(const Case& at_hand, const Extent& read) {
@@ -119,8 +115,7 @@ void judge_content(const Case& at_hand, const Extent& read) {
     if (std::ranges::find(at_rest, packet.source) == at_rest.end()) return;
     if (!packet.whole() || packet.integrity != flow::Integrity::Good) return;
     const std::uint64_t digest = flow::digest_of_bytes(packet.transport.payload());
-    std::vector<Notes::Content>& known = at_hand.notes->contents;
-    for (const Notes::Content& earlier : known) {
+    for (const Notes::Content& earlier : at_hand.notes->contents.kept()) {
         if (earlier.psn != packet.psn() || earlier.number < read.first_number) continue;
         if (earlier.digest != digest && unwritten_since(at_hand, read)) {
             at_hand.report("RDR-05", kUnseen, Evidence(packet.number, earlier.number),
@@ -129,9 +124,7 @@ void judge_content(const Case& at_hand, const Extent& read) {
         }
         return;
     }
-    constexpr std::size_t kKept = 64;
-    if (known.size() == kKept) known.erase(known.begin());
-    known.push_back({packet.psn(), packet.number, digest});
+    at_hand.notes->contents.note({packet.psn(), packet.number, digest});
 }
 
 const Extent* extent_at(const Case& at_hand) {
@@ -185,9 +178,7 @@ void judge_atomic_response(const Case& at_hand) {
     }
     Notes& notes = *at_hand.notes;
     const std::uint64_t original = packet.transport.atomic_ack.original;
-    const std::size_t kept = std::min(notes.atomic_count, notes.atomics.size());
-    for (std::size_t i = 0; i < kept; ++i) {
-        const Notes::AtomicResult& earlier = notes.atomics[i];
+    for (const Notes::AtomicResult& earlier : notes.atomics.kept()) {
         // An older one may be of another turn of the PSNs, or of another connection.
         if (earlier.psn != packet.psn() || earlier.number < extent->first_number) continue;
         if (earlier.original != original) {
@@ -198,8 +189,7 @@ void judge_atomic_response(const Case& at_hand) {
         }
         return;
     }
-    notes.atomics[notes.atomic_count++ % notes.atomics.size()] = {packet.psn(), original,
-                                                                  packet.number};
+    notes.atomics.note({packet.psn(), original, packet.number});
 }
 
 // REQ-10: a READ that is asked for again lies within the original.
@@ -217,9 +207,7 @@ void judge_read_retry(const Case& at_hand) {
     const std::uint64_t end = before + reth.dma_length;
     const std::uint32_t span =
         wire::packets_of(reth.dma_length, at_hand.stream().mtu().value_or(wire::Mtu::B256));
-    Notes& notes = *at_hand.notes;
-    notes.pieces[notes.piece_count++ % notes.pieces.size()] = {packet.psn(),
-                                                               packet.psn() + (span - 1)};
+    at_hand.notes->pieces.note({packet.psn(), packet.psn() + (span - 1)});
     const bool subset = reth.rkey.value == read->rkey &&
                         reth.virtual_address == read->virtual_address + before &&
                         (end == read->length || (end < read->length && end % mtu == 0));

@@ -87,37 +87,33 @@ void note_defects(const Case& at_hand) {
     const flow::Packet& packet = at_hand.packet;
     if (packet.info().service != wire::Service::Rc) return;
     // Sent again in another form: which of them arrived is not known.
-    for (std::size_t i = 0; i < notes.defect_count; ++i) {
-        if (notes.defects[i].psn != packet.psn()) continue;
-        notes.defects[i] = notes.defects[--notes.defect_count];
+    const auto noted = std::ranges::find(notes.defects, packet.psn(), &Notes::Defect::psn);
+    if (noted != notes.defects.end()) {
+        notes.defects.erase(noted);
         return;
     }
     if (at_hand.seen.kind != Class::New) return;
     const auto index = at_hand.stream().index_of(packet.psn());
-    if (!index || notes.defect_count == notes.defects.size()) return;
+    if (!index || notes.defects.size() == Notes::kMaxDefects) return;
     const std::string_view rule = defect_of(at_hand, *index);
-    if (!rule.empty()) notes.defects[notes.defect_count++] = {packet.psn(), rule, packet.number};
+    if (!rule.empty()) notes.defects.push_back({packet.psn(), rule, packet.number});
 }
 
 void judge_acceptance(const Case& at_hand) {
-    Notes& notes = *at_hand.notes;
+    std::vector<Notes::Defect>& defects = at_hand.notes->defects;
     const flow::Packet& packet = at_hand.packet;
-    if (notes.defect_count == 0 || at_hand.seen.kind == Class::Unsolicited) return;
+    if (defects.empty() || at_hand.seen.kind == Class::Unsolicited) return;
     const bool accepts = !packet.transport.headers.has(wire::Header::Aeth) ||
                          packet.transport.aeth.syndrome.kind() == wire::AckKind::Ack;
-    for (std::size_t i = 0; i < notes.defect_count;) {
-        const Notes::Defect defect = notes.defects[i];
-        if (wire::distance(defect.psn, packet.psn()) < 0) {
-            ++i;
-            continue;
-        }
+    std::erase_if(defects, [&](const Notes::Defect& defect) {
+        if (wire::distance(defect.psn, packet.psn()) < 0) return false;
         if (accepts) {
             at_hand.report(defect.rule, kUnseen, Evidence(packet.number, defect.number),
                            "the request at " + text_of(defect.psn) +
                                " must be refused, and is acknowledged");
         }
-        notes.defects[i] = notes.defects[--notes.defect_count];
-    }
+        return true;
+    });
 }
 
 } // namespace veriroce::judge

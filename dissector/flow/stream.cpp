@@ -8,7 +8,7 @@
 namespace veriroce::flow {
 namespace {
 
-constexpr std::size_t kFirstRoom = 8;
+constexpr std::size_t kFirstRoom = 16;
 // A history that spans more PSNs than this would be ambiguous on the circle.
 constexpr std::uint32_t kMaxSpan = 0x700000;
 // A sender that was silent this long before it repeats itself had its timer run out. Real timers
@@ -66,8 +66,9 @@ std::optional<std::size_t> Stream::index_of(wire::Psn psn) const {
     const wire::Psn front = extents_.front().psn;
     const std::uint32_t wanted = offset(front, psn);
     if (wanted >= offset(front, next_)) return std::nullopt;
-    // Most are asked for at the end.
+    // Most are asked for at the end; and where each takes one PSN, this one is known.
     if (wanted >= offset(front, extents_.back().psn)) return extents_.size() - 1;
+    if (wanted < extents_.size() && extents_[wanted].psn == psn) return wanted;
     std::size_t low = 0;
     std::size_t high = extents_.size() - 1;
     while (high - low > 1) {
@@ -81,11 +82,11 @@ std::optional<std::size_t> Stream::index_of(wire::Psn psn) const {
     return low;
 }
 
+// Ordinals are consecutive: no look at the messages is needed.
 std::optional<std::size_t> Stream::message_index(std::uint64_t ordinal) const {
-    if (messages_.empty() || ordinal < messages_.front().ordinal || ordinal > last_ordinal_) {
-        return std::nullopt;
-    }
-    return static_cast<std::size_t>(ordinal - messages_.front().ordinal);
+    const std::uint64_t gone = last_ordinal_ - messages_.size();
+    if (ordinal <= gone || ordinal > last_ordinal_) return std::nullopt;
+    return static_cast<std::size_t>(ordinal - gone - 1);
 }
 
 std::optional<Bounds> Stream::ended_before(wire::Psn psn) const {
@@ -219,7 +220,7 @@ StreamResult Stream::again(const Packet& packet, std::size_t index) {
                          packet.info().operation == wire::Operation::RdmaReadRequest;
     extent.last_number = packet.number;
     extent.last_time = packet.time;
-    ++extent.copies;
+    if (extent.copies != 0xFFFF) ++extent.copies;
     extent.ack_request = extent.ack_request || packet.transport.bth.ack_request;
     if (extent.read() && packet.info().operation == wire::Operation::RdmaReadRequest) {
         if (const auto at = message_index(extent.message)) {
@@ -302,7 +303,7 @@ Extent Stream::extent_of(const Packet& packet) const {
     extent.opcode = packet.transport.bth.opcode;
     extent.ack_request = packet.transport.bth.ack_request;
     extent.copies = 1;
-    extent.payload_bytes = packet.payload_bytes();
+    extent.payload_bytes = static_cast<std::uint16_t>(std::min(packet.payload_bytes(), 0xFFFFU));
     extent.digest = digest_of(packet);
     if (packet.transport.headers.has(wire::Header::Reth)) {
         extent.virtual_address = packet.transport.reth.virtual_address;

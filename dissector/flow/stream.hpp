@@ -37,26 +37,44 @@ enum class Class : std::uint8_t {
 // What made a sender send again, as far as packets show it.
 enum class Cause : std::uint8_t { None, SequenceNak, RnrNak, Implied, Timeout };
 
+// A time, or none, in eight bytes: of these there are millions.
+class Moment {
+  public:
+    Moment() = default;
+    Moment(std::optional<wire::Instant> time) : time_(time.value_or(kNone)) {}
+    operator std::optional<wire::Instant>() const {
+        if (time_ == kNone) return std::nullopt;
+        return time_;
+    }
+    explicit operator bool() const { return time_ != kNone; }
+    wire::Instant operator*() const { return time_; }
+
+  private:
+    static constexpr wire::Instant kNone = wire::Instant::min();
+    wire::Instant time_ = kNone;
+};
+
 struct Extent {
     wire::Psn psn;
-    std::uint32_t span = 1; // PSNs
-    bool missing = false;   // not seen; of what follows only `psn`, `span` and the sums count
-    bool span_known = true; // false: a READ of several packets before the path MTU is known
-    bool ack_request = false;
-    bool lost_by_capture = false; // missing, but acknowledged
-    bool damaged = false;         // missing, but a copy with a wrong ICRC was seen
+    std::uint32_t span = 1;   // PSNs
+    std::uint32_t rkey = 0;   // of the RETH
+    std::uint32_t length = 0; // likewise
+    std::uint16_t payload_bytes = 0;
+    std::uint16_t copies = 0; // times seen; 65,535: so often or more
     std::uint8_t opcode = 0;
-    std::uint32_t copies = 0; // times seen
-    std::uint32_t payload_bytes = 0;
-    std::uint64_t digest = 0; // of headers and payload; 0: not known
+    // Not seen; of what else is here only `psn`, `span` and the sums count.
+    bool missing : 1 = false;
+    bool span_known : 1 = true; // false: a READ of several packets before the path MTU is known
+    bool ack_request : 1 = false;
+    bool lost_by_capture : 1 = false; // missing, but acknowledged
+    bool damaged : 1 = false;         // missing, but a copy with a wrong ICRC was seen
     std::uint64_t virtual_address = 0;
-    std::uint32_t rkey = 0;
-    std::uint32_t length = 0;  // of the RETH
+    std::uint64_t digest = 0;  // of headers and payload; 0: not known
     std::uint64_t message = 0; // its ordinal
     std::uint64_t first_number = 0;
     std::uint64_t last_number = 0;
-    std::optional<wire::Instant> first_time;
-    std::optional<wire::Instant> last_time;
+    Moment first_time;
+    Moment last_time;
     // Sums from the stream's first packet through this extent.
     std::uint64_t ends = 0;   // messages that ended
     std::uint64_t unseen = 0; // PSNs at which a message may have ended unseen
@@ -74,20 +92,20 @@ struct Extent {
 
 struct Message {
     std::uint64_t ordinal = 0; // counted from 1 in its stream, in the order of their first packets
-    std::uint8_t opcode = 0;   // of the first packet that was seen
-    bool begun = false;        // its first packet was seen
-    bool ended = false;        // its last packet was seen
-    bool answered = false;
     wire::Psn first;
     wire::Psn last;
-    std::uint64_t bytes = 0; // payload; of a READ what it asks for
+    std::uint8_t opcode = 0; // of the first packet that was seen
+    bool begun = false;      // its first packet was seen
+    bool ended = false;      // its last packet was seen
+    bool answered = false;
     std::uint32_t retransmissions = 0;
-    std::uint64_t start_number = 0;
-    std::uint64_t answer_number = 0;
-    std::optional<wire::Instant> start;
-    std::optional<wire::Instant> answer;
     wire::Psn next_response;          // of a READ
     std::uint32_t lost_responses = 0; // PSNs that were skipped by the responses so far
+    std::uint64_t bytes = 0;          // payload; of a READ what it asks for
+    std::uint64_t start_number = 0;
+    std::uint64_t answer_number = 0;
+    Moment start;
+    Moment answer;
 
     [[nodiscard]] const wire::OpcodeInfo& info() const { return wire::opcode_info(opcode); }
     // From the first packet to the answer that completes it: ACK, last READ response, atomic ACK.
@@ -187,7 +205,12 @@ class Stream {
     // that is beyond the history.
     [[nodiscard]] std::optional<Bounds> ended_before(wire::Psn psn) const;
 
-    // Fetches what the next packet will be held against.
+    // Two steps of fetching what the next packet will be held against.
+    void fetch() const {
+        const auto* const end = reinterpret_cast<const char*>(&counters_.retransmissions);
+        for (const auto* at = reinterpret_cast<const char*>(this); at < end; at += 64)
+            __builtin_prefetch(at, 1);
+    }
     void fetch_end() const {
         extents_.fetch_back();
         messages_.fetch_back();
@@ -231,6 +254,7 @@ class Stream {
     bool read_response(const Packet& packet, std::size_t index, std::vector<Message>& finished);
     void finish(Message& message, const Packet& packet, std::vector<Message>& finished);
 
+    // First what every packet needs: of streams there are many, far off in memory.
     bool started_ = false;
     bool begin_known_ = false;
     bool any_answer_ = false;
@@ -245,12 +269,12 @@ class Stream {
     Ring<Extent> extents_;
     Ring<Message> messages_;
     std::uint64_t last_ordinal_ = 0;
-    Bounds forgotten_sums_;          // `ends` and `unseen` of what went from the history
+    Moment last_time_;               // of any packet of the stream
+    Asked asked_;                    // the latest, until an acknowledgement goes past it
     std::optional<wire::Psn> stray_; // what would follow a packet that lay far off
-    std::optional<Run> run_;
-    Asked asked_;                            // the latest, until an acknowledgement goes past it
-    std::optional<wire::Instant> last_time_; // of any packet of the stream
     Counters counters_;
+    std::optional<Run> run_;
+    Bounds forgotten_sums_; // `ends` and `unseen` of what went from the history
 };
 
 } // namespace veriroce::flow

@@ -4,7 +4,7 @@
 namespace veriroce::flow {
 namespace {
 
-constexpr std::size_t kFirstMessages = 8;
+constexpr std::size_t kFirstMessages = 4;
 
 // FLUSH and ATOMIC WRITE are answered as a READ of one packet is (EXT-02).
 bool answered_by_data(const Extent& extent) {

@@ -106,22 +106,29 @@ void Tracker::fetch_path(const Packet& packet) const {
 
 std::optional<Tracker::Ahead> Tracker::fetch_connection(const Packet& packet) const {
     const auto known = paths_.find(path_of(packet));
-    if (!known) return std::nullopt;
+    if (!known) {
+        fetch_asked(packet);
+        return std::nullopt;
+    }
     const bool receiver_asks = packet.info().response();
     const Ahead ahead{.connection = *known >> 1,
                       .asking =
                           static_cast<std::uint8_t>(receiver_asks ? *known & 1 : 1 - (*known & 1))};
     const Connection& connection = connections_[ahead.connection];
     __builtin_prefetch(&connection, 1);
-    const auto* const end = reinterpret_cast<const char*>(&connection.ends[ahead.asking]);
-    for (std::size_t line = 0; line < sizeof(End); line += 64)
-        __builtin_prefetch(end + line, 1);
+    connection.ends[ahead.asking].stream.fetch();
     __builtin_prefetch(&links_[ahead.connection], 1);
     return ahead;
 }
 
-void Tracker::fetch_history(const Ahead& ahead) const {
-    connections_[ahead.connection].ends[ahead.asking].stream.fetch_end();
+void Tracker::fetch_asked(const Packet& packet) const {
+    __builtin_prefetch(&asked_[asked_place(asked_key(packet))], 1);
+}
+
+void Tracker::fetch_history(const Packet& packet, const Ahead& ahead) const {
+    const Connection& connection = connections_[ahead.connection];
+    connection.ends[ahead.asking].stream.fetch_end();
+    if (connection.pairing == Pairing::None) fetch_asked(packet);
 }
 
 // A packet that makes no connection, but may name one.
@@ -170,8 +177,11 @@ Classified Tracker::response(const Packet& packet, std::uint32_t index, Classifi
 
 // The connection that a packet goes to, and at its low bit the end that receives it.
 std::uint32_t Tracker::path(const Packet& packet) {
-    const Path key = path_of(packet);
-    if (const auto known = paths_.find(key)) return *known;
+    if (const auto known = paths_.find(path_of(packet))) return *known;
+    if (const auto asker = asker_of(packet)) {
+        give_partner(*asker, packet.transport.bth.dest_qp);
+        return *asker << 1;
+    }
     const std::uint32_t index = fresh(packet.number);
     Connection& connection = connections_[index];
     connection.ends[0].address = packet.source;
@@ -246,23 +256,30 @@ void Tracker::link_newest(std::uint32_t index) {
     newest_ = index;
 }
 
-std::uint64_t Tracker::asked_key(const wire::IpAddress& asking, const wire::IpAddress& asked,
-                                 wire::Psn psn) const {
-    return mixed(Path::hash_of(asking) * 3 + Path::hash_of(asked)) + mixed(psn.value());
+// What a request and the response to it have in common.
+std::uint64_t Tracker::asked_key(const Packet& packet) {
+    const bool response = packet.info().response();
+    const wire::IpAddress& asking = response ? packet.destination : packet.source;
+    const wire::IpAddress& asked = response ? packet.source : packet.destination;
+    return mixed(Path::hash_of(asking) * 3 + Path::hash_of(asked)) + mixed(packet.psn().value());
+}
+
+std::size_t Tracker::asked_place(std::uint64_t key) const {
+    return mixed(key) & (asked_.size() - 1);
 }
 
 void Tracker::widen_asked() {
     std::vector<Asked> smaller(asked_.size() * 2);
     smaller.swap(asked_);
     for (const Asked& slot : smaller) {
-        if (slot.id != 0) asked_[mixed(slot.key) & (asked_.size() - 1)] = slot;
+        if (slot.id != 0) asked_[asked_place(slot.key)] = slot;
     }
 }
 
 void Tracker::remember_request(const Packet& packet, std::uint32_t index) {
     if (packet.info().service != wire::Service::Rc) return;
-    const std::uint64_t key = asked_key(packet.source, packet.destination, packet.psn());
-    Asked& slot = asked_[mixed(key) & (asked_.size() - 1)];
+    const std::uint64_t key = asked_key(packet);
+    Asked& slot = asked_[asked_place(key)];
     const std::uint64_t id = connections_[index].id;
     if (slot.key == key && slot.id == id) return;
     const bool rival = slot.key == key && slot.id != 0 &&
@@ -271,20 +288,32 @@ void Tracker::remember_request(const Packet& packet, std::uint32_t index) {
     slot = {.key = key, .connection = index, .id = id, .ambiguous = rival};
 }
 
-// A response whose QP has no partner: the QP that asked for this PSN, if it is one only.
-bool Tracker::pair(const Packet& packet, std::uint32_t index) {
-    const std::uint64_t key = asked_key(packet.destination, packet.source, packet.psn());
-    const Asked slot = asked_[mixed(key) & (asked_.size() - 1)];
-    if (slot.key != key || slot.id == 0 || slot.ambiguous) return false;
-    const Connection& other = connections_[slot.connection];
-    if (slot.connection == index || other.id != slot.id || other.pairing != Pairing::None) {
-        return false;
-    }
+// The QP without a partner that asked for this response's PSN, if it is one only.
+std::optional<std::uint32_t> Tracker::asker_of(const Packet& packet) const {
+    if (packet.info().service != wire::Service::Rc || !packet.info().response()) return {};
+    const std::uint64_t key = asked_key(packet);
+    const Asked& slot = asked_[asked_place(key)];
+    if (slot.key != key || slot.id == 0 || slot.ambiguous) return {};
+    const Connection& asker = connections_[slot.connection];
+    if (asker.id != slot.id || asker.pairing != Pairing::None) return {};
     // The hash is no proof: the addresses must be each other's.
-    if (!(other.ends[0].address == packet.destination && other.ends[1].address == packet.source)) {
-        return false;
+    if (!(asker.ends[0].address == packet.destination && asker.ends[1].address == packet.source)) {
+        return {};
     }
-    merge(slot.connection, index);
+    return slot.connection;
+}
+
+void Tracker::give_partner(std::uint32_t index, wire::Qpn qpn) {
+    connections_[index].ends[0].qpn = qpn;
+    connections_[index].pairing = Pairing::Inferred;
+    put_path(index, 0);
+}
+
+// A response to a QP that was addressed before: the asker is its partner.
+bool Tracker::pair(const Packet& packet, std::uint32_t index) {
+    const auto asker = asker_of(packet);
+    if (!asker || *asker == index) return false;
+    merge(*asker, index);
     return true;
 }
 
@@ -292,8 +321,8 @@ bool Tracker::pair(const Packet& packet, std::uint32_t index) {
 // may have been connected anew, with that one.
 bool Tracker::rivalled(const Packet& packet, std::uint32_t index) const {
     if (connections_[index].pairing == Pairing::Known) return false;
-    const std::uint64_t key = asked_key(packet.destination, packet.source, packet.psn());
-    const Asked& slot = asked_[mixed(key) & (asked_.size() - 1)];
+    const std::uint64_t key = asked_key(packet);
+    const Asked& slot = asked_[asked_place(key)];
     return slot.key == key && slot.id != 0 && slot.connection != index &&
            connections_[slot.connection].id == slot.id &&
            connections_[slot.connection].pairing == Pairing::None;
@@ -303,15 +332,14 @@ bool Tracker::rivalled(const Packet& packet, std::uint32_t index) const {
 void Tracker::merge(std::uint32_t into, std::uint32_t from) {
     Connection& target = connections_[into];
     Connection& source = connections_[from];
-    target.ends[0].qpn = source.ends[1].qpn;
+    const wire::Qpn qpn = *source.ends[1].qpn;
     target.ends[1].stream = std::move(source.ends[0].stream);
     source.ends[0].stream = Stream();
     target.unpaired_responses += source.unpaired_responses;
-    target.pairing = Pairing::Inferred;
     target.first_number = std::min(target.first_number, source.first_number);
     const std::uint64_t number = source.last_number;
     drop(from);
-    put_path(into, 0);
+    give_partner(into, qpn);
     touch(into, number);
 }
 

@@ -89,7 +89,7 @@ struct Classified {
 struct Limits {
     // A connection takes two places until its QPs are paired.
     std::uint32_t connections = 2 * 65'536;
-    std::size_t extents = 2'000'000; // of all histories together, about 170 bytes each
+    std::size_t extents = 2'000'000; // of all histories together, about 140 bytes each
 };
 
 // What is known of an end before it speaks.
@@ -114,7 +114,7 @@ class Tracker {
     void fetch_path(const Packet& packet) const;
     // Nothing if its connection is not known yet.
     std::optional<Ahead> fetch_connection(const Packet& packet) const;
-    void fetch_history(const Ahead& ahead) const;
+    void fetch_history(const Packet& packet, const Ahead& ahead) const;
     // The two ends are those of one connection; an older one of either QP is forgotten.
     void introduce(const Introduction& first, const Introduction& second);
 
@@ -149,11 +149,14 @@ class Tracker {
     Classified response(const Packet& packet, std::uint32_t index, Classified seen);
     void widen_asked();
     void remember_request(const Packet& packet, std::uint32_t index);
+    std::optional<std::uint32_t> asker_of(const Packet& packet) const;
+    void give_partner(std::uint32_t index, wire::Qpn qpn);
     bool pair(const Packet& packet, std::uint32_t index);
     bool rivalled(const Packet& packet, std::uint32_t index) const;
     void merge(std::uint32_t into, std::uint32_t from);
-    std::uint64_t asked_key(const wire::IpAddress& asking, const wire::IpAddress& asked,
-                            wire::Psn psn) const;
+    void fetch_asked(const Packet& packet) const;
+    static std::uint64_t asked_key(const Packet& packet);
+    std::size_t asked_place(std::uint64_t key) const;
     void connection_message(const Packet& packet);
     void put_path(std::uint32_t index, std::uint8_t to);
 
