@@ -79,37 +79,33 @@ unit_tests() {
 # One target; its exit code goes to a file beside its log.
 fuzz_one() {
     local name=${1##*/fuzz_} code=0
-    local corpus=build/fuzz/corpus/$name seeds=()
+    local corpus=build/asan/fuzz/corpus/$name seeds=()
     mkdir -p "$corpus"
     [[ ! -d tests/fuzz/corpus/$name ]] || seeds=("tests/fuzz/corpus/$name")
     "$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
-        -artifact_prefix="build/fuzz/crashes/$name-" "$corpus" "${seeds[@]}" \
-        >"build/fuzz/$name.log" 2>&1 || code=$?
-    echo "$code" >"build/fuzz/$name.code"
+        -artifact_prefix="build/asan/fuzz/crashes/$name-" "$corpus" "${seeds[@]}" \
+        >"build/asan/fuzz/$name.log" 2>&1 || code=$?
+    echo "$code" >"build/asan/fuzz/$name.code"
 }
 
 fuzz() {
     echo "== fuzz: each target $fuzz_seconds s"
     local target name log
-    build fuzz || {
-        fail "fuzz: build"
-        return 0
-    }
-    mkdir -p build/fuzz/crashes
-    rm -f build/fuzz/*.code
+    mkdir -p build/asan/fuzz/crashes
+    rm -f build/asan/fuzz/*.code
     export -f fuzz_one
     export fuzz_seconds
     # shellcheck disable=SC2016 # $1 is the inner shell's
-    printf '%s\0' build/fuzz/fuzz/fuzz_* |
+    find build/asan/fuzz -maxdepth 1 -name 'fuzz_*' -type f -print0 |
         xargs -0 -P "$jobs" -I{} bash -c 'fuzz_one "$1"' fuzz_one {}
-    for target in build/fuzz/fuzz/fuzz_*; do
+    for target in build/asan/fuzz/fuzz_*; do
         if [[ ! -x $target ]]; then
             fail "fuzz: no target was built"
             return 0
         fi
         name=${target##*/fuzz_}
-        log=build/fuzz/$name.log
-        if [[ $(cat "build/fuzz/$name.code" 2>/dev/null) == 0 ]]; then
+        log=build/asan/fuzz/$name.log
+        if [[ $(cat "build/asan/fuzz/$name.code" 2>/dev/null) == 0 ]]; then
             pass
             echo "$name: $(grep -E '^Done [0-9]+ runs' "$log" || echo 'done')"
         else
