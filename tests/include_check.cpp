@@ -17,6 +17,7 @@ struct Library {
 
 constexpr std::array libraries{
     Library{"ISA-L", "isa-l"},
+    Library{"x86-intrinsics", "immintrin.h"},
     Library{"libpcap", "pcap.h"},
     Library{"libpcap", "pcap/"},
     Library{"zlib", "zlib.h"},
