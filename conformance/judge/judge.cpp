@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "conformance/judge/case_at_hand.hpp"
+#include "dissector/wire/fetch.hpp"
 
 namespace veriroce::judge {
 namespace {
@@ -143,14 +144,12 @@ struct Judge::Court {
 
     // Of the other end only what every packet on its path is held against.
     void fetch_notes(const flow::Tracker::Ahead& ahead) const {
-        constexpr std::ptrdiff_t line = 64;
         const std::size_t first = ahead.connection * 2UL;
         if (first + 1 >= notes.size()) return;
         const Notes& asking = notes[first + ahead.asking];
-        const auto* const rare = reinterpret_cast<const char*>(&asking.pieces);
-        for (const auto* at = reinterpret_cast<const char*>(&asking); at < rare; at += line)
-            __builtin_prefetch(at, 1);
-        __builtin_prefetch(&notes[first + 1 - ahead.asking], 1);
+        const Notes& other = notes[first + 1 - ahead.asking];
+        wire::fetch(&asking, &asking.pieces);
+        wire::fetch(&other, &other.msn);
     }
 
     void note_writes(const flow::Packet& packet, Case& at_hand);

@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "dissector/wire/fetch.hpp"
+
 namespace veriroce::flow {
 
 // Of plain data: places that were never used cost no time, and mostly no memory.
@@ -50,12 +52,12 @@ class Ring {
     [[nodiscard]] const T& back() const { return (*this)[size_ - 1]; }
     [[nodiscard]] const T& front() const { return (*this)[0]; }
 
-    // Fetches the last element and the place behind it.
-    void fetch_back() const {
+    // Fetches the first element's beginning, the last element and the place behind it.
+    void fetch_ends() const {
         if (capacity_ == 0) return;
-        const auto* const last = reinterpret_cast<const char*>(slot(size_ + capacity_ - 1));
-        for (std::size_t line = 0; line < 2 * sizeof(T); line += 64)
-            __builtin_prefetch(last + line, 1);
+        wire::fetch(slot(0), slot(0) + 1);
+        const T* const last = slot(size_ + capacity_ - 1);
+        wire::fetch(last, last + 2);
     }
 
     // To twice the room, or to `first` from nothing.

@@ -207,13 +207,11 @@ class Stream {
 
     // Two steps of fetching what the next packet will be held against.
     void fetch() const {
-        const auto* const end = reinterpret_cast<const char*>(&counters_.retransmissions);
-        for (const auto* at = reinterpret_cast<const char*>(this); at < end; at += 64)
-            __builtin_prefetch(at, 1);
+        wire::fetch(this, &counters_.retransmissions); // what few packets need stands behind
     }
     void fetch_end() const {
-        extents_.fetch_back();
-        messages_.fetch_back();
+        extents_.fetch_ends();
+        messages_.fetch_ends();
     }
 
     // Gives its memory back.

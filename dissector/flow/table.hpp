@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "dissector/wire/fetch.hpp"
+
 namespace veriroce::flow {
 
 constexpr std::uint64_t mixed(std::uint64_t value) {
@@ -26,11 +28,7 @@ class Table {
         return slots_[at].value;
     }
     // Fetches the place of a key with this hash, for a find() that comes soon.
-    void fetch(std::uint64_t hash) const {
-        const auto* const slot = reinterpret_cast<const char*>(&slots_[hash & (slots_.size() - 1)]);
-        __builtin_prefetch(slot);
-        __builtin_prefetch(slot + sizeof(Slot) - 1); // it may lie in two lines
-    }
+    void fetch(std::uint64_t hash) const { wire::fetch(slots_[hash & (slots_.size() - 1)]); }
     // Adds the key or changes its value.
     void put(const Key& key, std::uint32_t value) {
         if (size_ * 2 >= slots_.size()) grow();

@@ -115,14 +115,14 @@ std::optional<Tracker::Ahead> Tracker::fetch_connection(const Packet& packet) co
                       .asking =
                           static_cast<std::uint8_t>(receiver_asks ? *known & 1 : 1 - (*known & 1))};
     const Connection& connection = connections_[ahead.connection];
-    __builtin_prefetch(&connection, 1);
+    wire::fetch(&connection, &connection.ends);
     connection.ends[ahead.asking].stream.fetch();
-    __builtin_prefetch(&links_[ahead.connection], 1);
+    wire::fetch(links_[ahead.connection]);
     return ahead;
 }
 
 void Tracker::fetch_asked(const Packet& packet) const {
-    __builtin_prefetch(&asked_[asked_place(asked_key(packet))], 1);
+    wire::fetch(asked_[asked_place(asked_key(packet))]);
 }
 
 void Tracker::fetch_history(const Packet& packet, const Ahead& ahead) const {

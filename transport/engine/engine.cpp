@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "dissector/wire/fetch.hpp"
 #include "transport/engine/migration.hpp"
 #include "transport/engine/requester.hpp"
 #include "transport/engine/responder.hpp"
@@ -32,7 +33,7 @@ void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
         ++device.counters.dropped;
         return;
     }
-    prefetch(*qp);
+    wire::fetch(*qp);
     if (datagram.envelope.ecn == wire::kCongestionExperienced) ++device.counters.ecn_marked;
     const PacketView view{
         datagram.envelope,   *packet, packet->info(), qp->connection, device.config.behaviour,
@@ -100,7 +101,7 @@ Engine::Posted Engine::post_send(QpId qp, std::span<const SendRequest> chain,
                                  wire::Instant /*now*/) {
     Qp* const target = state_->find(qp);
     if (target == nullptr) return {.refused = VerbError::NotFound};
-    prefetch(*target);
+    wire::fetch(*target);
     Posted result;
     for (const SendRequest& request : chain) {
         if (const auto taken = post(*state_, *target, request); !taken) {
@@ -115,7 +116,7 @@ Engine::Posted Engine::post_send(QpId qp, std::span<const SendRequest> chain,
 Engine::Posted Engine::post_receive(QpId qp, std::span<const ReceiveRequest> chain) {
     Qp* const target = state_->find(qp);
     if (target == nullptr) return {.refused = VerbError::NotFound};
-    prefetch(*target);
+    wire::fetch(*target);
     Posted result;
     for (const ReceiveRequest& request : chain) {
         if (target->connection.state == QpState::Reset || target->srq != nullptr ||

@@ -68,13 +68,4 @@ struct Qp {
     std::unique_ptr<RateLimiter> limiter;  // nothing: the device is no reaction point
 };
 
-// Asks for all lines of a QP at once where it is found: with many QPs they lie far off, and one
-// after the other would be waited for.
-inline void prefetch(const Qp& qp) {
-    constexpr std::size_t line = 64;
-    const auto* const at = reinterpret_cast<const char*>(&qp);
-    for (std::size_t offset = 0; offset < sizeof(Qp); offset += line)
-        __builtin_prefetch(at + offset);
-}
-
 } // namespace veriroce::engine
