@@ -47,19 +47,17 @@ std::expected<Reader, ReadError> Reader::start(Source source) {
     return reader;
 }
 
-// Each branch makes the result in its place: an expected that is assigned is stored in bytes and
-// read in words, for which a processor waits.
+// A result is made anew where it is returned: a copy of what may hold an error is stored in bytes
+// and read in words, for which a processor waits.
 std::expected<bool, ReadError> Reader::next(Record& record) {
     if (failed_) return std::unexpected(*failed_);
     const auto* pcap = std::get_if<PcapFormat>(&format_);
-    auto more = pcap != nullptr
-                    ? pcap->next(source_, record)
-                    : std::get<PcapngFormat>(format_).next(source_, interfaces_, record);
-    if (!more) {
-        failed_ = placed(more.error(), source_);
-        more = std::unexpected(*failed_);
-    }
-    return more;
+    const auto more = pcap != nullptr
+                          ? pcap->next(source_, record)
+                          : std::get<PcapngFormat>(format_).next(source_, interfaces_, record);
+    if (more) return *more;
+    failed_ = placed(more.error(), source_);
+    return std::unexpected(*failed_);
 }
 
 } // namespace veriroce::capture
