@@ -155,10 +155,11 @@ void check_mad(const Subject& s) {
 
 void check_transport(Dissection& dissection) {
     if (!dissection.has_bth) return;
+    const auto at = dissection.transport.data() - dissection.frame.bytes.data();
     const Subject subject{.dissection = dissection,
                           .bth = dissection.bth,
                           .info = wire::opcode_info(dissection.bth.opcode),
-                          .at = dissection.layers.find(LayerKind::Bth)->offset};
+                          .at = static_cast<std::uint32_t>(at)};
     check_header(subject);
     check_qp(subject);
     check_remote_address(subject);

@@ -1,7 +1,11 @@
 #include "dissector/decode/decoder.hpp"
 
+#include <bit>
+
 #include "dissector/decode/checks.hpp"
+#include "dissector/decode/usual.hpp"
 #include "dissector/decode/walker.hpp"
+#include "dissector/wire/frame.hpp"
 #include "dissector/wire/icrc.hpp"
 
 namespace veriroce::decode {
@@ -29,10 +33,9 @@ IcrcReason obstacle(const Walker& walker, const Dissection& out) {
     return IcrcReason::None;
 }
 
+// It is stored least significant byte first, and read the other way round.
 std::uint32_t as_read_on_the_wire(std::uint32_t icrc) {
-    std::array<std::byte, 4> bytes{};
-    wire::store_icrc(bytes, icrc);
-    return wire::load_u32(bytes, 0);
+    return std::byteswap(icrc);
 }
 
 std::uint32_t icrc_of(const Dissection& out, wire::Bytes covered) {
@@ -41,21 +44,18 @@ std::uint32_t icrc_of(const Dissection& out, wire::Bytes covered) {
     return wire::icrc_from_lrh(covered, out.layers.has(LayerKind::Grh));
 }
 
-void verify_icrc(const Walker& walker, Dissection& out) {
-    out.icrc.reason = obstacle(walker, out);
-    if (out.icrc.reason != IcrcReason::None) return;
-    const LayerSpan icrc = *out.layers.find(LayerKind::Icrc);
-    const std::uint32_t from = walker.covered_from();
-    const wire::Bytes covered = out.frame.bytes.subspan(from, icrc.offset - from);
-    const std::uint32_t computed = icrc_of(out, covered);
-    const std::uint32_t found = wire::load_icrc(out.bytes_of(icrc));
+// Of a packet that has one, at `at`; it covers what begins at `from`.
+void verify_icrc(std::uint32_t from, std::uint32_t at, Dissection& out) {
+    out.icrc.reason = IcrcReason::None;
+    const std::uint32_t computed = icrc_of(out, out.frame.bytes.subspan(from, at - from));
+    const std::uint32_t found = wire::load_icrc(out.frame.bytes.subspan(at, wire::kIcrcBytes));
     out.icrc.found = as_read_on_the_wire(found);
     out.icrc.expected = as_read_on_the_wire(computed);
     out.icrc.status = found == computed ? IcrcStatus::Good : IcrcStatus::Bad;
     if (found == computed) return;
     out.findings.add({.kind = FindingKind::BadIcrc,
-                      .offset = icrc.offset,
-                      .length = icrc.length,
+                      .offset = at,
+                      .length = wire::kIcrcBytes,
                       .found = out.icrc.found,
                       .expected = out.icrc.expected});
 }
@@ -63,6 +63,14 @@ void verify_icrc(const Walker& walker, Dissection& out) {
 } // namespace
 
 void dissect_frame(const Options& options, Dissection& out) {
+    if (options.shortcut && dissect_usual(out)) {
+        check_transport(out);
+        const auto icrc = out.transport.data() + out.transport.size() - out.frame.bytes.data();
+        if (options.verify_icrc) {
+            verify_icrc(out.network.offset, static_cast<std::uint32_t>(icrc), out);
+        }
+        return;
+    }
     clear(out);
     Walker walker(out, options);
     walker.frame();
@@ -72,7 +80,10 @@ void dissect_frame(const Options& options, Dissection& out) {
     }
     if (out.fragment) out.cut = false; // what is missing is in other frames
     check_transport(out);
-    if (options.verify_icrc) verify_icrc(walker, out);
+    if (!options.verify_icrc) return;
+    out.icrc.reason = obstacle(walker, out);
+    if (out.icrc.reason != IcrcReason::None) return;
+    verify_icrc(walker.covered_from(), out.layers.find(LayerKind::Icrc)->offset, out);
 }
 
 } // namespace veriroce::decode

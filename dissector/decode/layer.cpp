@@ -1,5 +1,7 @@
 #include "dissector/decode/layer.hpp"
 
+#include <algorithm>
+
 namespace veriroce::decode {
 namespace {
 
@@ -118,14 +120,14 @@ bool Layers::replace(LayerKind kind, std::span<const LayerSpan> by) {
     if (!has(kind) || size_ - 1 + by.size() > kCapacity) return false;
     const std::array<LayerSpan, kCapacity> before = spans_;
     const std::size_t count = size_;
-    const std::size_t place = index(kind);
+    const auto place = static_cast<std::size_t>(first(kind) - begin());
     clear();
-    for (std::size_t i = 0; i < place; ++i)
-        push(before[i]);
-    for (const LayerSpan& layer : by)
-        push(layer);
-    for (std::size_t i = place + 1; i < count; ++i)
-        push(before[i]);
+    const auto put = [this](const LayerSpan& layer) {
+        push(layer.kind, layer.offset, layer.length);
+    };
+    std::for_each_n(before.begin(), place, put);
+    std::ranges::for_each(by, put);
+    std::for_each_n(before.begin() + place + 1, count - place - 1, put);
     return true;
 }
 

@@ -1,6 +1,7 @@
 // The layers of a frame: which header or piece of data stands where.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstdint>
@@ -129,50 +130,88 @@ struct LayerSpan {
     std::uint32_t length = 0;
 };
 
-// The layers of one frame in the order in which they stand in it.
+// The layers of one frame in the order in which they stand in it. There are few, so that looking
+// for one is quick; most that are asked for are not there, which a bit says.
 class Layers {
   public:
     static constexpr std::size_t kCapacity = 96;
 
     void clear() {
         size_ = 0;
-        first_.fill(kNone);
+        kinds_ = {};
     }
-    // The walk is bounded so that there is room (walker.hpp).
-    void push(LayerSpan layer) {
+    // The first layers of many frames, for all at once.
+    struct Few;
+    void begin_with(const Few& few, std::uint32_t frame_bytes);
+    // The walk is bounded so that there is room (walker.hpp). The parts are stored one by one: a
+    // LayerSpan that is put together and then copied is stored in bytes and read in words, for
+    // which a processor waits.
+    void push(LayerKind kind, std::uint32_t offset, std::uint32_t length) {
         assert(size_ < kCapacity);
-        std::uint8_t& first = first_[static_cast<std::size_t>(layer.kind)];
-        if (first == kNone) first = static_cast<std::uint8_t>(size_);
-        spans_[size_++] = layer;
+        kinds_[word(kind)] |= bit(kind);
+        LayerSpan& layer = spans_[size_++];
+        layer.kind = kind;
+        layer.offset = offset;
+        layer.length = length;
     }
 
     // The first layer of this kind gives way to `by`, which lie in its bytes. False if there is no
     // such layer, or no room; then nothing is changed.
     bool replace(LayerKind kind, std::span<const LayerSpan> by);
 
-    [[nodiscard]] bool has(LayerKind kind) const { return index(kind) != kNone; }
+    [[nodiscard]] bool has(LayerKind kind) const { return (kinds_[word(kind)] & bit(kind)) != 0; }
     // The first of its kind; nullptr if there is none.
     [[nodiscard]] const LayerSpan* find(LayerKind kind) const {
-        return has(kind) ? &spans_[index(kind)] : nullptr;
+        return has(kind) ? first(kind) : nullptr;
     }
     [[nodiscard]] const LayerSpan* begin() const { return spans_.data(); }
     [[nodiscard]] const LayerSpan* end() const { return spans_.data() + size_; }
     [[nodiscard]] std::size_t size() const { return size_; }
     // From the first layer of this kind on; empty if there is none.
     [[nodiscard]] std::span<const LayerSpan> from(LayerKind kind) const {
-        const std::size_t first = has(kind) ? index(kind) : size_;
-        return std::span(spans_).subspan(first, size_ - first);
+        return {has(kind) ? first(kind) : end(), end()};
     }
 
   private:
-    static constexpr std::uint8_t kNone = 0xFF;
-    [[nodiscard]] std::uint8_t index(LayerKind kind) const {
-        return first_[static_cast<std::size_t>(kind)];
+    using Word = std::uint64_t;
+    static constexpr std::size_t kWordBits = 64;
+    using Kinds = std::array<Word, (kLayerKinds + kWordBits - 1) / kWordBits>;
+    static constexpr std::size_t word(LayerKind kind) {
+        return static_cast<std::size_t>(kind) / kWordBits;
+    }
+    static constexpr Word bit(LayerKind kind) {
+        return Word{1} << static_cast<std::size_t>(kind) % kWordBits;
+    }
+    // Of a kind that is there.
+    [[nodiscard]] const LayerSpan* first(LayerKind kind) const {
+        const LayerSpan* layer = begin();
+        while (layer->kind != kind)
+            ++layer;
+        return layer;
     }
 
     std::array<LayerSpan, kCapacity> spans_;
-    std::array<std::uint8_t, kLayerKinds> first_{};
+    Kinds kinds_{}; // that are there
     std::size_t size_ = 0;
 };
+
+struct Layers::Few {
+    static constexpr std::size_t kMost = 6;
+    std::array<LayerSpan, kMost> spans;
+    Kinds kinds{};
+    std::size_t size = 0;
+
+    constexpr void push(const LayerSpan& layer) {
+        kinds[word(layer.kind)] |= bit(layer.kind);
+        spans[size++] = layer;
+    }
+};
+
+inline void Layers::begin_with(const Few& few, std::uint32_t frame_bytes) {
+    std::copy_n(few.spans.begin(), Few::kMost, spans_.begin());
+    spans_[0].length = frame_bytes;
+    kinds_ = few.kinds;
+    size_ = few.size;
+}
 
 } // namespace veriroce::decode

@@ -7,7 +7,7 @@
 namespace veriroce::decode {
 
 void Walker::frame() {
-    out_.layers.push({.kind = LayerKind::Frame, .offset = 0, .length = captured_});
+    out_.layers.push(LayerKind::Frame, 0, captured_);
     const std::optional<LinkType> link = link_type_of(out_.frame.link_code);
     if (!link) return rest(LayerKind::Unsupported);
     const std::uint32_t end = end_;
@@ -40,7 +40,7 @@ wire::Bytes Walker::missing(LayerKind kind, std::size_t bytes) {
 void Walker::pass(LayerKind kind, std::uint32_t bytes) {
     const std::uint32_t at_hand = std::min(bytes, captured_ - at_);
     if (at_hand < bytes) out_.cut = true;
-    if (at_hand > 0) out_.layers.push({.kind = kind, .offset = at_, .length = at_hand});
+    if (at_hand > 0) out_.layers.push(kind, at_, at_hand);
     at_ += at_hand;
 }
 
@@ -63,7 +63,7 @@ void Walker::trailer(std::uint32_t end) {
     captured_ = static_cast<std::uint32_t>(out_.frame.bytes.size());
     const std::uint32_t at_hand = std::min(end, captured_);
     if (at_ >= at_hand) return;
-    out_.layers.push({.kind = LayerKind::Trailer, .offset = at_, .length = at_hand - at_});
+    out_.layers.push(LayerKind::Trailer, at_, at_hand - at_);
     at_ = at_hand;
 }
 

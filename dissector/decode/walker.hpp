@@ -87,10 +87,10 @@ class Walker {
     // there: then the dissection is marked cut or malformed.
     wire::Bytes take(LayerKind kind, std::size_t bytes) {
         if (bytes > std::min(captured_, end_) - at_) return missing(kind, bytes);
-        const LayerSpan layer{kind, at_, static_cast<std::uint32_t>(bytes)};
-        out_.layers.push(layer);
-        at_ += layer.length;
-        return out_.bytes_of(layer);
+        const auto length = static_cast<std::uint32_t>(bytes);
+        out_.layers.push(kind, at_, length);
+        at_ += length;
+        return out_.frame.bytes.subspan(at_ - length, length);
     }
     wire::Bytes missing(LayerKind kind, std::size_t bytes);
     // The same where nobody reads them: whether they are there.

@@ -277,9 +277,9 @@ TEST_CASE("upper: a layer gives way to others in its place, or to none if there 
           "[decode]") {
     Layers layers;
     layers.clear();
-    layers.push({Frame, 0, 100});
-    layers.push({Payload, 10, 80});
-    layers.push({Pad, 90, 2});
+    layers.push(Frame, 0, 100);
+    layers.push(Payload, 10, 80);
+    layers.push(Pad, 90, 2);
     const std::array<LayerSpan, 2> pieces{LayerSpan{Iser, 10, 28}, LayerSpan{Payload, 38, 52}};
     CHECK(layers.replace(Payload, pieces));
     REQUIRE(layers.size() == 4);
@@ -288,7 +288,7 @@ TEST_CASE("upper: a layer gives way to others in its place, or to none if there 
     CHECK(layers.find(Pad)->offset == 90);
     CHECK_FALSE(layers.replace(LayerKind::Icrc, pieces));
     while (layers.size() < Layers::kCapacity)
-        layers.push({Trailer, 92, 1});
+        layers.push(Trailer, 92, 1);
     CHECK_FALSE(layers.replace(Payload, pieces));
     CHECK(layers.size() == Layers::kCapacity);
 }
