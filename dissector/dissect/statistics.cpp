@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,10 +12,6 @@ namespace {
 template <typename... Args>
 void append_to(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-}
-
-auto order(const flow::Path& path) {
-    return std::tie(path.source.bytes, path.destination.bytes, path.qpn);
 }
 
 // The summary fits a screen: only the largest are listed.
@@ -42,63 +37,7 @@ void Statistics::add(const decode::Dissection& d) {
     if (!d.has_bth) return;
     ++opcodes_[d.bth.opcode];
     payload_ += d.bth.pad <= d.body_bytes ? d.body_bytes - d.bth.pad : 0;
-    const auto source = d.source();
-    const auto destination = d.destination();
-    if (!source || !destination) return;
-    flows_.add({*source, *destination, d.bth.dest_qp.value}, d.body_bytes);
-}
-
-void Statistics::Flows::add(const flow::Path& path, std::uint32_t bytes) {
-    const std::uint64_t hash = path.hash();
-    __builtin_prefetch(&places_[hash & (places_.size() - 1)], 1);
-    if (waiting_count_ == kWaiting) settle();
-    waiting_[waiting_count_++] = {path, hash, bytes};
-}
-
-void Statistics::Flows::settle() {
-    for (std::size_t i = 0; i < waiting_count_; ++i)
-        count(waiting_[i]);
-    waiting_count_ = 0;
-}
-
-void Statistics::Flows::count(const Waiting& packet) {
-    Flow& flow = place(packet.path, packet.hash);
-    const bool fresh = flow.packets == 0;
-    flow.path = packet.path;
-    ++flow.packets;
-    flow.bytes += packet.bytes;
-    if (fresh && ++used_ * 2 > places_.size()) grow();
-}
-
-void Statistics::Flows::grow() {
-    std::vector<Flow> smaller(places_.size() * 2);
-    smaller.swap(places_);
-    for (const Flow& flow : smaller) {
-        if (flow.packets > 0) place(flow.path, flow.path.hash()) = flow;
-    }
-}
-
-// Where the path is, or where it belongs.
-Statistics::Flow& Statistics::Flows::place(const flow::Path& path, std::uint64_t hash) {
-    const std::size_t mask = places_.size() - 1;
-    std::size_t at = hash & mask;
-    while (places_[at].packets > 0 && !(places_[at].path == path))
-        at = (at + 1) & mask;
-    return places_[at];
-}
-
-std::vector<Statistics::Flow> Statistics::Flows::largest(std::size_t count) {
-    settle();
-    const auto larger = [](const Flow& a, const Flow& b) {
-        return a.packets != b.packets ? a.packets > b.packets : order(a.path) < order(b.path);
-    };
-    std::vector<Flow> all;
-    std::ranges::copy_if(places_, std::back_inserter(all),
-                         [](const Flow& flow) { return flow.packets > 0; });
-    const std::size_t listed = std::min(count, all.size());
-    std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(listed), larger);
-    all.resize(listed);
-    return all;
+    if (d.network.length > 0) flows_.add(d);
 }
 
 void Statistics::append(std::string& out) {
@@ -140,7 +79,7 @@ void Statistics::append_opcodes(std::string& out) const {
 }
 
 void Statistics::append_flows(std::string& out) {
-    const std::vector<Flow> largest = flows_.largest(kListedFlows);
+    const std::vector<FlowCounts::Flow> largest = flows_.largest(kListedFlows);
     if (largest.empty()) return;
     append_to(out, "\n     packets         bytes  to QP of address (from), {} in all\n",
               flows_.size());

@@ -1,0 +1,107 @@
+#include "dissector/dissect/flow_counts.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <tuple>
+
+namespace veriroce::dissect {
+namespace {
+
+// Spreads what is alike, such as QP numbers in a row, evenly over the upper half (D. Knuth, TAOCP
+// volume 3, section 6.4); what is reported does not follow it.
+constexpr std::uint64_t spread(std::uint64_t value) {
+    return value * 0x9E3779B97F4A7C15U >> 32;
+}
+
+} // namespace
+
+std::uint32_t AddressPairs::number_of(const decode::Dissection& dissection) {
+    const decode::LayerKind header = dissection.network.kind;
+    const wire::Bytes bytes = dissection.bytes_of(dissection.network);
+    Words words{};
+    if (header == decode::LayerKind::Ipv4) {
+        std::memcpy(words.data(), &bytes[12], 8);
+    } else {
+        std::memcpy(words.data(), &bytes[8], sizeof words);
+    }
+    const std::uint64_t sum = words[0] + words[1] * 3 + words[2] * 5 + words[3] * 7;
+    Recent& recent = recent_[spread(sum) % kRecent];
+    if (recent.words != words || recent.header != header) {
+        recent = {words, header, number_of(Pair{*dissection.source(), *dissection.destination()})};
+    }
+    return recent.number;
+}
+
+std::uint32_t AddressPairs::number_of(const Pair& pair) {
+    if (const auto known = numbers_.find(pair)) return *known;
+    const auto number = static_cast<std::uint32_t>(pairs_.size());
+    numbers_.put(pair, number);
+    pairs_.push_back(pair);
+    return number;
+}
+
+void FlowCounts::add(const decode::Dissection& dissection) {
+    const std::uint64_t addresses = pairs_.number_of(dissection);
+    const std::uint64_t key = addresses << 24 | dissection.bth.dest_qp.value;
+    const std::uint64_t hash = spread(key);
+    __builtin_prefetch(&places_[hash & (places_.size() - 1)], 1);
+    if (waiting_count_ == kWaiting) settle();
+    waiting_[waiting_count_++] = {key, hash, dissection.body_bytes};
+}
+
+void FlowCounts::settle() {
+    for (std::size_t i = 0; i < waiting_count_; ++i)
+        count(waiting_[i]);
+    waiting_count_ = 0;
+}
+
+void FlowCounts::count(const Waiting& packet) {
+    Place& place = this->place(packet.key, packet.hash);
+    const bool fresh = place.packets == 0;
+    place.key = packet.key;
+    ++place.packets;
+    place.bytes += packet.bytes;
+    if (fresh && ++used_ * 2 > places_.size()) grow();
+}
+
+void FlowCounts::grow() {
+    std::vector<Place> smaller(places_.size() * 2);
+    smaller.swap(places_);
+    for (const Place& one : smaller) {
+        if (one.packets > 0) place(one.key, spread(one.key)) = one;
+    }
+}
+
+// Where the flow is, or where it belongs.
+FlowCounts::Place& FlowCounts::place(std::uint64_t key, std::uint64_t hash) {
+    const std::size_t mask = places_.size() - 1;
+    std::size_t at = hash & mask;
+    while (places_[at].packets > 0 && places_[at].key != key)
+        at = (at + 1) & mask;
+    return places_[at];
+}
+
+flow::Path FlowCounts::path_of(const Place& place) const {
+    const AddressPairs::Pair& pair = pairs_[static_cast<std::uint32_t>(place.key >> 24)];
+    return {pair.source, pair.destination, static_cast<std::uint32_t>(place.key & wire::kMask24)};
+}
+
+std::vector<FlowCounts::Flow> FlowCounts::largest(std::size_t count) {
+    settle();
+    const auto larger = [this](const Place& a, const Place& b) {
+        if (a.packets != b.packets) return a.packets > b.packets;
+        const flow::Path x = path_of(a);
+        const flow::Path y = path_of(b);
+        return std::tie(x.source.bytes, x.destination.bytes, x.qpn) <
+               std::tie(y.source.bytes, y.destination.bytes, y.qpn);
+    };
+    const auto used = [](const Place& one) { return one.packets > 0; };
+    std::vector<Place> listed(std::min(count, used_));
+    std::ranges::partial_sort_copy(places_ | std::views::filter(used), listed, larger);
+    std::vector<Flow> flows;
+    for (const Place& one : listed)
+        flows.push_back({path_of(one), one.packets, one.bytes});
+    return flows;
+}
+
+} // namespace veriroce::dissect

@@ -1,0 +1,90 @@
+// Packets and bytes of each flow, which `--stats` lists: what one address sends to one QP of
+// another. Internal to this room.
+//
+// A flow takes 32 bytes: its two addresses are a number, for there are few pairs of addresses
+// beside the QPs behind them. With many flows each packet is a cache miss: it waits while the line
+// of its flow is fetched and others are looked at.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "dissector/decode/dissection.hpp"
+#include "dissector/flow/path.hpp"
+#include "dissector/flow/table.hpp"
+
+namespace veriroce::dissect {
+
+// Pairs of addresses, numbered in the order in which they are seen.
+class AddressPairs {
+  public:
+    struct Pair {
+        wire::IpAddress source;
+        wire::IpAddress destination;
+        friend bool operator==(const Pair&, const Pair&) = default;
+        [[nodiscard]] std::uint64_t hash() const { return flow::Path{source, destination}.hash(); }
+    };
+
+    // Of a packet with an IP header or GRH.
+    std::uint32_t number_of(const decode::Dissection& dissection);
+    [[nodiscard]] const Pair& operator[](std::uint32_t number) const { return pairs_[number]; }
+
+  private:
+    // Both addresses as they stand in the header, behind them zeros.
+    using Words = std::array<std::uint64_t, 4>;
+    struct Recent {
+        Words words{};
+        decode::LayerKind header = decode::LayerKind::Frame; // none yet
+        std::uint32_t number = 0;
+    };
+    static constexpr std::size_t kRecent = 256; // a power of two
+
+    std::uint32_t number_of(const Pair& pair);
+
+    std::array<Recent, kRecent> recent_;
+    flow::Table<Pair> numbers_;
+    std::vector<Pair> pairs_;
+};
+
+class FlowCounts {
+  public:
+    struct Flow {
+        flow::Path path;
+        std::uint64_t packets = 0;
+        std::uint64_t bytes = 0;
+    };
+
+    // A packet with an IP header or GRH, and a BTH.
+    void add(const decode::Dissection& dissection);
+    // Those of the most packets, `count` at most; among equals the smaller path.
+    std::vector<Flow> largest(std::size_t count);
+    [[nodiscard]] std::size_t size() const { return used_; }
+
+  private:
+    struct alignas(32) Place {     // of a hash table, at most half full
+        std::uint64_t key = 0;     // number of the addresses, QP
+        std::uint64_t packets = 0; // 0: it is free
+        std::uint64_t bytes = 0;
+    };
+    struct Waiting {
+        std::uint64_t key = 0;
+        std::uint64_t hash = 0;
+        std::uint64_t bytes = 0;
+    };
+    static constexpr std::size_t kWaiting = 16;
+    static constexpr std::size_t kFirstRoom = 64; // a power of two, as all that follow
+
+    void settle();
+    void count(const Waiting& packet);
+    void grow();
+    Place& place(std::uint64_t key, std::uint64_t hash);
+    [[nodiscard]] flow::Path path_of(const Place& place) const;
+
+    AddressPairs pairs_;
+    std::vector<Place> places_ = std::vector<Place>(kFirstRoom);
+    std::size_t used_ = 0;
+    std::array<Waiting, kWaiting> waiting_;
+    std::size_t waiting_count_ = 0;
+};
+
+} // namespace veriroce::dissect
