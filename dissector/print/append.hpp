@@ -1,12 +1,13 @@
-// Text put together from pieces, quickly: a format string that is parsed when it is compiled, and a
-// few characters at hand before they go to the string that grows.
+// Text put together from pieces, quickly: a format string that is taken apart when it is compiled,
+// and a few characters at hand before they go to the string that grows.
 //
-//   append(out, " QP=0x{:06x} PSN={}", qp, psn);
+//   append<" QP=0x{:06x} PSN={}">(out, qp, psn);
 //
 // {} for numbers and text; {:x}, {:06x} and {:#x} for unsigned numbers; {:.2f}. There are no braces
 // in the text itself. Whoever needs more takes fmt.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <charconv>
@@ -16,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace veriroce::print {
 
@@ -73,80 +75,85 @@ class Scratch {
     std::size_t size_ = 0;
 };
 
-// A pattern is small, so that handing it over costs little: the literal, and four bytes a value.
-template <typename... Args>
-class Pattern {
-  public:
-    struct Piece {
-        std::uint8_t before = 0;  // characters in front of the value
-        std::uint8_t written = 0; // characters from { to }
-        char kind = 'd';          // as it is; 'x': hex, '#': with 0x, 'f': fixed
-        std::uint8_t digits = 0;  // of 'x', 0: as many as it has; decimals of 'f'
-    };
-
-    template <std::size_t Size>
-    consteval Pattern(const char (&text)[Size]) : text_(text) { // NOLINT: a literal is a pattern
-        std::string_view rest(text, Size - 1);
-        for (Piece& piece : pieces_) {
-            const std::size_t open = rest.find('{');
-            const std::size_t close = rest.find('}');
-            if (open == rest.npos || close == rest.npos || close < open) throw "too few braces";
-            if (close > kLongest) throw "too long";
-            piece.before = static_cast<std::uint8_t>(open);
-            piece.written = static_cast<std::uint8_t>(close + 1 - open);
-            read(rest.substr(open + 1, close - open - 1), piece);
-            rest.remove_prefix(close + 1);
-        }
-        if (rest.contains('{') || rest.contains('}')) throw "too many braces";
-        if (rest.size() > kLongest) throw "too long";
-        behind_ = static_cast<std::uint8_t>(rest.size());
+// A pattern as a template's argument: what stands between values is known when it is compiled.
+template <std::size_t Size>
+struct Pattern {
+    std::array<char, Size> text{};
+    consteval Pattern(const char (&literal)[Size]) { // NOLINT: a literal is a pattern
+        std::copy_n(literal, Size, text.begin());
     }
-
-    [[nodiscard]] constexpr const char* text() const { return text_; }
-    [[nodiscard]] constexpr const auto& pieces() const { return pieces_; }
-    [[nodiscard]] constexpr std::size_t behind() const { return behind_; }
-
-  private:
-    static constexpr std::size_t kLongest = 200; // of the text between two values
-
-    // What stands between braces.
-    static consteval void read(std::string_view text, Piece& piece) {
-        if (text.empty()) return;
-        if (text == ":#x") {
-            piece.kind = '#';
-        } else if (text.starts_with(":.") && text.ends_with('f') && text.size() == 4) {
-            piece.kind = 'f';
-            piece.digits = static_cast<std::uint8_t>(text[2] - '0');
-        } else if (text.starts_with(':') && text.ends_with('x')) {
-            piece.kind = 'x';
-            for (const char c : text.substr(1, text.size() - 2)) {
-                if (c < '0' || c > '9') throw "not known here";
-                piece.digits = static_cast<std::uint8_t>(piece.digits * 10 + (c - '0'));
-            }
-        } else {
-            throw "not known here";
-        }
-    }
-
-    const char* text_;
-    std::array<Piece, sizeof...(Args)> pieces_{};
-    std::uint8_t behind_ = 0;
+    [[nodiscard]] constexpr std::string_view view() const { return {text.data(), Size - 1}; }
 };
 
-// What one append gathers before it goes to the string.
-using Gathered = Scratch<256>;
+// A value's place in a pattern.
+struct Piece {
+    std::size_t before = 0;  // characters in front of it, from the place before
+    std::size_t written = 0; // characters from { to }
+    char kind = 'd';         // as it is; 'x': hex, '#': with 0x, 'f': fixed
+    unsigned digits = 0;     // of 'x', 0: as many as it has; decimals of 'f'
+};
+
+// What stands between braces.
+consteval void read_piece(std::string_view text, Piece& piece) {
+    if (text.empty()) return;
+    if (text == ":#x") {
+        piece.kind = '#';
+    } else if (text.starts_with(":.") && text.ends_with('f') && text.size() == 4) {
+        piece.kind = 'f';
+        piece.digits = static_cast<unsigned>(text[2] - '0');
+    } else if (text.starts_with(':') && text.ends_with('x')) {
+        piece.kind = 'x';
+        for (const char c : text.substr(1, text.size() - 2)) {
+            if (c < '0' || c > '9') throw "not known here";
+            piece.digits = piece.digits * 10 + static_cast<unsigned>(c - '0');
+        }
+    } else {
+        throw "not known here";
+    }
+}
+
+template <std::size_t Values>
+consteval std::array<Piece, Values> pieces_of(std::string_view text) {
+    std::array<Piece, Values> pieces{};
+    for (Piece& piece : pieces) {
+        const std::size_t open = text.find('{');
+        const std::size_t close = text.find('}');
+        if (open == text.npos || close == text.npos || close < open) throw "too few braces";
+        piece.before = open;
+        piece.written = close + 1 - open;
+        read_piece(text.substr(open + 1, close - open - 1), piece);
+        text.remove_prefix(close + 1);
+    }
+    if (text.contains('{') || text.contains('}')) throw "too many braces";
+    return pieces;
+}
+
 inline constexpr std::size_t kLongestNumber = 40;
 
-inline void gather(std::string& out, Gathered& gathered, std::string_view text) {
-    if (text.size() > gathered.left()) {
-        out += gathered.text();
-        gathered.clear();
-    }
-    if (text.size() > gathered.left()) {
-        out += text;
+// At most as many characters does a value take.
+template <typename Value>
+std::size_t most_characters(const Value& value) {
+    if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
+        return std::string_view(value).size();
     } else {
-        gathered.put(text);
+        return kLongestNumber;
     }
+}
+
+inline constexpr std::array<char, 512> kHexPairs = [] {
+    std::array<char, 512> pairs{};
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+        pairs[i] = "0123456789abcdef"[i % 2 == 0 ? i >> 5 : i >> 1 & 0xF];
+    return pairs;
+}();
+
+// The last `digits` hexadecimal digits; returns where they end.
+inline char* put_hex(char* to, std::uint64_t value, unsigned digits) {
+    unsigned left = digits;
+    if (left % 2 != 0) *to++ = kHexPairs[(value >> (4 * --left) & 0xF) * 2 + 1];
+    for (; left > 0; left -= 2, to += 2)
+        std::memcpy(to, &kHexPairs[(value >> (4 * (left - 2)) & 0xFF) * 2], 2);
+    return to;
 }
 
 constexpr unsigned hex_digits_of(std::uint64_t value) {
@@ -156,47 +163,56 @@ constexpr unsigned hex_digits_of(std::uint64_t value) {
     return digits;
 }
 
-template <typename Piece, typename Value>
-void gather_value(std::string& out, Gathered& gathered, const Piece& piece, const Value& value) {
+template <Piece piece, typename Value>
+char* put_value(char* to, const Value& value) {
     if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
-        gather(out, gathered, value);
-        return;
+        const std::string_view text = value;
+        std::memcpy(to, text.data(), text.size());
+        return to + text.size();
+    } else if constexpr (std::is_floating_point_v<Value>) {
+        return std::to_chars(to, to + kLongestNumber, value, std::chars_format::fixed,
+                             static_cast<int>(piece.digits))
+            .ptr;
+    } else if constexpr (piece.kind == 'd') {
+        return std::to_chars(to, to + kLongestNumber, value).ptr;
     } else {
-        if (gathered.left() < kLongestNumber) {
-            out += gathered.text();
-            gathered.clear();
+        const auto number = static_cast<std::uint64_t>(value);
+        if constexpr (piece.kind == '#') {
+            *to++ = '0';
+            *to++ = 'x';
         }
-        if constexpr (std::is_floating_point_v<Value>) {
-            gathered.fixed(value, piece.digits);
-        } else if (piece.kind == 'd') {
-            gathered.decimal(value);
-        } else {
-            const auto number = static_cast<std::uint64_t>(value);
-            if (piece.kind == '#') gathered.put("0x");
-            gathered.hex(number, piece.digits != 0 ? piece.digits : hex_digits_of(number));
-        }
+        return put_hex(to, number, piece.digits != 0 ? piece.digits : hex_digits_of(number));
     }
 }
 
-template <typename... Args>
-void append(std::string& out, Pattern<std::type_identity_t<Args>...> pattern, const Args&... args) {
-    Gathered gathered;
-    const char* text = pattern.text();
-    std::size_t next = 0;
-    const auto one = [&](const auto& value) {
-        const auto piece = pattern.pieces()[next++];
-        gather(out, gathered, {text, piece.before});
-        gather_value(out, gathered, piece, value);
-        text += piece.before + piece.written;
-    };
-    (one(args), ...);
-    gather(out, gathered, {text, pattern.behind()});
-    out += gathered.text();
-}
-
-// Text without a value in it.
-inline void append(std::string& out, Pattern<> pattern) {
-    out.append(pattern.text(), pattern.behind());
+// Makes room once, then writes to the end of the string as to any memory.
+template <Pattern pattern, typename... Args>
+void append(std::string& out, const Args&... args) {
+    static constexpr auto pieces = pieces_of<sizeof...(Args)>(pattern.view());
+    const std::size_t size = out.size();
+    const std::size_t room = (pattern.view().size() + ... + most_characters(args));
+    out.resize_and_overwrite(size + room, [&](char* begin, std::size_t /*room*/) {
+        char* to = begin + size;
+        const char* from = pattern.text.data();
+        const auto one = [&]<std::size_t index>(const auto& value) {
+            constexpr Piece piece = pieces[index];
+            std::memcpy(to, from, piece.before);
+            to = put_value<piece>(to + piece.before, value);
+            from += piece.before + piece.written;
+        };
+        [&]<std::size_t... index>(std::index_sequence<index...>) {
+            (one.template operator()<index>(args), ...);
+        }(std::index_sequence_for<Args...>{});
+        constexpr std::size_t taken = [] {
+            std::size_t characters = 0;
+            for (const Piece& piece : pieces)
+                characters += piece.before + piece.written;
+            return characters;
+        }();
+        constexpr std::size_t behind = pattern.view().size() - taken;
+        std::memcpy(to, from, behind);
+        return static_cast<std::size_t>(to + behind - begin);
+    });
 }
 
 } // namespace veriroce::print

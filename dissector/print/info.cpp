@@ -25,60 +25,60 @@ void append_syndrome(std::string& out, wire::Syndrome syndrome) {
     case wire::AckKind::Ack:
         // A code of 31 means that no credits are counted (ACK-10): the usual case needs no words.
         if (const auto credits = wire::credits_of(syndrome.code())) {
-            append(out, " Credits={}", *credits);
+            append<" Credits={}">(out, *credits);
         }
         break;
     case wire::AckKind::RnrNak: {
         const std::chrono::duration<double, std::milli> wait = wire::rnr_time(syndrome.code());
-        append(out, " RNR NAK {:.2f} ms", wait.count());
+        append<" RNR NAK {:.2f} ms">(out, wait.count());
         break;
     }
-    case wire::AckKind::Reserved: append(out, " Reserved Syndrome 0x{:02x}", syndrome.value); break;
+    case wire::AckKind::Reserved: append<" Reserved Syndrome 0x{:02x}">(out, syndrome.value); break;
     case wire::AckKind::Nak:
-        append(out, " NAK {}", decode::nak_text(syndrome.code()));
-        if (!syndrome.nak_code()) append(out, " Code {}", syndrome.code());
+        append<" NAK {}">(out, decode::nak_text(syndrome.code()));
+        if (!syndrome.nak_code()) append<" Code {}">(out, syndrome.code());
         break;
     }
 }
 
 void append_addresses(std::string& out, const Dissection& d) {
     if (const auto reth = header<wire::Reth>(d, LayerKind::Reth)) {
-        append(out, " VA=0x{:016x} R_Key=0x{:08x} DMALen={}", reth->virtual_address,
-               reth->rkey.value, reth->dma_length);
+        append<" VA=0x{:016x} R_Key=0x{:08x} DMALen={}">(out, reth->virtual_address,
+                                                         reth->rkey.value, reth->dma_length);
     }
     const auto atomic = header<wire::AtomicEth>(d, LayerKind::AtomicEth);
     if (!atomic) return;
-    append(out, " VA=0x{:016x} R_Key=0x{:08x}", atomic->virtual_address, atomic->rkey.value);
+    append<" VA=0x{:016x} R_Key=0x{:08x}">(out, atomic->virtual_address, atomic->rkey.value);
     if (wire::opcode_info(d.bth.opcode).operation == wire::Operation::FetchAdd) {
-        append(out, " Add={}", atomic->swap_or_add);
+        append<" Add={}">(out, atomic->swap_or_add);
     } else {
-        append(out, " Swap={} Compare={}", atomic->swap_or_add, atomic->compare);
+        append<" Swap={} Compare={}">(out, atomic->swap_or_add, atomic->compare);
     }
 }
 
 void append_headers(std::string& out, const Dissection& d) {
     if (const auto deth = header<wire::Deth>(d, LayerKind::Deth)) {
-        append(out, " SrcQP=0x{:06x} Q_Key=0x{:08x}", deth->source_qp.value, deth->qkey.value);
+        append<" SrcQP=0x{:06x} Q_Key=0x{:08x}">(out, deth->source_qp.value, deth->qkey.value);
     }
     if (const auto xrc = header<wire::Xrceth>(d, LayerKind::Xrceth)) {
-        append(out, " SRQ=0x{:06x}", xrc->srq);
+        append<" SRQ=0x{:06x}">(out, xrc->srq);
     }
     if (const auto flush = header<wire::Feth>(d, LayerKind::Feth)) {
-        append(out, " Selectivity={} Placement={}", flush->selectivity, flush->placement);
+        append<" Selectivity={} Placement={}">(out, flush->selectivity, flush->placement);
     }
     append_addresses(out, d);
     if (const auto aeth = header<wire::Aeth>(d, LayerKind::Aeth)) {
-        append(out, " MSN={}", aeth->msn.value);
+        append<" MSN={}">(out, aeth->msn.value);
         append_syndrome(out, aeth->syndrome);
     }
     if (const auto ack = header<wire::AtomicAckEth>(d, LayerKind::AtomicAckEth)) {
-        append(out, " Original={}", ack->original);
+        append<" Original={}">(out, ack->original);
     }
     if (const auto imm = header<wire::ImmDt>(d, LayerKind::ImmDt)) {
-        append(out, " Imm=0x{:08x}", imm->value);
+        append<" Imm=0x{:08x}">(out, imm->value);
     }
     if (const auto ieth = header<wire::Ieth>(d, LayerKind::Ieth)) {
-        append(out, " Invalidates=0x{:08x}", ieth->rkey.value);
+        append<" Invalidates=0x{:08x}">(out, ieth->rkey.value);
     }
 }
 
@@ -87,7 +87,7 @@ void append_reject_reason(std::string& out, const Dissection& d) {
     if (!layer || layer->length < 12) return;
     const std::uint16_t reason = wire::load_u16(d.bytes_of(*layer), 10);
     const std::string_view words = decode::cm_reject_reason(reason);
-    append(out, " Reason={} ({})", reason, words.empty() ? "unknown" : words);
+    append<" Reason={} ({})">(out, reason, words.empty() ? "unknown" : words);
 }
 
 // "CM: ConnectRequest" as Wireshark has it, or the management class. False if it is no MAD.
@@ -99,13 +99,13 @@ bool append_management(std::string& out, const Dissection& d) {
     const std::uint16_t attribute = wire::load_u16(mad, 16);
     const decode::CmLayout* message = decode::cm_layout(attribute);
     if (management_class == decode::kCmClass && message != nullptr) {
-        append(out, "CM: {}", message->name);
+        append<"CM: {}">(out, message->name);
     } else {
         const std::string_view name = decode::mad_class_name(management_class);
-        append(out, "MAD: {} Class=0x{:02x} Attribute=0x{:04x}", name.empty() ? "unknown" : name,
-               management_class, attribute);
+        append<"MAD: {} Class=0x{:02x} Attribute=0x{:04x}">(out, name.empty() ? "unknown" : name,
+                                                            management_class, attribute);
     }
-    append(out, " TID=0x{:016x}", wire::load_u64(mad, 8));
+    append<" TID=0x{:016x}">(out, wire::load_u64(mad, 8));
     append_reject_reason(out, d);
     return true;
 }
@@ -117,7 +117,7 @@ void append_marks(std::string& out, const Dissection& d) {
     if (d.malformed) out += " [malformed]";
     if (d.cut) out += " [cut]";
     if (d.icrc.status == decode::IcrcStatus::Bad) {
-        append(out, " [ICRC bad: 0x{:08x}, should be 0x{:08x}]", d.icrc.found, d.icrc.expected);
+        append<" [ICRC bad: 0x{:08x}, should be 0x{:08x}]">(out, d.icrc.found, d.icrc.expected);
     }
 }
 
@@ -129,11 +129,11 @@ void append_transport(std::string& out, const Dissection& d) {
     const wire::OpcodeInfo& info = wire::opcode_info(d.bth.opcode);
     if (append_management(out, d)) return;
     out += info.title;
-    if (info.reserved()) append(out, " Opcode 0x{:02x}", d.bth.opcode);
-    append(out, " QP=0x{:06x} PSN={}", d.bth.dest_qp.value, d.bth.psn.value());
+    if (info.reserved()) append<" Opcode 0x{:02x}">(out, d.bth.opcode);
+    append<" QP=0x{:06x} PSN={}">(out, d.bth.dest_qp.value, d.bth.psn.value());
     append_headers(out, d);
     const std::uint32_t pad = d.bth.pad <= d.body_bytes ? d.bth.pad : d.body_bytes;
-    if (info.carries_payload() && !d.malformed) append(out, " Len={}", d.body_bytes - pad);
+    if (info.carries_payload() && !d.malformed) append<" Len={}">(out, d.body_bytes - pad);
     if (d.bth.ack_request) out += " AckReq";
     if (d.bth.solicited) out += " SE";
     if (d.upper) append_upper_info(out, d);
@@ -145,13 +145,13 @@ void append_ports(std::string& out, const Dissection& d) {
         d.layers.find(d.protocol == decode::Protocol::Udp ? LayerKind::Udp : LayerKind::Tcp);
     if (!layer || layer->length < 4) return;
     const wire::Bytes bytes = d.bytes_of(*layer);
-    append(out, "{} → {}", wire::load_u16(bytes, 0), wire::load_u16(bytes, 2));
+    append<"{} → {}">(out, wire::load_u16(bytes, 0), wire::load_u16(bytes, 2));
 }
 
 // PFC: how long each class that is named has to be silent, in units of 512 bit times.
 void append_mac_control(std::string& out, const Dissection& d) {
     if (const auto* pause = d.layers.find(LayerKind::Pause); pause && pause->length == 2) {
-        append(out, "PAUSE {}", wire::load_u16(d.bytes_of(*pause), 0));
+        append<"PAUSE {}">(out, wire::load_u16(d.bytes_of(*pause), 0));
         return;
     }
     const auto* pfc = d.layers.find(LayerKind::Pfc);
@@ -163,7 +163,7 @@ void append_mac_control(std::string& out, const Dissection& d) {
     const std::uint16_t enabled = wire::load_u16(bytes, 0);
     out += "PFC";
     for (std::size_t i = 0; i < 8; ++i) {
-        if ((enabled >> i & 1) != 0) append(out, " C{}={}", i, wire::load_u16(bytes, 2 + 2 * i));
+        if ((enabled >> i & 1) != 0) append<" C{}={}">(out, i, wire::load_u16(bytes, 2 + 2 * i));
     }
 }
 
@@ -175,14 +175,14 @@ void append_iwarp(std::string& out, const Dissection& d) {
         if (layer.kind != LayerKind::DdpTagged && layer.kind != LayerKind::DdpUntagged) continue;
         const unsigned opcode = wire::load_u8(d.bytes_of(layer), 1) & 0xFU;
         const std::string_view name = decode::rdmap_opcode_name(opcode);
-        append(out, "{}{}", before, name.empty() ? "RDMAP reserved operation" : name);
+        append<"{}{}">(out, before, name.empty() ? "RDMAP reserved operation" : name);
         before = ", ";
     }
 }
 
 void append_other(std::string& out, const Dissection& d) {
     if (d.layers.has(LayerKind::Unsupported)) {
-        append(out, "unsupported link type {}", d.frame.link_code);
+        append<"unsupported link type {}">(out, d.frame.link_code);
         return;
     }
     switch (d.protocol) {

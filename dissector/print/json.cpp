@@ -43,7 +43,7 @@ bool append_member(std::string& out, const decode::Dissection& dissection,
     column.for_each(dissection, [&](const decode::FieldRow& row, const decode::Value& value) {
         if (values == 0) {
             if (!first) out += ',';
-            append(out, "\"{}\":", column.name());
+            append<"\"{}\":">(out, column.name());
             start = out.size();
         } else {
             out += ',';

@@ -72,8 +72,8 @@ void append_line(std::string& out, const Dissection& dissection) {
     append_right(out, address_of(dissection, false), kAddressWidth);
     Cell destination = address_of(dissection, true);
     if (destination.size() < kAddressWidth) destination.spaces(kAddressWidth - destination.size());
-    append(out, " → {} {} {} ", destination.text(), decode::name_of(dissection.protocol),
-           dissection.frame.original_length);
+    append<" → {} {} {} ">(out, destination.text(), decode::name_of(dissection.protocol),
+                           dissection.frame.original_length);
     append_info(out, dissection);
     out += '\n';
 }

@@ -16,12 +16,12 @@ constexpr std::size_t kPlaceWidth = 9;
 void append_place(std::string& out, const FieldRow& row, const LayerSpan& layer) {
     const std::size_t start = out.size();
     if (row.bits != 0 || row.compute == nullptr) {
-        append(out, "{:04x}", layer.offset + row.bit / 8U);
+        append<"{:04x}">(out, layer.offset + row.bit / 8U);
         const unsigned first = 7U - row.bit % 8U;
         if (row.bits != 0 && row.bits < 8 && row.bits <= first + 1U) {
             const unsigned last = first + 1U - row.bits;
-            append(out, ".{}", first);
-            if (last != first) append(out, "-{}", last);
+            append<".{}">(out, first);
+            if (last != first) append<"-{}">(out, last);
         }
     }
     const std::size_t size = out.size() - start;
@@ -32,7 +32,7 @@ void append_field(std::string& out, const FieldRow& row, const decode::Value& va
                   const LayerSpan& layer) {
     out += "    ";
     append_place(out, row, layer);
-    append(out, "{}: ", row.title);
+    append<"{}: ">(out, row.title);
     if (row.format == decode::Format::Boolean) {
         out += value.number != 0 ? "True" : "False";
     } else {
@@ -40,18 +40,18 @@ void append_field(std::string& out, const FieldRow& row, const decode::Value& va
     }
     const std::string_view meaning =
         row.meaning != nullptr ? row.meaning(value.number) : std::string_view{};
-    if (!meaning.empty()) append(out, " ({})", meaning);
+    if (!meaning.empty()) append<" ({})">(out, meaning);
     out += '\n';
 }
 
 void append_heading(std::string& out, const Dissection& d, const LayerSpan& layer) {
     if (layer.kind == decode::LayerKind::Frame) {
-        append(out, "Frame {}: {} bytes on wire, {} bytes captured\n", d.frame.number,
-               d.frame.original_length, d.frame.bytes.size());
+        append<"Frame {}: {} bytes on wire, {} bytes captured\n">(
+            out, d.frame.number, d.frame.original_length, d.frame.bytes.size());
         return;
     }
-    append(out, "{}, {} byte{} at {:04x}\n", decode::layer_info(layer.kind).title, layer.length,
-           layer.length == 1 ? "" : "s", layer.offset);
+    append<"{}, {} byte{} at {:04x}\n">(out, decode::layer_info(layer.kind).title, layer.length,
+                                        layer.length == 1 ? "" : "s", layer.offset);
 }
 
 void append_findings(std::string& out, const Dissection& d) {
@@ -62,7 +62,7 @@ void append_findings(std::string& out, const Dissection& d) {
         append_finding(out, finding);
         out += '\n';
     }
-    if (d.findings.dropped() > 0) append(out, "    and {} more\n", d.findings.dropped());
+    if (d.findings.dropped() > 0) append<"    and {} more\n">(out, d.findings.dropped());
 }
 
 } // namespace
@@ -84,21 +84,21 @@ void append_tree(std::string& out, const Dissection& dissection) {
 void append_finding(std::string& out, const decode::Finding& finding) {
     using Values = decode::FindingInfo::Values;
     const decode::FindingInfo& info = decode::finding_info(finding.kind);
-    append(out, "{} {}: {}", decode::name_of(info.severity), info.rule, info.text);
+    append<"{} {}: {}">(out, decode::name_of(info.severity), info.rule, info.text);
     switch (info.values) {
     case Values::None: break;
-    case Values::Found: append(out, " (found {:#x})", finding.found); break;
+    case Values::Found: append<" (found {:#x})">(out, finding.found); break;
     case Values::Decimal:
-        append(out, " (found {}, expected {})", finding.found, finding.expected);
+        append<" (found {}, expected {})">(out, finding.found, finding.expected);
         break;
     case Values::Hex:
-        append(out, " (found {:#x}, expected {:#x})", finding.found, finding.expected);
+        append<" (found {:#x}, expected {:#x})">(out, finding.found, finding.expected);
         break;
     }
     if (finding.length == 0) {
-        append(out, ", at byte {}", finding.offset);
+        append<", at byte {}">(out, finding.offset);
     } else {
-        append(out, ", bytes {}..{}", finding.offset, finding.offset + finding.length - 1);
+        append<", bytes {}..{}">(out, finding.offset, finding.offset + finding.length - 1);
     }
 }
 

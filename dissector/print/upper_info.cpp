@@ -31,14 +31,14 @@ void append_command(std::string& out, wire::Bytes bytes, bool io) {
     const std::string_view name =
         io ? decode::nvme_io_opcode_name(opcode) : decode::nvme_admin_opcode_name(opcode);
     if (name.empty()) {
-        append(out, " NVMe Opcode=0x{:02x}", opcode);
+        append<" NVMe Opcode=0x{:02x}">(out, opcode);
     } else {
-        append(out, " NVMe {}", name);
+        append<" NVMe {}">(out, name);
     }
     if (bytes.size() < 8) return;
-    append(out, " CID=0x{:04x} NSID={}", little(bytes, 2, 2), little(bytes, 4, 4));
+    append<" CID=0x{:04x} NSID={}">(out, little(bytes, 2, 2), little(bytes, 4, 4));
     if (bytes.size() < 50 || !io || (opcode != 1 && opcode != 2)) return;
-    append(out, " SLBA={} NLB={}", little(bytes, 40, 8), little(bytes, 48, 2) + 1);
+    append<" SLBA={} NLB={}">(out, little(bytes, 40, 8), little(bytes, 48, 2) + 1);
 }
 
 void append_fabrics(std::string& out, wire::Bytes bytes) {
@@ -47,52 +47,52 @@ void append_fabrics(std::string& out, wire::Bytes bytes) {
         return;
     }
     const std::uint64_t type = little(bytes, 4, 1);
-    append(out, " NVMe {} CID=0x{:04x}", or_unknown(decode::nvme_fabrics_type_name(type)),
-           little(bytes, 2, 2));
+    append<" NVMe {} CID=0x{:04x}">(out, or_unknown(decode::nvme_fabrics_type_name(type)),
+                                    little(bytes, 2, 2));
     if (bytes.size() < 48) return;
-    if (type == decode::kNvmeConnect) append(out, " QID={}", little(bytes, 42, 2));
-    if (type == 0x00 || type == 0x04) append(out, " Offset=0x{:02x}", little(bytes, 44, 4));
+    if (type == decode::kNvmeConnect) append<" QID={}">(out, little(bytes, 42, 2));
+    if (type == 0x00 || type == 0x04) append<" Offset=0x{:02x}">(out, little(bytes, 44, 4));
 }
 
 void append_completion(std::string& out, wire::Bytes bytes) {
     out += " NVMe Completion";
     if (bytes.size() < 16) return;
     const std::uint64_t status = little(bytes, 14, 2);
-    append(out, " CID=0x{:04x} SQHD={}", little(bytes, 12, 2), little(bytes, 8, 2));
+    append<" CID=0x{:04x} SQHD={}">(out, little(bytes, 12, 2), little(bytes, 8, 2));
     if (status >> 1 == 0) return; // all went well; the lowest bit is the phase
     const std::uint64_t type = status >> 9 & 7;
     const std::uint64_t code = status >> 1 & 0xFF;
     const std::string_view words = type == 0 ? decode::nvme_generic_status_name(code) : "";
-    append(out, " Status={:x}/{:02x}", type, code);
-    if (!words.empty()) append(out, " ({})", words);
+    append<" Status={:x}/{:02x}">(out, type, code);
+    if (!words.empty()) append<" ({})">(out, words);
 }
 
 void append_iser(std::string& out, const Dissection& d, wire::Bytes header) {
     out += " iSER";
     if (const auto* pdu = d.layers.find(LayerKind::Iscsi); pdu != nullptr && pdu->length == 48) {
         const wire::Bytes bytes = d.bytes_of(*pdu);
-        append(out, " {} ITT=0x{:08x}",
-               or_unknown(decode::iscsi_opcode_name(wire::load_u8(bytes, 0) & 0x3FU)),
-               wire::load_u32(bytes, 16));
+        append<" {} ITT=0x{:08x}">(
+            out, or_unknown(decode::iscsi_opcode_name(wire::load_u8(bytes, 0) & 0x3FU)),
+            wire::load_u32(bytes, 16));
     }
     if (header.size() < 20) return;
     const unsigned flags = wire::load_u8(header, 0);
-    if ((flags & 0x08) != 0) append(out, " WriteSTag=0x{:08x}", wire::load_u32(header, 4));
-    if ((flags & 0x04) != 0) append(out, " ReadSTag=0x{:08x}", wire::load_u32(header, 16));
+    if ((flags & 0x08) != 0) append<" WriteSTag=0x{:08x}">(out, wire::load_u32(header, 4));
+    if ((flags & 0x04) != 0) append<" ReadSTag=0x{:08x}">(out, wire::load_u32(header, 16));
 }
 
 void append_smb_response(std::string& out, wire::Bytes bytes) {
     out += " SMB Direct Negotiate Response";
-    if (bytes.size() >= 16) append(out, " Status=0x{:08x}", little(bytes, 12, 4));
+    if (bytes.size() >= 16) append<" Status=0x{:08x}">(out, little(bytes, 12, 4));
 }
 
 void append_smb_data(std::string& out, wire::Bytes bytes) {
     out += " SMB Direct Data";
     if (bytes.size() < 20) return;
-    append(out, " Credits={}/{} DataLength={}", little(bytes, 0, 2), little(bytes, 2, 2),
-           little(bytes, 16, 4));
+    append<" Credits={}/{} DataLength={}">(out, little(bytes, 0, 2), little(bytes, 2, 2),
+                                           little(bytes, 16, 4));
     if (const std::uint64_t remaining = little(bytes, 8, 4); remaining > 0) {
-        append(out, " Remaining={}", remaining);
+        append<" Remaining={}">(out, remaining);
     }
 }
 
@@ -102,8 +102,8 @@ void append_rpc(std::string& out, const Dissection& d, wire::Bytes bytes) {
         return;
     }
     const std::string_view name = decode::rpc_rdma_procedure_name(wire::load_u32(bytes, 12));
-    append(out, " RPC over RDMA {} XID=0x{:08x} Credits={}", or_unknown(name),
-           wire::load_u32(bytes, 0), wire::load_u32(bytes, 8));
+    append<" RPC over RDMA {} XID=0x{:08x} Credits={}">(
+        out, or_unknown(name), wire::load_u32(bytes, 0), wire::load_u32(bytes, 8));
     const auto count = [&d](LayerKind kind) {
         std::size_t layers = 0;
         for (const LayerSpan& layer : d.layers.from(kind)) {
@@ -113,14 +113,14 @@ void append_rpc(std::string& out, const Dissection& d, wire::Bytes bytes) {
     };
     const std::size_t reads = count(LayerKind::RpcRdmaRead);
     const std::size_t writes = count(LayerKind::RpcRdmaWrite);
-    if (reads > 0) append(out, " Reads={}", reads);
-    if (writes > 0) append(out, " Writes={}", writes);
+    if (reads > 0) append<" Reads={}">(out, reads);
+    if (writes > 0) append<" Writes={}">(out, writes);
     if (d.layers.has(LayerKind::RpcRdmaReply)) out += " Reply=1";
     if (d.layers.has(LayerKind::RpcRdmaError)) {
         const auto* error = d.layers.find(LayerKind::RpcRdmaError);
         if (error->length < 4) return;
         const std::uint32_t code = wire::load_u32(d.bytes_of(*error), 0);
-        append(out, " {}", or_unknown(decode::rpc_rdma_error_name(code)));
+        append<" {}">(out, or_unknown(decode::rpc_rdma_error_name(code)));
     }
 }
 
