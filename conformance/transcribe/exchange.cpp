@@ -276,6 +276,23 @@ std::uint32_t Exchange::span_of(const Event& event) const {
     return wire::packets_of(event.packet.reth.dma_length, mtu);
 }
 
+Copies copies_of(const Exchange& exchange, std::int64_t psn) {
+    Copies copies;
+    std::optional<wire::Instant> before;
+    for (std::size_t i = 0; i < exchange.steps.size(); ++i) {
+        const Event& event = exchange.event(i);
+        if (exchange.steps[i].fate == Fate::Answer) copies.count = 0;
+        if (!event.asks() || event.damaged) continue;
+        if (wire::distance(exchange.first, event.packet.bth.psn) != psn) continue;
+        ++copies.count;
+        if (before && event.time && (!copies.gap || *event.time - *before < *copies.gap)) {
+            copies.gap = *event.time - *before;
+        }
+        before = event.time;
+    }
+    return copies;
+}
+
 Exchange exchange_of(const Conversation& conversation, std::uint8_t asking,
                      std::uint64_t messages) {
     Exchange exchange{.conversation = &conversation, .asking = asking};

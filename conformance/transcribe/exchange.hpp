@@ -10,6 +10,7 @@
 // Source: rules RSP-01 to RSP-03, RNR-01, RNR-04, LEN-01 to LEN-06, OPC-01 to OPC-04, ATM-02.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,14 @@ struct Exchange {
     // PSNs that the request takes (N-36).
     [[nodiscard]] std::uint32_t span_of(const Event& event) const;
 };
+
+// The copies of the request with this PSN behind the last answer, and how far the nearest two are
+// apart.
+struct Copies {
+    std::uint32_t count = 0;
+    std::optional<wire::Duration> gap;
+};
+Copies copies_of(const Exchange& exchange, std::int64_t psn);
 
 // At most `messages` of them, counted where they end.
 Exchange exchange_of(const Conversation& conversation, std::uint8_t asking, std::uint64_t messages);

@@ -6,12 +6,11 @@
 // come.
 #include <algorithm>
 #include <functional>
-#include <map>
 
 #include <fmt/format.h>
 
 #include "conformance/transcribe/draft.hpp"
-#include "conformance/transcribe/regions.hpp"
+#include "conformance/transcribe/messages.hpp"
 #include "conformance/transcribe/scripts.hpp"
 
 namespace veriroce::transcribe {
@@ -20,29 +19,8 @@ namespace {
 using wire::Operation;
 
 constexpr std::size_t kMostPosted = 100;
-constexpr std::uint64_t kMostLocal = 16ULL << 20;
 constexpr std::uint8_t kMostRetries = 7;
 constexpr std::uint8_t kUsualTimeout = 14; // 67 ms
-
-struct Message {
-    Operation operation = Operation::Send;
-    std::int64_t psn = 0;
-    std::uint32_t span = 1;
-    std::uint64_t bytes = 0; // of a READ what it asks for
-    wire::Packet first;      // its headers
-    std::optional<std::uint32_t> imm;
-    bool solicited = false;
-    std::size_t seen = 0; // at which step
-    std::optional<Place> place;
-
-    [[nodiscard]] bool atomic() const {
-        return operation == Operation::CompareSwap || operation == Operation::FetchAdd;
-    }
-    [[nodiscard]] bool asks_for_data() const {
-        return atomic() || operation == Operation::RdmaReadRequest;
-    }
-    [[nodiscard]] std::int64_t end() const { return psn + span; }
-};
 
 std::vector<Access> accesses_of(const Exchange& exchange) {
     std::vector<Access> accesses;
@@ -54,11 +32,6 @@ std::vector<Access> accesses_of(const Exchange& exchange) {
     return accesses;
 }
 
-// The answer that a step stands for is not about the PSN of another direction.
-bool answers(const Step& step) {
-    return step.fate == Fate::Answer;
-}
-
 class Answerer {
   public:
     Answerer(const Exchange& exchange, std::string_view title, std::string_view remark)
@@ -68,14 +41,18 @@ class Answerer {
 
     std::expected<std::string, std::string> write() {
         draft_.rule("REQ-01");
-        collect();
+        auto [messages, stop] = messages_of(exchange_, regions_);
+        messages_ = std::move(messages);
+        stop_ = std::move(stop);
         if (messages_.empty()) {
             return std::unexpected("no message of it can be written as a script" +
                                    (stop_.empty() ? std::string() : ": " + stop_));
         }
+        const auto cut = [](const Message& one) { return one.span > 1 && !one.asks_for_data(); };
+        if (std::ranges::any_of(messages_, cut)) draft_.rule("LEN-10");
         make_memory();
         for (std::size_t i = 0; i < exchange_.steps.size() && !dead_; ++i) {
-            if (!answers(exchange_.steps[i]) || exchange_.event(i).damaged) continue;
+            if (exchange_.steps[i].fate != Fate::Answer || exchange_.event(i).damaged) continue;
             post_before(i);
             answer(exchange_.steps[i], exchange_.event(i));
         }
@@ -94,82 +71,7 @@ class Answerer {
     }
 
   private:
-    // --- messages -----------------------------------------------------------------------------
-
-    // One copy of every packet, in the order of PSNs, put together to messages.
-    void collect() {
-        std::map<std::int64_t, std::size_t> copies; // the step at which each was first seen
-        for (std::size_t i = 0; i < exchange_.steps.size(); ++i) {
-            const Event& event = exchange_.event(i);
-            if (!event.asks() || event.damaged) continue;
-            copies.try_emplace(relative(event), i);
-        }
-        std::optional<Message> open;
-        for (auto copy = copies.find(0); copy != copies.end();) {
-            const Event& event = exchange_.event(copy->second);
-            if (stop_ = unspeakable(event); !stop_.empty()) return;
-            if (event.info().starts_message()) open = begin(event, copy->first, copy->second);
-            if (!open) {
-                stop_ = fmt::format("the message of frame {} has no beginning", event.number);
-                return;
-            }
-            extend(*open, event);
-            const std::int64_t next = open->end();
-            if (event.info().ends_message() && !add(*open, event)) return;
-            if (event.info().ends_message()) open.reset();
-            copy = copies.find(next);
-        }
-        if (open) stop_ = exchange_.stop.empty() ? "the last message has no end" : exchange_.stop;
-    }
-
-    [[nodiscard]] std::int64_t relative(const Event& event) const {
-        return wire::distance(exchange_.first, event.packet.bth.psn);
-    }
-
-    Message begin(const Event& event, std::int64_t psn, std::size_t seen) const {
-        Message message{.operation = event.info().operation,
-                        .psn = psn,
-                        .span = 0,
-                        .first = event.packet,
-                        .seen = seen};
-        if (const auto access = access_of(event)) {
-            message.place = regions_.place(access->address, access->bytes);
-        }
-        return message;
-    }
-
-    void extend(Message& message, const Event& event) const {
-        const bool read = message.operation == Operation::RdmaReadRequest;
-        message.span += exchange_.span_of(event);
-        message.bytes += read ? event.packet.reth.dma_length : event.payload_bytes;
-        message.solicited = event.packet.bth.solicited;
-        if (event.info().immediate()) message.imm = event.packet.imm.value;
-    }
-
-    bool add(const Message& message, const Event& event) {
-        const bool remote = message.operation != Operation::Send;
-        if ((remote && !message.place) || message.bytes > kMostLocal) {
-            stop_ = fmt::format("frame {} accesses memory that no region of {} MiB can hold",
-                                event.number, kLargestRegion >> 20);
-            return false;
-        }
-        const bool natural = message.asks_for_data() ||
-                             wire::packets_of(message.bytes, exchange_.mtu) == message.span;
-        const bool announced = message.operation != Operation::RdmaWrite ||
-                               message.first.reth.dma_length == message.bytes;
-        const bool aligned = !message.atomic() || message.first.atomic.virtual_address % 8 == 0;
-        if (!natural || !announced || !aligned) {
-            stop_ = fmt::format("no device makes such a message as ends in frame {}", event.number);
-            return false;
-        }
-        messages_.push_back(message);
-        if (message.span > 1 && !message.asks_for_data()) draft_.rule("LEN-10");
-        return true;
-    }
-
     // --- memory -------------------------------------------------------------------------------
-
-    [[nodiscard]] static std::string local_name(const Region& region) { return "d" + region.name; }
 
     void make_memory() {
         std::uint64_t sent = 0;
@@ -205,67 +107,6 @@ class Answerer {
     }
 
     // --- what the device is told to do --------------------------------------------------------
-
-    [[nodiscard]] static std::string piece(const std::string& region, std::uint64_t offset,
-                                           std::uint64_t bytes) {
-        return fmt::format("{}[{} +{}]", region, offset, bytes);
-    }
-
-    static std::string verb_of(const Message& message) {
-        switch (message.operation) {
-        case Operation::RdmaWrite: return message.imm ? "RDMA_WRITE_WITH_IMM" : "RDMA_WRITE";
-        case Operation::RdmaReadRequest: return "RDMA_READ";
-        case Operation::CompareSwap: return "ATOMIC_CMP_AND_SWP";
-        case Operation::FetchAdd: return "ATOMIC_FETCH_AND_ADD";
-        case Operation::Send:
-        case Operation::RdmaReadResponse:
-        case Operation::Acknowledge:
-        case Operation::AtomicAcknowledge:
-        case Operation::Resync:
-        case Operation::Flush:
-        case Operation::AtomicWrite:
-        case Operation::Cnp:
-        case Operation::Reserved: break;
-        }
-        return message.imm ? "SEND_WITH_IMM" : "SEND";
-    }
-
-    // Behind `id=`.
-    static std::string post_of(const Message& message) {
-        std::string text;
-        if (message.asks_for_data()) {
-            const Place& place = *message.place;
-            text =
-                " local=" + piece(local_name(*place.region), place.offset, message_bytes(message)) +
-                " remote=" +
-                piece(place.region->tester_name(), place.offset, message_bytes(message));
-        } else if (message.bytes == 0) {
-            text = message.operation == Operation::RdmaWrite ? zero_remote(message) : " len=0";
-        } else {
-            text = " local=" + piece("s", 0, message.bytes);
-            if (message.place) {
-                text += " remote=" + piece(message.place->region->tester_name(),
-                                           message.place->offset, message.bytes);
-            }
-        }
-        const wire::AtomicEth& atomic = message.first.atomic;
-        if (message.operation == Operation::FetchAdd) {
-            text += fmt::format(" add=0x{:X}", atomic.swap_or_add);
-        } else if (message.operation == Operation::CompareSwap) {
-            text += fmt::format(" compare=0x{:X} swap=0x{:X}", atomic.compare, atomic.swap_or_add);
-        }
-        if (message.imm) text += fmt::format(" imm=0x{:08X}", *message.imm);
-        return text + (message.solicited ? " se" : "");
-    }
-
-    static std::uint64_t message_bytes(const Message& message) {
-        return message.atomic() ? 8 : message.bytes;
-    }
-
-    static std::string zero_remote(const Message& message) {
-        return " len=0 remote=" +
-               piece(message.place->region->tester_name(), message.place->offset, 0);
-    }
 
     // All messages that were seen before this step; alike ones by one line.
     void post_before(std::size_t step) {
@@ -307,37 +148,7 @@ class Answerer {
     }
 
     void expect(const Message& message, std::string_view more = "") {
-        draft_.line(fmt::format("< {} psn={}{}{}{}", name_of(message), message.psn,
-                                memory_of(message), payload_of(message), more));
-    }
-
-    static std::string name_of(const Message& message) {
-        return message.asks_for_data() ? std::string(message.first.info().name) : verb_of(message);
-    }
-
-    static std::string memory_of(const Message& message) {
-        if (!message.place) return {};
-        const Place& place = *message.place;
-        const std::string name = place.region->tester_name();
-        std::string text =
-            " va=" + (place.offset == 0 ? name : fmt::format("{}+{}", name, place.offset)) +
-            " rkey=" + name;
-        const wire::AtomicEth& atomic = message.first.atomic;
-        if (message.operation == Operation::FetchAdd) {
-            return text + fmt::format(" add=0x{:X}", atomic.swap_or_add);
-        }
-        if (message.operation == Operation::CompareSwap) {
-            return text +
-                   fmt::format(" compare=0x{:X} swap=0x{:X}", atomic.compare, atomic.swap_or_add);
-        }
-        return text + fmt::format(" dmalen={}", message.bytes);
-    }
-
-    static std::string payload_of(const Message& message) {
-        if (message.asks_for_data()) return {};
-        std::string text = fmt::format(" len={}", message.bytes);
-        if (message.bytes > 0) text += " data=" + piece("s", 0, message.bytes);
-        return text + (message.imm ? fmt::format(" imm=0x{:08X}", *message.imm) : "");
+        draft_.line(fmt::format("< {}{}", expected_text(message), more));
     }
 
     // Everything from this PSN on, again (REQ-11).
@@ -348,24 +159,12 @@ class Answerer {
             if (message.psn >= psn) {
                 expect(message, more);
             } else {
-                expect_rest(message, psn, more);
+                for (const std::string& line : expected_rest(message, psn, exchange_.mtu)) {
+                    draft_.line(fmt::format("< {}{}", line, more));
+                    more.clear();
+                }
             }
             more.clear();
-        }
-    }
-
-    void expect_rest(const Message& message, std::int64_t psn, const std::string& more) {
-        for (std::int64_t at = psn; at < message.end(); ++at) {
-            const bool last = at + 1 == message.end();
-            const auto opcode = wire::opcode_of(
-                wire::Service::Rc, message.operation,
-                last ? wire::Position::Last : wire::Position::Middle, last && message.imm);
-            const std::uint64_t before =
-                static_cast<std::uint64_t>(at - message.psn) * wire::bytes_of(exchange_.mtu);
-            const std::uint64_t bytes =
-                last ? message.bytes - before : wire::bytes_of(exchange_.mtu);
-            draft_.line(fmt::format("< {} psn={} len={} data={}{}", wire::opcode_info(*opcode).name,
-                                    at, bytes, piece("s", before, bytes), at == psn ? more : ""));
         }
     }
 
@@ -512,7 +311,7 @@ class Answerer {
     // What the capture leaves open: given up by the device if it asked in vain, else answered.
     void finish() {
         if (oldest() == posted_) return;
-        count_copies();
+        note_copies();
         if (retries_ > 0) {
             gives_up_ = true;
             draft_.rule("TMO-03");
@@ -537,27 +336,15 @@ class Answerer {
 
     // How often the oldest packet without an answer was sent since the last answer, and how far
     // apart.
-    void count_copies() {
-        std::optional<wire::Instant> before;
-        std::optional<wire::Duration> gap;
-        std::uint32_t copies = 0;
-        for (std::size_t i = 0; i < exchange_.steps.size(); ++i) {
-            const Event& event = exchange_.event(i);
-            if (answers(exchange_.steps[i])) copies = 0;
-            if (!event.asks() || event.damaged || relative(event) != unanswered_) continue;
-            ++copies;
-            if (before && event.time && (!gap || *event.time - *before < *gap)) {
-                gap = *event.time - *before;
-            }
-            before = event.time;
+    void note_copies() {
+        const Copies copies = copies_of(exchange_, unanswered_);
+        if (copies.count > 1) {
+            retries_ =
+                static_cast<std::uint8_t>(std::min<std::uint32_t>(copies.count - 1, kMostRetries));
         }
-        if (copies > 1) {
-            retries_ = static_cast<std::uint8_t>(std::min<std::uint32_t>(copies - 1, kMostRetries));
-        }
-        timeout_ = kUsualTimeout;
         // TMO-01: the timer runs out between 1 and 4 times its value.
-        for (std::uint8_t code = 1; gap && code < 32; ++code) {
-            if (*wire::ack_timeout(code) <= *gap) timeout_ = code;
+        for (std::uint8_t code = 1; copies.gap && code < 32; ++code) {
+            if (*wire::ack_timeout(code) <= *copies.gap) timeout_ = code;
         }
     }
 

@@ -1,0 +1,209 @@
+#include "conformance/transcribe/messages.hpp"
+
+#include <map>
+
+#include <fmt/format.h>
+
+#include "conformance/transcribe/draft.hpp"
+
+namespace veriroce::transcribe {
+namespace {
+
+using wire::Operation;
+
+constexpr std::uint64_t kMostLocal = 16ULL << 20;
+
+class Collector {
+  public:
+    Collector(const Exchange& exchange, const Regions& regions)
+        : exchange_(exchange), regions_(regions) {}
+
+    Messages run() {
+        std::map<std::int64_t, std::size_t> copies; // the step at which each was first seen
+        for (std::size_t i = 0; i < exchange_.steps.size(); ++i) {
+            const Event& event = exchange_.event(i);
+            if (!event.asks() || event.damaged) continue;
+            copies.try_emplace(wire::distance(exchange_.first, event.packet.bth.psn), i);
+        }
+        std::optional<Message> open;
+        for (auto copy = copies.find(0); copy != copies.end();) {
+            const Event& event = exchange_.event(copy->second);
+            if (std::string why = unspeakable(event); !why.empty()) return stopped(std::move(why));
+            if (event.info().starts_message()) open = begin(event, copy->first, copy->second);
+            if (!open) {
+                return stopped(
+                    fmt::format("the message of frame {} has no beginning", event.number));
+            }
+            extend(*open, event);
+            const std::int64_t next = open->end();
+            if (event.info().ends_message()) {
+                if (std::string why = add(*open, event); !why.empty()) {
+                    return stopped(std::move(why));
+                }
+                open.reset();
+            }
+            copy = copies.find(next);
+        }
+        if (!open) return std::move(messages_);
+        return stopped(exchange_.stop.empty() ? "the last message has no end" : exchange_.stop);
+    }
+
+  private:
+    Messages stopped(std::string why) {
+        messages_.stop = std::move(why);
+        return std::move(messages_);
+    }
+
+    [[nodiscard]] Message begin(const Event& event, std::int64_t psn, std::size_t seen) const {
+        Message message{.operation = event.info().operation,
+                        .psn = psn,
+                        .span = 0,
+                        .first = event.packet,
+                        .seen = seen};
+        if (const auto access = access_of(event)) {
+            message.place = regions_.place(access->address, access->bytes);
+        }
+        return message;
+    }
+
+    void extend(Message& message, const Event& event) const {
+        const bool read = message.operation == Operation::RdmaReadRequest;
+        message.span += exchange_.span_of(event);
+        message.bytes += read ? event.packet.reth.dma_length : event.payload_bytes;
+        message.solicited = event.packet.bth.solicited;
+        if (event.info().immediate()) message.imm = event.packet.imm.value;
+    }
+
+    // Why no device can be made to send it; empty if one can.
+    std::string add(const Message& message, const Event& event) {
+        const bool remote = message.operation != Operation::Send;
+        if ((remote && !message.place) || message.bytes > kMostLocal) {
+            return fmt::format("frame {} accesses memory that no region of {} MiB can hold",
+                               event.number, kLargestRegion >> 20);
+        }
+        const bool natural = message.asks_for_data() ||
+                             wire::packets_of(message.bytes, exchange_.mtu) == message.span;
+        const bool announced = message.operation != Operation::RdmaWrite ||
+                               message.first.reth.dma_length == message.bytes;
+        const bool aligned = !message.atomic() || message.first.atomic.virtual_address % 8 == 0;
+        if (!natural || !announced || !aligned) {
+            return fmt::format("no device makes such a message as ends in frame {}", event.number);
+        }
+        messages_.all.push_back(message);
+        return {};
+    }
+
+    const Exchange& exchange_;
+    const Regions& regions_;
+    Messages messages_;
+};
+
+// Of an atomic: what both lines about it say.
+std::string operands_of(const Message& message) {
+    const wire::AtomicEth& atomic = message.first.atomic;
+    if (message.operation == Operation::FetchAdd) {
+        return fmt::format(" add=0x{:X}", atomic.swap_or_add);
+    }
+    if (message.operation == Operation::CompareSwap) {
+        return fmt::format(" compare=0x{:X} swap=0x{:X}", atomic.compare, atomic.swap_or_add);
+    }
+    return {};
+}
+
+std::string remote_of(const Message& message) {
+    const Place& place = *message.place;
+    return " remote=" + piece(place.region->tester_name(), place.offset, message.local_bytes());
+}
+
+std::string memory_of(const Message& message) {
+    if (!message.place) return {};
+    const Place& place = *message.place;
+    const std::string name = place.region->tester_name();
+    const std::string text =
+        " va=" + (place.offset == 0 ? name : fmt::format("{}+{}", name, place.offset)) +
+        " rkey=" + name;
+    if (message.atomic()) return text + operands_of(message);
+    return text + fmt::format(" dmalen={}", message.bytes);
+}
+
+std::string payload_of(const Message& message) {
+    if (message.asks_for_data()) return {};
+    std::string text = fmt::format(" len={}", message.bytes);
+    if (message.bytes > 0) text += " data=" + piece("s", 0, message.bytes);
+    return text + (message.imm ? fmt::format(" imm=0x{:08X}", *message.imm) : "");
+}
+
+} // namespace
+
+Messages messages_of(const Exchange& exchange, const Regions& regions) {
+    return Collector(exchange, regions).run();
+}
+
+std::string piece(const std::string& region, std::uint64_t offset, std::uint64_t bytes) {
+    return fmt::format("{}[{} +{}]", region, offset, bytes);
+}
+
+std::string local_name(const Region& region) {
+    return "d" + region.name;
+}
+
+std::string verb_of(const Message& message) {
+    switch (message.operation) {
+    case Operation::RdmaWrite: return message.imm ? "RDMA_WRITE_WITH_IMM" : "RDMA_WRITE";
+    case Operation::RdmaReadRequest: return "RDMA_READ";
+    case Operation::CompareSwap: return "ATOMIC_CMP_AND_SWP";
+    case Operation::FetchAdd: return "ATOMIC_FETCH_AND_ADD";
+    case Operation::Send:
+    case Operation::RdmaReadResponse:
+    case Operation::Acknowledge:
+    case Operation::AtomicAcknowledge:
+    case Operation::Resync:
+    case Operation::Flush:
+    case Operation::AtomicWrite:
+    case Operation::Cnp:
+    case Operation::Reserved: break;
+    }
+    return message.imm ? "SEND_WITH_IMM" : "SEND";
+}
+
+std::string post_of(const Message& message) {
+    std::string text;
+    if (message.asks_for_data()) {
+        const Place& place = *message.place;
+        text = " local=" + piece(local_name(*place.region), place.offset, message.local_bytes());
+    } else if (message.bytes == 0) {
+        text = " len=0";
+    } else {
+        text = " local=" + piece("s", 0, message.bytes);
+    }
+    const bool target = message.place && (message.operation == Operation::RdmaWrite ||
+                                          message.bytes > 0 || message.asks_for_data());
+    if (target) text += remote_of(message);
+    text += operands_of(message);
+    if (message.imm) text += fmt::format(" imm=0x{:08X}", *message.imm);
+    return text + (message.solicited ? " se" : "");
+}
+
+std::string expected_text(const Message& message) {
+    const std::string name =
+        message.asks_for_data() ? std::string(message.first.info().name) : verb_of(message);
+    return fmt::format("{} psn={}{}{}", name, message.psn, memory_of(message), payload_of(message));
+}
+
+std::vector<std::string> expected_rest(const Message& message, std::int64_t psn, wire::Mtu mtu) {
+    std::vector<std::string> lines;
+    for (std::int64_t at = psn; at < message.end(); ++at) {
+        const bool last = at + 1 == message.end();
+        const auto opcode = wire::opcode_of(wire::Service::Rc, message.operation,
+                                            last ? wire::Position::Last : wire::Position::Middle,
+                                            last && message.imm);
+        const std::uint64_t before =
+            static_cast<std::uint64_t>(at - message.psn) * wire::bytes_of(mtu);
+        const std::uint64_t bytes = last ? message.bytes - before : wire::bytes_of(mtu);
+        lines.push_back(fmt::format("{} psn={} len={} data={}", wire::opcode_info(*opcode).name, at,
+                                    bytes, piece("s", before, bytes)));
+    }
+    return lines;
+}
+
+} // namespace veriroce::transcribe
