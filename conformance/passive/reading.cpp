@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "dissector/capture/facts.hpp"
 #include "dissector/decode/decoder.hpp"
 
 namespace veriroce::passive {
@@ -16,12 +17,7 @@ std::optional<capture::ReadError> read_into(judge::Judge& judge, capture::Reader
         for (capture::Record record; count < most; ++count) {
             more = reader.next(record);
             if (!more.value_or(false)) break;
-            decode::FrameFacts& frame = frames[count].frame;
-            frame.bytes = record.bytes;
-            frame.original_length = record.original_length;
-            frame.link_code = record.link_code;
-            frame.number = ++number;
-            frame.time_ns = record.time_ns;
+            capture::tell(record, ++number, frames[count].frame);
             decode::dissect_frame({}, frames[count]);
         }
         judge.observe(std::span(frames).first(count));

@@ -8,6 +8,7 @@
 
 #include "conformance/suite/bench_choice.hpp"
 #include "conformance/suite/text_file.hpp"
+#include "dissector/capture/facts.hpp"
 #include "dissector/capture/reader.hpp"
 #include "dissector/decode/decoder.hpp"
 
@@ -25,16 +26,12 @@ Accepted<std::optional<std::string>> each_frame(const std::string& path, Take ta
     }
     capture::Record record;
     decode::Dissection dissection;
-    dissection.frame = {};
+    std::uint64_t number = 0;
     for (;;) {
         const auto more = reader->next(record);
         if (!more) return capture::text_of(more.error(), path);
         if (!*more) return std::nullopt;
-        dissection.frame.bytes = record.bytes;
-        dissection.frame.original_length = record.original_length;
-        dissection.frame.link_code = record.link_code;
-        ++dissection.frame.number;
-        dissection.frame.time_ns = record.time_ns;
+        capture::tell(record, ++number, dissection.frame);
         decode::dissect_frame({}, dissection);
         take(dissection);
     }

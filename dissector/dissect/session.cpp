@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "dissector/capture/facts.hpp"
 #include "dissector/dissect/interrupt.hpp"
 #include "dissector/print/json.hpp"
 #include "dissector/print/text.hpp"
@@ -235,17 +236,10 @@ void Session::name_file(const std::string& file) {
     }
 }
 
-// What the reader has just stored part by part is read part by part: a processor waits for stores
-// before it reads several of them at once.
 void Session::fill_facts(std::span<const capture::Interface> interfaces) {
     decode::FrameFacts& frame = dissection_.frame;
-    frame.bytes = {record_.bytes.data(), record_.bytes.size()};
-    frame.original_length = record_.original_length;
-    frame.link_code = record_.link_code;
-    ++frame.number;
     frame.last_time_ns = frame.time_ns;
-    frame.time_ns.reset();
-    if (record_.time_ns) frame.time_ns = *record_.time_ns;
+    capture::tell(record_, frame.number + 1, frame);
     if (!frame.first_time_ns) frame.first_time_ns = frame.time_ns;
     const bool tells_apart = interfaces[record_.interface].section != 0;
     frame.interface = tells_apart ? std::optional(record_.interface) : std::nullopt;
