@@ -52,13 +52,15 @@ wire::Qkey Dialogue::qkey_of(const script::QpSetup& setup) {
     return {static_cast<std::uint32_t>(attribute(&setup, "qkey", default_qkey))};
 }
 
-engine::Access Dialogue::qp_rights_of(const std::vector<script::Word>& words) {
-    engine::Access access{.local_write = true};
+engine::Access Dialogue::rights_of(const std::vector<script::Word>& words, engine::Access access) {
     for (const script::Word& word : words) {
         access.remote_write = access.remote_write || word.text == "remote_write";
         access.remote_read = access.remote_read || word.text == "remote_read";
         access.remote_atomic = access.remote_atomic || word.text == "remote_atomic";
         access.mw_bind = access.mw_bind || word.text == "mw_bind";
+        access.zero_based = access.zero_based || word.text == "zero_based";
+        access.flush_global = access.flush_global || word.text == "flush_global";
+        access.flush_persistent = access.flush_persistent || word.text == "flush_persistent";
     }
     return access;
 }
@@ -67,12 +69,13 @@ engine::Access Dialogue::qp_access(const Peer& peer) const {
     const script::Attribute* rights = peer.setup.attribute("access");
     const auto* words =
         rights == nullptr ? nullptr : std::get_if<std::vector<script::Word>>(&rights->value);
-    if (words != nullptr) return qp_rights_of(*words);
+    if (words != nullptr) return rights_of(*words, own_rights);
     const bool reliable = peer.type == engine::QpType::Rc;
     return {.local_write = true,
             .remote_write = true,
             .remote_read = reliable,
-            .remote_atomic = reliable && setting_.capable("atomics")};
+            .remote_atomic = reliable && setting_.capable("atomics"),
+            .flush_global = reliable && setting_.capable("flush")};
 }
 
 dut::AddressVector Dialogue::vector_of(const Peer& peer) const {

@@ -107,7 +107,7 @@ Task<Met<>> Dialogue::dut_command(Peer& peer, const script::SideCommand& line,
     } else if (const auto* recv = std::get_if<script::Recv>(&line.command)) {
         met = co_await post_receive(peer, *recv, span);
     } else if (const auto* finished = std::get_if<script::Done>(&line.command)) {
-        met = co_await done(peer, *finished, span);
+        met = co_await done(script::Side::Dut, peer, *finished, span);
     } else if (const auto* wanted = std::get_if<script::State>(&line.command)) {
         met = co_await state(peer, *wanted, span);
     } else if (const auto* seen = std::get_if<script::EventSeen>(&line.command)) {
@@ -169,7 +169,10 @@ Met<bool> Dialogue::is_as_wanted(const dut::Completion& seen, std::uint64_t id,
     return !done.opcode || engine::name_of(seen.opcode) == done.opcode->text;
 }
 
-Task<Met<>> Dialogue::done(Peer& peer, const script::Done& done, script::SourceSpan span) {
+// Completions of the DUT, or of our engine: in this order, each once.
+Task<Met<>> Dialogue::done(script::Side side, Peer& peer, const script::Done& done,
+                           script::SourceSpan span) {
+    const bool ours = side == script::Side::Tester;
     const auto ids = ids_of(done.ids, peer);
     if (!ids) co_return std::unexpected(ids.error());
     const auto patience = time_or(done.within, setting_.patience, peer);
@@ -178,21 +181,29 @@ Task<Met<>> Dialogue::done(Peer& peer, const script::Done& done, script::SourceS
         done.queue == script::Queue::Send ? engine::Queue::Send : engine::Queue::Receive;
     const wire::Instant deadline = stage_.now() + *patience;
     for (std::int64_t id = ids->first; id <= ids->last; ++id) {
-        const auto completion = co_await next_completion(peer, queue, deadline, span);
+        Met<std::optional<dut::Completion>> completion;
+        if (ours) {
+            completion = co_await next_tester_completion(peer, queue, deadline);
+        } else {
+            completion = co_await next_completion(peer, queue, deadline, span);
+        }
         if (!completion) co_return std::unexpected(completion.error());
         if (!*completion) {
-            co_return std::unexpected(failed(
-                span, fmt::format("id {} did not complete within {}", id, duration_text(*patience)),
-                "nothing"));
+            co_return std::unexpected(
+                failed(span,
+                       fmt::format("{}id {} did not complete within {}",
+                                   ours ? "the tester's " : "", id, duration_text(*patience)),
+                       "nothing"));
         }
         const dut::Completion& seen = **completion;
         const auto right = is_as_wanted(seen, static_cast<std::uint64_t>(id), done, peer);
         if (!right) co_return std::unexpected(right.error());
         if (!*right) {
-            co_return std::unexpected(
-                failed(span, "another completion came", completion_text(seen)));
+            co_return std::unexpected(failed(
+                span, ours ? "another completion came at the tester" : "another completion came",
+                completion_text(seen)));
         }
-        if (queue == engine::Queue::Receive) std::erase(receives_of(peer), seen.id);
+        if (!ours && queue == engine::Queue::Receive) std::erase(receives_of(peer), seen.id);
     }
     line_end_ = stage_.now();
     co_return Met<>{};

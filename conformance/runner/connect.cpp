@@ -215,11 +215,12 @@ Met<> Dialogue::raise_engine(Peer& peer) {
         init.access = engine::Access{.local_write = true,
                                      .remote_write = true,
                                      .remote_read = reliable,
-                                     .remote_atomic = reliable};
+                                     .remote_atomic = reliable,
+                                     .flush_global = reliable};
         const script::Attribute* rights =
             peer.tester_setup == nullptr ? nullptr : peer.tester_setup->attribute("access");
         if (rights != nullptr) {
-            init.access = qp_rights_of(std::get<std::vector<script::Word>>(rights->value));
+            init.access = rights_of(std::get<std::vector<script::Word>>(rights->value), own_rights);
         }
         rtr.path_mtu = identity.mtu;
         rtr.dest_qp = identity.dut_qpn;
@@ -228,7 +229,8 @@ Met<> Dialogue::raise_engine(Peer& peer) {
             .source = peer.tester_address,
             .destination = setting_.dut_address,
             .traffic_class = static_cast<std::uint8_t>(small("dscp", 0) << 2 | small("ecn", 0)),
-            .hop_limit = small("ttl", 64)};
+            .hop_limit = small("ttl", 64),
+            .vlan = setting_.vlan};
         rtr.mig_req = setting_.mig_req;
     }
     if (reliable) {

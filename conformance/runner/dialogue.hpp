@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "conformance/runner/judging.hpp"
+#include "conformance/runner/order.hpp"
 #include "conformance/runner/qp_book.hpp"
 #include "conformance/runner/results.hpp"
 #include "conformance/runner/setting.hpp"
@@ -80,6 +81,7 @@ class Dialogue {
     // so that a slow lab is not taken for a retransmission.
     static constexpr std::int64_t default_timeout = 18;
     static constexpr std::int64_t default_retries = 7;
+    static constexpr std::uint64_t default_receive = 256; // bytes
 
     struct Memory {
         std::string name;
@@ -206,7 +208,10 @@ class Dialogue {
     // What brings a QP of this type to this state, and nothing else.
     [[nodiscard]] dut::QpAttributes step_to(engine::QpState state, const Peer& peer) const;
     void put(std::string_view name, const Peer& peer, dut::QpAttributes& into) const;
-    static engine::Access qp_rights_of(const std::vector<script::Word>& words);
+    // What an owner may do with QPs and regions of his own, whatever a line writes.
+    static constexpr engine::Access own_rights{.local_write = true};
+    // The rights that a line writes, beside those that are there anyway.
+    static engine::Access rights_of(const std::vector<script::Word>& words, engine::Access access);
     [[nodiscard]] engine::Access qp_access(const Peer& peer) const;
     [[nodiscard]] dut::AddressVector vector_of(const Peer& peer) const;
     // Where the tester's end of this QP is; false if the case has no such address.
@@ -241,7 +246,8 @@ class Dialogue {
     Met<> tester_post(Peer& peer, const script::Post& post, script::SourceSpan span);
     Met<> tester_receive(Peer& peer, const script::Recv& recv, script::SourceSpan span);
     Met<> tester_modify(Peer& peer, const script::Modify& line, script::SourceSpan span);
-    Task<Met<>> tester_done(Peer& peer, const script::Done& done, script::SourceSpan span);
+    Task<Met<std::optional<dut::Completion>>>
+    next_tester_completion(Peer& peer, engine::Queue queue, wire::Instant deadline);
     Task<Met<>> tester_state(Peer& peer, const script::State& state, script::SourceSpan span);
     Task<void> wait_for_engine(wire::Instant deadline);
     Met<std::vector<engine::Sge>> tester_pieces(const std::vector<script::RegionSlice>& slices,
@@ -286,6 +292,9 @@ class Dialogue {
         bool claims = true; // a READ response that covers an ACK line stays for its own line
         std::string why;    // where it is not satisfied
     };
+    // The VLAN that all packets must be in, 0 for none; and a sentence about one that is not.
+    [[nodiscard]] std::uint16_t vlan_id() const;
+    [[nodiscard]] std::string foreign_vlan(const Entry& entry) const;
     Met<Match> match(const script::ExpectPacket& line, const Peer& peer, const Entry& entry) const;
     Met<Match> match_fields(const std::vector<script::FieldMatch>& matches, const Peer& peer,
                             const Entry& entry, bool skip_psn) const;
@@ -321,10 +330,7 @@ class Dialogue {
     Task<Met<>> pause(wire::Duration time);
 
     // --- work.cpp
-    struct Ids {
-        std::int64_t first = 0;
-        std::int64_t last = 0;
-    };
+    Met<Order> order_of(const script::Post& post, const Peer& peer);
     Task<Met<>> post(Peer& peer, const script::Post& post, script::SourceSpan span);
     Task<Met<>> post_receive(Peer& peer, const script::Recv& recv, script::SourceSpan span);
     Met<Ids> ids_of(const script::IdRange& range, const Peer& peer) const;
@@ -339,7 +345,8 @@ class Dialogue {
     Task<Met<>> carry_out(const script::SideCommand& line, script::SourceSpan span);
     Met<bool> is_as_wanted(const dut::Completion& seen, std::uint64_t id, const script::Done& done,
                            const Peer& peer) const;
-    Task<Met<>> done(Peer& peer, const script::Done& done, script::SourceSpan span);
+    Task<Met<>> done(script::Side side, Peer& peer, const script::Done& done,
+                     script::SourceSpan span);
     Task<Met<std::optional<dut::Completion>>> next_completion(Peer& peer, engine::Queue queue,
                                                               wire::Instant deadline,
                                                               script::SourceSpan span);

@@ -13,18 +13,6 @@ namespace {
 constexpr std::uint64_t tester_memory = 0x7E57'0000'0000;
 constexpr std::uint64_t tester_spacing = 0x1'0000'0000;
 
-engine::Access access_of(const std::vector<script::Word>& words) {
-    engine::Access access{.local_write = true};
-    for (const script::Word& word : words) {
-        if (word.text == "remote_write") access.remote_write = true;
-        if (word.text == "remote_read") access.remote_read = true;
-        if (word.text == "remote_atomic") access.remote_atomic = true;
-        if (word.text == "mw_bind") access.mw_bind = true;
-        if (word.text == "zero_based") access.zero_based = true;
-    }
-    return access;
-}
-
 dut::Pattern pattern_of(script::PatternKind kind) {
     switch (kind) {
     case script::PatternKind::Zero: return dut::Pattern::Zero;
@@ -86,7 +74,7 @@ Task<Met<>> Dialogue::make_region(const script::MakeMr& mr, script::Side side,
     if (!pd) co_return std::unexpected(pd.error());
     Memory memory{.name = mr.name.text,
                   .side = side,
-                  .access = access_of(mr.access),
+                  .access = rights_of(mr.access, own_rights),
                   .pattern_key = ++made_regions_ << 32,
                   .pd = *pd};
     memory.bytes.resize(static_cast<std::size_t>(*length));
@@ -119,7 +107,7 @@ Met<> Dialogue::make_tester_region(const script::MakeMr& mr, script::SourceSpan 
         regions_.emplace_back(Memory{.name = mr.name.text,
                                      .side = script::Side::Tester,
                                      .address = tester_memory + regions_.size() * tester_spacing,
-                                     .access = access_of(mr.access),
+                                     .access = rights_of(mr.access, own_rights),
                                      .pattern_key = ++made_regions_ << 32});
     memory.bytes.resize(static_cast<std::size_t>(*length));
     if (mr.fill) fill(memory.bytes, *mr.fill, 0, memory.pattern_key);

@@ -34,9 +34,19 @@ enum class StartPsn : std::uint8_t {
     Wrap, // the last four: the PSN wraps within the first packets
 };
 
+// Which of the device's networks a case is played in.
+struct Network {
+    int ip_version = 4;
+    std::optional<wire::VlanId> vlan; // of the frames: an ID, or 0 and a priority alone
+
+    // What tells networks apart: the VLAN's ID, 0 outside of VLANs.
+    [[nodiscard]] std::uint16_t vlan_id() const { return vlan ? vlan->id : std::uint16_t{0}; }
+};
+
 struct Setting {
     dut::Welcome dut; // what the device said of itself
     std::uint32_t gid_index = 0;
+    std::optional<wire::VlanId> vlan; // of all that the tester sends
     wire::IpAddress dut_address;
     wire::MacAddress dut_mac; // or of the next hop
     TesterPort tester;

@@ -9,23 +9,6 @@
 #include "conformance/runner/notation.hpp"
 
 namespace veriroce::runner {
-namespace {
-
-constexpr std::uint64_t default_receive = 256;
-constexpr std::uint64_t default_send = 64;
-
-bool atomic(wire::WrOpcode opcode) {
-    return opcode == wire::WrOpcode::AtomicCmpAndSwp || opcode == wire::WrOpcode::AtomicFetchAndAdd;
-}
-
-std::string text_of(const engine::Completion& seen) {
-    return fmt::format("done {} id={} status={} len={}",
-                       seen.queue == engine::Queue::Send ? "send" : "recv", seen.id,
-                       engine::name_of(seen.status), seen.byte_len);
-}
-
-} // namespace
-
 Task<Met<>> Dialogue::tester_command(Peer& peer, const script::SideCommand& line,
                                      script::SourceSpan span) {
     if (std::holds_alternative<script::Answers>(line.command)) co_return answers(peer, span);
@@ -41,7 +24,7 @@ Task<Met<>> Dialogue::tester_command(Peer& peer, const script::SideCommand& line
     } else if (const auto* change = std::get_if<script::Modify>(&line.command)) {
         met = tester_modify(peer, *change, span);
     } else if (const auto* finished = std::get_if<script::Done>(&line.command)) {
-        met = co_await tester_done(peer, *finished, span);
+        met = co_await done(script::Side::Tester, peer, *finished, span);
     } else if (const auto* wanted = std::get_if<script::State>(&line.command)) {
         met = co_await tester_state(peer, *wanted, span);
     }
@@ -81,65 +64,35 @@ Dialogue::tester_pieces(const std::vector<script::RegionSlice>& slices, std::uin
 }
 
 Met<> Dialogue::tester_post(Peer& peer, const script::Post& post, script::SourceSpan span) {
-    const auto ids = ids_of(post.ids, peer);
-    if (!ids) return std::unexpected(ids.error());
-    std::int64_t imm = 0;
-    std::int64_t first_operand = 0;
-    std::int64_t swap = 0;
-    std::optional<std::int64_t> length;
-    const auto take = [&](const std::optional<script::Expr>& expr, auto& into) -> Met<> {
-        if (!expr) return {};
-        const auto value = number(*expr, peer);
-        if (!value) return std::unexpected(value.error());
-        into = *value;
-        return {};
-    };
-    for (const Met<>& met : {take(post.imm, imm), take(post.compare, first_operand),
-                             take(post.add, first_operand), take(post.swap, swap)}) {
-        if (!met) return met;
-    }
-    if (const Met<> met = take(post.length, length); !met) return met;
-
+    const auto order = order_of(post, peer);
+    if (!order) return std::unexpected(order.error());
     engine::SendRequest request{.opcode = post.operation,
-                                .imm = static_cast<std::uint32_t>(imm),
-                                .compare_or_add = static_cast<std::uint64_t>(first_operand),
-                                .swap = static_cast<std::uint64_t>(swap),
+                                .remote_address = order->remote_address.value_or(0),
+                                .rkey = order->rkey.value_or(wire::Rkey{}),
+                                .imm = static_cast<std::uint32_t>(order->imm.value_or(0)),
+                                .invalidate_rkey = order->invalidate_rkey.value_or(wire::Rkey{}),
+                                .compare_or_add = order->compare.value_or(order->add.value_or(0)),
+                                .swap = order->swap.value_or(0),
                                 .flags = {.signaled = !post.unsignaled,
                                           .solicited = post.solicited,
                                           .fence = post.fence,
                                           .inline_data = post.inline_data}};
-    std::uint64_t bytes = atomic(post.operation) ? 8 : default_send;
-    if (post.remote) {
-        const auto piece = piece_of(*post.remote, peer);
-        if (!piece) return std::unexpected(piece.error());
-        request.remote_address = piece->memory->address + piece->offset;
-        request.rkey = piece->memory->rkey;
-        if (!atomic(post.operation)) bytes = piece->length;
-    }
-    if (length) bytes = static_cast<std::uint64_t>(*length);
-    if (post.rkey) {
-        const auto key = key_of(*post.rkey, peer);
-        if (!key) return std::unexpected(key.error());
-        request.rkey = wire::Rkey{*key};
-    }
-    if (post.ikey) {
-        const auto key = key_of(*post.ikey, peer);
-        if (!key) return std::unexpected(key.error());
-        request.invalidate_rkey = wire::Rkey{*key};
-    }
     if (peer.type == engine::QpType::Ud) {
-        request.ud = engine::UdDestination{
-            .path = {.source = peer.tester_address, .destination = setting_.dut_address},
-            .qpn = peer.book.identity().dut_qpn,
-            .qkey = qkey_of(peer.setup)};
+        request.ud = engine::UdDestination{.path = {.source = peer.tester_address,
+                                                    .destination = setting_.dut_address,
+                                                    .vlan = setting_.vlan},
+                                           .qpn = peer.book.identity().dut_qpn,
+                                           .qkey = qkey_of(peer.setup)};
     }
-    const auto lkey = lkey_of(post.lkey, peer);
-    if (!lkey) return std::unexpected(lkey.error());
-    const auto sges = tester_pieces(post.local, bytes, peer, *lkey, span);
+    auto sges = tester_pieces(post.local, order->bytes(post.operation), peer, order->lkey, span);
     if (!sges) return std::unexpected(sges.error());
+    if (post.local.size() == 1) {
+        sges->front().length =
+            static_cast<std::uint32_t>(order->bytes_of_piece(sges->front().length));
+    }
     request.sges = *sges;
     std::vector<engine::SendRequest> chain;
-    for (std::int64_t id = ids->first; id <= ids->last; ++id) {
+    for (std::int64_t id = order->ids.first; id <= order->ids.last; ++id) {
         request.id = static_cast<std::uint64_t>(id);
         chain.push_back(request);
     }
@@ -179,7 +132,8 @@ Met<> Dialogue::tester_modify(Peer& peer, const script::Modify& line, script::So
             continue;
         }
         if (attribute.name == "access") {
-            change.access = qp_rights_of(std::get<std::vector<script::Word>>(attribute.value));
+            change.access =
+                rights_of(std::get<std::vector<script::Word>>(attribute.value), own_rights);
             continue;
         }
         const auto* expr = std::get_if<script::Expr>(&attribute.value);
@@ -218,15 +172,10 @@ Task<void> Dialogue::wait_for_engine(wire::Instant deadline) {
     }
 }
 
-Task<Met<>> Dialogue::tester_done(Peer& peer, const script::Done& done, script::SourceSpan span) {
-    const auto ids = ids_of(done.ids, peer);
-    if (!ids) co_return std::unexpected(ids.error());
-    const auto patience = time_or(done.within, setting_.patience, peer);
-    if (!patience) co_return std::unexpected(patience.error());
-    const engine::Queue queue =
-        done.queue == script::Queue::Send ? engine::Queue::Send : engine::Queue::Receive;
-    const wire::Instant deadline = stage_.now() + *patience;
-    for (std::int64_t id = ids->first; id <= ids->last;) {
+// As the device's agent would tell it.
+Task<Met<std::optional<dut::Completion>>>
+Dialogue::next_tester_completion(Peer& peer, engine::Queue queue, wire::Instant deadline) {
+    while (true) {
         while (const auto completion = engine_->poll_completion(engine_cq_)) {
             for (auto& [name, owner] : peers_) {
                 if (owner.engine_qp == completion->qp)
@@ -235,34 +184,20 @@ Task<Met<>> Dialogue::tester_done(Peer& peer, const script::Done& done, script::
         }
         const auto found =
             std::ranges::find(peer.tester_completions, queue, &engine::Completion::queue);
-        if (found == peer.tester_completions.end()) {
-            if (stage_.now() >= deadline) {
-                co_return std::unexpected(
-                    failed(span,
-                           fmt::format("the tester's id {} did not complete within {}", id,
-                                       duration_text(*patience)),
-                           "nothing"));
-            }
-            co_await wait_for_engine(deadline);
-            continue;
+        if (found != peer.tester_completions.end()) {
+            const engine::Completion seen = *found;
+            peer.tester_completions.erase(found);
+            const dut::Completion told{.id = seen.id,
+                                       .queue = seen.queue,
+                                       .status = seen.status,
+                                       .opcode = seen.opcode,
+                                       .byte_len = seen.byte_len,
+                                       .imm = seen.imm};
+            co_return std::optional(told);
         }
-        const engine::Completion seen = *found;
-        peer.tester_completions.erase(found);
-        const dut::Completion as_told{.id = seen.id,
-                                      .queue = seen.queue,
-                                      .status = seen.status,
-                                      .opcode = seen.opcode,
-                                      .byte_len = seen.byte_len,
-                                      .imm = seen.imm};
-        const auto right = is_as_wanted(as_told, static_cast<std::uint64_t>(id), done, peer);
-        if (!right) co_return std::unexpected(right.error());
-        if (!*right) {
-            co_return std::unexpected(
-                failed(span, "another completion came at the tester", text_of(seen)));
-        }
-        ++id;
+        if (stage_.now() >= deadline) co_return std::optional<dut::Completion>{};
+        co_await wait_for_engine(deadline);
     }
-    co_return Met<>{};
 }
 
 Task<Met<>> Dialogue::tester_state(Peer& peer, const script::State& state,

@@ -14,21 +14,11 @@ wire::Rkey incremented(wire::Rkey key) {
     return {(key.value & ~variant) | ((key.value + 1) & variant)};
 }
 
-// What the line writes, else what the region allows a peer.
-engine::Access access_of(const std::vector<script::Word>& words, engine::Access region) {
-    if (words.empty()) {
-        return {.remote_write = region.remote_write,
-                .remote_read = region.remote_read,
-                .remote_atomic = region.remote_atomic};
-    }
-    engine::Access access;
-    for (const script::Word& word : words) {
-        access.remote_write = access.remote_write || word.text == "remote_write";
-        access.remote_read = access.remote_read || word.text == "remote_read";
-        access.remote_atomic = access.remote_atomic || word.text == "remote_atomic";
-        access.zero_based = access.zero_based || word.text == "zero_based";
-    }
-    return access;
+// What a region allows a peer.
+engine::Access remote_rights(engine::Access region) {
+    return {.remote_write = region.remote_write,
+            .remote_read = region.remote_read,
+            .remote_atomic = region.remote_atomic};
 }
 
 } // namespace
@@ -66,7 +56,8 @@ Task<Met<>> Dialogue::bind(Peer& peer, const script::Post& post, script::SourceS
     script::RegionSlice whole{.region = bound->on, .span = span};
     const auto piece = piece_of(post.local.empty() ? whole : post.local.front(), peer);
     if (!piece) co_return std::unexpected(piece.error());
-    const engine::Access access = access_of(post.access, piece->memory->access);
+    const engine::Access access =
+        post.access.empty() ? remote_rights(piece->memory->access) : rights_of(post.access, {});
     wire::Rkey key = incremented(bound->rkey);
     if (post.rkey) {
         const auto written = key_of(*post.rkey, peer);

@@ -6,16 +6,11 @@
 namespace veriroce::runner {
 namespace {
 
-constexpr std::uint64_t default_receive = 256;
 constexpr std::uint64_t default_send = 64;
-
-bool atomic(wire::WrOpcode opcode) {
-    return opcode == wire::WrOpcode::AtomicCmpAndSwp || opcode == wire::WrOpcode::AtomicFetchAndAdd;
-}
 
 } // namespace
 
-Met<Dialogue::Ids> Dialogue::ids_of(const script::IdRange& range, const Peer& peer) const {
+Met<Ids> Dialogue::ids_of(const script::IdRange& range, const Peer& peer) const {
     const auto first = number(range.first, peer);
     if (!first) return std::unexpected(first.error());
     const auto last = number(range.last, peer);
@@ -39,41 +34,77 @@ Met<std::optional<wire::Lkey>> Dialogue::lkey_of(const std::optional<script::Key
     return wire::Lkey{*value};
 }
 
+Met<Order> Dialogue::order_of(const script::Post& post, const Peer& peer) {
+    const auto ids = ids_of(post.ids, peer);
+    if (!ids) return std::unexpected(ids.error());
+    Order order{.ids = *ids};
+    const auto take = [&](const std::optional<script::Expr>& expr,
+                          std::optional<std::uint64_t>& into) -> Met<> {
+        if (!expr) return {};
+        const auto value = number(*expr, peer);
+        if (!value) return std::unexpected(value.error());
+        into = static_cast<std::uint64_t>(*value);
+        return {};
+    };
+    for (const Met<>& met : {take(post.length, order.length), take(post.imm, order.imm),
+                             take(post.compare, order.compare), take(post.swap, order.swap),
+                             take(post.add, order.add)}) {
+        if (!met) return std::unexpected(met.error());
+    }
+    if (post.remote) {
+        const auto piece = piece_of(*post.remote, peer);
+        if (!piece) return std::unexpected(piece.error());
+        order.remote_address = piece->memory->address + piece->offset;
+        order.rkey = piece->memory->rkey;
+        order.remote_length = piece->length;
+    }
+    for (const auto& [written, into] :
+         {std::pair{&post.rkey, &order.rkey}, {&post.ikey, &order.invalidate_rkey}}) {
+        if (!*written) continue;
+        const auto key = key_of(**written, peer);
+        if (!key) return std::unexpected(key.error());
+        *into = wire::Rkey{*key};
+    }
+    const auto lkey = lkey_of(post.lkey, peer);
+    if (!lkey) return std::unexpected(lkey.error());
+    order.lkey = *lkey;
+    return order;
+}
+
+std::uint64_t Order::bytes(wire::WrOpcode operation) const {
+    if (operation == wire::WrOpcode::LocalInv) return 0;
+    const bool atomic = operation == wire::WrOpcode::AtomicWrite ||
+                        operation == wire::WrOpcode::AtomicCmpAndSwp ||
+                        operation == wire::WrOpcode::AtomicFetchAndAdd;
+    if (atomic) return 8;
+    if (length) return *length;
+    return remote_length != 0 ? remote_length : default_send;
+}
+
+std::uint64_t Order::bytes_of_piece(std::uint64_t has) const {
+    if (length) return *length;
+    return remote_length != 0 ? std::min(has, remote_length) : has;
+}
+
 Task<Met<>> Dialogue::post(Peer& peer, const script::Post& post, script::SourceSpan span) {
     if (post.operation == wire::WrOpcode::BindMw) {
         const Met<> bound = co_await bind(peer, post, span);
         co_return bound;
     }
-    const auto ids = ids_of(post.ids, peer);
-    if (!ids) co_return std::unexpected(ids.error());
-
-    dut::SendRequest request{.opcode = post.operation};
-    std::optional<std::int64_t> length;
-    if (post.length) {
-        const auto wanted = number(*post.length, peer);
-        if (!wanted) co_return std::unexpected(wanted.error());
-        length = *wanted;
-    }
-    std::uint64_t remote_length = 0;
-    if (post.remote) {
-        const auto piece = piece_of(*post.remote, peer);
-        if (!piece) co_return std::unexpected(piece.error());
-        request.remote_address = piece->memory->address + piece->offset;
-        request.rkey = piece->memory->rkey;
-        remote_length = piece->length;
-    }
-    const auto lkey = lkey_of(post.lkey, peer);
-    if (!lkey) co_return std::unexpected(lkey.error());
-    if (post.rkey) {
-        const auto key = key_of(*post.rkey, peer);
-        if (!key) co_return std::unexpected(key.error());
-        request.rkey = wire::Rkey{*key};
-    }
-    if (post.ikey) {
-        const auto key = key_of(*post.ikey, peer);
-        if (!key) co_return std::unexpected(key.error());
-        request.invalidate_rkey = wire::Rkey{*key};
-    }
+    const auto order = order_of(post, peer);
+    if (!order) co_return std::unexpected(order.error());
+    dut::SendRequest request{.opcode = post.operation,
+                             .remote_address = order->remote_address,
+                             .rkey = order->rkey,
+                             .invalidate_rkey = order->invalidate_rkey,
+                             .compare = order->compare,
+                             .swap = order->swap,
+                             .add = order->add,
+                             .flags = {.signaled = !post.unsignaled,
+                                       .solicited = post.solicited,
+                                       .fence = post.fence,
+                                       .inline_data = post.inline_data}};
+    if (order->imm) request.imm = static_cast<std::uint32_t>(*order->imm);
     if (peer.type == engine::QpType::Ud) {
         request.ud = dut::UdDestination{.address = peer.tester_address,
                                         .gid_index = setting_.gid_index,
@@ -83,46 +114,19 @@ Task<Met<>> Dialogue::post(Peer& peer, const script::Post& post, script::SourceS
     for (const script::RegionSlice& slice : post.local) {
         const auto piece = piece_of(slice, peer);
         if (!piece) co_return std::unexpected(piece.error());
-        std::uint64_t bytes = piece->length;
-        if (length && post.local.size() == 1) bytes = static_cast<std::uint64_t>(*length);
-        if (!length && post.local.size() == 1 && remote_length != 0) {
-            bytes = std::min(bytes, remote_length);
-        }
+        const std::uint64_t bytes =
+            post.local.size() == 1 ? order->bytes_of_piece(piece->length) : piece->length;
         request.sge.push_back(
-            {piece->memory->mr, piece->offset, static_cast<std::uint32_t>(bytes), *lkey});
+            {piece->memory->mr, piece->offset, static_cast<std::uint32_t>(bytes), order->lkey});
     }
-    if (post.local.empty() && post.operation != wire::WrOpcode::LocalInv) {
-        const std::uint64_t bytes = atomic(post.operation) ? 8
-                                    : length               ? static_cast<std::uint64_t>(*length)
-                                    : remote_length != 0   ? remote_length
-                                                           : default_send;
-        if (bytes > 0) {
-            const auto scratch = co_await anonymous_region(bytes, peer.pd, span);
-            if (!scratch) co_return std::unexpected(scratch.error());
-            request.sge.push_back({(*scratch)->mr, 0, static_cast<std::uint32_t>(bytes), *lkey});
-        }
+    const std::uint64_t bytes = order->bytes(post.operation);
+    if (post.local.empty() && bytes > 0) {
+        const auto scratch = co_await anonymous_region(bytes, peer.pd, span);
+        if (!scratch) co_return std::unexpected(scratch.error());
+        request.sge.push_back({(*scratch)->mr, 0, static_cast<std::uint32_t>(bytes), order->lkey});
     }
-    const auto operand = [&](const std::optional<script::Expr>& expr,
-                             std::optional<std::uint64_t>& into) -> Met<> {
-        if (!expr) return {};
-        const auto value = number(*expr, peer);
-        if (!value) return std::unexpected(value.error());
-        into = static_cast<std::uint64_t>(*value);
-        return {};
-    };
-    std::optional<std::uint64_t> imm;
-    for (const Met<>& met : {operand(post.imm, imm), operand(post.compare, request.compare),
-                             operand(post.swap, request.swap), operand(post.add, request.add)}) {
-        if (!met) co_return met;
-    }
-    if (imm) request.imm = static_cast<std::uint32_t>(*imm);
-    request.flags = {.signaled = !post.unsignaled,
-                     .solicited = post.solicited,
-                     .fence = post.fence,
-                     .inline_data = post.inline_data};
-
     dut::PostSend chain{.qp = peer.dut_qp};
-    for (std::int64_t id = ids->first; id <= ids->last; ++id) {
+    for (std::int64_t id = order->ids.first; id <= order->ids.last; ++id) {
         request.id = static_cast<std::uint64_t>(id);
         chain.requests.push_back(request);
     }

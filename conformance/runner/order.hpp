@@ -1,0 +1,40 @@
+// A `post` line with its numbers evaluated, for whichever side is to carry it out.
+//
+// Units: bytes; keys and operands as they stand on the wire. Internal to this room.
+// Source: conformance/script/README.md, "The two sides".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "dissector/wire/types.hpp"
+#include "dissector/wire/work_request.hpp"
+
+namespace veriroce::runner {
+
+// id=1..8: both ends belong to it.
+struct Ids {
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+};
+
+struct Order {
+    Ids ids;
+    std::optional<std::uint64_t> length;
+    std::optional<std::uint64_t> imm;
+    std::optional<std::uint64_t> compare;
+    std::optional<std::uint64_t> swap;
+    std::optional<std::uint64_t> add;
+    std::optional<std::uint64_t> remote_address;
+    std::uint64_t remote_length = 0;
+    std::optional<wire::Rkey> rkey; // the remote region's, or what the line writes instead
+    std::optional<wire::Rkey> invalidate_rkey;
+    std::optional<wire::Lkey> lkey; // instead of the local regions'
+
+    // Of a message without `local=`.
+    [[nodiscard]] std::uint64_t bytes(wire::WrOpcode operation) const;
+    // Of the only piece of `local=`, which has so many.
+    [[nodiscard]] std::uint64_t bytes_of_piece(std::uint64_t has) const;
+};
+
+} // namespace veriroce::runner
