@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -56,11 +57,20 @@ wire::MacAddress mac_of(std::uint32_t interface) {
     return wire::MacAddress::parse(text).value_or(wire::MacAddress{});
 }
 
-bool on_vlan(const ibv_gid_entry& entry) {
+// The kernel's file about a VLAN interface begins "eth0.77  VID: 77	 REORDER_HDR: 1 ...".
+std::optional<std::uint16_t> vlan_of(const ibv_gid_entry& entry) {
     std::array<char, IF_NAMESIZE> name{};
-    if (if_indextoname(entry.ndev_ifindex, name.data()) == nullptr) return false;
-    std::error_code error;
-    return fs::exists(fs::path("/proc/net/vlan") / name.data(), error);
+    if (if_indextoname(entry.ndev_ifindex, name.data()) == nullptr) return std::nullopt;
+    const auto line = first_line(fs::path("/proc/net/vlan") / name.data());
+    constexpr std::string_view label = "VID: ";
+    const std::size_t at = line.find(label);
+    if (at == std::string::npos) return std::nullopt;
+    std::uint16_t id = 0;
+    const char* digits = line.data() + at + label.size();
+    if (std::from_chars(digits, line.data() + line.size(), id).ec != std::errc{}) {
+        return std::nullopt;
+    }
+    return id;
 }
 
 dut::Port describe_port(ibv_context& context, std::uint8_t number, const ibv_port_attr& from,
@@ -78,8 +88,9 @@ dut::Port describe_port(ibv_context& context, std::uint8_t number, const ibv_por
         if (gid.port_num != number || gid.gid_type == IBV_GID_TYPE_IB) continue;
         port.gids.push_back({.index = gid.gid_index,
                              .type = gid.gid_type == IBV_GID_TYPE_ROCE_V1 ? "rocev1" : "rocev2",
-                             .address = address_of(gid)});
-        if (!on_vlan(gid)) port.mac = mac_of(gid.ndev_ifindex);
+                             .address = address_of(gid),
+                             .vlan = vlan_of(gid)});
+        if (!port.gids.back().vlan) port.mac = mac_of(gid.ndev_ifindex);
     }
     return port;
 }
@@ -115,8 +126,7 @@ std::string_view atomic_name(ibv_atomic_cap cap) {
 }
 
 std::vector<std::string> capabilities_of(const ibv_device_attr& device,
-                                         const std::vector<dut::Port>& ports,
-                                         std::span<const ibv_gid_entry> gids) {
+                                         const std::vector<dut::Port>& ports) {
     std::vector<std::string> words{"rc", "uc", "ud", "read", "imm", "sqd", "events", "notify"};
     const auto add_if = [&](bool has, std::string_view word) {
         if (has) words.emplace_back(word);
@@ -129,7 +139,7 @@ std::vector<std::string> capabilities_of(const ibv_device_attr& device,
     add_if((device.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS) != 0, "send_inv");
     add_if(any_gid([](const dut::Gid& gid) { return !gid.address.v4(); }), "ipv6");
     add_if(any_gid([](const dut::Gid& gid) { return gid.type == "rocev1"; }), "rocev1");
-    add_if(std::ranges::any_of(gids, on_vlan), "vlan");
+    add_if(any_gid([](const dut::Gid& gid) { return gid.vlan.has_value(); }), "vlan");
     add_if(std::ranges::any_of(ports, [](const auto& port) { return port.pkeys.size() > 1; }),
            "pkey_table");
     add_if(device.max_srq > 0, "srq");
@@ -159,7 +169,7 @@ dut::Welcome describe(ibv_context& context) {
         welcome.ports.push_back(describe_port(context, number, port, gids));
         welcome.max.msg_bytes = std::max<std::uint64_t>(welcome.max.msg_bytes, port.max_msg_sz);
     }
-    welcome.capabilities = capabilities_of(device, welcome.ports, gids);
+    welcome.capabilities = capabilities_of(device, welcome.ports);
     welcome.max.qp = count(device.max_qp);
     welcome.max.qp_wr = count(device.max_qp_wr);
     welcome.max.sge = count(device.max_sge);

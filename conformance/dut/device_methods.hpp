@@ -25,6 +25,7 @@ struct Gid {
     std::uint32_t index = 0;
     std::string type; // "rocev1" or "rocev2"
     wire::IpAddress address;
+    std::optional<std::uint16_t> vlan; // the ID; nothing outside of VLANs
 
     friend bool operator==(const Gid&, const Gid&) = default;
 };

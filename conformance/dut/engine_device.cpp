@@ -56,12 +56,16 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
               .mtu_max = wire::Mtu::B4096,
               .link_layer = "Ethernet",
               .pkeys = description_.pkeys};
-    bool v6 = false;
-    for (const auto& address : description_.addresses) {
-        const auto index = static_cast<std::uint32_t>(port.gids.size());
-        port.gids.push_back({.index = index, .type = "rocev2", .address = address});
-        v6 = v6 || !address.v4();
+    const std::size_t addresses = description_.addresses.size();
+    for (std::size_t i = 0; i < addresses * (1 + description_.vlans.size()); ++i) {
+        const auto index = static_cast<std::uint32_t>(i);
+        dut::Gid gid{
+            .index = index, .type = "rocev2", .address = description_.addresses[i % addresses]};
+        if (const auto vlan = vlan_of(index)) gid.vlan = vlan->id;
+        port.gids.push_back(gid);
     }
+    const bool v6 = std::ranges::any_of(description_.addresses,
+                                        [](const auto& address) { return !address.v4(); });
     Welcome welcome{.name = description_.name,
                     .backend = "engine",
                     .device = description_.device,
@@ -84,6 +88,7 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
                     .atomic = "HCA", // between the QPs of this engine
                     .limits = budget_.limits()};
     if (v6) welcome.capabilities.emplace_back("ipv6");
+    if (!description_.vlans.empty()) welcome.capabilities.emplace_back("vlan");
     const auto& behaviour = engine_.config().behaviour;
     if (behaviour.credits && behaviour.obey_credits) {
         welcome.capabilities.emplace_back("e2e_credits");

@@ -33,6 +33,7 @@ struct EngineDeviceDescription {
     wire::MacAddress mac;
     wire::Mtu mtu_active = wire::Mtu::B4096;
     std::vector<wire::IpAddress> addresses; // one GID each, in this order, all RoCEv2
+    std::vector<wire::VlanId> vlans;        // and one more in each of these
     std::vector<wire::Pkey> pkeys{wire::kDefaultPkey};
     std::vector<std::string> traits;
 };
@@ -106,6 +107,8 @@ class EngineDevice final : public Executor {
     translate(const QpModify& request) const;
     [[nodiscard]] std::expected<engine::AddressVector, Failure>
     translate(const AddressVector& vector) const;
+    // Of a GID: the VLAN that it stands in.
+    [[nodiscard]] std::optional<wire::VlanId> vlan_of(std::uint32_t gid_index) const;
     [[nodiscard]] std::expected<std::vector<engine::Sge>, Failure>
     translate(const std::vector<Sge>& sges) const;
     // A chain with the SGEs that it points to.

@@ -56,14 +56,21 @@ Answer EngineDevice::carry_out(const QpDestroy& request, wire::Instant /*now*/) 
     return done_or(QpDestroy::method, result);
 }
 
+std::optional<wire::VlanId> EngineDevice::vlan_of(std::uint32_t gid_index) const {
+    const std::size_t round = gid_index / description_.addresses.size();
+    if (round == 0) return std::nullopt;
+    return description_.vlans[round - 1];
+}
+
 std::expected<engine::AddressVector, Failure>
 EngineDevice::translate(const AddressVector& vector) const {
-    if (vector.gid_index >= description_.addresses.size()) {
+    const std::size_t addresses = description_.addresses.size();
+    if (vector.gid_index >= addresses * (1 + description_.vlans.size())) {
         return std::unexpected(
             refused(QpModify::method, "EINVAL",
                     "ah_attr: the port has no GID " + std::to_string(vector.gid_index)));
     }
-    const auto& source = description_.addresses[vector.gid_index];
+    const auto& source = description_.addresses[vector.gid_index % addresses];
     if (source.v4() != vector.address.v4()) {
         return std::unexpected(
             refused(QpModify::method, "EINVAL", "ah_attr: GID and address are of two families"));
@@ -73,6 +80,7 @@ EngineDevice::translate(const AddressVector& vector) const {
     if (vector.hop_limit) translated.hop_limit = *vector.hop_limit;
     if (vector.flow_label) translated.flow_label = *vector.flow_label;
     translated.source_port = vector.udp_sport;
+    translated.vlan = vlan_of(vector.gid_index);
     return translated;
 }
 

@@ -66,7 +66,7 @@ constexpr auto fields_of(Of<Hello> /*of*/) {
 }
 constexpr auto fields_of(Of<Gid> /*of*/) {
     return std::tuple{plain("index", &Gid::index), plain("type", &Gid::type),
-                      plain("address", &Gid::address)};
+                      plain("address", &Gid::address), plain("vlan", &Gid::vlan)};
 }
 constexpr auto fields_of(Of<Port> /*of*/) {
     return std::tuple{plain("port", &Port::port),

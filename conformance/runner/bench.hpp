@@ -17,10 +17,12 @@ class Bench {
     Bench& operator=(const Bench&) = delete;
     virtual ~Bench() = default;
 
-    // Where the next case is played. IPv4 and IPv6 are two settings of one bench.
-    [[nodiscard]] virtual Setting setting(int ip_version) const = 0;
-    // Why cases cannot be played over this IP version; nothing if they can.
-    [[nodiscard]] virtual std::optional<std::string> lacks(int ip_version) const = 0;
+    // Where the next case is played. IPv4 and IPv6 are two settings of one bench, and so is every
+    // VLAN.
+    [[nodiscard]] virtual Setting setting(const Network& network) const = 0;
+    // Why cases cannot be played in this network; nothing if they can. Ask before `setting`: the
+    // device may have to be looked for there.
+    [[nodiscard]] virtual std::optional<std::string> lacks(const Network& network) = 0;
     // What belongs to the link rather than to the device: "raw", "hwtime".
     [[nodiscard]] virtual bool link_capable(std::string_view word) const = 0;
     // Plays until the dialogue has finished, or until the bench cannot go on.

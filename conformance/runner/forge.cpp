@@ -63,6 +63,15 @@ MessageKind kind_of(script::Message message) {
     return {wire::Operation::Send};
 }
 
+// What a link's MTU does not count: the Ethernet header, and a VLAN tag.
+std::size_t link_bytes_of(wire::Bytes frame) {
+    constexpr std::size_t with_tag = wire::Ethernet::kSize + wire::VlanTag::kSize;
+    const bool tagged =
+        frame.size() >= with_tag && wire::load_u16(frame, wire::Ethernet::kSize - 2) ==
+                                        static_cast<std::uint16_t>(wire::EtherType::Vlan);
+    return tagged ? with_tag : wire::Ethernet::kSize;
+}
+
 bool names(const script::SendPacket& line, script::FieldName field) {
     return std::ranges::any_of(line.fields,
                                [&](const script::FieldWrite& one) { return one.field == field; });
@@ -317,11 +326,12 @@ Task<Met<>> Dialogue::send(const script::SendPacket& line, script::SourceSpan sp
             if (!older) co_return std::unexpected(error(span, "RoCEv1 needs a packet with a BTH"));
             *frame = std::move(*older);
         }
-        const std::size_t ip_bytes = frame->size() - wire::Ethernet::kSize;
-        if (ip_bytes > setting_.tester.mtu) {
+        const std::size_t link_bytes = link_bytes_of(*frame);
+        if (frame->size() > setting_.tester.mtu + link_bytes) {
             co_return std::unexpected(
                 Unmet{Verdict::Skip,
-                      fmt::format("needs link MTU {}, has {}", ip_bytes, setting_.tester.mtu),
+                      fmt::format("needs link MTU {}, has {}", frame->size() - link_bytes,
+                                  setting_.tester.mtu),
                       span,
                       {},
                       {}});

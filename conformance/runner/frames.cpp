@@ -31,6 +31,19 @@ void append(std::vector<std::byte>& frame, wire::Bytes bytes) {
     frame.insert(frame.end(), bytes.begin(), bytes.end());
 }
 
+// From whom and to whom as this one, and in its VLAN.
+std::vector<std::byte> start_as(const wire::Frame& other, std::uint16_t type) {
+    const wire::Ethernet& link = other.ethernet;
+    if (!other.vlan) return start(link.destination, link.source, type);
+    auto frame = start(link.destination, link.source, link.ether_type);
+    wire::VlanTag tag = *other.vlan;
+    tag.ether_type = type;
+    std::array<std::byte, wire::VlanTag::kSize> bytes{};
+    tag.encode(bytes);
+    append(frame, bytes);
+    return frame;
+}
+
 std::vector<std::byte> ipv4_fragment(const wire::Frame& whole, wire::Bytes payload, std::size_t at,
                                      std::size_t length) {
     wire::Ipv4 header = *whole.ipv4;
@@ -43,7 +56,7 @@ std::vector<std::byte> ipv4_fragment(const wire::Frame& whole, wire::Bytes paylo
     std::array<std::byte, wire::Ipv4::kSize> bytes{};
     header.encode(bytes);
     wire::store_be<2>(wire::MutableBytes(bytes), 10, wire::ipv4_checksum(bytes));
-    auto frame = start(whole.ethernet.destination, whole.ethernet.source, 0x0800);
+    auto frame = start_as(whole, 0x0800);
     append(frame, bytes);
     append(frame, payload.subspan(at, length));
     return frame;
@@ -61,7 +74,7 @@ std::vector<std::byte> ipv6_fragment(const wire::Frame& whole, wire::Bytes paylo
     header.payload_length = static_cast<std::uint16_t>(extension.size() + length);
     std::array<std::byte, wire::Ipv6::kSize> bytes{};
     header.encode(bytes);
-    auto frame = start(whole.ethernet.destination, whole.ethernet.source, 0x86DD);
+    auto frame = start_as(whole, 0x86DD);
     append(frame, bytes);
     append(frame, extension);
     append(frame, payload.subspan(at, length));
@@ -108,7 +121,7 @@ std::optional<std::vector<std::byte>> rocev1_frame(wire::Bytes packet) {
                          .hop_limit = envelope.hop_limit,
                          .source = envelope.source,
                          .destination = envelope.destination};
-    auto frame = start(whole->ethernet.destination, whole->ethernet.source, 0x8915);
+    auto frame = start_as(*whole, 0x8915);
     const std::size_t covered = frame.size();
     frame.resize(covered + wire::Ipv6::kSize);
     grh.encode(wire::MutableBytes(frame).subspan(covered));

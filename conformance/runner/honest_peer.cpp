@@ -21,8 +21,8 @@ std::size_t honest_payload(const wire::OpcodeInfo& info, wire::Mtu mtu) {
 bool allows(const engine::Access& access, const wire::OpcodeInfo& info) {
     switch (info.operation) {
     case wire::Operation::RdmaWrite:
-    case wire::Operation::AtomicWrite:
-    case wire::Operation::Flush: return access.remote_write;
+    case wire::Operation::AtomicWrite: return access.remote_write;
+    case wire::Operation::Flush: return access.flush_global || access.flush_persistent;
     case wire::Operation::RdmaReadRequest: return access.remote_read;
     case wire::Operation::CompareSwap:
     case wire::Operation::FetchAdd: return access.remote_atomic;
@@ -74,7 +74,8 @@ wire::Sender Dialogue::honest_sender(const Peer& peer, std::uint8_t opcode,
         .dscp = small("dscp", 0),
         .ecn = small("ecn", 0),
         .hop_limit = small("ttl", 64),
-        .flow_label = static_cast<std::uint32_t>(attribute(peer.tester_setup, "flow", 0))};
+        .flow_label = static_cast<std::uint32_t>(attribute(peer.tester_setup, "flow", 0)),
+        .vlan = setting_.vlan};
     sender.ip_id = ip_id_;
 
     const std::int64_t psn = next_psn(peer, opcode);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -39,6 +40,22 @@ end
 bool link_local(const wire::IpAddress& address) {
     return !address.v4() && address.bytes[0] == std::byte{0xFE} &&
            (address.bytes[1] & std::byte{0xC0}) == std::byte{0x80};
+}
+
+// In another VLAN the tester has no network of its own: of its addresses the one that shares most
+// leading bits with the device's is the one that the device has a route to.
+wire::IpAddress nearest_to(const wire::IpAddress& device,
+                           const std::vector<wire::IpAddress>& pool) {
+    const auto shared = [&](const wire::IpAddress& one) {
+        int bits = 0;
+        for (std::size_t i = 0; i < one.bytes.size(); ++i) {
+            const auto differs = std::to_integer<std::uint8_t>(one.bytes[i] ^ device.bytes[i]);
+            bits += std::countl_zero(differs);
+            if (differs != 0) break;
+        }
+        return bits;
+    };
+    return *std::ranges::max_element(pool, {}, shared);
 }
 
 wire::Duration percentile_99(std::vector<wire::Duration> samples) {
@@ -104,60 +121,70 @@ std::expected<void, std::string> LiveBench::find_again() {
 
 // --- who talks to whom ------------------------------------------------------------------------
 
-std::expected<LiveBench::Ends, std::string> LiveBench::ends_of(bool v4) const {
+std::expected<LiveBench::Ends, std::string> LiveBench::ends_of(const Network& network) const {
     if (welcome_.ports.empty()) return std::unexpected(std::string("the device has no port"));
+    const bool v4 = network.ip_version == 4;
+    const std::uint16_t vlan = network.vlan_id();
     Ends ends;
     const auto fits = [&](const wire::IpAddress& one) {
         return one.v4() == v4 && !link_local(one);
     };
     const auto& pool =
         link_->extra_addresses().empty() ? link_->own_addresses() : link_->extra_addresses();
-    const auto tester = std::ranges::find_if(pool, fits);
     const std::string_view family = v4 ? "IPv4" : "IPv6";
-    if (tester == pool.end()) {
+    if (std::ranges::none_of(pool, fits)) {
         return std::unexpected(
             fmt::format("the tester has no {} address on {}", family, link_->interface()));
     }
-    ends.tester = *tester;
-
     const auto& wanted = options_.dut_addresses;
     const auto& gids = welcome_.ports.front().gids;
     const auto gid = std::ranges::find_if(gids, [&](const dut::Gid& one) {
-        if (one.type != "rocev2" || !fits(one.address)) return false;
+        if (one.type != "rocev2" || !fits(one.address) || one.vlan.value_or(0) != vlan) {
+            return false;
+        }
         return std::ranges::none_of(wanted, fits) ||
                std::ranges::find(wanted, one.address) != wanted.end();
     });
     if (gid == gids.end()) {
-        return std::unexpected(
-            fmt::format("the device has no RoCEv2 GID with such an {} address", family));
+        return std::unexpected(fmt::format("the device has no RoCEv2 GID with such an {} address{}",
+                                           family,
+                                           vlan == 0 ? "" : fmt::format(" in VLAN {}", vlan)));
     }
     ends.dut = gid->address;
     ends.gid_index = gid->index;
-    const auto mac = link_->resolve(ends.dut, ends.tester, std::nullopt,
-                                    net::monotonic_now() + resolve_patience);
+    ends.tester = vlan == 0 ? *std::ranges::find_if(pool, fits) : nearest_to(ends.dut, pool);
+    const auto in_vlan = vlan == 0 ? std::optional<wire::VlanId>() : network.vlan;
+    const auto mac =
+        link_->resolve(ends.dut, ends.tester, in_vlan, net::monotonic_now() + resolve_patience);
     if (!mac) return std::unexpected(mac.error().text);
     ends.dut_mac = *mac;
     return ends;
 }
 
 std::expected<void, std::string> LiveBench::choose_ends() {
-    for (const int version : {4, 6}) {
-        auto ends = ends_of(version == 4);
-        if (ends)
-            ends_[version] = *ends;
-        else
-            lacking_[version] = ends.error();
-    }
-    if (ends_.empty()) return std::unexpected(lacking_[4]);
+    for (const int version : {4, 6})
+        find_ends({.ip_version = version});
+    if (ends_.empty()) return std::unexpected(lacking_[{0, 4}]);
     return {};
 }
 
-Setting LiveBench::setting(int ip_version) const {
-    const auto found = ends_.find(ip_version);
+void LiveBench::find_ends(const Network& network) {
+    const Key key{network.vlan_id(), network.ip_version};
+    if (ends_.contains(key) || lacking_.contains(key)) return;
+    auto ends = ends_of(network);
+    if (ends)
+        ends_[key] = *ends;
+    else
+        lacking_[key] = ends.error();
+}
+
+Setting LiveBench::setting(const Network& network) const {
+    const auto found = ends_.find({network.vlan_id(), network.ip_version});
     const Ends& ends = found == ends_.end() ? ends_.begin()->second : found->second;
     Setting setting;
     setting.dut = welcome_;
     setting.gid_index = ends.gid_index;
+    setting.vlan = network.vlan;
     setting.dut_address = ends.dut;
     setting.dut_mac = ends.dut_mac;
     setting.tester = {
@@ -179,8 +206,9 @@ Setting LiveBench::setting(int ip_version) const {
     return setting;
 }
 
-std::optional<std::string> LiveBench::lacks(int ip_version) const {
-    const auto found = lacking_.find(ip_version);
+std::optional<std::string> LiveBench::lacks(const Network& network) {
+    find_ends(network);
+    const auto found = lacking_.find({network.vlan_id(), network.ip_version});
     if (found == lacking_.end()) return std::nullopt;
     return found->second;
 }
@@ -196,11 +224,11 @@ RunInfo LiveBench::info() const {
                            welcome_.firmware, welcome_.backend, options_.agent.text());
     info.link = fmt::format("{} {} MTU {}", link_->interface(), link_->mac().text(), link_->mtu());
     info.notes = link_->notes();
-    for (const auto& [version, ends] : ends_) {
-        info.notes.push_back(
-            fmt::format("IPv{}: tester {}, DUT {}", version, ends.tester.text(), ends.dut.text()));
+    for (const auto& [network, ends] : ends_) {
+        info.notes.push_back(fmt::format("IPv{}: tester {}, DUT {}", network.second,
+                                         ends.tester.text(), ends.dut.text()));
     }
-    const Setting setting = this->setting(4);
+    const Setting setting = this->setting({});
     info.notes.push_back(fmt::format(
         "99 % of round trips take at most {}, of sleeps of 1 ms {}; settle time {}, patience {}",
         duration_text(round_trip_p99_), duration_text(sleep_p99_), duration_text(setting.settle),
@@ -226,7 +254,7 @@ std::expected<void, std::string> LiveBench::calibrate() {
     auto script = script::load("calibration.roce", calibration_script);
     if (!script) return std::unexpected(std::string("the calibration script does not compile"));
     const auto runs = script::expand(*script);
-    Setting start = setting(ends_.begin()->first);
+    Setting start = setting({.ip_version = ends_.begin()->first.second});
     start.patience = std::max(start.patience, agent_patience);
     start.first_tester_qpn = lowest_tester_qpn;
     CaseResult result = play(*script, runs->front(), start);

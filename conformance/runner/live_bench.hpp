@@ -33,8 +33,8 @@ class LiveBench final : public Bench {
     static std::expected<std::unique_ptr<LiveBench>, std::string>
     open(const LiveBenchOptions& options);
 
-    [[nodiscard]] Setting setting(int ip_version) const override;
-    [[nodiscard]] std::optional<std::string> lacks(int ip_version) const override;
+    [[nodiscard]] Setting setting(const Network& network) const override;
+    [[nodiscard]] std::optional<std::string> lacks(const Network& network) override;
     [[nodiscard]] bool link_capable(std::string_view word) const override;
     CaseResult play(const script::Case& script, const script::Run& run,
                     const Setting& setting) override;
@@ -43,7 +43,7 @@ class LiveBench final : public Bench {
     [[nodiscard]] RunInfo info() const override;
 
   private:
-    // Both ends of one IP version.
+    // Both ends of one IP version, in one VLAN or in none.
     struct Ends {
         wire::IpAddress tester;
         wire::IpAddress dut;
@@ -54,7 +54,9 @@ class LiveBench final : public Bench {
     LiveBench() = default;
     std::expected<void, std::string> find_device(wire::Instant until);
     std::expected<void, std::string> choose_ends();
-    std::expected<Ends, std::string> ends_of(bool v4) const;
+    std::expected<Ends, std::string> ends_of(const Network& network) const;
+    // Looks for the ends there, once.
+    void find_ends(const Network& network);
     std::expected<void, std::string> calibrate();
     void play_on(Dialogue& dialogue);
     bool carry_out(Dialogue& dialogue, Action action);
@@ -66,8 +68,9 @@ class LiveBench final : public Bench {
     std::unique_ptr<net::RawLink> link_;
     std::unique_ptr<dut::RemoteDut> dut_;
     dut::Welcome welcome_;
-    std::map<int, Ends> ends_;           // by IP version
-    std::map<int, std::string> lacking_; // why a version has no ends
+    using Key = std::pair<std::uint16_t, int>; // VLAN, IP version: the untagged ones come first
+    std::map<Key, Ends> ends_;
+    std::map<Key, std::string> lacking_; // why a network has no ends
     std::optional<std::string> broken_;
     std::optional<std::string> merged_; // a received "packet" that GRO made
     std::map<dut::CallId, std::uint64_t> tickets_;

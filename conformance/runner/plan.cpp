@@ -143,6 +143,22 @@ std::optional<int> PlannedRun::own_ip_version() const {
     return static_cast<int>(expr->number);
 }
 
+Network PlannedRun::network() const {
+    const script::QpSetup& setup = run.qps.front(); // what is common to all QPs stands here
+    const auto number = [&](std::string_view name) -> std::optional<std::int64_t> {
+        const script::Attribute* found = setup.attribute(name);
+        const auto* expr = found == nullptr ? nullptr : std::get_if<script::Expr>(&found->value);
+        return expr == nullptr ? std::nullopt : std::optional(expr->number);
+    };
+    Network network{.ip_version = ip_version};
+    if (const auto id = number("vlan")) {
+        network.vlan =
+            wire::VlanId{.id = static_cast<std::uint16_t>(*id),
+                         .priority = static_cast<std::uint8_t>(number("vlan.pcp").value_or(0))};
+    }
+    return network;
+}
+
 std::string PlannedRun::id(const script::Case& of) const {
     if (axes.empty()) return of.id() + run.suffix;
     if (run.suffix.empty()) return fmt::format("{}[{}]", of.id(), axes);

@@ -55,6 +55,8 @@ struct PlannedRun {
 
     // The IP version that the case itself is for, by `qp ip=`.
     [[nodiscard]] std::optional<int> own_ip_version() const;
+    // Where it is played: the axis, and the VLAN of `qp vlan=`.
+    [[nodiscard]] Network network() const;
     // group/name[ip=6,mtu=256]
     [[nodiscard]] std::string id(const script::Case& of) const;
     // "ip=6", "psn=wrap": the --over options of this run alone.

@@ -47,14 +47,14 @@ SuiteRun::SuiteRun(Bench& bench, const Plan& plan, const Selection& selection, R
     assert(runs.has_value());
     sanity_runs_ = std::move(*runs);
     if (options_.profile) {
-        const std::string firmware = bench_.setting(4).dut.firmware;
+        const std::string firmware = bench_.setting({}).dut.firmware;
         known_ = KnownDeviations(*options_.profile, firmware, options_.today);
     }
     tester_qpn_ = first_qpn_of(options_.seed);
 }
 
 Setting setting_alone(const Bench& bench, const PlannedRun& planned, const RunOptions& options) {
-    Setting setting = bench.setting(planned.ip_version);
+    Setting setting = bench.setting(planned.network());
     double scale = options.timeout_scale;
     if (options.profile) {
         setting = options.profile->applied(std::move(setting));
@@ -133,8 +133,8 @@ CaseResult SuiteRun::result_of(const PlannedRun& planned) {
 
 CaseResult SuiteRun::play(const PlannedRun& planned) {
     const script::Case& script = plan_.cases[planned.case_index];
+    std::optional<std::string> skip = bench_.lacks(planned.network());
     const Setting setting = setting_for(planned);
-    std::optional<std::string> skip = bench_.lacks(planned.ip_version);
     if (!skip) skip = reason_to_skip(script, planned, bench_, setting, selection_);
     CaseResult result;
     if (skip) {

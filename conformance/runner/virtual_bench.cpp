@@ -25,6 +25,10 @@ constexpr std::size_t dut_port = 1;
 
 constexpr std::uint32_t spare_addresses = 8;
 
+// The device stands in one VLAN beside its untagged network: in that of the case at hand.
+constexpr wire::VlanId some_vlan{.id = 1};
+constexpr std::uint32_t gids_of_a_network = 2; // IPv4, IPv6
+
 // Ours beside the first one: the numbers that follow it.
 std::vector<wire::IpAddress> spare_of(const wire::IpAddress& first) {
     std::vector<wire::IpAddress> spare;
@@ -121,17 +125,18 @@ class Play {
 } // namespace
 
 VirtualBench::VirtualBench(VirtualBenchOptions options) : options_(std::move(options)) {
-    const auto device = make_device();
+    const auto device = make_device(some_vlan);
     device->submit(dut::Hello{}, wire::Instant{});
     if (const auto reply = device->poll(wire::Instant{}); reply && reply->answer) {
         welcome_ = std::get<dut::Welcome>(*reply->answer);
     }
 }
 
-std::unique_ptr<dut::VirtualDut> VirtualBench::make_device() const {
+std::unique_ptr<dut::VirtualDut> VirtualBench::make_device(wire::VlanId vlan) const {
     dut::VirtualDutOptions options;
     options.description.mac = dut_mac;
     options.description.addresses = {dut_v4, dut_v6};
+    options.description.vlans = {vlan};
     options.description.traits = options_.traits;
     options.engine = options_.engine;
     options.checks = options_.checks;
@@ -140,11 +145,12 @@ std::unique_ptr<dut::VirtualDut> VirtualBench::make_device() const {
     return std::make_unique<dut::VirtualDut>(std::move(options));
 }
 
-Setting VirtualBench::setting(int ip_version) const {
-    const bool v4 = ip_version == 4;
+Setting VirtualBench::setting(const Network& network) const {
+    const bool v4 = network.ip_version == 4;
     Setting setting;
     setting.dut = welcome_;
-    setting.gid_index = v4 ? 0 : 1;
+    setting.gid_index = (network.vlan_id() == 0 ? 0 : gids_of_a_network) + (v4 ? 0 : 1);
+    setting.vlan = network.vlan;
     setting.dut_address = v4 ? dut_v4 : dut_v6;
     setting.dut_mac = dut_mac;
     const wire::IpAddress tester = v4 ? tester_v4 : tester_v6;
@@ -155,8 +161,8 @@ Setting VirtualBench::setting(int ip_version) const {
     return setting;
 }
 
-std::optional<std::string> VirtualBench::lacks(int ip_version) const {
-    if (ip_version == 4 || ip_version == 6) return std::nullopt;
+std::optional<std::string> VirtualBench::lacks(const Network& network) {
+    if (network.ip_version == 4 || network.ip_version == 6) return std::nullopt;
     return "no such IP version";
 }
 
@@ -166,7 +172,7 @@ bool VirtualBench::link_capable(std::string_view word) const {
 
 CaseResult VirtualBench::play(const script::Case& script, const script::Run& run,
                               const Setting& setting) {
-    const auto device = make_device();
+    const auto device = make_device(setting.vlan.value_or(some_vlan));
     Dialogue dialogue(script, run, setting);
     const bool ended = Play(dialogue, *device).run();
     CaseResult result = dialogue.finish();

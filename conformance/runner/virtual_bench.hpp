@@ -27,8 +27,8 @@ class VirtualBench final : public Bench {
   public:
     explicit VirtualBench(VirtualBenchOptions options);
 
-    [[nodiscard]] Setting setting(int ip_version) const override;
-    [[nodiscard]] std::optional<std::string> lacks(int ip_version) const override;
+    [[nodiscard]] Setting setting(const Network& network) const override;
+    [[nodiscard]] std::optional<std::string> lacks(const Network& network) override;
     [[nodiscard]] bool link_capable(std::string_view word) const override;
     CaseResult play(const script::Case& script, const script::Run& run,
                     const Setting& setting) override;
@@ -36,7 +36,7 @@ class VirtualBench final : public Bench {
     [[nodiscard]] RunInfo info() const override;
 
   private:
-    [[nodiscard]] std::unique_ptr<dut::VirtualDut> make_device() const;
+    [[nodiscard]] std::unique_ptr<dut::VirtualDut> make_device(wire::VlanId vlan) const;
 
     VirtualBenchOptions options_;
     dut::Welcome welcome_;

@@ -40,6 +40,27 @@ Expr parse_ip(Cursor& cursor, const Scope& scope) {
     return value;
 }
 
+struct Vlan {
+    Expr id;
+    std::optional<Expr> priority;
+};
+
+// ID.PRIORITY is one token, a number with a fraction.
+Vlan parse_vlan(Cursor& cursor, const Scope& scope, const AttributeRow& row) {
+    const std::size_t dot = cursor.peek().text.find('.');
+    if (cursor.peek().kind != Token::Kind::Number || dot == std::string::npos) {
+        return {.id = bounded(cursor, scope, row.largest, row.name), .priority = {}};
+    }
+    const Token token = cursor.next();
+    const std::string_view digits = std::string_view(token.text).substr(dot + 1);
+    if (digits.size() != 1 || digits.front() > '7') {
+        cursor.fail(token.span, "a priority is 0 to 7: vlan=77.3");
+    }
+    const Expr id{.number = token.number, .span = token.span};
+    check_between(cursor, id, 0, row.largest, row.name);
+    return {.id = id, .priority = Expr{.number = digits.front() - '0', .span = token.span}};
+}
+
 using AttributeValue = std::variant<Expr, std::vector<Word>>;
 
 AttributeValue parse_value(Cursor& cursor, const Scope& scope, const AttributeRow& row) {
@@ -47,6 +68,7 @@ AttributeValue parse_value(Cursor& cursor, const Scope& scope, const AttributeRo
     switch (row.kind) {
     case AttributeKind::Number: return bounded(cursor, scope, row.largest, row.name);
     case AttributeKind::Bit: return bounded(cursor, scope, 1, row.name);
+    case AttributeKind::Vlan: return parse_vlan(cursor, scope, row).id;
     case AttributeKind::Mtu: return parse_mtu(cursor, scope);
     case AttributeKind::Ip: return parse_ip(cursor, scope);
     case AttributeKind::Psn: return bounded(cursor, scope, wire::kMask24, row.name);
@@ -74,11 +96,18 @@ std::vector<Attribute> parse_attributes(Cursor& cursor, const Scope& scope, bool
         if (modify && !row.modify) continue;
         options.push_back({row.name, Option::Form::Equals, false, [&] {
                                const SourceSpan span = cursor.peek().span;
-                               Attribute attribute;
-                               attribute.name = std::string(row.name);
-                               attribute.value = parse_value(cursor, scope, row);
-                               attribute.span = cursor.since(span);
-                               parsed.push_back(std::move(attribute));
+                               const auto take = [&](std::string_view name, AttributeValue value) {
+                                   parsed.push_back({.name = std::string(name),
+                                                     .value = std::move(value),
+                                                     .span = cursor.since(span)});
+                               };
+                               if (row.kind != AttributeKind::Vlan) {
+                                   take(row.name, parse_value(cursor, scope, row));
+                                   return;
+                               }
+                               const Vlan vlan = parse_vlan(cursor, scope, row);
+                               take(row.name, vlan.id);
+                               if (vlan.priority) take("vlan.pcp", *vlan.priority);
                            }});
     }
     parse_options(cursor, modify ? "modify" : "qp", options);

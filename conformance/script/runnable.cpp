@@ -54,11 +54,6 @@ class Walk {
     explicit Walk(const Case& checked) : lines_(lex(checked.text)), report_(lines_) {}
 
     void run(const Run& run) {
-        for (const QpSetup& setup : run.qps) {
-            for (const Attribute& one : setup.attributes) {
-                if (one.name == "vlan") say(one.span, "qp vlan=");
-            }
-        }
         for (const QpSetup& setup : run.tester_qps) {
             for (const Attribute& one : setup.attributes) {
                 if (contains(tester_attributes, one.name)) continue;

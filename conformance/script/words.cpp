@@ -25,8 +25,9 @@ constexpr std::array trait_list{
     "out_of_order"sv, "selective_repeat"sv,   "adaptive_retransmission"sv,
     "odp"sv,          "buffers_before_rtr"sv, "full_cq_idles"sv};
 constexpr std::array tag_list{"lethal"sv, "slow"sv, "timing"sv};
-constexpr std::array access_list{"local_write"sv,   "remote_write"sv, "remote_read"sv,
-                                 "remote_atomic"sv, "mw_bind"sv,      "zero_based"sv};
+constexpr std::array access_list{"local_write"sv,   "remote_write"sv,    "remote_read"sv,
+                                 "remote_atomic"sv, "mw_bind"sv,         "zero_based"sv,
+                                 "flush_global"sv,  "flush_persistent"sv};
 constexpr std::array state_list{"RESET"sv, "INIT"sv, "RTR"sv, "RTS"sv, "SQD"sv, "SQE"sv, "ERR"sv};
 constexpr std::array status_list{"SUCCESS"sv,           "LOC_LEN_ERR"sv,    "LOC_QP_OP_ERR"sv,
                                  "LOC_PROT_ERR"sv,      "WR_FLUSH_ERR"sv,   "MW_BIND_ERR"sv,
@@ -80,7 +81,7 @@ constexpr std::array attribute_list{
     AttributeRow{"inline", Number, 65'535},
     AttributeRow{"signal_all", Bit},
     AttributeRow{"ip", Ip},
-    AttributeRow{"vlan", Number, 4'094},
+    AttributeRow{"vlan", Vlan, 4'094},
 };
 
 // In the order of their enums.

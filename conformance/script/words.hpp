@@ -45,6 +45,7 @@ enum class AttributeKind : std::uint8_t {
     Cq,      // a CQ's name, or `small`
     Srq,     // an SRQ's name
     Mig,     // MIGRATED REARM ARMED
+    Vlan,    // ID or ID.PRIORITY: an attribute `vlan`, and one `vlan.pcp` if it is written
 };
 struct AttributeRow {
     std::string_view name;

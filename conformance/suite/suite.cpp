@@ -265,7 +265,7 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
     }
     results.run.complete = !net::StopOnSignal::requested() && run.done() == plan.runs.size();
     results.timing.wall = Clock::now() - began;
-    const runner::Setting setting = bench.setting(4);
+    const runner::Setting setting = bench.setting({});
     results.timing.settle = setting.settle;
     results.timing.round_trip_p99 = setting.round_trip_p99;
     fmt::print(out, "{}", reports::console_summary(results, style));

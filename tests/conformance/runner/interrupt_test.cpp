@@ -20,10 +20,10 @@ struct Forgets {
 // The signal comes with the second case.
 class SignalledBench final : public Bench {
   public:
-    [[nodiscard]] Setting setting(int ip_version) const override {
-        return inner_.setting(ip_version);
+    [[nodiscard]] Setting setting(const Network& network) const override {
+        return inner_.setting(network);
     }
-    [[nodiscard]] std::optional<std::string> lacks(int) const override { return std::nullopt; }
+    [[nodiscard]] std::optional<std::string> lacks(const Network&) override { return std::nullopt; }
     [[nodiscard]] bool link_capable(std::string_view) const override { return true; }
     [[nodiscard]] RunInfo info() const override { return inner_.info(); }
     [[nodiscard]] std::optional<std::string> broken() const override { return std::nullopt; }

@@ -173,7 +173,7 @@ TEST_CASE("plan: parameters stand in let and for lines of the selected cases", "
           std::vector<std::string>{"a/names[n=5,kind=SEND_ONLY]", "a/names[n=6,kind=SEND_ONLY]"});
     VirtualBench bench(right_engine());
     const CaseResult result =
-        bench.play(plan->cases.front(), plan->runs.front().run, bench.setting(4));
+        bench.play(plan->cases.front(), plan->runs.front().run, bench.setting({}));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Pass);
     CHECK(result.packets.front().script.find("len=12") != std::string::npos);

@@ -80,7 +80,8 @@ inline CaseResult play_script(std::string_view script,
     const auto runs = script::expand(*loaded);
     REQUIRE(runs.has_value());
     VirtualBench bench(std::move(device));
-    return bench.play(*loaded, runs->front(), bench.setting(4));
+    const PlannedRun planned{.run = runs->front()};
+    return bench.play(*loaded, planned.run, bench.setting(planned.network()));
 }
 
 } // namespace veriroce::runner::test

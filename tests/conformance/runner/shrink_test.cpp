@@ -15,7 +15,7 @@ std::expected<Shrunk, std::string> shrunk(std::string_view text, VirtualBenchOpt
     REQUIRE(runs.has_value());
     VirtualBench bench(std::move(device));
     VirtualBench right(right_engine());
-    return shrink(bench, *loaded, runs->at(run), bench.setting(4), &right);
+    return shrink(bench, *loaded, runs->at(run), bench.setting({}), &right);
 }
 
 const std::string padded = R"(# A script with more than it needs.

@@ -233,7 +233,7 @@ bool finds(const Finding& finding, std::string& told) {
     bool failed = false;
     for (const PlannedRun& run : plan.runs) {
         const CaseResult result =
-            bench.play(plan.cases[run.case_index], run.run, bench.setting(run.ip_version));
+            bench.play(plan.cases[run.case_index], run.run, bench.setting(run.network()));
         told += text_of(result) + "\n";
         failed = failed || condemned(result);
     }
@@ -311,7 +311,7 @@ TEST_CASE("survey: what each case finds", "[.survey]") {
         for (const PlannedRun& run : plan.runs) {
             const script::Case& one = plan.cases[run.case_index];
             if (found[one.id()].contains(name)) continue;
-            const CaseResult result = bench.play(one, run.run, bench.setting(4));
+            const CaseResult result = bench.play(one, run.run, bench.setting({}));
             if (condemned(result)) found[one.id()].insert(name);
         }
     }
