@@ -217,6 +217,18 @@ std::expected<void, std::string> revive(runner::Bench& bench, const std::string&
         fmt::format("after --dut-reset '{}' the device is not back: {}", command, found.error()));
 }
 
+// A sentence about a run that the device, or the way to it, did not see the end of.
+std::optional<std::string> lost_device(const runner::Bench& bench, const runner::SuiteRun& run,
+                                       std::size_t total, const Options& options) {
+    const auto why = bench.broken();
+    if (!why) return std::nullopt;
+    const std::size_t left = total - run.done();
+    return fmt::format(
+        "{}, during {}; {} of {} runs were not played{}", *why,
+        run.dead_since().value_or("the last case"), left, total,
+        options.dut_reset.empty() ? "; --dut-reset COMMAND can bring a device back and go on" : "");
+}
+
 runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
                         const runner::Selection& selection,
                         const std::optional<runner::Profile>& profile, const Options& options,
@@ -256,19 +268,26 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
         const bool last = options.fail_fast && result->verdict == runner::Verdict::Fail;
         results.cases.push_back(std::move(*result));
         if (last || !run.dead_since() || options.dut_reset.empty()) continue;
-        if (const auto back = revive(bench, options.dut_reset); !back) {
-            results.run.notes.push_back(back.error());
-            fmt::print(out, "note: {}\n", back.error());
-            break;
-        }
+        const auto back = revive(bench, options.dut_reset);
+        const std::string note =
+            back ? fmt::format("--dut-reset brought the device back after {}", *run.dead_since())
+                 : back.error();
+        results.run.notes.push_back(note);
+        fmt::print(out, "note: {}\n", note);
+        std::fflush(out);
+        if (!back) break;
         run.revived();
     }
     results.run.complete = !net::StopOnSignal::requested() && run.done() == plan.runs.size();
+    const auto lost = lost_device(bench, run, plan.runs.size(), options);
+    if (lost) results.run.notes.push_back(*lost);
     results.timing.wall = Clock::now() - began;
     const runner::Setting setting = bench.setting({});
     results.timing.settle = setting.settle;
     results.timing.round_trip_p99 = setting.round_trip_p99;
     fmt::print(out, "{}", reports::console_summary(results, style));
+    std::fflush(out);
+    if (lost) fmt::print(err, "veriroce: {}\n", *lost);
     return results;
 }
 
