@@ -150,7 +150,8 @@ Task<Met<>> Dialogue::expect_message(const script::ExpectPacket& line, script::S
                 *field == Field::Va || *field == Field::Rkey || *field == Field::DmaLength;
             return (reth && !info.headers.has(wire::Header::Reth)) ||
                    (*field == Field::Msn && !info.headers.has(wire::Header::Aeth)) ||
-                   ((*field == Field::AckReq || *field == Field::Imm) && !last);
+                   ((*field == Field::AckReq || *field == Field::Imm || *field == Field::Ikey) &&
+                    !last);
         });
         const std::uint64_t here = last ? whole - data.size() : wire::bytes_of(mtu);
         for (script::FieldMatch& match : one.matches) {

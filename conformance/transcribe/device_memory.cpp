@@ -42,6 +42,31 @@ void DeviceMemory::make() {
         if (region.written) tester_memory_[&region] = draft_.room();
     }
     if (regions_.any_atomic()) draft_.need("atomics");
+    make_windows();
+}
+
+// KEY-11: every SEND with Invalidate has a window of its own to end, for a key can be ended once.
+void DeviceMemory::make_windows() {
+    for (std::size_t i = 0; i < exchange_.steps.size() && windows_.size() < kMostWindows; ++i) {
+        const Event& event = exchange_.event(i);
+        const bool asks = exchange_.steps[i].fate != Fate::Answer && event.asks();
+        if (!asks || event.damaged || !event.info().invalidates()) continue;
+        windows_.try_emplace(exchange_.steps[i].psn, windows_.size() + 1);
+    }
+    if (windows_.empty()) return;
+    draft_.need("mw");
+    draft_.comment("what a SEND with Invalidate ends is not seen: each has a memory window here");
+    draft_.line("dut mr v len=4KiB access=mw_bind,remote_write");
+    for (std::size_t number = 1; number <= windows_.size(); ++number) {
+        draft_.line(fmt::format("dut mw w{} on=v type=2", number));
+        draft_.line(fmt::format("dut post BIND_MW id={0} mw=w{0}", number));
+    }
+    draft_.line("dut done send " + ids(1, windows_.size()));
+}
+
+std::string DeviceMemory::window_of(std::int64_t psn) const {
+    const auto window = windows_.find(psn);
+    return window == windows_.end() ? "" : fmt::format(" ikey=w{}", window->second);
 }
 
 std::optional<Place> DeviceMemory::place_of(const Event& event) const {
@@ -81,6 +106,11 @@ bool DeviceMemory::take(std::int64_t psn, const Event& event) {
         exchange_value(psn, event);
         return true;
     }
+    if (info.operation == Operation::AtomicWrite) {
+        const Place place = *place_of(event);
+        atomic_written_[{place.region, place.offset}].push_back({event.payload, psn});
+        return true;
+    }
     if (info.operation != Operation::RdmaWrite) return false;
     if (info.starts_message()) {
         writes_[psn] = {*place_of(event),
@@ -94,7 +124,7 @@ bool DeviceMemory::take(std::int64_t psn, const Event& event) {
 // ATM-01: what stood there before; regions with atomics begin as zeros.
 void DeviceMemory::exchange_value(std::int64_t psn, const Event& event) {
     const Place place = *place_of(event);
-    if (place.region->written) return;
+    if (place.region->written || place.region->atomic_written) return;
     std::uint64_t& value = values_[{place.region, place.offset}];
     originals_[psn] = value;
     const wire::AtomicEth& atomic = event.packet.atomic;
@@ -105,10 +135,21 @@ void DeviceMemory::exchange_value(std::int64_t psn, const Event& event) {
     }
 }
 
+// Where nothing else writes, the last that is covered stands there.
+void DeviceMemory::expect_atomic_writes(const Region& region, std::int64_t covered) {
+    if (region.written || region.atomic) return;
+    for (const auto& [place, writes] : atomic_written_) {
+        if (place.first != &region || writes.back().psn > covered) continue;
+        draft_.line(fmt::format("expect {}[{} +8] == {}", region.name, place.second,
+                                hex(writes.back().bytes)));
+    }
+}
+
 void DeviceMemory::expect_writes(std::int64_t covered) {
     std::map<const Region*, std::map<std::uint64_t, std::uint64_t>> pieces;
     for (const Written& one : written_) {
-        if (one.psn > covered || one.at.region->atomic) continue;
+        const Region& region = *one.at.region;
+        if (one.psn > covered || region.atomic || region.atomic_written) continue;
         auto& end = pieces[one.at.region][one.at.offset];
         end = std::max(end, one.at.offset + one.bytes);
     }
@@ -130,6 +171,7 @@ void DeviceMemory::expect_writes(std::int64_t covered) {
             end = std::max(end, to);
         }
         say();
+        expect_atomic_writes(region, covered);
     }
 }
 

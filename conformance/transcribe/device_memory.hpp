@@ -1,6 +1,6 @@
 // The memory of a device that is asked: its regions, what requests write into them and must find
 // there, as lines of the script. Internal to this room.
-// Source: rules RSP-01, ATM-01.
+// Source: rules RSP-01, ATM-01, EXT-01, KEY-11.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,8 @@
 #include "conformance/transcribe/regions.hpp"
 
 namespace veriroce::transcribe {
+
+inline constexpr std::size_t kMostWindows = 64;
 
 class DeviceMemory {
   public:
@@ -35,6 +37,8 @@ class DeviceMemory {
 
     // A request is taken. True if it changes memory.
     bool take(std::int64_t psn, const Event& event);
+    // " ikey=w2": the window that the SEND with this PSN invalidates; empty if there is none.
+    [[nodiscard]] std::string window_of(std::int64_t psn) const;
     // What was written up to this PSN, and acknowledged, stands in the device's memory.
     void expect_writes(std::int64_t covered);
 
@@ -43,12 +47,18 @@ class DeviceMemory {
         Place place;
         std::uint32_t packets = 1;
     };
+    struct AtomicWritten {
+        std::vector<std::byte> bytes;
+        std::int64_t psn = 0;
+    };
     struct Written {
         Place at;
         std::uint64_t bytes = 0;
         std::int64_t psn = 0;
     };
 
+    void make_windows();
+    void expect_atomic_writes(const Region& region, std::int64_t covered);
     // Where in memory the packet with this PSN of a WRITE begins to write.
     [[nodiscard]] std::optional<Place> write_at(std::int64_t psn) const;
     void exchange_value(std::int64_t psn, const Event& event);
@@ -59,6 +69,8 @@ class DeviceMemory {
     std::map<const Region*, std::size_t> tester_memory_; // room for the line of what is written
     std::map<std::int64_t, WriteMessage> writes_;
     std::vector<Written> written_;
+    std::map<std::pair<const Region*, std::uint64_t>, std::vector<AtomicWritten>> atomic_written_;
+    std::map<std::int64_t, std::size_t> windows_; // by PSN: their numbers
     std::map<std::pair<const Region*, std::uint64_t>, std::uint64_t> values_;
     std::map<std::int64_t, std::uint64_t> originals_; // by PSN
 };

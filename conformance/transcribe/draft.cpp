@@ -88,22 +88,44 @@ std::string hex(const std::vector<std::byte>& bytes) {
     return text + "\"";
 }
 
+bool answered_empty(const wire::OpcodeInfo& info) {
+    return info.operation == wire::Operation::Flush ||
+           info.operation == wire::Operation::AtomicWrite;
+}
+
+bool answered_in_turn(const wire::OpcodeInfo& info) {
+    return info.operation == wire::Operation::RdmaReadRequest ||
+           info.headers.has(wire::Header::AtomicEth) || answered_empty(info);
+}
+
+void need_for(const wire::OpcodeInfo& info, Draft& draft) {
+    if (info.invalidates()) draft.need("send_inv");
+    if (info.operation == wire::Operation::Flush) draft.need("flush");
+    if (info.operation == wire::Operation::AtomicWrite) draft.need("atomic_write");
+}
+
 std::string unspeakable(const Event& event) {
     using enum wire::Operation;
     const wire::OpcodeInfo& info = event.info();
-    if (info.invalidates()) return "what a SEND with Invalidate would invalidate is not seen";
+    // EXT-03: 1 is global visibility, what any memory can; 0 and 1 are a range and the whole
+    // region.
+    const wire::Feth& feth = event.packet.feth;
+    if (info.operation == Flush && (feth.placement != 1 || feth.selectivity > 1)) {
+        return fmt::format("a FLUSH with placement {}, selectivity {} (frame {}) is not imported",
+                           feth.placement, feth.selectivity, event.number);
+    }
     switch (info.operation) {
     case Send:
     case RdmaWrite:
     case RdmaReadRequest:
     case CompareSwap:
-    case FetchAdd: return {};
+    case FetchAdd:
+    case Flush:
+    case AtomicWrite: return {};
     case RdmaReadResponse:
     case Acknowledge:
     case AtomicAcknowledge:
     case Resync:
-    case Flush:
-    case AtomicWrite:
     case Cnp:
     case Reserved: break;
     }
@@ -119,7 +141,9 @@ void describe(const Exchange& exchange, Draft& draft) {
                                  wire::bytes_of(exchange.mtu)));
     }
     if (!asking.address.v4()) draft.dut_qp("ip=6");
-    if (conversation.vlan) draft.remark(fmt::format("left out: VLAN {}", *conversation.vlan));
+    if (conversation.vlan) {
+        draft.remark(fmt::format("left out: VLAN {0} (qp vlan={0})", *conversation.vlan));
+    }
     const auto other = std::ranges::count_if(conversation.events, [&](const Event& event) {
         return event.asks() && event.from != exchange.asking && !event.damaged &&
                event.info().ends_message();

@@ -46,6 +46,13 @@ std::string ids(std::uint64_t first, std::uint64_t last);
 std::string flags_of(const wire::Bth& bth, bool ack_request);
 // hex"00 11"
 std::string hex(const std::vector<std::byte>& bytes);
+// Whether it is answered by READ responses or an atomic's answer: those count against what a QP
+// may have under way, and nothing behind them is acknowledged before them (REQ-08).
+bool answered_in_turn(const wire::OpcodeInfo& info);
+// The same, by an empty READ response (EXT-02).
+bool answered_empty(const wire::OpcodeInfo& info);
+// Names what a device must be able to do for this request.
+void need_for(const wire::OpcodeInfo& info, Draft& draft);
 // What an RC script cannot say of this packet; empty if it can.
 std::string unspeakable(const Event& event);
 // What both kinds of script say of the connection, in their header and first comments.

@@ -31,7 +31,8 @@ void Duties::forget_data() {
 
 std::size_t Duties::reads_asked() const {
     return static_cast<std::size_t>(std::ranges::count_if(duties_, [](const Duty& duty) {
-        return duty.kind == Duty::Kind::Read || duty.kind == Duty::Kind::Atomic;
+        return duty.kind == Duty::Kind::Read || duty.kind == Duty::Kind::Atomic ||
+               duty.kind == Duty::Kind::Empty;
     }));
 }
 
@@ -54,6 +55,10 @@ void Duties::write(const Duty& duty) {
     case Duty::Kind::Atomic:
         draft_.rule("ATM-01");
         line("ATOMIC_ACKNOWLEDGE");
+        break;
+    case Duty::Kind::Empty:
+        draft_.rule("EXT-02");
+        line("RDMA_READ_RESPONSE_ONLY");
         break;
     }
     if (duty.kind != Duty::Kind::Nak && duty.kind != Duty::Kind::RnrNak) {

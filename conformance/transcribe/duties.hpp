@@ -1,6 +1,6 @@
 // What the device must answer: noted where it is asked, written where the capture shows an answer.
 // Internal to this room.
-// Source: rules ACK-01, ACK-03, RDR-01, RDR-02, ATM-01.
+// Source: rules ACK-01, ACK-03, RDR-01, RDR-02, ATM-01, EXT-02.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace veriroce::transcribe {
 
 struct Duty {
-    enum class Kind : std::uint8_t { Ack, Nak, RnrNak, Read, Atomic };
-    Kind kind = Kind::Ack;
+    enum class Kind : std::uint8_t { Ack, Nak, RnrNak, Read, Atomic, Empty };
+    Kind kind = Kind::Ack; // Empty: a READ response without data
     std::int64_t psn = 0;
     std::string match;
     std::string data; // of a READ; not compared if memory changed since it was asked for

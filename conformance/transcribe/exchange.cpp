@@ -169,6 +169,11 @@ class Follower {
         if (info.headers.has(wire::Header::AtomicEth)) { // ATM-02
             return now_.message || event.packet.atomic.virtual_address % 8 != 0;
         }
+        if (info.operation == Operation::AtomicWrite) { // EXT-01
+            const wire::Reth& reth = event.packet.reth;
+            return now_.message || bytes != 8 || reth.dma_length != 8 ||
+                   reth.virtual_address % 8 != 0;
+        }
         if (info.starts_message() == now_.message.has_value()) return true; // OPC-01 to OPC-04
         if (now_.message && now_.message->operation != info.operation) return true;
         if (info.operation == Operation::RdmaReadRequest) return false;

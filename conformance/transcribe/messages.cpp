@@ -67,11 +67,13 @@ class Collector {
     }
 
     void extend(Message& message, const Event& event) const {
-        const bool read = message.operation == Operation::RdmaReadRequest;
+        const bool by_length = message.operation == Operation::RdmaReadRequest ||
+                               message.operation == Operation::Flush;
         message.span += exchange_.span_of(event);
-        message.bytes += read ? event.packet.reth.dma_length : event.payload_bytes;
+        message.bytes += by_length ? event.packet.reth.dma_length : event.payload_bytes;
         message.solicited = event.packet.bth.solicited;
         if (event.info().immediate()) message.imm = event.packet.imm.value;
+        if (event.info().invalidates()) message.invalidates = event.packet.ieth.rkey;
     }
 
     // Why no device can be made to send it; empty if one can.
@@ -81,12 +83,16 @@ class Collector {
             return fmt::format("frame {} accesses memory that no region of {} MiB can hold",
                                event.number, kLargestRegion >> 20);
         }
-        const bool natural = message.asks_for_data() ||
+        const bool natural = message.answered_in_turn() ||
                              wire::packets_of(message.bytes, exchange_.mtu) == message.span;
         const bool announced = message.operation != Operation::RdmaWrite ||
                                message.first.reth.dma_length == message.bytes;
         const bool aligned = !message.atomic() || message.first.atomic.virtual_address % 8 == 0;
-        if (!natural || !announced || !aligned) {
+        const bool exact = message.operation != Operation::AtomicWrite ||
+                           (message.bytes == 8 && message.first.reth.virtual_address % 8 == 0);
+        // A work request for a FLUSH names a range.
+        const bool range = message.first.feth.selectivity == 0;
+        if (!natural || !announced || !aligned || !exact || !range) {
             return fmt::format("no device makes such a message as ends in frame {}", event.number);
         }
         messages_.all.push_back(message);
@@ -112,7 +118,7 @@ std::string operands_of(const Message& message) {
 
 std::string remote_of(const Message& message) {
     const Place& place = *message.place;
-    return " remote=" + piece(place.region->tester_name(), place.offset, message.local_bytes());
+    return " remote=" + piece(place.region->tester_name(), place.offset, message.access_bytes());
 }
 
 std::string memory_of(const Message& message) {
@@ -127,10 +133,14 @@ std::string memory_of(const Message& message) {
 }
 
 std::string payload_of(const Message& message) {
-    if (message.asks_for_data()) return {};
+    if (message.operation == Operation::Flush) return " plt=1 sel=0";
+    const bool carries = message.operation == Operation::AtomicWrite || !message.answered_in_turn();
+    if (!carries) return {};
     std::string text = fmt::format(" len={}", message.bytes);
     if (message.bytes > 0) text += " data=" + piece("s", 0, message.bytes);
-    return text + (message.imm ? fmt::format(" imm=0x{:08X}", *message.imm) : "");
+    if (message.imm) text += fmt::format(" imm=0x{:08X}", *message.imm);
+    if (message.invalidates) text += fmt::format(" ikey=abs:0x{:X}", message.invalidates->value);
+    return text;
 }
 
 } // namespace
@@ -153,40 +163,41 @@ std::string verb_of(const Message& message) {
     case Operation::RdmaReadRequest: return "RDMA_READ";
     case Operation::CompareSwap: return "ATOMIC_CMP_AND_SWP";
     case Operation::FetchAdd: return "ATOMIC_FETCH_AND_ADD";
+    case Operation::Flush: return "FLUSH";
+    case Operation::AtomicWrite: return "ATOMIC_WRITE";
     case Operation::Send:
     case Operation::RdmaReadResponse:
     case Operation::Acknowledge:
     case Operation::AtomicAcknowledge:
     case Operation::Resync:
-    case Operation::Flush:
-    case Operation::AtomicWrite:
     case Operation::Cnp:
     case Operation::Reserved: break;
     }
+    if (message.invalidates) return "SEND_WITH_INV";
     return message.imm ? "SEND_WITH_IMM" : "SEND";
 }
 
 std::string post_of(const Message& message) {
+    const bool reads = message.atomic() || message.operation == Operation::RdmaReadRequest;
     std::string text;
-    if (message.asks_for_data()) {
+    if (reads) {
         const Place& place = *message.place;
-        text = " local=" + piece(local_name(*place.region), place.offset, message.local_bytes());
+        text = " local=" + piece(local_name(*place.region), place.offset, message.access_bytes());
     } else if (message.bytes == 0) {
         text = " len=0";
-    } else {
+    } else if (message.operation != Operation::Flush) {
         text = " local=" + piece("s", 0, message.bytes);
     }
-    const bool target = message.place && (message.operation == Operation::RdmaWrite ||
-                                          message.bytes > 0 || message.asks_for_data());
-    if (target) text += remote_of(message);
+    if (message.place) text += remote_of(message);
     text += operands_of(message);
     if (message.imm) text += fmt::format(" imm=0x{:08X}", *message.imm);
+    if (message.invalidates) text += fmt::format(" ikey=abs:0x{:X}", message.invalidates->value);
     return text + (message.solicited ? " se" : "");
 }
 
 std::string expected_text(const Message& message) {
     const std::string name =
-        message.asks_for_data() ? std::string(message.first.info().name) : verb_of(message);
+        message.answered_in_turn() ? std::string(message.first.info().name) : verb_of(message);
     return fmt::format("{} psn={}{}{}", name, message.psn, memory_of(message), payload_of(message));
 }
 
@@ -196,7 +207,7 @@ std::vector<std::string> expected_rest(const Message& message, std::int64_t psn,
         const bool last = at + 1 == message.end();
         const auto opcode = wire::opcode_of(wire::Service::Rc, message.operation,
                                             last ? wire::Position::Last : wire::Position::Middle,
-                                            last && message.imm);
+                                            last && message.imm, last && message.invalidates);
         const std::uint64_t before =
             static_cast<std::uint64_t>(at - message.psn) * wire::bytes_of(mtu);
         const std::uint64_t bytes = last ? message.bytes - before : wire::bytes_of(mtu);

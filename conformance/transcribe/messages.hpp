@@ -21,6 +21,7 @@ struct Message {
     std::uint64_t bytes = 0; // of a READ what it asks for
     wire::Packet first;      // its headers
     std::optional<std::uint32_t> imm;
+    std::optional<wire::Rkey> invalidates;
     bool solicited = false;
     std::size_t seen = 0; // at which step
     std::optional<Place> place;
@@ -28,11 +29,15 @@ struct Message {
     [[nodiscard]] bool atomic() const {
         return operation == wire::Operation::CompareSwap || operation == wire::Operation::FetchAdd;
     }
-    [[nodiscard]] bool asks_for_data() const {
-        return atomic() || operation == wire::Operation::RdmaReadRequest;
+    // A FLUSH or an ATOMIC WRITE, whose answer is an empty READ response (EXT-02).
+    [[nodiscard]] bool answered_empty() const {
+        return operation == wire::Operation::Flush || operation == wire::Operation::AtomicWrite;
+    }
+    [[nodiscard]] bool answered_in_turn() const {
+        return atomic() || answered_empty() || operation == wire::Operation::RdmaReadRequest;
     }
     [[nodiscard]] std::int64_t end() const { return psn + span; }
-    [[nodiscard]] std::uint64_t local_bytes() const { return atomic() ? 8 : bytes; }
+    [[nodiscard]] std::uint64_t access_bytes() const { return atomic() ? 8 : bytes; }
 };
 
 struct Messages {

@@ -14,9 +14,13 @@ std::uint64_t end_of(const Access& access) {
 void use(Region& region, const Access& access) {
     const bool read = access.operation == wire::Operation::RdmaReadRequest;
     const bool written = access.operation == wire::Operation::RdmaWrite;
+    const bool atomic_written = access.operation == wire::Operation::AtomicWrite;
+    const bool flushed = access.operation == wire::Operation::Flush;
     region.read = region.read || read;
     region.written = region.written || written;
-    region.atomic = region.atomic || !(read || written);
+    region.atomic_written = region.atomic_written || atomic_written;
+    region.flushed = region.flushed || flushed;
+    region.atomic = region.atomic || !(read || written || atomic_written || flushed);
 }
 
 } // namespace
@@ -39,9 +43,10 @@ std::string Region::rights() const {
     const auto add = [&](bool has, std::string_view right) {
         if (has) text += (text.empty() ? "" : ",") + std::string(right);
     };
-    add(written, "remote_write");
+    add(written || atomic_written, "remote_write");
     add(read, "remote_read");
     add(atomic, "remote_atomic");
+    add(flushed, "flush_global");
     return text;
 }
 

@@ -34,6 +34,8 @@ struct Region {
     bool read = false;
     bool written = false;
     bool atomic = false;
+    bool atomic_written = false;
+    bool flushed = false;
 
     [[nodiscard]] std::string tester_name() const { return "t" + name; }
     // "remote_write,remote_read"

@@ -48,7 +48,7 @@ class Answerer {
             return std::unexpected("no message of it can be written as a script" +
                                    (stop_.empty() ? std::string() : ": " + stop_));
         }
-        const auto cut = [](const Message& one) { return one.span > 1 && !one.asks_for_data(); };
+        const auto cut = [](const Message& one) { return one.span > 1 && !one.answered_in_turn(); };
         if (std::ranges::any_of(messages_, cut)) draft_.rule("LEN-10");
         make_memory();
         for (std::size_t i = 0; i < exchange_.steps.size() && !dead_; ++i) {
@@ -76,7 +76,11 @@ class Answerer {
     void make_memory() {
         std::uint64_t sent = 0;
         for (const Message& message : messages_) {
-            if (!message.asks_for_data()) sent = std::max(sent, message.bytes);
+            const bool carries =
+                message.operation == Operation::AtomicWrite || !message.answered_in_turn();
+            if (carries) sent = std::max(sent, message.bytes);
+            need_for(message.first.info(), draft_);
+            if (message.invalidates) draft_.need("send_inv");
         }
         if (sent > 0)
             draft_.line(fmt::format("dut mr s len={}KiB fill=offsets", (sent + 1023) >> 10));
@@ -111,11 +115,12 @@ class Answerer {
     // All messages that were seen before this step; alike ones by one line.
     void post_before(std::size_t step) {
         while (posted_ < messages_.size() && messages_[posted_].seen < step) {
-            if (messages_[posted_].asks_for_data()) make_room_for_data();
+            if (messages_[posted_].answered_in_turn()) make_room_for_data();
             std::size_t last = posted_ + 1;
             const auto alike = [&](const Message& message) {
                 return message.seen < step && verb_of(message) == verb_of(messages_[posted_]) &&
-                       post_of(message) == post_of(messages_[posted_]) && !message.asks_for_data();
+                       post_of(message) == post_of(messages_[posted_]) &&
+                       !message.answered_in_turn();
             };
             while (last < messages_.size() && last - posted_ < kMostPosted &&
                    alike(messages_[last]))
@@ -137,7 +142,7 @@ class Answerer {
     void make_room_for_data() {
         if (open_reads() < kMostReads) return;
         const auto first = std::find_if(messages_.begin() + static_cast<std::ptrdiff_t>(oldest()),
-                                        messages_.end(), std::mem_fn(&Message::asks_for_data));
+                                        messages_.end(), std::mem_fn(&Message::answered_in_turn));
         give(*first, static_cast<std::size_t>(first - messages_.begin()));
     }
 
@@ -171,7 +176,7 @@ class Answerer {
     [[nodiscard]] std::size_t open_reads() const {
         std::size_t open = 0;
         for (std::size_t i = oldest(); i < posted_; ++i)
-            open += messages_[i].asks_for_data() ? 1 : 0;
+            open += messages_[i].answered_in_turn() ? 1 : 0;
         return open;
     }
 
@@ -188,7 +193,7 @@ class Answerer {
     // REQ-08: nothing is said about what lies behind an unanswered READ or atomic.
     [[nodiscard]] bool data_before(std::int64_t psn) const {
         for (std::size_t i = oldest(); i < posted_ && messages_[i].psn < psn; ++i) {
-            if (messages_[i].asks_for_data()) return true;
+            if (messages_[i].answered_in_turn()) return true;
         }
         return false;
     }
@@ -224,15 +229,18 @@ class Answerer {
         for (std::size_t i = oldest(); i < posted_; ++i) {
             const Message& message = messages_[i];
             const bool about = psn >= message.psn && psn < message.end();
-            if (message.asks_for_data() && !about) return; // an earlier one is not answered
+            if (message.answered_in_turn() && !about) return; // an earlier one is not answered
             if (!about) continue;
-            if (message.asks_for_data()) give(message, i);
+            if (message.answered_in_turn()) give(message, i);
             return;
         }
     }
 
     void give(const Message& message, std::size_t index) {
-        if (message.atomic()) {
+        if (message.answered_empty()) {
+            draft_.rule("EXT-02");
+            draft_.line(fmt::format("> RDMA_READ_RESPONSE_ONLY psn={} len=0", message.psn));
+        } else if (message.atomic()) {
             draft_.line(
                 fmt::format("> ATOMIC_ACKNOWLEDGE psn={} original=0x{:X}", message.psn, index + 1));
         } else {
@@ -248,7 +256,7 @@ class Answerer {
 
     void refuse(std::int64_t psn, const Event& event) {
         const bool inside_data = std::ranges::any_of(messages_, [&](const Message& message) {
-            return message.asks_for_data() && psn > message.psn && psn < message.end();
+            return message.answered_in_turn() && psn > message.psn && psn < message.end();
         });
         if (inside_data) return;
         const wire::Syndrome syndrome = event.packet.aeth.syndrome;
@@ -325,9 +333,9 @@ class Answerer {
     // Everything that was posted.
     void answer_open() {
         for (std::size_t i = oldest(); i < posted_; ++i) {
-            if (messages_[i].asks_for_data()) {
+            if (messages_[i].answered_in_turn()) {
                 give(messages_[i], i);
-            } else if (i + 1 == posted_ || messages_[i + 1].asks_for_data()) {
+            } else if (i + 1 == posted_ || messages_[i + 1].answered_in_turn()) {
                 draft_.line(fmt::format("> ACK psn={}", messages_[i].end() - 1));
                 unanswered_ = messages_[i].end();
             }

@@ -86,6 +86,7 @@ class Asker {
         if (wrote_) text += ",remote_write";
         if (read_) text += ",remote_read";
         if (atomics_) text += ",remote_atomic";
+        if (flushed_) text += ",flush_global";
         return text;
     }
 
@@ -112,6 +113,9 @@ class Asker {
             return fmt::format("frame {} accesses memory that no region of {} MiB can hold",
                                event.number, kLargestRegion >> 20);
         }
+        if (event.info().invalidates() && memory_.window_of(step.psn).empty()) {
+            return fmt::format("more than {} SENDs with Invalidate", kMostWindows);
+        }
         if (step.fate == Fate::Taken) take(step, event);
         if (step.fate == Fate::Again) repeat(step, event);
         if (step.fate == Fate::Ahead) ahead(step, event);
@@ -133,7 +137,10 @@ class Asker {
         }
         receives_.use(event);
         const Operation operation = event.info().operation;
-        wrote_ = wrote_ || operation == Operation::RdmaWrite;
+        wrote_ = wrote_ || operation == Operation::RdmaWrite || operation == Operation::AtomicWrite;
+        flushed_ = flushed_ || operation == Operation::Flush;
+        need_for(event.info(), draft_);
+        if (event.info().invalidates()) draft_.rule("KEY-11");
         read_ = read_ || operation == Operation::RdmaReadRequest;
         const bool atomic = event.info().headers.has(wire::Header::AtomicEth);
         atomics_ = atomics_ || atomic;
@@ -141,7 +148,7 @@ class Asker {
         ask(step, event);
         nak_sent_ = waits_ = false;
         answers_to(step, event);
-        if (atomic || operation == Operation::RdmaReadRequest) {
+        if (answered_in_turn(event.info())) {
             answered_.push_back(step.psn);
             if (answered_.size() > kUsualReads) answered_.pop_front();
         }
@@ -153,10 +160,9 @@ class Asker {
         duties_.flush();
         ask(step, event);
         draft_.rule("RSP-10");
-        const Operation operation = event.info().operation;
-        const bool data = operation == Operation::RdmaReadRequest ||
-                          event.info().headers.has(wire::Header::AtomicEth);
-        if (data && std::ranges::find(answered_, step.psn) == answered_.end()) return;
+        if (answered_in_turn(event.info()) &&
+            std::ranges::find(answered_, step.psn) == answered_.end())
+            return;
         answers_to(step, event);
     }
 
@@ -186,9 +192,12 @@ class Asker {
         const auto code = *step.answer.nak_code();
         const Operation operation = event.info().operation;
         const auto access = access_of(event);
-        const bool used = (operation == Operation::RdmaWrite && wrote_) ||
-                          (operation == Operation::RdmaReadRequest && read_) ||
-                          (event.info().headers.has(wire::Header::AtomicEth) && atomics_);
+        const bool used =
+            ((operation == Operation::RdmaWrite || operation == Operation::AtomicWrite) &&
+             wrote_) ||
+            (operation == Operation::Flush && flushed_) ||
+            (operation == Operation::RdmaReadRequest && read_) ||
+            (event.info().headers.has(wire::Header::AtomicEth) && atomics_);
         const bool right = code == wire::NakCode::InvalidRequest && access && !used;
         const bool key = code == wire::NakCode::RemoteAccess && access;
         if (!step.visible && !right && !key) {
@@ -233,6 +242,11 @@ class Asker {
         std::string line = fmt::format("> {} psn={}", info.name, step.psn);
         if (access_of(event)) line += memory_fields(event);
         if (info.carries_payload()) line += payload_of(step, event);
+        if (info.operation == Operation::Flush) {
+            line += fmt::format(" plt={} sel={}", event.packet.feth.placement,
+                                event.packet.feth.selectivity);
+        }
+        if (info.invalidates()) line += memory_.window_of(step.psn);
         if (info.immediate()) line += fmt::format(" imm=0x{:08X}", event.packet.imm.value);
         line += flags_of(event.packet.bth, event.packet.bth.ack_request);
         if (waits_ && step.psn == expected_ && rnr_timer_) {
@@ -269,7 +283,9 @@ class Asker {
         if (info.operation == Operation::RdmaWrite && bytes > 0) {
             if (std::string data = memory_.source_of(step.psn, bytes); !data.empty()) return data;
         }
-        if (info.operation == Operation::Send && !event.payload.empty()) {
+        const bool shown =
+            info.operation == Operation::Send || info.operation == Operation::AtomicWrite;
+        if (shown && !event.payload.empty()) {
             return " data=" + hex(event.payload);
         }
         const std::uint32_t usual =
@@ -295,6 +311,8 @@ class Asker {
             duties_.expect({.kind = Duty::Kind::Atomic,
                             .psn = step.psn,
                             .match = value ? fmt::format(" original=0x{:X}", *value) : ""});
+        } else if (answered_empty(event.info())) {
+            duties_.expect({.kind = Duty::Kind::Empty, .psn = step.psn, .match = " len=0"});
         } else if (event.packet.bth.ack_request) {
             duties_.expect({.kind = Duty::Kind::Ack, .psn = step.psn});
         }
@@ -316,6 +334,7 @@ class Asker {
     bool wrote_ = false;
     bool read_ = false;
     bool atomics_ = false;
+    bool flushed_ = false;
     bool no_right_ = false;
     bool wrong_key_ = false;
     std::size_t most_reads_ = 0;
