@@ -17,7 +17,7 @@ guest_programs=(
 )
 guest_modules=(
     virtio_pci virtio_net virtio_console virtio_rng 9p 9pnet_virtio
-    rdma_rxe ib_uverbs rdma_ucm crc32_generic sch_netem
+    rdma_rxe ib_uverbs rdma_ucm crc32_generic sch_netem 8021q
 )
 libdir=usr/lib/x86_64-linux-gnu
 
