@@ -134,8 +134,7 @@ std::string memory_of(const Message& message) {
 
 std::string payload_of(const Message& message) {
     if (message.operation == Operation::Flush) return " plt=1 sel=0";
-    const bool carries = message.operation == Operation::AtomicWrite || !message.answered_in_turn();
-    if (!carries) return {};
+    if (!message.carries_payload()) return {};
     std::string text = fmt::format(" len={}", message.bytes);
     if (message.bytes > 0) text += " data=" + piece("s", 0, message.bytes);
     if (message.imm) text += fmt::format(" imm=0x{:08X}", *message.imm);

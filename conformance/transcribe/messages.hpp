@@ -36,6 +36,9 @@ struct Message {
     [[nodiscard]] bool answered_in_turn() const {
         return atomic() || answered_empty() || operation == wire::Operation::RdmaReadRequest;
     }
+    [[nodiscard]] bool carries_payload() const {
+        return operation == wire::Operation::AtomicWrite || !answered_in_turn();
+    }
     [[nodiscard]] std::int64_t end() const { return psn + span; }
     [[nodiscard]] std::uint64_t access_bytes() const { return atomic() ? 8 : bytes; }
 };

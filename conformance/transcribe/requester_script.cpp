@@ -76,9 +76,7 @@ class Answerer {
     void make_memory() {
         std::uint64_t sent = 0;
         for (const Message& message : messages_) {
-            const bool carries =
-                message.operation == Operation::AtomicWrite || !message.answered_in_turn();
-            if (carries) sent = std::max(sent, message.bytes);
+            if (message.carries_payload()) sent = std::max(sent, message.bytes);
             need_for(message.first.info(), draft_);
             if (message.invalidates) draft_.need("send_inv");
         }
