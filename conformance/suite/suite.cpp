@@ -268,6 +268,8 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
         const bool last = options.fail_fast && result->verdict == runner::Verdict::Fail;
         results.cases.push_back(std::move(*result));
         if (last || !run.dead_since() || options.dut_reset.empty()) continue;
+        fmt::print(out, "note: the device no longer answers: --dut-reset is run\n");
+        std::fflush(out); // it may take a minute, and have something to say
         const auto back = revive(bench, options.dut_reset);
         const std::string note =
             back ? fmt::format("--dut-reset brought the device back after {}", *run.dead_since())
