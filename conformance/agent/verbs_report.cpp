@@ -57,7 +57,7 @@ wire::MacAddress mac_of(std::uint32_t interface) {
     return wire::MacAddress::parse(text).value_or(wire::MacAddress{});
 }
 
-// The kernel's file about a VLAN interface begins "eth0.77  VID: 77	 REORDER_HDR: 1 ...".
+// The kernel's file about a VLAN interface begins "eth0.77  VID: 77 REORDER_HDR: 1 ...".
 std::optional<std::uint16_t> vlan_of(const ibv_gid_entry& entry) {
     std::array<char, IF_NAMESIZE> name{};
     if (if_indextoname(entry.ndev_ifindex, name.data()) == nullptr) return std::nullopt;

@@ -82,10 +82,10 @@ fail() { # sentence
     failures=$((failures + 1))
 }
 
-# What rxe does wrong, and is known for, stands in its profile: FAIL and WARN become XFAIL there, and
-# what is no longer wrong becomes XPASS. Of an entry that holds `sometimes`, for some runs of its
-# case, one has to show, but where it is about time. An ERROR is a time too noisy to judge: one run
-# in twenty may end so, on a busy machine.
+# What rxe does wrong, and is known for, stands in its profile: FAIL and WARN become XFAIL there,
+# and what is no longer wrong becomes XPASS. Of an entry that holds `sometimes`, for some runs of
+# its case, one has to show, but where it is about time. An ERROR is a time too noisy to judge: one
+# run in twenty may end so, on a busy machine.
 profile=conformance/profiles/linux-rxe.yaml
 unlisted() { # CONSOLE
     awk '/^(FAIL|WARN|XPASS) / { print $1, $2 }' "$1"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Sourced by run.sh: cases in a VLAN. The guest gets an interface in it, and rxe a GID with that; the
-# agent tells of it when the tester connects. Wants $lab, $veriroce, $device, $token_file, attempt
-# and fail.
+# Sourced by run.sh: cases in a VLAN. The guest gets an interface in it, and rxe a GID with that;
+# the agent tells of it when the tester connects. Wants $lab, $veriroce, $device, $token_file,
+# attempt and fail.
 
 run_vlan() {
     echo "interop: in VLAN 77"
