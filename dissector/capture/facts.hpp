@@ -6,9 +6,9 @@
 
 namespace veriroce::capture {
 
-// `number` counts the frames of the capture from 1. The bytes hold as long as the record's. What the
-// reader has just stored part by part is read part by part: a processor waits for stores before it
-// reads several of them at once.
+// `number` counts the frames of the capture from 1. The bytes hold as long as the record's. What
+// the reader has just stored part by part is read part by part: a processor waits for stores before
+// it reads several of them at once.
 inline void tell(const Record& record, std::uint64_t number, decode::FrameFacts& frame) {
     frame.bytes = {record.bytes.data(), record.bytes.size()};
     frame.original_length = record.original_length;
