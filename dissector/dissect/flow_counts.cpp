@@ -65,7 +65,7 @@ void FlowCounts::count(const Waiting& packet) {
 }
 
 void FlowCounts::grow() {
-    std::vector<Place> smaller(places_.size() * 2);
+    Places smaller(places_.size() * 2);
     smaller.swap(places_);
     for (const Place& one : smaller) {
         if (one.packets > 0) place(one.key, spread(one.key)) = one;

@@ -7,7 +7,10 @@
 #pragma once
 
 #include <array>
+#include <new>
 #include <vector>
+
+#include <sys/mman.h>
 
 #include "dissector/decode/dissection.hpp"
 #include "dissector/flow/path.hpp"
@@ -46,6 +49,26 @@ class AddressPairs {
     std::vector<Pair> pairs_;
 };
 
+// Memory in pages of 2 MiB where there is so much of it, and the system has such pages: otherwise
+// each visit of a place at random costs a walk through the page table.
+template <typename T>
+struct LargePages {
+    using value_type = T;
+    static constexpr std::size_t kPage = std::size_t{2} << 20;
+
+    LargePages() = default;
+    template <typename Other>
+    LargePages(const LargePages<Other>&) {} // NOLINT: an allocator is made of another one
+    T* allocate(std::size_t count) {
+        const std::size_t bytes = count * sizeof(T);
+        void* memory = ::operator new(bytes, std::align_val_t{kPage});
+        if (bytes >= kPage) ::madvise(memory, bytes, MADV_HUGEPAGE); // if not, it is slower
+        return static_cast<T*>(memory);
+    }
+    void deallocate(T* memory, std::size_t) { ::operator delete(memory, std::align_val_t{kPage}); }
+    friend bool operator==(const LargePages&, const LargePages&) { return true; }
+};
+
 class FlowCounts {
   public:
     struct Flow {
@@ -81,7 +104,8 @@ class FlowCounts {
     [[nodiscard]] flow::Path path_of(const Place& place) const;
 
     AddressPairs pairs_;
-    std::vector<Place> places_ = std::vector<Place>(kFirstRoom);
+    using Places = std::vector<Place, LargePages<Place>>;
+    Places places_ = Places(kFirstRoom);
     std::size_t used_ = 0;
     std::array<Waiting, kWaiting> waiting_;
     std::size_t waiting_count_ = 0;
