@@ -15,7 +15,7 @@ constexpr std::uint64_t spread(std::uint64_t value) {
 
 } // namespace
 
-std::uint32_t AddressPairs::number_of(const decode::Dissection& dissection) {
+std::optional<std::uint32_t> AddressPairs::number_of(const decode::Dissection& dissection) {
     const decode::LayerKind header = dissection.network.kind;
     const wire::Bytes bytes = dissection.bytes_of(dissection.network);
     Words words{};
@@ -27,13 +27,16 @@ std::uint32_t AddressPairs::number_of(const decode::Dissection& dissection) {
     const std::uint64_t sum = words[0] + words[1] * 3 + words[2] * 5 + words[3] * 7;
     Recent& recent = recent_[spread(sum) % kRecent];
     if (recent.words != words || recent.header != header) {
-        recent = {words, header, number_of(Pair{*dissection.source(), *dissection.destination()})};
+        const auto number = number_of(Pair{*dissection.source(), *dissection.destination()});
+        if (!number) return std::nullopt;
+        recent = {words, header, *number};
     }
     return recent.number;
 }
 
-std::uint32_t AddressPairs::number_of(const Pair& pair) {
-    if (const auto known = numbers_.find(pair)) return *known;
+std::optional<std::uint32_t> AddressPairs::number_of(const Pair& pair) {
+    if (const auto known = numbers_.find(pair)) return known;
+    if (pairs_.size() == kMaxPairs) return std::nullopt;
     const auto number = static_cast<std::uint32_t>(pairs_.size());
     numbers_.put(pair, number);
     pairs_.push_back(pair);
@@ -41,8 +44,12 @@ std::uint32_t AddressPairs::number_of(const Pair& pair) {
 }
 
 void FlowCounts::add(const decode::Dissection& dissection) {
-    const std::uint64_t addresses = pairs_.number_of(dissection);
-    const std::uint64_t key = addresses << 24 | dissection.bth.dest_qp.value;
+    const auto addresses = pairs_.number_of(dissection);
+    if (!addresses) {
+        ++beyond_;
+        return;
+    }
+    const std::uint64_t key = std::uint64_t{*addresses} << 24 | dissection.bth.dest_qp.value;
     const std::uint64_t hash = spread(key);
     __builtin_prefetch(&places_[hash & (places_.size() - 1)], 1);
     if (waiting_count_ == kWaiting) settle();
@@ -58,6 +65,10 @@ void FlowCounts::settle() {
 void FlowCounts::count(const Waiting& packet) {
     Place& place = this->place(packet.key, packet.hash);
     const bool fresh = place.packets == 0;
+    if (fresh && used_ == kMaxFlows) {
+        ++beyond_;
+        return;
+    }
     place.key = packet.key;
     ++place.packets;
     place.bytes += packet.bytes;

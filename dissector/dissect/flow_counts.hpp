@@ -3,7 +3,8 @@
 //
 // A flow takes 32 bytes: its two addresses are a number, for there are few pairs of addresses
 // beside the QPs behind them. With many flows each packet is a cache miss: it waits while the line
-// of its flow is fetched and others are looked at.
+// of its flow is fetched and others are looked at. Memory is bounded: of more flows than kMaxFlows
+// only the packets are counted.
 #pragma once
 
 #include <array>
@@ -28,8 +29,8 @@ class AddressPairs {
         [[nodiscard]] std::uint64_t hash() const { return flow::Path{source, destination}.hash(); }
     };
 
-    // Of a packet with an IP header or GRH.
-    std::uint32_t number_of(const decode::Dissection& dissection);
+    // Of a packet with an IP header or GRH; nothing if there are more pairs than are kept.
+    std::optional<std::uint32_t> number_of(const decode::Dissection& dissection);
     [[nodiscard]] const Pair& operator[](std::uint32_t number) const { return pairs_[number]; }
 
   private:
@@ -41,8 +42,9 @@ class AddressPairs {
         std::uint32_t number = 0;
     };
     static constexpr std::size_t kRecent = 256; // a power of two
+    static constexpr std::size_t kMaxPairs = std::size_t{1} << 17;
 
-    std::uint32_t number_of(const Pair& pair);
+    std::optional<std::uint32_t> number_of(const Pair& pair);
 
     std::array<Recent, kRecent> recent_;
     flow::Table<Pair> numbers_;
@@ -82,6 +84,8 @@ class FlowCounts {
     // Those of the most packets, `count` at most; among equals the smaller path.
     std::vector<Flow> largest(std::size_t count);
     [[nodiscard]] std::size_t size() const { return used_; }
+    // Packets of flows that are not kept.
+    [[nodiscard]] std::uint64_t beyond() const { return beyond_; }
 
   private:
     struct alignas(32) Place {     // of a hash table, at most half full
@@ -96,6 +100,7 @@ class FlowCounts {
     };
     static constexpr std::size_t kWaiting = 16;
     static constexpr std::size_t kFirstRoom = 64; // a power of two, as all that follow
+    static constexpr std::size_t kMaxFlows = std::size_t{1} << 18;
 
     void settle();
     void count(const Waiting& packet);
@@ -107,6 +112,7 @@ class FlowCounts {
     using Places = std::vector<Place, LargePages<Place>>;
     Places places_ = Places(kFirstRoom);
     std::size_t used_ = 0;
+    std::uint64_t beyond_ = 0;
     std::array<Waiting, kWaiting> waiting_;
     std::size_t waiting_count_ = 0;
 };

@@ -90,6 +90,10 @@ void Statistics::append_flows(std::string& out) {
     if (flows_.size() > largest.size()) {
         append_to(out, "              and {} more\n", flows_.size() - largest.size());
     }
+    if (flows_.beyond() > 0) {
+        append_to(out, "              and {} packets of flows that found no room\n",
+                  flows_.beyond());
+    }
 }
 
 } // namespace veriroce::dissect
