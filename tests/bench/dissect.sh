@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# veriroce dissect beside tshark over one capture: three runs in turns, medians.
+# veriroce dissect beside tshark over one capture, from memory and to nowhere: three runs in turns,
+# medians of wall-clock time.
 #   tests/bench/dissect.sh CAPTURE [PROGRAM]        RUNS=3
 set -euo pipefail
 capture=${1:?a capture file, such as one of make_captures}
@@ -13,7 +14,7 @@ fields=(-e infiniband.bth.opcode -e infiniband.bth.psn)
 
 seconds() { # COMMAND... -> wall-clock seconds
     local TIMEFORMAT=%R
-    { time "$@" >"$settings/out" 2>"$settings/err"; } 2>&1
+    { time "$@" >/dev/null 2>"$settings/err"; } 2>&1
 }
 
 median() { sort -n | sed -n "$(((runs + 1) / 2))p"; }
