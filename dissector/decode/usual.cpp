@@ -1,7 +1,5 @@
 #include "dissector/decode/usual.hpp"
 
-#include <bit>
-
 #include "dissector/decode/mad.hpp"
 #include "dissector/wire/ethernet.hpp"
 #include "dissector/wire/frame.hpp"
@@ -54,16 +52,10 @@ constexpr std::uint16_t code(wire::EtherType type) {
     return static_cast<std::uint16_t>(type);
 }
 
-// Whether the checksum of a header of 20 bytes is right. A sum modulo 0xFFFF is the same in the
-// order of bytes that the machine has. A field of ones may stand for another zero: that is unusual.
+// A field of ones may stand for another zero: that is unusual.
 bool right_checksum(wire::Bytes header) {
-    std::uint64_t sum = 0;
-    for (std::size_t at = 0; at < wire::Ipv4::kSize; at += 4) {
-        std::uint32_t word = 0;
-        std::memcpy(&word, header.data() + at, sizeof word);
-        sum += word;
-    }
-    return wire::checksum_fold(sum) == 0 && wire::load_u16(header, 10) != 0xFFFF;
+    return wire::checksum_fold(wire::ipv4_header_sum(header.first(wire::Ipv4::kSize))) == 0 &&
+           wire::load_u16(header, 10) != 0xFFFF;
 }
 
 // The bytes of the IP packet by its own header; 0 if that is not as usual.

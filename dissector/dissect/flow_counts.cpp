@@ -4,6 +4,8 @@
 #include <ranges>
 #include <tuple>
 
+#include "dissector/wire/fetch.hpp"
+
 namespace veriroce::dissect {
 namespace {
 
@@ -51,7 +53,7 @@ void FlowCounts::add(const decode::Dissection& dissection) {
     }
     const std::uint64_t key = std::uint64_t{*addresses} << 24 | dissection.bth.dest_qp.value;
     const std::uint64_t hash = spread(key);
-    __builtin_prefetch(&places_[hash & (places_.size() - 1)], 1);
+    wire::fetch(places_[hash & (places_.size() - 1)]);
     if (waiting_count_ == kWaiting) settle();
     waiting_[waiting_count_++] = {key, hash, dissection.body_bytes};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "dissector/capture/facts.hpp"
 #include "dissector/capture/reader.hpp"
 #include "dissector/decode/decoder.hpp"
 #include "dissector/decode/usual.hpp"
@@ -77,9 +78,7 @@ TEST_CASE("usual: every committed capture is the same recognised and walked thro
         capture::Record record;
         for (auto more = reader->next(record); more && *more; more = reader->next(record)) {
             FrameFacts frame;
-            frame.bytes = record.bytes;
-            frame.original_length = record.original_length;
-            frame.link_code = record.link_code;
+            capture::tell(record, both.compared + 1, frame);
             both.compare(frame, entry.path().filename().string());
         }
     }
