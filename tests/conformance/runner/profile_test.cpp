@@ -1,7 +1,6 @@
 // Profiles: what their files may say, and what known deviations do to verdicts.
 #include <catch2/catch.hpp>
 
-
 #include "conformance/runner/profile.hpp"
 #include "tests/conformance/runner/playing.hpp"
 #include "tests/text.hpp"
