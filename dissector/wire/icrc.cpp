@@ -1,7 +1,6 @@
 #include "dissector/wire/icrc.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "dissector/wire/bth.hpp"
 #include "dissector/wire/crc32.hpp"
@@ -35,11 +34,11 @@ constexpr void mask_ipv4(Head<N>& mask) {  // CRC-02
     mask[10] = mask[11] = std::byte{0xFF}; // header checksum
 }
 
-constexpr Head<head_bytes(Ipv4::kSize)> kIpv4Mask = [] {
+constexpr MaskedHead kIpv4Head = [] {
     Head<head_bytes(Ipv4::kSize)> mask{};
     mask_ipv4(mask);
     mask_udp_and_bth(mask, Ipv4::kSize);
-    return mask;
+    return MaskedHead(kAfterDummyLrh, mask);
 }();
 
 constexpr Head<head_bytes(Ipv6::kSize)> kIpv6Mask = [] { // CRC-03
@@ -50,6 +49,7 @@ constexpr Head<head_bytes(Ipv6::kSize)> kIpv6Mask = [] { // CRC-03
     mask_udp_and_bth(mask, Ipv6::kSize);
     return mask;
 }();
+constexpr MaskedHead kIpv6Head(kAfterDummyLrh, kIpv6Mask);
 
 // Whatever is unusual: IPv4 options, and packets that end before their BTH does.
 std::uint32_t unusual_head(Bytes headers, bool v6, std::size_t ip_bytes) {
@@ -68,21 +68,6 @@ std::uint32_t unusual_head(Bytes headers, bool v6, std::size_t ip_bytes) {
     return crc32(crc, headers.subspan(size));
 }
 
-// ISA-L is at its best with multiples of 256 bytes, as payloads mostly are: what is more goes with
-// the head, which is copied anyway.
-constexpr std::size_t kBlock = 256;
-
-template <std::size_t N>
-std::uint32_t head_of(Bytes headers, const Head<N>& mask) {
-    Head<N + kBlock> head; // NOLINT(*-member-init): what is read of it is written first
-    for (std::size_t i = 0; i < N; ++i) // a few registers, as N is known
-        head[i] = headers[i] | mask[i];
-    const std::size_t more = (headers.size() - N) % kBlock;
-    if (more != 0) std::memcpy(head.data() + N, headers.data() + N, more);
-    const std::uint32_t crc = crc32(kAfterDummyLrh, Bytes(head).first(N + more));
-    return crc32(crc, headers.subspan(N + more));
-}
-
 // The ICRC so far, of what is masked in part.
 std::uint32_t icrc_of_headers(Bytes headers) {
     const unsigned first = headers.empty() ? 0U : load_u8(headers, 0);
@@ -90,8 +75,8 @@ std::uint32_t icrc_of_headers(Bytes headers) {
     const std::size_t ip_bytes =
         v6 ? Ipv6::kSize : std::max<std::size_t>((first & 0xFU) * std::size_t{4}, Ipv4::kSize);
     if (headers.size() < head_bytes(ip_bytes)) return unusual_head(headers, v6, ip_bytes);
-    if (v6) return head_of(headers, kIpv6Mask);
-    if (ip_bytes == Ipv4::kSize) return head_of(headers, kIpv4Mask);
+    if (v6) return crc32(kIpv6Head, headers);
+    if (ip_bytes == Ipv4::kSize) return crc32(kIpv4Head, headers);
     return unusual_head(headers, v6, ip_bytes);
 }
 

@@ -73,3 +73,35 @@ TEST_CASE("each bit of the bytes and of the seed counts") {
         if (copy_crc32(seed ^ 1U << bit, bytes, out) == before) ++unseen;
     CHECK(unseen == 0);
 }
+
+namespace {
+
+// Byte by byte, nothing at once.
+std::uint32_t crc_of_masked(std::uint32_t seed, Bytes ones, Bytes message) {
+    std::vector<std::byte> masked(message.begin(), message.end());
+    for (std::size_t i = 0; i < ones.size(); ++i)
+        masked[i] |= ones[i];
+    return crc32(seed, masked);
+}
+
+} // namespace
+
+TEST_CASE("a message whose head is masked has the CRC of the masked bytes, of any length") {
+    using MaskedCrc = std::uint32_t (*)(const MaskedHead&, Bytes);
+    const MaskedCrc masked_crc = GENERATE(MaskedCrc{crc32}, MaskedCrc{crc32_portably});
+    std::mt19937 random(4791);
+    const auto bytes = noise(3000, random);
+    std::size_t wrong = 0;
+    for (const std::size_t head_bytes : {4U, 40U, 60U, 61U, 63U, 64U}) {
+        const auto seed = static_cast<std::uint32_t>(random());
+        const auto ones = noise(head_bytes, random);
+        const MaskedHead head(seed, ones);
+        for (std::size_t size = head_bytes; size <= 1500; ++size) {
+            // Each at the end of its own memory, so that a read beyond it is seen.
+            const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(random() % 1000);
+            const std::vector<std::byte> message(begin, begin + static_cast<std::ptrdiff_t>(size));
+            if (masked_crc(head, message) != crc_of_masked(seed, ones, message)) ++wrong;
+        }
+    }
+    CHECK(wrong == 0);
+}
