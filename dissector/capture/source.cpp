@@ -10,12 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dissector/capture/pages_ahead.hpp"
 #include "dissector/capture/unpacker.hpp"
 
 namespace veriroce::capture {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{256} * 1024;
+constexpr std::size_t kShownBytes = std::size_t{4} * 1024 * 1024; // of a map at a time
 
 ReadError system_error(ReadErrorKind kind, int number, std::uint64_t offset = 0) {
     return {.kind = kind, .system = number, .offset = offset};
@@ -49,8 +51,9 @@ std::expected<Source, ReadError> Source::open(const std::string& path) {
             return source;
         }
         ::madvise(memory, *bytes, MADV_SEQUENTIAL);
-        source.window_ = {static_cast<const std::byte*>(memory), *bytes};
-        source.mapped_ = true;
+        source.map_ = {static_cast<const std::byte*>(memory), *bytes};
+        source.pages_ = PagesAhead::of(source.map_);
+        source.growing_ = true;
     }
     ::close(file);
     return source;
@@ -75,10 +78,10 @@ Source::Source() = default;
 
 Source::Source(Source&& other) noexcept
     : window_(std::exchange(other.window_, {})), position_(std::exchange(other.position_, 0)),
-      before_window_(other.before_window_), buffer_(std::move(other.buffer_)),
+      before_window_(other.before_window_), map_(std::exchange(other.map_, {})),
+      pages_(std::move(other.pages_)), buffer_(std::move(other.buffer_)),
       file_(std::exchange(other.file_, -1)), unpacker_(std::move(other.unpacker_)),
-      growing_(std::exchange(other.growing_, false)), mapped_(std::exchange(other.mapped_, false)),
-      error_(other.error_) {}
+      growing_(std::exchange(other.growing_, false)), error_(other.error_) {}
 
 Source& Source::operator=(Source&& other) noexcept {
     if (this == &other) return *this;
@@ -86,11 +89,12 @@ Source& Source::operator=(Source&& other) noexcept {
     window_ = std::exchange(other.window_, {});
     position_ = std::exchange(other.position_, 0);
     before_window_ = other.before_window_;
+    map_ = std::exchange(other.map_, {});
+    pages_ = std::move(other.pages_);
     buffer_ = std::move(other.buffer_);
     file_ = std::exchange(other.file_, -1);
     unpacker_ = std::move(other.unpacker_);
     growing_ = std::exchange(other.growing_, false);
-    mapped_ = std::exchange(other.mapped_, false);
     error_ = other.error_;
     return *this;
 }
@@ -101,20 +105,31 @@ Source::~Source() {
 
 std::optional<double> Source::part_done() const {
     if (unpacker_) return unpacker_->part_done();
-    if (file_ >= 0 || window_.empty()) return std::nullopt;
-    return static_cast<double>(position_) / static_cast<double>(window_.size());
+    const std::size_t all = map_.empty() ? window_.size() : map_.size();
+    if (file_ >= 0 || all == 0) return std::nullopt;
+    return static_cast<double>(position_) / static_cast<double>(all);
 }
 
 void Source::release() {
+    pages_.reset();
     // mmap's counterpart takes the address as it was given, without const.
-    if (mapped_) ::munmap(const_cast<std::byte*>(window_.data()), window_.size());
+    if (!map_.empty()) ::munmap(const_cast<std::byte*>(map_.data()), map_.size());
     if (file_ >= 0) ::close(file_);
-    mapped_ = false;
+    map_ = {};
     file_ = -1;
+}
+
+// Of a map, whose pages are fetched meanwhile. The window never moves.
+void Source::show_more(std::size_t count) {
+    if (pages_) pages_->reached(position_);
+    const std::size_t more = pages_ ? std::max(count, kShownBytes) : map_.size();
+    window_ = map_.first(std::min(map_.size() - position_, more) + position_);
+    growing_ = window_.size() < map_.size();
 }
 
 // Moves what is left to the head of the buffer and reads until `count` bytes are there.
 void Source::refill(std::size_t count) {
+    if (!map_.empty()) return show_more(count);
     const std::size_t left = window_.size() - position_;
     before_window_ += position_;
     if (left > 0 && position_ > 0) std::memmove(buffer_.data(), &buffer_[position_], left);

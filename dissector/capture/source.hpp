@@ -14,6 +14,7 @@
 
 namespace veriroce::capture {
 
+class PagesAhead;
 class Unpacker;
 
 class Source {
@@ -53,24 +54,26 @@ class Source {
     // Why ahead() gave fewer bytes, if it was not the end of the input.
     [[nodiscard]] const std::optional<ReadError>& error() const { return error_; }
     // Whether all of it is at hand, and stays there.
-    [[nodiscard]] bool whole() const { return !growing_; }
+    [[nodiscard]] bool whole() const { return !growing_ || !map_.empty(); }
     // Whether the input is compressed.
     [[nodiscard]] bool unpacks() const { return unpacker_ != nullptr; }
 
   private:
     Source();
     void refill(std::size_t count);
+    void show_more(std::size_t count);
     std::size_t read_some(std::span<std::byte> out);
     void release();
 
-    wire::Bytes window_;              // what is at hand: the whole map, or the filled buffer
+    wire::Bytes window_;              // what is at hand: of the map its beginning, or the buffer
     std::size_t position_ = 0;        // in the window
     std::uint64_t before_window_ = 0; // bytes of the input before the window's first
-    std::vector<std::byte> buffer_;   // of what is not mapped
-    int file_ = -1;                   // of a pipe
+    wire::Bytes map_;                 // of a regular file
+    std::unique_ptr<PagesAhead> pages_;
+    std::vector<std::byte> buffer_; // of what is not mapped
+    int file_ = -1;                 // of a pipe
     std::unique_ptr<Unpacker> unpacker_;
     bool growing_ = false; // there may be more than the window holds
-    bool mapped_ = false;
     std::optional<ReadError> error_;
 };
 

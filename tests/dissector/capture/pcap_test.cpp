@@ -108,3 +108,30 @@ TEST_CASE("capture: a file that cannot be opened says why", "[capture]") {
     REQUIRE_FALSE(folder);
     CHECK(text_of(folder.error(), "/tmp") == "/tmp: reading failed at byte 0: Is a directory");
 }
+
+TEST_CASE("pcap: a file of many pages is the same from the disk as from memory", "[capture]") {
+    // Several times what is shown of a map at once; its packets lie across every border.
+    FileBytes file = pcap_header(0xA1B23C4D, false);
+    for (std::uint32_t i = 0; file.bytes().size() < std::size_t{48} << 20; ++i) {
+        const std::size_t size = std::size_t{i} * 7919 % 60000;
+        file.u32(1).u32(i).u32(size).u32(size).text(std::string(size, static_cast<char>(i)));
+    }
+    const TemporaryFolder folder;
+    const std::string path = folder.file("large.pcap");
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(file.bytes().data()),
+               static_cast<std::streamsize>(file.bytes().size()));
+    const Contents mapped = drain(Reader::open(path));
+    const Contents held = drain(Reader::over(file.bytes()));
+    CHECK_FALSE(mapped.error);
+    REQUIRE(mapped.packets.size() == held.packets.size());
+    CHECK(std::ranges::equal(mapped.packets, held.packets, [](const Packet& a, const Packet& b) {
+        return a.time_ns == b.time_ns && a.bytes == b.bytes;
+    }));
+    // Left before its end, while its pages are still on their way.
+    auto reader = Reader::open(path);
+    REQUIRE(reader);
+    CHECK(reader->keeps());
+    Record record;
+    CHECK(reader->next(record).value_or(false));
+}
