@@ -1,10 +1,13 @@
 // The front door: one program. It parses the command line and calls the room that owns the command.
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -29,6 +32,7 @@ namespace {
 using namespace veriroce;
 
 constexpr int usage_error = 2;
+constexpr int tool_error = 3;
 
 void add_dissect(CLI::App& app, dissect::Options& options, int& code) {
     CLI::App* command = app.add_subcommand("dissect", "Decode captures: a line for each packet");
@@ -370,6 +374,13 @@ std::string misnamed(const CLI::App& app, std::span<const char* const> words) {
                             : fmt::format("the commands are {}", fmt::join(names, ", ")));
 }
 
+// Nobody may be reading any more: then there is nothing to say.
+int output_failed(int error) {
+    if (error == EPIPE) return 0;
+    fmt::print(stderr, "veriroce: standard output: {}\n", std::strerror(error));
+    return tool_error;
+}
+
 int run_agent(int argc, char** argv) {
     const std::vector<std::string_view> words(argv + 2, argv + argc);
     return agent::run_command_line(words, agent::all_backends);
@@ -418,6 +429,9 @@ int main(int argc, char** argv) {
         // CLI11's own codes would collide with ours.
         fmt::print(stderr, "veriroce: {}\n", error.what());
         return usage_error;
+    } catch (const std::system_error& error) { // of fmt, when output finds no room
+        return output_failed(error.code().value());
     }
+    if (std::fflush(stdout) != 0) return output_failed(errno);
     return code;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "conformance/cases/embedded.hpp"
 #include "conformance/rules/nearest.hpp"
 #include "conformance/runner/axes.hpp"
+#include "conformance/script/words.hpp"
 
 namespace veriroce::runner {
 namespace {
@@ -73,6 +75,15 @@ std::optional<PlanError> check_names(const Selection& selection,
         return PlanError{near ? fmt::format("no rule is called '{}'; did you mean {}?\n", id, *near)
                               : fmt::format("no rule is called '{}'\n", id)};
     }
+    for (const std::string& tag : selection.tags) {
+        const auto tags = script::case_tags();
+        if (std::ranges::find(tags, tag) != tags.end()) continue;
+        const std::vector<std::string_view> all(tags.begin(), tags.end());
+        const auto near = rules::nearest_word(tag, all);
+        return PlanError{fmt::format("no tag is called '{}'; {}\n", tag,
+                                     near ? fmt::format("did you mean '{}'?", *near)
+                                          : fmt::format("the tags are {}", fmt::join(all, ", ")))};
+    }
     return std::nullopt;
 }
 
@@ -124,17 +135,28 @@ bool fits_its_ip_version(PlannedRun& planned, const Selection& selection) {
     return std::ranges::find(selection.ip_versions, *own) == selection.ip_versions.end();
 }
 
-// What a lethal case kills cannot be tested afterwards. Otherwise the order stays.
-void put_lethal_last(std::vector<script::Case>& cases) {
-    std::vector<script::Case> ordered;
-    std::vector<script::Case> lethal;
-    for (script::Case& one : cases)
-        (one.tagged("lethal") ? lethal : ordered).push_back(std::move(one));
-    std::ranges::move(lethal, std::back_inserter(ordered));
-    cases = std::move(ordered);
+// Two scripts that cannot be told apart in a report.
+std::optional<PlanError> check_ids(const std::vector<script::Case>& cases) {
+    std::map<std::string, std::string_view> paths;
+    for (const script::Case& one : cases) {
+        const auto [entry, is_new] = paths.emplace(one.id(), one.path);
+        if (is_new) continue;
+        return PlanError{fmt::format("{} and {} are both called {}: play them in two runs\n",
+                                     entry->second, one.path, one.id())};
+    }
+    return std::nullopt;
 }
 
 } // namespace
+
+std::string shell_word(const std::string& text) {
+    const bool plain = text.find_first_of(" '\"$&|;<>()*?[]\\`~!#") == std::string::npos;
+    if (plain) return text;
+    std::string result = "'";
+    for (const char c : text)
+        result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return result + "'";
+}
 
 std::optional<int> PlannedRun::own_ip_version() const {
     const script::Attribute* found = run.qps.front().attribute("ip");
@@ -181,6 +203,7 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
             plan.cases.push_back(std::move(one));
         }
     }
+    const std::size_t first_file = plan.cases.size();
     for (const ScriptFile& file : files) {
         auto compiled = compile(file.path, file.text);
         if (!compiled) return std::unexpected(compiled.error());
@@ -189,7 +212,7 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
     if (const auto error = set_parameters(plan.cases, selection.parameters)) {
         return std::unexpected(*error);
     }
-    put_lethal_last(plan.cases);
+    if (const auto error = check_ids(plan.cases)) return std::unexpected(*error);
 
     const std::vector<PlannedRun> combinations = axis_combinations(selection);
     for (std::size_t i = 0; i < plan.cases.size(); ++i) {
@@ -202,11 +225,16 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
                 PlannedRun planned = axes;
                 planned.case_index = i;
                 planned.run = run;
+                if (i >= first_file) planned.file = plan.cases[i].path;
                 if (fits_its_ip_version(planned, selection))
                     plan.runs.push_back(std::move(planned));
             }
         }
     }
+    // What a lethal case kills cannot be tested afterwards. Otherwise the order stays.
+    std::ranges::stable_partition(plan.runs, [&](const PlannedRun& run) {
+        return !plan.cases[run.case_index].tagged("lethal");
+    });
     if (plan.runs.empty()) {
         return std::unexpected(PlanError{"the selection selects no case\n"});
     }

@@ -51,6 +51,7 @@ struct PlannedRun {
     StartPsn start_psn = StartPsn::Any;
     std::optional<bool> mig_req;
     std::uint32_t round = 0; // of --repeat, from 0: the seed is that of the run and this
+    std::string file;        // that the selection names; empty of the program's own cases
     std::string axes;        // "ip=6,psn=wrap,round=2"; empty where nothing was asked for
 
     // The IP version that the case itself is for, by `qp ip=`.
@@ -79,6 +80,9 @@ struct ScriptFile {
     std::string path;
     std::string text;
 };
+
+// A word for the shell, in quotes where it needs them.
+std::string shell_word(const std::string& text);
 
 // Compiles and expands what the selection selects of the program's own cases and of the files that
 // it names. `files` are those that the caller has read for names ending in ".roce".

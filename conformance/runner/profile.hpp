@@ -26,6 +26,7 @@ struct FirmwareRange { // both ends belong to it; an empty end is open
     std::string last;
 
     [[nodiscard]] bool contains(std::string_view version) const;
+    bool operator==(const FirmwareRange&) const = default;
 };
 
 // One thing that the device is known to do wrong.

@@ -1,6 +1,7 @@
 // The text of a profile: YAML to values, every wrong word with its place.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <functional>
 
 #include <fmt/format.h>
@@ -110,13 +111,19 @@ class Parser {
         each_key(root, profile_keys, "key", [&](const std::string& key, const YAML::Node& value) {
             if (key == "profile") profile_.name = text_in(value, key).value_or("");
             if (key == "capabilities")
-                words(value, profile_.capabilities, "capability", capabilities());
-            if (key == "lacks") words(value, profile_.lacks, "capability", capabilities());
-            if (key == "traits") words(value, profile_.traits, "trait", script::traits());
+                words(value, profile_.capabilities, "capability", "capabilities", capabilities());
+            if (key == "lacks")
+                words(value, profile_.lacks, "capability", "capabilities", capabilities());
+            if (key == "traits") words(value, profile_.traits, "trait", "traits", script::traits());
             if (key == "counters") counters(value);
             if (key == "time_scale") time_scale(value);
             if (key == "deviations") deviations(value);
         });
+        for (const std::string& word : profile_.lacks) {
+            if (std::ranges::find(profile_.capabilities, word) == profile_.capabilities.end())
+                continue;
+            fail(root["lacks"].Mark(), fmt::format("'{}' is also in 'capabilities'", word));
+        }
         if (profile_.name.empty() && errors_.empty()) {
             fail(root.Mark(), "'profile' is missing: the device's name");
         }
@@ -133,10 +140,10 @@ class Parser {
     }
 
     void words(const YAML::Node& list, std::vector<std::string>& into, std::string_view what,
-               Words known) {
+               std::string_view many, Words known) {
         if (list.IsNull()) return;
         if (!list.IsSequence())
-            return fail(list.Mark(), fmt::format("a list of {}s is wanted", what));
+            return fail(list.Mark(), fmt::format("a list of {} is wanted", many));
         for (const YAML::Node& one : list) {
             const std::string word = one.IsScalar() ? one.Scalar() : "";
             if (std::ranges::find(known, word) == known.end()) {
@@ -203,6 +210,13 @@ class Parser {
         if (entry.reason.find_first_not_of(" \t\n") == std::string::npos) {
             fail(map.Mark(), "a deviation needs a 'reason': why is it known, and why let pass?");
         }
+        const auto twin = std::ranges::find_if(profile_.deviations, [&](const Deviation& other) {
+            return other.rule == entry.rule && other.case_id == entry.case_id &&
+                   other.firmware == entry.firmware && other.until == entry.until;
+        });
+        if (twin != profile_.deviations.end()) {
+            fail(map.Mark(), fmt::format("the same deviation stands on line {}", twin->line));
+        }
         profile_.deviations.push_back(std::move(entry));
     }
 
@@ -217,7 +231,11 @@ class Parser {
     // The program's own cases; a file of somebody's own is named as it is given to `test`.
     void case_id(const YAML::Node& node, Deviation& entry) {
         entry.case_id = node.Scalar();
-        std::string name = entry.case_id.substr(0, entry.case_id.find('['));
+        const std::size_t bracket = entry.case_id.find('[');
+        std::string name = entry.case_id.substr(0, bracket);
+        if (bracket != std::string::npos && !entry.case_id.ends_with(']')) {
+            return fail(node.Mark(), "one run of a case is GROUP/NAME[VALUES], as a report has it");
+        }
         std::vector<std::string_view> known;
         for (const cases::EmbeddedFile& file : cases::embedded_files()) {
             std::string_view id = file.path;
@@ -244,6 +262,9 @@ class Parser {
         if (wrong(range.first) || wrong(range.last) || (range.first + range.last).empty()) {
             return fail(node.Mark(), "'firmware' is a version or a range: 6.1, 6.1..6.6, ..6.6");
         }
+        if (!range.first.empty() && !range.last.empty() && !range.contains(range.first)) {
+            return fail(node.Mark(), "'firmware' ends before it begins");
+        }
         entry.firmware = range;
     }
 
@@ -252,7 +273,18 @@ class Parser {
         bool day = text.size() == 10;
         for (std::size_t i = 0; day && i < text.size(); ++i)
             day = i == 4 || i == 7 ? text[i] == '-' : text[i] >= '0' && text[i] <= '9';
-        if (!day) return fail(node.Mark(), "'until' is a day: 2027-03-31");
+        const auto number = [&](std::size_t at, std::size_t digits) {
+            unsigned value = 0;
+            for (const char digit : text.substr(at, digits))
+                value = value * 10 + static_cast<unsigned>(digit - '0');
+            return value;
+        };
+        using namespace std::chrono;
+        if (!day || !year_month_day(year(static_cast<int>(number(0, 4))), month(number(5, 2)),
+                                    std::chrono::day(number(8, 2)))
+                         .ok()) {
+            return fail(node.Mark(), "'until' is a day: 2027-03-31");
+        }
         entry.until = text;
     }
 

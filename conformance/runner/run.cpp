@@ -155,9 +155,9 @@ CaseResult SuiteRun::play(const PlannedRun& planned) {
 // Every run of this case alone, with what made it this run: axes, and the round's seed.
 std::string SuiteRun::command_for(const PlannedRun& planned) const {
     const script::Case& script = plan_.cases[planned.case_index];
-    const bool own_file = !script.path.starts_with(script.id());
-    std::string text =
-        fmt::format("veriroce test {}{}", own_file ? script.path : script.id(), options_.command);
+    std::string text = fmt::format("veriroce test {}{}",
+                                   planned.file.empty() ? script.id() : shell_word(planned.file),
+                                   options_.command);
     for (const std::string& axis : planned.over())
         text += " --over " + axis;
     return text + fmt::format(" --seed {}", options_.seed + planned.round);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@
 #include "conformance/runner/run.hpp"
 #include "conformance/runner/shrink.hpp"
 #include "conformance/suite/bench_choice.hpp"
+#include "conformance/suite/console.hpp"
 #include "conformance/suite/text_file.hpp"
 #include "reports/console.hpp"
 #include "reports/json.hpp"
@@ -78,43 +80,37 @@ Accepted<std::vector<runner::ScriptFile>> read_files(const std::vector<std::stri
     return files;
 }
 
-// For a shell, where it needs quotes.
-std::string quoted(const std::string& text) {
-    const bool plain = text.find_first_of(" '\"$&|;<>()*?[]\\`~!") == std::string::npos;
-    if (plain) return text;
-    std::string result = "'";
-    for (const char c : text)
-        result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return result + "'";
-}
-
 // The options that another run of one case needs; its axes and its seed are added by the runner.
 std::string repeat_options(const Options& options) {
     std::string text;
     const auto add = [&](std::string_view name, const std::string& value) {
         if (!value.empty()) text += fmt::format(" {} {}", name, value);
     };
-    add("--dut", options.dut);
-    add("--dut-token-file", options.token_file);
+    add("--dut", runner::shell_word(options.dut));
+    add("--dut-token-file", runner::shell_word(options.token_file));
     add("-i", options.interface);
     add("--tester-address", options.tester_address);
     add("--dut-address", options.dut_address);
-    add("--profile", quoted(options.profile));
+    add("--profile", runner::shell_word(options.profile));
     add("--mutant", options.mutant);
-    add("--dut-reset", quoted(options.dut_reset));
+    add("--dut-reset", runner::shell_word(options.dut_reset));
     for (const std::string& parameter : options.parameters)
-        add("-D", quoted(parameter));
+        add("-D", runner::shell_word(parameter));
+    if (options.timeout_scale != 1.0) add("--timeout-scale", fmt::to_string(options.timeout_scale));
+    if (options.slow) text += " --slow";
     return text;
 }
 
-void list(const runner::Plan& plan, std::FILE* out) {
+std::string list_of(const runner::Plan& plan) {
+    std::string text;
     for (const runner::PlannedRun& run : plan.runs) {
         const script::Case& of = plan.cases[run.case_index];
         std::vector<std::string> rules;
         for (const script::Word& rule : of.rules)
             rules.push_back(rule.text);
-        fmt::print(out, "{:<44} {:<24} {}\n", run.id(of), fmt::join(rules, " "), run.run.title);
+        text += fmt::format("{:<44} {:<24} {}\n", run.id(of), fmt::join(rules, " "), run.run.title);
     }
+    return text;
 }
 
 // Each file of a report is written whole or not at all.
@@ -139,12 +135,15 @@ Accepted<std::monostate> write_report(const runner::RunResults& results, const O
         }
     }
     for (const runner::CaseResult& result : results.cases) {
-        if (result.verdict == runner::Verdict::Pass || result.packets.empty()) continue;
         std::string name = result.id;
         for (char& c : name) {
             if (c == '/' || c == '[' || c == ']' || c == ',' || c == '=') c = '-';
         }
         const std::string path = folder / (name + ".pcapng");
+        if (result.verdict == runner::Verdict::Pass || result.packets.empty()) {
+            std::filesystem::remove(path, code); // of an earlier run, in which it failed
+            continue;
+        }
         if (const auto written = reports::write_pcapng(result, path); !written) {
             return failed(written.error());
         }
@@ -160,49 +159,18 @@ std::string host() {
                        system.machine, std::thread::hardware_concurrency());
 }
 
-void list_mutants(std::FILE* out) {
-    const auto lines = [out](std::span<const mutants::Mutant> some) {
+std::string list_of_mutants() {
+    std::string text;
+    const auto lines = [&text](std::span<const mutants::Mutant> some) {
         for (const mutants::Mutant& one : some)
-            fmt::print(out, "  {:<34} {:<8} {}\n", one.name, one.rule, one.description);
+            text += fmt::format("  {:<34} {:<8} {}\n", one.name, one.rule, one.description);
     };
-    fmt::print(out, "Defects, with the rule that each breaks:\n");
+    text += "Defects, with the rule that each breaks:\n";
     lines(mutants::all());
-    fmt::print(out, "Lawful oddities, with the rule that allows each:\n");
+    text += "Lawful oddities, with the rule that allows each:\n";
     lines(mutants::lawful());
+    return text;
 }
-
-// The line on a terminal's stderr that says which case is played. It is there at most every tenth
-// of a second, so that short cases are not slowed down.
-class Progress {
-  public:
-    using Clock = std::chrono::steady_clock;
-    Progress(bool wanted, std::size_t total, std::FILE* err)
-        : wanted_(wanted), total_(total), err_(err) {}
-
-    void show(const runner::SuiteRun& run, const runner::RunResults& results) {
-        const auto upcoming = run.upcoming();
-        if (!wanted_ || !upcoming || Clock::now() < next_) return;
-        next_ = Clock::now() + std::chrono::milliseconds(100);
-        const std::size_t failed =
-            results.count(runner::Verdict::Fail) + results.count(runner::Verdict::Xpass);
-        fmt::print(err_, "{}", reports::console_progress(run.done(), total_, failed, *upcoming));
-        std::fflush(err_);
-        shown_ = true;
-    }
-    void take_away() {
-        if (!shown_) return;
-        shown_ = false;
-        fmt::print(err_, "{}", reports::console_no_progress);
-        std::fflush(err_);
-    }
-
-  private:
-    bool wanted_;
-    std::size_t total_;
-    std::FILE* err_;
-    Clock::time_point next_;
-    bool shown_ = false;
-};
 
 // The error is a sentence for the report.
 std::expected<void, std::string> revive(runner::Bench& bench, const std::string& command) {
@@ -229,10 +197,19 @@ std::optional<std::string> lost_device(const runner::Bench& bench, const runner:
         options.dut_reset.empty() ? "; --dut-reset COMMAND can bring a device back and go on" : "");
 }
 
+void show_progress(Console& console, const runner::SuiteRun& run, const runner::RunResults& results,
+                   std::size_t total) {
+    const auto upcoming = run.upcoming();
+    if (!upcoming || !console.wants_progress()) return;
+    const std::size_t failed =
+        results.count(runner::Verdict::Fail) + results.count(runner::Verdict::Xpass);
+    console.show_progress(reports::console_progress(run.done(), total, failed, *upcoming));
+}
+
 runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
                         const runner::Selection& selection,
                         const std::optional<runner::Profile>& profile, const Options& options,
-                        std::FILE* out, std::FILE* err) {
+                        Console& console, std::FILE* err) {
     using Clock = std::chrono::steady_clock;
     const reports::ConsoleStyle style{.colour = options.colour, .quiet = options.quiet};
     runner::RunResults results;
@@ -252,31 +229,26 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
                           .command = repeat_options(options)});
     if (profile) results.run.profile = fmt::format("{} ({})", profile->name, options.profile);
     results.run.notes.insert(results.run.notes.end(), run.notes().begin(), run.notes().end());
-    fmt::print(out, "{}", reports::console_head(results.run));
-    std::fflush(out);
+    console.say(reports::console_head(results.run));
     const auto began = Clock::now();
-    Progress progress(options.progress, plan.runs.size(), err);
     while (!net::StopOnSignal::requested()) {
         const auto case_began = Clock::now();
-        progress.show(run, results);
+        show_progress(console, run, results, plan.runs.size());
         auto result = run.next();
-        progress.take_away();
         if (!result) break;
         results.timing.cases.push_back({result->id, Clock::now() - case_began});
-        fmt::print(out, "{}", reports::console_case(*result, style));
-        std::fflush(out);
+        console.say(reports::console_case(*result, style));
         const bool last = options.fail_fast && result->verdict == runner::Verdict::Fail;
         results.cases.push_back(std::move(*result));
         if (last || !run.dead_since() || options.dut_reset.empty()) continue;
-        fmt::print(out, "note: the device no longer answers: --dut-reset is run\n");
-        std::fflush(out); // it may take a minute, and have something to say
+        // At once: it may take a minute, and have something to say.
+        console.say("note: the device no longer answers: --dut-reset is run\n");
         const auto back = revive(bench, options.dut_reset);
         const std::string note =
             back ? fmt::format("--dut-reset brought the device back after {}", *run.dead_since())
                  : back.error();
         results.run.notes.push_back(note);
-        fmt::print(out, "note: {}\n", note);
-        std::fflush(out);
+        console.say(fmt::format("note: {}\n", note));
         if (!back) break;
         run.revived();
     }
@@ -287,8 +259,7 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
     const runner::Setting setting = bench.setting({});
     results.timing.settle = setting.settle;
     results.timing.round_trip_p99 = setting.round_trip_p99;
-    fmt::print(out, "{}", reports::console_summary(results, style));
-    std::fflush(out);
+    console.say(reports::console_summary(results, style));
     if (lost) fmt::print(err, "veriroce: {}\n", *lost);
     return results;
 }
@@ -296,7 +267,7 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
 // The first run that fails, made small: its script on `out`, what was done on `err`.
 Accepted<int> shrink_first(runner::Bench& bench, const runner::Plan& plan,
                            const runner::Selection& selection, const Options& options,
-                           std::FILE* out, std::FILE* err) {
+                           Console& console, std::FILE* err) {
     const runner::RunOptions run_options{
         .seed = options.seed, .timeout_scale = options.timeout_scale, .today = {}, .command = {}};
     Options without_defect = options;
@@ -310,7 +281,7 @@ Accepted<int> shrink_first(runner::Bench& bench, const runner::Plan& plan,
         if (runner::reason_to_skip(of, planned, bench, setting, selection)) continue;
         const auto small = runner::shrink(bench, of, planned.run, setting, right->get());
         if (!small) continue;
-        fmt::print(out, "{}", small->text);
+        console.say(small->text);
         const runner::CaseResult& result = small->result;
         fmt::print(err, "veriroce: {}: {}: {}; played {} times{}\n", planned.id(of),
                    name_of(result.verdict), result.reason, small->plays,
@@ -321,9 +292,47 @@ Accepted<int> shrink_first(runner::Bench& bench, const runner::Plan& plan,
     return 0;
 }
 
-Accepted<int> run_or_refuse(const Options& options, std::FILE* out, std::FILE* err) {
+// All that is wrong with the options, the files that they name and the selection, before anything
+// is sent.
+Accepted<int> dry_run(const runner::Plan& plan, const Options& options, Console& console) {
+    if (const auto profile = read_profile(options.profile); !profile) {
+        return std::unexpected(profile.error());
+    }
+    if (options.dut.empty()) {
+        if (const auto bench = choose_bench(options); !bench) return std::unexpected(bench.error());
+    }
+    console.say(list_of(plan));
+    console.say(
+        fmt::format("{} runs of {} cases, none played\n", plan.runs.size(), plan.cases.size()));
+    return 0;
+}
+
+Accepted<int> play_or_refuse(const runner::Plan& plan, const runner::Selection& selection,
+                             const Options& options, Console& console, std::FILE* err) {
+    const auto profile = read_profile(options.dut.empty() ? std::string() : options.profile);
+    if (!profile) return std::unexpected(profile.error());
+    auto bench = choose_bench(options);
+    if (!bench) return std::unexpected(bench.error());
+    if (options.shrink) return shrink_first(**bench, plan, selection, options, console, err);
+    const runner::RunResults results =
+        play(**bench, plan, selection, *profile, options, console, err);
+    if (const auto written = write_report(results, options); !written) {
+        return std::unexpected(written.error());
+    }
+    if (net::StopOnSignal::requested()) return interrupted;
+    const std::size_t skipped = results.count(runner::Verdict::Skip);
+    if (skipped == results.cases.size()) {
+        return std::unexpected(
+            Refusal{tool_error, fmt::format("nothing was tested: all {} runs were skipped, for the "
+                                            "reasons that stand beside them",
+                                            skipped)});
+    }
+    return results.exit_code(options.strict);
+}
+
+Accepted<int> run_or_refuse(const Options& options, Console& console, std::FILE* err) {
     if (options.list_mutants) {
-        list_mutants(out);
+        console.say(list_of_mutants());
         return 0;
     }
     const net::StopOnSignal stop; // from here on a signal leaves a report behind
@@ -337,27 +346,23 @@ Accepted<int> run_or_refuse(const Options& options, std::FILE* out, std::FILE* e
     if (!files) return std::unexpected(files.error());
     const auto plan = runner::make_plan(*selection, *files);
     if (!plan) return std::unexpected(Refusal{usage_error, plan.error().text});
-    if (options.list || options.dry_run) {
-        list(*plan, out);
+    if (options.dry_run) return dry_run(*plan, options, console);
+    if (options.list) {
+        console.say(list_of(*plan));
         return 0;
     }
-    const auto profile = read_profile(options.dut.empty() ? std::string() : options.profile);
-    if (!profile) return std::unexpected(profile.error());
-    auto bench = choose_bench(options);
-    if (!bench) return std::unexpected(bench.error());
-    if (options.shrink) return shrink_first(**bench, *plan, *selection, options, out, err);
-    const runner::RunResults results =
-        play(**bench, *plan, *selection, *profile, options, out, err);
-    if (const auto written = write_report(results, options); !written) {
-        return std::unexpected(written.error());
-    }
-    return net::StopOnSignal::requested() ? interrupted : results.exit_code(options.strict);
+    return play_or_refuse(*plan, *selection, options, console, err);
 }
 
 } // namespace
 
 int run(const Options& options, std::FILE* out, std::FILE* err) {
-    const auto code = run_or_refuse(options, out, err);
+    Console console(out, err, options.progress);
+    auto code = run_or_refuse(options, console, err);
+    if (code && console.error() != 0) {
+        code = std::unexpected(Refusal{
+            tool_error, fmt::format("standard output: {}", std::strerror(console.error()))});
+    }
     if (code) return *code;
     std::string_view text = code.error().text;
     while (text.ends_with('\n'))

@@ -156,6 +156,10 @@ TEST_CASE("errors: judge", "[program]") {
 TEST_CASE("errors: test, before anything is sent", "[program]") {
     const Workplace place;
     place.write("typo.roce", typo);
+    place.write("wrong.yaml", "profil: x\n");
+    REQUIRE(place.run("mkdir -p a b/a").code == 0);
+    for (const char* name : {"a/x.roce", "b/a/x.roce"})
+        place.write(name, not_laid_out);
     const std::vector<Row> rows{
         {"veriroce test rsp/gap-nack",
          "veriroce: no case or group is called 'rsp/gap-nack'; did you mean "
@@ -168,7 +172,14 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
         {"veriroce test --rule RSP-02 --role requester", "veriroce: the selection selects no case"},
         {"veriroce test --role observer",
          "veriroce: --role: 'observer' is neither responder nor requester"},
-        {"veriroce test --tag nothing", "veriroce: the selection selects no case"},
+        {"veriroce test --tag lethl", "veriroce: no tag is called 'lethl'; did you mean 'lethal'?"},
+        {"veriroce test --dry-run --mutant tver_not_cheked",
+         "veriroce: no mutant is called 'tver_not_cheked'; did you mean "
+         "'tver_not_checked'?"},
+        {"veriroce test --dry-run --dut 127.0.0.1:1 -i va --profile wrong.yaml",
+         "veriroce: wrong.yaml:1:1: unknown key 'profil'; did you mean 'profile'?"},
+        {"veriroce test a/x.roce b/a/x.roce",
+         "veriroce: a/x.roce and b/a/x.roce are both called a/x: play them in two runs"},
         {"veriroce test typo.roce", "veriroce: " + typo_found},
         {"veriroce test missing.roce", "veriroce: missing.roce: No such file or directory", tool},
         {"veriroce test --over ip=5", "veriroce: --over ip=5: '5' is no value of ip; it is 4 or 6"},
@@ -320,6 +331,28 @@ TEST_CASE("errors: a report that cannot be written", "[program]") {
     check(place, {"mkdir out && " + little_room + "veriroce test -q --report out; " +
                       "code=$?; rmdir out && exit $code",
                   "veriroce: out/results.json: File too large", tool, true});
+}
+
+TEST_CASE("errors: output that finds no room or no reader", "[program]") {
+    const Workplace place;
+    const std::string full = "veriroce: standard output: No space left on device";
+    const std::string import =
+        "veriroce script import " VERIROCE_SOURCE_DIR "/pcaps/rxe-write-loss.pcap";
+    for (const std::string& command :
+         {std::string("veriroce rules"), std::string("veriroce test --list"),
+          std::string("veriroce test --list-mutants"), std::string("veriroce test rsp/gap-nak"),
+          import}) {
+        check(place, {command + " > /dev/full", full, tool});
+        // The pipe's reader is gone before anything is written.
+        const Outcome unread =
+            place.run("{ sleep 0.3; " + command + "; echo $? > code; } | true; cat code; rm code");
+        INFO(command);
+        CHECK(unread.err.empty());
+        CHECK(unread.out == "0\n");
+    }
+    // The run goes on without its reader, up to the report.
+    CHECK(place.run("veriroce test rsp/gap-nak --report r > /dev/full").code == tool);
+    CHECK(place.listing().contains("r/results.json"));
 }
 
 TEST_CASE("errors: the device and the link, which needs root", "[program]") {

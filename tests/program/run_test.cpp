@@ -78,4 +78,56 @@ TEST_CASE("run: nothing is shown of progress where stderr is no terminal", "[pro
     CHECK(outcome.out.find('\r') == std::string::npos);
 }
 
+// What follows "again" in the output, run by the shell.
+std::string again_in(const std::string& out) {
+    const std::size_t begin = out.find("again ");
+    REQUIRE(begin != std::string::npos);
+    const std::string line = out.substr(begin, out.find('\n', begin) - begin);
+    return line.substr(line.find("veriroce"));
+}
+
+TEST_CASE("run: the command that runs a case again does", "[program]") {
+    const Workplace place;
+    REQUIRE(place.run("mkdir -p rsp 'my own'").code == 0);
+    // Called as one of the program's own, and with a blank in its name; both fail.
+    for (const std::string file : {"rsp/gap-nak.roce", "my own/gap.roce"}) {
+        place.write(file, "rule   RSP-01\ntitle  \"no answer\"\nrole   responder\n\n"
+                          "> SEND_ONLY  psn=0\n< NAK        psn=0 code=PSN_SEQUENCE\n");
+        const Outcome first = place.run("veriroce test '" + file + "' --timeout-scale 2");
+        CHECK(first.code == 1);
+        const std::string again = again_in(first.out);
+        INFO(again);
+        CHECK(again.find("--timeout-scale 2") != std::string::npos);
+        CHECK(place.run(again).code == 1);
+    }
+    const Outcome slow =
+        place.run("veriroce test opc/matrix --slow --mutant first_inside_a_message_restarts");
+    CHECK(slow.code == 1);
+    CHECK(place.run(again_in(slow.out)).code == 1);
+}
+
+TEST_CASE("run: where all is skipped, that is said", "[program]") {
+    const Workplace place;
+    const Outcome outcome = place.run("veriroce test opc/matrix");
+    CHECK(outcome.code == 3);
+    CHECK(outcome.err == "veriroce: nothing was tested: all 19 runs were skipped, for the reasons "
+                         "that stand beside them\n");
+}
+
+TEST_CASE("run: a dry run says how much would be played, and plays nothing", "[program]") {
+    const Workplace place;
+    const Outcome outcome = place.run("veriroce test rsp/gap-nak --over ip=4,6 --dry-run");
+    CHECK(outcome.code == 0);
+    CHECK(outcome.out.ends_with("2 runs of 1 cases, none played\n"));
+}
+
+TEST_CASE("run: a report does not keep the capture of a case that passes now", "[program]") {
+    const Workplace place;
+    const std::string run = "veriroce test rsp/gap-nak --report r";
+    REQUIRE(place.run(run + " --mutant gap_dropped_in_silence").code == 1);
+    REQUIRE(place.listing().contains("r/rsp-gap-nak.pcapng"));
+    CHECK(place.run(run).code == 0);
+    CHECK_FALSE(place.listing().contains("r/rsp-gap-nak.pcapng"));
+}
+
 } // namespace veriroce::program::test

@@ -26,7 +26,10 @@ trap finish EXIT
 
 unshare --net -- sleep 3600 &
 keeper=$!
-until [[ $(readlink "/proc/$keeper/ns/net") != $(readlink /proc/self/ns/net) ]]; do sleep 0.05; done
+own=$(readlink /proc/self/ns/net)
+until theirs=$(readlink "/proc/$keeper/ns/net") && [[ -n $theirs && $theirs != "$own" ]]; do
+    sleep 0.05
+done
 at_peer() { nsenter --net="/proc/$keeper/ns/net" -- "$@"; }
 
 ip link add va mtu 4200 type veth peer name vb mtu 4200 netns "$keeper"
