@@ -153,6 +153,39 @@ void check_mad(const Subject& s) {
 
 } // namespace
 
+bool unremarkable(const Dissection& dissection) {
+    const wire::Bth& bth = dissection.bth;
+    const wire::OpcodeInfo& info = wire::opcode_info(bth.opcode);
+    const bool header = (bth.version | bth.reserved6 | bth.reserved7 | bth.pad) == 0 &&
+                        (bth.pkey.value & 0x7FFF) != 0 && bth.dest_qp.value > kGsiQp &&
+                        bth.dest_qp.value != wire::kMask24;
+    const std::uint32_t body = dissection.body_bytes;
+    if (!header || info.service != Service::Rc || body % 4 != 0) return false;
+    const wire::Bytes extended = dissection.transport.subspan(wire::Bth::kSize);
+    const bool some_body = body != 0 || info.position == Position::Only;
+    switch (info.operation) {
+    case Operation::Send: return some_body;
+    case Operation::RdmaWrite:
+        return some_body && (!info.headers.has(wire::Header::Reth) ||
+                             wire::load_u32(extended, 12) <= kMaxDmaLength);
+    case Operation::RdmaReadRequest:
+        return body == 0 && wire::load_u32(extended, 12) <= kMaxDmaLength;
+    case Operation::RdmaReadResponse: // a NAK is worth a closer look
+        return some_body &&
+               (!info.headers.has(wire::Header::Aeth) || wire::load_u8(extended, 0) >> 5 == 0);
+    case Operation::Acknowledge: return body == 0 && wire::load_u8(extended, 0) >> 5 == 0;
+    case Operation::AtomicAcknowledge:
+    case Operation::CompareSwap:
+    case Operation::FetchAdd:
+    case Operation::Resync:
+    case Operation::Flush:
+    case Operation::AtomicWrite:
+    case Operation::Cnp:
+    case Operation::Reserved: return false;
+    }
+    return false;
+}
+
 void check_transport(Dissection& dissection) {
     if (!dissection.has_bth) return;
     const auto at = dissection.transport.data() - dissection.frame.bytes.data();

@@ -64,7 +64,7 @@ void verify_icrc(std::uint32_t from, std::uint32_t at, Dissection& out) {
 
 void dissect_frame(const Options& options, Dissection& out) {
     if (options.shortcut && dissect_usual(out)) {
-        check_transport(out);
+        if (!unremarkable(out)) check_transport(out);
         const auto icrc = out.transport.data() + out.transport.size() - out.frame.bytes.data();
         if (options.verify_icrc) {
             verify_icrc(out.network.offset, static_cast<std::uint32_t>(icrc), out);

@@ -75,7 +75,7 @@ const FindingInfo& finding_info(FindingKind kind) {
     return kFindings[static_cast<std::size_t>(kind)];
 }
 
-bool Findings::any_fault() const {
+bool Findings::one_is_fault() const {
     for (const Finding& finding : all()) {
         if (finding_info(finding.kind).severity != Note) return true;
     }

@@ -91,9 +91,11 @@ class Findings {
     // Findings beyond the capacity: counted, not kept.
     [[nodiscard]] std::size_t dropped() const { return dropped_; }
     // Whether one of them is a warning or an error.
-    [[nodiscard]] bool any_fault() const;
+    [[nodiscard]] bool any_fault() const { return size_ != 0 && one_is_fault(); }
 
   private:
+    [[nodiscard]] bool one_is_fault() const;
+
     std::array<Finding, kCapacity> findings_;
     std::size_t size_ = 0;
     std::size_t dropped_ = 0;
