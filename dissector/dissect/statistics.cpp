@@ -1,7 +1,10 @@
 #include "dissector/dissect/statistics.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,9 +17,11 @@ void append_to(std::string& out, fmt::format_string<Args...> format, Args&&... a
     fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
 }
 
-// The summary fits a screen: only the largest are listed.
-constexpr std::size_t kListedOpcodes = 16;
-constexpr std::size_t kListedFlows = 12;
+// The summary fits a screen of 24 lines: only the largest are listed, opcodes in two columns.
+constexpr std::size_t kOpcodeLines = 5;
+constexpr std::size_t kListedOpcodes = 2 * kOpcodeLines;
+constexpr std::size_t kListedFlows = 4;
+constexpr std::size_t kListedRules = 6;
 constexpr double kNanosecondsPerSecond = 1e9;
 
 } // namespace
@@ -29,15 +34,32 @@ void Statistics::add(const decode::Dissection& d) {
         last_ns_ = std::max(last_ns_.value_or(*d.frame.time_ns), *d.frame.time_ns);
     }
     if (d.cut) ++cut_;
-    if (!d.transport_packet()) return;
+    if (d.fragment) ++fragments_;
+    if (!d.transport_packet()) {
+        if (d.layers.has(decode::LayerKind::Pause)) ++pauses_;
+        if (d.layers.has(decode::LayerKind::Pfc)) ++priority_pauses_;
+        return;
+    }
     ++(d.roce() ? roce_ : other_);
     ++icrc_[static_cast<std::size_t>(d.icrc.status)];
     if (d.malformed) ++malformed_;
     if (d.findings.any_fault()) ++with_findings_;
+    for (const decode::Finding& finding : d.findings.all())
+        ++findings_[static_cast<std::size_t>(finding.kind)];
     if (!d.has_bth) return;
     ++opcodes_[d.bth.opcode];
+    if (d.layers.has(decode::LayerKind::Aeth)) add_answer(d);
     payload_ += d.bth.pad <= d.body_bytes ? d.body_bytes - d.bth.pad : 0;
     if (d.network.length > 0) flows_.add(d);
+}
+
+// A READ response has an AETH as well, and is no answer of its own here.
+void Statistics::add_answer(const decode::Dissection& d) {
+    const wire::OpcodeInfo& info = wire::opcode_info(d.bth.opcode);
+    const wire::Bytes aeth = d.bytes_of(*d.layers.find(decode::LayerKind::Aeth));
+    if (info.operation == wire::Operation::RdmaReadResponse || aeth.empty()) return;
+    const wire::Syndrome syndrome{wire::load_u8(aeth, 0)};
+    ++answers_[static_cast<std::size_t>(syndrome.kind())];
 }
 
 void Statistics::append(std::string& out) {
@@ -51,10 +73,45 @@ void Statistics::append(std::string& out) {
     append_to(out, "RoCEv2      {} packets, {} payload bytes\n", roce_, payload_);
     if (other_ > 0) append_to(out, "other       {} packets of RoCE v1 and InfiniBand\n", other_);
     append_to(out, "ICRC        {} good, {} bad, {} unchecked\n", icrc_[0], icrc_[1], icrc_[2]);
+    append_answers(out);
     append_to(out, "findings    in {} packets; {} malformed, {} frames cut by the capture\n",
               with_findings_, malformed_, cut_);
+    append_findings(out);
+    append_carriers(out);
     append_opcodes(out);
     append_flows(out);
+}
+
+void Statistics::append_answers(std::string& out) const {
+    const auto of = [this](wire::AckKind kind) { return answers_[static_cast<std::size_t>(kind)]; };
+    append_to(out, "answers     {} ACK, {} RNR NAK, {} NAK; {} CNP\n", of(wire::AckKind::Ack),
+              of(wire::AckKind::RnrNak), of(wire::AckKind::Nak), opcodes_[wire::kCnpOpcode]);
+}
+
+// Warnings and errors by rule, the most first; a line of its own where there are some.
+void Statistics::append_findings(std::string& out) const {
+    std::map<std::string_view, std::uint64_t> by_rule;
+    for (std::size_t kind = 0; kind < findings_.size(); ++kind) {
+        const auto& info = finding_info(static_cast<decode::FindingKind>(kind));
+        const bool fault = info.severity != decode::Severity::Note;
+        if (fault && findings_[kind] > 0) by_rule[info.rule] += findings_[kind];
+    }
+    if (by_rule.empty()) return;
+    std::vector<std::pair<std::string_view, std::uint64_t>> rules(by_rule.begin(), by_rule.end());
+    std::ranges::stable_sort(rules, std::greater{}, &decltype(rules)::value_type::second);
+    std::string_view before = "            ";
+    for (std::size_t i = 0; i < std::min(rules.size(), kListedRules); ++i) {
+        append_to(out, "{}{} {}", before, rules[i].first, rules[i].second);
+        before = ", ";
+    }
+    if (rules.size() > kListedRules) append_to(out, ", and {} more", rules.size() - kListedRules);
+    out += '\n';
+}
+
+void Statistics::append_carriers(std::string& out) const {
+    if (fragments_ + pauses_ + priority_pauses_ == 0) return;
+    append_to(out, "network     {} IP fragments; {} PAUSE frames, {} of a priority (PFC)\n",
+              fragments_, pauses_ + priority_pauses_, priority_pauses_);
 }
 
 void Statistics::append_opcodes(std::string& out) const {
@@ -68,10 +125,20 @@ void Statistics::append_opcodes(std::string& out) const {
         return opcodes_[a] != opcodes_[b] ? opcodes_[a] > opcodes_[b] : a < b;
     });
     out += "\n     packets  opcode\n";
-    for (std::size_t i = 0; i < std::min(used.size(), kListedOpcodes); ++i) {
-        const auto code = static_cast<std::uint8_t>(used[i]);
-        append_to(out, "{:>12}  {} (0x{:02x})\n", opcodes_[code], wire::opcode_info(code).title,
-                  code);
+    const std::size_t listed = std::min(used.size(), kListedOpcodes);
+    const std::size_t lines = std::min(listed, kOpcodeLines);
+    const auto text = [this](std::size_t code) {
+        const auto opcode = static_cast<std::uint8_t>(code);
+        return fmt::format("{:>12}  {} (0x{:02x})", opcodes_[code], wire::opcode_info(opcode).title,
+                           opcode);
+    };
+    for (std::size_t line = 0; line < lines; ++line) {
+        const std::size_t beside = line + lines;
+        if (beside < listed) {
+            append_to(out, "{:<52}{}\n", text(used[line]), text(used[beside]));
+        } else {
+            append_to(out, "{}\n", text(used[line]));
+        }
     }
     if (used.size() > kListedOpcodes) {
         append_to(out, "              and {} more opcodes\n", used.size() - kListedOpcodes);

@@ -17,6 +17,10 @@ class Statistics {
     void append(std::string& out);
 
   private:
+    void add_answer(const decode::Dissection& dissection);
+    void append_answers(std::string& out) const;
+    void append_findings(std::string& out) const;
+    void append_carriers(std::string& out) const;
     void append_opcodes(std::string& out) const;
     void append_flows(std::string& out);
 
@@ -30,6 +34,11 @@ class Statistics {
     std::uint64_t with_findings_ = 0;
     std::array<std::uint64_t, 3> icrc_{}; // by IcrcStatus
     std::array<std::uint64_t, 256> opcodes_{};
+    std::array<std::uint64_t, 4> answers_{}; // of what acknowledges and carries no data, by AckKind
+    std::array<std::uint64_t, decode::kFindingKinds> findings_{};
+    std::uint64_t fragments_ = 0; // of IP
+    std::uint64_t pauses_ = 0;    // of a link
+    std::uint64_t priority_pauses_ = 0;
     FlowCounts flows_;
     std::optional<std::int64_t> first_ns_;
     std::optional<std::int64_t> last_ns_;

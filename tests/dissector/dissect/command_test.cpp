@@ -51,6 +51,20 @@ TEST_CASE("dissect: the summary counts packets, ICRCs and QPs", "[dissect]") {
     CHECK(result.out == golden("stats.txt"));
 }
 
+TEST_CASE("dissect: the summary fits a screen, whatever there is", "[dissect]") {
+    Options options{.stats = true};
+    for (const auto& entry : std::filesystem::directory_iterator(VERIROCE_SOURCE_DIR "/pcaps")) {
+        if (entry.path().extension() == ".pcap") options.files.push_back(entry.path().string());
+    }
+    REQUIRE(options.files.size() > 20);
+    std::ranges::sort(options.files);
+    const Ran result = ran(options);
+    CHECK(lines_of(result.out).size() <= 24);
+    // What tshark counts of the opcodes 0x11 and 0x12 in infiniband.aeth.syndrome.opcode.
+    CHECK(result.out.find("answers     310 ACK, 10 RNR NAK, 20 NAK; 0 CNP\n") != std::string::npos);
+    CHECK(result.out.find("\n            CRC-01 13\n") != std::string::npos);
+}
+
 TEST_CASE("dissect: the summary tells RoCE v1 and InfiniBand from RoCEv2", "[dissect]") {
     const TemporaryFolder folder;
     for (const auto& corpus : veriroce::corpus::corpora()) {
