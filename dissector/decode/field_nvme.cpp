@@ -267,8 +267,9 @@ constexpr auto joined(const std::array<FieldRow, Sizes>&... parts) {
 constexpr auto kRows =
     joined(head_rows(NvmeCommand, nvme_admin_opcode_name), described(sgl_rows(NvmeCommand)),
            word_rows(NvmeCommand), head_rows(NvmeIoCommand, nvme_io_opcode_name),
-           described(sgl_rows(NvmeIoCommand)), word_rows(NvmeIoCommand), kBlockRows, kFabricsRows,
-           described(sgl_rows(NvmeFabrics)), kOtherRows);
+           described(sgl_rows(NvmeIoCommand)), word_rows(NvmeIoCommand), kBlockRows,
+           head_rows(NvmeAnyCommand, nullptr), described(sgl_rows(NvmeAnyCommand)),
+           word_rows(NvmeAnyCommand), kFabricsRows, described(sgl_rows(NvmeFabrics)), kOtherRows);
 
 } // namespace
 

@@ -72,9 +72,10 @@ enum class LayerKind : std::uint8_t {
     NvmeCmReq, // private data of CM messages, as NVMe over RDMA has it
     NvmeCmRep,
     NvmeCmRej,
-    NvmeCommand,   // of an admin queue, or of a queue that is not known
-    NvmeIoCommand, // of an I/O queue
-    NvmeFabrics,   // a command of fabrics
+    NvmeCommand,    // of an admin queue
+    NvmeIoCommand,  // of an I/O queue
+    NvmeAnyCommand, // of a queue that is not known: it may be either
+    NvmeFabrics,    // a command of fabrics
     NvmeConnectData,
     NvmeCompletion,
     Iser, // header of an iSCSI control-type PDU

@@ -37,11 +37,19 @@ constexpr std::uint32_t kConnectQueueAt = 42;
 constexpr std::uint32_t kDescriptorAt = 39; // the byte that says what the SGL descriptor is
 constexpr std::uint8_t kInCapsule = 0x01;   // a data block, by offset
 
+LayerKind command_of(NvmeQueue queue) {
+    switch (queue) {
+    case NvmeQueue::Unknown: return LayerKind::NvmeAnyCommand;
+    case NvmeQueue::Admin: return LayerKind::NvmeCommand;
+    case NvmeQueue::Io: return LayerKind::NvmeIoCommand;
+    }
+    return LayerKind::NvmeAnyCommand;
+}
+
 void nvme_command(const UpperFacts& facts, Pieces& pieces) {
     const std::uint8_t opcode = pieces.u8(0);
     if (opcode != kNvmeFabricsOpcode) {
-        const bool io = facts.nvme_queue.value_or(0) != 0;
-        pieces.take(io ? LayerKind::NvmeIoCommand : LayerKind::NvmeCommand, kCommandBytes);
+        pieces.take(command_of(facts.nvme_queue), kCommandBytes);
         return;
     }
     const bool connects =

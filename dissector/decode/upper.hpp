@@ -26,11 +26,17 @@ Upper upper_of_port(std::uint16_t port);
 // The end of the connection that a packet goes to. The client is who asked for the connection.
 enum class Toward : std::uint8_t { Unknown, Server, Client };
 
+// The queue of NVMe that a connection is. Admin commands and I/O commands have the same opcodes.
+enum class NvmeQueue : std::uint8_t { Unknown, Admin, Io };
+constexpr NvmeQueue nvme_queue_of(std::uint16_t id) {
+    return id == 0 ? NvmeQueue::Admin : NvmeQueue::Io;
+}
+
 struct UpperFacts {
     Upper protocol = Upper::None;
     Toward toward = Toward::Unknown;
-    std::optional<wire::Psn> first_psn;      // of the packets that go there
-    std::optional<std::uint16_t> nvme_queue; // 0: the admin queue
+    std::optional<wire::Psn> first_psn; // of the packets that go there
+    NvmeQueue nvme_queue = NvmeQueue::Unknown;
 };
 
 // Whether a message begins in this packet: a SEND First or Only of a connection.
@@ -40,7 +46,7 @@ void dissect_upper(const UpperFacts& facts, Dissection& dissection);
 // The private data of a CM request, reply or reject about a connection of this protocol.
 void dissect_private_data(Upper protocol, Dissection& dissection);
 
-// The queue that a Connect command of NVMe, if there is one in this packet, connects.
+// The ID of the queue that a Connect command of NVMe, if there is one in this packet, connects.
 std::optional<std::uint16_t> connected_nvme_queue(const Dissection& dissection);
 
 inline constexpr std::uint8_t kNvmeFabricsOpcode = 0x7F;

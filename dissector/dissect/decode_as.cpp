@@ -17,6 +17,28 @@ std::optional<std::uint32_t> number_of(std::string_view text, std::uint32_t larg
     return value;
 }
 
+// A protocol as it is written, and what more that says.
+struct Written {
+    decode::Upper protocol = decode::Upper::None;
+    decode::NvmeQueue nvme_queue = decode::NvmeQueue::Unknown;
+};
+
+std::expected<Written, std::string> protocol_of(std::string_view name, bool qp) {
+    const bool admin = name == "nvme_admin";
+    if (admin || name == "nvme_io") {
+        if (!qp) {
+            return std::unexpected(
+                fmt::format("'{}' is of a QP: behind a port are queues of both kinds", name));
+        }
+        return Written{decode::Upper::Nvme,
+                       admin ? decode::NvmeQueue::Admin : decode::NvmeQueue::Io};
+    }
+    const auto protocol = decode::upper_by_name(name);
+    if (protocol) return Written{.protocol = *protocol};
+    return std::unexpected(fmt::format(
+        "'{}' is none of nvme, nvme_admin, nvme_io, iser, smb_direct, rpcordma, none", name));
+}
+
 } // namespace
 
 std::expected<flow::DecodeAs, std::string> decode_as(std::span<const std::string> written) {
@@ -31,19 +53,15 @@ std::expected<flow::DecodeAs, std::string> decode_as(std::span<const std::string
                 fmt::format("'{}' is neither qp=N:PROTOCOL nor port=N:PROTOCOL", text));
         }
         const std::string_view number = text.substr(equals + 1, colon - equals - 1);
-        const std::string_view name = text.substr(colon + 1);
-        const auto protocol = decode::upper_by_name(name);
-        if (!protocol) {
-            return std::unexpected(
-                fmt::format("'{}' is none of nvme, iser, smb_direct, rpcordma, none", name));
-        }
         const bool qp = where == "qp";
+        const auto protocol = protocol_of(text.substr(colon + 1), qp);
+        if (!protocol) return std::unexpected(protocol.error());
         const auto value = number_of(number, qp ? wire::kMask24 : 0xFFFF);
         if (!value) return std::unexpected(fmt::format("'{}' is no {} number", number, where));
         if (qp) {
-            result.qps.push_back({{*value}, *protocol});
+            result.qps.push_back({{*value}, protocol->protocol, protocol->nvme_queue});
         } else {
-            result.ports.push_back({static_cast<std::uint16_t>(*value), *protocol});
+            result.ports.push_back({static_cast<std::uint16_t>(*value), protocol->protocol});
         }
     }
     return result;

@@ -31,10 +31,10 @@ wire::Bytes whole(const Dissection& d, LayerKind kind, std::size_t bytes) {
 }
 
 // The queue that NVMe's private data of a request name, in record format 0.
-std::optional<std::uint16_t> queue_of(const Dissection& d) {
+decode::NvmeQueue queue_of(const Dissection& d) {
     const wire::Bytes data = whole(d, LayerKind::CmPrivate, 4);
-    if (data.empty() || wire::load_u16(data, 0) != 0) return std::nullopt;
-    return std::byteswap(wire::load_u16(data, 2));
+    if (data.empty() || wire::load_u16(data, 0) != 0) return decode::NvmeQueue::Unknown;
+    return decode::nvme_queue_of(std::byteswap(wire::load_u16(data, 2)));
 }
 
 } // namespace
@@ -43,6 +43,7 @@ UpperConnections::UpperConnections(DecodeAs told) : ports_(std::move(told.ports)
     for (const DecodeAs::Qp& qp : told.qps) {
         UpperFacts facts;
         facts.protocol = qp.protocol;
+        facts.nvme_queue = qp.nvme_queue;
         told_.push_back({qp.qpn, facts});
     }
     watching_ = !told_.empty();
@@ -166,7 +167,9 @@ void UpperConnections::message(Dissection& d) {
     if (facts == nullptr) return;
     decode::dissect_upper(*facts, d);
     if (d.icrc.status == decode::IcrcStatus::Bad) return;
-    if (const auto queue = decode::connected_nvme_queue(d)) facts->nvme_queue = queue;
+    if (const auto queue = decode::connected_nvme_queue(d)) {
+        facts->nvme_queue = decode::nvme_queue_of(*queue);
+    }
 }
 
 void UpperConnections::put(const EndKey& key, const EndKey& partner, const UpperFacts& facts) {

@@ -32,6 +32,8 @@ struct DecodeAs {
     struct Qp { // of the end that packets go to, whatever its address
         wire::Qpn qpn;
         decode::Upper protocol = decode::Upper::None;
+        // Until a Connect command says which.
+        decode::NvmeQueue nvme_queue = decode::NvmeQueue::Unknown;
     };
     std::vector<Port> ports;
     std::vector<Qp> qps;

@@ -11,6 +11,7 @@ namespace {
 using decode::Dissection;
 using decode::LayerKind;
 using decode::LayerSpan;
+using decode::NvmeQueue;
 
 // A number of a header, least significant byte first; the header has these bytes.
 std::uint64_t little(wire::Bytes bytes, std::size_t at, std::size_t count) {
@@ -26,10 +27,12 @@ std::string_view or_unknown(std::string_view name) {
 
 // Of a header that the capture cut, what follows says as much as is there.
 
-void append_command(std::string& out, wire::Bytes bytes, bool io) {
+void append_command(std::string& out, wire::Bytes bytes, NvmeQueue queue) {
+    const bool io = queue == NvmeQueue::Io;
     const std::uint64_t opcode = little(bytes, 0, 1);
-    const std::string_view name =
-        io ? decode::nvme_io_opcode_name(opcode) : decode::nvme_admin_opcode_name(opcode);
+    std::string_view name;
+    if (io) name = decode::nvme_io_opcode_name(opcode);
+    if (queue == NvmeQueue::Admin) name = decode::nvme_admin_opcode_name(opcode);
     if (name.empty()) {
         append<" NVMe Opcode=0x{:02x}">(out, opcode);
     } else {
@@ -130,9 +133,11 @@ void append_upper_info(std::string& out, const Dissection& d) {
     // What begins a message says what it is.
     const auto bytes = [&d](LayerKind kind) { return d.bytes_of(*d.layers.find(kind)); };
     if (d.layers.has(LayerKind::NvmeCommand)) {
-        append_command(out, bytes(LayerKind::NvmeCommand), false);
+        append_command(out, bytes(LayerKind::NvmeCommand), NvmeQueue::Admin);
     } else if (d.layers.has(LayerKind::NvmeIoCommand)) {
-        append_command(out, bytes(LayerKind::NvmeIoCommand), true);
+        append_command(out, bytes(LayerKind::NvmeIoCommand), NvmeQueue::Io);
+    } else if (d.layers.has(LayerKind::NvmeAnyCommand)) {
+        append_command(out, bytes(LayerKind::NvmeAnyCommand), NvmeQueue::Unknown);
     } else if (d.layers.has(LayerKind::NvmeFabrics)) {
         append_fabrics(out, bytes(LayerKind::NvmeFabrics));
     } else if (d.layers.has(LayerKind::NvmeCompletion)) {

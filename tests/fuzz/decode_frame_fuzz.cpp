@@ -15,7 +15,7 @@ decode::UpperFacts facts_of(std::uint8_t bits) {
     decode::UpperFacts facts;
     facts.protocol = static_cast<decode::Upper>(bits % 5);
     facts.toward = static_cast<decode::Toward>(bits / 5 % 3);
-    if (bits % 2 == 0) facts.nvme_queue = bits % 4;
+    if (bits % 2 == 0) facts.nvme_queue = decode::nvme_queue_of(bits % 4);
     if (bits % 8 > 5) facts.first_psn = wire::Psn(100);
     return facts;
 }

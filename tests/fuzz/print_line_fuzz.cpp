@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (decode::begins_message(dissection)) {
         decode::UpperFacts upper;
         upper.protocol = static_cast<decode::Upper>(size % 5);
-        if (size % 2 == 0) upper.nvme_queue = 1;
+        if (size % 2 == 0) upper.nvme_queue = decode::NvmeQueue::Io;
         decode::dissect_upper(upper, dissection);
     }
 

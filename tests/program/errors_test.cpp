@@ -99,7 +99,8 @@ TEST_CASE("errors: dissect", "[program]") {
          "    ip and upd\n"
          "           ^^^"},
         {"veriroce dissect --decode-as qp=0x12:nvmf short.pcap",
-         "veriroce: dissect: --decode-as: 'nvmf' is none of nvme, iser, smb_direct, rpcordma, "
+         "veriroce: dissect: --decode-as: 'nvmf' is none of nvme, nvme_admin, nvme_io, iser, "
+         "smb_direct, rpcordma, "
          "none"},
         {"veriroce dissect --decode-as nvme short.pcap",
          "veriroce: dissect: --decode-as: 'nvme' is neither qp=N:PROTOCOL nor port=N:PROTOCOL"},

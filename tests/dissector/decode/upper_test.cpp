@@ -81,10 +81,15 @@ Message read_command(std::uint32_t length) {
 
 TEST_CASE("upper: an NVMe command by the queue that it goes to", "[decode]") {
     UpperFacts known = facts(Upper::Nvme);
+    const auto unknown = taken(known, read_command(4096));
+    CHECK(above(unknown->d) == std::vector{NvmeAnyCommand}); // Read, or Get Log Page
+    CHECK(number("nvme.cmd.opc", unknown->d) == 2);
+    CHECK(number("nvme.cmd.sgl1.len", unknown->d) == 4096);
+    CHECK(number("nvme.cmd.dword10", unknown->d) == 77);
+    CHECK_FALSE(number("nvme.cmd.slba", unknown->d));
+    known.nvme_queue = nvme_queue_of(0);
     CHECK(above(taken(known, read_command(4096))->d) == std::vector{NvmeCommand});
-    known.nvme_queue = 0;
-    CHECK(above(taken(known, read_command(4096))->d) == std::vector{NvmeCommand});
-    known.nvme_queue = 3;
+    known.nvme_queue = nvme_queue_of(3);
     const auto io = taken(known, read_command(4096));
     CHECK(above(io->d) == std::vector{NvmeIoCommand});
     CHECK(io->d.upper);
@@ -122,7 +127,7 @@ TEST_CASE("upper: an NVMe message of the wrong length is a finding", "[decode]")
 TEST_CASE("upper: where the direction is not known, 16 bytes are a completion", "[decode]") {
     const UpperFacts known = facts(Upper::Nvme, Toward::Unknown);
     CHECK(above(taken(known, Message().fill(16, 0))->d) == std::vector{NvmeCompletion});
-    CHECK(above(taken(known, read_command(1))->d) == std::vector{NvmeCommand});
+    CHECK(above(taken(known, read_command(1))->d) == std::vector{NvmeAnyCommand});
     const auto neither = taken(known, Message().fill(20, 0));
     CHECK(kinds_of(neither->d) == std::vector{FindingKind::NvmeLength});
 }
@@ -250,7 +255,7 @@ TEST_CASE("upper: every message, cut at every length by the capture, says cut an
     std::size_t cuts = 0;
     for (const auto& corpus : corpus::upper_corpora()) {
         UpperFacts known = facts(*upper_by_name(corpus.name), Toward::Unknown);
-        known.nvme_queue = 1;
+        known.nvme_queue = NvmeQueue::Io;
         for (const auto& frame : corpus.frames) {
             const Dissection whole = taken_apart(frame.bytes);
             if (!begins_message(whole)) continue;

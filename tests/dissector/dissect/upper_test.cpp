@@ -103,6 +103,16 @@ TEST_CASE("above: nothing is guessed, and --decode-as says what no CM exchange t
         return packets(path, filter, {.decode_as = std::move(words)});
     };
     CHECK(told({"qp=0x202:nvme"}, "nvme.cmd.opc == 6 && ip") == 1);
+    // Until the queue is known a command has a number and no name, which the other kind may have.
+    const TemporaryFolder other;
+    const std::string io = capture(other, "nvme", 21); // without the Connect of the I/O queue too
+    const auto named = [&io](const std::string& written) {
+        return line(io, 1, {.files = {io}, .decode_as = {written}});
+    };
+    CHECK(ends_with(named("qp=0x203:nvme"), " NVMe Opcode=0x02 CID=0x0001 NSID=1"));
+    CHECK(ends_with(named("qp=0x203:nvme_admin"), " NVMe Get Log Page CID=0x0001 NSID=1"));
+    CHECK(ends_with(named("qp=0x203:nvme_io"),
+                    " NVMe Read CID=0x0001 NSID=1 SLBA=38960125560 NLB=16"));
     CHECK(told({"qp=514:nvme"}, "nvme.cqe.cid == 3 && ip.src == 192.0.2.2 && frame.number < 13") ==
           0); // that is the other QP
     CHECK(told({"qp=0x202:nvme", "qp=0x101:nvme"}, "nvme.cqe.cid == 3 && frame.number < 13") == 1);
@@ -125,7 +135,10 @@ TEST_CASE("above: what is wrong with --decode-as is said", "[dissect]") {
     CHECK(error("lid=5:nvme") ==
           begin + "'lid=5:nvme' is neither qp=N:PROTOCOL nor port=N:PROTOCOL\n");
     CHECK(error("qp=5:nvmf") ==
-          begin + "'nvmf' is none of nvme, iser, smb_direct, rpcordma, none\n");
+          begin + "'nvmf' is none of nvme, nvme_admin, nvme_io, iser, smb_direct, rpcordma, "
+                  "none\n");
+    CHECK(error("port=4420:nvme_io") ==
+          begin + "'nvme_io' is of a QP: behind a port are queues of both kinds\n");
     CHECK(error("qp=0x1000000:nvme") == begin + "'0x1000000' is no qp number\n");
     CHECK(error("port=65536:nvme") == begin + "'65536' is no port number\n");
     CHECK(error("port=:nvme") == begin + "'' is no port number\n");

@@ -69,7 +69,7 @@ TEST_CASE("lines: every message above the transport, cut at every length, says c
             }
             cutter.upper = {};
             cutter.upper.protocol = *decode::upper_by_name(made.name);
-            cutter.upper.nvme_queue = 1;
+            cutter.upper.nvme_queue = decode::NvmeQueue::Io;
             for (std::size_t size = 0; size < frame.bytes.size(); ++size) {
                 if (cutter.says_cut(frame.bytes, size, made.link_code, true)) continue;
                 FAIL_CHECK(frame.carrier << " cut to " << size << ": " << cutter.out);
