@@ -65,7 +65,7 @@ enum class LayerKind : std::uint8_t {
     CmSidrRep,
     CmLap,
     CmApr,
-    IpCm,      // RDMA IP CM: the head of a request's private data
+    IpCm,      // RDMA IP CM: the head of the private data of a request, or a SIDR request
     CmPrivate, // private data of a connection management message
     MadData,   // what follows the common header of any other datagram
     Cnp,       // the reserved bytes of a congestion notification packet

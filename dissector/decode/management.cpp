@@ -1,7 +1,7 @@
 // Management datagrams: the common header, then the message of its class.
 //
 // Source: IBTA volume 1 chapters 12 (communication management), 13 and 15 (subnet administration),
-// annex A11 (RDMA IP CM service); rules N-30, N-31, CM-01..CM-09.
+// annex A11 (RDMA IP CM service), Linux's cma.c; rules N-30, N-31, CM-01..CM-09.
 #include <algorithm>
 
 #include "dissector/decode/mad.hpp"
@@ -13,9 +13,20 @@ namespace {
 constexpr std::size_t kSaBytes = 32; // RMPP, SM_Key, offset and component mask
 constexpr std::size_t kPathRecordBytes = 64;
 
-constexpr std::size_t kServiceIdAt = 8;                // in a request
+constexpr std::size_t kServiceIdAt = 8;                // in both kinds of requests
 constexpr std::uint64_t kIpCmService = 0x00'0000'0001; // the upper five bytes of its service ID
+// Linux's port space of IPoIB, which only datagrams use: the upper six bytes.
+constexpr std::uint64_t kIpoibService = 0x0000'0000'0002;
 constexpr std::size_t kIpCmBytes = 36;
+
+// Whether the private data of this message begin with the addresses of the IP CM service. Linux's
+// rdma_cm puts the same header into the request of a connection and into that of a datagram QP.
+bool has_ip_cm(LayerKind message, wire::Bytes bytes) {
+    const bool datagram = message == LayerKind::CmSidrReq;
+    if (!datagram && message != LayerKind::CmReq) return false;
+    const std::uint64_t service = wire::load_u64(bytes, kServiceIdAt);
+    return service >> 24 == kIpCmService || (datagram && service >> 16 == kIpoibService);
+}
 
 } // namespace
 
@@ -35,9 +46,7 @@ void Walker::cm(std::uint16_t attribute) {
     if (layout == nullptr) return rest(LayerKind::MadData);
     const auto message = take(layout->layer, layout->bytes);
     if (message.empty()) return;
-    const bool ip_cm = layout->layer == LayerKind::CmReq &&
-                       wire::load_u64(message, kServiceIdAt) >> 24 == kIpCmService;
-    if (ip_cm && !step(LayerKind::IpCm, kIpCmBytes)) return;
+    if (has_ip_cm(layout->layer, message) && !step(LayerKind::IpCm, kIpCmBytes)) return;
     rest(LayerKind::CmPrivate);
 }
 

@@ -77,6 +77,7 @@ TEST_CASE("management: fields stand where the standard puts them", "[decode]") {
     CHECK(number("roce.cm.mra.msgmraed", mra) == 8 >> 6);
     CHECK(number("roce.cm.mra.servicetimeout", mra) == 9 >> 3);
     const Dissection request = kept_apart(datagram(kCmClass, 0x17));
+    CHECK_FALSE(request.layers.has(IpCm)); // another service
     CHECK(number("roce.cm.sidr_req.pkey", request) == 0x0405);
     CHECK(number("roce.cm.sidr_req.serviceid", request) == 0x08090A0B0C0D0E0F);
     const Dissection reply = kept_apart(datagram(kCmClass, 0x18));
@@ -93,6 +94,26 @@ TEST_CASE("management: fields stand where the standard puts them", "[decode]") {
     const Dissection rep = kept_apart(datagram(kCmClass, 0x13));
     CHECK(number("infiniband.cm.rep.localqpn", rep) == 0x0C0D0E);
     CHECK(number("infiniband.cm.rep.startpsn", rep) == 0x141516);
+}
+
+// Linux's rdma_cm puts the addresses in front of the private data of both kinds of requests.
+TEST_CASE("management: a SIDR request to an IP service has the header of the IP CM service",
+          "[decode]") {
+    constexpr std::size_t kMessageAt = 14 + 20 + 8 + 12 + 8 + kMadHeaderBytes;
+    const auto to_service = [](std::uint16_t attribute, std::uint64_t service) {
+        FrameBytes frame = datagram(kCmClass, attribute);
+        wire::store_be<8>(frame, kMessageAt + 8, service);
+        return kept_apart(std::move(frame));
+    };
+    const Dissection udp = to_service(0x17, 0x0000000001111C06);
+    CHECK(layers_of(udp) == std::vector{Frame, Ethernet, Ipv4, Udp, Bth, Deth, Mad, CmSidrReq, IpCm,
+                                        CmPrivate, LayerKind::Icrc});
+    CHECK(udp.layers.find(IpCm)->length == 36);
+    CHECK(number("infiniband.cm.req.ip_cm.sport", udp) == 0x1213); // bytes 16 + 2 of the message
+    CHECK(to_service(0x17, 0x0000000000021234).layers.has(IpCm));  // IPoIB, of datagrams alone
+    CHECK_FALSE(to_service(0x10, 0x0000000000021234).layers.has(IpCm));
+    CHECK_FALSE(to_service(0x17, 0x1000000000001234).layers.has(IpCm));
+    CHECK_FALSE(to_service(0x18, 0x0000000001111C06).layers.has(IpCm)); // an answer has none
 }
 
 TEST_CASE("management: a path record of subnet administration", "[decode]") {
