@@ -47,6 +47,15 @@ std::uint64_t number(std::string_view name, const Dissection& d) {
     return values.front();
 }
 
+// The value of the first byte of such a field, and how many bytes it has.
+std::pair<unsigned, std::size_t> first_and_size(std::string_view name, const Dissection& d) {
+    std::pair<unsigned, std::size_t> found{};
+    Column::find(name).value().for_each(d, [&](const FieldRow&, const Value& v) {
+        found = {std::to_integer<unsigned>(v.bytes.front()), v.bytes.size()};
+    });
+    return found;
+}
+
 } // namespace
 
 TEST_CASE("management: every message of connection management has its layer", "[decode]") {
@@ -85,12 +94,26 @@ TEST_CASE("management: fields stand where the standard puts them", "[decode]") {
     CHECK(number("roce.cm.sidr_rep.qpn", reply) == 0x08090A);
     CHECK(number("roce.cm.sidr_rep.serviceid", reply) == 0x0C0D0E0F10111213);
     CHECK(number("roce.cm.sidr_rep.qkey", reply) == 0x14151617);
+    CHECK(number("roce.cm.sidr_rep.infolen", reply) == 5);
+    CHECK(first_and_size("roce.cm.sidr_rep.info", reply) == std::pair(24U, std::size_t{72}));
     const Dissection lap = kept_apart(datagram(kCmClass, 0x19));
     CHECK(number("roce.cm.lap.remoteqpn", lap) == 0x0C0D0E);
     CHECK(number("roce.cm.lap.remoteresptout", lap) == 15 >> 3);
+    CHECK(number("roce.cm.lap.alt_locallid", lap) == 0x1415);
+    CHECK(number("roce.cm.lap.alt_remotelid", lap) == 0x1617);
+    CHECK(first_and_size("roce.cm.lap.alt_localgid", lap) == std::pair(24U, std::size_t{16}));
+    CHECK(first_and_size("roce.cm.lap.alt_remotegid", lap) == std::pair(40U, std::size_t{16}));
+    CHECK(number("roce.cm.lap.alt_flowlabel", lap) == 0x38393A >> 4);
+    CHECK(number("roce.cm.lap.alt_tfcclass", lap) == 59);
+    CHECK(number("roce.cm.lap.alt_hoplim", lap) == 60);
+    CHECK(number("roce.cm.lap.alt_pktrate", lap) == 61);
+    CHECK(number("roce.cm.lap.alt_sl", lap) == 62 >> 4);
+    CHECK(number("roce.cm.lap.alt_subnetlocal", lap) == (62 >> 3 & 1));
     CHECK(number("roce.cm.lap.alt_localacktout", lap) == 63 >> 3);
     const Dissection apr = kept_apart(datagram(kCmClass, 0x1A));
+    CHECK(number("roce.cm.apr.infolen", apr) == 8);
     CHECK(number("roce.cm.apr.status", apr) == 9);
+    CHECK(first_and_size("roce.cm.apr.info", apr) == std::pair(12U, std::size_t{72}));
     const Dissection rep = kept_apart(datagram(kCmClass, 0x13));
     CHECK(number("infiniband.cm.rep.localqpn", rep) == 0x0C0D0E);
     CHECK(number("infiniband.cm.rep.startpsn", rep) == 0x141516);
