@@ -42,6 +42,60 @@ Computed cm_message(const Dissection& d, const LayerSpan& layer) {
     return text(layout->name);
 }
 
+Computed attribute_name(const Dissection& d, const LayerSpan& layer) {
+    const wire::Bytes header = d.bytes_of(layer);
+    if (header.size() < kMadHeaderBytes) return std::nullopt;
+    const std::string_view name =
+        mad_attribute_name(wire::load_u8(header, 1), wire::load_u16(header, 16));
+    if (name.empty()) return std::nullopt;
+    return text(name);
+}
+
+// What the two last words of RMPP's header are depends on its type.
+enum class Rmpp : std::uint8_t { Other, Data, Ack };
+template <std::size_t At, Rmpp... Types>
+Computed rmpp_word(const Dissection& d, const LayerSpan& layer) {
+    const wire::Bytes header = d.bytes_of(layer);
+    if (header.size() < At + 4) return std::nullopt;
+    const unsigned type = wire::load_u8(header, 1);
+    const Rmpp found = type == 1 ? Rmpp::Data : type == 2 ? Rmpp::Ack : Rmpp::Other;
+    if (((found != Types) && ...)) return std::nullopt;
+    return number(wire::load_u32(header, At));
+}
+template <std::size_t At, Rmpp... Types>
+constexpr FieldRow rmpp_row(std::string_view name, std::string_view title) {
+    return with_digits(
+        standing(computed(name, title, Sa, Format::Hex, rmpp_word<At, Types...>), At * 8, 32), 8);
+}
+
+std::string_view rmpp_type(std::uint64_t type) {
+    constexpr std::array<std::string_view, 5> kTypes{"not RMPP", "DATA", "ACK", "STOP", "ABORT"};
+    return type < kTypes.size() ? kTypes[type] : std::string_view{};
+}
+std::string_view rmpp_flags(std::uint64_t flags) {
+    constexpr std::array<std::string_view, 8> kFlags{
+        "",     "Active",       "First",       "Active, First",
+        "Last", "Active, Last", "First, Last", "Active, First, Last"};
+    return kFlags[flags & 7];
+}
+std::string_view rmpp_status(std::uint64_t status) {
+    switch (status) {
+    case 0: return "Normal";
+    case 1: return "Resources Exhausted";
+    case 118: return "Total Time Too Long";
+    case 119: return "Inconsistent Last and PayloadLength";
+    case 120: return "Inconsistent First and SegmentNumber";
+    case 121: return "Bad RMPPType";
+    case 122: return "NewWindowLast Too Small";
+    case 123: return "SegmentNumber Too Big";
+    case 124: return "Illegal Status";
+    case 125: return "Unsupported Version";
+    case 126: return "Too Many Retries";
+    case 127: return "Unspecified";
+    default: return {};
+    }
+}
+
 // What was taken apart of private data stands in layers of its own, which have the fields of all of
 // it (field_nvme.cpp).
 bool has_private_layers(const Dissection& d) {
@@ -108,12 +162,21 @@ constexpr std::array kMadRows{
     hex("infiniband.mad.classspecific", "Class Specific", Mad, 48, 16, 4),
     hex("infiniband.mad.transactionid", "Transaction ID", Mad, 64, 64, 16),
     hex("infiniband.mad.attributeid", "Attribute ID", Mad, 128, 16, 4),
+    computed("roce.mad.attribute", "Attribute", Mad, Format::Text, attribute_name),
     computed("roce.cm.message", "CM Message", Mad, Format::Text, cm_message),
     hex("infiniband.mad.attributemodifier", "Attribute Modifier", Mad, 160, 32, 8),
     computed("infiniband.mad.data", "MAD Data", Mad, Format::Bytes, mad_data, Shown::OnlyByName),
 
     hex("infiniband.rmpp.rmppversion", "RMPP Version", Sa, 0, 8, 2),
-    hex("infiniband.rmpp.rmpptype", "RMPP Type", Sa, 8, 8, 2),
+    hex("infiniband.rmpp.rmpptype", "RMPP Type", Sa, 8, 8, 2, rmpp_type),
+    hex("infiniband.rmpp.rresptime", "Response Time", Sa, 16, 5, 2),
+    hex("infiniband.rmpp.rmppflags", "RMPP Flags", Sa, 21, 3, 2, rmpp_flags),
+    hex("infiniband.rmpp.rmppstatus", "RMPP Status", Sa, 24, 8, 2, rmpp_status),
+    rmpp_row<4, Rmpp::Other>("infiniband.rmpp.data1", "Data 1"),
+    rmpp_row<8, Rmpp::Other>("infiniband.rmpp.data2", "Data 2"),
+    rmpp_row<4, Rmpp::Data, Rmpp::Ack>("infiniband.rmpp.segmentnumber", "Segment Number"),
+    rmpp_row<8, Rmpp::Data>("infiniband.rmpp.payloadlength", "Payload Length"),
+    rmpp_row<8, Rmpp::Ack>("infiniband.rmpp.newwindowlast", "New Window Last"),
     hex("infiniband.sa.smkey", "SM_Key", Sa, 96, 64, 16),
     hex("infiniband.sa.attributeoffset", "Attribute Offset", Sa, 160, 16, 4),
     hex("infiniband.sa.componentmask", "Component Mask", Sa, 192, 64, 16),

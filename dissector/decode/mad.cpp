@@ -10,20 +10,92 @@ struct Row {
     std::string_view name;
 };
 
+// Classes, and ranges of them.
+struct ClassRow {
+    std::uint8_t first;
+    std::uint8_t last;
+    std::string_view name;
+    std::string_view prefix;
+};
+constexpr ClassRow kReservedClass{0, 0, "Reserved", ""};
+
+constexpr std::uint8_t kSubnetLid = 0x01;
+constexpr std::uint8_t kSubnetDirected = 0x81;
+constexpr std::uint8_t kPerformance = 0x04;
+
 constexpr std::array kClasses{
-    Row{0x01, "Subnet Management (LID routed)"},
-    Row{0x03, "Subnet Administration"},
-    Row{0x04, "Performance Management"},
-    Row{0x05, "Baseboard Management"},
-    Row{0x06, "Device Management"},
-    Row{kCmClass, "Communication Management"},
-    Row{0x08, "SNMP Tunneling"},
-    Row{0x81, "Subnet Management (directed route)"},
+    ClassRow{kSubnetLid, kSubnetLid, "Subnet Management (LID routed)", "Subn"},
+    ClassRow{kSaClass, kSaClass, "Subnet Administration", "SubnAdm"},
+    ClassRow{kPerformance, kPerformance, "Performance Management", "Performance"},
+    ClassRow{0x05, 0x05, "Baseboard Management", "BM"},
+    ClassRow{0x06, 0x06, "Device Management", "DevMgt"},
+    ClassRow{kCmClass, kCmClass, "Communication Management", "ComMgt"},
+    ClassRow{0x08, 0x08, "SNMP Tunneling", "Snmp"},
+    ClassRow{0x09, 0x0F, "Vendor", "Vendor"},
+    ClassRow{0x10, 0x2F, "Application", "Application"},
+    ClassRow{0x30, 0x4F, "Vendor with OUI", "Vendor"},
+    ClassRow{kSubnetDirected, kSubnetDirected, "Subnet Management (directed route)", "Subn"},
 };
 
+// The table and trace methods are of subnet administration.
 constexpr std::array kMethods{
-    Row{0x01, "Get"},    Row{0x02, "Set"},         Row{0x03, "Send"},    Row{0x05, "Trap"},
-    Row{0x06, "Report"}, Row{0x07, "TrapRepress"}, Row{0x81, "GetResp"}, Row{0x86, "ReportResp"},
+    Row{0x01, "Get"},          Row{0x02, "Set"},           Row{0x03, "Send"},
+    Row{0x05, "Trap"},         Row{0x06, "Report"},        Row{0x07, "TrapRepress"},
+    Row{0x12, "GetTable"},     Row{0x13, "GetTraceTable"}, Row{0x14, "GetMulti"},
+    Row{0x15, "Delete"},       Row{0x81, "GetResp"},       Row{0x86, "ReportResp"},
+    Row{0x92, "GetTableResp"}, Row{0x94, "GetMultiResp"},  Row{0x95, "DeleteResp"},
+};
+
+// Of all classes but subnet management, which has no such information.
+constexpr std::array kCommonAttributes{
+    Row{0x01, "ClassPortInfo"},
+    Row{0x02, "Notice"},
+    Row{0x03, "InformInfo"},
+};
+constexpr std::array kSubnetAttributes{
+    Row{0x02, "Notice"},
+    Row{0x10, "NodeDescription"},
+    Row{0x11, "NodeInfo"},
+    Row{0x12, "SwitchInfo"},
+    Row{0x14, "GUIDInfo"},
+    Row{0x15, "PortInfo"},
+    Row{0x16, "P_KeyTable"},
+    Row{0x17, "SLtoVLMappingTable"},
+    Row{0x18, "VLArbitrationTable"},
+    Row{0x19, "LinearForwardingTable"},
+    Row{0x1A, "RandomForwardingTable"},
+    Row{0x1B, "MulticastForwardingTable"},
+    Row{0x1C, "LinkSpeedWidthPairsTable"},
+    Row{0x20, "SMInfo"},
+    Row{0x30, "VendorDiag"},
+    Row{0x31, "LedInfo"},
+};
+constexpr std::array kSaAttributes{
+    Row{0x11, "NodeRecord"},
+    Row{0x12, "PortInfoRecord"},
+    Row{0x13, "SLtoVLMappingTableRecord"},
+    Row{0x14, "SwitchInfoRecord"},
+    Row{0x15, "LinearForwardingTableRecord"},
+    Row{0x16, "RandomForwardingTableRecord"},
+    Row{0x17, "MulticastForwardingTableRecord"},
+    Row{0x18, "SMInfoRecord"},
+    Row{0x20, "LinkRecord"},
+    Row{0x30, "GuidInfoRecord"},
+    Row{0x31, "ServiceRecord"},
+    Row{0x33, "P_KeyTableRecord"},
+    Row{kPathRecordAttribute, "PathRecord"},
+    Row{0x36, "VLArbitrationTableRecord"},
+    Row{0x38, "MCMemberRecord"},
+    Row{0x39, "TraceRecord"},
+    Row{0x3A, "MultiPathRecord"},
+    Row{0x3B, "ServiceAssociationRecord"},
+    Row{0xF3, "InformInfoRecord"},
+};
+constexpr std::array kPerformanceAttributes{
+    Row{0x10, "PortSamplesControl"},
+    Row{0x11, "PortSamplesResult"},
+    Row{0x12, "PortCounters"},
+    Row{0x1D, "PortCountersExtended"},
 };
 
 using enum LayerKind;
@@ -113,13 +185,33 @@ std::string_view find(const std::array<Row, N>& rows, std::uint16_t value) {
     return {};
 }
 
+const ClassRow& class_row(std::uint8_t management_class) {
+    for (const ClassRow& row : kClasses) {
+        if (row.first <= management_class && management_class <= row.last) return row;
+    }
+    return kReservedClass;
+}
+
 } // namespace
 
 std::string_view mad_class_name(std::uint8_t management_class) {
-    return find(kClasses, management_class);
+    return class_row(management_class).name;
+}
+std::string_view mad_class_prefix(std::uint8_t management_class) {
+    return class_row(management_class).prefix;
 }
 std::string_view mad_method_name(std::uint8_t method) {
     return find(kMethods, method);
+}
+std::string_view mad_attribute_name(std::uint8_t management_class, std::uint16_t attribute) {
+    if (management_class == kSubnetLid || management_class == kSubnetDirected) {
+        return find(kSubnetAttributes, attribute);
+    }
+    std::string_view name;
+    if (management_class == kSaClass) name = find(kSaAttributes, attribute);
+    if (management_class == kPerformance) name = find(kPerformanceAttributes, attribute);
+    const bool reserved = mad_class_prefix(management_class).empty();
+    return name.empty() && !reserved ? find(kCommonAttributes, attribute) : name;
 }
 const CmLayout* cm_layout(std::uint16_t attribute) {
     for (const CmLayout& layout : kCmLayouts) {

@@ -45,8 +45,13 @@ std::string_view cm_message_answered(std::uint64_t message); // of MRA and REJ
 std::string_view cm_sidr_status(std::uint64_t status);
 std::string_view cm_alternate_path_status(std::uint64_t status);
 
-// Empty for values without a name.
+// A class in words; "Reserved" for one that no range is for.
 std::string_view mad_class_name(std::uint8_t management_class);
+// How the standard begins the names of the class's messages: "SubnAdm" of "SubnAdmGet()".
+std::string_view mad_class_prefix(std::uint8_t management_class);
+// Empty for values without a name.
 std::string_view mad_method_name(std::uint8_t method);
+// Messages of connection management are in cm_layout.
+std::string_view mad_attribute_name(std::uint8_t management_class, std::uint16_t attribute);
 
 } // namespace veriroce::decode

@@ -90,7 +90,22 @@ void append_reject_reason(std::string& out, const Dissection& d) {
     append<" Reason={} ({})">(out, reason, words.empty() ? "unknown" : words);
 }
 
-// "CM: ConnectRequest" as Wireshark has it, or the management class. False if it is no MAD.
+// "SubnAdmGet(PathRecord)", as the standard and Wireshark have it. What has no name has a number.
+void append_datagram(std::string& out, std::uint8_t management_class, std::uint8_t method,
+                     std::uint16_t attribute) {
+    const std::string_view prefix = decode::mad_class_prefix(management_class);
+    const std::string_view method_name = decode::mad_method_name(method);
+    append<"MAD: {}">(out, prefix.empty() ? "Reserved" : prefix);
+    if (method_name.empty()) {
+        append<" Method=0x{:02x}">(out, method);
+    } else {
+        append<"{}{}({})">(out, prefix.empty() ? " " : "", method_name,
+                           decode::mad_attribute_name(management_class, attribute));
+    }
+    append<" Class=0x{:02x} Attribute=0x{:04x}">(out, management_class, attribute);
+}
+
+// "CM: ConnectRequest" as Wireshark has it, or the message of another class. False if it is no MAD.
 bool append_management(std::string& out, const Dissection& d) {
     const auto* layer = d.layers.find(LayerKind::Mad);
     if (!layer || layer->length < decode::kMadHeaderBytes) return false;
@@ -101,9 +116,7 @@ bool append_management(std::string& out, const Dissection& d) {
     if (management_class == decode::kCmClass && message != nullptr) {
         append<"CM: {}">(out, message->name);
     } else {
-        const std::string_view name = decode::mad_class_name(management_class);
-        append<"MAD: {} Class=0x{:02x} Attribute=0x{:04x}">(out, name.empty() ? "unknown" : name,
-                                                            management_class, attribute);
+        append_datagram(out, management_class, wire::load_u8(mad, 3), attribute);
     }
     append<" TID=0x{:016x}">(out, wire::load_u64(mad, 8));
     append_reject_reason(out, d);

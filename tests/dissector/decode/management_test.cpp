@@ -139,6 +139,51 @@ TEST_CASE("management: a SIDR request to an IP service has the header of the IP 
     CHECK_FALSE(to_service(0x18, 0x0000000001111C06).layers.has(IpCm)); // an answer has none
 }
 
+TEST_CASE("management: classes, methods and attributes have names", "[decode]") {
+    CHECK(mad_class_name(0x03) == "Subnet Administration");
+    CHECK(mad_class_name(0x09) == "Vendor");
+    CHECK(mad_class_name(0x0F) == "Vendor");
+    CHECK(mad_class_name(0x10) == "Application");
+    CHECK(mad_class_name(0x2F) == "Application");
+    CHECK(mad_class_name(0x30) == "Vendor with OUI");
+    CHECK(mad_class_name(0x4F) == "Vendor with OUI");
+    CHECK(mad_class_name(0x50) == "Reserved");
+    CHECK(mad_class_name(0x00) == "Reserved");
+    CHECK(mad_class_name(0x02) == "Reserved");
+    CHECK(mad_method_name(0x12) == "GetTable");
+    CHECK(mad_method_name(0x95) == "DeleteResp");
+    CHECK(mad_method_name(0x16).empty());
+    CHECK(mad_attribute_name(0x03, 0x35) == "PathRecord");
+    CHECK(mad_attribute_name(0x03, 0x01) == "ClassPortInfo");
+    CHECK(mad_attribute_name(0x01, 0x11) == "NodeInfo");
+    CHECK(mad_attribute_name(0x81, 0x01).empty());
+    CHECK(mad_attribute_name(0x04, 0x12) == "PortCounters");
+    CHECK(mad_attribute_name(0x07, 0x01) == "ClassPortInfo");
+    CHECK(mad_attribute_name(0x50, 0x01).empty());
+}
+
+TEST_CASE("management: the words of RMPP by its type", "[decode]") {
+    const auto of_type = [](std::uint8_t type) {
+        FrameBytes frame = datagram(kSaClass, kPathRecordAttribute);
+        const std::size_t rmpp = 14 + 20 + 8 + 12 + 8 + kMadHeaderBytes;
+        frame[rmpp + 1] = std::byte{type};
+        frame[rmpp + 2] = std::byte{19 << 3 | 5};
+        frame[rmpp + 3] = std::byte{118};
+        return kept_apart(std::move(frame));
+    };
+    const Dissection data = of_type(1);
+    CHECK(number("infiniband.rmpp.rmpptype", data) == 1);
+    CHECK(number("infiniband.rmpp.rresptime", data) == 19); // five bits
+    CHECK(number("infiniband.rmpp.rmppflags", data) == 5);  // three
+    CHECK(number("infiniband.rmpp.rmppstatus", data) == 118);
+    CHECK(number("infiniband.rmpp.segmentnumber", data) == 0x04050607);
+    CHECK(number("infiniband.rmpp.payloadlength", data) == 0x08090A0B);
+    const Dissection ack = of_type(2);
+    CHECK(number("infiniband.rmpp.segmentnumber", ack) == 0x04050607);
+    CHECK(number("infiniband.rmpp.newwindowlast", ack) == 0x08090A0B);
+    CHECK(number("infiniband.rmpp.data2", of_type(0)) == 0x08090A0B);
+}
+
 TEST_CASE("management: a path record of subnet administration", "[decode]") {
     const Dissection d = kept_apart(datagram(kSaClass, kPathRecordAttribute));
     CHECK(layers_of(d) == std::vector{Frame, Ethernet, Ipv4, Udp, Bth, Deth, Mad, Sa, PathRecord,

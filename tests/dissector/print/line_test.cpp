@@ -73,6 +73,30 @@ TEST_CASE("line: opcodes that Wireshark 4.0 does not know", "[print]") {
     CHECK(info_of(packet(0x1E, {}, 4)) == "Reserved Opcode 0x1e QP=0x000011 PSN=7 Len=4");
 }
 
+TEST_CASE("line: a management datagram is named by class, method and attribute", "[print]") {
+    const auto mad = [](std::uint8_t management_class, std::uint8_t method,
+                        std::uint16_t attribute) {
+        std::vector<std::byte> datagram(256);
+        datagram[0] = std::byte{1};
+        datagram[1] = std::byte{management_class};
+        datagram[3] = std::byte{method};
+        wire::store_be<2>(datagram, 16, attribute);
+        wire::PacketSpec spec = packet(0x64, {{Field::DestQp, 1_n}});
+        spec.payload = std::move(datagram);
+        return info_of(spec);
+    };
+    const std::string tid = " TID=0x0000000000000000";
+    CHECK(mad(0x03, 0x12, 0x35) ==
+          "MAD: SubnAdmGetTable(PathRecord) Class=0x03 Attribute=0x0035" + tid);
+    CHECK(mad(0x04, 0x81, 0x12) ==
+          "MAD: PerformanceGetResp(PortCounters) Class=0x04 Attribute=0x0012" + tid);
+    CHECK(mad(0x0A, 0x01, 0xFF00) == "MAD: VendorGet() Class=0x0a Attribute=0xff00" + tid);
+    CHECK(mad(0x32, 0x44, 0x01) == "MAD: Vendor Method=0x44 Class=0x32 Attribute=0x0001" + tid);
+    CHECK(mad(0x21, 0x02, 0x01) ==
+          "MAD: ApplicationSet(ClassPortInfo) Class=0x21 Attribute=0x0001" + tid);
+    CHECK(mad(0x50, 0x01, 0x01) == "MAD: Reserved Get() Class=0x50 Attribute=0x0001" + tid);
+}
+
 TEST_CASE("line: every kind of acknowledge", "[print]") {
     const auto ack = [](std::uint64_t syndrome) {
         return info_of(packet(0x11, {{Field::Syndrome, syndrome}, {Field::Msn, 5_n}}));
