@@ -99,12 +99,22 @@ constexpr std::uint32_t kSmbDataBytes = 20;
 constexpr std::uint32_t kSmbDataAligned = 24;
 constexpr std::uint32_t kSmbVersionTwice = 0x00010001; // 1.0 as the lowest and the highest
 
+// A data message that asks for 256 credits and grants as many begins with the same bytes. A
+// request has credits where a data message has a reserved word; a response with that much behind
+// its header has the offset of no data.
+bool may_be_data(const Pieces& pieces) {
+    if (pieces.bytes() == kSmbRequestBytes) return pieces.little_u32(4) >> 16 == 0;
+    return pieces.little_u32(12) == kSmbDataAligned;
+}
+
 // The first message of each side negotiates. Where the first PSN is not known, a message of that
-// length that begins with the version twice does.
+// length that begins with the version twice does, unless it may be data.
 bool negotiates(const UpperFacts& facts, const Dissection& d, const Pieces& pieces,
                 std::uint32_t bytes) {
-    if (facts.first_psn && d.bth.psn != *facts.first_psn) return false;
-    return !pieces.goes_on() && pieces.bytes() == bytes && pieces.u32(0) == kSmbVersionTwice;
+    if (pieces.goes_on() || pieces.bytes() != bytes || pieces.u32(0) != kSmbVersionTwice) {
+        return false;
+    }
+    return facts.first_psn ? d.bth.psn == *facts.first_psn : !may_be_data(pieces);
 }
 
 void smb_direct(const UpperFacts& facts, const Dissection& d, Pieces& pieces) {

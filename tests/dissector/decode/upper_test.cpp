@@ -178,7 +178,7 @@ TEST_CASE("upper: iSER tells its PDUs apart, and lengths beyond the message are 
 }
 
 TEST_CASE("upper: SMB Direct negotiates with the first packet of each side", "[decode]") {
-    const Message request = Message().le(0x100, 2).le(0x100, 2).up_to(20);
+    const Message request = Message().le(0x100, 2).le(0x100, 2).le(0, 2).le(255, 2).up_to(20);
     const Message response = Message().le(0x100, 2).le(0x100, 2).le(0x100, 2).up_to(32);
     UpperFacts known = facts(Upper::SmbDirect);
     known.first_psn = wire::Psn(100); // of the frames that are made here
@@ -190,6 +190,11 @@ TEST_CASE("upper: SMB Direct negotiates with the first packet of each side", "[d
     const UpperFacts unknown = facts(Upper::SmbDirect, Toward::Unknown);
     CHECK(above(taken(unknown, request)->d) == std::vector{SmbDirectRequest});
     CHECK(above(taken(unknown, response)->d) == std::vector{SmbDirectResponse});
+    // Data messages with 256 credits each way begin as these do.
+    const Message credits = Message().le(0x100, 2).le(0x100, 2);
+    CHECK(above(taken(unknown, Message(credits).up_to(20))->d) == std::vector{SmbDirectData});
+    const Message eight = Message(credits).zeros(8).le(24, 4).le(8, 4).up_to(32);
+    CHECK(above(taken(unknown, eight)->d) == std::vector{SmbDirectData, Payload});
 }
 
 TEST_CASE("upper: SMB Direct data that the message does not hold are a finding", "[decode]") {
