@@ -12,6 +12,10 @@ engine::OwnedDatagram owned(const wire::Datagram& datagram) {
     return {.envelope = datagram.envelope, .bytes = {datagram.bytes.begin(), datagram.bytes.end()}};
 }
 
+bool group_address(const wire::MacAddress& address) {
+    return (address.bytes.front() & std::byte{1}) != std::byte{0};
+}
+
 } // namespace
 
 Nic::Nic(PortOptions options, engine::Engine& engine, engine::SurfaceFilter* filter)
@@ -35,15 +39,17 @@ bool Nic::owns(const wire::IpAddress& address) const {
 
 void Nic::receive(wire::Bytes frame, wire::Instant now) {
     const auto ethernet = wire::Ethernet::decode(frame);
-    if (!ethernet || ethernet->destination != options_.mac) {
-        ++counters_.other_mac;
-        return;
-    }
-    if (filter_ != nullptr) {
+    const bool ours = ethernet && ethernet->destination == options_.mac;
+    // A real port sees broadcasts and pauses as well, so that a defect in there can be planted.
+    if (filter_ != nullptr && ethernet && (ours || group_address(ethernet->destination))) {
         if (auto admitted = filter_->admit(frame, now)) {
             take(*std::move(admitted), now);
             return;
         }
+    }
+    if (!ours) {
+        ++counters_.other_mac;
+        return;
     }
     const auto datagram = wire::unseal(frame);
     if (!datagram) { // CRC-07: silence

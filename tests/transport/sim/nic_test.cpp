@@ -51,6 +51,10 @@ TEST_CASE("nic: what is not for it, or not whole, is dropped and counted",
     nic.receive(other_mac, pair.now);
     nic.receive(wire::Bytes(good).first(10), pair.now);
     CHECK(nic.counters().other_mac == 2);
+    auto to_all = good;
+    std::ranges::fill(std::span(to_all).first(6), std::byte{0xFF});
+    nic.receive(to_all, pair.now);
+    CHECK(nic.counters().other_mac == 3);
 
     auto bad_icrc = good;
     bad_icrc.back() ^= std::byte{1};
