@@ -9,8 +9,9 @@ run_vlan() {
         ip addr add 10.78.0.1/24 dev eth0.77 && ip addr add fd78::1/64 dev eth0.77 nodad &&
         ip link set eth0.77 up" || { fail "the guest has no VLAN" && return; }
     local text=$report/vlan.txt
-    attempt "$lab" ns timeout -k 5 120 "$veriroce" test tests/interop/vlan/*.roce \
-        --dut "$device" --dut-token-file "$token_file" -i tester0 --over ip=4,6 \
+    attempt "$lab" ns timeout -k 5 120 "$veriroce" test enc/priority-tag n/vlan-both-ways \
+        n/vlan-membership --dut "$device" --dut-token-file "$token_file" -i tester0 \
+        --over ip=4,6 \
         --tester-address 10.77.0.200/24,10.78.0.200/24,fd77::200/64,fd78::200/64
     cp "$report/attempt.txt" "$text"
     # A device without the GID would be skipped.
