@@ -1,5 +1,7 @@
 // Rows of the field table: MAC control, tunnels, TCP and iWARP, and the headers with which
 // InfiniBand itself and RoCE v1 carry the transport.
+#include <algorithm>
+
 #include "dissector/decode/field_rows.hpp"
 #include "dissector/decode/names.hpp"
 
@@ -63,6 +65,76 @@ Computed tcp_header_length(const Dissection& d, const LayerSpan& layer) {
     const wire::Bytes bytes = d.bytes_of(layer);
     if (bytes.size() < 13) return std::nullopt;
     return number((wire::load_u8(bytes, 12) >> 4) * 4U);
+}
+
+// The key of an MPA start-up frame ends in "Req Frame" or "Rep Frame".
+template <char Kind>
+Computed mpa_key(const Dissection& d, const LayerSpan& layer) {
+    const wire::Bytes bytes = d.bytes_of(layer);
+    if (bytes.size() < 16 || bytes[9] != static_cast<std::byte>(Kind)) return std::nullopt;
+    return Value{.number = 0, .bytes = bytes.first(16), .text = {}};
+}
+
+// The word behind RDMAP's control byte is a Steering Tag in two of its messages.
+template <bool Invalidates>
+Computed rdmap_word(const Dissection& d, const LayerSpan& layer) {
+    const wire::Bytes bytes = d.bytes_of(layer);
+    if (bytes.size() < 6) return std::nullopt;
+    const unsigned operation = wire::load_u8(bytes, 1) & 0xFU;
+    if ((operation == 4 || operation == 6) != Invalidates) return std::nullopt;
+    return Value{.number = wire::load_u32(bytes, 2), .bytes = bytes.subspan(2, 4), .text = {}};
+}
+
+// What the error type of a Terminate message is depends on its layer, the code on both.
+template <unsigned Layer>
+Computed terminate_type(const Dissection& d, const LayerSpan& layer) {
+    if (layer.length < 1) return std::nullopt;
+    const unsigned byte = wire::load_u8(d.bytes_of(layer), 0);
+    if (std::min(byte >> 4, 3U) != Layer) return std::nullopt;
+    return number(byte & 0xFU);
+}
+template <TerminateWords Words>
+Computed terminate_code(const Dissection& d, const LayerSpan& layer) {
+    if (layer.length < 2) return std::nullopt;
+    const wire::Bytes bytes = d.bytes_of(layer);
+    if (terminate_words(wire::load_u8(bytes, 0)) != Words) return std::nullopt;
+    return number(wire::load_u8(bytes, 1));
+}
+template <unsigned Layer>
+constexpr FieldRow term_type(std::string_view name, std::string_view (*meaning)(std::uint64_t)) {
+    const FieldRow row =
+        computed(name, "Error Type", RdmapTerminate, Format::Hex, terminate_type<Layer>);
+    return with_meaning(with_digits(standing(row, 4, 4), 2), meaning);
+}
+template <TerminateWords Words>
+constexpr FieldRow term_code(std::string_view name, std::string_view (*meaning)(std::uint64_t)) {
+    const FieldRow row =
+        computed(name, "Error Code", RdmapTerminate, Format::Hex, terminate_code<Words>);
+    return with_meaning(with_digits(standing(row, 8, 8), 2), meaning);
+}
+
+// What a Terminate message sends back stands behind its control word, if its bits say so.
+enum class Terminated : std::uint8_t { Length, Ddp, Rdma };
+template <Terminated Piece>
+Computed terminated(const Dissection& d, const LayerSpan& layer) {
+    const wire::Bytes bytes = d.bytes_of(layer);
+    if (bytes.size() < 4) return std::nullopt;
+    const unsigned there = wire::load_u8(bytes, 2);
+    std::size_t at = 4;
+    for (const Terminated piece : {Terminated::Length, Terminated::Ddp, Terminated::Rdma}) {
+        std::size_t size = 2;
+        if (piece == Terminated::Rdma) size = 28;
+        if (piece == Terminated::Ddp) {
+            size = at < bytes.size() && (wire::load_u8(bytes, at) & 0x80) != 0 ? 14 : 18;
+        }
+        if ((there & (0x80U >> static_cast<unsigned>(piece))) == 0) size = 0;
+        if (piece == Piece) {
+            if (size == 0 || bytes.size() < at + size) return std::nullopt;
+            return Value{.number = 0, .bytes = bytes.subspan(at, size), .text = {}};
+        }
+        at += size;
+    }
+    return std::nullopt;
 }
 
 constexpr std::array kRows{
@@ -171,29 +243,45 @@ constexpr std::array kRows{
     bytes("infiniband.grh.sgid", "Source GID", Grh, 64, 128, Format::Ipv6),
     bytes("infiniband.grh.dgid", "Destination GID", Grh, 192, 128, Format::Ipv6),
 
-    bytes("iwarp_mpa.key.req", "Key", MpaStart, 0, 128),
+    standing(computed("iwarp_mpa.key.req", "Request Key", MpaStart, Format::Bytes, mpa_key<'q'>), 0,
+             128),
+    standing(computed("iwarp_mpa.key.rep", "Reply Key", MpaStart, Format::Bytes, mpa_key<'p'>), 0,
+             128),
     flag("iwarp_mpa.marker_flag", "Markers", MpaStart, 128),
     flag("iwarp_mpa.crc_flag", "CRC", MpaStart, 129),
     flag("iwarp_mpa.rej_flag", "Rejected", MpaStart, 130),
+    hex("iwarp_mpa.res", "Reserved", MpaStart, 131, 5, 2),
     dec("iwarp_mpa.rev", "Revision", MpaStart, 136, 8),
     dec("iwarp_mpa.pdlength", "Private Data Length", MpaStart, 144, 16),
+
+    bytes("iwarp_mpa.privatedata", "Private Data", MpaPrivate, 0, 0),
 
     dec("iwarp_mpa.ulpdulength", "ULPDU Length", Mpa, 0, 16),
 
     flag("iwarp_ddp.tagged_flag", "Tagged", DdpTagged, 0),
     flag("iwarp_ddp.last_flag", "Last", DdpTagged, 1),
+    hex("iwarp_ddp.rsvd", "Reserved", DdpTagged, 2, 4, 2),
     dec("iwarp_ddp.dv", "DDP Version", DdpTagged, 6, 2),
     dec("iwarp_rdma.version", "RDMAP Version", DdpTagged, 8, 2),
+    hex("iwarp_rdma.rsv", "Reserved", DdpTagged, 10, 2, 2),
     hex("iwarp_rdma.opcode", "Operation", DdpTagged, 12, 4, 2, rdmap_opcode_name),
     hex("iwarp_ddp.stag", "Steering Tag", DdpTagged, 16, 32, 8),
     hex("iwarp_ddp.tagged_offset", "Tagged Offset", DdpTagged, 48, 64, 16),
 
     flag("iwarp_ddp.tagged_flag", "Tagged", DdpUntagged, 0),
     flag("iwarp_ddp.last_flag", "Last", DdpUntagged, 1),
+    hex("iwarp_ddp.rsvd", "Reserved", DdpUntagged, 2, 4, 2),
     dec("iwarp_ddp.dv", "DDP Version", DdpUntagged, 6, 2),
+    second_name(bytes("iwarp_ddp.rsvdulp", "Reserved for the Upper Layer", DdpUntagged, 8, 40)),
     dec("iwarp_rdma.version", "RDMAP Version", DdpUntagged, 8, 2),
+    hex("iwarp_rdma.rsv", "Reserved", DdpUntagged, 10, 2, 2),
     hex("iwarp_rdma.opcode", "Operation", DdpUntagged, 12, 4, 2, rdmap_opcode_name),
-    dec("iwarp_rdma.inval_stag", "Invalidated Steering Tag", DdpUntagged, 16, 32),
+    standing(computed("iwarp_rdma.inval_stag", "Invalidated Steering Tag", DdpUntagged,
+                      Format::Decimal, rdmap_word<true>),
+             16, 32),
+    standing(
+        computed("iwarp_rdma.reserved", "Reserved", DdpUntagged, Format::Bytes, rdmap_word<false>),
+        16, 32),
     dec("iwarp_ddp.qn", "Queue Number", DdpUntagged, 48, 32),
     dec("iwarp_ddp.msn", "Message Sequence Number", DdpUntagged, 80, 32),
     dec("iwarp_ddp.mo", "Message Offset", DdpUntagged, 112, 32),
@@ -204,7 +292,31 @@ constexpr std::array kRows{
     hex("iwarp_rdma.srcstag", "Source Steering Tag", RdmapRead, 128, 32, 8),
     hex("iwarp_rdma.srcto", "Source Tagged Offset", RdmapRead, 160, 64, 16),
 
-    hex("iwarp_mpa.crc", "CRC-32C", MpaCrc, 0, 32, 8),
+    hex("iwarp_rdma.term_layer", "Layer", RdmapTerminate, 0, 4, 2, terminate_layer_name),
+    term_type<0>("iwarp_rdma.term_etype_rdma", terminate_rdma_type_name),
+    term_type<1>("iwarp_rdma.term_etype_ddp", terminate_ddp_type_name),
+    term_type<2>("iwarp_rdma.term_etype_llp", terminate_llp_type_name),
+    term_type<3>("iwarp_rdma.term_etype", nullptr),
+    term_code<TerminateWords::Rdma>("iwarp_rdma.term_errcode_rdma", terminate_rdma_code_name),
+    term_code<TerminateWords::DdpTagged>("iwarp_rdma.term_errcode_ddp_tagged",
+                                         terminate_tagged_code_name),
+    term_code<TerminateWords::DdpUntagged>("iwarp_rdma.term_errcode_ddp_untagged",
+                                           terminate_untagged_code_name),
+    term_code<TerminateWords::Llp>("iwarp_rdma.term_errcode_llp", terminate_llp_code_name),
+    term_code<TerminateWords::None>("iwarp_rdma.term_errcode", nullptr),
+    flag("iwarp_rdma.term_hdrct_m", "DDP Segment Length is here", RdmapTerminate, 16),
+    flag("iwarp_rdma.hdrct_d", "DDP Header is here", RdmapTerminate, 17),
+    flag("iwarp_rdma.hdrct_r", "RDMAP Header is here", RdmapTerminate, 18),
+    hex("iwarp_rdma.term_rsvd", "Reserved", RdmapTerminate, 19, 13, 4),
+    computed("iwarp_rdma.term_ddp_seg_len", "DDP Segment Length", RdmapTerminate, Format::Bytes,
+             terminated<Terminated::Length>),
+    computed("iwarp_rdma.term_ddp_h", "Terminated DDP Header", RdmapTerminate, Format::Bytes,
+             terminated<Terminated::Ddp>),
+    computed("iwarp_rdma.term_rdma_h", "Terminated RDMAP Header", RdmapTerminate, Format::Bytes,
+             terminated<Terminated::Rdma>),
+
+    hex("iwarp_mpa.crc_check", "CRC-32C", MpaCrc, 0, 32, 8),
+    hex("iwarp_mpa.crc", "CRC-32C, not in use", MpaCrcUnused, 0, 32, 8),
 };
 
 } // namespace

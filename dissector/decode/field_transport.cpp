@@ -49,12 +49,18 @@ std::string_view ack_kind_text(std::uint64_t kind) {
     return kTexts[kind & 3];
 }
 
-// Wireshark counts the pad to the payload.
+// Wireshark counts the pad of a transport packet to the payload, that of MPA not.
 Computed whole_body(const Dissection& d, const LayerSpan& layer) {
-    const auto* pad = d.layers.find(LayerKind::Pad);
+    const auto* pad = d.protocol == Protocol::Iwarp ? nullptr : d.layers.find(LayerKind::Pad);
     const std::uint32_t length = layer.length + (pad ? pad->length : 0);
     return Value{
         .number = length, .bytes = d.frame.bytes.subspan(layer.offset, length), .text = {}};
+}
+
+template <bool Iwarp>
+Computed pad_of(const Dissection& d, const LayerSpan& layer) {
+    if ((d.protocol == Protocol::Iwarp) != Iwarp) return std::nullopt;
+    return Value{.number = 0, .bytes = d.bytes_of(layer), .text = {}};
 }
 
 // What a port of TCP or UDP was sent; other protocols have words of their own for their contents.
@@ -141,7 +147,8 @@ constexpr std::array kRows{
     computed("data.len", "Data and Pad Length", Payload, Format::Decimal, whole_body,
              Shown::OnlyByName),
 
-    bytes("roce.pad", "Pad Bytes", Pad, 0, 0),
+    computed("roce.pad", "Pad Bytes", Pad, Format::Bytes, pad_of<false>),
+    computed("iwarp_mpa.pad", "Pad Bytes", Pad, Format::Bytes, pad_of<true>),
 
     hex("infiniband.invariant.crc", "Invariant CRC", Icrc, 0, 32, 8),
 

@@ -98,14 +98,19 @@ enum class LayerKind : std::uint8_t {
     Icrc,
     Vcrc,     // of native InfiniBand
     MpaStart, // iWARP: a request or reply of MPA
-    Mpa,      // iWARP: length of a framed PDU
+    MpaPrivate,
+    MpaContinued, // iWARP: of a framed PDU that begins in an earlier segment
+    Mpa,          // iWARP: length of a framed PDU
     DdpTagged,
     DdpUntagged,
-    RdmapRead, // a Read Request of RDMAP
+    RdmapRead,      // a Read Request of RDMAP
+    RdmapTerminate, // a Terminate message, with the headers that it sends back
     MpaCrc,
-    Data,        // of a protocol that is not taken apart
-    Trailer,     // behind a packet: Ethernet padding, frame check sequence
-    Unsupported, // a frame of a link type that is not supported
+    MpaCrcUnused, // of a connection that agreed on none
+    MpaMore,      // iWARP that is not taken apart
+    Data,         // of a protocol that is not taken apart
+    Trailer,      // behind a packet: Ethernet padding, frame check sequence
+    Unsupported,  // a frame of a link type that is not supported
 };
 inline constexpr std::size_t kLayerKinds = static_cast<std::size_t>(LayerKind::Unsupported) + 1;
 
@@ -135,7 +140,7 @@ struct LayerSpan {
 // for one is quick; most that are asked for are not there, which a bit says.
 class Layers {
   public:
-    static constexpr std::size_t kCapacity = 96;
+    static constexpr std::size_t kCapacity = 160;
 
     void clear() {
         size_ = 0;
@@ -161,6 +166,19 @@ class Layers {
     bool replace(LayerKind kind, std::span<const LayerSpan> by);
 
     [[nodiscard]] bool has(LayerKind kind) const { return (kinds_[word(kind)] & bit(kind)) != 0; }
+    // Whether there is a layer of any of these kinds.
+    template <LayerKind... Any>
+    [[nodiscard]] bool has_any() const {
+        constexpr Kinds kAny = [] {
+            Kinds any{};
+            ((any[word(Any)] |= bit(Any)), ...);
+            return any;
+        }();
+        Word found = 0;
+        for (std::size_t i = 0; i < kAny.size(); ++i)
+            found |= kinds_[i] & kAny[i];
+        return found != 0;
+    }
     // The first of its kind; nullptr if there is none.
     [[nodiscard]] const LayerSpan* find(LayerKind kind) const {
         return has(kind) ? first(kind) : nullptr;

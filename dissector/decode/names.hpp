@@ -55,4 +55,112 @@ constexpr std::string_view rdmap_opcode_name(std::uint64_t opcode) {
     }
 }
 
+// What a Terminate message of RDMAP says (RFC 5040 4.8, RFC 5041 7.1, RFC 5044 8).
+constexpr std::string_view terminate_layer_name(std::uint64_t layer) {
+    switch (layer) {
+    case 0: return "RDMAP";
+    case 1: return "DDP";
+    case 2: return "LLP";
+    default: return {};
+    }
+}
+constexpr std::string_view terminate_rdma_type_name(std::uint64_t type) {
+    switch (type) {
+    case 0: return "Local Catastrophic Error";
+    case 1: return "Remote Protection Error";
+    case 2: return "Remote Operation Error";
+    default: return {};
+    }
+}
+constexpr std::string_view terminate_ddp_type_name(std::uint64_t type) {
+    switch (type) {
+    case 0: return "Local Catastrophic Error";
+    case 1: return "Tagged Buffer Error";
+    case 2: return "Untagged Buffer Error";
+    case 3: return "of the LLP";
+    default: return {};
+    }
+}
+constexpr std::string_view terminate_llp_type_name(std::uint64_t type) {
+    return type == 0 ? "MPA Error" : std::string_view{};
+}
+constexpr std::string_view terminate_rdma_code_name(std::uint64_t code) {
+    switch (code) {
+    case 0x00: return "Invalid STag";
+    case 0x01: return "Base or Bounds Violation";
+    case 0x02: return "Access Rights Violation";
+    case 0x03: return "STag not Associated with RDMAP Stream";
+    case 0x04: return "Tagged Offset Wrap";
+    case 0x05: return "Invalid RDMAP Version";
+    case 0x06: return "Unexpected Opcode";
+    case 0x07: return "Catastrophic Error of the Stream";
+    case 0x08: return "Catastrophic Error, Global";
+    case 0x09: return "STag cannot be Invalidated";
+    case 0xFF: return "Unspecified Error";
+    default: return {};
+    }
+}
+constexpr std::string_view terminate_tagged_code_name(std::uint64_t code) {
+    switch (code) {
+    case 0: return "Invalid STag";
+    case 1: return "Base or Bounds Violation";
+    case 2: return "STag not Associated with DDP Stream";
+    case 3: return "Tagged Offset Wrap";
+    case 4: return "Invalid DDP Version";
+    default: return {};
+    }
+}
+constexpr std::string_view terminate_untagged_code_name(std::uint64_t code) {
+    switch (code) {
+    case 1: return "Invalid Queue Number";
+    case 2: return "Invalid MSN, no Buffer Available";
+    case 3: return "Invalid MSN, out of Range";
+    case 4: return "Invalid Message Offset";
+    case 5: return "Message too Long for its Buffer";
+    case 6: return "Invalid DDP Version";
+    default: return {};
+    }
+}
+constexpr std::string_view terminate_llp_code_name(std::uint64_t code) {
+    switch (code) {
+    case 1: return "TCP Connection Closed, Terminated or Lost";
+    case 2: return "MPA CRC Error";
+    case 3: return "MPA Marker and Length do not Match";
+    case 4: return "Invalid MPA Request or Reply Frame";
+    default: return {};
+    }
+}
+
+// Which codes the second byte of a Terminate message is one of, by its first, layer and type.
+enum class TerminateWords : std::uint8_t { None, Rdma, DdpTagged, DdpUntagged, Llp };
+constexpr TerminateWords terminate_words(std::uint8_t layer_and_type) {
+    switch (layer_and_type >> 4) {
+    case 0: return TerminateWords::Rdma;
+    case 1:
+        if (layer_and_type == 0x11) return TerminateWords::DdpTagged;
+        return layer_and_type == 0x12 ? TerminateWords::DdpUntagged : TerminateWords::None;
+    case 2: return TerminateWords::Llp;
+    default: return TerminateWords::None;
+    }
+}
+constexpr std::string_view terminate_type_name(std::uint8_t layer_and_type) {
+    const unsigned type = layer_and_type & 0xFU;
+    switch (layer_and_type >> 4) {
+    case 0: return terminate_rdma_type_name(type);
+    case 1: return terminate_ddp_type_name(type);
+    case 2: return terminate_llp_type_name(type);
+    default: return {};
+    }
+}
+constexpr std::string_view terminate_code_name(std::uint8_t layer_and_type, std::uint8_t code) {
+    switch (terminate_words(layer_and_type)) {
+    case TerminateWords::None: return {};
+    case TerminateWords::Rdma: return terminate_rdma_code_name(code);
+    case TerminateWords::DdpTagged: return terminate_tagged_code_name(code);
+    case TerminateWords::DdpUntagged: return terminate_untagged_code_name(code);
+    case TerminateWords::Llp: return terminate_llp_code_name(code);
+    }
+    return {};
+}
+
 } // namespace veriroce::decode

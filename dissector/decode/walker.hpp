@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dissector/decode/decoder.hpp"
+#include "dissector/decode/iwarp.hpp"
 #include "dissector/wire/ethernet.hpp"
 
 namespace veriroce::decode {
@@ -14,13 +15,13 @@ inline constexpr std::size_t kMaxVlanTags = 8;
 inline constexpr std::size_t kMaxMplsLabels = 8;
 inline constexpr std::size_t kMaxIpExtensions = 8;
 inline constexpr std::size_t kMaxTunnels = 4;
-inline constexpr std::size_t kMaxFramedPdus = 4; // of iWARP in one TCP segment
+inline constexpr std::size_t kMaxFramedPdus = 16; // of iWARP in one TCP segment
 
 // A tunnel's own layers: IP, UDP or GRE, its header and two of ERSPAN, Ethernet, a trailer.
 inline constexpr std::size_t kLayersOfTunnel = 7;
 // Behind all tunnels: BTH, its headers, four of a management datagram, pad, ICRC, VCRC; or iWARP.
 inline constexpr std::size_t kLayersOfTransport = 1 + wire::kHeaderKinds + 4 + 4;
-inline constexpr std::size_t kLayersOfIwarp = 1 + 6 * kMaxFramedPdus + 1;
+inline constexpr std::size_t kLayersOfIwarp = 2 + 6 * kMaxFramedPdus + 1;
 // Frame, ERF, link, IP, UDP or GRH, trailer, and one to spare.
 static_assert(7 + kMaxVlanTags + kMaxMplsLabels + kMaxIpExtensions + kLayersOfTunnel * kMaxTunnels +
                   std::max(kLayersOfTransport, kLayersOfIwarp) <=
@@ -34,6 +35,8 @@ class Walker {
           end_(std::max(captured_, out.frame.original_length)) {}
 
     void frame();
+    // Only a TCP segment of iWARP, from `at` to `end` (iwarp.cpp).
+    void mpa(const MpaFraming& framing, std::uint32_t at, std::uint32_t end);
 
     // The first byte that the ICRC covers: of the IP header, the GRH or the LRH.
     [[nodiscard]] std::uint32_t covered_from() const { return covered_from_; }
@@ -81,7 +84,11 @@ class Walker {
     // iWARP (iwarp.cpp).
     void tcp();
     bool mpa_start();
-    bool framed_pdu();
+    void framed_pdus(bool known, bool crc);
+    bool framed_pdu(bool known, bool crc);
+    void rdmap_headers(std::uint8_t operation, std::uint32_t& payload);
+    // The next `bytes` bytes, of which the packet may end before the last.
+    void part(LayerKind kind, std::uint32_t bytes) { pass(kind, std::min(bytes, end_ - at_)); }
 
     // The next `bytes` bytes, at least one, are a header of this kind. Empty if they are not all
     // there: then the dissection is marked cut or malformed.

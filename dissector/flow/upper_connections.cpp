@@ -55,6 +55,7 @@ std::uint64_t UpperConnections::EndKey::hash() const {
 
 void UpperConnections::look(Dissection& d) {
     if (d.layers.has(LayerKind::Mad)) return management(d);
+    if (d.layers.has(LayerKind::Tcp)) return mpa_.look(d);
     if (decode::begins_message(d)) message(d);
 }
 

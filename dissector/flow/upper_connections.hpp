@@ -6,18 +6,20 @@
 //
 // Known is what the service that a CM request asks for is (its port, RDMA IP CM service), and what
 // the user says; nothing is guessed from bytes. Both ends of a connection are known, by address and
-// QP. A disconnect request and another request about a QP end what was known.
+// QP. A disconnect request and another request about a QP end what was known. TCP segments of iWARP
+// are taken apart again where their connection's start-up frames tell more (mpa_connections.hpp).
 //
 // Memory is bounded (kMaxEnds, kMaxRequests): the oldest gives way, and `forgotten` counts. What
-// carries no such protocol costs a look at whether the packet is a management datagram. Packets are
-// to be given in the order of the capture. A packet with a wrong ICRC changes nothing that is
-// known.
+// carries no such protocol costs a look at whether the packet is a management datagram, or TCP.
+// Packets are to be given in the order of the capture. A packet with a wrong ICRC changes nothing
+// that is known.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "dissector/decode/upper.hpp"
+#include "dissector/flow/mpa_connections.hpp"
 #include "dissector/flow/path.hpp"
 #include "dissector/wire/types.hpp"
 
@@ -49,12 +51,13 @@ class UpperConnections {
 
     // Learns from the packet, and takes apart what it carries above the transport if that is known.
     void apply(decode::Dissection& dissection) {
-        if (!watching_ && !dissection.layers.has(decode::LayerKind::Mad)) return;
+        using enum decode::LayerKind;
+        if (!watching_ && !dissection.layers.has_any<Mad, Tcp>()) return;
         look(dissection);
     }
 
     // Ends of connections that gave way to newer ones.
-    [[nodiscard]] std::uint64_t forgotten() const { return forgotten_; }
+    [[nodiscard]] std::uint64_t forgotten() const { return forgotten_ + mpa_.forgotten(); }
     [[nodiscard]] std::size_t ends() const { return places_.size(); }
 
   private:
@@ -104,6 +107,7 @@ class UpperConnections {
     std::vector<Request> requests_;
     std::size_t next_request_ = 0;
     std::uint64_t forgotten_ = 0;
+    MpaConnections mpa_;
     bool watching_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "dissector/print/info.hpp"
 
+#include "dissector/decode/iwarp.hpp"
 #include "dissector/decode/mad.hpp"
 #include "dissector/decode/names.hpp"
 #include "dissector/print/append.hpp"
@@ -180,17 +181,54 @@ void append_mac_control(std::string& out, const Dissection& d) {
     }
 }
 
+// iWARP: the frames with which it begins, and a Terminate with its reason.
+void append_mpa_start(std::string& out, wire::Bytes frame) {
+    const unsigned flags = wire::load_u8(frame, 16);
+    append<"MPA {} Frame Markers={} CRC={}">(out, frame[9] == std::byte{'q'} ? "Request" : "Reply",
+                                             flags >> 7, flags >> 6 & 1U);
+    if ((flags & 0x20) != 0) out += " rejected";
+}
+
+void append_terminate(std::string& out, wire::Bytes control) {
+    if (control.size() < 2) return;
+    const std::uint8_t layer_and_type = wire::load_u8(control, 0);
+    const std::uint8_t code = wire::load_u8(control, 1);
+    const std::string_view type_name = decode::terminate_type_name(layer_and_type);
+    const std::string_view code_name = decode::terminate_code_name(layer_and_type, code);
+    append<" Layer={} Type={} Code=0x{:02x}">(out, layer_and_type >> 4, layer_and_type & 0xF, code);
+    if (!type_name.empty()) {
+        append<" ({}{}{})">(out, type_name, code_name.empty() ? "" : ": ", code_name);
+    }
+}
+
+std::string_view rdmap_operation(wire::Bytes header) {
+    if (header.size() < 2) return "RDMAP";
+    const std::string_view name = decode::rdmap_opcode_name(wire::load_u8(header, 1) & 0xFU);
+    return name.empty() ? "RDMAP reserved operation" : name;
+}
+
 // iWARP: what each framed PDU of the segment carries.
 void append_iwarp(std::string& out, const Dissection& d) {
-    if (d.layers.has(LayerKind::MpaStart)) out += "MPA start-up";
-    std::string_view before;
+    const std::size_t begin = out.size();
+    const auto say = [&](std::string_view words) {
+        if (out.size() > begin) out += ", ";
+        out += words;
+    };
+    bool goes_on = false;
     for (const decode::LayerSpan& layer : d.layers) {
+        const wire::Bytes bytes = d.bytes_of(layer);
+        if (layer.kind == LayerKind::MpaStart) append_mpa_start(out, bytes);
+        if (layer.kind == LayerKind::MpaContinued) say("continued PDU");
+        if (layer.kind == LayerKind::MpaMore) say("iWARP not taken apart");
+        if (layer.kind == LayerKind::RdmapTerminate) append_terminate(out, bytes);
+        if (layer.kind == LayerKind::MpaCrc || layer.kind == LayerKind::MpaCrcUnused) {
+            goes_on = layer.length < decode::kMpaCrcBytes;
+        }
         if (layer.kind != LayerKind::DdpTagged && layer.kind != LayerKind::DdpUntagged) continue;
-        const unsigned opcode = wire::load_u8(d.bytes_of(layer), 1) & 0xFU;
-        const std::string_view name = decode::rdmap_opcode_name(opcode);
-        append<"{}{}">(out, before, name.empty() ? "RDMAP reserved operation" : name);
-        before = ", ";
+        say(rdmap_operation(bytes));
+        goes_on = true;
     }
+    if (goes_on && !d.cut) out += " (goes on in the next segment)";
 }
 
 void append_other(std::string& out, const Dissection& d) {

@@ -268,11 +268,89 @@ TEST_CASE("decode: iWARP is told by its CRC, and its headers are shown", "[decod
     FrameBytes damaged = write;
     damaged.back() ^= std::byte{1};
     CHECK(layers_of(taken_apart(tcp(damaged), 101)) == std::vector{Frame, Ipv4, Tcp, Data});
-    FrameBytes many;
-    for (int i = 0; i < 6; ++i)
-        many = many + write;
-    CHECK(std::ranges::count(layers_of(taken_apart(tcp(many), 101)), Mpa) == 4);
     const FrameBytes start =
         bytes_of("4d504120494420526571204672616d65 40 01 0004 01020304"); // "MPA ID Req Frame"
-    CHECK(layers_of(taken_apart(tcp(start), 101)) == std::vector{Frame, Ipv4, Tcp, MpaStart, Data});
+    CHECK(layers_of(taken_apart(tcp(start), 101)) ==
+          std::vector{Frame, Ipv4, Tcp, MpaStart, MpaPrivate});
+}
+
+TEST_CASE("decode: behind a framed PDU that its CRC proves is another, whole or not", "[decode]") {
+    const FrameBytes write = framed(bytes_of("c140 11223344 0000000000001000 aabbccddee"));
+    const std::vector<LayerKind> first{Frame, Ipv4, Tcp, Mpa, DdpTagged, Payload, Pad, MpaCrc};
+    const auto with = [&first](std::vector<LayerKind> more) {
+        more.insert(more.begin(), first.begin(), first.end());
+        return more;
+    };
+    // It goes on in the next segment: that is no cut. One that the capture cut is.
+    for (std::size_t kept = 4; kept < write.size(); ++kept) {
+        const FrameBytes part(write.begin(), write.begin() + static_cast<std::ptrdiff_t>(kept));
+        INFO(kept);
+        const Dissection open = taken_apart(tcp(write + part), 101);
+        CHECK(open.protocol == Protocol::Iwarp);
+        CHECK_FALSE(open.cut);
+        CHECK_FALSE(open.malformed);
+        CHECK(std::ranges::count(layers_of(open), DdpTagged) == (kept > 2 ? 2 : 1));
+        const FrameBytes whole = tcp(write + write);
+        const wire::Bytes captured = wire::Bytes(whole).first(whole.size() - write.size() + kept);
+        const Dissection cut = taken_apart(captured, 101, static_cast<std::uint32_t>(whole.size()));
+        CHECK(cut.cut);
+        CHECK_FALSE(cut.malformed);
+        CHECK(layers_of(cut) == layers_of(open));
+    }
+    FrameBytes damaged = write;
+    damaged[8] ^= std::byte{1};
+    CHECK(layers_of(taken_apart(tcp(write + damaged), 101)) == with({MpaMore}));
+    CHECK(layers_of(taken_apart(tcp(write + bytes_of("0013")), 101)) == with({Mpa}));
+    CHECK(layers_of(taken_apart(tcp(write + bytes_of("0013c1")), 101)) == with({Mpa, MpaMore}));
+    // More than are followed: that is said.
+    FrameBytes many;
+    for (int i = 0; i < 18; ++i)
+        many = many + write;
+    const auto layers = layers_of(taken_apart(tcp(many), 101));
+    CHECK(std::ranges::count(layers, Mpa) == 16);
+    CHECK(layers.back() == MpaMore);
+}
+
+TEST_CASE("decode: a Terminate message shows its reason and what it is about", "[decode]") {
+    const auto terminate = [](const std::string& content) {
+        return tcp(framed(bytes_of("4147 00000000 00000002 00000001 00000000" + content)));
+    };
+    const FrameBytes frame = terminate("1101 c000 0013 c140 11223344 0000000000001000");
+    const Dissection d = taken_apart(frame, 101);
+    CHECK(layers_of(d) == std::vector{Frame, Ipv4, Tcp, Mpa, DdpUntagged, RdmapTerminate, MpaCrc});
+    CHECK(d.layers.find(RdmapTerminate)->length == 20);
+    const auto value = [](std::string_view name, const Dissection& from) {
+        std::optional<Value> found;
+        Column::find(name).value().for_each(from,
+                                            [&](const FieldRow&, const Value& v) { found = v; });
+        return found;
+    };
+    CHECK(value("iwarp_rdma.term_layer", d)->number == 1);
+    CHECK(value("iwarp_rdma.term_etype_ddp", d)->number == 1);
+    CHECK(value("iwarp_rdma.term_errcode_ddp_tagged", d)->number == 1);
+    CHECK_FALSE(value("iwarp_rdma.term_errcode_rdma", d));
+    CHECK(value("iwarp_rdma.term_ddp_seg_len", d)->bytes.size() == 2);
+    CHECK(value("iwarp_rdma.term_ddp_h", d)->bytes.size() == 14); // of a tagged message
+    CHECK_FALSE(value("iwarp_rdma.term_rdma_h", d));
+    const FrameBytes all = terminate("0102 e000 0020 4141 00000000 00000001 00000001 00000000 "
+                                     "00000001 0000000000000002 00000040 00000003 "
+                                     "0000000000000004");
+    const Dissection read = taken_apart(all, 101);
+    CHECK(value("iwarp_rdma.term_ddp_h", read)->bytes.size() == 18);
+    CHECK(value("iwarp_rdma.term_rdma_h", read)->bytes.size() == 28);
+    CHECK(value("iwarp_rdma.term_errcode_rdma", read)->number == 2);
+}
+
+TEST_CASE("decode: in iWARP a Steering Tag is invalidated by two messages alone", "[decode]") {
+    for (unsigned operation = 3; operation < 7; ++operation) {
+        FrameBytes pdu = bytes_of("4140 00000077 00000000 00000001 00000000 aabb");
+        pdu[1] |= static_cast<std::byte>(operation);
+        const FrameBytes frame = tcp(framed(pdu));
+        const Dissection d = taken_apart(frame, 101);
+        std::size_t tags = 0;
+        Column::find("iwarp_rdma.inval_stag")
+            .value()
+            .for_each(d, [&](const FieldRow&, const Value&) { ++tags; });
+        CHECK(tags == (operation == 4 || operation == 6 ? 1 : 0));
+    }
 }

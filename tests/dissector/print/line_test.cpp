@@ -6,6 +6,7 @@
 #include "dissector/print/table.hpp"
 #include "dissector/print/text.hpp"
 #include "dissector/wire/packet_spec.hpp"
+#include "tests/dissector/corpus/other_corpus.hpp"
 
 using namespace veriroce;
 using namespace veriroce::print;
@@ -95,6 +96,35 @@ TEST_CASE("line: a management datagram is named by class, method and attribute",
     CHECK(mad(0x21, 0x02, 0x01) ==
           "MAD: ApplicationSet(ClassPortInfo) Class=0x21 Attribute=0x0001" + tid);
     CHECK(mad(0x50, 0x01, 0x01) == "MAD: Reserved Get() Class=0x50 Attribute=0x0001" + tid);
+}
+
+TEST_CASE("line: what a segment of iWARP carries", "[print]") {
+    const auto made = corpus::iwarp_corpus();
+    const auto line = [&made](std::string_view name) {
+        const auto frame = std::ranges::find(made.frames, name, &corpus::CorpusFrame::carrier);
+        REQUIRE(frame != made.frames.end());
+        const std::string text = line_of(frame->bytes);
+        return text.substr(text.find("iWARP ") + 6);
+    };
+    CHECK(line("iwarp request") == "79 MPA Request Frame Markers=0 CRC=1\n");
+    CHECK(line("iwarp reply without CRC") == "78 MPA Reply Frame Markers=0 CRC=0\n");
+    CHECK(line("iwarp two PDUs").ends_with(" Write, Send\n"));
+    CHECK(line("iwarp terminate about a tagged buffer")
+              .ends_with(" Terminate Layer=1 Type=1 Code=0x01 (Tagged Buffer Error: Base or Bounds "
+                         "Violation)\n"));
+    CHECK(line("iwarp terminate of RDMAP")
+              .ends_with(" Terminate Layer=0 Type=2 Code=0x05 (Remote Operation Error: Invalid "
+                         "RDMAP Version)\n"));
+    // The first of two PDUs, and as much of the second as a segment has.
+    const auto two =
+        std::ranges::find(made.frames, "iwarp two PDUs", &corpus::CorpusFrame::carrier);
+    std::vector<std::byte> bytes = two->bytes;
+    bytes.resize(bytes.size() - 8);
+    wire::store_be<2>(bytes, 14 + 2, bytes.size() - 14);
+    CHECK(line_of(bytes).ends_with(" Write, Send (goes on in the next segment)\n"));
+    CHECK(line_of(wire::Bytes(bytes).first(bytes.size() - 4),
+                  static_cast<std::uint32_t>(bytes.size()))
+              .ends_with(" Write, Send [cut]\n"));
 }
 
 TEST_CASE("line: every kind of acknowledge", "[print]") {
