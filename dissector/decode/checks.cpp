@@ -1,6 +1,7 @@
 #include "dissector/decode/checks.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "dissector/decode/mad.hpp"
 
@@ -115,6 +116,28 @@ void check_remote_address(const Subject& s) {
     }
 }
 
+// BTH-16: reserved bits are sent as zero; of FETH they are those of EXT-03.
+void check_reserved(const Subject& s) {
+    struct Row {
+        LayerKind layer;
+        std::uint32_t word; // where the four bytes with the bits stand in it
+        std::uint32_t reserved;
+        std::uint32_t bytes; // of the four, that have such bits
+    };
+    static constexpr std::array<Row, 4> kRows{{{LayerKind::Rdeth, 0, 0xFF000000, 1},
+                                               {LayerKind::Deth, 4, 0xFF000000, 1},
+                                               {LayerKind::Xrceth, 0, 0xFF000000, 1},
+                                               {LayerKind::Feth, 0, 0xFFFFFFC0, 4}}};
+    for (const Row& row : kRows) {
+        const auto* layer = s.whole(row.layer, row.word + 4);
+        if (layer == nullptr) continue;
+        const std::uint32_t word = wire::load_u32(s.dissection.bytes_of(*layer), row.word);
+        const std::uint32_t found = (word & row.reserved) >> std::countr_zero(row.reserved);
+        if (found == 0) continue;
+        s.find(FindingKind::ReservedBits, layer->offset + row.word, row.bytes, found);
+    }
+}
+
 void check_syndrome(const Subject& s) {
     const auto* aeth = s.whole(LayerKind::Aeth, wire::Aeth::kSize);
     if (!aeth) return;
@@ -197,6 +220,8 @@ void check_transport(Dissection& dissection) {
     check_qp(subject);
     check_remote_address(subject);
     check_syndrome(subject);
+    using enum LayerKind;
+    if (dissection.layers.has_any<Rdeth, Deth, Xrceth, Feth>()) check_reserved(subject);
     // What follows speaks of the body, which is not known of a packet that ends in its headers.
     if (dissection.cut || dissection.malformed || dissection.fragment) return;
     check_pad(subject);

@@ -75,6 +75,29 @@ TEST_CASE("decode: each fault of a packet is found where it stands, and no other
     }
 }
 
+TEST_CASE("decode: reserved bits of extended headers are found", "[decode][BTH-16]") {
+    struct Header {
+        std::uint8_t opcode;
+        std::uint32_t at;    // behind the BTH
+        std::uint32_t bytes; // with reserved bits
+    };
+    constexpr std::uint32_t kBth = 14 + 20 + 8;
+    // RDETH, the DETH behind it, DETH, XRCETH; of FETH four bytes, of which six bits are in use.
+    for (const auto& [opcode, at, bytes] :
+         {Header{0x44, 0, 1}, Header{0x44, 8, 1}, Header{0x64, 4, 1}, Header{0xA4, 0, 1},
+          Header{0x1C, 0, 4}}) {
+        INFO(int{opcode});
+        FrameBytes frame = made(packet(opcode, {}, opcode == 0x1C ? 0 : 4));
+        CHECK(taken_apart(frame).findings.empty());
+        frame[kBth + 12 + at] |= std::byte{0x80};
+        const Dissection d = taken_apart(frame, 1, 0, {.verify_icrc = false});
+        REQUIRE(kinds_of(d) == std::vector{FindingKind::ReservedBits});
+        CHECK(d.findings.all()[0].offset == kBth + 12 + at);
+        CHECK(d.findings.all()[0].length == bytes);
+        CHECK(d.findings.all()[0].found == (bytes == 1 ? 0x80U : 0x2000000U));
+    }
+}
+
 TEST_CASE("decode: outer faults of a RoCE packet are found", "[decode]") {
     auto ip = packet(0x04, {{Field::IpChecksum, 1_n}}, 4);
     CHECK(kinds_of(taken_apart(made(ip))) == std::vector{FindingKind::IpChecksum});
