@@ -1,7 +1,7 @@
 // What carries transport packets besides UDP on Ethernet: tunnels, records, InfiniBand itself; and
 // what runs beside them: flow control of Ethernet, iWARP. That the fields are right is compared
-// with tshark (tests/dissector/dissect/tshark_test.cpp); here are the layers, the ICRC, and the
-// bounds.
+// with tshark (tests/dissector/dissect/tshark_test.cpp, frames of corpora() and other_corpora());
+// here are the layers, the ICRC, and the bounds.
 #include <catch2/catch.hpp>
 
 #include "dissector/decode/field.hpp"

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "dissector/wire/ip.hpp"
-#include "tests/dissector/corpus/corpus.hpp"
+#include "tests/dissector/corpus/other_corpus.hpp"
 #include "tests/dissector/decode/frames.hpp"
 
 using namespace veriroce;
@@ -63,6 +63,26 @@ TEST_CASE("decode: every opcode in every encapsulation, cut at every length, say
         }
     }
     CHECK(cuts > 300'000);
+}
+
+TEST_CASE("decode: what comes beside connections, cut at every length, says cut", "[decode]") {
+    Dissection d;
+    std::size_t cuts = 0;
+    for (const auto& made : corpus::other_corpora()) {
+        for (const auto& frame : made.frames) {
+            FrameFacts facts;
+            facts.original_length = static_cast<std::uint32_t>(frame.bytes.size());
+            for (std::size_t size = 0; size < frame.bytes.size(); ++size) {
+                facts.bytes = wire::Bytes(frame.bytes).first(size);
+                dissect_frame(facts, {}, d);
+                ++cuts;
+                const std::string_view wrong = wrong_of_cut(d, frame.opcode);
+                if (wrong.empty()) continue;
+                FAIL_CHECK(frame.carrier << ", cut to " << size << ": " << wrong);
+            }
+        }
+    }
+    CHECK(cuts > 8'000);
 }
 
 TEST_CASE("decode: a frame that the capture cut is never malformed", "[decode]") {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "dissector/decode/field.hpp"
+#include "tests/dissector/corpus/other_corpus.hpp"
 #include "tests/dissector/corpus/upper_corpus.hpp"
 #include "tests/dissector/dissect/command.hpp"
 
@@ -225,13 +226,14 @@ TEST_CASE("tshark prints the same fields of the captures, last third", "[dissect
     compare_part(2);
 }
 
-TEST_CASE("tshark prints the same fields of every opcode in every encapsulation, and above",
+TEST_CASE("tshark prints the same fields of every opcode in every encapsulation, above and beside",
           "[dissect]") {
     const TemporaryFolder folder;
     std::vector<KnownForm> known = known_forms();
     std::size_t frames = 0;
     std::vector<Corpus> all = veriroce::corpus::corpora();
     std::ranges::move(veriroce::corpus::upper_corpora(), std::back_inserter(all));
+    std::ranges::move(veriroce::corpus::other_corpora(), std::back_inserter(all));
     for (const Corpus& corpus : all) {
         const std::string path = folder.path() / (corpus.name + ".pcap");
         write_pcap(corpus, path);
@@ -239,7 +241,7 @@ TEST_CASE("tshark prints the same fields of every opcode in every encapsulation,
         frames += corpus.frames.size();
     }
     CHECK(frames > 2000);
-    CHECK(common_fields().size() > 280);
+    CHECK(common_fields().size() > 310);
     for (const KnownForm& form : known) {
         INFO(form.fields << " differs no longer: " << form.reason);
         CHECK(form.seen);

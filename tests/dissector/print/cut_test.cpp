@@ -5,6 +5,7 @@
 #include "dissector/decode/decoder.hpp"
 #include "dissector/decode/upper.hpp"
 #include "dissector/print/text.hpp"
+#include "tests/dissector/corpus/other_corpus.hpp"
 #include "tests/dissector/corpus/upper_corpus.hpp"
 
 using namespace veriroce;
@@ -56,6 +57,19 @@ TEST_CASE("lines: every opcode in every encapsulation, cut at every length, says
         }
     }
     CHECK(cutter.lines > 300'000);
+}
+
+TEST_CASE("lines: what comes beside connections, cut at every length, says cut", "[print]") {
+    Cutter cutter;
+    for (const auto& made : corpus::other_corpora()) {
+        for (const auto& frame : made.frames) {
+            for (std::size_t size = 0; size < frame.bytes.size(); ++size) {
+                if (cutter.says_cut(frame.bytes, size, made.link_code, true)) continue;
+                FAIL_CHECK(frame.carrier << " cut to " << size << ": " << cutter.out);
+            }
+        }
+    }
+    CHECK(cutter.lines > 8'000);
 }
 
 TEST_CASE("lines: every message above the transport, cut at every length, says cut", "[print]") {
