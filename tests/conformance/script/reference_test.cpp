@@ -1,29 +1,17 @@
-// Every example in the reference compiles, and stands there as `script format` lays it out.
+// Every example in the project's pages compiles, and stands there as `script format` lays it out.
+#include "tests/conformance/script/pages.hpp"
 #include "tests/conformance/script/text.hpp"
 
 namespace veriroce::script::tests {
 namespace {
 
-// The texts of the fenced blocks of a language in a Markdown page.
-std::vector<std::string> blocks(std::string_view page, std::string_view language) {
-    std::vector<std::string> found;
-    bool inside = false;
-    bool wanted = false;
-    for (const auto line : house::lines(page)) {
-        if (line.starts_with("```")) {
-            inside = !inside;
-            wanted = inside && line.substr(3) == language;
-            if (wanted) found.emplace_back();
-        } else if (wanted) {
-            found.back() += std::string(line) + "\n";
-        }
-    }
-    return found;
-}
-
-std::string reference() {
-    return house::read_text(std::filesystem::path(VERIROCE_SOURCE_DIR) /
-                            "conformance/script/README.md");
+void check_laid_out(const std::string& example) {
+    const bool whole = example.starts_with("rule");
+    const std::string text = whole ? example : with_header(example);
+    INFO(text);
+    const auto laid = format("group/x.roce", text);
+    if (!laid) FAIL(all_text(laid.error()));
+    CHECK(*laid == text);
 }
 
 } // namespace
@@ -31,25 +19,41 @@ std::string reference() {
 TEST_CASE("reference: every example compiles and is laid out", "[script]") {
     const auto examples = blocks(reference(), "roce");
     REQUIRE(examples.size() >= 10);
-    for (const std::string& example : examples) {
-        const bool whole = example.starts_with("rule");
-        const std::string text = whole ? example : with_header(example);
-        INFO(text);
-        const auto laid = format("group/x.roce", text);
-        if (!laid) FAIL(all_text(laid.error()));
-        CHECK(*laid == text);
-    }
+    for (const std::string& example : examples)
+        check_laid_out(example);
 }
 
-TEST_CASE("reference: every fault plan is read", "[script]") {
-    const auto plans = blocks(reference(), "faults");
-    REQUIRE_FALSE(plans.empty());
-    for (const std::string& plan : plans) {
-        INFO(plan);
-        const auto read = load_plan("x.faults", plan);
-        if (!read) FAIL(all_text(read.error()));
-        CHECK_FALSE(read->empty());
+TEST_CASE("reference: so does every example of every other page", "[script]") {
+    std::vector<std::string> with_examples;
+    for (const std::filesystem::path& path : pages()) {
+        INFO(path);
+        const std::string page = house::read_text(path);
+        const auto examples = blocks(page, "roce");
+        const auto scripts = indented_scripts(page);
+        for (const std::string& example : examples)
+            check_laid_out(example);
+        for (const std::string& script : scripts)
+            check_laid_out(script);
+        if (examples.empty() && scripts.empty()) continue;
+        const std::filesystem::path root(VERIROCE_SOURCE_DIR);
+        with_examples.push_back(std::filesystem::relative(path, root).string());
+        if (with_examples.back() == "conformance/script/README.md") CHECK(scripts.size() == 2);
     }
+    CHECK(with_examples == std::vector<std::string>{"README.md", "conformance/script/README.md"});
+}
+
+TEST_CASE("reference: every fault plan of every page is read", "[script]") {
+    std::size_t read = 0;
+    for (const std::filesystem::path& path : pages()) {
+        for (const std::string& plan : blocks(house::read_text(path), "faults")) {
+            INFO(path << "\n" << plan);
+            const auto rules = load_plan("x.faults", plan);
+            if (!rules) FAIL(all_text(rules.error()));
+            CHECK_FALSE(rules->empty());
+            ++read;
+        }
+    }
+    CHECK(read >= 1);
 }
 
 TEST_CASE("reference: every field that can be written is named", "[script]") {
