@@ -85,7 +85,8 @@ class HeaderParser {
                (line.tokens.size() > 1 && (line.tokens[1].is(">") || line.tokens[1].is("<")));
     }
     static bool is_address_line(const Line& line) {
-        return line.tokens.size() > 1 && line.tokens[1].is("address");
+        return line.tokens.size() > 1 && line.tokens[0].is("tester") &&
+               line.tokens[1].is("address");
     }
 
     void line(const Line& source) {

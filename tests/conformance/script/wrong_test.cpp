@@ -161,6 +161,8 @@ const std::array wrong_scripts{
     Wrong{"title \"again\"\n", "dropped\n", "4:1: a second 'title' line; write it once", "title"},
     Wrong{"tagz slow\n", "dropped\n", "4:1: unknown header line 'tagz'; did you mean 'tags'?",
           "tagz"},
+    Wrong{"qp address=3\n", "dropped\n",
+          "4:4: 'qp' has no option 'address'; did you mean 'access'?", "address"},
     Wrong{"qp timeot=3\n", "dropped\n", "4:4: 'qp' has no option 'timeot'; did you mean 'timeout'?",
           "timeot"},
     Wrong{"qp timeout=32\n", "dropped\n", "4:12: timeout is 0 to 31, not 32", "32"},
