@@ -30,6 +30,7 @@ IcrcReason obstacle(const Walker& walker, const Dissection& out) {
     if (out.cut) return IcrcReason::Cut;
     if (!out.has_bth || !out.layers.has(LayerKind::Icrc)) return IcrcReason::Malformed;
     if (walker.ip_extensions()) return IcrcReason::IpExtensions;
+    if (walker.odd_ip_version()) return IcrcReason::IpVersion;
     return IcrcReason::None;
 }
 
@@ -74,11 +75,11 @@ void dissect_frame(const Options& options, Dissection& out) {
     clear(out);
     Walker walker(out, options);
     walker.frame();
+    if (out.fragment) out.cut = walker.fragment_cut(); // what else is missing is in other frames
     if (!out.transport_packet()) {
         out.findings.clear(); // the rules speak of transport packets
         return;
     }
-    if (out.fragment) out.cut = false; // what is missing is in other frames
     check_transport(out);
     if (!options.verify_icrc) return;
     out.icrc.reason = obstacle(walker, out);

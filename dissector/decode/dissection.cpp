@@ -21,6 +21,7 @@ std::string_view text_of(IcrcReason reason) {
     case IcrcReason::Malformed: return "the packet is too short";
     case IcrcReason::Fragment: return "IP fragment";
     case IcrcReason::IpExtensions: return "IPv6 extension headers";
+    case IcrcReason::IpVersion: return "the IP version is neither 4 nor 6";
     }
     return {};
 }

@@ -35,6 +35,7 @@ enum class IcrcReason : std::uint8_t {
     Malformed,    // the packet is too short to have one
     Fragment,     // the rest of the packet is in other frames
     IpExtensions, // what the ICRC covers of IPv6 extension headers is not laid down
+    IpVersion,    // neither 4 nor 6: nor is what it covers of such a header
 };
 std::string_view text_of(IcrcReason reason);
 

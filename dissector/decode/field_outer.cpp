@@ -48,11 +48,6 @@ Computed header_length(const Dissection& d, const LayerSpan& layer) {
     if (bytes.empty()) return std::nullopt;
     return number((wire::load_u8(bytes, 0) & 0xFU) * 4U);
 }
-Computed fragment_offset(const Dissection& d, const LayerSpan& layer) {
-    const wire::Bytes bytes = d.bytes_of(layer);
-    if (bytes.size() < 8) return std::nullopt;
-    return number((wire::load_u16(bytes, 6) & 0x1FFFU) * 8U);
-}
 
 std::string_view ip_protocol(std::uint64_t value) {
     switch (value) {
@@ -120,8 +115,7 @@ constexpr std::array kRows{
     flag("ip.flags.rb", "Reserved bit", Ipv4, 48),
     flag("ip.flags.df", "Don't fragment", Ipv4, 49),
     flag("ip.flags.mf", "More fragments", Ipv4, 50),
-    standing(computed("ip.frag_offset", "Fragment Offset", Ipv4, Format::Decimal, fragment_offset),
-             51, 13),
+    dec("ip.frag_offset", "Fragment Offset in Units of 8 Bytes", Ipv4, 51, 13),
     dec("ip.ttl", "Time to Live", Ipv4, 64, 8),
     dec("ip.proto", "Protocol", Ipv4, 72, 8, ip_protocol),
     hex("ip.checksum", "Header Checksum", Ipv4, 80, 16, 4),

@@ -49,7 +49,7 @@ void Walker::infiniband() {
         }
         break;
     }
-    if (out_.malformed || out_.cut || outer_end - end_ < kVcrcBytes) return;
+    if (out_.malformed || out_.cut || end_ > outer_end || outer_end - end_ < kVcrcBytes) return;
     end_ += kVcrcBytes;
     rest(LayerKind::Vcrc);
 }

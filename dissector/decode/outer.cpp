@@ -50,6 +50,7 @@ constexpr std::uint16_t kGenevePort = 6081;
 
 constexpr std::uint16_t kFragmentOffsetBits = 0xFFF8;
 constexpr std::uint16_t kFragmentMoreBit = 0x0001;
+constexpr std::uint32_t kOpenEnd = 1U << 20; // more than a length of IP, UDP or GRH says
 
 } // namespace
 
@@ -104,9 +105,31 @@ void Walker::mac_control() {
     case kPfc: take(LayerKind::Pfc, kPfcBytes); break;
     default: rest(LayerKind::Data); break;
     }
+    if (captured_ < end_) out_.cut = true;
+}
+
+// A packet that contradicts the frame's type is dropped by a receiver (CA17-27). It is taken apart
+// as what its own version says, and where that is no IP as what the type says.
+bool Walker::version_is(std::uint8_t expected, std::uint8_t other) {
+    if (at_ >= captured_ || at_ >= end_) return true;
+    const std::uint8_t version = peek_u8() >> 4;
+    if (version == expected) return true;
+    out_.findings.add({FindingKind::IpVersion, at_, 1, version, expected});
+    if (version != other) odd_ip_version_ = true;
+    return version != other;
 }
 
 void Walker::ipv4() {
+    if (!version_is(4, 6)) return ipv6_packet();
+    ipv4_packet();
+}
+
+void Walker::ipv6() {
+    if (!version_is(6, 4)) return ipv4_packet();
+    ipv6_packet();
+}
+
+void Walker::ipv4_packet() {
     covered_from_ = at_;
     ip_extensions_ = false;
     const std::size_t words = peek_u8() & 0xFU;
@@ -116,10 +139,6 @@ void Walker::ipv4() {
     out_.protocol = Protocol::Ipv4;
     out_.network = {LayerKind::Ipv4, covered_from_, static_cast<std::uint32_t>(bytes.size())};
     const wire::Ipv4 header = wire::Ipv4::read(bytes);
-    if (header.version != 4) {
-        out_.findings.add({FindingKind::IpVersion, covered_from_, 1, header.version, 4});
-        return rest(LayerKind::Data);
-    }
     if (header.header_length < 5) {
         out_.findings.add({FindingKind::IpHeaderLength, covered_from_, 1, header.header_length, 5});
     }
@@ -140,14 +159,13 @@ void Walker::ipv4() {
                header.total_length, end_ - covered_from_);
     }
     if (header.more_fragments || header.fragment_offset != 0) {
-        out_.fragment = true;
-        out_.findings.add({FindingKind::IpFragment, covered_from_ + 6, 2, 0, 0});
+        fragment(covered_from_ + 6, header.fragment_offset == 0);
         if (header.fragment_offset != 0) return rest(LayerKind::Data);
     }
     by_ip_protocol(header.protocol, Protocol::Ipv4);
 }
 
-void Walker::ipv6() {
+void Walker::ipv6_packet() {
     covered_from_ = at_;
     ip_extensions_ = false;
     const auto bytes = take(LayerKind::Ipv6, wire::Ipv6::kSize);
@@ -155,10 +173,6 @@ void Walker::ipv6() {
     out_.protocol = Protocol::Ipv6;
     out_.network = {LayerKind::Ipv6, covered_from_, wire::Ipv6::kSize};
     const wire::Ipv6 header = wire::Ipv6::read(bytes);
-    if (header.version != 6) {
-        out_.findings.add({FindingKind::IpVersion, covered_from_, 1, header.version, 6});
-        return rest(LayerKind::Data);
-    }
     if (header.payload_length != 0) { // 0: a jumbogram, or segmentation in the network card
         narrow(at_ + header.payload_length, FindingKind::IpLength, covered_from_ + 4,
                header.payload_length, end_ - at_);
@@ -188,8 +202,7 @@ bool Walker::ipv6_extensions(std::uint8_t& next_header) {
             const std::uint16_t field = wire::load_u16(header, 2);
             const bool later = (field & kFragmentOffsetBits) != 0;
             if (later || (field & kFragmentMoreBit) != 0) {
-                out_.fragment = true;
-                out_.findings.add({FindingKind::IpFragment, offset + 2, 2, 0, 0});
+                fragment(offset + 2, !later);
             }
             if (later) {
                 rest(LayerKind::Data);
@@ -199,6 +212,18 @@ bool Walker::ipv6_extensions(std::uint8_t& next_header) {
         next_header = wire::load_u8(header, 0);
     }
     return true;
+}
+
+// The first fragment holds the headers of a packet whose other bytes are in other frames, so that
+// the lengths in them, those of packets in it included, are not to be held against this frame's.
+void Walker::fragment(std::uint32_t field_offset, bool first) {
+    if (!out_.fragment) fragment_cut_ = captured_ < end_;
+    out_.fragment = true;
+    out_.findings.add({FindingKind::IpFragment, field_offset, 2, 0, 0});
+    if (!first) return;
+    captured_ = std::min(captured_, end_);
+    end_ = captured_ + kOpenEnd;
+    open_end_ = true;
 }
 
 void Walker::by_ip_protocol(std::uint8_t protocol, Protocol otherwise) {
@@ -222,9 +247,9 @@ void Walker::udp() {
     out_.protocol = Protocol::Udp;
     const wire::Udp header = wire::Udp::read(bytes);
     const std::uint32_t available = end_ - offset;
-    if (out_.fragment) { // the rest of the datagram is in other frames
-        captured_ = std::min(captured_, end_);
-        end_ = std::max<std::uint32_t>(offset + header.length, end_);
+    if (open_end_) { // the rest of the datagram is in other frames
+        end_ = std::max<std::uint32_t>(offset + header.length, captured_);
+        open_end_ = false;
     } else if (header.length != available) {
         // ENC-08. A length below that of the header itself is not followed.
         out_.findings.add({FindingKind::UdpLength, offset + 4, 2, header.length, available});
@@ -253,7 +278,7 @@ void Walker::check_udp_checksum(std::uint32_t offset) {
     if (end_ > captured_ || out_.fragment) return;
     const wire::Bytes frame = out_.frame.bytes;
     const std::uint32_t length = end_ - offset;
-    const bool v6 = wire::load_u8(frame, covered_from_) >> 4 == 6;
+    const bool v6 = out_.network.kind == LayerKind::Ipv6;
     const wire::Bytes addresses =
         v6 ? frame.subspan(covered_from_ + 8, 32) : frame.subspan(covered_from_ + 12, 8);
     std::array<std::byte, 2> field{frame[offset + 6], frame[offset + 7]};

@@ -43,8 +43,9 @@ bool Walker::enter_tunnel() {
 // The frame inside has a trailer of its own if it was padded.
 void Walker::inner_ethernet() {
     const std::uint32_t end = end_;
+    const std::uint32_t captured = captured_;
     ethernet();
-    trailer(end);
+    trailer(end, captured);
 }
 
 void Walker::ip_in_ip(wire::EtherType type) {

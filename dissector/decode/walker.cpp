@@ -11,6 +11,7 @@ void Walker::frame() {
     const std::optional<LinkType> link = link_type_of(out_.frame.link_code);
     if (!link) return rest(LayerKind::Unsupported);
     const std::uint32_t end = end_;
+    const std::uint32_t captured = captured_;
     switch (*link) {
     case LinkType::Ethernet: ethernet(); break;
     case LinkType::RawIp: raw_ip(); break;
@@ -19,7 +20,7 @@ void Walker::frame() {
     case LinkType::InfiniBand: infiniband(); break;
     case LinkType::Erf: erf(); break;
     }
-    trailer(end);
+    trailer(end, captured);
 }
 
 wire::Bytes Walker::missing(LayerKind kind, std::size_t bytes) {
@@ -49,6 +50,7 @@ void Walker::narrow(std::uint32_t end, FindingKind contradiction, std::uint32_t 
                     std::uint32_t field_value, std::uint32_t available) {
     if (end <= end_) {
         end_ = end;
+        open_end_ = false;
         return;
     }
     out_.findings.add({.kind = contradiction,
@@ -58,9 +60,9 @@ void Walker::narrow(std::uint32_t end, FindingKind contradiction, std::uint32_t 
                        .expected = available});
 }
 
-void Walker::trailer(std::uint32_t end) {
+void Walker::trailer(std::uint32_t end, std::uint32_t captured) {
     end_ = end;
-    captured_ = static_cast<std::uint32_t>(out_.frame.bytes.size());
+    captured_ = captured;
     const std::uint32_t at_hand = std::min(end, captured_);
     if (at_ >= at_hand) return;
     out_.layers.push(LayerKind::Trailer, at_, at_hand - at_);

@@ -41,6 +41,10 @@ class Walker {
     // The first byte that the ICRC covers: of the IP header, the GRH or the LRH.
     [[nodiscard]] std::uint32_t covered_from() const { return covered_from_; }
     [[nodiscard]] bool ip_extensions() const { return ip_extensions_; }
+    // Whether the version in an IP header is neither 4 nor 6.
+    [[nodiscard]] bool odd_ip_version() const { return odd_ip_version_; }
+    // Whether the capture holds less of an IP fragment than there was on the wire.
+    [[nodiscard]] bool fragment_cut() const { return fragment_cut_; }
 
   private:
     // Link and network layers (outer.cpp).
@@ -51,7 +55,11 @@ class Walker {
     void mac_control();
     void ipv4();
     void ipv6();
+    bool version_is(std::uint8_t expected, std::uint8_t other);
+    void ipv4_packet();
+    void ipv6_packet();
     bool ipv6_extensions(std::uint8_t& next_header);
+    void fragment(std::uint32_t field_offset, bool first);
     void by_ip_protocol(std::uint8_t protocol, Protocol otherwise);
     void udp();
     void by_udp_port(std::uint16_t port);
@@ -109,8 +117,8 @@ class Walker {
     // The packet ends at `end` by a length field; a contradiction is a finding.
     void narrow(std::uint32_t end, FindingKind contradiction, std::uint32_t field_offset,
                 std::uint32_t field_value, std::uint32_t available);
-    // Behind the packet, what carried it goes on until `end`.
-    void trailer(std::uint32_t end);
+    // Behind the packet, what carried it goes on until `end`; `captured` bytes of it are at hand.
+    void trailer(std::uint32_t end, std::uint32_t captured);
     // What is ahead, if that much was captured; else 0.
     [[nodiscard]] std::uint8_t peek_u8(std::uint32_t ahead = 0) const;
     [[nodiscard]] std::uint16_t peek_u16(std::uint32_t ahead = 0) const;
@@ -122,6 +130,9 @@ class Walker {
     std::uint32_t at_ = 0;   // first byte not yet taken
     std::uint32_t covered_from_ = 0;
     bool ip_extensions_ = false;
+    bool odd_ip_version_ = false;
+    bool open_end_ = false; // the packet goes on in other frames: `end_` is beyond all lengths
+    bool fragment_cut_ = false;
     std::uint8_t vlan_tags_ = 0;
     std::uint8_t mpls_labels_ = 0;
     std::uint8_t ip_extension_headers_ = 0;

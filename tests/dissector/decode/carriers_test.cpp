@@ -213,6 +213,18 @@ TEST_CASE("decode: PAUSE and PFC frames", "[decode]") {
           std::vector{Frame, Ethernet, MacControl, Pause, Trailer});
 }
 
+TEST_CASE("decode: a PAUSE or PFC frame that the capture cut in its padding says cut", "[decode]") {
+    for (const char* opcode : {"0001 0064", "0101 0018 0000 0000 0000 0005 0009 0000 0000 0000"}) {
+        FrameBytes frame = bytes_of("0180c2000001 020202020202 8808") + bytes_of(opcode);
+        frame.resize(60);
+        CHECK_FALSE(taken_apart(frame).cut);
+        for (std::size_t captured = 14; captured < frame.size(); ++captured) {
+            INFO(captured);
+            CHECK(taken_apart(wire::Bytes(frame).first(captured), 1, 60).cut);
+        }
+    }
+}
+
 TEST_CASE("decode: other ports carry RoCEv2 if told so", "[decode]") {
     const FrameBytes frame =
         made({.opcode = kSendOnly,

@@ -110,6 +110,42 @@ TEST_CASE("decode: outer faults of a RoCE packet are found", "[decode]") {
     }
 }
 
+TEST_CASE("decode: a packet that contradicts the frame's type is taken apart by its own version",
+          "[decode]") {
+    const auto version = [](FrameBytes frame, unsigned type, unsigned first) {
+        wire::store_be<2>(frame, 12, type);
+        wire::store_be<1>(frame, 14, first);
+        return frame;
+    };
+    const FrameBytes v4 = made(packet(0x04, {}, 4));
+    const FrameBytes v6 = made(packet(0x04, {}, 4), true);
+    struct Odd {
+        FrameBytes frame;
+        std::uint32_t found;
+        std::uint32_t expected;
+        IcrcStatus icrc;
+    };
+    for (const auto& [frame, found, expected, icrc] :
+         {Odd{version(v4, 0x86DD, 0x45), 4, 6, IcrcStatus::Good},
+          Odd{version(v6, 0x0800, 0x60), 6, 4, IcrcStatus::Good},
+          Odd{version(v6, 0x86DD, 0x50), 5, 6, IcrcStatus::Unchecked}}) {
+        const Dissection d = taken_apart(frame);
+        CHECK(d.protocol == Protocol::RoceV2);
+        REQUIRE(kinds_of(d) == std::vector{FindingKind::IpVersion});
+        const Finding& finding = d.findings.all()[0];
+        CHECK(finding.offset == 14);
+        CHECK(finding.length == 1);
+        CHECK(finding.found == found);
+        CHECK(finding.expected == expected);
+        CHECK(d.icrc.status == icrc);
+    }
+    // Behind a header of neither version the sum is wrong as well.
+    const FrameBytes neither = version(v4, 0x0800, 0x55);
+    const Dissection d = taken_apart(neither);
+    CHECK(kinds_of(d) == std::vector{FindingKind::IpVersion, FindingKind::IpChecksum});
+    CHECK(d.icrc.reason == IcrcReason::IpVersion);
+}
+
 TEST_CASE("decode: a management datagram of another version is found", "[decode]") {
     auto frames = frames_of("rxe-rping-cm.pcap");
     FrameBytes frame = frames.at(0);
