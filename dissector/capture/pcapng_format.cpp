@@ -127,7 +127,9 @@ PcapngFormat::add_interface(const Block& block, std::vector<Interface>& interfac
                         .snap_length = order_.u32(block.body, 4),
                         .name = {},
                         .description = {},
-                        .section = section_};
+                        .section = section_,
+                        .number =
+                            static_cast<std::uint32_t>(interfaces.size() - section_interface_)};
     OptionList options(block.body.subspan(8), order_);
     while (const std::optional<Option> option = options.next())
         apply(*option, order_, interface);

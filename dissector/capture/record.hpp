@@ -25,9 +25,10 @@ struct Interface {
     std::uint16_t link_code = 0;   // LINKTYPE_ value: 1 is Ethernet
     std::uint32_t snap_length = 0; // 0: no limit
     TimeScale time;
-    std::string name;        // empty if the file does not say
-    std::string description; // likewise
-    std::uint32_t section = 0;
+    std::string name;          // empty if the file does not say
+    std::string description;   // likewise
+    std::uint32_t section = 0; // counted from 1; 0: the file has none
+    std::uint32_t number = 0;  // within the section, counted from 0
 };
 
 enum class Direction : std::uint8_t { Unknown, Inbound, Outbound };

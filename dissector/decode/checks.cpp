@@ -150,16 +150,37 @@ void check_syndrome(const Subject& s) {
 
 constexpr std::uint32_t kCnpReservedBytes = 16;
 
+// From the first byte that is not zero to the last; no bytes if all are.
+LayerSpan not_zero(const Subject& s, const LayerSpan& layer) {
+    const wire::Bytes bytes = s.dissection.bytes_of(layer);
+    const auto set = [](std::byte b) { return b != std::byte{0}; };
+    const auto first = std::ranges::find_if(bytes, set) - bytes.begin();
+    auto end = static_cast<std::ptrdiff_t>(bytes.size());
+    while (end > first && !set(bytes[static_cast<std::size_t>(end) - 1]))
+        --end;
+    return {layer.kind, layer.offset + static_cast<std::uint32_t>(first),
+            static_cast<std::uint32_t>(end - first)};
+}
+
+// CNP-02: each field that is not as it must be.
 void check_cnp(const Subject& s) {
     if (s.info.operation != Operation::Cnp) return;
+    const auto wrong = [&s](bool found, CnpFault fault, std::uint32_t at, std::uint32_t bytes) {
+        if (found) s.find(FindingKind::CnpShape, at, bytes, static_cast<std::uint32_t>(fault));
+    };
+    wrong(s.bth.solicited, CnpFault::Solicited, s.at + 1, 1);
+    wrong(s.bth.mig_req, CnpFault::MigReq, s.at + 1, 1);
+    wrong(s.bth.pad != 0, CnpFault::Pad, s.at + 1, 1);
+    wrong(s.bth.fecn, CnpFault::Fecn, s.at + 4, 1);
+    wrong(!s.bth.becn, CnpFault::Becn, s.at + 4, 1);
+    wrong(s.bth.ack_request, CnpFault::AckRequest, s.at + 8, 1);
+    wrong(s.bth.psn != wire::Psn(0), CnpFault::Psn, s.at + 9, 3);
+    const std::uint32_t body = s.dissection.body_bytes;
+    wrong(body != kCnpReservedBytes, CnpFault::Length, s.body_at(), body);
     const auto* reserved = s.dissection.layers.find(LayerKind::Cnp);
-    const bool zero =
-        !reserved || std::ranges::all_of(s.dissection.bytes_of(*reserved),
-                                         [](std::byte b) { return b == std::byte{0}; });
-    const bool right = s.dissection.body_bytes == kCnpReservedBytes && zero && s.bth.becn &&
-                       !s.bth.fecn && !s.bth.solicited && !s.bth.mig_req && s.bth.pad == 0 &&
-                       !s.bth.ack_request && s.bth.psn == wire::Psn(0);
-    if (!right) s.find(FindingKind::CnpShape, s.at, wire::Bth::kSize + s.dissection.body_bytes);
+    if (!reserved) return;
+    const LayerSpan set = not_zero(s, *reserved);
+    wrong(set.length > 0, CnpFault::Reserved, set.offset, set.length);
 }
 
 void check_mad(const Subject& s) {

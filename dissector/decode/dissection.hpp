@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "dissector/decode/finding.hpp"
@@ -22,7 +23,12 @@ struct FrameFacts {
     std::optional<std::int64_t> time_ns;       // since 1970
     std::optional<std::int64_t> first_time_ns; // of the first frame of the capture
     std::optional<std::int64_t> last_time_ns;  // of the frame before
-    std::optional<std::uint32_t> interface;    // of a file that tells interfaces apart
+    // Of a file that tells interfaces apart: its number within the section, counted from 0, the
+    // section's, counted from 1, and a name, which may be empty.
+    std::optional<std::uint32_t> interface;
+    std::uint32_t section = 0;
+    std::string_view interface_name;
+    std::span<const std::string_view> comments; // that the file has beside the frame
 };
 
 enum class IcrcStatus : std::uint8_t { Good, Bad, Unchecked };

@@ -40,7 +40,8 @@ bool is_number(Format format) {
     case Format::Decimal:
     case Format::Hex:
     case Format::Boolean:
-    case Format::Seconds: return true;
+    case Format::Seconds:
+    case Format::Date: return true;
     case Format::Mac:
     case Format::Ipv4:
     case Format::Ipv6:
@@ -83,11 +84,12 @@ std::optional<Column> Column::find(std::string_view name) {
         if (row.name == name) column.rows_.push_back(&row);
     }
     if (column.rows_.empty()) return std::nullopt;
+    column.plain_ = column.rows_.size() == 1 && column.rows_.front()->each == nullptr;
     return column;
 }
 
 bool Column::needs_icrc() const {
-    return name().starts_with("roce.icrc.");
+    return name().starts_with("roce.icrc.") || name().starts_with("roce.finding");
 }
 
 } // namespace veriroce::decode

@@ -25,6 +25,7 @@ enum class Format : std::uint8_t {
     Bytes, // hex digits without anything between
     Text,
     Seconds, // `number` is signed nanoseconds
+    Date,    // likewise, since 1970: date and time of day where we are
 };
 
 // A value as it was found. Which member counts is told by the row's format: Mac, Ipv4, Ipv6 and
@@ -55,6 +56,9 @@ struct FieldRow {
     std::string_view (*meaning)(std::uint64_t) = nullptr;
     // Works the value out, for fields that do not simply stand somewhere.
     std::optional<Value> (*compute)(const Dissection&, const LayerSpan&) = nullptr;
+    // Of a field that one layer has several times: the value by its number, counted from 0, or
+    // nothing behind the last. Then `compute` gives the first.
+    std::optional<Value> (*each)(const Dissection&, const LayerSpan&, std::size_t) = nullptr;
 };
 
 // All rows, grouped by layer in the order of LayerKind, within a layer in the order of the bytes.
@@ -66,6 +70,19 @@ std::span<const FieldRow> fields_of(LayerKind layer);
 std::optional<Value> read(const FieldRow& row, const Dissection& dissection,
                           const LayerSpan& layer);
 
+// Calls `use(value)` for each value that the row has in one layer of its kind.
+template <typename Use>
+void for_each_value(const FieldRow& row, const Dissection& dissection, const LayerSpan& layer,
+                    Use use) {
+    if (row.each == nullptr) {
+        if (const auto value = read(row, dissection, layer)) use(*value);
+        return;
+    }
+    std::size_t number = 0;
+    while (const auto value = row.each(dissection, layer, number++))
+        use(*value);
+}
+
 // A field that somebody asked for by name.
 class Column {
   public:
@@ -75,18 +92,19 @@ class Column {
     [[nodiscard]] std::string_view name() const { return rows_.front()->name; }
     // Its rows; at least one.
     [[nodiscard]] std::span<const FieldRow* const> rows() const { return rows_; }
-    // Whether its value depends on the ICRC being verified.
+    // Whether its value depends on the ICRC being verified: of the ICRC and of findings.
     [[nodiscard]] bool needs_icrc() const;
 
     // Calls `use(row, value)` for each value in frame order.
     template <typename Use>
     void for_each(const Dissection& dissection, Use use) const {
-        if (rows_.size() == 1) return for_each_of(*rows_.front(), dissection, use);
+        if (plain_) return for_each_of(*rows_.front(), dissection, use);
         if (!present(dissection)) return;
         for (const LayerSpan& layer : dissection.layers) {
             for (const FieldRow* row : rows_) {
                 if (row->layer != layer.kind) continue;
-                if (const auto value = read(*row, dissection, layer)) use(*row, *value);
+                for_each_value(*row, dissection, layer,
+                               [&](const Value& value) { use(*row, value); });
             }
         }
     }
@@ -109,6 +127,7 @@ class Column {
     }
 
     std::vector<const FieldRow*> rows_;
+    bool plain_ = false; // one row, which a layer has once
 };
 
 } // namespace veriroce::decode

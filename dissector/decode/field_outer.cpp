@@ -26,6 +26,43 @@ Computed interface_number(const Dissection& d, const LayerSpan&) {
     if (!d.frame.interface) return std::nullopt;
     return number(*d.frame.interface);
 }
+Computed interface_name(const Dissection& d, const LayerSpan&) {
+    if (d.frame.interface_name.empty()) return std::nullopt;
+    return text(d.frame.interface_name);
+}
+Computed section_number(const Dissection& d, const LayerSpan&) {
+    if (d.frame.section == 0) return std::nullopt;
+    return number(d.frame.section);
+}
+Computed comment(const Dissection& d, const LayerSpan&, std::size_t index) {
+    if (index >= d.frame.comments.size()) return std::nullopt;
+    return text(d.frame.comments[index]);
+}
+
+// The findings of a packet as values, one row a column of them.
+const Finding* finding(const Dissection& d, std::size_t index) {
+    const auto all = d.findings.all();
+    return index < all.size() ? &all[index] : nullptr;
+}
+Computed finding_rule(const Dissection& d, const LayerSpan&, std::size_t index) {
+    const Finding* found = finding(d, index);
+    if (found == nullptr) return std::nullopt;
+    return text(finding_info(found->kind).rule);
+}
+Computed finding_severity(const Dissection& d, const LayerSpan&, std::size_t index) {
+    const Finding* found = finding(d, index);
+    if (found == nullptr) return std::nullopt;
+    return text(name_of(finding_info(found->kind).severity));
+}
+Computed finding_text(const Dissection& d, const LayerSpan&, std::size_t index) {
+    const Finding* found = finding(d, index);
+    if (found == nullptr) return std::nullopt;
+    return text(sentence_of(*found));
+}
+Computed malformed(const Dissection& d, const LayerSpan&) {
+    if (!d.transport_packet()) return std::nullopt;
+    return number(d.malformed ? 1 : 0);
+}
 Computed time_epoch(const Dissection& d, const LayerSpan&) {
     if (!d.frame.time_ns) return std::nullopt;
     return signed_number(*d.frame.time_ns);
@@ -49,31 +86,30 @@ Computed header_length(const Dissection& d, const LayerSpan& layer) {
     return number((wire::load_u8(bytes, 0) & 0xFU) * 4U);
 }
 
-std::string_view ip_protocol(std::uint64_t value) {
-    switch (value) {
-    case 1: return "ICMP";
-    case 4: return "IPv4";
-    case 6: return "TCP";
-    case 17: return "UDP";
-    case 41: return "IPv6";
-    case 47: return "GRE";
-    case 58: return "ICMPv6";
-    default: return {};
-    }
-}
 std::string_view ecn(std::uint64_t value) {
     constexpr std::array<std::string_view, 4> kNames{"Not ECT", "ECT(1)", "ECT(0)", "CE"};
     return kNames[value & 3];
 }
 constexpr std::array kRows{
     computed("frame.number", "Frame Number", Frame, Format::Decimal, frame_number),
+    computed("frame.time", "Arrival Time", Frame, Format::Date, time_epoch, Shown::OnlyByName),
     computed("frame.time_epoch", "Epoch Time", Frame, Format::Seconds, time_epoch),
     computed("frame.time_relative", "Time since first frame", Frame, Format::Seconds,
              time_relative),
     computed("frame.time_delta", "Time since previous frame", Frame, Format::Seconds, time_delta),
     computed("frame.len", "Frame Length", Frame, Format::Decimal, frame_length),
     computed("frame.cap_len", "Capture Length", Frame, Format::Decimal, captured_length),
+    computed("frame.section_number", "Section", Frame, Format::Decimal, section_number),
     computed("frame.interface_id", "Interface", Frame, Format::Decimal, interface_number),
+    computed("frame.interface_name", "Interface Name", Frame, Format::Text, interface_name),
+    repeated<comment>("frame.comment", "Comment", Frame, Format::Text),
+    computed("roce.malformed", "Ends Inside a Header", Frame, Format::Boolean, malformed,
+             Shown::OnlyByName),
+    repeated<finding_rule>("roce.finding", "Finding", Frame, Format::Text, Shown::OnlyByName),
+    repeated<finding_severity>("roce.finding.severity", "Finding Severity", Frame, Format::Text,
+                               Shown::OnlyByName),
+    repeated<finding_text>("roce.finding.text", "Finding Text", Frame, Format::Text,
+                           Shown::OnlyByName),
 
     bytes("eth.dst", "Destination", Ethernet, 0, 48, Format::Mac),
     second_name(bytes("eth.addr", "Address", Ethernet, 0, 48, Format::Mac)),
@@ -117,7 +153,7 @@ constexpr std::array kRows{
     flag("ip.flags.mf", "More fragments", Ipv4, 50),
     dec("ip.frag_offset", "Fragment Offset in Units of 8 Bytes", Ipv4, 51, 13),
     dec("ip.ttl", "Time to Live", Ipv4, 64, 8),
-    dec("ip.proto", "Protocol", Ipv4, 72, 8, ip_protocol),
+    dec("ip.proto", "Protocol", Ipv4, 72, 8, ip_protocol_name),
     hex("ip.checksum", "Header Checksum", Ipv4, 80, 16, 4),
     bytes("ip.src", "Source Address", Ipv4, 96, 32, Format::Ipv4),
     second_name(bytes("ip.addr", "Address", Ipv4, 96, 32, Format::Ipv4)),
@@ -131,7 +167,7 @@ constexpr std::array kRows{
     dec("ipv6.tclass.ecn", "ECN", Ipv6, 10, 2, ecn),
     hex("ipv6.flow", "Flow Label", Ipv6, 12, 20, 6),
     dec("ipv6.plen", "Payload Length", Ipv6, 32, 16),
-    dec("ipv6.nxt", "Next Header", Ipv6, 48, 8, ip_protocol),
+    dec("ipv6.nxt", "Next Header", Ipv6, 48, 8, ip_protocol_name),
     dec("ipv6.hlim", "Hop Limit", Ipv6, 56, 8),
     bytes("ipv6.src", "Source Address", Ipv6, 64, 128, Format::Ipv6),
     second_name(bytes("ipv6.addr", "Address", Ipv6, 64, 128, Format::Ipv6)),

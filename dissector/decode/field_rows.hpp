@@ -68,6 +68,22 @@ constexpr FieldRow computed(std::string_view name, std::string_view title, Layer
             .compute = compute};
 }
 
+// A field that one layer has several times.
+using Each = std::optional<Value> (*)(const Dissection&, const LayerSpan&, std::size_t);
+
+template <Each Values>
+std::optional<Value> first_of(const Dissection& dissection, const LayerSpan& layer) {
+    return Values(dissection, layer, 0);
+}
+
+template <Each Values>
+constexpr FieldRow repeated(std::string_view name, std::string_view title, LayerKind layer,
+                            Format format, Shown shown = Shown::Everywhere) {
+    FieldRow row = computed(name, title, layer, format, first_of<Values>, shown);
+    row.each = Values;
+    return row;
+}
+
 constexpr FieldRow second_name(FieldRow row) {
     row.shown = Shown::OnlyByName;
     return row;

@@ -75,6 +75,22 @@ const FindingInfo& finding_info(FindingKind kind) {
     return kFindings[static_cast<std::size_t>(kind)];
 }
 
+std::string_view sentence_of(const Finding& finding) {
+    if (finding.kind != CnpShape) return finding_info(finding.kind).text;
+    switch (static_cast<CnpFault>(finding.found)) {
+    case CnpFault::Length: return "a CNP has not 16 bytes behind its BTH";
+    case CnpFault::Solicited: return "the solicited event bit of a CNP is set";
+    case CnpFault::MigReq: return "the MigReq bit of a CNP is set";
+    case CnpFault::Pad: return "the pad count of a CNP is not 0";
+    case CnpFault::Fecn: return "FECN of a CNP is set";
+    case CnpFault::Becn: return "BECN of a CNP is not set";
+    case CnpFault::AckRequest: return "the AckReq bit of a CNP is set";
+    case CnpFault::Psn: return "the PSN of a CNP is not 0";
+    case CnpFault::Reserved: return "the reserved bytes of a CNP are not zero";
+    }
+    return finding_info(finding.kind).text;
+}
+
 bool Findings::one_is_fault() const {
     for (const Finding& finding : all()) {
         if (finding_info(finding.kind).severity != Note) return true;

@@ -66,6 +66,19 @@ struct FindingInfo {
 
 const FindingInfo& finding_info(FindingKind kind);
 
+// Which field of a CNP is not as it must be: `found` of a CnpShape.
+enum class CnpFault : std::uint8_t {
+    Length,
+    Solicited,
+    MigReq,
+    Pad,
+    Fecn,
+    Becn,
+    AckRequest,
+    Psn,
+    Reserved,
+};
+
 struct Finding {
     FindingKind kind = FindingKind::HeaderTooShort;
     std::uint32_t offset = 0; // of the bytes that show it, from the frame's first
@@ -73,6 +86,9 @@ struct Finding {
     std::uint32_t found = 0;
     std::uint32_t expected = 0;
 };
+
+// What is wrong, in words: those of its kind, or more exact ones.
+std::string_view sentence_of(const Finding& finding);
 
 class Findings {
   public:

@@ -18,6 +18,24 @@ constexpr std::string_view nak_text(std::uint64_t code) {
     }
 }
 
+// IP protocols and IPv6 next headers (IANA).
+constexpr std::string_view ip_protocol_name(std::uint64_t value) {
+    switch (value) {
+    case 1: return "ICMP";
+    case 4: return "IPv4";
+    case 6: return "TCP";
+    case 17: return "UDP";
+    case 41: return "IPv6";
+    case 43: return "IPv6 Routing";
+    case 44: return "IPv6 Fragment";
+    case 47: return "GRE";
+    case 51: return "Authentication Header";
+    case 58: return "ICMPv6";
+    case 60: return "IPv6 Destination Options";
+    default: return {};
+    }
+}
+
 constexpr std::string_view ether_type_name(std::uint64_t type) {
     switch (type) {
     case 0x0800: return "IPv4";

@@ -1,5 +1,6 @@
 #include "dissector/dissect/session.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -22,6 +23,7 @@ Session::Session(const Options& options, Compiled compiled, std::FILE* out, std:
       to_terminal_(::isatty(::fileno(out)) == 1), progress_(err, out),
       upper_(std::move(compiled_.decode_as)) {
     decode_.verify_icrc = needs_icrc();
+    tells_comments_ = needs_comments();
     decode_.also_roce_ports = options.roce_ports;
 }
 
@@ -65,6 +67,14 @@ bool Session::needs_icrc() const {
         if (column.needs_icrc()) return true;
     }
     return false;
+}
+
+// Looking for them costs every packet of a pcapng file a little.
+bool Session::needs_comments() const {
+    constexpr std::string_view kField = "frame.comment";
+    return options_.tree || compiled_.filter.names(kField) ||
+           std::ranges::find(compiled_.columns, kField, &decode::Column::name) !=
+               compiled_.columns.end();
 }
 
 bool Session::enough() const {
@@ -241,8 +251,20 @@ void Session::fill_facts(std::span<const capture::Interface> interfaces) {
     frame.last_time_ns = frame.time_ns;
     capture::tell(record_, frame.number + 1, frame);
     if (!frame.first_time_ns) frame.first_time_ns = frame.time_ns;
-    const bool tells_apart = interfaces[record_.interface].section != 0;
-    frame.interface = tells_apart ? std::optional(record_.interface) : std::nullopt;
+    const capture::Interface& interface = interfaces[record_.interface];
+    if (interface.section != 0) tell_interface(interface);
+}
+
+// What only pcapng files tell.
+void Session::tell_interface(const capture::Interface& interface) {
+    decode::FrameFacts& frame = dissection_.frame;
+    frame.interface = interface.number;
+    frame.section = interface.section;
+    frame.interface_name = interface.name;
+    if (!tells_comments_) return;
+    comments_.clear();
+    if (!record_.options.empty()) comments_ = capture::comments_of(record_);
+    frame.comments = comments_;
 }
 
 void Session::packet(const std::string& file) {

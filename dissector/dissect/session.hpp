@@ -42,6 +42,7 @@ class Session {
     enum class Step : std::uint8_t { Packet, Nothing, Idle, End };
 
     [[nodiscard]] bool needs_icrc() const;
+    [[nodiscard]] bool needs_comments() const;
     [[nodiscard]] bool enough() const;
     // Instead of packets a file is written, or a summary.
     [[nodiscard]] bool prints_packets() const;
@@ -68,6 +69,7 @@ class Session {
     void complain(std::string_view message);
     void name_file(const std::string& file);
     void fill_facts(std::span<const capture::Interface> interfaces);
+    void tell_interface(const capture::Interface& interface);
     void packet(const std::string& file);
     void text();
 
@@ -81,6 +83,8 @@ class Session {
     bool nobody_reads_ = false; // of what is written
     decode::Options decode_;
     capture::Record record_;
+    bool tells_comments_ = false;
+    std::vector<std::string_view> comments_; // of the packet at hand
     flow::UpperConnections upper_;
     decode::Dissection dissection_; // its frame's number and times count within a file
     Statistics statistics_;

@@ -210,13 +210,24 @@ bool Program::node(std::size_t index, const Dissection& dissection) const {
     return false;
 }
 
+namespace {
+
+// Whether one of the fields that are asked for is `such`.
+template <typename Such>
+bool any_column(const std::vector<Test>& tests, Such such) {
+    const auto is = [&](const Operand& operand) { return operand.column && such(*operand.column); };
+    return std::ranges::any_of(
+        tests, [&](const Test& test) { return is(test.left) || (test.right && is(*test.right)); });
+}
+
+} // namespace
+
 bool Program::needs_icrc() const {
-    const auto needs = [](const Operand& operand) {
-        return operand.column && operand.column->needs_icrc();
-    };
-    return std::ranges::any_of(tests, [&](const Test& test) {
-        return needs(test.left) || (test.right && needs(*test.right));
-    });
+    return any_column(tests, [](const decode::Column& column) { return column.needs_icrc(); });
+}
+
+bool Program::names(std::string_view field) const {
+    return any_column(tests, [&](const decode::Column& column) { return column.name() == field; });
 }
 
 std::uint64_t Program::patterns_given_up() const {

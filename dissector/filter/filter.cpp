@@ -49,6 +49,9 @@ bool Filter::matches(const decode::Dissection& dissection) const {
 bool Filter::needs_icrc() const {
     return program_->needs_icrc();
 }
+bool Filter::names(std::string_view field) const {
+    return program_->names(field);
+}
 std::uint64_t Filter::patterns_given_up() const {
     return program_->patterns_given_up();
 }

@@ -43,6 +43,8 @@ class Filter {
     [[nodiscard]] bool matches(const decode::Dissection& dissection) const;
     // Whether its answer depends on the ICRC being verified.
     [[nodiscard]] bool needs_icrc() const;
+    // Whether it asks for the field of this name.
+    [[nodiscard]] bool names(std::string_view field) const;
     // How often a regular expression took too long and was held not to match.
     [[nodiscard]] std::uint64_t patterns_given_up() const;
 

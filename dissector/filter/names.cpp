@@ -30,7 +30,8 @@ Type type_of(decode::Format format) {
     case decode::Format::Decimal:
     case decode::Format::Hex: return Type::Number;
     case decode::Format::Boolean: return Type::Boolean;
-    case decode::Format::Seconds: return Type::Seconds;
+    case decode::Format::Seconds:
+    case decode::Format::Date: return Type::Seconds;
     case decode::Format::Ipv4: return Type::Ipv4;
     case decode::Format::Ipv6: return Type::Ipv6;
     case decode::Format::Mac:

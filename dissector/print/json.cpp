@@ -26,7 +26,8 @@ void append_json_value(std::string& out, const decode::FieldRow& row, const deco
     case decode::Format::Ipv4:
     case decode::Format::Ipv6:
     case decode::Format::Bytes:
-    case decode::Format::Seconds: // none of these has a character to escape
+    case decode::Format::Seconds:
+    case decode::Format::Date: // none of these has a character to escape
         out += '"';
         append_value(out, row, value);
         out += '"';
@@ -67,7 +68,7 @@ void append_findings(std::string& out, const decode::Dissection& dissection, boo
         fmt::format_to(std::back_inserter(out),
                        "{}{{\"rule\":\"{}\",\"severity\":\"{}\",\"text\":", comma, info.rule,
                        decode::name_of(info.severity));
-        append_json_string(out, info.text);
+        append_json_string(out, decode::sentence_of(finding));
         fmt::format_to(std::back_inserter(out), ",\"offset\":{},\"length\":{}}}", finding.offset,
                        finding.length);
         comma = ",";

@@ -72,8 +72,9 @@ void append_tree(std::string& out, const Dissection& dissection) {
         append_heading(out, dissection, layer);
         for (const FieldRow& row : decode::fields_of(layer.kind)) {
             if (row.shown != decode::Shown::Everywhere) continue;
-            const auto value = decode::read(row, dissection, layer);
-            if (value) append_field(out, row, *value, layer);
+            decode::for_each_value(row, dissection, layer, [&](const decode::Value& value) {
+                append_field(out, row, value, layer);
+            });
         }
     }
     if (dissection.cut) out += "The capture ends here: the frame was cut\n";
@@ -84,7 +85,8 @@ void append_tree(std::string& out, const Dissection& dissection) {
 void append_finding(std::string& out, const decode::Finding& finding) {
     using Values = decode::FindingInfo::Values;
     const decode::FindingInfo& info = decode::finding_info(finding.kind);
-    append<"{} {}: {}">(out, decode::name_of(info.severity), info.rule, info.text);
+    append<"{} {}: {}">(out, decode::name_of(info.severity), info.rule,
+                        decode::sentence_of(finding));
     switch (info.values) {
     case Values::None: break;
     case Values::Found: append<" (found {:#x})">(out, finding.found); break;
@@ -92,7 +94,11 @@ void append_finding(std::string& out, const decode::Finding& finding) {
         append<" (found {}, expected {})">(out, finding.found, finding.expected);
         break;
     case Values::Hex:
-        append<" (found {:#x}, expected {:#x})">(out, finding.found, finding.expected);
+        out += " (found 0x";
+        append_hex_digits(out, finding.found, 2 * finding.length);
+        out += ", expected 0x";
+        append_hex_digits(out, finding.expected, 2 * finding.length);
+        out += ')';
         break;
     }
     if (finding.length == 0) {

@@ -1,6 +1,11 @@
 #include "dissector/print/value_text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <ctime>
+#include <iterator>
+
+#include <fmt/format.h>
 
 #include "dissector/print/append.hpp"
 
@@ -18,6 +23,44 @@ void append_hex(std::string& out, std::uint64_t value, unsigned digits) {
     text.put("0x");
     text.hex(value, digits);
     out += text.text();
+}
+
+constexpr bool is_control(char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+}
+
+// Some text is a file's or a packet's own, and what is printed is a line: \n, \t, \x01.
+void append_text(std::string& out, std::string_view text) {
+    if (std::ranges::none_of(text, is_control)) {
+        out += text;
+        return;
+    }
+    for (const char c : text) {
+        if (!is_control(c)) {
+            out += c;
+        } else if (c == '\n' || c == '\t' || c == '\r') {
+            out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r";
+        } else {
+            out += "\\x";
+            append_hex_digits(out, static_cast<unsigned char>(c), 2);
+        }
+    }
+}
+
+// "Nov 14, 2023 22:13:20.000000123 UTC", in the zone that the environment names.
+void append_date(std::string& out, std::int64_t nanoseconds) {
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    std::int64_t rest = nanoseconds % kSecond;
+    if (rest < 0) rest += kSecond;
+    const std::time_t seconds = (nanoseconds - rest) / kSecond;
+    std::tm parts{};
+    if (::localtime_r(&seconds, &parts) == nullptr) return;
+    constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    fmt::format_to(std::back_inserter(out), "{} {:2}, {} {:02}:{:02}:{:02}.{:09} {}",
+                   kMonths[static_cast<std::size_t>(parts.tm_mon)], parts.tm_mday,
+                   1900 + parts.tm_year, parts.tm_hour, parts.tm_min, parts.tm_sec, rest,
+                   parts.tm_zone);
 }
 
 // Many bytes go to the string in pieces.
@@ -78,10 +121,11 @@ void append_value(std::string& out, const decode::FieldRow& row, const decode::V
     case decode::Format::Ipv4: append_ipv4(out, value.bytes); break;
     case decode::Format::Ipv6: append_ipv6(out, value.bytes); break;
     case decode::Format::Bytes: append_hex_bytes(out, value.bytes); break;
-    case decode::Format::Text: out += value.text; break;
+    case decode::Format::Text: append_text(out, value.text); break;
     case decode::Format::Seconds:
         append_seconds(out, static_cast<std::int64_t>(value.number), 9);
         break;
+    case decode::Format::Date: append_date(out, static_cast<std::int64_t>(value.number)); break;
     }
 }
 

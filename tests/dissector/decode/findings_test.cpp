@@ -56,7 +56,7 @@ std::vector<Row> rows() {
         {FindingKind::ReservedSyndrome, packet(0x11, {{Field::Syndrome, 0x45_n}}), 12},
         {FindingKind::ReservedSyndrome, packet(0x11, {{Field::Syndrome, 0x7F_n}}), 12},
         {FindingKind::CnpShape,
-         packet(wire::kCnpOpcode, {{Field::Psn, 0_n}, {Field::Becn, 1_n}}, 16), 0},
+         packet(wire::kCnpOpcode, {{Field::Psn, 0_n}, {Field::Becn, 1_n}}, 16), 12},
         {FindingKind::MadLength, packet(0x64, {{Field::DestQp, 1_n}}, 4), 12 + 8},
         {FindingKind::BadIcrc, bad_icrc, 12 + 4},
     };
@@ -108,6 +108,58 @@ TEST_CASE("decode: outer faults of a RoCE packet are found", "[decode]") {
         udp.udp_checksum = wire::UdpChecksumKind::Good;
         CHECK(taken_apart(made(udp, v6), 1).findings.empty());
     }
+}
+
+TEST_CASE("decode: each wrong field of a CNP is named, with its bytes", "[decode]") {
+    struct Fault {
+        Field field;
+        std::uint64_t value;
+        CnpFault fault;
+        std::uint32_t offset; // from the BTH
+        std::uint32_t length;
+        const char* sentence;
+    };
+    constexpr std::uint32_t kBth = 14 + 20 + 8;
+    for (const auto& [field, value, fault, offset, length, sentence] :
+         {Fault{Field::SolicitedEvent, 1, CnpFault::Solicited, 1, 1,
+                "the solicited event bit of a CNP is set"},
+          Fault{Field::MigReq, 1, CnpFault::MigReq, 1, 1, "the MigReq bit of a CNP is set"},
+          Fault{Field::Pad, 1, CnpFault::Pad, 1, 1, "the pad count of a CNP is not 0"},
+          Fault{Field::Fecn, 1, CnpFault::Fecn, 4, 1, "FECN of a CNP is set"},
+          Fault{Field::Becn, 0, CnpFault::Becn, 4, 1, "BECN of a CNP is not set"},
+          Fault{Field::AckReq, 1, CnpFault::AckRequest, 8, 1, "the AckReq bit of a CNP is set"},
+          Fault{Field::Psn, 7, CnpFault::Psn, 9, 3, "the PSN of a CNP is not 0"}}) {
+        INFO(sentence);
+        wire::PacketSpec spec{.opcode = wire::kCnpOpcode,
+                              .fields = {{Field::Psn, 0_n}, {Field::Becn, 1_n}},
+                              .payload = std::vector<std::byte>(16)};
+        std::erase_if(spec.fields, [&](const auto& written) { return written.field == field; });
+        spec.fields.push_back({field, value});
+        const FrameBytes frame = made(spec);
+        const Dissection d = taken_apart(frame);
+        REQUIRE(kinds_of(d) == std::vector{FindingKind::CnpShape});
+        const Finding& found = d.findings.all()[0];
+        CHECK(found.found == static_cast<std::uint32_t>(fault));
+        CHECK(found.offset == kBth + offset);
+        CHECK(found.length == length);
+        CHECK(sentence_of(found) == sentence);
+    }
+    auto spec = packet(wire::kCnpOpcode, {{Field::Psn, 0_n}, {Field::Becn, 1_n}});
+    spec.payload = std::vector<std::byte>(16);
+    spec.payload->at(3) = spec.payload->at(9) = std::byte{1};
+    const FrameBytes set = made(spec);
+    const Dissection reserved = taken_apart(set);
+    REQUIRE(kinds_of(reserved) == std::vector{FindingKind::CnpShape});
+    CHECK(reserved.findings.all()[0].offset == kBth + 12 + 3);
+    CHECK(reserved.findings.all()[0].length == 7);
+    CHECK(sentence_of(reserved.findings.all()[0]) == "the reserved bytes of a CNP are not zero");
+    spec.payload = std::vector<std::byte>(8);
+    const FrameBytes few = made(spec);
+    const Dissection length = taken_apart(few);
+    REQUIRE(kinds_of(length) == std::vector{FindingKind::CnpShape});
+    CHECK(length.findings.all()[0].offset == kBth + 12);
+    CHECK(length.findings.all()[0].length == 8);
+    CHECK(sentence_of(length.findings.all()[0]) == "a CNP has not 16 bytes behind its BTH");
 }
 
 TEST_CASE("decode: a packet that contradicts the frame's type is taken apart by its own version",

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "dissector/wire/bytes.hpp"
 #include "tests/dissector/corpus/corpus.hpp"
 #include "tests/dissector/dissect/command.hpp"
 
@@ -131,6 +132,49 @@ TEST_CASE("dissect: JSON of a packet with findings names them", "[dissect]") {
           std::string::npos);
     CHECK(json.out.find("{\"rule\":\"CRC-01\",\"severity\":\"error\",\"text\":\"the ICRC is "
                         "wrong\",\"offset\":118,\"length\":4}") != std::string::npos);
+}
+
+TEST_CASE("dissect: findings are fields that can be printed and asked for", "[dissect]") {
+    const std::string file = pcap("userspace-peer-rc.pcap");
+    const Ran chosen = ran({.files = {file},
+                            .filter = "roce.finding == \"CRC-01\"",
+                            .format = Format::Fields,
+                            .fields = {"roce.finding", "roce.finding.severity", "roce.finding.text",
+                                       "roce.malformed"}});
+    CHECK(chosen.out ==
+          "ENC-06,CRC-01\tnote,error\tthe UDP checksum is wrong,the ICRC is wrong\t0\n");
+    const Ran none = ran({.files = {file},
+                          .filter = "roce.malformed == 1",
+                          .format = Format::Csv,
+                          .fields = {"roce.finding"}});
+    CHECK(none.out == "roce.finding\n");
+
+    // A packet that has several, and one that ends inside a header.
+    veriroce::corpus::Corpus corpus{.name = "faults", .link_code = 1, .frames = {}};
+    const auto usual = veriroce::corpus::corpora();
+    for (const auto& frame : usual.front().frames) {
+        if (frame.opcode == 0x0A && frame.carrier == "plain") corpus.frames.push_back(frame);
+    }
+    REQUIRE(corpus.frames.size() == 2);
+    auto& bits = corpus.frames[0].bytes; // reserved bits in front of QP and PSN
+    bits[14 + 20 + 8 + 4] = bits[14 + 20 + 8 + 8] = std::byte{1};
+    auto& ends = corpus.frames[1].bytes; // in its RETH
+    ends.resize(14 + 40 + 8 + 12 + 8);
+    veriroce::wire::store_be<2>(ends, 14 + 4, 8 + 12 + 8);
+    veriroce::wire::store_be<2>(ends, 14 + 40 + 4, 8 + 12 + 8);
+    const TemporaryFolder folder;
+    const std::string faults = folder.path() / "faults.pcap";
+    write_pcap(corpus, faults);
+    const std::vector<std::string> fields{"frame.number", "roce.malformed", "roce.finding"};
+    const Ran csv = ran({.files = {faults}, .format = Format::Csv, .fields = fields});
+    CHECK(csv.out == "frame.number,roce.malformed,roce.finding\n"
+                     "1,0,\"BTH-16,BTH-16,CRC-01\"\n"
+                     "2,1,\"BTH-20,CRC-01\"\n");
+    const Ran malformed = ran({.files = {faults},
+                               .filter = "roce.malformed == 1 && roce.finding",
+                               .format = Format::Fields,
+                               .fields = {"frame.number"}});
+    CHECK(malformed.out == "2\n");
 }
 
 TEST_CASE("dissect: several files count their frames on their own", "[dissect]") {

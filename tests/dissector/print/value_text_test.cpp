@@ -59,6 +59,55 @@ TEST_CASE("print: numbers in each format", "[print]") {
     CHECK(number(Format::Seconds, 0, 1'795'249'232'507'130'000) == "1795249232.507130000");
 }
 
+TEST_CASE("print: a date is that of the zone where we are", "[print]") {
+    using decode::Format;
+    const auto at = [](const char* zone, std::int64_t nanoseconds) {
+        ::setenv("TZ", zone, 1);
+        ::tzset();
+        return number(Format::Date, 0, static_cast<std::uint64_t>(nanoseconds));
+    };
+    const char* before = std::getenv("TZ");
+    const std::string saved = before != nullptr ? before : "";
+    // As tshark 4.0 prints frame.time.
+    CHECK(at("UTC0", 1'699'900'000'000'000'123) == "Nov 13, 2023 18:26:40.000000123 UTC");
+    CHECK(at("CET-1", 1'700'000'000'000'000'000) == "Nov 14, 2023 23:13:20.000000000 CET");
+    CHECK(at("UTC0", 3'900'000'000'000) == "Jan  1, 1970 01:05:00.000000000 UTC");
+    CHECK(at("UTC0", -1) == "Dec 31, 1969 23:59:59.999999999 UTC");
+    if (before != nullptr) {
+        ::setenv("TZ", saved.c_str(), 1);
+    } else {
+        ::unsetenv("TZ");
+    }
+    ::tzset();
+}
+
+TEST_CASE("print: text keeps to its line", "[print]") {
+    decode::FieldRow row;
+    row.format = decode::Format::Text;
+    std::string out;
+    append_value(out, row, {.number = 0, .bytes = {}, .text = "a\nb\tc\rd\x01\x7F \"\\ \xC3\xBC"});
+    CHECK(out == "a\\nb\\tc\\rd\\x01\\x7f \"\\ \xC3\xBC");
+}
+
+TEST_CASE("print: a sum in a finding has all its digits", "[print]") {
+    std::string out;
+    append_finding(out, {.kind = decode::FindingKind::BadIcrc,
+                         .offset = 8,
+                         .length = 4,
+                         .found = 0x12,
+                         .expected = 0x7860E50});
+    CHECK(out == "error CRC-01: the ICRC is wrong (found 0x00000012, expected 0x07860e50), bytes "
+                 "8..11");
+    out.clear();
+    append_finding(out, {.kind = decode::FindingKind::IpChecksum,
+                         .offset = 24,
+                         .length = 2,
+                         .found = 0xAB,
+                         .expected = 0xCDEF});
+    CHECK(out == "warning N-03: the IPv4 header checksum is wrong (found 0x00ab, expected 0xcdef), "
+                 "bytes 24..25");
+}
+
 TEST_CASE("print: seconds keep their sign and are cut, not rounded", "[print]") {
     CHECK(seconds(0, 9) == "0.000000000");
     CHECK(seconds(1'999'999'999, 6) == "1.999999");
