@@ -23,8 +23,15 @@ struct Bpf::Program {
     Program& operator=(const Program&) = delete;
     ~Program() { ::pcap_freecode(&code); }
 
+    [[nodiscard]] bool compiled() const { return refusal.empty(); }
+    // That no packet fulfils it is an answer as well.
+    [[nodiscard]] bool rejects_all() const { return refusal == "expression rejects all packets"; }
+
     std::uint16_t link_code;
     ::bpf_program code{};
+    std::string refusal; // libpcap's sentence; empty if it was compiled
+    bool met = false;    // in this file
+    bool told = false;
 };
 
 Bpf::Bpf(std::string expression) : expression_(std::move(expression)) {}
@@ -36,40 +43,69 @@ std::expected<Bpf, std::string> Bpf::compile(const std::string& expression) {
     constexpr std::uint16_t kEthernet = 1;
     constexpr std::array<std::uint16_t, 3> kOthers{101, 113, 276}; // raw IP, Linux cooked captures
     Bpf bpf(expression);
-    const auto usual = bpf.program_for(kEthernet);
-    if (usual) return bpf;
+    const Program& usual = bpf.program_for(kEthernet);
+    if (usual.compiled()) return bpf;
     for (const std::uint16_t link_code : kOthers) {
-        if (bpf.program_for(link_code)) return bpf;
+        if (bpf.program_for(link_code).compiled()) return bpf;
     }
-    return std::unexpected(usual.error());
+    return std::unexpected(usual.refusal);
 }
 
-std::expected<const Bpf::Program*, std::string> Bpf::program_for(std::uint16_t link_code) {
+Bpf::Program& Bpf::program_for(std::uint16_t link_code) {
     for (const auto& known : programs_) {
-        if (known->link_code == link_code) return known.get();
+        if (known->link_code == link_code) return *known;
     }
+    programs_.push_back(std::make_unique<Program>(link_code));
+    Program& program = *programs_.back();
     const std::unique_ptr<pcap_t, void (*)(pcap_t*)> dead(
         ::pcap_open_dead(data_link_of(link_code), kSnapLength), ::pcap_close);
-    if (!dead) return std::unexpected("no memory is left");
-    auto program = std::make_unique<Program>(link_code);
+    if (!dead) {
+        program.refusal = "no memory is left";
+        return program;
+    }
     const int result =
-        ::pcap_compile(dead.get(), &program->code, expression_.c_str(), 1, PCAP_NETMASK_UNKNOWN);
-    if (result != 0) return std::unexpected(std::string(::pcap_geterr(dead.get())));
-    programs_.push_back(std::move(program));
-    return programs_.back().get();
+        ::pcap_compile(dead.get(), &program.code, expression_.c_str(), 1, PCAP_NETMASK_UNKNOWN);
+    if (result != 0) program.refusal = ::pcap_geterr(dead.get());
+    return program;
 }
 
-std::expected<bool, std::string> Bpf::matches(const Record& record) {
-    const auto program = program_for(record.link_code);
-    if (!program) {
-        return std::unexpected("link type " + std::to_string(record.link_code) + ": " +
-                               program.error());
-    }
+bool Bpf::matches(const Record& record) {
+    Program& program = program_for(record.link_code);
+    program.met = true;
+    if (!program.compiled()) return false;
     const ::pcap_pkthdr header{.ts = {},
                                .caplen = static_cast<::bpf_u_int32>(record.bytes.size()),
                                .len = record.original_length};
-    return ::pcap_offline_filter(&(*program)->code, &header,
+    return ::pcap_offline_filter(&program.code, &header,
                                  reinterpret_cast<const u_char*>(record.bytes.data())) != 0;
+}
+
+void Bpf::begin_file() {
+    for (const auto& program : programs_)
+        program->met = false;
+}
+
+std::optional<std::string> Bpf::useless() const {
+    const Program* first = nullptr;
+    for (const auto& program : programs_) {
+        if (!program->met) continue;
+        if (program->compiled()) return std::nullopt;
+        if (first == nullptr) first = program.get();
+    }
+    if (first == nullptr) return std::nullopt;
+    return "link type " + std::to_string(first->link_code) + ": " + first->refusal;
+}
+
+std::optional<std::string> Bpf::next_unfiltered() {
+    for (const auto& program : programs_) {
+        if (!program->met || program->told || program->compiled() || program->rejects_all()) {
+            continue;
+        }
+        program->told = true;
+        return "packets of link type " + std::to_string(program->link_code) +
+               " cannot be filtered and are left out: " + program->refusal;
+    }
+    return std::nullopt;
 }
 
 } // namespace veriroce::capture

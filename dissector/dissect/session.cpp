@@ -128,7 +128,10 @@ bool Session::read_file(const std::string& file) {
         return true;
     }
     if (options_.files.size() > 1) name_file(file);
-    return read_all(*reader, file);
+    if (compiled_.capture_filter) compiled_.capture_filter->begin_file();
+    const bool more = read_all(*reader, file);
+    tell_unfiltered(file);
+    return more;
 }
 
 void Session::read_live() {
@@ -166,9 +169,7 @@ bool Session::read_all(Packets& packets, const std::string& name) {
             if (!pass(true)) return false;
             break;
         case Step::Packet:
-            const auto wanted = captured(name);
-            if (!wanted) return true;
-            if (*wanted && !take(packets, name)) return false;
+            if (captured() && !take(packets, name)) return false;
             break;
         }
     }
@@ -197,13 +198,21 @@ Session::Step Session::step(capture::Live& live, const std::string& /*interface*
     return Step::End;
 }
 
-std::optional<bool> Session::captured(const std::string& name) {
-    // The kernel has chosen among live packets already.
-    if (!compiled_.capture_filter || !options_.interface.empty()) return true;
-    const auto matches = compiled_.capture_filter->matches(record_);
-    if (matches) return *matches;
-    complain(fmt::format("{}: -f: {}", name, matches.error()));
-    return std::nullopt;
+// The kernel has chosen among live packets already.
+bool Session::captured() {
+    return !compiled_.capture_filter || !options_.interface.empty() ||
+           compiled_.capture_filter->matches(record_);
+}
+
+// What the capture filter could say nothing about: that is an error where it is all of the file.
+void Session::tell_unfiltered(const std::string& file) {
+    if (!compiled_.capture_filter) return;
+    if (const auto why = compiled_.capture_filter->useless()) {
+        complain(fmt::format("{}: -f: {}", file, *why));
+        return;
+    }
+    while (const auto link = compiled_.capture_filter->next_unfiltered())
+        remark(fmt::format("{}: -f: {}", file, *link));
 }
 
 template <typename Packets>
@@ -234,10 +243,14 @@ bool Session::pass(bool now) {
 }
 
 void Session::complain(std::string_view message) {
-    out_.flush(); // what was read stands before the complaint
+    remark(message);
+    failed_ = true;
+}
+
+void Session::remark(std::string_view message) {
+    out_.flush(); // what was read stands before it
     progress_.clear();
     say(err_, message);
-    failed_ = true;
 }
 
 void Session::name_file(const std::string& file) {

@@ -61,12 +61,13 @@ class Session {
     Step step(capture::Live& live, const std::string& interface);
     template <typename Packets>
     bool take(const Packets& packets, const std::string& name);
-    // Nothing if the capture filter says nothing about such packets.
-    std::optional<bool> captured(const std::string& name);
+    bool captured(); // the capture filter wants the packet
+    void tell_unfiltered(const std::string& file);
     bool write(std::span<const capture::Interface> interfaces);
     bool pass(bool now);
 
-    void complain(std::string_view message);
+    void complain(std::string_view message); // of what makes the command fail
+    void remark(std::string_view message);
     void name_file(const std::string& file);
     void fill_facts(std::span<const capture::Interface> interfaces);
     void tell_interface(const capture::Interface& interface);

@@ -35,7 +35,7 @@ std::vector<std::size_t> by_us(std::expected<Reader, ReadError> reader, Bpf& bpf
     std::vector<std::size_t> chosen;
     Record record;
     for (std::size_t number = 1; reader->next(record).value(); ++number) {
-        if (bpf.matches(record).value()) chosen.push_back(number);
+        if (bpf.matches(record)) chosen.push_back(number);
     }
     return chosen;
 }
@@ -94,7 +94,34 @@ TEST_CASE("bpf: what is wrong is said in libpcap's words", "[capture]") {
     auto bpf = Bpf::compile("ether host 52:54:00:77:00:01");
     REQUIRE(bpf);
     const Record raw{.link_code = 228}; // raw IPv4 has no Ethernet addresses
-    const auto answer = bpf->matches(raw);
-    REQUIRE_FALSE(answer);
-    CHECK(answer.error().starts_with("link type 228: "));
+    CHECK_FALSE(bpf->useless());
+    CHECK_FALSE(bpf->matches(raw));
+    const auto why = bpf->useless();
+    REQUIRE(why);
+    CHECK(why->starts_with("link type 228: "));
+    CHECK(
+        bpf->next_unfiltered().value().starts_with("packets of link type 228 cannot be filtered"));
+    CHECK_FALSE(bpf->next_unfiltered());
+}
+
+TEST_CASE("bpf: where an expression means nothing no packet is chosen, and others are",
+          "[capture]") {
+    auto bpf = Bpf::compile("ether proto 0x8915");
+    REQUIRE(bpf);
+    const auto bytes = FileBytes().text(std::string(12, '\x2') + "\x89\x15" + std::string(46, 'x'));
+    const Record frame{.link_code = 1, .original_length = 60, .bytes = bytes.bytes()};
+    const Record packet{.link_code = 101, .original_length = 60, .bytes = bytes.bytes()};
+    const Record local{.link_code = 247, .original_length = 60, .bytes = bytes.bytes()};
+    CHECK_FALSE(bpf->matches(packet)); // "expression rejects all packets"
+    CHECK(bpf->useless().value() == "link type 101: expression rejects all packets");
+    CHECK_FALSE(bpf->matches(local));
+    CHECK(bpf->matches(frame));
+    CHECK_FALSE(bpf->useless());
+    // Raw IP was filtered: nothing there can fulfil it.
+    CHECK(bpf->next_unfiltered().value().starts_with("packets of link type 247 cannot"));
+    CHECK_FALSE(bpf->next_unfiltered());
+    bpf->begin_file();
+    CHECK_FALSE(bpf->useless());
+    CHECK_FALSE(bpf->matches(local));
+    CHECK(bpf->useless().value().starts_with("link type 247: "));
 }
