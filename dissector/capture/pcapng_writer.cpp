@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint32_t kSectionBlock = 0x0A0D0D0A;
 constexpr std::uint32_t kInterfaceBlock = 1;
+constexpr std::uint32_t kSimplePacketBlock = 3;
 constexpr std::uint32_t kEnhancedPacketBlock = 6;
 constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D;
 constexpr std::uint64_t kUnknownLength = ~std::uint64_t{0};
@@ -32,6 +33,11 @@ std::unexpected<WriteError> failure(WriteErrorKind kind, int system = 0) {
 
 wire::Bytes bytes_of(std::string_view text) {
     return std::as_bytes(std::span(text));
+}
+
+std::uint32_t bytes_on_the_wire(const PacketSpec& packet) {
+    return packet.original_length != 0 ? packet.original_length
+                                       : static_cast<std::uint32_t>(packet.bytes.size());
 }
 
 // A file of this name that exists and is no regular one cannot be replaced by a rename.
@@ -61,6 +67,7 @@ std::string text_of(const WriteError& error, std::string_view file) {
     case WriteErrorKind::PacketTooLong: return path + ": a packet has more than 16 MiB";
     case WriteErrorKind::UnknownInterface:
         return path + ": a packet names an interface that was not added";
+    case WriteErrorKind::NoTime: return path + ": a packet that must have a time has none";
     }
     return {};
 }
@@ -96,7 +103,8 @@ std::expected<PcapngWriter, WriteError> PcapngWriter::create(const std::string& 
 PcapngWriter::PcapngWriter(PcapngWriter&& other) noexcept
     : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})),
       file_(std::exchange(other.file_, -1)), interfaces_(other.interfaces_),
-      buffer_(std::move(other.buffer_)), block_(other.block_) {}
+      first_snap_length_(other.first_snap_length_), buffer_(std::move(other.buffer_)),
+      block_(other.block_) {}
 
 PcapngWriter::~PcapngWriter() {
     if (file_ >= 0) ::close(file_);
@@ -116,6 +124,7 @@ std::expected<std::uint32_t, WriteError> PcapngWriter::add_interface(const Inter
     put_option(option::kInterfaceTimeUnit, kNanoseconds);
     put_end_of_options();
     if (auto done = end_block(); !done) return std::unexpected(done.error());
+    if (interfaces_ == 0) first_snap_length_ = spec.snap_length;
     return interfaces_++;
 }
 
@@ -125,13 +134,16 @@ std::expected<void, WriteError> PcapngWriter::write(const PacketSpec& packet) {
     for (const std::string& comment : packet.comments) {
         if (comment.size() > kMaxOptionBytes) return failure(WriteErrorKind::CommentTooLong);
     }
-    const auto time = static_cast<std::uint64_t>(packet.time_ns);
+    if (!packet.time_ns) {
+        return has_simple_shape(packet) ? write_simple(packet) : failure(WriteErrorKind::NoTime);
+    }
+    const auto time = static_cast<std::uint64_t>(*packet.time_ns);
     begin_block(kEnhancedPacketBlock);
     put(packet.interface, 4);
     put(time >> 32, 4);
     put(time & 0xFFFFFFFF, 4);
     put(packet.bytes.size(), 4);
-    put(packet.original_length != 0 ? packet.original_length : packet.bytes.size(), 4);
+    put(bytes_on_the_wire(packet), 4);
     put_padded(packet.bytes);
     const bool directed = packet.direction != Direction::Unknown;
     for (const std::string& comment : packet.comments) {
@@ -143,6 +155,21 @@ std::expected<void, WriteError> PcapngWriter::write(const PacketSpec& packet) {
         put(packet.direction == Direction::Inbound ? 1 : 2, 4);
     }
     if (directed || !packet.comments.empty()) put_end_of_options();
+    return end_block();
+}
+
+bool PcapngWriter::has_simple_shape(const PacketSpec& packet) const {
+    // It says the length on the wire alone: what was captured follows from the interface.
+    std::uint32_t captured = bytes_on_the_wire(packet);
+    if (first_snap_length_ != 0) captured = std::min(captured, first_snap_length_);
+    return packet.interface == 0 && packet.comments.empty() &&
+           packet.direction == Direction::Unknown && packet.bytes.size() == captured;
+}
+
+std::expected<void, WriteError> PcapngWriter::write_simple(const PacketSpec& packet) {
+    begin_block(kSimplePacketBlock);
+    put(bytes_on_the_wire(packet), 4);
+    put_padded(packet.bytes);
     return end_block();
 }
 

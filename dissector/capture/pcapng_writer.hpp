@@ -9,6 +9,7 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ enum class WriteErrorKind : std::uint8_t {
     CommentTooLong,   // an option holds 65,535 bytes
     PacketTooLong,    // more than kMaxPacketBytes
     UnknownInterface, // not one that add_interface gave
+    NoTime,           // and no shape that has none
 };
 
 struct WriteError {
@@ -44,7 +46,8 @@ struct InterfaceSpec {
 
 struct PacketSpec {
     std::uint32_t interface = 0;
-    std::int64_t time_ns = 0; // since 1970, not negative
+    // Since 1970, not negative. Without a time only what has_simple_shape() can be written.
+    std::optional<std::int64_t> time_ns = 0;
     wire::Bytes bytes;
     std::uint32_t original_length = 0; // 0: as many as `bytes` has
     Direction direction = Direction::Unknown;
@@ -66,6 +69,9 @@ class PcapngWriter {
     // Returns the number that packets of this interface carry.
     std::expected<std::uint32_t, WriteError> add_interface(const InterfaceSpec& spec);
     std::expected<void, WriteError> write(const PacketSpec& packet);
+    // Whether pcapng has a block without a time for it, a simple packet block: of the first
+    // interface, as long as that says, without comments or direction.
+    [[nodiscard]] bool has_simple_shape(const PacketSpec& packet) const;
     // Writes what is buffered, for who reads along.
     std::expected<void, WriteError> flush();
     // Writes what is buffered and gives the file its name. Nothing may be written afterwards.
@@ -73,6 +79,7 @@ class PcapngWriter {
 
   private:
     PcapngWriter() = default;
+    std::expected<void, WriteError> write_simple(const PacketSpec& packet);
     void begin_block(std::uint32_t type);
     void put(std::uint64_t value, std::size_t bytes);
     void put_padded(wire::Bytes bytes);
@@ -84,6 +91,7 @@ class PcapngWriter {
     std::string temporary_; // empty: written in place
     int file_ = -1;
     std::uint32_t interfaces_ = 0;
+    std::uint32_t first_snap_length_ = 0;
     std::vector<std::byte> buffer_;
     std::size_t block_ = 0; // where the block under way begins in the buffer
 };

@@ -25,12 +25,20 @@ Rewriter::write(const capture::Record& record, std::span<const capture::Interfac
         ++interfaces_;
     }
     collect_comments(record, dissection);
-    return writer_.write({.interface = first_interface_ + record.interface,
-                          .time_ns = std::max<std::int64_t>(record.time_ns.value_or(0), 0),
-                          .bytes = record.bytes,
-                          .original_length = record.original_length,
-                          .direction = capture::direction_of(record),
-                          .comments = comments_});
+    capture::PacketSpec packet{.interface = first_interface_ + record.interface,
+                               .time_ns = record.time_ns,
+                               .bytes = record.bytes,
+                               .original_length = record.original_length,
+                               .direction = capture::direction_of(record),
+                               .comments = comments_};
+    if (packet.time_ns) {
+        packet.time_ns = std::max<std::int64_t>(*packet.time_ns, 0);
+    } else if (!writer_.has_simple_shape(packet)) {
+        packet.time_ns = 0;
+        comments_.emplace_back("the original file has no time of this packet");
+        packet.comments = comments_;
+    }
+    return writer_.write(packet);
 }
 
 void Rewriter::collect_comments(const capture::Record& record,

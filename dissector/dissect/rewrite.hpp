@@ -18,8 +18,9 @@ class Rewriter {
     // The packets that follow come from another file, with interfaces of its own.
     void begin_file() { first_interface_ = interfaces_; }
     // Keeps bytes, time, interface, direction and comments; adds a comment for each finding that
-    // has none yet. A packet without a time, and one of before 1970, is given the beginning of
-    // 1970.
+    // has none yet. A packet without a time is written without one where pcapng has a block for it
+    // (PcapngWriter::has_simple_shape); any other, and one of before 1970, is given the beginning
+    // of 1970, the former with a comment that says so.
     std::expected<void, capture::WriteError> write(const capture::Record& record,
                                                    std::span<const capture::Interface> interfaces,
                                                    const decode::Dissection& dissection);
