@@ -36,8 +36,16 @@ constexpr int tool_error = 3;
 
 void add_dissect(CLI::App& app, dissect::Options& options, int& code) {
     CLI::App* command = app.add_subcommand("dissect", "Decode captures: a line for each packet");
-    command->add_option("FILE", options.files,
-                        "pcap or pcapng files, also packed by gzip or zstd; - is standard input");
+    const auto read = [&options](const std::vector<std::string>& files) {
+        options.files.insert(options.files.end(), files.begin(), files.end());
+    };
+    command->add_option_function<std::vector<std::string>>(
+        "FILE", read, "pcap or pcapng files, also packed by gzip or zstd; - is standard input");
+    command
+        ->add_option_function<std::vector<std::string>>("-r", read,
+                                                        "The same as FILE, for tshark's users")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
     command->add_option("-i", options.interface, "Capture live from an interface; Ctrl-C ends it")
         ->type_name("IFACE");
     command

@@ -77,6 +77,8 @@ TEST_CASE("errors: dissect", "[program]") {
          tool},
         {"veriroce dissect missing.pcap", "veriroce: missing.pcap: No such file or directory",
          tool},
+        {"veriroce dissect -r missing.pcap", "veriroce: missing.pcap: No such file or directory",
+         tool},
         {"veriroce dissect .", "veriroce: .: reading failed at byte 0: Is a directory", tool},
         {"veriroce dissect empty.pcap", "veriroce: empty.pcap: empty file; give a capture file",
          tool},
