@@ -12,8 +12,9 @@ namespace {
 std::vector<FieldRow> all_rows() {
     std::vector<FieldRow> all;
     for (std::size_t kind = 0; kind < kLayerKinds; ++kind) {
-        for (const auto part : {rows::outer(), rows::carriers(), rows::transport(),
-                                rows::management(), rows::nvme(), rows::storage()}) {
+        for (const auto part :
+             {rows::outer(), rows::extensions(), rows::trailers(), rows::carriers(),
+              rows::transport(), rows::management(), rows::nvme(), rows::storage()}) {
             std::ranges::copy_if(part, std::back_inserter(all), [kind](const FieldRow& row) {
                 return row.layer == static_cast<LayerKind>(kind);
             });

@@ -140,6 +140,8 @@ constexpr Value text(std::string_view value) {
 }
 
 std::span<const FieldRow> outer();      // frame, link, network, UDP
+std::span<const FieldRow> extensions(); // IPv4 options, IPv6 extension headers
+std::span<const FieldRow> trailers();
 std::span<const FieldRow> carriers();   // tunnels, MAC control, InfiniBand's own headers, iWARP
 std::span<const FieldRow> transport();  // BTH to ICRC
 std::span<const FieldRow> management(); // MADs

@@ -63,9 +63,12 @@ Computed pad_of(const Dissection& d, const LayerSpan& layer) {
     return Value{.number = 0, .bytes = d.bytes_of(layer), .text = {}};
 }
 
-// What a port of TCP or UDP was sent; other protocols have words of their own for their contents.
+// What a port of TCP or UDP was sent, and a fragment that is not the first; other protocols have
+// words of their own for their contents.
 Computed port_data(const Dissection& d, const LayerSpan& layer) {
-    if (d.protocol != Protocol::Tcp && d.protocol != Protocol::Udp) return std::nullopt;
+    const bool ip = d.protocol == Protocol::Ipv4 || d.protocol == Protocol::Ipv6;
+    const bool port = d.protocol == Protocol::Tcp || d.protocol == Protocol::Udp;
+    if (!port && !(ip && d.fragment)) return std::nullopt;
     return Value{.number = layer.length, .bytes = d.bytes_of(layer), .text = {}};
 }
 
@@ -157,8 +160,6 @@ constexpr std::array kRows{
     computed("data", "Data", Data, Format::Bytes, port_data, Shown::OnlyByName),
     computed("data.data", "Data", Data, Format::Bytes, port_data, Shown::OnlyByName),
     computed("data.len", "Data Length", Data, Format::Decimal, port_data, Shown::OnlyByName),
-
-    whole("eth.trailer", "Trailer", Trailer),
 };
 
 } // namespace

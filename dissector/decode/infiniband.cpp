@@ -88,7 +88,7 @@ void Walker::erf() {
     if (header.empty()) return;
     // The length on the wire: the record may hold less of the packet, or padding behind it.
     end_ = at_ + wire::load_u16(header, 14);
-    if (frame) return ethernet();
+    if (frame) return inner_ethernet();
     switch (type) {
     case 21: return infiniband();
     case 22:
