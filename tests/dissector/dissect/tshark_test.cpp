@@ -257,6 +257,7 @@ TEST_CASE("tshark prints the same fields of every opcode in every encapsulation,
     std::vector<Corpus> all = veriroce::corpus::corpora();
     std::ranges::move(veriroce::corpus::upper_corpora(), std::back_inserter(all));
     std::ranges::move(veriroce::corpus::other_corpora(), std::back_inserter(all));
+    all.push_back(veriroce::corpus::outer_corpus());
     for (const Corpus& corpus : all) {
         const std::string path = folder.path() / (corpus.name + ".pcap");
         write_pcap(corpus, path);
