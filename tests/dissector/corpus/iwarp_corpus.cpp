@@ -126,6 +126,10 @@ void terminates(Stream& stream) {
         "terminate about a tagged buffer");
     stream.send(From::Server, framed(untagged(7, 2, Message().be(0x1203, 2).zeros(2)), true),
                 "terminate about an untagged buffer");
+    const Message with_header =
+        Message().be(0x1204, 2).be(0xC0, 1).zeros(1).be(18, 2).append(untagged(3, 0, {}));
+    stream.send(From::Server, framed(untagged(7, 2, with_header), true),
+                "terminate with an untagged header");
     stream.send(From::Server, framed(untagged(7, 2, Message().be(0x0205, 2).zeros(2)), true),
                 "terminate of RDMAP");
     stream.send(From::Server, framed(untagged(7, 2, Message().be(0x2002, 2).zeros(2)), true),

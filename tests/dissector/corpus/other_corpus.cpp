@@ -94,6 +94,8 @@ void connection_management(Corpus& corpus) {
     const auto cm = [&](const std::string& name, std::uint16_t attribute, const Message& data) {
         add(corpus, "cm " + name, {kCm, 0x03, attribute, data});
     };
+    cm("REQ without GIDs", 0x10,
+       Message().be(0xC1000001, 4).zeros(4).be(0x1000000000000007, 8).up_to(140).append(more));
     cm("MRA", 0x11, Message(ids).be(0x40, 1).be(0xA8, 1).append(more));
     cm("SIDR_REQ of an IP service", 0x17,
        Message()
