@@ -53,7 +53,7 @@ struct Rmpp {
 };
 Message sa(const Rmpp& rmpp, const Message& record) {
     Message message;
-    message.be(1, 1).be(rmpp.type, 1).be(rmpp.response_time << 3U | rmpp.flags, 1);
+    message.be(1, 1).be(rmpp.type, 1).be(rmpp.response_time * 8U + rmpp.flags, 1);
     message.be(rmpp.status, 1).be(rmpp.first, 4).be(rmpp.second, 4);
     message.be(0x0102030405060708, 8).be(8, 2).zeros(2).be(0x300C, 8);
     return message.append(record);
