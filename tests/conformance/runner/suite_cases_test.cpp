@@ -40,7 +40,6 @@ constexpr Finding findings[] = {
     {"bth/cut-on-the-way", "takes the IP length for the packet's"},
     {"bth/ignored-bits", "drops packets with marks in the BTH"},
     {"bth/ignored-bits-in-answers", "drops packets with marks in the BTH"},
-    {"bth/migrated-qp", "drops packets with marks in the BTH"},
     {"bth/pad-bytes", "drops packets whose pad is not zero"},
     {"bth/pad-count", "pad_count_zero_in_responses"},
     {"bth/pad-in-first", "drops packets whose pad is not zero"},
