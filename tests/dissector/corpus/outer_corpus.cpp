@@ -119,6 +119,13 @@ Corpus outer_corpus() {
         with_ipv6(v6, 44, bytes_of({17, 0, 0, 40}) + identity + from(udp6, 40)));
     add("fragment whole v6", with_ipv6(v6, 44, bytes_of({17, 0, 0, 0}) + identity + udp6));
 
+    Frame segmented = v4; // as a network card that is still to cut it into packets leaves it
+    wire::store_be<2>(segmented, kEthernetBytes + 2, 0);
+    wire::store_be<2>(segmented, kEthernetBytes + 10, 0);
+    const wire::Bytes header = wire::Bytes(segmented).subspan(kEthernetBytes, kIpv4Bytes);
+    wire::store_be<2>(segmented, kEthernetBytes + 10, wire::ipv4_checksum(header));
+    add("length 0", segmented);
+
     add("options none", with_ipv4(v4, bytes_of({1, 1, 1, 0}), 0x4000, udp4));
     add("options alert", with_ipv4(v4, bytes_of({0x94, 4, 0, 0}), 0x4000, udp4));
     const Frame padn = bytes_of({1, 4, 0, 0, 0, 0});
