@@ -97,8 +97,8 @@ void add_dissect(CLI::App& app, dissect::Options& options, int& code) {
         ->add_option(
             "--decode-as", options.decode_as,
             "What is above the transport where no CM exchange tells: qp=N:PROTOCOL (packets "
-            "to this QP) or port=N:PROTOCOL (of a CM request); nvme, iser, smb_direct, "
-            "rpcordma or none; repeat it")
+            "to this QP) or port=N:PROTOCOL (of a CM request); nvme (of a QP also nvme_admin, "
+            "nvme_io), iser, smb_direct, rpcordma or none; repeat it")
         ->type_name("WHERE:PROTOCOL")
         ->allow_extra_args(false);
     command->add_option("-c", options.max_packets, "Stop after so many packets")->type_name("N");
