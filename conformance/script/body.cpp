@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "conformance/script/binding.hpp"
 #include "conformance/script/expression.hpp"
 #include "conformance/script/fault_line.hpp"
 #include "conformance/script/packet_line.hpp"
+#include "conformance/script/sequence.hpp"
 #include "conformance/script/side_line.hpp"
 #include "conformance/script/words.hpp"
 
@@ -35,6 +37,7 @@ class RunParser {
         at_ = header_.lines;
         if (parse_block(run_.body, 0, ends_) != Ending::File) stray_end();
         check_body();
+        if (report_.empty()) check_sequence(run_, report_);
         return std::move(run_);
     }
 
@@ -132,6 +135,11 @@ class RunParser {
                 parse_constant(cursor, scope_, 1, 4'096, "the number of QPs"));
             cursor.expect("]", "behind the number of QPs");
         }
+        qps_ += setup.count;
+        if (!tester && qps_ > max_qps) {
+            cursor.fail(name.span, "a case has at most " + std::to_string(max_qps) +
+                                       " QPs, its own among them");
+        }
         setups.push_back(std::move(setup));
         return setups.back();
     }
@@ -204,10 +212,26 @@ class RunParser {
             result.node = simple(cursor);
             cursor.expect_end();
         }
+        if (in_unordered_ && !waits(result.node)) {
+            cursor.fail(line.tokens.front().span,
+                        "this line has an order; in 'unordered' stand '<' lines and 'done', "
+                        "'state', 'event', 'notified'");
+        }
         if (!cursor.failed()) block.push_back(std::move(result));
     }
 
     using Node = decltype(Statement::node);
+
+    // Lines that wait for something may be met in any order; all others have their place.
+    static bool waits(const Node& node) {
+        if (std::holds_alternative<ExpectPacket>(node)) return true;
+        const auto* side = std::get_if<SideCommand>(&node);
+        if (side == nullptr || side->refused) return false;
+        const Command& command = side->command;
+        return std::holds_alternative<Done>(command) || std::holds_alternative<State>(command) ||
+               std::holds_alternative<EventSeen>(command) ||
+               std::holds_alternative<Notified>(command);
+    }
 
     Node simple(Cursor& cursor) {
         const QpRef qp = take_qp(cursor, scope_);
@@ -288,12 +312,22 @@ class RunParser {
 
     // --- blocks ---
     Node block_statement(Cursor& cursor, const std::string& word, std::size_t depth) {
-        if (word == "any") return any(cursor, depth);
-        if (word == "repeat") return repeat(cursor, depth);
+        const bool inside = std::exchange(in_unordered_, false);
+        Node block = word == "any"      ? any(cursor, depth)
+                     : word == "repeat" ? repeat(cursor, depth)
+                                        : unordered(cursor, depth);
+        in_unordered_ = inside;
+        return block;
+    }
+
+    Node unordered(Cursor& cursor, std::size_t depth) {
         cursor.next();
         cursor.expect_end();
         Unordered unordered;
-        close(parse_block(unordered.body, depth + 1, ends_), cursor, "unordered");
+        in_unordered_ = true;
+        const Ending ending = parse_block(unordered.body, depth + 1, ends_);
+        in_unordered_ = false;
+        close(ending, cursor, "unordered");
         return unordered;
     }
 
@@ -396,6 +430,8 @@ class RunParser {
     std::vector<NamedQueue> queues_;
     std::size_t at_ = 0;
     std::size_t ends_ = 0;
+    bool in_unordered_ = false;
+    std::uint32_t qps_ = 1; // the case's own
 };
 
 } // namespace

@@ -1,4 +1,6 @@
 // Which packet a line speaks of, and which fields such a packet has.
+#include <algorithm>
+
 #include "conformance/script/packet_line.hpp"
 #include "conformance/script/words.hpp"
 
@@ -84,6 +86,26 @@ std::string verb_on_the_wire(std::string_view name) {
     return {};
 }
 
+// The words of a service: not all have acknowledges, READs and atomics.
+bool has_acknowledges(wire::Service service) {
+    return wire::opcode_by_name("ACKNOWLEDGE", service).has_value();
+}
+
+bool has_message(wire::Service service, Message message) {
+    return std::ranges::any_of(wire::opcode_table(), [&](const wire::OpcodeInfo& info) {
+        return info.service == service && info.operation == operation_of(message);
+    });
+}
+
+std::vector<std::string_view> kinds_of(wire::Service service) {
+    std::vector<std::string_view> names = opcode_names(service);
+    for (const std::string_view name : message_names()) {
+        if (has_message(service, *message_by_name(name))) names.push_back(name);
+    }
+    if (has_acknowledges(service)) names.insert(names.end(), {"ACK", "NAK", "RNR_NAK"});
+    return names;
+}
+
 } // namespace
 
 std::string misplaced(const FieldName& field, const PacketKind& kind, wire::Service service) {
@@ -103,18 +125,22 @@ PacketKind parse_kind(Cursor& cursor, wire::Service service) {
     const Word word = cursor.word("an opcode");
     if (cursor.failed()) return {};
     for (const auto ack : {Acknowledgement::Ack, Acknowledgement::Nak, Acknowledgement::RnrNak}) {
-        if (word.text == name_of(ack)) return ack;
+        if (word.text == name_of(ack) && has_acknowledges(service)) return ack;
     }
-    if (const auto message = message_by_name(word.text)) return *message;
+    const auto message = message_by_name(word.text);
+    if (message && has_message(service, *message)) return *message;
     if (const auto code = wire::opcode_by_name(word.text, service)) return Opcode{*code};
     if (const auto wanted = verb_on_the_wire(word.text); !wanted.empty()) {
         cursor.fail(word.span, "'" + word.text + "' is a verb; on the wire it is " + wanted);
         return {};
     }
-    auto names = opcode_names(service);
-    names.insert(names.end(), message_names().begin(), message_names().end());
-    names.insert(names.end(), {"ACK", "NAK", "RNR_NAK"});
-    cursor.fail(word.span, "unknown opcode '" + word.text + "'" + suggestion(word.text, names));
+    const auto names = kinds_of(service);
+    const auto of_rc = kinds_of(wire::Service::Rc);
+    if (std::ranges::find(of_rc, word.text) != of_rc.end()) {
+        cursor.fail(word.span, "a QP of this type has no " + word.text);
+    } else {
+        cursor.fail(word.span, "unknown opcode '" + word.text + "'" + suggestion(word.text, names));
+    }
     return {};
 }
 

@@ -29,6 +29,8 @@ struct Diagnostic {
 // A case has at most so many runs; more is an error of its `for` lines.
 inline constexpr std::size_t max_runs = 4'096;
 inline constexpr std::size_t max_text_bytes = 256U << 10;
+// QPs of a case, the one that is always there among them.
+inline constexpr std::uint32_t max_qps = 127;
 
 // The case in this text. `path` gives it its id and appears in messages.
 std::expected<Case, std::vector<Diagnostic>> load(std::string_view path, std::string_view text);
@@ -70,5 +72,9 @@ std::expected<Parameter, std::string> parse_parameter(std::string_view text);
 // cases dut (a) or tester (b); qp= is a QPN.
 std::expected<std::vector<fault::Rule>, std::vector<Diagnostic>> load_plan(std::string_view path,
                                                                            std::string_view text);
+
+// The canonical layout of a plan, comments kept.
+std::expected<std::string, std::vector<Diagnostic>> format_plan(std::string_view path,
+                                                                std::string_view text);
 
 } // namespace veriroce::script

@@ -157,14 +157,14 @@ TEST_CASE("script: arithmetic is exact or an error", "[script]") {
 TEST_CASE("script: what cannot be run yet is named at its place", "[script]") {
     CHECK(all_text(not_yet_runnable(checked(examples[5].text))).empty()); // `judged` can
     const auto said = not_yet_runnable(checked(
-        with_header("dut mr a len=4KiB\ndut mw w on=a type=2\n"
+        with_header("tester answers\ndut mr a len=4KiB\ndut mw w on=a type=2\n"
                     "> PFC class=3 quanta=65535\nany\n  dropped\nor\n  > CM_REQ service=1\n"
                     "end\ntester modify qkey=7\n",
                     "tester address other\nqp type=UC\nqp vlan=7\ntester qp state=INIT\n")));
     REQUIRE(said.size() == 3);
     CHECK(said[0].message == "veriroce cannot run this yet: tester qp state=");
     CHECK(said[1].message == "veriroce cannot run this yet: CM_REQ");
-    CHECK(said[1].span.line == 15);
+    CHECK(said[1].span.line == 16);
     CHECK(said[2].message == "veriroce cannot run this yet: tester modify qkey=");
 }
 

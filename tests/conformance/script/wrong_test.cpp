@@ -70,6 +70,41 @@ const std::array wrong_scripts{
     Wrong{"", "< ACK psn>=1..2\n", "5:7: a range is compared with '='", "psn"},
     Wrong{"", "< = first\n", "5:5: no packet is called 'first' so far", "first"},
     Wrong{"", "b > SEND_ONLY\n", "5:1: no QP is called 'b'", "b"},
+    // lines of 'unordered' wait
+    Wrong{"", "unordered\n  < ACK\n  quiet\nend\n",
+          "7:3: this line has an order; in 'unordered' stand '<' lines and 'done', 'state', "
+          "'event', 'notified'",
+          "quiet"},
+    Wrong{"", "unordered\n  any\n    < ACK\n  or\n    wait 1ms\n  end\nend\n",
+          "6:3: this line has an order; in 'unordered' stand '<' lines and 'done', 'state', "
+          "'event', 'notified'",
+          "any"},
+    Wrong{"", "unordered\n  dut recv id=1\nend\n",
+          "6:3: this line has an order; in 'unordered' stand '<' lines and 'done', 'state', "
+          "'event', 'notified'",
+          "dut"},
+    // orders that no run could carry out
+    Wrong{"", "tester post SEND id=1\n",
+          "5:1: our engine takes part only behind a 'tester answers' line of this QP",
+          "tester post SEND id=1"},
+    Wrong{"", "> SEND_ONLY\ntester answers\n",
+          "6:1: 'tester answers' must stand before the first request of its QP", "tester answers"},
+    Wrong{"", "dut mr a len=64\ndut dereg a\ndut dereg a\n",
+          "7:11: 'a' was deregistered before this line", "a"},
+    Wrong{"", "dut mr a len=64\nrepeat 2\n  dut dereg a\nend\n",
+          "7:13: 'a' was deregistered before this line", "a"},
+    Wrong{"", "dut mr a len=64\ndut dereg a\nexpect a == zero\n",
+          "7:8: 'a' was deregistered before this line", "a"},
+    Wrong{"", "dut mr a len=64\ndut mw w on=a type=1\ndut dereg w\ndut post BIND_MW id=1 mw=w\n",
+          "8:26: 'w' was deregistered before this line", "w"},
+    Wrong{"qp ip=6\n", "> SEND_ONLY ip.id=5\n",
+          "6:13: IPv6 has no such field, and this case is for it alone (qp ip=6)", "ip.id=5"},
+    Wrong{"qp q[127]\n", "wait 1ms\n", "4:4: a case has at most 127 QPs, its own among them", "q"},
+    Wrong{"qp type=UC\n", "> ACK psn=0\n", "6:3: a QP of this type has no ACK", "ACK"},
+    Wrong{"qp type=UC\n", "< RDMA_READ_RESPONSE len=64\n",
+          "6:3: a QP of this type has no RDMA_READ_RESPONSE", "RDMA_READ_RESPONSE"},
+    Wrong{"qp type=UC\n", "> RDMA_READ_REQUEST\n",
+          "6:3: a QP of this type has no RDMA_READ_REQUEST", "RDMA_READ_REQUEST"},
     // times and units
     Wrong{"", "wait 10\n", "5:6: a time needs a unit: ns, us, ms or s", "10"},
     Wrong{"", "wait 10sec\n", "5:8: unknown unit 'sec'; there are ns, us, ms, s, KiB and MiB",
@@ -199,6 +234,19 @@ const std::array wrong_scripts{
 };
 
 } // namespace
+
+TEST_CASE("wrong: what is wrong only one way is no error of the script", "[script]") {
+    const std::string header = "rule   RSP-01\ntitle  \"t\"\nrole   both\n\n";
+    CHECK(load("x.roce", header + "dut mr a len=64\n"
+                                  "any\n"
+                                  "  < ACK\n"
+                                  "  dut dereg a\n"
+                                  "or\n"
+                                  "  wait 1ms\n"
+                                  "end\n"
+                                  "dut dereg a\n"));
+    CHECK(load("x.roce", header + "repeat 2\n  dut mr a len=64\n  dut dereg a\nend\n"));
+}
 
 TEST_CASE("script: wrong scripts are refused with place, message and marked word", "[script]") {
     for (const Wrong& wrong : wrong_scripts) {
