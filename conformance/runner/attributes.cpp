@@ -203,7 +203,7 @@ Task<Met<>> Dialogue::modify(Peer& peer, const script::Modify& line, script::Sou
     const auto state = change.attributes.state;
     dut::Request call = std::move(change);
     const auto done = co_await ask<dut::Done>(std::move(call), span);
-    line_end_ = stage_.now();
+    line_ended();
     if (!done) co_return std::unexpected(done.error());
     if (state) peer.state = *state;
     co_return Met<>{};

@@ -28,6 +28,8 @@ class Bench {
     // Plays until the dialogue has finished, or until the bench cannot go on.
     virtual CaseResult play(const script::Case& script, const script::Run& run,
                             const Setting& setting) = 0;
+    // Called before each case: measures again what the last measurement is too old for.
+    virtual void keep_calibrated() {}
     // A sentence once the bench cannot go on: the agent is gone, the interface vanished.
     [[nodiscard]] virtual std::optional<std::string> broken() const = 0;
     // Somebody has revived the device: looks for it again, for a minute at most. A bench whose

@@ -85,7 +85,7 @@ Task<Met<>> Dialogue::connect() {
     met = co_await make_unused_qpn();
     if (!met) co_return met;
     met = co_await note_counters();
-    line_end_ = stage_.now();
+    line_ended();
     co_return met;
 }
 
@@ -286,7 +286,7 @@ Task<Met<>> Dialogue::reconnect(Peer& peer, const script::Reconnect& line,
     const Met<> raised = raise_engine(peer);
     if (!raised) co_return raised;
     const Met<> connected = co_await raise_dut(peer, "RTS");
-    line_end_ = stage_.now();
+    line_ended();
     co_return connected;
 }
 

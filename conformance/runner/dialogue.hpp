@@ -7,7 +7,8 @@
 //   honest_peer.cpp  which is this
 //   values.cpp     expressions, fields and addresses as numbers
 //   matching.cpp   which packet satisfies a line, and which packets need no line
-//   expect.cpp     `<` lines: waiting for them
+//   waiting.cpp    lines that wait for something, alone or beside others: unordered
+//   expect.cpp     `<` lines: packets that they wait for
 //   silence.cpp    no, quiet, dropped, wait
 //   attributes.cpp attributes of a QP as the DUT contract has them, modify
 //   work.cpp       dut post, dut recv
@@ -17,7 +18,7 @@
 //   tester.cpp     tester post, recv, done, state, modify: our engine as its user sees it
 //   frames.cpp     RAW, FRAGMENT, PFC, encap=rocev1
 //   regions.cpp    memory of both sides, expect
-//   blocks.cpp     any, unordered, repeat
+//   blocks.cpp     any, repeat
 //   traffic.cpp    packets in and out: the record, fault rules, our engine
 //
 // Surface for drivers: see `stage.hpp` (events in, actions out), then `start` and `finish`.
@@ -86,8 +87,9 @@ class Dialogue {
     struct Memory {
         std::string name;
         script::Side side = script::Side::Dut;
-        dut::MrHandle mr;             // of the DUT
-        std::vector<std::byte> bytes; // of the tester: the region; of the DUT: as last written
+        dut::MrHandle mr;               // of the DUT
+        std::vector<std::byte> bytes;   // of the tester: the region; of the DUT: as last written
+        std::vector<std::byte> written; // of the tester: as last written by a line
         std::uint64_t address = 0;
         wire::Rkey rkey;
         wire::Lkey lkey;
@@ -141,10 +143,59 @@ class Dialogue {
         std::size_t next = 0;             // the first of `heard` that no line has claimed
         std::deque<dut::Completion> completions;
         std::deque<std::uint64_t> receives; // ids of posted receives that have not completed
-        std::deque<engine::Completion> tester_completions;
+        std::deque<dut::Completion> tester_completions; // as the device's agent would tell them
         // The PSN that followed all requests before the present run of `>` lines.
         std::int64_t run_start = 0;
         bool in_run = false;
+    };
+
+    // The end of a line: an instant, or that of a packet, whose own time may be known better later.
+    struct Moment {
+        wire::Instant at{};
+        std::optional<std::size_t> packet; // of history_
+    };
+
+    // A line that waits for something that the DUT or our engine does: what that is, and how far it
+    // has come.
+    struct Awaited {
+        struct Packet { // `<`
+            const script::ExpectPacket* line = nullptr;
+            script::ExpectPacket next;           // the line for the packet at hand
+            std::optional<std::uint64_t> length; // of a whole message
+            std::int64_t packets = 0;            // that have come
+            std::vector<std::byte> data;         // in them
+            Entry* near = nullptr;               // let pass, though nearly what was wanted
+            std::string why;                     // what it lacks
+            const Entry* passed = nullptr;       // let pass last
+        };
+        struct Completions { // `done`
+            const script::Done* line = nullptr;
+            script::Side side = script::Side::Dut;
+            std::int64_t next = 0; // id
+            std::int64_t last = 0;
+        };
+        struct State {
+            const script::State* line = nullptr;
+            script::Side side = script::Side::Dut;
+            std::string seen;
+        };
+        struct Event {
+            const script::EventSeen* line = nullptr;
+        };
+        struct Notification {
+            const script::Notified* line = nullptr;
+            bool came = false;
+        };
+
+        script::SourceSpan span;
+        Peer* peer = nullptr;
+        wire::Duration patience{0};
+        // `within T` counts from here. Without it a line waits from the end of whichever was met
+        // last.
+        std::optional<Moment> since;
+        std::variant<std::monostate, Packet, Completions, State, Event, Notification> what;
+        bool asked = false; // packets come unasked, all else is asked for
+        bool met = false;
     };
 
     // --- dialogue.cpp
@@ -153,6 +204,7 @@ class Dialogue {
     Task<Met<>> block(const script::Block& statements);
     Task<Met<>> statement(const script::Statement& statement);
     Task<Met<>> conclude();
+    Task<Met<>> no_event_left();
     Task<Met<>> all_claimed(Peer& peer);
     void conclude_with(const Met<>& outcome);
     void hear(wire::Bytes frame, Interval at);
@@ -166,6 +218,7 @@ class Dialogue {
     void delay(std::vector<fault::Emission> emissions);
     void release_delayed();
     void close_faults(Met<>& outcome);
+    void hold_to_own_times(Met<>& outcome) const;
     Peer* peer_with(Side from, wire::Qpn destination);
     [[nodiscard]] const Peer* peer_with(Side from, wire::Qpn destination) const;
     // The DUT's answer; a failure of the verb is an ERROR: the harness could not set the scene.
@@ -187,6 +240,7 @@ class Dialogue {
     [[nodiscard]] Unmet failed(script::SourceSpan span, std::string reason,
                                std::string actual = {}) const;
     [[nodiscard]] Unmet error(script::SourceSpan span, std::string reason) const;
+    static void become_error(Unmet& unmet, std::string_view reason);
 
     // --- connect.cpp
     Task<Met<>> connect();
@@ -224,7 +278,6 @@ class Dialogue {
     Task<Met<>> make_cq(const script::MakeCq& line, script::SourceSpan span);
     Task<Met<>> make_srq(const script::MakeSrq& line, script::SourceSpan span);
     Task<Met<>> arm(const script::ArmCq& line, script::SourceSpan span);
-    Task<Met<>> notified(const script::Notified& line, script::SourceSpan span);
     Task<Met<>> unnotified(const script::CqQuiet& line, script::SourceSpan span);
     Task<Met<bool>> notification(const std::string& cq, wire::Duration time,
                                  script::SourceSpan span);
@@ -246,9 +299,7 @@ class Dialogue {
     Met<> tester_post(Peer& peer, const script::Post& post, script::SourceSpan span);
     Met<> tester_receive(Peer& peer, const script::Recv& recv, script::SourceSpan span);
     Met<> tester_modify(Peer& peer, const script::Modify& line, script::SourceSpan span);
-    Task<Met<std::optional<dut::Completion>>>
-    next_tester_completion(Peer& peer, engine::Queue queue, wire::Instant deadline);
-    Task<Met<>> tester_state(Peer& peer, const script::State& state, script::SourceSpan span);
+    void collect_tester_completions();
     Task<void> wait_for_engine(wire::Instant deadline);
     Met<std::vector<engine::Sge>> tester_pieces(const std::vector<script::RegionSlice>& slices,
                                                 std::uint64_t otherwise, const Peer& peer,
@@ -306,18 +357,45 @@ class Dialogue {
                                      const Entry& entry) const;
     [[nodiscard]] bool tolerated(const Peer& peer, const Entry& entry);
 
-    // --- expect.cpp
+    // --- waiting.cpp
+    // What a line waits for; nothing if it does not wait.
+    Met<std::optional<Awaited>> awaited(const script::Statement& line);
+    Met<Awaited> awaited_packet(const script::ExpectPacket& line, script::SourceSpan span);
+    Met<std::optional<Awaited>> awaited_of_side(const script::SideCommand& line,
+                                                script::SourceSpan span);
+    // Until all of them are met, in whatever order; `span` is theirs as a whole.
+    Task<Met<>> await_all(std::vector<Awaited> open, script::SourceSpan span);
+    Task<Met<>> await_one(Awaited line);
     Task<Met<>> expect(const script::ExpectPacket& line, script::SourceSpan span);
-    Task<Met<>> expect_message(const script::ExpectPacket& line, script::SourceSpan span);
-    Task<Met<>> expect_one(const script::ExpectPacket& line, script::SourceSpan span,
-                           std::vector<std::byte>* payload = nullptr);
-    Met<> claim(const script::ExpectPacket& line, script::SourceSpan span, Peer& peer,
-                std::size_t heard_index);
-    Met<> judge_time(const script::ExpectPacket& line, script::SourceSpan span, const Peer& peer,
-                     std::size_t history_index);
+    Task<Met<>> unordered(const script::Unordered& block, script::SourceSpan span);
+    // Whether what the line waits for is there, or its next part.
+    [[nodiscard]] Met<bool> is_there(const Awaited& line) const;
+    Met<> take_what_came(std::span<Awaited> open, script::SourceSpan span);
+    Met<> take_completions(std::span<Awaited> open, const Awaited& of);
+    [[nodiscard]] bool take_event(const script::EventSeen& wanted, const Peer& peer);
+    Task<Met<>> ask_or_wait(std::span<Awaited> open);
+    Task<Met<>> ask(Awaited& line, wire::Duration wait);
+    Task<Met<>> ask_state(Awaited::State& state, const Peer& peer, script::SourceSpan span);
+    [[nodiscard]] Unmet overdue(const Awaited& line) const;
+    [[nodiscard]] wire::Instant deadline_of(const Awaited& line) const;
+    [[nodiscard]] Interval interval_of(const Moment& moment) const;
+    void line_ended();                  // now
+    void line_ended(std::size_t index); // with this packet of history_
+
+    // --- expect.cpp
+    // Of a whole message the length, of which the packets are to come one after the other.
+    Met<std::optional<std::uint64_t>> length_of(const script::ExpectPacket& line, const Peer& peer,
+                                                script::SourceSpan span) const;
+    // The line for the packet at hand.
+    static script::ExpectPacket packet_wanted(const Awaited::Packet& packet, const Peer& peer);
+    Met<> take_packets(std::span<Awaited> open, script::SourceSpan span);
+    Met<> take_packet(std::span<Awaited> open, Peer& peer, std::size_t index,
+                      script::SourceSpan span);
+    Met<> claim(Awaited& line, std::size_t index);
+    [[nodiscard]] Met<> in_time(const Awaited& line, std::size_t index) const;
+    Met<> judge_time(const Awaited& line, std::size_t index);
+    Task<Met<>> compare_data(const Awaited& line);
     [[nodiscard]] std::string notation(const Peer* peer, const Entry& entry) const;
-    Task<Met<>> compare_data(const script::FieldMatch& data, const Peer& peer,
-                             std::vector<std::byte> payload, script::SourceSpan span);
 
     // --- silence.cpp
     Task<Met<>> no(const script::No& line, script::SourceSpan span);
@@ -345,14 +423,7 @@ class Dialogue {
     Task<Met<>> carry_out(const script::SideCommand& line, script::SourceSpan span);
     Met<bool> is_as_wanted(const dut::Completion& seen, std::uint64_t id, const script::Done& done,
                            const Peer& peer) const;
-    Task<Met<>> done(script::Side side, Peer& peer, const script::Done& done,
-                     script::SourceSpan span);
-    Task<Met<std::optional<dut::Completion>>> next_completion(Peer& peer, engine::Queue queue,
-                                                              wire::Instant deadline,
-                                                              script::SourceSpan span);
     Task<Met<>> collect_completions(Peer& peer, wire::Duration wait, script::SourceSpan span);
-    Task<Met<>> state(Peer& peer, const script::State& state, script::SourceSpan span);
-    Task<Met<>> event(Peer& peer, const script::EventSeen& event, script::SourceSpan span);
     Task<Met<>> collect_events(wire::Duration wait, script::SourceSpan span);
     // --- regions.cpp
     Task<Met<>> make_region(const script::MakeMr& mr, script::Side side, script::SourceSpan span);
@@ -376,11 +447,8 @@ class Dialogue {
     // --- blocks.cpp
     Task<Met<>> any(const script::AnyBlock& block, script::SourceSpan span);
     Task<Met<>> take(const script::Alternative& alternative);
-    Task<Met<bool>> completed(const script::Alternative& alternative);
-    Met<wire::Duration> patience_of(const script::AnyBlock& block) const;
-    Task<Met<>> unordered(const script::Unordered& block, script::SourceSpan span);
-    Met<std::optional<std::size_t>>
-    line_for_next_packet(std::span<const script::Statement* const> open);
+    std::optional<bool> pass_over(std::span<const Awaited> openings, bool silence,
+                                  std::string& came);
     Task<Met<>> repeat(const script::Repeat& block, script::SourceSpan span);
 
     const script::Case& script_;
@@ -422,8 +490,16 @@ class Dialogue {
         Side from = Side::Tester;
         std::vector<std::byte> frame;
     };
+    // `> … after T`: a packet of ours, and the one after which it was to leave so much later.
+    struct Timed {
+        std::size_t packet = 0; // of history_
+        std::size_t behind = 0;
+        wire::Duration after{0};
+        script::SourceSpan span;
+    };
+    std::vector<Timed> timed_;
     std::multimap<wire::Instant, Delayed> delayed_; // by fault rules, until when
-    wire::Instant line_end_{};                      // when the previous line was met
+    Moment line_end_;                               // of the previous line
     std::uint16_t ip_id_ = 0;
     std::uint64_t made_regions_ = 0;
 };

@@ -1,4 +1,4 @@
-// `<` lines: waiting for the packets that satisfy them.
+// `<` lines: the packets that satisfy them, and when those came.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -22,32 +22,65 @@ wire::Position position_after(std::uint64_t received, std::uint64_t length, wire
     return last ? wire::Position::Last : wire::Position::Middle;
 }
 
+// Of a whole message's matches those that are not for the packet at hand.
+bool not_in_packet(const script::FieldName& name, const wire::OpcodeInfo& info, bool last) {
+    if (name == script::FieldName(SpecialField::Data)) return true;
+    const auto* field = std::get_if<Field>(&name);
+    if (field == nullptr) return false;
+    const bool reth = *field == Field::Va || *field == Field::Rkey || *field == Field::DmaLength;
+    const bool at_end = *field == Field::AckReq || *field == Field::Imm || *field == Field::Ikey;
+    return (reth && !info.headers.has(wire::Header::Reth)) ||
+           (*field == Field::Msn && !info.headers.has(wire::Header::Aeth)) || (at_end && !last);
+}
+
 } // namespace
 
 // --- time -------------------------------------------------------------------------------------
 
+// `within T` by the packet's own stamp: that it was looked at in time, or late, says nothing.
+Met<> Dialogue::in_time(const Awaited& line, std::size_t index) const {
+    if (!line.since) return {};
+    const Interval base = interval_of(*line.since);
+    const Interval& at = history_[index].at;
+    const wire::Duration least = at.earliest - base.latest;
+    const wire::Duration most = at.latest - base.earliest;
+    if (most <= line.patience) return {};
+    if (least > line.patience) {
+        return std::unexpected(
+            failed(line.span,
+                   fmt::format("came {} after the line before it, not within {}",
+                               duration_text(least), duration_text(line.patience)),
+                   notation(line.peer, history_[index])));
+    }
+    return std::unexpected(error(
+        line.span, fmt::format("too noisy to judge: it came {} to {} after the line before it",
+                               duration_text(least), duration_text(most))));
+}
+
 // `after A..B` and `measure`: the time since the latest earlier packet of this QP. A bound that is
 // broken for every instant of both intervals is a FAIL, one that holds for every instant is met,
 // and in between nobody can say.
-Met<> Dialogue::judge_time(const script::ExpectPacket& line, script::SourceSpan span,
-                           const Peer& peer, std::size_t history_index) {
+Met<> Dialogue::judge_time(const Awaited& waiting, std::size_t index) {
+    const script::ExpectPacket& line = *std::get<Awaited::Packet>(waiting.what).line;
+    const script::SourceSpan span = waiting.span;
+    const Peer& peer = *waiting.peer;
     if (!line.after && !line.measure) return {};
-    const auto here = std::ranges::find(peer.entries, history_index);
+    const auto here = std::ranges::find(peer.entries, index);
     if (here == peer.entries.begin()) return std::unexpected(error(span, "no packet before this"));
     const Interval& base = history_[*std::prev(here)].at;
-    const Interval& at = history_[history_index].at;
+    const Interval& at = history_[index].at;
     const wire::Duration least = at.earliest - base.latest;
     const wire::Duration most = at.latest - base.earliest;
     if (line.measure) result_.measures[line.measure->name].push_back(at.latest - base.latest);
     if (!line.after) return {};
-    const auto limits = bounds(*line.after, peer, std::nullopt, &history_[history_index]);
+    const auto limits = bounds(*line.after, peer, std::nullopt, &history_[index]);
     if (!limits) return std::unexpected(limits.error());
     const auto low = wire::Duration(limits->low.value_or(0));
     const auto high = limits->high ? wire::Duration(*limits->high) : wire::Duration::max();
     if (most < low || least > high) {
         return std::unexpected(
             failed(span, fmt::format("came {} after the packet before it", duration_text(most)),
-                   notation(&peer, history_[history_index])));
+                   notation(&peer, history_[index])));
     }
     if (least >= low && most <= high) return {};
     return std::unexpected(error(span, fmt::format("too noisy to judge: the wait was {} to {}",
@@ -56,162 +89,144 @@ Met<> Dialogue::judge_time(const script::ExpectPacket& line, script::SourceSpan 
 
 // --- lines ------------------------------------------------------------------------------------
 
-Met<> Dialogue::claim(const script::ExpectPacket& line, script::SourceSpan span, Peer& peer,
-                      std::size_t heard_index) {
-    const std::size_t index = peer.heard[heard_index];
-    if (line.as) named_packets_[line.as->text] = index;
-    peer.in_run = false;
-    line_end_ = std::max(line_end_, history_[index].at.latest);
-    return judge_time(line, span, peer, index);
+Met<std::optional<std::uint64_t>> Dialogue::length_of(const script::ExpectPacket& line,
+                                                      const Peer& peer,
+                                                      script::SourceSpan span) const {
+    if (!std::holds_alternative<script::Message>(line.kind)) return std::nullopt;
+    const script::FieldMatch* match = match_of(line.matches, SpecialField::Length);
+    const auto* expr = match == nullptr ? nullptr : std::get_if<script::Expr>(&match->value);
+    if (expr == nullptr) {
+        return std::unexpected(error(span, "a whole message needs its length: len=N"));
+    }
+    const auto length = number(*expr, peer);
+    if (!length) return std::unexpected(length.error());
+    return static_cast<std::uint64_t>(*length);
 }
 
-Task<Met<>> Dialogue::expect_one(const script::ExpectPacket& line, script::SourceSpan span,
-                                 std::vector<std::byte>* payload) {
-    const Met<Peer*> found = peer_of(line.qp);
-    if (!found) co_return std::unexpected(found.error());
-    Peer& peer = **found;
-    const auto patience = time_or(line.within, setting_.patience, peer);
-    if (!patience) co_return std::unexpected(patience.error());
-    const wire::Instant deadline = line_end_ + *patience;
-    // The last packet of this kind that needs no line: what the DUT said instead, if it says no
-    // more.
-    Entry* near = nullptr;
-    std::string why;
-    while (true) {
-        while (peer.next < peer.heard.size()) {
-            Entry& entry = history_[peer.heard[peer.next]];
-            const auto matched = match(line, peer, entry);
-            if (!matched) co_return std::unexpected(matched.error());
-            if (matched->satisfied) {
-                const auto met = claim(line, span, peer, peer.next);
-                if (payload != nullptr) {
-                    payload->assign(entry.packet->payload().begin(), entry.packet->payload().end());
-                }
-                if (matched->claims) ++peer.next;
-                co_return met;
-            }
-            // While our engine answers, what no line names is its own affair.
-            if (!peer.answering && !tolerated(peer, entry)) {
-                entry.remarks.push_back(fmt::format("not what line {} expects", span.line));
-                co_return std::unexpected(failed(span, matched->why, notation(&peer, entry)));
-            }
-            if (kind_matches(line.kind, peer, entry)) {
-                near = &entry;
-                why = ": " + matched->why;
-            }
-            ++peer.next;
-        }
-        if (stage_.now() >= deadline) {
-            if (near != nullptr) {
-                near->remarks.push_back(fmt::format("not what line {} expects", span.line));
-            }
-            co_return std::unexpected(failed(
-                span, fmt::format("no such packet within {}{}", duration_text(*patience), why),
-                near != nullptr ? notation(&peer, *near) : "nothing"));
-        }
-        co_await stage_.wait(deadline);
-    }
-}
-
-// `< RDMA_READ_RESPONSE psn=0 len=64KiB`: all packets of the message in order.
-Task<Met<>> Dialogue::expect_message(const script::ExpectPacket& line, script::SourceSpan span) {
-    const Met<Peer*> found = peer_of(line.qp);
-    if (!found) co_return std::unexpected(found.error());
-    Peer& peer = **found;
-    const script::FieldMatch* length_match = match_of(line.matches, SpecialField::Length);
-    const auto* length_expr =
-        length_match == nullptr ? nullptr : std::get_if<script::Expr>(&length_match->value);
-    if (length_expr == nullptr) {
-        co_return std::unexpected(error(span, "a whole message needs its length: len=N"));
-    }
-    const auto length = number(*length_expr, peer);
-    if (!length) co_return std::unexpected(length.error());
-
-    const auto message = std::get<script::Message>(line.kind);
+script::ExpectPacket Dialogue::packet_wanted(const Awaited::Packet& packet, const Peer& peer) {
+    script::ExpectPacket one = *packet.line;
+    if (!packet.length) return one;
+    const auto message = std::get<script::Message>(one.kind);
+    const QpIdentity& qp = peer.book.identity();
+    const std::uint64_t received = packet.data.size();
+    const wire::Position position = position_after(received, *packet.length, qp.mtu);
+    const bool last = position == wire::Position::Last || position == wire::Position::Only;
     const bool immediate =
         message == script::Message::SendWithImm || message == script::Message::RdmaWriteWithImm;
-    const wire::Mtu mtu = peer.book.identity().mtu;
-    std::vector<std::byte> data;
-    std::int64_t packets = 0;
-    do {
-        const auto whole = static_cast<std::uint64_t>(*length);
-        const wire::Position position = position_after(data.size(), whole, mtu);
-        const bool last = position == wire::Position::Last || position == wire::Position::Only;
-        script::ExpectPacket one = line;
-        one.kind = script::Opcode{
-            *wire::opcode_of(peer.book.identity().service, operation_of(message), position,
-                             immediate && last, message == script::Message::SendWithInv && last)};
-        const wire::OpcodeInfo& info = wire::opcode_info(std::get<script::Opcode>(one.kind).code);
-        std::erase_if(one.matches, [&](const script::FieldMatch& match) {
-            if (match.field == script::FieldName(SpecialField::Data)) return true;
-            const auto* field = std::get_if<Field>(&match.field);
-            if (field == nullptr) return false;
-            const bool reth =
-                *field == Field::Va || *field == Field::Rkey || *field == Field::DmaLength;
-            return (reth && !info.headers.has(wire::Header::Reth)) ||
-                   (*field == Field::Msn && !info.headers.has(wire::Header::Aeth)) ||
-                   ((*field == Field::AckReq || *field == Field::Imm || *field == Field::Ikey) &&
-                    !last);
-        });
-        const std::uint64_t here = last ? whole - data.size() : wire::bytes_of(mtu);
-        for (script::FieldMatch& match : one.matches) {
-            if (match.field == script::FieldName(SpecialField::Length)) {
-                match.value = script::Expr{.number = static_cast<std::int64_t>(here)};
-            } else if (match.field == script::FieldName(Field::Psn)) {
-                const auto* base = std::get_if<script::Expr>(&match.value);
-                if (base == nullptr) continue;
-                match.value = script::Expr{.kind = script::Expr::Kind::Add,
-                                           .operands = {*base, script::Expr{.number = packets}}};
-            }
+    one.kind = script::Opcode{*wire::opcode_of(qp.service, operation_of(message), position,
+                                               immediate && last,
+                                               message == script::Message::SendWithInv && last)};
+    const wire::OpcodeInfo& info = wire::opcode_info(std::get<script::Opcode>(one.kind).code);
+    std::erase_if(one.matches, [&](const script::FieldMatch& match) {
+        return not_in_packet(match.field, info, last);
+    });
+    const std::uint64_t here = last ? *packet.length - received : wire::bytes_of(qp.mtu);
+    for (script::FieldMatch& match : one.matches) {
+        if (match.field == script::FieldName(SpecialField::Length)) {
+            match.value = script::Expr{.number = static_cast<std::int64_t>(here)};
+        } else if (match.field == script::FieldName(Field::Psn)) {
+            const auto* base = std::get_if<script::Expr>(&match.value);
+            if (base == nullptr) continue;
+            match.value = script::Expr{.kind = script::Expr::Kind::Add,
+                                       .operands = {*base, script::Expr{.number = packet.packets}}};
         }
-        std::vector<std::byte> payload;
-        const Met<> met = co_await expect_one(one, span, &payload);
-        if (!met) co_return met;
-        data.insert(data.end(), payload.begin(), payload.end());
-        ++packets;
-    } while (data.size() < static_cast<std::uint64_t>(*length));
-
-    if (const auto* match = match_of(line.matches, SpecialField::Data)) {
-        const Met<> met = co_await compare_data(*match, peer, std::move(data), span);
-        co_return met;
     }
-    co_return Met<>{};
+    return one;
 }
 
-Task<Met<>> Dialogue::expect(const script::ExpectPacket& line, script::SourceSpan span) {
-    if (std::holds_alternative<script::Message>(line.kind)) {
-        const Met<> met = co_await expect_message(line, span);
-        co_return met;
+// Everything unclaimed of the QPs that open lines wait for: each packet to the first line that it
+// satisfies. What is no line's must be lawful without one.
+Met<> Dialogue::take_packets(std::span<Awaited> open, script::SourceSpan span) {
+    for (const Awaited& any : open) {
+        Peer& peer = *any.peer;
+        const auto waits = [&](const Awaited& line) {
+            return !line.met && line.peer == &peer &&
+                   std::holds_alternative<Awaited::Packet>(line.what);
+        };
+        while (peer.next < peer.heard.size() && std::ranges::any_of(open, waits)) {
+            const Met<> met = take_packet(open, peer, peer.heard[peer.next], span);
+            if (!met) return met;
+        }
     }
-    std::vector<std::byte> payload;
-    const Met<> met = co_await expect_one(line, span, &payload);
-    if (!met) co_return met;
-    if (const auto* data = match_of(line.matches, SpecialField::Data)) {
-        const Met<Peer*> peer = peer_of(line.qp);
-        const Met<> same = co_await compare_data(*data, **peer, std::move(payload), span);
-        co_return same;
-    }
-    co_return Met<>{};
+    return {};
 }
 
-Task<Met<>> Dialogue::compare_data(const script::FieldMatch& data, const Peer& peer,
-                                   std::vector<std::byte> payload, script::SourceSpan span) {
+Met<> Dialogue::take_packet(std::span<Awaited> open, Peer& peer, std::size_t index,
+                            script::SourceSpan span) {
+    Entry& entry = history_[index];
+    Awaited* only = nullptr; // the line that waits for a packet of this QP, if there is one alone
+    std::size_t waiting = 0;
+    std::string why;
+    for (Awaited& line : open) {
+        auto* packet = std::get_if<Awaited::Packet>(&line.what);
+        if (packet == nullptr || line.met || line.peer != &peer) continue;
+        auto matched = match(packet->next, peer, entry);
+        if (!matched) return std::unexpected(matched.error());
+        if (matched->satisfied) {
+            if (matched->claims) ++peer.next;
+            return claim(line, index);
+        }
+        if (kind_matches(packet->next.kind, peer, entry)) {
+            packet->near = &entry;
+            packet->why = matched->why;
+        }
+        packet->passed = &entry;
+        only = ++waiting == 1 ? &line : nullptr;
+        why = std::move(matched->why);
+    }
+    // While our engine answers, what no line names is its own affair.
+    if (peer.answering || tolerated(peer, entry)) {
+        ++peer.next;
+        return {};
+    }
+    if (only == nullptr) why = "no open line expects this packet";
+    const script::SourceSpan at = only == nullptr ? span : only->span;
+    entry.remarks.push_back(fmt::format("not what line {} expects", at.line));
+    return std::unexpected(failed(at, why, notation(&peer, entry)));
+}
+
+// The packet is the line's, or the next part of the message that it waits for.
+Met<> Dialogue::claim(Awaited& line, std::size_t index) {
+    auto& packet = std::get<Awaited::Packet>(line.what);
+    if (packet.line->as) named_packets_[packet.line->as->text] = index;
+    line.peer->in_run = false;
+    const Met<> timely = in_time(line, index);
+    line_ended(index);
+    if (!timely) return timely;
+    if (const Met<> judged = judge_time(line, index); !judged) return judged;
+    const wire::Bytes payload = history_[index].packet->payload();
+    packet.data.insert(packet.data.end(), payload.begin(), payload.end());
+    ++packet.packets;
+    line.met = !packet.length || packet.data.size() >= *packet.length;
+    if (line.met) return {};
+    packet.next = packet_wanted(packet, *line.peer);
+    packet.near = nullptr;
+    packet.passed = nullptr;
+    if (line.since) line.since = line_end_;
+    return {};
+}
+
+Task<Met<>> Dialogue::compare_data(const Awaited& line) {
+    const auto* packet = std::get_if<Awaited::Packet>(&line.what);
+    const auto* data =
+        packet == nullptr ? nullptr : match_of(packet->line->matches, SpecialField::Data);
+    if (data == nullptr) co_return Met<>{};
     std::vector<std::byte> wanted;
-    if (const auto* hex = std::get_if<script::HexBytes>(&data.value)) {
+    if (const auto* hex = std::get_if<script::HexBytes>(&data->value)) {
         wanted = hex->bytes;
     } else {
-        const auto piece = piece_of(std::get<script::RegionSlice>(data.value), peer);
+        const auto piece = piece_of(std::get<script::RegionSlice>(data->value), *line.peer);
         if (!piece) co_return std::unexpected(piece.error());
-        auto bytes = co_await read_memory(*piece->memory, piece->offset, piece->length, span);
+        auto bytes = co_await read_memory(*piece->memory, piece->offset, piece->length, line.span);
         if (!bytes) co_return std::unexpected(bytes.error());
         wanted = std::move(*bytes);
     }
+    const std::vector<std::byte>& payload = packet->data;
     const auto difference = std::ranges::mismatch(payload, wanted);
     if (difference.in1 == payload.end() && difference.in2 == wanted.end()) co_return Met<>{};
-    const bool equal = (data.comparison == script::Comparison::NotEqual);
-    if (equal) co_return Met<>{};
+    if (data->comparison == script::Comparison::NotEqual) co_return Met<>{};
     co_return std::unexpected(
-        failed(span,
+        failed(line.span,
                fmt::format("the data differs from byte {} on (of {}, expected {})",
                            difference.in1 - payload.begin(), payload.size(), wanted.size()),
                "other bytes"));

@@ -306,8 +306,14 @@ Task<Met<>> Dialogue::send(const script::SendPacket& line, script::SourceSpan sp
     if (line.after && !peer.entries.empty()) {
         const auto after = number(*line.after, peer);
         if (!after) co_return std::unexpected(after.error());
-        const wire::Instant base = history_[peer.entries.back()].at.latest;
-        co_await stage_.sleep(base + wire::Duration(*after));
+        const std::size_t behind = peer.entries.back();
+        const wire::Instant base = history_[behind].at.latest;
+        // Lines in between take the time that they take: it is not we who are late then.
+        const bool at_once = line_end_.packet == behind;
+        const wire::Duration wanted =
+            std::max(wire::Duration(*after), at_once ? wire::Duration(0) : stage_.now() - base);
+        co_await stage_.sleep(base + wanted);
+        timed_.push_back({history_.size(), behind, wanted, span});
     }
     if (!peer.in_run) {
         peer.in_run = true;
@@ -315,6 +321,7 @@ Task<Met<>> Dialogue::send(const script::SendPacket& line, script::SourceSpan sp
     }
     auto specs = packets_of(line, peer);
     if (!specs) co_return std::unexpected(specs.error());
+    std::optional<std::size_t> last;
     for (const wire::PacketSpec& spec : *specs) {
         if (++ip_id_ == 0) ip_id_ = 1; // a tester whose IDs are all 0 tests less (CRC-06)
         auto frame = wire::encode(spec, honest_sender(peer, spec.opcode, spec));
@@ -337,9 +344,11 @@ Task<Met<>> Dialogue::send(const script::SendPacket& line, script::SourceSpan sp
                       {}});
         }
         if (line.as) named_packets_[line.as->text] = history_.size();
+        last = history_.size();
         transmit(&peer, std::move(*frame));
     }
-    line_end_ = stage_.now();
+    line_ended();
+    line_end_.packet = last;
     co_return Met<>{};
 }
 

@@ -137,7 +137,7 @@ std::optional<std::vector<std::byte>> rocev1_frame(wire::Bytes packet) {
 
 Met<> Dialogue::send_raw(const script::SendRaw& line) {
     transmit(nullptr, line.frame.bytes);
-    line_end_ = stage_.now();
+    line_ended();
     return {};
 }
 
@@ -159,7 +159,7 @@ Met<> Dialogue::send_fragment(const script::SendFragment& line, script::SourceSp
             error(span, "a fragment begins at a multiple of 8 and lies inside the IP payload"));
     }
     transmit(nullptr, std::move(*frame));
-    line_end_ = stage_.now();
+    line_ended();
     return {};
 }
 
@@ -172,7 +172,7 @@ Met<> Dialogue::send_pfc(const script::SendPfc& line, script::SourceSpan span) {
     if (*priority < 0 || *priority > 7) return std::unexpected(error(span, "class is 0 to 7"));
     transmit(nullptr, pfc_frame(setting_.tester.mac, static_cast<unsigned>(*priority),
                                 static_cast<std::uint16_t>(*quanta)));
-    line_end_ = stage_.now();
+    line_ended();
     return {};
 }
 

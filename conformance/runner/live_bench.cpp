@@ -20,6 +20,7 @@ constexpr wire::Duration revival_patience = std::chrono::minutes(1);
 constexpr wire::Duration resolve_patience = std::chrono::seconds(2);
 constexpr wire::Duration one_second = std::chrono::seconds(1);
 constexpr wire::Duration least_settle = std::chrono::milliseconds(10);
+constexpr wire::Duration calibration_age = std::chrono::minutes(10);
 constexpr int patience_round_trips = 20;
 // IPv6, UDP, BTH, RETH and immediate, ICRC: what a packet has beside a full PMTU.
 constexpr std::size_t packet_overhead = 40 + 8 + 12 + 20 + 4;
@@ -196,6 +197,8 @@ Setting LiveBench::setting(const Network& network) const {
     setting.path_mtu = largest_mtu_for(link_->mtu(), welcome_.ports.front().mtu_active);
     setting.seed = options_.seed;
     setting.round_trip_p99 = round_trip_p99_;
+    setting.sleep_p99 = sleep_p99_;
+    setting.stamp_width = stamp_width_;
     const wire::Duration round_trips = patience_round_trips * round_trip_p99_;
     setting.patience = std::max(one_second, round_trips);
     const wire::Duration ack_delay =
@@ -238,6 +241,14 @@ RunInfo LiveBench::info() const {
 
 // --- time -------------------------------------------------------------------------------------
 
+// A device that does not answer now will not answer the next case either, and is blamed there: the
+// older figures stay.
+void LiveBench::keep_calibrated() {
+    if (broken_ || net::monotonic_now() < calibrated_at_ + calibration_age) return;
+    (void)calibrate();
+    calibrated_at_ = net::monotonic_now();
+}
+
 std::expected<void, std::string> LiveBench::calibrate() {
     std::vector<wire::Duration> sleeps;
     for (int i = 0; i < 200; ++i) {
@@ -268,7 +279,9 @@ std::expected<void, std::string> LiveBench::calibrate() {
     // A stamp is made when the kernel takes the frame from the device; until then it has been
     // under way for at most the fastest half of a round trip less.
     const wire::Duration fastest = *std::ranges::min_element(measured->second);
-    link_->set_path_delay(std::max(wire::Duration(0), (round_trip_p99_ - fastest) / 2));
+    stamp_width_ = std::max(wire::Duration(0), (round_trip_p99_ - fastest) / 2);
+    link_->set_path_delay(stamp_width_);
+    calibrated_at_ = net::monotonic_now();
     return {};
 }
 
@@ -292,6 +305,7 @@ CaseResult LiveBench::play(const script::Case& script, const script::Run& run,
         harness_failed(*merged_);
     } else if (const std::uint64_t lost = link_->drops() - drops_before; lost > 0) {
         harness_failed(fmt::format("the kernel dropped {} packets of this capture", lost));
+        result.lost_packets = lost;
     }
     return result;
 }

@@ -2,7 +2,8 @@
 //
 // open() does all that can fail before anything is tested: the agent, the interface, the two
 // addresses, the device's MAC, and the calibration of time (200 round trips, 200 sleeps of 1 ms),
-// from whose 99th percentiles patience and settle time follow. Errors are one sentence each.
+// from whose 99th percentiles patience and settle time follow. It is done again every ten minutes.
+// Errors are one sentence each.
 #pragma once
 
 #include <expected>
@@ -38,6 +39,7 @@ class LiveBench final : public Bench {
     [[nodiscard]] bool link_capable(std::string_view word) const override;
     CaseResult play(const script::Case& script, const script::Run& run,
                     const Setting& setting) override;
+    void keep_calibrated() override;
     [[nodiscard]] std::optional<std::string> broken() const override { return broken_; }
     std::expected<void, std::string> find_again() override;
     [[nodiscard]] RunInfo info() const override;
@@ -77,6 +79,8 @@ class LiveBench final : public Bench {
     std::map<std::uint64_t, std::uint64_t> numbers_; // of the link, to those of SendFrame
     wire::Duration round_trip_p99_{0};
     wire::Duration sleep_p99_{0};
+    wire::Duration stamp_width_{0};
+    wire::Instant calibrated_at_{};
 };
 
 } // namespace veriroce::runner

@@ -83,7 +83,7 @@ Task<Met<>> Dialogue::make_cq(const script::MakeCq& line, script::SourceSpan spa
     const auto made = co_await ask<dut::CqCreated>(std::move(call), span);
     if (!made) co_return std::unexpected(made.error());
     cqs_[line.name.text] = made->cq;
-    line_end_ = stage_.now();
+    line_ended();
     co_return Met<>{};
 }
 
@@ -102,7 +102,7 @@ Task<Met<>> Dialogue::make_srq(const script::MakeSrq& line, script::SourceSpan s
     const auto made = co_await ask<dut::SrqCreated>(std::move(call), span);
     if (!made) co_return std::unexpected(made.error());
     srqs_[line.name.text] = made->srq;
-    line_end_ = stage_.now();
+    line_ended();
     co_return Met<>{};
 }
 
@@ -131,7 +131,7 @@ Task<Met<>> Dialogue::arm(const script::ArmCq& line, script::SourceSpan span) {
     }
     dut::Request call = dut::CqArm{.cq = cqs_.at(line.cq.text), .solicited = line.solicited};
     const auto armed = co_await ask<dut::Done>(std::move(call), span);
-    line_end_ = stage_.now();
+    line_ended();
     if (!armed) co_return std::unexpected(armed.error());
     co_return Met<>{};
 }
@@ -150,23 +150,12 @@ Task<Met<bool>> Dialogue::notification(const std::string& cq, wire::Duration tim
     }
 }
 
-Task<Met<>> Dialogue::notified(const script::Notified& line, script::SourceSpan span) {
-    const auto patience = time_or(line.within, setting_.patience, peers_.begin()->second);
-    if (!patience) co_return std::unexpected(patience.error());
-    const auto came = co_await notification(line.cq.text, *patience, span);
-    if (!came) co_return std::unexpected(came.error());
-    line_end_ = stage_.now();
-    if (*came) co_return Met<>{};
-    co_return std::unexpected(failed(
-        span, fmt::format("no notification within {}", duration_text(*patience)), "nothing"));
-}
-
 Task<Met<>> Dialogue::unnotified(const script::CqQuiet& line, script::SourceSpan span) {
     const auto time = time_or(line.time, setting_.settle, peers_.begin()->second);
     if (!time) co_return std::unexpected(time.error());
     const auto came = co_await notification(line.cq.text, *time, span);
     if (!came) co_return std::unexpected(came.error());
-    line_end_ = stage_.now();
+    line_ended();
     if (!*came) co_return Met<>{};
     co_return std::unexpected(failed(span, "the queue gave a notification", "notified"));
 }
@@ -214,7 +203,7 @@ Task<Met<>> Dialogue::counter(const script::Counter& line, script::SourceSpan sp
         }
         co_await stage_.sleep(stage_.now() + setting_.settle / 10);
     }
-    line_end_ = stage_.now();
+    line_ended();
     co_return Met<>{};
 }
 

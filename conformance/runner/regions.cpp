@@ -96,7 +96,7 @@ Task<Met<>> Dialogue::make_region(const script::MakeMr& mr, script::Side side,
         if (!written) co_return std::unexpected(written.error());
     }
     regions_.push_back(std::move(memory));
-    line_end_ = stage_.now();
+    line_ended();
     co_return Met<>{};
 }
 
@@ -111,6 +111,7 @@ Met<> Dialogue::make_tester_region(const script::MakeMr& mr, script::SourceSpan 
                                      .pattern_key = ++made_regions_ << 32});
     memory.bytes.resize(static_cast<std::size_t>(*length));
     if (mr.fill) fill(memory.bytes, *mr.fill, 0, memory.pattern_key);
+    memory.written = memory.bytes;
     const auto region =
         engine_->register_region(engine_pd_, memory.bytes, memory.address, memory.access);
     if (!region) return std::unexpected(error(span, "the tester's engine refused the region"));
@@ -164,13 +165,16 @@ Task<Met<>> Dialogue::write_memory(const script::WriteMemory& write, script::Sou
     const auto bytes =
         wire::MutableBytes(piece->memory->bytes).subspan(piece->offset, piece->length);
     fill(bytes, write.pattern, piece->offset, piece->memory->pattern_key);
-    if (piece->memory->side == script::Side::Dut) {
+    if (piece->memory->side == script::Side::Tester) {
+        std::ranges::copy(bytes, piece->memory->written.begin() +
+                                     static_cast<std::ptrdiff_t>(piece->offset));
+    } else {
         dut::Request call = dut::MrWrite{
             .mr = piece->memory->mr, .offset = piece->offset, .data = {bytes.begin(), bytes.end()}};
         const auto written = co_await ask<dut::Done>(std::move(call), span);
         if (!written) co_return std::unexpected(written.error());
     }
-    line_end_ = stage_.now();
+    line_ended();
     co_return Met<>{};
 }
 
@@ -213,7 +217,9 @@ Task<Met<>> Dialogue::expect_region(const script::ExpectRegion& line, script::So
     } else if (const auto* hex = std::get_if<script::HexBytes>(&line.holds)) {
         wanted = hex->bytes;
     } else {
-        const auto before = wire::Bytes(piece->memory->bytes).subspan(piece->offset, piece->length);
+        const Memory& memory = *piece->memory;
+        const wire::Bytes whole = memory.side == script::Side::Dut ? memory.bytes : memory.written;
+        const auto before = whole.subspan(piece->offset, piece->length);
         wanted.assign(before.begin(), before.end());
     }
     const auto difference = std::ranges::mismatch(*seen, wanted);
@@ -224,7 +230,7 @@ Task<Met<>> Dialogue::expect_region(const script::ExpectRegion& line, script::So
                         piece->offset + static_cast<std::uint64_t>(difference.in1 - seen->begin())),
             fmt::format("{} bytes compared, {} expected", seen->size(), wanted.size())));
     }
-    line_end_ = stage_.now();
+    line_ended();
     co_return Met<>{};
 }
 

@@ -84,6 +84,7 @@ struct CaseResult {
     std::vector<RecordedPacket> packets;
     std::vector<Violation> violations;
     std::uint32_t tolerated_retransmissions = 0; // signs of a slow lab
+    std::uint64_t lost_packets = 0;              // that the capture dropped: it is an ERROR
 };
 
 struct RunInfo {
@@ -105,6 +106,7 @@ struct Timing {
     std::string started; // RFC 3339
     wire::Duration wall{0};
     wire::Duration round_trip_p99{0};
+    wire::Duration sleep_p99{0}; // of the tester's sleeps of 1 ms
     wire::Duration settle{0};
     std::vector<CaseTiming> cases;
 };

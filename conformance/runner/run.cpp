@@ -1,9 +1,11 @@
 #include "conformance/runner/run.hpp"
 
 #include <cassert>
+#include <exception>
 
 #include <fmt/format.h>
 
+#include "conformance/runner/judgeable.hpp"
 #include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::runner {
@@ -23,6 +25,7 @@ dut    done recv id=1
 
 // QPNs that a case may take; the next case begins behind them.
 constexpr std::uint32_t qpns_per_case = 128;
+static_assert(script::max_qps < qpns_per_case);
 constexpr std::uint32_t first_qpn = lowest_tester_qpn.value + qpns_per_case; // behind calibration's
 constexpr std::uint32_t last_qpn = 0xFFFF00;
 
@@ -50,6 +53,9 @@ SuiteRun::SuiteRun(Bench& bench, const Plan& plan, const Selection& selection, R
         const std::string firmware = bench_.setting({}).dut.firmware;
         known_ = KnownDeviations(*options_.profile, firmware, options_.today);
     }
+    notes_ = known_.notes();
+    for (std::string& note : not_judgeable(plan_, bench_.setting({}).stamp_width))
+        notes_.push_back(std::move(note));
     tester_qpn_ = first_qpn_of(options_.seed);
 }
 
@@ -61,6 +67,7 @@ Setting setting_alone(const Bench& bench, const PlannedRun& planned, const RunOp
         scale *= options.profile->time_scale;
     }
     setting.seed = options.seed + planned.round;
+    setting.plan = options.plan;
     setting.start_psn = planned.start_psn;
     setting.mig_req = planned.mig_req;
     setting.patience = scaled(setting.patience, scale);
@@ -134,7 +141,8 @@ CaseResult SuiteRun::result_of(const PlannedRun& planned) {
 CaseResult SuiteRun::play(const PlannedRun& planned) {
     const script::Case& script = plan_.cases[planned.case_index];
     std::optional<std::string> skip = bench_.lacks(planned.network());
-    const Setting setting = setting_for(planned);
+    bench_.keep_calibrated();
+    Setting setting = setting_for(planned);
     if (!skip) skip = reason_to_skip(script, planned, bench_, setting, selection_);
     CaseResult result;
     if (skip) {
@@ -142,7 +150,14 @@ CaseResult SuiteRun::play(const PlannedRun& planned) {
         result.reason = *skip;
         return result;
     }
-    result = bench_.play(script, planned.run, setting);
+    // The program's own mistake costs this case: those played before it are still reported.
+    try {
+        result = play_whole(planned, setting);
+    } catch (const std::exception& escaped) {
+        result.verdict = Verdict::Error;
+        result.reason = fmt::format("the harness failed: {}", escaped.what());
+        return result;
+    }
     if (bench_.broken()) {
         result.verdict = Verdict::Error;
         result.reason = *bench_.broken();
@@ -150,6 +165,15 @@ CaseResult SuiteRun::play(const PlannedRun& planned) {
         judge_sanity(result, setting);
     }
     return result;
+}
+
+// A case of whose packets the capture lost some is played once more.
+CaseResult SuiteRun::play_whole(const PlannedRun& planned, Setting& setting) {
+    const script::Case& script = plan_.cases[planned.case_index];
+    CaseResult result = bench_.play(script, planned.run, setting);
+    if (result.lost_packets == 0 || bench_.broken()) return result;
+    setting = setting_for(planned); // late packets of the first time must be strangers
+    return bench_.play(script, planned.run, setting);
 }
 
 // Every run of this case alone, with what made it this run: axes, and the round's seed.
@@ -165,7 +189,8 @@ std::string SuiteRun::command_for(const PlannedRun& planned) const {
 
 CaseResult SuiteRun::sanity_exchange(const Setting& setting) {
     Setting fresh = setting;
-    fresh.first_tester_qpn = {setting.first_tester_qpn.value + qpns_per_case / 2};
+    fresh.first_tester_qpn = {setting.first_tester_qpn.value + script::max_qps};
+    fresh.plan = {};
     return bench_.play(sanity_case_, sanity_runs_.front(), fresh);
 }
 

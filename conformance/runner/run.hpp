@@ -16,6 +16,7 @@ struct RunOptions {
     double timeout_scale = 1.0;
     bool fail_fast = false;
     std::optional<Profile> profile;
+    FaultPlan plan;      // for every case, and no sanity exchange
     std::string today;   // 2026-11-21: some known deviations end
     std::string command; // the options that another run of one case needs, for `command` of results
 };
@@ -31,8 +32,9 @@ class SuiteRun {
     // The next result; nothing after the last, when the bench is broken for good, or when a signal
     // came (net::StopOnSignal): the case at hand then ends at once, and counts as not played.
     std::optional<CaseResult> next();
-    // What the profile has to say beside the results, for the report.
-    [[nodiscard]] const std::vector<std::string>& notes() const { return known_.notes(); }
+    // What the profile has to say beside the results, and what cannot be judged here: for the
+    // report.
+    [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
     [[nodiscard]] std::size_t done() const { return next_; }
     // The id of the run that `next` plays.
     [[nodiscard]] std::optional<std::string> upcoming() const;
@@ -46,6 +48,7 @@ class SuiteRun {
   private:
     CaseResult result_of(const PlannedRun& planned);
     CaseResult play(const PlannedRun& planned);
+    CaseResult play_whole(const PlannedRun& planned, Setting& setting);
     // A small exchange on a fresh QP: whether the device still answers.
     CaseResult sanity_exchange(const Setting& setting);
     void judge_sanity(CaseResult& result, const Setting& setting);
@@ -58,6 +61,7 @@ class SuiteRun {
     const Selection& selection_;
     RunOptions options_;
     KnownDeviations known_;
+    std::vector<std::string> notes_;
     script::Case sanity_case_;
     std::vector<script::Run> sanity_runs_;
     std::size_t next_ = 0;

@@ -13,6 +13,7 @@
 
 #include "conformance/dut/contract.hpp"
 #include "dissector/wire/frame.hpp"
+#include "transport/fault/rule.hpp"
 
 namespace veriroce::runner {
 
@@ -43,6 +44,13 @@ struct Network {
     [[nodiscard]] std::uint16_t vlan_id() const { return vlan ? vlan->id : std::uint16_t{0}; }
 };
 
+// Faults for every case that is played, from outside of it: they come before those of the case.
+struct FaultPlan {
+    std::string path;
+    std::string text;
+    std::vector<fault::Rule> rules; // of it
+};
+
 struct Setting {
     dut::Welcome dut; // what the device said of itself
     std::uint32_t gid_index = 0;
@@ -54,11 +62,15 @@ struct Setting {
     wire::Duration patience{std::chrono::seconds(1)};
     wire::Duration settle{std::chrono::milliseconds(10)};
     wire::Duration round_trip_p99{0}; // 99 % of the calibration's round trips took no longer
+    wire::Duration sleep_p99{0};      // the same of the tester's sleeps of 1 ms
+    // How far an instant of a packet may be from its stamp: 99 % of those measured were no farther.
+    wire::Duration stamp_width{0};
     // How long every packet takes between the two ports, none lost and none overtaken. Known only
     // in virtual time.
     std::optional<wire::Duration> path_delay;
     std::uint64_t seed = 1;
     std::map<std::string, std::string> counters; // canonical names to the device's; else the same
+    FaultPlan plan;
     StartPsn start_psn = StartPsn::Any;
     std::optional<bool> mig_req; // of all that the tester sends (BTH-15); else each side's default
     wire::Qpn first_tester_qpn{lowest_tester_qpn}; // never used again within a run

@@ -3,7 +3,8 @@
 // drives it feeds events and fetches actions, and the coroutine sleeps in between.
 //
 // A Task starts when it is awaited (or started, for the outermost one), and belongs to whoever
-// holds it. Exceptions are not used: one that escapes ends the program.
+// holds it. Exceptions are not used; one that escapes all the same goes to whoever awaits, and the
+// outermost task has to catch it.
 #pragma once
 
 #include <cassert>
@@ -32,10 +33,17 @@ struct FinalAwaiter {
 
 struct PromiseBase {
     std::coroutine_handle<> continuation;
+    std::exception_ptr escaped;
 
     [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
     [[nodiscard]] FinalAwaiter final_suspend() const noexcept { return {}; }
-    void unhandled_exception() const noexcept { std::terminate(); }
+    void unhandled_exception() noexcept {
+        if (!continuation) std::terminate(); // nobody is left to be told
+        escaped = std::current_exception();
+    }
+    void rethrow() const {
+        if (escaped) std::rethrow_exception(escaped);
+    }
 };
 
 template <typename T>
@@ -90,7 +98,10 @@ class [[nodiscard]] Task {
         handle_.promise().continuation = awaiting;
         return handle_;
     }
-    T await_resume() { return handle_.promise().take(); }
+    T await_resume() {
+        handle_.promise().rethrow();
+        return handle_.promise().take();
+    }
 
   private:
     std::coroutine_handle<promise_type> handle_;

@@ -23,12 +23,12 @@ Task<Met<>> Dialogue::tester_command(Peer& peer, const script::SideCommand& line
         met = tester_receive(peer, *recv, span);
     } else if (const auto* change = std::get_if<script::Modify>(&line.command)) {
         met = tester_modify(peer, *change, span);
-    } else if (const auto* finished = std::get_if<script::Done>(&line.command)) {
-        met = co_await done(script::Side::Tester, peer, *finished, span);
-    } else if (const auto* wanted = std::get_if<script::State>(&line.command)) {
-        met = co_await tester_state(peer, *wanted, span);
+    } else if (auto waiting = awaited_of_side(line, span)) {
+        if (*waiting) met = co_await await_one(std::move(**waiting));
+    } else {
+        met = std::unexpected(waiting.error());
     }
-    line_end_ = stage_.now();
+    line_ended();
     co_return met;
 }
 
@@ -172,48 +172,18 @@ Task<void> Dialogue::wait_for_engine(wire::Instant deadline) {
     }
 }
 
-// As the device's agent would tell it.
-Task<Met<std::optional<dut::Completion>>>
-Dialogue::next_tester_completion(Peer& peer, engine::Queue queue, wire::Instant deadline) {
-    while (true) {
-        while (const auto completion = engine_->poll_completion(engine_cq_)) {
-            for (auto& [name, owner] : peers_) {
-                if (owner.engine_qp == completion->qp)
-                    owner.tester_completions.push_back(*completion);
-            }
+// As the device's agent would tell them.
+void Dialogue::collect_tester_completions() {
+    while (const auto completion = engine_->poll_completion(engine_cq_)) {
+        for (auto& [name, owner] : peers_) {
+            if (owner.engine_qp != completion->qp) continue;
+            owner.tester_completions.push_back({.id = completion->id,
+                                                .queue = completion->queue,
+                                                .status = completion->status,
+                                                .opcode = completion->opcode,
+                                                .byte_len = completion->byte_len,
+                                                .imm = completion->imm});
         }
-        const auto found =
-            std::ranges::find(peer.tester_completions, queue, &engine::Completion::queue);
-        if (found != peer.tester_completions.end()) {
-            const engine::Completion seen = *found;
-            peer.tester_completions.erase(found);
-            const dut::Completion told{.id = seen.id,
-                                       .queue = seen.queue,
-                                       .status = seen.status,
-                                       .opcode = seen.opcode,
-                                       .byte_len = seen.byte_len,
-                                       .imm = seen.imm};
-            co_return std::optional(told);
-        }
-        if (stage_.now() >= deadline) co_return std::optional<dut::Completion>{};
-        co_await wait_for_engine(deadline);
-    }
-}
-
-Task<Met<>> Dialogue::tester_state(Peer& peer, const script::State& state,
-                                   script::SourceSpan span) {
-    const auto patience = time_or(state.within, setting_.patience, peer);
-    if (!patience) co_return std::unexpected(patience.error());
-    const wire::Instant deadline = stage_.now() + *patience;
-    while (true) {
-        const auto report = engine_->query_qp(peer.engine_qp);
-        const std::string_view name = report ? engine::name_of(report->state) : "unknown";
-        if (name == state.state) co_return Met<>{};
-        if (stage_.now() >= deadline) {
-            co_return std::unexpected(
-                failed(span, "the tester's QP did not get there", fmt::format("state {}", name)));
-        }
-        co_await wait_for_engine(deadline);
     }
 }
 

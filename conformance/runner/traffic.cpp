@@ -150,13 +150,57 @@ void Dialogue::release_delayed() {
     }
 }
 
-// A fault rule that did not act as it should have makes the case an ERROR: it tested nothing.
+// A fault rule that did not act as it should have makes the case an ERROR, whatever else came of
+// it: it tested something else. But where a line was not met, what had begun was cut short there,
+// most likely by a DUT that did not send again: that is the finding.
 void Dialogue::close_faults(Met<>& outcome) {
+    bool cut_short = !outcome;
     for (std::size_t i = 0; i < faults_.rules().size(); ++i) {
-        result_.faults.push_back({faults_.rules()[i].text, faults_.fired(i).fired});
+        const std::uint64_t fired = faults_.fired(i).fired;
+        const auto& fires = faults_.rules()[i].selector.fires;
+        result_.faults.push_back({faults_.rules()[i].text, fired});
+        const bool never = fired == 0 && !faults_.rules()[i].selector.probability;
+        cut_short = cut_short && !never && (!fires || fired <= *fires);
     }
     const std::vector<std::string> unmet = faults_.unmet();
-    if (outcome && !unmet.empty()) outcome = std::unexpected(error({}, unmet.front()));
+    if (unmet.empty() || cut_short) return;
+    if (outcome) {
+        outcome = std::unexpected(error({}, unmet.front()));
+    } else if (outcome.error().verdict != Verdict::Skip &&
+               outcome.error().verdict != Verdict::Error) {
+        become_error(outcome.error(), unmet.front());
+    }
+}
+
+// Of a line that was not met, though not for the DUT's sake: it stays in the message.
+void Dialogue::become_error(Unmet& unmet, std::string_view reason) {
+    unmet.verdict = Verdict::Error;
+    unmet.reason = unmet.span.line == 0
+                       ? fmt::format("{}; and {}", reason, unmet.reason)
+                       : fmt::format("{}; and line {}: {}", reason, unmet.span.line, unmet.reason);
+}
+
+// A packet of ours that left late: what the DUT made of it says nothing about the DUT, and a case
+// about time has not held it to its time. A tenth of the time that was wanted is lateness enough.
+void Dialogue::hold_to_own_times(Met<>& outcome) const {
+    const bool failed = !outcome && (outcome.error().verdict == Verdict::Fail ||
+                                     outcome.error().verdict == Verdict::Warn);
+    if (!failed && !(outcome && script_.tagged("timing"))) return;
+    for (const Timed& one : timed_) {
+        if (one.packet >= history_.size()) continue; // it never left
+        const wire::Duration waited =
+            history_[one.packet].at.latest - history_[one.behind].at.latest;
+        if (waited <= one.after + one.after / 10) continue;
+        const std::string reason =
+            fmt::format("too late to judge: our packet of line {} left {} after the one before it, "
+                        "not {}",
+                        one.span.line, duration_text(waited), duration_text(one.after));
+        if (failed)
+            become_error(outcome.error(), reason);
+        else
+            outcome = std::unexpected(error(one.span, reason));
+        return;
+    }
 }
 
 // --- our engine -------------------------------------------------------------------------------

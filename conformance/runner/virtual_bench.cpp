@@ -43,7 +43,8 @@ std::vector<wire::IpAddress> spare_of(const wire::IpAddress& first) {
 // One case in virtual time.
 class Play {
   public:
-    Play(Dialogue& dialogue, dut::VirtualDut& device) : dialogue_(dialogue), device_(device) {}
+    Play(Dialogue& dialogue, dut::VirtualDut& device, InexactLab lab)
+        : dialogue_(dialogue), device_(device), lab_(lab) {}
 
     // False if the case never ends, or a signal ends it.
     bool run() {
@@ -88,8 +89,9 @@ class Play {
 
     void carry_out(Action action) {
         if (const auto* send = std::get_if<SendFrame>(&action)) {
-            link_.send(tester_port, send->frame, now_);
-            dialogue_.sent(send->number, {now_, now_});
+            const wire::Instant left = now_ + lab_.lateness;
+            link_.send(tester_port, send->frame, left);
+            dialogue_.sent(send->number, {left, left});
             return;
         }
         auto& call = std::get<CallDut>(action);
@@ -101,7 +103,7 @@ class Play {
             if (arrival->port == dut_port) {
                 device_.receive(arrival->frame, now_);
             } else {
-                dialogue_.stage().packet(arrival->frame, {now_, now_});
+                dialogue_.stage().packet(arrival->frame, {now_ - lab_.stamp_width, now_});
             }
         }
     }
@@ -117,6 +119,7 @@ class Play {
 
     Dialogue& dialogue_;
     dut::VirtualDut& device_;
+    InexactLab lab_;
     sim::Network link_{2};
     wire::Instant now_{};
     std::map<dut::CallId, std::uint64_t> tickets_;
@@ -174,7 +177,7 @@ CaseResult VirtualBench::play(const script::Case& script, const script::Run& run
                               const Setting& setting) {
     const auto device = make_device(setting.vlan.value_or(some_vlan));
     Dialogue dialogue(script, run, setting);
-    const bool ended = Play(dialogue, *device).run();
+    const bool ended = Play(dialogue, *device, options_.lab).run();
     CaseResult result = dialogue.finish();
     if (!ended) {
         result.verdict = Verdict::Error;

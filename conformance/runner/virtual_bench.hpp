@@ -13,6 +13,12 @@
 
 namespace veriroce::runner {
 
+// A lab that is not as exact as virtual time: for tests of what cannot be judged then.
+struct InexactLab {
+    wire::Duration stamp_width{0}; // of what the device sends: it was there so much earlier, or not
+    wire::Duration lateness{0};    // our packets leave so much later than the script wants
+};
+
 struct VirtualBenchOptions {
     std::string device = "built-in engine, virtual time";
     engine::Config engine;
@@ -21,6 +27,7 @@ struct VirtualBenchOptions {
     std::function<std::unique_ptr<engine::SurfaceFilter>()> filter;
     std::uint64_t seed = 1;
     std::vector<std::string> traits;
+    InexactLab lab;
 };
 
 class VirtualBench final : public Bench {

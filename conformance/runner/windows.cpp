@@ -42,7 +42,7 @@ Task<Met<>> Dialogue::make_window(const script::MakeMw& line, script::SourceSpan
                         .type = line.type,
                         .mw = made->mw,
                         .rkey = made->rkey});
-    line_end_ = stage_.now();
+    line_ended();
     co_return Met<>{};
 }
 
@@ -93,7 +93,7 @@ Task<Met<>> Dialogue::bind(Peer& peer, const script::Post& post, script::SourceS
         bound->rkey = key;
     }
     bound->address = access.zero_based ? 0 : piece->memory->address + piece->offset;
-    line_end_ = stage_.now();
+    line_ended();
     co_return Met<>{};
 }
 
@@ -112,7 +112,7 @@ Task<Met<>> Dialogue::deregister(const script::Dereg& line, script::SourceSpan s
         call = dut::MrDeregister{.mr = region->mr};
     }
     const auto done = co_await ask<dut::Done>(std::move(call), span);
-    line_end_ = stage_.now();
+    line_ended();
     if (!done) co_return std::unexpected(done.error());
     if (region != regions_.end()) region->gone = true;
     co_return Met<>{};

@@ -133,7 +133,7 @@ Task<Met<>> Dialogue::post(Peer& peer, const script::Post& post, script::SourceS
     dut::Request call = std::move(chain);
     const auto posted = co_await ask<dut::Posted>(std::move(call), span);
     if (!posted) co_return std::unexpected(posted.error());
-    line_end_ = stage_.now();
+    line_ended();
     co_return Met<>{};
 }
 
@@ -178,7 +178,7 @@ Task<Met<>> Dialogue::post_receive(Peer& peer, const script::Recv& recv, script:
     for (std::int64_t id = ids->first; id <= ids->last; ++id)
         receives.push_back(static_cast<std::uint64_t>(id));
     const Met<> armed = co_await arm_limit(srq, span);
-    line_end_ = stage_.now();
+    line_ended();
     co_return armed;
 }
 

@@ -43,6 +43,27 @@ class MortalBench final : public Bench {
     bool dead_ = false;
 };
 
+// A mistake of the program itself, in the second case.
+class ThrowingBench final : public Bench {
+  public:
+    [[nodiscard]] Setting setting(const Network& network) const override {
+        return inner_.setting(network);
+    }
+    [[nodiscard]] std::optional<std::string> lacks(const Network&) override { return std::nullopt; }
+    [[nodiscard]] bool link_capable(std::string_view) const override { return true; }
+    [[nodiscard]] RunInfo info() const override { return inner_.info(); }
+    [[nodiscard]] std::optional<std::string> broken() const override { return std::nullopt; }
+    CaseResult play(const script::Case& script, const script::Run& run,
+                    const Setting& setting) override {
+        if (script.name != "sanity" && played_++ == 1) throw std::bad_variant_access();
+        return inner_.play(script, run, setting);
+    }
+
+  private:
+    VirtualBench inner_{right_engine()};
+    std::size_t played_ = 0;
+};
+
 Selection four_rounds() {
     Selection selection;
     selection.names = {"rsp/gap-nak"};
@@ -105,6 +126,18 @@ TEST_CASE("dead device: without its agent the run ends and names the case", "[ru
     CHECK(last->reason == "the agent is gone");
     CHECK_FALSE(run.next().has_value());
     CHECK(run.done() == 2);
+}
+
+TEST_CASE("dead device: a mistake of the program costs one case, and no report", "[runner]") {
+    const Selection selection = four_rounds();
+    const Plan plan = plan_of(selection);
+    ThrowingBench bench;
+    SuiteRun run(bench, plan, selection, {});
+    CHECK(run.next()->verdict == Verdict::Pass);
+    const auto thrown = run.next();
+    CHECK(thrown->verdict == Verdict::Error);
+    CHECK(thrown->reason.starts_with("the harness failed: "));
+    CHECK(run.next()->verdict == Verdict::Pass);
 }
 
 } // namespace veriroce::runner::test

@@ -204,6 +204,7 @@ TEST_CASE("dialogue: unordered lines are met in any order, each once", "[runner]
                                                "unordered\n"
                                                "  < SEND_ONLY  psn=0\n"
                                                "  < SEND_ONLY  psn=2\n"
+                                               "  < SEND_ONLY  psn=3\n"
                                                "end\n"));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Fail);
@@ -307,6 +308,21 @@ TEST_CASE("dialogue: a completion with another status fails", "[runner]") {
     CHECK(result.line == 8);
     CHECK(result.expected == "dut    done send id=1");
     CHECK(result.actual.find("REM_OP_ERR") != std::string::npos);
+}
+
+TEST_CASE("dialogue: a region of the tester that the DUT wrote is not untouched", "[runner]") {
+    const std::string written = "dut    mr d len=64 fill=random\n"
+                                "tester mr a len=4KiB fill=zero access=remote_write\n"
+                                "tester write a[8 +8] = ones\n"
+                                "tester answers\n";
+    check(with(written + "expect a untouched\n"), {});
+    const CaseResult result =
+        play_script(with(written + "dut    post RDMA_WRITE id=1 local=d remote=a[64 +64]\n"
+                                   "dut    done send id=1\n"
+                                   "expect a untouched\n"));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.reason == "the region differs from byte 64 on");
 }
 
 TEST_CASE("dialogue: a region that a WRITE changed is not untouched", "[runner]") {
