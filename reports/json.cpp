@@ -109,6 +109,7 @@ json::object timing_object(const runner::Timing& timing) {
         {"started", timing.started},
         {"wall_ns", timing.wall.count()},
         {"round_trip_p99_ns", timing.round_trip_p99.count()},
+        {"sleep_p99_ns", timing.sleep_p99.count()},
         {"settle_ns", timing.settle.count()},
         {"cases", std::move(cases)},
     };

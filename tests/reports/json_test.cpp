@@ -137,6 +137,7 @@ TEST_CASE("json: the layout is two blanks a level and a newline at the end", "[r
     "started": "",
     "wall_ns": 0,
     "round_trip_p99_ns": 0,
+    "sleep_p99_ns": 0,
     "settle_ns": 0,
     "cases": []
   }
