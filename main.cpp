@@ -205,6 +205,10 @@ void add_test(CLI::App& app, suite::Options& options, int& code) {
                         "Folder for results.json, junit.xml and captures");
     command->add_option("--capture", options.capture, "One pcapng of the whole run");
     command->add_option("--mutant", options.mutant, "Plant this defect in the built-in engine");
+    command
+        ->add_option("--faults", options.faults,
+                     "Play every case under this fault plan; with --shrink the plan is made small")
+        ->type_name("FILE");
     command->add_flag("--shrink", options.shrink,
                       "Make the first case that fails small, and show the script");
     command->add_flag("--list-mutants", options.list_mutants, "Show the defects for --mutant");

@@ -100,8 +100,9 @@ std::vector<Part> parts_of(const Lines& lines, bool blocks_whole) {
 
 class Reduction {
   public:
-    Reduction(Bench& bench, Bench* right, std::string path, const Setting& setting)
-        : bench_(bench), right_(right), path_(std::move(path)), setting_(setting) {}
+    Reduction(Bench& bench, Bench* right, const script::Case& script, const script::Run& run,
+              const Setting& setting)
+        : bench_(bench), right_(right), script_(script), run_(run), setting_(setting) {}
 
     std::expected<Shrunk, std::string> reduce(const std::string& text) {
         const auto first = play(bench_, text);
@@ -135,15 +136,27 @@ class Reduction {
         return plays_ >= max_shrink_plays || net::StopOnSignal::requested();
     }
 
-    // Nothing if the text is no script.
+    // Nothing if the text is no script, or no plan where a plan is made small.
     std::optional<Played> play(Bench& bench, const std::string& text) {
-        const auto script = script::load(path_, text);
+        if (!setting_.plan.rules.empty()) return play_under(bench, text);
+        const auto script = script::load(script_.path, text);
         if (!script || !script::not_yet_runnable(*script).empty()) return std::nullopt;
         const auto runs = script::expand(*script);
         if (!runs || runs->size() != 1) return std::nullopt;
         ++plays_;
         CaseResult result = bench.play(*script, runs->front(), setting_);
         Failure failure = failure_of(result, *script);
+        return Played{std::move(result), std::move(failure)};
+    }
+
+    std::optional<Played> play_under(Bench& bench, const std::string& plan) {
+        auto rules = script::load_plan(setting_.plan.path, plan);
+        if (!rules) return std::nullopt;
+        Setting setting = setting_;
+        setting.plan.rules = std::move(*rules);
+        ++plays_;
+        CaseResult result = bench.play(script_, run_, setting);
+        Failure failure = failure_of(result, script_);
         return Played{std::move(result), std::move(failure)};
     }
 
@@ -184,7 +197,8 @@ class Reduction {
 
     Bench& bench_;
     Bench* right_; // nothing where the script fails there as well
-    std::string path_;
+    const script::Case& script_;
+    const script::Run& run_;
     const Setting& setting_;
     Failure wanted_;
     CaseResult best_;
@@ -211,7 +225,9 @@ std::string fixed(const script::Case& script, const script::Run& run) {
 std::expected<Shrunk, std::string> shrink(Bench& bench, const script::Case& script,
                                           const script::Run& run, const Setting& setting,
                                           Bench* right) {
-    return Reduction(bench, right, script.path, setting).reduce(fixed(script, run));
+    const bool under_plan = !setting.plan.rules.empty();
+    return Reduction(bench, right, script, run, setting)
+        .reduce(under_plan ? setting.plan.text : fixed(script, run));
 }
 
 } // namespace veriroce::runner

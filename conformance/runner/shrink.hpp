@@ -1,5 +1,6 @@
 // Makes a failing script small: takes away every line and block without which it still fails for
-// the same reason, at the same line. Fault rules are lines like all others.
+// the same reason, at the same line. Fault rules are lines like all others. Of a case that is
+// played under a plan (Setting::plan) it is the plan that is made small, and the script stays.
 //
 // The reduction is delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating
 // Failure-Inducing Input", 2002): first large parts, then smaller ones, until no single line can
@@ -19,7 +20,7 @@ namespace veriroce::runner {
 inline constexpr std::size_t max_shrink_plays = 5'000;
 
 struct Shrunk {
-    std::string text;  // of the small script; its `for` names have the values of this run
+    std::string text;  // of the small script, its `for` names with the values of this run; or plan
     CaseResult result; // of it
     std::size_t plays = 0;
     bool minimal = true; // false: max_shrink_plays was reached, or a signal came

@@ -233,14 +233,9 @@ void lay_paragraph(std::span<const Laid> paragraph, std::string& out) {
     }
 }
 
-} // namespace
-
-std::expected<std::string, std::vector<Diagnostic>> format(std::string_view path,
-                                                           std::string_view text) {
-    if (auto checked = load(path, text); !checked) return std::unexpected(checked.error());
-    const std::vector<Line> lines = lex(text);
-    Report report(lines);
-    const std::vector<Laid> laid = lay(lines, parse_header(path, lines, report).lines);
+// The lines of a file as text; an error where one is too long then.
+std::expected<std::string, std::vector<Diagnostic>> written_down(std::string_view text,
+                                                                 const std::vector<Laid>& laid) {
     std::string out;
     std::size_t begin = 0;
     for (std::size_t i = 0; i <= laid.size(); ++i) {
@@ -249,6 +244,8 @@ std::expected<std::string, std::vector<Diagnostic>> format(std::string_view path
         if (i < laid.size()) out += '\n';
         begin = i + 1;
     }
+    const std::vector<Line> lines = lex(text);
+    Report report(lines);
     std::size_t index = 0;
     for (const Line& line : lex(out)) {
         if (columns_of(line.text) > max_columns) {
@@ -259,6 +256,38 @@ std::expected<std::string, std::vector<Diagnostic>> format(std::string_view path
     }
     if (!report.empty()) return std::unexpected(report.take());
     return out;
+}
+
+// A plan has no header and no blocks: a rule a line.
+std::vector<Laid> lay_plan(std::span<const Line> lines) {
+    std::vector<Laid> result;
+    for (const Line& line : lines) {
+        Laid laid{.number = line.number, .comment = std::string(line.comment)};
+        while (laid.comment.ends_with(' '))
+            laid.comment.pop_back();
+        laid.head = written(line, 0, line.tokens.size());
+        const bool doubled = laid.empty() && (result.empty() || result.back().empty());
+        if (!doubled) result.push_back(std::move(laid));
+    }
+    while (!result.empty() && result.back().empty())
+        result.pop_back();
+    return result;
+}
+
+} // namespace
+
+std::expected<std::string, std::vector<Diagnostic>> format_plan(std::string_view path,
+                                                                std::string_view text) {
+    if (auto checked = load_plan(path, text); !checked) return std::unexpected(checked.error());
+    return written_down(text, lay_plan(lex(text)));
+}
+
+std::expected<std::string, std::vector<Diagnostic>> format(std::string_view path,
+                                                           std::string_view text) {
+    if (auto checked = load(path, text); !checked) return std::unexpected(checked.error());
+    const std::vector<Line> lines = lex(text);
+    Report report(lines);
+    return written_down(text, lay(lines, parse_header(path, lines, report).lines));
 }
 
 } // namespace veriroce::script

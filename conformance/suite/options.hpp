@@ -35,6 +35,7 @@ struct Options {
     bool progress = false; // a line on stderr that says what goes on
     std::string report;    // a folder
     std::string mutant;    // of the built-in engine
+    std::string faults;    // a plan (*.faults) under which every case is played
 
     std::string dut;            // HOST:PORT or unix:PATH; the built-in engine if empty
     std::string token_file;     // of the agent

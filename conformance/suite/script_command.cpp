@@ -14,6 +14,10 @@ constexpr int differs = 1;
 constexpr int wrong_script = 2;
 constexpr int tool_error = 3;
 
+bool is_plan(const std::string& path) {
+    return path.ends_with(".faults");
+}
+
 void print(std::FILE* err, const std::string& path,
            const std::vector<script::Diagnostic>& diagnostics) {
     for (const script::Diagnostic& one : diagnostics)
@@ -29,6 +33,15 @@ int script_check(const std::vector<std::string>& files, std::FILE* out, std::FIL
         if (!text) {
             fmt::print(err, "veriroce: {}\n", text.error());
             code = std::max(code, tool_error);
+            continue;
+        }
+        if (is_plan(path)) {
+            const auto rules = script::load_plan(path, *text);
+            if (!rules) print(err, path, rules.error());
+            if (!rules) code = std::max(code, wrong_script);
+            if (rules)
+                fmt::print(out, "{}: {} fault rule{}\n", path, rules->size(),
+                           rules->size() == 1 ? "" : "s");
             continue;
         }
         const auto loaded = script::load(path, *text);
@@ -53,7 +66,8 @@ int script_format(const FormatOptions& options, std::FILE* out, std::FILE* err) 
             code = std::max(code, tool_error);
             continue;
         }
-        const auto laid_out = script::format(path, *text);
+        const auto laid_out =
+            is_plan(path) ? script::format_plan(path, *text) : script::format(path, *text);
         if (!laid_out) {
             print(err, path, laid_out.error());
             code = std::max(code, wrong_script);

@@ -1,4 +1,5 @@
-// The commands `veriroce script check` and `veriroce script format`.
+// The commands `veriroce script check` and `veriroce script format`, for scripts (*.roce) and fault
+// plans (*.faults).
 //
 // Exit codes: 0 all is well; 1 with `check_only` a file is not laid out as it should be; 2 a script
 // is wrong; 3 a file cannot be read or written.

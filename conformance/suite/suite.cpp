@@ -39,6 +39,21 @@ Accepted<std::optional<runner::Profile>> read_profile(const std::string& path) {
     return std::move(*profile);
 }
 
+Accepted<runner::FaultPlan> read_plan(const std::string& path) {
+    runner::FaultPlan plan{.path = path, .text = {}, .rules = {}};
+    if (path.empty()) return plan;
+    auto text = read_text(path);
+    if (!text) return std::unexpected(Refusal{tool_error, text.error()});
+    plan.text = std::move(*text);
+    auto rules = script::load_plan(path, plan.text);
+    if (!rules) return std::unexpected(Refusal{usage_error, rules.error().front().text(path)});
+    plan.rules = std::move(*rules);
+    if (plan.rules.empty()) {
+        return std::unexpected(Refusal{usage_error, path + ": the plan has no rule"});
+    }
+    return plan;
+}
+
 // What the options select; the names of cases are looked up when the plan is made.
 Accepted<runner::Selection> selection_of(const Options& options) {
     runner::Selection selection{.names = options.cases,
@@ -72,6 +87,10 @@ Accepted<runner::Selection> selection_of(const Options& options) {
 Accepted<std::vector<runner::ScriptFile>> read_files(const std::vector<std::string>& names) {
     std::vector<runner::ScriptFile> files;
     for (const std::string& name : names) {
+        if (name.ends_with(".faults")) {
+            return std::unexpected(Refusal{
+                usage_error, name + " is a plan and no case: veriroce test CASE --faults " + name});
+        }
         if (!name.ends_with(".roce")) continue;
         auto text = read_text(name);
         if (!text) return std::unexpected(Refusal{tool_error, text.error()});
@@ -93,6 +112,7 @@ std::string repeat_options(const Options& options) {
     add("--dut-address", options.dut_address);
     add("--profile", runner::shell_word(options.profile));
     add("--mutant", options.mutant);
+    add("--faults", runner::shell_word(options.faults));
     add("--dut-reset", runner::shell_word(options.dut_reset));
     for (const std::string& parameter : options.parameters)
         add("-D", runner::shell_word(parameter));
@@ -208,8 +228,9 @@ void show_progress(Console& console, const runner::SuiteRun& run, const runner::
 
 runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
                         const runner::Selection& selection,
-                        const std::optional<runner::Profile>& profile, const Options& options,
-                        Console& console, std::FILE* err) {
+                        const std::optional<runner::Profile>& profile,
+                        const runner::FaultPlan& faults, const Options& options, Console& console,
+                        std::FILE* err) {
     using Clock = std::chrono::steady_clock;
     const reports::ConsoleStyle style{.colour = options.colour, .quiet = options.quiet};
     runner::RunResults results;
@@ -225,6 +246,7 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
                           .timeout_scale = options.timeout_scale,
                           .fail_fast = options.fail_fast,
                           .profile = profile,
+                          .plan = faults,
                           .today = now.substr(0, now.find('T')),
                           .command = repeat_options(options)});
     if (profile) results.run.profile = fmt::format("{} ({})", profile->name, options.profile);
@@ -259,17 +281,22 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
     const runner::Setting setting = bench.setting({});
     results.timing.settle = setting.settle;
     results.timing.round_trip_p99 = setting.round_trip_p99;
+    results.timing.sleep_p99 = setting.sleep_p99;
     console.say(reports::console_summary(results, style));
     if (lost) fmt::print(err, "veriroce: {}\n", *lost);
     return results;
 }
 
-// The first run that fails, made small: its script on `out`, what was done on `err`.
+// The first run that fails, made small: its script, or the plan under which it fails, on `out`,
+// what was done on `err`.
 Accepted<int> shrink_first(runner::Bench& bench, const runner::Plan& plan,
-                           const runner::Selection& selection, const Options& options,
-                           Console& console, std::FILE* err) {
-    const runner::RunOptions run_options{
-        .seed = options.seed, .timeout_scale = options.timeout_scale, .today = {}, .command = {}};
+                           const runner::Selection& selection, const runner::FaultPlan& faults,
+                           const Options& options, Console& console, std::FILE* err) {
+    const runner::RunOptions run_options{.seed = options.seed,
+                                         .timeout_scale = options.timeout_scale,
+                                         .plan = faults,
+                                         .today = {},
+                                         .command = {}};
     Options without_defect = options;
     without_defect.mutant.clear();
     auto right = choose_bench(without_defect);
@@ -298,6 +325,9 @@ Accepted<int> dry_run(const runner::Plan& plan, const Options& options, Console&
     if (const auto profile = read_profile(options.profile); !profile) {
         return std::unexpected(profile.error());
     }
+    if (const auto faults = read_plan(options.faults); !faults) {
+        return std::unexpected(faults.error());
+    }
     if (options.dut.empty()) {
         if (const auto bench = choose_bench(options); !bench) return std::unexpected(bench.error());
     }
@@ -311,11 +341,15 @@ Accepted<int> play_or_refuse(const runner::Plan& plan, const runner::Selection& 
                              const Options& options, Console& console, std::FILE* err) {
     const auto profile = read_profile(options.dut.empty() ? std::string() : options.profile);
     if (!profile) return std::unexpected(profile.error());
+    const auto faults = read_plan(options.faults);
+    if (!faults) return std::unexpected(faults.error());
     auto bench = choose_bench(options);
     if (!bench) return std::unexpected(bench.error());
-    if (options.shrink) return shrink_first(**bench, plan, selection, options, console, err);
+    if (options.shrink) {
+        return shrink_first(**bench, plan, selection, *faults, options, console, err);
+    }
     const runner::RunResults results =
-        play(**bench, plan, selection, *profile, options, console, err);
+        play(**bench, plan, selection, *profile, *faults, options, console, err);
     if (const auto written = write_report(results, options); !written) {
         return std::unexpected(written.error());
     }

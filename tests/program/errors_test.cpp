@@ -158,6 +158,9 @@ TEST_CASE("errors: judge", "[program]") {
 
 TEST_CASE("errors: test, before anything is sent", "[program]") {
     const Workplace place;
+    place.write("bad.faults", "dorp when psn=0\n");
+    place.write("loss.faults", "drop when psn=0\n");
+    place.write("none.faults", "# nothing\n");
     place.write("typo.roce", typo);
     place.write("wrong.yaml", "profil: x\n");
     REQUIRE(place.run("mkdir -p a b/a").code == 0);
@@ -184,6 +187,15 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
         {"veriroce test a/x.roce b/a/x.roce",
          "veriroce: a/x.roce and b/a/x.roce are both called a/x: play them in two runs"},
         {"veriroce test typo.roce", "veriroce: " + typo_found},
+        {"veriroce test loss.faults",
+         "veriroce: loss.faults is a plan and no case: veriroce test CASE --faults loss.faults"},
+        {"veriroce test rsp --faults bad.faults",
+         "veriroce: bad.faults:1:1: unknown fault action 'dorp'; did you mean 'drop'?\n"
+         "    dorp when psn=0\n"
+         "    ^^^^"},
+        {"veriroce test rsp --faults none.faults", "veriroce: none.faults: the plan has no rule"},
+        {"veriroce test rsp --faults missing.faults",
+         "veriroce: missing.faults: No such file or directory", tool},
         {"veriroce test missing.roce", "veriroce: missing.roce: No such file or directory", tool},
         {"veriroce test --over ip=5", "veriroce: --over ip=5: '5' is no value of ip; it is 4 or 6"},
         {"veriroce test --over ip=", "veriroce: --over ip=: '' is no value of ip; it is 4 or 6"},
@@ -292,6 +304,9 @@ TEST_CASE("errors: script import", "[program]") {
 
 TEST_CASE("errors: script and rules", "[program]") {
     const Workplace place;
+    place.write("bad.faults", "dorp when psn=0\n");
+    place.write("loss.faults", "drop when psn=0\n");
+    place.write("none.faults", "# nothing\n");
     place.write("typo.roce", typo);
     place.write("rough.roce", not_laid_out);
     const std::vector<Row> rows{
@@ -300,6 +315,10 @@ TEST_CASE("errors: script and rules", "[program]") {
         {"veriroce script format missing.roce", "veriroce: missing.roce: No such file or directory",
          tool},
         {"veriroce script check typo.roce", typo_found},
+        {"veriroce script check bad.faults",
+         "bad.faults:1:1: unknown fault action 'dorp'; did you mean 'drop'?\n"
+         "    dorp when psn=0\n"
+         "    ^^^^"},
         {"veriroce script format typo.roce", typo_found},
         {"veriroce script check .", "veriroce: .: Is a directory", tool},
         {"veriroce script",

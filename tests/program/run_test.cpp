@@ -45,6 +45,22 @@ TEST_CASE("run: a defect is made small, and the small script finds it", "[progra
     CHECK(place.run(again + " --mutant nak_names_the_arrived_psn").code == 1);
 }
 
+TEST_CASE("run: a fault plan is checked, laid out, played and made small", "[program]") {
+    const Workplace place;
+    place.write("loss.faults", "mark  ce when psn=0 also\ndrop when from=tester psn=0\n");
+    CHECK(place.run("veriroce script check loss.faults").out == "loss.faults: 2 fault rules\n");
+    CHECK(place.run("veriroce script format --check loss.faults").code == 1);
+    CHECK(place.run("veriroce script format loss.faults").code == 0);
+    CHECK(place.run("veriroce script format --check loss.faults").code == 0);
+    const Outcome played = place.run("veriroce test rsp/gap-nak --faults loss.faults");
+    CHECK(played.code == 1);
+    CHECK(played.out.find("again     veriroce test rsp/gap-nak --faults loss.faults --seed 1") !=
+          std::string::npos);
+    const Outcome small = place.run("veriroce test rsp/gap-nak --faults loss.faults --shrink");
+    CHECK(small.code == 1);
+    CHECK(small.out == "drop when from=tester psn=0\n");
+}
+
 TEST_CASE("run: a capture becomes a script that passes, and finds a defect", "[program]") {
     const Workplace place;
     const std::string capture = VERIROCE_SOURCE_DIR "/pcaps/rxe-write-loss.pcap";

@@ -127,4 +127,13 @@ TEST_CASE("format: what does not load is not laid out", "[script]") {
     CHECK_FALSE(refused.error().empty());
 }
 
+TEST_CASE("format: a plan keeps its comments and has one blank between words", "[script]") {
+    const auto laid_out =
+        format_plan("x.faults", "\n# loss\n\n\ndrop   when  from=a  psn=3 # one\n");
+    REQUIRE(laid_out.has_value());
+    CHECK(*laid_out == "# loss\n\ndrop when from=a psn=3" + std::string(29, ' ') + "# one\n");
+    CHECK(format_plan("x.faults", *laid_out).value() == *laid_out);
+    CHECK_FALSE(format_plan("x.faults", "dorp when from=a\n").has_value());
+}
+
 } // namespace veriroce::script::tests
