@@ -343,8 +343,7 @@ class Dialogue {
         bool claims = true; // a READ response that covers an ACK line stays for its own line
         std::string why;    // where it is not satisfied
     };
-    // The VLAN that all packets must be in, 0 for none; and a sentence about one that is not.
-    [[nodiscard]] std::uint16_t vlan_id() const;
+    // Of a packet that is in another VLAN than the case is played in, that it is; else empty.
     [[nodiscard]] std::string foreign_vlan(const Entry& entry) const;
     Met<Match> match(const script::ExpectPacket& line, const Peer& peer, const Entry& entry) const;
     Met<Match> match_fields(const std::vector<script::FieldMatch>& matches, const Peer& peer,

@@ -26,11 +26,6 @@ bool acknowledge_is(const wire::Packet& packet, Acknowledgement wanted) {
     return false;
 }
 
-// N-05: a packet of another VLAN is not for us. VLAN 0 is a priority and no VLAN.
-bool in_vlan(const wire::Frame& frame, std::uint16_t wanted) {
-    return (frame.vlan ? frame.vlan->id : 0) == wanted;
-}
-
 bool compare(std::int64_t value, script::Comparison comparison, std::int64_t wanted) {
     switch (comparison) {
     case script::Comparison::Equal: return value == wanted;
@@ -182,23 +177,23 @@ Met<std::optional<Dialogue::Match>> Dialogue::covers(const script::ExpectPacket&
     return std::nullopt;
 }
 
-std::uint16_t Dialogue::vlan_id() const {
-    return setting_.vlan ? setting_.vlan->id : std::uint16_t{0};
-}
-
+// N-05: a packet of another VLAN is not for us.
 std::string Dialogue::foreign_vlan(const Entry& entry) const {
+    const std::uint16_t found = vlan_id_of(entry.frame.vlan);
+    const std::uint16_t wanted = vlan_id_of(setting_.vlan);
+    if (found == wanted) return {};
     const auto text = [](std::uint16_t id) {
         return id == 0 ? std::string("no VLAN") : fmt::format("VLAN {}", id);
     };
-    return fmt::format("it came in {}; {} was wanted",
-                       text(entry.frame.vlan ? entry.frame.vlan->id : std::uint16_t{0}),
-                       text(vlan_id()));
+    return fmt::format("it came in {}; {} was wanted", text(found), text(wanted));
 }
 
 Met<Dialogue::Match> Dialogue::match(const script::ExpectPacket& line, const Peer& peer,
                                      const Entry& entry) const {
     if (!entry.packet) return Match{.why = "the packet is too short for its headers"};
-    if (!in_vlan(entry.frame, vlan_id())) return Match{.why = foreign_vlan(entry)};
+    if (std::string foreign = foreign_vlan(entry); !foreign.empty()) {
+        return Match{.why = std::move(foreign)};
+    }
     const auto covered = covers(line, peer, entry);
     if (!covered) return std::unexpected(covered.error());
     if (*covered) return **covered;
@@ -209,7 +204,7 @@ Met<Dialogue::Match> Dialogue::match(const script::ExpectPacket& line, const Pee
 // What may come without a line that asks for it.
 bool Dialogue::tolerated(const Peer& peer, const Entry& entry) {
     if (!entry.packet || !wire::unseal(entry.frame)) return false;
-    if (!in_vlan(entry.frame, vlan_id())) return false;
+    if (!foreign_vlan(entry).empty()) return false;
     const wire::Packet& packet = *entry.packet;
     const wire::OpcodeInfo& info = packet.info();
     const std::int64_t psn = entry.psn;

@@ -135,6 +135,16 @@ bool fits_its_ip_version(PlannedRun& planned, const Selection& selection) {
     return std::ranges::find(selection.ip_versions, *own) == selection.ip_versions.end();
 }
 
+// What a lethal case kills cannot be tested afterwards. Otherwise the order stays.
+void put_lethal_last(Plan& plan) {
+    std::vector<PlannedRun> ordered;
+    std::vector<PlannedRun> lethal;
+    for (PlannedRun& run : plan.runs)
+        (plan.cases[run.case_index].tagged("lethal") ? lethal : ordered).push_back(std::move(run));
+    std::ranges::move(lethal, std::back_inserter(ordered));
+    plan.runs = std::move(ordered);
+}
+
 // Two scripts that cannot be told apart in a report.
 std::optional<PlanError> check_ids(const std::vector<script::Case>& cases) {
     std::map<std::string, std::string_view> paths;
@@ -231,10 +241,7 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
             }
         }
     }
-    // What a lethal case kills cannot be tested afterwards. Otherwise the order stays.
-    std::ranges::stable_partition(plan.runs, [&](const PlannedRun& run) {
-        return !plan.cases[run.case_index].tagged("lethal");
-    });
+    put_lethal_last(plan);
     if (plan.runs.empty()) {
         return std::unexpected(PlanError{"the selection selects no case\n"});
     }

@@ -35,13 +35,20 @@ enum class StartPsn : std::uint8_t {
     Wrap, // the last four: the PSN wraps within the first packets
 };
 
+// The VLAN that frames with this tag are in: its ID, and 0 without a tag. VLAN 0 is a priority and
+// no VLAN.
+template <typename Tag>
+constexpr std::uint16_t vlan_id_of(const std::optional<Tag>& tag) {
+    return tag ? tag->id : std::uint16_t{0};
+}
+
 // Which of the device's networks a case is played in.
 struct Network {
     int ip_version = 4;
     std::optional<wire::VlanId> vlan; // of the frames: an ID, or 0 and a priority alone
 
-    // What tells networks apart: the VLAN's ID, 0 outside of VLANs.
-    [[nodiscard]] std::uint16_t vlan_id() const { return vlan ? vlan->id : std::uint16_t{0}; }
+    // What tells networks apart.
+    [[nodiscard]] std::uint16_t vlan_id() const { return vlan_id_of(vlan); }
 };
 
 // Faults for every case that is played, from outside of it: they come before those of the case.

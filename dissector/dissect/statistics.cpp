@@ -1,7 +1,6 @@
 #include "dissector/dissect/statistics.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -97,11 +96,15 @@ void Statistics::append_findings(std::string& out) const {
         if (fault && findings_[kind] > 0) by_rule[info.rule] += findings_[kind];
     }
     if (by_rule.empty()) return;
-    std::vector<std::pair<std::string_view, std::uint64_t>> rules(by_rule.begin(), by_rule.end());
-    std::ranges::stable_sort(rules, std::greater{}, &decltype(rules)::value_type::second);
+    std::vector<std::pair<std::uint64_t, std::string_view>> rules;
+    for (const auto& [rule, count] : by_rule)
+        rules.emplace_back(count, rule);
+    std::ranges::sort(rules, [](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first > b.first : a.second < b.second;
+    });
     std::string_view before = "            ";
     for (std::size_t i = 0; i < std::min(rules.size(), kListedRules); ++i) {
-        append_to(out, "{}{} {}", before, rules[i].first, rules[i].second);
+        append_to(out, "{}{} {}", before, rules[i].second, rules[i].first);
         before = ", ";
     }
     if (rules.size() > kListedRules) append_to(out, ", and {} more", rules.size() - kListedRules);
