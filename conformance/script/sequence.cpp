@@ -24,10 +24,16 @@ Names in_both(const Names& one, const Names& other) {
     return both;
 }
 
-std::string name_of(const QpRef& qp) {
-    if (!qp.index) return qp.name;
+// A QP; of an array without its index where that is not known before the run.
+struct Named {
+    std::string text;
+    bool whole_array = false;
+};
+Named named(const QpRef& qp) {
+    if (!qp.index) return {qp.name};
     const auto index = constant_of(*qp.index);
-    return qp.name + "[" + (index ? std::to_string(*index) : "?") + "]";
+    if (!index) return {qp.name, true};
+    return {qp.name + "[" + std::to_string(*index) + "]"};
 }
 
 bool is_request(const PacketKind& kind) {
@@ -69,11 +75,16 @@ class Walk {
     void line(const SendPacket& packet, SourceSpan, Standing& now) {
         for (const FieldWrite& field : packet.fields)
             check_ip(field.field, field.span);
-        if (is_request(packet.kind)) now.spoken.insert(name_of(packet.qp));
+        note_request(packet, now);
     }
     void line(const ExpectPacket& packet, SourceSpan, Standing& now) {
         matches(packet.matches, now);
-        if (is_request(packet.kind)) now.spoken.insert(name_of(packet.qp));
+        note_request(packet, now);
+    }
+    template <typename Packet>
+    static void note_request(const Packet& packet, Standing& now) {
+        const Named qp = named(packet.qp);
+        if (is_request(packet.kind) && !qp.whole_array) now.spoken.insert(qp.text);
     }
     void line(const No& none, SourceSpan, const Standing& now) { matches(none.matches, now); }
     void matches(const std::vector<FieldMatch>& fields, const Standing& now) {
@@ -107,12 +118,12 @@ class Walk {
         }
     }
     void tester(const SideCommand& command, SourceSpan span, Standing& now) {
-        const std::string qp = name_of(command.qp);
+        const Named qp = named(command.qp);
         if (std::holds_alternative<Answers>(command.command)) {
-            if (now.spoken.contains(qp)) {
+            if (now.spoken.contains(qp.text)) {
                 report_.add(span, "'tester answers' must stand before the first request of its QP");
             }
-            now.answering.insert(qp);
+            now.answering.insert(qp.text);
             return;
         }
         const bool of_engine = std::holds_alternative<Post>(command.command) ||
@@ -120,8 +131,16 @@ class Walk {
                                std::holds_alternative<Done>(command.command) ||
                                std::holds_alternative<State>(command.command) ||
                                std::holds_alternative<Modify>(command.command);
-        if (!of_engine || now.answering.contains(qp)) return;
+        if (!of_engine || answers(qp, now)) return;
         report_.add(span, "our engine takes part only behind a 'tester answers' line of this QP");
+    }
+    // Of an array whose index is not known: if any of its QPs does.
+    static bool answers(const Named& qp, const Standing& now) {
+        const std::string array = qp.text.substr(0, qp.text.find('['));
+        if (now.answering.contains(qp.text) || now.answering.contains(array)) return true;
+        return qp.whole_array && std::ranges::any_of(now.answering, [&](const std::string& one) {
+                   return one.starts_with(array + "[");
+               });
     }
     void check_there(const Word& name, const Standing& now) {
         if (!now.gone.contains(name.text)) return;

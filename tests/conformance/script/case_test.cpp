@@ -31,6 +31,27 @@ TEST_CASE("script: the design's examples load and expand", "[script]") {
     }
 }
 
+TEST_CASE("script: what order lines have is not held against indices that a run finds",
+          "[script]") {
+    const Case one = checked("rule   RSP-01\n"
+                             "title  \"arrays of QPs\"\n"
+                             "role   responder\n"
+                             "qp     q[4]\n"
+                             "qp     p[2]\n"
+                             "\n"
+                             "q[0]> SEND_ONLY psn=0\n"
+                             "repeat i in 1..3\n"
+                             "  tester answers q[i]\n"
+                             "end\n"
+                             "tester post q[2] SEND id=1\n"
+                             "tester done q[2] send id=1\n"
+                             "tester answers p[0]\n"
+                             "repeat i in 0..0\n"
+                             "  tester post p[i] SEND id=1\n"
+                             "end\n");
+    CHECK(expand(one));
+}
+
 TEST_CASE("script: the suite's cases load and can be run", "[script]") {
     const auto suite_files = suite();
     REQUIRE_FALSE(suite_files.empty());
