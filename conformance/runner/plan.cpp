@@ -19,10 +19,19 @@ bool is_file(std::string_view name) {
     return name.ends_with(".roce");
 }
 
-bool selected_by_name(const script::Case& one, const std::vector<std::string>& names) {
+// Of the program's own cases, whose files are GROUP/NAME.roce.
+std::string_view id_of(const cases::EmbeddedFile& file) {
+    return std::string_view(file.path).substr(0,
+                                              file.path.size() - std::string_view(".roce").size());
+}
+std::string_view group_of(const cases::EmbeddedFile& file) {
+    return std::string_view(file.path).substr(0, file.path.find('/'));
+}
+
+bool selected_by_name(const cases::EmbeddedFile& file, const std::vector<std::string>& names) {
     if (names.empty()) return true;
     return std::ranges::any_of(names, [&](const std::string& name) {
-        return !is_file(name) && (one.id() == name || one.group == name);
+        return !is_file(name) && (id_of(file) == name || group_of(file) == name);
     });
 }
 
@@ -53,12 +62,11 @@ std::expected<script::Case, PlanError> compile(std::string_view path, std::strin
 }
 
 // Every name must select something, or the run would prove less than its user thinks.
-std::optional<PlanError> check_names(const Selection& selection,
-                                     const std::vector<script::Case>& own) {
-    std::set<std::string> known;
-    for (const script::Case& one : own) {
-        known.insert(one.id());
-        known.insert(one.group);
+std::optional<PlanError> check_names(const Selection& selection) {
+    std::set<std::string, std::less<>> known;
+    for (const cases::EmbeddedFile& file : cases::embedded_files()) {
+        known.emplace(id_of(file));
+        known.emplace(group_of(file));
     }
     for (const std::string& name : selection.names) {
         if (is_file(name) || known.contains(name)) continue;
@@ -199,19 +207,14 @@ std::string PlannedRun::id(const script::Case& of) const {
 
 std::expected<Plan, PlanError> make_plan(const Selection& selection,
                                          std::span<const ScriptFile> files) {
-    std::vector<script::Case> own;
-    for (const cases::EmbeddedFile& file : cases::embedded_files()) {
-        auto compiled = compile(file.path, file.text);
-        if (!compiled) return std::unexpected(compiled.error());
-        own.push_back(std::move(*compiled));
-    }
-    if (const auto error = check_names(selection, own)) return std::unexpected(*error);
+    if (const auto error = check_names(selection)) return std::unexpected(*error);
 
     Plan plan;
-    for (script::Case& one : own) {
-        if (selected_by_name(one, selection.names) && selected(one, selection)) {
-            plan.cases.push_back(std::move(one));
-        }
+    for (const cases::EmbeddedFile& file : cases::embedded_files()) {
+        if (!selected_by_name(file, selection.names)) continue;
+        auto compiled = compile(file.path, file.text);
+        if (!compiled) return std::unexpected(compiled.error());
+        if (selected(*compiled, selection)) plan.cases.push_back(std::move(*compiled));
     }
     const std::size_t first_file = plan.cases.size();
     for (const ScriptFile& file : files) {

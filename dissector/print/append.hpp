@@ -166,9 +166,8 @@ constexpr unsigned hex_digits_of(std::uint64_t value) {
 template <Piece piece, typename Value>
 char* put_value(char* to, const Value& value) {
     if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
-        const std::string_view text = value;
-        std::memcpy(to, text.data(), text.size());
-        return to + text.size();
+        const std::string_view text = value; // of no bytes it may have no address
+        return std::copy_n(text.data(), text.size(), to);
     } else if constexpr (std::is_floating_point_v<Value>) {
         return std::to_chars(to, to + kLongestNumber, value, std::chars_format::fixed,
                              static_cast<int>(piece.digits))
