@@ -71,7 +71,8 @@ Task<Met<>> Dialogue::any(const script::AnyBlock& block, script::SourceSpan span
         interval_of(line_end_).latest + (silent != nullptr ? setting_.settle : patience);
     std::string came = "nothing";
     while (!openings.empty()) {
-        // Packets first: asking takes time.
+        // Packets first: asking takes time, in which more may come, which are looked at anew.
+        const std::size_t heard = history_.size();
         for (const bool packets : {true, false}) {
             for (std::size_t i = 0; i < openings.size(); ++i) {
                 Awaited& opening = openings[i];
@@ -85,6 +86,7 @@ Task<Met<>> Dialogue::any(const script::AnyBlock& block, script::SourceSpan span
                 co_return met;
             }
         }
+        if (history_.size() != heard) continue;
         const std::optional<bool> passed = pass_over(openings, silent != nullptr, came);
         if (!passed) break;
         if (*passed) continue;
