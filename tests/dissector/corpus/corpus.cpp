@@ -6,30 +6,13 @@
 #include "dissector/wire/icrc.hpp"
 #include "dissector/wire/ip.hpp"
 #include "dissector/wire/packet_spec.hpp"
+#include "tests/dissector/corpus/pieces.hpp"
 
 namespace veriroce::corpus {
 namespace {
 
-using Frame = std::vector<std::byte>;
-
 constexpr std::size_t kEthernetBytes = 14;
 constexpr std::uint32_t kPcapMagic = 0xA1B2C3D4;
-
-Frame bytes_of(std::initializer_list<unsigned> values) {
-    Frame bytes;
-    for (const unsigned value : values)
-        bytes.push_back(static_cast<std::byte>(value));
-    return bytes;
-}
-
-Frame operator+(Frame first, const Frame& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
-}
-
-Frame from(const Frame& frame, std::size_t offset) {
-    return {frame.begin() + static_cast<std::ptrdiff_t>(offset), frame.end()};
-}
 
 wire::Sender sender(bool v6) {
     wire::Sender sender;

@@ -4,37 +4,16 @@
 #include <stdexcept>
 
 #include "dissector/wire/ip.hpp"
+#include "tests/dissector/corpus/pieces.hpp"
 
 namespace veriroce::corpus {
 namespace {
-
-using Frame = std::vector<std::byte>;
 
 constexpr std::size_t kEthernetBytes = 14;
 constexpr std::size_t kIpv4Bytes = wire::Ipv4::kSize;
 constexpr std::size_t kIpv6Bytes = wire::Ipv6::kSize;
 constexpr std::uint8_t kSendOnly = 0x04;
 constexpr std::uint8_t kWriteOnly = 0x0A;
-
-Frame bytes_of(std::initializer_list<unsigned> values) {
-    Frame bytes;
-    for (const unsigned value : values)
-        bytes.push_back(static_cast<std::byte>(value));
-    return bytes;
-}
-
-Frame operator+(Frame first, const Frame& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
-}
-
-Frame part(const Frame& frame, std::size_t from, std::size_t bytes) {
-    const auto at = frame.begin() + static_cast<std::ptrdiff_t>(from);
-    return {at, at + static_cast<std::ptrdiff_t>(bytes)};
-}
-Frame from(const Frame& frame, std::size_t offset) {
-    return part(frame, offset, frame.size() - offset);
-}
 
 // One of the frames of every opcode in every encapsulation, the second is the one over IPv6.
 Frame usual(const Corpus& all, const std::string& carrier, bool v6, std::uint8_t opcode) {
