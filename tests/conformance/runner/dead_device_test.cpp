@@ -1,67 +1,53 @@
 // A device that dies in the middle of a run: which case is blamed, and how the run goes on.
 #include <catch2/catch.hpp>
 
-#include "tests/conformance/runner/playing.hpp"
+#include "tests/conformance/runner/bench_around.hpp"
 
 namespace veriroce::runner::test {
 namespace {
 
-// Dies of its n-th case, counted from 0: it answers nothing, or its agent is lost with it.
-class MortalBench final : public Bench {
+// Dies of its n-th case, counted from 1: it answers nothing, or its agent is lost with it.
+class MortalBench final : public BenchAround {
   public:
     MortalBench(std::size_t dies_of, bool agent_too) : dies_of_(dies_of), agent_too_(agent_too) {}
 
-    [[nodiscard]] Setting setting(const Network& network) const override {
-        return inner_.setting(network);
-    }
-    [[nodiscard]] std::optional<std::string> lacks(const Network&) override { return std::nullopt; }
-    [[nodiscard]] bool link_capable(std::string_view) const override { return true; }
-    [[nodiscard]] RunInfo info() const override { return inner_.info(); }
     [[nodiscard]] std::optional<std::string> broken() const override {
         return dead_ && agent_too_ ? std::optional<std::string>("the agent is gone") : std::nullopt;
-    }
-    CaseResult play(const script::Case& script, const script::Run& run,
-                    const Setting& setting) override {
-        if (script.name != "sanity" && played_++ == dies_of_) dead_ = true;
-        if (!dead_) return inner_.play(script, run, setting);
-        CaseResult result;
-        result.verdict = script.name == "sanity" ? Verdict::Fail : Verdict::Pass;
-        result.reason = "no ACK came";
-        return result;
     }
     std::expected<void, std::string> find_again() override {
         dead_ = false;
         return {};
     }
-    [[nodiscard]] std::size_t played() const { return played_; }
 
   private:
-    VirtualBench inner_{right_engine()};
+    CaseResult play_case(const script::Case& script, const script::Run& run,
+                         const Setting& setting) override {
+        if (played() == dies_of_) dead_ = true;
+        return dead_ ? unanswered(Verdict::Pass) : BenchAround::play_case(script, run, setting);
+    }
+    CaseResult play_sanity(const script::Case& script, const script::Run& run,
+                           const Setting& setting) override {
+        return dead_ ? unanswered(Verdict::Fail) : BenchAround::play_sanity(script, run, setting);
+    }
+    static CaseResult unanswered(Verdict verdict) {
+        CaseResult result;
+        result.verdict = verdict;
+        result.reason = "no ACK came";
+        return result;
+    }
+
     std::size_t dies_of_;
     bool agent_too_;
-    std::size_t played_ = 0;
     bool dead_ = false;
 };
 
 // A mistake of the program itself, in the second case.
-class ThrowingBench final : public Bench {
-  public:
-    [[nodiscard]] Setting setting(const Network& network) const override {
-        return inner_.setting(network);
+class ThrowingBench final : public BenchAround {
+    CaseResult play_case(const script::Case& script, const script::Run& run,
+                         const Setting& setting) override {
+        if (played() == 2) throw std::bad_variant_access();
+        return BenchAround::play_case(script, run, setting);
     }
-    [[nodiscard]] std::optional<std::string> lacks(const Network&) override { return std::nullopt; }
-    [[nodiscard]] bool link_capable(std::string_view) const override { return true; }
-    [[nodiscard]] RunInfo info() const override { return inner_.info(); }
-    [[nodiscard]] std::optional<std::string> broken() const override { return std::nullopt; }
-    CaseResult play(const script::Case& script, const script::Run& run,
-                    const Setting& setting) override {
-        if (script.name != "sanity" && played_++ == 1) throw std::bad_variant_access();
-        return inner_.play(script, run, setting);
-    }
-
-  private:
-    VirtualBench inner_{right_engine()};
-    std::size_t played_ = 0;
 };
 
 Selection four_rounds() {
@@ -76,7 +62,7 @@ Selection four_rounds() {
 TEST_CASE("dead device: the case that killed it fails, later ones are not judged", "[runner]") {
     const Selection selection = four_rounds();
     const Plan plan = plan_of(selection);
-    MortalBench bench(1, false);
+    MortalBench bench(2, false);
     SuiteRun run(bench, plan, selection, {});
     CHECK(run.next()->verdict == Verdict::Pass);
     CHECK_FALSE(run.dead_since().has_value());
@@ -100,7 +86,7 @@ TEST_CASE("dead device: revived, it is tested on", "[runner]") {
     const Selection selection = four_rounds();
     const Plan plan = plan_of(selection);
     for (const bool agent_too : {false, true}) {
-        MortalBench bench(1, agent_too);
+        MortalBench bench(2, agent_too);
         SuiteRun run(bench, plan, selection, {});
         CHECK(run.next()->verdict == Verdict::Pass);
         const auto killer = run.next();
@@ -117,7 +103,7 @@ TEST_CASE("dead device: revived, it is tested on", "[runner]") {
 TEST_CASE("dead device: without its agent the run ends and names the case", "[runner]") {
     const Selection selection = four_rounds();
     const Plan plan = plan_of(selection);
-    MortalBench bench(1, true);
+    MortalBench bench(2, true);
     SuiteRun run(bench, plan, selection, {});
     CHECK(run.next()->verdict == Verdict::Pass);
     const auto last = run.next();

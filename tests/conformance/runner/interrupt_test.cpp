@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "tests/conformance/runner/playing.hpp"
+#include "tests/conformance/runner/bench_around.hpp"
 #include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::runner::test {
@@ -18,24 +18,12 @@ struct Forgets {
 };
 
 // The signal comes with the second case.
-class SignalledBench final : public Bench {
-  public:
-    [[nodiscard]] Setting setting(const Network& network) const override {
-        return inner_.setting(network);
+class SignalledBench final : public BenchAround {
+    CaseResult play_case(const script::Case& script, const script::Run& run,
+                         const Setting& setting) override {
+        if (played() == 2) std::raise(SIGINT);
+        return BenchAround::play_case(script, run, setting);
     }
-    [[nodiscard]] std::optional<std::string> lacks(const Network&) override { return std::nullopt; }
-    [[nodiscard]] bool link_capable(std::string_view) const override { return true; }
-    [[nodiscard]] RunInfo info() const override { return inner_.info(); }
-    [[nodiscard]] std::optional<std::string> broken() const override { return std::nullopt; }
-    CaseResult play(const script::Case& script, const script::Run& run,
-                    const Setting& setting) override {
-        if (script.name != "sanity" && played_++ == 1) std::raise(SIGINT);
-        return inner_.play(script, run, setting);
-    }
-
-  private:
-    VirtualBench inner_{right_engine()};
-    int played_ = 0;
 };
 
 } // namespace
