@@ -9,13 +9,6 @@
 namespace veriroce::runner {
 namespace {
 
-constexpr std::uint32_t poll_slice_ms = 200; // so that a wait never outlives its case by much
-
-std::uint32_t slice_of(wire::Duration left) {
-    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ms, 0, poll_slice_ms));
-}
-
 bool of_a_qp(const script::Command& command) {
     return std::holds_alternative<script::Post>(command) ||
            std::holds_alternative<script::Recv>(command) ||
@@ -35,6 +28,12 @@ bool status_is(engine::WcStatus status, const std::vector<std::string>& wanted) 
 }
 
 } // namespace
+
+std::uint32_t Dialogue::wait_ms_of(wire::Duration left) {
+    constexpr std::int64_t most = 200;
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ms, 0, most));
+}
 
 Task<Met<>> Dialogue::command(const script::SideCommand& line, script::SourceSpan span) {
     const Met<> met = co_await carry_out(line, span);
@@ -111,7 +110,7 @@ Task<Met<>> Dialogue::dut_command(Peer& peer, const script::SideCommand& line,
 // Fetches what the CQ has, waiting at most `wait` for the first.
 Task<Met<>> Dialogue::collect_completions(Peer& peer, wire::Duration wait,
                                           script::SourceSpan span) {
-    dut::Request poll = dut::Poll{.cq = peer.cq, .max = 64, .wait_ms = slice_of(wait)};
+    dut::Request poll = dut::Poll{.cq = peer.cq, .max = 64, .wait_ms = wait_ms_of(wait)};
     const auto polled = co_await ask<dut::Polled>(std::move(poll), span);
     if (!polled) co_return std::unexpected(polled.error());
     // QPs may share the queue: each completion goes to its own.
@@ -143,7 +142,7 @@ Met<bool> Dialogue::is_as_wanted(const dut::Completion& seen, std::uint64_t id,
 
 Task<Met<>> Dialogue::collect_events(wire::Duration wait, script::SourceSpan span) {
     if (!setting_.capable("events")) co_return Met<>{};
-    dut::Request call = dut::Events{.wait_ms = slice_of(wait)};
+    dut::Request call = dut::Events{.wait_ms = wait_ms_of(wait)};
     const auto list = co_await ask<dut::EventList>(std::move(call), span);
     if (!list) co_return std::unexpected(list.error());
     events_.insert(events_.end(), list->events.begin(), list->events.end());

@@ -45,7 +45,7 @@ wire::Service service_of(engine::QpType type) {
 
 } // namespace
 
-Met<Dialogue::Peer*> Dialogue::peer_of(const script::QpRef& ref) {
+Met<Peer*> Dialogue::peer_of(const script::QpRef& ref) {
     std::string name = ref.name;
     if (ref.index) {
         const auto index = number(*ref.index, peers_.begin()->second);

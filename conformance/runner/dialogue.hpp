@@ -34,8 +34,10 @@
 #include <string>
 #include <vector>
 
+#include "conformance/runner/awaited.hpp"
 #include "conformance/runner/judging.hpp"
 #include "conformance/runner/order.hpp"
+#include "conformance/runner/peer.hpp"
 #include "conformance/runner/qp_book.hpp"
 #include "conformance/runner/results.hpp"
 #include "conformance/runner/setting.hpp"
@@ -83,120 +85,6 @@ class Dialogue {
     static constexpr std::int64_t default_timeout = 18;
     static constexpr std::int64_t default_retries = 7;
     static constexpr std::uint64_t default_receive = 256; // bytes
-
-    struct Memory {
-        std::string name;
-        script::Side side = script::Side::Dut;
-        dut::MrHandle mr;               // of the DUT
-        std::vector<std::byte> bytes;   // of the tester: the region; of the DUT: as last written
-        std::vector<std::byte> written; // of the tester: as last written by a line
-        std::uint64_t address = 0;
-        wire::Rkey rkey;
-        wire::Lkey lkey;
-        engine::Access access;
-        std::uint64_t pattern_key = 0;
-        dut::PdHandle pd;  // of the DUT
-        bool gone = false; // deregistered
-    };
-
-    // `dut mw`: a window, and what it was bound to last.
-    struct Window {
-        std::string name;
-        std::string on; // the region
-        std::uint8_t type = 1;
-        dut::MwHandle mw;
-        wire::Rkey rkey;
-        std::uint64_t address = 0; // of its first byte, for who uses its key
-    };
-
-    // A packet of the case: whatever was sent or heard, in the order of time.
-    struct Entry {
-        Side from = Side::Tester;
-        std::vector<std::byte> bytes;
-        wire::Frame frame;
-        std::optional<wire::Packet> packet; // nothing if it was too short for its headers
-        std::int64_t psn = 0;               // in script notation
-        Interval at;
-        std::uint64_t number = 0; // of SendFrame
-        std::vector<std::string> remarks;
-        bool on_wire = true; // it passed the tester's port
-    };
-
-    // One QP of the case, both ends of it.
-    struct Peer {
-        QpBook book;
-        script::QpSetup setup; // of the DUT's; `dut modify` adds to it
-        const script::QpSetup* tester_setup = nullptr;
-        engine::QpType type = engine::QpType::Rc;
-        wire::IpAddress tester_address; // `to=`
-        dut::PdHandle pd;
-        dut::QpHandle dut_qp;
-        dut::CqHandle cq;
-        std::string srq;                                // empty: it has receives of its own
-        engine::QpState state = engine::QpState::Reset; // where this case brought the DUT's
-        engine::QpId engine_qp;
-        bool answering = false; // `tester answers`
-        std::uint8_t timeout = 0;
-        std::uint64_t message_bytes = 0;  // of the message that our last FIRST opened
-        std::vector<std::size_t> entries; // of this QP, both directions, into history_
-        std::vector<std::size_t> heard;   // those from the DUT
-        std::size_t next = 0;             // the first of `heard` that no line has claimed
-        std::deque<dut::Completion> completions;
-        std::deque<std::uint64_t> receives; // ids of posted receives that have not completed
-        std::deque<dut::Completion> tester_completions; // as the device's agent would tell them
-        // The PSN that followed all requests before the present run of `>` lines.
-        std::int64_t run_start = 0;
-        bool in_run = false;
-    };
-
-    // The end of a line: an instant, or that of a packet, whose own time may be known better later.
-    struct Moment {
-        wire::Instant at{};
-        std::optional<std::size_t> packet; // of history_
-    };
-
-    // A line that waits for something that the DUT or our engine does: what that is, and how far it
-    // has come.
-    struct Awaited {
-        struct Packet { // `<`
-            const script::ExpectPacket* line = nullptr;
-            script::ExpectPacket next;           // the line for the packet at hand
-            std::optional<std::uint64_t> length; // of a whole message
-            std::int64_t packets = 0;            // that have come
-            std::vector<std::byte> data;         // in them
-            Entry* near = nullptr;               // let pass, though nearly what was wanted
-            std::string why;                     // what it lacks
-            const Entry* passed = nullptr;       // let pass last
-        };
-        struct Completions { // `done`
-            const script::Done* line = nullptr;
-            script::Side side = script::Side::Dut;
-            std::int64_t next = 0; // id
-            std::int64_t last = 0;
-        };
-        struct State {
-            const script::State* line = nullptr;
-            script::Side side = script::Side::Dut;
-            std::string seen;
-        };
-        struct Event {
-            const script::EventSeen* line = nullptr;
-        };
-        struct Notification {
-            const script::Notified* line = nullptr;
-            bool came = false;
-        };
-
-        script::SourceSpan span;
-        Peer* peer = nullptr;
-        wire::Duration patience{0};
-        // `within T` counts from here. Without it a line waits from the end of whichever was met
-        // last.
-        std::optional<Moment> since;
-        std::variant<std::monostate, Packet, Completions, State, Event, Notification> what;
-        bool asked = false; // packets come unasked, all else is asked for
-        bool met = false;
-    };
 
     // --- dialogue.cpp
     Task<void> play();
@@ -416,6 +304,8 @@ class Dialogue {
                                            const Peer& peer) const;
 
     // --- commands.cpp
+    // How long one call to the DUT may wait: never so long that it outlives its case by much.
+    static std::uint32_t wait_ms_of(wire::Duration left);
     Task<Met<>> command(const script::SideCommand& line, script::SourceSpan span);
     Task<Met<>> dut_command(Peer& peer, const script::SideCommand& line, script::SourceSpan span);
     Task<Met<>> object_command(const script::SideCommand& line, script::SourceSpan span);

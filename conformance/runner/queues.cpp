@@ -14,13 +14,6 @@
 namespace veriroce::runner {
 namespace {
 
-constexpr std::uint32_t wait_slice_ms = 200;
-
-std::uint32_t slice_of(wire::Duration left) {
-    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ms, 0, wait_slice_ms));
-}
-
 bool has_queue(const std::vector<script::QpSetup>& qps, std::string_view kind,
                const std::string& name) {
     return std::ranges::any_of(qps, [&](const script::QpSetup& qp) {
@@ -142,7 +135,7 @@ Task<Met<bool>> Dialogue::notification(const std::string& cq, wire::Duration tim
     const wire::Instant deadline = stage_.now() + time;
     while (true) {
         dut::Request call =
-            dut::CqWait{.cq = cqs_.at(cq), .wait_ms = slice_of(deadline - stage_.now())};
+            dut::CqWait{.cq = cqs_.at(cq), .wait_ms = wait_ms_of(deadline - stage_.now())};
         const auto seen = co_await ask<dut::Notified>(std::move(call), span);
         if (!seen) co_return std::unexpected(seen.error());
         if (seen->notified) co_return true;

@@ -121,8 +121,7 @@ Met<> Dialogue::make_tester_region(const script::MakeMr& mr, script::SourceSpan 
 }
 
 // A region of the tester that no line names.
-Met<Dialogue::Memory*> Dialogue::anonymous_tester_region(std::uint64_t length,
-                                                         script::SourceSpan span) {
+Met<Memory*> Dialogue::anonymous_tester_region(std::uint64_t length, script::SourceSpan span) {
     Memory& memory =
         regions_.emplace_back(Memory{.side = script::Side::Tester,
                                      .address = tester_memory + regions_.size() * tester_spacing,
@@ -139,8 +138,8 @@ Met<Dialogue::Memory*> Dialogue::anonymous_tester_region(std::uint64_t length,
 }
 
 // A region of the DUT that no line names: the buffer of a work request without `local`.
-Task<Met<Dialogue::Memory*>> Dialogue::anonymous_region(std::uint64_t length, dut::PdHandle pd,
-                                                        script::SourceSpan span) {
+Task<Met<Memory*>> Dialogue::anonymous_region(std::uint64_t length, dut::PdHandle pd,
+                                              script::SourceSpan span) {
     Memory memory{.access = {.local_write = true}, .pattern_key = ++made_regions_ << 32, .pd = pd};
     memory.bytes.resize(static_cast<std::size_t>(length));
     dut::write_pattern(memory.bytes, dut::Pattern::Offsets, 0, memory.pattern_key);

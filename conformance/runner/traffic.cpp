@@ -8,7 +8,7 @@
 
 namespace veriroce::runner {
 
-Dialogue::Entry& Dialogue::record(Side from, std::vector<std::byte> bytes, Interval at) {
+Entry& Dialogue::record(Side from, std::vector<std::byte> bytes, Interval at) {
     Entry& entry = history_.emplace_back(Entry{.from = from, .bytes = std::move(bytes), .at = at});
     auto frame = wire::decode_frame(entry.bytes);
     if (!frame) return entry;
@@ -20,7 +20,7 @@ Dialogue::Entry& Dialogue::record(Side from, std::vector<std::byte> bytes, Inter
 
 // The QP that a packet belongs to: the tester's QPN in what the DUT sends, and the DUT's in what
 // we send.
-const Dialogue::Peer* Dialogue::peer_with(Side from, wire::Qpn destination) const {
+const Peer* Dialogue::peer_with(Side from, wire::Qpn destination) const {
     for (const auto& [name, peer] : peers_) {
         const QpIdentity& identity = peer.book.identity();
         if (destination == (from == Side::Dut ? identity.tester_qpn : identity.dut_qpn)) {
@@ -30,7 +30,7 @@ const Dialogue::Peer* Dialogue::peer_with(Side from, wire::Qpn destination) cons
     return nullptr;
 }
 
-Dialogue::Peer* Dialogue::peer_with(Side from, wire::Qpn destination) {
+Peer* Dialogue::peer_with(Side from, wire::Qpn destination) {
     return const_cast<Peer*>(std::as_const(*this).peer_with(from, destination));
 }
 

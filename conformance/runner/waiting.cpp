@@ -11,13 +11,6 @@
 namespace veriroce::runner {
 namespace {
 
-constexpr std::uint32_t poll_slice_ms = 200; // so that a wait never outlives its case by much
-
-std::uint32_t slice_of(wire::Duration left) {
-    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ms, 0, poll_slice_ms));
-}
-
 engine::Queue queue_of(const script::Done& line) {
     return line.queue == script::Queue::Send ? engine::Queue::Send : engine::Queue::Receive;
 }
@@ -38,7 +31,7 @@ std::string completion_text(const dut::Completion& completion) {
 
 // --- what a line waits for ----------------------------------------------------------------------
 
-Met<std::optional<Dialogue::Awaited>> Dialogue::awaited(const script::Statement& line) {
+Met<std::optional<Awaited>> Dialogue::awaited(const script::Statement& line) {
     if (const auto* packet = std::get_if<script::ExpectPacket>(&line.node)) {
         return awaited_packet(*packet, line.span);
     }
@@ -47,8 +40,7 @@ Met<std::optional<Dialogue::Awaited>> Dialogue::awaited(const script::Statement&
     return awaited_of_side(*side, line.span);
 }
 
-Met<Dialogue::Awaited> Dialogue::awaited_packet(const script::ExpectPacket& line,
-                                                script::SourceSpan span) {
+Met<Awaited> Dialogue::awaited_packet(const script::ExpectPacket& line, script::SourceSpan span) {
     const Met<Peer*> peer = peer_of(line.qp);
     if (!peer) return std::unexpected(peer.error());
     const auto patience = time_or(line.within, setting_.patience, **peer);
@@ -64,8 +56,8 @@ Met<Dialogue::Awaited> Dialogue::awaited_packet(const script::ExpectPacket& line
     return one;
 }
 
-Met<std::optional<Dialogue::Awaited>> Dialogue::awaited_of_side(const script::SideCommand& line,
-                                                                script::SourceSpan span) {
+Met<std::optional<Awaited>> Dialogue::awaited_of_side(const script::SideCommand& line,
+                                                      script::SourceSpan span) {
     const std::optional<script::Expr>* within = nullptr;
     const Met<Peer*> peer = peer_of(line.qp);
     if (!peer) return std::unexpected(peer.error());
@@ -248,7 +240,7 @@ Task<Met<>> Dialogue::ask(Awaited& line, wire::Duration wait) {
         met = co_await collect_events(wait, line.span);
     } else if (auto* notification = std::get_if<Awaited::Notification>(&line.what)) {
         dut::Request call =
-            dut::CqWait{.cq = cqs_.at(notification->line->cq.text), .wait_ms = slice_of(wait)};
+            dut::CqWait{.cq = cqs_.at(notification->line->cq.text), .wait_ms = wait_ms_of(wait)};
         const auto seen = co_await ask<dut::Notified>(std::move(call), line.span);
         if (!seen) co_return std::unexpected(seen.error());
         notification->came = seen->notified;

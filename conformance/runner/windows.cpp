@@ -23,7 +23,7 @@ engine::Access remote_rights(engine::Access region) {
 
 } // namespace
 
-Dialogue::Window* Dialogue::window(std::string_view name) {
+Window* Dialogue::window(std::string_view name) {
     const auto found = std::ranges::find(windows_, name, &Window::name);
     return found == windows_.end() ? nullptr : &*found;
 }
