@@ -9,19 +9,6 @@
 
 namespace veriroce::runner {
 
-bool Setting::capable(std::string_view word) const {
-    return std::ranges::find(dut.capabilities, word) != dut.capabilities.end();
-}
-
-bool Setting::trait(std::string_view word) const {
-    return std::ranges::find(dut.traits, word) != dut.traits.end();
-}
-
-std::string Setting::counter_name(const std::string& canonical) const {
-    const auto found = counters.find(canonical);
-    return found == counters.end() ? canonical : found->second;
-}
-
 Dialogue::Dialogue(const script::Case& script, const script::Run& run, const Setting& setting)
     : script_(script), run_(run), setting_(setting),
       stage_([this](wire::Bytes frame, Interval at) { hear(frame, at); }),

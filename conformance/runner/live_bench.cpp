@@ -19,9 +19,7 @@ constexpr wire::Duration agent_patience = std::chrono::seconds(5);
 constexpr wire::Duration revival_patience = std::chrono::minutes(1);
 constexpr wire::Duration resolve_patience = std::chrono::seconds(2);
 constexpr wire::Duration one_second = std::chrono::seconds(1);
-constexpr wire::Duration least_settle = std::chrono::milliseconds(10);
 constexpr wire::Duration calibration_age = std::chrono::minutes(10);
-constexpr int patience_round_trips = 20;
 // IPv6, UDP, BTH, RETH and immediate, ICRC: what a packet has beside a full PMTU.
 constexpr std::size_t packet_overhead = 40 + 8 + 12 + 20 + 4;
 
@@ -196,16 +194,9 @@ Setting LiveBench::setting(const Network& network) const {
                          });
     setting.path_mtu = largest_mtu_for(link_->mtu(), welcome_.ports.front().mtu_active);
     setting.seed = options_.seed;
-    setting.round_trip_p99 = round_trip_p99_;
+    setting.take_round_trips(round_trip_p99_);
     setting.sleep_p99 = sleep_p99_;
     setting.stamp_width = stamp_width_;
-    const wire::Duration round_trips = patience_round_trips * round_trip_p99_;
-    setting.patience = std::max(one_second, round_trips);
-    const wire::Duration ack_delay =
-        wire::ack_timeout(welcome_.local_ca_ack_delay).value_or(wire::Duration(0));
-    // A device that states an ACK delay of its own longer than the floor is given that time.
-    setting.settle = std::max(least_settle, round_trips) +
-                     std::min<wire::Duration>(ack_delay, std::chrono::milliseconds(200));
     return setting;
 }
 
@@ -337,9 +328,13 @@ bool LiveBench::carry_out(Dialogue& dialogue, Action action) {
     return true;
 }
 
+// What came before the answer is there before it: the script goes on with the answer, at a time by
+// which it may look for a packet in vain.
 bool LiveBench::take_replies(Dialogue& dialogue) {
     bool any = false;
     while (auto reply = dut_->poll(net::monotonic_now())) {
+        const auto now = take_packets_at_hand(dialogue);
+        if (!now) return true;
         const auto ticket = tickets_.extract(reply->call);
         if (ticket.empty()) continue; // of a case that has ended
         any = true;
@@ -347,7 +342,7 @@ bool LiveBench::take_replies(Dialogue& dialogue) {
             reply->answer.error().code == static_cast<std::int32_t>(dut::FailureCode::Lost)) {
             broken_ = reply->answer.error().message;
         }
-        dialogue.advance(net::monotonic_now());
+        dialogue.advance(*now);
         dialogue.stage().reply(ticket.mapped(), std::move(reply->answer));
     }
     return any;
@@ -361,19 +356,30 @@ bool LiveBench::take_packets(Dialogue& dialogue) {
         if (one) until = std::min(until, *one);
     }
     const std::array also{dut_->descriptor()};
-    auto received = link_->receive(until, also);
-    wire::Instant now = net::monotonic_now();
-    for (bool first = true; first || (received && *received); first = false) {
-        if (received && *received) take_packet(dialogue, **received);
-        now = net::monotonic_now();
-        if (received) received = link_->receive(wire::Instant::min());
+    const auto received = link_->receive(until, also);
+    if (!received) {
+        broken_ = received.error().text;
+        return false;
+    }
+    if (*received) take_packet(dialogue, **received);
+    const auto now = take_packets_at_hand(dialogue);
+    if (!now) return false;
+    dialogue.advance(*now);
+    return true;
+}
+
+// The time at which there were no more. Nothing if the link is gone.
+std::optional<wire::Instant> LiveBench::take_packets_at_hand(Dialogue& dialogue) {
+    while (true) {
+        const wire::Instant now = net::monotonic_now();
+        const auto received = link_->receive(wire::Instant::min());
         if (!received) {
             broken_ = received.error().text;
-            return false;
+            return std::nullopt;
         }
+        if (!*received) return now;
+        take_packet(dialogue, **received);
     }
-    dialogue.advance(now);
-    return true;
 }
 
 void LiveBench::take_packet(Dialogue& dialogue, const net::Received& packet) {

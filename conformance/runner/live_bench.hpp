@@ -64,6 +64,7 @@ class LiveBench final : public Bench {
     bool carry_out(Dialogue& dialogue, Action action);
     bool take_replies(Dialogue& dialogue);
     bool take_packets(Dialogue& dialogue);
+    std::optional<wire::Instant> take_packets_at_hand(Dialogue& dialogue);
     void take_packet(Dialogue& dialogue, const net::Received& packet);
 
     LiveBenchOptions options_;

@@ -82,6 +82,10 @@ struct Setting {
     std::optional<bool> mig_req; // of all that the tester sends (BTH-15); else each side's default
     wire::Qpn first_tester_qpn{lowest_tester_qpn}; // never used again within a run
 
+    // Patience and settle time as these round trips want them. A device that states an ACK delay of
+    // its own longer than the floor is given that time (`dut` is known before).
+    void take_round_trips(wire::Duration p99);
+
     [[nodiscard]] bool capable(std::string_view word) const;
     [[nodiscard]] bool trait(std::string_view word) const;
     // What the device calls a counter of the contract.

@@ -2,8 +2,9 @@
 // and the coroutine that plays the script, which asks for something and sleeps until it is there.
 //
 // Outside (a driver, virtual or live):
-//   stage.packet(frame, interval); stage.reply(ticket, answer); stage.advance(now);
+//   stage.packet(frame, interval)...; stage.advance(now); stage.reply(ticket, answer);
 //   while (auto action = stage.poll_action()) carry it out;  wait until stage.deadline()
+//   In this order: whoever sees that a time has come must have seen the packets before it.
 // Inside (the interpreter):
 //   Answer a = co_await stage.call(request);   Wake w = co_await stage.wait(deadline);
 //

@@ -1,7 +1,9 @@
 #include "conformance/runner/virtual_bench.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <random>
 
 #include "transport/net/stop_on_signal.hpp"
 #include "transport/sim/network.hpp"
@@ -43,8 +45,9 @@ std::vector<wire::IpAddress> spare_of(const wire::IpAddress& first) {
 // One case in virtual time.
 class Play {
   public:
-    Play(Dialogue& dialogue, dut::VirtualDut& device, InexactLab lab)
-        : dialogue_(dialogue), device_(device), lab_(lab) {}
+    Play(Dialogue& dialogue, dut::VirtualDut& device, InexactLab lab, std::uint64_t seed)
+        : dialogue_(dialogue), device_(device), lab_(lab),
+          link_(2, lab.path_delay.value_or(sim::kLinkDelay)), random_(seed) {}
 
     // False if the case never ends, or a signal ends it.
     bool run() {
@@ -73,13 +76,22 @@ class Play {
                 carry_out(std::move(*action));
                 busy = true;
             }
-            while (const auto frame = device_.transmit(now_)) {
-                link_.send(dut_port, *frame, now_);
+            while (auto call = arrived(calls_)) {
+                tickets_[device_.submit(std::move(call->request), now_)] = call->ticket;
                 busy = true;
             }
-            if (auto reply = device_.poll(now_)) {
+            while (const auto frame = device_.transmit(now_)) {
+                link_.send(dut_port, *frame, now_, in_order(last_heard_));
+                busy = true;
+            }
+            while (auto reply = device_.poll(now_)) {
+                const wire::Duration extra = in_order(last_reply_);
+                replies_.push_back({now_ + lab_.call_delay + extra, std::move(*reply)});
+            }
+            while (auto reply = arrived(replies_)) {
                 const auto ticket = tickets_.extract(reply->call);
                 if (!ticket.empty()) {
+                    dialogue_.advance(now_);
                     dialogue_.stage().reply(ticket.mapped(), std::move(reply->answer));
                 }
                 busy = true;
@@ -90,12 +102,12 @@ class Play {
     void carry_out(Action action) {
         if (const auto* send = std::get_if<SendFrame>(&action)) {
             const wire::Instant left = now_ + lab_.lateness;
-            link_.send(tester_port, send->frame, left);
+            link_.send(tester_port, send->frame, left, in_order(last_sent_));
             dialogue_.sent(send->number, {left, left});
             return;
         }
-        auto& call = std::get<CallDut>(action);
-        tickets_[device_.submit(std::move(call.request), now_)] = call.ticket;
+        const wire::Duration extra = in_order(last_call_);
+        calls_.push_back({now_ + lab_.call_delay + extra, std::get<CallDut>(std::move(action))});
     }
 
     void deliver() {
@@ -110,18 +122,52 @@ class Play {
 
     [[nodiscard]] std::optional<wire::Instant> next_instant() const {
         std::optional<wire::Instant> earliest;
-        for (const auto& one :
-             {link_.next_event(), device_.next_deadline(), dialogue_.deadline()}) {
+        for (const auto& one : {link_.next_event(), device_.next_deadline(), dialogue_.deadline(),
+                                due(calls_), due(replies_)}) {
             if (one && (!earliest || *one < *earliest)) earliest = one;
         }
         return earliest;
     }
 
+    // By how much the next one is late that goes this way now: it does not overtake `last`.
+    wire::Duration in_order(wire::Instant& last) {
+        if (lab_.jitter == wire::Duration(0)) return lab_.jitter;
+        std::uniform_int_distribution<wire::Duration::rep> up_to(0, lab_.jitter.count());
+        last = std::max(last, now_ + wire::Duration(up_to(random_)));
+        return last - now_;
+    }
+
+    // What is under way between us and the device's agent.
+    template <typename T>
+    struct UnderWay {
+        wire::Instant due{};
+        T what;
+    };
+    template <typename T>
+    [[nodiscard]] std::optional<T> arrived(std::deque<UnderWay<T>>& queue) const {
+        if (queue.empty() || queue.front().due > now_) return std::nullopt;
+        T what = std::move(queue.front().what);
+        queue.pop_front();
+        return what;
+    }
+    template <typename T>
+    static std::optional<wire::Instant> due(const std::deque<UnderWay<T>>& queue) {
+        if (queue.empty()) return std::nullopt;
+        return queue.front().due;
+    }
+
     Dialogue& dialogue_;
     dut::VirtualDut& device_;
     InexactLab lab_;
-    sim::Network link_{2};
+    sim::Network link_;
+    std::mt19937_64 random_;
     wire::Instant now_{};
+    wire::Instant last_sent_{}; // when the last one would be there but for the way's own time
+    wire::Instant last_heard_{};
+    wire::Instant last_call_{};
+    wire::Instant last_reply_{};
+    std::deque<UnderWay<CallDut>> calls_;
+    std::deque<UnderWay<dut::Reply>> replies_;
     std::map<dut::CallId, std::uint64_t> tickets_;
 };
 
@@ -158,8 +204,10 @@ Setting VirtualBench::setting(const Network& network) const {
     setting.dut_mac = dut_mac;
     const wire::IpAddress tester = v4 ? tester_v4 : tester_v6;
     setting.tester = {.mac = tester_mac, .address = tester, .spare = spare_of(tester), .named = {}};
-    setting.round_trip_p99 = 2 * sim::kLinkDelay;
-    setting.path_delay = sim::kLinkDelay;
+    const InexactLab& lab = options_.lab;
+    setting.take_round_trips(2 * (lab.path_delay.value_or(sim::kLinkDelay) + lab.jitter));
+    if (!lab.path_delay) setting.path_delay = sim::kLinkDelay;
+    setting.stamp_width = lab.stamp_width;
     setting.seed = options_.seed;
     return setting;
 }
@@ -177,7 +225,7 @@ CaseResult VirtualBench::play(const script::Case& script, const script::Run& run
                               const Setting& setting) {
     const auto device = make_device(setting.vlan.value_or(some_vlan));
     Dialogue dialogue(script, run, setting);
-    const bool ended = Play(dialogue, *device, options_.lab).run();
+    const bool ended = Play(dialogue, *device, options_.lab, options_.seed).run();
     CaseResult result = dialogue.finish();
     if (!ended) {
         result.verdict = Verdict::Error;

@@ -17,6 +17,10 @@ namespace veriroce::runner {
 struct InexactLab {
     wire::Duration stamp_width{0}; // of what the device sends: it was there so much earlier, or not
     wire::Duration lateness{0};    // our packets leave so much later than the script wants
+    // How long packets take each way; then it is not known what passed the device's port when.
+    std::optional<wire::Duration> path_delay;
+    wire::Duration call_delay{0}; // of a call to the device's agent, and the same of its answer
+    wire::Duration jitter{0};     // every packet, call and answer takes up to so much longer
 };
 
 struct VirtualBenchOptions {
