@@ -29,22 +29,21 @@ Task<Met<>> Dialogue::take(const script::Alternative& alternative) {
     co_return met;
 }
 
-// Packets that open no alternative: those that need no line are passed over. Nothing: one of them
-// needs a line, or stands where an alternative wants silence.
+// A packet that opens no alternative is passed over if it needs no line. Nothing: it needs one, or
+// stands where an alternative wants silence.
 std::optional<bool> Dialogue::pass_over(std::span<const Awaited> openings, bool silence,
                                         std::string& came) {
-    bool passed = false;
     for (const Awaited& opening : openings) {
         if (!std::holds_alternative<Awaited::Packet>(opening.what)) continue;
         Peer& peer = *opening.peer;
         if (peer.next >= peer.heard.size()) continue;
-        const Entry& entry = history_[peer.heard[peer.next]];
+        Entry& entry = history_[peer.heard[peer.next]];
         came = notation(&peer, entry);
-        if (silence || (!peer.answering && !tolerated(peer, entry))) return std::nullopt;
+        if (silence || !needs_no_line(peer, entry)) return std::nullopt;
         ++peer.next;
-        passed = true;
+        return true; // the one behind it may open an alternative
     }
-    return passed;
+    return false;
 }
 
 // The first packet or completion that comes decides: it opens the alternative that begins with it.

@@ -193,7 +193,7 @@ Task<Met<>> Dialogue::all_claimed(Peer& peer) {
     }
     for (; peer.next < peer.heard.size(); ++peer.next) {
         Entry& entry = history_[peer.heard[peer.next]];
-        if (peer.answering || tolerated(peer, entry)) continue;
+        if (needs_no_line(peer, entry)) continue;
         entry.remarks.emplace_back("no line expects it");
         const auto whole = wire::unseal(entry.frame);
         co_return std::unexpected(failed(

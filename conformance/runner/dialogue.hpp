@@ -242,7 +242,12 @@ class Dialogue {
                                     const Entry& entry) const;
     Met<std::optional<Match>> covers(const script::ExpectPacket& line, const Peer& peer,
                                      const Entry& entry) const;
-    [[nodiscard]] bool tolerated(const Peer& peer, const Entry& entry);
+    // What may come without a line that asks for it.
+    [[nodiscard]] bool tolerated(const Peer& peer, const Entry& entry) const;
+    [[nodiscard]] bool timer_may_have_run_out(const Peer& peer, const Entry& entry) const;
+    [[nodiscard]] bool crosses_ours(const Peer& peer, const Entry& entry) const;
+    // Of a packet that is no line's: whether that is lawful. The record keeps the answer.
+    bool needs_no_line(const Peer& peer, Entry& entry);
 
     // --- waiting.cpp
     // What a line waits for; nothing if it does not wait.

@@ -57,17 +57,21 @@ Met<> Dialogue::in_time(const Awaited& line, std::size_t index) const {
                                duration_text(least), duration_text(most))));
 }
 
-// `after A..B` and `measure`: the time since the latest earlier packet of this QP. A bound that is
-// broken for every instant of both intervals is a FAIL, one that holds for every instant is met,
-// and in between nobody can say.
+// `after A..B` and `measure`: the time since the latest earlier packet of this QP, but for those
+// that were passed over. A bound that is broken for every instant of both intervals is a FAIL, one
+// that holds for every instant is met, and in between nobody can say.
 Met<> Dialogue::judge_time(const Awaited& waiting, std::size_t index) {
     const script::ExpectPacket& line = *std::get<Awaited::Packet>(waiting.what).line;
     const script::SourceSpan span = waiting.span;
     const Peer& peer = *waiting.peer;
     if (!line.after && !line.measure) return {};
-    const auto here = std::ranges::find(peer.entries, index);
-    if (here == peer.entries.begin()) return std::unexpected(error(span, "no packet before this"));
-    const Interval& base = history_[*std::prev(here)].at;
+    const auto here = std::ranges::find(peer.entries.rbegin(), peer.entries.rend(), index);
+    const auto before = std::find_if(std::next(here), peer.entries.rend(),
+                                     [&](std::size_t one) { return !history_[one].tolerated; });
+    if (before == peer.entries.rend()) {
+        return std::unexpected(error(span, "no packet before this"));
+    }
+    const Interval& base = history_[*before].at;
     const Interval& at = history_[index].at;
     const wire::Duration least = at.earliest - base.latest;
     const wire::Duration most = at.latest - base.earliest;
@@ -174,8 +178,7 @@ Met<> Dialogue::take_packet(std::span<Awaited> open, Peer& peer, std::size_t ind
         only = ++waiting == 1 ? &line : nullptr;
         why = std::move(matched->why);
     }
-    // While our engine answers, what no line names is its own affair.
-    if (peer.answering || tolerated(peer, entry)) {
+    if (needs_no_line(peer, entry)) {
         ++peer.next;
         return {};
     }

@@ -198,11 +198,32 @@ Met<Dialogue::Match> Dialogue::match(const script::ExpectPacket& line, const Pee
     if (!covered) return std::unexpected(covered.error());
     if (*covered) return **covered;
     if (!kind_matches(line.kind, peer, entry)) return Match{.why = "another packet came"};
+    if (line.after && !peer.answering && crosses_ours(peer, entry)) {
+        return Match{.why = "it may have left before our last packet was there"};
+    }
     return match_fields(line.matches, peer, entry, false);
 }
 
-// What may come without a line that asks for it.
-bool Dialogue::tolerated(const Peer& peer, const Entry& entry) {
+// A retransmission of the DUT that our last packet cannot have brought about, or need not have.
+bool Dialogue::crosses_ours(const Peer& peer, const Entry& entry) const {
+    const auto ours = std::ranges::find(peer.entries.rbegin(), peer.entries.rend(), Side::Tester,
+                                        [&](std::size_t index) { return history_[index].from; });
+    return ours != peer.entries.rend() &&
+           entry.at.earliest <= history_[*ours].at.latest + setting_.round_trip_p99 &&
+           timer_may_have_run_out(peer, entry);
+}
+
+// While our engine answers, what no line names is its own affair.
+bool Dialogue::needs_no_line(const Peer& peer, Entry& entry) {
+    if (peer.answering) return true;
+    if (!entry.tolerated && tolerated(peer, entry)) {
+        entry.tolerated = true;
+        if (entry.packet->info().request()) ++result_.tolerated_retransmissions;
+    }
+    return entry.tolerated;
+}
+
+bool Dialogue::tolerated(const Peer& peer, const Entry& entry) const {
     if (!entry.packet || !wire::unseal(entry.frame)) return false;
     if (!foreign_vlan(entry).empty()) return false;
     const wire::Packet& packet = *entry.packet;
@@ -231,17 +252,20 @@ bool Dialogue::tolerated(const Peer& peer, const Entry& entry) {
     case wire::Operation::AtomicWrite:
     case wire::Operation::Reserved: break;
     }
+    return timer_may_have_run_out(peer, entry);
+}
+
+// A retransmission, where the DUT's timer may have run out since it sent this PSN last.
+bool Dialogue::timer_may_have_run_out(const Peer& peer, const Entry& entry) const {
+    const wire::OpcodeInfo& info = entry.packet->info();
     const auto timeout = wire::ack_timeout(peer.timeout);
     if (info.service != wire::Service::Rc || !timeout) return false;
-    // A retransmission, where the DUT's timer may have run out since it sent this PSN last.
     for (auto one = peer.heard.rbegin(); one != peer.heard.rend(); ++one) {
         const Entry& earlier = history_[*one];
-        if (&earlier == &entry || !earlier.packet || earlier.psn != psn) continue;
-        if (earlier.packet->bth.opcode != packet.bth.opcode) continue;
+        if (&earlier == &entry || !earlier.packet || earlier.psn != entry.psn) continue;
+        if (earlier.packet->bth.opcode != info.code) continue;
         if (earlier.at.earliest >= entry.at.earliest) continue;
-        if (entry.at.latest - earlier.at.earliest < *timeout) return false;
-        ++result_.tolerated_retransmissions;
-        return true;
+        return entry.at.latest - earlier.at.earliest >= *timeout;
     }
     return false;
 }

@@ -54,7 +54,8 @@ struct Entry {
     Interval at;
     std::uint64_t number = 0; // of SendFrame
     std::vector<std::string> remarks;
-    bool on_wire = true; // it passed the tester's port
+    bool on_wire = true;    // it passed the tester's port
+    bool tolerated = false; // of the DUT: it was passed over, as it needs no line
 };
 
 // One QP of the case, both ends of it.

@@ -154,6 +154,21 @@ TEST_CASE("dialogue: an alternative that is met passes", "[runner]") {
           {});
 }
 
+TEST_CASE("dialogue: a packet that needs no line hides none behind it from the alternatives",
+          "[runner]") {
+    check(with("dut    recv id=1..2\n"
+               "> SEND_ONLY  psn=0 ackreq\n"
+               "> SEND_ONLY  psn=1 ackreq\n"
+               "wait   5ms\n"
+               "any\n"
+               "  < NAK  psn=1\n"
+               "or\n"
+               "  < ACK  psn=1\n"
+               "end\n"
+               "dut    done recv id=1..2\n"),
+          {});
+}
+
 TEST_CASE("dialogue: an alternative that is lawful but unwise warns with its sentence",
           "[runner]") {
     check(with("dut    recv id=1\n"

@@ -3,9 +3,11 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -17,6 +19,8 @@
 
 namespace veriroce::runner::test {
 namespace {
+
+using namespace std::chrono_literals;
 
 // A case and a planted defect that it must find. A new case needs a row here.
 struct Finding {
@@ -314,6 +318,34 @@ TEST_CASE("suite: the built-in engine passes every case over IPv4 and IPv6", "[s
     }
 }
 
+// What a call does is then on the wire long before its answer is there, and packets come while the
+// case waits for the answer to a question.
+TEST_CASE("suite: the time that the agent takes to answer changes no verdict", "[suite]") {
+    for (const wire::Duration delay : {30us, 300us, 1000us, 2000us, 6000us}) {
+        VirtualBenchOptions device = right_engine();
+        device.lab.call_delay = delay;
+        for (const CaseResult& result : play_suite(over_both(), std::move(device))) {
+            INFO("answers take " << 2 * delay.count() << " ns\n" << text_of(result));
+            CHECK(result.verdict == Verdict::Pass);
+        }
+    }
+}
+
+// Acknowledgements then come late, and what the DUT sends crosses what we send.
+TEST_CASE("suite: long ways to the device change no verdict", "[suite]") {
+    for (const wire::Duration delay : {20us, 300us, 2000us}) {
+        VirtualBenchOptions device = right_engine();
+        device.lab.path_delay = delay;
+        device.lab.call_delay = 150us;
+        device.lab.stamp_width = delay / 4;
+        device.lab.jitter = delay;
+        for (const CaseResult& result : play_suite(over_both(), std::move(device))) {
+            INFO("one way takes " << delay.count() << " ns\n" << text_of(result));
+            CHECK(result.verdict == Verdict::Pass);
+        }
+    }
+}
+
 TEST_CASE("suite: every case fails on a planted defect", "[suite][mutants]") {
     for (const Finding& finding : findings) {
         std::string told;
@@ -331,6 +363,31 @@ TEST_CASE("suite: silence on a reserved opcode is lawful, and a WARN", "[suite][
     for (const CaseResult& result : results) {
         INFO(text_of(result));
         CHECK(result.verdict == Verdict::Warn);
+    }
+}
+
+// Hidden: verdicts in labs as slow as they come. Nothing but PASS, or ERROR where time is judged.
+TEST_CASE("survey: slow labs", "[.survey]") {
+    std::mt19937_64 random(1);
+    const auto up_to = [&](double most_us) { // small ones as often as large ones
+        const double power = std::uniform_real_distribution(0.0, std::log(most_us))(random);
+        return wire::Duration(static_cast<std::int64_t>(1000 * std::exp(power)));
+    };
+    for (int round = 0; round < 400; ++round) {
+        VirtualBenchOptions device = right_engine();
+        device.lab.path_delay = up_to(5'000);
+        device.lab.call_delay = up_to(20'000);
+        device.lab.stamp_width = std::min(up_to(1'000), *device.lab.path_delay);
+        device.lab.jitter = up_to(5'000);
+        device.seed = static_cast<std::uint64_t>(round);
+        INFO("path " << device.lab.path_delay->count() << " ns, calls "
+                     << device.lab.call_delay.count() << " ns, stamps "
+                     << device.lab.stamp_width.count() << " ns, jitter "
+                     << device.lab.jitter.count() << " ns");
+        for (const CaseResult& result : play_suite(over_both(), std::move(device))) {
+            if (result.verdict == Verdict::Pass || result.verdict == Verdict::Error) continue;
+            FAIL_CHECK(text_of(result));
+        }
     }
 }
 
