@@ -269,9 +269,10 @@ bool condemned(const CaseResult& result) {
 }
 
 // Whether any run of the case fails, by itself: without the sanity exchange behind it.
-bool finds(const Finding& finding, std::string& told) {
+bool finds(const Finding& finding, std::string& told, InexactLab lab = {}) {
     auto device = defective(finding.defect);
     REQUIRE(device.has_value());
+    device->lab = lab;
     const Plan plan = plan_of(over_both({std::string(finding.case_id)}));
     VirtualBench bench(std::move(*device));
     bool failed = false;
@@ -352,6 +353,21 @@ TEST_CASE("suite: every case fails on a planted defect", "[suite][mutants]") {
         const bool found = finds(finding, told);
         INFO("case " << finding.case_id << ", defect " << finding.defect << "\n" << told);
         CHECK(found);
+    }
+}
+
+// As a real lab is: nobody knows what passed the device's port when. What only the judge sees may
+// need that knowledge.
+TEST_CASE("suite: a slow lab hides no planted defect", "[suite][mutants]") {
+    const InexactLab lab{
+        .stamp_width = 50us, .path_delay = 200us, .call_delay = 300us, .jitter = 100us};
+    for (const Finding& finding : findings) {
+        std::string told;
+        const bool found = finds(finding, told, lab);
+        INFO("case " << finding.case_id << ", defect " << finding.defect << "\n" << told);
+        const bool judge_alone =
+            finding.case_id == "rsp/reordered" && finding.defect == "gap_dropped_in_silence";
+        CHECK(found != judge_alone);
     }
 }
 
