@@ -67,6 +67,7 @@ Task<void> Dialogue::play() {
         outcome = std::unexpected(error({}, fmt::format("the harness failed: {}", escaped.what())));
     }
     hold_to_own_times(outcome);
+    hold_to_record(outcome);
     close_faults(outcome);
     conclude_with(outcome);
     // All that the case made at the DUT goes, whatever the outcome.

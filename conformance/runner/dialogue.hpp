@@ -107,6 +107,7 @@ class Dialogue {
     void release_delayed();
     void close_faults(Met<>& outcome);
     void hold_to_own_times(Met<>& outcome) const;
+    void hold_to_record(Met<>& outcome) const;
     Peer* peer_with(Side from, wire::Qpn destination);
     [[nodiscard]] const Peer* peer_with(Side from, wire::Qpn destination) const;
     // The DUT's answer; a failure of the verb is an ERROR: the harness could not set the scene.
@@ -353,6 +354,8 @@ class Dialogue {
     CaseResult result_;
 
     std::deque<Entry> history_;
+    std::uint64_t recorded_bytes_ = 0; // in it
+    std::uint64_t unrecorded_ = 0;     // packets of the DUT for which it had no room
     std::map<std::string, Peer> peers_;
     std::deque<Memory> regions_; // in the order in which they were made
     std::map<std::string, std::size_t> named_packets_;

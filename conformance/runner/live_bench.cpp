@@ -368,17 +368,19 @@ bool LiveBench::take_packets(Dialogue& dialogue) {
     return true;
 }
 
-// The time at which there were no more. Nothing if the link is gone.
+// All that came before a time, which is told; what comes in all the while would never end. Nothing
+// if the link is gone.
 std::optional<wire::Instant> LiveBench::take_packets_at_hand(Dialogue& dialogue) {
+    const wire::Instant start = net::monotonic_now();
     while (true) {
-        const wire::Instant now = net::monotonic_now();
         const auto received = link_->receive(wire::Instant::min());
         if (!received) {
             broken_ = received.error().text;
             return std::nullopt;
         }
-        if (!*received) return now;
+        if (!*received) return start;
         take_packet(dialogue, **received);
+        if ((*received)->when.earliest >= start) return start;
     }
 }
 

@@ -10,6 +10,7 @@ namespace veriroce::runner {
 
 Entry& Dialogue::record(Side from, std::vector<std::byte> bytes, Interval at) {
     Entry& entry = history_.emplace_back(Entry{.from = from, .bytes = std::move(bytes), .at = at});
+    recorded_bytes_ += sizeof entry + entry.bytes.size();
     auto frame = wire::decode_frame(entry.bytes);
     if (!frame) return entry;
     wire::map_transport(*frame);
@@ -56,6 +57,10 @@ std::optional<std::vector<fault::Emission>> Dialogue::fault(Side from, const Pee
 void Dialogue::hear(wire::Bytes bytes, Interval at) {
     const auto frame = wire::decode_frame(bytes);
     if (!frame || frame->envelope().source != setting_.dut_address) return;
+    if (recorded_bytes_ >= setting_.most_recorded_bytes) {
+        ++unrecorded_;
+        return;
+    }
     Entry& entry = record(Side::Dut, {bytes.begin(), bytes.end()}, at);
     if (!entry.packet) {
         entry.remarks.emplace_back("too short for its headers");
@@ -170,6 +175,18 @@ void Dialogue::close_faults(Met<>& outcome) {
                outcome.error().verdict != Verdict::Error) {
         become_error(outcome.error(), unmet.front());
     }
+}
+
+// A DUT that does not stop: what came of a case whose packets nobody has seen is no verdict.
+void Dialogue::hold_to_record(Met<>& outcome) const {
+    if (unrecorded_ == 0) return;
+    const std::string reason = fmt::format(
+        "the DUT sent {} packets beyond the {} of this case that fill its record of {} KiB",
+        unrecorded_, history_.size(), setting_.most_recorded_bytes >> 10);
+    if (outcome)
+        outcome = std::unexpected(error({}, reason));
+    else
+        become_error(outcome.error(), reason);
 }
 
 // Of a line that was not met, though not for the DUT's sake: it stays in the message.

@@ -8,6 +8,8 @@ namespace veriroce::runner::test {
 
 class BenchAround : public Bench {
   public:
+    explicit BenchAround(VirtualBenchOptions device = right_engine()) : inner_(std::move(device)) {}
+
     [[nodiscard]] Setting setting(const Network& network) const override {
         return inner_.setting(network);
     }
@@ -36,7 +38,7 @@ class BenchAround : public Bench {
     }
 
   private:
-    VirtualBench inner_{right_engine()};
+    VirtualBench inner_;
     std::size_t played_ = 0;
 };
 

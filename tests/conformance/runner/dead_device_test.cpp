@@ -50,6 +50,34 @@ class ThrowingBench final : public BenchAround {
     }
 };
 
+// Sends everything four hundred times.
+class Storm final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        out.insert(out.end(), 400, datagram);
+    }
+};
+
+class StormyBench final : public BenchAround {
+  public:
+    StormyBench() : BenchAround(stormy()) {}
+
+    [[nodiscard]] Setting setting(const Network& network) const override {
+        Setting setting = BenchAround::setting(network);
+        setting.most_recorded_bytes = 64 * 1024;
+        return setting;
+    }
+
+  private:
+    static VirtualBenchOptions stormy() {
+        VirtualBenchOptions device = right_engine();
+        device.filter =
+            +[]() -> std::unique_ptr<engine::SurfaceFilter> { return std::make_unique<Storm>(); };
+        return device;
+    }
+};
+
 Selection four_rounds() {
     Selection selection;
     selection.names = {"rsp/gap-nak"};
@@ -112,6 +140,19 @@ TEST_CASE("dead device: without its agent the run ends and names the case", "[ru
     CHECK(last->reason == "the agent is gone");
     CHECK_FALSE(run.next().has_value());
     CHECK(run.done() == 2);
+}
+
+TEST_CASE("dead device: one that does not stop sending costs its case, and no memory", "[runner]") {
+    StormyBench bench;
+    const Selection selection = four_rounds();
+    const Plan plan = plan_of(selection);
+    SuiteRun run(bench, plan, selection, {});
+    const auto result = run.next();
+    INFO(text_of(*result));
+    CHECK(result->verdict == Verdict::Error);
+    CHECK(result->reason.find("the DUT sent ") != std::string::npos);
+    CHECK(result->reason.find(" packets beyond the ") != std::string::npos);
+    CHECK(result->packets.size() < 400);
 }
 
 TEST_CASE("dead device: a mistake of the program costs one case, and no report", "[runner]") {
