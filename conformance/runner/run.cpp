@@ -199,21 +199,24 @@ bool SuiteRun::answers_again(const PlannedRun& planned) {
 }
 
 // Whatever the case found, a device that no longer answers is the graver finding. A sanity exchange
-// that could not be held (the agent is gone) says nothing about the device.
+// that could not be held (the agent is gone) says nothing about the device. What the case itself
+// found stays in the message.
 void SuiteRun::judge_sanity(CaseResult& result, const Setting& setting) {
     const CaseResult sanity = sanity_exchange(setting);
     if (sanity.verdict == Verdict::Pass) {
         has_answered_ = true;
         return;
     }
+    const std::string found =
+        result.reason.empty() ? "" : fmt::format("; before that: {}", result.reason);
     if (sanity.verdict == Verdict::Error) {
-        result.verdict = Verdict::Error;
-        result.reason = fmt::format("no sanity exchange after it: {}", sanity.reason);
+        if (result.verdict != Verdict::Fail) result.verdict = Verdict::Error;
+        result.reason = fmt::format("no sanity exchange after it: {}{}", sanity.reason, found);
         return;
     }
     result.verdict = Verdict::Fail;
-    result.reason = fmt::format("after this case the DUT does not answer a SEND on a fresh QP: {}",
-                                sanity.reason);
+    result.reason = fmt::format(
+        "after this case the DUT does not answer a SEND on a fresh QP: {}{}", sanity.reason, found);
     // A device that never answered is wrong, not dead: the cases say more about it.
     if (has_answered_) dead_since_.emplace(); // result_of fills in the id
 }

@@ -395,11 +395,13 @@ TEST_CASE("survey: slow labs", "[.survey]") {
         device.lab.call_delay = up_to(20'000);
         device.lab.stamp_width = std::min(up_to(1'000), *device.lab.path_delay);
         device.lab.jitter = up_to(5'000);
+        device.lab.lateness = up_to(5'000);
         device.seed = static_cast<std::uint64_t>(round);
         INFO("path " << device.lab.path_delay->count() << " ns, calls "
                      << device.lab.call_delay.count() << " ns, stamps "
                      << device.lab.stamp_width.count() << " ns, jitter "
-                     << device.lab.jitter.count() << " ns");
+                     << device.lab.jitter.count() << " ns, late " << device.lab.lateness.count()
+                     << " ns");
         for (const CaseResult& result : play_suite(over_both(), std::move(device))) {
             if (result.verdict == Verdict::Pass || result.verdict == Verdict::Error) continue;
             FAIL_CHECK(text_of(result));
