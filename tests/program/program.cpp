@@ -48,16 +48,8 @@ void serve(int socket, Listener::Manner manner, const std::string& answer) {
 } // namespace
 
 Workplace::Workplace() {
-    std::string name = (std::filesystem::temp_directory_path() / "veriroce-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    told_ = name;
-    folder_ = told_ / "work";
+    folder_ = told_.path() / "work";
     std::filesystem::create_directory(folder_);
-}
-
-Workplace::~Workplace() {
-    std::error_code code;
-    std::filesystem::remove_all(told_, code);
 }
 
 void Workplace::write(const std::string& name, std::string_view bytes) const {
@@ -74,13 +66,13 @@ std::set<std::string> Workplace::listing() const {
 }
 
 Outcome Workplace::run(const std::string& command) const {
-    const std::string out = (told_ / "out").string();
-    const std::string err = (told_ / "err").string();
+    const std::string out = told_.file("out");
+    const std::string err = told_.file("err");
     // The runtime folder is this test's: what another one holds there is not ours.
     const std::string line =
         "cd " + quoted(folder_.string()) + " && PATH=" + quoted(VERIROCE_BINARY_DIR) +
-        ":$PATH XDG_RUNTIME_DIR=" + quoted(told_.string()) + " LC_ALL=C sh -c " + quoted(command) +
-        " >" + quoted(out) + " 2>" + quoted(err) + " </dev/null";
+        ":$PATH XDG_RUNTIME_DIR=" + quoted(told_.path().string()) + " LC_ALL=C sh -c " +
+        quoted(command) + " >" + quoted(out) + " 2>" + quoted(err) + " </dev/null";
     const int status = std::system(line.c_str());
     REQUIRE(status >= 0);
     Outcome outcome;

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "tests/temporary_folder.hpp"
+
 namespace veriroce::program::test {
 
 struct Outcome {
@@ -20,9 +22,6 @@ struct Outcome {
 class Workplace {
   public:
     Workplace();
-    ~Workplace();
-    Workplace(const Workplace&) = delete;
-    Workplace& operator=(const Workplace&) = delete;
 
     [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
     void write(const std::string& name, std::string_view bytes) const;
@@ -35,8 +34,8 @@ class Workplace {
     [[nodiscard]] Outcome run_in_network(const std::string& command) const;
 
   private:
-    std::filesystem::path folder_; // as the commands see it
-    std::filesystem::path told_;   // where their output goes
+    house::TemporaryFolder told_;  // where the commands' output goes
+    std::filesystem::path folder_; // as they see it
 };
 
 // Answers on a Unix socket in a process of its own: each connection gets `answer` after its first

@@ -5,10 +5,9 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 #include "tests/reports/made_up.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tests/text.hpp"
 
 namespace veriroce::reports::test {
@@ -28,16 +27,12 @@ for suite in root:
 )";
 
 std::string read_by_python(const std::string& xml) {
-    std::string folder = (std::filesystem::temp_directory_path() / "junit-XXXXXX").string();
-    REQUIRE(mkdtemp(folder.data()) != nullptr);
-    const auto file = [&](const char* name) { return folder + "/" + name; };
-    std::ofstream(file("junit.xml"), std::ios::binary) << xml;
-    std::ofstream(file("reader.py")) << reader;
-    const int status = std::system(
-        ("python3 " + file("reader.py") + " " + file("junit.xml") + " >" + file("out") + " 2>&1")
-            .c_str());
-    std::string out = house::read_text(file("out"));
-    std::filesystem::remove_all(folder);
+    const house::TemporaryFolder folder;
+    const std::string out_file = folder.file("out");
+    const int status = std::system(("python3 " + folder.file("reader.py", reader) + " " +
+                                    folder.file("junit.xml", xml) + " >" + out_file + " 2>&1")
+                                       .c_str());
+    std::string out = house::read_text(out_file);
     INFO(out << "\n" << xml);
     REQUIRE(status == 0);
     return out;

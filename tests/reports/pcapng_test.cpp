@@ -2,34 +2,12 @@
 
 #include <catch2/catch.hpp>
 
-#include <filesystem>
-#include <unistd.h>
-
 #include "dissector/capture/reader.hpp"
 #include "tests/reports/made_up.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace veriroce::reports::test {
 namespace {
-
-// A folder of its own that goes with the test.
-class Folder {
-  public:
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "veriroce-XXXXXX").string();
-        REQUIRE(mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    ~Folder() {
-        std::error_code code;
-        std::filesystem::remove_all(path_, code);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    [[nodiscard]] std::string file(const std::string& name) const { return path_ / name; }
-
-  private:
-    std::filesystem::path path_;
-};
 
 struct Read {
     std::vector<std::byte> bytes;
@@ -60,7 +38,7 @@ std::vector<Read> read_back(const std::string& path) {
 } // namespace
 
 TEST_CASE("pcapng: packets come back with time, direction and remarks", "[reports]") {
-    const Folder folder;
+    const house::TemporaryFolder folder;
     const std::string path = folder.file("case.pcapng");
     const runner::CaseResult result = failed();
     REQUIRE(write_pcapng(result, path).has_value());
@@ -79,7 +57,7 @@ TEST_CASE("pcapng: packets come back with time, direction and remarks", "[report
 }
 
 TEST_CASE("pcapng: packets stand in the order in which they were on the wire", "[reports]") {
-    const Folder folder;
+    const house::TemporaryFolder folder;
     const std::string path = folder.file("case.pcapng");
     runner::CaseResult result = failed();
     std::swap(result.packets[0], result.packets[1]);
@@ -91,7 +69,7 @@ TEST_CASE("pcapng: packets stand in the order in which they were on the wire", "
 }
 
 TEST_CASE("pcapng: a run has the packets of all its cases", "[reports]") {
-    const Folder folder;
+    const house::TemporaryFolder folder;
     const std::string path = folder.file("run.pcapng");
     runner::RunResults results = made_up();
     results.cases.push_back(failed());

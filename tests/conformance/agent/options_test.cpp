@@ -4,12 +4,11 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <vector>
 
 #include "conformance/agent/serve.hpp"
 #include "tests/conformance/agent/fake_backend.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace {
 
@@ -21,20 +20,14 @@ using Words = std::vector<std::string_view>;
 // A file in a folder of its own, with a mode; gone with the object.
 class TokenFile {
   public:
-    TokenFile(std::string_view content, mode_t mode) {
-        std::string pattern = std::filesystem::temp_directory_path() / "veriroce-token-XXXXXX";
-        REQUIRE(mkdtemp(pattern.data()) != nullptr);
-        folder_ = pattern;
-        std::ofstream(path()) << content;
-        REQUIRE(chmod(path().c_str(), mode) == 0);
+    TokenFile(std::string_view content, mode_t mode) : path_(folder_.file("token", content)) {
+        REQUIRE(chmod(path_.c_str(), mode) == 0);
     }
-    TokenFile(const TokenFile&) = delete;
-    TokenFile& operator=(const TokenFile&) = delete;
-    ~TokenFile() { std::filesystem::remove_all(folder_); }
-    [[nodiscard]] std::string path() const { return folder_ + "/token"; }
+    [[nodiscard]] const std::string& path() const { return path_; }
 
   private:
-    std::string folder_;
+    house::TemporaryFolder folder_;
+    std::string path_;
 };
 
 int run_words(const Words& words) {

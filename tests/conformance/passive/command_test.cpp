@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "conformance/passive/passive.hpp"
+#include "tests/temporary_folder.hpp"
+#include "tests/text.hpp"
 
 namespace veriroce::passive::test {
 namespace {
@@ -39,23 +40,19 @@ std::string pcap(std::string_view name) {
     return (std::filesystem::path(VERIROCE_SOURCE_DIR) / "pcaps" / name).string();
 }
 
-// A capture with one bit of one packet's bytes changed, as a file.
+// A capture with one byte changed, as a file.
 class Changed {
   public:
-    Changed(std::string_view capture, std::size_t at, char value)
-        : path_(std::filesystem::temp_directory_path() / "veriroce-passive-test.pcap") {
-        std::ifstream in(pcap(capture), std::ios::binary);
-        std::string bytes((std::istreambuf_iterator<char>(in)), {});
+    Changed(std::string_view capture, std::size_t at, char value) {
+        std::string bytes = house::read_text(pcap(capture));
         bytes.at(at) = value;
-        std::ofstream(path_, std::ios::binary) << bytes;
+        path_ = folder_.file("changed.pcap", bytes);
     }
-    Changed(const Changed&) = delete;
-    Changed& operator=(const Changed&) = delete;
-    ~Changed() { std::filesystem::remove(path_); }
-    [[nodiscard]] std::string path() const { return path_.string(); }
+    [[nodiscard]] const std::string& path() const { return path_; }
 
   private:
-    std::filesystem::path path_;
+    house::TemporaryFolder folder_;
+    std::string path_;
 };
 
 // Behind the file's header, the packet's, Ethernet, IP, UDP and BTH: the first payload byte of the
@@ -84,23 +81,20 @@ TEST_CASE("judge command: a certain violation is printed and exits 1", "[passive
 
 TEST_CASE("judge command: a possible violation counts only with strict", "[passive]") {
     // A packet is not in this file, so that its acknowledgement seems to run ahead.
-    std::ifstream in(pcap("rxe-tc-dscp.pcap"), std::ios::binary);
-    std::string bytes((std::istreambuf_iterator<char>(in)), {});
+    std::string bytes = house::read_text(pcap("rxe-tc-dscp.pcap"));
     const auto size_at = [&](std::size_t at) {
         return static_cast<std::size_t>(static_cast<unsigned char>(bytes.at(at))) |
                static_cast<std::size_t>(static_cast<unsigned char>(bytes.at(at + 1))) << 8;
     };
     const std::size_t second = 24 + 16 + size_at(24 + 8);
     bytes.erase(second, 16 + size_at(second + 8));
-    const auto path = std::filesystem::temp_directory_path() / "veriroce-passive-short.pcap";
-    std::ofstream(path, std::ios::binary) << bytes;
-    const Options options{.files = {path.string()}};
+    const house::TemporaryFolder folder;
+    const Options options{.files = {folder.file("short.pcap", bytes)}};
     Options strict = options;
     strict.strict = true;
     const Ran lenient = ran(options);
     CHECK(lenient.code == 0);
     CHECK(ran(strict).code == (lenient.out.find(" 0 possible") == std::string::npos ? 1 : 0));
-    std::filesystem::remove(path);
 }
 
 TEST_CASE("judge command: JSON is one document for all files", "[passive]") {

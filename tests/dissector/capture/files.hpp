@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dissector/capture/reader.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace veriroce::capture::test {
 
@@ -126,24 +127,6 @@ inline std::filesystem::path pcap_path(std::string_view name) {
     return std::filesystem::path(VERIROCE_SOURCE_DIR) / "pcaps" / name;
 }
 
-// A file under a folder of its own that goes away with the test.
-class TemporaryFolder {
-  public:
-    TemporaryFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "veriroce-XXXXXX").string();
-        path_ = ::mkdtemp(name.data());
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-    [[nodiscard]] std::filesystem::path file(std::string_view name) const { return path_ / name; }
-    [[nodiscard]] std::size_t entries() const {
-        return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_),
-                                                      std::filesystem::directory_iterator()));
-    }
-
-  private:
-    std::filesystem::path path_;
-};
+using house::TemporaryFolder;
 
 } // namespace veriroce::capture::test

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dissector/dissect/dissect.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace veriroce::dissect::test {
 
@@ -90,26 +91,6 @@ inline std::vector<std::vector<std::string>> rows_of(const std::filesystem::path
     return rows;
 }
 
-// A folder that goes away with the test.
-class TemporaryFolder {
-  public:
-    TemporaryFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "veriroce-XXXXXX").string();
-        path_ = ::mkdtemp(name.data());
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-
-    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-    // A file with these contents; its path.
-    [[nodiscard]] std::string file(const std::string& name, const std::string& contents) const {
-        std::ofstream(path_ / name, std::ios::binary) << contents;
-        return (path_ / name).string();
-    }
-
-  private:
-    std::filesystem::path path_;
-};
+using house::TemporaryFolder;
 
 } // namespace veriroce::dissect::test

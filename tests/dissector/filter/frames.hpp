@@ -11,6 +11,7 @@
 #include "dissector/capture/reader.hpp"
 #include "dissector/decode/decoder.hpp"
 #include "dissector/filter/filter.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace veriroce::filter::test {
 
@@ -18,8 +19,6 @@ namespace veriroce::filter::test {
 class AllCaptures {
   public:
     AllCaptures() {
-        std::string name = (std::filesystem::temp_directory_path() / "veriroce-XXXXXX").string();
-        folder_ = ::mkdtemp(name.data());
         std::vector<std::filesystem::path> captures;
         const auto pcaps = std::filesystem::path(VERIROCE_SOURCE_DIR) / "pcaps";
         for (const auto& entry : std::filesystem::directory_iterator(pcaps)) {
@@ -34,12 +33,9 @@ class AllCaptures {
             copy(capture, *writer);
         REQUIRE(writer->finish());
     }
-    AllCaptures(const AllCaptures&) = delete;
-    AllCaptures& operator=(const AllCaptures&) = delete;
-    ~AllCaptures() { std::filesystem::remove_all(folder_); }
 
-    [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
-    [[nodiscard]] std::string path() const { return folder_ / "all.pcapng"; }
+    [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
+    [[nodiscard]] std::string path() const { return folder_.file("all.pcapng"); }
 
     // Numbers of the frames that match, counted from 1.
     [[nodiscard]] std::vector<std::uint64_t> selected(const Filter& filter) const {
@@ -79,7 +75,7 @@ class AllCaptures {
         }
     }
 
-    std::filesystem::path folder_;
+    house::TemporaryFolder folder_;
 };
 
 } // namespace veriroce::filter::test
