@@ -5,22 +5,19 @@
 #include <array>
 #include <vector>
 
+#include "tests/fuzz/guarded_memory.hpp"
 #include "tests/fuzz/input.hpp"
 #include "transport/engine/engine.hpp"
 
 using namespace veriroce;
 using namespace veriroce::engine;
 using fuzz::Input;
+using fuzz::open_bytes;
 using fuzz::require;
 
 namespace {
 
 constexpr std::uint64_t base = 0x10000;
-constexpr std::size_t guard = 256;
-constexpr std::size_t open_bytes = 8192;
-constexpr std::size_t secret_bytes = 1024;
-constexpr std::size_t all_bytes = guard + open_bytes + guard + secret_bytes + guard;
-constexpr std::size_t secret_at = guard + open_bytes + guard;
 constexpr std::uint32_t message_limit = 4096;
 const wire::IpAddress ours = wire::IpAddress::from_v4(0x0A000001);
 const wire::IpAddress theirs = wire::IpAddress::from_v4(0x0A000002);
@@ -29,17 +26,11 @@ constexpr Access open_access{
 
 class Session {
   public:
-    explicit Session(Input& input) : memory_(all_bytes), engine_(config_of(input)) {
-        for (std::size_t i = 0; i < memory_.size(); ++i)
-            memory_[i] = static_cast<std::byte>(0xA5 ^ (i >= secret_at ? 0xFF : 0));
-        before_ = memory_;
+    explicit Session(Input& input) : engine_(config_of(input)) {
         pd_ = engine_.create_pd().value();
         cq_ = engine_.create_cq(4096).value();
-        const std::span all(memory_);
-        open_ =
-            engine_.register_region(pd_, all.subspan(guard, open_bytes), base, open_access).value();
-        secret_ =
-            engine_.register_region(pd_, all.subspan(secret_at, secret_bytes), 0x90000, {}).value();
+        open_ = engine_.register_region(pd_, memory_.open(), base, open_access).value();
+        secret_ = engine_.register_region(pd_, memory_.secret(), 0x90000, {}).value();
         qp_ = engine_.create_qp({.pd = pd_, .send_cq = cq_, .recv_cq = cq_}).value();
         connect(input.byte());
     }
@@ -57,7 +48,7 @@ class Session {
         default: break;
         }
         drain();
-        check_memory();
+        require(memory_.unharmed());
     }
 
     void finish() {
@@ -70,7 +61,7 @@ class Session {
         require(!engine_.overrun(cq_));
         require(completed_ == posted_); // all are signalled
         require(!engine_.next_timeout());
-        check_memory();
+        require(memory_.unharmed());
     }
 
   private:
@@ -212,7 +203,7 @@ class Session {
             require(decoded->bth.pad == packet->pad && packet->pad < 4);
             require((packet->payload.size() + packet->pad) % 4 == 0);
             // ROB-04: never a byte of what the peer has no right to.
-            require(!overlaps_secret(packet->payload));
+            require(!memory_.touches_secret(packet->payload));
         }
         while (const auto completion = engine_.poll_completion(cq_)) {
             require(completion->qp == qp_);
@@ -223,24 +214,7 @@ class Session {
         require(completed_ <= posted_);
     }
 
-    [[nodiscard]] bool overlaps_secret(wire::Bytes payload) const {
-        const std::byte* const begin = memory_.data() + secret_at;
-        return !payload.empty() && payload.data() < begin + secret_bytes &&
-               payload.data() + payload.size() > begin;
-    }
-
-    void check_memory() const {
-        const auto same = [this](std::size_t at, std::size_t n) {
-            return std::equal(memory_.begin() + static_cast<std::ptrdiff_t>(at),
-                              memory_.begin() + static_cast<std::ptrdiff_t>(at + n),
-                              before_.begin() + static_cast<std::ptrdiff_t>(at));
-        };
-        require(same(0, guard));
-        require(same(guard + open_bytes, all_bytes - guard - open_bytes));
-    }
-
-    std::vector<std::byte> memory_;
-    std::vector<std::byte> before_;
+    fuzz::GuardedMemory memory_;
     Engine engine_;
     wire::Instant now_{};
     PdId pd_;

@@ -9,21 +9,18 @@
 #include <array>
 #include <vector>
 
+#include "tests/fuzz/guarded_memory.hpp"
 #include "tests/fuzz/input.hpp"
 #include "transport/engine/engine.hpp"
 
 using namespace veriroce;
 using namespace veriroce::engine;
 using fuzz::Input;
+using fuzz::open_bytes;
 using fuzz::require;
 
 namespace {
 
-constexpr std::size_t guard = 256;
-constexpr std::size_t open_bytes = 8192;
-constexpr std::size_t secret_bytes = 1024;
-constexpr std::size_t secret_at = guard + open_bytes + guard;
-constexpr std::size_t all_bytes = secret_at + secret_bytes + guard;
 constexpr std::uint64_t base = 0x10000;
 constexpr std::uint64_t secret_base = 0x90000;
 constexpr std::size_t mtu = 256;
@@ -85,21 +82,13 @@ Behaviour behaviour_of(Input& input) {
 class Session {
   public:
     explicit Session(Input& input)
-        : memory_(all_bytes),
-          engine_({.behaviour = behaviour_of(input), .port_mtu = wire::Mtu::B256}) {
-        for (std::size_t i = 0; i < memory_.size(); ++i)
-            memory_[i] = static_cast<std::byte>(i >= secret_at ? 0xEE : 0xA5);
-        before_ = memory_;
+        : engine_({.behaviour = behaviour_of(input), .port_mtu = wire::Mtu::B256}) {
         pd_ = engine_.create_pd().value();
         other_pd_ = engine_.create_pd().value();
         cq_ = engine_.create_cq(8192).value();
-        const std::span all(memory_);
-        open_ =
-            engine_.register_region(pd_, all.subspan(guard, open_bytes), base, every_right).value();
-        secret_ = engine_
-                      .register_region(other_pd_, all.subspan(secret_at, secret_bytes), secret_base,
-                                       every_right)
-                      .value();
+        open_ = engine_.register_region(pd_, memory_.open(), base, every_right).value();
+        secret_ =
+            engine_.register_region(other_pd_, memory_.secret(), secret_base, every_right).value();
         constexpr std::array types{QpType::Rc, QpType::Rc, QpType::Uc, QpType::Ud, QpType::Ud};
         for (std::size_t i = 0; i < qp_count; ++i) {
             qps_[i].type = types[i];
@@ -127,7 +116,7 @@ class Session {
         default: break;
         }
         drain();
-        check_memory();
+        require(memory_.unharmed());
         check_counters();
     }
 
@@ -139,7 +128,7 @@ class Session {
         for (const Qp& qp : qps_)
             require(qp.completed == qp.posted || in_reset(qp));
         require(!engine_.next_timeout());
-        check_memory();
+        require(memory_.unharmed());
     }
 
   private:
@@ -232,10 +221,7 @@ class Session {
         if (input.byte() % 2 == 0) {
             require(engine_.deregister_region(open_.mr).has_value());
             drain(); // READs that are being answered lose their key
-            open_ = engine_
-                        .register_region(pd_, std::span(memory_).subspan(guard, open_bytes), base,
-                                         every_right)
-                        .value();
+            open_ = engine_.register_region(pd_, memory_.open(), base, every_right).value();
         } else if (churns_ < 8) {
             ++churns_;
             drain();
@@ -404,16 +390,10 @@ class Session {
         require((packet.payload.size() + packet.pad) % 4 == 0);
         require(packet.envelope.destination_port == wire::kRocePort);
         // ROB-04: never a byte of what the peer has no right to.
-        const std::byte* const begin = memory_.data() + secret_at;
-        require(packet.payload.empty() || packet.payload.data() >= begin + secret_bytes ||
-                packet.payload.data() + packet.payload.size() <= begin);
-        const auto secret = std::ranges::search_n(packet.payload, 32, std::byte{0xEE});
-        require(secret.empty() || inside_open(packet.payload));
-    }
-
-    [[nodiscard]] bool inside_open(wire::Bytes payload) const {
-        const std::byte* const begin = memory_.data() + guard;
-        return payload.data() >= begin && payload.data() + payload.size() <= begin + open_bytes;
+        require(!memory_.touches_secret(packet.payload));
+        const auto secret =
+            std::ranges::search_n(packet.payload, 32, fuzz::GuardedMemory::secret_byte);
+        require(secret.empty() || memory_.inside_open(packet.payload));
     }
 
     void check_counters() const {
@@ -424,18 +404,7 @@ class Session {
         require(c.duplicate_request + c.rnr_nak_sent <= delivered_);
     }
 
-    void check_memory() const {
-        const auto same = [this](std::size_t at, std::size_t n) {
-            return std::equal(memory_.begin() + static_cast<std::ptrdiff_t>(at),
-                              memory_.begin() + static_cast<std::ptrdiff_t>(at + n),
-                              before_.begin() + static_cast<std::ptrdiff_t>(at));
-        };
-        require(same(0, guard));
-        require(same(guard + open_bytes, all_bytes - guard - open_bytes));
-    }
-
-    std::vector<std::byte> memory_;
-    std::vector<std::byte> before_;
+    fuzz::GuardedMemory memory_;
     Engine engine_;
     wire::Instant now_{};
     PdId pd_;
