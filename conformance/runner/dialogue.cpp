@@ -245,7 +245,13 @@ CaseResult Dialogue::finish() {
         result_.verdict = Verdict::Error;
         result_.reason = "interrupted";
     }
+    if (foreign_ > packets_that_show) {
+        history_[last_foreign_].remarks.push_back(fmt::format(
+            "and {} more that belong to no QP of this case", foreign_ - packets_that_show));
+    }
+    const bool whole = unrecorded_ == 0; // else it is an ERROR, and nothing is judged
     for (const Entry& entry : history_) {
+        if (!whole && result_.packets.size() == packets_that_show) break;
         const Peer* peer = nullptr;
         if (entry.packet) peer = peer_with(entry.from, entry.packet->bth.dest_qp);
         result_.packets.push_back({.from = entry.from,
@@ -255,7 +261,7 @@ CaseResult Dialogue::finish() {
                                    .remarks = entry.remarks,
                                    .on_wire = entry.on_wire});
     }
-    result_.violations = violations();
+    if (whole) result_.violations = violations();
     heed(result_);
     return std::move(result_);
 }

@@ -85,6 +85,8 @@ class Dialogue {
     static constexpr std::int64_t default_timeout = 18;
     static constexpr std::int64_t default_retries = 7;
     static constexpr std::uint64_t default_receive = 256; // bytes
+    // Of a storm of packets, so many are kept.
+    static constexpr std::size_t packets_that_show = 1000;
 
     // --- dialogue.cpp
     Task<void> play();
@@ -108,6 +110,7 @@ class Dialogue {
     void close_faults(Met<>& outcome);
     void hold_to_own_times(Met<>& outcome) const;
     void hold_to_record(Met<>& outcome) const;
+    void keep_few();
     Peer* peer_with(Side from, wire::Qpn destination);
     [[nodiscard]] const Peer* peer_with(Side from, wire::Qpn destination) const;
     // The DUT's answer; a failure of the verb is an ERROR: the harness could not set the scene.
@@ -356,6 +359,8 @@ class Dialogue {
     std::deque<Entry> history_;
     std::uint64_t recorded_bytes_ = 0; // in it
     std::uint64_t unrecorded_ = 0;     // packets of the DUT for which it had no room
+    std::uint64_t foreign_ = 0;        // packets of the DUT that belong to no QP of this case
+    std::size_t last_foreign_ = 0;     // of those that are kept
     std::map<std::string, Peer> peers_;
     std::deque<Memory> regions_; // in the order in which they were made
     std::map<std::string, std::size_t> named_packets_;

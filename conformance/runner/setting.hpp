@@ -76,7 +76,7 @@ struct Setting {
     // in virtual time.
     std::optional<wire::Duration> path_delay;
     // Of the packets that a case keeps: what comes beyond them makes it an ERROR.
-    std::uint64_t most_recorded_bytes = std::uint64_t{512} << 20;
+    std::uint64_t most_recorded_bytes = std::uint64_t{128} << 20;
     std::uint64_t seed = 1;
     std::map<std::string, std::string> counters; // canonical names to the device's; else the same
     FaultPlan plan;

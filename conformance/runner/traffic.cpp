@@ -64,6 +64,7 @@ void Dialogue::hear(wire::Bytes bytes, Interval at) {
     Entry& entry = record(Side::Dut, {bytes.begin(), bytes.end()}, at);
     if (!entry.packet) {
         entry.remarks.emplace_back("too short for its headers");
+        keep_few();
         return;
     }
     Peer* peer = peer_with(Side::Dut, entry.packet->bth.dest_qp);
@@ -73,7 +74,10 @@ void Dialogue::hear(wire::Bytes bytes, Interval at) {
         const std::uint32_t qpn = entry.packet->bth.dest_qp.value;
         const bool late = qpn >= lowest_tester_qpn.value && qpn < setting_.first_tester_qpn.value;
         const bool datagram = entry.packet->info().service == wire::Service::Ud;
-        if (!late && !datagram) stranger_ = history_.size() - 1;
+        if (!late && !datagram && !stranger_)
+            stranger_ = history_.size() - 1;
+        else
+            keep_few();
         return;
     }
     entry.psn = peer->book.relative_psn(Side::Dut, *entry.packet);
@@ -83,6 +87,17 @@ void Dialogue::hear(wire::Bytes bytes, Interval at) {
         return;
     }
     delay(std::move(*emissions));
+}
+
+// Of packets that belong to no QP of the case, the first show what there is to see.
+void Dialogue::keep_few() {
+    if (foreign_ < packets_that_show) {
+        last_foreign_ = history_.size() - 1;
+    } else {
+        recorded_bytes_ -= sizeof(Entry) + history_.back().bytes.size();
+        history_.pop_back();
+    }
+    ++foreign_;
 }
 
 // A packet of the DUT that reached us: lines may claim it, and our engine answers it.

@@ -59,6 +59,19 @@ class Storm final : public engine::SurfaceFilter {
     }
 };
 
+// Sends a thousand copies of everything to a QP that nobody has.
+class Misdirects final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        constexpr std::size_t dest_qp = 5;
+        engine::OwnedDatagram astray = datagram;
+        wire::store_be<3>(astray.bytes, dest_qp, 0x123456);
+        out.push_back(std::move(datagram));
+        out.insert(out.end(), 1000, astray);
+    }
+};
+
 class StormyBench final : public BenchAround {
   public:
     StormyBench() : BenchAround(stormy()) {}
@@ -155,6 +168,23 @@ TEST_CASE("dead device: one that does not stop sending costs its case, and no me
     CHECK(result->reason.find(" packets beyond the ") != std::string::npos);
     CHECK(result->reason.find("before that: ") != std::string::npos);
     CHECK(result->packets.size() < 400);
+}
+
+TEST_CASE("dead device: of packets that are nobody's the first are kept, and the others counted",
+          "[runner]") {
+    VirtualBenchOptions device = right_engine();
+    device.filter =
+        +[]() -> std::unique_ptr<engine::SurfaceFilter> { return std::make_unique<Misdirects>(); };
+    const auto results = play_suite(over_both({"rsp/duplicate-send"}), std::move(device));
+    const CaseResult& result = results.front();
+    INFO(text_of(result));
+    CHECK(result.packets.size() > 1000);
+    CHECK(result.packets.size() < 1100);
+    CHECK(std::ranges::any_of(result.packets, [](const RecordedPacket& packet) {
+        return std::ranges::any_of(packet.remarks, [](const std::string& remark) {
+            return remark.ends_with(" more that belong to no QP of this case");
+        });
+    }));
 }
 
 TEST_CASE("dead device: a mistake of the program costs one case, and no report", "[runner]") {
