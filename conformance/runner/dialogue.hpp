@@ -132,7 +132,7 @@ class Dialogue {
     [[nodiscard]] Unmet failed(script::SourceSpan span, std::string reason,
                                std::string actual = {}) const;
     [[nodiscard]] Unmet error(script::SourceSpan span, std::string reason) const;
-    static void become_error(Unmet& unmet, std::string_view reason);
+    void become_error(Met<>& outcome, script::SourceSpan span, std::string_view reason) const;
 
     // --- connect.cpp
     Task<Met<>> connect();

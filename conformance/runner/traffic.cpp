@@ -7,10 +7,17 @@
 #include "conformance/runner/notation.hpp"
 
 namespace veriroce::runner {
+namespace {
+
+std::uint64_t room_of(const Entry& entry) {
+    return sizeof entry + entry.bytes.size();
+}
+
+} // namespace
 
 Entry& Dialogue::record(Side from, std::vector<std::byte> bytes, Interval at) {
     Entry& entry = history_.emplace_back(Entry{.from = from, .bytes = std::move(bytes), .at = at});
-    recorded_bytes_ += sizeof entry + entry.bytes.size();
+    recorded_bytes_ += room_of(entry);
     auto frame = wire::decode_frame(entry.bytes);
     if (!frame) return entry;
     wire::map_transport(*frame);
@@ -94,7 +101,7 @@ void Dialogue::keep_few() {
     if (foreign_ < packets_that_show) {
         last_foreign_ = history_.size() - 1;
     } else {
-        recorded_bytes_ -= sizeof(Entry) + history_.back().bytes.size();
+        recorded_bytes_ -= room_of(history_.back());
         history_.pop_back();
     }
     ++foreign_;
@@ -183,29 +190,28 @@ void Dialogue::close_faults(Met<>& outcome) {
         cut_short = cut_short && !never && (!fires || fired <= *fires);
     }
     const std::vector<std::string> unmet = faults_.unmet();
-    if (unmet.empty() || cut_short) return;
-    if (outcome) {
-        outcome = std::unexpected(error({}, unmet.front()));
-    } else if (outcome.error().verdict != Verdict::Skip &&
-               outcome.error().verdict != Verdict::Error) {
-        become_error(outcome.error(), unmet.front());
-    }
+    const bool settled = !outcome && (outcome.error().verdict == Verdict::Skip ||
+                                      outcome.error().verdict == Verdict::Error);
+    if (!unmet.empty() && !cut_short && !settled) become_error(outcome, {}, unmet.front());
 }
 
 // A DUT that does not stop: what came of a case whose packets nobody has seen is no verdict.
 void Dialogue::hold_to_record(Met<>& outcome) const {
     if (unrecorded_ == 0) return;
-    const std::string reason = fmt::format(
-        "the DUT sent {} packets beyond the {} of this case that fill its record of {} KiB",
-        unrecorded_, history_.size(), setting_.most_recorded_bytes >> 10);
-    if (outcome)
-        outcome = std::unexpected(error({}, reason));
-    else
-        become_error(outcome.error(), reason);
+    become_error(outcome, {},
+                 fmt::format("the DUT sent {} packets beyond the {} of this case that fill its "
+                             "record of {} KiB",
+                             unrecorded_, history_.size(), setting_.most_recorded_bytes >> 10));
 }
 
-// Of a line that was not met, though not for the DUT's sake: it stays in the message.
-void Dialogue::become_error(Unmet& unmet, std::string_view reason) {
+// Not for the DUT's sake. A line that was not met stays in the message; `span` is to blame else.
+void Dialogue::become_error(Met<>& outcome, script::SourceSpan span,
+                            std::string_view reason) const {
+    if (outcome) {
+        outcome = std::unexpected(error(span, std::string(reason)));
+        return;
+    }
+    Unmet& unmet = outcome.error();
     unmet.verdict = Verdict::Error;
     unmet.reason = unmet.span.line == 0
                        ? fmt::format("{}; and {}", reason, unmet.reason)
@@ -223,14 +229,10 @@ void Dialogue::hold_to_own_times(Met<>& outcome) const {
         const wire::Duration waited =
             history_[one.packet].at.latest - history_[one.behind].at.latest;
         if (waited <= one.after + one.after / 10) continue;
-        const std::string reason =
-            fmt::format("too late to judge: our packet of line {} left {} after the one before it, "
-                        "not {}",
-                        one.span.line, duration_text(waited), duration_text(one.after));
-        if (failed)
-            become_error(outcome.error(), reason);
-        else
-            outcome = std::unexpected(error(one.span, reason));
+        become_error(outcome, one.span,
+                     fmt::format("too late to judge: our packet of line {} left {} after the one "
+                                 "before it, not {}",
+                                 one.span.line, duration_text(waited), duration_text(one.after)));
         return;
     }
 }
