@@ -12,6 +12,12 @@ namespace veriroce::cases {
 struct EmbeddedFile {
     std::string_view path;
     std::string_view text;
+
+    // "responder/gap" and "responder", as the command line names cases.
+    [[nodiscard]] constexpr std::string_view id() const { return path.substr(0, path.rfind('.')); }
+    [[nodiscard]] constexpr std::string_view group() const {
+        return path.substr(0, path.find('/'));
+    }
 };
 
 // All cases, sorted by path. They live as long as the program.

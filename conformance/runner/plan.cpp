@@ -19,19 +19,10 @@ bool is_file(std::string_view name) {
     return name.ends_with(".roce");
 }
 
-// Of the program's own cases, whose files are GROUP/NAME.roce.
-std::string_view id_of(const cases::EmbeddedFile& file) {
-    return std::string_view(file.path).substr(0,
-                                              file.path.size() - std::string_view(".roce").size());
-}
-std::string_view group_of(const cases::EmbeddedFile& file) {
-    return std::string_view(file.path).substr(0, file.path.find('/'));
-}
-
 bool selected_by_name(const cases::EmbeddedFile& file, const std::vector<std::string>& names) {
     if (names.empty()) return true;
     return std::ranges::any_of(names, [&](const std::string& name) {
-        return !is_file(name) && (id_of(file) == name || group_of(file) == name);
+        return !is_file(name) && (file.id() == name || file.group() == name);
     });
 }
 
@@ -65,8 +56,8 @@ std::expected<script::Case, PlanError> compile(std::string_view path, std::strin
 std::optional<PlanError> check_names(const Selection& selection) {
     std::set<std::string, std::less<>> known;
     for (const cases::EmbeddedFile& file : cases::embedded_files()) {
-        known.emplace(id_of(file));
-        known.emplace(group_of(file));
+        known.emplace(file.id());
+        known.emplace(file.group());
     }
     for (const std::string& name : selection.names) {
         if (is_file(name) || known.contains(name)) continue;

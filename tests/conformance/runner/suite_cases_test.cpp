@@ -289,10 +289,6 @@ bool finds(const Finding& finding, std::string& told, InexactLab lab = {}) {
     return failed;
 }
 
-std::string id_of(const cases::EmbeddedFile& file) {
-    return std::string(file.path.substr(0, file.path.rfind('.')));
-}
-
 std::vector<wire::Psn> psns_of(const CaseResult& result) {
     std::vector<wire::Psn> psns;
     for (const RecordedPacket& packet : result.packets) {
@@ -444,7 +440,7 @@ TEST_CASE("survey: what each case finds", "[.survey]") {
 TEST_CASE("suite: no case lacks a defect that it must find", "[suite][mutants]") {
     std::set<std::string, std::less<>> known;
     for (const cases::EmbeddedFile& file : cases::embedded_files()) {
-        const std::string id = id_of(file);
+        const std::string id(file.id());
         known.insert(id);
         INFO("a row of `findings` is missing for " << id);
         CHECK(is_unproven(id) !=
