@@ -85,8 +85,7 @@ class Play {
                 busy = true;
             }
             while (auto reply = device_.poll(now_)) {
-                const wire::Duration extra = in_order(last_reply_);
-                replies_.push_back({now_ + lab_.call_delay + extra, std::move(*reply)});
+                send_off(replies_, std::move(*reply));
             }
             while (auto reply = arrived(replies_)) {
                 const auto ticket = tickets_.extract(reply->call);
@@ -106,8 +105,7 @@ class Play {
             dialogue_.sent(send->number, {left, left});
             return;
         }
-        const wire::Duration extra = in_order(last_call_);
-        calls_.push_back({now_ + lab_.call_delay + extra, std::get<CallDut>(std::move(action))});
+        send_off(calls_, std::get<CallDut>(std::move(action)));
     }
 
     void deliver() {
@@ -129,11 +127,13 @@ class Play {
         return earliest;
     }
 
-    // By how much the next one is late that goes this way now: it does not overtake `last`.
-    wire::Duration in_order(wire::Instant& last) {
-        if (lab_.jitter == wire::Duration(0)) return lab_.jitter;
+    wire::Duration jitter() {
         std::uniform_int_distribution<wire::Duration::rep> up_to(0, lab_.jitter.count());
-        last = std::max(last, now_ + wire::Duration(up_to(random_)));
+        return wire::Duration(up_to(random_));
+    }
+    // By how much a frame is late that goes this way now: it does not overtake `last`.
+    wire::Duration in_order(wire::Instant& last) {
+        last = std::max(last, now_ + jitter());
         return last - now_;
     }
 
@@ -143,6 +143,12 @@ class Play {
         wire::Instant due{};
         T what;
     };
+    template <typename T>
+    void send_off(std::deque<UnderWay<T>>& queue, T what) {
+        wire::Instant due = now_ + lab_.call_delay + jitter();
+        if (!queue.empty()) due = std::max(due, queue.back().due);
+        queue.push_back({due, std::move(what)});
+    }
     template <typename T>
     [[nodiscard]] std::optional<T> arrived(std::deque<UnderWay<T>>& queue) const {
         if (queue.empty() || queue.front().due > now_) return std::nullopt;
@@ -162,10 +168,8 @@ class Play {
     sim::Network link_;
     std::mt19937_64 random_;
     wire::Instant now_{};
-    wire::Instant last_sent_{}; // when the last one would be there but for the way's own time
+    wire::Instant last_sent_{}; // when the last frame would be there but for the way's own time
     wire::Instant last_heard_{};
-    wire::Instant last_call_{};
-    wire::Instant last_reply_{};
     std::deque<UnderWay<CallDut>> calls_;
     std::deque<UnderWay<dut::Reply>> replies_;
     std::map<dut::CallId, std::uint64_t> tickets_;
