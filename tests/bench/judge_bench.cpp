@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 
 #include "conformance/passive/reading.hpp"
 #include "tests/bench/captures.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace {
 
@@ -131,25 +133,16 @@ std::optional<Options> parse(int argc, char** argv) {
 // A folder that goes away with it, unless it was named.
 class Folder {
   public:
-    explicit Folder(const std::string& named) : path_(named), mine_(named.empty()) {
-        if (!mine_) return;
-        std::string pattern = (std::filesystem::temp_directory_path() / "captures-XXXXXX").string();
-        if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no folder for files");
-        path_ = pattern;
+    explicit Folder(const std::string& named) : path_(named) {
+        if (named.empty()) path_ = own_.emplace().path();
     }
-    ~Folder() {
-        std::error_code ignored;
-        if (mine_) std::filesystem::remove_all(path_, ignored);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
     [[nodiscard]] std::string file(const std::string& name) const {
         return (path_ / (name + ".pcap")).string();
     }
 
   private:
+    std::optional<house::TemporaryFolder> own_;
     std::filesystem::path path_;
-    bool mine_;
 };
 
 void run(const Options& options) {

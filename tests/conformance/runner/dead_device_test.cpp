@@ -74,20 +74,12 @@ class Misdirects final : public engine::SurfaceFilter {
 
 class StormyBench final : public BenchAround {
   public:
-    StormyBench() : BenchAround(stormy()) {}
+    StormyBench() : BenchAround(engine_behind<Storm>()) {}
 
     [[nodiscard]] Setting setting(const Network& network) const override {
         Setting setting = BenchAround::setting(network);
         setting.most_recorded_bytes = 64 * 1024;
         return setting;
-    }
-
-  private:
-    static VirtualBenchOptions stormy() {
-        VirtualBenchOptions device = right_engine();
-        device.filter =
-            +[]() -> std::unique_ptr<engine::SurfaceFilter> { return std::make_unique<Storm>(); };
-        return device;
     }
 };
 
@@ -172,10 +164,7 @@ TEST_CASE("dead device: one that does not stop sending costs its case, and no me
 
 TEST_CASE("dead device: of packets that are nobody's the first are kept, and the others counted",
           "[runner]") {
-    VirtualBenchOptions device = right_engine();
-    device.filter =
-        +[]() -> std::unique_ptr<engine::SurfaceFilter> { return std::make_unique<Misdirects>(); };
-    const auto results = play_suite(over_both({"rsp/duplicate-send"}), std::move(device));
+    const auto results = play_suite(over_both({"rsp/duplicate-send"}), engine_behind<Misdirects>());
     const CaseResult& result = results.front();
     INFO(text_of(result));
     CHECK(result.packets.size() > 1000);

@@ -93,11 +93,7 @@ TEST_CASE("dialogue: an ACK that no line names may not count more than was sent"
                                        "< ACK        psn=1\n"
                                        "dut    done recv id=1..2\n");
     check(two_sends, {});
-    VirtualBenchOptions device = right_engine();
-    device.filter = +[]() -> std::unique_ptr<engine::SurfaceFilter> {
-        return std::make_unique<CountsTooMany>();
-    };
-    const CaseResult result = play_script(two_sends, std::move(device));
+    const CaseResult result = play_script(two_sends, engine_behind<CountsTooMany>());
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Fail);
     CHECK(result.line == 8);

@@ -21,6 +21,15 @@ inline VirtualBenchOptions right_engine(std::uint64_t seed = 1) {
     return options;
 }
 
+// The right engine, and what a filter makes of its packets.
+template <typename Filter>
+VirtualBenchOptions engine_behind() {
+    VirtualBenchOptions options;
+    options.filter =
+        +[]() -> std::unique_ptr<engine::SurfaceFilter> { return std::make_unique<Filter>(); };
+    return options;
+}
+
 inline VirtualBenchOptions engine_of(const mutants::Mutant& mutant) {
     VirtualBenchOptions options;
     options.engine.behaviour = mutant.behaviour;

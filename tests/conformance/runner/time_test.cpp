@@ -10,16 +10,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-CaseResult play_late(const std::string& script, wire::Duration lateness) {
+CaseResult play_in(const InexactLab& lab, const std::string& script) {
     VirtualBenchOptions device = right_engine();
-    device.lab.lateness = lateness;
+    device.lab = lab;
     return play_script(script, std::move(device));
 }
 
-CaseResult play_with_slow_agent(const std::string& script, wire::Duration call_delay) {
-    VirtualBenchOptions device = right_engine();
-    device.lab.call_delay = call_delay;
-    return play_script(script, std::move(device));
+CaseResult play_late(const std::string& script, wire::Duration lateness) {
+    return play_in({.lateness = lateness}, script);
 }
 
 // The link of a bench whose capture loses packets of the first so many plays.
@@ -104,13 +102,13 @@ TEST_CASE("time: a retransmission that crosses our packet is not held against 'a
                                     "qp     timeout=8 retry_cnt=7 rnr_retry=7\n");
     std::uint32_t tolerated = 0;
     for (wire::Duration delay = 1570us; delay < 1576us; delay += 250ns) {
-        const CaseResult result = play_with_slow_agent(script, delay);
+        const CaseResult result = play_in({.call_delay = delay}, script);
         INFO(delay.count() << " ns\n" << text_of(result));
         CHECK(result.verdict == Verdict::Pass);
         tolerated += result.tolerated_retransmissions;
     }
     CHECK(tolerated > 0);
-    CHECK(play_with_slow_agent(script, 6ms).tolerated_retransmissions > 1);
+    CHECK(play_in({.call_delay = 6ms}, script).tolerated_retransmissions > 1);
 }
 
 TEST_CASE("time: a case of whose packets the capture lost some is played once more", "[runner]") {
