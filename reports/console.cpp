@@ -73,16 +73,16 @@ std::string console_case(const CaseResult& result, const ConsoleStyle& style) {
         painted(result.verdict, fmt::format("{:<6}", name_of(result.verdict)), style.colour);
     out += fmt::format(" {:<44} {}", result.id, fmt::join(result.rules, " "));
     if (result.verdict == Verdict::Skip) {
-        return out + fmt::format("  {}\n", result.reason);
+        return out + fmt::format("  {}\n", result.reason());
     }
     out += "\n";
     if (result.verdict != Verdict::Pass) {
-        append_detail(out, "why", result.reason);
-        if (result.line != 0) {
-            append_detail(out, "line", fmt::format("{}:{}", result.file, result.line));
+        append_detail(out, "why", result.reason());
+        if (result.line() != 0) {
+            append_detail(out, "line", fmt::format("{}:{}", result.file, result.line()));
         }
-        append_detail(out, "expected", result.expected);
-        append_detail(out, "actual", result.actual);
+        append_detail(out, "expected", result.expected());
+        append_detail(out, "actual", result.actual());
         if (result.verdict == Verdict::Fail || result.verdict == Verdict::Warn) {
             append_rules(out, result);
         }

@@ -70,10 +70,10 @@ std::string details(const CaseResult& result) {
     const auto add = [&](std::string_view label, std::string_view value) {
         if (!value.empty()) text += fmt::format("{}: {}\n", label, value);
     };
-    add("why", result.reason);
-    if (result.line != 0) add("line", fmt::format("{}:{}", result.file, result.line));
-    add("expected", result.expected);
-    add("actual", result.actual);
+    add("why", result.reason());
+    if (result.line() != 0) add("line", fmt::format("{}:{}", result.file, result.line()));
+    add("expected", result.expected());
+    add("actual", result.actual());
     add("rules", fmt::format("{}", fmt::join(result.rules, " ")));
     add("again", result.command);
     return text;
@@ -83,7 +83,7 @@ std::string outcome(const CaseResult& result) {
     const auto element = [&](std::string_view name) {
         return fmt::format("      <{}{}{}>{}</{}>\n", name,
                            attribute("type", name_of(result.verdict)),
-                           attribute("message", result.reason), escaped(details(result)), name);
+                           attribute("message", result.reason()), escaped(details(result)), name);
     };
     switch (result.verdict) {
     case Verdict::Pass: return {};
@@ -94,7 +94,7 @@ std::string outcome(const CaseResult& result) {
     case Verdict::Xfail:
         return fmt::format(
             "      <skipped{}/>\n",
-            attribute("message", fmt::format("{}: {}", name_of(result.verdict), result.reason)));
+            attribute("message", fmt::format("{}: {}", name_of(result.verdict), result.reason())));
     case Verdict::Warn:
     case Verdict::Info:
         return fmt::format(

@@ -23,8 +23,9 @@ Task<Met<>> Dialogue::take(const script::Alternative& alternative) {
     const Met<> met = co_await block(alternative.body);
     if (met && alternative.warn && result_.verdict != Verdict::Warn) {
         result_.verdict = Verdict::Warn;
-        result_.reason = *alternative.warn;
-        result_.line = alternative.span.line;
+        result_.findings.assign(1, Finding{.kind = FindingKind::Discouraged,
+                                           .line = alternative.span.line,
+                                           .detail = *alternative.warn});
     }
     co_return met;
 }

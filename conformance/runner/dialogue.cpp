@@ -74,8 +74,7 @@ Task<void> Dialogue::play() {
     dut::Request reset = dut::Reset{};
     const dut::Answer gone = co_await stage_.call(std::move(reset));
     if (!gone && result_.verdict == Verdict::Pass) {
-        result_.verdict = Verdict::Error;
-        result_.reason = refusal_text(gone.error());
+        result_.become(Verdict::Error, FindingKind::Refused, refusal_text(gone.error()));
     }
 }
 
@@ -212,11 +211,11 @@ Unmet Dialogue::failed(script::SourceSpan span, std::string reason, std::string 
     const Verdict verdict = script_.level == script::Level::Must     ? Verdict::Fail
                             : script_.level == script::Level::Should ? Verdict::Warn
                                                                      : Verdict::Info;
-    return {verdict, std::move(reason), span, {}, std::move(actual)};
+    return {verdict, std::move(reason), span, {}, std::move(actual), false, {}};
 }
 
 Unmet Dialogue::error(script::SourceSpan span, std::string reason) const {
-    return {Verdict::Error, std::move(reason), span, {}, {}};
+    return {Verdict::Error, std::move(reason), span, {}, {}, false, {}};
 }
 
 std::string Dialogue::refusal_text(const dut::Failure& failure) {
@@ -229,21 +228,35 @@ void Dialogue::conclude_with(const Met<>& outcome) {
     if (outcome) return; // PASS, or the WARN of an alternative
     const Unmet& unmet = outcome.error();
     result_.verdict = unmet.verdict;
-    result_.reason = unmet.reason;
-    result_.line = unmet.span.line;
-    result_.expected = unmet.expected;
-    if (result_.expected.empty() && unmet.span.line != 0) {
+    result_.findings.assign(1, finding_of(unmet));
+    result_.findings.insert(result_.findings.end(), unmet.before.begin(), unmet.before.end());
+}
+
+// The reason is a sentence: which fields differ it does not tell.
+Finding Dialogue::finding_of(const Unmet& unmet) const {
+    Finding finding{.kind = FindingKind::Mismatch,
+                    .line = unmet.span.line,
+                    .differences = {},
+                    .packet = {},
+                    .rules = {},
+                    .subject = {},
+                    .expected = unmet.expected,
+                    .actual = unmet.actual,
+                    .detail = unmet.reason};
+    if (unmet.verdict == Verdict::Error) finding.kind = FindingKind::Unplayable;
+    if (unmet.verdict == Verdict::Skip) finding.kind = FindingKind::Unsupported;
+    if (unmet.refused) finding.kind = FindingKind::Refused;
+    if (finding.expected.empty() && unmet.span.line != 0) {
         const std::string_view line = script_.line_text(unmet.span);
         const std::size_t first = line.find_first_not_of(' ');
-        result_.expected = first == std::string_view::npos ? "" : std::string(line.substr(first));
+        finding.expected = first == std::string_view::npos ? "" : std::string(line.substr(first));
     }
-    result_.actual = unmet.actual;
+    return finding;
 }
 
 CaseResult Dialogue::finish() {
     if (!play_.done()) {
-        result_.verdict = Verdict::Error;
-        result_.reason = "interrupted";
+        result_.become(Verdict::Error, FindingKind::Interrupted, "interrupted");
     }
     if (foreign_ > packets_that_show) {
         history_[last_foreign_].remarks.push_back(fmt::format(

@@ -57,7 +57,8 @@ struct Unmet {
     script::SourceSpan span;
     std::string expected; // the line; filled in from the span where it is empty
     std::string actual;
-    bool refused = false; // the DUT refused a verb; `dut refuses` waits for this
+    bool refused = false;             // the DUT refused a verb; `dut refuses` waits for this
+    std::vector<Finding> before = {}; // what was found before this became an ERROR
 };
 template <typename T = void>
 using Met = std::expected<T, Unmet>;
@@ -97,6 +98,7 @@ class Dialogue {
     Task<Met<>> no_event_left();
     Task<Met<>> all_claimed(Peer& peer);
     void conclude_with(const Met<>& outcome);
+    [[nodiscard]] Finding finding_of(const Unmet& unmet) const;
     void hear(wire::Bytes frame, Interval at);
     void pump_engine();
     [[nodiscard]] std::vector<Violation> violations() const;

@@ -111,9 +111,11 @@ void heed(CaseResult& result) {
             result.verdict == Verdict::Pass || (must && result.verdict == Verdict::Warn);
         if (!graver || violation.level == rules::Level::Info) continue;
         result.verdict = must ? Verdict::Fail : Verdict::Warn;
-        result.reason =
-            fmt::format("no line names it, but {} is broken: {}", violation.rule, violation.text);
-        result.actual = proof.script;
+        result.findings.insert(result.findings.begin(), Finding{.kind = FindingKind::Violation,
+                                                                .packet = violation.packets.front(),
+                                                                .rules = {violation.rule},
+                                                                .actual = proof.script,
+                                                                .detail = violation.text});
         if (std::ranges::find(result.rules, violation.rule) == result.rules.end()) {
             result.rules.push_back(violation.rule);
         }

@@ -264,7 +264,7 @@ std::expected<void, std::string> LiveBench::calibrate() {
     if (result.verdict != Verdict::Pass || measured == result.measures.end()) {
         return std::unexpected(
             fmt::format("the device does not answer an empty RDMA WRITE: {}",
-                        result.reason.empty() ? "no round trip measured" : result.reason));
+                        result.findings.empty() ? "no round trip measured" : result.reason()));
     }
     round_trip_p99_ = percentile_99(measured->second);
     // A stamp is made when the kernel takes the frame from the device; until then it has been
@@ -287,8 +287,7 @@ CaseResult LiveBench::play(const script::Case& script, const script::Run& run,
     play_on(dialogue);
     CaseResult result = dialogue.finish();
     const auto harness_failed = [&](std::string reason) {
-        result.verdict = Verdict::Error;
-        result.reason = std::move(reason);
+        result.become(Verdict::Error, FindingKind::Environment, std::move(reason));
     };
     if (broken_) {
         harness_failed(*broken_);

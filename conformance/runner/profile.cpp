@@ -98,12 +98,13 @@ void KnownDeviations::judge(CaseResult& result) const {
     if (entry == deviations_.end()) return;
     if (wrong) {
         result.verdict = Verdict::Xfail;
-        result.reason = fmt::format("known deviation: {}; here: {}", told(*entry), result.reason);
+        result.findings.insert(result.findings.begin(), Finding{.kind = FindingKind::KnownDeviation,
+                                                                .detail = told(*entry)});
     } else if (!entry->sometimes) {
         result.verdict = Verdict::Xpass;
-        result.reason =
-            fmt::format("the known deviation of line {} of the profile did not show: {}",
-                        entry->line, told(*entry));
+        result.findings.assign(1, Finding{.kind = FindingKind::DeviationAbsent,
+                                          .detail = fmt::format("{} (line {} of the profile)",
+                                                                told(*entry), entry->line)});
     }
 }
 

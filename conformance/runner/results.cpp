@@ -18,6 +18,32 @@ std::string_view name_of(Verdict verdict) {
     return "ERROR";
 }
 
+const Finding* CaseResult::blamed() const {
+    const auto found = std::ranges::find_if(
+        findings, [](const Finding& one) { return one.line != 0 || !one.actual.empty(); });
+    return found == findings.end() ? nullptr : &*found;
+}
+
+std::string CaseResult::expected() const {
+    const Finding* finding = blamed();
+    return finding == nullptr ? "" : finding->expected;
+}
+
+std::string CaseResult::actual() const {
+    const Finding* finding = blamed();
+    return finding == nullptr ? "" : finding->actual;
+}
+
+std::uint32_t CaseResult::line() const {
+    const Finding* finding = blamed();
+    return finding == nullptr ? 0 : finding->line;
+}
+
+void CaseResult::become(Verdict becomes, FindingKind kind, std::string detail) {
+    verdict = becomes;
+    findings.assign(1, Finding{.kind = kind, .detail = std::move(detail)});
+}
+
 std::size_t RunResults::count(Verdict verdict) const {
     return static_cast<std::size_t>(std::ranges::count_if(
         cases, [verdict](const CaseResult& result) { return result.verdict == verdict; }));

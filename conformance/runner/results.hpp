@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "conformance/rules/rules.hpp"
+#include "conformance/runner/finding.hpp"
 #include "dissector/wire/bytes.hpp"
 #include "dissector/wire/instant.hpp"
 
@@ -73,18 +74,26 @@ struct CaseResult {
     std::string title;
     rules::Level level = rules::Level::Must;
     Verdict verdict = Verdict::Error;
-    std::string reason;     // one sentence; empty for PASS
-    std::string expected;   // the line that was not met, in script notation
-    std::string actual;     // what came instead
-    std::string file;       // of the script
-    std::uint32_t line = 0; // in it; 0 where no line is to blame
-    std::string command;    // that runs this case again
+    std::vector<Finding> findings; // the gravest first; empty for PASS
+    std::string file;              // of the script
+    std::string command;           // that runs this case again
     std::map<std::string, std::vector<wire::Duration>> measures;
     std::vector<FaultCount> faults;
     std::vector<RecordedPacket> packets;
     std::vector<Violation> violations;
     std::uint32_t tolerated_retransmissions = 0; // signs of a slow lab
     std::uint64_t lost_packets = 0;              // that the capture dropped: it is an ERROR
+
+    // All that was found, in one line; empty if nothing was.
+    [[nodiscard]] std::string reason() const { return summary(findings); }
+    // The gravest finding that names a line or a packet; null where none does.
+    [[nodiscard]] const Finding* blamed() const;
+    // Of that one; empty or 0 where there is none.
+    [[nodiscard]] std::string expected() const;
+    [[nodiscard]] std::string actual() const;
+    [[nodiscard]] std::uint32_t line() const;
+    // In place of whatever was found: the verdict says nothing about the DUT.
+    void become(Verdict becomes, FindingKind kind, std::string detail);
 };
 
 struct RunInfo {

@@ -118,9 +118,9 @@ CaseResult SuiteRun::result_of(const PlannedRun& planned) {
     const script::Case& script = plan_.cases[planned.case_index];
     CaseResult result;
     if (dead_since_ && !answers_again(planned)) {
-        result.verdict = Verdict::Error;
-        result.reason =
-            fmt::format("not played: the DUT has not answered a SEND since {}", *dead_since_);
+        result.become(
+            Verdict::Error, FindingKind::Environment,
+            fmt::format("not played: the DUT has not answered a SEND since {}", *dead_since_));
     } else {
         dead_since_.reset();
         result = play(planned);
@@ -146,21 +146,19 @@ CaseResult SuiteRun::play(const PlannedRun& planned) {
     if (!skip) skip = reason_to_skip(script, planned, bench_, setting, selection_);
     CaseResult result;
     if (skip) {
-        result.verdict = Verdict::Skip;
-        result.reason = *skip;
+        result.become(Verdict::Skip, FindingKind::Unsupported, *skip);
         return result;
     }
     // The program's own mistake costs this case: those played before it are still reported.
     try {
         result = play_whole(planned, setting);
     } catch (const std::exception& escaped) {
-        result.verdict = Verdict::Error;
-        result.reason = fmt::format("the harness failed: {}", escaped.what());
+        result.become(Verdict::Error, FindingKind::Internal,
+                      fmt::format("the harness failed: {}", escaped.what()));
         return result;
     }
     if (bench_.broken()) {
-        result.verdict = Verdict::Error;
-        result.reason = *bench_.broken();
+        result.become(Verdict::Error, FindingKind::Environment, *bench_.broken());
     } else {
         judge_sanity(result, setting);
     }
@@ -207,16 +205,17 @@ void SuiteRun::judge_sanity(CaseResult& result, const Setting& setting) {
         has_answered_ = true;
         return;
     }
-    const std::string found =
-        result.reason.empty() ? "" : fmt::format("; before that: {}", result.reason);
+    Finding finding{.kind = FindingKind::Unanswering, .detail = sanity.reason()};
+    if (sanity.verdict == Verdict::Error) {
+        finding.kind = FindingKind::Environment;
+        finding.detail = fmt::format("no sanity exchange after it: {}", sanity.reason());
+    }
+    result.findings.insert(result.findings.begin(), std::move(finding));
     if (sanity.verdict == Verdict::Error) {
         if (result.verdict != Verdict::Fail) result.verdict = Verdict::Error;
-        result.reason = fmt::format("no sanity exchange after it: {}{}", sanity.reason, found);
         return;
     }
     result.verdict = Verdict::Fail;
-    result.reason = fmt::format(
-        "after this case the DUT does not answer a SEND on a fresh QP: {}{}", sanity.reason, found);
     // A device that never answered is wrong, not dead: the cases say more about it.
     if (has_answered_) dead_since_.emplace(); // result_of fills in the id
 }

@@ -56,9 +56,9 @@ std::string without_figures(std::string_view text) {
 
 Failure failure_of(const CaseResult& result, const script::Case& script) {
     Failure failure{.verdict = result.verdict, .line = {}, .reason = {}, .rule = {}};
-    failure.reason = without_figures(result.reason);
-    if (result.line != 0) {
-        failure.line = script.line_text({.line = result.line, .column = 1, .length = 1});
+    failure.reason = without_figures(result.reason());
+    if (result.line() != 0) {
+        failure.line = script.line_text({.line = result.line(), .column = 1, .length = 1});
         return failure;
     }
     const auto certain = std::ranges::find_if(result.violations, &Violation::certain);

@@ -204,18 +204,15 @@ void Dialogue::hold_to_record(Met<>& outcome) const {
                              unrecorded_, history_.size(), setting_.most_recorded_bytes >> 10));
 }
 
-// Not for the DUT's sake. A line that was not met stays in the message; `span` is to blame else.
+// Not for the DUT's sake. A line that was not met is still told, after this.
 void Dialogue::become_error(Met<>& outcome, script::SourceSpan span,
                             std::string_view reason) const {
-    if (outcome) {
-        outcome = std::unexpected(error(span, std::string(reason)));
-        return;
+    Unmet becomes = error(span, std::string(reason));
+    if (!outcome) {
+        becomes.before = outcome.error().before;
+        becomes.before.insert(becomes.before.begin(), finding_of(outcome.error()));
     }
-    Unmet& unmet = outcome.error();
-    unmet.verdict = Verdict::Error;
-    unmet.reason = unmet.span.line == 0
-                       ? fmt::format("{}; and {}", reason, unmet.reason)
-                       : fmt::format("{}; and line {}: {}", reason, unmet.span.line, unmet.reason);
+    outcome = std::unexpected(std::move(becomes));
 }
 
 // A packet of ours that left late: what the DUT made of it says nothing about the DUT, and a case

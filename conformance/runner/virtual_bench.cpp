@@ -232,8 +232,8 @@ CaseResult VirtualBench::play(const script::Case& script, const script::Run& run
     const bool ended = Play(dialogue, *device, options_.lab, options_.seed).run();
     CaseResult result = dialogue.finish();
     if (!ended) {
-        result.verdict = Verdict::Error;
-        result.reason = "the case did not end: script and device wait for each other";
+        result.become(Verdict::Error, FindingKind::Internal,
+                      "the case did not end: script and device wait for each other");
     }
     return result;
 }

@@ -311,7 +311,7 @@ Accepted<int> shrink_first(runner::Bench& bench, const runner::Plan& plan,
         console.say(small->text);
         const runner::CaseResult& result = small->result;
         fmt::print(err, "veriroce: {}: {}: {}; played {} times{}\n", planned.id(of),
-                   name_of(result.verdict), result.reason, small->plays,
+                   name_of(result.verdict), result.reason(), small->plays,
                    small->minimal ? "" : ", not yet minimal");
         return net::StopOnSignal::requested() ? interrupted : 1;
     }

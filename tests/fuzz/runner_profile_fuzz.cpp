@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const Verdict verdict : {Verdict::Fail, Verdict::Pass}) {
         result.verdict = verdict;
         KnownDeviations(*profile, "2.1.7", "2026-06-01").judge(result);
-        require(result.verdict == verdict || !result.reason.empty());
+        require(result.verdict == verdict || !result.reason().empty());
     }
     return 0;
 }

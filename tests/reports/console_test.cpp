@@ -48,8 +48,7 @@ TEST_CASE("console: a SKIP is one line with its reason", "[reports]") {
 
 TEST_CASE("console: an ERROR says why and cites no rule", "[reports]") {
     runner::CaseResult result = passed();
-    result.verdict = Verdict::Error;
-    result.reason = "the fault never fired";
+    result.become(Verdict::Error, runner::FindingKind::Unplayable, "the fault never fired");
     result.measures.clear();
     CHECK(console_case(result, {}) == "ERROR  key/unknown-rkey                             KEY-01\n"
                                       "       why       the fault never fired\n"

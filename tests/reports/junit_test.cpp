@@ -42,7 +42,7 @@ runner::CaseResult with(runner::Verdict verdict, std::string id) {
     runner::CaseResult result = passed();
     result.id = std::move(id);
     result.verdict = verdict;
-    result.reason = "because";
+    result.findings = {{.kind = runner::FindingKind::Mismatch, .detail = "because"}};
     return result;
 }
 
@@ -82,8 +82,10 @@ TEST_CASE("junit: what cannot stand in XML does not break it", "[reports]") {
     runner::RunResults results = made_up();
     runner::CaseResult odd = failed();
     odd.id = "odd/\xC2\xB5s & <b> \"q\"";
-    odd.reason = std::string("nul \0 bell \a half \xC3 surrogate \xED\xA0\x80 end ]]>", 40);
-    odd.actual = "\xEF\xBF\xBF\xF0\x9F\x98\x80";
+    odd.findings = {
+        {.kind = runner::FindingKind::Mismatch,
+         .actual = "\xEF\xBF\xBF\xF0\x9F\x98\x80",
+         .detail = std::string("nul \0 bell \a half \xC3 surrogate \xED\xA0\x80 end ]]>", 40)}};
     results.run.dut = "\x01\xFF";
     results.cases = {odd};
     const std::string text = read_by_python(junit_xml(results));

@@ -28,11 +28,13 @@ inline runner::CaseResult failed() {
     result.rules = {"BTH-01"};
     result.title = "Version 1 is \"dropped\"";
     result.verdict = runner::Verdict::Fail;
-    result.reason = "the QP was not silent";
-    result.expected = "dropped";
-    result.actual = "< ACK psn=0 msn=1";
+    result.findings = {{.kind = runner::FindingKind::Unexpected,
+                        .line = 9,
+                        .packet = 1,
+                        .expected = "dropped",
+                        .actual = "< ACK psn=0 msn=1",
+                        .detail = "the QP was not silent"}};
     result.file = "bth/transport-version.roce";
-    result.line = 9;
     result.command = "veriroce test bth/transport-version --seed 1";
     result.faults = {{"drop when psn=0", 2}};
     result.tolerated_retransmissions = 1;
@@ -59,8 +61,7 @@ inline runner::CaseResult skipped() {
     result.id = "rsp/gap-nak";
     result.rules = {"RSP-02", "RSP-03"};
     result.title = "A gap";
-    result.verdict = runner::Verdict::Skip;
-    result.reason = "unless out_of_order";
+    result.become(runner::Verdict::Skip, runner::FindingKind::Unsupported, "unless out_of_order");
     result.file = "rsp/gap-nak.roce";
     result.command = "veriroce test rsp/gap-nak --seed 1";
     return result;

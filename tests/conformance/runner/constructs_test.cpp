@@ -423,7 +423,7 @@ TEST_CASE("construct: judged takes what the rules allow, and nothing else", "[co
                                        engine_of(*mutants::find("nak_for_every_packet_ahead")));
     INFO(text_of(gap));
     CHECK(gap.verdict == Verdict::Fail);
-    CHECK(gap.reason.find("RSP-03") != std::string::npos);
+    CHECK(gap.reason().find("RSP-03") != std::string::npos);
 }
 
 // --- other frames -----------------------------------------------------------------------------

@@ -24,15 +24,14 @@ class MortalBench final : public BenchAround {
                          const Setting& setting) override {
         if (played() == dies_of_) dead_ = true;
         CaseResult result = BenchAround::play_case(script, run, setting);
-        if (dead_) result.reason = "a word about it";
+        if (dead_) result.become(result.verdict, FindingKind::Discouraged, "a word about it");
         return result;
     }
     CaseResult play_sanity(const script::Case& script, const script::Run& run,
                            const Setting& setting) override {
         CaseResult result = BenchAround::play_sanity(script, run, setting);
         if (!dead_) return result;
-        result.verdict = Verdict::Fail;
-        result.reason = "no ACK came";
+        result.become(Verdict::Fail, FindingKind::Missing, "no ACK came");
         return result;
     }
 
@@ -101,14 +100,14 @@ TEST_CASE("dead device: the case that killed it fails, later ones are not judged
     CHECK_FALSE(run.dead_since().has_value());
     const auto killer = run.next();
     CHECK(killer->verdict == Verdict::Fail);
-    CHECK(killer->reason ==
+    CHECK(killer->reason() ==
           "after this case the DUT does not answer a SEND on a fresh QP: no ACK came; before that: "
           "a word about it");
     CHECK(run.dead_since() == "rsp/gap-nak[round=2]");
     for (int i = 0; i < 2; ++i) {
         const auto later = run.next();
         CHECK(later->verdict == Verdict::Error);
-        CHECK(later->reason ==
+        CHECK(later->reason() ==
               "not played: the DUT has not answered a SEND since rsp/gap-nak[round=2]");
         CHECK(later->rules.size() == 2);
     }
@@ -143,7 +142,7 @@ TEST_CASE("dead device: without its agent the run ends and names the case", "[ru
     const auto last = run.next();
     CHECK(last->id == "rsp/gap-nak[round=2]");
     CHECK(last->verdict == Verdict::Error);
-    CHECK(last->reason == "the agent is gone");
+    CHECK(last->reason() == "the agent is gone");
     CHECK_FALSE(run.next().has_value());
     CHECK(run.done() == 2);
 }
@@ -156,9 +155,9 @@ TEST_CASE("dead device: one that does not stop sending costs its case, and no me
     const auto result = run.next();
     INFO(text_of(*result));
     CHECK(result->verdict == Verdict::Error);
-    CHECK(result->reason.find("the DUT sent ") != std::string::npos);
-    CHECK(result->reason.find(" packets beyond the ") != std::string::npos);
-    CHECK(result->reason.find("before that: ") != std::string::npos);
+    CHECK(result->reason().find("the DUT sent ") != std::string::npos);
+    CHECK(result->reason().find(" packets beyond the ") != std::string::npos);
+    CHECK(result->reason().find("before that: ") != std::string::npos);
     CHECK(result->packets.size() < 400);
 }
 
@@ -184,7 +183,7 @@ TEST_CASE("dead device: a mistake of the program costs one case, and no report",
     CHECK(run.next()->verdict == Verdict::Pass);
     const auto thrown = run.next();
     CHECK(thrown->verdict == Verdict::Error);
-    CHECK(thrown->reason.starts_with("the harness failed: "));
+    CHECK(thrown->reason().starts_with("the harness failed: "));
     CHECK(run.next()->verdict == Verdict::Pass);
 }
 

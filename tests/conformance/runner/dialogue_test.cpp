@@ -47,10 +47,10 @@ CaseResult check(const std::string& script, const Wanted& wanted) {
     CaseResult result = play_script(script);
     INFO(script << "\n" << text_of(result));
     CHECK(result.verdict == wanted.verdict);
-    CHECK(result.reason == wanted.reason);
-    CHECK(result.expected == wanted.expected);
-    CHECK(result.actual == wanted.actual);
-    CHECK(result.line == wanted.line);
+    CHECK(result.reason() == wanted.reason);
+    CHECK(result.expected() == wanted.expected);
+    CHECK(result.actual() == wanted.actual);
+    CHECK(result.line() == wanted.line);
     return result;
 }
 
@@ -96,8 +96,8 @@ TEST_CASE("dialogue: an ACK that no line names may not count more than was sent"
     const CaseResult result = play_script(two_sends, engine_behind<CountsTooMany>());
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Fail);
-    CHECK(result.line == 8);
-    CHECK(result.actual == "< ACK psn=0 msn=3");
+    CHECK(result.line() == 8);
+    CHECK(result.actual() == "< ACK psn=0 msn=3");
 }
 
 TEST_CASE("dialogue: a packet that does not come fails after its time", "[runner]") {
@@ -198,8 +198,8 @@ TEST_CASE("dialogue: none of the alternatives fails with what came", "[runner]")
                                                "end\n"));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Fail);
-    CHECK(result.reason == "none of the alternatives came");
-    CHECK(result.actual == "< NAK psn=0 msn=0 code=PSN_SEQUENCE");
+    CHECK(result.reason() == "none of the alternatives came");
+    CHECK(result.actual() == "< NAK psn=0 msn=0 code=PSN_SEQUENCE");
 }
 
 TEST_CASE("dialogue: unordered lines are met in any order, each once", "[runner]") {
@@ -219,8 +219,8 @@ TEST_CASE("dialogue: unordered lines are met in any order, each once", "[runner]
                                                "end\n"));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Fail);
-    CHECK(result.reason == "no open line expects this packet");
-    CHECK(result.actual.starts_with("< SEND_ONLY psn=1"));
+    CHECK(result.reason() == "no open line expects this packet");
+    CHECK(result.actual().starts_with("< SEND_ONLY psn=1"));
 }
 
 TEST_CASE("dialogue: what is forbidden must not come, before or within the time", "[runner]") {
@@ -245,9 +245,9 @@ TEST_CASE("dialogue: a QP that answers is not quiet and has dropped nothing", "[
                                                    line + "\n"));
         INFO(line << "\n" << text_of(result));
         CHECK(result.verdict == Verdict::Fail);
-        CHECK(result.line == 7);
-        CHECK(result.expected == line);
-        CHECK(result.actual == "< ACK psn=0 msn=1");
+        CHECK(result.line() == 7);
+        CHECK(result.expected() == line);
+        CHECK(result.actual() == "< ACK psn=0 msn=1");
     }
 }
 
@@ -262,8 +262,8 @@ TEST_CASE("dialogue: a bound on the time between packets is judged", "[runner]")
     const CaseResult result = play_script(with(up_to_time + "0ns..1ms" + rest, timer));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Fail);
-    CHECK(result.reason.ends_with(" after the packet before it"));
-    CHECK(result.line == 8);
+    CHECK(result.reason().ends_with(" after the packet before it"));
+    CHECK(result.line() == 8);
 }
 
 TEST_CASE("dialogue: times that a case measures are in its result", "[runner]") {
@@ -304,7 +304,7 @@ TEST_CASE("dialogue: a fault that never fires makes the case an ERROR", "[runner
                                                "dut    done recv id=1\n"));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Error);
-    CHECK_FALSE(result.reason.empty());
+    CHECK_FALSE(result.reason().empty());
     REQUIRE(result.faults.size() == 1);
     CHECK(result.faults[0].fired == 0);
 }
@@ -316,9 +316,9 @@ TEST_CASE("dialogue: a completion with another status fails", "[runner]") {
                                                "dut    done send id=1\n"));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Fail);
-    CHECK(result.line == 8);
-    CHECK(result.expected == "dut    done send id=1");
-    CHECK(result.actual.find("REM_OP_ERR") != std::string::npos);
+    CHECK(result.line() == 8);
+    CHECK(result.expected() == "dut    done send id=1");
+    CHECK(result.actual().find("REM_OP_ERR") != std::string::npos);
 }
 
 TEST_CASE("dialogue: a region of the tester that the DUT wrote is not untouched", "[runner]") {
@@ -333,7 +333,7 @@ TEST_CASE("dialogue: a region of the tester that the DUT wrote is not untouched"
                                    "expect a untouched\n"));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Fail);
-    CHECK(result.reason == "the region differs from byte 64 on");
+    CHECK(result.reason() == "the region differs from byte 64 on");
 }
 
 TEST_CASE("dialogue: a region that a WRITE changed is not untouched", "[runner]") {
@@ -346,8 +346,8 @@ TEST_CASE("dialogue: a region that a WRITE changed is not untouched", "[runner]"
     const CaseResult result = play_script(with(written + "expect a untouched\n"));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Fail);
-    CHECK(result.expected == "expect a untouched");
-    CHECK_FALSE(result.actual.empty());
+    CHECK(result.expected() == "expect a untouched");
+    CHECK_FALSE(result.actual().empty());
 }
 
 TEST_CASE("dialogue: memory with other bytes than expected fails and says where", "[runner]") {
@@ -356,8 +356,8 @@ TEST_CASE("dialogue: memory with other bytes than expected fails and says where"
                          "expect a[0 +8] == ones\n"));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Fail);
-    CHECK(result.line == 6);
-    CHECK_FALSE(result.actual.empty());
+    CHECK(result.line() == 6);
+    CHECK_FALSE(result.actual().empty());
 }
 
 TEST_CASE("dialogue: a verb that the device must refuse and takes fails", "[runner]") {
@@ -365,7 +365,7 @@ TEST_CASE("dialogue: a verb that the device must refuse and takes fails", "[runn
     const CaseResult result = play_script(with("dut    refuses modify state=ERR\n"));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Fail);
-    CHECK(result.expected == "dut    refuses modify state=ERR");
+    CHECK(result.expected() == "dut    refuses modify state=ERR");
 }
 
 TEST_CASE("dialogue: two QPs of a case do not claim each other's packets", "[runner]") {

@@ -40,13 +40,13 @@ TEST_CASE("faults: a rule that missed is an ERROR, whatever else failed", "[runn
     const CaseResult alone = fails(with(rule + "> SEND_ONLY  psn=1 ackreq\n"
                                                "< NAK        psn=0\n"),
                                    "fired 0 times, not 2", Verdict::Error);
-    CHECK(alone.line == 0);
+    CHECK(alone.line() == 0);
     const CaseResult both = fails(with(rule + "> SEND_ONLY  psn=1 ackreq\n"
                                               "< NAK        psn=3\n"),
                                   "fired 0 times, not 2; and line 7: psn is 0", Verdict::Error);
-    CHECK(both.line == 7);
-    CHECK(both.expected == "< NAK        psn=3");
-    CHECK(both.actual == "< NAK psn=0 msn=0 code=PSN_SEQUENCE");
+    CHECK(both.line() == 7);
+    CHECK(both.expected() == "< NAK        psn=3");
+    CHECK(both.actual() == "< NAK psn=0 msn=0 code=PSN_SEQUENCE");
 }
 
 TEST_CASE("faults: a rule that a failing line cut short leaves the DUT its FAIL", "[runner]") {
@@ -62,12 +62,12 @@ TEST_CASE("faults: a plan acts on every case that is played under it", "[runner]
     CHECK(play_under(send_acknowledged, {}).verdict == Verdict::Pass);
     const CaseResult lost = play_under(send_acknowledged, plan_with("drop when from=b psn=1\n"));
     CHECK(lost.verdict == Verdict::Fail);
-    CHECK(lost.line == 9);
+    CHECK(lost.line() == 9);
     REQUIRE(lost.faults.size() == 1);
     CHECK(lost.faults[0].fired == 1);
     const CaseResult missed = play_under(send_acknowledged, plan_with("drop when psn=99\n"));
     CHECK(missed.verdict == Verdict::Error);
-    CHECK(missed.reason.ends_with("never fired"));
+    CHECK(missed.reason().ends_with("never fired"));
 }
 
 TEST_CASE("faults: no plan touches the sanity exchange", "[runner]") {
@@ -83,7 +83,7 @@ TEST_CASE("faults: no plan touches the sanity exchange", "[runner]") {
     SuiteRun deaf(bench, plan, selection, options);
     const auto result = deaf.next();
     CHECK(result->verdict == Verdict::Fail);
-    CHECK(result->reason.find("does not answer a SEND") == std::string::npos);
+    CHECK(result->reason().find("does not answer a SEND") == std::string::npos);
 }
 
 TEST_CASE("shrink: of a case under a plan the plan is made small", "[runner]") {

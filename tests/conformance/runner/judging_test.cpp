@@ -31,8 +31,8 @@ TEST_CASE("judging: a rule that no line names fails the case", "[runner][RDR-03]
         ++failed;
         CHECK(result.verdict == Verdict::Fail);
         CHECK(has(result.rules, "RDR-03"));
-        CHECK(result.reason.find("no line names it, but RDR-03 is broken") == 0);
-        CHECK(result.line == 0);
+        CHECK(result.reason().find("every line passed, but the packets violate RDR-03: ") == 0);
+        CHECK(result.line() == 0);
         REQUIRE_FALSE(result.violations.empty());
         const Violation& violation = result.violations.front();
         CHECK(violation.certain);
@@ -40,7 +40,7 @@ TEST_CASE("judging: a rule that no line names fails the case", "[runner][RDR-03]
         REQUIRE_FALSE(violation.packets.empty());
         const RecordedPacket& proof = result.packets.at(violation.packets.front());
         CHECK(proof.from == Side::Dut);
-        CHECK(result.actual == proof.script);
+        CHECK(result.actual() == proof.script);
         CHECK(proof.remarks.back().find("RDR-03: ") == 0);
     }
     CHECK(failed >= 12);

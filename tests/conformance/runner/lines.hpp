@@ -23,7 +23,7 @@ inline CaseResult fails(const std::string& script, std::string_view reason,
     CaseResult result = play_script(script);
     INFO(script << "\n" << text_of(result));
     CHECK(result.verdict == verdict);
-    CHECK(result.reason.find(reason) != std::string::npos);
+    CHECK(result.reason().find(reason) != std::string::npos);
     return result;
 }
 

@@ -66,7 +66,7 @@ TEST_CASE("plan: a case for one IP version is played over that one", "[runner]")
     const auto result = run.next();
     REQUIRE(result.has_value());
     CHECK(result->verdict == Verdict::Skip);
-    CHECK(result->reason == "it is for IPv4 alone");
+    CHECK(result->reason() == "it is for IPv4 alone");
 }
 
 TEST_CASE("plan: a script for both IP versions is played over each", "[runner]") {

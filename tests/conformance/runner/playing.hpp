@@ -71,10 +71,10 @@ inline std::vector<CaseResult> play_suite(const Selection& selection, VirtualBen
 // A verdict with what it takes to understand it.
 inline std::string text_of(const CaseResult& result) {
     std::string text = result.id + ": " + std::string(name_of(result.verdict));
-    for (const auto& [label, part] : {std::pair{"reason", &result.reason},
-                                      {"expected", &result.expected},
-                                      {"actual", &result.actual}}) {
-        if (!part->empty()) text += std::string("\n  ") + label + ": " + *part;
+    for (const auto& [label, part] : {std::pair{"reason", result.reason()},
+                                      {"expected", result.expected()},
+                                      {"actual", result.actual()}}) {
+        if (!part.empty()) text += std::string("\n  ") + label + ": " + part;
     }
     return text;
 }

@@ -25,7 +25,9 @@ CaseResult with(Verdict verdict, std::string id = "rsp/gap-nak[n=1]") {
     result.id = std::move(id);
     result.rules = {"RSP-02", "RSP-03"};
     result.verdict = verdict;
-    result.reason = verdict == Verdict::Pass ? "" : "no NAK came";
+    if (verdict != Verdict::Pass) {
+        result.findings = {{.kind = FindingKind::Missing, .detail = "no NAK came"}};
+    }
     return result;
 }
 
@@ -143,11 +145,11 @@ TEST_CASE("profile: a known deviation is XFAIL, its absence XPASS", "[runner]") 
         const Profile profile = with_entry(entry);
         const CaseResult failed = judged(profile, with(Verdict::Fail));
         CHECK(failed.verdict == Verdict::Xfail);
-        CHECK(failed.reason == "known deviation: known; here: no NAK came");
+        CHECK(failed.reason() == "known deviation: known; here: no NAK came");
         CHECK(judged(profile, with(Verdict::Warn)).verdict == Verdict::Xfail);
         const CaseResult passed = judged(profile, with(Verdict::Pass));
         CHECK(passed.verdict == Verdict::Xpass);
-        CHECK(passed.reason == "the known deviation of line 3 of the profile did not show: known");
+        CHECK(passed.reason() == "the known deviation did not show: known (line 3 of the profile)");
         for (const Verdict kept : {Verdict::Skip, Verdict::Info, Verdict::Error})
             CHECK(judged(profile, with(kept)).verdict == kept);
     }
@@ -201,7 +203,7 @@ TEST_CASE("profile: capabilities, traits, counters and time reach the run", "[ru
     SuiteRun run(bench, plan, selection, options);
     const auto result = run.next();
     CHECK(result->verdict == Verdict::Skip);
-    CHECK(result->reason == "unless out_of_order");
+    CHECK(result->reason() == "unless out_of_order");
     const Setting setting = options.profile->applied(bench.setting({}));
     CHECK_FALSE(setting.capable("ud"));
     CHECK(setting.counter_name("bad_pkey") == "pkey_errs");

@@ -59,7 +59,7 @@ TEST_CASE("shrink: a padded script keeps the gap and the NAK that is wrong", "[r
     INFO(small->text);
     CHECK(small->minimal);
     CHECK(small->result.verdict == Verdict::Fail);
-    CHECK(small->result.expected == "< NAK        psn=2 code=PSN_SEQUENCE");
+    CHECK(small->result.expected() == "< NAK        psn=2 code=PSN_SEQUENCE");
     CHECK(small->text == R"(rule   RSP-02 RSP-03
 title  "Padded"
 role   responder

@@ -72,8 +72,8 @@ TEST_CASE("time: a packet of ours that left late makes a failure an ERROR", "[ru
     CHECK(play_late(script, 90us).verdict == Verdict::Fail);
     const CaseResult late = play_late(script, 200us);
     CHECK(late.verdict == Verdict::Error);
-    CHECK(late.reason == "too late to judge: our packet of line 8 left 1.200 ms after the one "
-                         "before it, not 1.000 ms; and line 9: no such packet within 1.000 s");
+    CHECK(late.reason() == "too late to judge: our packet of line 8 left 1.200 ms after the one "
+                           "before it, not 1.000 ms; and line 9: no such packet within 1.000 s");
 }
 
 TEST_CASE("time: late packets cost a case its verdict if it is about time", "[runner]") {
@@ -86,7 +86,7 @@ TEST_CASE("time: late packets cost a case its verdict if it is about time", "[ru
     CHECK(play_late(with(dialogue), 200us).verdict == Verdict::Pass);
     const CaseResult late = play_late(with(dialogue, "tags   timing\n"), 200us);
     CHECK(late.verdict == Verdict::Error);
-    CHECK(late.line == 9);
+    CHECK(late.line() == 9);
 }
 
 // The engine's timer runs out 1.57 ms after its packet. What it repeats before the RNR NAK is there

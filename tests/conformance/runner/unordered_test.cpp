@@ -42,8 +42,8 @@ TEST_CASE("unordered: a completion that no open line wants fails, and so does on
                                         "  dut    done recv id=2\n"
                                         "end\n"),
                                    "another completion came");
-    CHECK(other.line == 9);
-    CHECK(other.actual.starts_with("done recv id=1"));
+    CHECK(other.line() == 9);
+    CHECK(other.actual().starts_with("done recv id=1"));
     const CaseResult none = fails(with("dut    recv id=1\n"
                                        "> SEND_ONLY  ackreq\n"
                                        "unordered\n"
@@ -51,7 +51,7 @@ TEST_CASE("unordered: a completion that no open line wants fails, and so does on
                                        "  dut    event SQ_DRAINED within 5ms\n"
                                        "end\n"),
                                   "no such event within 5.000 ms");
-    CHECK(none.line == 9);
+    CHECK(none.line() == 9);
 }
 
 TEST_CASE("unordered: COMM_EST may be expected, and may come without a line", "[runner]") {
@@ -97,7 +97,7 @@ TEST_CASE("unordered: whole messages, their packets among those of other lines",
                     "  dut    done recv id=1\n"
                     "  < RDMA_READ_RESPONSE  psn=0 len=3*mtu data=a[0 +3*mtu]\n"
                     "end\n"));
-    CHECK(result.line == 0);
+    CHECK(result.line() == 0);
     passes(with("dut    post SEND id=1..2 len=3*mtu\n"
                 "unordered\n"
                 "  < SEND  psn=3 len=3*mtu\n"
@@ -132,10 +132,11 @@ TEST_CASE(
     CHECK(acknowledged("2us", std::chrono::microseconds(1)).verdict == Verdict::Pass);
     const CaseResult late = acknowledged("1us", wire::Duration(0));
     CHECK(late.verdict == Verdict::Fail);
-    CHECK(late.reason == "came 2.000 us after the line before it, not within 1.000 us");
+    CHECK(late.reason() == "came 2.000 us after the line before it, not within 1.000 us");
     const CaseResult noisy = acknowledged("1us", std::chrono::microseconds(2));
     CHECK(noisy.verdict == Verdict::Error);
-    CHECK(noisy.reason == "too noisy to judge: it came 0 ns to 2.000 us after the line before it");
+    CHECK(noisy.reason() ==
+          "too noisy to judge: it came 0 ns to 2.000 us after the line before it");
 }
 
 TEST_CASE("waiting: what the DUT said instead stands beside the line that was not met",
@@ -144,8 +145,8 @@ TEST_CASE("waiting: what the DUT said instead stands beside the line that was no
                                          "> SEND_ONLY  ackreq\n"
                                          "< NAK  psn=0\n"),
                                     "no such packet within");
-    CHECK(result.expected == "< NAK  psn=0");
-    CHECK(result.actual == "< ACK psn=0 msn=1, and nothing else");
+    CHECK(result.expected() == "< NAK  psn=0");
+    CHECK(result.actual() == "< ACK psn=0 msn=1, and nothing else");
 }
 
 TEST_CASE("events: those of a QP in ERR need no line, any other does", "[runner]") {
