@@ -16,15 +16,15 @@
 
 #include "conformance/agent/engine_backend.hpp"
 #include "conformance/agent/serve.hpp"
-#include "conformance/passive/passive.hpp"
+#include "conformance/commands/judge.hpp"
+#include "conformance/commands/script.hpp"
+#include "conformance/commands/script_import.hpp"
+#include "conformance/commands/test.hpp"
 #include "conformance/rules/nearest.hpp"
 #include "conformance/rules/rules.hpp"
-#include "conformance/suite/import_command.hpp"
-#include "conformance/suite/script_command.hpp"
-#include "conformance/suite/suite.hpp"
 #include "dissector/dissect/dissect.hpp"
 #include "transport/bench/commands.hpp"
-#include "transport/endpoint/commands.hpp"
+#include "transport/pingpong/commands.hpp"
 #include "transport/sim/bench.hpp"
 
 namespace {
@@ -106,7 +106,7 @@ void add_dissect(CLI::App& app, dissect::Options& options, int& code) {
     command->callback([&] { code = dissect::run(options, stdout, stderr); });
 }
 
-void add_judge(CLI::App& app, passive::Options& options, int& code) {
+void add_judge(CLI::App& app, commands::JudgeOptions& options, int& code) {
     CLI::App* command =
         app.add_subcommand("judge", "Which rules the devices in captures break, packet by packet");
     command->add_option("FILE", options.files, "pcap or pcapng files; - is standard input")
@@ -115,7 +115,7 @@ void add_judge(CLI::App& app, passive::Options& options, int& code) {
         ->add_option_function<std::string>(
             "--format",
             [&options](const std::string& name) {
-                const auto format = passive::format_by_name(name);
+                const auto format = commands::judge_format_by_name(name);
                 if (!format) {
                     throw CLI::ValidationError("--format",
                                                "'" + name + "' is neither text nor json");
@@ -144,10 +144,10 @@ void add_judge(CLI::App& app, passive::Options& options, int& code) {
         ->type_name("FILE");
     command->add_flag("--strict", options.strict, "A possible violation counts as well");
     command->add_flag("-q,--quiet", options.quiet, "No summary line");
-    command->callback([&] { code = passive::run(options, stdout, stderr); });
+    command->callback([&] { code = commands::run_judge(options, stdout, stderr); });
 }
 
-void add_test(CLI::App& app, suite::Options& options, int& code) {
+void add_test(CLI::App& app, commands::TestOptions& options, int& code) {
     CLI::App* command = app.add_subcommand(
         "test", "The conformance suite against a device; without --dut the built-in engine");
     command->add_option("CASE", options.cases,
@@ -221,11 +221,11 @@ void add_test(CLI::App& app, suite::Options& options, int& code) {
     command->callback([&] {
         options.colour = isatty(STDOUT_FILENO) == 1;
         options.progress = isatty(STDERR_FILENO) == 1 && !options.quiet;
-        code = suite::run(options, stdout, stderr);
+        code = commands::run_test(options, stdout, stderr);
     });
 }
 
-void add_import(CLI::App& script, suite::ImportOptions& options, int& code) {
+void add_import(CLI::App& script, commands::ImportOptions& options, int& code) {
     CLI::App* command =
         script.add_subcommand("import", "A connection of a capture as a script that can be played");
     command->add_option("CAPTURE", options.capture, "A pcap or pcapng file, also packed")
@@ -239,7 +239,7 @@ void add_import(CLI::App& script, suite::ImportOptions& options, int& code) {
         ->add_option_function<std::string>(
             "--as",
             [&options](const std::string& name) {
-                const auto part = suite::part_by_name(name);
+                const auto part = commands::part_by_name(name);
                 if (!part) {
                     throw CLI::ValidationError("--as",
                                                "'" + name + "' is neither requester nor responder");
@@ -257,25 +257,25 @@ void add_import(CLI::App& script, suite::ImportOptions& options, int& code) {
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}));
     command->add_option("-o", options.output, "The script's file; standard output if not named")
         ->type_name("FILE");
-    command->callback([&] { code = suite::script_import(options, stdout, stderr); });
+    command->callback([&] { code = commands::run_script_import(options, stdout, stderr); });
 }
 
-void add_script(CLI::App& app, suite::FormatOptions& options, suite::ImportOptions& import_options,
-                int& code) {
+void add_script(CLI::App& app, commands::FormatOptions& options,
+                commands::ImportOptions& import_options, int& code) {
     CLI::App* command = app.add_subcommand("script", "Check and lay out scripts, and make them");
     command->require_subcommand(1);
     CLI::App* check = command->add_subcommand("check", "Compile scripts, and run none");
     check->add_option("FILE", options.files)->required();
-    check->callback([&] { code = suite::script_check(options.files, stdout, stderr); });
+    check->callback([&] { code = commands::script_check(options.files, stdout, stderr); });
     CLI::App* format = command->add_subcommand("format", "Lay scripts out, in place");
     format->add_option("FILE", options.files)->required();
     format->add_flag("--check", options.check_only, "Only say which files would change");
-    format->callback([&] { code = suite::script_format(options, stdout, stderr); });
+    format->callback([&] { code = commands::script_format(options, stdout, stderr); });
     add_import(*command, import_options, code);
 }
 
 // What both ends of a ping-pong take.
-void add_pingpong_options(CLI::App& command, endpoint::Options& options) {
+void add_pingpong_options(CLI::App& command, pingpong::Options& options) {
     command.add_option("-i,--interface", options.interface,
                        "Raw frames on this interface; otherwise a UDP socket");
     command.add_option("--address", options.address,
@@ -291,22 +291,22 @@ void add_pingpong_options(CLI::App& command, endpoint::Options& options) {
         ->check(CLI::Range(0U, 0xFFFFFFU));
 }
 
-void add_serve(CLI::App& app, endpoint::Options& options, int& code) {
+void add_serve(CLI::App& app, pingpong::Options& options, int& code) {
     CLI::App* command = app.add_subcommand(
         "serve", "Wait for ibv_rc_pingpong or 'veriroce ping', and send back what comes");
     add_pingpong_options(*command, options);
     command->add_option("--listen", options.listen,
                         "Where to wait, ADDRESS:PORT; everywhere on 18515 if not given");
     command->add_flag("--once", options.once, "End after the first peer");
-    command->callback([&] { code = endpoint::serve(options, stdout, stderr); });
+    command->callback([&] { code = pingpong::serve(options, stdout, stderr); });
 }
 
-void add_ping(CLI::App& app, endpoint::Options& options, int& code) {
+void add_ping(CLI::App& app, pingpong::Options& options, int& code) {
     CLI::App* command = app.add_subcommand(
         "ping", "RC round trips with ibv_rc_pingpong or 'veriroce serve', data compared");
     command->add_option("HOST", options.peer, "HOST or HOST:PORT (18515)")->required();
     add_pingpong_options(*command, options);
-    command->callback([&] { code = endpoint::ping(options, stdout, stderr); });
+    command->callback([&] { code = pingpong::ping(options, stdout, stderr); });
 }
 
 void add_rules(CLI::App& app, std::vector<std::string>& ids, int& code) {
@@ -410,11 +410,11 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     int code = 0;
     dissect::Options dissect_options;
-    passive::Options judge_options;
-    suite::Options test_options;
-    suite::FormatOptions script_options;
-    suite::ImportOptions import_options;
-    endpoint::Options pingpong_options;
+    commands::JudgeOptions judge_options;
+    commands::TestOptions test_options;
+    commands::FormatOptions script_options;
+    commands::ImportOptions import_options;
+    pingpong::Options pingpong_options;
     std::vector<std::string> rule_ids;
     sim::BenchOptions bench_options;
     bench::Options figures;

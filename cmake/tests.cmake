@@ -25,10 +25,11 @@ set(test_uses_filter veriroce_capture veriroce_decode)
 set(test_uses_flow veriroce_capture veriroce_test_corpus)
 set(test_uses_decode veriroce_capture veriroce_test_corpus)
 set(test_uses_dissect veriroce_test_corpus)
+set(test_uses_port veriroce_pingpong)  # the traffic
 set(test_uses_print veriroce_capture veriroce_test_corpus)
 set(test_uses_mutants veriroce_rules)
 set(test_uses_reports veriroce_rules veriroce_capture)
-set(test_uses_transcribe veriroce_runner veriroce_script veriroce_mutants veriroce_rules
+set(test_uses_script_import veriroce_runner veriroce_script veriroce_mutants veriroce_rules
     veriroce_capture veriroce_flow)
 set(test_uses_runner veriroce_rules veriroce_cases veriroce_script veriroce_mutants)
 
@@ -62,7 +63,7 @@ foreach(source IN LISTS test_sources)
 endforeach()
 list(REMOVE_DUPLICATES test_dirs)
 foreach(dir IN LISTS test_dirs)
-    cmake_path(GET dir FILENAME name)
+    room_name(name "${dir}")
     test_folder(${name} "${dir}")
 endforeach()
 
@@ -72,7 +73,7 @@ target_link_libraries(interop_peers PRIVATE veriroce_options veriroce_dut veriro
 
 # Benchmarks: tests/bench/<name>_bench.cpp is the program bench_<name>; the other .cpp there go into
 # each. What they print is for people; the tests only see that they run.
-set(bench_uses_judge veriroce_passive veriroce_judge veriroce_capture PkgConfig::pcap)
+set(bench_uses_judge veriroce_judge veriroce_capture PkgConfig::pcap)
 set(bench_short_judge --runs 1 --packets 5000)
 set(bench_short_udp_link --runs 1 --seconds 0.1)
 file(GLOB bench_parts CONFIGURE_DEPENDS tests/bench/*.cpp)

@@ -52,10 +52,14 @@ std::string_view library_of(std::string_view header) {
     return {};
 }
 
-// "dissector/wire/bth.hpp" -> "wire"; a file at the top is its own room.
+// "dissector/wire/bth.hpp" -> "wire", "dissector/commands/x.cpp" -> "dissector_commands"; a file at
+// the top is its own room.
 std::string room_of(const std::string& path) {
     const auto folder = std::filesystem::path(path).parent_path();
-    return folder.empty() ? path : folder.filename().string();
+    if (folder.empty()) return path;
+    const std::string name = folder.filename().string();
+    if (name != "commands") return name;
+    return folder.parent_path().filename().string() + "_commands";
 }
 
 struct Include {
@@ -246,7 +250,7 @@ std::vector<std::string> include_violations(const Table& table, const std::set<s
 }
 
 std::vector<std::string> build_violations(const Table& table, std::string_view cmake_lists) {
-    static const std::regex pattern(R"(\broom\(([a-z]+)\s+[^\s)]+([^)]*)\))");
+    static const std::regex pattern(R"(\broom\(([a-z_]+)\s+[^\s)]+([^)]*)\))");
     std::vector<std::string> found;
     std::set<std::string> built;
     const std::string text(cmake_lists);

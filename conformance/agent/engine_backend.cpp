@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "conformance/dut/engine_device.hpp"
-#include "transport/endpoint/port.hpp"
 #include "transport/net/clock.hpp"
+#include "transport/port/port.hpp"
 
 namespace veriroce::agent {
 
@@ -14,7 +14,7 @@ namespace {
 
 class EngineBackend final : public Backend {
   public:
-    EngineBackend(std::unique_ptr<endpoint::Port> port, const dut::AgentLimits& limits)
+    EngineBackend(std::unique_ptr<port::Port> port, const dut::AgentLimits& limits)
         : port_(std::move(port)), budget_(limits) {}
 
     [[nodiscard]] std::string text() const override { return "engine on " + port_->text(); }
@@ -29,7 +29,7 @@ class EngineBackend final : public Backend {
   private:
     class Device; // an EngineDevice that is told of events while it lives
 
-    std::unique_ptr<endpoint::Port> port_;
+    std::unique_ptr<port::Port> port_;
     dut::Budget budget_;
     std::vector<dut::EngineDevice*> devices_;
 };
@@ -102,8 +102,8 @@ std::expected<std::unique_ptr<Backend>, std::string> open_engine(const Options& 
         return std::unexpected("the engine needs --address or --interface: where on this host it "
                                "speaks RoCEv2");
     }
-    auto opened = options.interface.empty() ? endpoint::Port::udp(addresses.front(), {}, port)
-                                            : endpoint::Port::raw(options.interface, addresses);
+    auto opened = options.interface.empty() ? port::Port::udp(addresses.front(), {}, port)
+                                            : port::Port::raw(options.interface, addresses);
     if (!opened) return std::unexpected(opened.error().text);
     return std::make_unique<EngineBackend>(std::move(*opened), options.limits);
 }

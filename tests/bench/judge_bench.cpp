@@ -14,7 +14,8 @@
 #include <fmt/format.h>
 #include <pcap/pcap.h>
 
-#include "conformance/passive/reading.hpp"
+#include "conformance/judge/judge.hpp"
+#include "dissector/capture/dissected_frames.hpp"
 #include "tests/bench/captures.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -63,9 +64,10 @@ judge::Summary read_judging(const std::string& path) {
     auto reader = capture::Reader::open(path);
     if (!reader) throw std::runtime_error(capture::text_of(reader.error(), path));
     judge::Judge judge(judge::Knowledge{.complete = true});
-    if (const auto error = passive::read_into(judge, *reader)) {
-        throw std::runtime_error(capture::text_of(*error, path));
-    }
+    capture::DissectedFrames frames(*reader, judge::Judge::kTogether);
+    for (auto some = frames.next(); !some.empty(); some = frames.next())
+        judge.observe(some);
+    if (frames.error()) throw std::runtime_error(capture::text_of(*frames.error(), path));
     judge.finish();
     return judge.summary();
 }

@@ -1,0 +1,146 @@
+#include "conformance/commands/judge.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "conformance/commands/judge_connections.hpp"
+#include "conformance/commands/judge_report.hpp"
+#include "dissector/capture/dissected_frames.hpp"
+#include "dissector/print/output.hpp"
+
+namespace veriroce::commands {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kViolation = 1;
+constexpr int kUsage = 2;
+constexpr int kFailed = 3;
+
+void say(std::FILE* err, std::string_view message) {
+    fmt::print(err, "veriroce: {}\n", message);
+}
+
+class Session {
+  public:
+    Session(const JudgeOptions& options, judge::Knowledge knowledge, std::FILE* out, std::FILE* err)
+        : options_(options), knowledge_(std::move(knowledge)), out_(out), err_(err) {}
+
+    int run() {
+        if (options_.format == JudgeFormat::Json) append_json_begin(out_.text());
+        for (const std::string& file : options_.files) {
+            judge_file(file);
+            if (!out_.flush()) break;
+        }
+        if (options_.format == JudgeFormat::Json) append_json_end(out_.text());
+        out_.flush();
+        if (out_.error() == EPIPE) return kDone;
+        if (out_.error() != 0) {
+            say(err_, fmt::format("writing failed: {}", std::strerror(out_.error())));
+            failed_ = true;
+        }
+        if (violated_) return kViolation;
+        return failed_ ? kFailed : kDone;
+    }
+
+  private:
+    void judge_file(const std::string& file) {
+        judge::Judge judge(knowledge_);
+        read(file, judge);
+        judge.finish();
+        const judge::Summary summary = judge.summary();
+        violated_ = violated_ || summary.certain > 0 || (options_.strict && summary.possible > 0);
+        const bool several = options_.files.size() > 1;
+        if (options_.format == JudgeFormat::Json) {
+            for (const judge::Violation& violation : judge.violations()) {
+                append_json(out_.text(), violation, several ? file : std::string_view{}, first_);
+                first_ = false;
+            }
+            return;
+        }
+        if (several) out_.text() += "==> " + file + " <==\n";
+        for (const judge::Violation& violation : judge.violations())
+            append_text(out_.text(), violation);
+        if (options_.quiet) return;
+        const std::uint64_t found = summary.certain + summary.possible + summary.undecidable;
+        if (found > judge.violations().size()) {
+            out_.text() +=
+                fmt::format("and {} more of the same kinds\n", found - judge.violations().size());
+        }
+        append_summary(out_.text(), summary);
+    }
+
+    void read(const std::string& file, judge::Judge& judge) {
+        auto reader = capture::Reader::open(file);
+        if (!reader) return complain(reader.error(), file);
+        capture::DissectedFrames frames(*reader, judge::Judge::kTogether);
+        for (auto some = frames.next(); !some.empty(); some = frames.next())
+            judge.observe(some);
+        if (frames.error()) complain(*frames.error(), file);
+    }
+
+    void complain(const capture::ReadError& error, const std::string& file) {
+        out_.flush(); // what was found stands before the complaint
+        say(err_, capture::text_of(error, file));
+        failed_ = true;
+    }
+
+    const JudgeOptions& options_;
+    judge::Knowledge knowledge_;
+    print::Output out_;
+    std::FILE* err_;
+    bool first_ = true;
+    bool violated_ = false;
+    bool failed_ = false;
+};
+
+// What is wrong with the options; empty if nothing is.
+std::string fill_knowledge(const JudgeOptions& options, judge::Knowledge& knowledge) {
+    if (options.files.empty()) return "no capture file; name one, or - for standard input";
+    knowledge.complete = options.complete;
+    knowledge.ordered = options.ordered;
+    for (const std::string& text : options.recorded_at) {
+        const auto address = wire::IpAddress::parse(text);
+        if (!address) {
+            return fmt::format("--recorded-at: '{}' is no IPv4 or IPv6 address", text);
+        }
+        knowledge.recorded_at.push_back(*address);
+    }
+    if (options.patience_ms) {
+        const std::chrono::duration<double, std::milli> patience(*options.patience_ms);
+        knowledge.patience = std::chrono::duration_cast<wire::Duration>(patience);
+    }
+    if (options.labels.empty()) return {};
+    std::ifstream file(options.labels, std::ios::binary);
+    if (!file) return fmt::format("{}: {}", options.labels, std::strerror(errno));
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    auto labels = parse_labels(text);
+    if (!labels) {
+        return fmt::format("{}:{}: {}", options.labels, labels.error().line,
+                           labels.error().message);
+    }
+    knowledge.connections = std::move(*labels);
+    return {};
+}
+
+} // namespace
+
+std::optional<JudgeFormat> judge_format_by_name(const std::string& name) {
+    if (name == "text") return JudgeFormat::Text;
+    if (name == "json") return JudgeFormat::Json;
+    return std::nullopt;
+}
+
+int run_judge(const JudgeOptions& options, std::FILE* out, std::FILE* err) {
+    judge::Knowledge knowledge;
+    if (const std::string wrong = fill_knowledge(options, knowledge); !wrong.empty()) {
+        say(err, "judge: " + wrong);
+        return kUsage;
+    }
+    return Session(options, std::move(knowledge), out, err).run();
+}
+
+} // namespace veriroce::commands

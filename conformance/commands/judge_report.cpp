@@ -1,0 +1,90 @@
+#include "conformance/commands/judge_report.hpp"
+
+#include <fmt/format.h>
+
+#include "dissector/print/json.hpp"
+
+namespace veriroce::commands {
+namespace {
+
+std::string numbers_of(const judge::Evidence& packets) {
+    std::string text;
+    for (std::size_t i = 0; i < packets.size; ++i)
+        text += (i > 0 ? "," : "") + std::to_string(packets.numbers[i]);
+    return text;
+}
+
+std::string excuses_of(judge::Excuses excuses) {
+    std::string text;
+    for (std::size_t i = 0; i < judge::kExcuses; ++i) {
+        const auto excuse = static_cast<judge::Excuse>(i);
+        if (!excuses.has(excuse)) continue;
+        text += text.empty() ? "unless " : ", or ";
+        text += text_of(excuse);
+    }
+    return text;
+}
+
+void append_counted(std::string& out, std::uint64_t count, std::string_view what) {
+    if (count > 0) fmt::format_to(std::back_inserter(out), "; {} {}", count, what);
+}
+
+} // namespace
+
+void append_text(std::string& out, const judge::Violation& violation) {
+    fmt::format_to(std::back_inserter(out), "{:<8} {:<6} {:<11} packet {}: {}\n", violation.rule,
+                   rules::word(violation.level), name_of(violation.certainty),
+                   numbers_of(violation.packets), violation.text);
+    if (!violation.ends.empty()) out += "         " + violation.ends + "\n";
+    const std::string excuses = excuses_of(violation.excuses);
+    if (!excuses.empty()) out += "         " + excuses + "\n";
+}
+
+void append_summary(std::string& out, const judge::Summary& summary) {
+    fmt::format_to(std::back_inserter(out),
+                   "{} RoCEv2 packets, {} connections: {} certain, {} possible violations",
+                   summary.packets, summary.connections, summary.certain, summary.possible);
+    append_counted(out, summary.undecidable, "undecidable");
+    append_counted(out, summary.damaged, "packets with a wrong ICRC");
+    append_counted(out, summary.lost_by_capture, "PSNs lost by the capture");
+    append_counted(out, summary.unpaired, "responses of unknown connections");
+    append_counted(out, summary.beyond_history, "packets older than the history");
+    append_counted(out, summary.evicted, "connections evicted");
+    out += '\n';
+}
+
+void append_json_begin(std::string& out) {
+    out += "{\"schema\":\"veriroce/violations/1\",\"violations\":[";
+}
+
+void append_json(std::string& out, const judge::Violation& violation, std::string_view file,
+                 bool first) {
+    out += first ? "\n{" : ",\n{";
+    if (!file.empty()) {
+        out += "\"file\":";
+        print::append_json_string(out, file);
+        out += ',';
+    }
+    fmt::format_to(std::back_inserter(out),
+                   R"("rule":"{}","level":"{}","certainty":"{}","connection":)", violation.rule,
+                   rules::word(violation.level), name_of(violation.certainty));
+    print::append_json_string(out, violation.ends);
+    out += ",\"packets\":[" + numbers_of(violation.packets) + "],\"text\":";
+    print::append_json_string(out, violation.text);
+    out += ",\"unless\":[";
+    bool more = false;
+    for (std::size_t i = 0; i < judge::kExcuses; ++i) {
+        const auto excuse = static_cast<judge::Excuse>(i);
+        if (!violation.excuses.has(excuse)) continue;
+        if (more) out += ',';
+        more = true;
+        print::append_json_string(out, text_of(excuse));
+    }
+    out += "]}";
+}
+
+void append_json_end(std::string& out) {
+    out += "\n]}\n";
+}
+
+} // namespace veriroce::commands

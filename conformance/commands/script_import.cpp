@@ -1,0 +1,151 @@
+#include "conformance/commands/script_import.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "conformance/commands/test_device.hpp"
+#include "conformance/commands/text_file.hpp"
+#include "dissector/capture/dissected_frames.hpp"
+
+namespace veriroce::commands {
+namespace {
+
+using script_import::Found;
+
+// Gives every frame of the file to `take`. Error: the file cannot be opened. Value: why it ended
+// early, if it did.
+template <typename Take>
+Accepted<std::optional<std::string>> each_frame(const std::string& path, Take take) {
+    auto reader = capture::Reader::open(path);
+    if (!reader) {
+        return std::unexpected(Refusal{tool_error, capture::text_of(reader.error(), path)});
+    }
+    capture::DissectedFrames frames(*reader);
+    for (auto some = frames.next(); !some.empty(); some = frames.next())
+        take(some.front());
+    if (frames.error()) return capture::text_of(*frames.error(), path);
+    return std::nullopt;
+}
+
+std::string_view name_of(wire::Service service) {
+    switch (service) {
+    case wire::Service::Rc: return "RC";
+    case wire::Service::Uc: return "UC";
+    case wire::Service::Rd: return "RD";
+    case wire::Service::Ud: return "UD";
+    case wire::Service::Xrc: return "XRC";
+    case wire::Service::Cnp:
+    case wire::Service::Reserved: break;
+    }
+    return "another service";
+}
+
+std::string list_of(const std::vector<Found>& connections) {
+    std::string text;
+    for (std::size_t i = 0; i < connections.size(); ++i) {
+        const Found& one = connections[i];
+        text +=
+            fmt::format("\n{:>5}  {} {}, {} and {} request packets", i + 1, name_of(one.service),
+                        one.text(), one.ends[0].requests, one.ends[1].requests);
+    }
+    return text;
+}
+
+std::uint64_t requests_of(const Found& one) {
+    return one.service == wire::Service::Rc ? one.ends[0].requests + one.ends[1].requests : 0;
+}
+
+// Which of them is meant, counted from 0.
+Accepted<std::size_t> choose(const std::vector<Found>& connections, const ImportOptions& options) {
+    const auto refuse = [&](std::string text) {
+        return std::unexpected(Refusal{usage_error, std::move(text)});
+    };
+    const std::string where = options.capture + ": ";
+    if (connections.empty()) return refuse(where + "no RC connection is in it");
+    if (options.connection > connections.size()) {
+        return refuse(where + fmt::format("no connection {}; there are{}", options.connection,
+                                          list_of(connections)));
+    }
+    const auto most = std::ranges::max_element(connections, {}, requests_of);
+    const std::size_t chosen = options.connection == 0
+                                   ? static_cast<std::size_t>(most - connections.begin())
+                                   : options.connection - 1;
+    const Found& one = connections[chosen];
+    if (one.service != wire::Service::Rc) {
+        return refuse(where + fmt::format("connection {} is of {}, and only RC is imported",
+                                          chosen + 1, name_of(one.service)));
+    }
+    if (requests_of(one) == 0) {
+        return refuse(where + fmt::format("connection {}, {}, has no requests: only answers to "
+                                          "what was not captured",
+                                          chosen + 1, one.text()));
+    }
+    return chosen;
+}
+
+Accepted<int> import_or_refuse(const ImportOptions& options, std::FILE* out, std::FILE* err) {
+    if (options.capture == "-") {
+        return std::unexpected(Refusal{
+            usage_error, "script import reads its capture twice: name a file, not standard input"});
+    }
+    std::optional<wire::IpAddress> asking;
+    if (!options.asking.empty()) {
+        asking = wire::IpAddress::parse(options.asking);
+        if (!asking) {
+            return std::unexpected(
+                Refusal{usage_error,
+                        fmt::format("--from: '{}' is no IPv4 or IPv6 address", options.asking)});
+        }
+    }
+    script_import::Survey survey;
+    const auto first =
+        each_frame(options.capture, [&](const decode::Dissection& frame) { survey.feed(frame); });
+    if (!first) return std::unexpected(first.error());
+    if (*first) fmt::print(err, "veriroce: {}\n", **first);
+    const std::vector<Found> connections = survey.connections();
+    const auto chosen = choose(connections, options);
+    if (!chosen) return std::unexpected(chosen.error());
+
+    script_import::Recorder recorder(connections[*chosen]);
+    const auto second =
+        each_frame(options.capture, [&](const decode::Dissection& frame) { recorder.feed(frame); });
+    if (!second) return std::unexpected(second.error());
+    const std::string name = std::filesystem::path(options.capture).filename();
+    script_import::Choice choice{.tester = options.tester, .asking = asking, .source = name};
+    if (options.messages) choice.messages = *options.messages;
+    choice.remark = fmt::format("veriroce script import {}, connection {} of {}", name, *chosen + 1,
+                                connections.size());
+    const auto script = script_import::script_of(recorder.take(), choice);
+    if (!script) {
+        return std::unexpected(Refusal{usage_error, options.capture + ": " + script.error()});
+    }
+    const int code = *first ? tool_error : 0;
+    if (options.output.empty()) {
+        fmt::print(out, "{}", *script);
+        return code;
+    }
+    if (const auto written = write_text(options.output, *script); !written) {
+        return std::unexpected(Refusal{tool_error, written.error()});
+    }
+    return code;
+}
+
+} // namespace
+
+std::optional<script_import::Part> part_by_name(std::string_view name) {
+    if (name == "requester") return script_import::Part::Requester;
+    if (name == "responder") return script_import::Part::Responder;
+    return std::nullopt;
+}
+
+int run_script_import(const ImportOptions& options, std::FILE* out, std::FILE* err) {
+    const auto code = import_or_refuse(options, out, err);
+    if (code) return *code;
+    fmt::print(err, "veriroce: {}\n", code.error().text);
+    return code.error().code;
+}
+
+} // namespace veriroce::commands

@@ -1,0 +1,126 @@
+#include "conformance/commands/test_device.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "conformance/commands/text_file.hpp"
+#include "conformance/mutants/mutants.hpp"
+#include "conformance/rules/nearest.hpp"
+#include "conformance/runner/live_bench.hpp"
+#include "conformance/runner/virtual_bench.hpp"
+
+namespace veriroce::commands {
+namespace {
+
+std::unexpected<Refusal> misused(std::string text) {
+    return std::unexpected(Refusal{usage_error, std::move(text)});
+}
+
+Accepted<const mutants::Mutant*> mutant_named(const std::string& name) {
+    if (const auto mutant = mutants::find(name)) return &mutant->get();
+    std::vector<std::string_view> names;
+    for (const auto& some : {mutants::all(), mutants::lawful()}) {
+        for (const mutants::Mutant& one : some)
+            names.push_back(one.name);
+    }
+    const auto near = rules::nearest_word(name, names);
+    return misused(fmt::format("no mutant is called '{}'; {}", name,
+                               near ? fmt::format("did you mean '{}'?", *near)
+                                    : "'veriroce test --list-mutants' shows them"));
+}
+
+Accepted<std::unique_ptr<runner::Bench>> virtual_bench(const TestOptions& options) {
+    for (const auto& [given, name] :
+         {std::pair{!options.interface.empty(), "-i"},
+          std::pair{!options.token_file.empty(), "--dut-token-file"},
+          std::pair{!options.tester_address.empty(), "--tester-address"},
+          std::pair{!options.dut_address.empty(), "--dut-address"},
+          std::pair{!options.profile.empty(), "--profile"},
+          std::pair{!options.dut_reset.empty(), "--dut-reset"}}) {
+        if (!given) continue;
+        return misused(fmt::format("{} needs a device: name its agent with --dut HOST:PORT", name));
+    }
+    runner::VirtualBenchOptions bench{.seed = options.seed};
+    if (!options.mutant.empty()) {
+        const auto mutant = mutant_named(options.mutant);
+        if (!mutant) return std::unexpected(mutant.error());
+        bench.device = fmt::format("built-in engine, virtual time, mutant {} (breaks {})",
+                                   (*mutant)->name, (*mutant)->rule);
+        bench.engine.behaviour = (*mutant)->behaviour;
+        bench.checks = (*mutant)->checks;
+        bench.filter = (*mutant)->make_filter;
+    }
+    return std::make_unique<runner::VirtualBench>(std::move(bench));
+}
+
+// "10.77.0.200/24,fd77::200": a prefix says nothing here, since the device must be on the same
+// layer 2 network.
+Accepted<std::vector<wire::IpAddress>> addresses_in(std::string_view option,
+                                                    const std::string& list) {
+    std::vector<wire::IpAddress> addresses;
+    std::istringstream stream(list);
+    for (std::string text; std::getline(stream, text, ',');) {
+        const auto address =
+            wire::IpAddress::parse(std::string_view(text).substr(0, text.find('/')));
+        if (!address) return misused(fmt::format("{}: '{}' is no IP address", option, text));
+        addresses.push_back(*address);
+    }
+    return addresses;
+}
+
+Accepted<std::string> token_in(const std::string& path) {
+    auto text = read_text(path);
+    if (!text) return std::unexpected(Refusal{tool_error, text.error()});
+    std::string token = text->substr(0, text->find('\n'));
+    if (token.empty()) {
+        return std::unexpected(
+            Refusal{tool_error, fmt::format("{}: no token in this file; it holds the line that the "
+                                            "agent's --token-file holds",
+                                            path)});
+    }
+    return token;
+}
+
+Accepted<runner::LiveBenchOptions> live_options(const TestOptions& options) {
+    if (options.interface.empty()) {
+        return misused("--dut needs the tester's interface on the device's network: -i IFACE");
+    }
+    if (!options.mutant.empty()) {
+        return misused("--mutant plants a defect in the built-in engine: leave out --dut");
+    }
+    const auto agent = net::LineAddress::parse(options.dut);
+    if (!agent) return misused(fmt::format("--dut: {}", agent.error().text));
+    auto tester = addresses_in("--tester-address", options.tester_address);
+    if (!tester) return std::unexpected(tester.error());
+    auto dut = addresses_in("--dut-address", options.dut_address);
+    if (!dut) return std::unexpected(dut.error());
+    runner::LiveBenchOptions live{.agent = *agent,
+                                  .token = {},
+                                  .interface = options.interface,
+                                  .tester_addresses = std::move(*tester),
+                                  .dut_addresses = std::move(*dut),
+                                  .seed = options.seed};
+    if (!options.token_file.empty()) {
+        auto token = token_in(options.token_file);
+        if (!token) return std::unexpected(token.error());
+        live.token = std::move(*token);
+    }
+    return live;
+}
+
+} // namespace
+
+Accepted<std::unique_ptr<runner::Bench>> choose_bench(const TestOptions& options) {
+    if (options.dut.empty()) return virtual_bench(options);
+    const auto live = live_options(options);
+    if (!live) return std::unexpected(live.error());
+    auto bench = runner::LiveBench::open(*live);
+    if (!bench) return std::unexpected(Refusal{tool_error, bench.error()});
+    return std::move(*bench);
+}
+
+} // namespace veriroce::commands

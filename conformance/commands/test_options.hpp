@@ -1,0 +1,49 @@
+// What `veriroce test` was asked to do. Shared by the front door, which fills it in, and the room
+// that does it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/rules/rules.hpp"
+
+namespace veriroce::commands {
+
+struct TestOptions {
+    std::vector<std::string> cases; // files, ids, groups; all if empty
+    std::vector<std::string> rules;
+    std::vector<std::string> tags;
+    std::optional<rules::Role> role;
+    std::vector<std::string> over;       // "ip=4,6", "psn=low,wrap", "migreq=0,1"
+    std::vector<std::string> parameters; // "lost=7"
+    std::uint32_t repeat = 1;
+    bool shrink = false;   // the first run that fails, instead of a report of all
+    std::string shard;     // "2/5"; all if empty
+    std::string dut_reset; // a command for the shell that revives a dead device
+    std::uint64_t seed = 1;
+    double timeout_scale = 1.0;
+    bool strict = false;
+    bool fail_fast = false;
+    bool slow = false;
+    bool list = false;
+    bool list_mutants = false;
+    bool dry_run = false;
+    bool quiet = false;
+    bool colour = false;
+    bool progress = false; // a line on stderr that says what goes on
+    std::string report;    // a folder
+    std::string mutant;    // of the built-in engine
+    std::string faults;    // a plan (*.faults) under which every case is played
+
+    std::string dut;            // HOST:PORT or unix:PATH; the built-in engine if empty
+    std::string token_file;     // of the agent
+    std::string interface;      // the wire
+    std::string tester_address; // A/N that the kernel does not own; else the interface's own
+    std::string dut_address;    // which GID of the DUT; else the first that fits
+    std::string profile;        // a file: what is known of the device
+    std::string capture;        // a pcapng of the whole run
+};
+
+} // namespace veriroce::commands
