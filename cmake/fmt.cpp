@@ -1,5 +1,6 @@
 // fmt, compiled once. Debian's package has it as a shared library or as headers alone; the agent
-// runs on hosts without the library, and headers alone cost four seconds of each source that formats.
+// runs on hosts without the library, and headers alone cost four seconds of each source that
+// formats.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

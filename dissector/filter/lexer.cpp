@@ -202,7 +202,7 @@ class Lexer {
     }
 
     void fail(std::size_t at, std::size_t length, std::string message) {
-        error_ = Error{.at = at, .length = length, .message = std::move(message)};
+        error_.emplace(at, length, std::move(message));
     }
 
     std::string_view text_;
