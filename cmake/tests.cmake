@@ -3,12 +3,15 @@
 # A test links the room of its folder's name; what else it needs is named in test_uses below.
 
 include(Catch)
-set(VERIROCE_TEST_TIMEOUT 60 CACHE STRING "Seconds that one test may take")
+set(VERIROCE_TEST_TIMEOUT 300 CACHE STRING
+    "Seconds after which a test counts as hung; it says nothing about speed")
 
 add_library(veriroce_test_main OBJECT tests/main.cpp)
 target_link_libraries(veriroce_test_main PUBLIC veriroce_options Catch2::Catch2)
 target_compile_definitions(veriroce_test_main PUBLIC VERIROCE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     VERIROCE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+# Catch2's header takes longer to read than most tests.
+precompiled(veriroce_test_pch HEADERS <catch2/catch.hpp> LIBS Catch2::Catch2)
 
 # Frames of every opcode in every encapsulation, and of what lies above, for whoever decodes them.
 file(GLOB corpus_sources CONFIGURE_DEPENDS tests/dissector/corpus/*.cpp)
@@ -43,6 +46,7 @@ function(test_folder NAME DIR)
     endif()
     add_executable(test_${NAME} ${sources})
     target_link_libraries(test_${NAME} PRIVATE veriroce_test_main ${test_uses_${NAME}})
+    target_precompile_headers(test_${NAME} REUSE_FROM veriroce_test_pch)
     # g++ would optimise the hot rooms anew for each of them, because their objects could be.
     target_link_options(test_${NAME} PRIVATE -fno-lto)
     if(TARGET veriroce_${NAME})
