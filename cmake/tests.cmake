@@ -21,6 +21,7 @@ target_link_libraries(veriroce_test_corpus PUBLIC veriroce_options veriroce_wire
 # Rooms and libraries that a folder's tests need beyond the room they test.
 set(test_uses_wire PkgConfig::tins)  # the independent witness of outer headers
 set(test_uses_capture PkgConfig::pcap ZLIB::ZLIB PkgConfig::zstd)  # reads as well; packs files
+set(test_uses_engine veriroce_rules)  # checks cite rules of the catalogue
 set(test_uses_fault veriroce_script)  # faults as plans write them
 set(test_uses_judge veriroce_capture veriroce_sim veriroce_engine veriroce_fault veriroce_mutants)
 set(test_uses_sim veriroce_capture veriroce_mutants)

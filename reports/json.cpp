@@ -48,8 +48,7 @@ json::array violations_array(const CaseResult& result) {
                                         {"level", rules::word(violation.level)},
                                         {"certainty", violation.certain ? "certain" : "possible"},
                                         {"packets", std::move(packets)},
-                                        {"measured", violation.measured},
-                                        {"allowed", violation.allowed}});
+                                        {"text", violation.text}});
     }
     return array;
 }

@@ -26,9 +26,8 @@ void say(std::FILE* err, std::string_view message) {
 
 class Session {
   public:
-    Session(const JudgeOptions& options, judge::Assumptions assumptions, std::FILE* out,
-            std::FILE* err)
-        : options_(options), assumptions_(std::move(assumptions)), out_(out), err_(err) {}
+    Session(const JudgeOptions& options, judge::Knowledge knowledge, std::FILE* out, std::FILE* err)
+        : options_(options), knowledge_(std::move(knowledge)), out_(out), err_(err) {}
 
     int run() {
         if (options_.format == JudgeFormat::Json) append_json_begin(out_.text());
@@ -49,7 +48,7 @@ class Session {
 
   private:
     void judge_file(const std::string& file) {
-        judge::Judge judge(assumptions_);
+        judge::Judge judge(knowledge_);
         read(file, judge);
         judge.finish();
         const judge::Summary summary = judge.summary();
@@ -90,7 +89,7 @@ class Session {
     }
 
     const JudgeOptions& options_;
-    judge::Assumptions assumptions_;
+    judge::Knowledge knowledge_;
     print::Output out_;
     std::FILE* err_;
     bool first_ = true;
@@ -99,20 +98,20 @@ class Session {
 };
 
 // What is wrong with the options; empty if nothing is.
-std::string fill_assumptions(const JudgeOptions& options, judge::Assumptions& assumptions) {
+std::string fill_knowledge(const JudgeOptions& options, judge::Knowledge& knowledge) {
     if (options.files.empty()) return "no capture file; name one, or - for standard input";
-    assumptions.complete = options.complete;
-    assumptions.ordered = options.ordered;
+    knowledge.complete = options.complete;
+    knowledge.ordered = options.ordered;
     for (const std::string& text : options.recorded_at) {
         const auto address = wire::IpAddress::parse(text);
         if (!address) {
             return fmt::format("--recorded-at: '{}' is no IPv4 or IPv6 address", text);
         }
-        assumptions.recorded_at.push_back(*address);
+        knowledge.recorded_at.push_back(*address);
     }
     if (options.patience_ms) {
         const std::chrono::duration<double, std::milli> patience(*options.patience_ms);
-        assumptions.patience = std::chrono::duration_cast<wire::Duration>(patience);
+        knowledge.patience = std::chrono::duration_cast<wire::Duration>(patience);
     }
     if (options.labels.empty()) return {};
     std::ifstream file(options.labels, std::ios::binary);
@@ -123,7 +122,7 @@ std::string fill_assumptions(const JudgeOptions& options, judge::Assumptions& as
         return fmt::format("{}:{}: {}", options.labels, labels.error().line,
                            labels.error().message);
     }
-    assumptions.connections = std::move(*labels);
+    knowledge.connections = std::move(*labels);
     return {};
 }
 
@@ -136,12 +135,12 @@ std::optional<JudgeFormat> judge_format_by_name(const std::string& name) {
 }
 
 int run_judge(const JudgeOptions& options, std::FILE* out, std::FILE* err) {
-    judge::Assumptions assumptions;
-    if (const std::string wrong = fill_assumptions(options, assumptions); !wrong.empty()) {
+    judge::Knowledge knowledge;
+    if (const std::string wrong = fill_knowledge(options, knowledge); !wrong.empty()) {
         say(err, "judge: " + wrong);
         return kUsage;
     }
-    return Session(options, std::move(assumptions), out, err).run();
+    return Session(options, std::move(knowledge), out, err).run();
 }
 
 } // namespace veriroce::commands

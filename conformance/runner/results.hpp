@@ -59,8 +59,7 @@ struct Violation {
     rules::Level level = rules::Level::Must;
     bool certain = false;             // false: an ordinary network could explain it
     std::vector<std::size_t> packets; // that prove it, as they count in CaseResult::packets
-    std::string measured;             // "MSN is 0"
-    std::string allowed;              // "MSN must be 1"
+    std::string text;
 };
 
 // How often a fault rule of the case acted.

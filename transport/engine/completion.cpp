@@ -1,6 +1,6 @@
 #include "transport/engine/completion.hpp"
 
-#include "transport/engine/device.hpp"
+#include "transport/engine/qp_states.hpp"
 
 namespace veriroce::engine {
 

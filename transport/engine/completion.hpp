@@ -1,5 +1,5 @@
-// A completion queue: bounded; what does not fit is its end, which the engine reports as an event
-// and as the end of every QP that completes there (KEY-13).
+// A completion queue of fixed depth. A completion that does not fit ends the queue: the engine
+// raises an event and ends every QP that completes there (KEY-13).
 //
 // Source: rules KEY-13, BTH-13, N-26; ibv_req_notify_cq.
 #pragma once
@@ -9,7 +9,10 @@
 
 namespace veriroce::engine {
 
-// What a queue that was armed waits for. Solicited: a receive whose last packet had SE set, and any
+struct Device;
+struct Qp;
+
+// What an armed queue waits for. Solicited: a receive whose last packet had SE set, and any
 // completion in error (BTH-13).
 enum class Armed : std::uint8_t { Not, Solicited, Any };
 
@@ -19,12 +22,18 @@ struct CompletionQueue {
     CqId id;
     Ring<Completion> entries;
     std::uint32_t users = 0; // queues of QPs that complete here
-    bool overrun = false;    // nothing comes in any more
+    bool overrun = false;    // it takes no more completions
     Armed armed = Armed::Not;
-    bool notified = false; // what it was armed for has come, and nobody has fetched the news
+    bool notified =
+        false; // what it was armed for has come, and take_notification() has not said so
 };
 
-// What a receive or send queue completes as.
+// The opcode with which a work request completes.
 WcOpcode completion_opcode(WrOpcode opcode);
+
+// Puts a completion into the queue's CQ. False if it did not fit: then the QP is in ERR (KEY-13).
+// `solicited`: the peer asked that a host which waits for solicited completions is told (BTH-13).
+bool deliver(Device& device, Qp& qp, Queue queue, const Completion& completion,
+             bool solicited = false);
 
 } // namespace veriroce::engine

@@ -1,43 +1,10 @@
-// Datagrams in: what passes the checks fills the oldest receive WQE, behind its 40 bytes of GRH.
+#include "transport/engine/datagram.hpp"
+
 #include "transport/engine/grh.hpp"
-#include "transport/engine/responder.hpp"
+#include "transport/engine/qp_states.hpp"
 #include "transport/engine/scatter.hpp"
-#include "transport/engine/unreliable.hpp"
 
 namespace veriroce::engine {
-
-namespace datagram_check {
-
-// STA-01, STA-02, STA-07; a failed send queue hinders no receiving.
-bool state(const DatagramView& view) {
-    return receives(view.connection.state);
-}
-
-bool known_opcode(const DatagramView& view) {
-    return view.info.operation == wire::Operation::Send &&
-           view.packet.headers.has(wire::Header::Deth);
-}
-
-// BTH-12, EXT-05: nothing larger than the port's MTU.
-bool shape(const DatagramView& view) {
-    return !view.packet.pad_exceeds_body() && view.packet.payload().size() <= view.port_mtu;
-}
-
-// EXT-05
-bool qkey(const DatagramView& view) {
-    return view.packet.deth.qkey == view.connection.qkey;
-}
-
-bool receive_ready(const DatagramView& view) {
-    return view.receive_ready;
-}
-
-// EXT-05: a datagram longer than its buffer is dropped, and the QP stays usable.
-bool receive_room(const DatagramView& view) {
-    return kGrhBytes + view.packet.payload().size() <= view.receive_bytes;
-}
-
-} // namespace datagram_check
 
 namespace {
 
@@ -74,11 +41,49 @@ void handle_datagram(Device& device, Qp& qp, const PacketView& packet) {
                             wire::bytes_of(device.config.port_mtu)};
     const auto refused_by = device.checks.refused_by(view);
     if (refused_by == DatagramCheck::Qkey) ++device.counters.bad_qkey;
-    if (refused_by || !ready) { // the latter if a planted defect let it through
-        ++device.counters.dropped;
+    if (refused_by) {
+        device.drop(*refused_by, packet.packet.bth, packet.now);
+        return;
+    }
+    if (!ready) { // a planted defect let it through
+        device.drop(DropReason::NoReceiveLeft, packet.packet.bth, packet.now);
         return;
     }
     take(device, qp, packet, packet.packet.header_bytes() + packet.packet.body.size());
+}
+
+namespace {
+
+// The datagram as this QP sees it. It is no cause for a CNP, which goes from one QP to another.
+void handle_copy(Device& device, Qp& qp, const wire::Envelope& envelope, const wire::Packet& packet,
+                 wire::Instant now) {
+    const PacketView view{envelope,
+                          packet,
+                          packet.info(),
+                          qp.connection,
+                          device.config.behaviour,
+                          device.config.pkeys,
+                          now};
+    if (const auto refused_by = device.checks.refused_by(view)) {
+        if (*refused_by == PacketCheck::Pkey) ++device.counters.bad_pkey;
+        device.drop(*refused_by, packet.bth, now);
+        return;
+    }
+    handle_datagram(device, qp, view);
+}
+
+} // namespace
+
+void handle_multicast(Device& device, const wire::Envelope& envelope, const wire::Packet& packet,
+                      wire::Instant now) {
+    bool heard = false;
+    if (packet.info().service == wire::Service::Ud) { // BTH-04
+        device.groups.for_each_of(envelope.destination, [&](QpId qp) {
+            heard = true;
+            handle_copy(device, *device.find(qp), envelope, packet, now); // who is attached lives
+        });
+    }
+    if (!heard) device.drop(DropReason::UnknownGroup, packet.bth, now);
 }
 
 } // namespace veriroce::engine

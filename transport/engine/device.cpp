@@ -1,8 +1,5 @@
 #include "transport/engine/device.hpp"
 
-#include "transport/engine/responder.hpp"
-#include "transport/engine/unreliable.hpp"
-
 namespace veriroce::engine {
 
 namespace {
@@ -93,42 +90,15 @@ void Device::raise(const Event& event) {
     events.push(event);
 }
 
-namespace {
-
-void flush_sends(Device& device, Qp& qp) {
-    qp.drain_pending = false;
-    qp.drain_works = 0;
-    qp.cursor = {};
-    while (!qp.sends.empty()) {
-        const SendWork& work = qp.sends.front();
-        deliver(device, qp, Queue::Send,
-                {.id = work.request.id,
-                 .status = WcStatus::WrFlushErr,
-                 .opcode = completion_opcode(work.request.opcode)});
-        if (!qp.sends.empty()) qp.sends.pop();
-    }
+void Device::note_refusal(RefusedBy by, RefusalOutcome outcome, const std::optional<wire::Bth>& bth,
+                          wire::Instant now) {
+    if (refusals.full()) refusals.pop();
+    refusals.push({.number = ++refused, .by = by, .outcome = outcome, .bth = bth, .at = now});
 }
 
-} // namespace
-
-void enter_send_error(Device& device, Qp& qp) {
-    if (qp.connection.state == QpState::Err) return;
-    qp.connection.state = QpState::Sqe;
-    device.deadlines.disarm(Device::index_of(qp), Timer::Pace);
-    flush_sends(device, qp);
-}
-
-void enter_error(Device& device, Qp& qp) {
-    if (qp.connection.state == QpState::Err) return;
-    qp.connection.state = QpState::Err;
-    device.deadlines.disarm(Device::index_of(qp), Timer::Ack);
-    device.deadlines.disarm(Device::index_of(qp), Timer::Rnr);
-    drop_deferred_ack(device, qp);
-    device.deadlines.disarm(Device::index_of(qp), Timer::Pace);
-    qp.waits_for_rnr = false;
-    qp.outbound.outstanding_rd_atomic = 0;
-    flush_sends(device, qp);
-    flush_receives(device, qp);
+void Device::drop(RefusedBy by, const std::optional<wire::Bth>& bth, wire::Instant now) {
+    ++counters.dropped;
+    note_refusal(by, RefusalOutcome::Dropped, bth, now);
 }
 
 wire::Packet& packet_to_peer(Device& device, const Qp& qp, std::uint8_t opcode, wire::Psn psn) {

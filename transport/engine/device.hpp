@@ -1,13 +1,14 @@
-// All that an engine holds: its objects, and what requester, responder and verbs do to them in
-// common. Inside the room only.
+// Everything that an engine holds: its objects, its queues, its counters; and how a packet of a QP
+// begins and leaves. Inside the room only.
 #pragma once
 
 #include <array>
 #include <vector>
 
+#include "transport/engine/check_runner.hpp"
+#include "transport/engine/completion.hpp"
 #include "transport/engine/deadlines.hpp"
 #include "transport/engine/engine.hpp"
-#include "transport/engine/joined_checks.hpp"
 #include "transport/engine/multicast.hpp"
 #include "transport/engine/notification.hpp"
 #include "transport/engine/qp.hpp"
@@ -38,7 +39,7 @@ struct Device {
     Device(const Config& config_of_device, const Checks& checks_of_device);
 
     Config config;
-    JoinedChecks checks;
+    CheckRunner checks;
     Memory memory;
     std::vector<std::unique_ptr<CompletionQueue>> cqs;     // by CqId - 1; empty if destroyed
     std::vector<std::unique_ptr<Qp>> qps;                  // by QpId - 1; empty if destroyed
@@ -54,6 +55,8 @@ struct Device {
     NotificationQueue notifications;
     MulticastGroups groups;
     Counters counters;
+    Ring<Refusal> refusals{kRefusals}; // the newest ones that nobody has polled
+    std::uint64_t refused = 0;         // in all
     Opcodes opcodes;
 
     // The packet that poll_transmit hands out, and its headers, as values and as bytes.
@@ -73,38 +76,18 @@ struct Device {
     void mark_ready(Qp& qp);
     void raise(const Event& event);
     void raise(EventType type, const Qp& qp) { raise({.type = type, .qp = qp.id}); }
+
+    // Notes why a packet was refused; poll_refusal() tells it.
+    [[gnu::cold]] void note_refusal(RefusedBy by, RefusalOutcome outcome,
+                                    const std::optional<wire::Bth>& bth, wire::Instant now);
+    // A packet without any effect: counts it and notes why.
+    [[gnu::cold]] void drop(RefusedBy by, const std::optional<wire::Bth>& bth, wire::Instant now);
 };
 
-// Puts a completion into the queue's CQ. False if it did not fit: then the QP is in ERR (KEY-13).
-// `solicited`: the peer asked that a host which waits for that is told (BTH-13).
-bool deliver(Device& device, Qp& qp, Queue queue, const Completion& completion,
-             bool solicited = false);
-
-// STA-07: to ERR; timers stop, and what is posted is flushed in order. What the responder has still
-// to say goes out: it may be the NAK that says why.
-void enter_error(Device& device, Qp& qp);
-
-// STA-10: forgets all that packets and verbs have left behind.
-void reset(Device& device, Qp& qp);
-
-// Applies ibv_modify_qp to the QP, or refuses all of it (STA-09).
-std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes& attributes);
-QpAttributes report(const Qp& qp);
-
-// UC and UD (STA-08): to SQE; what is posted to send is flushed in order, receiving goes on.
-void enter_send_error(Device& device, Qp& qp);
-
-// How a packet of the QP travels by this path to this peer.
-wire::Envelope envelope_to(const Device& device, const Qp& qp, const AddressVector& path,
-                           wire::Qpn peer);
-
-// After its path changed: the QP's envelope and ACK timeout.
-void settle_path(const Device& device, Qp& qp);
-
 // Begins the QP's next packet, in device.packet: its BTH and which headers it has. The caller sets
-// those; what else stands in the packet is an older one's, and goes nowhere.
+// those headers; the others are left over from older packets and are not sent.
 wire::Packet& packet_to_peer(Device& device, const Qp& qp, std::uint8_t opcode, wire::Psn psn);
-// Makes it the packet that goes out next: device.outgoing.
+// Makes it the packet that poll_transmit hands out: device.outgoing.
 Transmit* transmit(Device& device, const Qp& qp, const wire::Packet& packet, wire::Bytes payload);
 
 } // namespace veriroce::engine

@@ -1,4 +1,3 @@
-// The engine's surface, over Device.
 #include "transport/engine/engine.hpp"
 
 #include <algorithm>
@@ -6,13 +5,24 @@
 #include <utility>
 
 #include "dissector/wire/fetch.hpp"
+#include "transport/engine/datagram.hpp"
+#include "transport/engine/local_work.hpp"
 #include "transport/engine/migration.hpp"
+#include "transport/engine/path.hpp"
+#include "transport/engine/qp_states.hpp"
 #include "transport/engine/requester.hpp"
+#include "transport/engine/requester_responses.hpp"
 #include "transport/engine/responder.hpp"
-#include "transport/engine/state.hpp"
-#include "transport/engine/unreliable.hpp"
+#include "transport/engine/responder_replies.hpp"
+#include "transport/engine/retry.hpp"
+#include "transport/engine/send_completion.hpp"
+#include "transport/engine/uc_responder.hpp"
 
 namespace veriroce::engine {
+
+struct Engine::State : Device {
+    using Device::Device;
+};
 
 Engine::Engine(const Config& config, const Checks& checks)
     : state_(std::make_unique<State>(config, checks)) {}
@@ -25,12 +35,14 @@ void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
     // Two words and not a span as a whole, which its caller has stored as two words just now.
     const auto packet = wire::decode_packet({datagram.bytes.data(), datagram.bytes.size()});
     Qp* const qp = packet ? device.find(packet->bth.dest_qp) : nullptr;
-    if (qp == nullptr) { // BTH-20, BTH-02..04
+    if (qp == nullptr) {
         if (packet && packet->bth.dest_qp == kMulticastQpn) {
             handle_multicast(device, datagram.envelope, *packet, now);
-            return;
+        } else if (packet) {
+            device.drop(DropReason::UnknownQp, packet->bth, now);
+        } else {
+            device.drop(DropReason::TooShort, wire::Bth::decode(datagram.bytes), now);
         }
-        ++device.counters.dropped;
         return;
     }
     wire::fetch(*qp);
@@ -40,7 +52,7 @@ void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
         device.config.pkeys, now};
     if (const auto refused_by = device.checks.refused_by(view)) {
         if (*refused_by == PacketCheck::Pkey) ++device.counters.bad_pkey;
-        ++device.counters.dropped;
+        device.drop(*refused_by, packet->bth, now);
         note_refused(device, *qp, view, *refused_by);
         return;
     }
@@ -154,6 +166,11 @@ bool Engine::overrun(CqId cq) const {
 std::optional<Event> Engine::poll_event() {
     if (state_->events.empty()) return std::nullopt;
     return state_->events.pop();
+}
+
+std::optional<Refusal> Engine::poll_refusal() {
+    if (state_->refusals.empty()) return std::nullopt;
+    return state_->refusals.pop();
 }
 
 const Counters& Engine::counters() const {
@@ -355,6 +372,83 @@ std::expected<void, VerbError> Engine::destroy_qp(QpId qp) {
     if (device.gsi == qp) device.gsi.reset();
     --device.live_qps;
     return {};
+}
+
+// --- shared receive queues
+
+std::expected<SrqId, VerbError> Engine::create_srq(const SrqDescription& description) {
+    Device& device = *state_;
+    const Limits& limits = device.config.limits;
+    if (!device.alive(description.pd)) return std::unexpected(VerbError::NotFound);
+    if (description.depth == 0 || description.depth > limits.srq_wr ||
+        description.max_sge > limits.sges || description.limit > description.depth) {
+        return std::unexpected(VerbError::InvalidArgument);
+    }
+    if (device.live_srqs == limits.srqs) return std::unexpected(VerbError::NoMemory);
+    const SrqId id{static_cast<std::uint32_t>(device.srqs.size() + 1)};
+    device.srqs.push_back(std::make_unique<SharedReceiveQueue>(id, description));
+    ++device.live_srqs;
+    return id;
+}
+
+std::expected<void, VerbError> Engine::modify_srq(SrqId srq, std::uint32_t limit) {
+    SharedReceiveQueue* const queue = state_->find(srq);
+    if (queue == nullptr) return std::unexpected(VerbError::NotFound);
+    if (limit > queue->depth) return std::unexpected(VerbError::InvalidArgument);
+    queue->limit = limit;
+    return {};
+}
+
+std::expected<SrqReport, VerbError> Engine::query_srq(SrqId srq) const {
+    const SharedReceiveQueue* const queue = state_->find(srq);
+    if (queue == nullptr) return std::unexpected(VerbError::NotFound);
+    return SrqReport{.depth = queue->depth,
+                     .max_sge = queue->max_sge,
+                     .limit = queue->limit,
+                     .posted = static_cast<std::uint32_t>(queue->size())};
+}
+
+std::expected<void, VerbError> Engine::destroy_srq(SrqId srq) {
+    const SharedReceiveQueue* const queue = state_->find(srq);
+    if (queue == nullptr) return std::unexpected(VerbError::NotFound);
+    if (queue->users != 0) return std::unexpected(VerbError::Busy);
+    state_->srqs[srq.value - 1].reset();
+    --state_->live_srqs;
+    return {};
+}
+
+Engine::Posted Engine::post_srq_receive(SrqId srq, std::span<const ReceiveRequest> chain) {
+    SharedReceiveQueue* const queue = state_->find(srq);
+    if (queue == nullptr) return {.refused = VerbError::NotFound};
+    Posted result;
+    for (const ReceiveRequest& request : chain) {
+        if (request.sges.size() > queue->max_sge) {
+            result.refused = VerbError::InvalidArgument;
+            break;
+        }
+        if (queue->full()) {
+            result.refused = VerbError::NoMemory;
+            break;
+        }
+        queue->push(request);
+        ++result.posted;
+    }
+    return result;
+}
+
+// --- multicast groups
+
+std::expected<void, VerbError> Engine::attach_mcast(QpId qp, const wire::IpAddress& group) {
+    const Qp* const target = state_->find(qp);
+    if (target == nullptr) return std::unexpected(VerbError::NotFound);
+    const bool may = target->connection.type == QpType::Ud && !target->description.gsi;
+    if (!may || !is_multicast(group)) return std::unexpected(VerbError::InvalidArgument);
+    return state_->groups.attach(group, qp);
+}
+
+std::expected<void, VerbError> Engine::detach_mcast(QpId qp, const wire::IpAddress& group) {
+    if (state_->find(qp) == nullptr) return std::unexpected(VerbError::NotFound);
+    return state_->groups.detach(group, qp);
 }
 
 } // namespace veriroce::engine

@@ -20,6 +20,7 @@
 #include "dissector/wire/packet.hpp"
 #include "transport/engine/behaviour.hpp"
 #include "transport/engine/checks.hpp"
+#include "transport/engine/refusal.hpp"
 #include "transport/engine/verbs.hpp"
 
 namespace veriroce::engine {
@@ -168,6 +169,8 @@ class Engine {
     std::optional<Completion> poll_completion(CqId cq);
     [[nodiscard]] bool overrun(CqId cq) const;
     std::optional<Event> poll_event();
+    // Why the engine refused a packet, oldest first; it keeps the newest kRefusals.
+    std::optional<Refusal> poll_refusal();
 
     [[nodiscard]] const Counters& counters() const;
     [[nodiscard]] const Limits& limits() const;

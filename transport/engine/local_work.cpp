@@ -1,6 +1,5 @@
-// Requests that are carried out here and send nothing: BIND_MW and LOCAL_INV.
-//
-// Source: rules KEY-09, KEY-11; the verbs (ibv_bind_mw, IBV_WR_BIND_MW, IBV_WR_LOCAL_INV).
+#include "transport/engine/local_work.hpp"
+
 #include "transport/engine/requester.hpp"
 
 namespace veriroce::engine {

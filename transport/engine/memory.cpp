@@ -74,4 +74,122 @@ bool Memory::uses(PdId pd) const {
            std::ranges::any_of(mw_places_, in_pd, &WindowPlace::slot);
 }
 
+// --- windows: what may be bound to what as in the verbs (ibv_bind_mw) and in Linux' soft RoCE
+
+std::expected<Memory::Window, VerbError> Memory::add_window(PdId pd, KeyKind type) {
+    if (live_windows_ == window_limit_) return std::unexpected(VerbError::NoMemory);
+    const auto slot = take_slot();
+    if (!slot) return std::unexpected(slot.error());
+    Region& window = regions_[*slot];
+    window.kind = type;
+    window.pd = pd;
+    mw_places_.push_back({.slot = *slot, .promised = window.key});
+    ++live_windows_;
+    return Window{.mw = {static_cast<std::uint32_t>(mw_places_.size())}, .key = window.key};
+}
+
+std::expected<void, VerbError> Memory::remove_window(MwId mw) {
+    const std::uint32_t slot = slot_of(mw);
+    if (slot == no_slot) return std::unexpected(VerbError::NotFound);
+    Region& window = regions_[slot];
+    unbind(window);
+    // A promised key must not become somebody else's.
+    window.key = mw_places_[mw.value - 1].promised;
+    window.kind = KeyKind::Region;
+    mw_places_[mw.value - 1].slot = no_slot;
+    free_.push_back(slot);
+    --live_windows_;
+    return {};
+}
+
+std::uint32_t Memory::slot_of(MwId mw) const {
+    return mw.value == 0 || mw.value > mw_places_.size() ? no_slot : mw_places_[mw.value - 1].slot;
+}
+
+KeyKind Memory::type_of(MwId mw) const {
+    const std::uint32_t slot = slot_of(mw);
+    return slot == no_slot ? KeyKind::Region : regions_[slot].kind;
+}
+
+std::uint32_t Memory::next_key(MwId mw) {
+    if (slot_of(mw) == no_slot) return 0;
+    constexpr std::uint32_t variant_bits = 0xFF;
+    std::uint32_t& promised = mw_places_[mw.value - 1].promised;
+    promised = (promised & ~variant_bits) | ((promised + 1) & variant_bits);
+    return promised;
+}
+
+bool Memory::may_bind(const Binding& binding) const {
+    const std::uint32_t slot = slot_of(binding.mw);
+    if (slot == no_slot) return false;
+    const Region& window = regions_[slot];
+    const BindInfo& what = binding.what;
+    if (binding.key >> 8 != window.key >> 8 || window.pd != binding.pd) return false;
+    const bool type2 = window.kind == KeyKind::WindowType2;
+    // Type 2 is revoked before it is bound anew, and never bound to nothing.
+    if (type2 && (window.live || what.length == 0)) return false;
+    if (!type2 && what.access.zero_based) return false;
+    if (what.length == 0) return true; // type 1: bound to nothing
+    const std::uint32_t behind = slot_of(what.mr);
+    if (behind == no_slot) return false;
+    const Region& region = regions_[behind];
+    if (region.pd != binding.pd || !region.access.mw_bind || region.access.zero_based) return false;
+    // Who may write from afar must be able to write at home; of reading nothing is asked.
+    const bool writes = what.access.remote_write || what.access.remote_atomic;
+    if (writes && !region.access.local_write) return false;
+    if (what.access.flush_persistent && !region.access.flush_persistent) return false;
+    return region.covers(what.address, what.length);
+}
+
+bool Memory::bind(const Binding& binding) {
+    if (!may_bind(binding)) return false;
+    const BindInfo& what = binding.what;
+    Region& window = regions_[slot_of(binding.mw)];
+    unbind(window);
+    window.key = binding.key; // KEY-08: the one before is stale
+    if (window.kind == KeyKind::WindowType2) {
+        mw_places_[binding.mw.value - 1].promised = binding.key; // the caller chose it
+    }
+    if (what.length == 0) return true;
+    Region& region = regions_[slot_of(what.mr)];
+    ++region.windows;
+    window.live = true;
+    window.mr = what.mr;
+    window.access = what.access;
+    window.owner = window.kind == KeyKind::WindowType2 ? binding.qpn : wire::Qpn{};
+    window.address = what.access.zero_based ? 0 : what.address;
+    window.bytes = region.at(what.address, what.length);
+    return true;
+}
+
+void Memory::unbind(Region& window) {
+    if (!window.live) return;
+    --regions_[slot_of(window.mr)].windows;
+    window.live = false;
+    window.mr = {};
+    window.access = {};
+    window.owner = {};
+    window.bytes = {};
+}
+
+bool Memory::may_invalidate(wire::Rkey key, PdId pd, wire::Qpn qpn) const {
+    const Region& window = slot(key.value);
+    return window.live && window.key == key.value && window.kind == KeyKind::WindowType2 &&
+           window.open_to(pd, qpn);
+}
+
+bool Memory::invalidate(wire::Rkey key, PdId pd, wire::Qpn qpn) {
+    if (!may_invalidate(key, pd, qpn)) return false;
+    unbind(regions_[(key.value >> 8) - first_index_]);
+    return true;
+}
+
+void Memory::unbind_all_of(wire::Qpn qpn) {
+    for (const WindowPlace& place : mw_places_) {
+        if (place.slot == no_slot) continue;
+        Region& window = regions_[place.slot];
+        if (window.kind == KeyKind::WindowType2 && window.owner == qpn) unbind(window);
+    }
+}
+
 } // namespace veriroce::engine

@@ -70,7 +70,7 @@ class Memory {
     // NotFound if there is no such region, Busy while a window is bound to it.
     std::expected<void, VerbError> remove(MrId mr);
 
-    // --- windows (windows.cpp)
+    // --- windows
 
     struct Window {
         MwId mw;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "transport/engine/path.hpp"
+
 namespace veriroce::engine {
 
 bool migration_allowed(const Connection& connection, const QpAttributes& attributes) {

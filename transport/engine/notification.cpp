@@ -71,10 +71,12 @@ void note_mark(Device& device, Qp& qp, const PacketView& view, wire::Instant now
 
 void handle_cnp(Device& device, Qp& qp, const PacketView& view, wire::Instant now) {
     const ReactionPoint& point = device.config.behaviour.congestion.reaction;
-    // CNP-10: a QP that does not send has nothing to slow down.
-    if (!receives(qp.connection.state) ||
-        (point.odd_cnp == OddCnp::Ignore && is_odd(view.packet))) { // CNP-11
-        ++device.counters.dropped;
+    if (!receives(qp.connection.state)) { // CNP-10: a QP that does not send cannot slow down
+        device.drop(DropReason::CnpState, view.packet.bth, now);
+        return;
+    }
+    if (point.odd_cnp == OddCnp::Ignore && is_odd(view.packet)) { // CNP-11
+        device.drop(DropReason::OddCnp, view.packet.bth, now);
         return;
     }
     ++device.counters.cnp_handled;

@@ -1,7 +1,6 @@
-// What every packet must pass before its role is asked for.
-#include <algorithm>
+#include "transport/engine/packet_checks.hpp"
 
-#include "transport/engine/checks.hpp"
+#include <algorithm>
 
 namespace veriroce::engine::packet_check {
 
@@ -38,12 +37,11 @@ bool members(wire::Pkey a, wire::Pkey b) {
 
 // BTH-07. N-30: QP1 hears whatever matches a P_Key of the port.
 bool pkey(const PacketView& view) {
-    constexpr wire::Qpn gsi{1};
     const wire::Pkey theirs = view.packet.bth.pkey;
     const wire::Pkey ours =
         view.by_alternate() ? view.connection.alternate->pkey : view.connection.pkey;
     if (view.behaviour.pkey_match == PkeyMatch::Exact) return theirs == ours;
-    if (view.connection.qpn == gsi && !view.pkeys.empty()) {
+    if (view.connection.qpn == kGsiQpn && !view.pkeys.empty()) {
         return std::ranges::any_of(view.pkeys,
                                    [theirs](wire::Pkey one) { return members(one, theirs); });
     }

@@ -4,10 +4,10 @@
 
 #include <memory>
 
-#include "transport/engine/completion.hpp"
 #include "transport/engine/rate_limiter.hpp"
-#include "transport/engine/receives.hpp"
-#include "transport/engine/replies.hpp"
+#include "transport/engine/receive_source.hpp"
+#include "transport/engine/reply_queue.hpp"
+#include "transport/engine/saved_requests.hpp"
 
 namespace veriroce::engine {
 
@@ -33,7 +33,7 @@ struct Qp {
 
     // Responder
     Inbound inbound;
-    Replies replies;
+    ReplyQueue replies;
     SavedRequests saved;
     wire::Psn last_acked; // RSP-10: the SEND or WRITE packet that was executed last
     bool established = false;

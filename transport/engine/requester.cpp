@@ -1,11 +1,13 @@
-// Requests out: what is posted becomes packets, in order, as far as window, fence and the number
-// of READs and atomics allow.
 #include "transport/engine/requester.hpp"
 
 #include <algorithm>
 
+#include "transport/engine/completion.hpp"
+#include "transport/engine/local_work.hpp"
+#include "transport/engine/retry.hpp"
 #include "transport/engine/scatter.hpp"
-#include "transport/engine/unreliable.hpp"
+#include "transport/engine/send_completion.hpp"
+#include "transport/engine/unreliable_requester.hpp"
 
 namespace veriroce::engine {
 

@@ -1,8 +1,9 @@
-// Requests at the responder: judged by the checks, then carried out or answered with a NAK.
 #include "transport/engine/responder.hpp"
 
 #include <cstring>
 
+#include "transport/engine/qp_states.hpp"
+#include "transport/engine/responder_replies.hpp"
 #include "transport/engine/scatter.hpp"
 
 namespace veriroce::engine {
@@ -10,18 +11,6 @@ namespace veriroce::engine {
 namespace {
 
 using wire::Operation;
-
-} // namespace
-
-bool fail_receive(Device& device, Qp& qp, WcStatus status) {
-    const auto work = take_receive(device, qp);
-    if (!work) return false;
-    deliver(device, qp, Queue::Receive,
-            {.id = work->id, .status = status, .opcode = WcOpcode::Recv});
-    return true;
-}
-
-namespace {
 
 bool of_key(RequestCheck check) {
     return check >= RequestCheck::KeyKnown && check <= RequestCheck::KeyRange;
@@ -263,7 +252,9 @@ void answer_duplicate(Device& device, Qp& qp, const RequestView& view) {
     }
     reply.syndrome = ack_syndrome(device, qp);
     reply.fresh = false;
-    if (!qp.replies.add_duplicate(reply)) ++device.counters.dropped;
+    if (!qp.replies.add_duplicate(reply)) {
+        device.drop(DropReason::NoReplyRoom, view.packet.bth, view.now);
+    }
     if (device.config.behaviour.duplicate_resends_later) { // G3
         qp.saved.for_each_behind(saved.psn, [&](const SavedRequest& later) {
             qp.replies.add_duplicate(repeat(device, qp, later));
@@ -282,10 +273,13 @@ void handle_duplicate(Device& device, Qp& qp, RequestView& view) {
         return;
     }
     view.saved = qp.saved.holding(view.packet.bth.psn);
-    if (device.checks.answers_duplicate(view) && view.saved != nullptr) {
-        answer_duplicate(device, qp, view);
+    auto refused_by = device.checks.duplicate_refused_by(view);
+    // A planted defect may let pass what is not remembered: there is nothing to answer it with.
+    if (!refused_by && view.saved == nullptr) refused_by = DuplicateCheck::Remembered;
+    if (refused_by) {
+        device.drop(*refused_by, view.packet.bth, view.now);
     } else {
-        ++device.counters.dropped;
+        answer_duplicate(device, qp, view);
     }
 }
 
@@ -318,7 +312,7 @@ void carry_out(Device& device, Qp& qp, const RequestView& view) {
     if (!wants_response(view.info)) {
         receive(device, qp, view);
     } else if (!qp.replies.room()) {
-        ++device.counters.dropped; // as if it were lost: the requester asks again
+        device.drop(DropReason::NoReplyRoom, view.packet.bth, view.now);
     } else if (view.info.operation == Operation::RdmaReadRequest) {
         read(device, qp, view);
     } else if (view.packet.headers.has(wire::Header::Reth)) {
@@ -331,31 +325,42 @@ void carry_out(Device& device, Qp& qp, const RequestView& view) {
 void handle_request(Device& device, Qp& qp, const PacketView& packet) {
     RequestView view = request_view(device, qp, packet);
     const RequestRuling ruling = device.checks.judge(view);
-    const wire::Psn psn = packet.packet.bth.psn;
+    const wire::Bth& bth = packet.packet.bth;
+    const auto note = [&](RefusalOutcome outcome) {
+        device.note_refusal(*ruling.by, outcome, bth, packet.now);
+    };
     switch (ruling.verdict) {
     case RequestVerdict::Accept: carry_out(device, qp, view); break;
-    case RequestVerdict::Drop: ++device.counters.dropped; break;
+    case RequestVerdict::Drop: device.drop(*ruling.by, bth, packet.now); break;
     case RequestVerdict::Duplicate: handle_duplicate(device, qp, view); break;
     case RequestVerdict::NakSequence: // RSP-02: at the PSN that is missing
+        note(RefusalOutcome::SequenceNak);
         ++device.counters.out_of_sequence;
         qp.inbound.nak = NakState::Sequence;
         acknowledge(device, qp, qp.inbound.expected_psn,
                     wire::Syndrome::nak(wire::NakCode::PsnSequence));
         break;
     case RequestVerdict::Rnr: // RNR-01, RNR-07
+        note(RefusalOutcome::RnrNak);
         ++device.counters.rnr_nak_sent;
         qp.inbound.nak = NakState::Rnr;
-        acknowledge(device, qp, psn, rnr_syndrome(device, qp));
+        acknowledge(device, qp, bth.psn, rnr_syndrome(device, qp));
         qp.inbound.rnr_until = packet.now + wire::rnr_time(rnr_syndrome(device, qp).code());
         break;
-    case RequestVerdict::FailSilently: fail_silently(device, qp); break;
+    case RequestVerdict::FailSilently:
+        note(RefusalOutcome::QpEnded);
+        fail_silently(device, qp);
+        break;
     case RequestVerdict::NakInvalidRequest:
+        note(RefusalOutcome::InvalidRequestNak);
         refuse(device, qp, view, wire::NakCode::InvalidRequest, *ruling.by);
         break;
     case RequestVerdict::NakRemoteAccess:
+        note(RefusalOutcome::RemoteAccessNak);
         refuse(device, qp, view, wire::NakCode::RemoteAccess, *ruling.by);
         break;
     case RequestVerdict::NakRemoteOperational:
+        note(RefusalOutcome::RemoteOperationalNak);
         refuse(device, qp, view, wire::NakCode::RemoteOperational, *ruling.by);
         break;
     }

@@ -1,7 +1,7 @@
-// Requests of UC in. A packet that is missing takes its whole message with it, in silence; the next
-// FIRST or ONLY begins anew wherever its PSN stands.
+#include "transport/engine/uc_responder.hpp"
+
+#include "transport/engine/qp_states.hpp"
 #include "transport/engine/responder.hpp"
-#include "transport/engine/unreliable.hpp"
 
 namespace veriroce::engine {
 
@@ -34,7 +34,7 @@ void handle_uc(Device& device, Qp& qp, const PacketView& packet) {
         if (hears && psn != inbound.expected_psn) ++device.counters.out_of_sequence;
         abandon(inbound);
         if (!packet.info.request() || !packet.info.starts_message()) {
-            ++device.counters.dropped;
+            device.drop(DropReason::LostMessage, packet.packet.bth, packet.now);
             return;
         }
         inbound.expected_psn = psn;
@@ -45,7 +45,7 @@ void handle_uc(Device& device, Qp& qp, const PacketView& packet) {
         carry_out(device, qp, view);
         return;
     }
-    ++device.counters.dropped;
+    device.drop(*ruling.by, packet.packet.bth, packet.now);
     abandon(inbound);
     inbound.expected_psn = psn + 1;
     if (ruling.by == RequestCheck::ReceiveMemory) { // our own fault ends the QP, as in RC (KEY-12)

@@ -16,6 +16,10 @@
 
 namespace veriroce::engine {
 
+// QP1, and the Q_Key that it has by nature (BTH-03, N-30).
+inline constexpr wire::Qpn kGsiQpn{1};
+inline constexpr wire::Qkey kGsiQkey{0x80010000};
+
 // What the verbs set and packets leave alone.
 struct Connection {
     QpType type = QpType::Rc;

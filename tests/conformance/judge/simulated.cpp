@@ -48,19 +48,19 @@ Recording::Recording(sim::Scenario played, const sim::Defect& defect)
     outcome = sim::play(scenario, defect, witness);
 }
 
-Assumptions assumptions_at(const Recording& recording, std::size_t endpoint, Told told) {
-    Assumptions assumptions;
-    assumptions.complete = true;
+Knowledge knowledge_at(const Recording& recording, std::size_t endpoint, Told told) {
+    Knowledge knowledge;
+    knowledge.complete = true;
     for (const wire::IpAddress& address : addresses_of(endpoint))
-        assumptions.recorded_at.push_back(address);
-    if (told == Told::Place) return assumptions;
+        knowledge.recorded_at.push_back(address);
+    if (told == Told::Place) return knowledge;
     for (std::size_t i = 0; i < recording.scenario.connections.size(); ++i) {
-        assumptions.connections.push_back(
+        knowledge.connections.push_back(
             {introduction(recording, i, 0), introduction(recording, i, 1)});
     }
-    assumptions.patience = std::chrono::microseconds(20);
-    assumptions.memory_at_rest = assumptions.recorded_at;
-    return assumptions;
+    knowledge.patience = std::chrono::microseconds(20);
+    knowledge.memory_at_rest = knowledge.recorded_at;
+    return knowledge;
 }
 
 bool forges(const sim::Scenario& scenario) {
@@ -78,8 +78,8 @@ std::vector<wire::IpAddress> all_but(std::size_t endpoint) {
     return others;
 }
 
-Judge judged_at(const Recording& recording, std::size_t endpoint, Assumptions assumptions) {
-    Judge judge(std::move(assumptions));
+Judge judged_at(const Recording& recording, std::size_t endpoint, Knowledge knowledge) {
+    Judge judge(std::move(knowledge));
     decode::Dissection dissection;
     std::uint64_t number = 0;
     const auto frames = recording.ports.find(endpoint);

@@ -97,12 +97,12 @@ void add_without(Unchecked& list, std::string_view prefix, std::size_t count, Fu
 inline Unchecked unchecked_devices() {
     using namespace engine;
     Unchecked list;
-    add_without<RequestCheck>(list, "", kRequestChecks, any_request);
-    add_without<PacketCheck>(list, "packet ", kPacketChecks, anything<PacketView>);
-    add_without<DuplicateCheck>(list, "duplicate ", kDuplicateChecks, anything<RequestView>);
-    add_without<DatagramCheck>(list, "datagram ", kDatagramChecks, anything<DatagramView>);
-    add_without<ResponseCheck>(list, "response ", kResponseChecks, any_response);
-    add_without<SendCheck>(list, "send ", kSendChecks, anything<SendView>);
+    add_without<RequestCheck>(list, "", kRequestRows.size(), any_request);
+    add_without<PacketCheck>(list, "packet ", kPacketRows.size(), anything<PacketView>);
+    add_without<DuplicateCheck>(list, "duplicate ", kDuplicateRows.size(), anything<RequestView>);
+    add_without<DatagramCheck>(list, "datagram ", kDatagramRows.size(), anything<DatagramView>);
+    add_without<ResponseCheck>(list, "response ", kResponseRows.size(), any_response);
+    add_without<SendCheck>(list, "send ", kSendRows.size(), anything<SendView>);
     return list;
 }
 

@@ -433,9 +433,9 @@ TEST_CASE("checks: a replaced entry is all that a planted defect needs", "[engin
 
 TEST_CASE("checks: each has a name of its own", "[engine]") {
     std::vector<std::string_view> names;
-    names.reserve(kRequestChecks);
-    for (std::size_t i = 0; i < kRequestChecks; ++i)
-        names.push_back(name_of(static_cast<RequestCheck>(i)));
+    names.reserve(kRequestRows.size());
+    for (const RequestRow& row : kRequestRows)
+        names.push_back(name_of(row.check));
     CHECK(names.back() == "invalidate-key");
     CHECK(names.front() == "state");
     std::ranges::sort(names);

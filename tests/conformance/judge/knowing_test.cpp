@@ -1,0 +1,150 @@
+// What only a caller's knowledge makes certain: the content of READs, CNPs, the upper
+// bound of the timeout, what a NAK can have been drawn by.
+#include <catch2/catch.hpp>
+
+#include "tests/conformance/judge/history.hpp"
+
+namespace veriroce::judge::test {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using wire::NakCode;
+
+constexpr std::uint8_t kUcSendFirst = 0x20;
+constexpr std::uint8_t kUcSendLast = 0x22;
+constexpr std::uint8_t kUdSendOnly = 0x64;
+
+Knowledge at(const wire::IpAddress& address, flow::Attributes a = {}) {
+    auto knowledge = connected(a);
+    knowledge.recorded_at = {address};
+    knowledge.patience = milliseconds(1);
+    return knowledge;
+}
+
+flow::Packet with_body(flow::Packet packet, const std::vector<std::byte>& body) {
+    packet.transport.body = wire::Bytes(body).first(packet.body_bytes);
+    return packet;
+}
+
+} // namespace
+
+TEST_CASE("judge RDR-05: a READ that is asked for again brings the same", "[judge][RDR-05]") {
+    Wire wire;
+    const std::vector<std::byte> ones(16, std::byte{1});
+    const auto read = wire.read(100, 16);
+    const auto first = wire.answer(100, 1, wire::Syndrome::ack(31), kReadOnly, 16);
+    const auto write = wire.from_a(kWriteOnly, 101, 8);
+    const auto again = wire.read(100, 16);
+    const auto same = wire.answer(100, 1, wire::Syndrome::ack(31), kReadOnly, 16);
+    const auto other = with_body(same, ones);
+    auto knowledge = connected();
+    CHECK(judged(knowledge, {read, first, again, other}) == kNothing); // its owner may have written
+    knowledge.memory_at_rest = {kB};
+    CHECK(judged(knowledge, {read, first, again, same}) == kNothing);
+    CHECK(judged(knowledge, {read, first, again, other}) == certain("RDR-05"));
+    CHECK(judged(knowledge, {read, first, write, again, other}) == kNothing);
+    knowledge.complete = false;
+    CHECK(judged(knowledge, {read, first, again, other}) == possible("RDR-05"));
+}
+
+TEST_CASE("judge CNP-01: a CE mark draws a CNP", "[judge][CNP-01]") {
+    Wire wire;
+    const auto ack_of = [&](std::uint32_t psn, std::uint32_t msn) { return wire.ack(psn, msn); };
+    auto marked = wire.from_a(kSendOnly, 100, 8);
+    marked.ecn = wire::kCongestionExperienced;
+    auto cnp = wire.from_b(kCnp, 0, 16);
+    cnp.transport.bth.becn = true;
+    const auto first = ack_of(100, 1);
+    wire.wait(milliseconds(2));
+    auto second = wire.from_a(kSendOnly, 101, 8);
+    second.ecn = wire::kCongestionExperienced;
+    wire.wait(milliseconds(2));
+    const auto alive = wire.from_b(kSendOnly, 5000);
+    auto knowledge = at(kB);
+    CHECK(judged(knowledge, {marked, first, alive}) == kNothing); // no notification point
+    knowledge.notification_points = {{kB, milliseconds(50)}};
+    CHECK(judged(knowledge, {marked, first, alive}) == certain("CNP-01"));
+    CHECK(judged(knowledge, {marked, cnp, first, alive}) == kNothing);
+    CHECK(judged(knowledge, {marked, cnp, first, second, alive}) ==
+          kNothing); // one stands for both
+    CHECK(judged(knowledge, {marked, first}) == kNothing);
+    knowledge.notification_points = {{kB, microseconds(100)}};
+    CHECK(judged(knowledge, {marked, cnp, first, second, alive}) == certain("CNP-01"));
+}
+
+TEST_CASE("judge TMO-01: the timeout is at most four times as long", "[judge][TMO-01]") {
+    Wire wire;
+    auto send = wire.from_a(kSendOnly, 100);
+    send.transport.bth.ack_request = true;
+    wire.wait(microseconds(4 * 1049 - 100)); // T is 1.049 ms
+    const auto in_time = wire.from_a(kSendOnly, 100);
+    wire.wait(microseconds(300));
+    const auto late = wire.from_a(kSendOnly, 100);
+    const auto alive = wire.from_a(kSendOnly, 101);
+    const auto knowledge = at(kA, {.timeout = 8});
+    CHECK(judged(knowledge, {send, alive}) == certain("TMO-01"));
+    CHECK(judged(knowledge, {send, in_time}) == kNothing);
+    CHECK(judged(knowledge, {send, late}) == certain("TMO-01"));
+    CHECK(judged(at(kA), {send, late}) == kNothing); // not known
+    Judge judge(knowledge);
+    judge.observe(send);
+    judge.finish(*send.time + milliseconds(5));
+    CHECK(found_by(judge) == possible("TMO-01")); // the QP may have been closed
+}
+
+TEST_CASE("judge: what a sequence NAK cannot have been drawn by", "[judge][RSP-02]") {
+    Wire wire;
+    const auto one = wire.from_a(kSendOnly, 100);
+    auto damaged = wire.from_a(kSendOnly, 101);
+    damaged.integrity = flow::Integrity::Bad;
+    const auto cnp = wire.from_a(kCnp, 0, 16);
+    auto notice = cnp;
+    notice.transport.bth.becn = true;
+    const auto three = wire.from_a(kSendOnly, 102);
+    const auto nak = wire.nak(101, 1, NakCode::PsnSequence);
+    const auto late = wire.nak(101, 1, NakCode::PsnSequence);
+    const auto two = wire.from_a(kSendOnly, 101);
+    const auto at_b = at(kB);
+    CHECK(judged(at_b, {one, nak}) == certain("RSP-02"));
+    CHECK(judged(at_b, {one, damaged, nak}) == certain("CRC-07"));
+    CHECK(judged(at_b, {one, damaged, three, nak}) == kNothing);
+    CHECK(judged(at_b, {one, notice, nak}) == certain("CNP-12"));
+    CHECK(judged(at_b, {one, two, nak}) == certain("RSP-02"));
+    CHECK(judged(at_b, {one, three, two, late}) == kNothing); // it was on its way out
+    auto unsure = two;
+    unsure.integrity = flow::Integrity::Unchecked; // it may have been dropped (ENC-06)
+    CHECK(judged(at_b, {one, unsure, three, nak}) == kNothing);
+    // From afar the network may have lost what is seen here.
+    CHECK(judged(at(kA), {one, two, three, nak}) == kNothing);
+}
+
+TEST_CASE("judge LEN-07, RSP-09: PSNs behind a READ", "[judge][LEN-07][RSP-09]") {
+    Wire wire;
+    const auto empty = wire.read(100, 0);
+    const auto answer = wire.answer(100, 1, wire::Syndrome::ack(31), kReadOnly);
+    const auto next = wire.from_a(kSendOnly, 101);
+    const auto nak = wire.nak(100, 1, NakCode::PsnSequence);
+    const auto found = judged(at(kB), {empty, answer, next, nak});
+    CHECK(std::ranges::find(found, Found{"LEN-07", Certainty::Certain}) != found.end());
+    Wire other;
+    const auto wrapping = other.read(0xFFFFFE, 2000); // of two packets, which end the circle
+    const auto behind = other.from_a(kSendOnly, 0);
+    const auto asks = other.nak(0, 1, NakCode::PsnSequence);
+    auto knowledge = connected({.first_psn = wire::Psn(0xFFFFFE)});
+    knowledge.recorded_at = {kB};
+    CHECK(judged(knowledge, {wrapping, behind, asks}) == certain("RSP-09"));
+}
+
+TEST_CASE("judge: UC and UD", "[judge][REQ-01][LEN-10][EXT-05]") {
+    Wire wire;
+    const auto first = wire.from_a(kUcSendFirst, 100, 1024);
+    const auto last = wire.from_a(kUcSendLast, 102, 8);
+    CHECK(judged(at(kB), {first, last}) == kNothing); // the network may have lost one
+    CHECK(judged(at(kA), {first, last}) == certain("REQ-01"));
+    CHECK(judged(at(kA), {wire.from_a(kUcSendFirst, 100, 512)}) == certain("LEN-10"));
+    CHECK(judged(nothing(), {wire.from_a(kUdSendOnly, 7, 4096)}) == kNothing);
+    CHECK(judged(nothing(), {wire.from_a(kUdSendOnly, 7, 4100)}) == certain("EXT-05"));
+}
+
+} // namespace veriroce::judge::test

@@ -1,0 +1,71 @@
+#include "transport/engine/retry.hpp"
+
+#include <algorithm>
+
+#include "transport/engine/migration.hpp"
+#include "transport/engine/responder_replies.hpp"
+#include "transport/engine/send_completion.hpp"
+
+namespace veriroce::engine {
+
+void rewind(Device& device, Qp& qp) {
+    qp.cursor = {};
+    qp.rewound = true;
+    if (!qp.sends.empty() && qp.sends.front().started) {
+        const SendWork& work = qp.sends.front();
+        if (!wants_response(work.request.opcode)) {
+            qp.cursor.packet = forward(work.first, qp.outbound.unacked_psn);
+        }
+    }
+    device.mark_ready(qp);
+}
+
+void retry(Device& device, Qp& qp) {
+    if (qp.sends.empty()) return;
+    const SendView view{qp.connection, qp.outbound, device.config.behaviour,
+                        qp.sends.front().request};
+    if (!device.checks.allows(SendCheck::RetryLeft, view)) {
+        if (qp.connection.migration == MigState::Armed) { // TMO-03: tried anew on the other path
+            migrate(device, qp);
+            qp.outbound.retries = 0;
+            rewind(device, qp);
+            return;
+        }
+        fail_oldest(device, qp, WcStatus::RetryExcErr);
+        return;
+    }
+    ++qp.outbound.retries;
+    rewind(device, qp);
+}
+
+void arm_ack_timer(Device& device, Qp& qp, wire::Instant now) {
+    if (!qp.ack_interval) return; // TMO-02
+    // TMO-01, TMO-08: the first interval is as it was set; no further one is above 64 times it.
+    constexpr int most_doublings = 6;
+    const int doublings = device.config.behaviour.timeout_grows
+                              ? std::min<int>(qp.outbound.retries, most_doublings)
+                              : 0;
+    device.deadlines.arm(Device::index_of(qp), Timer::Ack,
+                         now + *qp.ack_interval * (1 << doublings));
+}
+
+void handle_timer(Device& device, Qp& qp, Timer timer, wire::Instant now) {
+    switch (timer) {
+    case Timer::Rnr:
+        qp.waits_for_rnr = false;
+        qp.one_message = device.config.behaviour.after_rnr == AfterRnr::OneMessage;
+        rewind(device, qp);
+        if (qp.outbound.unacked_psn != qp.outbound.next_psn) arm_ack_timer(device, qp, now);
+        return;
+    case Timer::Pace: device.mark_ready(qp); return;
+    case Timer::AckDelay: send_deferred_ack(device, qp); return;
+    case Timer::Ack:
+        ++device.counters.local_ack_timeout;
+        qp.implied_nak_taken = false;
+        retry(device, qp);
+        if (qp.connection.state != QpState::Err) arm_ack_timer(device, qp, now);
+        return;
+    }
+}
+
+} // namespace veriroce::engine
