@@ -3,6 +3,23 @@
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
 
+#include "tests/on_failure.hpp"
+
+namespace {
+
+class FailurePrinter final : public Catch::TestEventListenerBase {
+  public:
+    using TestEventListenerBase::TestEventListenerBase;
+
+    bool assertionEnded(const Catch::AssertionStats& stats) override {
+        if (!stats.assertionResult.isOk()) Catch::cout() << veriroce::house::OnFailure::all();
+        return false;
+    }
+};
+CATCH_REGISTER_LISTENER(FailurePrinter)
+
+} // namespace
+
 int main(int argc, char* argv[]) {
     Catch::Session session;
     if (const int refused = session.applyCommandLine(argc, argv); refused != 0) return refused;

@@ -1,6 +1,8 @@
 #include "transport/sim/swarm.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <deque>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -13,6 +15,7 @@ namespace veriroce::sim {
 namespace {
 
 using engine::WrOpcode;
+using namespace std::chrono_literals;
 
 constexpr std::uint64_t most_steps = 50'000;
 constexpr wire::Duration longest_run = std::chrono::hours(1);
@@ -21,6 +24,7 @@ constexpr std::size_t longest_chain = 4;
 // chain.
 constexpr std::size_t most_unsignaled = 3;
 constexpr std::uint32_t replay_memory = 16;
+constexpr std::size_t most_refusals = 8; // told of each endpoint
 
 // A key that names nothing.
 wire::Rkey strange(wire::Rkey rkey) {
@@ -85,6 +89,7 @@ class Run {
     void events(std::size_t endpoint);
     [[nodiscard]] std::optional<wire::Instant> next_due() const;
     void conclude();
+    void tell_refusals();
 
     // the wire
     void deliver();
@@ -415,6 +420,19 @@ void Run::conclude() {
     }
 }
 
+void Run::tell_refusals() {
+    for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+        std::deque<std::string> newest;
+        while (const auto refusal = endpoints_[i].engine.poll_refusal()) {
+            newest.push_back(fmt::format("endpoint {} at {} us: {}", i,
+                                         refusal->at.time_since_epoch() / 1us,
+                                         engine::text_of(*refusal)));
+            if (newest.size() > most_refusals) newest.pop_front();
+        }
+        outcome_.refusals.insert(outcome_.refusals.end(), newest.begin(), newest.end());
+    }
+}
+
 Outcome Run::play() {
     std::uint64_t polled = 0; // the step at which completions were looked at last
     for (std::uint64_t step = 1; !outcome_.failure; ++step) {
@@ -445,6 +463,7 @@ Outcome Run::play() {
         }
     }
     outcome_.tally.completions = model_.completions();
+    if (outcome_.failure) tell_refusals();
     return std::move(outcome_);
 }
 

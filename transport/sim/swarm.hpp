@@ -13,6 +13,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "transport/engine/checks.hpp"
 #include "transport/engine/surface_filter.hpp"
@@ -56,6 +58,8 @@ struct Outcome {
     std::vector<std::array<wire::Qpn, 2>> qpns; // of the two sides of each connection
     std::vector<Injected> injected;             // what befell packets, in order
     std::vector<SentFrame> sent;                // in order; only of a run that is witnessed
+    // Only of a run that failed: what each endpoint refused last before that, and by which check.
+    std::vector<std::string> refusals;
 };
 
 // Told of each frame at each endpoint's port: as it leaves it, before trouble, and as it comes

@@ -2,13 +2,14 @@
 //
 // The QP is 0x11, the peer's 0x22; the engine expects requests from PSN 1000 and sends from 2000.
 // Times count from the lab's start. Memory is one region of 64 KiB at 0x10000, filled with a
-// pattern that does not repeat.
+// pattern that does not repeat. A failing assertion prints what the engines of its labs refused.
 #pragma once
 
 #include <catch2/catch.hpp>
 
 #include <vector>
 
+#include "tests/on_failure.hpp"
 #include "transport/engine/engine.hpp"
 
 namespace veriroce::engine::test {
@@ -116,6 +117,12 @@ class Lab {
     void bring_up(QpId which, QpState state, const wire::IpAddress& peer);
 
     std::vector<std::byte> memory_;
+    house::OnFailure refusals_{[this] {
+        std::string text;
+        while (const auto refusal = engine.poll_refusal())
+            text += "refused: " + text_of(*refusal) + "\n";
+        return text;
+    }};
 };
 
 // The attributes with which a QP of RC makes this transition.
