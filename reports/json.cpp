@@ -48,7 +48,8 @@ json::array violations_array(const CaseResult& result) {
                                         {"level", rules::word(violation.level)},
                                         {"certainty", violation.certain ? "certain" : "possible"},
                                         {"packets", std::move(packets)},
-                                        {"text", violation.text}});
+                                        {"measured", violation.measured},
+                                        {"allowed", violation.allowed}});
     }
     return array;
 }

@@ -26,8 +26,9 @@ void say(std::FILE* err, std::string_view message) {
 
 class Session {
   public:
-    Session(const JudgeOptions& options, judge::Knowledge knowledge, std::FILE* out, std::FILE* err)
-        : options_(options), knowledge_(std::move(knowledge)), out_(out), err_(err) {}
+    Session(const JudgeOptions& options, judge::Assumptions assumptions, std::FILE* out,
+            std::FILE* err)
+        : options_(options), assumptions_(std::move(assumptions)), out_(out), err_(err) {}
 
     int run() {
         if (options_.format == JudgeFormat::Json) append_json_begin(out_.text());
@@ -48,7 +49,7 @@ class Session {
 
   private:
     void judge_file(const std::string& file) {
-        judge::Judge judge(knowledge_);
+        judge::Judge judge(assumptions_);
         read(file, judge);
         judge.finish();
         const judge::Summary summary = judge.summary();
@@ -89,7 +90,7 @@ class Session {
     }
 
     const JudgeOptions& options_;
-    judge::Knowledge knowledge_;
+    judge::Assumptions assumptions_;
     print::Output out_;
     std::FILE* err_;
     bool first_ = true;
@@ -98,20 +99,20 @@ class Session {
 };
 
 // What is wrong with the options; empty if nothing is.
-std::string fill_knowledge(const JudgeOptions& options, judge::Knowledge& knowledge) {
+std::string fill_assumptions(const JudgeOptions& options, judge::Assumptions& assumptions) {
     if (options.files.empty()) return "no capture file; name one, or - for standard input";
-    knowledge.complete = options.complete;
-    knowledge.ordered = options.ordered;
+    assumptions.complete = options.complete;
+    assumptions.ordered = options.ordered;
     for (const std::string& text : options.recorded_at) {
         const auto address = wire::IpAddress::parse(text);
         if (!address) {
             return fmt::format("--recorded-at: '{}' is no IPv4 or IPv6 address", text);
         }
-        knowledge.recorded_at.push_back(*address);
+        assumptions.recorded_at.push_back(*address);
     }
     if (options.patience_ms) {
         const std::chrono::duration<double, std::milli> patience(*options.patience_ms);
-        knowledge.patience = std::chrono::duration_cast<wire::Duration>(patience);
+        assumptions.patience = std::chrono::duration_cast<wire::Duration>(patience);
     }
     if (options.labels.empty()) return {};
     std::ifstream file(options.labels, std::ios::binary);
@@ -122,7 +123,7 @@ std::string fill_knowledge(const JudgeOptions& options, judge::Knowledge& knowle
         return fmt::format("{}:{}: {}", options.labels, labels.error().line,
                            labels.error().message);
     }
-    knowledge.connections = std::move(*labels);
+    assumptions.connections = std::move(*labels);
     return {};
 }
 
@@ -135,12 +136,12 @@ std::optional<JudgeFormat> judge_format_by_name(const std::string& name) {
 }
 
 int run_judge(const JudgeOptions& options, std::FILE* out, std::FILE* err) {
-    judge::Knowledge knowledge;
-    if (const std::string wrong = fill_knowledge(options, knowledge); !wrong.empty()) {
+    judge::Assumptions assumptions;
+    if (const std::string wrong = fill_assumptions(options, assumptions); !wrong.empty()) {
         say(err, "judge: " + wrong);
         return kUsage;
     }
-    return Session(options, std::move(knowledge), out, err).run();
+    return Session(options, std::move(assumptions), out, err).run();
 }
 
 } // namespace veriroce::commands

@@ -17,11 +17,11 @@ std::optional<JudgeFormat> judge_format_by_name(const std::string& name);
 struct JudgeOptions {
     std::vector<std::string> files; // "-" is standard input; each is judged by itself
     JudgeFormat format = JudgeFormat::Text;
-    bool complete = false;                // judge::Knowledge::complete
-    bool ordered = false;                 // judge::Knowledge::ordered
-    std::vector<std::string> recorded_at; // addresses, judge::Knowledge::recorded_at
+    bool complete = false;                // judge::Assumptions::complete
+    bool ordered = false;                 // judge::Assumptions::ordered
+    std::vector<std::string> recorded_at; // addresses, judge::Assumptions::recorded_at
     std::string labels;                   // a label file (judge_connections.hpp); empty: none
-    std::optional<double> patience_ms;    // judge::Knowledge::patience
+    std::optional<double> patience_ms;    // judge::Assumptions::patience
     bool strict = false;                  // a possible violation counts as well
     bool quiet = false;                   // text: violations only, no summary line
 };

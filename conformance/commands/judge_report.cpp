@@ -34,7 +34,7 @@ void append_counted(std::string& out, std::uint64_t count, std::string_view what
 void append_text(std::string& out, const judge::Violation& violation) {
     fmt::format_to(std::back_inserter(out), "{:<8} {:<6} {:<11} packet {}: {}\n", violation.rule,
                    rules::word(violation.level), name_of(violation.certainty),
-                   numbers_of(violation.packets), violation.text);
+                   numbers_of(violation.packets), text_of(violation));
     if (!violation.ends.empty()) out += "         " + violation.ends + "\n";
     const std::string excuses = excuses_of(violation.excuses);
     if (!excuses.empty()) out += "         " + excuses + "\n";
@@ -69,8 +69,12 @@ void append_json(std::string& out, const judge::Violation& violation, std::strin
                    R"("rule":"{}","level":"{}","certainty":"{}","connection":)", violation.rule,
                    rules::word(violation.level), name_of(violation.certainty));
     print::append_json_string(out, violation.ends);
-    out += ",\"packets\":[" + numbers_of(violation.packets) + "],\"text\":";
-    print::append_json_string(out, violation.text);
+    out += ",\"packets\":[" + numbers_of(violation.packets) + "],\"measured\":";
+    print::append_json_string(out, violation.measured);
+    out += ",\"allowed\":";
+    print::append_json_string(out, violation.allowed);
+    out += ",\"text\":";
+    print::append_json_string(out, text_of(violation));
     out += ",\"unless\":[";
     bool more = false;
     for (std::size_t i = 0; i < judge::kExcuses; ++i) {

@@ -1,5 +1,5 @@
 // ACKs and NAKs: ACK-04, RSP-02, RSP-03, RSP-07, RSP-12, RNR-01, N-07, RDR-11.
-#include "conformance/judge/case_at_hand.hpp"
+#include "conformance/judge/context.hpp"
 
 namespace veriroce::judge {
 namespace {
@@ -19,75 +19,78 @@ Kind kind_of(const flow::Packet& packet) {
 
 // Whether a request that was sent again may be what the response answers: anything since the PSN
 // was first sent, since a repetition may have overtaken the response on the way to the capture.
-bool answers_repetition(const Case& at_hand) {
-    const Notes& notes = *at_hand.notes;
-    const auto index = at_hand.stream().index_of(at_hand.packet.psn());
+bool answers_repetition(const Context& context) {
+    const Notes& notes = *context.notes;
+    const auto index = context.stream().index_of(context.packet.psn());
     return notes.repeat && index &&
-           notes.repeat->number > at_hand.stream().extents()[*index].first_number;
+           notes.repeat->number > context.stream().extents()[*index].first_number;
 }
 
 // A response to a PSN that was never sent. In a capture that may lack packets this is how loss of
 // the request by the capture looks.
-bool judge_unsent(const Case& at_hand, Kind kind) {
-    if (at_hand.seen.kind != Class::Unsolicited) return false;
-    if (at_hand.notes->unfollowed || !at_hand.stream().started()) return true;
+bool judge_unsent(const Context& context, Kind kind) {
+    if (context.seen.kind != Class::Unsolicited) return false;
+    if (context.notes->unfollowed || !context.stream().started()) return true;
     // judge_arrivals can say why.
-    const AtPort* port = at_hand.notes->at_port.get();
+    const AtPort* port = context.notes->at_port.get();
     if (kind == Kind::SequenceNak && port != nullptr && port->arrivals.known()) return true;
-    const Evidence shown(at_hand.packet.number);
-    const std::string text = text_of(at_hand.packet.psn()) + " was not sent, the next one is " +
-                             std::to_string(at_hand.stream().next().value());
+    std::string_view rule;
     switch (kind) {
     case Kind::Ack:
-    case Kind::FatalNak: at_hand.report("ACK-04", kUnseenOrOvertaken, shown, text); break;
-    case Kind::SequenceNak: at_hand.report("RSP-02", kUnseenOrOvertaken, shown, text); break;
-    case Kind::RnrNak: at_hand.report("RNR-01", kUnseenOrOvertaken, shown, text); break;
-    case Kind::Data: at_hand.report("RDR-02", kUnseenOrOvertaken, shown, text); break;
+    case Kind::FatalNak: rule = "ACK-04"; break;
+    case Kind::SequenceNak: rule = "RSP-02"; break;
+    case Kind::RnrNak: rule = "RNR-01"; break;
+    case Kind::Data: rule = "RDR-02"; break;
     }
+    context.report(rule, kUnseenOrOvertaken, Evidence(context.packet.number),
+                   {phrase({"it has ", context.packet.psn(), ", which was not sent"}),
+                    phrase({"only PSNs before ", context.stream().next().value(), " were sent"})});
     return true;
 }
 
 // An ACK says that everything up to its PSN arrived in order, a NAK that everything before it did.
-void judge_gap_below(const Case& at_hand, bool refuses) {
-    const flow::Stream& stream = at_hand.stream();
+void judge_gap_below(const Context& context, bool refuses) {
+    const flow::Stream& stream = context.stream();
     const auto& extents = stream.extents();
-    const auto last = stream.index_of(at_hand.packet.psn() - (refuses ? 1 : 0));
-    if (!last || !at_hand.notes->acknowledged) return;
+    const auto last = stream.index_of(context.packet.psn() - (refuses ? 1 : 0));
+    if (!last || !context.notes->acknowledged) return;
     for (std::size_t i = *last + 1; i-- > 0;) {
         const Extent& extent = extents[i];
-        if (wire::distance(*at_hand.notes->acknowledged, extent.last_psn()) < 0) return;
+        if (wire::distance(*context.notes->acknowledged, extent.last_psn()) < 0) return;
         if (!extent.missing) continue;
         // A READ's PSNs are a guess before the path MTU is known: this one may be among them.
         if (i > 0 && !extents[i - 1].span_known) return;
         const std::string_view rule = refuses ? "RSP-02" : "ACK-04";
-        at_hand.report(extent.damaged ? "CRC-07" : rule, kUnseenOrOvertaken,
-                       Evidence(at_hand.packet.number),
-                       "it acknowledges " + text_of(extent.psn) +
-                           (extent.damaged ? ", which was seen with a wrong ICRC only"
-                                           : ", which was not seen"));
+        context.report(extent.damaged ? "CRC-07" : rule, kUnseenOrOvertaken,
+                       Evidence(context.packet.number),
+                       {phrase({"it acknowledges ", extent.psn,
+                                extent.damaged ? ", which came only with a wrong ICRC"
+                                               : ", which did not come"}),
+                        "only requests that came may be acknowledged"});
         return;
     }
 }
 
 // ACK-04: ACKs do not go back, save in the answer to a duplicate. Repeating the last is lawful.
-void judge_going_back(const Case& at_hand) {
-    const Notes& notes = *at_hand.notes;
-    if (!notes.acknowledged || answers_repetition(at_hand)) return;
-    const wire::Psn psn = at_hand.packet.psn();
+void judge_going_back(const Context& context) {
+    const Notes& notes = *context.notes;
+    if (!notes.acknowledged || answers_repetition(context)) return;
+    const wire::Psn psn = context.packet.psn();
     if (wire::distance(psn + 1, *notes.acknowledged) <= 0) return;
-    if (!at_hand.stream().index_of(psn)) return; // beyond the history
+    if (!context.stream().index_of(psn)) return; // beyond the history
     constexpr Excuses kOrder{Excuse::CaptureLoss, Excuse::NetworkOrder, Excuse::NetworkCopy,
                              Excuse::NewLife, Excuse::WrongPair};
-    at_hand.report("ACK-04", kOrder, Evidence(at_hand.packet.number, notes.acknowledged_number),
-                   "the ACK goes back to " + text_of(psn) + ", and no request was sent again");
+    context.report("ACK-04", kOrder, Evidence(context.packet.number, notes.acknowledged_number),
+                   {phrase({"the ACK goes back to ", psn, ", and no request was sent again"}),
+                    phrase({*notes.acknowledged - 1, " was acknowledged before"})});
 }
 
 // Whether the requester must wait out this RNR NAK. Behind an unanswered READ or atomic it
 // counts as an implied NAK (RNR-12), and one with a wrong UDP checksum may be dropped (ENC-06).
-bool must_wait(const Case& at_hand) {
-    if (at_hand.packet.integrity != flow::Integrity::Good) return false;
-    const flow::Stream& stream = at_hand.stream();
-    const auto refused = stream.index_of(at_hand.packet.psn());
+bool must_wait(const Context& context) {
+    if (context.packet.integrity != flow::Integrity::Good) return false;
+    const flow::Stream& stream = context.stream();
+    const auto refused = stream.index_of(context.packet.psn());
     const auto data = stream.last_before(refused.value_or(0), &Extent::asks_for_data);
     if (!data) return true;
     const auto at = stream.message_index(stream.extents()[*data].message);
@@ -97,12 +100,12 @@ bool must_wait(const Case& at_hand) {
 
 // RDR-11: a READ is answered before what comes behind it is acknowledged. Only where the responses
 // were recorded as they left: anywhere else the network may have lost them.
-void judge_unanswered_read(const Case& at_hand) {
-    if (!at_hand.recorded_at(at_hand.packet.source)) return;
+void judge_unanswered_read(const Context& context) {
+    if (!context.recorded_at(context.packet.source)) return;
     // Responses that came before the two QPs were found to be a pair are in nobody's history.
-    if (at_hand.connection->pairing != flow::Pairing::Known) return;
-    const flow::Stream& stream = at_hand.stream();
-    const auto last = stream.index_of(at_hand.packet.psn());
+    if (context.connection->pairing != flow::Pairing::Known) return;
+    const flow::Stream& stream = context.stream();
+    const auto last = stream.index_of(context.packet.psn());
     if (!last) return;
     const auto read = stream.last_before(*last + 1, &Extent::read);
     if (!read) return;
@@ -115,76 +118,80 @@ void judge_unanswered_read(const Case& at_hand) {
         const std::uint64_t next_seen = stream.extents()[*read + 1].first_number;
         if (next_seen != 0 && next_seen < extent.first_number) return;
     }
-    at_hand.report("RDR-11", kUnseenOrOvertaken,
-                   Evidence(at_hand.packet.number, extent.first_number),
-                   "it acknowledges " + text_of(at_hand.packet.psn()) + ", and the READ at " +
-                       text_of(extent.psn) + " is not answered");
+    context.report("RDR-11", kUnseenOrOvertaken,
+                   Evidence(context.packet.number, extent.first_number),
+                   {phrase({"it acknowledges ", context.packet.psn()}),
+                    phrase({"the READ at ", extent.psn, " must be answered first"})});
 }
 
 // RSP-02: the PSN of a sequence NAK is the expected one, and something ahead of it arrived.
-void judge_sequence_nak(const Case& at_hand) {
-    const Notes& notes = *at_hand.notes;
-    const flow::Packet& packet = at_hand.packet;
-    const flow::Stream& stream = at_hand.stream();
+void judge_sequence_nak(const Context& context) {
+    const Notes& notes = *context.notes;
+    const flow::Packet& packet = context.packet;
+    const flow::Stream& stream = context.stream();
     const wire::Psn psn = packet.psn();
     if (notes.acknowledged && wire::distance(psn, *notes.acknowledged) > 0) {
         constexpr Excuses kLate{Excuse::NetworkOrder, Excuse::NetworkCopy, Excuse::NewLife,
                                 Excuse::WrongPair};
-        at_hand.report("RSP-02", kLate, Evidence(packet.number, notes.acknowledged_number),
-                       "the NAK expects " + text_of(psn) + ", which was acknowledged before");
+        context.report("RSP-02", kLate, Evidence(packet.number, notes.acknowledged_number),
+                       {phrase({"the NAK expects ", psn, ", which was acknowledged before"}),
+                        phrase({"it must expect ", *notes.acknowledged, " or later"})});
         return;
     }
-    if (at_hand.recorded_at(packet.source)) return; // judge_arrivals knows better
+    if (context.recorded_at(packet.source)) return; // judge_arrivals knows better
     const auto index = stream.index_of(psn);
     const bool nothing_ahead =
         psn == stream.next() || (index && *index + 1 == stream.extents().size());
     if (nothing_ahead && !notes.unfollowed) {
-        at_hand.report("RSP-02", kUnseenOrOvertaken, Evidence(packet.number),
-                       "the NAK expects " + text_of(psn) + ", and nothing ahead of it was sent");
+        context.report("RSP-02", kUnseenOrOvertaken, Evidence(packet.number),
+                       {phrase({"the NAK expects ", psn}),
+                        "nothing ahead of it was sent, so that no NAK is due"});
     }
 }
 
 // RSP-03, RSP-07: one sequence NAK until the expected PSN arrives, and after that another PSN is
 // expected. Between duplicates a device may NAK once more; an RNR NAK is another matter (RNR-04).
-void judge_second_nak(const Case& at_hand) {
-    const Notes& notes = *at_hand.notes;
-    const flow::Packet& packet = at_hand.packet;
-    if (at_hand.out_of_order(packet.source)) return; // it has other reasons
+void judge_second_nak(const Context& context) {
+    const Notes& notes = *context.notes;
+    const flow::Packet& packet = context.packet;
+    if (context.out_of_order(packet.source)) return; // it has other reasons
     if (!notes.sequence_nak || notes.sequence_nak->psn != packet.psn()) return;
     if (notes.last_rnr_number > notes.sequence_nak->number || notes.duplicate_below_nak) return;
     constexpr Excuses kAgain{Excuse::CaptureLoss, Excuse::NetworkCopy, Excuse::NewLife,
                              Excuse::WrongPair};
     const bool resent = notes.sequence_nak->resent;
-    at_hand.report(resent ? "RSP-07" : "RSP-03", kAgain,
+    context.report(resent ? "RSP-07" : "RSP-03", kAgain,
                    Evidence(packet.number, notes.sequence_nak->number),
-                   "a second NAK expects " + text_of(packet.psn()) +
-                       (resent ? ", which was sent again since" : ""));
+                   {phrase({"a second NAK expects ", packet.psn()}),
+                    resent ? "one NAK is allowed, and that PSN was sent again since"
+                           : "one NAK is allowed until that PSN comes"});
 }
 
 // A fatal NAK ends the QP: it says nothing more, but READ responses may still be on their way.
-void judge_after_death(const Case& at_hand, Kind kind) {
-    Notes& notes = *at_hand.notes;
+void judge_after_death(const Context& context, Kind kind) {
+    Notes& notes = *context.notes;
     if (!notes.fatal_nak || notes.fatal_reported || kind == Kind::Data) return;
     notes.fatal_reported = true;
     constexpr Excuses kAlive{Excuse::NetworkOrder, Excuse::NetworkCopy, Excuse::Reconnect,
                              Excuse::WrongPair};
-    at_hand.report("N-07", kAlive, Evidence(at_hand.packet.number, notes.fatal_nak->number),
-                   "the QP answers although it refused for good before");
+    context.report("N-07", kAlive, Evidence(context.packet.number, notes.fatal_nak->number),
+                   {"the QP still answers", "it must be silent after its fatal NAK"});
 }
 
-void judge_fatal_nak(const Case& at_hand) {
-    const Notes& notes = *at_hand.notes;
-    const wire::Psn psn = at_hand.packet.psn();
+void judge_fatal_nak(const Context& context) {
+    const Notes& notes = *context.notes;
+    const wire::Psn psn = context.packet.psn();
     if (!notes.acknowledged || wire::distance(psn, *notes.acknowledged) <= 0) return;
     constexpr Excuses kLate{Excuse::NetworkOrder, Excuse::NetworkCopy, Excuse::NewLife,
                             Excuse::WrongPair};
-    at_hand.report("RSP-12", kLate, Evidence(at_hand.packet.number, notes.acknowledged_number),
-                   "the NAK refuses " + text_of(psn) + ", which was acknowledged before");
+    context.report("RSP-12", kLate, Evidence(context.packet.number, notes.acknowledged_number),
+                   {phrase({"the NAK refuses ", psn, ", which was acknowledged before"}),
+                    phrase({"it may refuse ", *notes.acknowledged, " or later"})});
 }
 
-void note(const Case& at_hand, Kind kind) {
-    Notes& notes = *at_hand.notes;
-    const flow::Packet& packet = at_hand.packet;
+void note(const Context& context, Kind kind) {
+    Notes& notes = *context.notes;
+    const flow::Packet& packet = context.packet;
     const Refusal refusal{.psn = packet.psn(),
                           .number = packet.number,
                           .time = packet.time,
@@ -207,7 +214,7 @@ void note(const Case& at_hand, Kind kind) {
         break;
     case Kind::RnrNak:
         notes.rnr_nak = refusal;
-        notes.rnr_nak->waits = must_wait(at_hand) && !stale;
+        notes.rnr_nak->waits = must_wait(context) && !stale;
         notes.last_rnr_number = packet.number;
         break;
     case Kind::FatalNak:
@@ -222,27 +229,27 @@ void note(const Case& at_hand, Kind kind) {
 
 } // namespace
 
-void judge_acknowledge(const Case& at_hand) {
-    const Kind kind = kind_of(at_hand.packet);
-    judge_after_death(at_hand, kind);
-    if (judge_unsent(at_hand, kind)) return;
-    if (at_hand.seen.kind == Class::Forgotten) return;
+void judge_acknowledge(const Context& context) {
+    const Kind kind = kind_of(context.packet);
+    judge_after_death(context, kind);
+    if (judge_unsent(context, kind)) return;
+    if (context.seen.kind == Class::Forgotten) return;
     switch (kind) {
     case Kind::Ack:
-        judge_gap_below(at_hand, false);
-        judge_going_back(at_hand);
-        judge_unanswered_read(at_hand);
+        judge_gap_below(context, false);
+        judge_going_back(context);
+        judge_unanswered_read(context);
         break;
     case Kind::SequenceNak:
-        judge_gap_below(at_hand, true);
-        judge_sequence_nak(at_hand);
-        judge_second_nak(at_hand);
+        judge_gap_below(context, true);
+        judge_sequence_nak(context);
+        judge_second_nak(context);
         break;
-    case Kind::FatalNak: judge_fatal_nak(at_hand); break;
+    case Kind::FatalNak: judge_fatal_nak(context); break;
     case Kind::RnrNak:
     case Kind::Data: break;
     }
-    note(at_hand, kind);
+    note(context, kind);
 }
 
 } // namespace veriroce::judge

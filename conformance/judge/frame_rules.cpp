@@ -1,5 +1,5 @@
 // What stands before the transport headers, and the ICRC: ENC, CRC, CA17.
-#include "conformance/judge/case_at_hand.hpp"
+#include "conformance/judge/context.hpp"
 
 namespace veriroce::judge {
 namespace {
@@ -16,38 +16,52 @@ Excuses damage(const decode::Dissection& frame) {
     return frame.icrc.status == decode::IcrcStatus::Good ? Excuses() : Excuses(Excuse::Damage);
 }
 
-void judge_ipv4(const decode::Dissection& frame, const Case& at_hand) {
+// "010": reserved, don't fragment, more fragments.
+std::string flag_bits(std::uint16_t fragment) {
+    std::string bits;
+    for (const int bit : {15, 14, 13})
+        bits += (fragment >> bit & 1) != 0 ? '1' : '0';
+    return bits;
+}
+
+void judge_ipv4(const decode::Dissection& frame, const Context& context) {
     const auto* layer = frame.layers.find(LayerKind::Ipv4);
     if (!layer || layer->length < 20) return;
     const wire::Bytes header = frame.bytes_of(*layer);
-    const Evidence packet(at_hand.packet.number);
+    const Evidence packet(context.packet.number);
     if ((wire::load_u8(header, 0) & 0xF) != kPlainHeader) {
-        at_hand.report("CA17-3", damage(frame), packet, "the IPv4 header has options");
+        context.report(
+            "CA17-3", damage(frame), packet,
+            {phrase({"the IPv4 header has ", (wire::load_u8(header, 0) & 0xF) * 4, " bytes"}),
+             "it must have 20 bytes, without options"});
     }
     const std::uint16_t fragment = wire::load_u16(header, 6);
     if ((fragment & ~kOffset) != kDontFragment) {
-        at_hand.report("CA17-7", damage(frame), packet,
-                       "the IPv4 flags are not 010, do not fragment");
+        context.report(
+            "CA17-7", damage(frame), packet,
+            {"IPv4 flags are " + flag_bits(fragment), "IPv4 flags must be 010 (don't fragment)"});
     }
 }
 
 } // namespace
 
-void judge_frame(const decode::Dissection& frame, const Case& at_hand) {
+void judge_frame(const decode::Dissection& frame, const Context& context) {
     // Nobody can say who did what a wrong ICRC shows: noise would look the same. Only where the
     // packet was recorded as it left is it its sender's doing.
     if (frame.icrc.status == decode::IcrcStatus::Bad) {
-        if (!at_hand.recorded_at(at_hand.packet.source)) return;
+        if (!context.recorded_at(context.packet.source)) return;
         const bool cnp = frame.bth.opcode == wire::kCnpOpcode;
-        at_hand.report(cnp ? "CRC-10" : "CRC-01", {}, Evidence(at_hand.packet.number),
-                       "the ICRC is wrong");
+        context.report(cnp ? "CRC-10" : "CRC-01", {}, Evidence(context.packet.number),
+                       {phrase({"ICRC is ", Hex{frame.icrc.found}}),
+                        phrase({"ICRC must be ", Hex{frame.icrc.expected}})});
         return;
     }
-    judge_ipv4(frame, at_hand);
+    judge_ipv4(frame, context);
     for (const decode::Finding& finding : frame.findings.all()) {
         if (finding.kind != FindingKind::UdpLength) continue;
-        at_hand.report("CA17-21", damage(frame), Evidence(at_hand.packet.number),
-                       "the UDP length does not end with the ICRC");
+        context.report("CA17-21", damage(frame), Evidence(context.packet.number),
+                       {phrase({"UDP length is ", finding.found}),
+                        phrase({"UDP length must be ", finding.expected, ", up to the ICRC"})});
     }
 }
 

@@ -2,21 +2,21 @@
 // reading of the standard: predicates over what was seen, which allow every behaviour that the
 // standard leaves open. It knows no engine, file or clock.
 //
-//   Judge judge(knowledge);
+//   Judge judge(assumptions);
 //   for (...) judge.observe(dissection);        // frames of a capture
 //   for (...) judge.observe(packet);            // or packets in memory (flow::packet_of)
 //   judge.finish();
 //   for (const Violation& violation : judge.violations()) ...
 //
 // Packets come in the order in which they were recorded. Memory is bounded: the tracker's Limits,
-// and Limits here. Deterministic: the same packets and knowledge give the same violations.
+// and Limits here. Deterministic: the same packets and assumptions give the same violations.
 // Source: conformance/rules/catalogue.tsv; README.md lists the rules that are judged.
 #pragma once
 
 #include <memory>
 #include <span>
 
-#include "conformance/judge/knowledge.hpp"
+#include "conformance/judge/assumptions.hpp"
 #include "conformance/judge/violation.hpp"
 
 namespace veriroce::judge {
@@ -42,7 +42,7 @@ struct Summary {
 
 class Judge {
   public:
-    explicit Judge(Knowledge knowledge = {}, Limits limits = {});
+    explicit Judge(Assumptions assumptions = {}, Limits limits = {});
     ~Judge();
     Judge(Judge&&) noexcept;
     Judge& operator=(Judge&&) noexcept;
@@ -65,8 +65,8 @@ class Judge {
     [[nodiscard]] const flow::Tracker& tracker() const;
 
   private:
-    struct Court;
-    std::unique_ptr<Court> court_;
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 } // namespace veriroce::judge

@@ -4,7 +4,7 @@
 // that never changes: zero where the connection was seen from its beginning. Which PSN it expected
 // is known between bounds: a response vouches for everything before its own PSN, and at most for
 // everything that was sent. So each response bounds the offset, and the bounds of all must agree.
-#include "conformance/judge/case_at_hand.hpp"
+#include "conformance/judge/context.hpp"
 
 namespace veriroce::judge {
 namespace {
@@ -22,9 +22,9 @@ bool refuses(const flow::Packet& packet) {
     return packet.transport.aeth.syndrome.kind() != wire::AckKind::Ack;
 }
 
-std::optional<Range> range_of(const Case& at_hand) {
-    const flow::Stream& stream = at_hand.stream();
-    const flow::Packet& packet = at_hand.packet;
+std::optional<Range> range_of(const Context& context) {
+    const flow::Stream& stream = context.stream();
+    const flow::Packet& packet = context.packet;
     const wire::Psn psn = packet.psn();
     const auto all = stream.ended_before(stream.next());
     if (!all) return std::nullopt;
@@ -53,6 +53,21 @@ std::int64_t signed24(std::uint32_t value) {
     return low < 0x800000 ? low : low - 0x1000000;
 }
 
+// The MSNs that a response may have.
+struct MsnBounds {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+};
+
+Values values(std::uint32_t msn, const MsnBounds& allowed) {
+    const auto wrapped = [](std::int64_t value) {
+        return static_cast<std::uint32_t>(value) & wire::kMask24;
+    };
+    std::string text = phrase({"MSN must be ", wrapped(allowed.low)});
+    if (allowed.high != allowed.low) text += phrase({" to ", wrapped(allowed.high)});
+    return {phrase({"MSN is ", msn}), std::move(text)};
+}
+
 std::string_view rule_of(const flow::Packet& packet, bool too_low) {
     const wire::Operation operation = packet.info().operation;
     if (operation == wire::Operation::RdmaReadResponse) return "RDR-03";
@@ -60,10 +75,10 @@ std::string_view rule_of(const flow::Packet& packet, bool too_low) {
     return refuses(packet) && !too_low ? "ACK-08" : "ACK-07";
 }
 
-void start(Notes& notes, const Case& at_hand, const Range& range, std::uint32_t msn) {
+void start(Notes& notes, const Context& context, const Range& range, std::uint32_t msn) {
     const auto low = static_cast<std::int64_t>(range.low);
     const auto high = static_cast<std::int64_t>(range.high);
-    const std::uint64_t number = at_hand.packet.number;
+    const std::uint64_t number = context.packet.number;
     notes.msn_base = msn;
     notes.msn = Notes::Offset{-high, -low, number, number};
     notes.low_is_sure = range.high_is_sure;
@@ -71,47 +86,50 @@ void start(Notes& notes, const Case& at_hand, const Range& range, std::uint32_t 
 
 } // namespace
 
-void judge_msn(const Case& at_hand) {
-    const flow::Packet& packet = at_hand.packet;
+void judge_msn(const Context& context) {
+    const flow::Packet& packet = context.packet;
     const bool counted = packet.transport.headers.has(wire::Header::Aeth) &&
-                         at_hand.seen.kind != flow::Class::Unsolicited &&
-                         at_hand.seen.kind != flow::Class::Forgotten;
+                         context.seen.kind != flow::Class::Unsolicited &&
+                         context.seen.kind != flow::Class::Forgotten;
     if (!counted) return;
-    const auto range = range_of(at_hand);
+    const auto range = range_of(context);
     if (!range) return;
-    Notes& notes = *at_hand.notes;
+    Notes& notes = *context.notes;
     const std::uint32_t msn = packet.transport.aeth.msn.value;
-    if (!notes.msn && at_hand.stream().begin_known()) {
+    if (!notes.msn && context.stream().begin_known()) {
         notes.msn_base = 0; // ACK-07: it starts at 0
         notes.msn = Notes::Offset{};
         notes.low_is_sure = true;
     } else if (!notes.msn) {
-        return start(notes, at_hand, *range, msn);
+        return start(notes, context, *range, msn);
     }
     // What this response allows the offset to be.
     const std::int64_t value = signed24(msn - notes.msn_base);
     const std::int64_t low = value - static_cast<std::int64_t>(range->high);
     const std::int64_t high = value - static_cast<std::int64_t>(range->low);
     Notes::Offset& offset = *notes.msn;
+    const auto allowed = [&] {
+        const auto base = static_cast<std::int64_t>(notes.msn_base);
+        return MsnBounds{base + offset.low + static_cast<std::int64_t>(range->low),
+                         base + offset.high + static_cast<std::int64_t>(range->high)};
+    };
     if (high < offset.low) {
         Excuses excuses = kConnectionExcuses;
         if (!notes.low_is_sure) {
             excuses = kUnseenOrOvertaken;
         }
-        at_hand.report(rule_of(packet, true), excuses, Evidence(packet.number, offset.low_number),
-                       "MSN " + std::to_string(msn) + " is " + std::to_string(offset.low - high) +
-                           " below the messages that it acknowledges");
-        return start(notes, at_hand, *range, msn);
+        context.report(rule_of(packet, true), excuses, Evidence(packet.number, offset.low_number),
+                       values(msn, allowed()));
+        return start(notes, context, *range, msn);
     }
     if (low > offset.high) {
         Excuses excuses = kConnectionExcuses;
         if (!range->high_is_sure) {
             excuses = kUnseenOrOvertaken;
         }
-        at_hand.report(rule_of(packet, false), excuses, Evidence(packet.number, offset.high_number),
-                       "MSN " + std::to_string(msn) + " is " + std::to_string(low - offset.high) +
-                           " above the messages that can have ended");
-        return start(notes, at_hand, *range, msn);
+        context.report(rule_of(packet, false), excuses, Evidence(packet.number, offset.high_number),
+                       values(msn, allowed()));
+        return start(notes, context, *range, msn);
     }
     if (low > offset.low) {
         offset.low = low;

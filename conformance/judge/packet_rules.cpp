@@ -1,7 +1,7 @@
 // What one packet shows by itself: BTH, ACK-06, LEN-10, RDR-01, CNP-02, ROB-04.
 #include <algorithm>
 
-#include "conformance/judge/case_at_hand.hpp"
+#include "conformance/judge/context.hpp"
 
 namespace veriroce::judge {
 namespace {
@@ -19,101 +19,128 @@ bool is_mtu(std::uint32_t bytes) {
     return bytes == 256 || bytes == 512 || bytes == 1024 || bytes == 2048 || bytes == 4096;
 }
 
-void judge_pad(const Case& at_hand) {
-    const flow::Packet& packet = at_hand.packet;
+int bit(bool set) {
+    return set ? 1 : 0;
+}
+
+std::string cnp_fields(const flow::Packet& packet) {
+    const wire::Bth& bth = packet.transport.bth;
+    const bool zero = packet.whole() && all_zero(packet.transport.body);
+    return phrase({"the CNP has ", bth.psn, ", SE=", bit(bth.solicited),
+                   " MigReq=", bit(bth.mig_req), " TVer=", bth.version, " and ", packet.body_bytes,
+                   zero ? " zero bytes" : " bytes"});
+}
+
+void judge_pad(const Context& context) {
+    const flow::Packet& packet = context.packet;
     const wire::Bth& bth = packet.transport.bth;
     const Evidence shown(packet.number);
     if (packet.body_bytes % 4 != 0) {
-        at_hand.report("BTH-09", kDamage, shown, "payload and pad are no multiple of four bytes");
+        context.report("BTH-09", kDamage, shown,
+                       {phrase({"payload and pad are ", packet.body_bytes, " bytes"}),
+                        "they must be a multiple of 4 bytes"});
     }
     if (bth.pad > 0 && bth.pad <= packet.body_bytes && packet.whole() &&
         !all_zero(packet.transport.body.last(bth.pad))) {
-        at_hand.report("ROB-04", kDamage, shown, "pad bytes are not zero");
+        context.report("ROB-04", kDamage, shown,
+                       {"pad bytes are not zero", "pad bytes should be zero"});
     }
 }
 
-void judge_flags(const Case& at_hand) {
-    const flow::Packet& packet = at_hand.packet;
+void judge_flags(const Context& context) {
+    const flow::Packet& packet = context.packet;
     const wire::Bth& bth = packet.transport.bth;
     const wire::OpcodeInfo& info = packet.info();
     const Evidence shown(packet.number);
     // The six bits beside FECN and BECN are outside the ICRC: a network may have changed them.
-    const bool six = bth.reserved6 != 0 && at_hand.recorded_at(packet.source);
+    const bool six = bth.reserved6 != 0 && context.recorded_at(packet.source);
     if (bth.reserved7 != 0 || six) {
-        at_hand.report("BTH-16", kDamage, shown, "reserved bits of the BTH are not zero");
+        context.report(
+            "BTH-16", kDamage, shown,
+            {phrase({"reserved BTH bits are ", Hex{bth.reserved6}, " and ", Hex{bth.reserved7}}),
+             "reserved BTH bits must be zero"});
     }
     if (info.request() && bth.solicited && !(info.consumes_receive() && info.ends_message())) {
-        at_hand.report("BTH-14", kDamage, shown,
-                       "SE is set in " + std::string(info.name) + ", where it has no meaning");
+        context.report("BTH-14", kDamage, shown,
+                       {phrase({"SE is set in ", info.name}),
+                        "SE may be set only where a message ends that uses a receive"});
     }
     if (info.response() && (bth.solicited || bth.ack_request)) {
-        at_hand.report("BTH-19", kDamage, shown, "SE or AckReq is set in a response",
-                       Level::Should);
+        context.report(
+            "BTH-19", kDamage, shown,
+            {phrase({"a response has SE=", bit(bth.solicited), " AckReq=", bit(bth.ack_request)}),
+             "a response should have SE=0 AckReq=0"},
+            Level::Should);
     }
 }
 
-void judge_syndrome(const Case& at_hand) {
-    const flow::Packet& packet = at_hand.packet;
+void judge_syndrome(const Context& context) {
+    const flow::Packet& packet = context.packet;
     if (!packet.transport.headers.has(wire::Header::Aeth)) return;
     const wire::Syndrome syndrome = packet.transport.aeth.syndrome;
     const bool defined = (syndrome.value & 0x80) == 0 &&
                          syndrome.kind() != wire::AckKind::Reserved &&
                          (syndrome.kind() != wire::AckKind::Nak || syndrome.nak_code().has_value());
     if (!defined) {
-        at_hand.report("ACK-06", kDamage, Evidence(packet.number),
-                       "the AETH syndrome " + std::to_string(syndrome.value) + " is not defined");
+        context.report("ACK-06", kDamage, Evidence(packet.number),
+                       {phrase({"AETH syndrome is ", Hex{syndrome.value}}),
+                        "AETH syndrome must be one that is defined"});
     }
 }
 
 // A FIRST or MIDDLE packet is as long as one of the five path MTUs, whichever the QP has.
-void judge_full_packet(const Case& at_hand) {
-    const flow::Packet& packet = at_hand.packet;
+void judge_full_packet(const Context& context) {
+    const flow::Packet& packet = context.packet;
     const wire::OpcodeInfo& info = packet.info();
     if (info.ends_message() || !info.carries_payload() || is_mtu(packet.payload_bytes())) return;
     const bool answer = info.operation == wire::Operation::RdmaReadResponse;
-    at_hand.report(answer ? "RDR-01" : "LEN-10", kDamage, Evidence(packet.number),
-                   std::string(info.name) + " carries " + std::to_string(packet.payload_bytes()) +
-                       " bytes, which is no path MTU");
+    context.report(answer ? "RDR-01" : "LEN-10", kDamage, Evidence(packet.number),
+                   {phrase({info.name, " carries ", packet.payload_bytes(), " bytes"}),
+                    "it must carry a whole path MTU: 256, 512, 1024, 2048 or 4096 bytes"});
 }
 
-void judge_cnp(const Case& at_hand) {
-    const flow::Packet& packet = at_hand.packet;
+void judge_cnp(const Context& context) {
+    const flow::Packet& packet = context.packet;
     const wire::Bth& bth = packet.transport.bth;
     const Evidence shown(packet.number);
     const bool fields = bth.psn == wire::Psn(0) && !bth.solicited && !bth.mig_req &&
                         bth.version == 0 && packet.body_bytes == kCnpBytes;
     if (!fields || (packet.whole() && !all_zero(packet.transport.body))) {
-        at_hand.report("CNP-02", kDamage, shown, "a field of the CNP is not as it must be");
-    } else if ((!bth.becn || bth.fecn) && at_hand.recorded_at(packet.source)) {
+        context.report(
+            "CNP-02", kDamage, shown,
+            {cnp_fields(packet), "a CNP must have PSN 0, SE=0 MigReq=0 TVer=0 and 16 zero bytes"});
+    } else if ((!bth.becn || bth.fecn) && context.recorded_at(packet.source)) {
         // These two are outside the ICRC.
-        at_hand.report("CNP-02", kDamage, shown, "the CNP has not BECN 1 and FECN 0",
+        context.report("CNP-02", kDamage, shown,
+                       {phrase({"the CNP has BECN=", bit(bth.becn), " FECN=", bit(bth.fecn)}),
+                        "a CNP should have BECN=1 FECN=0"},
                        Level::Should);
     }
 }
 
 // EXT-05: a datagram is one packet, and no path carries more than the largest MTU.
-void judge_datagram(const Case& at_hand) {
-    const flow::Packet& packet = at_hand.packet;
+void judge_datagram(const Context& context) {
+    const flow::Packet& packet = context.packet;
     constexpr std::uint32_t kLargestMtu = 4096;
     if (packet.info().service != wire::Service::Ud || packet.info().reserved()) return;
     if (packet.payload_bytes() <= kLargestMtu) return;
-    at_hand.report("EXT-05", kDamage, Evidence(packet.number),
-                   "the datagram carries " + std::to_string(packet.payload_bytes()) +
-                       " bytes, more than any path MTU");
+    context.report("EXT-05", kDamage, Evidence(packet.number),
+                   {phrase({"the datagram carries ", packet.payload_bytes(), " bytes"}),
+                    phrase({"a datagram carries at most ", kLargestMtu, " bytes"})});
 }
 
 } // namespace
 
-void judge_packet(const Case& at_hand) {
-    const wire::OpcodeInfo& info = at_hand.packet.info();
-    if (info.operation == wire::Operation::Cnp) return judge_cnp(at_hand);
-    judge_datagram(at_hand);
+void judge_packet(const Context& context) {
+    const wire::OpcodeInfo& info = context.packet.info();
+    if (info.operation == wire::Operation::Cnp) return judge_cnp(context);
+    judge_datagram(context);
     const bool connected = info.service == wire::Service::Rc || info.service == wire::Service::Uc;
     if (!connected || info.reserved()) return;
-    judge_pad(at_hand);
-    judge_flags(at_hand);
-    judge_syndrome(at_hand);
-    judge_full_packet(at_hand);
+    judge_pad(context);
+    judge_flags(context);
+    judge_syndrome(context);
+    judge_full_packet(context);
 }
 
 } // namespace veriroce::judge

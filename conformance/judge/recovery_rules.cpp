@@ -1,6 +1,6 @@
 // What a requester does about a loss: REQ-08, REQ-09, REQ-11, TMO-01. Judged only where
 // its own port was recorded, so that what it was told is known.
-#include "conformance/judge/case_at_hand.hpp"
+#include "conformance/judge/context.hpp"
 
 namespace veriroce::judge {
 namespace {
@@ -15,45 +15,49 @@ bool refuses(const flow::Packet& packet) {
 
 // REQ-11: on a sequence NAK the requester sends again from its PSN. New packets that were on their
 // way are tolerated, and so is a resend that was under way when the NAK came.
-void judge_resume(const Case& at_hand) {
-    Notes& notes = *at_hand.notes;
-    const flow::Packet& packet = at_hand.packet;
-    if (!notes.at_port->resume || !again(at_hand.seen.kind)) return;
+void judge_resume(const Context& context) {
+    Notes& notes = *context.notes;
+    const flow::Packet& packet = context.packet;
+    if (!notes.at_port->resume || !again(context.seen.kind)) return;
     const bool from_there = wire::distance(notes.at_port->resume->psn, packet.psn()) <= 0;
     if (!from_there) {
-        at_hand.report("REQ-11", kUnseen, Evidence(packet.number, notes.at_port->resume->number),
-                       "the NAK expects " + text_of(notes.at_port->resume->psn) +
-                           ", the requester goes on from " + text_of(packet.psn()));
+        context.report("REQ-11", kUnseen, Evidence(packet.number, notes.at_port->resume->number),
+                       {phrase({"the requester goes on from ", packet.psn()}),
+                        phrase({"the NAK expects ", notes.at_port->resume->psn})});
     }
     notes.at_port->resume.reset();
 }
 
 // REQ-08, REQ-09, TMO-01: what is not answered is sent again after four timeouts at the latest,
 // whether a NAK, a hole or silence asks for it. A requester that says something later is alive.
-void judge_overdue(const Case& at_hand, wire::Duration longest, const Evidence& shown,
+void judge_overdue(const Context& context, wire::Duration longest, const Evidence& shown,
                    Excuses excuses) {
-    Notes& notes = *at_hand.notes;
-    const flow::End& requester = at_hand.connection->ends[at_hand.seen.asking()];
+    Notes& notes = *context.notes;
+    const flow::End& requester = context.connection->ends[context.seen.asking()];
+    const auto within = [longest] {
+        return phrase({"it must be sent again within ", longest, ", four timeouts"});
+    };
     if (notes.at_port->unanswered) {
-        at_hand.report_of(requester, notes.at_port->hole ? "REQ-09" : "REQ-08", excuses, shown,
-                          text_of(notes.at_port->unanswered->psn) +
-                              " is not answered as a whole, and is not asked for again");
+        context.report_of(requester, notes.at_port->hole ? "REQ-09" : "REQ-08", excuses, shown,
+                          {phrase({"the request at ", notes.at_port->unanswered->psn,
+                                   " has no whole answer, and is not sent again"}),
+                           within()});
         notes.at_port->unanswered.reset();
-    } else if (wire::distance(at_hand.stream().unacknowledged(), notes.at_port->timer->psn) >= 0) {
-        at_hand.report_of(requester, "TMO-01", excuses, shown,
-                          text_of(at_hand.stream().unacknowledged()) +
-                              " is not sent again within four timeouts, " +
-                              std::to_string(longest.count()) + " ns");
+    } else if (wire::distance(context.stream().unacknowledged(), notes.at_port->timer->psn) >= 0) {
+        context.report_of(requester, "TMO-01", excuses, shown,
+                          {phrase({context.stream().unacknowledged(),
+                                   " is not acknowledged, and is not sent again"}),
+                           within()});
     }
     notes.at_port->timer.reset();
 }
 
 // The timer begins with the last request that asks for an answer; what comes in may begin it anew
 // (TMO-04), and the intervals after a resend may grow.
-void note_timer(Notes& notes, const Case& at_hand) {
-    const flow::Packet& packet = at_hand.packet;
-    if (at_hand.response()) {
-        const bool new_said = at_hand.seen.kind == Class::New;
+void note_timer(Notes& notes, const Context& context) {
+    const flow::Packet& packet = context.packet;
+    if (context.response()) {
+        const bool new_said = context.seen.kind == Class::New;
         if (notes.at_port->timer) notes.at_port->timer->since = *packet.time;
         if (new_said && !refuses(packet)) notes.at_port->sent_again = false;
         return;
@@ -61,22 +65,22 @@ void note_timer(Notes& notes, const Case& at_hand) {
     const bool asks = packet.transport.bth.ack_request ||
                       packet.info().operation == wire::Operation::RdmaReadRequest ||
                       packet.info().headers.has(wire::Header::AtomicEth);
-    if (again(at_hand.seen.kind)) {
+    if (again(context.seen.kind)) {
         notes.at_port->sent_again = true;
         notes.at_port->unanswered.reset(); // whatever it begins with, a resend comes to it
     }
-    if (asks) notes.at_port->timer = Debt{packet.psn(), packet.number, *packet.time};
+    if (asks) notes.at_port->timer = Pending{packet.psn(), packet.number, *packet.time};
 }
 
 // What answers it came late, overtaken by the response that showed it.
-void note_late_answer(const Case& at_hand) {
-    Notes& notes = *at_hand.notes;
-    if (!notes.at_port->unanswered || !at_hand.packet.info().response()) return;
-    const auto index = at_hand.stream().index_of(notes.at_port->unanswered->psn);
-    if (!index || !at_hand.stream().extents()[*index].asks_for_data()) return;
-    const Extent& extent = at_hand.stream().extents()[*index];
-    const wire::Psn psn = at_hand.packet.psn();
-    const bool ack = at_hand.packet.info().operation == wire::Operation::Acknowledge;
+void note_late_answer(const Context& context) {
+    Notes& notes = *context.notes;
+    if (!notes.at_port->unanswered || !context.packet.info().response()) return;
+    const auto index = context.stream().index_of(notes.at_port->unanswered->psn);
+    if (!index || !context.stream().extents()[*index].asks_for_data()) return;
+    const Extent& extent = context.stream().extents()[*index];
+    const wire::Psn psn = context.packet.psn();
+    const bool ack = context.packet.info().operation == wire::Operation::Acknowledge;
     const bool inside =
         wire::distance(extent.psn, psn) >= 0 && wire::distance(psn, extent.last_psn()) >= 0;
     if (ack || !inside) return;
@@ -85,10 +89,10 @@ void note_late_answer(const Case& at_hand) {
 }
 
 // The newest READ or atomic up to the response's PSN that lacks its answer, or a part of it.
-void note_unanswered(const Case& at_hand) {
-    Notes& notes = *at_hand.notes;
-    const flow::Packet& packet = at_hand.packet;
-    const flow::Stream& stream = at_hand.stream();
+void note_unanswered(const Context& context) {
+    Notes& notes = *context.notes;
+    const flow::Packet& packet = context.packet;
+    const flow::Stream& stream = context.stream();
     const auto last = stream.index_of(packet.psn());
     if (!last || !packet.time) return;
     const auto newest = stream.last_before(*last + 1, &Extent::asks_for_data);
@@ -101,25 +105,25 @@ void note_unanswered(const Case& at_hand) {
     const bool hole = message.lost_responses > 0 && extent.copies == 1;
     if (!hole && (message.answered || !behind)) return;
     if (notes.at_port->unanswered || notes.at_port->answered_late == extent.psn) return;
-    notes.at_port->unanswered = Debt{extent.psn, packet.number, *packet.time};
+    notes.at_port->unanswered = Pending{extent.psn, packet.number, *packet.time};
     notes.at_port->hole = hole;
 }
 
 } // namespace
 
-void judge_recovery(const Case& at_hand) {
-    if (!at_hand.recorded_at(at_hand.packet.source)) return;
-    at_hand.open_port();
-    judge_resume(at_hand);
-    if (at_hand.packet.time) note_timer(*at_hand.notes, at_hand);
+void judge_recovery(const Context& context) {
+    if (!context.recorded_at(context.packet.source)) return;
+    context.open_port();
+    judge_resume(context);
+    if (context.packet.time) note_timer(*context.notes, context);
 }
 
 // Of the end that asks: what it has not done by now.
-void judge_timer(const Case& at_hand, wire::Instant now, Sign sign) {
-    Notes& notes = *at_hand.notes;
-    const flow::End& requester = at_hand.connection->ends[at_hand.seen.asking()];
+void judge_timer(const Context& context, wire::Instant now, Sign sign) {
+    Notes& notes = *context.notes;
+    const flow::End& requester = context.connection->ends[context.seen.asking()];
     if (sign == Sign::None || !notes.at_port || !notes.at_port->timer ||
-        !at_hand.recorded_at(requester.address))
+        !context.recorded_at(requester.address))
         return;
     // RNR-10: no timeout ends the wait that an RNR NAK asks for.
     if (notes.at_port->sent_again || notes.rnr_nak || notes.fatal_nak) return;
@@ -127,19 +131,19 @@ void judge_timer(const Case& at_hand, wire::Instant now, Sign sign) {
     const auto one = timeout ? wire::ack_timeout(*timeout) : std::nullopt;
     if (!one) return;
     const wire::Duration longest = 4 * *one;
-    if (now - notes.at_port->timer->since <= longest + at_hand.knowledge.clock_error) return;
+    if (now - notes.at_port->timer->since <= longest + context.assumptions.clock_error) return;
     Excuses excuses = kUnseen;
     if (sign == Sign::Last) excuses = kUnseenOrClosed;
-    judge_overdue(at_hand, longest, Evidence(notes.at_port->timer->number), excuses);
+    judge_overdue(context, longest, Evidence(notes.at_port->timer->number), excuses);
 }
 
-void note_told(const Case& at_hand) {
-    if (!at_hand.recorded_at(at_hand.packet.destination)) return;
-    at_hand.open_port();
-    if (at_hand.packet.time) note_timer(*at_hand.notes, at_hand);
-    if (at_hand.seen.kind == Class::Unsolicited || at_hand.seen.kind == Class::Forgotten) return;
-    Notes& notes = *at_hand.notes;
-    const flow::Packet& packet = at_hand.packet;
+void note_told(const Context& context) {
+    if (!context.recorded_at(context.packet.destination)) return;
+    context.open_port();
+    if (context.packet.time) note_timer(*context.notes, context);
+    if (context.seen.kind == Class::Unsolicited || context.seen.kind == Class::Forgotten) return;
+    Notes& notes = *context.notes;
+    const flow::Packet& packet = context.packet;
     const bool nak = packet.transport.headers.has(wire::Header::Aeth) &&
                      packet.transport.aeth.syndrome.nak_code() == wire::NakCode::PsnSequence;
     notes.at_port->told = packet.time;
@@ -154,8 +158,8 @@ void note_told(const Case& at_hand) {
         notes.at_port->resume.reset(); // it is acknowledged, or another matter now
     }
     if (refuses(packet)) return;
-    note_late_answer(at_hand);
-    note_unanswered(at_hand);
+    note_late_answer(context);
+    note_unanswered(context);
 }
 
 } // namespace veriroce::judge

@@ -1,6 +1,6 @@
 // Requests that a responder must refuse, and whether it took them: OPC-01..05, OPC-10, LEN-01..05,
 // ATM-02, BTH-10. Only a tester sends such, so this judges the device that answers.
-#include "conformance/judge/case_at_hand.hpp"
+#include "conformance/judge/context.hpp"
 
 namespace veriroce::judge {
 namespace {
@@ -51,40 +51,40 @@ std::string_view field_defect(const flow::Packet& packet) {
 
 // LEN-04: the payloads of a WRITE add up to the length of its RETH. Zero length with payload is
 // left open.
-std::string_view sum_defect(const Case& at_hand, const Extent& extent) {
-    const flow::Packet& packet = at_hand.packet;
+std::string_view sum_defect(const Context& context, const Extent& extent) {
+    const flow::Packet& packet = context.packet;
     const bool last =
         packet.info().operation == Operation::RdmaWrite && packet.info().ends_message();
-    const auto at = at_hand.stream().message_index(extent.message);
-    if (!last || !at || !at_hand.stream().message(*at).begun) return {};
-    const flow::Message& message = at_hand.stream().message(*at);
-    const auto first = at_hand.stream().index_of(message.first);
+    const auto at = context.stream().message_index(extent.message);
+    if (!last || !at || !context.stream().message(*at).begun) return {};
+    const flow::Message& message = context.stream().message(*at);
+    const auto first = context.stream().index_of(message.first);
     if (!first) return {};
-    for (std::size_t i = *first; i < at_hand.stream().extents().size(); ++i) {
-        if (at_hand.stream().extents()[i].missing) return {};
+    for (std::size_t i = *first; i < context.stream().extents().size(); ++i) {
+        if (context.stream().extents()[i].missing) return {};
     }
-    const std::uint32_t wanted = at_hand.stream().extents()[*first].length;
+    const std::uint32_t wanted = context.stream().extents()[*first].length;
     return wanted == 0 || message.bytes == wanted ? std::string_view{} : "LEN-04";
 }
 
-std::string_view defect_of(const Case& at_hand, std::size_t index) {
-    const auto& extents = at_hand.stream().extents();
-    const flow::Packet& packet = at_hand.packet;
+std::string_view defect_of(const Context& context, std::size_t index) {
+    const auto& extents = context.stream().extents();
+    const flow::Packet& packet = context.packet;
     if (index > 0 && !extents[index - 1].missing) {
         const auto order = order_defect(extents[index - 1].info(), packet.info());
         if (!order.empty()) return order;
     }
-    const auto agreed = at_hand.connection->ends[at_hand.seen.from].attributes.mtu;
+    const auto agreed = context.connection->ends[context.seen.from].attributes.mtu;
     if (const auto length = length_defect(packet, agreed); !length.empty()) return length;
     if (const auto field = field_defect(packet); !field.empty()) return field;
-    return sum_defect(at_hand, extents[index]);
+    return sum_defect(context, extents[index]);
 }
 
 } // namespace
 
-void note_defects(const Case& at_hand) {
-    Notes& notes = *at_hand.notes;
-    const flow::Packet& packet = at_hand.packet;
+void note_defects(const Context& context) {
+    Notes& notes = *context.notes;
+    const flow::Packet& packet = context.packet;
     if (packet.info().service != wire::Service::Rc) return;
     // Sent again in another form: which of them arrived is not known.
     const auto noted = std::ranges::find(notes.defects, packet.psn(), &Notes::Defect::psn);
@@ -92,25 +92,25 @@ void note_defects(const Case& at_hand) {
         notes.defects.erase(noted);
         return;
     }
-    if (at_hand.seen.kind != Class::New) return;
-    const auto index = at_hand.stream().index_of(packet.psn());
+    if (context.seen.kind != Class::New) return;
+    const auto index = context.stream().index_of(packet.psn());
     if (!index || notes.defects.size() == Notes::kMaxDefects) return;
-    const std::string_view rule = defect_of(at_hand, *index);
+    const std::string_view rule = defect_of(context, *index);
     if (!rule.empty()) notes.defects.push_back({packet.psn(), rule, packet.number});
 }
 
-void judge_acceptance(const Case& at_hand) {
-    std::vector<Notes::Defect>& defects = at_hand.notes->defects;
-    const flow::Packet& packet = at_hand.packet;
-    if (defects.empty() || at_hand.seen.kind == Class::Unsolicited) return;
+void judge_acceptance(const Context& context) {
+    std::vector<Notes::Defect>& defects = context.notes->defects;
+    const flow::Packet& packet = context.packet;
+    if (defects.empty() || context.seen.kind == Class::Unsolicited) return;
     const bool accepts = !packet.transport.headers.has(wire::Header::Aeth) ||
                          packet.transport.aeth.syndrome.kind() == wire::AckKind::Ack;
     std::erase_if(defects, [&](const Notes::Defect& defect) {
         if (wire::distance(defect.psn, packet.psn()) < 0) return false;
         if (accepts) {
-            at_hand.report(defect.rule, kUnseen, Evidence(packet.number, defect.number),
-                           "the request at " + text_of(defect.psn) +
-                               " must be refused, and is acknowledged");
+            context.report(defect.rule, kUnseen, Evidence(packet.number, defect.number),
+                           {phrase({"the request at ", defect.psn, " is acknowledged"}),
+                            "it must be refused"});
         }
         return true;
     });

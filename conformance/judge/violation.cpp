@@ -9,13 +9,17 @@ std::string_view text_of(Excuse excuse) {
     case Excuse::NetworkOrder: return "a packet overtook another";
     case Excuse::NetworkCopy: return "the network copied a packet";
     case Excuse::Damage: return "a packet was damaged";
-    case Excuse::InFlight: return "the packet was on its way already";
-    case Excuse::NewLife: return "the QP began anew";
-    case Excuse::Reconnect: return "the QP was connected anew";
+    case Excuse::InFlight: return "the packet was already on its way";
+    case Excuse::NewLife: return "the QP was created again";
+    case Excuse::Reconnect: return "the QP was connected again";
     case Excuse::Closed: return "the QP had ended";
-    case Excuse::WrongPair: return "the QPs are no pair";
+    case Excuse::WrongPair: return "the QPs are not connected to each other";
     }
     return {};
+}
+
+std::string text_of(const Violation& violation) {
+    return violation.measured + "; " + violation.allowed;
 }
 
 std::string_view name_of(Certainty certainty) {

@@ -1,4 +1,6 @@
-// What the judge finds: a rule that was broken, how sure that is, and the packets that show it.
+// What the judge finds, as data: the rule that a device broke, what was measured, what the rule
+// allows, how sure that is, and the packets that show it. `text_of` is the one place that makes a
+// sentence of it.
 #pragma once
 
 #include <array>
@@ -11,8 +13,8 @@
 
 namespace veriroce::judge {
 
-// What would explain the packets without anybody having broken the rule. A violation is certain
-// when Knowledge rules all of them out.
+// What would explain the packets without any device having broken the rule. A violation is certain
+// when Assumptions rules all of them out.
 enum class Excuse : std::uint8_t {
     CaptureLoss,  // the capture lacks a packet that passed it
     Beginning,    // the capture lacks what came before its first packet
@@ -20,10 +22,10 @@ enum class Excuse : std::uint8_t {
     NetworkCopy,  // the network delivered a packet twice
     Damage,       // a packet was changed on its way, and its ICRC was not checked
     InFlight,     // it had left its sender before what it should have waited for came there
-    NewLife,      // the QP began anew under the same number, with other PSNs
+    NewLife,      // the QP was created again under the same number, with other PSNs
     Reconnect,    // the same, even with the same PSNs
     Closed,       // the QP had ended: its application closed it, or its own requests failed
-    WrongPair,    // the two QPs that were taken for a connection are none
+    WrongPair,    // the two QPs that were taken for a connection are not connected
 };
 inline constexpr std::size_t kExcuses = 10;
 std::string_view text_of(Excuse excuse); // "the capture lacks a packet"
@@ -74,11 +76,14 @@ struct Violation {
     rules::Level level = rules::Level::Must;
     Certainty certainty = Certainty::Certain;
     Excuses excuses;              // those that are left
-    wire::IpAddress accused;      // who broke it
+    wire::IpAddress device;       // that broke it
     std::uint64_t connection = 0; // flow::Connection::id; 0: none
     std::string ends; // "10.77.0.1 QP 0x11 - 10.77.0.2 QP 0x12"; empty without connection
     Evidence packets;
-    std::string text; // what was seen, in a sentence without its full stop
+    std::string measured; // what the packets show, as a short phrase: "MSN is 0"
+    std::string allowed;  // what the rule allows: "MSN must be 1"
 };
+// "MSN is 0; MSN must be 1": without a full stop.
+std::string text_of(const Violation& violation);
 
 } // namespace veriroce::judge

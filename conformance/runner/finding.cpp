@@ -1,7 +1,6 @@
 #include "conformance/runner/finding.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
@@ -108,22 +107,6 @@ std::string_view name_of(FindingKind kind) {
     case FindingKind::Internal: return "internal";
     }
     return "internal";
-}
-
-std::string short_time(wire::Duration time) {
-    struct Unit {
-        std::int64_t ns;
-        std::string_view name;
-    };
-    constexpr std::array units{Unit{1'000'000'000, "s"}, Unit{1'000'000, "ms"}, Unit{1'000, "us"}};
-    const std::int64_t ns = time.count();
-    const auto unit = std::ranges::find_if(units, [ns](const Unit& one) { return ns >= one.ns; });
-    if (unit == units.end()) return fmt::format("{} ns", ns);
-    std::string number =
-        fmt::format("{:.3f}", static_cast<double>(ns) / static_cast<double>(unit->ns));
-    number.erase(number.find_last_not_of('0') + 1);
-    if (number.ends_with('.')) number.pop_back();
-    return fmt::format("{} {}", number, unit->name);
 }
 
 std::string text_of(const Difference& difference) {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dissector/wire/instant.hpp"
+#include "dissector/wire/duration_text.hpp"
 
 namespace veriroce::runner {
 
@@ -73,7 +73,6 @@ std::string summary(std::span<const Finding> findings);
 
 // The one rendering of a difference: "msn: expected 2, got 1"; "expected RNR_NAK, got NAK".
 std::string text_of(const Difference& difference);
-// Without needless zeros: "1 s", "10 ms", "1.5 us".
-std::string short_time(wire::Duration time);
+using wire::short_time; // "1 s", "10 ms", "1.5 us"
 
 } // namespace veriroce::runner

@@ -11,23 +11,23 @@ namespace veriroce::runner {
 namespace {
 
 // Where the packets are seen: at the DUT's port if it is known when they were there, else at ours.
-judge::Knowledge known(const std::vector<JudgedQp>& qps, const Setting& setting) {
-    judge::Knowledge knowledge;
-    knowledge.complete = true; // what a ring loses makes the case an ERROR
-    knowledge.not_judged.push_back(setting.tester.address);
+judge::Assumptions known(const std::vector<JudgedQp>& qps, const Setting& setting) {
+    judge::Assumptions assumptions;
+    assumptions.complete = true; // what a ring loses makes the case an ERROR
+    assumptions.not_judged.push_back(setting.tester.address);
     for (const auto& [name, address] : setting.tester.named)
-        knowledge.not_judged.push_back(address);
+        assumptions.not_judged.push_back(address);
     if (setting.path_delay) {
-        knowledge.ordered = true;
-        knowledge.recorded_at = {setting.dut_address};
-        knowledge.patience = setting.patience;
+        assumptions.ordered = true;
+        assumptions.recorded_at = {setting.dut_address};
+        assumptions.patience = setting.patience;
     } else {
-        knowledge.recorded_at = knowledge.not_judged;
-        knowledge.round_trip = setting.round_trip_p99;
-        knowledge.clock_error = std::max(knowledge.clock_error, setting.round_trip_p99);
+        assumptions.recorded_at = assumptions.not_judged;
+        assumptions.round_trip = setting.round_trip_p99;
+        assumptions.clock_error = std::max(assumptions.clock_error, setting.round_trip_p99);
     }
     for (const JudgedQp& qp : qps) {
-        knowledge.connections.push_back(
+        assumptions.connections.push_back(
             {flow::Introduction{.address = setting.dut_address,
                                 .qpn = qp.identity.dut_qpn,
                                 .attributes = {.mtu = qp.identity.mtu,
@@ -41,7 +41,7 @@ judge::Knowledge known(const std::vector<JudgedQp>& qps, const Setting& setting)
                                                .max_rd_atomic = std::nullopt,
                                                .timeout = std::nullopt}}});
     }
-    return knowledge;
+    return assumptions;
 }
 
 // In order of time. What comes to a device at the instant at which it sends came before.
@@ -94,7 +94,8 @@ std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
                                          .level = one.level,
                                          .certain = one.certainty == judge::Certainty::Certain,
                                          .packets = {},
-                                         .text = one.text});
+                                         .measured = one.measured,
+                                         .allowed = one.allowed});
         for (std::size_t i = 0; i < one.packets.size; ++i)
             violation.packets.push_back(order[one.packets.numbers[i] - 1]);
     }
@@ -105,17 +106,21 @@ void heed(CaseResult& result) {
     for (const Violation& violation : result.violations) {
         if (!violation.certain || violation.packets.empty()) continue;
         RecordedPacket& proof = result.packets[violation.packets.front()];
-        proof.remarks.push_back(fmt::format("{}: {}", violation.rule, violation.text));
+        proof.remarks.push_back(
+            fmt::format("{}: {}; {}", violation.rule, violation.measured, violation.allowed));
         const bool must = violation.level == rules::Level::Must;
         const bool graver =
             result.verdict == Verdict::Pass || (must && result.verdict == Verdict::Warn);
         if (!graver || violation.level == rules::Level::Info) continue;
         result.verdict = must ? Verdict::Fail : Verdict::Warn;
-        result.findings.insert(result.findings.begin(), Finding{.kind = FindingKind::Violation,
-                                                                .packet = violation.packets.front(),
-                                                                .rules = {violation.rule},
-                                                                .actual = proof.script,
-                                                                .detail = violation.text});
+        result.findings.insert(result.findings.begin(),
+                               Finding{.kind = FindingKind::Violation,
+                                       .differences = {{.field = violation.rule,
+                                                        .expected = violation.allowed,
+                                                        .actual = violation.measured}},
+                                       .packet = violation.packets.front(),
+                                       .rules = {violation.rule},
+                                       .actual = proof.script});
         if (std::ranges::find(result.rules, violation.rule) == result.rules.end()) {
             result.rules.push_back(violation.rule);
         }

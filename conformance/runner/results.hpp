@@ -59,7 +59,8 @@ struct Violation {
     rules::Level level = rules::Level::Must;
     bool certain = false;             // false: an ordinary network could explain it
     std::vector<std::size_t> packets; // that prove it, as they count in CaseResult::packets
-    std::string text;
+    std::string measured;             // "MSN is 0"
+    std::string allowed;              // "MSN must be 1"
 };
 
 // How often a fault rule of the case acted.

@@ -63,7 +63,7 @@ std::uint64_t read_bare(const std::string& path) {
 judge::Summary read_judging(const std::string& path) {
     auto reader = capture::Reader::open(path);
     if (!reader) throw std::runtime_error(capture::text_of(reader.error(), path));
-    judge::Judge judge(judge::Knowledge{.complete = true});
+    judge::Judge judge(judge::Assumptions{.complete = true});
     capture::DissectedFrames frames(*reader, judge::Judge::kTogether);
     for (auto some = frames.next(); !some.empty(); some = frames.next())
         judge.observe(some);

@@ -42,7 +42,8 @@ inline runner::CaseResult failed() {
                           .level = rules::Level::Must,
                           .certain = true,
                           .packets = {1},
-                          .text = "the PSN was not sent"}};
+                          .measured = "PSN 7 was not sent",
+                          .allowed = "only PSNs before 5 were sent"}};
     result.packets = {{.from = runner::Side::Tester,
                        .frame = std::vector<std::byte>(64, std::byte{0xAB}),
                        .at = {at_us(1'000'000), at_us(1'000'001)},

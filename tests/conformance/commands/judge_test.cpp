@@ -76,7 +76,9 @@ TEST_CASE("judge command: a certain violation is printed and exits 1", "[judge]"
     CHECK(damaged.out.find("1 packets with a wrong ICRC") != std::string::npos);
     const Ran result = ran({.files = {changed.path()}, .recorded_at = {"10.77.0.1", "10.77.0.2"}});
     CHECK(result.code == 1);
-    CHECK(result.out.starts_with("CRC-01   MUST   certain     packet 1: the ICRC is wrong\n"));
+    CHECK(result.out.starts_with("CRC-01   MUST   certain     packet 1: ICRC is 0x"));
+    CHECK(result.out.substr(0, result.out.find('\n')).find("; ICRC must be 0x") !=
+          std::string::npos);
 }
 
 TEST_CASE("judge command: a possible violation counts only with strict", "[judge]") {
@@ -107,7 +109,8 @@ TEST_CASE("judge command: JSON is one document for all files", "[judge]") {
         "{\"schema\":\"veriroce/violations/1\",\"violations\":[\n{\"file\":"));
     CHECK(result.out.find("\"rule\":\"CRC-01\",\"level\":\"MUST\",\"certainty\":\"certain\"") !=
           std::string::npos);
-    CHECK(result.out.find("\"packets\":[1]") != std::string::npos);
+    CHECK(result.out.find("\"packets\":[1],\"measured\":\"ICRC is 0x") != std::string::npos);
+    CHECK(result.out.find("\"allowed\":\"ICRC must be 0x") != std::string::npos);
     CHECK(result.out.ends_with("\n]}\n"));
     const Ran none = ran({.files = {pcap("rxe-atomic.pcap")}, .format = JudgeFormat::Json});
     CHECK(none.out == "{\"schema\":\"veriroce/violations/1\",\"violations\":[\n]}\n");

@@ -59,7 +59,7 @@ struct Share {
 
 flow::Tracker tracker_for(const Recording& recording) {
     flow::Tracker tracker;
-    for (const auto& [first, second] : knowledge_at(recording, 0, Told::Everything).connections)
+    for (const auto& [first, second] : assumptions_at(recording, 0, Told::Everything).connections)
         tracker.introduce(first, second);
     return tracker;
 }

@@ -87,8 +87,8 @@ std::vector<Frame> lived_twice(const std::vector<Frame>& frames) {
     return both;
 }
 
-void check_nothing_certain(const std::vector<Frame>& frames, Knowledge knowledge = {}) {
-    const Judge judge = judge_of(frames, std::move(knowledge));
+void check_nothing_certain(const std::vector<Frame>& frames, Assumptions assumptions = {}) {
+    const Judge judge = judge_of(frames, std::move(assumptions));
     if (judge.summary().certain == 0) {
         CHECK(judge.summary().packets <= frames.size());
         return;
@@ -96,7 +96,7 @@ void check_nothing_certain(const std::vector<Frame>& frames, Knowledge knowledge
     for (const Violation& violation : judge.violations()) {
         if (violation.certainty != Certainty::Certain) continue;
         FAIL_CHECK(violation.rule << " at packet " << violation.packets.numbers[0] << ": "
-                                  << violation.text);
+                                  << text_of(violation));
     }
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("judge: no committed capture shows a violation", "[judge]") {
         INFO(path.filename());
         const Judge judge = judge_of(frames_of(path));
         for (const Violation& violation : judge.violations())
-            UNSCOPED_INFO(violation.rule << " " << violation.text);
+            UNSCOPED_INFO(violation.rule << " " << text_of(violation));
         CHECK(judge.violations().empty());
         CHECK(judge.summary().lost_by_capture == 0);
     }
@@ -117,11 +117,11 @@ TEST_CASE("judge: no committed capture shows a violation", "[judge]") {
 TEST_CASE("judge: nor if their capture is known to be complete", "[judge]") {
     for (const auto& path : all_captures()) {
         INFO(path.filename());
-        Knowledge knowledge;
-        knowledge.complete = true;
-        const Judge judge = judge_of(frames_of(path), knowledge);
+        Assumptions assumptions;
+        assumptions.complete = true;
+        const Judge judge = judge_of(frames_of(path), assumptions);
         for (const Violation& violation : judge.violations())
-            UNSCOPED_INFO(violation.rule << " " << violation.text);
+            UNSCOPED_INFO(violation.rule << " " << text_of(violation));
         CHECK(judge.violations().empty());
     }
 }
@@ -165,7 +165,7 @@ TEST_CASE("judge: a reordered capture makes nothing certain", "[judge]") {
 }
 
 TEST_CASE("judge: a capture of a part, or of two lives, makes nothing certain", "[judge]") {
-    Knowledge complete;
+    Assumptions complete;
     complete.complete = true;
     for (const auto& path : all_captures()) {
         const auto frames = frames_of(path);
@@ -233,7 +233,7 @@ TEST_CASE("judge: frames that are judged together are judged as one by one", "[j
                 CHECK(judge.violations()[i].rule == alone.violations()[i].rule);
                 CHECK(judge.violations()[i].packets.numbers ==
                       alone.violations()[i].packets.numbers);
-                CHECK(judge.violations()[i].text == alone.violations()[i].text);
+                CHECK(text_of(judge.violations()[i]) == text_of(alone.violations()[i]));
             }
         }
         found += alone.violations().size();

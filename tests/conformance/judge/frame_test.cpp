@@ -24,24 +24,26 @@ constexpr std::size_t kRequestGid = kCmData + 56;
 enum class Icrc : std::uint8_t { Good, Stale };
 
 std::vector<Found> changed(const char* capture, std::size_t packet, std::size_t at,
-                           unsigned char value, Icrc icrc = Icrc::Good, Knowledge knowledge = {}) {
+                           unsigned char value, Icrc icrc = Icrc::Good,
+                           Assumptions assumptions = {}) {
     auto frames = frames_of(pcap(capture));
     frames.at(packet - 1).bytes.at(at) = std::byte{value};
     if (icrc == Icrc::Good) wire::seal(frames[packet - 1].bytes);
-    return found_by(judge_of(frames, std::move(knowledge)));
+    return found_by(judge_of(frames, std::move(assumptions)));
 }
 
 } // namespace
 
 TEST_CASE("judge CRC-01: a wrong ICRC is its sender's doing where it was recorded",
           "[judge][CRC-01]") {
-    const auto sure = [](Knowledge knowledge) {
-        auto found = changed("rxe-send-imm", 3, kBth + 20, 0x55, Icrc::Stale, std::move(knowledge));
+    const auto sure = [](Assumptions assumptions) {
+        auto found =
+            changed("rxe-send-imm", 3, kBth + 20, 0x55, Icrc::Stale, std::move(assumptions));
         std::erase_if(found, [](const Found& one) { return one.certainty != Certainty::Certain; });
         return found;
     };
     CHECK(sure({}) == kNothing);
-    Knowledge there;
+    Assumptions there;
     there.recorded_at = {kA, kB};
     CHECK(sure(there) == certain("CRC-01"));
 }
@@ -81,19 +83,19 @@ TEST_CASE("judge CM-13: IPv4 peers are named by mapped GIDs", "[judge][CM-13]") 
 
 TEST_CASE("judge: BTH-10 and LEN-05, requests that must be refused", "[judge][BTH-10][LEN-05]") {
     Wire wire;
-    auto knowledge = connected();
-    knowledge.not_judged = {kA};
+    auto assumptions = connected();
+    assumptions.not_judged = {kA};
     std::vector<std::byte> bytes(1028);
     auto padded = wire.from_a(kSendFirst, 100, 1024);
     padded.transport.bth.pad = 3;
     padded.body_bytes = 1024 + 4;
     padded.transport.body = bytes;
-    const auto found = judged(knowledge, {padded, wire.ack(100, 0)});
+    const auto found = judged(assumptions, {padded, wire.ack(100, 0)});
     REQUIRE_FALSE(found.empty());
     CHECK((found.front().rule == "LEN-01" || found.front().rule == "BTH-10"));
     const auto huge = wire.read(100, 0x80000001);
     const auto first = wire.answer(100, 1, wire::Syndrome::ack(31), kReadFirst, 1024);
-    CHECK(judged(knowledge, {huge, first}) == certain("LEN-05"));
+    CHECK(judged(assumptions, {huge, first}) == certain("LEN-05"));
 }
 
 } // namespace veriroce::judge::test

@@ -29,24 +29,24 @@ inline const wire::IpAddress kA = wire::IpAddress::from_v4(0x0A4D0001);
 inline const wire::IpAddress kB = wire::IpAddress::from_v4(0x0A4D0002);
 
 // Nothing known; everything known of both ends but where the capture was; and the capture at both.
-inline Knowledge nothing() {
+inline Assumptions nothing() {
     return {};
 }
-inline Knowledge connected(flow::Attributes a = {}, flow::Attributes b = {}) {
-    Knowledge knowledge;
-    knowledge.complete = knowledge.ordered = true;
+inline Assumptions connected(flow::Attributes a = {}, flow::Attributes b = {}) {
+    Assumptions assumptions;
+    assumptions.complete = assumptions.ordered = true;
     if (!a.first_psn) a.first_psn = wire::Psn(100);
     if (!b.first_psn) b.first_psn = wire::Psn(5000);
     if (!a.mtu) a.mtu = wire::Mtu::B1024;
     if (!b.mtu) b.mtu = wire::Mtu::B1024;
-    knowledge.connections.push_back(
+    assumptions.connections.push_back(
         {flow::Introduction{kA, {0x11}, a}, flow::Introduction{kB, {0x22}, b}});
-    return knowledge;
+    return assumptions;
 }
-inline Knowledge at_both(flow::Attributes a = {}, flow::Attributes b = {}) {
-    Knowledge knowledge = connected(a, b);
-    knowledge.recorded_at = {kA, kB};
-    return knowledge;
+inline Assumptions at_both(flow::Attributes a = {}, flow::Attributes b = {}) {
+    Assumptions assumptions = connected(a, b);
+    assumptions.recorded_at = {kA, kB};
+    return assumptions;
 }
 
 struct Found {
@@ -60,14 +60,19 @@ inline std::ostream& operator<<(std::ostream& out, const Found& found) {
 
 inline std::vector<Found> found_by(const Judge& judge) {
     std::vector<Found> found;
-    for (const Violation& violation : judge.violations())
+    for (const Violation& violation : judge.violations()) {
+        INFO(violation.rule);
+        CHECK_FALSE(violation.measured.empty());
+        CHECK_FALSE(violation.allowed.empty());
         found.push_back({std::string(violation.rule), violation.certainty});
+    }
     return found;
 }
 
 // The packets are numbered as they stand: one that stands there twice was sent twice.
-inline std::vector<Found> judged(const Knowledge& knowledge, std::vector<flow::Packet> packets) {
-    Judge judge(knowledge);
+inline std::vector<Found> judged(const Assumptions& assumptions,
+                                 std::vector<flow::Packet> packets) {
+    Judge judge(assumptions);
     std::uint64_t number = 0;
     for (flow::Packet& packet : packets) {
         packet.number = ++number;
@@ -85,8 +90,8 @@ inline std::vector<Found> possible(std::string rule) {
 }
 inline const std::vector<Found> kNothing;
 
-inline Judge judge_of(const std::vector<flow::test::Frame>& frames, Knowledge knowledge = {}) {
-    Judge judge(std::move(knowledge));
+inline Judge judge_of(const std::vector<flow::test::Frame>& frames, Assumptions assumptions = {}) {
+    Judge judge(std::move(assumptions));
     decode::Dissection dissection;
     std::uint64_t number = 0;
     for (const flow::test::Frame& frame : frames) {

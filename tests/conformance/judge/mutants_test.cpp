@@ -84,16 +84,16 @@ bool is_at(const wire::IpAddress& address, std::size_t endpoint) {
 }
 
 void look(const Recording& recording, std::size_t port, std::size_t mutant, Findings& findings) {
-    Knowledge knowledge = knowledge_at(recording, port, Told::Everything);
-    if (forges(recording.scenario)) knowledge.not_judged = all_but(port);
-    const Judge judge = judged_at(recording, port, std::move(knowledge));
+    Assumptions assumptions = assumptions_at(recording, port, Told::Everything);
+    if (forges(recording.scenario)) assumptions.not_judged = all_but(port);
+    const Judge judge = judged_at(recording, port, std::move(assumptions));
     for (const Violation& violation : judge.violations()) {
         if (violation.certainty != Certainty::Certain) continue;
-        if (!is_at(violation.accused, mutant)) {
+        if (!is_at(violation.device, mutant)) {
             FAIL_CHECK("seed " << recording.scenario.seed << ", port " << port << ": the right "
-                               << violation.accused.text() << " is blamed: " << violation.rule
-                               << ": " << violation.text << " (" << violation.ends << ", packet "
-                               << violation.packets.numbers[0] << ")");
+                               << violation.device.text() << " is blamed: " << violation.rule
+                               << ": " << text_of(violation) << " (" << violation.ends
+                               << ", packet " << violation.packets.numbers[0] << ")");
         } else if (port == mutant) {
             findings.rules.insert(std::string(violation.rule));
         }

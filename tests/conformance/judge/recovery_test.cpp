@@ -11,10 +11,10 @@ using wire::NakCode;
 
 const wire::Syndrome kAck = wire::Syndrome::ack(31);
 
-Knowledge at_a() {
-    auto knowledge = connected({.timeout = 8}); // 1.05 ms
-    knowledge.recorded_at = {kA};
-    return knowledge;
+Assumptions at_a() {
+    auto assumptions = connected({.timeout = 8}); // 1.05 ms
+    assumptions.recorded_at = {kA};
+    return assumptions;
 }
 
 } // namespace
@@ -75,9 +75,9 @@ TEST_CASE("judge REQ-09: a hole in a READ's answer is asked for again", "[judge]
 
 TEST_CASE("judge RSP-10: a duplicate is answered within three repeats", "[judge][RSP-10]") {
     Wire wire;
-    auto knowledge = connected();
-    knowledge.recorded_at = {kB};
-    knowledge.patience = milliseconds(1);
+    auto assumptions = connected();
+    assumptions.recorded_at = {kB};
+    assumptions.patience = milliseconds(1);
     auto packets = std::vector{wire.from_a(kSendOnly, 100), wire.ack(100, 1)};
     for (int repeat = 0; repeat < 4; ++repeat) {
         wire.wait(milliseconds(2));
@@ -87,15 +87,15 @@ TEST_CASE("judge RSP-10: a duplicate is answered within three repeats", "[judge]
     }
     wire.wait(milliseconds(2));
     const auto alive = wire.from_b(kSendOnly, 5000);
-    CHECK(judged(knowledge, packets) == kNothing); // the last one may still be answered
+    CHECK(judged(assumptions, packets) == kNothing); // the last one may still be answered
     packets.push_back(alive);
-    CHECK(judged(knowledge, packets) == certain("RSP-10"));
+    CHECK(judged(assumptions, packets) == certain("RSP-10"));
     auto answered = packets;
     answered.insert(answered.begin() + 4, wire.ack(100, 1));
-    CHECK(judged(knowledge, answered) == kNothing);
+    CHECK(judged(assumptions, answered) == kNothing);
     for (auto& packet : packets)
         packet.transport.bth.ack_request = false; // then it may be ignored (RSP-11)
-    CHECK(judged(knowledge, packets) == kNothing);
+    CHECK(judged(assumptions, packets) == kNothing);
 }
 
 TEST_CASE("judge RSP-02: a NAK names the first PSN that is missing", "[judge][RSP-02]") {

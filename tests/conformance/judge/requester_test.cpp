@@ -157,10 +157,10 @@ TEST_CASE("judge TMO-01: a NAK needs no timeout", "[judge][TMO-01]") {
     const auto second = wire.from_a(kSendOnly, 101, 8);
     const auto nak = wire.nak(100, 0, wire::NakCode::PsnSequence);
     wire.wait(std::chrono::microseconds(100));
-    auto knowledge = connected({.timeout = 8});
-    knowledge.recorded_at = {kA};
-    CHECK(judged(knowledge, {first, second, nak, wire.from_a(kSendOnly, 100, 8),
-                             wire.from_a(kSendOnly, 101, 8)}) == kNothing);
+    auto assumptions = connected({.timeout = 8});
+    assumptions.recorded_at = {kA};
+    CHECK(judged(assumptions, {first, second, nak, wire.from_a(kSendOnly, 100, 8),
+                               wire.from_a(kSendOnly, 101, 8)}) == kNothing);
 }
 
 TEST_CASE("judge: what is on one packet only", "[judge][BTH-09][BTH-14][BTH-16][ROB-04]") {
@@ -206,9 +206,9 @@ TEST_CASE("judge ENC-02, BTH-08: all packets of a QP", "[judge][ENC-02][BTH-08]"
 
 TEST_CASE("judge: packets of the tester are not judged", "[judge]") {
     Wire wire;
-    auto knowledge = at_both();
-    knowledge.not_judged = {kA};
-    CHECK(judged(knowledge, {wire.from_a(kSendOnly, 105), wire.from_a(kSendFirst, 106, 77)}) ==
+    auto assumptions = at_both();
+    assumptions.not_judged = {kA};
+    CHECK(judged(assumptions, {wire.from_a(kSendOnly, 105), wire.from_a(kSendFirst, 106, 77)}) ==
           kNothing);
 }
 

@@ -8,10 +8,10 @@ namespace {
 
 using wire::NakCode;
 
-Knowledge lossy() {
-    auto knowledge = connected();
-    knowledge.complete = false;
-    return knowledge;
+Assumptions lossy() {
+    auto assumptions = connected();
+    assumptions.complete = false;
+    return assumptions;
 }
 
 } // namespace
@@ -266,24 +266,24 @@ TEST_CASE("judge: requests that must be refused are not acknowledged", "[judge]"
         {"LEN-03", {wire.from_a(kSendOnly, 100, 1028)}, 1},
         {"LEN-04", {shorter}, 1},
     };
-    auto knowledge = connected();
-    knowledge.not_judged = {kA};
+    auto assumptions = connected();
+    assumptions.not_judged = {kA};
     for (const Row& row : rows) {
         INFO(row.rule);
         const wire::Psn last = row.requests.back().psn();
         auto accepted = row.requests;
         accepted.push_back(wire.ack(last.value(), row.msn));
-        CHECK(judged(knowledge, accepted) == certain(row.rule));
+        CHECK(judged(assumptions, accepted) == certain(row.rule));
         auto refused = row.requests;
         const auto ended = static_cast<std::uint32_t>(std::ranges::count_if(
             row.requests.begin(), row.requests.end() - 1,
             [](const flow::Packet& packet) { return packet.info().ends_message(); }));
         refused.push_back(wire.nak(last.value(), ended, NakCode::InvalidRequest));
-        CHECK(judged(knowledge, refused) == kNothing);
+        CHECK(judged(assumptions, refused) == kNothing);
     }
     const auto value = wire.answer(100, 1, wire::Syndrome::ack(31), kAtomicAck);
-    CHECK(judged(knowledge, {misaligned, value}) == certain("ATM-02"));
-    CHECK(judged(knowledge, {huge, wire.nak(100, 0, NakCode::InvalidRequest)}) == kNothing);
+    CHECK(judged(assumptions, {misaligned, value}) == certain("ATM-02"));
+    CHECK(judged(assumptions, {huge, wire.nak(100, 0, NakCode::InvalidRequest)}) == kNothing);
 }
 
 } // namespace veriroce::judge::test

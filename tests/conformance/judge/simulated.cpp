@@ -48,19 +48,19 @@ Recording::Recording(sim::Scenario played, const sim::Defect& defect)
     outcome = sim::play(scenario, defect, witness);
 }
 
-Knowledge knowledge_at(const Recording& recording, std::size_t endpoint, Told told) {
-    Knowledge knowledge;
-    knowledge.complete = true;
+Assumptions assumptions_at(const Recording& recording, std::size_t endpoint, Told told) {
+    Assumptions assumptions;
+    assumptions.complete = true;
     for (const wire::IpAddress& address : addresses_of(endpoint))
-        knowledge.recorded_at.push_back(address);
-    if (told == Told::Place) return knowledge;
+        assumptions.recorded_at.push_back(address);
+    if (told == Told::Place) return assumptions;
     for (std::size_t i = 0; i < recording.scenario.connections.size(); ++i) {
-        knowledge.connections.push_back(
+        assumptions.connections.push_back(
             {introduction(recording, i, 0), introduction(recording, i, 1)});
     }
-    knowledge.patience = std::chrono::microseconds(20);
-    knowledge.memory_at_rest = knowledge.recorded_at;
-    return knowledge;
+    assumptions.patience = std::chrono::microseconds(20);
+    assumptions.memory_at_rest = assumptions.recorded_at;
+    return assumptions;
 }
 
 bool forges(const sim::Scenario& scenario) {
@@ -78,8 +78,8 @@ std::vector<wire::IpAddress> all_but(std::size_t endpoint) {
     return others;
 }
 
-Judge judged_at(const Recording& recording, std::size_t endpoint, Knowledge knowledge) {
-    Judge judge(std::move(knowledge));
+Judge judged_at(const Recording& recording, std::size_t endpoint, Assumptions assumptions) {
+    Judge judge(std::move(assumptions));
     decode::Dissection dissection;
     std::uint64_t number = 0;
     const auto frames = recording.ports.find(endpoint);

@@ -32,12 +32,12 @@ struct Recording {
 // `everything` also what the two ends of each connection have agreed upon, how long a device may
 // take to answer, and that no application writes where others may read.
 enum class Told : std::uint8_t { Place, Everything };
-Knowledge knowledge_at(const Recording& recording, std::size_t endpoint, Told told);
+Assumptions assumptions_at(const Recording& recording, std::size_t endpoint, Told told);
 
 // Whether the network makes packets of its own; the addresses of all endpoints but this one.
 bool forges(const sim::Scenario& scenario);
 std::vector<wire::IpAddress> all_but(std::size_t endpoint);
 
-Judge judged_at(const Recording& recording, std::size_t endpoint, Knowledge knowledge);
+Judge judged_at(const Recording& recording, std::size_t endpoint, Assumptions assumptions);
 
 } // namespace veriroce::judge::test

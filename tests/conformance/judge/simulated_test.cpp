@@ -11,15 +11,15 @@ constexpr std::uint64_t seeds = 400;
 
 // Nobody is blamed for certain by who stands at this port, the one at the far end neither.
 void check_innocence(const Recording& recording, std::size_t port, Told told, Summary& sum) {
-    Knowledge knowledge = knowledge_at(recording, port, told);
+    Assumptions assumptions = assumptions_at(recording, port, told);
     // What the network forges bears the name of the far end.
-    if (forges(recording.scenario)) knowledge.not_judged = all_but(port);
-    const Judge judge = judged_at(recording, port, knowledge);
+    if (forges(recording.scenario)) assumptions.not_judged = all_but(port);
+    const Judge judge = judged_at(recording, port, assumptions);
     for (const Violation& violation : judge.violations()) {
         if (violation.certainty != Certainty::Certain) continue;
         FAIL_CHECK("seed " << recording.scenario.seed << ", port " << port << ": "
-                           << violation.accused.text() << " " << violation.rule << ": "
-                           << violation.text << " (" << violation.ends << ", packet "
+                           << violation.device.text() << " " << violation.rule << ": "
+                           << text_of(violation) << " (" << violation.ends << ", packet "
                            << violation.packets.numbers[0] << ")");
     }
     const Summary one = judge.summary();

@@ -71,17 +71,17 @@ TEST_CASE("trait: a device that places out of order", "[judge][sim][RSP-02]") {
         const sim::Defect device{.make_filter = make_out_of_order, .watched_only = true};
         const Recording recording(sim::scenario_of(seed), device);
         for (const auto& [port, frames] : recording.ports) {
-            Knowledge knowledge = knowledge_at(recording, port, Told::Everything);
-            knowledge.not_judged = all_but(port);
-            const Judge strict = judged_at(recording, port, knowledge);
+            Assumptions assumptions = assumptions_at(recording, port, Told::Everything);
+            assumptions.not_judged = all_but(port);
+            const Judge strict = judged_at(recording, port, assumptions);
             blamed_without += std::ranges::count_if(strict.violations(), [](const auto& found) {
                 return found.certainty == Certainty::Certain && found.rule == "RSP-02";
             });
-            knowledge.out_of_order = knowledge.recorded_at;
-            const Judge lenient = judged_at(recording, port, knowledge);
+            assumptions.out_of_order = assumptions.recorded_at;
+            const Judge lenient = judged_at(recording, port, assumptions);
             for (const Violation& violation : lenient.violations()) {
                 INFO("seed " << seed << ", port " << port << ": " << violation.rule << ": "
-                             << violation.text << ", packet " << violation.packets.numbers[0]);
+                             << text_of(violation) << ", packet " << violation.packets.numbers[0]);
                 CHECK(violation.certainty != Certainty::Certain);
             }
         }

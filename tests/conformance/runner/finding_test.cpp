@@ -73,13 +73,4 @@ TEST_CASE("finding: every kind has a name of its own", "[runner]") {
     CHECK(name_of(FindingKind::DeviationAbsent) == "deviation-absent");
 }
 
-TEST_CASE("finding: times have no needless zeros", "[runner]") {
-    CHECK(short_time(1s) == "1 s");
-    CHECK(short_time(1500us) == "1.5 ms");
-    CHECK(short_time(67108ns) == "67.108 us");
-    CHECK(short_time(100s) == "100 s");
-    CHECK(short_time(7ns) == "7 ns");
-    CHECK(short_time(0ns) == "0 ns");
-}
-
 } // namespace veriroce::runner::test
