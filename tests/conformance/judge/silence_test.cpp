@@ -8,10 +8,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Knowledge patient() {
-    auto knowledge = at_both();
-    knowledge.patience = milliseconds(1);
-    return knowledge;
+Assumptions patient() {
+    auto assumptions = at_both();
+    assumptions.patience = milliseconds(1);
+    return assumptions;
 }
 
 flow::Packet asking(flow::Packet packet) {
@@ -68,8 +68,8 @@ TEST_CASE("judge ACK-01: what asks for no answer, and what was refused", "[judge
 
 TEST_CASE("judge RSP-02: a gap draws a sequence NAK", "[judge][RSP-02]") {
     Wire wire;
-    auto knowledge = patient();
-    knowledge.recorded_at = {kB};
+    auto assumptions = patient();
+    assumptions.recorded_at = {kB};
     const auto one = wire.from_a(kSendOnly, 100);
     const auto three = asking(wire.from_a(kSendOnly, 102));
     const auto nak = wire.nak(101, 1, wire::NakCode::PsnSequence);
@@ -77,20 +77,20 @@ TEST_CASE("judge RSP-02: a gap draws a sequence NAK", "[judge][RSP-02]") {
     const auto two = wire.from_a(kSendOnly, 101);
     wire.wait(milliseconds(2));
     const auto other = wire.from_b(kSendOnly, 5000);
-    CHECK(judged(knowledge, {one, three, other}) == certain("RSP-02"));
-    CHECK(judged(knowledge, {one, three, nak, four, other}) == kNothing);
-    CHECK(judged(knowledge, {one, three, two, other}) == kNothing); // overtaken, not lost
+    CHECK(judged(assumptions, {one, three, other}) == certain("RSP-02"));
+    CHECK(judged(assumptions, {one, three, nak, four, other}) == kNothing);
+    CHECK(judged(assumptions, {one, three, two, other}) == kNothing); // overtaken, not lost
     // Lost again: no second NAK is owed (RSP-07).
     const auto again = asking(wire.from_a(kSendOnly, 102));
-    CHECK(judged(knowledge, {one, three, nak, other, again, other}) == kNothing);
+    CHECK(judged(assumptions, {one, three, nak, other, again, other}) == kNothing);
     // After an RNR NAK there is none either (RNR-04).
     const auto refused = wire.answer(100, 0, wire::Syndrome::rnr(0));
-    CHECK(judged(knowledge, {one, refused, three, other}) == kNothing);
+    CHECK(judged(assumptions, {one, refused, three, other}) == kNothing);
     // Nor where the requester need not have heard it (ENC-06), or retries a READ before it
     // (RNR-12).
     auto unsure = refused;
     unsure.integrity = flow::Integrity::Unchecked;
-    CHECK(judged(knowledge, {one, unsure, three, other}) == kNothing);
+    CHECK(judged(assumptions, {one, unsure, three, other}) == kNothing);
     Wire second;
     const auto read = second.read(100, 8);
     const auto answer = second.answer(100, 1, wire::Syndrome::ack(31), kReadOnly, 8);
@@ -99,7 +99,7 @@ TEST_CASE("judge RSP-02: a gap draws a sequence NAK", "[judge][RSP-02]") {
     const auto ahead = asking(second.from_a(kSendOnly, 103));
     second.wait(milliseconds(2));
     const auto later = second.from_b(kSendOnly, 5000);
-    CHECK(judged(knowledge, {read, answer, send, not_ready, read, answer, ahead, later}) ==
+    CHECK(judged(assumptions, {read, answer, send, not_ready, read, answer, ahead, later}) ==
           kNothing);
 }
 

@@ -9,7 +9,7 @@
 
 namespace veriroce::judge {
 
-struct Knowledge {
+struct Assumptions {
     // Every packet that passed the point of the capture is among those observed.
     bool complete = false;
     // On the way to the point of the capture no packet overtakes another, and none is copied; and

@@ -1,5 +1,5 @@
-// What the predicates of every rule group are given: the packet, what the tracker says of it, what
-// the judge remembers of its stream, and where to report. Internal to this room.
+// What each rule is given: the packet, what the tracker says of it, what the judge remembers of its
+// stream, and where to report. Internal to this room.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 #include "conformance/judge/arrivals.hpp"
 #include "conformance/judge/judge.hpp"
-#include "conformance/judge/seldom.hpp"
+#include "conformance/judge/lazy_storage.hpp"
+#include "conformance/judge/phrase.hpp"
 
 namespace veriroce::judge {
 
@@ -22,15 +23,15 @@ struct Refusal {
     bool waits = true;     // of RNR: the requester must wait it out
 };
 
-// What is owed, and since when.
-struct Debt {
+// An answer, NAK or retransmission that a device still has to send, and since when.
+struct Pending {
     wire::Psn psn;
     std::uint64_t number = 0;
     wire::Instant since;
 };
 
-// A debt that was not paid in time.
-struct Silence {
+// One that did not come in time.
+struct Overdue {
     std::string_view rule;
     wire::Psn psn;
     std::uint64_t number = 0;
@@ -39,26 +40,26 @@ struct Silence {
 // What is remembered of a stream besides where the port of an end of it was recorded: only there it
 // is known what came to it, and when.
 struct AtPort {
-    // What the responder owes, where its own port was recorded.
-    std::optional<Debt> answer_due; // to a request that asks for an answer
-    std::optional<Debt> nak_due;    // for the first PSN that is missing
-    std::optional<Debt> repeat_due; // to a duplicate that came too often
-    bool nak_due_wraps = false;     // between that and what came ahead of it the PSNs begin anew
-    std::optional<Silence> overdue_nak;
-    std::optional<Silence> overdue_answer;
-    std::optional<Silence> overdue_repeat;
+    // What the responder still has to send, where its own port was recorded.
+    std::optional<Pending> answer_due; // to a request that asks for an answer
+    std::optional<Pending> nak_due;    // for the first PSN that is missing
+    std::optional<Pending> repeat_due; // to a duplicate that came too often
+    bool nak_due_wraps = false;        // between that and what came ahead of it the PSNs begin anew
+    std::optional<Overdue> overdue_nak;
+    std::optional<Overdue> overdue_answer;
+    std::optional<Overdue> overdue_repeat;
     // What the requester was told, where its own port was recorded.
     std::optional<Refusal> resume;          // the sequence NAK that it has not acted upon yet
     std::optional<wire::Instant> told;      // a response came
     std::optional<wire::Psn> answered_late; // a READ or atomic, by what had been overtaken
-    std::optional<Debt> unanswered;         // a READ or atomic that responses went past
-    std::optional<Debt> timer;              // since when the latest request may wait for an answer
+    std::optional<Pending> unanswered;      // a READ or atomic that responses went past
+    std::optional<Pending> timer;           // since when the latest request may wait for an answer
     bool sent_again = false;                // something was, since anything new was acknowledged
     bool hole = false;                      // some of its responses came
     // A duplicate that asks for an answer, how often it came since anything was answered.
     wire::Psn repeated_psn;
     std::uint32_t repeated_unanswered = 0;
-    std::uint64_t nak_paid = 0; // the PSN of the latest debt that needs no NAK any more, plus 1
+    std::uint64_t nak_done = 0; // the latest PSN that needs no NAK any more, plus 1
 
     // What has come to the responder, where its own port was recorded.
     Arrivals arrivals;
@@ -96,9 +97,9 @@ struct Notes {
     std::optional<wire::Psn> acknowledged;
     std::uint64_t acknowledged_number = 0;
 
-    Seldom<Refusal> sequence_nak; // the latest
-    Seldom<Refusal> rnr_nak;      // until the request is sent again
-    Seldom<Refusal> fatal_nak;
+    LazyOptional<Refusal> sequence_nak; // the latest
+    LazyOptional<Refusal> rnr_nak;      // until the request is sent again
+    LazyOptional<Refusal> fatal_nak;
     std::uint64_t last_rnr_number = 0;
     bool duplicate_below_nak = false; // one may have reached the responder since the sequence NAK
     bool fatal_reported = false;
@@ -166,17 +167,23 @@ struct Notifier {
     std::optional<Mark> mark;
 };
 
-class Docket; // where violations are entered
+class ViolationLog;
 
-struct Case {
-    const Knowledge& knowledge;
+// What a rule measured, and what it allows: short phrases.
+struct Values {
+    std::string measured;
+    std::string allowed;
+};
+
+struct Context {
+    const Assumptions& assumptions;
     const flow::Tracker& tracker;
     const flow::Packet& packet;
     const flow::Classified& seen;
     const flow::Connection* connection = nullptr; // null: of none
     Notes* notes = nullptr;                       // of the stream that the packet belongs to
     Notes* path = nullptr;                        // of the sender's own stream
-    Docket& docket;
+    ViolationLog& log;
     std::optional<Writes> writes; // to the memory of the packet's sender
 
     [[nodiscard]] const flow::Stream& stream() const {
@@ -189,17 +196,17 @@ struct Case {
         if (!notes->at_port) notes->at_port = std::make_unique<AtPort>();
     }
     [[nodiscard]] bool response() const { return seen.side == flow::Side::Responder; }
-    // The level is the rule's own unless the sentence at hand is weaker.
-    void report(std::string_view rule, Excuses excuses, Evidence evidence, std::string text,
+    // The packet's sender broke the rule. The level is the rule's own unless this part of the rule
+    // is weaker.
+    void report(std::string_view rule, Excuses excuses, Evidence evidence, Values values,
                 std::optional<rules::Level> level = std::nullopt) const;
-    // The same where it is not the packet's sender who broke the rule.
-    void report_of(const flow::End& accused, std::string_view rule, Excuses excuses,
-                   Evidence evidence, std::string text,
-                   std::optional<rules::Level> level = std::nullopt) const;
+    // This end broke it.
+    void report_of(const flow::End& device, std::string_view rule, Excuses excuses,
+                   Evidence evidence, Values values) const;
 
   private:
-    void enter(const wire::IpAddress& accused, std::string_view rule, Excuses excuses,
-               Evidence evidence, std::string text, std::optional<rules::Level> level) const;
+    void add(const wire::IpAddress& device, std::string_view rule, Excuses excuses,
+             Evidence evidence, Values values, std::optional<rules::Level> level) const;
 };
 
 // Excuses for whatever compares two packets of a connection; where a packet that was not seen would
@@ -216,57 +223,31 @@ inline bool again(flow::Class kind) {
     return kind == flow::Class::Retransmission || kind == flow::Class::Duplicate;
 }
 
-// Keeps violations, within bounds.
-class Docket {
-  public:
-    explicit Docket(const Limits& limits) : limits_(limits) {}
-    void enter(Violation violation);
-    [[nodiscard]] std::span<const Violation> violations() const { return violations_; }
-    void count_into(Summary& summary) const;
-
-  private:
-    [[nodiscard]] bool one_more(const Violation& violation);
-
-    Limits limits_;
-    std::vector<Violation> violations_;
-    struct Seen {
-        std::string_view rule;
-        std::uint64_t connection = 0;
-        Certainty certainty = Certainty::Certain;
-        std::size_t count = 0;
-    };
-    std::vector<Seen> seen_;
-    std::array<std::uint64_t, 3> counts_{};
-};
-
 // The groups. Each takes every packet for which it is meant, and reports.
 void judge_frame(const decode::Dissection& frame,
-                 const Case& at_hand);       // what stands before the BTH
-void judge_packet(const Case& at_hand);      // one packet by itself
-void judge_management(const Case& at_hand);  // CM
-void judge_path(const Case& at_hand);        // what all packets of a QP have in common
-void judge_request(const Case& at_hand);     // the requester
-void judge_read_retry(const Case& at_hand);  // a READ that is asked for again
-void judge_waiting(const Case& at_hand);     // RNR and timeouts: before the request is noted
-void note_defects(const Case& at_hand);      // requests that must be refused
-void judge_acceptance(const Case& at_hand);  // whether such a request was accepted
-void judge_acknowledge(const Case& at_hand); // ACKs and NAKs
-void judge_msn(const Case& at_hand);
-void judge_read_response(const Case& at_hand);
-void judge_atomic_response(const Case& at_hand);
-void judge_arrivals(const Case& at_hand);      // what a responder expects
-void note_without_effect(const Case& at_hand); // a CNP, or a packet with a wrong ICRC
-void judge_congestion(const Case& at_hand, Notifier& notifier); // whether CE draws a CNP
-void judge_recovery(const Case& at_hand);                       // the requester, after a loss
-void note_told(const Case& at_hand);                            // what a response tells it
-// What a responder owes, at a moment: after the packet at hand was noted, or at the end.
-void note_duties(const Case& at_hand);
-// What is known of the QP that owes: nothing, that it is alive, or that this was the last of it.
+                 const Context& context);       // what stands before the BTH
+void judge_packet(const Context& context);      // one packet by itself
+void judge_management(const Context& context);  // CM
+void judge_path(const Context& context);        // what all packets of a QP have in common
+void judge_request(const Context& context);     // the requester
+void judge_read_retry(const Context& context);  // a READ that is asked for again
+void judge_waiting(const Context& context);     // RNR and timeouts: before the request is noted
+void note_defects(const Context& context);      // requests that must be refused
+void judge_acceptance(const Context& context);  // whether such a request was accepted
+void judge_acknowledge(const Context& context); // ACKs and NAKs
+void judge_msn(const Context& context);
+void judge_read_response(const Context& context);
+void judge_atomic_response(const Context& context);
+void judge_arrivals(const Context& context);      // what a responder expects
+void note_without_effect(const Context& context); // a CNP, or a packet with a wrong ICRC
+void judge_congestion(const Context& context, Notifier& notifier); // whether CE draws a CNP
+void judge_recovery(const Context& context);                       // the requester, after a loss
+void note_told(const Context& context);                            // what a response tells it
+// What a responder has not answered: noted for each packet, judged after each and at the end.
+void note_pending(const Context& context);
+// What is known of the QP that has to answer: nothing, that it is alive, or that this is the end.
 enum class Sign : std::uint8_t { None, Alive, Last };
-void judge_duties(const Case& at_hand, wire::Instant now, Sign sign);
-void judge_timer(const Case& at_hand, wire::Instant now, Sign sign);
-
-// "PSN 4711"
-std::string text_of(wire::Psn psn);
+void judge_silence(const Context& context, wire::Instant now, Sign sign);
+void judge_timer(const Context& context, wire::Instant now, Sign sign);
 
 } // namespace veriroce::judge

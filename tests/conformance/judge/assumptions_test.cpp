@@ -1,4 +1,4 @@
-// What only a caller's knowledge makes certain: the content of READs, CNPs, the upper
+// What only a caller's assumptions makes certain: the content of READs, CNPs, the upper
 // bound of the timeout, what a NAK can have been drawn by.
 #include <catch2/catch.hpp>
 
@@ -15,11 +15,11 @@ constexpr std::uint8_t kUcSendFirst = 0x20;
 constexpr std::uint8_t kUcSendLast = 0x22;
 constexpr std::uint8_t kUdSendOnly = 0x64;
 
-Knowledge at(const wire::IpAddress& address, flow::Attributes a = {}) {
-    auto knowledge = connected(a);
-    knowledge.recorded_at = {address};
-    knowledge.patience = milliseconds(1);
-    return knowledge;
+Assumptions at(const wire::IpAddress& address, flow::Attributes a = {}) {
+    auto assumptions = connected(a);
+    assumptions.recorded_at = {address};
+    assumptions.patience = milliseconds(1);
+    return assumptions;
 }
 
 flow::Packet with_body(flow::Packet packet, const std::vector<std::byte>& body) {
@@ -38,14 +38,15 @@ TEST_CASE("judge RDR-05: a READ that is asked for again brings the same", "[judg
     const auto again = wire.read(100, 16);
     const auto same = wire.answer(100, 1, wire::Syndrome::ack(31), kReadOnly, 16);
     const auto other = with_body(same, ones);
-    auto knowledge = connected();
-    CHECK(judged(knowledge, {read, first, again, other}) == kNothing); // its owner may have written
-    knowledge.memory_at_rest = {kB};
-    CHECK(judged(knowledge, {read, first, again, same}) == kNothing);
-    CHECK(judged(knowledge, {read, first, again, other}) == certain("RDR-05"));
-    CHECK(judged(knowledge, {read, first, write, again, other}) == kNothing);
-    knowledge.complete = false;
-    CHECK(judged(knowledge, {read, first, again, other}) == possible("RDR-05"));
+    auto assumptions = connected();
+    CHECK(judged(assumptions, {read, first, again, other}) ==
+          kNothing); // its owner may have written
+    assumptions.memory_at_rest = {kB};
+    CHECK(judged(assumptions, {read, first, again, same}) == kNothing);
+    CHECK(judged(assumptions, {read, first, again, other}) == certain("RDR-05"));
+    CHECK(judged(assumptions, {read, first, write, again, other}) == kNothing);
+    assumptions.complete = false;
+    CHECK(judged(assumptions, {read, first, again, other}) == possible("RDR-05"));
 }
 
 TEST_CASE("judge CNP-01: a CE mark draws a CNP", "[judge][CNP-01]") {
@@ -61,16 +62,16 @@ TEST_CASE("judge CNP-01: a CE mark draws a CNP", "[judge][CNP-01]") {
     second.ecn = wire::kCongestionExperienced;
     wire.wait(milliseconds(2));
     const auto alive = wire.from_b(kSendOnly, 5000);
-    auto knowledge = at(kB);
-    CHECK(judged(knowledge, {marked, first, alive}) == kNothing); // no notification point
-    knowledge.notification_points = {{kB, milliseconds(50)}};
-    CHECK(judged(knowledge, {marked, first, alive}) == certain("CNP-01"));
-    CHECK(judged(knowledge, {marked, cnp, first, alive}) == kNothing);
-    CHECK(judged(knowledge, {marked, cnp, first, second, alive}) ==
+    auto assumptions = at(kB);
+    CHECK(judged(assumptions, {marked, first, alive}) == kNothing); // no notification point
+    assumptions.notification_points = {{kB, milliseconds(50)}};
+    CHECK(judged(assumptions, {marked, first, alive}) == certain("CNP-01"));
+    CHECK(judged(assumptions, {marked, cnp, first, alive}) == kNothing);
+    CHECK(judged(assumptions, {marked, cnp, first, second, alive}) ==
           kNothing); // one stands for both
-    CHECK(judged(knowledge, {marked, first}) == kNothing);
-    knowledge.notification_points = {{kB, microseconds(100)}};
-    CHECK(judged(knowledge, {marked, cnp, first, second, alive}) == certain("CNP-01"));
+    CHECK(judged(assumptions, {marked, first}) == kNothing);
+    assumptions.notification_points = {{kB, microseconds(100)}};
+    CHECK(judged(assumptions, {marked, cnp, first, second, alive}) == certain("CNP-01"));
 }
 
 TEST_CASE("judge TMO-01: the timeout is at most four times as long", "[judge][TMO-01]") {
@@ -82,12 +83,12 @@ TEST_CASE("judge TMO-01: the timeout is at most four times as long", "[judge][TM
     wire.wait(microseconds(300));
     const auto late = wire.from_a(kSendOnly, 100);
     const auto alive = wire.from_a(kSendOnly, 101);
-    const auto knowledge = at(kA, {.timeout = 8});
-    CHECK(judged(knowledge, {send, alive}) == certain("TMO-01"));
-    CHECK(judged(knowledge, {send, in_time}) == kNothing);
-    CHECK(judged(knowledge, {send, late}) == certain("TMO-01"));
+    const auto assumptions = at(kA, {.timeout = 8});
+    CHECK(judged(assumptions, {send, alive}) == certain("TMO-01"));
+    CHECK(judged(assumptions, {send, in_time}) == kNothing);
+    CHECK(judged(assumptions, {send, late}) == certain("TMO-01"));
     CHECK(judged(at(kA), {send, late}) == kNothing); // not known
-    Judge judge(knowledge);
+    Judge judge(assumptions);
     judge.observe(send);
     judge.finish(*send.time + milliseconds(5));
     CHECK(found_by(judge) == possible("TMO-01")); // the QP may have been closed
@@ -131,9 +132,9 @@ TEST_CASE("judge LEN-07, RSP-09: PSNs behind a READ", "[judge][LEN-07][RSP-09]")
     const auto wrapping = other.read(0xFFFFFE, 2000); // of two packets, which end the circle
     const auto behind = other.from_a(kSendOnly, 0);
     const auto asks = other.nak(0, 1, NakCode::PsnSequence);
-    auto knowledge = connected({.first_psn = wire::Psn(0xFFFFFE)});
-    knowledge.recorded_at = {kB};
-    CHECK(judged(knowledge, {wrapping, behind, asks}) == certain("RSP-09"));
+    auto assumptions = connected({.first_psn = wire::Psn(0xFFFFFE)});
+    assumptions.recorded_at = {kB};
+    CHECK(judged(assumptions, {wrapping, behind, asks}) == certain("RSP-09"));
 }
 
 TEST_CASE("judge: UC and UD", "[judge][REQ-01][LEN-10][EXT-05]") {

@@ -13,9 +13,9 @@ namespace veriroce::judge {
 
 // Used as std::optional is. Memory is kept once there was a value.
 template <typename T>
-class Seldom {
+class LazyOptional {
   public:
-    Seldom& operator=(const T& value) {
+    LazyOptional& operator=(const T& value) {
         if (!room_) room_ = std::make_unique<std::optional<T>>();
         *room_ = value;
         return *this;
