@@ -7,9 +7,9 @@
 namespace veriroce::capture {
 namespace {
 
-constexpr int kSnapLength = 262'144; // libpcap's own largest
+constexpr int kSnapLength = 262'144; // libpcap's maximum
 
-// libpcap counts some link types otherwise than its files do.
+// Some link types have one number in capture files and another in libpcap's API.
 int data_link_of(std::uint16_t link_code) {
     constexpr std::uint16_t kRawIp = 101;
     return link_code == kRawIp ? DLT_RAW : link_code;
@@ -24,12 +24,12 @@ struct Bpf::Program {
     ~Program() { ::pcap_freecode(&code); }
 
     [[nodiscard]] bool compiled() const { return refusal.empty(); }
-    // That no packet fulfils it is an answer as well.
+    // Not an error: the expression is valid, but no packet of this link type can match.
     [[nodiscard]] bool rejects_all() const { return refusal == "expression rejects all packets"; }
 
     std::uint16_t link_code;
     ::bpf_program code{};
-    std::string refusal; // libpcap's sentence; empty if it was compiled
+    std::string refusal; // libpcap's message; empty if it compiled
     bool met = false;    // in this file
     bool told = false;
 };
@@ -43,12 +43,12 @@ std::expected<Bpf, std::string> Bpf::compile(const std::string& expression) {
     constexpr std::uint16_t kEthernet = 1;
     constexpr std::array<std::uint16_t, 3> kOthers{101, 113, 276}; // raw IP, Linux cooked captures
     Bpf bpf(expression);
-    const Program& usual = bpf.program_for(kEthernet);
-    if (usual.compiled()) return bpf;
+    const Program& ethernet = bpf.program_for(kEthernet);
+    if (ethernet.compiled()) return bpf;
     for (const std::uint16_t link_code : kOthers) {
         if (bpf.program_for(link_code).compiled()) return bpf;
     }
-    return std::unexpected(usual.refusal);
+    return std::unexpected(ethernet.refusal);
 }
 
 Bpf::Program& Bpf::program_for(std::uint16_t link_code) {
@@ -60,7 +60,7 @@ Bpf::Program& Bpf::program_for(std::uint16_t link_code) {
     const std::unique_ptr<pcap_t, void (*)(pcap_t*)> dead(
         ::pcap_open_dead(data_link_of(link_code), kSnapLength), ::pcap_close);
     if (!dead) {
-        program.refusal = "no memory is left";
+        program.refusal = "out of memory";
         return program;
     }
     const int result =
@@ -85,7 +85,7 @@ void Bpf::begin_file() {
         program->met = false;
 }
 
-std::optional<std::string> Bpf::useless() const {
+std::optional<std::string> Bpf::unusable() const {
     const Program* first = nullptr;
     for (const auto& program : programs_) {
         if (!program->met) continue;
@@ -103,7 +103,7 @@ std::optional<std::string> Bpf::next_unfiltered() {
         }
         program->told = true;
         return "packets of link type " + std::to_string(program->link_code) +
-               " cannot be filtered and are left out: " + program->refusal;
+               " cannot be filtered and are skipped: " + program->refusal;
     }
     return std::nullopt;
 }

@@ -1,6 +1,7 @@
-// Capture filters: libpcap's language ("udp port 4791 and host 10.0.0.1"), applied to packets at
-// hand. Compiled once for each link type that is met. Where libpcap refuses to ("expression rejects
-// all packets", no VLANs in this link type, a link type it cannot filter) no packet is chosen.
+// Capture filters in libpcap's language ("udp port 4791 and host 10.0.0.1"), applied to packets in
+// memory. The expression is compiled once for each link type in the capture. If libpcap cannot
+// compile it for a link type ("expression rejects all packets", no VLANs in this link type, a link
+// type it cannot filter), no packet of that link type matches.
 #pragma once
 
 #include <expected>
@@ -15,23 +16,23 @@ namespace veriroce::capture {
 
 class Bpf {
   public:
-    // The error is libpcap's sentence.
+    // The error is libpcap's message.
     static std::expected<Bpf, std::string> compile(const std::string& expression);
 
     Bpf(Bpf&&) noexcept;
     Bpf& operator=(Bpf&&) noexcept;
     ~Bpf();
 
-    // False of every packet whose link type the expression says nothing about.
+    // Always false for a link type that the expression cannot be compiled for.
     bool matches(const Record& record);
 
-    // Packets of another file follow.
+    // Call before the first packet of another file.
     void begin_file();
-    // Why the expression could be compiled for none of the link types that were met in this file,
-    // a sentence; nothing if it could be for one, or no packet was met.
-    [[nodiscard]] std::optional<std::string> useless() const;
-    // A link type that was met and that no expression, or not this one, can be compiled for,
-    // though it means something elsewhere; each is told once. Nothing if there is none any more.
+    // Why the expression could not be compiled for any link type in this file. Empty if it could be
+    // compiled for at least one, or if no packet has come yet.
+    [[nodiscard]] std::optional<std::string> unusable() const;
+    // The next warning about a link type that is left out although the expression is valid for
+    // others. Each link type is reported once; empty when there are no more.
     std::optional<std::string> next_unfiltered();
 
   private:

@@ -1,4 +1,4 @@
-// Numbers of a capture file, whose byte order the file itself names.
+// Integers of a capture file in the byte order that the file declares.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 namespace veriroce::capture {
 
 struct ByteOrder {
-    bool swapped = false; // against this machine
+    bool swapped = false; // relative to this machine
 
     [[nodiscard]] std::uint16_t u16(wire::Bytes bytes, std::size_t at) const {
         return load<std::uint16_t>(bytes, at);

@@ -6,9 +6,9 @@ namespace veriroce::capture {
 namespace {
 
 std::string hex(std::byte value) {
-    constexpr std::string_view digits = "0123456789abcdef";
+    constexpr std::string_view kDigits = "0123456789abcdef";
     const auto number = std::to_integer<unsigned>(value);
-    return {digits[number >> 4], digits[number & 0xF]};
+    return {kDigits[number >> 4], kDigits[number & 0xF]};
 }
 
 std::string first_bytes(const ReadError& error) {
@@ -20,30 +20,32 @@ std::string first_bytes(const ReadError& error) {
 
 std::string sentence(const ReadError& error) {
     const std::string place = std::to_string(error.offset);
-    const std::string at = " at byte " + place + (error.unpacked ? " of what was unpacked" : "");
-    const std::string packing(error.packing);
+    const std::string at =
+        " at byte " + place + (error.decompressed ? " of the decompressed data" : "");
+    const std::string compression(error.compression);
     const std::string detail = std::to_string(error.detail);
     switch (error.kind) {
     case ReadErrorKind::Open: return std::strerror(error.system);
     case ReadErrorKind::Read: return "reading failed" + at + ": " + std::strerror(error.system);
     case ReadErrorKind::Empty:
-        return std::string(error.unpacked ? "empty once unpacked" : "empty file") +
+        return std::string(error.decompressed ? "empty after decompression" : "empty file") +
                "; give a capture file";
     case ReadErrorKind::NotACapture:
-        return std::string(error.unpacked ? "once unpacked " : "") +
+        return std::string(error.decompressed ? "after decompression " : "") +
                "not a pcap or pcapng file (first bytes " + first_bytes(error) +
                "); give a capture file";
-    case ReadErrorKind::PackedTruncated:
-        return "the " + packing + " data end at byte " + place +
-               " before they are complete; the packets before it were read";
-    case ReadErrorKind::PackedCorrupt:
-        return "damaged: the " + packing + " data before byte " + place + " cannot be unpacked (" +
-               std::string(error.why) + "); the packets before it were read";
-    case ReadErrorKind::PackedTrailer:
-        return "what follows at byte " + place + " is not compressed with " + packing +
+    case ReadErrorKind::CompressedTruncated:
+        return "the " + compression + " data ends at byte " + place +
+               " before it is complete; the packets before it were read";
+    case ReadErrorKind::CompressedCorrupt:
+        return "damaged: the " + compression + " data before byte " + place +
+               " cannot be decompressed (" + std::string(error.why) +
+               "); the packets before it were read";
+    case ReadErrorKind::CompressedTrailer:
+        return "the data at byte " + place + " is not compressed with " + compression +
                "; the packets before it were read";
     case ReadErrorKind::Truncated:
-        return "the file ends in the middle of what begins" + at +
+        return "the file ends inside the header, packet or block" + at +
                "; the packets before it were read";
     case ReadErrorKind::BadRecord:
         return "damaged: the packet" + at + " claims " + detail +
@@ -55,9 +57,9 @@ std::string sentence(const ReadError& error) {
         return "damaged: the packet" + at + " belongs to interface " + detail +
                ", which the file does not describe; the packets before it were read";
     case ReadErrorKind::MissingSection:
-        return "damaged: the section" + at + " has no byte-order mark";
+        return "damaged: the section" + at + " has an invalid byte-order magic";
     case ReadErrorKind::BadVersion:
-        return "the section" + at + " has version " + detail + "; only version 1 is known";
+        return "the section" + at + " has version " + detail + "; only version 1 is supported";
     }
     return {};
 }

@@ -1,4 +1,4 @@
-// What the decoder is told of a packet of a capture.
+// Fills in what the decoder needs to know about a captured packet.
 #pragma once
 
 #include "dissector/capture/record.hpp"
@@ -6,9 +6,9 @@
 
 namespace veriroce::capture {
 
-// `number` counts the frames of the capture from 1. The bytes hold as long as the record's. What
-// the reader has just stored part by part is read part by part: a processor waits for stores before
-// it reads several of them at once.
+// `number` counts the frames of the capture from 1. The bytes stay valid as long as the record's.
+// Members are copied one by one: the reader has just stored them one by one, and a wider load would
+// stall on store forwarding.
 inline void tell(const Record& record, std::uint64_t number, decode::FrameFacts& frame) {
     frame.bytes = {record.bytes.data(), record.bytes.size()};
     frame.original_length = record.original_length;

@@ -13,15 +13,15 @@
 namespace veriroce::capture {
 namespace {
 
-constexpr int kBlockMilliseconds = 100; // a block that is not full is handed over after this time
+constexpr int kBlockMilliseconds = 100; // a partly filled block is delivered after this time
 constexpr int kIdleMilliseconds = 200;
-constexpr std::uint32_t kLargestRingMib = 2047; // libpcap counts its bytes in an int
+constexpr std::uint32_t kLargestRingMib = 2047; // libpcap counts bytes in an int
 
 pcap_t* pcap(void* handle) {
     return static_cast<pcap_t*>(handle);
 }
 
-// "eth0, lo", by name: the kernel's order does not hold.
+// "eth0, lo", sorted by name: the kernel's order may change.
 std::string interfaces_here() {
     std::set<std::string> sorted;
     struct if_nameindex* all = ::if_nameindex();
@@ -52,7 +52,7 @@ std::string why_not(int result, void* handle, const std::string& name) {
     return name + ": " + (words.empty() ? ::pcap_statustostr(result) : words);
 }
 
-// What is set before activation; each of these fails on an activated handle only.
+// Options that must be set before activation.
 void prepare(pcap_t* handle, const LiveOptions& options) {
     ::pcap_set_snaplen(handle, static_cast<int>(options.snap_length));
     ::pcap_set_promisc(handle, 1);
@@ -112,7 +112,7 @@ std::expected<Live::Got, std::string> Live::next(Record& record) {
         return std::unexpected(interface_.name + ": " + ::pcap_geterr(handle));
     }
     if (result == 0) {
-        // A signal ends the wait; the next call sees what it set.
+        // A signal interrupts the wait; the next call then sees the stop flag.
         ::pollfd wait{.fd = ::pcap_get_selectable_fd(handle), .events = POLLIN, .revents = 0};
         return ::poll(&wait, 1, kIdleMilliseconds) > 0 ? Got::Soon : Got::Idle;
     }

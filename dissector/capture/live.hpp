@@ -1,4 +1,4 @@
-// Packets from an interface as they come, through libpcap.
+// Live capture from an interface, through libpcap.
 //
 //   auto live = Live::open({.interface = "eth0"});
 //   Record record;
@@ -24,36 +24,36 @@ namespace veriroce::capture {
 
 struct LiveOptions {
     std::string interface;
-    std::string filter; // capture filter that the kernel applies; empty: everything
+    std::string filter; // applied by the kernel; empty: capture everything
     std::uint32_t snap_length = 262'144;
-    std::uint32_t buffer_mib = 16; // of the ring that the kernel fills
-    bool immediate = false;        // hand over each packet at once, not in blocks
-    // Set from a signal's handler or another thread: next() then gives Stopped.
+    std::uint32_t buffer_mib = 16; // size of the kernel's ring buffer
+    bool immediate = false;        // deliver each packet at once, not in blocks
+    // Set by a signal handler or another thread; next() then returns Stopped.
     const std::atomic<bool>* stop = nullptr;
 };
 
 class Live {
   public:
-    // The error is a sentence: no such interface (with those that there are), not permitted, down,
-    // a filter that is wrong.
+    // The error is a message for users: unknown interface (with a list of those that exist), not
+    // permitted, interface down, invalid filter.
     static std::expected<Live, std::string> open(const LiveOptions& options);
 
-    // Packet: `record` is filled and holds until the next call. Soon: there was nothing, and now
-    // there is; call again. Idle: nothing came for a moment, so that what is buffered may be
-    // written. Stopped: `stop` was set.
+    // Packet: `record` is filled and valid until the next call. Soon: nothing was ready, but data
+    // has just arrived; call again. Idle: nothing arrived for a while, a good moment to flush
+    // output. Stopped: `stop` was set.
     enum class Got : std::uint8_t { Packet, Soon, Idle, Stopped };
-    // The error is a sentence: the interface is gone, or went down.
+    // The error is a message for users: the interface disappeared or went down.
     std::expected<Got, std::string> next(Record& record);
 
-    // One, with the interface's name and link type.
+    // Always one, with the interface's name and link type.
     [[nodiscard]] std::span<const Interface> interfaces() const { return {&interface_, 1}; }
 
     struct Counts {
-        std::uint64_t received = 0;          // handed over
-        std::uint64_t dropped = 0;           // for lack of room in the ring
+        std::uint64_t received = 0;          // delivered to the caller
+        std::uint64_t dropped = 0;           // because the ring buffer was full
         std::uint64_t interface_dropped = 0; // by the interface or its driver
     };
-    // Since the beginning.
+    // Totals since open().
     [[nodiscard]] Counts counts() const;
 
   private:
@@ -62,7 +62,7 @@ class Live {
     };
 
     Live() = default;
-    // pcap_t; its header has no place in one of ours.
+    // A pcap_t. It is a void* so that libpcap's header stays out of ours.
     std::unique_ptr<void, Close> handle_;
     Interface interface_;
     const std::atomic<bool>* stop_ = nullptr;

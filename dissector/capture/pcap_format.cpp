@@ -31,8 +31,8 @@ std::optional<PcapFormat> PcapFormat::recognise(wire::Bytes magic) {
 std::expected<Interface, ReadError> PcapFormat::read_header(Source& source) {
     const wire::Bytes header = source.ahead(kFileHeaderBytes);
     if (header.size() < kFileHeaderBytes) return std::unexpected(truncated(source));
-    // The upper half of the last word tells of a frame check sequence; frames are taken apart by
-    // their own lengths, so nothing depends on it.
+    // The upper half of the last word describes the frame check sequence. It is ignored: frames are
+    // decoded by their own lengths.
     link_code_ = static_cast<std::uint16_t>(order_.u32(header, 20) & 0xFFFF);
     const Interface interface{.link_code = link_code_,
                               .snap_length = order_.u32(header, 16),

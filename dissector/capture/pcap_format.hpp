@@ -1,5 +1,5 @@
-// The classic pcap file: a header of 24 bytes, then packets with headers of 16 bytes each, times in
-// micro- or nanoseconds, either byte order. Source: draft-ietf-opsawg-pcap.
+// The classic pcap file: a 24-byte header, then packets with 16-byte headers. Times are in micro-
+// or nanoseconds; both byte orders occur. Source: draft-ietf-opsawg-pcap.
 #pragma once
 
 #include <expected>
@@ -10,18 +10,18 @@
 
 namespace veriroce::capture {
 
-// A packet larger than this is a damaged header, not a packet: twice what a 64-bit GSO frame has.
+// A larger packet means a damaged header. The limit is far above a 64-bit GSO frame.
 inline constexpr std::uint32_t kMaxPacketBytes = 16U * 1024 * 1024;
 
 class PcapFormat {
   public:
-    // Nothing if the four bytes are no magic number of a pcap file.
+    // Empty if the four bytes are not the magic number of a pcap file.
     static std::optional<PcapFormat> recognise(wire::Bytes magic);
 
-    // Consumes the file header and describes the one interface that such a file has.
+    // Consumes the file header and describes the file's only interface.
     std::expected<Interface, ReadError> read_header(Source& source);
 
-    // Fills `record` and returns true; false at the end of the file.
+    // Fills `record` and returns true; returns false at the end of the file.
     std::expected<bool, ReadError> next(Source& source, Record& record) const;
 
   private:

@@ -7,13 +7,13 @@
 namespace veriroce::capture {
 namespace {
 
-constexpr std::uint32_t kSection = 0x0A0D0D0A; // reads the same in either byte order
+constexpr std::uint32_t kSection = 0x0A0D0D0A; // the same in both byte orders
 constexpr std::uint32_t kInterface = 1;
 constexpr std::uint32_t kPacket = 2; // obsolete
 constexpr std::uint32_t kSimplePacket = 3;
 constexpr std::uint32_t kEnhancedPacket = 6;
 constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D;
-constexpr std::size_t kFrameBytes = 12; // type, length and the length again
+constexpr std::size_t kFrameBytes = 12; // type, length, and the length repeated
 constexpr std::size_t kPacketFixedBytes = 20;
 
 std::unexpected<ReadError> failure(ReadErrorKind kind, std::uint64_t offset,
@@ -47,7 +47,7 @@ void apply(const Option& option, ByteOrder order, Interface& interface) {
         if (option.value.size() != 8) break;
         interface.time.offset_s = static_cast<std::int64_t>(order.u64(option.value, 0));
         break;
-    default: break; // of no use here
+    default: break; // not used here
     }
 }
 
@@ -61,7 +61,7 @@ std::expected<PcapngFormat::Block, ReadError> PcapngFormat::read_block(Source& s
     const wire::Bytes head = source.ahead(kFrameBytes);
     if (head.size() < kFrameBytes) return truncated(source);
     Block block{.type = order_.u32(head, 0), .offset = source.offset(), .body = {}};
-    if (block.type == kSection) { // the length already stands in the new section's byte order
+    if (block.type == kSection) { // the length is already in the new section's byte order
         order_ = {};
         if (order_.u32(head, 8) != kByteOrderMagic) order_.swapped = true;
         if (order_.u32(head, 8) != kByteOrderMagic) {
@@ -101,7 +101,7 @@ PcapngFormat::next(Source& source, std::vector<Interface>& interfaces, Record& r
             packet = true;
             done = read_packet(*block, interfaces, record);
             break;
-        default: break; // unknown blocks are skipped, as the format demands
+        default: break; // unknown blocks are skipped, as the format requires
         }
         if (!done) return std::unexpected(done.error());
         if (packet) return true;
@@ -137,7 +137,8 @@ PcapngFormat::add_interface(const Block& block, std::vector<Interface>& interfac
     return {};
 }
 
-// Enhanced packet blocks, and the obsolete ones, which differ in the width of the interface number.
+// Enhanced packet blocks and the obsolete packet blocks, which differ in the width of the interface
+// number.
 std::expected<void, ReadError> PcapngFormat::read_packet(const Block& block,
                                                          const std::vector<Interface>& interfaces,
                                                          Record& record) const {

@@ -1,6 +1,6 @@
-// pcapng: blocks with a type and a length, in sections that each name their byte order and their
-// interfaces. Packets come as enhanced, simple or (obsolete) packet blocks; blocks of other types
-// are skipped. Source: draft-ietf-opsawg-pcapng.
+// pcapng: blocks with a type and a length, grouped into sections. Each section declares its byte
+// order and its interfaces. Packets are enhanced, simple or (obsolete) packet blocks; other block
+// types are skipped. Source: draft-ietf-opsawg-pcapng.
 #pragma once
 
 #include <expected>
@@ -11,16 +11,16 @@
 
 namespace veriroce::capture {
 
-// The longest block that is believed, as in libpcap.
+// A longer block means a damaged length. The limit is libpcap's.
 inline constexpr std::uint32_t kMaxBlockBytes = 16U * 1024 * 1024;
 
 class PcapngFormat {
   public:
-    // Whether the first four bytes are those of a section header.
+    // Whether the first four bytes begin a section header.
     static bool recognise(wire::Bytes magic);
 
-    // Fills `record` and returns true; false at the end of the file. Interfaces that are described
-    // on the way are added to `interfaces`.
+    // Fills `record` and returns true; returns false at the end of the file. Interfaces described
+    // before the packet are appended to `interfaces`.
     std::expected<bool, ReadError> next(Source& source, std::vector<Interface>& interfaces,
                                         Record& record);
 

@@ -1,5 +1,5 @@
-// The option list at the end of a pcapng block: code and length of 2 bytes each, the value, and
-// bytes of padding to a multiple of four. Source: draft-ietf-opsawg-pcapng, "Options".
+// The option list at the end of a pcapng block: a 2-byte code, a 2-byte length, the value, and
+// padding to a multiple of four bytes. Source: draft-ietf-opsawg-pcapng, "Options".
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct Option {
     wire::Bytes value;
 };
 
-// Goes through a list once. A list that ends in the middle of an option ends before it.
+// Iterates over a list once. A truncated option ends the list.
 class OptionList {
   public:
     OptionList(wire::Bytes bytes, ByteOrder order) : rest_(bytes), order_(order) {}

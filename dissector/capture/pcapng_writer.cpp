@@ -40,14 +40,14 @@ std::uint32_t bytes_on_the_wire(const PacketSpec& packet) {
                                        : static_cast<std::uint32_t>(packet.bytes.size());
 }
 
-// A file of this name that exists and is no regular one cannot be replaced by a rename.
+// Whether a rename may replace this name: it does not exist, or it is a regular file.
 bool replaceable(const std::string& path) {
     struct stat status{};
     return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
 }
 
-// mkstemp makes files for their owner alone; a capture is a file as any other.
-void give_usual_permissions(int file) {
+// mkstemp creates files that only the owner can read; a capture gets the default permissions.
+void give_default_permissions(int file) {
     const ::mode_t mask = ::umask(0);
     ::umask(mask);
     ::fchmod(file, 0666U & ~mask);
@@ -61,13 +61,13 @@ std::string text_of(const WriteError& error, std::string_view file) {
     switch (error.kind) {
     case WriteErrorKind::Create: return path + ": cannot be created: " + system;
     case WriteErrorKind::Write: return path + ": writing failed: " + system;
-    case WriteErrorKind::Rename: return path + ": cannot be given its name: " + system;
+    case WriteErrorKind::Rename: return path + ": cannot rename the temporary file: " + system;
     case WriteErrorKind::CommentTooLong:
-        return path + ": a packet comment has more than 65535 bytes";
-    case WriteErrorKind::PacketTooLong: return path + ": a packet has more than 16 MiB";
+        return path + ": a packet comment is longer than 65535 bytes";
+    case WriteErrorKind::PacketTooLong: return path + ": a packet is larger than 16 MiB";
     case WriteErrorKind::UnknownInterface:
         return path + ": a packet names an interface that was not added";
-    case WriteErrorKind::NoTime: return path + ": a packet that must have a time has none";
+    case WriteErrorKind::NoTime: return path + ": a packet without a time cannot be written here";
     }
     return {};
 }
@@ -83,7 +83,7 @@ std::expected<PcapngWriter, WriteError> PcapngWriter::create(const std::string& 
         writer.file_ = ::mkostemp(name.data(), O_CLOEXEC);
         if (writer.file_ >= 0) {
             writer.temporary_ = name;
-            give_usual_permissions(writer.file_);
+            give_default_permissions(writer.file_);
         }
     } else {
         writer.file_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -159,7 +159,8 @@ std::expected<void, WriteError> PcapngWriter::write(const PacketSpec& packet) {
 }
 
 bool PcapngWriter::has_simple_shape(const PacketSpec& packet) const {
-    // It says the length on the wire alone: what was captured follows from the interface.
+    // The block holds only the length on the wire; the captured length follows from the interface's
+    // snap length.
     std::uint32_t captured = bytes_on_the_wire(packet);
     if (first_snap_length_ != 0) captured = std::min(captured, first_snap_length_);
     return packet.interface == 0 && packet.comments.empty() &&
@@ -175,7 +176,7 @@ std::expected<void, WriteError> PcapngWriter::write_simple(const PacketSpec& pac
 
 std::expected<void, WriteError> PcapngWriter::finish() {
     if (auto done = flush(); !done) return done;
-    // close() reports what a full disk or a lost server did with bytes taken earlier.
+    // close() reports delayed write errors, such as a full disk or a lost file server.
     if (::close(std::exchange(file_, -1)) != 0) return failure(WriteErrorKind::Write, errno);
     if (temporary_.empty()) return {};
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
@@ -188,10 +189,10 @@ std::expected<void, WriteError> PcapngWriter::finish() {
 void PcapngWriter::begin_block(std::uint32_t type) {
     block_ = buffer_.size();
     put(type, 4);
-    put(0, 4); // the length, known in end_block
+    put(0, 4); // the length, filled in by end_block
 }
 
-// Little endian, whatever this machine is: two machines write the same file.
+// Always little endian, so that the output does not depend on the machine.
 void PcapngWriter::put(std::uint64_t value, std::size_t bytes) {
     for (std::size_t i = 0; i < bytes; ++i) {
         buffer_.push_back(static_cast<std::byte>(value >> (8 * i)));

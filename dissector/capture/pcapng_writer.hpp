@@ -1,9 +1,9 @@
-// Writes pcapng: one section, interfaces with times in nanoseconds, enhanced packet blocks with
-// comments and a direction. Wireshark shows the comments beside the packets.
+// Writes pcapng: one section, interfaces with nanosecond times, enhanced packet blocks with
+// comments and a direction. Wireshark shows the comments next to the packets.
 //
-// The file grows under a temporary name beside its own and takes its own name in finish(), so that
-// nothing half-written is left under it. A writer that is destroyed before finish() removes the
-// temporary file. What is no regular file (a pipe, /dev/stdout) is written as it is.
+// The file is written under a temporary name in the same folder and renamed in finish(), so that no
+// half-written file appears under its name. Destroying a writer before finish() removes the
+// temporary file. A pipe or device (/dev/stdout) is written directly.
 //
 // Source: draft-ietf-opsawg-pcapng.
 #pragma once
@@ -20,13 +20,13 @@
 namespace veriroce::capture {
 
 enum class WriteErrorKind : std::uint8_t {
-    Create, // `system` is errno, as in the next two
+    Create, // `system` is errno, as for the next two
     Write,
     Rename,
-    CommentTooLong,   // an option holds 65,535 bytes
+    CommentTooLong,   // an option holds at most 65,535 bytes
     PacketTooLong,    // more than kMaxPacketBytes
-    UnknownInterface, // not one that add_interface gave
-    NoTime,           // and no shape that has none
+    UnknownInterface, // not a number returned by add_interface
+    NoTime,           // and the packet does not fit a simple packet block
 };
 
 struct WriteError {
@@ -34,22 +34,22 @@ struct WriteError {
     int system = 0;
 };
 
-// One line for people.
+// One line for users.
 std::string text_of(const WriteError& error, std::string_view path);
 
 struct InterfaceSpec {
     std::uint16_t link_code = 1;   // Ethernet
     std::uint32_t snap_length = 0; // 0: no limit
     std::string_view name;         // empty: not written
-    std::string_view description;  // likewise
+    std::string_view description;  // empty: not written
 };
 
 struct PacketSpec {
     std::uint32_t interface = 0;
-    // Since 1970, not negative. Without a time only what has_simple_shape() can be written.
+    // Since 1970, not negative. A packet without a time must satisfy has_simple_shape().
     std::optional<std::int64_t> time_ns = 0;
     wire::Bytes bytes;
-    std::uint32_t original_length = 0; // 0: as many as `bytes` has
+    std::uint32_t original_length = 0; // 0: the size of `bytes`
     Direction direction = Direction::Unknown;
     std::span<const std::string> comments;
 };
@@ -66,15 +66,15 @@ class PcapngWriter {
     PcapngWriter& operator=(PcapngWriter&&) = delete;
     ~PcapngWriter();
 
-    // Returns the number that packets of this interface carry.
+    // Returns the number to use in PacketSpec::interface.
     std::expected<std::uint32_t, WriteError> add_interface(const InterfaceSpec& spec);
     std::expected<void, WriteError> write(const PacketSpec& packet);
-    // Whether pcapng has a block without a time for it, a simple packet block: of the first
-    // interface, as long as that says, without comments or direction.
+    // Whether the packet fits a simple packet block, the only one without a time: first interface,
+    // length as the interface's snap length implies, no comments, no direction.
     [[nodiscard]] bool has_simple_shape(const PacketSpec& packet) const;
-    // Writes what is buffered, for who reads along.
+    // Writes buffered data, for programs that read the output while it grows.
     std::expected<void, WriteError> flush();
-    // Writes what is buffered and gives the file its name. Nothing may be written afterwards.
+    // Writes buffered data and renames the file. Nothing may be written afterwards.
     std::expected<void, WriteError> finish();
 
   private:
@@ -93,7 +93,7 @@ class PcapngWriter {
     std::uint32_t interfaces_ = 0;
     std::uint32_t first_snap_length_ = 0;
     std::vector<std::byte> buffer_;
-    std::size_t block_ = 0; // where the block under way begins in the buffer
+    std::size_t block_ = 0; // where the current block begins in the buffer
 };
 
 } // namespace veriroce::capture

@@ -5,10 +5,10 @@
 namespace veriroce::capture {
 namespace {
 
-// Says of an error's place whether it counts unpacked bytes: those of the formats do, those of the
-// unpacking itself do not.
+// Marks whether the error's offset counts decompressed bytes: it does for format errors, but not
+// for decompression errors.
 ReadError placed(ReadError error, const Source& source) {
-    error.unpacked = source.unpacks() && !source.error();
+    error.decompressed = source.compressed() && !source.error();
     return error;
 }
 
@@ -33,7 +33,7 @@ std::expected<Reader, ReadError> Reader::over(wire::Bytes memory) {
 }
 
 std::expected<Reader, ReadError> Reader::start(Source source) {
-    source = Source::unpacked(std::move(source));
+    source = Source::decompressed(std::move(source));
     const wire::Bytes magic = source.ahead(4);
     if (source.error()) return std::unexpected(*source.error());
     if (magic.size() < 4) return std::unexpected(placed(not_a_capture(magic), source));
@@ -47,8 +47,8 @@ std::expected<Reader, ReadError> Reader::start(Source source) {
     return reader;
 }
 
-// A result is made anew where it is returned: a copy of what may hold an error is stored in bytes
-// and read in words, for which a processor waits.
+// The result is constructed at the return statement. Copying an expected object stores bytes and
+// loads words, which stalls on store forwarding.
 std::expected<bool, ReadError> Reader::next(Record& record) {
     if (failed_) return std::unexpected(*failed_);
     const auto* pcap = std::get_if<PcapFormat>(&format_);

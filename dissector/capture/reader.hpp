@@ -1,5 +1,5 @@
-// Reads capture files: pcap and pcapng, from a file, a pipe or memory, also compressed with gzip or
-// zstd, without copying a packet.
+// Reads pcap and pcapng from a file, a pipe or memory, optionally compressed with gzip or zstd.
+// Packets are not copied.
 //
 //   auto reader = Reader::open("trace.pcap");
 //   Record record;
@@ -10,7 +10,7 @@
 //       ...
 //   }
 //
-// A file that ends or goes wrong in the middle gives every packet before that place, then the
+// If a file is truncated or damaged, the reader returns every packet before that point, then the
 // error.
 #pragma once
 
@@ -24,22 +24,22 @@ namespace veriroce::capture {
 
 class Reader {
   public:
-    // "-" is standard input. Errors: Open, Read, Empty, NotACapture, Truncated, Packed....
+    // "-" is standard input. Errors: Open, Read, Empty, NotACapture, Truncated, Compressed....
     static std::expected<Reader, ReadError> open(const std::string& path);
-    // Over bytes that the caller keeps.
+    // Reads from memory that the caller keeps alive.
     static std::expected<Reader, ReadError> over(wire::Bytes memory);
 
-    // Fills `record` and returns true; false at the end. After an error or the end the reader is
-    // done, and says the same again.
+    // Fills `record` and returns true; returns false at the end. After the end or an error, every
+    // call returns the same result again.
     std::expected<bool, ReadError> next(Record& record);
 
-    // Whether the bytes of a record stay where they are as long as the reader does, and not only
-    // until the next one: of a regular file that is not compressed, and of memory.
+    // Whether a record's bytes stay valid as long as the reader, not only until the next record.
+    // True for uncompressed regular files and for memory.
     [[nodiscard]] bool keeps() const { return source_.whole(); }
 
-    // Those described so far; a pcapng file may describe more on its way.
+    // The interfaces described so far; a pcapng file may describe more later.
     [[nodiscard]] std::span<const Interface> interfaces() const { return interfaces_; }
-    // How much of the file was read, from 0 to 1. Nothing for a pipe.
+    // The fraction of the file that was read, 0 to 1. Empty for a pipe.
     [[nodiscard]] std::optional<double> part_done() const { return source_.part_done(); }
 
   private:

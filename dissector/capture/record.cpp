@@ -21,7 +21,7 @@ constexpr Wide power_of_ten(unsigned exponent) {
 
 Wide scaled(const TimeScale& scale, std::uint64_t units) {
     if (scale.binary) {
-        // 2^64 seconds is beyond any clock, and so is a unit smaller than 2^-63 seconds.
+        // Beyond any clock: 2^64 seconds, or a unit smaller than 2^-63 seconds.
         if (scale.exponent > 63) return 0;
         return (Wide{units} * Wide{kNanosecondsPerSecond}) >> scale.exponent;
     }

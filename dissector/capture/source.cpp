@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dissector/capture/pages_ahead.hpp"
-#include "dissector/capture/unpacker.hpp"
+#include "dissector/capture/decompressor.hpp"
+#include "dissector/capture/page_prefetcher.hpp"
 
 namespace veriroce::capture {
 namespace {
@@ -23,7 +23,7 @@ ReadError system_error(ReadErrorKind kind, int number, std::uint64_t offset = 0)
     return {.kind = kind, .system = number, .offset = offset};
 }
 
-// A file that can be mapped from its beginning: regular, and nobody has read from it yet.
+// A regular file that is still at its beginning can be mapped; its size.
 std::optional<std::size_t> mappable_bytes(int file) {
     struct stat status{};
     if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
@@ -45,14 +45,14 @@ std::expected<Source, ReadError> Source::open(const std::string& path) {
     }
     if (*bytes > 0) {
         void* memory = ::mmap(nullptr, *bytes, PROT_READ, MAP_PRIVATE, file, 0);
-        if (memory == MAP_FAILED) { // some file systems cannot map: read it instead
+        if (memory == MAP_FAILED) { // some file systems cannot map: read instead
             source.file_ = file;
             source.growing_ = true;
             return source;
         }
         ::madvise(memory, *bytes, MADV_SEQUENTIAL);
         source.map_ = {static_cast<const std::byte*>(memory), *bytes};
-        source.pages_ = PagesAhead::of(source.map_);
+        source.pages_ = PagePrefetcher::of(source.map_);
         source.growing_ = true;
     }
     ::close(file);
@@ -65,13 +65,13 @@ Source Source::over(wire::Bytes memory) {
     return source;
 }
 
-Source Source::unpacked(Source source) {
-    const std::optional<Packing> packing = packing_of(source.ahead(4));
-    if (!packing) return source;
-    Source unpacking;
-    unpacking.unpacker_ = std::make_unique<Unpacker>(std::move(source), *packing);
-    unpacking.growing_ = true;
-    return unpacking;
+Source Source::decompressed(Source source) {
+    const std::optional<Compression> compression = compression_of(source.ahead(4));
+    if (!compression) return source;
+    Source result;
+    result.decompressor_ = std::make_unique<Decompressor>(std::move(source), *compression);
+    result.growing_ = true;
+    return result;
 }
 
 Source::Source() = default;
@@ -80,7 +80,7 @@ Source::Source(Source&& other) noexcept
     : window_(std::exchange(other.window_, {})), position_(std::exchange(other.position_, 0)),
       before_window_(other.before_window_), map_(std::exchange(other.map_, {})),
       pages_(std::move(other.pages_)), buffer_(std::move(other.buffer_)),
-      file_(std::exchange(other.file_, -1)), unpacker_(std::move(other.unpacker_)),
+      file_(std::exchange(other.file_, -1)), decompressor_(std::move(other.decompressor_)),
       growing_(std::exchange(other.growing_, false)), error_(other.error_) {}
 
 Source& Source::operator=(Source&& other) noexcept {
@@ -93,7 +93,7 @@ Source& Source::operator=(Source&& other) noexcept {
     pages_ = std::move(other.pages_);
     buffer_ = std::move(other.buffer_);
     file_ = std::exchange(other.file_, -1);
-    unpacker_ = std::move(other.unpacker_);
+    decompressor_ = std::move(other.decompressor_);
     growing_ = std::exchange(other.growing_, false);
     error_ = other.error_;
     return *this;
@@ -104,7 +104,7 @@ Source::~Source() {
 }
 
 std::optional<double> Source::part_done() const {
-    if (unpacker_) return unpacker_->part_done();
+    if (decompressor_) return decompressor_->part_done();
     const std::size_t all = map_.empty() ? window_.size() : map_.size();
     if (file_ >= 0 || all == 0) return std::nullopt;
     return static_cast<double>(position_) / static_cast<double>(all);
@@ -112,14 +112,14 @@ std::optional<double> Source::part_done() const {
 
 void Source::release() {
     pages_.reset();
-    // mmap's counterpart takes the address as it was given, without const.
+    // munmap's parameter lacks const.
     if (!map_.empty()) ::munmap(const_cast<std::byte*>(map_.data()), map_.size());
     if (file_ >= 0) ::close(file_);
     map_ = {};
     file_ = -1;
 }
 
-// Of a map, whose pages are fetched meanwhile. The window never moves.
+// For a map whose pages are being fetched. The beginning of the window does not move.
 void Source::show_more(std::size_t count) {
     if (pages_) pages_->reached(position_);
     const std::size_t more = pages_ ? std::max(count, kShownBytes) : map_.size();
@@ -127,7 +127,7 @@ void Source::show_more(std::size_t count) {
     growing_ = window_.size() < map_.size();
 }
 
-// Moves what is left to the head of the buffer and reads until `count` bytes are there.
+// Moves unread bytes to the front of the buffer and reads until `count` bytes are available.
 void Source::refill(std::size_t count) {
     if (!map_.empty()) return show_more(count);
     const std::size_t left = window_.size() - position_;
@@ -141,15 +141,15 @@ void Source::refill(std::size_t count) {
         if (got == 0) growing_ = false;
         filled += got;
     }
-    if (error_ && !unpacker_) error_->offset = before_window_ + filled;
+    if (error_ && !decompressor_) error_->offset = before_window_ + filled;
     window_ = wire::Bytes(buffer_).first(filled);
 }
 
-// At least one byte; none at the end, or when error_ tells.
+// Returns at least 1, or 0 at the end or on an error (see error_).
 std::size_t Source::read_some(std::span<std::byte> out) {
-    if (unpacker_) {
-        const std::size_t got = unpacker_->unpack(out);
-        if (got == 0) error_ = unpacker_->error();
+    if (decompressor_) {
+        const std::size_t got = decompressor_->decompress(out);
+        if (got == 0) error_ = decompressor_->error();
         return got;
     }
     for (;;) {

@@ -1,6 +1,6 @@
-// Bytes in order from a file, a pipe or memory. A regular file is mapped, so that nothing is
-// copied; everything else goes through one buffer. What is compressed with gzip or zstd, whole
-// files and pipes alike, is unpacked on the way, so that formats never see it.
+// A stream of bytes from a file, a pipe or memory. A regular file is memory-mapped and not copied;
+// everything else goes through one buffer. gzip and zstd input, from files or pipes, is
+// decompressed here, so that the format readers do not have to know.
 #pragma once
 
 #include <expected>
@@ -14,17 +14,17 @@
 
 namespace veriroce::capture {
 
-class PagesAhead;
-class Unpacker;
+class PagePrefetcher;
+class Decompressor;
 
 class Source {
   public:
     // "-" is standard input.
     static std::expected<Source, ReadError> open(const std::string& path);
-    // The caller keeps the memory.
+    // The caller keeps the memory alive.
     static Source over(wire::Bytes memory);
-    // The bytes that `source` holds compressed, or `source` itself if it does not begin so.
-    static Source unpacked(Source source);
+    // A stream of the decompressed bytes of `source`, or `source` itself if it is not compressed.
+    static Source decompressed(Source source);
 
     Source(const Source&) = delete;
     Source& operator=(const Source&) = delete;
@@ -32,31 +32,31 @@ class Source {
     Source& operator=(Source&& other) noexcept;
     ~Source();
 
-    // The next `count` bytes, or all that are left if there are fewer; nothing is consumed. They
-    // stay where they are until the next call of ahead().
+    // The next `count` bytes, or all that are left if there are fewer. Nothing is consumed. The
+    // bytes stay in place until the next call of ahead().
     wire::Bytes ahead(std::size_t count) {
         if (window_.size() - position_ < count && growing_) refill(count);
         const std::size_t left = window_.size() - position_;
         return window_.subspan(position_, count < left ? count : left);
     }
-    // All that ahead() could give without reading on.
+    // What ahead() can return without reading more.
     [[nodiscard]] wire::Bytes at_hand() const { return window_.subspan(position_); }
-    // `count` is at most what was given ahead.
+    // `count` is at most the size that ahead() returned.
     void skip(std::size_t count) {
         assert(count <= window_.size() - position_);
         position_ += count;
     }
 
-    // Bytes consumed so far, counted after unpacking.
+    // Bytes consumed so far, counted after decompression.
     [[nodiscard]] std::uint64_t offset() const { return before_window_ + position_; }
-    // How much of the input was consumed, from 0 to 1. Nothing for a pipe.
+    // The fraction of the input that was consumed, 0 to 1. Empty for a pipe.
     [[nodiscard]] std::optional<double> part_done() const;
-    // Why ahead() gave fewer bytes, if it was not the end of the input.
+    // Why ahead() returned fewer bytes than asked for, unless the input ended.
     [[nodiscard]] const std::optional<ReadError>& error() const { return error_; }
-    // Whether all of it is at hand, and stays there.
+    // Whether the whole input is in memory and stays there.
     [[nodiscard]] bool whole() const { return !growing_ || !map_.empty(); }
     // Whether the input is compressed.
-    [[nodiscard]] bool unpacks() const { return unpacker_ != nullptr; }
+    [[nodiscard]] bool compressed() const { return decompressor_ != nullptr; }
 
   private:
     Source();
@@ -65,15 +65,15 @@ class Source {
     std::size_t read_some(std::span<std::byte> out);
     void release();
 
-    wire::Bytes window_;              // what is at hand: of the map its beginning, or the buffer
-    std::size_t position_ = 0;        // in the window
-    std::uint64_t before_window_ = 0; // bytes of the input before the window's first
+    wire::Bytes window_;       // the available bytes: the beginning of the map, or the buffer
+    std::size_t position_ = 0; // in the window
+    std::uint64_t before_window_ = 0; // input bytes before the window
     wire::Bytes map_;                 // of a regular file
-    std::unique_ptr<PagesAhead> pages_;
-    std::vector<std::byte> buffer_; // of what is not mapped
+    std::unique_ptr<PagePrefetcher> pages_;
+    std::vector<std::byte> buffer_; // used if the input is not mapped
     int file_ = -1;                 // of a pipe
-    std::unique_ptr<Unpacker> unpacker_;
-    bool growing_ = false; // there may be more than the window holds
+    std::unique_ptr<Decompressor> decompressor_;
+    bool growing_ = false; // more input may follow the window
     std::optional<ReadError> error_;
 };
 

@@ -4,8 +4,8 @@
 
 #include <random>
 
+#include "tests/dissector/capture/compress.hpp"
 #include "tests/dissector/capture/files.hpp"
-#include "tests/dissector/capture/packing.hpp"
 
 using namespace veriroce::capture;
 using namespace veriroce::capture::test;
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kCutUpTo = std::size_t{64} * 1024;
 
-// Bytes that do not pack, so that a packed file is as long as a plain one.
+// Bytes that do not compress, so that a compressed file is as long as a plain one.
 std::string noise(std::mt19937& random, std::size_t bytes) {
     std::string text(bytes, '\0');
     for (char& c : text)
@@ -107,22 +107,23 @@ void cut_everywhere(const std::string& name, const Made& made, std::size_t extra
     CHECK(packets > 40);
 }
 
-// Packed in members of so many bytes, and cut at every byte of a part of the file. What is read is
-// unpacked from the file's beginning each time, so no test takes more than a part.
-void cut_packed(const Packer& packer, std::size_t member, std::size_t from, std::size_t up_to) {
+// Compressed in members of so many bytes, and cut at every byte of a part of the file. What is read
+// is decompressed from the file's beginning each time, so no test takes more than a part.
+void cut_compressed(const Compressor& compressor, std::size_t member, std::size_t from,
+                    std::size_t up_to) {
     const Made made = pcap_file(0xA1B2C3D4, false, 1);
-    const auto packed = packed_in_pieces(packer, made.file.bytes(), member);
-    REQUIRE(packed.size() > up_to);
+    const auto compressed = compressed_in_pieces(compressor, made.file.bytes(), member);
+    REQUIRE(compressed.size() > up_to);
     std::size_t before = 0;
     for (std::size_t size = from; size <= up_to; ++size) {
-        const Read result = read(std::span(packed).first(size));
+        const Read result = read(std::span(compressed).first(size));
         // More bytes never give less; at a member's end the plain file is cut instead.
         const bool right = result.packets >= before &&
                            result.packets <= made.packet_starts.size() && result.error &&
                            (result.error->kind == ReadErrorKind::Truncated ||
-                            result.error->kind == ReadErrorKind::PackedTruncated);
+                            result.error->kind == ReadErrorKind::CompressedTruncated);
         before = result.packets;
-        if (!right) FAIL_CHECK(packer.name << " cut after " << size << " bytes");
+        if (!right) FAIL_CHECK(compressor.name << " cut after " << size << " bytes");
     }
     CHECK(before + 5 > made.packet_starts.size() * up_to / kCutUpTo);
 }
@@ -160,22 +161,22 @@ TEST_CASE("cut: a plain file of less than its magic bytes is no capture", "[capt
 }
 
 TEST_CASE("cut: gzip, the first half", "[capture]") {
-    cut_packed(kPackers.at(0), kOneMember, 4, kHalf);
+    cut_compressed(kCompressors.at(0), kOneMember, 4, kHalf);
 }
 
 TEST_CASE("cut: gzip, the second half", "[capture]") {
-    cut_packed(kPackers.at(0), kOneMember, kHalf, kCutUpTo);
+    cut_compressed(kCompressors.at(0), kOneMember, kHalf, kCutUpTo);
 }
 
 TEST_CASE("cut: zstd, the first half", "[capture]") {
-    cut_packed(kPackers.at(1), kOneMember, 4, kHalf);
+    cut_compressed(kCompressors.at(1), kOneMember, 4, kHalf);
 }
 
 TEST_CASE("cut: zstd, the second half", "[capture]") {
-    cut_packed(kPackers.at(1), kOneMember, kHalf, kCutUpTo);
+    cut_compressed(kCompressors.at(1), kOneMember, kHalf, kCutUpTo);
 }
 
 TEST_CASE("cut: many short members, of which a few are enough", "[capture]") {
-    for (const Packer& packer : kPackers)
-        cut_packed(packer, 4096, 4, 3 * 4096);
+    for (const Compressor& compressor : kCompressors)
+        cut_compressed(compressor, 4096, 4, 3 * 4096);
 }

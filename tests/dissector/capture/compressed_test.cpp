@@ -1,11 +1,11 @@
-// Compressed captures: the packets of the plain file, however the packing was cut into members and
-// however it is damaged.
+// Compressed captures: the packets of the plain file, however the compression was cut into members
+// and however it is damaged.
 #include <catch2/catch.hpp>
 
 #include <fstream>
 
+#include "tests/dissector/capture/compress.hpp"
 #include "tests/dissector/capture/files.hpp"
-#include "tests/dissector/capture/packing.hpp"
 
 using namespace veriroce::capture;
 using namespace veriroce::capture::test;
@@ -41,7 +41,7 @@ std::string sentence(std::span<const std::byte> file) {
 
 } // namespace
 
-TEST_CASE("packed: every committed capture reads as its plain file, in one and many members",
+TEST_CASE("compressed: every committed capture reads as its plain file, in one and many members",
           "[capture]") {
     std::size_t files = 0;
     for (const auto& entry : std::filesystem::directory_iterator(pcap_path(""))) {
@@ -49,16 +49,17 @@ TEST_CASE("packed: every committed capture reads as its plain file, in one and m
         ++files;
         const auto plain = file_bytes(entry.path());
         const Contents expected = drain(Reader::over(plain));
-        for (const Packer& packer : kPackers) {
-            INFO(entry.path() << " " << packer.name);
-            check_same(drain(Reader::over(packer.pack(plain))), expected);
-            check_same(drain(Reader::over(packed_in_pieces(packer, plain, 10'007))), expected);
+        for (const Compressor& compressor : kCompressors) {
+            INFO(entry.path() << " " << compressor.name);
+            check_same(drain(Reader::over(compressor.compress(plain))), expected);
+            check_same(drain(Reader::over(compressed_in_pieces(compressor, plain, 10'007))),
+                       expected);
         }
     }
     CHECK(files >= 18);
 }
 
-TEST_CASE("packed: a pcapng file and many tiny members", "[capture]") {
+TEST_CASE("compressed: a pcapng file and many tiny members", "[capture]") {
     FileBytes file = section(false);
     FileBytes interface;
     file.block(1, interface.u16(1).u16(0).u32(0));
@@ -68,19 +69,20 @@ TEST_CASE("packed: a pcapng file and many tiny members", "[capture]") {
     }
     const Contents expected = drain(Reader::over(file.bytes()));
     REQUIRE(expected.packets.size() == 50);
-    for (const Packer& packer : kPackers)
-        check_same(drain(Reader::over(packed_in_pieces(packer, file.bytes(), 3))), expected);
+    for (const Compressor& compressor : kCompressors)
+        check_same(drain(Reader::over(compressed_in_pieces(compressor, file.bytes(), 3))),
+                   expected);
 }
 
-TEST_CASE("packed: from a file, and through a pipe", "[capture]") {
+TEST_CASE("compressed: from a file, and through a pipe", "[capture]") {
     const TemporaryFolder folder;
     const auto plain = file_bytes(pcap_path("rxe-write-corrupt.pcap"));
     const Contents expected = drain(Reader::over(plain));
-    for (const Packer& packer : kPackers) {
+    for (const Compressor& compressor : kCompressors) {
         const std::string path =
-            write(folder.file(packer.name), packed_in_pieces(packer, plain, 30'011));
+            write(folder.file(compressor.name), compressed_in_pieces(compressor, plain, 30'011));
         check_same(drain(Reader::open(path)), expected);
-        const std::string fifo = folder.file(packer.name + ".fifo");
+        const std::string fifo = folder.file(compressor.name + ".fifo");
         const std::string command = "mkfifo " + fifo + " && (cat " + path + " > " + fifo +
                                     ") & until test -p " + fifo + "; do :; done";
         REQUIRE(std::system(command.c_str()) == 0);
@@ -88,28 +90,28 @@ TEST_CASE("packed: from a file, and through a pipe", "[capture]") {
     }
 }
 
-TEST_CASE("packed: cut at any byte it gives the packets before the cut, then says where",
+TEST_CASE("compressed: cut at any byte it gives the packets before the cut, then says where",
           "[capture]") {
     const auto plain = file_bytes(pcap_path("rxe-send-imm.pcap"));
     const Contents expected = drain(Reader::over(plain));
     REQUIRE(expected.packets.size() > 4);
-    for (const Packer& packer : kPackers) {
-        const Bytes first = packer.pack(std::span(plain).first(plain.size() / 2));
-        const Bytes whole = packed_in_pieces(packer, plain, plain.size() / 2 + 1);
-        const std::size_t magic = packer.name == "gzip" ? 2 : 4;
+    for (const Compressor& compressor : kCompressors) {
+        const Bytes first = compressor.compress(std::span(plain).first(plain.size() / 2));
+        const Bytes whole = compressed_in_pieces(compressor, plain, plain.size() / 2 + 1);
+        const std::size_t magic = compressor.name == "gzip" ? 2 : 4;
         std::size_t before = 0;
         for (std::size_t size = magic; size < whole.size(); ++size) {
             const Contents contents = drain(Reader::over(std::span(whole).first(size)));
-            INFO(packer.name << " cut after " << size << " bytes");
+            INFO(compressor.name << " cut after " << size << " bytes");
             REQUIRE(begins_with(expected.packets, contents.packets));
             REQUIRE(contents.packets.size() >= before); // more bytes never give less
             before = contents.packets.size();
             REQUIRE(contents.error);
             if (contents.error->kind == ReadErrorKind::Truncated) { // between two members
-                REQUIRE(contents.error->unpacked);
+                REQUIRE(contents.error->decompressed);
                 continue;
             }
-            REQUIRE(contents.error->kind == ReadErrorKind::PackedTruncated);
+            REQUIRE(contents.error->kind == ReadErrorKind::CompressedTruncated);
             REQUIRE(contents.error->offset == size);
         }
         CHECK(before >= expected.packets.size() / 2);
@@ -118,52 +120,56 @@ TEST_CASE("packed: cut at any byte it gives the packets before the cut, then say
     }
 }
 
-TEST_CASE("packed: with any byte changed it gives a beginning of the packets and an error",
+TEST_CASE("compressed: with any byte changed it gives a beginning of the packets and an error",
           "[capture]") {
     const auto plain = file_bytes(pcap_path("rxe-send-imm.pcap"));
     const Contents expected = drain(Reader::over(plain));
-    for (const Packer& packer : kPackers) {
-        Bytes packed = packer.pack(plain);
+    for (const Compressor& compressor : kCompressors) {
+        Bytes compressed = compressor.compress(plain);
         std::size_t noticed = 0;
-        for (std::size_t at = 0; at < packed.size(); ++at) {
-            packed[at] ^= std::byte{0x10};
-            const Contents contents = drain(Reader::over(packed));
-            INFO(packer.name << " byte " << at);
+        for (std::size_t at = 0; at < compressed.size(); ++at) {
+            compressed[at] ^= std::byte{0x10};
+            const Contents contents = drain(Reader::over(compressed));
+            INFO(compressor.name << " byte " << at);
             if (contents.error) {
                 ++noticed;
                 REQUIRE_FALSE(text_of(*contents.error, "f").empty());
             }
-            packed[at] ^= std::byte{0x10};
+            compressed[at] ^= std::byte{0x10};
         }
         // gzip's header has bytes that mean nothing here; the checksums see everything else.
-        CHECK(noticed + 8 >= packed.size());
+        CHECK(noticed + 8 >= compressed.size());
     }
 }
 
-TEST_CASE("packed: what is wrong is said with its place", "[capture]") {
+TEST_CASE("compressed: what is wrong is said with its place", "[capture]") {
     const auto plain = file_bytes(pcap_path("rxe-tc-dscp.pcap"));
     const std::string notes = "these are my notes";
-    for (const Packer& packer : kPackers) {
-        Bytes packed = packer.pack(plain);
-        const std::string size = std::to_string(packed.size());
-        CHECK(sentence(std::span(packed).first(packed.size() - 1)) ==
-              "f: the " + packer.name + " data end at byte " + std::to_string(packed.size() - 1) +
-                  " before they are complete; the packets before it were read");
-        CHECK(sentence(packer.pack(std::as_bytes(std::span(notes)))) ==
-              "f: once unpacked not a pcap or pcapng file (first bytes 74686573); give a capture "
+    for (const Compressor& compressor : kCompressors) {
+        Bytes compressed = compressor.compress(plain);
+        const std::string size = std::to_string(compressed.size());
+        CHECK(sentence(std::span(compressed).first(compressed.size() - 1)) ==
+              "f: the " + compressor.name + " data ends at byte " +
+                  std::to_string(compressed.size() - 1) +
+                  " before it is complete; the packets before it were read");
+        CHECK(sentence(compressor.compress(std::as_bytes(std::span(notes)))) ==
+              "f: after decompression not a pcap or pcapng file (first bytes 74686573); give a "
+              "capture "
               "file");
-        CHECK(sentence(packer.pack({})) == "f: empty once unpacked; give a capture file");
-        CHECK(sentence(packer.pack(std::span(plain).first(plain.size() - 1))) ==
-              "f: the file ends in the middle of what begins at byte 2172 of what was unpacked; "
+        CHECK(sentence(compressor.compress({})) ==
+              "f: empty after decompression; give a capture file");
+        CHECK(sentence(compressor.compress(std::span(plain).first(plain.size() - 1))) ==
+              "f: the file ends inside the header, packet or block at byte 2172 of the "
+              "decompressed data; "
               "the packets before it were read");
-        packed.push_back(std::byte{'x'});
-        CHECK(sentence(packed) == "f: what follows at byte " + size + " is not compressed with " +
-                                      packer.name + "; the packets before it were read");
-        CHECK(drain(Reader::over(packed)).packets.size() == 3);
+        compressed.push_back(std::byte{'x'});
+        CHECK(sentence(compressed) == "f: the data at byte " + size + " is not compressed with " +
+                                          compressor.name + "; the packets before it were read");
+        CHECK(drain(Reader::over(compressed)).packets.size() == 3);
     }
     Bytes damaged = gzip(plain);
     damaged[damaged.size() - 8] ^= std::byte{1};
     CHECK(sentence(damaged) ==
           "f: damaged: the gzip data before byte " + std::to_string(damaged.size() - 4) +
-              " cannot be unpacked (incorrect data check); the packets before it were read");
+              " cannot be decompressed (incorrect data check); the packets before it were read");
 }

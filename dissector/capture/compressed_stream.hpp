@@ -1,5 +1,5 @@
-// One compressed member (gzip, RFC 1952) or frame (zstd, RFC 8878) after the other, a step at a
-// time: bytes in, bytes out, nothing kept but the libraries' windows. Internal to this room.
+// Decompresses one gzip member (RFC 1952) or zstd frame (RFC 8878) after another, step by step.
+// Only the library's window is kept in memory. Internal to this room.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace veriroce::capture {
 
-enum class Packing : std::uint8_t { Gzip, Zstd };
+enum class Compression : std::uint8_t { Gzip, Zstd };
 
-// By the first bytes of a file; nothing if they begin neither.
-std::optional<Packing> packing_of(wire::Bytes magic);
-// Whether these bytes, or more of them, begin a member or frame.
-bool may_begin(Packing packing, wire::Bytes bytes);
+// Detected by the first bytes of a file; empty if they match neither format.
+std::optional<Compression> compression_of(wire::Bytes magic);
+// Whether a member or frame can begin with these bytes (which may be only part of its magic).
+bool may_begin(Compression compression, wire::Bytes bytes);
 
-struct PackedStep {
+struct DecompressStep {
     enum class State : std::uint8_t { Inside, Finished, Corrupt };
     std::size_t consumed = 0;
     std::size_t produced = 0;
     State state = State::Inside; // Finished: a member or frame ended here
-    std::string_view why; // of Corrupt; text of the library that lives as long as the program
+    std::string_view why;        // set if Corrupt; a static string of the library
 };
 
 class GzipStream {
@@ -35,7 +35,7 @@ class GzipStream {
     GzipStream(const GzipStream&) = delete;
     GzipStream& operator=(const GzipStream&) = delete;
     ~GzipStream();
-    PackedStep step(wire::Bytes in, std::span<std::byte> out);
+    DecompressStep step(wire::Bytes in, std::span<std::byte> out);
 
   private:
     ::z_stream stream_{};
@@ -47,7 +47,7 @@ class ZstdStream {
     ZstdStream(const ZstdStream&) = delete;
     ZstdStream& operator=(const ZstdStream&) = delete;
     ~ZstdStream();
-    PackedStep step(wire::Bytes in, std::span<std::byte> out);
+    DecompressStep step(wire::Bytes in, std::span<std::byte> out);
 
   private:
     ::ZSTD_DCtx* context_;

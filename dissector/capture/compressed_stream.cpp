@@ -1,4 +1,4 @@
-#include "dissector/capture/packed_stream.hpp"
+#include "dissector/capture/compressed_stream.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,16 +8,16 @@
 namespace veriroce::capture {
 namespace {
 
-using State = PackedStep::State;
+using State = DecompressStep::State;
 
 constexpr std::array kGzipMagic{std::byte{0x1F}, std::byte{0x8B}};
 constexpr std::array kZstdMagic{std::byte{0x28}, std::byte{0xB5}, std::byte{0x2F}, std::byte{0xFD}};
-// A frame to be skipped begins with 0x5? 0x2A 0x4D 0x18; parallel packers write one first.
+// A skippable frame begins with 0x5? 0x2A 0x4D 0x18; parallel compressors write one first.
 constexpr std::array kSkippableMagic{std::byte{0x50}, std::byte{0x2A}, std::byte{0x4D},
                                      std::byte{0x18}};
-// What one step is given at most: zlib counts in 32 bits.
+// The most that one step processes: zlib counts in 32 bits.
 constexpr std::size_t kStepBytes = std::size_t{1} << 20;
-constexpr int kGzipWindow = 15 + 16; // the largest window; 16 asks for gzip's header and trailer
+constexpr int kGzipWindow = 15 + 16; // the largest window; + 16 asks for gzip's header and trailer
 
 bool begins(wire::Bytes bytes, wire::Bytes magic) {
     const std::size_t size = std::min(bytes.size(), magic.size());
@@ -31,19 +31,19 @@ bool skippable(wire::Bytes bytes) {
 
 } // namespace
 
-std::optional<Packing> packing_of(wire::Bytes magic) {
-    const auto begun = [&](Packing packing, std::size_t needed) {
-        return magic.size() >= needed && may_begin(packing, magic);
+std::optional<Compression> compression_of(wire::Bytes magic) {
+    const auto begun = [&](Compression compression, std::size_t needed) {
+        return magic.size() >= needed && may_begin(compression, magic);
     };
-    if (begun(Packing::Gzip, kGzipMagic.size())) return Packing::Gzip;
-    if (begun(Packing::Zstd, kZstdMagic.size())) return Packing::Zstd;
+    if (begun(Compression::Gzip, kGzipMagic.size())) return Compression::Gzip;
+    if (begun(Compression::Zstd, kZstdMagic.size())) return Compression::Zstd;
     return std::nullopt;
 }
 
-bool may_begin(Packing packing, wire::Bytes bytes) {
-    switch (packing) {
-    case Packing::Gzip: return begins(bytes, kGzipMagic);
-    case Packing::Zstd: return begins(bytes, kZstdMagic) || skippable(bytes);
+bool may_begin(Compression compression, wire::Bytes bytes) {
+    switch (compression) {
+    case Compression::Gzip: return begins(bytes, kGzipMagic);
+    case Compression::Zstd: return begins(bytes, kZstdMagic) || skippable(bytes);
     }
     return false;
 }
@@ -56,16 +56,16 @@ GzipStream::~GzipStream() {
     ::inflateEnd(&stream_);
 }
 
-PackedStep GzipStream::step(wire::Bytes in, std::span<std::byte> out) {
+DecompressStep GzipStream::step(wire::Bytes in, std::span<std::byte> out) {
     const std::size_t given = std::min(in.size(), kStepBytes);
     const std::size_t room = std::min(out.size(), kStepBytes);
-    // zlib reads through a pointer without const and never writes there.
+    // zlib's pointer lacks const, but zlib does not write there.
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
     stream_.avail_in = static_cast<uInt>(given);
     stream_.next_out = reinterpret_cast<Bytef*>(out.data());
     stream_.avail_out = static_cast<uInt>(room);
     const int result = ::inflate(&stream_, Z_NO_FLUSH);
-    PackedStep step{.consumed = given - stream_.avail_in, .produced = room - stream_.avail_out};
+    DecompressStep step{.consumed = given - stream_.avail_in, .produced = room - stream_.avail_out};
     if (result == Z_STREAM_END) {
         step.state = State::Finished;
         ::inflateReset(&stream_);
@@ -84,11 +84,11 @@ ZstdStream::~ZstdStream() {
     ::ZSTD_freeDCtx(context_);
 }
 
-PackedStep ZstdStream::step(wire::Bytes in, std::span<std::byte> out) {
+DecompressStep ZstdStream::step(wire::Bytes in, std::span<std::byte> out) {
     ::ZSTD_inBuffer from{in.data(), std::min(in.size(), kStepBytes), 0};
     ::ZSTD_outBuffer to{out.data(), std::min(out.size(), kStepBytes), 0};
     const std::size_t result = ::ZSTD_decompressStream(context_, &to, &from);
-    PackedStep step{.consumed = from.pos, .produced = to.pos};
+    DecompressStep step{.consumed = from.pos, .produced = to.pos};
     if (::ZSTD_isError(result) != 0) {
         step.state = State::Corrupt;
         step.why = ::ZSTD_getErrorName(result);
