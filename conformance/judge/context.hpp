@@ -195,7 +195,7 @@ struct Context {
     void open_port() const {
         if (!notes->at_port) notes->at_port = std::make_unique<AtPort>();
     }
-    [[nodiscard]] bool response() const { return seen.side == flow::Side::Responder; }
+    [[nodiscard]] bool response() const { return seen.role == flow::Role::Responder; }
     // The packet's sender broke the rule. The level is the rule's own unless this part of the rule
     // is weaker.
     void report(std::string_view rule, Excuses excuses, Evidence evidence, Values values,

@@ -238,8 +238,8 @@ void Judge::State::judge_pending(const Context& context) {
 void Judge::State::judge_pending_of(std::uint8_t end, const flow::Packet& packet,
                                     flow::Classified seen, Sign sign) {
     seen.from = end;
-    for (const flow::Side side : {flow::Side::Responder, flow::Side::Requester}) {
-        seen.side = side;
+    for (const flow::Role role : {flow::Role::Responder, flow::Role::Requester}) {
+        seen.role = role;
         Notes& waiting = notes_of(*seen.connection, seen.asking());
         const Context waiting_end{.assumptions = assumptions,
                                   .tracker = tracker,
@@ -249,7 +249,7 @@ void Judge::State::judge_pending_of(std::uint8_t end, const flow::Packet& packet
                                   .notes = &waiting,
                                   .path = &waiting,
                                   .log = log};
-        if (side == flow::Side::Responder) {
+        if (role == flow::Role::Responder) {
             judge_silence(waiting_end, *packet.time, sign);
         } else {
             judge_timer(waiting_end, *packet.time, sign);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kClassAt = 1;
 constexpr std::size_t kAttributeAt = 16;
-// How far the fields of a request and a reply reach that are read here.
+// The fields of a request or reply that are read here lie within this many bytes.
 constexpr std::size_t kFieldBytes = 56;
 
 std::optional<wire::Mtu> mtu_of_code(std::uint8_t code) {

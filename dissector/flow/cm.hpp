@@ -1,8 +1,8 @@
-// Connection management messages, as far as they say which two QPs form a connection and with which
-// attributes. A management datagram to QP 1 carries one.
+// Connection management messages: the fields that tell which two QPs form a connection, and with
+// which attributes. Each message is a management datagram to QP 1.
 //
-// Errors: what is no such message, or is cut short, is nothing. Source: rules CM-02, CM-03, N-30;
-// the layout is that of Linux's cm_msgs.h.
+// Errors: other datagrams and truncated messages return nothing. Source: rules CM-02, CM-03, N-30;
+// the layout follows Linux's cm_msgs.h.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ enum class CmKind : std::uint8_t { Request, Reply, Reject, DisconnectRequest, Ot
 
 struct CmMessage {
     CmKind kind = CmKind::Other;
-    std::uint32_t local_id = 0;  // of the sender
-    std::uint32_t remote_id = 0; // of the receiver, as the sender was told; 0 in a request
-    // Request and Reply:
+    std::uint32_t local_id = 0;  // the sender's
+    std::uint32_t remote_id = 0; // the receiver's, as the sender knows it; 0 in a request
+    // In a Request or Reply:
     wire::Qpn qpn;
-    wire::Psn first_psn; // at which the receiver of this message begins to send
+    wire::Psn first_psn; // the PSN at which the receiver of this message starts to send
     std::uint8_t responder_resources = 0;
     std::uint8_t initiator_depth = 0;
-    // Request:
+    // In a Request:
     std::optional<wire::Mtu> mtu;
-    // Reject:
+    // In a Reject:
     std::uint16_t reason = 0;
 };
 
-// A request that waits for its reply.
+// A request that has not been answered yet.
 struct ConnectRequest {
     wire::IpAddress source;
     wire::IpAddress destination;

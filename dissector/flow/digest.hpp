@@ -1,13 +1,21 @@
-// A digest of what a retransmission must repeat (REQ-31): the extended headers and the payload, not
-// AckReq, MigReq or anything outside; and of plain bytes.
+// A digest of the parts that a retransmission must repeat (REQ-31): the extended headers and the
+// payload, but not AckReq, MigReq or the outer headers. Also a digest of plain bytes.
 #pragma once
 
 #include "dissector/flow/packet.hpp"
 
 namespace veriroce::flow {
 
-// 0 if the capture does not hold the whole packet; never 0 otherwise.
+// 0 if the capture does not hold the whole packet; otherwise never 0.
 std::uint64_t digest_of(const Packet& packet);
 std::uint64_t digest_of_bytes(wire::Bytes bytes);
+
+inline constexpr std::uint64_t kDigestFactor = 0x9E3779B97F4A7C15U;
+
+// Adds a number to a digest.
+constexpr void mix_into(std::uint64_t& digest, std::uint64_t word) {
+    digest = (digest ^ word) * kDigestFactor;
+    digest ^= digest >> 32;
+}
 
 } // namespace veriroce::flow

@@ -9,30 +9,31 @@ using decode::Dissection;
 using decode::LayerKind;
 using decode::TcpSegment;
 
-constexpr std::size_t kReplyMarkAt = 9; // "MPA ID Req Frame", "MPA ID Rep Frame"
+constexpr std::size_t kReplyMarkAt = 9; // distinguishes "MPA ID Req Frame" from "MPA ID Rep Frame"
 constexpr std::size_t kFlagsAt = 16;
 constexpr std::size_t kPrivateBytesAt = 18;
 constexpr std::uint8_t kMarkers = 0x80;
 constexpr std::uint8_t kCrc = 0x40;
 constexpr std::uint8_t kRejected = 0x20;
 
-// Sequence numbers wrap: how far the second is behind the first.
+// Distance from the first to the second sequence number, which wrap.
 std::int32_t distance(std::uint32_t from, std::uint32_t to) {
     return static_cast<std::int32_t>(to - from);
 }
 
-// Where in the segment the first PDU begins that is not of an earlier one.
+// Where the first PDU begins in this segment; earlier bytes belong to the previous PDU.
 template <typename Direction>
 std::optional<std::uint32_t> first_pdu(const TcpSegment& segment, const Direction& direction) {
     if (!direction.in_step) return std::nullopt;
     const std::int32_t from_begin = distance(direction.begin, segment.sequence);
     const std::int32_t to_next = distance(segment.sequence, direction.next);
-    if (from_begin < 0 || to_next < 0) return std::nullopt; // sent again, or something is missing
+    if (from_begin < 0 || to_next < 0)
+        return std::nullopt; // retransmitted, or a segment is missing
     if (from_begin == 0) return 0;
     return static_cast<std::uint32_t>(to_next);
 }
 
-// Whether a PDU was found that begins the segment, by its CRC alone.
+// Whether the decoder found a PDU at the segment's beginning by its CRC alone.
 bool found_by_crc(const Dissection& d, const TcpSegment& segment) {
     const auto* pdu = d.layers.find(LayerKind::Mpa);
     return pdu != nullptr && pdu->offset == segment.offset;
@@ -50,7 +51,7 @@ void MpaConnections::look(Dissection& d) {
     if (frame != nullptr) return start(*segment, key, d.bytes_of(*frame));
     Direction* direction = find(key);
     if (direction == nullptr || !direction->agreed) return;
-    if (segment->opens) { // the ports serve another connection now
+    if (segment->opens) { // the ports belong to a new connection
         direction->agreed = false;
     } else if (segment->bytes > 0) {
         follow(*segment, *direction, d);
@@ -66,11 +67,12 @@ void MpaConnections::start(const TcpSegment& segment, const Key& key, wire::Byte
     mine.start = mine.begin = mine.next =
         segment.sequence + decode::kMpaStartBytes + wire::load_u16(frame, kPrivateBytesAt);
     const Direction* before = find(key);
-    if (before != nullptr && before->agreed && before->start == mine.start) return; // sent again
+    if (before != nullptr && before->agreed && before->start == mine.start) return; // retransmitted
     const bool reply = frame[kReplyMarkAt] == std::byte{'p'};
     Direction* theirs = find(key.reversed());
     if (reply && theirs != nullptr && (flags & kRejected) == 0) {
-        // RFC 5044: CRCs are used if one end wants them, markers towards who wants them.
+        // RFC 5044: CRCs are used if either end wants them; each end sends markers if the other
+        // wants them.
         mine.agreed = theirs->agreed = mine.in_step = theirs->in_step = true;
         mine.crc = theirs->crc = mine.wants_crc || theirs->wants_crc;
         mine.markers = theirs->wants_markers;
@@ -96,7 +98,7 @@ void MpaConnections::follow(const TcpSegment& segment, Direction& direction, Dis
         const std::uint32_t offset = segment.offset + at;
         const bool whole = at + decode::kMpaLengthBytes <= segment.bytes &&
                            offset + decode::kMpaLengthBytes <= captured;
-        // Its length is in the next segment, or was cut off.
+        // The length field is in the next segment, or was truncated.
         if (!whole) {
             direction.in_step = false;
             return;

@@ -1,11 +1,11 @@
-// Connections of iWARP whose start-up the capture has: whether they use CRCs and markers, and where
-// in the stream the next framed PDU begins. With that a PDU is found that has no CRC, that the
-// capture cut, or that lies in several segments.
+// iWARP connections whose start-up frames are in the capture: whether they use CRCs and markers,
+// and where the next framed PDU begins in the stream. With that, PDUs are found that have no CRC,
+// that the capture truncated, or that span several segments.
 //
-// A segment that is missing loses the place; then only a right CRC finds it again, and what comes
-// until then is iWARP that is not taken apart. So is what stands between markers. Memory is bounded
-// (kMaxDirections): the oldest gives way, and `forgotten` counts. Segments are to be given in the
-// order of the capture.
+// If a segment is missing, the position is lost until a PDU with a correct CRC is found; iWARP data
+// in between is not decoded. Streams with markers are not decoded either. Memory is bounded
+// (kMaxDirections): the oldest direction is evicted and counted in `forgotten`. Pass segments in
+// capture order.
 //
 // Source: RFC 5044.
 #pragma once
@@ -21,7 +21,8 @@ class MpaConnections {
   public:
     static constexpr std::size_t kMaxDirections = 65'536;
 
-    // Learns from a TCP segment, and takes it apart again where more is known than it says itself.
+    // Learns from a TCP segment, and decodes it again if the connection is known better than the
+    // segment alone tells.
     void look(decode::Dissection& dissection);
 
     [[nodiscard]] std::uint64_t forgotten() const { return forgotten_; }
@@ -43,15 +44,15 @@ class MpaConnections {
     };
     struct Direction {
         Key key;
-        bool wants_markers = false; // in what comes back, as its start-up frame says
+        bool wants_markers = false; // in the data sent back to this end, as its start-up frame says
         bool wants_crc = false;
-        std::uint32_t start = 0; // of the first PDU
-        bool agreed = false;     // both start-up frames were seen: the rest is known
+        std::uint32_t start = 0; // sequence number of the first PDU
+        bool agreed = false;     // both start-up frames were seen
         bool crc = true;
         bool markers = false;
-        bool in_step = false;    // it is known where PDUs begin:
-        std::uint32_t begin = 0; // the one that was seen last,
-        std::uint32_t next = 0;  // and the one behind it
+        bool in_step = false;    // PDU boundaries are known:
+        std::uint32_t begin = 0; // of the last PDU seen
+        std::uint32_t next = 0;  // of the PDU after it
     };
 
     void start(const decode::TcpSegment& segment, const Key& key, wire::Bytes frame);
@@ -60,9 +61,9 @@ class MpaConnections {
     Direction* find(const Key& key);
     Direction& put(const Key& key);
 
-    Table<Key> places_; // in directions_
+    Table<Key> places_; // indices into directions_
     std::vector<Direction> directions_;
-    std::size_t oldest_ = 0; // where the next goes once all places are taken
+    std::size_t oldest_ = 0; // the next to be replaced once all places are used
     std::uint64_t forgotten_ = 0;
 };
 

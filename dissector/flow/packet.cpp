@@ -3,8 +3,8 @@
 namespace veriroce::flow {
 namespace {
 
-// CA17-24: what a receiver drops whatever its ICRC says, which does not cover the IP checksum.
-// ENC-06 leaves open what becomes of a wrong UDP checksum.
+// CA17-24: a receiver drops these packets even if the ICRC is right, because the ICRC does not
+// cover the IP checksum. ENC-06 leaves open what a receiver does with a wrong UDP checksum.
 Integrity integrity_of(const decode::Dissection& dissection) {
     using enum decode::FindingKind;
     if (dissection.icrc.status == decode::IcrcStatus::Bad) return Integrity::Bad;
@@ -48,7 +48,7 @@ bool read_packet(const decode::Dissection& dissection, Packet& packet) {
 }
 
 std::optional<Packet> packet_of(const decode::Dissection& dissection) {
-    std::optional<Packet> result(std::in_place); // filled where the caller has it
+    std::optional<Packet> result(std::in_place); // constructed in the caller's storage
     if (!read_packet(dissection, *result)) result.reset();
     return result;
 }

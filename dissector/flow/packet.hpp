@@ -1,8 +1,8 @@
-// A transport packet as the tracker takes it: decoded headers, who sent it to whom, when, and how
-// far it can be trusted. Made from a dissected frame or from a datagram in memory.
+// A transport packet as the tracker needs it: decoded headers, addresses, time, and whether the
+// bytes can be trusted. Made from a dissected frame or from a datagram in memory.
 //
-// Errors: what has no whole transport headers is no Packet. Units: time in nanoseconds on any one
-// time line; sizes in bytes.
+// Errors: a frame without complete transport headers gives no Packet. Units: time in nanoseconds on
+// any one time line; sizes in bytes.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@
 
 namespace veriroce::flow {
 
-// What the ICRC says of a packet. A bad one is dropped by its receiver (CRC-07), so it changes
-// nothing that the tracker keeps.
+// What the ICRC says about a packet. A receiver drops a packet with a bad ICRC (CRC-07), so it
+// changes no state of the tracker.
 enum class Integrity : std::uint8_t { Good, Bad, Unchecked };
 
-// Where a packet was recorded: at the port that it left, before the network; at the port that it
-// came to; or nobody knows.
+// Where a packet was captured: at its sender's port (before the network), at its receiver's port,
+// or somewhere unknown.
 enum class Tap : std::uint8_t { Anywhere, Sender, Receiver };
 
 struct Packet {
-    std::uint64_t number = 0; // the caller's, for reports; rises from packet to packet
+    std::uint64_t number = 0; // set by the caller for reports; increases from packet to packet
     std::optional<wire::Instant> time;
     wire::IpAddress source;
     wire::IpAddress destination;
     std::uint16_t source_port = 0;
     std::uint8_t ecn = 0;
-    std::uint16_t identification = 0; // of IPv4; a sender gives each packet another one
-    Tap tap = Tap::Anywhere;          // the caller's to say
-    wire::Packet transport;       // its body points into the caller's bytes and may be cut short
-    std::uint32_t body_bytes = 0; // payload and pad as they were on the wire
+    std::uint16_t identification = 0; // of IPv4; a sender gives each packet a different one
+    Tap tap = Tap::Anywhere;          // set by the caller
+    wire::Packet transport;       // its body points into the caller's bytes and may be truncated
+    std::uint32_t body_bytes = 0; // payload and pad, as on the wire
     Integrity integrity = Integrity::Unchecked;
 
     [[nodiscard]] const wire::OpcodeInfo& info() const { return transport.info(); }
@@ -42,15 +42,15 @@ struct Packet {
     [[nodiscard]] std::uint32_t payload_bytes() const {
         return transport.bth.pad > body_bytes ? 0 : body_bytes - transport.bth.pad;
     }
-    // Whether the capture holds all of the body.
+    // Whether the capture holds the complete body.
     [[nodiscard]] bool whole() const { return transport.body.size() == body_bytes; }
 };
 
-// Nothing if the frame holds no RoCEv2 packet, or not all of its headers.
+// Empty if the frame holds no RoCEv2 packet, or not all of its headers.
 std::optional<Packet> packet_of(const decode::Dissection& dissection);
-// The same into one that was just made; false for nothing.
+// Fills a newly constructed packet; returns false where packet_of would be empty.
 bool read_packet(const decode::Dissection& dissection, Packet& fresh);
-// The datagram's ICRC was checked where it was taken from the link. Nothing as above.
+// The link has already checked the datagram's ICRC. Empty as above.
 std::optional<Packet> packet_of(const wire::Datagram& datagram, std::uint64_t number,
                                 wire::Instant time);
 

@@ -1,4 +1,4 @@
-// A path: the packets that one address sends to one QP of another.
+// A path: the packets from one address to one QP at another address.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@ namespace veriroce::flow {
 struct Path {
     wire::IpAddress source;
     wire::IpAddress destination;
-    std::uint32_t qpn = 0; // the destination's
+    std::uint32_t qpn = 0; // at the destination
 
     friend bool operator==(const Path&, const Path&) = default;
-    // Only for tables: it may differ from machine to machine, and nothing that is reported follows
-    // it. The addresses are multiplied side by side, so that none waits for the other.
+    // For hash tables only: the value may differ between machines and must not influence output.
+    // The address halves are multiplied independently, so that the multiplications overlap.
     [[nodiscard]] std::uint64_t hash() const {
         return mixed(hash_of(source) * 3 + hash_of(destination) + mixed(qpn));
     }

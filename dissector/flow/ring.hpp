@@ -1,4 +1,4 @@
-// A queue over one block of memory that grows by doubling up to a bound. Internal to this room.
+// A queue in one block of memory that doubles up to a bound. Internal to this room.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace veriroce::flow {
 
-// Of plain data: places that were never used cost no time, and mostly no memory.
+// For trivial types only: unused elements cost no time, and usually no memory.
 template <typename T>
 class Ring {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -52,7 +52,7 @@ class Ring {
     [[nodiscard]] const T& back() const { return (*this)[size_ - 1]; }
     [[nodiscard]] const T& front() const { return (*this)[0]; }
 
-    // Fetches the first element's beginning, the last element and the place behind it.
+    // Prefetches the beginning of the first element, the last element and the place after it.
     void fetch_ends() const {
         if (capacity_ == 0) return;
         wire::fetch(slot(0), slot(0) + 1);
@@ -60,7 +60,7 @@ class Ring {
         wire::fetch(last, last + 2);
     }
 
-    // To twice the room, or to `first` from nothing.
+    // Doubles the capacity, or sets it to `first` if it is 0.
     void grow(std::size_t first) {
         const std::size_t larger = capacity_ == 0 ? first : capacity_ * 2;
         auto memory = std::make_unique_for_overwrite<std::byte[]>(larger * sizeof(T));
@@ -74,7 +74,7 @@ class Ring {
         capacity_ = larger;
         head_ = 0;
     }
-    // There is room.
+    // The queue must not be full.
     void push_back(const T& value) {
         assert(!full());
         std::construct_at(slot(size_), value);
@@ -85,7 +85,7 @@ class Ring {
         head_ = (head_ + 1) & (capacity_ - 1);
         --size_;
     }
-    // Before the element at `i`; there is room.
+    // Inserts before element `i`. The queue must not be full.
     void insert(std::size_t i, const T& value) {
         push_back(value);
         for (std::size_t at = size_ - 1; at > i; --at)
@@ -108,7 +108,7 @@ class Ring {
     }
 
     std::unique_ptr<std::byte[]> memory_;
-    std::size_t capacity_ = 0; // elements, a power of two
+    std::size_t capacity_ = 0; // in elements; a power of two
     std::size_t head_ = 0;
     std::size_t size_ = 0;
 };

@@ -1,4 +1,4 @@
-// Requests: what each is, and the history of them.
+// Requests: their classification and the stream's history.
 #include "dissector/flow/stream.hpp"
 
 #include <algorithm>
@@ -9,15 +9,15 @@ namespace veriroce::flow {
 namespace {
 
 constexpr std::size_t kFirstRoom = 16;
-// A history that spans more PSNs than this would be ambiguous on the circle.
+// With a wider history, comparing PSNs on the circle would be ambiguous.
 constexpr std::uint32_t kMaxSpan = 0x700000;
-// A sender that was silent this long before it repeats itself had its timer run out. Real timers
-// begin at 8 us (TMO-01), copies of the network follow their originals closer than that.
+// A sender that retransmits after being silent for this long had a timeout. Real timers start at 8
+// us (TMO-01); a duplicate made by the network follows its original sooner.
 constexpr auto kSilence = std::chrono::microseconds(50);
 
-// A QP is not torn down and connected anew in less.
+// Closing a QP and connecting it again takes longer than this.
 constexpr auto kPause = std::chrono::milliseconds(1);
-// A run of packets sent again goes on behind so many that the network lost.
+// A run of retransmissions continues even if the network lost up to this many packets of it.
 constexpr std::int32_t kRunGap = 64;
 
 std::uint32_t offset(wire::Psn from, wire::Psn to) {
@@ -50,7 +50,7 @@ void Stream::set_mtu(wire::Mtu mtu) {
         const bool last = i + 1 == extents_.size();
         if (last) next_ = read.psn + span;
         if (last) read.span = span;
-        read.span_known = read.span == span; // otherwise something behind it was not seen
+        read.span_known = read.span == span; // otherwise a request after it was not seen
         if (const auto at = message_index(read.message)) messages_[*at].last = read.last_psn();
     }
     add_up(0);
@@ -66,7 +66,7 @@ std::optional<std::size_t> Stream::index_of(wire::Psn psn) const {
     const wire::Psn front = extents_.front().psn;
     const std::uint32_t wanted = offset(front, psn);
     if (wanted >= offset(front, next_)) return std::nullopt;
-    // Most are asked for at the end; and where each takes one PSN, this one is known.
+    // Most look-ups are at the end. If every extent takes one PSN, the index follows from the PSN.
     if (wanted >= offset(front, extents_.back().psn)) return extents_.size() - 1;
     if (wanted < extents_.size() && extents_[wanted].psn == psn) return wanted;
     std::size_t low = 0;
@@ -82,7 +82,7 @@ std::optional<std::size_t> Stream::index_of(wire::Psn psn) const {
     return low;
 }
 
-// Ordinals are consecutive: no look at the messages is needed.
+// Ordinals are consecutive, so the index can be computed.
 std::optional<std::size_t> Stream::message_index(std::uint64_t ordinal) const {
     const std::uint64_t gone = last_ordinal_ - messages_.size();
     if (ordinal <= gone || ordinal > last_ordinal_) return std::nullopt;
@@ -102,7 +102,7 @@ std::optional<Bounds> Stream::ended_before(wire::Psn psn) const {
     if (extent.last_psn() == psn - 1) {
         return Bounds{.low = extent.ends, .high = extent.ends + extent.unseen};
     }
-    // Inside an extent: what was before it, and of a gap as much as lies before the PSN.
+    // Inside an extent: count what came before it, and the part of a gap that lies before the PSN.
     const std::uint64_t ends = *index > 0 ? extents_[*index - 1].ends : gone.low;
     const std::uint64_t unseen = *index > 0 ? extents_[*index - 1].unseen : gone.high;
     const std::uint64_t inside = extent.missing ? offset(extent.psn, psn) : 0;
@@ -127,11 +127,11 @@ StreamResult Stream::request(const Packet& packet, Budget& budget, bool restarta
         result = far(packet, budget, restartable);
     }
     if (result.kind != Class::Forgotten) stray_.reset();
-    // What a QP that was connected anew would do: begin elsewhere after a pause, or say something
-    // else under a PSN that is taken.
+    // Signs of a reconnected QP: it starts at a different PSN after a pause, or sends different
+    // content under a PSN that was used before.
     const bool paused = !packet.time || !last_time_ || *packet.time - *last_time_ >= kPause;
     const bool elsewhere = result.skipped > kWideGap || (result.skipped > 0 && paused);
-    unnatural_ = unnatural_ || elsewhere || result.changed;
+    inconsistent_ = inconsistent_ || elsewhere || result.changed;
     last_time_ = packet.time;
     return result;
 }
@@ -155,11 +155,11 @@ StreamResult Stream::append(const Packet& packet, Budget& budget) {
     return result;
 }
 
-// One of the PSNs that were not seen: the gap is cut around it.
+// A request for a PSN that was not seen: splits the gap.
 StreamResult Stream::fill(const Packet& packet, std::size_t index, Budget& budget) {
     const Cause cause = cause_of(packet, extents_[index]);
     const bool captured = extents_[index].lost_by_capture;
-    // Two more extents at most; the room for them may cost the oldest ones.
+    // This needs up to two more extents, which may evict the oldest ones.
     const std::size_t before = extents_.size();
     if (!room(2, budget) || before - extents_.size() > index) return {};
     index -= before - extents_.size();
@@ -211,7 +211,7 @@ StreamResult Stream::again(const Packet& packet, std::size_t index) {
     if (packet.psn() == begin_ && wire::distance(unacknowledged_, begin_) < 0) {
         repeated_begin_ = true;
     }
-    // A READ may be asked for again in part.
+    // A READ may be repeated in part, so its content is not compared.
     const std::uint64_t digest = extent.read() ? 0 : digest_of(packet);
     result.changed = (digest != 0 && extent.digest != 0 && digest != extent.digest) ||
                      extent.opcode != packet.transport.bth.opcode;
@@ -242,8 +242,8 @@ void Stream::run_on(const Packet& packet, wire::Psn next, Cause cause) {
     }
 }
 
-// Neither in the history nor close ahead of it. A second packet that follows the first such one
-// shows that the QP has begun anew.
+// A PSN that is neither in the history nor close after it. If the next packet continues it, the QP
+// has been reconnected.
 StreamResult Stream::far(const Packet& packet, Budget& budget, bool restartable) {
     if (earlier(packet.psn(), budget)) return fill(packet, 0, budget);
     if (restartable && stray_ == packet.psn()) {
@@ -255,8 +255,8 @@ StreamResult Stream::far(const Packet& packet, Budget& budget, bool restartable)
     return {.kind = Class::Forgotten};
 }
 
-// The first packet that was seen had overtaken this one, or the capture began in the middle: what
-// lies between becomes a gap, and the sums begin anew.
+// A packet from before the first one that was seen: either it was overtaken, or the capture started
+// in the middle. The PSNs in between become a gap, and the sums start again.
 bool Stream::earlier(wire::Psn psn, Budget& budget) {
     if (begin_known_ || !complete_from_begin_ || extents_.empty()) return false;
     const wire::Psn front = extents_.front().psn;
@@ -279,16 +279,16 @@ void Stream::restart(wire::Psn psn) {
     forgotten_sums_ = {};
     run_.reset();
     asked_ = {};
-    any_answer_ = repeated_begin_ = unnatural_ = begin_known_ = false;
+    any_answer_ = repeated_begin_ = inconsistent_ = begin_known_ = false;
     begin_ = next_ = unacknowledged_ = psn;
 }
 
-// Why a packet is sent again, by what came before it. A run of them has one cause.
+// Infers the cause of a retransmission from earlier packets. All packets of a run share one cause.
 Cause Stream::cause_of(const Packet& packet, const Extent& extent) const {
     if (run_) {
         const std::int32_t ahead = wire::distance(run_->next, packet.psn());
         if (ahead >= 0 && ahead < kRunGap) return run_->cause;
-        // Overtaken by others of the run.
+        // Part of the run, but overtaken by later packets of it.
         const bool of_run = wire::distance(run_->first, packet.psn()) >= 0 && ahead < 0;
         if (of_run && extent.last_number < run_->first_number) return run_->cause;
     }
@@ -311,7 +311,7 @@ Extent Stream::extent_of(const Packet& packet) const {
         extent.length = packet.transport.reth.dma_length;
     }
     if (packet.info().operation == wire::Operation::RdmaReadRequest) {
-        // N-36. Before the path MTU is known, as few PSNs as it can be.
+        // N-36. While the path MTU is unknown, assume the fewest PSNs possible.
         extent.span_known = mtu_.has_value() || extent.length <= 256;
         extent.span = wire::packets_of(extent.length, mtu_.value_or(wire::Mtu::B4096));
         extent.span = std::min(extent.span, 0x7FFFFFU);
@@ -321,13 +321,13 @@ Extent Stream::extent_of(const Packet& packet) const {
     return extent;
 }
 
-// Makes room for so many more extents: by growing, or at the cost of the oldest ones.
+// Makes room for `wanted` more extents: grows, or evicts the oldest.
 bool Stream::room(std::size_t wanted, Budget& budget) {
     while (extents_.size() + wanted > extents_.capacity()) {
         const bool needed =
             !extents_.empty() && wire::distance(extents_.front().last_psn(), unacknowledged_) <= 0;
         const std::size_t more = extents_.capacity() == 0 ? kFirstRoom : extents_.capacity();
-        const std::size_t bound = needed ? kMaxHistory : kUsualHistory;
+        const std::size_t bound = needed ? kMaxHistory : kAcknowledgedHistory;
         if (extents_.capacity() + more <= bound && budget.extents_left >= more) {
             budget.extents_left -= more;
             extents_.grow(kFirstRoom);
@@ -355,14 +355,14 @@ void Stream::add_back(Extent extent, Budget& budget) {
     add_up(extents_.size() - 1);
 }
 
-// Makes the sums of this extent and all behind it right again.
+// Recomputes the sums from this extent on.
 void Stream::add_up(std::size_t from) {
     for (std::size_t i = from; i < extents_.size(); ++i) {
         const std::uint64_t ends = i > 0 ? extents_[i - 1].ends : forgotten_sums_.low;
         const std::uint64_t unseen = i > 0 ? extents_[i - 1].unseen : forgotten_sums_.high;
         Extent& extent = extents_[i];
         extent.ends = ends + (!extent.missing && extent.info().ends_message() ? 1 : 0);
-        // Among the PSNs that a READ takes by guess others may hide.
+        // Other messages may have ended within the PSNs that a READ is only guessed to take.
         const std::uint32_t guessed = extent.span_known ? 0 : extent.span - 1;
         extent.unseen = unseen + (extent.missing ? extent.span : guessed);
     }
@@ -375,14 +375,14 @@ void Stream::damaged(const Packet& packet) {
     }
 }
 
-// A FIRST or MIDDLE packet is one path MTU long (LEN-10).
+// The payload of a FIRST or MIDDLE packet is one path MTU long (LEN-10).
 void Stream::learn_mtu_of(const Packet& packet) {
     if (mtu_ || packet.info().ends_message() || !packet.info().carries_payload()) return;
     if (const auto mtu = mtu_of(packet.payload_bytes())) set_mtu(*mtu);
 }
 
-// A READ before the path MTU is known: the next request shows how many PSNs it took, if nothing
-// between them was lost. That is a guess, and stays one until a packet shows the path MTU.
+// A READ sent before the path MTU was known: the next request's PSN shows how many PSNs the READ
+// took, if no packet in between was lost. This stays a guess until a packet shows the path MTU.
 void Stream::guess_span_by_next(wire::Psn psn) {
     if (mtu_ || extents_.empty() || extents_.back().span_known) return;
     Extent& read = extents_.back();

@@ -1,4 +1,4 @@
-// Which packets make up a message; responses, and what they acknowledge.
+// Messages: which packets form one, which responses answer it, and what is acknowledged.
 #include "dissector/flow/stream.hpp"
 
 namespace veriroce::flow {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::size_t kFirstMessages = 4;
 
-// FLUSH and ATOMIC WRITE are answered as a READ of one packet is (EXT-02).
+// FLUSH and ATOMIC WRITE are answered like a one-packet READ (EXT-02).
 bool answered_by_data(const Extent& extent) {
     const wire::Operation operation = extent.info().operation;
     return !extent.missing &&
@@ -16,7 +16,7 @@ bool answered_by_data(const Extent& extent) {
 
 } // namespace
 
-// The message of a packet that stands at `index` or is about to be appended there.
+// The message of the packet at `index`, or of the packet that is about to be appended there.
 std::uint64_t Stream::join_message(const Packet& packet, Extent& extent, std::size_t index) {
     std::uint64_t ordinal = 0;
     const bool follows = index > 0 && !extents_[index - 1].missing;
@@ -29,7 +29,7 @@ std::uint64_t Stream::join_message(const Packet& packet, Extent& extent, std::si
         ordinal = new_message(packet, extent);
     }
     extent.message = ordinal;
-    // A hole was filled: what stands behind it may be the rest of this message.
+    // A gap was filled: the packets after it may belong to this message.
     const std::size_t behind = index + 1;
     if (!packet.info().ends_message() && behind < extents_.size() && !extents_[behind].missing &&
         !extents_[behind].info().starts_message() && extents_[behind].message != ordinal) {
@@ -75,7 +75,7 @@ void Stream::merge_messages(std::uint64_t into, std::uint64_t from, std::size_t 
     messages_[*target].bytes += messages_[*source].bytes;
     messages_[*target].ended = messages_[*source].ended;
     messages_[*target].last = messages_[*source].last;
-    messages_[*source].answered = true; // it is no message of its own any more
+    messages_[*source].answered = true; // merged: no longer a message of its own
     for (std::size_t i = index; i < extents_.size() && extents_[i].message == from; ++i)
         extents_[i].message = into;
 }
@@ -107,7 +107,7 @@ StreamResult Stream::response(const Packet& packet, std::vector<Message>& finish
             acknowledge_before(psn + 1, packet, finished);
         }
     } else {
-        acknowledge_before(psn, packet, finished); // a NAK says that what is before it arrived
+        acknowledge_before(psn, packet, finished); // a NAK acknowledges everything before it
         const wire::Syndrome syndrome = packet.transport.aeth.syndrome;
         if (syndrome.kind() == wire::AckKind::RnrNak) {
             ++counters_.rnr_naks;
@@ -124,7 +124,7 @@ StreamResult Stream::response(const Packet& packet, std::vector<Message>& finish
     return result;
 }
 
-// Everything before this PSN has arrived; messages that wait for no data of their own are complete.
+// Everything before this PSN has arrived. Messages that do not wait for response data are complete.
 void Stream::acknowledge_before(wire::Psn psn, const Packet& packet,
                                 std::vector<Message>& finished) {
     const std::int32_t ahead = wire::distance(unacknowledged_, psn);
@@ -142,7 +142,8 @@ void Stream::acknowledge_before(wire::Psn psn, const Packet& packet,
             continue;
         }
         if (answered_by_data(extent)) {
-            // REQ-08: a response behind an unanswered READ or atomic asks for its retry.
+            // REQ-08: a response beyond an unanswered READ or atomic implies that it must be
+            // retried.
             const auto at = message_index(extent.message);
             if (at && !messages_[*at].answered) {
                 asked_ = {.psn = extent.psn, .cause = Cause::Implied};
@@ -155,7 +156,7 @@ void Stream::acknowledge_before(wire::Psn psn, const Packet& packet,
     unacknowledged_ = psn;
 }
 
-// Whether the response brings something new.
+// Whether the response brings new data.
 bool Stream::read_response(const Packet& packet, std::size_t index,
                            std::vector<Message>& finished) {
     const Extent& extent = extents_[index];

@@ -1,4 +1,4 @@
-// A hash table: open addressing, doubled when it is half full, never smaller again, deterministic.
+// A hash table: open addressing, doubled when half full, never shrunk, deterministic.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ constexpr std::uint64_t mixed(std::uint64_t value) {
     return value ^ value >> 32;
 }
 
-// Key: equality and `std::uint64_t hash() const`.
+// Key needs equality and `std::uint64_t hash() const`.
 template <typename Key>
 class Table {
   public:
@@ -27,9 +27,9 @@ class Table {
         if (!slots_[at].used) return std::nullopt;
         return slots_[at].value;
     }
-    // Fetches the place of a key with this hash, for a find() that comes soon.
+    // Prefetches the slot for this hash; a find() follows soon.
     void fetch(std::uint64_t hash) const { wire::fetch(slots_[hash & (slots_.size() - 1)]); }
-    // Adds the key or changes its value.
+    // Inserts the key or updates its value.
     void put(const Key& key, std::uint32_t value) {
         if (size_ * 2 >= slots_.size()) grow();
         const std::size_t at = place(key);
@@ -41,7 +41,7 @@ class Table {
         if (!slots_[hole].used) return;
         slots_[hole].used = false;
         --size_;
-        // What was pushed past the hole moves up, so that no search ends too early.
+        // Later entries of the probe sequence move up, so that look-ups do not stop at the hole.
         for (std::size_t at = next(hole); slots_[at].used; at = next(at)) {
             const std::size_t home = slots_[at].key.hash() & (slots_.size() - 1);
             const std::size_t from_home = (at - home) & (slots_.size() - 1);
@@ -69,7 +69,7 @@ class Table {
         }
     }
     [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
-    // Where the key is, or where it belongs.
+    // The key's slot, or the free slot where it belongs.
     [[nodiscard]] std::size_t place(const Key& key) const {
         std::size_t at = key.hash() & (slots_.size() - 1);
         while (slots_[at].used && !(slots_[at].key == key))
@@ -77,7 +77,7 @@ class Table {
         return at;
     }
 
-    static constexpr std::size_t kFirstRoom = 16; // a power of two, as all that follow
+    static constexpr std::size_t kFirstRoom = 16; // a power of two, as are all larger sizes
     std::vector<Slot> slots_ = std::vector<Slot>(kFirstRoom);
     std::size_t size_ = 0;
 };

@@ -14,9 +14,9 @@ Path path_of(const Packet& packet) {
     return {packet.source, packet.destination, packet.transport.bth.dest_qp.value};
 }
 
-// At its sender's port a packet is seen once each time that it is sent. Anywhere else the first
-// copy that is seen may be the second that was sent, and a second one the network's; only a READ
-// within another one's PSNs is a retry for certain (REQ-09).
+// At the sender's port, each packet is seen exactly once per transmission. Elsewhere, the first
+// copy seen may be the second one sent, and a second copy may come from the network. Only a READ
+// within another READ's PSNs is certainly a retry (REQ-09).
 std::optional<bool> sent_again(const Packet& packet, const StreamResult& result) {
     const bool seen_before =
         result.kind == Class::Retransmission || result.kind == Class::Duplicate;
@@ -24,7 +24,7 @@ std::optional<bool> sent_again(const Packet& packet, const StreamResult& result)
     if (packet.tap != Tap::Sender) return std::nullopt;
     if (result.previous || seen_before) return true;
     if (result.kind == Class::New || result.kind == Class::BeyondGap) return false;
-    return std::nullopt; // it fills a gap: the capture lacks something
+    return std::nullopt; // it fills a gap: the capture has lost packets
 }
 
 } // namespace
@@ -81,8 +81,8 @@ Classified Tracker::feed(const Packet& packet) {
         return seen;
     }
     if (packet.integrity == Integrity::Bad || packet.transport.bth.version != 0) {
-        // CRC-07, BTH-01: dropped in silence. Its QP number may be what was damaged: it makes no
-        // connection.
+        // CRC-07, BTH-01: receivers drop it silently. Even its QP number may be wrong, so it
+        // creates no connection.
         seen.kind = Class::Damaged;
         of_known_path(packet, seen);
         if (seen.connection && packet.info().request()) {
@@ -131,7 +131,7 @@ void Tracker::fetch_history(const Packet& packet, const Ahead& ahead) const {
     if (connection.pairing == Pairing::None) fetch_asked(packet);
 }
 
-// A packet that makes no connection, but may name one.
+// Packets that create no connection but may belong to one.
 void Tracker::of_known_path(const Packet& packet, Classified& seen) const {
     const auto known = paths_.find(path_of(packet));
     if (!known) return;
@@ -141,7 +141,7 @@ void Tracker::of_known_path(const Packet& packet, Classified& seen) const {
 
 Classified Tracker::request(const Packet& packet, std::uint32_t index, Classified seen) {
     Connection& connection = connections_[index];
-    seen.side = Side::Requester;
+    seen.role = Role::Requester;
     const bool restartable = connection.pairing != Pairing::Known;
     const StreamResult result =
         connection.ends[seen.from].stream.request(packet, budget_, restartable);
@@ -157,7 +157,7 @@ Classified Tracker::request(const Packet& packet, std::uint32_t index, Classifie
 }
 
 Classified Tracker::response(const Packet& packet, std::uint32_t index, Classified seen) {
-    seen.side = Side::Responder;
+    seen.role = Role::Responder;
     const bool unknown = connections_[index].pairing == Pairing::None;
     if ((unknown && !pair(packet, index)) || (!unknown && rivalled(packet, index))) {
         ++connections_[index].unpaired_responses;
@@ -175,7 +175,7 @@ Classified Tracker::response(const Packet& packet, std::uint32_t index, Classifi
     return seen;
 }
 
-// The connection that a packet goes to, and at its low bit the end that receives it.
+// The connection that the packet is sent to; the low bit is the end that receives it.
 std::uint32_t Tracker::path(const Packet& packet) {
     if (const auto known = paths_.find(path_of(packet))) return *known;
     if (const auto asker = asker_of(packet)) {
@@ -256,7 +256,7 @@ void Tracker::link_newest(std::uint32_t index) {
     newest_ = index;
 }
 
-// What a request and the response to it have in common.
+// A key that a request and its response share.
 std::uint64_t Tracker::asked_key(const Packet& packet) {
     const bool response = packet.info().response();
     const wire::IpAddress& asking = response ? packet.destination : packet.source;
@@ -288,7 +288,7 @@ void Tracker::remember_request(const Packet& packet, std::uint32_t index) {
     slot = {.key = key, .connection = index, .id = id, .ambiguous = rival};
 }
 
-// The QP without a partner that asked for this response's PSN, if it is one only.
+// The unpaired QP that requested this response's PSN, if there is exactly one.
 std::optional<std::uint32_t> Tracker::asker_of(const Packet& packet) const {
     if (packet.info().service != wire::Service::Rc || !packet.info().response()) return {};
     const std::uint64_t key = asked_key(packet);
@@ -296,7 +296,7 @@ std::optional<std::uint32_t> Tracker::asker_of(const Packet& packet) const {
     if (slot.key != key || slot.id == 0 || slot.ambiguous) return {};
     const Connection& asker = connections_[slot.connection];
     if (asker.id != slot.id || asker.pairing != Pairing::None) return {};
-    // The hash is no proof: the addresses must be each other's.
+    // The hash can collide: check that the addresses match.
     if (!(asker.ends[0].address == packet.destination && asker.ends[1].address == packet.source)) {
         return {};
     }
@@ -309,7 +309,7 @@ void Tracker::give_partner(std::uint32_t index, wire::Qpn qpn) {
     put_path(index, 0);
 }
 
-// A response to a QP that was addressed before: the asker is its partner.
+// A response to a QP that was addressed before: pairs the two.
 bool Tracker::pair(const Packet& packet, std::uint32_t index) {
     const auto asker = asker_of(packet);
     if (!asker || *asker == index) return false;
@@ -317,8 +317,8 @@ bool Tracker::pair(const Packet& packet, std::uint32_t index) {
     return true;
 }
 
-// Whether another QP, without a partner so far, just asked for this PSN: the one that is addressed
-// may have been connected anew, with that one.
+// Whether a different unpaired QP has just requested this PSN: the addressed QP may have been
+// reconnected to it.
 bool Tracker::rivalled(const Packet& packet, std::uint32_t index) const {
     if (connections_[index].pairing == Pairing::Known) return false;
     const std::uint64_t key = asked_key(packet);
@@ -328,7 +328,7 @@ bool Tracker::rivalled(const Packet& packet, std::uint32_t index) const {
            connections_[slot.connection].pairing == Pairing::None;
 }
 
-// Both know only their receiver (end 1): `from` becomes the way back of `into`.
+// Each knows only its receiver (end 1). `from` becomes the reverse direction of `into`.
 void Tracker::merge(std::uint32_t into, std::uint32_t from) {
     Connection& target = connections_[into];
     Connection& source = connections_[from];
@@ -384,8 +384,8 @@ void Tracker::connection_message(const Packet& packet) {
         if (!(request.source == packet.destination && request.destination == packet.source)) {
             continue;
         }
-        // CM-02: a first PSN is the one at which the receiver of the message begins to send.
-        // CM-03: each end keeps to what the other one offers.
+        // CM-02: a message's first PSN is the one at which its receiver starts to send. CM-03: each
+        // end respects what the other one offers.
         Introduction active{request.source, asked.qpn, {}};
         active.attributes = {.mtu = asked.mtu,
                              .first_psn = message->first_psn,

@@ -1,5 +1,4 @@
-// The tracker: which connection a packet belongs to, which side of it sent it, and what it is
-// there.
+// The tracker: which connection a packet belongs to, which end sent it, and what it means there.
 //
 //   Tracker tracker;
 //   if (const auto packet = packet_of(dissection)) {
@@ -7,13 +6,13 @@
 //       ...
 //   }
 //
-// An RC packet names the QP it goes to and not the one it comes from. The two QPs of a connection
-// are found by their CM exchange, from `introduce` (a label file, a test's own knowledge), or
-// inferred: the first response whose PSN was just asked for, and by one QP only, pairs them.
+// An RC packet names its destination QP but not its source QP. The two QPs of a connection are
+// found by their CM exchange, by `introduce` (from a label file or a test), or by inference: the
+// first response to a PSN that exactly one unpaired QP has just requested pairs the two.
 //
-// Memory is bounded (Limits); connections beyond it are evicted, the one unused longest first, and
-// counted. No allocation per packet once its connection is known. Deterministic.
-// Source: rules CM-02, CM-13, RSP-01, RSP-09; N-30 for CM's messages.
+// Memory is bounded (Limits): the least recently used connections are evicted and counted. No
+// allocation per packet once its connection is known. Deterministic. Source: rules CM-02, CM-13,
+// RSP-01, RSP-09; N-30 for CM's messages.
 #pragma once
 
 #include <array>
@@ -29,60 +28,61 @@ namespace veriroce::flow {
 std::string_view name_of(Class kind);  // "new", "beyond-gap", ...
 std::string_view name_of(Cause cause); // "", "sequence-nak", ...
 
-// How it is known which two QPs belong together.
+// How the tracker knows which two QPs belong together.
 enum class Pairing : std::uint8_t {
     None,     // only one of the two was seen
     Inferred, // by PSNs
-    Known,    // by CM, or introduced
+    Known,    // from CM or introduce()
 };
 
-// Negotiated values as far as they are known.
+// The negotiated values that are known.
 struct Attributes {
     std::optional<wire::Mtu> mtu;
-    std::optional<wire::Psn> first_psn;         // of this end's requests
-    std::optional<std::uint32_t> max_rd_atomic; // READs and atomics that this end may have open
-    std::optional<std::uint8_t> timeout;        // its local ACK timeout code
+    std::optional<wire::Psn> first_psn; // of this end's requests
+    // READs and atomics that this end may have outstanding.
+    std::optional<std::uint32_t> max_rd_atomic;
+    std::optional<std::uint8_t> timeout; // its local ACK timeout code
 };
 
-// One end of a connection. Its QP number is that of the packets that go to it.
+// One end of a connection. Its QP number is the destination QP of the packets sent to it.
 struct End {
     wire::IpAddress address;
     std::optional<wire::Qpn> qpn;
     Attributes attributes;
-    Stream stream; // of the requests that this end sends
+    Stream stream; // the requests that this end sends
 };
 
 struct Connection {
-    std::uint64_t id = 0; // counted from 1, never used again
+    std::uint64_t id = 0; // counted from 1, never reused
     Pairing pairing = Pairing::None;
     wire::Service service = wire::Service::Rc;
     bool closed = false;       // by CM
-    std::uint32_t matches = 0; // responses whose PSN had been asked for and not answered
+    std::uint32_t matches = 0; // responses to PSNs that were requested and not answered yet
     std::uint64_t first_number = 0;
     std::uint64_t last_number = 0;
     std::uint64_t unpaired_responses = 0;
     std::array<End, 2> ends;
 };
 
-enum class Side : std::uint8_t { None, Requester, Responder };
+enum class Role : std::uint8_t { None, Requester, Responder };
 
 struct Classified {
-    std::optional<std::uint32_t> connection; // for Tracker::connection
-    std::uint8_t from = 0;                   // which end sent it
-    Side side = Side::None;                  // in which role
+    std::optional<std::uint32_t> connection; // index for Tracker::connection
+    std::uint8_t from = 0;                   // the end that sent it
+    Role role = Role::None;                  // the sender's role
     Class kind = Class::Outside;
     Cause cause = Cause::None;
-    std::uint64_t message = 0;             // its ordinal in the requester's stream; 0: none
-    std::uint32_t skipped = 0;             // PSNs that were not seen before it
-    bool changed = false;                  // a request sent again, but not as it was (never a READ)
-    std::optional<wire::Instant> previous; // when this PSN was sent before
-    // Whether the sender sent this request again, where that is certain: not what `kind` reads into
-    // times and causes.
+    std::uint64_t message = 0; // its ordinal in the requester's stream; 0: none
+    std::uint32_t skipped = 0; // PSNs missing before it
+    bool changed = false;      // a retransmitted request with different content (never a READ)
+    std::optional<wire::Instant> previous; // when this PSN was last sent
+    // Whether the sender retransmitted this request, if that is certain. `kind` in contrast is
+    // inferred from times and causes.
     std::optional<bool> sent_again;
 
-    // The end whose stream the packet belongs to: the one that asks.
+    // The end whose requests the packet belongs to: the requester.
     [[nodiscard]] std::uint8_t asking() const {
-        return side == Side::Responder ? static_cast<std::uint8_t>(1 - from) : from;
+        return role == Role::Responder ? static_cast<std::uint8_t>(1 - from) : from;
     }
 };
 
@@ -92,7 +92,7 @@ struct Limits {
     std::size_t extents = 2'000'000; // of all histories together, about 140 bytes each
 };
 
-// What is known of an end before it speaks.
+// What is known about an end before its first packet.
 struct Introduction {
     wire::IpAddress address;
     wire::Qpn qpn;
@@ -104,25 +104,25 @@ class Tracker {
     explicit Tracker(Limits limits = {});
 
     Classified feed(const Packet& packet);
-    // Of thousands of connections each lies far off in memory. Whoever has several packets at hand
-    // takes these three steps ahead, each for all of them, before he feeds them; they change
-    // nothing.
+    // With thousands of connections, each one is a cache miss. Callers that have several packets
+    // available take these three prefetch steps for all of them before feeding them. The steps
+    // change no state.
     struct Ahead {
         std::uint32_t connection = 0;
-        std::uint8_t asking = 0; // the end whose stream the packet belongs to
+        std::uint8_t asking = 0; // the end whose requests the packet belongs to
     };
     void fetch_path(const Packet& packet) const;
-    // Nothing if its connection is not known yet.
+    // Empty if the connection is not known yet.
     std::optional<Ahead> fetch_connection(const Packet& packet) const;
     void fetch_history(const Packet& packet, const Ahead& ahead) const;
-    // The two ends are those of one connection; an older one of either QP is forgotten.
+    // Declares that the two ends form a connection. An older connection of either QP is forgotten.
     void introduce(const Introduction& first, const Introduction& second);
 
-    // The reference holds as long as the connection does.
+    // The reference is valid as long as the connection exists.
     [[nodiscard]] const Connection& connection(std::uint32_t index) const {
         return connections_[index];
     }
-    // Those in use, in no order that means something.
+    // The connections in use, in no particular order.
     [[nodiscard]] std::vector<std::uint32_t> connections() const;
     // Messages that the last packet completed.
     [[nodiscard]] const std::vector<Message>& finished() const { return finished_; }
@@ -130,7 +130,7 @@ class Tracker {
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
 
   private:
-    struct Asked { // a request of a QP without a partner
+    struct Asked { // a request from an unpaired QP
         std::uint64_t key = 0;
         std::uint32_t connection = 0;
         std::uint64_t id = 0;
@@ -169,13 +169,13 @@ class Tracker {
         std::uint32_t older = kNone;
         std::uint32_t newer = kNone;
     };
-    std::vector<Link> links_; // from the one unused longest to the one used last
+    std::vector<Link> links_; // a list from the least to the most recently used
     std::uint32_t oldest_ = kNone;
     std::uint32_t newest_ = kNone;
     std::vector<std::uint32_t> free_;
-    Table<Path> paths_; // to the connection; the value's low bit is the end that receives
+    Table<Path> paths_; // to the connection; the value's low bit is the receiving end
     std::vector<Asked> asked_;
-    std::vector<ConnectRequest> connect_requests_; // a small window of those without an answer
+    std::vector<ConnectRequest> connect_requests_; // the most recent unanswered ones
     std::size_t next_connect_request_ = 0;
     std::vector<Message> finished_;
     std::uint64_t last_id_ = 0;

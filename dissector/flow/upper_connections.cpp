@@ -12,7 +12,7 @@ using decode::Toward;
 using decode::Upper;
 using decode::UpperFacts;
 
-// Service IDs of RDMA IP CM: 0, the port space of TCP, the port (annex A11).
+// Service IDs of RDMA IP CM: a zero, the TCP port space, the port (annex A11).
 constexpr std::uint64_t kTcpPortSpace = 0x0106;
 
 constexpr std::size_t kServiceIdAt = 8;
@@ -23,14 +23,14 @@ constexpr std::size_t kReplyQpnAt = 12;
 constexpr std::size_t kReplyPsnAt = 20;
 constexpr std::size_t kDisconnectQpnAt = 8;
 
-// All of a CM message's bytes before its private data; empty if they were not captured.
+// The bytes of a CM message before its private data; empty if not all of them were captured.
 wire::Bytes whole(const Dissection& d, LayerKind kind, std::size_t bytes) {
     const auto* layer = d.layers.find(kind);
     if (layer == nullptr || layer->length < bytes) return {};
     return d.bytes_of(*layer);
 }
 
-// The queue that NVMe's private data of a request name, in record format 0.
+// The queue that NVMe's private data in a request selects (record format 0).
 decode::NvmeQueue queue_of(const Dissection& d) {
     const wire::Bytes data = whole(d, LayerKind::CmPrivate, 4);
     if (data.empty() || wire::load_u16(data, 0) != 0) return decode::NvmeQueue::Unknown;
@@ -39,14 +39,14 @@ decode::NvmeQueue queue_of(const Dissection& d) {
 
 } // namespace
 
-UpperConnections::UpperConnections(DecodeAs told) : ports_(std::move(told.ports)) {
-    for (const DecodeAs::Qp& qp : told.qps) {
+UpperConnections::UpperConnections(DecodeAs decode_as) : ports_(std::move(decode_as.ports)) {
+    for (const DecodeAs::Qp& qp : decode_as.qps) {
         UpperFacts facts;
         facts.protocol = qp.protocol;
         facts.nvme_queue = qp.nvme_queue;
-        told_.push_back({qp.qpn, facts});
+        user_qps_.push_back({qp.qpn, facts});
     }
-    watching_ = !told_.empty();
+    watching_ = !user_qps_.empty();
 }
 
 std::uint64_t UpperConnections::EndKey::hash() const {
@@ -60,7 +60,7 @@ void UpperConnections::look(Dissection& d) {
 }
 
 void UpperConnections::management(Dissection& d) {
-    if (d.icrc.status == decode::IcrcStatus::Bad) return; // CRC-07: its receiver drops it
+    if (d.icrc.status == decode::IcrcStatus::Bad) return; // CRC-07: the receiver drops it
     if (const auto req = whole(d, LayerKind::CmReq, 140); !req.empty()) return request(d, req);
     if (const auto rep = whole(d, LayerKind::CmRep, 36); !rep.empty()) return reply(d, rep);
     if (const auto rej = whole(d, LayerKind::CmRej, 84); !rej.empty()) return reject(d, rej);
@@ -70,8 +70,8 @@ void UpperConnections::management(Dissection& d) {
 Upper UpperConnections::protocol_of(std::uint64_t service_id) const {
     if (service_id >> 16 != kTcpPortSpace) return Upper::None;
     const auto port = static_cast<std::uint16_t>(service_id);
-    const auto told = std::ranges::find(ports_, port, &DecodeAs::Port::port);
-    return told != ports_.end() ? told->protocol : decode::upper_of_port(port);
+    const auto user = std::ranges::find(ports_, port, &DecodeAs::Port::port);
+    return user != ports_.end() ? user->protocol : decode::upper_of_port(port);
 }
 
 void UpperConnections::request(Dissection& d, wire::Bytes message) {
@@ -85,7 +85,7 @@ void UpperConnections::request(Dissection& d, wire::Bytes message) {
     const auto before = std::ranges::find_if(requests_, [&](const Request& one) {
         return one.local_id == local_id && one.source == *source;
     });
-    if (facts.protocol == Upper::None) { // the QP and the ID serve something else now
+    if (facts.protocol == Upper::None) { // the QP and the ID are now used for something else
         if (before != requests_.end()) *before = {};
         return remove(client);
     }
@@ -93,9 +93,9 @@ void UpperConnections::request(Dissection& d, wire::Bytes message) {
     UpperFacts to_server = facts;
     to_server.toward = Toward::Server;
     facts.toward = Toward::Client;
-    // CM-02: at which the receiver of the request begins to send.
+    // CM-02: the PSN at which the receiver of the request starts to send.
     facts.first_psn = wire::Psn(wire::load_u24(message, kRequestPsnAt));
-    // One that comes again does not undo what its answer told.
+    // A repeated request does not undo what the reply told.
     const bool repeated = before != requests_.end() && before->client == client;
     if (!repeated || !places_.find(client)) put(client, {}, facts);
     const Request entry{*source, *destination, local_id, client, to_server};
@@ -113,7 +113,7 @@ void UpperConnections::remember(const Request& request) {
     next_request_ = (next_request_ + 1) % kMaxRequests;
 }
 
-// Requests stay in their window when they were answered: an answer may come again.
+// Answered requests stay in the window, because the answer may be repeated.
 UpperConnections::Request* UpperConnections::asked(const Dissection& d, std::uint32_t local_id) {
     const auto source = d.source();
     const auto destination = d.destination();
@@ -155,8 +155,8 @@ void UpperConnections::disconnect(const Dissection& d, wire::Bytes message) {
 }
 
 UpperFacts* UpperConnections::facts_of(const Dissection& d) {
-    const auto told = std::ranges::find(told_, d.bth.dest_qp, &Told::qpn);
-    if (told != told_.end()) return &told->facts;
+    const auto user = std::ranges::find(user_qps_, d.bth.dest_qp, &UserQp::qpn);
+    if (user != user_qps_.end()) return &user->facts;
     const auto destination = d.destination();
     if (!destination) return nullptr;
     const auto place = places_.find({*destination, d.bth.dest_qp.value});

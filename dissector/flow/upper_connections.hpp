@@ -1,18 +1,17 @@
-// Which connections carry a protocol above the transport that can be taken apart, and doing so.
+// Knows which connections carry an upper-layer protocol, and decodes it.
 //
-//   UpperConnections upper(told);
+//   UpperConnections upper(decode_as);
 //   decode::dissect_frame(options, dissection);
 //   upper.apply(dissection);
 //
-// Known is what the service that a CM request asks for is (its port, RDMA IP CM service), and what
-// the user says; nothing is guessed from bytes. Both ends of a connection are known, by address and
-// QP. A disconnect request and another request about a QP end what was known. TCP segments of iWARP
-// are taken apart again where their connection's start-up frames tell more (mpa_connections.hpp).
+// The protocol follows from the service that a CM request asks for (its port, RDMA IP CM service)
+// or from the user; nothing is guessed from bytes. Both ends of a connection are known, by address
+// and QP. A disconnect request, or a new request for the QP, removes the entry. TCP segments of
+// iWARP are decoded again if their connection's start-up frames tell more (mpa_connections.hpp).
 //
-// Memory is bounded (kMaxEnds, kMaxRequests): the oldest gives way, and `forgotten` counts. What
-// carries no such protocol costs a look at whether the packet is a management datagram, or TCP.
-// Packets are to be given in the order of the capture. A packet with a wrong ICRC changes nothing
-// that is known.
+// Memory is bounded (kMaxEnds, kMaxRequests): the oldest entry is evicted and counted in
+// `forgotten`. Other traffic only costs a test whether the packet is a management datagram or TCP.
+// Pass packets in capture order. A packet with a wrong ICRC changes no state.
 #pragma once
 
 #include <optional>
@@ -25,16 +24,16 @@
 
 namespace veriroce::flow {
 
-// What the user says: it goes before what is well known, and `Upper::None` takes nothing apart.
+// The user's assignments. They override the well-known ports; `Upper::None` disables decoding.
 struct DecodeAs {
-    struct Port { // of the service that a CM request asks for
+    struct Port { // the port in a CM request's service ID
         std::uint16_t port = 0;
         decode::Upper protocol = decode::Upper::None;
     };
-    struct Qp { // of the end that packets go to, whatever its address
+    struct Qp { // the destination QP of packets, at any address
         wire::Qpn qpn;
         decode::Upper protocol = decode::Upper::None;
-        // Until a Connect command says which.
+        // Valid until a Connect command tells which queue it is.
         decode::NvmeQueue nvme_queue = decode::NvmeQueue::Unknown;
     };
     std::vector<Port> ports;
@@ -44,19 +43,19 @@ struct DecodeAs {
 class UpperConnections {
   public:
     static constexpr std::size_t kMaxEnds = 65'536;
-    static constexpr std::size_t kMaxRequests = 256; // without an answer
+    static constexpr std::size_t kMaxRequests = 256; // unanswered
 
     UpperConnections() : UpperConnections(DecodeAs{}) {}
-    explicit UpperConnections(DecodeAs told);
+    explicit UpperConnections(DecodeAs decode_as);
 
-    // Learns from the packet, and takes apart what it carries above the transport if that is known.
+    // Learns from the packet, and decodes its upper-layer protocol if that is known.
     void apply(decode::Dissection& dissection) {
         using enum decode::LayerKind;
         if (!watching_ && !dissection.layers.has_any<Mad, Tcp>()) return;
         look(dissection);
     }
 
-    // Ends of connections that gave way to newer ones.
+    // Connection ends that were evicted.
     [[nodiscard]] std::uint64_t forgotten() const { return forgotten_ + mpa_.forgotten(); }
     [[nodiscard]] std::size_t ends() const { return places_.size(); }
 
@@ -77,7 +76,7 @@ class UpperConnections {
         wire::IpAddress destination;
         std::uint32_t local_id = 0;
         EndKey client;
-        decode::UpperFacts server; // what is known of the packets to the server
+        decode::UpperFacts server; // what is known about packets to the server
     };
 
     void look(decode::Dissection& dissection);
@@ -95,15 +94,15 @@ class UpperConnections {
     void remove(const EndKey& key);
 
     std::vector<DecodeAs::Port> ports_;
-    struct Told {
+    struct UserQp {
         wire::Qpn qpn;
         decode::UpperFacts facts;
     };
-    std::vector<Told> told_;
-    Table<EndKey> places_; // in ends_
+    std::vector<UserQp> user_qps_;
+    Table<EndKey> places_; // indices into ends_
     std::vector<End> ends_;
     std::vector<std::uint32_t> free_;
-    std::size_t oldest_ = 0; // where the next end goes once all places are taken
+    std::size_t oldest_ = 0; // the next to be replaced once all places are used
     std::vector<Request> requests_;
     std::size_t next_request_ = 0;
     std::uint64_t forgotten_ = 0;

@@ -27,10 +27,10 @@ TEST_CASE("tracker: a first response pairs the two QPs that PSNs connect", "[flo
     Wire wire;
     Tracker tracker;
     const auto asked = tracker.feed(wire.from_a(kSendOnly, 100, 64));
-    CHECK(asked.side == Side::Requester);
+    CHECK(asked.role == Role::Requester);
     CHECK(asked.kind == Class::New);
     const auto answered = tracker.feed(wire.ack(100, 1));
-    CHECK(answered.side == Side::Responder);
+    CHECK(answered.role == Role::Responder);
     CHECK(answered.connection == asked.connection);
     CHECK(answered.kind == Class::New);
     REQUIRE(tracker.finished().size() == 1);

@@ -1,0 +1,71 @@
+#include "dissector/flow/deliveries.hpp"
+
+#include "dissector/flow/digest.hpp"
+
+namespace veriroce::flow {
+namespace {
+
+// Everything that the ICRC covers (CRC-06). The body counts as its digest, or as its length if it
+// was truncated.
+std::uint64_t identity_of(const Packet& packet) {
+    const wire::Bth& bth = packet.transport.bth;
+    std::uint64_t state = digest_of(packet);
+    mix_into(state, bth.dest_qp.value | std::uint64_t{bth.psn.value()} << 32);
+    mix_into(state, bth.pkey.value | std::uint64_t{bth.pad} << 16 |
+                        std::uint64_t{bth.version} << 20 | std::uint64_t{bth.ack_request} << 24 |
+                        std::uint64_t{bth.solicited} << 25 | std::uint64_t{bth.mig_req} << 26 |
+                        std::uint64_t{bth.opcode} << 32);
+    mix_into(state, packet.transport.aeth.msn.value |
+                        std::uint64_t{packet.transport.aeth.syndrome.value} << 32);
+    mix_into(state, packet.transport.atomic_ack.original);
+    mix_into(state, packet.source_port | std::uint64_t{packet.identification} << 16 |
+                        std::uint64_t{packet.body_bytes} << 32);
+    mix_into(state, digest_of_bytes(packet.source.bytes));
+    mix_into(state, digest_of_bytes(packet.destination.bytes));
+    return state;
+}
+
+} // namespace
+
+void Deliveries::sent(const Packet& packet) {
+    by_digest_[identity_of(packet)].push_back(deliveries_.size());
+    deliveries_.push_back({.number = packet.number, .sent = packet.time});
+}
+
+bool Deliveries::may_match(const Delivery& delivery, const Packet& packet) const {
+    if (!longest_ || !packet.time || !delivery.sent) return true;
+    return *packet.time - *delivery.sent <= *longest_;
+}
+
+std::optional<std::size_t> Deliveries::arrived(const Packet& packet) {
+    if (packet.integrity == Integrity::Bad) {
+        ++damaged_;
+        return std::nullopt;
+    }
+    const auto found = by_digest_.find(identity_of(packet));
+    if (found == by_digest_.end()) {
+        ++unmatched_;
+        return std::nullopt;
+    }
+    std::vector<std::size_t> candidates;
+    for (const std::size_t index : found->second) {
+        if (may_match(deliveries_[index], packet)) candidates.push_back(index);
+    }
+    if (candidates.size() != 1) {
+        for (const std::size_t index : candidates) {
+            if (deliveries_[index].status == DeliveryStatus::Missing)
+                deliveries_[index].status = DeliveryStatus::Undecided;
+        }
+        if (candidates.empty()) ++unmatched_;
+        return std::nullopt;
+    }
+    Delivery& delivery = deliveries_[candidates.front()];
+    delivery.status = DeliveryStatus::Delivered;
+    if (delivery.arrivals++ == 0) {
+        delivery.first_arrival_number = packet.number;
+        delivery.first_arrival = packet.time;
+    }
+    return candidates.front();
+}
+
+} // namespace veriroce::flow
