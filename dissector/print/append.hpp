@@ -1,10 +1,10 @@
-// Text put together from pieces, quickly: a format string that is taken apart when it is compiled,
-// and a few characters at hand before they go to the string that grows.
+// Fast text formatting: format strings are parsed at compile time, and characters are collected in
+// a small buffer before they are appended to the string.
 //
 //   append<" QP=0x{:06x} PSN={}">(out, qp, psn);
 //
-// {} for numbers and text; {:x}, {:06x} and {:#x} for unsigned numbers; {:.2f}. There are no braces
-// in the text itself. Whoever needs more takes fmt.
+// {} for numbers and text; {:x}, {:06x} and {:#x} for unsigned numbers; {:.2f}. The text itself
+// cannot contain braces. Use fmt for anything else.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace veriroce::print {
 
-// A few characters, at most as many as there is room: the caller knows the bound.
+// A small buffer. The caller guarantees that the text fits.
 template <std::size_t Room>
 class Scratch {
   public:
@@ -45,7 +45,7 @@ class Scratch {
         assert(written.ec == std::errc{});
         size_ = static_cast<std::size_t>(written.ptr - text_.data());
     }
-    // The last `digits` hexadecimal digits.
+    // The lowest `digits` hexadecimal digits.
     void hex(std::uint64_t value, unsigned digits) {
         assert(digits <= Room - size_);
         for (unsigned i = digits; i > 0; --i)
@@ -57,7 +57,7 @@ class Scratch {
         assert(written.ec == std::errc{});
         size_ = static_cast<std::size_t>(written.ptr - text_.data());
     }
-    // Where the next character goes, for who writes up to `most` there and says where it ended.
+    // Lets `write` write up to `most` characters directly; it returns where they end.
     template <typename Write>
     void written(std::size_t most, Write write) {
         assert(most <= Room - size_);
@@ -75,25 +75,25 @@ class Scratch {
     std::size_t size_ = 0;
 };
 
-// A pattern as a template's argument: what stands between values is known when it is compiled.
+// A pattern as a template argument, so that its text is known at compile time.
 template <std::size_t Size>
 struct Pattern {
     std::array<char, Size> text{};
-    consteval Pattern(const char (&literal)[Size]) { // NOLINT: a literal is a pattern
+    consteval Pattern(const char (&literal)[Size]) { // NOLINT: implicit; a literal is a pattern
         std::copy_n(literal, Size, text.begin());
     }
     [[nodiscard]] constexpr std::string_view view() const { return {text.data(), Size - 1}; }
 };
 
-// A value's place in a pattern.
+// One replacement field of a pattern.
 struct Piece {
-    std::size_t before = 0;  // characters in front of it, from the place before
+    std::size_t before = 0;  // characters of text between the previous field and this one
     std::size_t written = 0; // characters from { to }
-    char kind = 'd';         // as it is; 'x': hex, '#': with 0x, 'f': fixed
-    unsigned digits = 0;     // of 'x', 0: as many as it has; decimals of 'f'
+    char kind = 'd';         // 'd': default, 'x': hex, '#': hex with 0x, 'f': fixed
+    unsigned digits = 0;     // for 'x': digits, 0 for as many as needed; for 'f': decimals
 };
 
-// What stands between braces.
+// Parses the text between braces.
 consteval void read_piece(std::string_view text, Piece& piece) {
     if (text.empty()) return;
     if (text == ":#x") {
@@ -104,11 +104,11 @@ consteval void read_piece(std::string_view text, Piece& piece) {
     } else if (text.starts_with(':') && text.ends_with('x')) {
         piece.kind = 'x';
         for (const char c : text.substr(1, text.size() - 2)) {
-            if (c < '0' || c > '9') throw "not known here";
+            if (c < '0' || c > '9') throw "unsupported format";
             piece.digits = piece.digits * 10 + static_cast<unsigned>(c - '0');
         }
     } else {
-        throw "not known here";
+        throw "unsupported format";
     }
 }
 
@@ -130,7 +130,7 @@ consteval std::array<Piece, Values> pieces_of(std::string_view text) {
 
 inline constexpr std::size_t kLongestNumber = 40;
 
-// At most as many characters does a value take.
+// An upper bound on the characters that a value takes.
 template <typename Value>
 std::size_t most_characters(const Value& value) {
     if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
@@ -147,7 +147,7 @@ inline constexpr std::array<char, 512> kHexPairs = [] {
     return pairs;
 }();
 
-// The last `digits` hexadecimal digits; returns where they end.
+// The lowest `digits` hexadecimal digits; returns where they end.
 inline char* put_hex(char* to, std::uint64_t value, unsigned digits) {
     unsigned left = digits;
     if (left % 2 != 0) *to++ = kHexPairs[(value >> (4 * --left) & 0xF) * 2 + 1];
@@ -166,7 +166,7 @@ constexpr unsigned hex_digits_of(std::uint64_t value) {
 template <Piece piece, typename Value>
 char* put_value(char* to, const Value& value) {
     if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
-        const std::string_view text = value; // of no bytes it may have no address
+        const std::string_view text = value; // empty text may have a null pointer
         return std::copy_n(text.data(), text.size(), to);
     } else if constexpr (std::is_floating_point_v<Value>) {
         return std::to_chars(to, to + kLongestNumber, value, std::chars_format::fixed,
@@ -184,7 +184,7 @@ char* put_value(char* to, const Value& value) {
     }
 }
 
-// Makes room once, then writes to the end of the string as to any memory.
+// Reserves space once, then writes directly to the end of the string.
 template <Pattern pattern, typename... Args>
 void append(std::string& out, const Args&... args) {
     static constexpr auto pieces = pieces_of<sizeof...(Args)>(pattern.view());

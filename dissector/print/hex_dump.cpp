@@ -1,14 +1,15 @@
+#include "dissector/print/hex_dump.hpp"
+
 #include <algorithm>
 #include <array>
 
-#include "dissector/print/text.hpp"
 #include "dissector/print/value_text.hpp"
 
 namespace veriroce::print {
 namespace {
 
 constexpr std::size_t kBytesPerLine = 16;
-// One header after the other in another colour: the eye needs no more.
+// Neighbouring headers get different colours.
 constexpr std::array<std::string_view, 4> kColours{"\x1b[36m", "\x1b[33m", "\x1b[32m", "\x1b[35m"};
 constexpr std::string_view kPlain = "\x1b[0m";
 
@@ -39,7 +40,7 @@ void append_row(std::string& out, std::size_t offset, wire::Bytes row, std::stri
     out += '\n';
 }
 
-// Bytes from `first` up to `end`, which begin a line of their own.
+// Bytes from `first` to before `end`, starting on a new line.
 void append_range(std::string& out, wire::Bytes frame, std::size_t first, std::size_t end,
                   std::string_view name, std::string_view colour) {
     for (std::size_t at = first; at < end; at += kBytesPerLine) {

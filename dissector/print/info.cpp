@@ -13,7 +13,7 @@ namespace {
 using decode::Dissection;
 using decode::LayerKind;
 
-// A header of this type, if the packet has it and all of it was captured.
+// The header of this type, if the packet has it and it was captured completely.
 template <typename Header>
 std::optional<Header> header(const Dissection& d, LayerKind kind) {
     const auto* layer = d.layers.find(kind);
@@ -24,7 +24,8 @@ std::optional<Header> header(const Dissection& d, LayerKind kind) {
 void append_syndrome(std::string& out, wire::Syndrome syndrome) {
     switch (syndrome.kind()) {
     case wire::AckKind::Ack:
-        // A code of 31 means that no credits are counted (ACK-10): the usual case needs no words.
+        // Code 31 means that credits are not used (ACK-10). That is the normal case, so print
+        // nothing.
         if (const auto credits = wire::credits_of(syndrome.code())) {
             append<" Credits={}">(out, *credits);
         }
@@ -91,7 +92,8 @@ void append_reject_reason(std::string& out, const Dissection& d) {
     append<" Reason={} ({})">(out, reason, words.empty() ? "unknown" : words);
 }
 
-// "SubnAdmGet(PathRecord)", as the standard and Wireshark have it. What has no name has a number.
+// "SubnAdmGet(PathRecord)", as in the standard and in Wireshark. Unknown values are printed as
+// numbers.
 void append_datagram(std::string& out, std::uint8_t management_class, std::uint8_t method,
                      std::uint16_t attribute) {
     const std::string_view prefix = decode::mad_class_prefix(management_class);
@@ -106,7 +108,8 @@ void append_datagram(std::string& out, std::uint8_t management_class, std::uint8
     append<" Class=0x{:02x} Attribute=0x{:04x}">(out, management_class, attribute);
 }
 
-// "CM: ConnectRequest" as Wireshark has it, or the message of another class. False if it is no MAD.
+// "CM: ConnectRequest" as in Wireshark, or the message of another class. False if the packet is not
+// a MAD.
 bool append_management(std::string& out, const Dissection& d) {
     const auto* layer = d.layers.find(LayerKind::Mad);
     if (!layer || layer->length < decode::kMadHeaderBytes) return false;
@@ -153,7 +156,7 @@ void append_transport(std::string& out, const Dissection& d) {
     if (d.upper) append_upper_info(out, d);
 }
 
-// TCP and UDP: the ports, which open both headers.
+// TCP and UDP: both headers begin with the ports.
 void append_ports(std::string& out, const Dissection& d) {
     const auto layer =
         d.layers.find(d.protocol == decode::Protocol::Udp ? LayerKind::Udp : LayerKind::Tcp);
@@ -162,7 +165,7 @@ void append_ports(std::string& out, const Dissection& d) {
     append<"{} → {}">(out, wire::load_u16(bytes, 0), wire::load_u16(bytes, 2));
 }
 
-// PFC: how long each class that is named has to be silent, in units of 512 bit times.
+// PFC: for each class listed, how long it must pause, in units of 512 bit times.
 void append_mac_control(std::string& out, const Dissection& d) {
     if (const auto* pause = d.layers.find(LayerKind::Pause); pause && pause->length == 2) {
         append<"PAUSE {}">(out, wire::load_u16(d.bytes_of(*pause), 0));
@@ -181,7 +184,7 @@ void append_mac_control(std::string& out, const Dissection& d) {
     }
 }
 
-// iWARP: the frames with which it begins, and a Terminate with its reason.
+// iWARP: the start-up frames, and a Terminate with its reason.
 void append_mpa_start(std::string& out, wire::Bytes frame) {
     const unsigned flags = wire::load_u8(frame, 16);
     append<"MPA {} Frame Markers={} CRC={}">(out, frame[9] == std::byte{'q'} ? "Request" : "Reply",
@@ -207,7 +210,7 @@ std::string_view rdmap_operation(wire::Bytes header) {
     return name.empty() ? "RDMAP reserved operation" : name;
 }
 
-// iWARP: what each framed PDU of the segment carries.
+// iWARP: the contents of each framed PDU in the segment.
 void append_iwarp(std::string& out, const Dissection& d) {
     const std::size_t begin = out.size();
     const auto say = [&](std::string_view words) {
@@ -219,7 +222,7 @@ void append_iwarp(std::string& out, const Dissection& d) {
         const wire::Bytes bytes = d.bytes_of(layer);
         if (layer.kind == LayerKind::MpaStart) append_mpa_start(out, bytes);
         if (layer.kind == LayerKind::MpaContinued) say("continued PDU");
-        if (layer.kind == LayerKind::MpaMore) say("iWARP not taken apart");
+        if (layer.kind == LayerKind::MpaMore) say("iWARP not decoded");
         if (layer.kind == LayerKind::RdmapTerminate) append_terminate(out, bytes);
         if (layer.kind == LayerKind::MpaCrc || layer.kind == LayerKind::MpaCrcUnused) {
             goes_on = layer.length < decode::kMpaCrcBytes;
@@ -228,7 +231,7 @@ void append_iwarp(std::string& out, const Dissection& d) {
         say(rdmap_operation(bytes));
         goes_on = true;
     }
-    if (goes_on && !d.cut) out += " (goes on in the next segment)";
+    if (goes_on && !d.cut) out += " (continues in the next segment)";
 }
 
 void append_other(std::string& out, const Dissection& d) {
@@ -249,7 +252,7 @@ void append_other(std::string& out, const Dissection& d) {
     case decode::Protocol::Ipv6:
     case decode::Protocol::Gre:
     case decode::Protocol::Icmp:
-    case decode::Protocol::Icmpv6: out += "not taken apart"; break;
+    case decode::Protocol::Icmpv6: out += "not decoded"; break;
     case decode::Protocol::InfiniBand:
     case decode::Protocol::RoceV1:
     case decode::Protocol::RoceV2: break;

@@ -1,4 +1,4 @@
-// The last column of a packet's line: what the packet says, in a few words.
+// The last column of a packet's line: a short summary of the packet.
 //
 //   RC RDMA Write First QP=0x000011 PSN=7 VA=0x00007f1b45cc7de8 R_Key=0x000036b8 DMALen=16384
 //   Len=1024 RC Acknowledge QP=0x000012 PSN=9 MSN=3 NAK Remote Access Error RC Send Only

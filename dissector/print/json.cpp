@@ -27,7 +27,7 @@ void append_json_value(std::string& out, const decode::FieldRow& row, const deco
     case decode::Format::Ipv6:
     case decode::Format::Bytes:
     case decode::Format::Seconds:
-    case decode::Format::Date: // none of these has a character to escape
+    case decode::Format::Date: // values in these formats need no escaping
         out += '"';
         append_value(out, row, value);
         out += '"';
@@ -36,7 +36,8 @@ void append_json_value(std::string& out, const decode::FieldRow& row, const deco
     }
 }
 
-// The member of one field, with a comma before it unless it is the first. False if it is not there.
+// One field as a member, preceded by a comma unless it is the first. False if the packet does not
+// have the field.
 bool append_member(std::string& out, const decode::Dissection& dissection,
                    const decode::Column& column, bool first) {
     std::size_t values = 0;
@@ -76,7 +77,7 @@ void append_findings(std::string& out, const decode::Dissection& dissection, boo
     out += ']';
 }
 
-// Bytes of the UTF-8 character (RFC 3629) that `text` begins with; 0 if it begins with none.
+// The size of the UTF-8 character (RFC 3629) at the beginning of `text`; 0 if it is not valid.
 std::size_t character_bytes(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned lead = byte(0);
@@ -114,7 +115,7 @@ void append_json_string(std::string& out, std::string_view text) {
     while (!text.empty()) {
         const std::size_t length = character_bytes(text);
         if (length == 0) {
-            out += "\\ufffd"; // a byte that is no UTF-8, in a file's name for example
+            out += "\\ufffd"; // an invalid byte, for example in a file name
         } else if (length == 1) {
             append_ascii(out, text.front());
         } else {

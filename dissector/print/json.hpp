@@ -5,10 +5,11 @@
 //   ...
 //   ]}
 //
-// One object a packet, one member a field: Wireshark's names, ours under `roce.`. A field that
-// stands in a packet several times is an array. Decimal fields of up to 32 bits are numbers, flags
-// are true or false, everything else is the string that -T fields prints (64-bit numbers too: many
-// readers keep only 53 bits). Fields may be added to the schema, none is renamed.
+// One object per packet, one member per field, with Wireshark's names (ours begin with `roce.`). A
+// field that occurs several times in a packet is an array. Decimal fields of up to 32 bits are
+// numbers, and flags are true or false. Everything else is the string that -T fields prints,
+// including 64-bit numbers, because many readers keep only 53 bits. Later versions may add fields
+// but do not rename any.
 #pragma once
 
 #include <span>
@@ -22,8 +23,8 @@ namespace veriroce::print {
 void append_json_string(std::string& out, std::string_view text);
 
 void append_json_begin(std::string& out);
-// `file` is named in the packet if it is not empty. `findings` adds the member "roce.findings" to a
-// packet that has some: rule, severity, text, offset and length of the bytes.
+// `file` is added to the packet if it is not empty. `findings` adds the member "roce.findings" to
+// packets that have any: rule, severity, text, offset and length of the bytes.
 void append_json_packet(std::string& out, const decode::Dissection& dissection,
                         std::span<const decode::Column> columns, std::string_view file,
                         bool findings, bool first);

@@ -1,6 +1,7 @@
+#include "dissector/print/line.hpp"
+
 #include "dissector/print/append.hpp"
 #include "dissector/print/info.hpp"
-#include "dissector/print/text.hpp"
 #include "dissector/print/value_text.hpp"
 #include "dissector/wire/ethernet.hpp"
 
@@ -11,15 +12,15 @@ using decode::Dissection;
 using decode::LayerKind;
 using decode::LayerSpan;
 
-// Columns are at least as wide as tshark's.
+// Minimum column widths, the same as tshark's.
 constexpr std::size_t kNumberWidth = 5;
 constexpr std::size_t kTimeWidth = 10;
 constexpr std::size_t kAddressWidth = 12;
 constexpr unsigned kTimeDecimals = 6;
 
-using Cell = Scratch<64>; // more than a number, a time or an address has
+using Cell = Scratch<64>; // larger than any number, time or address
 
-// A cell at the right end of its column, or beyond it.
+// Right-aligned within the column; wider text overflows it.
 void append_right(std::string& out, const Cell& cell, std::size_t width) {
     if (cell.size() < width) out.append(width - cell.size(), ' ');
     out += cell.text();
@@ -41,7 +42,8 @@ Cell time_of(const Dissection& d) {
     return cell;
 }
 
-// The innermost address: of the IP packet or GRH, else of the LRH or Ethernet frame, else nothing.
+// The innermost address: from the IP packet or GRH, otherwise from the LRH or Ethernet header,
+// otherwise empty.
 Cell address_of(const Dissection& d, bool destination) {
     Cell cell;
     if (const LayerSpan& network = d.network; network.length > 0) {

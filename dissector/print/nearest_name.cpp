@@ -7,7 +7,7 @@
 namespace veriroce::print {
 namespace {
 
-// Letters to insert, delete, replace or swap with their neighbour to make `b` of `a`.
+// The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> two_up(b.size() + 1);
     std::vector<std::size_t> up(b.size() + 1);
@@ -27,7 +27,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return up[b.size()];
 }
 
-constexpr std::size_t kLongestName = 64; // nobody mistypes a name into something longer
+constexpr std::size_t kLongestName = 64; // no typing error makes a name longer than this
 
 } // namespace
 

@@ -1,4 +1,4 @@
-// The name that was perhaps meant by one that does not exist.
+// Suggests an existing name for a misspelled one.
 #pragma once
 
 #include <span>
@@ -6,7 +6,7 @@
 
 namespace veriroce::print {
 
-// Empty if none is near: more than a third of the letters would have to change.
+// Empty if no name is close: more than a third of its letters would have to change.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> names);
 
 } // namespace veriroce::print

@@ -1,4 +1,4 @@
-// Text on its way out: gathered in one buffer and written in large pieces.
+// Buffered text output: collected in one buffer and written in large pieces.
 #pragma once
 
 #include <cstdio>
@@ -10,13 +10,13 @@ class Output {
   public:
     explicit Output(std::FILE* file) : file_(file) {}
 
-    // What is appended here is written by the next flush.
+    // Text appended here is written by the next flush.
     std::string& text() { return text_; }
-    // To be called after each packet. False if writing is no longer possible.
+    // Call after each packet. Returns false if writing has failed.
     bool pass() { return text_.size() < kEnough || flush(); }
     bool flush();
 
-    // Why writing failed; 0 if it did not. EPIPE: whoever read has gone away.
+    // errno of the failed write, or 0. EPIPE: the reader has closed the pipe.
     [[nodiscard]] int error() const { return error_; }
 
   private:

@@ -38,7 +38,7 @@ void append_values(std::string& out, const decode::Dissection& dissection,
     });
 }
 
-// Quotes what was appended since `start`, if it has to be.
+// Quotes the text appended since `start` if necessary.
 void quote(std::string& out, std::size_t start) {
     if (out.find_first_of(",\"\r\n", start) == std::string::npos) return;
     for (std::size_t at = start; (at = out.find('"', at)) != std::string::npos; at += 2) {
@@ -79,7 +79,7 @@ Columns all_columns() {
     return columns;
 }
 
-Columns usual_columns() {
+Columns default_columns() {
     Columns columns;
     for (const std::string_view name : kUsualFields)
         columns.push_back(decode::Column::find(name).value());

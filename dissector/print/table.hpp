@@ -1,4 +1,4 @@
-// Packets for programs to read: chosen fields as tab-separated lines, CSV or JSON.
+// Packets for other programs: selected fields as tab-separated lines, CSV or JSON.
 #pragma once
 
 #include <expected>
@@ -12,23 +12,24 @@ namespace veriroce::print {
 
 using Columns = std::vector<decode::Column>;
 
-// A name that is no field, and the field that was perhaps meant (may be empty).
+// An unknown field name, and the closest existing one (may be empty).
 struct UnknownField {
     std::string name;
     std::string nearest;
 };
 
 std::expected<Columns, UnknownField> columns_of(std::span<const std::string> names);
-// Every field that is not shown by name only, each once.
+// Every field once, except those shown only when named.
 Columns all_columns();
-// What a CSV file has if no fields are chosen.
-Columns usual_columns();
+// The columns of a CSV file if no fields are selected.
+Columns default_columns();
 
-// `tshark -T fields`: tabs between fields, commas between the values of one, a newline.
+// As `tshark -T fields`: tabs between fields, commas between the values of one field, a newline at
+// the end.
 void append_fields(std::string& out, const decode::Dissection& dissection,
                    std::span<const decode::Column> columns);
 
-// RFC 4180, lines end in \n: the names, and a packet.
+// RFC 4180, but lines end in \n. The header line, then one line per packet.
 void append_csv_header(std::string& out, std::span<const decode::Column> columns);
 void append_csv(std::string& out, const decode::Dissection& dissection,
                 std::span<const decode::Column> columns);

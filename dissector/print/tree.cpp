@@ -1,6 +1,7 @@
+#include "dissector/print/tree.hpp"
+
 #include "dissector/decode/field.hpp"
 #include "dissector/print/append.hpp"
-#include "dissector/print/text.hpp"
 #include "dissector/print/value_text.hpp"
 
 namespace veriroce::print {
@@ -12,7 +13,8 @@ using decode::LayerSpan;
 
 constexpr std::size_t kPlaceWidth = 9;
 
-// "002a" for whole bytes, "002b.5-4" for bits of one byte; nothing for what stands nowhere.
+// "002a" for whole bytes, "002b.5-4" for bits of one byte; empty for a field without a place in the
+// frame.
 void append_place(std::string& out, const FieldRow& row, const LayerSpan& layer) {
     const std::size_t start = out.size();
     if (row.bits != 0 || row.compute == nullptr) {
@@ -77,7 +79,7 @@ void append_tree(std::string& out, const Dissection& dissection) {
             });
         }
     }
-    if (dissection.cut) out += "The capture ends here: the frame was cut\n";
+    if (dissection.cut) out += "The capture ends here: the frame was truncated\n";
     append_findings(out, dissection);
     out += '\n';
 }

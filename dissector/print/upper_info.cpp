@@ -13,7 +13,7 @@ using decode::LayerKind;
 using decode::LayerSpan;
 using decode::NvmeQueue;
 
-// A number of a header, least significant byte first; the header has these bytes.
+// A little-endian number in a header that was captured completely.
 std::uint64_t little(wire::Bytes bytes, std::size_t at, std::size_t count) {
     std::uint64_t value = 0;
     for (std::size_t i = count; i > 0; --i)
@@ -25,7 +25,7 @@ std::string_view or_unknown(std::string_view name) {
     return name.empty() ? "unknown" : name;
 }
 
-// Of a header that the capture cut, what follows says as much as is there.
+// If the header was truncated, prints what is available.
 
 void append_command(std::string& out, wire::Bytes bytes, NvmeQueue queue) {
     const bool io = queue == NvmeQueue::Io;
@@ -62,7 +62,7 @@ void append_completion(std::string& out, wire::Bytes bytes) {
     if (bytes.size() < 16) return;
     const std::uint64_t status = little(bytes, 14, 2);
     append<" CID=0x{:04x} SQHD={}">(out, little(bytes, 12, 2), little(bytes, 8, 2));
-    if (status >> 1 == 0) return; // all went well; the lowest bit is the phase
+    if (status >> 1 == 0) return; // success; the lowest bit is the phase tag
     const std::uint64_t type = status >> 9 & 7;
     const std::uint64_t code = status >> 1 & 0xFF;
     const std::string_view words = type == 0 ? decode::nvme_generic_status_name(code) : "";
@@ -130,7 +130,7 @@ void append_rpc(std::string& out, const Dissection& d, wire::Bytes bytes) {
 } // namespace
 
 void append_upper_info(std::string& out, const Dissection& d) {
-    // What begins a message says what it is.
+    // The first layer of the message determines what it is.
     const auto bytes = [&d](LayerKind kind) { return d.bytes_of(*d.layers.find(kind)); };
     if (d.layers.has(LayerKind::NvmeCommand)) {
         append_command(out, bytes(LayerKind::NvmeCommand), NvmeQueue::Admin);

@@ -1,4 +1,4 @@
-// What is carried above the transport, behind the words about the transport packet:
+// Summary of the upper-layer message, appended after the summary of the transport packet:
 //
 //   … Len=64 NVMe Read CID=0x0001 NSID=1 SLBA=4096 NLB=8
 //   … Len=76 iSER SCSI Command ITT=0x10000007 ReadSTag=0x55667788
@@ -10,7 +10,7 @@
 
 namespace veriroce::print {
 
-// To be called for a dissection whose `upper` is set.
+// Requires that the dissection's `upper` is set.
 void append_upper_info(std::string& out, const decode::Dissection& dissection);
 
 } // namespace veriroce::print

@@ -29,7 +29,8 @@ constexpr bool is_control(char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
-// Some text is a file's or a packet's own, and what is printed is a line: \n, \t, \x01.
+// Text from files and packets may contain control characters, which would break the line: print \n,
+// \t, \x01.
 void append_text(std::string& out, std::string_view text) {
     if (std::ranges::none_of(text, is_control)) {
         out += text;
@@ -47,7 +48,7 @@ void append_text(std::string& out, std::string_view text) {
     }
 }
 
-// "Nov 14, 2023 22:13:20.000000123 UTC", in the zone that the environment names.
+// "Nov 14, 2023 22:13:20.000000123 UTC", in the time zone of the environment.
 void append_date(std::string& out, std::int64_t nanoseconds) {
     constexpr std::int64_t kSecond = 1'000'000'000;
     std::int64_t rest = nanoseconds % kSecond;
@@ -63,7 +64,7 @@ void append_date(std::string& out, std::int64_t nanoseconds) {
                    parts.tm_zone);
 }
 
-// Many bytes go to the string in pieces.
+// Long values are appended in pieces of this size.
 constexpr std::size_t kBytesAtOnce = 64;
 
 } // namespace

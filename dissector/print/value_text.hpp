@@ -1,5 +1,5 @@
-// A field's value as `tshark -T fields` prints it (Wireshark 4.0), and the pieces that are made of.
-// Everything here appends to a string that the caller keeps, so that a long run allocates nothing.
+// A field's value as `tshark -T fields` prints it (Wireshark 4.0), and the functions that it is
+// built from. All of them append to a string of the caller, so that a long run does not allocate.
 #pragma once
 
 #include <string>
@@ -16,14 +16,14 @@ void append_value(std::string& out, const decode::FieldRow& row, const decode::V
 void append_ipv4(std::string& out, wire::Bytes bytes);
 void append_ipv6(std::string& out, wire::Bytes bytes);
 void append_mac(std::string& out, wire::Bytes bytes);
-// So many hex digits of a number, the last ones.
+// The lowest `digits` hex digits.
 void append_hex_digits(std::string& out, std::uint64_t value, unsigned digits);
-// Two hex digits a byte, nothing between.
+// Two hex digits per byte, no separator.
 void append_hex_bytes(std::string& out, wire::Bytes bytes);
-// Signed nanoseconds as seconds with this many decimals, cut and not rounded.
+// Signed nanoseconds as seconds with this many decimals, truncated.
 void append_seconds(std::string& out, std::int64_t nanoseconds, unsigned decimals);
 
-// The same into characters at hand, for who puts several together.
+// The same, but into a small buffer, for callers that combine several values.
 template <std::size_t Room>
 void put_ipv4(Scratch<Room>& text, wire::Bytes bytes) {
     for (std::size_t i = 0; i < 4; ++i) {
@@ -45,7 +45,7 @@ inline constexpr std::size_t kIpv6Characters = wire::kIpTextCharacters + 7;
 template <std::size_t Room>
 void put_ipv6(Scratch<Room>& text, wire::Bytes bytes) {
     const wire::IpAddress address = wire::IpAddress::from_v6(bytes);
-    if (address.v4()) text.put("::ffff:"); // its own text is that of the IPv4 address
+    if (address.v4()) text.put("::ffff:"); // to_text of such an address would print the IPv4 form
     text.written(wire::kIpTextCharacters, [&](char* to) { return wire::write_text(address, to); });
 }
 

@@ -2,9 +2,11 @@
 // character.
 #include "dissector/decode/decoder.hpp"
 #include "dissector/decode/upper.hpp"
+#include "dissector/print/hex_dump.hpp"
 #include "dissector/print/json.hpp"
+#include "dissector/print/line.hpp"
 #include "dissector/print/table.hpp"
-#include "dissector/print/text.hpp"
+#include "dissector/print/tree.hpp"
 
 using namespace veriroce;
 

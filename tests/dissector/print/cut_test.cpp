@@ -4,7 +4,8 @@
 
 #include "dissector/decode/decoder.hpp"
 #include "dissector/decode/upper.hpp"
-#include "dissector/print/text.hpp"
+#include "dissector/print/line.hpp"
+#include "dissector/print/tree.hpp"
 #include "tests/dissector/corpus/other_corpus.hpp"
 #include "tests/dissector/corpus/upper_corpus.hpp"
 
@@ -37,7 +38,7 @@ struct Cutter {
         if (!tree) return true;
         out.clear();
         append_tree(out, d);
-        return out.contains("The capture ends here: the frame was cut\n") &&
+        return out.contains("The capture ends here: the frame was truncated\n") &&
                !out.contains("Findings");
     }
 };

@@ -5,7 +5,7 @@
 
 #include "dissector/capture/reader.hpp"
 #include "dissector/decode/decoder.hpp"
-#include "dissector/print/text.hpp"
+#include "dissector/print/hex_dump.hpp"
 
 using namespace veriroce;
 

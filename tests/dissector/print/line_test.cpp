@@ -3,8 +3,9 @@
 
 #include "dissector/decode/decoder.hpp"
 #include "dissector/print/json.hpp"
+#include "dissector/print/line.hpp"
 #include "dissector/print/table.hpp"
-#include "dissector/print/text.hpp"
+#include "dissector/print/tree.hpp"
 #include "dissector/wire/packet_spec.hpp"
 #include "tests/dissector/corpus/other_corpus.hpp"
 
@@ -121,7 +122,7 @@ TEST_CASE("line: what a segment of iWARP carries", "[print]") {
     std::vector<std::byte> bytes = two->bytes;
     bytes.resize(bytes.size() - 8);
     wire::store_be<2>(bytes, 14 + 2, bytes.size() - 14);
-    CHECK(line_of(bytes).ends_with(" Write, Send (goes on in the next segment)\n"));
+    CHECK(line_of(bytes).ends_with(" Write, Send (continues in the next segment)\n"));
     CHECK(line_of(wire::Bytes(bytes).first(bytes.size() - 4),
                   static_cast<std::uint32_t>(bytes.size()))
               .ends_with(" Write, Send [cut]\n"));

@@ -6,7 +6,7 @@
 #include "dissector/print/json.hpp"
 #include "dissector/print/nearest_name.hpp"
 #include "dissector/print/table.hpp"
-#include "dissector/print/text.hpp"
+#include "dissector/print/tree.hpp"
 #include "dissector/print/value_text.hpp"
 
 using namespace veriroce;
@@ -162,5 +162,5 @@ TEST_CASE("print: every column that is shown without being asked for is there on
     std::ranges::sort(sorted);
     CHECK(std::ranges::adjacent_find(sorted) == sorted.end());
     CHECK(std::ranges::find(names, "data.data") == names.end());
-    CHECK(usual_columns().size() == 16);
+    CHECK(default_columns().size() == 16);
 }
