@@ -17,26 +17,27 @@ std::optional<std::uint32_t> number_of(std::string_view text, std::uint32_t larg
     return value;
 }
 
-// A protocol as it is written, and what more that says.
-struct Written {
+// A PROTOCOL word and its meaning.
+struct NamedProtocol {
     decode::Upper protocol = decode::Upper::None;
     decode::NvmeQueue nvme_queue = decode::NvmeQueue::Unknown;
 };
 
-std::expected<Written, std::string> protocol_of(std::string_view name, bool qp) {
+std::expected<NamedProtocol, std::string> protocol_of(std::string_view name, bool qp) {
     const bool admin = name == "nvme_admin";
     if (admin || name == "nvme_io") {
         if (!qp) {
             return std::unexpected(
-                fmt::format("'{}' is of a QP: behind a port are queues of both kinds", name));
+                fmt::format("'{}' needs qp=, because one port serves admin and I/O queues", name));
         }
-        return Written{decode::Upper::Nvme,
-                       admin ? decode::NvmeQueue::Admin : decode::NvmeQueue::Io};
+        return NamedProtocol{decode::Upper::Nvme,
+                             admin ? decode::NvmeQueue::Admin : decode::NvmeQueue::Io};
     }
     const auto protocol = decode::upper_by_name(name);
-    if (protocol) return Written{.protocol = *protocol};
-    return std::unexpected(fmt::format(
-        "'{}' is none of nvme, nvme_admin, nvme_io, iser, smb_direct, rpcordma, none", name));
+    if (protocol) return NamedProtocol{.protocol = *protocol};
+    return std::unexpected(fmt::format("unknown protocol '{}'; choose nvme, nvme_admin, nvme_io, "
+                                       "iser, smb_direct, rpcordma or none",
+                                       name));
 }
 
 } // namespace
@@ -50,14 +51,14 @@ std::expected<flow::DecodeAs, std::string> decode_as(std::span<const std::string
         if (equals == text.npos || colon == text.npos || colon < equals ||
             (where != "qp" && where != "port")) {
             return std::unexpected(
-                fmt::format("'{}' is neither qp=N:PROTOCOL nor port=N:PROTOCOL", text));
+                fmt::format("expected qp=N:PROTOCOL or port=N:PROTOCOL, got '{}'", text));
         }
         const std::string_view number = text.substr(equals + 1, colon - equals - 1);
         const bool qp = where == "qp";
         const auto protocol = protocol_of(text.substr(colon + 1), qp);
         if (!protocol) return std::unexpected(protocol.error());
         const auto value = number_of(number, qp ? wire::kMask24 : 0xFFFF);
-        if (!value) return std::unexpected(fmt::format("'{}' is no {} number", number, where));
+        if (!value) return std::unexpected(fmt::format("'{}' is not a {} number", number, where));
         if (qp) {
             result.qps.push_back({{*value}, protocol->protocol, protocol->nvme_queue});
         } else {

@@ -1,13 +1,13 @@
-// The option --decode-as as it is written: WHERE:PROTOCOL. Internal to this room.
+// Parses the option --decode-as: WHERE:PROTOCOL. Internal to this room.
 //
-//   qp=0x12:nvme      packets to QP 0x12, whatever its address: name both ends of a connection
-//   qp=0x12:nvme_io   the same, and its queue is for I/O; nvme_admin: it is the admin queue
+//   qp=0x12:nvme      packets to QP 0x12 at any address; name both ends of a connection
+//   qp=0x12:nvme_io   the same, and the queue is an I/O queue (nvme_admin: the admin queue)
 //   port=5000:iser    connections whose CM request asks for this port (RDMA IP CM, TCP)
-//   port=4420:none    not taken apart, although the port is well known
+//   port=4420:none    do not decode, although the port is well known
 //
-// PROTOCOL is nvme, iser, smb_direct, rpcordma (as display filters call them) or none. Of plain
-// nvme commands have no names until the capture shows the Connect command of the queue. Numbers are
-// decimal or begin with 0x.
+// PROTOCOL is nvme, iser, smb_direct, rpcordma (as in display filters) or none. With plain nvme,
+// commands are named only after the queue's Connect command was captured. Numbers are decimal or
+// begin with 0x.
 #pragma once
 
 #include <expected>
@@ -18,7 +18,7 @@
 
 namespace veriroce::dissect {
 
-// The error is a sentence that names what was written.
+// The error is a message that quotes the faulty text.
 std::expected<flow::DecodeAs, std::string> decode_as(std::span<const std::string> written);
 
 } // namespace veriroce::dissect

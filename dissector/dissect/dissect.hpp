@@ -1,4 +1,5 @@
-// The command `veriroce dissect`: capture files or an interface in, packets out.
+// The command `veriroce dissect`: reads packets from capture files or an interface, and prints or
+// writes them.
 #pragma once
 
 #include <cstdint>
@@ -11,38 +12,40 @@ namespace veriroce::dissect {
 
 enum class Format : std::uint8_t { Text, Fields, Json, Csv };
 
-// "text", "fields", "json", "csv"; nothing for another word.
+// "text", "fields", "json", "csv"; empty for anything else.
 std::optional<Format> format_by_name(const std::string& name);
 
 struct Options {
     std::vector<std::string> files; // "-" is standard input
-    std::string interface;          // -i: live, instead of files
+    std::string interface;          // -i: capture live instead of reading files
     std::string filter;             // -Y; empty: every packet
     std::string capture_filter;     // -f, in libpcap's language; empty: every packet
-    std::string write;              // -w: a pcapng file instead of printed packets; "-": to stdout
+    std::string write; // -w: write a pcapng file instead of printing packets; "-": to stdout
     Format format = Format::Text;
-    std::vector<std::string> fields; // -e, in the order of the output
+    std::vector<std::string> fields; // -e, in output order
     bool tree = false;               // -V
     bool hex = false;                // -x
-    bool stats = false;              // a summary instead of packets
-    bool check = false;              // text: only packets with findings, and these; exit code 1
-    bool verify_icrc = false;        // also where nothing that is printed needs it
-    std::vector<std::uint16_t> roce_ports;    // UDP ports that carry RoCEv2 as 4791 does
+    bool stats = false;              // print a summary instead of packets
+    bool check = false; // print only packets with findings, and the findings; exit code 1 if any
+    bool verify_icrc = false;                 // verify ICRCs even if no output needs them
+    std::vector<std::uint16_t> roce_ports;    // UDP ports to decode as RoCEv2, besides 4791
     std::vector<std::string> decode_as;       // "qp=0x12:nvme", "port=4420:none" (decode_as.hpp)
-    bool quiet = false;                       // no summary line of --check
+    bool quiet = false;                       // omit the summary line of --check
     std::optional<std::uint32_t> snap_length; // -s, live
-    std::optional<std::uint32_t> buffer_mib;  // -B, live: the kernel's ring
-    // -c, over all files: packets read, also if the display filter shows fewer.
+    std::optional<std::uint32_t> buffer_mib;  // -B, live: size of the kernel's ring buffer
+    // -c: stop after reading this many packets of all files, whether or not they match the display
+    // filter.
     std::optional<std::uint64_t> max_packets;
 };
 
-// Writes packets to `out` and at most one line an error to `err`. Returns the exit code:
-//   0 done; 1 `check` and a finding that is more than a note; 2 wrong options, nothing was read;
-//   3 a file or interface that could not be read, or not to its end (what could be read was
-//   printed), or output that could not be written. 1 wins over 3. A reader of `out` that goes away
-//   ends the command quietly with 0; the caller has made the process ignore SIGPIPE, or it is ended
-//   by that. Live, Ctrl-C and SIGTERM are the end of the capture and no error; how many packets
-//   were dropped is told on `err`.
+// Writes packets to `out` and errors to `err`, one line each. Returns the exit code:
+//   0  done
+//   1  `check` found more than notes
+//   2  invalid options; nothing was read
+//   3  an input could not be read completely (what could be read was printed), or writing failed
+// 1 takes precedence over 3. If the reader of `out` closes the pipe, the command stops quietly with
+// 0, provided that the caller ignores SIGPIPE. Ctrl-C and SIGTERM end a live capture normally; the
+// number of dropped packets is printed to `err`.
 int run(const Options& options, std::FILE* out, std::FILE* err);
 
 } // namespace veriroce::dissect

@@ -9,8 +9,8 @@
 namespace veriroce::dissect {
 namespace {
 
-// Spreads what is alike, such as QP numbers in a row, evenly over the upper half (D. Knuth, TAOCP
-// volume 3, section 6.4); what is reported does not follow it.
+// Spreads similar keys, such as consecutive QP numbers, evenly over the upper half (D. Knuth, TAOCP
+// volume 3, section 6.4). Output does not depend on it.
 constexpr std::uint64_t spread(std::uint64_t value) {
     return value * 0x9E3779B97F4A7C15U >> 32;
 }
@@ -85,7 +85,7 @@ void FlowCounts::grow() {
     }
 }
 
-// Where the flow is, or where it belongs.
+// The flow's slot, or the free slot where it belongs.
 FlowCounts::Place& FlowCounts::place(std::uint64_t key, std::uint64_t hash) {
     const std::size_t mask = places_.size() - 1;
     std::size_t at = hash & mask;

@@ -1,10 +1,10 @@
-// Packets and bytes of each flow, which `--stats` lists: what one address sends to one QP of
-// another. Internal to this room.
+// Counts packets and bytes per flow for `--stats`. A flow is the packets from one address to one QP
+// at another address. Internal to this room.
 //
-// A flow takes 32 bytes: its two addresses are a number, for there are few pairs of addresses
-// beside the QPs behind them. With many flows each packet is a cache miss: it waits while the line
-// of its flow is fetched and others are looked at. Memory is bounded: of more flows than kMaxFlows
-// only the packets are counted.
+// A flow takes 32 bytes: the two addresses are stored as one number, because there are far fewer
+// address pairs than QPs. With many flows each packet is a cache miss, so packets wait in a small
+// queue while their flow's cache line is prefetched. Memory is bounded: packets of flows beyond
+// kMaxFlows are only counted.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace veriroce::dissect {
 
-// Pairs of addresses, numbered in the order in which they are seen.
+// Numbers address pairs in the order in which they appear.
 class AddressPairs {
   public:
     struct Pair {
@@ -29,16 +29,16 @@ class AddressPairs {
         [[nodiscard]] std::uint64_t hash() const { return flow::Path{source, destination}.hash(); }
     };
 
-    // Of a packet with an IP header or GRH; nothing if there are more pairs than are kept.
+    // For a packet with an IP header or GRH; empty if the table of pairs is full.
     std::optional<std::uint32_t> number_of(const decode::Dissection& dissection);
     [[nodiscard]] const Pair& operator[](std::uint32_t number) const { return pairs_[number]; }
 
   private:
-    // Both addresses as they stand in the header, behind them zeros.
+    // Both addresses as in the header, padded with zeros.
     using Words = std::array<std::uint64_t, 4>;
     struct Recent {
         Words words{};
-        decode::LayerKind header = decode::LayerKind::Frame; // none yet
+        decode::LayerKind header = decode::LayerKind::Frame; // not set yet
         std::uint32_t number = 0;
     };
     static constexpr std::size_t kRecent = 256; // a power of two
@@ -51,8 +51,8 @@ class AddressPairs {
     std::vector<Pair> pairs_;
 };
 
-// Memory in pages of 2 MiB where there is so much of it, and the system has such pages: otherwise
-// each visit of a place at random costs a walk through the page table.
+// Allocates large blocks in 2 MiB pages if the system has them: with small pages, each random
+// access costs a page-table walk.
 template <typename T>
 struct LargePages {
     using value_type = T;
@@ -64,7 +64,8 @@ struct LargePages {
     T* allocate(std::size_t count) {
         const std::size_t bytes = count * sizeof(T);
         void* memory = ::operator new(bytes, std::align_val_t{kPage});
-        if (bytes >= kPage) ::madvise(memory, bytes, MADV_HUGEPAGE); // if not, it is slower
+        if (bytes >= kPage)
+            ::madvise(memory, bytes, MADV_HUGEPAGE); // an optimisation only: may fail
         return static_cast<T*>(memory);
     }
     void deallocate(T* memory, std::size_t) { ::operator delete(memory, std::align_val_t{kPage}); }
@@ -79,18 +80,18 @@ class FlowCounts {
         std::uint64_t bytes = 0;
     };
 
-    // A packet with an IP header or GRH, and a BTH.
+    // The packet has an IP header or GRH, and a BTH.
     void add(const decode::Dissection& dissection);
-    // Those of the most packets, `count` at most; among equals the smaller path.
+    // The up to `count` flows with the most packets; ties are ordered by path.
     std::vector<Flow> largest(std::size_t count);
     [[nodiscard]] std::size_t size() const { return used_; }
-    // Packets of flows that are not kept.
+    // Packets of flows beyond the limit.
     [[nodiscard]] std::uint64_t beyond() const { return beyond_; }
 
   private:
-    struct alignas(32) Place {     // of a hash table, at most half full
-        std::uint64_t key = 0;     // number of the addresses, QP
-        std::uint64_t packets = 0; // 0: it is free
+    struct alignas(32) Place {     // of a hash table that is at most half full
+        std::uint64_t key = 0;     // number of the address pair, QP
+        std::uint64_t packets = 0; // 0: the slot is free
         std::uint64_t bytes = 0;
     };
     struct Waiting {
@@ -99,7 +100,7 @@ class FlowCounts {
         std::uint64_t bytes = 0;
     };
     static constexpr std::size_t kWaiting = 16;
-    static constexpr std::size_t kFirstRoom = 64; // a power of two, as all that follow
+    static constexpr std::size_t kFirstRoom = 64; // a power of two, as are all larger sizes
     static constexpr std::size_t kMaxFlows = std::size_t{1} << 18;
 
     void settle();

@@ -3,7 +3,7 @@
 namespace veriroce::dissect {
 namespace {
 
-// A handler knows nothing but what is global.
+// Global, because a signal handler has no other access.
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 

@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM as a flag, for as long as this object lives. Internal to this room.
+// Turns Ctrl-C and SIGTERM into a flag while the object exists. Internal to this room.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace veriroce::dissect {
 
-// One at a time.
+// At most one object may exist at a time.
 class Interrupt {
   public:
     Interrupt();

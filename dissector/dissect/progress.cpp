@@ -6,7 +6,7 @@
 namespace veriroce::dissect {
 namespace {
 
-// A stream of memory has no descriptor, and so is no terminal.
+// A memory stream has no descriptor and is therefore not a terminal.
 bool terminal(std::FILE* file) {
     return ::isatty(::fileno(file)) == 1;
 }

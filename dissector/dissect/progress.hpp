@@ -1,4 +1,5 @@
-// How far a long file was read: one line on a terminal that is overwritten. Internal to this room.
+// Shows the progress of reading a long file: one line on a terminal, overwritten. Internal to this
+// room.
 #pragma once
 
 #include <chrono>
@@ -10,17 +11,17 @@ namespace veriroce::dissect {
 
 class Progress {
   public:
-    // Silent unless `err` is a terminal and `out`, where packets go, is none. The line is written
-    // anew no sooner than after `between`.
+    // Shows nothing unless `err` is a terminal and `out`, where packets go, is not. Updates the
+    // line at most once per `between`.
     Progress(std::FILE* err, std::FILE* out,
              std::chrono::milliseconds between = std::chrono::milliseconds(500));
 
-    // To be called after each packet; looks at the clock now and then.
+    // Call after each packet; checks the clock only occasionally.
     template <typename Packets>
     void step(std::uint64_t packets, const Packets& from) {
         if (shown_ && packets % kEvery == 0) show(packets, from.part_done());
     }
-    // Takes the line away.
+    // Erases the line.
     void clear();
 
   private:

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dissector/print/text.hpp"
+#include "dissector/print/tree.hpp"
 
 namespace veriroce::dissect {
 
@@ -35,7 +35,7 @@ Rewriter::write(const capture::Record& record, std::span<const capture::Interfac
         packet.time_ns = std::max<std::int64_t>(*packet.time_ns, 0);
     } else if (!writer_.has_simple_shape(packet)) {
         packet.time_ns = 0;
-        comments_.emplace_back("the original file has no time of this packet");
+        comments_.emplace_back("the original file has no time for this packet");
         packet.comments = comments_;
     }
     return writer_.write(packet);
@@ -49,7 +49,7 @@ void Rewriter::collect_comments(const capture::Record& record,
     for (const decode::Finding& finding : dissection.findings.all()) {
         std::string text;
         print::append_finding(text, finding);
-        // A file that was rewritten before says it already.
+        // A file that was written before may already contain this comment.
         if (std::ranges::find(comments_, text) == comments_.end())
             comments_.push_back(std::move(text));
     }

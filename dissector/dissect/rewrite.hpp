@@ -1,5 +1,4 @@
-// `-w`: packets written as pcapng, with what was found in them as packet comments. Internal to this
-// room.
+// `-w`: writes packets as pcapng, with their findings as packet comments. Internal to this room.
 #pragma once
 
 #include <span>
@@ -15,12 +14,12 @@ class Rewriter {
   public:
     static std::expected<Rewriter, capture::WriteError> create(const std::string& path);
 
-    // The packets that follow come from another file, with interfaces of its own.
+    // Call before the packets of another file, which has its own interfaces.
     void begin_file() { first_interface_ = interfaces_; }
-    // Keeps bytes, time, interface, direction and comments; adds a comment for each finding that
-    // has none yet. A packet without a time is written without one where pcapng has a block for it
-    // (PcapngWriter::has_simple_shape); any other, and one of before 1970, is given the beginning
-    // of 1970, the former with a comment that says so.
+    // Keeps bytes, time, interface, direction and comments, and adds a comment for each finding
+    // that has none yet. A packet without a time is written without one if a simple packet block
+    // can hold it (PcapngWriter::has_simple_shape). Otherwise it gets the time 0 and a comment that
+    // says so; a time before 1970 also becomes 0.
     std::expected<void, capture::WriteError> write(const capture::Record& record,
                                                    std::span<const capture::Interface> interfaces,
                                                    const decode::Dissection& dissection);
@@ -34,7 +33,7 @@ class Rewriter {
     capture::PcapngWriter writer_;
     std::uint32_t interfaces_ = 0;      // written so far
     std::uint32_t first_interface_ = 0; // of this file
-    std::vector<std::string> comments_; // of the packet at hand
+    std::vector<std::string> comments_; // of the current packet
 };
 
 } // namespace veriroce::dissect

@@ -9,8 +9,10 @@
 
 #include "dissector/capture/facts.hpp"
 #include "dissector/dissect/interrupt.hpp"
+#include "dissector/print/hex_dump.hpp"
 #include "dissector/print/json.hpp"
-#include "dissector/print/text.hpp"
+#include "dissector/print/line.hpp"
+#include "dissector/print/tree.hpp"
 
 namespace veriroce::dissect {
 
@@ -42,24 +44,26 @@ int Session::run() {
     end();
     out_.flush();
     if (compiled_.filter.patterns_given_up() > 0) {
-        complain(fmt::format("dissect: -Y: a regular expression took too long {} times and was "
-                             "held not to match",
-                             compiled_.filter.patterns_given_up()));
+        report_error(
+            fmt::format("dissect: -Y: a regular expression exceeded its limits {} times and was "
+                        "treated as no match",
+                        compiled_.filter.patterns_given_up()));
     }
     if (upper_.forgotten() > 0) {
-        complain(
-            fmt::format("dissect: of more than {} ends of connections, {} were forgotten: what "
-                        "they carry above the transport was not taken apart any more",
+        report_error(
+            fmt::format("dissect: more than {} connection ends: {} were evicted, and their "
+                        "upper-layer protocols were not decoded any more",
                         flow::UpperConnections::kMaxEnds, upper_.forgotten()));
     }
     if (out_.error() != 0 && out_.error() != EPIPE) {
-        complain(fmt::format("writing failed: {}", std::strerror(out_.error())));
+        report_error(fmt::format("writing failed: {}", std::strerror(out_.error())));
     }
     if (options_.check && packets_with_findings_ > 0) return kFinding;
     return failed_ ? kFailed : kDone;
 }
 
-// The ICRC costs about as much as everything else: it is checked where it can be seen.
+// Verifying ICRCs costs about as much as everything else, so do it only if the output shows the
+// result.
 bool Session::needs_icrc() const {
     if (options_.verify_icrc || options_.check || options_.stats) return true;
     if (options_.format == Format::Text || compiled_.filter.needs_icrc()) return true;
@@ -69,7 +73,7 @@ bool Session::needs_icrc() const {
     return false;
 }
 
-// Looking for them costs every packet of a pcapng file a little.
+// Reading comments costs a little for every packet of a pcapng file.
 bool Session::needs_comments() const {
     constexpr std::string_view kField = "frame.comment";
     return options_.tree || compiled_.filter.names(kField) ||
@@ -109,28 +113,28 @@ bool Session::start_writing() {
         rewriter_.emplace(std::move(*rewriter));
         return true;
     }
-    complain(capture::text_of(rewriter.error(), options_.write));
+    report_error(capture::text_of(rewriter.error(), options_.write));
     return false;
 }
 
 void Session::finish_writing() {
-    if (!rewriter_ || nobody_reads_) return;
+    if (!rewriter_ || output_closed_) return;
     const auto done = rewriter_->finish();
     if (!done && done.error().system != EPIPE) {
-        complain(capture::text_of(done.error(), options_.write));
+        report_error(capture::text_of(done.error(), options_.write));
     }
 }
 
 bool Session::read_file(const std::string& file) {
     auto reader = capture::Reader::open(file);
     if (!reader) {
-        complain(capture::text_of(reader.error(), file));
+        report_error(capture::text_of(reader.error(), file));
         return true;
     }
     if (options_.files.size() > 1) name_file(file);
     if (compiled_.capture_filter) compiled_.capture_filter->begin_file();
     const bool more = read_all(*reader, file);
-    tell_unfiltered(file);
+    report_unfiltered(file);
     return more;
 }
 
@@ -144,16 +148,18 @@ void Session::read_live() {
                              .buffer_mib = options_.buffer_mib.value_or(defaults.buffer_mib),
                              .immediate = to_terminal_,
                              .stop = &interrupt.flag()});
-    if (!live) return complain(live.error());
+    if (!live) return report_error(live.error());
     if (!options_.quiet) {
-        fmt::print(err_, "Capturing on {}; Ctrl-C ends it\n", options_.interface);
+        fmt::print(err_, "Capturing on {}; press Ctrl-C to stop\n", options_.interface);
         std::fflush(err_);
     }
     read_all(*live, options_.interface);
     out_.flush();
     const capture::Live::Counts counts = live->counts();
     if (options_.quiet && counts.dropped + counts.interface_dropped == 0) return;
-    fmt::print(err_, "{} packets captured, {} dropped for lack of room, {} by the interface\n",
+    fmt::print(err_,
+               "{} packets captured, {} dropped by the kernel (buffer full), {} dropped by the "
+               "interface\n",
                counts.received, counts.dropped, counts.interface_dropped);
 }
 
@@ -179,14 +185,14 @@ bool Session::read_all(Packets& packets, const std::string& name) {
 Session::Step Session::step(capture::Reader& reader, const std::string& file) {
     const auto more = reader.next(record_);
     progress_.step(read_, reader);
-    if (!more) complain(capture::text_of(more.error(), file));
+    if (!more) report_error(capture::text_of(more.error(), file));
     return more && *more ? Step::Packet : Step::End;
 }
 
 Session::Step Session::step(capture::Live& live, const std::string& /*interface*/) {
     const auto got = live.next(record_);
     if (!got) {
-        complain(got.error());
+        report_error(got.error());
         return Step::End;
     }
     switch (*got) {
@@ -198,21 +204,22 @@ Session::Step Session::step(capture::Live& live, const std::string& /*interface*
     return Step::End;
 }
 
-// The kernel has chosen among live packets already.
+// For live capture, the kernel has already applied the filter.
 bool Session::captured() {
     return !compiled_.capture_filter || !options_.interface.empty() ||
            compiled_.capture_filter->matches(record_);
 }
 
-// What the capture filter could say nothing about: that is an error where it is all of the file.
-void Session::tell_unfiltered(const std::string& file) {
+// Reports the link types that the capture filter could not handle: an error if they are the whole
+// file, otherwise a warning.
+void Session::report_unfiltered(const std::string& file) {
     if (!compiled_.capture_filter) return;
-    if (const auto why = compiled_.capture_filter->useless()) {
-        complain(fmt::format("{}: -f: {}", file, *why));
+    if (const auto why = compiled_.capture_filter->unusable()) {
+        report_error(fmt::format("{}: -f: {}", file, *why));
         return;
     }
     while (const auto link = compiled_.capture_filter->next_unfiltered())
-        remark(fmt::format("{}: -f: {}", file, *link));
+        warn(fmt::format("{}: -f: {}", file, *link));
 }
 
 template <typename Packets>
@@ -231,24 +238,25 @@ bool Session::take(const Packets& packets, const std::string& name) {
 bool Session::write(std::span<const capture::Interface> interfaces) {
     const auto done = rewriter_->write(record_, interfaces, dissection_);
     if (done) return true;
-    nobody_reads_ = true; // or there is no room
-    if (done.error().system != EPIPE) complain(capture::text_of(done.error(), options_.write));
+    output_closed_ = true; // or the disk is full
+    if (done.error().system != EPIPE) report_error(capture::text_of(done.error(), options_.write));
     return false;
 }
 
-// Hands on what is buffered, if it is much or `now`. False if that is no longer possible.
+// Writes buffered output if there is much of it or if `now` is set. False if output is no longer
+// possible.
 bool Session::pass(bool now) {
     if (now && rewriter_ && !rewriter_->flush()) return false;
     return now ? out_.flush() : out_.pass();
 }
 
-void Session::complain(std::string_view message) {
-    remark(message);
+void Session::report_error(std::string_view message) {
+    warn(message);
     failed_ = true;
 }
 
-void Session::remark(std::string_view message) {
-    out_.flush(); // what was read stands before it
+void Session::warn(std::string_view message) {
+    out_.flush(); // packets appear before the error message
     progress_.clear();
     say(err_, message);
 }
@@ -265,11 +273,11 @@ void Session::fill_facts(std::span<const capture::Interface> interfaces) {
     capture::tell(record_, frame.number + 1, frame);
     if (!frame.first_time_ns) frame.first_time_ns = frame.time_ns;
     const capture::Interface& interface = interfaces[record_.interface];
-    if (interface.section != 0) tell_interface(interface);
+    if (interface.section != 0) fill_interface(interface);
 }
 
-// What only pcapng files tell.
-void Session::tell_interface(const capture::Interface& interface) {
+// Fields that only pcapng files have.
+void Session::fill_interface(const capture::Interface& interface) {
     decode::FrameFacts& frame = dissection_.frame;
     frame.interface = interface.number;
     frame.section = interface.section;

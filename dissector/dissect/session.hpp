@@ -1,5 +1,5 @@
-// One run of the command: what was compiled from its options, the loop over packets, and what is
-// done with each. Internal to this room.
+// One run of the command: the compiled options, the loop over packets, and the processing of each.
+// Internal to this room.
 #pragma once
 
 #include <optional>
@@ -44,7 +44,7 @@ class Session {
     [[nodiscard]] bool needs_icrc() const;
     [[nodiscard]] bool needs_comments() const;
     [[nodiscard]] bool enough() const;
-    // Instead of packets a file is written, or a summary.
+    // False if a file or a summary is written instead of packets.
     [[nodiscard]] bool prints_packets() const;
 
     void begin();
@@ -52,7 +52,7 @@ class Session {
     bool start_writing();
     void finish_writing();
 
-    // False if there is nothing more to do: enough packets, or nobody reads.
+    // False if the run is over: the packet limit was reached, or the output is closed.
     bool read_file(const std::string& file);
     void read_live();
     template <typename Packets>
@@ -61,16 +61,16 @@ class Session {
     Step step(capture::Live& live, const std::string& interface);
     template <typename Packets>
     bool take(const Packets& packets, const std::string& name);
-    bool captured(); // the capture filter wants the packet
-    void tell_unfiltered(const std::string& file);
+    bool captured(); // whether the capture filter selects the packet
+    void report_unfiltered(const std::string& file);
     bool write(std::span<const capture::Interface> interfaces);
     bool pass(bool now);
 
-    void complain(std::string_view message); // of what makes the command fail
-    void remark(std::string_view message);
+    void report_error(std::string_view message); // reports an error and makes the command fail
+    void warn(std::string_view message);
     void name_file(const std::string& file);
     void fill_facts(std::span<const capture::Interface> interfaces);
-    void tell_interface(const capture::Interface& interface);
+    void fill_interface(const capture::Interface& interface);
     void packet(const std::string& file);
     void text();
 
@@ -81,16 +81,16 @@ class Session {
     bool to_terminal_;
     Progress progress_;
     std::optional<Rewriter> rewriter_;
-    bool nobody_reads_ = false; // of what is written
+    bool output_closed_ = false; // the reader of the output has closed it
     decode::Options decode_;
     capture::Record record_;
     bool tells_comments_ = false;
-    std::vector<std::string_view> comments_; // of the packet at hand
+    std::vector<std::string_view> comments_; // of the current packet
     flow::UpperConnections upper_;
-    decode::Dissection dissection_; // its frame's number and times count within a file
+    decode::Dissection dissection_; // its frame's number and times are relative to the file
     Statistics statistics_;
     std::uint64_t read_ = 0;
-    std::uint64_t packets_ = 0; // of those the filter took
+    std::uint64_t packets_ = 0; // that passed the capture filter
     std::uint64_t roce_packets_ = 0;
     std::uint64_t packets_with_findings_ = 0;
     bool failed_ = false;

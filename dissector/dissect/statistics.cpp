@@ -16,7 +16,7 @@ void append_to(std::string& out, fmt::format_string<Args...> format, Args&&... a
     fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
 }
 
-// The summary fits a screen of 24 lines: only the largest are listed, opcodes in two columns.
+// The summary fits on 24 lines, so it lists only the largest entries, and opcodes in two columns.
 constexpr std::size_t kOpcodeLines = 5;
 constexpr std::size_t kListedOpcodes = 2 * kOpcodeLines;
 constexpr std::size_t kListedFlows = 4;
@@ -52,7 +52,7 @@ void Statistics::add(const decode::Dissection& d) {
     if (d.network.length > 0) flows_.add(d);
 }
 
-// A READ response has an AETH as well, and is no answer of its own here.
+// A READ response also has an AETH, but it is not counted as an acknowledgement here.
 void Statistics::add_answer(const decode::Dissection& d) {
     const wire::OpcodeInfo& info = wire::opcode_info(d.bth.opcode);
     const wire::Bytes aeth = d.bytes_of(*d.layers.find(decode::LayerKind::Aeth));
@@ -87,7 +87,7 @@ void Statistics::append_answers(std::string& out) const {
               of(wire::AckKind::RnrNak), of(wire::AckKind::Nak), opcodes_[wire::kCnpOpcode]);
 }
 
-// Warnings and errors by rule, the most first; a line of its own where there are some.
+// Warnings and errors by rule, most frequent first, on one line; no line if there are none.
 void Statistics::append_findings(std::string& out) const {
     std::map<std::string_view, std::uint64_t> by_rule;
     for (std::size_t kind = 0; kind < findings_.size(); ++kind) {
@@ -123,7 +123,7 @@ void Statistics::append_opcodes(std::string& out) const {
         if (opcodes_[code] > 0) used.push_back(code);
     }
     if (used.empty()) return;
-    // The most packets first; among equals the lower code.
+    // Most packets first; ties are ordered by code.
     std::ranges::sort(used, [&](std::size_t a, std::size_t b) {
         return opcodes_[a] != opcodes_[b] ? opcodes_[a] > opcodes_[b] : a < b;
     });
@@ -161,8 +161,7 @@ void Statistics::append_flows(std::string& out) {
         append_to(out, "              and {} more\n", flows_.size() - largest.size());
     }
     if (flows_.beyond() > 0) {
-        append_to(out, "              and {} packets of flows that found no room\n",
-                  flows_.beyond());
+        append_to(out, "              and {} packets of flows beyond the limit\n", flows_.beyond());
     }
 }
 

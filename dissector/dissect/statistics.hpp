@@ -1,4 +1,4 @@
-// What `--stats` counts, and its one screen. Internal to this room.
+// The counters of `--stats` and their summary on one screen. Internal to this room.
 #pragma once
 
 #include <array>
@@ -34,10 +34,10 @@ class Statistics {
     std::uint64_t with_findings_ = 0;
     std::array<std::uint64_t, 3> icrc_{}; // by IcrcStatus
     std::array<std::uint64_t, 256> opcodes_{};
-    std::array<std::uint64_t, 4> answers_{}; // of what acknowledges and carries no data, by AckKind
+    std::array<std::uint64_t, 4> answers_{}; // acknowledgements without data, by AckKind
     std::array<std::uint64_t, decode::kFindingKinds> findings_{};
-    std::uint64_t fragments_ = 0; // of IP
-    std::uint64_t pauses_ = 0;    // of a link
+    std::uint64_t fragments_ = 0; // IP fragments
+    std::uint64_t pauses_ = 0;    // PAUSE frames
     std::uint64_t priority_pauses_ = 0;
     FlowCounts flows_;
     std::optional<std::int64_t> first_ns_;

@@ -10,7 +10,7 @@ namespace {
 using decode::Dissection;
 using decode::LayerSpan;
 
-// Where a part of a slice lies in a value of `size` bytes; nothing if it does not lie inside.
+// Where a part of a slice lies in a value of `size` bytes; empty if it is outside.
 std::optional<std::pair<std::size_t, std::size_t>> place(const SlicePart& part, std::size_t size) {
     const auto from_end = [&](std::int64_t at) {
         return at < 0 ? at + static_cast<std::int64_t>(size) : at;
@@ -23,7 +23,7 @@ std::optional<std::pair<std::size_t, std::size_t>> place(const SlicePart& part, 
     return std::pair(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
 }
 
-// The bytes that a slice takes, joined in `room` if they are apart.
+// The sliced bytes; `room` receives a copy if they are not contiguous.
 std::optional<wire::Bytes> sliced(const std::vector<SlicePart>& parts, wire::Bytes whole,
                                   std::array<std::byte, kMaxJoinedBytes>& room) {
     if (parts.size() == 1) {
@@ -42,7 +42,7 @@ std::optional<wire::Bytes> sliced(const std::vector<SlicePart>& parts, wire::Byt
     return std::span(room).first(filled);
 }
 
-// Gives `use` one value of the operand after slice and mask.
+// Calls `use` with one value of the operand, after slice and mask.
 template <typename Use>
 void give(const Operand& operand, Sample sample, Use& use) {
     if (operand.mask) sample.number &= *operand.mask;
@@ -58,8 +58,8 @@ bool has_kind(const Operand& operand, decode::LayerKind kind) {
     return std::ranges::find(operand.protocol.kinds, kind) != operand.protocol.kinds.end();
 }
 
-// A protocol's bytes: of a header those of each that there is; of a protocol that has several kinds
-// of headers all from the first to the last.
+// The bytes of a protocol: each header by itself; for a protocol with several kinds of headers,
+// everything from the first header to the last.
 template <typename Use>
 void for_each_header(const Operand& operand, const Dissection& d, Use& use) {
     if (operand.protocol.innermost == d.protocol) use(Sample{});
@@ -75,7 +75,7 @@ void for_each_header(const Operand& operand, const Dissection& d, Use& use) {
     if (joined && first) give(operand, {.bytes = d.frame.bytes.subspan(*first, end - *first)}, use);
 }
 
-// Calls `use(sample)` for each value that the frame has of it.
+// Calls `use(sample)` for each value of the operand in the frame.
 template <typename Use>
 void for_each(const Operand& operand, const Dissection& d, Use use) {
     if (!operand.column) return for_each_header(operand, d, use);
@@ -87,7 +87,7 @@ void for_each(const Operand& operand, const Dissection& d, Use use) {
     });
 }
 
-// Below, equal, above: -1, 0, 1.
+// -1, 0 or 1: less, equal, greater.
 int order(wire::Bytes a, wire::Bytes b) {
     const std::size_t common = std::min(a.size(), b.size());
     const int found = common > 0 ? std::memcmp(a.data(), b.data(), common) : 0;
@@ -102,14 +102,14 @@ int order(Type type, const Sample& a, const Sample& b) {
         return x == y ? 0 : (x < y ? -1 : 1);
     }
     if (numeric(type)) return a.number == b.number ? 0 : (a.number < b.number ? -1 : 1);
-    // Of bytes the shorter are below, as in Wireshark.
+    // A shorter byte string is less than a longer one, as in Wireshark.
     if (type == Type::Bytes && a.bytes.size() != b.bytes.size()) {
         return a.bytes.size() < b.bytes.size() ? -1 : 1;
     }
     return order(a.bytes, b.bytes);
 }
 
-// The first `bits` bits; both have as many.
+// Compares the first `bits` bits; both must have that many.
 int order_of_prefix(wire::Bytes a, wire::Bytes b, unsigned bits) {
     const std::size_t whole = bits / 8;
     const int found = order(a.first(whole), b.first(whole));
@@ -139,7 +139,7 @@ bool holds(Verb verb, int order) {
     case Verb::Exists:
     case Verb::In:
     case Verb::Contains:
-    case Verb::Matches: return false; // no comparisons
+    case Verb::Matches: return false; // not comparisons
     }
     return false;
 }
@@ -158,7 +158,7 @@ bool contains(wire::Bytes whole, wire::Bytes part) {
     return text(whole).contains(text(part));
 }
 
-// One value against what the test has at its right; not for a right that is a field.
+// Compares one value with the right side of the test, unless that is a field.
 bool fulfils(const Test& test, const Sample& sample) {
     switch (test.verb) {
     case Verb::Exists: return !test.left.mask || sample.number != 0;
@@ -176,7 +176,7 @@ bool fulfils(const Test& test, const Sample& sample) {
     return false;
 }
 
-// A field that is not there fulfils nothing, whatever is asked.
+// A field that is not in the frame satisfies no test.
 bool fulfilled(const Test& test, const Dissection& d) {
     std::size_t yes = 0;
     std::size_t no = 0;
@@ -212,7 +212,7 @@ bool Program::node(std::size_t index, const Dissection& dissection) const {
 
 namespace {
 
-// Whether one of the fields that are asked for is `such`.
+// Whether any field of the expression satisfies `such`.
 template <typename Such>
 bool any_column(const std::vector<Test>& tests, Such such) {
     const auto is = [&](const Operand& operand) { return operand.column && such(*operand.column); };

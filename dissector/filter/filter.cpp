@@ -7,13 +7,13 @@
 namespace veriroce::filter {
 namespace {
 
-// Characters of UTF-8 text, as an editor counts columns.
+// The number of UTF-8 characters, which is the column that an editor shows.
 std::size_t characters(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::count_if(
         text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-// One line whatever it holds, with as many columns.
+// The text on one line: each control character becomes one space.
 std::string in_one_line(std::string_view text) {
     std::string line(text);
     std::ranges::replace_if(

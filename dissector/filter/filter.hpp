@@ -4,9 +4,9 @@
 //   if (!filter) return say(text_of(filter.error(), expression));
 //   if (filter->matches(dissection)) ...
 //
-// The language is that of Wireshark 4.0, with the names and formats of decode's field table (and so
-// with ours under `roce.`): README.md has the list, and what is not there. An expression is
-// compiled once; matches() allocates nothing.
+// The language is Wireshark 4.0's, with the names and formats of decode's field table (and our own
+// names, which begin with `roce.`). README.md describes it and lists what is missing. An expression
+// is compiled once; matches() does not allocate.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@
 
 namespace veriroce::filter {
 
-// What is wrong with an expression, and with which of its bytes.
+// An error in an expression and its position in bytes.
 struct Error {
     std::size_t at = 0;
-    std::size_t length = 0; // 0: the end of the expression
+    std::size_t length = 0; // 0: at the end of the expression
     std::string message;
 };
 
-// Three lines, without a newline behind the last: "column 1: ...", the expression, the marked word.
+// Three lines without a final newline: "column 1: ...", the expression, a marker under the word.
 std::string text_of(const Error& error, std::string_view expression);
 
 class Program;
 
 class Filter {
   public:
-    // An expression of nothing matches everything.
+    // An empty expression matches everything.
     static std::expected<Filter, Error> compile(std::string_view expression);
 
     Filter(Filter&&) noexcept;
@@ -41,11 +41,11 @@ class Filter {
     ~Filter();
 
     [[nodiscard]] bool matches(const decode::Dissection& dissection) const;
-    // Whether its answer depends on the ICRC being verified.
+    // Whether the result depends on the ICRC being verified.
     [[nodiscard]] bool needs_icrc() const;
-    // Whether it asks for the field of this name.
+    // Whether the expression uses the field of this name.
     [[nodiscard]] bool names(std::string_view field) const;
-    // How often a regular expression took too long and was held not to match.
+    // How often a regular expression exceeded its limits and was treated as no match.
     [[nodiscard]] std::uint64_t patterns_given_up() const;
 
   private:

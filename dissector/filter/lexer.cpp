@@ -14,7 +14,7 @@ struct Spelling {
 
 using enum TokenKind;
 
-// Longer ones first: the first that fits is taken.
+// Longer operators come first, because the first match wins.
 constexpr std::array kSigns{
     Spelling{"===", AllEqual},
     Spelling{"!==", AnyNotEqual},
@@ -84,7 +84,7 @@ class Lexer {
         if (text_.size() > kMaxExpressionBytes) {
             return std::unexpected(Error{.at = kMaxExpressionBytes,
                                          .length = 0,
-                                         .message = "an expression has at most 65536 bytes"});
+                                         .message = "an expression can have at most 65536 bytes"});
         }
         while (!error_) {
             while (at_ < text_.size() && blank(text_[at_]))
@@ -113,10 +113,10 @@ class Lexer {
     }
 
     static std::string unknown_sign(char c) {
-        if (c == '=') return "a comparison is written ==";
-        if (c == '|') return "or is written ||";
-        if (c == '#') return "layers by number (#) are not known here";
-        return "this sign has no meaning in a filter";
+        if (c == '=') return "to compare, write ==";
+        if (c == '|') return "for \"or\", write ||";
+        if (c == '#') return "layers by number (#) are not supported";
+        return "this character has no meaning in a filter";
     }
 
     void word() {
@@ -132,11 +132,11 @@ class Lexer {
 
     void slice() {
         const std::size_t end = text_.find(']', at_);
-        if (end == std::string_view::npos) return fail(at_, 1, "no ] closes this");
+        if (end == std::string_view::npos) return fail(at_, 1, "missing ]");
         push(Slice, end + 1 - at_);
     }
 
-    // `from` is the first quotation mark.
+    // `from` is the opening quotation mark.
     void quoted(std::size_t from, bool raw) {
         std::string value;
         std::size_t at = from + 1;
@@ -152,11 +152,12 @@ class Lexer {
                 value += text_[at];
             }
         }
-        if (at == text_.size()) return fail(at_, 1, "no quotation mark closes this text");
+        if (at == text_.size()) return fail(at_, 1, "missing closing quotation mark");
         push(Text, at + 1 - at_, std::move(value));
     }
 
-    // A backslash at `at`, with something behind it; leaves `at` on the last of it.
+    // Reads the escape sequence at `at`, which has at least one more character; leaves `at` on its
+    // last character.
     bool escape(std::size_t& at, std::string& value) {
         constexpr std::string_view kLetters = "nrtabfv0\\\"'";
         constexpr std::string_view kMeanings("\n\r\t\a\b\f\v\0\\\"'", 11);
@@ -172,7 +173,7 @@ class Lexer {
         }
         const std::size_t known = kLetters.find(text_[at]);
         if (known == std::string_view::npos) {
-            fail(from, 2, "no such escape; a regular expression is best written r\"...\"");
+            fail(from, 2, "unknown escape sequence; write a regular expression as r\"...\"");
             return false;
         }
         value += kMeanings[known];
@@ -188,7 +189,7 @@ class Lexer {
             value += text_[at];
         }
         if (at + 1 >= text_.size() || text_[at + 1] != '\'') {
-            return fail(at_, 1, "one character stands between single quotation marks");
+            return fail(at_, 1, "single quotation marks must enclose exactly one character");
         }
         push(Letter, at + 2 - at_, std::move(value));
     }

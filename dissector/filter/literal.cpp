@@ -32,12 +32,12 @@ const decode::FieldRow* row_of(const Operand& operand) {
     return operand.column ? operand.column->rows().front() : nullptr;
 }
 
-// Words for the numbers of a field: "RC Acknowledge" of an opcode.
+// Names for the values of a field, for example "RC Acknowledge" for an opcode.
 std::vector<std::pair<std::string_view, std::uint64_t>> meanings_of(const Operand& operand) {
     std::vector<std::pair<std::string_view, std::uint64_t>> words;
     const decode::FieldRow* row = row_of(operand);
     if (row == nullptr || row->meaning == nullptr || operand.mask) return words;
-    constexpr unsigned kWidest = 16; // no field with more bits has names
+    constexpr unsigned kWidest = 16; // no wider field has named values
     const unsigned bits = row->bits == 0 ? 8U : std::min<unsigned>(row->bits, kWidest);
     for (std::uint64_t number = 0; number < std::uint64_t{1} << bits; ++number) {
         const std::string_view word = row->meaning(number);
@@ -46,7 +46,7 @@ std::vector<std::pair<std::string_view, std::uint64_t>> meanings_of(const Operan
     return words;
 }
 
-// A number by its name. Nothing but the nearest name if there is none like it.
+// A number given by its name. Otherwise the error suggests the nearest name, if there is one.
 Result named(const Token& token, const Operand& operand, Use use) {
     const auto words = meanings_of(operand);
     Constant constant;
@@ -57,16 +57,16 @@ Result named(const Token& token, const Operand& operand, Use use) {
         constant.also.push_back(number);
     }
     if (found > 1 && use == Use::Ordered) {
-        return wrong(quoted(token.text) + " names several numbers, which have no order");
+        return wrong(quoted(token.text) + " stands for several numbers, which have no order");
     }
     if (found > 0) return constant;
-    if (words.empty()) return wrong(quoted(token.text) + " is no number");
+    if (words.empty()) return wrong(quoted(token.text) + " is not a number");
     std::vector<std::string_view> names;
     for (const auto& [word, number] : words)
         names.push_back(word);
     const std::string_view near = print::nearest_name(token.text, names);
-    std::string message =
-        quoted(token.text) + " is no number, and no name of " + std::string(operand.column->name());
+    std::string message = quoted(token.text) + " is neither a number nor a name of a value of " +
+                          std::string(operand.column->name());
     if (!near.empty()) message += "; did you mean " + quoted(near) + "?";
     return wrong(std::move(message));
 }
@@ -85,10 +85,10 @@ Result number_constant(const Token& token, const Operand& operand, Use use) {
     const auto number = number_of(token.text);
     if (!number) return wrong(number.error());
     const decode::FieldRow* row = row_of(operand);
-    // Wireshark keeps fields of odd bits in whole bytes, and so do expressions that carry over.
+    // Wireshark stores a field in whole bytes, so values up to those bytes are accepted.
     const unsigned bits = row == nullptr ? 0 : (row->bits + 7U) / 8U * 8U;
     if (bits > 0 && bits < 64 && *number >> bits != 0) {
-        return wrong(quoted(token.text) + " is too big for " + std::string(row->name) +
+        return wrong(quoted(token.text) + " is too large for " + std::string(row->name) +
                      ", which has " + std::to_string(row->bits) + " bits");
     }
     return Constant{.number = *number};
@@ -113,16 +113,16 @@ Result seconds_constant(const Token& token) {
     const auto digits = [](std::string_view part) {
         return std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
     };
-    constexpr std::size_t kMostDigits = 9; // of seconds, as of their billionths
+    constexpr std::size_t kMostDigits = 9; // of a second: nanoseconds
     const bool right = token.kind == TokenKind::Word && whole.size() + fraction.size() > 0 &&
                        whole.size() <= kMostDigits + 1 && fraction.size() <= kMostDigits &&
                        digits(whole) && digits(fraction);
-    if (!right) return wrong(quoted(token.text) + " is no time in seconds, such as 0.001");
+    if (!right) return wrong(quoted(token.text) + " is not a time in seconds, such as 0.001");
     fraction.resize(kMostDigits, '0');
     std::int64_t value = 0;
     const std::string all = std::string(whole) + fraction;
     const auto parsed = std::from_chars(all.data(), all.data() + all.size(), value);
-    if (parsed.ec != std::errc{}) return wrong(quoted(token.text) + " is too far away");
+    if (parsed.ec != std::errc{}) return wrong(quoted(token.text) + " is out of range");
     return Constant{.number = static_cast<std::uint64_t>(negative ? -value : value)};
 }
 
@@ -133,7 +133,7 @@ Result address_constant(const Token& token, bool six, Use use) {
     const std::string_view kind = six ? "IPv6" : "IPv4";
     const bool looks_six = text.substr(0, slash).contains(':');
     if (token.kind != TokenKind::Word || !address || looks_six != six) {
-        return wrong(quoted(text) + " is no " + std::string(kind) + " address");
+        return wrong(quoted(text) + " is not an " + std::string(kind) + " address");
     }
     Constant constant;
     constant.bytes.assign(address->bytes.begin() + (six ? 0 : 12), address->bytes.end());
@@ -144,18 +144,18 @@ Result address_constant(const Token& token, bool six, Use use) {
         return wrong("the prefix of an " + std::string(kind) + " address has 0 to " +
                      std::to_string(most) + " bits");
     }
-    if (use == Use::Part) return wrong("a prefix has no place here");
+    if (use == Use::Part) return wrong("a prefix is not allowed here");
     constant.prefix_bits = static_cast<unsigned>(*bits);
     return constant;
 }
 
 constexpr std::string_view kSeparators = ":-.";
 
-// "aa:bb", "a:b", "aa-bb", "aa.bb", "aabb", "aabb.ccdd", "0xaa"; nothing if it is none of them.
+// "aa:bb", "a:b", "aa-bb", "aa.bb", "aabb", "aabb.ccdd", "0xaa"; empty for anything else.
 std::optional<std::vector<std::byte>> hex_bytes(std::string_view text) {
     if (text.starts_with("0x")) text.remove_prefix(2);
     std::vector<std::byte> bytes;
-    bool apart = true; // from the byte before
+    bool apart = true; // separated from the previous byte
     while (!text.empty()) {
         const bool single = text.size() == 1 || kSeparators.contains(text[1]);
         if (single && !apart) return std::nullopt;
@@ -182,16 +182,15 @@ Result bytes_constant(const Token& token, const Operand& operand, Use use) {
     } else {
         auto bytes = hex_bytes(token.text);
         if (!bytes) {
-            return wrong(
-                quoted(token.text) +
-                " are no bytes; they are written aa:bb:cc, or \"text\" in quotation marks");
+            return wrong(quoted(token.text) +
+                         " is not a byte string; write aa:bb:cc, or \"text\" in quotation marks");
         }
         constant.bytes = std::move(*bytes);
     }
     const decode::FieldRow* row = row_of(operand);
     const bool mac = row != nullptr && row->format == decode::Format::Mac && operand.slice.empty();
     if (mac && use != Use::Part && constant.bytes.size() != 6) {
-        return wrong(quoted(token.text) + " is no MAC address, which has 6 bytes");
+        return wrong(quoted(token.text) + " is not a MAC address, which has 6 bytes");
     }
     return constant;
 }
@@ -208,7 +207,7 @@ std::expected<std::uint64_t, std::string> number_of(std::string_view text) {
         base = 2;
         digits.remove_prefix(2);
     } else if (text.starts_with('0') && text.size() > 1) {
-        base = 8; // as Wireshark, and C, have it
+        base = 8; // octal, as in Wireshark and C
     }
     std::uint64_t value = 0;
     const auto end = digits.data() + digits.size();
@@ -217,7 +216,7 @@ std::expected<std::uint64_t, std::string> number_of(std::string_view text) {
         return std::unexpected(quoted(text) + " has more than 64 bits");
     }
     if (error != std::errc{} || stop != end) {
-        return std::unexpected(quoted(text) + " is no unsigned number");
+        return std::unexpected(quoted(text) + " is not an unsigned number");
     }
     return value;
 }

@@ -8,7 +8,7 @@
 namespace veriroce::filter {
 namespace {
 
-// Protocols that are recognised by number, and not taken apart.
+// Protocols that are recognised by their number but not decoded.
 struct Recognised {
     std::string_view name;
     decode::Protocol protocol;
@@ -21,7 +21,8 @@ constexpr std::array kRecognised{
     Recognised{"tcp", decode::Protocol::Tcp},
 };
 
-// The protocol above its headers: Wireshark's name of BTH, RETH and all the others together.
+// The protocol that contains all the headers: Wireshark's name for BTH, RETH and the others
+// together.
 constexpr std::string_view kUmbrella = "infiniband";
 constexpr std::string_view kUmbrellaHeaders = "infiniband.";
 
@@ -56,16 +57,16 @@ std::optional<std::int64_t> offset_of(std::string_view text) {
     std::int64_t value = 0;
     const auto end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
-    constexpr std::int64_t kFarthest = 1 << 24; // beyond any packet
+    constexpr std::int64_t kFarthest = 1 << 24; // larger than any packet
     if (error != std::errc{} || stop != end || value > kFarthest || value < -kFarthest) {
         return std::nullopt;
     }
     return value;
 }
 
-// One of the parts between commas.
+// One of the comma-separated parts.
 std::expected<SlicePart, std::string> part_of(std::string_view text) {
-    const std::string wrong = "a slice is [offset], [offset:length] or [first-last]";
+    const std::string wrong = "write a slice as [offset], [offset:length] or [first-last]";
     SlicePart part;
     if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
         const auto first =
@@ -75,11 +76,11 @@ std::expected<SlicePart, std::string> part_of(std::string_view text) {
         if (colon + 1 == text.size()) return part;
         const auto length = offset_of(text.substr(colon + 1));
         if (!length) return std::unexpected(wrong);
-        if (*length <= 0) return std::unexpected("the length of a slice is positive");
+        if (*length <= 0) return std::unexpected("the length of a slice must be positive");
         part.length = static_cast<std::size_t>(*length);
         return part;
     }
-    // A minus sign behind the first character stands between two offsets.
+    // A minus sign after the first character separates two offsets.
     const std::size_t minus = text.size() > 1 ? text.find('-', 1) : std::string_view::npos;
     const auto first = offset_of(text.substr(0, minus));
     if (!first) return std::unexpected(wrong);

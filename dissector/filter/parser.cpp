@@ -11,7 +11,7 @@ namespace {
 
 using enum TokenKind;
 
-// The comparison that a token stands for, and whether every value must fulfil it.
+// A comparison operator, and whether all values must satisfy it.
 struct Relation {
     Verb verb = Verb::Equal;
     bool all = false;
@@ -21,7 +21,8 @@ std::optional<Relation> relation_of(TokenKind kind) {
     switch (kind) {
     case Equal: return Relation{Verb::Equal, false};
     case AllEqual: return Relation{Verb::Equal, true};
-    case NotEqual: return Relation{Verb::NotEqual, true}; // as Wireshark 4: none is equal
+    case NotEqual:
+        return Relation{Verb::NotEqual, true}; // as in Wireshark 4: no value may be equal
     case AnyNotEqual: return Relation{Verb::NotEqual, false};
     case Less: return Relation{Verb::Less, false};
     case LessEqual: return Relation{Verb::LessEqual, false};
@@ -60,7 +61,7 @@ bool comparable(Type a, Type b) {
     return plain(a) == plain(b);
 }
 
-// Stops at its first error: everything afterwards does nothing and comes to its end.
+// Stops at the first error: afterwards every function returns without effect.
 class Parser {
   public:
     explicit Parser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
@@ -90,13 +91,13 @@ class Parser {
         error_ = Error{.at = token.at, .length = token.length, .message = std::move(message)};
     }
     void unexpected() {
-        if (now().kind == End) return fail(now(), "the expression ends too early");
+        if (now().kind == End) return fail(now(), "unexpected end of the expression");
         const bool between = at_ > 0 && is_value(now().kind) && is_value(tokens_[at_ - 1].kind);
         if (!between || now().kind != Word) return fail(now(), "unexpected " + spelled(now()));
         const std::string_view near = starts_with_letter(now())
                                           ? print::nearest_name(now().text, operator_words())
                                           : std::string_view{};
-        fail(now(), "no operator is called " + spelled(now()) +
+        fail(now(), "unknown operator " + spelled(now()) +
                         (near.empty() ? "" : "; did you mean '" + std::string(near) + "'?"));
     }
     static bool starts_with_letter(const Token& token) {
@@ -109,7 +110,7 @@ class Parser {
         program_.nodes.push_back(std::move(node));
         return program_.nodes.size() - 1;
     }
-    // A single part stands for itself.
+    // A single part needs no node of its own.
     std::size_t joined(Node::Kind kind, std::vector<std::size_t> parts) {
         if (parts.size() == 1) return parts.front();
         return add({.kind = kind, .parts = std::move(parts)});
@@ -132,7 +133,7 @@ class Parser {
     std::size_t negation() {
         if (error_) return 0;
         if (depth_ == kMaxDepth) {
-            fail(now(), "more than 100 parentheses and nots within each other");
+            fail(now(), "more than 100 nested parentheses and nots");
             return 0;
         }
         ++depth_;
@@ -153,7 +154,7 @@ class Parser {
         const std::size_t inside = alternatives();
         if (!error_ && !take(CloseParenthesis)) {
             if (now().kind == End) {
-                fail(now(), "a ) is missing");
+                fail(now(), "missing )");
             } else {
                 unexpected();
             }
@@ -161,7 +162,7 @@ class Parser {
         return inside;
     }
 
-    // "(name & 3) == 1": parentheses around an operand and not around a test.
+    // "(name & 3) == 1": parentheses around an operand, not around a test.
     [[nodiscard]] bool operand_in_parentheses() const {
         std::size_t next = 2;
         if (after(1).kind != Word) return false;
@@ -188,7 +189,7 @@ class Parser {
         if (now().kind == In) return set(std::move(test));
         if (take(Contains)) return contains(std::move(test), first);
         if (take(Matches)) return matches(std::move(test), first);
-        if (quantified) fail(quantifier, "any and all go with a comparison");
+        if (quantified) fail(quantifier, "any and all must be followed by a comparison");
         return finished(std::move(test));
     }
 
@@ -197,7 +198,7 @@ class Parser {
         return add({.kind = Node::Kind::Test, .parts = {program_.tests.size() - 1}});
     }
 
-    // a < b < c is a < b and b < c.
+    // a < b < c means a < b and b < c.
     std::size_t chain(Operand left, const Token* quantifier) {
         std::vector<std::size_t> parts;
         while (!error_) {
@@ -211,8 +212,7 @@ class Parser {
             if (error_) break;
             const bool more = relation_of(now().kind).has_value();
             if (more && !test.right) {
-                fail(value, "the left side of a comparison is a field, and " + spelled(value) +
-                                " is none");
+                fail(value, "the left side of a comparison must be a field, not " + spelled(value));
             }
             if (more && test.right) left = *test.right;
             parts.push_back(finished(std::move(test)));
@@ -220,11 +220,11 @@ class Parser {
         return error_ ? 0 : joined(Node::Kind::And, std::move(parts));
     }
 
-    // The right side of a comparison: a field, or a value.
+    // The right side of a comparison: a field or a value.
     void compared(Test& test) {
         const Token& first = now();
         const bool word = first.kind == Word || first.kind == OpenParenthesis;
-        // Bytes and names of values look like names of fields; a field is what there is as a field.
+        // Byte strings and value names look like field names; an existing field wins.
         const bool field = first.kind == OpenParenthesis || (word && operand_of(first.text));
         if (!field) {
             const bool ordered = test.verb != Verb::Equal && test.verb != Verb::NotEqual;
@@ -255,7 +255,7 @@ class Parser {
         take(In);
         test.verb = Verb::In;
         if (!take(OpenBrace)) {
-            fail(now(), "a set is written in braces: {1, 2..5}");
+            fail(now(), "write a set in braces: {1, 2..5}");
             return 0;
         }
         do {
@@ -270,7 +270,7 @@ class Parser {
         } while (take(Comma));
         if (!take(CloseBrace)) {
             if (is_value(now().kind)) {
-                fail(now(), "a comma stands between the values of a set");
+                fail(now(), "expected a comma between the values of a set");
             } else {
                 unexpected();
             }
@@ -293,7 +293,7 @@ class Parser {
         if (!searchable(test.left, left)) return 0;
         const Token& token = now();
         if (token.kind != Text) {
-            fail(token, "a regular expression stands in quotation marks, best as r\"...\"");
+            fail(token, "write a regular expression in quotation marks, best as r\"...\"");
             return 0;
         }
         ++at_;
@@ -309,7 +309,7 @@ class Parser {
     bool searchable(const Operand& operand, const Token& token) {
         if (operand.type == Type::Bytes || operand.type == Type::Text) return true;
         fail(token, spelled(token) + " is " + std::string(name_of(operand.type)) +
-                        ": contains and matches look into bytes and text");
+                        ": contains and matches need bytes or text");
         return false;
     }
 
@@ -323,7 +323,7 @@ class Parser {
     std::optional<Operand> bare_operand() {
         const Token& name = now();
         if (name.kind == Text || name.kind == Letter) {
-            fail(name, "the left side of a comparison is a field, and this is none");
+            fail(name, "the left side of a comparison must be a field");
         }
         if (name.kind != Word) unexpected();
         if (error_) return std::nullopt;
@@ -340,9 +340,9 @@ class Parser {
     }
 
     void unknown(const Token& name) {
-        if (now().kind == OpenParenthesis) return fail(name, "functions are not known here");
+        if (now().kind == OpenParenthesis) return fail(name, "functions are not supported");
         const std::string near = starts_with_letter(name) ? nearest_operand(name.text) : "";
-        fail(name, "no field or protocol is called " + spelled(name) +
+        fail(name, "unknown field or protocol " + spelled(name) +
                        (near.empty() ? "" : "; did you mean '" + near + "'?"));
     }
 
@@ -350,7 +350,7 @@ class Parser {
         const Token& token = tokens_[at_++];
         if (numeric(operand.type)) {
             return fail(name, spelled(name) + " is " + std::string(name_of(operand.type)) +
-                                  " and has no bytes to slice; & takes some of its bits");
+                                  " and cannot be sliced; use & to select bits");
         }
         auto parts = slice_of(token.text);
         if (!parts) return fail(token, std::move(parts.error()));
@@ -362,7 +362,7 @@ class Parser {
         const Token& token = now();
         if (operand.type != Type::Number) {
             return fail(name, spelled(name) + " is " + std::string(name_of(operand.type)) +
-                                  ", and & goes with a number");
+                                  ", and & needs a number");
         }
         if (!is_value(token.kind)) return unexpected();
         ++at_;

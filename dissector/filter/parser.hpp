@@ -1,4 +1,4 @@
-// From an expression to a program. Internal to this room.
+// Parses an expression into a program. Internal to this room.
 //
 //   or      and { ("or" | "||") and }
 //   and     not { ("and" | "&&") not }

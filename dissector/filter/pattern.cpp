@@ -8,7 +8,7 @@
 namespace veriroce::filter {
 namespace {
 
-// What one match may take: some milliseconds, and a megabyte.
+// Limits of one match: a few milliseconds and one megabyte.
 constexpr std::uint32_t kMatchLimit = 100'000;
 constexpr std::uint32_t kHeapKilobytes = 1024;
 
@@ -32,7 +32,7 @@ std::expected<Pattern, std::string> Pattern::compile(std::string_view expression
     int number = 0;
     PCRE2_SIZE place = 0;
     Pattern pattern;
-    // Bytes of a packet are no UTF-8, and an expression must not ask for it either.
+    // Packet bytes are not UTF-8, and the expression must not be able to turn UTF-8 mode on.
     pattern.code_.reset(::pcre2_compile(units(expression), expression.size(),
                                         PCRE2_CASELESS | PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C,
                                         &number, &place, nullptr));
@@ -47,7 +47,7 @@ std::expected<Pattern, std::string> Pattern::compile(std::string_view expression
         static_cast<pcre2_code*>(pattern.code_.get()), nullptr));
     auto* limits = ::pcre2_match_context_create(nullptr);
     pattern.limits_.reset(limits);
-    if (!pattern.room_ || limits == nullptr) return std::unexpected("no memory is left");
+    if (!pattern.room_ || limits == nullptr) return std::unexpected("out of memory");
     ::pcre2_set_match_limit(limits, kMatchLimit);
     ::pcre2_set_heap_limit(limits, kHeapKilobytes);
     return pattern;

@@ -1,5 +1,5 @@
-// A regular expression of `matches`: PCRE2's, letters of either case alike as in Wireshark, over
-// bytes. Internal to this room.
+// A regular expression for `matches`: PCRE2, case-insensitive as in Wireshark, applied to bytes.
+// Internal to this room.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace veriroce::filter {
 
 class Pattern {
   public:
-    // The error is PCRE2's sentence.
+    // The error is PCRE2's message.
     static std::expected<Pattern, std::string> compile(std::string_view expression);
 
-    // Bounded in time and memory: an expression that backtracks too long is held not to match, and
-    // counted.
+    // Bounded in time and memory: an expression that exceeds the limits counts as no match, and
+    // patterns_given_up() counts it.
     [[nodiscard]] bool matches(wire::Bytes bytes) const;
     [[nodiscard]] std::uint64_t given_up() const { return given_up_; }
 
@@ -33,7 +33,7 @@ class Pattern {
     struct DeleteLimits {
         void operator()(void* limits) const;
     };
-    // PCRE2's types stand in its header, which has no place in one of ours.
+    // A pcre2_code. It is a void* so that PCRE2's header stays out of ours.
     std::unique_ptr<void, Delete> code_;
     std::unique_ptr<void, DeleteRoom> room_;
     std::unique_ptr<void, DeleteLimits> limits_;

@@ -1,4 +1,4 @@
-// A compiled filter: tests of values, joined by and, or, not. Internal to this room.
+// A compiled filter: tests combined with and, or, not. Internal to this room.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@
 
 namespace veriroce::filter {
 
-// What can be compared with what. Mac and Bytes of the field table are Bytes.
+// The types that can be compared. Mac and Bytes of the field table are both Bytes.
 enum class Type : std::uint8_t { Number, Boolean, Seconds, Ipv4, Ipv6, Bytes, Text };
 
-// Whether values of it are numbers when they are compared; the others are bytes.
+// Whether values of this type are compared as numbers; others are compared as bytes.
 constexpr bool numeric(Type type) {
     return type == Type::Number || type == Type::Boolean || type == Type::Seconds;
 }
 
-// A value at hand. Text is kept as its bytes.
+// A value from a frame. Text is kept as bytes.
 struct Sample {
     std::uint64_t number = 0; // Seconds: signed nanoseconds
     wire::Bytes bytes;
 };
 
-// A value as it was written.
+// A literal.
 struct Constant {
     std::uint64_t number = 0;
-    std::vector<std::uint64_t> also; // further numbers of the same name
+    std::vector<std::uint64_t> also; // further numbers with the same name
     std::vector<std::byte> bytes;
-    std::optional<unsigned> prefix_bits; // of an address: only so many count
+    std::optional<unsigned> prefix_bits; // of an address: compare only this many bits
 
     [[nodiscard]] Sample sample() const { return {.number = number, .bytes = bytes}; }
 };
@@ -39,28 +39,29 @@ struct ConstantRange {
     std::optional<Constant> to;
 };
 
-// Bytes of a value: from `first` on, counted from its end if negative; all if there is no `length`.
+// Bytes of a value from `first` on (negative: counted from its end); up to the end if there is no
+// `length`.
 struct SlicePart {
     std::int64_t first = 0;
-    std::optional<std::int64_t> last; // likewise, inclusive
+    std::optional<std::int64_t> last; // inclusive; negative: counted from the end
     std::optional<std::size_t> length;
 };
 
-// Layers that go by the name of a protocol.
+// The layers of a protocol.
 struct ProtocolLayers {
     std::vector<decode::LayerKind> kinds;      // in any order
-    std::optional<decode::Protocol> innermost; // a protocol that has no layer of its own
+    std::optional<decode::Protocol> innermost; // a protocol without a layer of its own
 };
 
 struct Operand {
-    std::optional<decode::Column> column; // else a protocol
+    std::optional<decode::Column> column; // empty: a protocol
     ProtocolLayers protocol;
-    std::vector<SlicePart> slice; // empty: all of it
+    std::vector<SlicePart> slice; // empty: the whole value
     std::optional<std::uint64_t> mask;
-    Type type = Type::Number; // also after slice and mask
+    Type type = Type::Number; // after slice and mask
 };
 
-// What the parts of a slice may have together: they are put one behind the other.
+// The maximum size of a slice with several parts, which are concatenated.
 inline constexpr std::size_t kMaxJoinedBytes = 256;
 
 enum class Verb : std::uint8_t {
@@ -79,25 +80,25 @@ enum class Verb : std::uint8_t {
 struct Test {
     Operand left;
     Verb verb = Verb::Exists;
-    bool all = false;                  // every value must fulfil it, not any
-    std::optional<Operand> right;      // of the comparisons; else
-    std::vector<ConstantRange> values; // one of the comparisons and Contains, several of In
-    std::optional<Pattern> pattern;    // of Matches
+    bool all = false;                  // every value must satisfy the test, not any
+    std::optional<Operand> right;      // for comparisons; otherwise:
+    std::vector<ConstantRange> values; // one for comparisons and Contains, several for In
+    std::optional<Pattern> pattern;    // for Matches
 };
 
 struct Node {
     enum class Kind : std::uint8_t { And, Or, Not, Test } kind = Kind::Test;
-    std::vector<std::size_t> parts; // nodes; of a Test the index of it
+    std::vector<std::size_t> parts; // nodes; for a Test, the index of the test
 };
 
-// Parentheses and nots within each other.
+// Maximum nesting of parentheses and nots.
 inline constexpr std::size_t kMaxDepth = 100;
 
 class Program {
   public:
     std::vector<Node> nodes;
     std::vector<Test> tests;
-    std::optional<std::size_t> root; // none: everything matches
+    std::optional<std::size_t> root; // empty: everything matches
 
     [[nodiscard]] bool matches(const decode::Dissection& dissection) const;
     [[nodiscard]] bool needs_icrc() const;

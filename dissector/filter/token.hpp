@@ -1,4 +1,4 @@
-// A filter expression as words. Internal to this room.
+// Splits a filter expression into tokens. Internal to this room.
 #pragma once
 
 #include <expected>
@@ -13,9 +13,9 @@ namespace veriroce::filter {
 enum class TokenKind : std::uint8_t {
     End,
     Word,   // a name, a number, an address, bytes
-    Text,   // "..." or r"..."; `text` is what it stands for
+    Text,   // "..." or r"..."; `text` is the unescaped content
     Letter, // 'x'; `text` is one byte
-    Slice,  // [...] with its brackets
+    Slice,  // [...] including the brackets
     OpenParenthesis,
     CloseParenthesis,
     OpenBrace,
@@ -31,8 +31,8 @@ enum class TokenKind : std::uint8_t {
     BitAnd,
     Contains,
     Matches,
-    Equal,       // of any value: ==
-    NotEqual,    // of every value: !=
+    Equal,       // any value: ==
+    NotEqual,    // every value: !=
     AllEqual,    // ===
     AnyNotEqual, // !==
     Less,
@@ -43,18 +43,18 @@ enum class TokenKind : std::uint8_t {
 
 struct Token {
     TokenKind kind = TokenKind::End;
-    std::size_t at = 0; // where it stands in the expression
+    std::size_t at = 0; // position in the expression
     std::size_t length = 0;
     std::string text;
 };
 
-// An expression longer than this is refused.
+// Longer expressions are rejected.
 inline constexpr std::size_t kMaxExpressionBytes = 65'536;
 
-// Ends with a token of kind End.
+// The last token has kind End.
 std::expected<std::vector<Token>, Error> tokens_of(std::string_view expression);
 
-// Words that stand between two values, for "did you mean".
+// Operators that are words, for "did you mean".
 std::vector<std::string_view> operator_words();
 
 } // namespace veriroce::filter

@@ -83,31 +83,31 @@ TEST_CASE("errors: dissect", "[program]") {
         {"veriroce dissect empty.pcap", "veriroce: empty.pcap: empty file; give a capture file",
          tool},
         {"veriroce dissect short.pcap",
-         "veriroce: short.pcap: the file ends in the middle of what begins at byte 176; "
+         "veriroce: short.pcap: the file ends inside the header, packet or block at byte 176; "
          "the packets before it were read",
          tool, true},
         {"veriroce dissect packed.pcap.gz",
-         "veriroce: packed.pcap.gz: the gzip data end at byte 8 before they are complete; "
+         "veriroce: packed.pcap.gz: the gzip data ends at byte 8 before it is complete; "
          "the packets before it were read",
          tool},
         {"veriroce dissect -T fields -e infiniband.bth.pns short.pcap",
-         "veriroce: dissect: no field is called 'infiniband.bth.pns'; did you mean "
+         "veriroce: dissect: unknown field 'infiniband.bth.pns'; did you mean "
          "'infiniband.bth.psn'?"},
         {"veriroce dissect -T fields short.pcap",
          "veriroce: dissect: -T fields needs at least one -e FIELD"},
         {"veriroce dissect -Y 'ip and upd' short.pcap",
-         "veriroce: dissect: -Y: column 8: no field or protocol is called 'upd'; did you mean "
+         "veriroce: dissect: -Y: column 8: unknown field or protocol 'upd'; did you mean "
          "'udp'?\n"
          "    ip and upd\n"
          "           ^^^"},
         {"veriroce dissect --decode-as qp=0x12:nvmf short.pcap",
-         "veriroce: dissect: --decode-as: 'nvmf' is none of nvme, nvme_admin, nvme_io, iser, "
-         "smb_direct, rpcordma, "
-         "none"},
+         "veriroce: dissect: --decode-as: unknown protocol 'nvmf'; choose nvme, nvme_admin, "
+         "nvme_io, iser, smb_direct, rpcordma or none"},
         {"veriroce dissect --decode-as nvme short.pcap",
-         "veriroce: dissect: --decode-as: 'nvme' is neither qp=N:PROTOCOL nor port=N:PROTOCOL"},
+         "veriroce: dissect: --decode-as: expected qp=N:PROTOCOL or port=N:PROTOCOL, got "
+         "'nvme'"},
         {"veriroce dissect --decode-as port=70000:nvme short.pcap",
-         "veriroce: dissect: --decode-as: '70000' is no port number"},
+         "veriroce: dissect: --decode-as: '70000' is not a port number"},
         {"veriroce dissect -T xml short.pcap",
          "veriroce: -T: 'xml' is none of text, fields, json, csv"},
         {"veriroce dissect", "veriroce: dissect: no capture file; name one, or - for standard "
@@ -140,7 +140,7 @@ TEST_CASE("errors: judge", "[program]") {
          "capture file",
          tool},
         {"veriroce judge short.pcap",
-         "veriroce: short.pcap: the file ends in the middle of what begins at byte 176; "
+         "veriroce: short.pcap: the file ends inside the header, packet or block at byte 176; "
          "the packets before it were read",
          tool, true},
         {"veriroce judge --format xml short.pcap",
@@ -232,9 +232,9 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
          "veriroce: --dut needs the tester's interface on the device's network: -i IFACE"},
         {"veriroce test --dut 127.0.0.1:1 -i va --mutant tver_not_checked",
          "veriroce: --mutant plants a defect in the built-in engine: leave out --dut"},
-        {"veriroce test --dut 127.0.0.1 -i va",
-         "veriroce: --dut: \"127.0.0.1\" is no address to connect to: the port is missing; write "
-         "ADDRESS:PORT, [IPV6]:PORT or unix:PATH"},
+        {"veriroce test --dut 127.0.0.1 -i va", "veriroce: --dut: \"127.0.0.1\" is not an address "
+                                                "to connect to: the port is missing; write "
+                                                "ADDRESS:PORT, [IPV6]:PORT or unix:PATH"},
         {"veriroce test --dut 127.0.0.1:1 -i va --tester-address 192.0.2",
          "veriroce: --tester-address: '192.0.2' is no IP address"},
         {"veriroce test --dut 127.0.0.1:1 -i va --dut-address fd77::1,x",
@@ -270,7 +270,7 @@ TEST_CASE("errors: script import", "[program]") {
          "capture file",
          tool},
         {"veriroce script import short.pcap",
-         "veriroce: short.pcap: the file ends in the middle of what begins at byte 176; "
+         "veriroce: short.pcap: the file ends inside the header, packet or block at byte 176; "
          "the packets before it were read\n"
          "veriroce: short.pcap: no RC connection is in it"},
         {"veriroce script import -",

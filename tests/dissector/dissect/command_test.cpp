@@ -234,30 +234,29 @@ TEST_CASE("dissect: wrong options are told in one line, and nothing is read", "[
     };
     const std::string file = pcap("rxe-atomic.pcap");
     const std::vector<Row> rows{
-        {{}, "dissect: no capture file; name one, or - for standard input, or -i INTERFACE"},
+        {{}, "dissect: no capture file; give a file name, - for standard input, or -i INTERFACE"},
         {{.files = {file}, .format = Format::Fields},
          "dissect: -T fields needs at least one -e FIELD"},
         {{.files = {file}, .fields = {"ip.src"}},
-         "dissect: -e FIELD goes with -T fields, -T csv or -T json"},
+         "dissect: -e FIELD needs -T fields, -T csv or -T json"},
         {{.files = {file}, .format = Format::Json, .tree = true},
-         "dissect: -V, -x and --stats go with -T text"},
+         "dissect: -V, -x and --stats need -T text"},
         {{.files = {file}, .format = Format::Fields, .fields = {"infiniband.bth.psm"}},
-         "dissect: no field is called 'infiniband.bth.psm'; did you mean 'infiniband.bth.psn'?"},
-        {{.files = {file}, .interface = "va"},
-         "dissect: -i captures live and reads no file; leave one of them out"},
-        {{.files = {file}, .snap_length = 60}, "dissect: -s and -B go with -i"},
+         "dissect: unknown field 'infiniband.bth.psm'; did you mean 'infiniband.bth.psn'?"},
+        {{.files = {file}, .interface = "va"}, "dissect: -i and a file name exclude each other"},
+        {{.files = {file}, .snap_length = 60}, "dissect: -s and -B need -i"},
         {{.files = {file}, .write = "x", .hex = true},
-         "dissect: -w writes packets instead of printing them: -T, -V and -x do not go with it"},
+         "dissect: -w writes packets instead of printing them; remove -T, -V and -x"},
         {{.files = {file}, .write = "-", .check = true},
-         "dissect: -w - takes standard output; --stats and --check print there"},
+         "dissect: -w - uses standard output, where --stats and --check print"},
         {{.files = {file}, .capture_filter = "prt 5"},
          "dissect: -f: can't parse filter expression: syntax error"},
         {{.files = {file}, .filter = "ip.src = 10.0.0.1"},
-         "dissect: -Y: column 8: a comparison is written ==\n"
+         "dissect: -Y: column 8: to compare, write ==\n"
          "    ip.src = 10.0.0.1\n"
          "           ^"},
         {{.files = {file}, .format = Format::Csv, .fields = {"xyzzy"}},
-         "dissect: no field is called 'xyzzy'"},
+         "dissect: unknown field 'xyzzy'"},
     };
     for (const Row& row : rows) {
         const Ran result = ran(row.options);
@@ -282,11 +281,11 @@ TEST_CASE("dissect: files that cannot be read are told in one line each", "[diss
         {folder.path().string() + "/none", "No such file or directory", 0},
         {folder.path().string(), "reading failed at byte 0: Is a directory", 0},
         {folder.file("cut.pcap", whole.substr(0, whole.size() - 1)),
-         "the file ends in the middle of what begins at byte 2172; the packets before it were read",
+         "the file ends inside the header, packet or block at byte 2172; the packets before it "
+         "were read",
          2},
         {folder.file("packed", "\x1F\x8B\x08"),
-         "the gzip data end at byte 3 before they are complete; the packets before it were read",
-         0},
+         "the gzip data ends at byte 3 before it is complete; the packets before it were read", 0},
     };
     for (const Row& row : rows) {
         const Ran result = ran({.files = {row.file}});

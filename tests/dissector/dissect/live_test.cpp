@@ -108,7 +108,7 @@ class Capture {
             std::fclose(out_.to);
             std::fclose(err_.to);
         });
-        CHECK(err_.line() == "Capturing on va; Ctrl-C ends it\n");
+        CHECK(err_.line() == "Capturing on va; press Ctrl-C to stop\n");
     }
     Capture(const Capture&) = delete;
     Capture& operator=(const Capture&) = delete;
@@ -159,8 +159,10 @@ TEST_CASE("live: frames that are sent are printed, until there are enough", "[di
     const Ran result = capture.ended();
     CHECK(result.code == 0);
     CHECK(result.out == expected);
-    CHECK(result.err == std::to_string(packets) +
-                            " packets captured, 0 dropped for lack of room, 0 by the interface\n");
+    CHECK(result.err ==
+          std::to_string(packets) +
+              " packets captured, 0 dropped by the kernel (buffer full), 0 dropped by the "
+              "interface\n");
 }
 
 TEST_CASE("live: Ctrl-C ends it with what was seen and the summary", "[dissect]") {
@@ -176,7 +178,8 @@ TEST_CASE("live: Ctrl-C ends it with what was seen and the summary", "[dissect]"
     const Ran result = capture.ended();
     CHECK(result.code == 0);
     CHECK(result.out.empty());
-    CHECK(result.err.ends_with("0 dropped for lack of room, 0 by the interface\n"));
+    CHECK(result.err.ends_with(
+        "0 dropped by the kernel (buffer full), 0 dropped by the interface\n"));
 }
 
 TEST_CASE("live: capture filter, display filter and snap length choose, and -w writes",

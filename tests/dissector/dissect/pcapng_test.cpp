@@ -155,12 +155,13 @@ TEST_CASE("pcapng: a packet without a time is written without one, or says that 
     REQUIRE(lines.size() == 3);
     CHECK(lines[0] == "\t" + length + "\t");
     CHECK(lines[1].starts_with("0.000000000\t" + length + "\terror CRC-01"));
-    CHECK(lines[1].ends_with(",the original file has no time of this packet"));
+    CHECK(lines[1].ends_with(",the original file has no time for this packet"));
     CHECK(lines[2] == "1.000000000\t" + length + "\t");
     // In the second file's interface there is no such block either.
     CHECK(ran({.files = {pcap("rxe-atomic.pcap"), original}, .write = written}).code == 0);
-    const Ran both = fields_of(written, {"frame.comment"},
-                               "frame.comment == \"the original file has no time of this packet\"");
+    const Ran both =
+        fields_of(written, {"frame.comment"},
+                  "frame.comment == \"the original file has no time for this packet\"");
     CHECK(lines_of(both.out).size() == 2);
 }
 

@@ -130,19 +130,19 @@ TEST_CASE("above: what is wrong with --decode-as is said", "[dissect]") {
         return result.err;
     };
     const std::string begin = "veriroce: dissect: --decode-as: ";
-    CHECK(error("nvme") == begin + "'nvme' is neither qp=N:PROTOCOL nor port=N:PROTOCOL\n");
-    CHECK(error("qp=5") == begin + "'qp=5' is neither qp=N:PROTOCOL nor port=N:PROTOCOL\n");
+    CHECK(error("nvme") == begin + "expected qp=N:PROTOCOL or port=N:PROTOCOL, got 'nvme'\n");
+    CHECK(error("qp=5") == begin + "expected qp=N:PROTOCOL or port=N:PROTOCOL, got 'qp=5'\n");
     CHECK(error("lid=5:nvme") ==
-          begin + "'lid=5:nvme' is neither qp=N:PROTOCOL nor port=N:PROTOCOL\n");
-    CHECK(error("qp=5:nvmf") ==
-          begin + "'nvmf' is none of nvme, nvme_admin, nvme_io, iser, smb_direct, rpcordma, "
-                  "none\n");
+          begin + "expected qp=N:PROTOCOL or port=N:PROTOCOL, got 'lid=5:nvme'\n");
+    CHECK(error("qp=5:nvmf") == begin + "unknown protocol 'nvmf'; choose nvme, nvme_admin, "
+                                        "nvme_io, iser, smb_direct, rpcordma or "
+                                        "none\n");
     CHECK(error("port=4420:nvme_io") ==
-          begin + "'nvme_io' is of a QP: behind a port are queues of both kinds\n");
-    CHECK(error("qp=0x1000000:nvme") == begin + "'0x1000000' is no qp number\n");
-    CHECK(error("port=65536:nvme") == begin + "'65536' is no port number\n");
-    CHECK(error("port=:nvme") == begin + "'' is no port number\n");
-    CHECK(error("qp=-1:nvme") == begin + "'-1' is no qp number\n");
+          begin + "'nvme_io' needs qp=, because one port serves admin and I/O queues\n");
+    CHECK(error("qp=0x1000000:nvme") == begin + "'0x1000000' is not a qp number\n");
+    CHECK(error("port=65536:nvme") == begin + "'65536' is not a port number\n");
+    CHECK(error("port=:nvme") == begin + "'' is not a port number\n");
+    CHECK(error("qp=-1:nvme") == begin + "'-1' is not a qp number\n");
 }
 
 TEST_CASE("above: wrong lengths are findings", "[dissect]") {
