@@ -46,7 +46,7 @@ Peer* Dialogue::peer_with(Side from, wire::Qpn destination) {
 std::optional<std::vector<fault::Emission>> Dialogue::fault(Side from, const Peer& peer,
                                                             Entry& entry) {
     const auto decision =
-        faults_.handle({.from = from == Side::Dut ? fault::dut_side : fault::tester_side,
+        faults_.handle({.from = from == Side::Dut ? fault::kDutSide : fault::kTesterSide,
                         .qp = peer.book.identity().name,
                         .qpn = entry.packet->bth.dest_qp.value,
                         .psn = entry.psn,
@@ -148,7 +148,7 @@ void Dialogue::transmit(Peer* peer, std::vector<std::byte> frame) {
 // Notes frames that leave later.
 void Dialogue::put_off(std::vector<fault::Emission> emissions) {
     for (fault::Emission& emission : emissions) {
-        const Side from = emission.from == fault::dut_side ? Side::Dut : Side::Tester;
+        const Side from = emission.from == fault::kDutSide ? Side::Dut : Side::Tester;
         delayed_.emplace(stage_.now() + emission.delay, Delayed{from, std::move(emission.frame)});
     }
 }

@@ -69,7 +69,7 @@ class FaultLineParser {
             cursor_.expect("ce", "as in 'mark ce'");
             return fault::MarkCe{};
         }
-        if (word.text == "replay") return fault::Replay{named("age", 1, fault::max_replay_age)};
+        if (word.text == "replay") return fault::Replay{named("age", 1, fault::kMaxReplayAge)};
         if (word.text == "forge") return forge();
         if (word.text == "pause") return pause();
         cursor_.fail(word.span, "unknown fault action '" + word.text + "'" +
@@ -245,8 +245,8 @@ class FaultLineParser {
     fault::Side side() {
         static constexpr std::array<std::string_view, 4> names{"dut", "tester", "a", "b"};
         const Word word = cursor_.word("dut or tester");
-        if (word.text == "dut") return fault::dut_side;
-        if (word.text == "tester") return fault::tester_side;
+        if (word.text == "dut") return fault::kDutSide;
+        if (word.text == "tester") return fault::kTesterSide;
         if (place_ == FaultPlace::Plan && word.text == "a") return fault::Side::A;
         if (place_ == FaultPlace::Plan && word.text == "b") return fault::Side::B;
         const auto candidates = std::span(names).first(place_ == FaultPlace::Plan ? 4 : 2);

@@ -1,4 +1,4 @@
-// What an action makes of one frame.
+// Actions that change the bytes of one frame.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace veriroce::fault {
 
-// A frame with the layers of what it was when it came: a corrupted length does not move them.
-struct Victim {
+// A frame and its original layers: a corrupted length field does not move them.
+struct TargetFrame {
     std::vector<std::byte> frame;
     wire::LayerMap layers;
-    std::int64_t psn = 0; // from the asking side's first
+    std::int64_t psn = 0; // relative to the requester's first PSN
 };
 
-// Changes the frame's bytes. False if this packet has nothing that could be changed so (no such
-// field, not so many bytes): the rule has then not fired. Only for actions that change bytes.
-bool change(Victim& victim, const Corrupt& corrupt);
-bool change(Victim& victim, const Rewrite& rewrite);
-bool change(Victim& victim, const Truncate& truncate);
-bool change(Victim& victim, const MarkCe& mark);
+// Changes the frame's bytes. Returns false if the packet does not have what the action changes (no
+// such field, too few bytes): the rule has then not fired. Only for actions that change bytes.
+bool change(TargetFrame& target, const Corrupt& corrupt);
+bool change(TargetFrame& target, const Rewrite& rewrite);
+bool change(TargetFrame& target, const Truncate& truncate);
+bool change(TargetFrame& target, const MarkCe& mark);
 
 } // namespace veriroce::fault

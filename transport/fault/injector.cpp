@@ -2,29 +2,23 @@
 
 #include <algorithm>
 
+#include "dissector/wire/splitmix64.hpp"
 #include "transport/fault/action.hpp"
-#include "transport/fault/made.hpp"
+#include "transport/fault/generated_frames.hpp"
 
 namespace veriroce::fault {
 namespace {
 
-// splitmix64: small, and the same everywhere.
-std::uint64_t draw(std::uint64_t& state) {
-    std::uint64_t z = (state += 0x9E3779B97F4A7C15U);
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBU;
-    return z ^ z >> 31;
-}
-
+// Each rule has its own stream of random numbers.
 double fraction(std::uint64_t& state) {
-    return static_cast<double>(draw(state) >> 11) * 0x1.0p-53;
+    return static_cast<double>(wire::splitmix64(state) >> 11) * 0x1.0p-53;
 }
 
 bool has(const std::optional<Range>& range, std::int64_t value) {
     return !range || range->has(value);
 }
 
-// What the selector says about the packet itself: all but pass, nth and the counting words.
+// Whether the packet itself matches: everything except pass, nth and the counting options.
 bool fits(const Selector& selector, const Passing& packet, std::uint8_t opcode,
           std::int64_t message, std::int64_t number, wire::Instant began) {
     if (selector.from && *selector.from != packet.from) return false;
@@ -41,30 +35,30 @@ bool fits(const Selector& selector, const Passing& packet, std::uint8_t opcode,
 
 } // namespace
 
-// Carries an action out on what leaves so far. False if it could not act.
+// Applies an action to the frames that are leaving. False if the action could not be applied.
 class Injector::Act {
   public:
-    Act(Injector& injector, const Subject& subject, Fate& fate)
-        : injector_(injector), subject_(subject), fate_(fate) {}
+    Act(Injector& injector, const Subject& subject, PacketResult& result)
+        : injector_(injector), subject_(subject), result_(result) {}
 
     bool operator()(const Drop&) const {
-        fate_.own.clear();
+        result_.own.clear();
         return true;
     }
     bool operator()(const Duplicate& duplicate) const {
-        if (fate_.own.empty()) return false;
-        const Emission original = fate_.own.front();
+        if (result_.own.empty()) return false;
+        const Emission original = result_.own.front();
         for (std::uint32_t i = 0; i < duplicate.copies; ++i) {
-            fate_.own.push_back({.frame = original.frame,
-                                 .delay = original.delay + duplicate.after,
-                                 .from = original.from});
+            result_.own.push_back({.frame = original.frame,
+                                   .delay = original.delay + duplicate.after,
+                                   .from = original.from});
         }
         return true;
     }
     bool operator()(const Delay& delay) const {
-        for (Emission& emission : fate_.own)
+        for (Emission& emission : result_.own)
             emission.delay += delay.time;
-        return !fate_.own.empty();
+        return !result_.own.empty();
     }
     bool operator()(const Reorder& reorder) const {
         return wait({.overtakers = reorder.by, .latest = injector_.settle_ + now()});
@@ -99,25 +93,25 @@ class Injector::Act {
         return subject_.passing.from == Side::A ? Side::B : Side::A;
     }
     bool beside(std::vector<std::byte> frame, Side from) const {
-        fate_.beside.push_back({.frame = std::move(frame), .from = from});
+        result_.beside.push_back({.frame = std::move(frame), .from = from});
         return true;
     }
-    bool wait(Waiting waiting) const {
-        if (fate_.own.empty() || !injector_.can_wait()) return false;
+    bool wait(HeldPacket waiting) const {
+        if (result_.own.empty() || !injector_.can_hold()) return false;
         waiting.key = subject_.key;
         waiting.key.response = false;
-        waiting.emissions = std::move(fate_.own);
-        fate_.own.clear();
-        fate_.held = std::move(waiting);
+        waiting.emissions = std::move(result_.own);
+        result_.own.clear();
+        result_.held = std::move(waiting);
         return true;
     }
     template <typename Change>
     bool all(const Change& action) const {
         bool acted = false;
-        for (Emission& emission : fate_.own) {
-            Victim victim{emission.frame, subject_.frame.layers, subject_.passing.psn};
-            if (!change(victim, action)) continue;
-            emission.frame = std::move(victim.frame);
+        for (Emission& emission : result_.own) {
+            TargetFrame target{emission.frame, subject_.frame.layers, subject_.passing.psn};
+            if (!change(target, action)) continue;
+            emission.frame = std::move(target.frame);
             acted = true;
         }
         return acted;
@@ -125,33 +119,33 @@ class Injector::Act {
 
     Injector& injector_;
     const Subject& subject_;
-    Fate& fate_;
+    PacketResult& result_;
 };
 
 std::expected<void, std::string> check(std::span<const Rule> rules) {
-    if (rules.size() > max_rules) {
-        return std::unexpected("a plan has at most " + std::to_string(max_rules) + " rules");
+    if (rules.size() > kMaxRules) {
+        return std::unexpected("a plan has at most " + std::to_string(kMaxRules) + " rules");
     }
     for (const Rule& rule : rules) {
         const auto* replay = std::get_if<Replay>(&rule.action);
-        if (replay != nullptr && (replay->age == 0 || replay->age > max_replay_age)) {
+        if (replay != nullptr && (replay->age == 0 || replay->age > kMaxReplayAge)) {
             return std::unexpected("line " + std::to_string(rule.line) +
-                                   ": a replay reaches back 1 to " +
-                                   std::to_string(max_replay_age) + " packets");
+                                   ": a replay reaches back 1 to " + std::to_string(kMaxReplayAge) +
+                                   " packets");
         }
     }
     return {};
 }
 
 void Injector::remember(std::uint32_t packets) {
-    const std::uint32_t depth = std::min(packets, max_replay_age);
+    const std::uint32_t depth = std::min(packets, kMaxReplayAge);
     replay_depth_ = std::max<std::size_t>(replay_depth_, depth);
 }
 
 void Injector::add(Rule rule) {
     RuleState state;
     std::uint64_t mixed = seed_ ^ (std::uint64_t{rule.line} * 0xD1B54A32D192ED03U);
-    state.random = draw(mixed);
+    state.random = wire::splitmix64(mixed);
     if (const auto* replay = std::get_if<Replay>(&rule.action)) remember(replay->age);
     rules_.push_back(std::move(rule));
     states_.push_back(std::move(state));
@@ -161,7 +155,7 @@ Injector::Flow& Injector::flow_of(const FlowKey& key) {
     const auto [flow, fresh] = flows_.try_emplace(key);
     if (!fresh) return flow->second;
     flow_order_.push_back(key);
-    if (flow_order_.size() > max_flows) {
+    if (flow_order_.size() > kMaxFlows) {
         flows_.erase(flow_order_.front());
         flow_order_.pop_front();
         ++evicted_;
@@ -174,14 +168,14 @@ Injector::Seen Injector::count(const FlowKey& key, std::int64_t psn, const wire:
     const auto [seen, fresh] = flow.psns.try_emplace(psn);
     ++seen->second.pass;
     if (!fresh) return seen->second;
-    // Where a PSN stands in which message is what it was when it was first sent.
+    // A PSN keeps the position (message and packet) that it had when it was first sent.
     flow.packet = info.starts_message() ? 1 : flow.packet + 1;
     if (info.starts_message()) ++flow.message;
     seen->second.message = flow.message;
     seen->second.packet = flow.packet;
     const Seen result = seen->second;
     flow.order.push_back(psn);
-    if (flow.order.size() > max_psns) {
+    if (flow.order.size() > kMaxPsns) {
         flow.psns.erase(flow.order.front());
         flow.order.pop_front();
         ++evicted_;
@@ -189,15 +183,15 @@ Injector::Seen Injector::count(const FlowKey& key, std::int64_t psn, const wire:
     return result;
 }
 
-// Later passes of a packet keep the ordinal of its first.
+// Retransmissions of a packet keep the ordinal of its first transmission.
 std::int64_t Injector::ordinal_of(RuleState& state, const Subject& subject) {
     const PacketKey key{subject.key, subject.passing.psn};
     const auto known = state.ordinals.find(key);
     if (subject.seen.pass > 1) return known == state.ordinals.end() ? 0 : known->second;
-    if (known != state.ordinals.end()) return known->second; // its passes were forgotten
+    if (known != state.ordinals.end()) return known->second; // its transmissions were evicted
     state.ordinals.emplace(key, ++state.last_ordinal);
     state.order.push_back(key);
-    if (state.order.size() > max_psns) {
+    if (state.order.size() > kMaxPsns) {
         state.ordinals.erase(state.order.front());
         state.order.pop_front();
         ++evicted_;
@@ -211,12 +205,12 @@ bool Injector::selected(const Selector& selector, RuleState& state, const Subjec
               *began_)) {
         return false;
     }
-    // Before `pass`: the third packet's retransmission is still that of the third.
+    // Before `pass`: a retransmission of the third packet is still the third packet.
     if (selector.nth && !selector.nth->has(ordinal_of(state, subject))) return false;
     if (!has(selector.pass, subject.seen.pass)) return false;
     ++state.fired.selected;
     if (selector.every && state.fired.selected % *selector.every != 0) return false;
-    // Drawn for every packet that gets here, so that the stream depends on this rule alone.
+    // Every packet that gets here draws a number, so that the stream depends on this rule alone.
     if (selector.probability && fraction(state.random) >= *selector.probability) return false;
     return !selector.first || state.fired.fired < *selector.first;
 }
@@ -244,46 +238,47 @@ void Injector::note_sent(const Subject& subject) {
     if (sent.size() > replay_depth_) sent.pop_front();
 }
 
-// A delayed packet is not overtaken by those behind it on its side of the QP.
-void Injector::keep_order(const Subject& subject, Decision& decision, Fate& fate) {
+// A delayed packet stays ahead of later packets of its side and QP.
+void Injector::keep_order(const Subject& subject, Decision& decision, PacketResult& result) {
     Flow& flow = both_ways(subject.key);
     const wire::Instant now = subject.passing.now;
     if (flow.free <= now && decision.untouched) return;
-    touch(subject, fate);
-    if (fate.own.empty()) return;
+    touch(subject, result);
+    if (result.own.empty()) return;
     decision.untouched = false;
-    Emission& first = fate.own.front();
+    Emission& first = result.own.front();
     first.delay = std::max(first.delay, flow.free - now);
     flow.free = std::max(flow.free, now + first.delay);
 }
 
-// A packet that nothing happens to is not copied.
-void Injector::touch(const Subject& subject, Fate& fate) {
-    if (std::exchange(fate.touched, true)) return;
+// Copies the frame only if an action applies to it.
+void Injector::touch(const Subject& subject, PacketResult& result) {
+    if (std::exchange(result.touched, true)) return;
     const wire::Bytes frame = subject.passing.frame;
-    fate.own.push_back({.frame = {frame.begin(), frame.end()}, .from = subject.passing.from});
+    result.own.push_back({.frame = {frame.begin(), frame.end()}, .from = subject.passing.from});
 }
 
-bool Injector::act(const Action& action, const Subject& subject, Decision& decision, Fate& fate) {
-    touch(subject, fate);
-    if (!std::visit(Act(*this, subject, fate), action)) return false;
+bool Injector::act(const Action& action, const Subject& subject, Decision& decision,
+                   PacketResult& result) {
+    touch(subject, result);
+    if (!std::visit(Act(*this, subject, result), action)) return false;
     decision.untouched = false;
     return true;
 }
 
 void Injector::apply_rules(const Subject& subject, std::span<const Action> chosen,
-                           Decision& decision, Fate& fate) {
+                           Decision& decision, PacketResult& result) {
     bool more = true;
     for (std::size_t i = 0; i < rules_.size(); ++i) {
-        // Every rule counts and draws, also when an earlier one has acted.
+        // Every rule counts and draws, even if an earlier rule has acted.
         if (!selected(rules_[i].selector, states_[i], subject) || !more) continue;
-        if (!act(rules_[i].action, subject, decision, fate)) continue;
+        if (!act(rules_[i].action, subject, decision, result)) continue;
         decision.rules.push_back(i);
         ++states_[i].fired.fired;
         more = rules_[i].also;
     }
     for (const Action& action : chosen) {
-        if (act(action, subject, decision, fate)) ++decision.chosen;
+        if (act(action, subject, decision, result)) ++decision.chosen;
     }
 }
 
@@ -291,7 +286,7 @@ Decision Injector::handle(const Passing& packet, std::span<const Action> chosen)
     Decision decision;
     if (!began_) began_ = packet.now;
     auto frame = wire::decode_frame(packet.frame);
-    if (!frame) return decision; // not RoCEv2: no rule speaks of it
+    if (!frame) return decision; // not RoCEv2: no rule applies
     wire::map_transport(*frame);
     const std::uint8_t opcode = wire::load_u8(frame->transport, 0);
     const wire::OpcodeInfo& info = wire::opcode_info(opcode);
@@ -302,23 +297,23 @@ Decision Injector::handle(const Passing& packet, std::span<const Action> chosen)
                     {}};
     subject.seen = count(subject.key, packet.psn, info);
     const std::uint64_t number = ++packets_;
-    Fate fate;
-    apply_rules(subject, chosen, decision, fate);
-    keep_order(subject, decision, fate);
+    PacketResult result;
+    apply_rules(subject, chosen, decision, result);
+    keep_order(subject, decision, result);
     FlowKey key = subject.key;
     key.response = false;
-    release_until(subject, fate.beside);
-    if (!fate.touched || !fate.own.empty()) left(key, number, fate.beside);
-    if (fate.held) {
-        fate.held->number = number;
-        waiting_.push_back(*std::move(fate.held));
+    release_until(subject, result.beside);
+    if (!result.touched || !result.own.empty()) left(key, number, result.beside);
+    if (result.held) {
+        result.held->number = number;
+        held_.push_back(*std::move(result.held));
     }
     note_sent(subject);
-    if (decision.untouched && fate.beside.empty()) return decision;
-    touch(subject, fate);
+    if (decision.untouched && result.beside.empty()) return decision;
+    touch(subject, result);
     decision.untouched = false;
-    decision.emissions = std::move(fate.own);
-    std::ranges::move(fate.beside, std::back_inserter(decision.emissions));
+    decision.emissions = std::move(result.own);
+    std::ranges::move(result.beside, std::back_inserter(decision.emissions));
     return decision;
 }
 
@@ -330,7 +325,7 @@ std::vector<std::string> Injector::unmet() const {
         const std::string where =
             "line " + std::to_string(rules_[i].line) + ": '" + rules_[i].text + "' ";
         if (selector.fires && *selector.fires != fired) {
-            sentences.push_back(where + "fired " + std::to_string(fired) + " times, not " +
+            sentences.push_back(where + "fired " + std::to_string(fired) + " times, expected " +
                                 std::to_string(*selector.fires));
         } else if (!selector.fires && !selector.probability && fired == 0) {
             sentences.push_back(where + "never fired");

@@ -39,11 +39,12 @@ TEST_CASE("faults: a rule that missed is an ERROR, whatever else failed", "[runn
     const std::string rule = "fault  drop when from=tester psn=7 fires=2\n";
     const CaseResult alone = fails(with(rule + "> SEND_ONLY  psn=1 ackreq\n"
                                                "< NAK        psn=0\n"),
-                                   "fired 0 times, not 2", Verdict::Error);
+                                   "fired 0 times, expected 2", Verdict::Error);
     CHECK(alone.line() == 0);
-    const CaseResult both = fails(with(rule + "> SEND_ONLY  psn=1 ackreq\n"
-                                              "< NAK        psn=3\n"),
-                                  "fired 0 times, not 2; and line 7: psn is 0", Verdict::Error);
+    const CaseResult both =
+        fails(with(rule + "> SEND_ONLY  psn=1 ackreq\n"
+                          "< NAK        psn=3\n"),
+              "fired 0 times, expected 2; and line 7: psn is 0", Verdict::Error);
     CHECK(both.line() == 7);
     CHECK(both.expected() == "< NAK        psn=3");
     CHECK(both.actual() == "< NAK psn=0 msn=0 code=PSN_SEQUENCE");

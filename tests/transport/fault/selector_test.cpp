@@ -152,23 +152,23 @@ TEST_CASE("fault: a rule that did not fire as it should have says so", "[fault]"
     CHECK(wire.dropped(0));
     CHECK(wire.injector.unmet() ==
           std::vector<std::string>{"line 1: 'drop when psn=9' never fired",
-                                   "line 2: 'drop when psn=0 fires=2' fired 1 times, not 2"});
+                                   "line 2: 'drop when psn=0 fires=2' fired 1 times, expected 2"});
 }
 
 TEST_CASE("fault: what is forgotten to stay within bounds is counted", "[fault]") {
     Wire wire({drop_when({.psn = Range{0, 0}, .pass = Range{2, 2}})});
     const Frame frame = packet("SEND_ONLY", 0);
     const auto send = [&](std::int64_t psn) { return wire.pass(frame, psn).untouched; };
-    for (std::int64_t psn = 0; psn < static_cast<std::int64_t>(max_psns); ++psn)
+    for (std::int64_t psn = 0; psn < static_cast<std::int64_t>(kMaxPsns); ++psn)
         REQUIRE(send(psn));
     CHECK(wire.injector.evicted() == 0);
-    CHECK(send(max_psns));
+    CHECK(send(kMaxPsns));
     CHECK(wire.injector.evicted() == 1);
     CHECK(send(0)); // its first pass is forgotten
     CHECK_FALSE(send(0));
 
     Wire many({});
-    for (std::size_t i = 0; i <= max_flows; ++i)
+    for (std::size_t i = 0; i <= kMaxFlows; ++i)
         many.pass(frame, 0, Side::A, std::to_string(i));
     CHECK(many.injector.evicted() > 0);
 }
@@ -192,13 +192,13 @@ TEST_CASE("fault: a plan that cannot be carried out is refused", "[fault]") {
         const auto result = check(std::array{rule});
         return result ? std::string("accepted") : result.error();
     };
-    CHECK(refusal(Replay{max_replay_age}) == "accepted");
-    CHECK(refusal(Replay{max_replay_age + 1}) == "line 4: a replay reaches back 1 to 1024 packets");
+    CHECK(refusal(Replay{kMaxReplayAge}) == "accepted");
+    CHECK(refusal(Replay{kMaxReplayAge + 1}) == "line 4: a replay reaches back 1 to 1024 packets");
     CHECK(refusal(Replay{0}) == "line 4: a replay reaches back 1 to 1024 packets");
     CHECK(refusal(Drop{}) == "accepted");
     CHECK(refusal(Reorder{}) == "accepted");
-    CHECK(check(std::vector<Rule>(max_rules)));
-    CHECK_FALSE(check(std::vector<Rule>(max_rules + 1)));
+    CHECK(check(std::vector<Rule>(kMaxRules)));
+    CHECK_FALSE(check(std::vector<Rule>(kMaxRules + 1)));
 }
 
 } // namespace veriroce::fault::tests

@@ -1,16 +1,16 @@
-#include "transport/fault/made.hpp"
+#include "transport/fault/generated_frames.hpp"
 
 #include <utility>
 
 namespace veriroce::fault {
 namespace {
 
-// What an honest packet at this place would carry.
+// The fields that a valid packet would have at this point.
 wire::Sender sender_of(const Forge& forge, const Model& model) {
     wire::Sender sender{.link = {model.frame.ethernet.source, model.frame.ethernet.destination},
                         .envelope = model.frame.envelope(),
                         .ip_id = model.frame.ipv4 ? model.frame.ipv4->id : std::uint16_t{0}};
-    // An acknowledge without credits, unless the packet itself has another.
+    // An ACK without credits, unless the selected packet has another syndrome.
     sender.packet.aeth.syndrome = wire::Syndrome::ack(wire::kNoCredits);
     if (const auto packet = wire::decode_packet(model.frame.transport)) {
         sender.packet.bth = packet->bth;
@@ -36,7 +36,8 @@ std::optional<std::vector<std::byte>> forged(const Forge& forge, const Model& mo
     for (auto& [field, value] : spec.fields) {
         auto* number = std::get_if<std::uint64_t>(&value);
         if (field != wire::Field::Psn || number == nullptr) continue;
-        // Written as it is in scripts, from the first: the packet at hand says where that is.
+        // Scripts count PSNs from the first one; this adds the difference, taken from the current
+        // packet.
         *number =
             (sender.packet.bth.psn.value() + *number - static_cast<std::uint64_t>(model.psn)) &
             wire::kMask24;
@@ -47,9 +48,9 @@ std::optional<std::vector<std::byte>> forged(const Forge& forge, const Model& mo
 }
 
 std::vector<std::byte> pause_frame(const Pause& pause, const wire::Frame& frame) {
-    constexpr std::size_t shortest_frame = 60;
-    constexpr std::uint16_t priority_pause = 0x0101;
-    std::vector<std::byte> bytes(shortest_frame);
+    constexpr std::size_t kShortestFrame = 60;
+    constexpr std::uint16_t kPriorityPause = 0x0101;
+    std::vector<std::byte> bytes(kShortestFrame);
     const wire::MacAddress group{{std::byte{0x01}, std::byte{0x80}, std::byte{0xC2}, std::byte{0},
                                   std::byte{0}, std::byte{0x01}}};
     wire::Ethernet{.destination = group,
@@ -57,8 +58,9 @@ std::vector<std::byte> pause_frame(const Pause& pause, const wire::Frame& frame)
                    .ether_type = static_cast<std::uint16_t>(wire::EtherType::MacControl)}
         .encode(bytes);
     const wire::MutableBytes body = wire::MutableBytes(bytes).subspan(wire::Ethernet::kSize);
-    wire::store_be<2>(body, 0, priority_pause);
-    wire::store_be<2>(body, 2, 1U << pause.priority); // which of the eight times counts
+    wire::store_be<2>(body, 0, kPriorityPause);
+    wire::store_be<2>(body, 2,
+                      1U << pause.priority); // selects which of the eight pause times is valid
     wire::store_be<2>(body, 4 + 2U * pause.priority, pause.quanta);
     return bytes;
 }

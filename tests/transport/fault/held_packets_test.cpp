@@ -149,11 +149,11 @@ TEST_CASE("fault: a corrupted packet can be held as well", "[fault]") {
 TEST_CASE("fault: no more packets wait than there is room for", "[fault]") {
     Wire wire({{.action = Hold{.until = only(-1)}}});
     const Frame frame = packet("SEND_ONLY", 0);
-    for (std::size_t i = 0; i < max_waiting; ++i)
+    for (std::size_t i = 0; i < kMaxHeld; ++i)
         REQUIRE_FALSE(wire.pass(frame, 0).untouched);
     CHECK(wire.pass(frame, 0).untouched);
-    CHECK(wire.injector.fired(0).fired == max_waiting);
-    CHECK(wire.injector.fired(0).selected == max_waiting + 1);
+    CHECK(wire.injector.fired(0).fired == kMaxHeld);
+    CHECK(wire.injector.fired(0).selected == kMaxHeld + 1);
 }
 
 } // namespace veriroce::fault::tests
