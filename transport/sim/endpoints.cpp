@@ -9,10 +9,10 @@ namespace {
 
 using engine::QpState;
 
-constexpr engine::Access every_right{
+constexpr engine::Access kEveryRight{
     .local_write = true, .remote_write = true, .remote_read = true, .remote_atomic = true};
-constexpr std::uint32_t qpns_each = 0x1000;
-constexpr std::uint32_t queue_depth = 512; // more than all QPs of an endpoint can complete
+constexpr std::uint32_t kQpnsEach = 0x1000;
+constexpr std::uint32_t kQueueDepth = 512; // more than all QPs of an endpoint can complete
 
 wire::MacAddress mac_of(std::size_t index) {
     return {{std::byte{0x52}, std::byte{0x54}, std::byte{0}, std::byte{0x77}, std::byte{0},
@@ -25,11 +25,11 @@ wire::IpAddress address_of(std::size_t index, bool ipv6) {
 }
 
 std::vector<std::byte> filled(std::size_t size, std::uint64_t seed) {
-    Dice dice(seed);
+    Random random(seed);
     std::vector<std::byte> bytes(size);
     for (std::byte& byte : bytes)
-        byte = static_cast<std::byte>(dice.next());
-    // The shared counter begins low, so that it does not wrap in a run.
+        byte = static_cast<std::byte>(random.next());
+    // The shared counter starts low, so that it does not wrap during a run.
     std::memset(bytes.data() + kCounterAt, 0, sizeof(std::uint64_t));
     return bytes;
 }
@@ -42,12 +42,12 @@ Endpoint::Endpoint(std::size_t index, std::size_t memory_bytes, const engine::Be
       base(index == 0 ? 0x10000000 : 0xFFFFFFFF00000000 + index * 0x1000000),
       filter(defect.make_filter != nullptr && defect.at(index) ? defect.make_filter() : nullptr),
       engine({.behaviour = defect.at(index) ? defect.behaviour.value_or(behaviour) : behaviour,
-              .first_qpn = wire::Qpn{static_cast<std::uint32_t>((index + 1) * qpns_each)}},
+              .first_qpn = wire::Qpn{static_cast<std::uint32_t>((index + 1) * kQpnsEach)}},
              defect.at(index) ? defect.checks : engine::kStandardChecks),
       nic({.mac = mac_of(index), .addresses = {address_of(index, false), address_of(index, true)}},
           engine, filter.get()),
       pd(engine.create_pd().value()),
-      region(engine.register_region(pd, memory, base, every_right).value()) {}
+      region(engine.register_region(pd, memory, base, kEveryRight).value()) {}
 
 Endpoints::Endpoints(const Scenario& scenario, const Layout& layout, const Defect& defect) {
     for (std::size_t i = 0; i < scenario.endpoints.size(); ++i) {
@@ -71,7 +71,7 @@ void Endpoints::create(const Scenario& scenario, std::size_t connection, std::si
     Endpoint& home = *endpoints_[plan.endpoints[side]];
     const auto queue = [&] {
         if (scenario.own_queues || home.queues.empty()) {
-            home.queues.push_back(home.engine.create_cq(queue_depth).value());
+            home.queues.push_back(home.engine.create_cq(kQueueDepth).value());
         }
         return home.queues.back();
     };
@@ -100,7 +100,7 @@ void Endpoints::connect(const Scenario& scenario, std::size_t connection, std::s
         home.engine.modify_qp(qp, attributes, {}).value();
         if (home.filter) home.filter->qp_changed(home.engine.query_qp(qp).value());
     };
-    modify({.state = QpState::Init, .access = every_right});
+    modify({.state = QpState::Init, .access = kEveryRight});
     modify({.state = QpState::Rtr,
             .path_mtu = plan.mtu,
             .dest_qp = this->side(connection, 1 - side).qpn,
@@ -111,7 +111,7 @@ void Endpoints::connect(const Scenario& scenario, std::size_t connection, std::s
                                              .traffic_class = plan.traffic_class},
             .min_rnr_timer = answers.min_rnr_timer,
             .max_dest_rd_atomic = answers.dest_rd_atomic});
-    // The most retries that there are; RNR for ever (REQ-13, RNR-09).
+    // The largest retry count; RNR retries without limit (REQ-13, RNR-09).
     modify({.state = QpState::Rts,
             .sq_psn = asks.first_psn,
             .timeout = asks.timeout,
@@ -128,8 +128,8 @@ std::vector<wire::Bytes> Endpoints::memories() const {
 }
 
 std::size_t Endpoints::sender_of(wire::Bytes frame) {
-    constexpr std::size_t last_of_source_mac = 11;
-    return wire::load_u8(frame, last_of_source_mac) - std::size_t{1};
+    constexpr std::size_t kLastOfSourceMac = 11;
+    return wire::load_u8(frame, kLastOfSourceMac) - std::size_t{1};
 }
 
 std::optional<Endpoints::Place> Endpoints::with(wire::Qpn qpn) const {

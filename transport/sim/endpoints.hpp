@@ -1,5 +1,5 @@
-// The endpoints of a run: engines behind their ports, connected as the scenario says, with memory
-// that is laid out as layout.hpp says. Inside the room only.
+// The endpoints of a run: engines behind their ports, connected according to the scenario, with
+// memory laid out according to layout.hpp. Internal to this room.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ struct Endpoint {
              const Defect& defect, std::uint64_t seed);
 
     std::vector<std::byte> memory;
-    std::uint64_t base = 0; // virtual address of the memory's first byte
+    std::uint64_t base = 0; // virtual address of the first byte
     std::unique_ptr<engine::SurfaceFilter> filter;
     engine::Engine engine;
     Nic nic;
@@ -57,7 +57,7 @@ class Endpoints {
 
     std::vector<std::unique_ptr<Endpoint>> endpoints_;
     std::vector<SideOf> sides_;      // by 2 * connection + side
-    std::vector<std::size_t> homes_; // the same: its endpoint
+    std::vector<std::size_t> homes_; // the endpoint of each side
 };
 
 } // namespace veriroce::sim

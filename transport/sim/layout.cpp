@@ -7,7 +7,7 @@ namespace veriroce::sim {
 namespace {
 
 constexpr std::size_t round_up(std::size_t bytes) {
-    return (bytes + 7) / 8 * 8; // atomics want it
+    return (bytes + 7) / 8 * 8; // the alignment that atomics need
 }
 
 Pieces cut(std::size_t slot, std::span<const std::uint32_t> ends) {
@@ -47,16 +47,16 @@ Layout layout_of(const Scenario& scenario) {
     };
     for (const ConnectionPlan& connection : scenario.connections) {
         for (std::size_t side = 0; side < 2; ++side) {
-            const std::size_t asking = connection.endpoints[side];
-            const std::size_t answering = connection.endpoints[1 - side];
+            const std::size_t requester = connection.endpoints[side];
+            const std::size_t responder = connection.endpoints[1 - side];
             const std::size_t message = std::max(8U, connection.longest);
             const std::size_t slot = round_up(message + 4 * kPieceGap + kGuardBytes);
-            layout.directions.push_back({.asking = asking,
-                                         .answering = answering,
+            layout.directions.push_back({.requester = requester,
+                                         .responder = responder,
                                          .slot_bytes = slot,
-                                         .locals = take(asking, kLocalSlots * slot),
-                                         .target = take(answering, round_up(message + 8)),
-                                         .receives = take(answering, kReceiveSlots * slot)});
+                                         .locals = take(requester, kLocalSlots * slot),
+                                         .target = take(responder, round_up(message + 8)),
+                                         .receives = take(responder, kReceiveSlots * slot)});
         }
     }
     layout.memory_bytes = std::move(end);

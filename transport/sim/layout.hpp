@@ -1,5 +1,5 @@
-// Where what lies in the memory of the endpoints of a scenario. Between all areas, and between the
-// pieces of a message, lie guard bytes that no request names.
+// The memory layout of a scenario's endpoints. Guard bytes that no request covers separate all
+// areas, and the pieces of each message.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,11 @@
 namespace veriroce::sim {
 
 inline constexpr std::size_t kGuardBytes = 16;
-inline constexpr std::size_t kPieceGap = 8;   // guard bytes between two pieces
-inline constexpr std::size_t kLocalSlots = 8; // messages that have local memory at a time
+inline constexpr std::size_t kPieceGap = 8; // guard bytes between two pieces
+// Messages per direction that can use local memory at the same time.
+inline constexpr std::size_t kLocalSlots = 8;
 inline constexpr std::size_t kReceiveSlots = 4;
-inline constexpr std::size_t kCounterAt = 64; // of the counter that all peers add to
+inline constexpr std::size_t kCounterAt = 64; // offset of the counter that all peers add to
 
 struct Range {
     std::size_t begin = 0;
@@ -22,17 +23,17 @@ struct Range {
     [[nodiscard]] bool has(std::size_t at) const { return begin <= at && at < end; }
 };
 
-// A piece of a message, as a range of its endpoint's memory.
+// The pieces of a message, as ranges of its endpoint's memory.
 using Pieces = std::vector<Range>;
 
-// The memory of what one side of a connection asks of the other.
+// The memory used by the requests of one side of a connection.
 struct DirectionLayout {
-    std::size_t asking = 0; // endpoints
-    std::size_t answering = 0;
-    std::size_t slot_bytes = 0; // of a local or receive slot, guards included
-    Range locals;               // in the asking endpoint: sources, and where READs and atomics land
-    Range target;               // in the answering one: what WRITEs, READs and atomics name
-    Range receives;             // the same: what SENDs fill
+    std::size_t requester = 0; // endpoints: the requester and the responder
+    std::size_t responder = 0;
+    std::size_t slot_bytes = 0; // size of a local or receive slot, including guards
+    Range locals;               // in the requester: sources, and the results of READs and atomics
+    Range target;               // in the responder: the target of WRITEs, READs and atomics
+    Range receives;             // in the responder: the buffers for SENDs
 
     [[nodiscard]] std::size_t local(std::size_t work) const {
         return locals.begin + work % kLocalSlots * slot_bytes;
@@ -44,12 +45,12 @@ struct DirectionLayout {
 
 struct Layout {
     std::vector<std::size_t> memory_bytes;   // by endpoint
-    std::vector<DirectionLayout> directions; // by 2 * connection + side that asks
+    std::vector<DirectionLayout> directions; // index: 2 * connection + side of the requester
 };
 
 Layout layout_of(const Scenario& scenario);
 
-// The local pieces of a work's message whose slot begins here; those of a receive.
+// The pieces of a request's local memory in the slot at this address; the pieces of a receive.
 Pieces pieces_of(const WorkPlan& work, std::size_t slot);
 Pieces receive_pieces(const DirectionPlan& plan, std::uint32_t longest, std::size_t slot);
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "transport/sim/dice.hpp"
+#include "transport/sim/random.hpp"
 
 namespace veriroce::sim {
 
@@ -27,10 +27,10 @@ std::vector<std::byte> bytes_of(std::uint64_t number) {
 }
 
 std::vector<std::byte> random_bytes(std::uint64_t seed, std::size_t size) {
-    Dice dice(seed);
+    Random random(seed);
     std::vector<std::byte> bytes(size);
     for (std::byte& byte : bytes)
-        byte = static_cast<std::byte>(dice.next());
+        byte = static_cast<std::byte>(random.next());
     return bytes;
 }
 
@@ -53,10 +53,10 @@ bool has_imm(WrOpcode opcode) {
 } // namespace
 
 std::string_view name_of(Wrong wrong) {
-    constexpr std::array<std::string_view, 9> names{"memory",  "no effect",  "order",
-                                                    "content", "status",     "event",
-                                                    "refused", "unfinished", "endless"};
-    return names[static_cast<std::size_t>(wrong)];
+    constexpr std::array<std::string_view, 9> kNames{"memory",  "no effect",  "order",
+                                                     "content", "status",     "event",
+                                                     "refused", "unfinished", "endless"};
+    return kNames[static_cast<std::size_t>(wrong)];
 }
 
 Model::Model(const Scenario& scenario, const Layout& layout, std::vector<wire::Bytes> memories)
@@ -69,7 +69,7 @@ Model::Model(const Scenario& scenario, const Layout& layout, std::vector<wire::B
     shared_most_ = shared_begin_;
     for (std::size_t i = 0; i < directions_.size(); ++i) {
         const Range target = layout_.directions[i].target;
-        const wire::Bytes bytes = memories_[answering(i)].subspan(target.begin, target.size());
+        const wire::Bytes bytes = memories_[responder(i)].subspan(target.begin, target.size());
         directions_[i].planned.assign(bytes.begin(), bytes.end());
         const ConnectionPlan& connection = scenario_.connections[i / 2];
         for (std::size_t slot = 0; slot < kReceiveSlots; ++slot) {
@@ -80,11 +80,11 @@ Model::Model(const Scenario& scenario, const Layout& layout, std::vector<wire::B
     }
 }
 
-std::size_t Model::asking(std::size_t direction) const {
-    return layout_.directions[direction].asking;
+std::size_t Model::requester(std::size_t direction) const {
+    return layout_.directions[direction].requester;
 }
-std::size_t Model::answering(std::size_t direction) const {
-    return layout_.directions[direction].answering;
+std::size_t Model::responder(std::size_t direction) const {
+    return layout_.directions[direction].responder;
 }
 std::size_t Model::done(std::size_t direction) const {
     return directions_[direction].done;
@@ -102,9 +102,9 @@ std::string Model::name(std::size_t direction, const Work& work) const {
                        engine::name_of(work.plan.opcode), work.plan.length);
 }
 
-// --- what the application does ------------------------------------------------------------------
+// --- the application's actions -------------------------------------------------------------------
 
-// What the request does to the peer's target area, given all that was posted before it.
+// The request's effect on the peer's target area, given all requests posted before it.
 void Model::plan_effect(std::size_t direction, Work& work) {
     Direction& state = directions_[direction];
     const std::size_t target = layout_.directions[direction].target.begin;
@@ -138,7 +138,7 @@ const Work& Model::post(std::size_t direction, const WorkPlan& plan, bool signal
     Work work{.plan = plan, .signaled = signaled};
     work.local = pieces_of(plan, layout_.directions[direction].local(number));
     plan_effect(direction, work);
-    if (plan.shared) shared_most_[answering(direction)] += plan.add_or_swap;
+    if (plan.shared) shared_most_[responder(direction)] += plan.add_or_swap;
     if (takes_receive(plan.opcode)) {
         work.receive = state.takers.size();
         state.takers.push_back(number);
@@ -155,12 +155,12 @@ void Model::wrote(std::size_t endpoint, Range range) {
     std::ranges::copy(bytes, images_[endpoint].begin() + static_cast<std::ptrdiff_t>(range.begin));
 }
 
-// --- what it is told ----------------------------------------------------------------------------
+// --- reported completions ------------------------------------------------------------------------
 
-// The effects of all requests through this one stand in the image from now on.
+// Applies the effects of all requests up to and including this one to the expected image.
 void Model::execute_through(std::size_t direction, std::size_t work) {
     Direction& state = directions_[direction];
-    std::vector<std::byte>& image = images_[answering(direction)];
+    std::vector<std::byte>& image = images_[responder(direction)];
     for (; state.executed <= work; ++state.executed) {
         const Work& one = state.works[state.executed];
         std::ranges::copy(one.writes,
@@ -168,7 +168,7 @@ void Model::execute_through(std::size_t direction, std::size_t work) {
     }
 }
 
-// A SEND that is complete on either side has filled its receive.
+// A SEND that has completed on either side has filled its receive buffer.
 void Model::settle_receive(std::size_t direction, std::size_t taker) {
     const Work& work = directions_[direction].works[taker];
     if (work.plan.opcode == WrOpcode::RdmaWriteWithImm) return;
@@ -176,39 +176,39 @@ void Model::settle_receive(std::size_t direction, std::size_t taker) {
     for (const Range& piece : directions_[direction].receives[work.receive % kReceiveSlots]) {
         const std::size_t part = std::min(piece.size(), work.data.size() - sent);
         std::copy_n(work.data.begin() + static_cast<std::ptrdiff_t>(sent), part,
-                    images_[answering(direction)].begin() +
+                    images_[responder(direction)].begin() +
                         static_cast<std::ptrdiff_t>(piece.begin));
         sent += part;
     }
 }
 
-// The shared counter's value when it was this request's turn is known only now.
-Verdict Model::finish_shared(std::size_t direction, const Work& work) {
-    const std::size_t endpoint = asking(direction);
+// The shared counter's value before this request is known only now.
+MaybeFailure Model::finish_shared(std::size_t direction, const Work& work) {
+    const std::size_t endpoint = requester(direction);
     std::vector<std::byte> landed;
     for (const Range& piece : work.local) {
         const auto bytes = memories_[endpoint].subspan(piece.begin, piece.size());
         landed.insert(landed.end(), bytes.begin(), bytes.end());
         wrote(endpoint, piece);
     }
-    shared_[answering(direction)].push_back(
+    shared_[responder(direction)].push_back(
         {.original = number_at(landed, 0), .add = work.plan.add_or_swap});
     return std::nullopt;
 }
 
-// The data of a READ or atomic is where it belongs.
-Verdict Model::finish(std::size_t direction, const Work& work) {
+// Checks that the data of a READ or atomic has arrived.
+MaybeFailure Model::finish(std::size_t direction, const Work& work) {
     if (sends_data(work.plan.opcode)) return std::nullopt;
     if (work.plan.shared) return finish_shared(direction, work);
     const auto number = static_cast<std::size_t>(&work - directions_[direction].works.data());
-    const std::size_t endpoint = asking(direction);
+    const std::size_t endpoint = requester(direction);
     std::size_t offset = 0;
     for (const Range& piece : work.local) {
         for (std::size_t at = piece.begin; at < piece.end; ++at, ++offset) {
             const std::byte value = memories_[endpoint][at];
             if (may_land(direction, number, offset, value)) continue;
             return Failure{Wrong::NoEffect,
-                           fmt::format("{} is complete, but byte {} of its result is {:#04x}",
+                           fmt::format("{} has completed, but byte {} of its result is {:#04x}",
                                        name(direction, work), offset,
                                        static_cast<unsigned>(value))};
         }
@@ -217,18 +217,18 @@ Verdict Model::finish(std::size_t direction, const Work& work) {
     return std::nullopt;
 }
 
-Verdict Model::completed(std::size_t direction, const engine::Completion& completion) {
+MaybeFailure Model::completed(std::size_t direction, const engine::Completion& completion) {
     ++completions_;
     return completion.queue == engine::Queue::Send ? completed_send(direction, completion)
                                                    : completed_receive(direction, completion);
 }
 
-Verdict Model::completed_send(std::size_t direction, const engine::Completion& completion) {
+MaybeFailure Model::completed_send(std::size_t direction, const engine::Completion& completion) {
     Direction& state = directions_[direction];
     std::size_t next = state.done;
     while (next < state.works.size() && !state.works[next].signaled)
         ++next;
-    if (completion.status != engine::WcStatus::Success) { // also of what is not signaled
+    if (completion.status != engine::WcStatus::Success) { // including unsignaled requests
         return Failure{Wrong::Status,
                        fmt::format("q{} from {}: request {} ends with {}", direction / 2,
                                    direction % 2 == 0 ? 'a' : 'b', completion.id,
@@ -236,8 +236,8 @@ Verdict Model::completed_send(std::size_t direction, const engine::Completion& c
     }
     if (next == state.works.size() || state.works[next].plan.id != completion.id) {
         return Failure{Wrong::Order,
-                       fmt::format("q{} from {}: request {} completes where {} is due",
-                                   direction / 2, direction % 2 == 0 ? 'a' : 'b', completion.id,
+                       fmt::format("q{} from {}: request {} completed, expected {}", direction / 2,
+                                   direction % 2 == 0 ? 'a' : 'b', completion.id,
                                    next == state.works.size()
                                        ? "none"
                                        : fmt::to_string(state.works[next].plan.id))};
@@ -253,31 +253,31 @@ Verdict Model::completed_send(std::size_t direction, const engine::Completion& c
         if (takes_receive(one.plan.opcode) && one.receive >= state.receives_done) {
             settle_receive(direction, state.done);
         }
-        if (Verdict wrong = finish(direction, one)) return wrong;
+        if (MaybeFailure wrong = finish(direction, one)) return wrong;
     }
-    for (const std::size_t endpoint : {asking(direction), answering(direction)}) {
-        Verdict wrong = look(endpoint);
+    for (const std::size_t endpoint : {requester(direction), responder(direction)}) {
+        MaybeFailure wrong = look(endpoint);
         if (!wrong) continue;
         return Failure{Wrong::NoEffect,
-                       fmt::format("{} is complete, but {}", name(direction, work), wrong->text)};
+                       fmt::format("{} has completed, but {}", name(direction, work), wrong->text)};
     }
     return std::nullopt;
 }
 
-Verdict Model::completed_receive(std::size_t direction, const engine::Completion& completion) {
+MaybeFailure Model::completed_receive(std::size_t direction, const engine::Completion& completion) {
     Direction& state = directions_[direction];
     const std::string where = fmt::format("q{} from {}, receive {}", direction / 2,
                                           direction % 2 == 0 ? 'a' : 'b', completion.id);
     if (completion.id != state.receives_done || completion.id >= state.receives_posted) {
         return Failure{Wrong::Order,
-                       fmt::format("{} completes where {} is due", where, state.receives_done)};
+                       fmt::format("{} completed, expected {}", where, state.receives_done)};
     }
     if (completion.status != engine::WcStatus::Success) {
         return Failure{Wrong::Status,
                        fmt::format("{} ends with {}", where, engine::name_of(completion.status))};
     }
     if (state.receives_done >= state.takers.size()) {
-        return Failure{Wrong::Order, fmt::format("{} completes, but nothing was sent", where)};
+        return Failure{Wrong::Order, fmt::format("{} completed, but nothing was sent", where)};
     }
     const std::size_t taker = state.takers[state.receives_done];
     const Work& work = state.works[taker];
@@ -287,49 +287,51 @@ Verdict Model::completed_receive(std::size_t direction, const engine::Completion
     if (completion.opcode != (write ? WcOpcode::RecvRdmaWithImm : WcOpcode::Recv) ||
         completion.byte_len != work.plan.length || !imm_is_right) {
         return Failure{Wrong::Content,
-                       fmt::format("{} says {} of {} bytes, immediate data {}, of {}", where,
+                       fmt::format("{} reports {} with {} bytes, immediate data {}, for {}", where,
                                    engine::name_of(completion.opcode), completion.byte_len,
                                    completion.imm.value_or(0), name(direction, work))};
     }
     execute_through(direction, taker);
     if (taker >= state.done) settle_receive(direction, taker);
     ++state.receives_done;
-    if (Verdict wrong = look(answering(direction))) {
-        return Failure{Wrong::NoEffect, fmt::format("{} is complete, but {}", where, wrong->text)};
+    if (MaybeFailure wrong = look(responder(direction))) {
+        return Failure{Wrong::NoEffect,
+                       fmt::format("{} has completed, but {}", where, wrong->text)};
     }
     return std::nullopt;
 }
 
-Verdict Model::finished() {
+MaybeFailure Model::finished() {
     for (std::size_t i = 0; i < directions_.size(); ++i) {
         const Direction& state = directions_[i];
         if (state.done < state.works.size()) {
             return Failure{Wrong::Unfinished,
-                           fmt::format("{} never completes", name(i, state.works[state.done]))};
+                           fmt::format("{} never completed", name(i, state.works[state.done]))};
         }
         if (state.receives_done < state.takers.size()) {
             return Failure{Wrong::Unfinished,
-                           fmt::format("the receive of {} never completes",
+                           fmt::format("the receive for {} never completed",
                                        name(i, state.works[state.takers[state.receives_done]]))};
         }
     }
     for (std::size_t endpoint = 0; endpoint < memories_.size(); ++endpoint) {
-        if (Verdict wrong = look(endpoint)) return wrong;
-        // Each addition found what one other had left.
+        if (MaybeFailure wrong = look(endpoint)) return wrong;
+        // Each addition must have found the value that another one left.
         std::vector<SharedAdd>& adds = shared_[endpoint];
         std::ranges::sort(adds, {}, &SharedAdd::original);
         std::uint64_t value = shared_begin_[endpoint];
         for (const SharedAdd& add : adds) {
             if (add.original != value) {
-                return Failure{Wrong::NoEffect,
-                               fmt::format("an atomic found {} in endpoint {}'s counter, not {}",
-                                           add.original, endpoint, value)};
+                return Failure{
+                    Wrong::NoEffect,
+                    fmt::format("an atomic read {} from endpoint {}'s counter, expected {}",
+                                add.original, endpoint, value)};
             }
             value += add.add;
         }
         if (number_at(memories_[endpoint], kCounterAt) != value) {
             return Failure{Wrong::Memory,
-                           fmt::format("endpoint {}'s counter is {}, not {}", endpoint,
+                           fmt::format("endpoint {}'s counter is {}, expected {}", endpoint,
                                        number_at(memories_[endpoint], kCounterAt), value)};
         }
     }

@@ -1,5 +1,5 @@
-// The part of the model that looks at memory: every byte that is not as it was must be explained by
-// a request that may have come so far.
+// The part of the model that checks memory: every changed byte must be explained by a request that
+// may have executed that far.
 #include <algorithm>
 #include <cstring>
 
@@ -11,21 +11,21 @@ namespace veriroce::sim {
 
 namespace {
 
-constexpr std::size_t nowhere = ~std::size_t{0};
+constexpr std::size_t kNowhere = ~std::size_t{0};
 
 std::size_t first_difference(wire::Bytes a, wire::Bytes b, std::size_t from) {
-    constexpr std::size_t chunk = 4096;
-    for (std::size_t at = from; at < a.size(); at += chunk) {
-        const std::size_t size = std::min(chunk, a.size() - at);
+    constexpr std::size_t kChunk = 4096;
+    for (std::size_t at = from; at < a.size(); at += kChunk) {
+        const std::size_t size = std::min(kChunk, a.size() - at);
         if (std::memcmp(a.data() + at, b.data() + at, size) == 0) continue;
         const auto found = std::mismatch(a.begin() + static_cast<std::ptrdiff_t>(at), a.end(),
                                          b.begin() + static_cast<std::ptrdiff_t>(at));
         return static_cast<std::size_t>(found.first - a.begin());
     }
-    return nowhere;
+    return kNowhere;
 }
 
-// The piece of a message in which a byte lies, and the offset in the message of the piece's first.
+// The piece of a message that contains a byte, and the message offset of the piece's first byte.
 struct Found {
     Range piece;
     std::size_t offset = 0;
@@ -41,32 +41,32 @@ std::optional<Found> piece_with(const Pieces& pieces, std::size_t at) {
 
 } // namespace
 
-Failure Model::stranger(std::size_t endpoint, std::size_t at) const {
+Failure Model::unexplained(std::size_t endpoint, std::size_t at) const {
     const auto value = [at](wire::Bytes bytes) { return static_cast<unsigned>(bytes[at]); };
-    std::string where = "that belongs to nobody";
+    std::string where = "outside every area";
     for (std::size_t i = 0; i < directions_.size(); ++i) {
         const DirectionLayout& direction = layout_.directions[i];
         const auto say = [&](std::size_t owner, Range range, std::string_view what) {
             if (owner != endpoint || !range.has(at)) return;
-            where = fmt::format("of q{}, {}{}", i / 2, what, i % 2 == 0 ? 'a' : 'b');
+            where = fmt::format("in q{}, {}{}", i / 2, what, i % 2 == 0 ? 'a' : 'b');
         };
-        say(direction.asking, direction.locals, "local memory of ");
-        say(direction.answering, direction.target, "target of ");
-        say(direction.answering, direction.receives, "receives for ");
+        say(direction.requester, direction.locals, "local memory of ");
+        say(direction.responder, direction.target, "target of ");
+        say(direction.responder, direction.receives, "receives for ");
     }
-    if (at >= kCounterAt && at < kCounterAt + 8) where = "of the shared counter";
+    if (at >= kCounterAt && at < kCounterAt + 8) where = "in the shared counter";
     return {Wrong::Memory,
-            fmt::format("byte {} of endpoint {}'s memory, {}, is {:#04x} where {:#04x} is known to "
-                        "stand and no request explains it",
-                        at, endpoint, where, value(memories_[endpoint]), value(images_[endpoint]))};
+            fmt::format("byte {} of endpoint {}'s memory, {}: expected {:#04x}, got {:#04x}, "
+                        "which no request explains",
+                        at, endpoint, where, value(images_[endpoint]), value(memories_[endpoint]))};
 }
 
-Verdict Model::look(std::size_t endpoint) {
+MaybeFailure Model::look(std::size_t endpoint) {
     std::size_t at = 0;
     while (true) {
         at = first_difference(memories_[endpoint], images_[endpoint], at);
-        if (at == nowhere) return std::nullopt;
-        if (!explain(endpoint, at)) return stranger(endpoint, at);
+        if (at == kNowhere) return std::nullopt;
+        if (!explain(endpoint, at)) return unexplained(endpoint, at);
     }
 }
 
@@ -74,20 +74,21 @@ bool Model::explain(std::size_t endpoint, std::size_t at) {
     if (at >= kCounterAt && at < kCounterAt + 8) return explain_counter(endpoint);
     for (std::size_t i = 0; i < directions_.size(); ++i) {
         const DirectionLayout& direction = layout_.directions[i];
-        if (direction.asking == endpoint && direction.locals.has(at)) return explain_local(i, at);
-        if (direction.answering != endpoint) continue;
+        if (direction.requester == endpoint && direction.locals.has(at))
+            return explain_local(i, at);
+        if (direction.responder != endpoint) continue;
         if (direction.target.has(at)) return explain_target(i);
         if (direction.receives.has(at)) return explain_receive(i, at);
     }
     return false;
 }
 
-// Whether every byte of the target area is as in the image, or as the next request makes it; the
-// image then follows.
+// Whether every byte of the target area equals the image or the result of the next request; updates
+// the image if so.
 bool Model::follows(std::size_t direction, const Work* next) {
     const Range target = layout_.directions[direction].target;
-    const wire::Bytes memory = memories_[answering(direction)];
-    std::vector<std::byte>& image = images_[answering(direction)];
+    const wire::Bytes memory = memories_[responder(direction)];
+    std::vector<std::byte>& image = images_[responder(direction)];
     const auto explained = [&](std::size_t at) {
         return memory[at] == image[at] || (next != nullptr && next->written.has(at) &&
                                            next->writes[at - next->written.begin] == memory[at]);
@@ -100,13 +101,13 @@ bool Model::follows(std::size_t direction, const Work* next) {
     return true;
 }
 
-// Only this direction's requests write here, and they do it in order: the memory is what some
-// number of them have left, plus a part of the next.
+// Only this direction's requests write here, and in order. So the memory must be the result of some
+// number of them, plus a part of the next.
 bool Model::explain_target(std::size_t direction) {
     Direction& state = directions_[direction];
     const Range target = layout_.directions[direction].target;
     const auto known =
-        std::span(images_[answering(direction)]).subspan(target.begin, target.size());
+        std::span(images_[responder(direction)]).subspan(target.begin, target.size());
     const std::vector<std::byte> before(known.begin(), known.end());
     const std::size_t executed = state.executed;
     while (true) {
@@ -120,8 +121,8 @@ bool Model::explain_target(std::size_t direction) {
     return false;
 }
 
-// Whether a READ or atomic may bring this byte: what stood there when its turn came, or what a
-// later request that does not wait for it has made of it (REQ-28).
+// Whether a READ or atomic may return this byte: the contents at its turn, or the result of a later
+// request that does not wait for it (REQ-28).
 bool Model::may_land(std::size_t direction, std::size_t work, std::size_t offset,
                      std::byte value) const {
     const Direction& state = directions_[direction];
@@ -140,8 +141,8 @@ bool Model::may_land(std::size_t direction, std::size_t work, std::size_t offset
 // From this byte to the end of its piece.
 bool Model::explain_local(std::size_t direction, std::size_t at) {
     const Direction& state = directions_[direction];
-    const wire::Bytes memory = memories_[asking(direction)];
-    std::vector<std::byte>& image = images_[asking(direction)];
+    const wire::Bytes memory = memories_[requester(direction)];
+    std::vector<std::byte>& image = images_[requester(direction)];
     for (std::size_t i = state.done; i < state.works.size(); ++i) {
         const Work& work = state.works[i];
         if (!asks_atomic(work.plan.opcode) && work.plan.opcode != engine::WrOpcode::RdmaRead) {
@@ -162,8 +163,8 @@ bool Model::explain_local(std::size_t direction, std::size_t at) {
 
 bool Model::explain_receive(std::size_t direction, std::size_t at) {
     const Direction& state = directions_[direction];
-    const wire::Bytes memory = memories_[answering(direction)];
-    std::vector<std::byte>& image = images_[answering(direction)];
+    const wire::Bytes memory = memories_[responder(direction)];
+    std::vector<std::byte>& image = images_[responder(direction)];
     const std::size_t ready = std::min(state.takers.size(), state.receives_posted);
     for (std::size_t i = state.receives_done; i < ready; ++i) {
         const Work& work = state.works[state.takers[i]];
@@ -181,7 +182,8 @@ bool Model::explain_receive(std::size_t direction, std::size_t at) {
     return false;
 }
 
-// It only grows, and by no more than was asked for; whether by the right steps is seen at the end.
+// The counter may only grow, and at most by the sum of all posted additions. The final check
+// verifies the steps.
 bool Model::explain_counter(std::size_t endpoint) {
     std::uint64_t now = 0;
     std::uint64_t known = 0;

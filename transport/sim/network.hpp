@@ -1,6 +1,6 @@
-// Ports joined by a link in virtual time. A frame that one port sends arrives at all others a fixed
-// time later; what arrives at the same instant arrives in the order in which it was sent. Two ports
-// are a cable, more are a hub.
+// Ports connected by a link in virtual time. A frame from one port arrives at all others after a
+// fixed delay; frames that arrive at the same instant keep the order of sending. Two ports form a
+// cable, more form a hub.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ inline constexpr wire::Duration kLinkDelay = std::chrono::microseconds(1);
 
 class Network {
   public:
-    // Frames on their way at the same time; more are lost, and counted.
+    // Frames in flight at the same time; further ones are dropped and counted.
     static constexpr std::size_t kMaxInFlight = 1U << 20;
 
     explicit Network(std::size_t ports, wire::Duration delay = kLinkDelay)
         : ports_(ports), delay_(delay) {}
 
-    // `extra` makes this frame later than the link's delay alone.
+    // `extra` is added to the link's delay for this frame.
     void send(std::size_t port, wire::Bytes frame, wire::Instant now,
               wire::Duration extra = wire::Duration{0});
 
@@ -34,7 +34,7 @@ class Network {
         std::vector<std::byte> frame;
         wire::Instant at;
     };
-    // The next frame that has arrived by now; nothing if there is none.
+    // The next frame that has arrived by `now`, if any.
     std::optional<Arrival> deliver(wire::Instant now);
 
     [[nodiscard]] std::size_t in_flight() const { return heap_.size(); }

@@ -6,7 +6,7 @@ namespace veriroce::sim {
 
 namespace {
 
-constexpr std::size_t max_payload = 4096 + 4; // the largest MTU, and room for what a filter adds
+constexpr std::size_t kMaxPayload = 4096 + 4; // the largest MTU, and space for what a filter adds
 
 engine::OwnedDatagram owned(const wire::Datagram& datagram) {
     return {.envelope = datagram.envelope, .bytes = {datagram.bytes.begin(), datagram.bytes.end()}};
@@ -20,7 +20,7 @@ bool group_address(const wire::MacAddress& address) {
 
 Nic::Nic(PortOptions options, engine::Engine& engine, engine::SurfaceFilter* filter)
     : options_(std::move(options)), engine_(engine), filter_(filter),
-      frame_(wire::kMaxFrameOverhead + max_payload), next_ip_id_(options_.first_ip_id) {}
+      frame_(wire::kMaxFrameOverhead + kMaxPayload), next_ip_id_(options_.first_ip_id) {}
 
 void Nic::neighbour(const wire::IpAddress& address, const wire::MacAddress& mac) {
     const auto known = std::ranges::find(neighbours_, address, &Neighbour::address);
@@ -40,7 +40,8 @@ bool Nic::owns(const wire::IpAddress& address) const {
 void Nic::receive(wire::Bytes frame, wire::Instant now) {
     const auto ethernet = wire::Ethernet::decode(frame);
     const bool ours = ethernet && ethernet->destination == options_.mac;
-    // A real port sees broadcasts and pauses as well, so that a defect in there can be planted.
+    // A real port also receives broadcasts and pause frames, so defects can be planted in their
+    // handling.
     if (filter_ != nullptr && ethernet && (ours || group_address(ethernet->destination))) {
         if (auto admitted = filter_->admit(frame, now)) {
             take(*std::move(admitted), now);
@@ -52,7 +53,7 @@ void Nic::receive(wire::Bytes frame, wire::Instant now) {
         return;
     }
     const auto datagram = wire::unseal(frame);
-    if (!datagram) { // CRC-07: silence
+    if (!datagram) { // CRC-07: dropped silently
         ++counters_.refused[static_cast<std::size_t>(datagram.error())];
         return;
     }
@@ -119,7 +120,7 @@ std::optional<wire::Bytes> Nic::poll_frame(wire::Instant now) {
             continue;
         }
         wire::Bytes payload = packet->payload;
-        if (packet->pad != 0) { // BTH-09: zeros, behind the message's last byte
+        if (packet->pad != 0) { // BTH-09: zeros after the end of the message
             padded_.assign(payload.begin(), payload.end());
             padded_.resize(payload.size() + packet->pad);
             payload = padded_;
@@ -148,7 +149,7 @@ std::optional<wire::Bytes> Nic::seal(const wire::Envelope& envelope, wire::Bytes
         return std::nullopt;
     }
     const std::size_t need = wire::kMaxFrameOverhead + headers.size() + payload.size();
-    if (frame_.size() < need) frame_.resize(need); // what a filter made longer than the MTU
+    if (frame_.size() < need) frame_.resize(need); // a filter made the payload longer than the MTU
     const bool v4 = envelope.destination.v4();
     const std::size_t size =
         wire::write_frame({.source = options_.mac, .destination = next->mac}, envelope,

@@ -1,12 +1,12 @@
-// A port: our engine behind a MAC and IP addresses. Whole frames in, whole sealed frames out. It
-// knows the time by `now` only, so it serves in virtual time and behind a real link alike.
+// A port: our engine behind a MAC address and IP addresses. Complete frames in, complete sealed
+// frames out. Time comes only from `now`, so it works in virtual time and behind a real link.
 //
 //   nic.receive(frame, now);                     a frame arrived
 //   nic.advance(nic.next_deadline().value());    a deadline has come
 //   while (auto frame = nic.poll_frame(now)) link.send(*frame);
 //
-// What the engine must not see is dropped here and counted: other people's frames, and frames that
-// wire::unseal refuses. An optional filter stands between frame and engine (planted defects).
+// Frames for other addresses and frames that wire::unseal rejects are dropped here and counted. An
+// optional filter between frame and engine implements planted defects.
 //
 // Source: rules ENC-13, CRC-07, CA17-24; surface_filter.hpp.
 #pragma once
@@ -24,7 +24,7 @@ namespace veriroce::sim {
 struct PortOptions {
     wire::MacAddress mac;
     std::vector<wire::IpAddress> addresses;
-    std::uint16_t first_ip_id = 1; // counts up with each IPv4 frame and leaves zero out
+    std::uint16_t first_ip_id = 1; // incremented for each IPv4 frame, skipping zero
 };
 
 inline constexpr std::size_t kFrameErrors = static_cast<std::size_t>(wire::FrameError::BadIcrc) + 1;
@@ -35,8 +35,8 @@ struct PortCounters {
     std::array<std::uint64_t, kFrameErrors> refused{}; // by wire::FrameError
     std::uint64_t other_mac = 0;
     std::uint64_t other_address = 0; // ENC-13
-    std::uint64_t unresolved = 0;    // frames to an address whose MAC is not known
-    std::uint64_t overflow = 0;      // held datagrams and neighbours beyond the bounds
+    std::uint64_t unresolved = 0;    // frames to an address whose MAC is unknown
+    std::uint64_t overflow = 0;      // datagrams and neighbours beyond the limits
 
     [[nodiscard]] std::uint64_t of(wire::FrameError error) const {
         return refused[static_cast<std::size_t>(error)];
@@ -45,22 +45,22 @@ struct PortCounters {
 
 class Nic {
   public:
-    // Datagrams that a filter may hold back at a time, each way; neighbours that are remembered.
+    // Limits: datagrams that a filter may hold in each direction; known neighbours.
     static constexpr std::size_t kMaxHeld = 65'536;
     static constexpr std::size_t kMaxNeighbours = 1'024;
 
-    // Engine and filter stay the caller's and outlive the port.
+    // The caller owns the engine and the filter; both must outlive the port.
     Nic(PortOptions options, engine::Engine& engine, engine::SurfaceFilter* filter = nullptr);
 
-    // Where frames to this address go. Without it the port learns from what it receives.
+    // Sets the MAC for this address. Otherwise the port learns it from received frames.
     void neighbour(const wire::IpAddress& address, const wire::MacAddress& mac);
 
     void receive(wire::Bytes frame, wire::Instant now);
-    // Runs what is due: the engine's timers, datagrams that were held back.
+    // Runs everything that is due: the engine's timers, datagrams that were held.
     void advance(wire::Instant now);
-    // The next frame that leaves, valid until the next call to the port or its engine.
+    // The next frame to send, valid until the next call to the port or its engine.
     std::optional<wire::Bytes> poll_frame(wire::Instant now);
-    // When advance() or poll_frame() next has something to do by itself.
+    // When advance() or poll_frame() has something to do without further input.
     [[nodiscard]] std::optional<wire::Instant> next_deadline() const;
 
     [[nodiscard]] const PortCounters& counters() const { return counters_; }
@@ -87,7 +87,7 @@ class Nic {
     engine::Engine& engine_;
     engine::SurfaceFilter* filter_;
     std::vector<Neighbour> neighbours_;
-    std::deque<Held> inbound_;  // by time, and in order of arrival within it
+    std::deque<Held> inbound_;  // by time; equal times in order of arrival
     std::deque<Held> outbound_; // the same
     std::vector<engine::OwnedDatagram> in_;
     std::vector<engine::OwnedDatagram> out_;

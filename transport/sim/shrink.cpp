@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "transport/fault/delta_debugging.hpp"
+
 namespace veriroce::sim {
 
 namespace {
@@ -47,10 +49,10 @@ class Shrinker {
         bool smaller = true;
         while (smaller && best_.runs < most_runs_) {
             const std::size_t size = best_.faults.size() + best_.scenario.works();
-            fewer(best_.faults, [this](const std::vector<Injected>& faults) {
+            reduce(best_.faults, [this](const std::vector<Injected>& faults) {
                 return fails(best_.scenario, faults);
             });
-            fewer(works_of(best_.scenario), [this](const std::vector<WorkAt>& works) {
+            reduce(works_of(best_.scenario), [this](const std::vector<WorkAt>& works) {
                 return fails(with_works(best_.scenario, works), best_.faults);
             });
             smaller = best_.faults.size() + best_.scenario.works() < size;
@@ -60,41 +62,27 @@ class Shrinker {
     }
 
   private:
-    // Whether this still fails in the same way; then it is the best so far.
+    // Whether this variant still fails in the same way. If so, it becomes the best so far.
     bool fails(const Scenario& scenario, const std::vector<Injected>& faults) {
         if (best_.runs == most_runs_) return false;
         ++best_.runs;
         Outcome outcome = play(scenario, defect_, faults);
         if (!outcome.failure || outcome.failure->wrong != best_.failure.wrong) return false;
         best_.scenario = Scenario(scenario);
-        best_.faults = std::move(outcome.injected); // what was not met is left out
+        best_.faults = std::move(outcome.injected); // without faults that hit no packet
         best_.failure = *outcome.failure;
         return true;
     }
 
-    // Leaves out ever smaller pieces of a list.
+    // Often nothing of a list is needed, so try that first.
     template <typename T, typename StillFails>
-    void fewer(std::vector<T> items, StillFails still_fails) {
-        if (still_fails({})) return;
-        for (std::size_t piece = std::max<std::size_t>(1, items.size() / 2);; piece /= 2) {
-            for (std::size_t at = 0; at < items.size();) {
-                std::vector<T> rest = items;
-                const auto begin = rest.begin() + static_cast<std::ptrdiff_t>(at);
-                rest.erase(begin,
-                           begin + static_cast<std::ptrdiff_t>(std::min(piece, rest.size() - at)));
-                if (still_fails(rest)) {
-                    items = std::move(rest);
-                } else {
-                    at += piece;
-                }
-            }
-            if (piece <= 1) return;
-        }
+    void reduce(std::vector<T> items, StillFails still_fails) {
+        if (!still_fails({})) fault::reduce_to_failure(std::move(items), still_fails);
     }
 
     void attempt(const Scenario& scenario) { fails(scenario, best_.faults); }
 
-    // The defaults where something else was drawn.
+    // Replaces random choices by defaults.
     void plainer() {
         for (std::size_t i = 0; i < best_.scenario.endpoints.size(); ++i) {
             Scenario plain = best_.scenario;
@@ -122,7 +110,7 @@ class Shrinker {
 };
 
 std::string text_of(const WorkPlan& work, std::size_t direction) {
-    std::string text = fmt::format("q{} from {}: request {} {} of {} bytes", direction / 2,
+    std::string text = fmt::format("q{} from {}: request {}, {} of {} bytes", direction / 2,
                                    direction % 2 == 0 ? 'a' : 'b', work.id,
                                    engine::name_of(work.opcode), work.length);
     if (!takes_receive(work.opcode) || work.opcode == engine::WrOpcode::RdmaWriteWithImm) {

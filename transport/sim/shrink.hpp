@@ -1,7 +1,7 @@
-// Makes a failing run small: leaves out faults and work requests (delta debugging), and then what
-// is left of the scenario's oddities, as long as the run still fails in the same way.
+// Shrinks a failing run: removes faults and work requests by delta debugging, then resets unusual
+// options to their defaults, as long as the run still fails in the same way.
 //
-// The number of runs is bounded; what is reached by then is given back, and it fails for certain.
+// The number of runs is bounded; the result is the smallest variant found, which is known to fail.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@ namespace veriroce::sim {
 inline constexpr std::uint32_t kShrinkRuns = 2'000;
 
 struct Shrunk {
-    Scenario scenario;            // with the work that is left
-    std::vector<Injected> faults; // and no others
+    Scenario scenario;            // with the remaining work
+    std::vector<Injected> faults; // exactly these
     Failure failure;
-    std::uint32_t runs = 0; // that were played for it
+    std::uint32_t runs = 0; // runs played to get here
 };
 
-// `outcome` is a failed run of `scenario`.
+// `outcome` must be a failed run of `scenario`.
 Shrunk shrink(const Scenario& scenario, const Outcome& outcome, const Defect& defect,
               std::uint32_t most_runs = kShrinkRuns);
 
-// The scenario's work and the faults, a line each.
+// The scenario's work and faults, one per line.
 std::string text_of(const Shrunk& shrunk);
 
 } // namespace veriroce::sim

@@ -17,16 +17,15 @@ namespace {
 using engine::WrOpcode;
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t most_steps = 50'000;
-constexpr wire::Duration longest_run = std::chrono::hours(1);
-constexpr std::size_t longest_chain = 4;
-// Requests without a completion of their own, in a row: what waits for them must fit beside a
-// chain.
-constexpr std::size_t most_unsignaled = 3;
-constexpr std::uint32_t replay_memory = 16;
-constexpr std::size_t most_refusals = 8; // told of each endpoint
+constexpr std::uint64_t kMaxSteps = 50'000;
+constexpr wire::Duration kLongestRun = std::chrono::hours(1);
+constexpr std::size_t kLongestChain = 4;
+// Consecutive unsignaled requests. Together with a chain they must fit into the send queue.
+constexpr std::size_t kMaxUnsignaled = 3;
+constexpr std::uint32_t kReplayMemory = 16;
+constexpr std::size_t kMaxRefusals = 8; // reported per endpoint
 
-// A key that names nothing.
+// A key that is registered nowhere.
 wire::Rkey strange(wire::Rkey rkey) {
     return {rkey.value ^ 0x5A5A5A00};
 }
@@ -37,31 +36,32 @@ void earlier(std::optional<wire::Instant>& next, std::optional<wire::Instant> ot
 
 class Run {
   public:
-    Run(const Scenario& scenario, const Defect& defect, Trouble trouble,
-        const Witness* witness = nullptr)
-        : scenario_(scenario), witness_(witness), layout_(layout_of(scenario)),
+    Run(const Scenario& scenario, const Defect& defect, NetworkFaults faults,
+        const FrameObserver* observer = nullptr)
+        : scenario_(scenario), observer_(observer), layout_(layout_of(scenario)),
           endpoints_(scenario, layout_, defect), model_(scenario, layout_, endpoints_.memories()),
-          trouble_(std::move(trouble)), network_(scenario.endpoints.size()),
-          injector_(scenario.seed, trouble_.longest_delay()), courses_(layout_.directions.size()),
+          faults_(std::move(faults)), network_(scenario.endpoints.size()),
+          injector_(scenario.seed, faults_.longest_delay()), progress_(layout_.directions.size()),
           watched_only_(defect.watched_only) {
-        injector_.remember(replay_memory);
+        injector_.remember(kReplayMemory);
         for (std::size_t i = 0; i < scenario.connections.size(); ++i)
             outcome_.qpns.push_back({endpoints_.side(i, 0).qpn, endpoints_.side(i, 1).qpn});
-        for (std::size_t i = 0; i < courses_.size(); ++i)
+        for (std::size_t i = 0; i < progress_.size(); ++i)
             prepare(i);
     }
 
     Outcome play();
 
   private:
-    // How far the application is with a direction.
-    struct Course {
-        std::size_t next = 0;              // work
-        std::size_t unsignaled = 0;        // in a row
-        std::size_t receives = 0;          // that the works left in the plan take
-        std::vector<std::uint32_t> begins; // of each work, in PSNs from the first
-        std::uint32_t end = 0;             // of the last
-        std::uint32_t sent = 0;            // behind what was sent, in the same
+    // The application's progress in one direction.
+    struct Progress {
+        std::size_t next = 0;       // next work request to post
+        std::size_t unsignaled = 0; // consecutive
+        std::size_t receives = 0;   // receives needed by the remaining plan
+        // First PSN of each request, relative to the first of all.
+        std::vector<std::uint32_t> begins;
+        std::uint32_t end = 0;  // PSN after the last request
+        std::uint32_t sent = 0; // PSN after the last one sent
     };
 
     [[nodiscard]] const ConnectionPlan& connection(std::size_t direction) const {
@@ -71,8 +71,8 @@ class Run {
         return connection(direction).directions[direction % 2];
     }
     void prepare(std::size_t direction);
-    void fail(const Verdict& verdict) {
-        if (!outcome_.failure && !watched_only_) outcome_.failure = verdict;
+    void fail(const MaybeFailure& failure) {
+        if (!outcome_.failure && !watched_only_) outcome_.failure = failure;
     }
     void fail(Wrong wrong, std::string text) { fail(Failure{wrong, std::move(text)}); }
 
@@ -89,32 +89,32 @@ class Run {
     void events(std::size_t endpoint);
     [[nodiscard]] std::optional<wire::Instant> next_due() const;
     void conclude();
-    void tell_refusals();
+    void report_refusals();
 
     // the wire
     void deliver();
     void pump();
-    void note_sent(const Spot& spot);
+    void note_sent(const PacketId& packet_id);
     void carry(std::size_t port, wire::Bytes frame);
     void emit(std::span<const fault::Emission> emissions);
     struct Seen {
-        Spot spot;
+        PacketId packet_id;
         std::int64_t psn = 0;
         std::uint32_t qpn = 0;
-        bool request = false; // a CNP is none, whatever its PSN
+        bool request = false; // false for a CNP, whatever its PSN
     };
     std::optional<Seen> look_at(wire::Bytes frame);
     [[nodiscard]] std::optional<wire::Instant> next() const;
 
     const Scenario& scenario_;
-    const Witness* witness_; // nullptr: none
+    const FrameObserver* observer_; // may be null
     Layout layout_;
     Endpoints endpoints_;
     Model model_;
-    Trouble trouble_;
+    NetworkFaults faults_;
     Network network_;
     fault::Injector injector_;
-    std::vector<Course> courses_; // by direction
+    std::vector<Progress> progress_; // by direction
     std::unordered_map<std::uint64_t, std::uint32_t> passes_;
     wire::Instant now_;
     Outcome outcome_;
@@ -122,18 +122,18 @@ class Run {
 };
 
 void Run::prepare(std::size_t direction) {
-    Course& course = courses_[direction];
+    Progress& progress = progress_[direction];
     for (const WorkPlan& work : plan(direction).works) {
-        course.begins.push_back(course.end);
-        course.end += packets_of(work, connection(direction).mtu);
-        if (takes_receive(work.opcode)) ++course.receives;
+        progress.begins.push_back(progress.end);
+        progress.end += packets_of(work, connection(direction).mtu);
+        if (takes_receive(work.opcode)) ++progress.receives;
     }
 }
 
-// --- the application ----------------------------------------------------------------------------
+// --- the application -----------------------------------------------------------------------------
 
 void Run::act() {
-    for (std::size_t i = 0; i < courses_.size(); ++i) {
+    for (std::size_t i = 0; i < progress_.size(); ++i) {
         post_receives(i);
         post(i);
     }
@@ -141,12 +141,12 @@ void Run::act() {
 
 void Run::post_receives(std::size_t direction) {
     const DirectionLayout& layout = layout_.directions[direction];
-    Endpoint& endpoint = endpoints_[layout.answering];
+    Endpoint& endpoint = endpoints_[layout.responder];
     const engine::QpId qp = endpoints_.side(direction / 2, 1 - direction % 2).qp;
     while (true) {
         const std::size_t number = model_.receives_posted(direction);
         const bool room = number - model_.receives_done(direction) < kReceiveSlots;
-        if (number == courses_[direction].receives || !room ||
+        if (number == progress_[direction].receives || !room ||
             wire::Instant{plan(direction).receives[number]} > now_) {
             return;
         }
@@ -159,7 +159,7 @@ void Run::post_receives(std::size_t direction) {
         }
         const engine::ReceiveRequest receive{.id = number, .sges = sges};
         if (endpoint.engine.post_receive(qp, std::span(&receive, 1)).refused) {
-            return fail(Wrong::Refused, fmt::format("q{}: a receive is refused", direction / 2));
+            return fail(Wrong::Refused, fmt::format("q{}: post_recv failed", direction / 2));
         }
         model_.post_receive(direction);
     }
@@ -167,57 +167,57 @@ void Run::post_receives(std::size_t direction) {
 
 void Run::post(std::size_t direction) {
     const std::vector<WorkPlan>& works = plan(direction).works;
-    Course& course = courses_[direction];
+    Progress& progress = progress_[direction];
     const std::size_t slots = std::min<std::size_t>(kLocalSlots, plan(direction).max_send);
-    while (course.next < works.size() && !outcome_.failure) {
+    while (progress.next < works.size() && !outcome_.failure) {
         std::size_t count = 1;
-        while (count < longest_chain && course.next + count < works.size() &&
-               works[course.next + count].chained) {
+        while (count < kLongestChain && progress.next + count < works.size() &&
+               works[progress.next + count].chained) {
             ++count;
         }
-        const std::size_t flying = course.next - model_.done(direction);
-        if (wire::Instant{works[course.next].at} > now_ || flying + count > slots) return;
+        const std::size_t flying = progress.next - model_.done(direction);
+        if (wire::Instant{works[progress.next].at} > now_ || flying + count > slots) return;
         post_chain(direction, count);
     }
 }
 
 void Run::post_chain(std::size_t direction, std::size_t count) {
     const DirectionPlan& plan = this->plan(direction);
-    Course& course = courses_[direction];
+    Progress& progress = progress_[direction];
     std::vector<std::vector<engine::Sge>> sges(count);
     std::vector<engine::SendRequest> chain;
-    const std::size_t first = course.next;
+    const std::size_t first = progress.next;
     for (std::size_t i = 0; i < count; ++i) {
-        const WorkPlan& work = plan.works[course.next++];
+        const WorkPlan& work = plan.works[progress.next++];
         const bool forced =
-            course.unsignaled == most_unsignaled || course.next == plan.works.size();
+            progress.unsignaled == kMaxUnsignaled || progress.next == plan.works.size();
         const bool signaled = work.flags.signaled || forced || connection(direction).signal_all;
-        course.unsignaled = signaled ? 0 : course.unsignaled + 1;
+        progress.unsignaled = signaled ? 0 : progress.unsignaled + 1;
         const Work& posted = model_.post(direction, work, signaled);
         write_local(direction, posted, std::byte{0});
         chain.push_back(request(direction, posted, sges[i]));
         chain.back().flags.signaled = work.flags.signaled || forced;
     }
-    Endpoint& home = endpoints_[layout_.directions[direction].asking];
+    Endpoint& home = endpoints_[layout_.directions[direction].requester];
     const engine::QpId qp = endpoints_.side(direction / 2, direction % 2).qp;
     const auto posted = home.engine.post_send(qp, chain, now_);
     outcome_.tally.works += posted.posted;
     if (posted.refused) {
         fail(Wrong::Refused,
-             fmt::format("q{}: request {} is refused with {}", direction / 2,
+             fmt::format("q{}: post_send of request {} failed with {}", direction / 2,
                          plan.works[first + posted.posted].id, engine::name_of(*posted.refused)));
     }
-    // What was inline is the application's again at once.
+    // The application may reuse inline data at once.
     for (std::size_t i = 0; i < count; ++i) {
         const Work& work = model_.work(direction, first + i);
         if (work.plan.flags.inline_data) write_local(direction, work, std::byte{0xFF});
     }
 }
 
-// The message where the request will look for it, or the contrary of it.
+// Writes the message where the request will read it, or its complement (mask).
 void Run::write_local(std::size_t direction, const Work& work, std::byte mask) {
     if (asks_atomic(work.plan.opcode) || work.plan.opcode == WrOpcode::RdmaRead) return;
-    const std::size_t endpoint = layout_.directions[direction].asking;
+    const std::size_t endpoint = layout_.directions[direction].requester;
     std::size_t offset = 0;
     for (const Range& piece : work.local) {
         for (std::size_t at = piece.begin; at < piece.end; ++at)
@@ -229,8 +229,8 @@ void Run::write_local(std::size_t direction, const Work& work, std::byte mask) {
 engine::SendRequest Run::request(std::size_t direction, const Work& work,
                                  std::vector<engine::Sge>& sges) {
     const DirectionLayout& layout = layout_.directions[direction];
-    const Endpoint& home = endpoints_[layout.asking];
-    const Endpoint& peer = endpoints_[layout.answering];
+    const Endpoint& home = endpoints_[layout.requester];
+    const Endpoint& peer = endpoints_[layout.responder];
     for (const Range& piece : work.local) {
         sges.push_back({.address = home.base + piece.begin,
                         .length = static_cast<std::uint32_t>(piece.size()),
@@ -263,11 +263,11 @@ void Run::poll(std::size_t endpoint) {
 
 void Run::take(std::size_t endpoint, const engine::Completion& completion) {
     const auto place = endpoints_.with(endpoint, completion.qp);
-    if (!place) return fail(Wrong::Content, "a completion of a QP that nobody has made");
+    if (!place) return fail(Wrong::Content, "a completion for an unknown QP");
     const bool send = completion.queue == engine::Queue::Send;
-    const std::size_t asking = send ? place->side : 1 - place->side;
-    if (send) trouble_.progress(place->connection, asking);
-    fail(model_.completed(2 * place->connection + asking, completion));
+    const std::size_t requester = send ? place->side : 1 - place->side;
+    if (send) faults_.progress(place->connection, requester);
+    fail(model_.completed(2 * place->connection + requester, completion));
 }
 
 void Run::events(std::size_t endpoint) {
@@ -283,20 +283,20 @@ std::optional<wire::Instant> Run::next_due() const {
     const auto consider = [&](wire::Duration at) {
         if (wire::Instant{at} > now_) earlier(next, wire::Instant{at});
     };
-    for (std::size_t i = 0; i < courses_.size(); ++i) {
+    for (std::size_t i = 0; i < progress_.size(); ++i) {
         const DirectionPlan& direction = plan(i);
         const std::size_t receive = model_.receives_posted(i);
-        if (courses_[i].next < direction.works.size()) {
-            consider(direction.works[courses_[i].next].at);
+        if (progress_[i].next < direction.works.size()) {
+            consider(direction.works[progress_[i].next].at);
         }
-        if (receive < courses_[i].receives) consider(direction.receives[receive]);
+        if (receive < progress_[i].receives) consider(direction.receives[receive]);
     }
     return next;
 }
 
-// --- the wire -----------------------------------------------------------------------------------
+// --- the wire ------------------------------------------------------------------------------------
 
-// Which packet of which request it is; nothing if it is none of them.
+// Identifies the packet: which packet of which request. Empty if it belongs to none.
 std::optional<Run::Seen> Run::look_at(wire::Bytes bytes) {
     const auto frame = wire::decode_frame(bytes);
     if (!frame) return std::nullopt;
@@ -304,23 +304,23 @@ std::optional<Run::Seen> Run::look_at(wire::Bytes bytes) {
     const auto place = bth ? endpoints_.with(bth->dest_qp) : std::nullopt;
     if (!place) return std::nullopt;
     const bool response = wire::opcode_info(bth->opcode).response();
-    Spot spot{.connection = place->connection,
-              .asking = response ? place->side : 1 - place->side,
-              .response = response};
-    const std::size_t direction = 2 * spot.connection + spot.asking;
-    const Course& course = courses_[direction];
+    PacketId packet_id{.connection = place->connection,
+                       .requester = response ? place->side : 1 - place->side,
+                       .response = response};
+    const std::size_t direction = 2 * packet_id.connection + packet_id.requester;
+    const Progress& progress = progress_[direction];
     const std::int64_t psn = wire::distance(plan(direction).first_psn, bth->psn);
-    if (psn < 0 || psn >= course.end) return std::nullopt;
-    const auto behind = std::ranges::upper_bound(course.begins, static_cast<std::uint32_t>(psn));
-    const auto work = static_cast<std::size_t>(behind - course.begins.begin()) - 1;
-    spot.work = plan(direction).works[work].id;
-    spot.packet = static_cast<std::uint32_t>(psn) - course.begins[work];
+    if (psn < 0 || psn >= progress.end) return std::nullopt;
+    const auto behind = std::ranges::upper_bound(progress.begins, static_cast<std::uint32_t>(psn));
+    const auto work = static_cast<std::size_t>(behind - progress.begins.begin()) - 1;
+    packet_id.work = plan(direction).works[work].id;
+    packet_id.packet = static_cast<std::uint32_t>(psn) - progress.begins[work];
     const std::uint64_t key =
         (direction * 2 + (response ? 1 : 0)) << 32U | static_cast<std::uint64_t>(psn);
-    spot.pass = ++passes_[key];
+    packet_id.pass = ++passes_[key];
     const wire::OpcodeInfo& info = wire::opcode_info(bth->opcode);
     const bool request = info.service == wire::Service::Rc && info.request();
-    return Seen{spot, psn, bth->dest_qp.value, request};
+    return Seen{packet_id, psn, bth->dest_qp.value, request};
 }
 
 void Run::emit(std::span<const fault::Emission> emissions) {
@@ -328,25 +328,26 @@ void Run::emit(std::span<const fault::Emission> emissions) {
         network_.send(Endpoints::sender_of(emission.frame), emission.frame, now_, emission.delay);
 }
 
-// Whether the packet is one of a request that was sent before.
-void Run::note_sent(const Spot& spot) {
-    if (witness_ == nullptr) return;
-    const std::size_t direction = 2 * spot.connection + spot.asking;
-    Course& course = courses_[direction];
-    const WorkPlan& work = plan(direction).works[spot.work];
+// Whether the packet belongs to a request that was sent before.
+void Run::note_sent(const PacketId& packet_id) {
+    if (observer_ == nullptr) return;
+    const std::size_t direction = 2 * packet_id.connection + packet_id.requester;
+    Progress& progress = progress_[direction];
+    const WorkPlan& work = plan(direction).works[packet_id.work];
     const bool read = work.opcode == WrOpcode::RdmaRead;
-    const std::uint32_t begin = course.begins[spot.work] + spot.packet;
+    const std::uint32_t begin = progress.begins[packet_id.work] + packet_id.packet;
     const std::uint32_t end =
-        read ? course.begins[spot.work] + packets_of(work, connection(direction).mtu) : begin + 1;
+        read ? progress.begins[packet_id.work] + packets_of(work, connection(direction).mtu)
+             : begin + 1;
     outcome_.sent.back().request = true;
-    outcome_.sent.back().again = begin < course.sent;
-    course.sent = std::max(course.sent, end);
+    outcome_.sent.back().again = begin < progress.sent;
+    progress.sent = std::max(progress.sent, end);
 }
 
 void Run::carry(std::size_t port, wire::Bytes frame) {
     ++outcome_.tally.frames;
-    if (witness_ != nullptr) {
-        (*witness_)(port, frame, now_);
+    if (observer_ != nullptr) {
+        (*observer_)(port, frame, now_);
         outcome_.sent.push_back({.endpoint = port});
     }
     const auto seen = look_at(frame);
@@ -354,13 +355,13 @@ void Run::carry(std::size_t port, wire::Bytes frame) {
         network_.send(port, frame, now_);
         return;
     }
-    if (seen->request) note_sent(seen->spot);
-    const auto injected = trouble_.befalls(seen->spot, seen->psn, frame.size(), now_);
+    if (seen->request) note_sent(seen->packet_id);
+    const auto injected = faults_.fault_for(seen->packet_id, seen->psn, frame.size(), now_);
     std::vector<fault::Action> chosen;
     if (injected) chosen.push_back(injected->action);
-    const std::string name = "q" + std::to_string(seen->spot.connection);
+    const std::string name = "q" + std::to_string(seen->packet_id.connection);
     const fault::Decision decision =
-        injector_.handle({.from = seen->spot.from() == 0 ? fault::Side::A : fault::Side::B,
+        injector_.handle({.from = seen->packet_id.from() == 0 ? fault::Side::A : fault::Side::B,
                           .qp = name,
                           .qpn = seen->qpn,
                           .psn = seen->psn,
@@ -370,7 +371,7 @@ void Run::carry(std::size_t port, wire::Bytes frame) {
     if (decision.chosen > 0) {
         outcome_.injected.push_back(*injected);
         ++outcome_.tally.faults[static_cast<std::size_t>(injected->kind)];
-        if (witness_ != nullptr) outcome_.sent.back().fault = injected->kind;
+        if (observer_ != nullptr) outcome_.sent.back().fault = injected->kind;
     }
     if (decision.untouched) {
         network_.send(port, frame, now_);
@@ -381,7 +382,7 @@ void Run::carry(std::size_t port, wire::Bytes frame) {
 
 void Run::deliver() {
     while (const auto arrival = network_.deliver(now_)) {
-        if (witness_ != nullptr) (*witness_)(arrival->port, arrival->frame, now_);
+        if (observer_ != nullptr) (*observer_)(arrival->port, arrival->frame, now_);
         endpoints_[arrival->port].nic.receive(arrival->frame, now_);
         fail(model_.look(arrival->port));
         if (outcome_.failure) return;
@@ -415,26 +416,26 @@ void Run::conclude() {
             Endpoint& home = endpoints_[scenario_.connections[i].endpoints[side]];
             const auto report = home.engine.query_qp(endpoints_.side(i, side).qp);
             if (report && report->state == engine::QpState::Rts) continue;
-            fail(Wrong::Status, fmt::format("q{} is not in RTS any more", i));
+            fail(Wrong::Status, fmt::format("q{} is no longer in RTS", i));
         }
     }
 }
 
-void Run::tell_refusals() {
+void Run::report_refusals() {
     for (std::size_t i = 0; i < endpoints_.size(); ++i) {
         std::deque<std::string> newest;
         while (const auto refusal = endpoints_[i].engine.poll_refusal()) {
             newest.push_back(fmt::format("endpoint {} at {} us: {}", i,
                                          refusal->at.time_since_epoch() / 1us,
                                          engine::text_of(*refusal)));
-            if (newest.size() > most_refusals) newest.pop_front();
+            if (newest.size() > kMaxRefusals) newest.pop_front();
         }
         outcome_.refusals.insert(outcome_.refusals.end(), newest.begin(), newest.end());
     }
 }
 
 Outcome Run::play() {
-    std::uint64_t polled = 0; // the step at which completions were looked at last
+    std::uint64_t polled = 0; // step of the last poll
     for (std::uint64_t step = 1; !outcome_.failure; ++step) {
         outcome_.tally.steps = step;
         outcome_.tally.time = now_.time_since_epoch();
@@ -449,41 +450,41 @@ Outcome Run::play() {
         act();
         pump();
         next = this->next();
-        if (!next && polled != step) continue; // there may be something to look at
+        if (!next && polled != step) continue; // poll once more before stopping
         if (!next) {
             conclude();
             break;
         }
         now_ = std::max(now_, *next);
-        if (step == most_steps || now_ > wire::Instant{longest_run}) {
+        if (step == kMaxSteps || now_ > wire::Instant{kLongestRun}) {
             fail(Wrong::Endless,
-                 fmt::format("after {} steps and {} ms things still happen", step,
+                 fmt::format("still active after {} steps and {} ms", step,
                              now_.time_since_epoch() / std::chrono::milliseconds(1)));
             break;
         }
     }
     outcome_.tally.completions = model_.completions();
-    if (outcome_.failure) tell_refusals();
+    if (outcome_.failure) report_refusals();
     return std::move(outcome_);
 }
 
 } // namespace
 
 Outcome play(const Scenario& scenario, const Defect& defect) {
-    return Run(scenario, defect, Trouble(scenario)).play();
+    return Run(scenario, defect, NetworkFaults(scenario)).play();
 }
 
 Outcome play(const Scenario& scenario, const Defect& defect, std::span<const Injected> exactly) {
-    return Run(scenario, defect, Trouble(scenario, exactly)).play();
+    return Run(scenario, defect, NetworkFaults(scenario, exactly)).play();
 }
 
-Outcome play(const Scenario& scenario, const Defect& defect, const Witness& witness) {
-    return Run(scenario, defect, Trouble(scenario), &witness).play();
+Outcome play(const Scenario& scenario, const Defect& defect, const FrameObserver& observer) {
+    return Run(scenario, defect, NetworkFaults(scenario), &observer).play();
 }
 
-Outcome run_swarm(std::uint64_t seed, const Defect& defect, const Witness& witness) {
+Outcome run_swarm(std::uint64_t seed, const Defect& defect, const FrameObserver& observer) {
     const Scenario scenario = scenario_of(seed);
-    return Run(scenario, defect, Trouble(scenario), witness ? &witness : nullptr).play();
+    return Run(scenario, defect, NetworkFaults(scenario), observer ? &observer : nullptr).play();
 }
 
 } // namespace veriroce::sim

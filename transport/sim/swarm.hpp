@@ -1,13 +1,13 @@
-// Deterministic simulation: random work of two or three engines under random lawful behaviours and
-// random trouble on the wire, all from one seed. At each step memory and completions are held
-// against the reference model; then the trouble ends, and everything must complete.
+// Deterministic simulation: random work by two or three engines, with random lawful behaviours and
+// random faults on the wire, all from one seed. At each step the reference model checks memory and
+// completions. At some point the faults stop, and then everything must complete.
 //
 //   const sim::Outcome outcome = sim::run_swarm(4711);
 //   if (outcome.failure) ... sim::shrink(outcome.scenario, outcome.injected, {})  // shrink.hpp
 //
-// The same seed gives the same run, to the byte, on every machine. Nothing here has a clock.
-// Errors: none; what goes wrong is the outcome.
-// Source: model.hpp says what is checked; trouble.hpp what happens on the wire.
+// A seed gives exactly the same run on every machine; nothing here uses a clock. Errors: none; the
+// outcome says what went wrong.
+// Source: model.hpp says what is checked, network_faults.hpp what happens on the wire.
 #pragma once
 
 #include <functional>
@@ -19,24 +19,24 @@
 #include "transport/engine/checks.hpp"
 #include "transport/engine/surface_filter.hpp"
 #include "transport/sim/model.hpp"
-#include "transport/sim/trouble.hpp"
+#include "transport/sim/network_faults.hpp"
 
 namespace veriroce::sim {
 
-// A device other than the right one, to prove that a run can fail.
+// A device with a planted defect, to show that the checks can fail.
 struct Defect {
     engine::Checks checks = engine::kStandardChecks;
     std::unique_ptr<engine::SurfaceFilter> (*make_filter)() = nullptr;
-    std::optional<engine::Behaviour> behaviour; // in place of the scenario's
-    std::optional<std::size_t> endpoint;        // that is built so; nothing: each of them
-    // Whatever the model would say, the run goes on, and has no failure: for those who watch it.
+    std::optional<engine::Behaviour> behaviour; // replaces the scenario's
+    std::optional<std::size_t> endpoint; // only this endpoint has the defect; empty: all of them
+    // Ignore the model's failures and finish the run, for tests that only observe the packets.
     bool watched_only = false;
 
     [[nodiscard]] bool at(std::size_t index) const { return !endpoint || *endpoint == index; }
 };
 
 struct Tally {
-    std::uint64_t frames = 0; // that the endpoints sent
+    std::uint64_t frames = 0; // sent by all endpoints
     std::uint64_t works = 0;  // posted
     std::uint64_t completions = 0;
     std::uint64_t steps = 0;
@@ -44,33 +44,36 @@ struct Tally {
     wire::Duration time{0}; // virtual
 };
 
-// A frame that an endpoint sent, and what befell it: what those who only watch it must find out.
+// A frame that an endpoint sent and the fault that it suffered: the ground truth for passive
+// observers.
 struct SentFrame {
     std::size_t endpoint = 0;
-    bool request = false; // of a connection of the scenario
-    bool again = false;   // its PSN had been sent before, as a request or within a READ
+    bool request = false; // belongs to a connection of the scenario
+    bool again = false;   // its PSN was sent before, as a request or within a READ
     std::optional<FaultKind> fault;
 };
 
 struct Outcome {
-    Verdict failure;
+    MaybeFailure failure;
     Tally tally;
-    std::vector<std::array<wire::Qpn, 2>> qpns; // of the two sides of each connection
-    std::vector<Injected> injected;             // what befell packets, in order
-    std::vector<SentFrame> sent;                // in order; only of a run that is witnessed
-    // Only of a run that failed: what each endpoint refused last before that, and by which check.
+    std::vector<std::array<wire::Qpn, 2>> qpns; // of both sides of each connection
+    std::vector<Injected> injected;             // faults that were applied, in order
+    std::vector<SentFrame> sent;                // in order; only filled if there is an observer
+    // Only of a failed run: the last packets that each endpoint refused, and the check that did.
     std::vector<std::string> refusals;
 };
 
-// Told of each frame at each endpoint's port: as it leaves it, before trouble, and as it comes
-// there. Endpoint i has the addresses 10.77.0.(i + 1) and fd77::(i + 1).
-using Witness = std::function<void(std::size_t endpoint, wire::Bytes frame, wire::Instant when)>;
+// Called for each frame at each endpoint's port: when it leaves, before faults, and when it
+// arrives. Endpoint i has the addresses 10.77.0.(i + 1) and fd77::(i + 1).
+using FrameObserver =
+    std::function<void(std::size_t endpoint, wire::Bytes frame, wire::Instant when)>;
 
-Outcome run_swarm(std::uint64_t seed, const Defect& defect = {}, const Witness& witness = {});
+Outcome run_swarm(std::uint64_t seed, const Defect& defect = {},
+                  const FrameObserver& observer = {});
 
-// One run of a scenario: with its own random trouble, or with these faults and no others.
+// Runs a scenario with its own random faults, or (below) with exactly the given faults.
 Outcome play(const Scenario& scenario, const Defect& defect);
 Outcome play(const Scenario& scenario, const Defect& defect, std::span<const Injected> exactly);
-Outcome play(const Scenario& scenario, const Defect& defect, const Witness& witness);
+Outcome play(const Scenario& scenario, const Defect& defect, const FrameObserver& observer);
 
 } // namespace veriroce::sim

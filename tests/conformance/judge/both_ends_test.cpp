@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "dissector/decode/decoder.hpp"
-#include "dissector/flow/journeys.hpp"
+#include "dissector/flow/deliveries.hpp"
 #include "dissector/wire/syndrome.hpp"
 #include "tests/conformance/judge/simulated.hpp"
 
@@ -77,7 +77,7 @@ void check(Share& share, const std::optional<bool>& said, bool truth) {
 void check_port(const Recording& recording, const std::vector<Sighting>& all, std::size_t port,
                 Share& own, Share& far) {
     flow::Tracker tracker = tracker_for(recording);
-    flow::Journeys journeys; // only to know which packet of the simulation it is that came
+    flow::Deliveries deliveries; // only to know which packet of the simulation it is that came
     std::vector<const sim::SentFrame*> truths;
     decode::Dissection dissection;
     std::uint64_t number = 0;
@@ -86,18 +86,18 @@ void check_port(const Recording& recording, const std::vector<Sighting>& all, st
         if (!packet) continue;
         const bool here = sighting.port == port;
         if (sighting.leaves && !here) {
-            journeys.left(*packet);
+            deliveries.sent(*packet);
             truths.push_back(sighting.truth);
         }
         if (!here) continue;
         packet->tap = sighting.leaves ? flow::Tap::Sender : flow::Tap::Receiver;
         const flow::Classified seen = tracker.feed(*packet);
-        if (seen.side != flow::Side::Requester) continue;
+        if (seen.role != flow::Role::Requester) continue;
         INFO("seed " << recording.scenario.seed << ", port " << port << ", packet " << number);
         if (sighting.leaves) {
             if (sighting.truth->request) check(own, seen.sent_again, sighting.truth->again);
-        } else if (const auto journey = journeys.came(*packet)) {
-            if (truths[*journey]->request) check(far, seen.sent_again, truths[*journey]->again);
+        } else if (const auto delivery = deliveries.arrived(*packet)) {
+            if (truths[*delivery]->request) check(far, seen.sent_again, truths[*delivery]->again);
         }
     }
 }
@@ -143,8 +143,8 @@ void check_fates(const Recording& recording, const std::vector<Sighting>& all, S
     if (recording.ports.size() != 2) return; // of a third port's packets the way is not known
     // What is dropped may come all the same when it is replayed.
     const auto replays = static_cast<std::size_t>(sim::FaultKind::Replay);
-    if (recording.scenario.trouble.one_in[replays] != 0) return;
-    flow::Journeys journeys(longest_way(recording.scenario));
+    if (recording.scenario.fault_rates.one_in[replays] != 0) return;
+    flow::Deliveries deliveries(longest_way(recording.scenario));
     std::vector<const sim::SentFrame*> truths;
     std::vector<bool> v4;
     decode::Dissection dissection;
@@ -153,22 +153,23 @@ void check_fates(const Recording& recording, const std::vector<Sighting>& all, S
         const auto packet = packet_of(*sighting.seen, ++number, dissection);
         if (!packet) continue;
         if (sighting.leaves) {
-            journeys.left(*packet);
+            deliveries.sent(*packet);
             truths.push_back(sighting.truth);
             v4.push_back(packet->source.v4());
         } else {
-            journeys.came(*packet);
+            deliveries.arrived(*packet);
         }
     }
     for (std::size_t i = 0; i < truths.size(); ++i) {
         if (!truths[i]->request) continue;
-        const flow::Journey& journey = journeys.all()[i];
+        const flow::Delivery& delivery = deliveries.all()[i];
         const auto truth = delivered(truths[i]->fault);
-        INFO("seed " << recording.scenario.seed << ", packet " << journey.number);
+        INFO("seed " << recording.scenario.seed << ", packet " << delivery.number);
         std::optional<bool> said;
-        if (journey.fate != flow::Fate::Undecided) said = journey.fate == flow::Fate::Delivered;
+        if (delivery.status != flow::DeliveryStatus::Undecided)
+            said = delivery.status == flow::DeliveryStatus::Delivered;
         check(v4[i] ? ipv4 : ipv6, said, truth.value_or(said.value_or(false)));
-        if (journey.arrivals > 1) CHECK(truths[i]->fault == sim::FaultKind::Duplicate);
+        if (delivery.arrivals > 1) CHECK(truths[i]->fault == sim::FaultKind::Duplicate);
     }
 }
 

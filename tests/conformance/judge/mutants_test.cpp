@@ -1,4 +1,4 @@
-// Whole devices with a planted defect against right ones, under random work and trouble: what the
+// Whole devices with a planted defect against right ones, under random work and faults: what the
 // packets can prove the judge must find, and it must never blame the right one.
 #include <catch2/catch.hpp>
 
@@ -8,7 +8,7 @@
 
 #include "conformance/mutants/mutants.hpp"
 #include "tests/conformance/judge/simulated.hpp"
-#include "transport/sim/dice.hpp"
+#include "transport/sim/random.hpp"
 
 namespace veriroce::judge::test {
 namespace {
@@ -51,12 +51,12 @@ std::set<std::string_view> rules_of(const mutants::Mutant& mutant) {
 // Ordinary work, and in some seeds an application that names memory which it does not know.
 sim::Scenario scenario_with_mistakes(std::uint64_t seed) {
     sim::Scenario scenario = sim::scenario_of(seed);
-    sim::Dice dice = sim::Dice(seed).part(50);
-    if (!dice.one_in(4)) return scenario;
+    sim::Random random = sim::Random(seed).part(50);
+    if (!random.one_in(4)) return scenario;
     for (sim::ConnectionPlan& connection : scenario.connections) {
         for (sim::DirectionPlan& direction : connection.directions) {
             for (sim::WorkPlan& work : direction.works)
-                work.wrong_key = work.length > 0 && dice.one_in(12);
+                work.wrong_key = work.length > 0 && random.one_in(12);
         }
     }
     return scenario;

@@ -35,9 +35,9 @@ std::array<wire::IpAddress, 2> addresses_of(std::size_t endpoint) {
 Recording::Recording(sim::Scenario played, const sim::Defect& defect)
     : scenario(std::move(played)) {
     std::uint64_t order = 0;
-    const sim::Witness witness = [this, &order](std::size_t port, wire::Bytes frame,
-                                                wire::Instant when) {
-        // Trouble may write the receiver's own address over the sender's.
+    const sim::FrameObserver observer = [this, &order](std::size_t port, wire::Bytes frame,
+                                                       wire::Instant when) {
+        // A fault may write the receiver's own address over the sender's.
         const auto ethernet = wire::Ethernet::decode(frame);
         if (!ethernet) return;
         const auto seen = wire::decode_frame(frame);
@@ -45,7 +45,7 @@ Recording::Recording(sim::Scenario played, const sim::Defect& defect)
         if (sender != port && seen && belongs_to(seen->envelope().source, port)) return;
         ports[port].push_back({{frame.begin(), frame.end()}, when, ++order, sender == port});
     };
-    outcome = sim::play(scenario, defect, witness);
+    outcome = sim::play(scenario, defect, observer);
 }
 
 Assumptions assumptions_at(const Recording& recording, std::size_t endpoint, Told told) {
@@ -64,7 +64,7 @@ Assumptions assumptions_at(const Recording& recording, std::size_t endpoint, Tol
 }
 
 bool forges(const sim::Scenario& scenario) {
-    return scenario.trouble.one_in[static_cast<std::size_t>(sim::FaultKind::Forge)] != 0;
+    return scenario.fault_rates.one_in[static_cast<std::size_t>(sim::FaultKind::Forge)] != 0;
 }
 
 std::vector<wire::IpAddress> all_but(std::size_t endpoint) {

@@ -1,5 +1,5 @@
 // Runs of whole engines in virtual time, recorded at the port of each, and what a judge says who
-// was there. What each engine is, and what befalls its packets, comes from one seed.
+// was there. What each engine is, and what fault_for its packets, comes from one seed.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Whole engines under random work, lawful options and trouble, judged at the port of each: what the
+// Whole engines under random work, lawful options and faults, judged at the port of each: what the
 // network did is nobody's fault, and engines that keep the rules are blamed for nothing.
 #include <catch2/catch.hpp>
 

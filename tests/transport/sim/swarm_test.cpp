@@ -119,7 +119,7 @@ TEST_CASE("swarm: random work under random faults completes when the faults stop
     }
     CHECK(sum.works > seeds * 10);
     CHECK(sum.completions > seeds * 10);
-    for (std::size_t i = 0; i < kFaultKinds; ++i) { // and all troubles were met
+    for (std::size_t i = 0; i < kFaultKinds; ++i) { // and every kind of fault occurred
         INFO(name_of(static_cast<FaultKind>(i)));
         CHECK(sum.faults[i] > seeds / 10);
     }

@@ -166,21 +166,21 @@ TEST_CASE("traffic: PSNs go round in every message and response", "[sim][RSP-09]
 
 TEST_CASE("traffic: each frame lost, doubled, late or damaged in turn, and all completes",
           "[sim][REQ-11][REQ-09][RSP-10][ATM-04][CRC-08][CRC-09]") {
-    struct Trouble {
+    struct WireFault {
         std::string_view what;
         Fate fate;
     };
-    const std::array troubles{
-        Trouble{"lost", {.drop = true}}, Trouble{"doubled", {.duplicate = true}},
-        Trouble{"late", {.later = 7us}}, Trouble{"very late", {.later = 50ms}},
-        Trouble{"damaged", {.damage = true}}};
+    const std::array faults{
+        WireFault{"lost", {.drop = true}}, WireFault{"doubled", {.duplicate = true}},
+        WireFault{"late", {.later = 7us}}, WireFault{"very late", {.later = 50ms}},
+        WireFault{"damaged", {.damage = true}}};
     for (const Choice& choice : choices()) {
-        for (const Trouble& trouble : troubles) {
+        for (const WireFault& fault : faults) {
             std::uint64_t frames = 1;
             for (std::uint64_t k = 0; k < frames; ++k) {
-                INFO(choice.what << ", frame " << k << " " << trouble.what);
+                INFO(choice.what << ", frame " << k << " " << fault.what);
                 Pair pair({.behaviour = choice.behaviour, .mtu = wire::Mtu::B256});
-                pair.fate = [&](std::uint64_t n) { return n == k ? trouble.fate : Fate{}; };
+                pair.fate = [&](std::uint64_t n) { return n == k ? fault.fate : Fate{}; };
                 post_one_of_each(pair, 3 * 256 + 1);
                 pair.run();
                 check_one_of_each(pair, 3 * 256 + 1);
