@@ -32,7 +32,7 @@ Error connect_error(const LineAddress& address, int number, std::string_view who
     case ENETUNREACH:
     case EHOSTUNREACH:
         return {ErrorKind::Unreachable,
-                "no way to " + where + ": check the address and the network between"};
+                "no route to " + where + ": check the address and the network between"};
     case ETIMEDOUT:
         return {ErrorKind::TimedOut,
                 where + " does not answer: check the address and the firewalls between"};
@@ -40,7 +40,7 @@ Error connect_error(const LineAddress& address, int number, std::string_view who
     }
 }
 
-// Connects to one of a name's addresses; the error is an errno.
+// Connects to one of the addresses that a name resolves to; the error is an errno.
 std::expected<Descriptor, int> connect_one(const SocketAddress& to, wire::Instant deadline) {
     Descriptor socket(::socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket.valid()) return std::unexpected(errno);
@@ -55,7 +55,7 @@ std::expected<Descriptor, int> connect_one(const SocketAddress& to, wire::Instan
         if (number != 0) return std::unexpected(number);
     }
     if (to.family() != AF_UNIX) {
-        const int on = 1; // requests are small and somebody waits for each answer
+        const int on = 1; // requests are small, and each is waited for
         ::setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     }
     return socket;
@@ -155,7 +155,7 @@ std::expected<std::optional<ByteStream>, Error> StreamListener::accept(wire::Ins
                                    address_.is_unix ? std::uint16_t{0} : from.port()};
             return ByteStream(std::move(socket), peer);
         }
-        // A connection that was given up before it was taken is nobody's error.
+        // Not an error: the connection was closed before it was accepted.
         if (errno == EINTR || errno == ECONNABORTED) continue;
         if (errno != EAGAIN) {
             return std::unexpected(system_error("cannot accept on " + address_.text(), errno));

@@ -25,8 +25,8 @@ void KernelClock::measure() {
     const auto error = (after - before + 1) / 2;
     const auto offset = before + error - realtime;
     const auto change = offset > offset_ns_ ? offset - offset_ns_ : offset_ns_ - offset;
-    // Within both errors the narrower measurement is the better one; beyond them somebody has set
-    // the time, and only the new one is right.
+    // If the measurements agree within both errors, keep the narrower one. Otherwise the clock was
+    // set, and only the new one is right.
     const bool agrees = error_ns_ != INT64_MAX && change <= error + error_ns_;
     if (agrees && error >= error_ns_) return;
     offset_ns_ = offset;

@@ -1,5 +1,5 @@
-// The time line of everything live: the kernel's CLOCK_MONOTONIC in ns as wire::Instant. Packet
-// stamps of the kernel (CLOCK_REALTIME) are moved onto it by KernelClock.
+// The time line of everything live: the kernel's CLOCK_MONOTONIC in ns as wire::Instant.
+// KernelClock converts the kernel's packet stamps (CLOCK_REALTIME) to it.
 #pragma once
 
 #include "dissector/wire/instant.hpp"
@@ -8,20 +8,20 @@ namespace veriroce::net {
 
 wire::Instant monotonic_now();
 
-// An instant that never comes, for waits without a deadline.
+// An instant that never comes, to wait without a deadline.
 inline constexpr wire::Instant kNever = wire::Instant::max();
 
-// Moves stamps of CLOCK_REALTIME onto the monotonic line. Both clocks run at the same rate (they
-// are slewed together), so the offset only changes when somebody sets the time; it is measured
-// again at every conversion (or once for several that come together), and kept as long as the new
-// measurement agrees with it within its own error.
+// Converts CLOCK_REALTIME stamps to the monotonic time line. Both clocks run at the same rate (they
+// are slewed together), so the offset changes only if the time is set. It is measured at every
+// conversion (or once for several at the same time), and a better earlier measurement is kept as
+// long as the new one agrees with it within the error.
 class KernelClock {
   public:
     KernelClock() { measure(); }
     wire::Instant to_monotonic(std::int64_t realtime_ns);
 
     void measure();
-    // By the last measurement.
+    // Uses the last measurement.
     [[nodiscard]] wire::Instant converted(std::int64_t realtime_ns) const {
         return wire::Instant(wire::Duration(realtime_ns + offset_ns_));
     }

@@ -1,4 +1,4 @@
-// Inside this room: the control messages (cmsg(3)) beside a datagram.
+// Internal: control messages (cmsg(3)) of a datagram.
 #pragma once
 
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 
 namespace veriroce::net {
 
-// A msghdr's control messages under construction; room for a handful of small ones.
+// Builds the control messages of a msghdr, with space for a few small ones.
 class ControlMessages {
   public:
     template <typename T>
@@ -32,7 +32,8 @@ class ControlMessages {
     std::size_t used_ = 0;
 };
 
-// One control message's value, if it is the one asked for; false and untouched if it is another.
+// Reads the value of a control message of the requested type; returns false and leaves `value`
+// unchanged for another type.
 template <typename T>
 bool read_control(const cmsghdr& control, int level, int type, T& value) {
     if (control.cmsg_level != level || control.cmsg_type != type) return false;

@@ -24,7 +24,7 @@ Error system_error(std::string what, int number) {
 }
 
 Waited wait_for(int fd, short events, wire::Instant deadline, std::span<const int> also) {
-    // A link waits often and for few: that takes no memory.
+    // Waits are frequent and have few descriptors, so they do not allocate.
     std::array<pollfd, 8> few;
     std::vector<pollfd> many(also.size() < few.size() ? 0 : also.size() + 1);
     const auto polled = many.empty() ? std::span(few).first(also.size() + 1) : std::span(many);
@@ -33,8 +33,9 @@ Waited wait_for(int fd, short events, wire::Instant deadline, std::span<const in
         polled[i + 1] = {also[i], POLLIN, 0};
 
     for (;;) {
-        // A wait without end is cut into hours, because a timespec cannot hold kNever's distance.
-        // A deadline that has passed is compared, not subtracted: Instant::min() would overflow.
+        // A wait without a deadline is split into hours, because a timespec cannot hold the
+        // distance to kNever. A deadline in the past is compared, not subtracted: Instant::min()
+        // would overflow.
         const auto now = monotonic_now();
         auto left = wire::Duration(0);
         if (deadline == kNever) {

@@ -1,4 +1,4 @@
-// An owned file descriptor, waiting on several of them, and the kernel's words.
+// An owned file descriptor, waiting for several descriptors, and texts of errno values.
 #pragma once
 
 #include <expected>
@@ -33,7 +33,7 @@ class Descriptor {
     int fd_ = -1;
 };
 
-// The kernel's words for an error number: "Connection refused".
+// The system's text for an errno value: "Connection refused".
 std::string errno_text(int number);
 
 // An Error of kind System: "WHAT: Connection refused".
@@ -41,8 +41,8 @@ Error system_error(std::string what, int number);
 
 enum class Waited : std::uint8_t { Ready, Also, Deadline };
 
-// Waits until `fd` is ready for `events` (POLLIN, POLLOUT), or one of `also` can be read, or the
-// deadline has passed. `fd` wins where several are true; an error on `fd` counts as ready.
+// Waits until `fd` is ready for `events` (POLLIN, POLLOUT), one of `also` is readable, or the
+// deadline has passed. `fd` takes precedence; an error on `fd` counts as ready.
 Waited wait_for(int fd, short events, wire::Instant deadline, std::span<const int> also = {});
 
 } // namespace veriroce::net

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kBitsPerBlock = 32;
 
-// The structures of linux/ethtool.h end in arrays of no size: room for one with `extra_bytes`.
+// Structures of linux/ethtool.h end in arrays without a size: space for one with `extra_bytes`.
 template <typename Header>
 class Command {
   public:
@@ -26,7 +26,7 @@ class Command {
     Header* get() { return reinterpret_cast<Header*>(words_.data()); }
 
   private:
-    std::vector<std::uint64_t> words_; // aligned for every one of them
+    std::vector<std::uint64_t> words_; // aligned for all of these structures
 };
 
 } // namespace

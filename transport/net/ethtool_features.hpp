@@ -1,5 +1,4 @@
-// Inside this room: the features of one interface by their kernel names, as `ethtool -k` shows
-// them.
+// Internal: the features of an interface by their kernel names, as in `ethtool -k`.
 #pragma once
 
 #include <linux/ethtool.h>
@@ -17,16 +16,17 @@ class EthtoolFeatures {
   public:
     static std::expected<EthtoolFeatures, Error> open(const std::string& interface);
 
-    // Whether the feature is on now; false as well for one that this kernel does not know.
+    // Whether the feature is on; also false if this kernel does not know it.
     [[nodiscard]] std::expected<bool, Error> is_on(std::string_view name) const;
 
-    // Asks the driver to change one feature. An errno; 0 also if the driver did not do it: look.
+    // Asks the driver to change a feature. Returns an errno, or 0 even if the driver did not change
+    // it: check with is_on().
     [[nodiscard]] int set(std::string_view name, bool on) const;
 
   private:
     EthtoolFeatures(Descriptor socket, std::string interface)
         : socket_(std::move(socket)), interface_(std::move(interface)) {}
-    // An ETHTOOL ioctl on our interface; 0 or an errno.
+    // Performs an ETHTOOL ioctl on the interface; returns 0 or an errno.
     int call(void* command) const;
     std::expected<void, Error> read_names();
 

@@ -25,7 +25,7 @@ std::optional<T> take(std::deque<T>& queue) {
 } // namespace
 
 std::expected<std::unique_ptr<EventLoop>, Error> EventLoop::open() {
-    try { // Asio opens its epoll descriptors in constructors
+    try { // Asio's constructors open epoll descriptors
         return std::unique_ptr<EventLoop>(new EventLoop(std::make_unique<Impl>()));
     } catch (const boost::system::system_error& refused) {
         return std::unexpected(system_error("cannot wait for events", refused.code().value()));
@@ -36,19 +36,19 @@ EventLoop::EventLoop(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 EventLoop::~EventLoop() {
     for (auto& [fd, watch] : impl_->watches)
-        watch.descriptor.release(); // they are their owners'
+        watch.descriptor.release(); // the owner closes them
 }
 
 void EventLoop::run_once(wire::Instant deadline) {
     auto& io = impl_->io;
     impl_->arm_watches();
     io.poll();
-    // steady_clock is CLOCK_MONOTONIC in ns, as our Instant is.
+    // steady_clock is CLOCK_MONOTONIC in ns, the same as our Instant.
     const std::chrono::steady_clock::time_point until(deadline.time_since_epoch());
-    while (!impl_->stirred && (deadline == kNever || monotonic_now() < deadline))
+    while (!impl_->has_events && (deadline == kNever || monotonic_now() < deadline))
         io.run_one_until(until);
-    io.poll(); // all that is due by now, so that the owner polls once for many
-    impl_->stirred = false;
+    io.poll(); // handles everything that is ready, so that one call serves many events
+    impl_->has_events = false;
 }
 
 void EventLoop::Impl::arm_watches() {
@@ -61,7 +61,7 @@ void EventLoop::Impl::arm_watches() {
                                         if (error || found == watches.end()) return;
                                         found->second.armed = false;
                                         ready.push_back(fd);
-                                        stirred = true;
+                                        has_events = true;
                                     });
     }
 }
@@ -105,11 +105,11 @@ std::expected<void, Error> EventLoop::catch_signals(std::initializer_list<int> s
 }
 
 void EventLoop::Impl::wait_for_signal() {
-    signals.cancel(); // one wait at a time, also when more signals are added
+    signals.cancel(); // only one wait may be active, also when signals are added
     signals.async_wait([this](const boost::system::error_code& error, int number) {
         if (error) return;
         caught.push_back(number);
-        stirred = true;
+        has_events = true;
         wait_for_signal();
     });
 }
@@ -119,7 +119,7 @@ std::optional<int> EventLoop::poll_signal() {
 }
 
 void EventLoop::wake() {
-    asio::post(impl_->io, [impl = impl_.get()] { impl->stirred = true; });
+    asio::post(impl_->io, [impl = impl_.get()] { impl->has_events = true; });
 }
 
 } // namespace veriroce::net

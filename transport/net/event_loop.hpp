@@ -1,5 +1,6 @@
-// Waits for everything that an agent waits for: lines of its connections (line_server.hpp), file
-// descriptors of its own (completion and event channels), signals, and its next timer.
+// Waits for everything that an agent needs to react to: lines from its connections
+// (line_server.hpp), its own file descriptors (completion and event channels), signals, and its
+// next timer.
 //
 //   while (!done) {
 //       loop.run_once(next_timer);
@@ -8,7 +9,7 @@
 //       while (auto signal = loop.poll_signal()) ...
 //   }
 //
-// Times are wire::Instant on the line of monotonic_now(); kNever waits for ever.
+// Times are wire::Instant on the line of monotonic_now(); kNever waits without a deadline.
 #pragma once
 
 #include <expected>
@@ -28,24 +29,24 @@ class EventLoop {
     EventLoop(const EventLoop&) = delete;
     EventLoop& operator=(const EventLoop&) = delete;
 
-    // Returns when something stands ready to be polled, or at `deadline`.
+    // Returns when there is something to poll, or at `deadline`.
     void run_once(wire::Instant deadline);
 
-    // Reports `fd` as long as it can be read (level triggered), until unwatch. The descriptor stays
-    // its owner's, who calls unwatch before closing it; it is made non-blocking.
+    // Reports `fd` while it is readable (level triggered), until unwatch. The caller keeps
+    // ownership and must call unwatch before closing it. It becomes non-blocking.
     std::expected<void, Error> watch(int fd);
     void unwatch(int fd);
     std::optional<int> poll_ready();
 
-    // Catches these signals instead of dying from them.
+    // Catches these signals, which would otherwise end the process.
     std::expected<void, Error> catch_signals(std::initializer_list<int> signals);
     std::optional<int> poll_signal();
 
-    // Makes run_once return, now or when it is next called. From any thread.
+    // Makes the current or next call of run_once return. May be called from any thread.
     void wake();
 
     struct Impl;
-    [[nodiscard]] Impl& impl() { return *impl_; } // for the other classes of this room
+    [[nodiscard]] Impl& impl() { return *impl_; } // for other classes of this room
 
   private:
     explicit EventLoop(std::unique_ptr<Impl> impl);

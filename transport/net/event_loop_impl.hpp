@@ -1,4 +1,4 @@
-// Inside this room: the loop's Asio side, which LineServer shares.
+// Internal: the Asio part of the event loop, shared with LineServer.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -26,7 +26,7 @@ struct EventLoop::Impl {
     std::deque<int> ready;
     boost::asio::signal_set signals{io};
     std::deque<int> caught;
-    bool stirred = false; // something stands ready to be polled: run_once returns
+    bool has_events = false; // there is something to poll: run_once returns
 
     void arm_watches();
     void wait_for_signal();

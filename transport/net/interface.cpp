@@ -28,7 +28,7 @@ namespace veriroce::net {
 
 namespace {
 
-// The kernel looks at carriers once a second.
+// The kernel updates carrier states once a second.
 constexpr auto kUnknownTime = std::chrono::milliseconds(1200);
 constexpr auto kCarrierTime = std::chrono::seconds(3);
 constexpr auto kCarrierPause = std::chrono::milliseconds(10);
@@ -74,7 +74,7 @@ Error no_interface(const std::string& name) {
             "there is no interface \"" + name + "\": this host has " + interface_names()};
 }
 
-// One of the SIOCGIF requests about an interface.
+// A SIOCGIF request about an interface.
 std::expected<ifreq, int> ask(const Descriptor& socket, const std::string& name,
                               unsigned long what) {
     ifreq request{};
@@ -83,7 +83,7 @@ std::expected<ifreq, int> ask(const Descriptor& socket, const std::string& name,
     return request;
 }
 
-// RFC 2863, as linux/if.h numbers it (which cannot be included beside net/if.h).
+// RFC 2863 state; linux/if.h defines it but cannot be included together with net/if.h.
 constexpr int kOperUnknown = 0;
 constexpr int kOperUp = 6;
 
@@ -101,7 +101,7 @@ int operational_state(int index) {
     return state;
 }
 
-// A file of one line; nothing if it cannot be read.
+// The only line of a file; empty if it cannot be read.
 std::optional<std::string> first_line(const std::filesystem::path& path) {
     std::ifstream file(path);
     std::string line;
@@ -109,7 +109,7 @@ std::optional<std::string> first_line(const std::filesystem::path& path) {
     return line;
 }
 
-// The names in a folder, sorted; none if it is not there.
+// The sorted names in a folder; empty if it does not exist.
 std::vector<std::filesystem::path> entries(const std::filesystem::path& folder) {
     std::error_code ignored;
     std::vector<std::filesystem::path> found;
@@ -152,7 +152,7 @@ std::expected<void, Error> wait_for_carrier(const Interface& interface) {
         const auto state = operational_state(interface.index);
         if (state == kOperUp) return {};
         const auto waited = monotonic_now() - start;
-        // Some drivers, tun's among them, never say.
+        // Some drivers, such as tun, never report a state.
         if (state == kOperUnknown && waited >= kUnknownTime) return {};
         if (waited >= kCarrierTime) break;
         ::poll(nullptr, 0, kCarrierPause.count());
@@ -165,7 +165,7 @@ std::expected<void, Error> wait_for_carrier(const Interface& interface) {
 
 Error lost_interface(const std::string& name, int index) {
     if (::if_nametoindex(name.c_str()) != static_cast<unsigned>(index)) {
-        return {ErrorKind::NoInterface, "interface " + name + " has vanished while it was in use"};
+        return {ErrorKind::NoInterface, "interface " + name + " disappeared while it was in use"};
     }
     return {ErrorKind::InterfaceDown, "interface " + name +
                                           " went down while it was in use: ip link set " + name +
@@ -193,7 +193,7 @@ std::expected<void, Error> check_no_rdma(const std::string& interface,
 std::expected<void, Error> check_no_forwarding(const std::string& interface,
                                                const std::vector<wire::IpAddress>& extra) {
     for (const auto& address : extra) {
-        // IPv4 forwards by interface, IPv6 by the setting for all.
+        // IPv4 forwarding is a setting per interface, IPv6 forwarding a global one.
         const std::string setting =
             address.v4() ? "ipv4.conf." + interface + ".forwarding" : "ipv6.conf.all.forwarding";
         const auto path = address.v4() ? "/proc/sys/net/ipv4/conf/" + interface + "/forwarding"

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint16_t kHolds = NUD_REACHABLE | NUD_PERMANENT;
 
-// The MAC of one entry of the table, if it is the one of `address` and holds.
+// The MAC in a table entry, if the entry is for `address` and valid.
 std::optional<wire::MacAddress> match(std::span<const char> message, const wire::IpAddress& address,
                                       int interface_index) {
     ndmsg entry{};

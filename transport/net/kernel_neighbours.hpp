@@ -7,8 +7,8 @@
 
 namespace veriroce::net {
 
-// The MAC that the kernel knows for `address` on this interface and holds for right now: entries
-// that are stale or unanswered do not count.
+// The MAC that the kernel currently has for `address` on this interface. Stale and incomplete
+// entries do not count.
 std::optional<wire::MacAddress> kernel_neighbour(int interface_index,
                                                  const wire::IpAddress& address);
 

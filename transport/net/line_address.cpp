@@ -12,16 +12,16 @@ namespace {
 std::unexpected<Error> bad(std::string_view text, std::string_view why) {
     return std::unexpected(
         Error{ErrorKind::BadAddress, "\"" + std::string(text) +
-                                         "\" is no address to connect to: " + std::string(why) +
+                                         "\" is not an address to connect to: " + std::string(why) +
                                          "; write ADDRESS:PORT, [IPV6]:PORT or " + "unix:PATH"});
 }
 
 } // namespace
 
 std::expected<LineAddress, Error> LineAddress::parse(std::string_view text) {
-    constexpr std::string_view unix_prefix = "unix:";
-    if (text.starts_with(unix_prefix)) {
-        const auto path = text.substr(unix_prefix.size());
+    constexpr std::string_view kUnixPrefix = "unix:";
+    if (text.starts_with(kUnixPrefix)) {
+        const auto path = text.substr(kUnixPrefix.size());
         if (path.empty()) return bad(text, "the path is missing");
         if (path.size() >= sizeof(sockaddr_un::sun_path)) return bad(text, "the path is too long");
         return LineAddress{true, std::string(path), 0};
@@ -42,7 +42,7 @@ std::expected<LineAddress, Error> LineAddress::parse(std::string_view text) {
     std::uint16_t port = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
     if (error != std::errc{} || end != digits.data() + digits.size()) {
-        return bad(text, "the port is no number up to 65535");
+        return bad(text, "the port must be a number up to 65535");
     }
     return LineAddress{false, std::string(host), port};
 }

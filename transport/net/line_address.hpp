@@ -1,5 +1,5 @@
-// Where a line stream listens or connects to: "127.0.0.1:4790", "[fd77::1]:4790", "host:4790" or
-// "unix:/run/agent.sock".
+// The address that a line stream listens on or connects to: "127.0.0.1:4790", "[fd77::1]:4790",
+// "host:4790" or "unix:/run/agent.sock".
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace veriroce::net {
 
 struct LineAddress {
     bool is_unix = false;
-    std::string host; // an address or a name; of a Unix socket its path
+    std::string host; // an address or host name; for a Unix socket, its path
     std::uint16_t port = 0;
 
     static std::expected<LineAddress, Error> parse(std::string_view text);
     [[nodiscard]] std::string text() const;
-    // A Unix socket, 127.0.0.0/8, ::1 or "localhost": nobody outside this host can reach it.
+    // Whether only this host can reach it: a Unix socket, 127.0.0.0/8, ::1 or "localhost".
     [[nodiscard]] bool local() const;
 
     friend bool operator==(const LineAddress&, const LineAddress&) = default;

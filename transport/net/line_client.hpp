@@ -1,4 +1,4 @@
-// The other end of a line stream: connects to a LineServer, sends lines and waits for lines.
+// The client side of a line stream: connects to a LineServer, sends lines and receives lines.
 //
 // Errors are those of ByteStream.
 #pragma once
@@ -12,7 +12,7 @@
 #include "transport/net/byte_stream.hpp"
 #include "transport/net/error.hpp"
 #include "transport/net/line_address.hpp"
-#include "transport/net/line_cutter.hpp"
+#include "transport/net/line_splitter.hpp"
 
 namespace veriroce::net {
 
@@ -22,15 +22,15 @@ class LineClient {
                                                     wire::Instant deadline,
                                                     std::size_t max_line_bytes = 16U << 20U);
 
-    // `line` without '\n'; it must not contain one.
+    // `line` must not contain '\n'; it is added.
     std::expected<void, Error> send_line(std::string_view line, wire::Instant deadline);
 
-    // The next line, without '\n'. TimedOut at the deadline, without losing what has arrived; a
-    // deadline in the past only looks.
+    // The next line, without '\n'. TimedOut at the deadline; received bytes are kept. With a
+    // deadline in the past it does not wait.
     std::expected<std::string, Error> receive_line(wire::Instant deadline);
 
-    // For poll(): readable when bytes wait in the kernel. Ask has_line() first, because a whole
-    // line may already stand in this object.
+    // For poll(): readable when bytes wait in the kernel. Check has_line() first, because a
+    // complete line may already have been read.
     [[nodiscard]] int fd() const { return stream_.fd(); }
     [[nodiscard]] bool has_line() const;
     [[nodiscard]] const LineAddress& peer() const { return stream_.peer(); }
@@ -41,7 +41,7 @@ class LineClient {
 
     ByteStream stream_;
     std::size_t max_line_bytes_ = 0;
-    LineCutter received_;
+    LineSplitter received_;
 };
 
 } // namespace veriroce::net

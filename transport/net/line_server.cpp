@@ -17,7 +17,7 @@
 #include <map>
 
 #include "transport/net/event_loop_impl.hpp"
-#include "transport/net/line_cutter.hpp"
+#include "transport/net/line_splitter.hpp"
 #include "transport/net/listen_socket.hpp"
 #include "transport/net/socket_address.hpp"
 
@@ -36,12 +36,12 @@ constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 constexpr std::size_t kChunkBytes = 64U << 10U;
 
 enum class Phase : std::uint8_t {
-    Greeting,  // one line may come, and soon
+    Greeting,  // the first line must come soon
     Open,      // admitted
-    Finished,  // the peer has finished sending; lines of it may still wait
-    Ended,     // and they have all been polled or queued, the Closed event behind them
-    Delayed,   // to be closed when its timer runs out, without another word
-    Lingering, // its Closed event is out; what is queued may still be written
+    Finished,  // the peer has finished sending; some of its lines may still wait
+    Ended,     // all lines were polled or queued, and the Closed event comes after them
+    Delayed,   // will be closed without an answer when the timer expires
+    Lingering, // its Closed event was reported; queued output may still be written
 };
 
 struct Connection {
@@ -50,15 +50,15 @@ struct Connection {
     Socket socket;
     asio::steady_timer timer;
     Phase phase = Phase::Greeting;
-    LineCutter received;
+    LineSplitter received;
     std::array<char, kChunkBytes> chunk{};
     bool reading = false;
     bool peer_finished = false;
-    std::size_t lines = 0;    // events made so far
-    std::size_t unpolled = 0; // of them, still in the queue
-    std::string writing;      // handed to the kernel
-    std::size_t written = 0;  // of it, taken by the kernel
-    std::string queued;       // behind it
+    std::size_t lines = 0;    // line events so far
+    std::size_t unpolled = 0; // line events that are still queued
+    std::string writing;      // passed to the kernel
+    std::size_t written = 0;  // bytes of `writing` that the kernel has taken
+    std::string queued;       // output after `writing`
 
     [[nodiscard]] bool takes_lines() const {
         return phase == Phase::Open || phase == Phase::Finished ||
@@ -76,7 +76,8 @@ std::string peer_text(const Socket& socket) {
 
 } // namespace
 
-// Handlers hold this weakly and name their connection by its id: either may be gone when they run.
+// Handlers hold a weak pointer to this and name the connection by its id, because either may be
+// gone when they run.
 struct LineServer::Impl : std::enable_shared_from_this<LineServer::Impl> {
     Impl(EventLoop& event_loop, ListenSocket listener, const LineLimits& line_limits)
         : loop(event_loop.impl()), address(std::move(listener.address)), limits(line_limits),
@@ -101,7 +102,7 @@ struct LineServer::Impl : std::enable_shared_from_this<LineServer::Impl> {
         return found == connections.end() ? nullptr : found->second.get();
     }
 
-    // A handler that runs only if server and connection are still there.
+    // Wraps a handler so that it runs only if the server and the connection still exist.
     template <typename F>
     auto guarded(ConnectionId id, F body) {
         return [weak = weak_from_this(), id, body](const Failure& error, auto... rest) {
@@ -113,7 +114,7 @@ struct LineServer::Impl : std::enable_shared_from_this<LineServer::Impl> {
 
     void push(Kind kind, ConnectionId id, std::string text) {
         events.push_back({kind, id, std::move(text)});
-        loop.stirred = true;
+        loop.has_events = true;
     }
 
     void accept();
@@ -141,7 +142,7 @@ void LineServer::Impl::accept() {
             self->accept();
             return;
         }
-        // Out of file descriptors, say: the queue of the kernel keeps whoever waits.
+        // For example, out of file descriptors: waiting clients stay in the kernel's queue.
         self->accept_pause.expires_after(kAcceptPause);
         self->accept_pause.async_wait([weak](const Failure& cancelled) {
             const auto again = weak.lock();
@@ -151,8 +152,8 @@ void LineServer::Impl::accept() {
 }
 
 void LineServer::Impl::welcome(Socket socket) {
-    if (connections.size() >= limits.connections) return; // the socket closes here
-    const int on = 1; // answers are small and somebody waits for each; refused by Unix sockets
+    if (connections.size() >= limits.connections) return; // the socket's destructor closes it
+    const int on = 1; // answers are small, and each is waited for; fails on Unix sockets
     ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     const ConnectionId id{++last_id};
     auto& connection =
@@ -165,7 +166,8 @@ void LineServer::Impl::welcome(Socket socket) {
 
 void LineServer::Impl::start_timer(ConnectionId id, Connection& connection, wire::Duration delay) {
     connection.timer.expires_after(delay);
-    // A handler that was due before the timer was set anew still runs: the phase tells.
+    // A handler that was already due still runs after the timer is set again; the phase shows
+    // whether it applies.
     connection.timer.async_wait(
         guarded(id, [id, phase = connection.phase](Impl& self, const Connection& found,
                                                    const Failure& error) {
@@ -186,7 +188,7 @@ void LineServer::Impl::timer_ran_out(ConnectionId id, const Connection& connecti
     }
 }
 
-// Whatever has happened to a connection: makes events of what has arrived, and reads on.
+// Called after any change of a connection: turns received bytes into events, and continues reading.
 void LineServer::Impl::advance(ConnectionId id, Connection& connection) {
     const auto limit =
         connection.phase == Phase::Greeting ? limits.first_line_bytes : limits.line_bytes;
@@ -223,7 +225,8 @@ void LineServer::Impl::read(ConnectionId id, Connection& connection) {
                 return;
             }
             if (found.phase == Phase::Lingering) {
-                self.read(id, found); // ignored, but it must not make the kernel send a reset
+                self.read(id,
+                          found); // ignored, but reading them keeps the kernel from sending a reset
                 return;
             }
             found.received.append({found.chunk.data(), bytes});
@@ -258,7 +261,7 @@ void LineServer::Impl::write(ConnectionId id, Connection& connection) {
     write_rest(id, connection);
 }
 
-// Not asio::async_write: between two of its pieces it would use a socket that may be gone by then.
+// Not asio::async_write: between two partial writes it would use a socket that may no longer exist.
 void LineServer::Impl::write_rest(ConnectionId id, Connection& connection) {
     connection.socket.async_write_some(
         asio::buffer(connection.writing) + connection.written,
@@ -278,7 +281,7 @@ void LineServer::Impl::write_rest(ConnectionId id, Connection& connection) {
         }));
 }
 
-// Closes at once: nothing more is sent, and lines that nobody has polled yet are forgotten.
+// Closes at once: queued output is discarded, and so are lines that were not polled yet.
 void LineServer::Impl::drop(ConnectionId id, std::string why) {
     const auto* connection = find(id);
     const bool said = connection != nullptr && connection->phase == Phase::Ended;
@@ -287,9 +290,9 @@ void LineServer::Impl::drop(ConnectionId id, std::string why) {
     if (!said) push(Kind::Closed, id, std::move(why));
 }
 
-// What is queued may still go out. Then the peer is told that no more comes, and what it sends is
-// read until it has finished too: closing before would make the kernel send a reset, which can
-// overtake the last answer.
+// Queued output is still sent. Then the peer is told that no more follows, and its data is read
+// until it finishes too. Closing earlier would make the kernel send a reset, which can overtake the
+// last answer.
 void LineServer::Impl::linger(ConnectionId id, Connection& connection) {
     connection.phase = Phase::Lingering;
     start_timer(id, connection, kLingerTime);

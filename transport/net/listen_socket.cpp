@@ -19,21 +19,22 @@ Error listen_error(const LineAddress& address, int number) {
     switch (number) {
     case EADDRINUSE:
         return {ErrorKind::PortTaken, "cannot listen on " + where +
-                                          ": another program does already; end it, or choose " +
+                                          ": another program already does; stop it, or choose " +
                                           (address.is_unix ? "another path" : "another port")};
     case EADDRNOTAVAIL:
         return {ErrorKind::BadAddress, "cannot listen on " + where +
                                            ": this host does not have that address (see ip addr)"};
     case EACCES:
     case EPERM:
-        return {ErrorKind::NotPermitted,
-                "not permitted to listen on " + where + ": choose " +
-                    (address.is_unix ? "a path in a folder of yours" : "a port above 1023")};
+        return {
+            ErrorKind::NotPermitted,
+            "not permitted to listen on " + where + ": choose " +
+                (address.is_unix ? "a path in a folder that you may write" : "a port above 1023")};
     default: return system_error("cannot listen on " + where, number);
     }
 }
 
-// The file of a Unix socket that nobody listens on any more may go; anything else stays.
+// Removes the file of a stale Unix socket that no process listens on; leaves anything else.
 void remove_stale(const LineAddress& address, const SocketAddress& where) {
     struct stat status{};
     if (::lstat(address.host.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return;
@@ -53,11 +54,11 @@ std::expected<ListenSocket, Error> open_listen_socket(const LineAddress& address
     if (!socket.valid()) return std::unexpected(listen_error(address, errno));
     if (address.is_unix) {
         remove_stale(address, where);
-        ::fchmod(socket.fd(), S_IRUSR | S_IWUSR); // bind gives this mode to the file
+        ::fchmod(socket.fd(), S_IRUSR | S_IWUSR); // bind creates the file with this mode
     } else {
         const int on = 1;
         ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        ::setsockopt(socket.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on); // refused by IPv4
+        ::setsockopt(socket.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on); // fails on IPv4
     }
     if (::bind(socket.fd(), where.get(), where.size) != 0 || ::listen(socket.fd(), kBacklog) != 0) {
         return std::unexpected(listen_error(address, errno));

@@ -1,4 +1,4 @@
-// Inside this room: a listening socket, made by hand so that every refusal has its own sentence.
+// Internal: a listening socket, created without Asio so that each error has its own message.
 #pragma once
 
 #include "transport/net/descriptor.hpp"
@@ -8,7 +8,7 @@ namespace veriroce::net {
 
 struct ListenSocket {
     Descriptor socket;   // non-blocking
-    LineAddress address; // with the port that the kernel chose where 0 was asked for
+    LineAddress address; // with the actual port if port 0 was requested
 };
 
 std::expected<ListenSocket, Error> open_listen_socket(const LineAddress& address);

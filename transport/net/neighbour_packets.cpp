@@ -17,7 +17,7 @@ namespace {
 
 using TinsMac = Tins::HWAddress<6>;
 
-constexpr std::uint8_t kNeighbourHopLimit = 255; // RFC 4861: anything else came over a router
+constexpr std::uint8_t kNeighbourHopLimit = 255; // RFC 4861: any other value came through a router
 
 TinsMac to_tins(const wire::MacAddress& mac) {
     std::array<std::uint8_t, 6> bytes{};
@@ -109,7 +109,7 @@ std::optional<NeighbourMessage> parse_arp(const Tins::ARP& arp) {
 std::optional<NeighbourMessage> parse_discovery(const Tins::EthernetII& frame, const Tins::IPv6& ip,
                                                 const Tins::ICMPv6& message) {
     if (ip.hop_limit() != kNeighbourHopLimit || message.code() != 0) return std::nullopt;
-    // On the wire such an address means nothing; here it would mean IPv4.
+    // Such an address is invalid on the wire, and here it would mean IPv4.
     if (from_tins(message.target_addr()).v4()) return std::nullopt;
     if (message.type() == Tins::ICMPv6::NEIGHBOUR_SOLICIT) {
         const bool says_mac = message.search_option(Tins::ICMPv6::SOURCE_ADDRESS) != nullptr;
@@ -152,7 +152,7 @@ std::optional<NeighbourMessage> parse_neighbour(wire::Bytes frame) {
     try {
         return parse_frame(
             Tins::EthernetII(bytes.data(), static_cast<std::uint32_t>(bytes.size())));
-    } catch (const Tins::exception_base&) { // libtins' word for malformed
+    } catch (const Tins::exception_base&) { // libtins' exception for malformed packets
         return std::nullopt;
     }
 }
@@ -183,7 +183,8 @@ std::vector<std::byte> neighbour_answer(const NeighbourMessage& request,
         arp.opcode(Tins::ARP::REPLY);
         return frame_of(request.sender_mac, our_mac, request.vlan, arp);
     }
-    // Who has no address yet probes for duplicates, and is answered through all nodes.
+    // A host without an address is checking for duplicates; it is answered at the all-nodes
+    // address.
     const bool probe = request.sender == wire::IpAddress{};
     const auto all_nodes = *wire::IpAddress::parse("ff02::1");
     Tins::ICMPv6 advertisement(Tins::ICMPv6::NEIGHBOUR_ADVERT);

@@ -50,8 +50,8 @@ void Neighbours::work() {
     const int stop = stop_.fd();
     for (;;) {
         auto packet = socket_.receive();
-        if (!packet) { // the interface is down: that is receive()'s to report, here it may come
-                       // back
+        // The interface is down. receive() reports that; here, wait for it to come back.
+        if (!packet) {
             if (wait_for(stop, POLLIN, monotonic_now() + kErrorPause) == Waited::Ready) return;
         } else if (!*packet) {
             if (wait_for(stop, POLLIN, kNever, {{socket_.fd()}}) == Waited::Ready) return;
@@ -62,7 +62,8 @@ void Neighbours::work() {
 }
 
 bool Neighbours::answers_for(const NeighbourMessage& request) const {
-    if (!answers_ || request.sender == request.target) return false; // an announcement, no question
+    if (!answers_ || request.sender == request.target)
+        return false; // an announcement, not a request
     const auto among = [&request](const std::vector<wire::IpAddress>& addresses) {
         return std::ranges::find(addresses, request.target) != addresses.end();
     };
@@ -71,7 +72,7 @@ bool Neighbours::answers_for(const NeighbourMessage& request) const {
 
 void Neighbours::handle(const NeighbourMessage& message) {
     if (message.kind == NeighbourMessage::Kind::Request) {
-        // An answer that cannot be sent is as good as one that was lost: they will ask again.
+        // A failed answer is like a lost one: the peer asks again.
         if (answers_for(message)) (void)socket_.send(neighbour_answer(message, interface_.mac));
         return;
     }

@@ -1,8 +1,8 @@
-// Inside this room: the tester's side of ARP and neighbour discovery, in a thread of its own from
-// construction to destruction, because a device may ask while we wait for something else.
+// Internal: the tester's side of ARP and neighbour discovery. It has its own thread from
+// construction to destruction, because a device may ask while the tester waits for something else.
 //
-// It answers for the extra addresses, and inside a VLAN for the interface's own as well, because
-// the kernel has no interface there. It announces nothing unasked.
+// It answers for the extra addresses, and inside a VLAN also for the interface's own addresses,
+// because the kernel has no interface there. It sends no unsolicited announcements.
 #pragma once
 
 #include <condition_variable>
@@ -29,14 +29,14 @@ class Neighbours {
     Neighbours(const Neighbours&) = delete;
     Neighbours& operator=(const Neighbours&) = delete;
 
-    // As RawLink::resolve.
+    // See RawLink::resolve.
     std::expected<wire::MacAddress, Error> resolve(const wire::IpAddress& address,
                                                    const wire::IpAddress& source,
                                                    const std::optional<wire::VlanId>& vlan,
                                                    wire::Instant deadline);
 
   private:
-    // What somebody waits for, and what came. There is one waiter at most: a RawLink has one
+    // A pending resolve() and its answer. There is at most one, because a RawLink is used by one
     // thread.
     struct Search {
         wire::IpAddress address;
@@ -56,11 +56,11 @@ class Neighbours {
     const Interface interface_;
     const std::vector<wire::IpAddress> extra_;
     const bool answers_ = true; // a passive link only resolves
-    PacketSocket socket_;       // received from by the thread only; sent on by both
+    PacketSocket socket_;       // only the thread receives; both threads send
     Descriptor stop_;           // an eventfd
     std::mutex mutex_;
     std::condition_variable answered_;
-    std::optional<Search> search_; // under the mutex
+    std::optional<Search> search_; // protected by the mutex
     std::jthread thread_;
 };
 

@@ -21,7 +21,7 @@ bool send_question(const Descriptor& socket, std::uint16_t type, std::uint16_t f
            static_cast<ssize_t>(question.size());
 }
 
-// Appends the answers in one datagram; false behind the last one.
+// Appends the answers of one datagram; returns false after the last one.
 bool take_answers(std::span<const char> bytes, std::vector<std::vector<char>>& answers) {
     std::size_t at = 0;
     while (at + sizeof(nlmsghdr) <= bytes.size()) {

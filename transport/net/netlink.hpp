@@ -1,4 +1,4 @@
-// Inside this room: questions to the kernel's routing tables (rtnetlink(7)) and their answers.
+// Internal: requests to the kernel's routing tables (rtnetlink(7)).
 #pragma once
 
 #include <linux/rtnetlink.h>
@@ -11,8 +11,8 @@
 
 namespace veriroce::net {
 
-// Asks with a body such as ndmsg or ifinfomsg; the answers' bodies, each behind its nlmsghdr. Empty
-// if the kernel refuses. `flags` is NLM_F_DUMP for a whole table, 0 for one entry.
+// Sends a request with a body such as ndmsg or ifinfomsg, and returns the bodies of the answers.
+// Empty if the kernel refuses. `flags` is NLM_F_DUMP for a whole table, 0 for one entry.
 std::vector<std::vector<char>> ask_netlink(std::uint16_t type, std::uint16_t flags,
                                            std::span<const char> body);
 
@@ -23,7 +23,7 @@ std::vector<std::vector<char>> ask_netlink(std::uint16_t type, std::uint16_t fla
     return ask_netlink(type, flags, std::span(bytes, sizeof body));
 }
 
-// Calls visit(type, value) for each attribute behind a body of type Body.
+// Calls visit(type, value) for each attribute after a body of type Body.
 template <typename Body, typename F>
 void visit_attributes(std::span<const char> message, F visit) {
     std::size_t at = NLMSG_ALIGN(sizeof(Body));

@@ -17,8 +17,8 @@ namespace veriroce::net {
 
 namespace {
 
-// As the kernel names them; ethtool's own names are gro, lro, rx-gro-hw, rx-udp-gro-forwarding,
-// rx-gro-list and rx-vlan-offload.
+// Kernel names; ethtool calls them gro, lro, rx-gro-hw, rx-udp-gro-forwarding, rx-gro-list and
+// rx-vlan-offload.
 constexpr std::array<std::string_view, 6> kUnwanted{
     "rx-gro", "rx-lro", "rx-gro-hw", "rx-udp-gro-forwarding", "rx-gro-list", "rx-vlan-hw-parse",
 };
@@ -30,7 +30,7 @@ std::string joined(const std::vector<std::string>& names) {
     return text;
 }
 
-// Only names of ours count: the file may have been written by anybody.
+// Ignores unknown names, because any program may have written the file.
 std::vector<std::string> read_file(const std::string& path) {
     std::vector<std::string> names;
     std::ifstream file(path);
@@ -40,7 +40,7 @@ std::vector<std::string> read_file(const std::string& path) {
     return names;
 }
 
-// False if it could not be written.
+// False if the file could not be written.
 bool write_file(const std::string& path, const std::vector<std::string>& names) {
     std::ofstream file(path, std::ios::trunc);
     for (const auto& name : names)
@@ -61,7 +61,7 @@ std::expected<void, Error> turn_on(const std::string& interface,
     return {};
 }
 
-// What is on and should not be; fails only if the interface does not say.
+// Offloads that are on and should be off; fails only if the interface cannot be queried.
 std::expected<std::vector<std::string>, Error> unwanted_on(const EthtoolFeatures& features) {
     std::vector<std::string> names;
     for (const auto name : kUnwanted) {
@@ -96,7 +96,7 @@ std::expected<Offloads, Error> Offloads::turn_off(const std::string& interface) 
     if (to_restore.empty()) return offloads;
     if (!write_file(restore_file(interface), to_restore)) {
         offloads.notes_.push_back("cannot write " + restore_file(interface) +
-                                  ": after a crash turn on again yourself what is turned off here");
+                                  ": after a crash, turn the offloads on again yourself");
     }
 
     offloads.changed_ = left_off;
@@ -113,7 +113,7 @@ std::expected<Offloads, Error> Offloads::turn_off(const std::string& interface) 
         offloads.notes_.push_back("turned off " + joined(turned_off) + " on " + interface);
     }
     if (!left_off.empty()) {
-        offloads.notes_.push_back("will turn on again " + joined(left_off) + " on " + interface +
+        offloads.notes_.push_back("will turn " + joined(left_off) + " on again on " + interface +
                                   ", which a killed run left off");
     }
     if (!refused.empty()) {
@@ -134,14 +134,15 @@ Offloads& Offloads::operator=(Offloads&& other) noexcept {
     return *this;
 }
 
-// After a failure the file stays, for restore_offloads.
+// After a failure, the file stays for restore_offloads.
 Offloads::~Offloads() {
     (void)put_back();
 }
 
 std::expected<void, Error> Offloads::put_back() {
     if (interface_.empty()) return {};
-    if (::if_nametoindex(interface_.c_str()) == 0) changed_.clear(); // gone, and all with it
+    if (::if_nametoindex(interface_.c_str()) == 0)
+        changed_.clear(); // the interface is gone, and its settings with it
     if (!changed_.empty()) {
         if (auto done = turn_on(interface_, changed_); !done) return done;
         changed_.clear();

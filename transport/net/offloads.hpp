@@ -1,13 +1,12 @@
-// Receive offloads of an interface that would show a tester other packets than the wire carried:
-// GRO and its kin, LRO, and the stripping of VLAN tags. They are turned off while a link is open
-// and put back when it closes.
+// Receive offloads that would show a tester different packets than the wire carried: GRO and its
+// variants, LRO, and VLAN tag stripping. They are turned off while a link is open and restored when
+// it closes.
 //
-// What will be changed is written to a file (see restore_file) before it is changed, so that a run
-// that was killed can be cleaned up after: by restore_offloads, or by the next turn_off, which
-// takes over what it finds there.
+// The planned changes are first written to a file (see restore_file), so that a killed run can be
+// cleaned up: by restore_offloads, or by the next turn_off, which takes over the file's entries.
 //
 // Units: names are the kernel's ("rx-gro"). Errors: Error.
-// Source: design of the live link, "Offloads"; ethtool(8), linux/ethtool.h.
+// Source: ethtool(8), linux/ethtool.h.
 #pragma once
 
 #include <expected>
@@ -20,21 +19,21 @@ namespace veriroce::net {
 
 class Offloads {
   public:
-    // Turns off what is on. What the driver refuses to turn off is a note, not an error.
+    // Turns the unwanted offloads off. If the driver refuses, that is a note, not an error.
     static std::expected<Offloads, Error> turn_off(const std::string& interface);
 
     Offloads(const Offloads&) = delete;
     Offloads& operator=(const Offloads&) = delete;
     Offloads(Offloads&& other) noexcept;
     Offloads& operator=(Offloads&& other) noexcept;
-    ~Offloads(); // puts back
+    ~Offloads(); // restores
 
-    // Names of what this object will turn on again.
+    // The offloads that this object will restore.
     [[nodiscard]] const std::vector<std::string>& changed() const { return changed_; }
-    // Lines for people: "turned off rx-gro, rx-vlan-hw-parse on eth1"; none if nothing was to do.
+    // Lines for users: "turned off rx-gro, rx-vlan-hw-parse on eth1"; empty if nothing was changed.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
-    // Puts back now instead of in the destructor, and says whether that worked.
+    // Restores now instead of in the destructor, and reports whether that worked.
     std::expected<void, Error> put_back();
 
   private:
@@ -45,11 +44,11 @@ class Offloads {
     std::vector<std::string> notes_;
 };
 
-// Turns on again what a killed run left off, and removes its file. Returns the names; none if no
-// run left anything.
+// Restores what a killed run turned off, and removes its file. Returns the names; empty if there
+// was no file.
 std::expected<std::vector<std::string>, Error> restore_offloads(const std::string& interface);
 
-// /run/veriroce-offloads-IFACE, or in $XDG_RUNTIME_DIR where that is set. One name a line.
+// /run/veriroce-offloads-IFACE, or in $XDG_RUNTIME_DIR if that is set. One name per line.
 std::string restore_file(const std::string& interface);
 
 } // namespace veriroce::net

@@ -22,7 +22,7 @@ constexpr std::uint16_t kLoadHalfFromX = BPF_LD | BPF_H | BPF_IND;
 constexpr std::uint16_t kLoadByteFromX = BPF_LD | BPF_B | BPF_IND;
 constexpr std::uint16_t kSetX = BPF_LDX | BPF_W | BPF_IMM;
 
-// A program under construction. Jumps go forward to the next place() of their label.
+// Builds a program. Jumps go forward to the next place() with their label.
 class Assembler {
   public:
     enum Label : std::uint8_t { Next, Accept, Type, Ipv4, Ipv4Udp, Ipv6, Ipv6Udp, Tagged, kLabels };
@@ -62,7 +62,7 @@ constexpr std::uint32_t number(wire::EtherType type) {
     return std::to_underlying(type);
 }
 
-// Leaves the EtherType behind at most one tag in A, and where its payload begins in X.
+// Loads the EtherType, after at most one tag, into A, and the offset of its payload into X.
 void load_type(Assembler& program) {
     program.step(kLoadHalf, 12);
     program.step(kSetX, 14);

@@ -23,7 +23,7 @@ constexpr std::size_t kLargestPacket = (64U << 10U) + 64;
 constexpr std::size_t kMacBytes = 12;
 
 std::expected<Descriptor, Error> open_socket(const Interface& interface) {
-    // Protocol 0: it receives nothing before it is bound, so that no packet escapes the filter.
+    // Protocol 0: it receives nothing until it is bound, so that no packet bypasses the filter.
     Descriptor socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
     if (socket.valid()) return socket;
     if (errno == EPERM || errno == EACCES) {
@@ -49,7 +49,7 @@ void switch_on(const Descriptor& socket, int level, int option) {
     ::setsockopt(socket.fd(), level, option, &on, sizeof on);
 }
 
-// Moves the MACs forward by a tag's bytes, which stand free before them, and writes the tag.
+// Moves the MAC addresses forward by the size of a tag, into reserved space, and inserts the tag.
 void put_back_vlan(std::byte* frame, const tpacket_auxdata& aux) {
     const std::span bytes(frame - wire::VlanTag::kSize, kMacBytes + wire::VlanTag::kSize);
     std::memmove(bytes.data(), frame, kMacBytes);

@@ -1,4 +1,4 @@
-// Inside this room: an AF_PACKET socket on one interface, and what the kernel says beside a packet.
+// Internal: an AF_PACKET socket on one interface, and the kernel's metadata for each packet.
 #pragma once
 
 #include <linux/filter.h>
@@ -14,9 +14,9 @@
 
 namespace veriroce::net {
 
-// A packet as it lies in the caller's buffer.
+// A packet in the caller's buffer.
 struct CapturedPacket {
-    wire::Bytes frame;                    // a stripped VLAN tag has been put back
+    wire::Bytes frame;                    // including a VLAN tag that the kernel had stripped
     std::optional<std::int64_t> stamp_ns; // CLOCK_REALTIME
     bool outgoing = false;
     bool checksum_not_ready = false;
@@ -28,23 +28,23 @@ class PacketSocket {
   public:
     // A socket that only sends.
     static std::expected<PacketSocket, Error> sender(const Interface& interface);
-    // A socket that receives what `filter` lets through, from its first packet on.
+    // A socket that receives what `filter` lets through, beginning with its first packet.
     static std::expected<PacketSocket, Error>
     receiver(const Interface& interface, std::vector<sock_filter> filter, std::size_t buffer_bytes);
 
     [[nodiscard]] int fd() const { return socket_.fd(); }
 
-    // Gets frames for this destination MAC as well, or all frames. False if the driver refuses.
+    // Also receives frames for this destination MAC, or all frames. False if the driver refuses.
     [[nodiscard]] bool join(const wire::MacAddress& group) const;
     [[nodiscard]] bool join_all() const;
 
-    // 0 or an errno.
+    // Returns 0 or an errno.
     [[nodiscard]] int send(wire::Bytes frame) const;
 
-    // The next packet that waits; nothing if none does. The error is an errno.
+    // The next waiting packet, if any. The error is an errno.
     std::expected<std::optional<CapturedPacket>, int> receive();
 
-    // Packets that were dropped since the last call.
+    // Packets dropped since the last call.
     [[nodiscard]] std::uint64_t take_drops() const;
 
   private:

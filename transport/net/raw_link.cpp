@@ -11,7 +11,7 @@
 #include "transport/net/offloads.hpp"
 #include "transport/net/packet_filter.hpp"
 #include "transport/net/packet_socket.hpp"
-#include "transport/net/quiet_port.hpp"
+#include "transport/net/port_reservation.hpp"
 #include "transport/net/sent_frames.hpp"
 
 namespace veriroce::net {
@@ -68,10 +68,11 @@ class PacketLink final : public RawLink {
     Interface interface_;
     std::vector<wire::IpAddress> extra_;
     std::vector<std::string> notes_;
-    std::vector<Descriptor> quiet_;
+    std::vector<Descriptor> port_reservations_;
     std::optional<Offloads> offloads_;
-    PacketSocket sender_;   // the kernel does not reflect a frame to the socket that sent it,
-    PacketSocket receiver_; // so there are two
+    // Separate sockets, because the kernel does not reflect a frame to the socket that sent it.
+    PacketSocket sender_;
+    PacketSocket receiver_;
     std::unique_ptr<Neighbours> neighbours_;
     KernelClock clock_;
     SentFrames sent_;
@@ -86,9 +87,9 @@ std::expected<void, Error> PacketLink::prepare(const RawLinkOptions& options) {
             system_error("cannot make " + interface_.name + " promiscuous", errno));
     }
     if (!options.passive) {
-        auto held = hold_roce_port(interface_);
+        auto held = reserve_roce_port(interface_);
         if (!held) return std::unexpected(held.error());
-        quiet_ = std::move(*held);
+        port_reservations_ = std::move(*held);
     }
     if (options.change_offloads) {
         auto offloads = Offloads::turn_off(interface_.name);
@@ -96,7 +97,7 @@ std::expected<void, Error> PacketLink::prepare(const RawLinkOptions& options) {
         notes_ = offloads->notes();
         offloads_ = std::move(*offloads);
     }
-    // A passive link answers for nobody, but may have to find one.
+    // A passive link does not answer requests, but may have to resolve addresses.
     auto neighbours = Neighbours::start(interface_, extra_, !options.passive);
     if (!neighbours) return std::unexpected(neighbours.error());
     neighbours_ = std::move(*neighbours);
@@ -144,11 +145,12 @@ Received PacketLink::describe(const CapturedPacket& packet) {
     const auto overhead = wire::Ethernet::kSize + tag_bytes(packet.frame);
     received.longer_than_mtu = packet.frame.size() > interface_.mtu + overhead;
     if (!packet.outgoing) return received;
-    received.when.earliest = stamp; // of a frame that is not ours nothing else is known
+    received.when.earliest = stamp; // for reflected frames of other programs, nothing else is known
     if (const auto ours = sent_.take(packet.frame, stamp)) {
         received.sent_number = ours->number;
         received.when.earliest = ours->when.earliest;
-        received.when.latest = std::max(stamp, ours->when.earliest); // the clocks differ by some ns
+        // The clocks differ by a few ns.
+        received.when.latest = std::max(stamp, ours->when.earliest);
     }
     return received;
 }
@@ -163,7 +165,7 @@ std::expected<std::optional<Received>, Error> PacketLink::receive(wire::Instant 
         }
         if (*packet) return describe(**packet);
         if (lost_) {
-            // The kernel says it once; whoever asks again must not wait for nothing.
+            // The kernel reports this only once, so later calls must not wait in vain.
             if (const auto there = Interface::find(interface_.name);
                 !there || there->index != interface_.index) {
                 return std::unexpected(lost_interface(interface_.name, interface_.index));

@@ -16,13 +16,13 @@ namespace veriroce::net {
 
 namespace {
 
-// Room for the largest UDP datagram, or as much as the kernel joins. The buffers begin at addresses
-// that differ by no power of two, so that they do not share a few places of the caches.
+// Space for the largest UDP datagram, or for what the kernel joins. The buffers are not a power of
+// two apart, so that they do not compete for the same cache sets.
 constexpr std::size_t kMessageBytes = 64U << 10U;
 constexpr std::size_t kStrideBytes = kMessageBytes + 1088;
 
-// As many as the kernel joins in one message (UDP_GRO_CNT_MAX, UDP_MAX_SEGMENTS of later kernels).
-// More would not harm: the vector grows.
+// The most datagrams that the kernel joins in one message (UDP_GRO_CNT_MAX, UDP_MAX_SEGMENTS of
+// later kernels). More would not be a problem: the vector grows.
 constexpr std::size_t kMostSegments = 128;
 
 } // namespace
@@ -45,7 +45,7 @@ ReceiveBatch::ReceiveBatch(const Settings& settings)
 
 std::expected<std::size_t, int> ReceiveBatch::fetch(int fd) {
     datagrams_.clear();
-    for (auto& call : calls_) { // the kernel has written over these
+    for (auto& call : calls_) { // the kernel has overwritten these
         call.msg_hdr.msg_namelen = sizeof(sockaddr_storage);
         call.msg_hdr.msg_controllen = sizeof controls_.front();
     }
@@ -78,7 +78,7 @@ ReceiveBatch::Facts ReceiveBatch::facts_of(std::size_t index) {
     for (auto* control = CMSG_FIRSTHDR(&message); control != nullptr;
          control = CMSG_NXTHDR(&message, control)) {
         timespec stamp{};
-        if (read_control(*control, IPPROTO_IP, IP_TOS, tos)) traffic_class = tos; // one byte there
+        if (read_control(*control, IPPROTO_IP, IP_TOS, tos)) traffic_class = tos; // a single byte
         read_control(*control, IPPROTO_IPV6, IPV6_TCLASS, traffic_class);
         read_control(*control, IPPROTO_IP, IP_TTL, hop_limit);
         read_control(*control, IPPROTO_IPV6, IPV6_HOPLIMIT, hop_limit);
@@ -96,7 +96,7 @@ ReceiveBatch::Facts ReceiveBatch::facts_of(std::size_t index) {
 
 void ReceiveBatch::take_apart(const Facts& facts, wire::Bytes bytes) {
     icrc_.begin_message();
-    // A message without bytes is a datagram without bytes.
+    // An empty message is an empty datagram.
     do {
         const auto size =
             facts.segment_bytes == 0 ? bytes.size() : std::min(facts.segment_bytes, bytes.size());

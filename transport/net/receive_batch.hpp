@@ -1,8 +1,9 @@
-// Inside this room: what one system call has fetched from a socket, taken apart into datagrams with
-// their ICRCs checked. Everything lies in buffers that are made once.
+// Internal: the messages that one system call received, split into datagrams with their ICRCs
+// checked. All buffers are allocated once.
 //
-// With receive offload (UDP_GRO) a message may hold several datagrams of one sender, of one size
-// but for a shorter last one; the kernel says that size beside it, and not the identifications.
+// With receive offload (UDP_GRO), a message may hold several datagrams from one sender. All have
+// the same size, except that the last may be shorter. The kernel reports that size, but not the
+// identifications.
 #pragma once
 
 #include <sys/socket.h>
@@ -23,29 +24,29 @@ namespace veriroce::net {
 class ReceiveBatch {
   public:
     struct Settings {
-        wire::Envelope to;        // whose destination and port every datagram has
-        std::size_t messages = 1; // of one call
+        wire::Envelope to;        // the destination and port of every datagram
+        std::size_t messages = 1; // per system call
         bool joined = false;      // a message may hold several datagrams
         bool expected_ids_only = false;
     };
     explicit ReceiveBatch(const Settings& settings);
 
-    // Fetches what waits, without waiting for more, in place of what was here before. Returns how
-    // many messages that were; the error is an errno.
+    // Receives what is available, without waiting, and replaces the previous contents. Returns the
+    // number of messages; the error is an errno.
     std::expected<std::size_t, int> fetch(int fd);
 
-    // In the order of their arrival; those that are too short for BTH and ICRC are left out.
+    // In order of arrival, without those too short for BTH and ICRC.
     [[nodiscard]] std::span<const UdpReceived> datagrams() const { return datagrams_; }
 
     [[nodiscard]] std::uint64_t too_short() const { return too_short_; }
     [[nodiscard]] std::uint64_t bad_icrc() const { return bad_icrc_; }
 
   private:
-    // What a message says beside its bytes.
+    // Metadata of a message.
     struct Facts {
         wire::Envelope envelope;
         wire::Instant stamp;
-        std::size_t segment_bytes = 0; // 0: a datagram alone
+        std::size_t segment_bytes = 0; // 0: a single datagram
     };
     [[nodiscard]] Facts facts_of(std::size_t index);
     void take_apart(const Facts& facts, wire::Bytes bytes);
@@ -58,7 +59,7 @@ class ReceiveBatch {
     std::vector<iovec> places_;
     std::vector<SocketAddress> senders_;
     std::vector<mmsghdr> calls_;
-    std::vector<std::array<std::uint64_t, 32>> controls_; // aligned as a cmsghdr
+    std::vector<std::array<std::uint64_t, 32>> controls_; // aligned for cmsghdr
     std::vector<UdpReceived> datagrams_;
     std::uint64_t too_short_ = 0;
     std::uint64_t bad_icrc_ = 0;

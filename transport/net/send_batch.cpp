@@ -20,11 +20,11 @@ namespace veriroce::net {
 
 namespace {
 
-// How long a full send buffer is waited for. A network card that sends nothing for that long has
-// no carrier, and the datagram is lost as it would be on the wire.
+// How long to wait while the send buffer is full. A network card that sends nothing for this long
+// has no carrier, and the datagram is dropped as it would be on the wire.
 constexpr auto kFullBufferPatience = std::chrono::milliseconds(100);
 
-// What differs from the socket's own values, set when it was opened: that costs the kernel less.
+// Only values that differ from the socket's own, which costs the kernel less.
 void add_ip_fields(ControlMessages& controls, const wire::Envelope& envelope) {
     const bool v4 = envelope.destination.v4();
     const int level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
@@ -36,7 +36,7 @@ void add_ip_fields(ControlMessages& controls, const wire::Envelope& envelope) {
     }
 }
 
-// All but the pieces. The kernel only reads what this points to.
+// Everything except the pieces. The kernel only reads the data.
 void address(msghdr& out, const SocketAddress& to, ControlMessages& controls) {
     out = {};
     out.msg_name = const_cast<sockaddr*>(to.get());
@@ -48,7 +48,7 @@ iovec piece(wire::Bytes bytes) {
     return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
-// How many of these the kernel took, at least one; or why it did not take the first.
+// How many of these the kernel accepted, at least one; otherwise the error of the first.
 std::expected<std::size_t, int> hand_over(int fd, std::span<mmsghdr> calls) {
     for (;;) {
         const int sent = ::sendmmsg(fd, calls.data(), static_cast<unsigned>(calls.size()), 0);
@@ -68,7 +68,7 @@ SendBatch::SendBatch(bool segmented)
       datagrams_(kMostDatagrams), messages_(kMostMessages), pieces_(kMostPieces),
       calls_(kMostMessages), controls_(kMostMessages) {}
 
-// Copied as they go over the wire, so that a run is one piece where nothing is borrowed.
+// Copied in wire order, so that a run is contiguous if no payload is borrowed.
 SendBatch::Datagram SendBatch::keep(wire::Bytes headers, wire::Bytes payload, std::uint8_t pad) {
     const auto copy = [this](wire::Bytes bytes) {
         auto* const at = &kept_[kept_bytes_];
@@ -181,13 +181,13 @@ void SendBatch::send_prepared(int fd, std::size_t count, Outcome& outcome) {
             outcome.refuse(message.bytes, message.envelope.destination, taken.error());
             continue;
         }
-        // No checksum offload on this way: no run will ever pass.
+        // This route has no checksum offload, so no run will ever be accepted.
         if (taken.error() == EIO) segmented_ = false;
         send_one_by_one(fd, message, outcome);
     }
 }
 
-// As single datagrams they have identification 0, every one.
+// As single datagrams, all have identification 0.
 void SendBatch::send_one_by_one(int fd, const Message& run, Outcome& outcome) {
     ControlMessages controls;
     add_ip_fields(controls, run.envelope);
@@ -210,7 +210,7 @@ void SendBatch::Outcome::refuse(std::size_t bytes, const wire::IpAddress& to, in
     if (why) return;
     const auto what = "a datagram of " + std::to_string(bytes) + " bytes";
     if (number == EMSGSIZE) {
-        why = {ErrorKind::TooLong, what + " does not fit the MTU of the way to " + to.text() +
+        why = {ErrorKind::TooLong, what + " does not fit the MTU of the path to " + to.text() +
                                        ": raise it, or use a smaller path MTU"};
         return;
     }

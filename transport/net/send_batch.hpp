@@ -1,8 +1,8 @@
-// Inside this room: datagrams on their way to one socket, and the system call that takes them all.
+// Internal: datagrams queued for one socket, and the system call that sends them all.
 //
-// A message of the call is one datagram, or with segmentation offload a run of them: to one
-// receiver with one envelope, of one size but for a shorter last one. The kernel cuts a run into
-// its datagrams and gives the i-th the IPv4 identification i; a datagram alone has 0.
+// A message of the call is one datagram or, with segmentation offload, a run of datagrams: one
+// receiver, one envelope, equal sizes except for a shorter last one. The kernel cuts a run into its
+// datagrams and gives the i-th the IPv4 identification i. A single datagram has identification 0.
 #pragma once
 
 #include <sys/socket.h>
@@ -22,8 +22,8 @@ namespace veriroce::net {
 
 class SendBatch {
   public:
-    // What the kernel takes in one call, and in one run (UDP_MAX_SEGMENTS of every kernel that has
-    // them; the payload of the largest UDP datagram, which no single one may exceed either).
+    // The kernel's limits for one call and for one run (UDP_MAX_SEGMENTS in every kernel that
+    // supports runs; the payload of the largest UDP datagram).
     static constexpr std::size_t kMostMessages = 64;
     static constexpr std::size_t kMostDatagrams = 256;
     static constexpr std::size_t kMostSegments = 64;
@@ -32,21 +32,21 @@ class SendBatch {
     explicit SendBatch(bool segmented);
 
     [[nodiscard]] bool segmented() const { return segmented_; }
-    // Whether the next add() might find no room.
+    // Whether the next add() might not fit.
     [[nodiscard]] bool full() const {
         return datagrams_count_ == kMostDatagrams || messages_count_ == kMostMessages;
     }
 
-    // Adds a datagram of at most kMostRunBytes with its ICRC; not while full(). Headers are copied,
-    // at most IcrcHeaders::kMostHeadBytes, and so are payloads of at most kCopiedBytes: a piece
-    // more costs the kernel more than that. A larger one must stay as it is until flush(). `pad` is
-    // 0..3.
+    // Adds a datagram of at most kMostRunBytes with its ICRC; the batch must not be full(). Headers
+    // (at most IcrcHeaders::kMostHeadBytes) are copied, and so are payloads of at most
+    // kCopiedBytes, because another piece would cost the kernel more than the copy. A larger
+    // payload must stay unchanged until flush(). `pad` is 0..3.
     static constexpr std::size_t kCopiedBytes = UdpLink::kCopiedBytes;
     void add(const wire::Envelope& envelope, wire::Bytes headers, wire::Bytes payload,
              std::uint8_t pad);
 
-    // Hands all to the socket and begins anew. A run that the kernel refuses is sent once more as
-    // single datagrams; what is refused then is dropped and counted, and the first reason kept.
+    // Sends everything and empties the batch. A run that the kernel refuses is sent again as single
+    // datagrams. Datagrams that are refused then are dropped and counted; the first error is kept.
     struct Outcome {
         std::size_t refused = 0;
         std::optional<Error> why;
@@ -58,7 +58,7 @@ class SendBatch {
   private:
     struct Datagram {
         wire::Bytes head;
-        wire::Bytes payload;     // what is not in the head
+        wire::Bytes payload;     // payload bytes that are not in the head
         wire::MutableBytes tail; // pad and ICRC
 
         [[nodiscard]] std::size_t bytes() const {
@@ -68,13 +68,13 @@ class SendBatch {
     static constexpr std::size_t kMostTailBytes = 3 + wire::kIcrcBytes;
     static constexpr std::size_t kMostKeptBytes =
         kMostDatagrams * (IcrcHeaders::kMostHeadBytes + kCopiedBytes + kMostTailBytes);
-    // One msghdr: some datagrams, one after the other.
+    // One msghdr: consecutive datagrams.
     struct Message {
         wire::Envelope envelope;
         SocketAddress to;
         std::size_t first = 0;
         std::size_t count = 0;
-        std::size_t segment_bytes = 0; // of all but the last
+        std::size_t segment_bytes = 0; // of every datagram but the last
         std::size_t bytes = 0;
         std::size_t first_piece = 0;
         std::size_t piece_count = 0;
@@ -91,9 +91,9 @@ class SendBatch {
 
     bool segmented_ = false;
     IcrcHeaders icrc_;
-    std::unique_ptr<std::byte[]> kept_; // heads, tails and copied payloads, in their order
+    std::unique_ptr<std::byte[]> kept_; // heads, tails and copied payloads, in order
     std::size_t kept_bytes_ = 0;
-    std::vector<Datagram> datagrams_; // these and what follows are as long as they can become
+    std::vector<Datagram> datagrams_; // allocated at full size, like the following vectors
     std::size_t datagrams_count_ = 0;
     std::vector<Message> messages_;
     std::size_t messages_count_ = 0;

@@ -1,4 +1,5 @@
-// Inside this room: which of our frames the kernel has just reflected. No I/O, no clock.
+// Internal: matches a frame that the kernel reflected with the frame that we sent. No I/O, no
+// clock.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,12 @@ namespace veriroce::net {
 
 class SentFrames {
   public:
-    // A frame has been sent; the result carries its number.
+    // Records a sent frame and numbers it.
     Sent add(wire::Bytes frame, Interval when);
 
-    // The oldest frame of this content that has not been taken. Frames are reflected in the order
-    // in which they were sent; those that never were (filtered, lost in a queue) age out.
+    // The oldest sent frame with this content that was not matched yet. The kernel reflects frames
+    // in the order of sending; frames that were never reflected (filtered out, or lost in a queue)
+    // expire.
     std::optional<Sent> take(wire::Bytes frame, wire::Instant stamp);
 
   private:

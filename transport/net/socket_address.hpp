@@ -1,4 +1,4 @@
-// Inside this room: the kernel's sockaddr in its several shapes, made from and to ours.
+// Internal: converts between our addresses and the kernel's sockaddr variants.
 #pragma once
 
 #include <sys/socket.h>
@@ -22,17 +22,17 @@ struct SocketAddress {
     }
     [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
 
-    // `scope` is the interface's index; it counts for link-local IPv6 addresses only.
+    // `scope` is the interface's index; it is used only for link-local IPv6 addresses.
     static SocketAddress of(const wire::IpAddress& address, std::uint16_t port, int scope = 0);
 
-    // The address and port of an IPv4 or IPv6 socket address.
+    // The address and port; only for IPv4 and IPv6.
     [[nodiscard]] wire::IpAddress ip() const;
     [[nodiscard]] std::uint16_t port() const;
-    // For people: "10.0.0.1:4790", "[fd77::1]:4790", "a Unix socket".
+    // For users: "10.0.0.1:4790", "[fd77::1]:4790", "a Unix socket".
     [[nodiscard]] std::string text() const;
 };
 
-// What an address of a line stream stands for; a name may stand for several.
+// Resolves the address of a line stream; a host name may have several addresses.
 std::expected<std::vector<SocketAddress>, Error> socket_addresses(const LineAddress& address);
 
 } // namespace veriroce::net

@@ -1,5 +1,5 @@
-// While it lives, SIGINT and SIGTERM end nothing at once: they are remembered, so that a loop can
-// end in order and put back what it changed. One at a time.
+// While it exists, SIGINT and SIGTERM do not end the process: they are remembered, so that a loop
+// can stop in order and undo its changes. At most one object may exist at a time.
 #pragma once
 
 #include <csignal>

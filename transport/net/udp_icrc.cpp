@@ -12,8 +12,7 @@ namespace veriroce::net {
 
 namespace {
 
-// CRC-32 as polynomials over GF(2), bit 31 being x^0: the register after a zero bit is the register
-// times x.
+// CRC-32 as polynomials over GF(2), where bit 31 is x^0: a zero bit multiplies the register by x.
 constexpr std::uint32_t kPolynomial = 0xEDB88320;
 constexpr std::uint32_t kOne = 0x80000000;
 
@@ -34,9 +33,9 @@ constexpr std::uint32_t product(std::uint32_t a, std::uint32_t b) {
     return sum;
 }
 
-constexpr std::size_t kLengthBits = 17; // of what one datagram can be, headers included
+constexpr std::size_t kLengthBits = 17; // of the length of a datagram with headers
 
-// x to the power of -8, -16, -32, ...: the register 1, 2, 4, ... bytes before.
+// x to the power of -8, -16, -32, ...: moves the register back by 1, 2, 4, ... bytes.
 constexpr auto kBack = [] {
     std::array<std::uint32_t, kLengthBits> powers{};
     std::uint32_t power = kOne;
@@ -88,15 +87,15 @@ std::optional<std::uint16_t> IcrcHeaders::id_between(std::uint32_t difference) {
         back_to_id_ = back(bytes);
         back_to_id_bytes_ = bytes;
     }
-    // What the register must differ by before the identification goes through it: its two bytes and
-    // nothing beside them.
+    // The register's difference before the identification was added: it must be limited to two
+    // bytes.
     const std::uint32_t before = product(difference, back_to_id_);
     if (before > 0xFFFF) return std::nullopt;
     return static_cast<std::uint16_t>(before << 8U | before >> 8U);
 }
 
 void IcrcCheck::begin_message() {
-    other_ = next_; // the rest of a run that came in two messages
+    other_ = next_; // the rest of a run that was split over two messages
     next_ = 0;
     counts_up_ = true;
     first_ = true;
@@ -117,7 +116,7 @@ IcrcVerdict IcrcCheck::judge(const wire::Envelope& envelope, wire::Bytes transpo
             if (found != other_ && !expected_only_) verdict = IcrcVerdict::SomeId;
             if (verdict != IcrcVerdict::Wrong) id = found;
         }
-        // All alike: the other way in which the kernel joins datagrams.
+        // All identifications equal: the kernel's other rule for joining datagrams.
         if (verdict == IcrcVerdict::ExpectedId && !first_) counts_up_ = false;
     }
     first_ = false;

@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kBufferBytes = 8 << 20;
 
-// Of one system call. Joined by the kernel a message may be as long as 64 KiB: four of them stay in
-// the cache that a core has for itself.
+// Messages per system call. With joined datagrams a message may have 64 KiB; four of them fit into
+// a core's own cache.
 constexpr std::size_t kMessages = 64;
 constexpr std::size_t kJoinedMessages = 4;
 
@@ -32,9 +32,9 @@ struct Option {
     int value;
 };
 
-// What makes the kernel send identification 0 and tell what it knows of what it received.
-// PROBE sets DF and trusts the interface's MTU alone. What most envelopes have is the socket's own
-// value, so that it need not be told with every datagram.
+// Makes the kernel send identification 0 and report metadata of received datagrams. PROBE sets DF
+// and ignores path MTU discovery. The most common envelope values are the socket's own, so that
+// they need not be passed with every datagram.
 constexpr std::array kOptionsV4{
     Option{IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE},
     Option{IPPROTO_IP, IP_TTL, wire::Envelope{}.hop_limit},
@@ -47,7 +47,7 @@ constexpr std::array kOptionsV6{
     Option{IPPROTO_IPV6, IPV6_UNICAST_HOPS, wire::Envelope{}.hop_limit},
     Option{IPPROTO_IPV6, IPV6_RECVTCLASS, 1},
     Option{IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1},
-    Option{IPPROTO_UDP, UDP_NO_CHECK6_TX, 1}, // ENC-05: senders write 0 there
+    Option{IPPROTO_UDP, UDP_NO_CHECK6_TX, 1}, // ENC-05: senders write 0
     Option{IPPROTO_UDP, UDP_NO_CHECK6_RX, 1},
 };
 
@@ -75,18 +75,18 @@ Error open_error(const std::string& where, int number) {
     return system_error("cannot use UDP " + where, number);
 }
 
-// Which offloads the kernel has for this socket; those of receiving are switched on.
+// The offloads that the kernel has for this socket; enables those for receiving.
 UdpLink::Offloads switch_on_offloads(int fd, bool v4) {
-    constexpr int off = 0;
-    constexpr int on = 1;
+    constexpr int kOff = 0;
+    constexpr int kOn = 1;
     const auto set = [fd](int level, int name, int value) {
         return ::setsockopt(fd, level, name, &value, sizeof value) == 0;
     };
     UdpLink::Offloads offloads;
-    offloads.receive = set(IPPROTO_UDP, UDP_GRO, on);
-    // The size is told with each run. A run over IPv6 must have a checksum.
+    offloads.receive = set(IPPROTO_UDP, UDP_GRO, kOn);
+    // The size is passed with each run. A run over IPv6 must have a checksum.
     offloads.send =
-        set(IPPROTO_UDP, UDP_SEGMENT, 0) && (v4 || set(IPPROTO_UDP, UDP_NO_CHECK6_TX, off));
+        set(IPPROTO_UDP, UDP_SEGMENT, 0) && (v4 || set(IPPROTO_UDP, UDP_NO_CHECK6_TX, kOff));
     return offloads;
 }
 
@@ -142,7 +142,7 @@ std::expected<void, Error> SocketLink::queue(const wire::Envelope& envelope, wir
     if (envelope.destination.v4() != address_.v4()) {
         ++refused_;
         return std::unexpected(
-            Error{ErrorKind::Unreachable, "no way from " + address_.text() + " to " +
+            Error{ErrorKind::Unreachable, "no route from " + address_.text() + " to " +
                                               envelope.destination.text() +
                                               ": both must be IPv4, or both IPv6"});
     }
@@ -161,7 +161,8 @@ std::expected<void, Error> SocketLink::queue(const wire::Envelope& envelope, wir
         sending_.add(actual, headers, payload, pad);
         return sending_.full() ? flush() : std::expected<void, Error>{};
     }
-    // Headers that are none: cut where the ICRC needs it, and sent before the bytes are reused.
+    // Not RoCE headers: the ICRC cannot be split off as usual, and the bytes must be sent before
+    // they are reused.
     auto before = flush();
     gathered_.assign(headers.begin(), headers.end());
     gathered_.insert(gathered_.end(), payload.begin(), payload.end());
@@ -192,8 +193,8 @@ SocketLink::receive_batch(wire::Instant deadline, std::span<const int> also) {
                 system_error("cannot receive on " + address_.text(), messages.error()));
         }
         if (taken_ != 0) return receiving_.datagrams();
-        if (*messages != 0) continue;                                        // all too short
-        if (deadline == wire::Instant::min()) return receiving_.datagrams(); // nobody waits
+        if (*messages != 0) continue;                                        // all were too short
+        if (deadline == wire::Instant::min()) return receiving_.datagrams(); // do not wait
         if (wait_for(fd(), POLLIN, deadline, also) != Waited::Ready) return receiving_.datagrams();
     }
 }
@@ -203,7 +204,7 @@ std::expected<std::optional<UdpReceived>, Error> SocketLink::receive(wire::Insta
     const auto batch = receive_batch(deadline, also);
     if (!batch) return std::unexpected(batch.error());
     if (batch->empty()) return std::nullopt;
-    taken_ -= batch->size() - 1; // the others stay for the next receive
+    taken_ -= batch->size() - 1; // the remaining ones stay for the next receive
     return batch->front();
 }
 

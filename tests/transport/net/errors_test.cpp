@@ -132,17 +132,18 @@ TEST_CASE("errors: why a UDP link cannot be opened or used", "[net]") {
     const auto link = net::UdpLink::open(ip("10.77.0.1"));
     REQUIRE(link.has_value());
     CHECK((*link)->send({.destination = ip("fd77::2")}, {}, {}).error().text ==
-          "no way from 10.77.0.1 to fd77::2: both must be IPv4, or both IPv6");
+          "no route from 10.77.0.1 to fd77::2: both must be IPv4, or both IPv6");
     CHECK((*link)->send({.destination = ip("10.99.0.1")}, {}, {}).error().text ==
           "cannot send a datagram of 4 bytes to 10.99.0.1: Network is unreachable");
     const std::vector<std::byte> large(1500);
-    CHECK((*link)->send({.destination = ip("10.77.0.2")}, large, {}).error().text ==
-          "a datagram of 1504 bytes does not fit the MTU of the way to 10.77.0.2: raise it, or use "
-          "a smaller path MTU");
+    CHECK(
+        (*link)->send({.destination = ip("10.77.0.2")}, large, {}).error().text ==
+        "a datagram of 1504 bytes does not fit the MTU of the path to 10.77.0.2: raise it, or use "
+        "a smaller path MTU");
     const std::vector<std::byte> larger_than_udp(70'000);
     CHECK(
         (*link)->send({.destination = ip("10.77.0.2")}, {}, larger_than_udp).error().text ==
-        "a datagram of 70004 bytes does not fit the MTU of the way to 10.77.0.2: raise it, or use "
+        "a datagram of 70004 bytes does not fit the MTU of the path to 10.77.0.2: raise it, or use "
         "a smaller path MTU");
 }
 
@@ -157,11 +158,11 @@ TEST_CASE("errors: text that is no address of a line stream", "[net]") {
         {"[::1]", "the port is missing"},
         {":4790", "the address is missing"},
         {"[]:4790", "the address is missing"},
-        {"host:", "the port is no number up to 65535"},
-        {"host:http", "the port is no number up to 65535"},
-        {"host:65536", "the port is no number up to 65535"},
-        {"host:-1", "the port is no number up to 65535"},
-        {"host:4790 ", "the port is no number up to 65535"},
+        {"host:", "the port must be a number up to 65535"},
+        {"host:http", "the port must be a number up to 65535"},
+        {"host:65536", "the port must be a number up to 65535"},
+        {"host:-1", "the port must be a number up to 65535"},
+        {"host:4790 ", "the port must be a number up to 65535"},
         {"fd77::1:4790", "an IPv6 address needs brackets"},
         {"unix:", "the path is missing"},
         {"unix:/" + std::string(107, 'x'), "the path is too long"},
@@ -171,7 +172,7 @@ TEST_CASE("errors: text that is no address of a line stream", "[net]") {
         REQUIRE_FALSE(address.has_value());
         CHECK(address.error().kind == ErrorKind::BadAddress);
         CHECK(address.error().text == "\"" + row.text +
-                                          "\" is no address to connect to: " + row.why +
+                                          "\" is not an address to connect to: " + row.why +
                                           "; write ADDRESS:PORT, [IPV6]:PORT or unix:PATH");
     }
 }
@@ -215,7 +216,7 @@ TEST_CASE("errors: why a line client cannot connect", "[net]") {
     CHECK(text("10.77.0.2:4790") == "nothing listens on 10.77.0.2:4790: start the agent there, or "
                                     "check the address and port");
     CHECK(text("10.99.0.1:4790") ==
-          "no way to 10.99.0.1:4790: check the address and the network between");
+          "no route to 10.99.0.1:4790: check the address and the network between");
     CHECK(text("10.77.0.200:4790") == "10.77.0.200:4790 does not answer: check the address and the "
                                       "firewalls between");
     CHECK(text("unix:/tmp/no-such-socket") == "there is no socket unix:/tmp/no-such-socket: start "
@@ -236,7 +237,7 @@ TEST_CASE("errors: why a line server cannot listen", "[net]") {
     REQUIRE(first.has_value());
     const auto taken = (*first)->address();
     CHECK(text(taken) == "cannot listen on " + taken.text() +
-                             ": another program does already; end it, or choose another port");
+                             ": another program already does; stop it, or choose another port");
     CHECK(text({false, "10.77.0.200", 4790}) ==
           "cannot listen on 10.77.0.200:4790: this host does not have that address (see ip addr)");
     CHECK(text({true, "/no/such/folder/a.sock", 0}) ==

@@ -338,7 +338,7 @@ TEST_CASE("line server: a Unix socket is the user's own, replaces a dead one and
         const auto second = net::LineServer::listen(*first.loop, net::LineAddress{true, path, 0});
         REQUIRE_FALSE(second.has_value());
         CHECK(second.error().text == "cannot listen on unix:" + path +
-                                         ": another program does already; end it, or choose "
+                                         ": another program already does; stop it, or choose "
                                          "another path");
         REQUIRE(::link(path.c_str(), (path + ".dead").c_str()) == 0);
     }

@@ -98,7 +98,7 @@ TEST_CASE("offloads: a crash is cleaned up after by the next run", "[net]") {
         CHECK(link->notes() ==
               std::vector<std::string>{
                   "turned off rx-gro on va",
-                  "will turn on again rx-vlan-hw-parse on va, which a killed run left off"});
+                  "will turn rx-vlan-hw-parse on again on va, which a killed run left off"});
     }
     CHECK(on("rx-gro"));
     CHECK(on("rx-vlan-hw-parse"));

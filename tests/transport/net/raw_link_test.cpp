@@ -344,11 +344,11 @@ TEST_CASE("raw link: an interface that vanishes is an error and no hang", "[net]
         const auto again = link->receive(net::monotonic_now() + 1h);
         REQUIRE_FALSE(again.has_value());
         CHECK(again.error().kind == net::ErrorKind::NoInterface);
-        CHECK(again.error().text == "interface va has vanished while it was in use");
+        CHECK(again.error().text == "interface va disappeared while it was in use");
     }
     const auto sent = link->send(roce_frame_to_peer(1));
     REQUIRE_FALSE(sent.has_value());
-    CHECK(sent.error().text == "interface va has vanished while it was in use");
+    CHECK(sent.error().text == "interface va disappeared while it was in use");
     CHECK(net::monotonic_now() - start < 10s);
 }
 

@@ -1,10 +1,10 @@
-#include "transport/net/line_cutter.hpp"
+#include "transport/net/line_splitter.hpp"
 
 #include <algorithm>
 
 namespace veriroce::net {
 
-std::optional<std::string> LineCutter::take() {
+std::optional<std::string> LineSplitter::take() {
     const auto end = line_end();
     if (end == std::string::npos) {
         searched_ = buffer_.size();
@@ -16,7 +16,7 @@ std::optional<std::string> LineCutter::take() {
     return line;
 }
 
-bool LineCutter::longer_than(std::size_t limit) const {
+bool LineSplitter::longer_than(std::size_t limit) const {
     return std::min(line_end(), buffer_.size()) > limit;
 }
 

@@ -1,4 +1,4 @@
-#include "transport/net/quiet_port.hpp"
+#include "transport/net/port_reservation.hpp"
 
 #include <netinet/in.h>
 #include <poll.h>
@@ -15,11 +15,11 @@ namespace veriroce::net {
 
 namespace {
 
-// A new IPv6 address cannot be bound before the kernel has seen that nobody else has it (1 s).
+// A new IPv6 address cannot be bound until duplicate address detection has finished (1 s).
 constexpr auto kTentativeTime = std::chrono::milliseconds(2500);
 constexpr auto kRetryPause = std::chrono::milliseconds(50);
 
-// 0 or an errno.
+// Returns 0 or an errno.
 int bind_patiently(const Descriptor& socket, const SocketAddress& where) {
     const auto deadline = monotonic_now() + kTentativeTime;
     for (;;) {
@@ -31,7 +31,7 @@ int bind_patiently(const Descriptor& socket, const SocketAddress& where) {
 
 } // namespace
 
-std::expected<std::vector<Descriptor>, Error> hold_roce_port(const Interface& interface) {
+std::expected<std::vector<Descriptor>, Error> reserve_roce_port(const Interface& interface) {
     std::vector<Descriptor> held;
     for (const auto& address : interface.addresses) {
         const auto where = SocketAddress::of(address, wire::kRocePort, interface.index);
@@ -39,7 +39,7 @@ std::expected<std::vector<Descriptor>, Error> hold_roce_port(const Interface& in
         int number = socket.valid() ? attach(socket.fd(), drop_all_filter()) : errno;
         if (number == 0) {
             const int on = 1;
-            ::setsockopt(socket.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on); // not for IPv4
+            ::setsockopt(socket.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on); // fails on IPv4
             number = bind_patiently(socket, where);
         }
         if (number == EADDRINUSE) {
