@@ -1,7 +1,7 @@
-// The commands `veriroce bench engine` and `veriroce bench icrc`: figures of this machine, each
-// beside a limit that is measured in the same run.
+// The commands `veriroce bench engine` and `veriroce bench icrc`: speed on this machine, next to a
+// limit measured in the same run.
 //
-// Exit code 0; 3 if the output cannot be written or memory is short.
+// Exit code 0; 3 if output cannot be written or memory is short.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 namespace veriroce::bench {
 
 struct Options {
-    std::uint32_t runs = 5;        // paired runs of each figure
-    std::uint32_t megabytes = 256; // that each run moves
+    std::uint32_t runs = 5;        // paired runs per figure
+    std::uint32_t megabytes = 256; // moved by each run
     std::uint32_t many_qps = 65'536;
 };
 

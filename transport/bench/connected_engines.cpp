@@ -67,7 +67,7 @@ void connect(End& end, const End& peer, wire::Mtu mtu, wire::Instant now) {
     }
 }
 
-// Ethernet, IPv4, UDP and BTH: what stands in front of the payload of most packets.
+// Ethernet, IPv4, UDP and BTH: the headers before the payload of most packets.
 constexpr std::size_t kHeaders = 14 + 20 + 8 + 12;
 
 } // namespace

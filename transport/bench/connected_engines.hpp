@@ -1,6 +1,6 @@
-// Two engines in one process with RC QPs between them, and the wire that carries their packets as
-// whole frames: sealed by the sender, unsealed by the receiver, so that every byte is copied twice
-// and its ICRC is computed twice, as two hosts would.
+// Two engines in one process, connected by RC QPs and a wire that carries their packets as whole
+// frames. The sender seals and the receiver unseals each frame, so every byte is copied twice and
+// every ICRC is computed twice, as between two hosts.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ struct End {
     wire::MacAddress mac;
 };
 
-// Where in `room` a packet begins whose byte `offset`, the first of its payload, falls in the
-// middle of a page, as drivers lay packets out. The memory that is read and written begins near a
-// page's begin; where two places differ by little in their last twelve bits a processor takes a
-// load for one that waits for a store, and a copy becomes dearer by a fifth. `room` has kPage bytes
-// more than the packet.
+// The place in `room` for a packet whose payload begins at `offset` and should be in the middle of
+// a page, as drivers lay packets out. The application memory begins near the beginning of a page.
+// If source and destination of a copy have nearly the same last twelve address bits, the processor
+// takes loads for dependent on stores, and the copy is a fifth slower. `room` is kPage bytes larger
+// than the packet.
 inline constexpr std::size_t kPage = 4096;
 wire::MutableBytes from_mid_page(std::vector<std::byte>& room, std::size_t offset);
 
 class ConnectedEngines {
   public:
-    // `memory` bytes are registered at each end. Fails only by exception of the allocator.
+    // Registers `memory` bytes at each end. Throws only if allocation fails.
     ConnectedEngines(std::size_t qps, std::size_t memory, wire::Mtu mtu,
                      std::uint32_t queue_depth = 128);
 
@@ -40,7 +40,7 @@ class ConnectedEngines {
     End b;
     wire::Instant now{std::chrono::seconds(1)};
 
-    // Carries packets until neither engine has one; counts them.
+    // Carries and counts packets until neither engine has one.
     void carry();
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
 
@@ -48,7 +48,7 @@ class ConnectedEngines {
     bool carry_one(End& from, End& to);
 
     std::vector<std::byte> room_;
-    wire::MutableBytes frame_; // in it
+    wire::MutableBytes frame_; // within room_
     std::vector<std::byte> padded_;
     std::uint64_t packets_ = 0;
     std::uint16_t ip_id_ = 0;

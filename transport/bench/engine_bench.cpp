@@ -1,4 +1,4 @@
-// Two engines in one process, one core.
+// The speed of two engines in one process on one core.
 #include <malloc.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 namespace veriroce::bench {
 namespace {
 
-constexpr std::size_t message = 1U << 20U;
-constexpr std::size_t covered_headers = 20 + 8 + 12; // IPv4, UDP and BTH, which the ICRC covers
+constexpr std::size_t kMessageBytes = 1U << 20U;
+constexpr std::size_t kCoveredHeaders = 20 + 8 + 12; // IPv4, UDP and BTH, which the ICRC covers
 
 void drain(End& end) {
     while (end.engine->poll_completion(end.cq)) {
@@ -28,58 +28,58 @@ std::uint32_t crc(const std::byte* bytes, std::size_t size) {
     return crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(bytes), size);
 }
 
-// RDMA WRITE of 1 MiB messages. The limit: the same bytes copied into a packet behind `headers`
-// bytes, the packet's CRC, its CRC again, and the bytes copied out.
+// RDMA WRITE of 1 MiB messages. The limit: copy the same bytes into a packet after `headers` bytes,
+// compute the packet's CRC, compute it again, and copy the bytes out.
 void write_messages(const Options& options, std::size_t headers, std::FILE* out) {
-    constexpr std::size_t mtu = 4096;
-    ConnectedEngines engines(1, message, wire::Mtu::B4096);
-    constexpr std::size_t messages = 4; // of a turn
-    const std::size_t turns = std::max<std::size_t>(1, options.megabytes / messages);
-    std::vector<std::byte> room(kPage + headers + mtu);
-    const wire::MutableBytes packet = from_mid_page(room, headers).first(headers + mtu);
+    constexpr std::size_t kMtu = 4096;
+    ConnectedEngines engines(1, kMessageBytes, wire::Mtu::B4096);
+    constexpr std::size_t kMessages = 4; // per turn
+    const std::size_t turns = std::max<std::size_t>(1, options.megabytes / kMessages);
+    std::vector<std::byte> room(kPage + headers + kMtu);
+    const wire::MutableBytes packet = from_mid_page(room, headers).first(headers + kMtu);
     std::byte* const payload = packet.data() + headers;
     std::uint32_t sum = 0;
-    const engine::Sge sge{.length = message, .lkey = engines.a.region.lkey};
+    const engine::Sge sge{.length = kMessageBytes, .lkey = engines.a.region.lkey};
     const engine::SendRequest request{
         .opcode = engine::WrOpcode::RdmaWrite, .sges = {&sge, 1}, .rkey = engines.b.region.rkey};
     const Paired figure = paired(
         options.runs, turns,
         [&] {
-            for (std::size_t i = 0; i < messages; ++i) {
+            for (std::size_t i = 0; i < kMessages; ++i) {
                 engines.a.engine->post_send(engines.a.qps[0], {&request, 1}, engines.now);
                 engines.carry();
                 drain(engines.a);
             }
         },
         [&] {
-            for (std::size_t i = 0; i < messages; ++i) {
-                for (std::size_t at = 0; at < message; at += mtu) {
-                    std::memcpy(payload, engines.a.memory.data() + at, mtu);
+            for (std::size_t i = 0; i < kMessages; ++i) {
+                for (std::size_t at = 0; at < kMessageBytes; at += kMtu) {
+                    std::memcpy(payload, engines.a.memory.data() + at, kMtu);
                     sum ^= crc(packet.data(), packet.size());
                     sum ^= crc(packet.data(), packet.size());
-                    std::memcpy(engines.b.memory.data() + at, payload, mtu);
+                    std::memcpy(engines.b.memory.data() + at, payload, kMtu);
                 }
             }
         });
-    const double bytes = static_cast<double>(turns * messages * message);
-    fmt::print(out,
-               "RDMA WRITE of 1 MiB, MTU 4096, ICRC made and checked: {:.2f} GB/s; two copies and "
-               "two CRCs of {}: {:.2f} GB/s; ratio {:.2f} ({:.2f}..{:.2f}){}\n",
-               bytes / figure.thing.median / 1e9,
-               headers == 0 ? "the payloads alone" : "the same packets",
-               bytes / figure.limit.median / 1e9, figure.ratio.median, figure.ratio.least,
-               figure.ratio.most, sum == 1 ? " " : "");
+    const double bytes = static_cast<double>(turns * kMessages * kMessageBytes);
+    fmt::print(
+        out,
+        "RDMA WRITE of 1 MiB, MTU 4096, ICRC computed and checked: {:.2f} GB/s; two copies and "
+        "two CRCs of {}: {:.2f} GB/s; ratio {:.2f} ({:.2f}..{:.2f}){}\n",
+        bytes / figure.thing.median / 1e9, headers == 0 ? "the payloads alone" : "the same packets",
+        bytes / figure.limit.median / 1e9, figure.ratio.median, figure.ratio.least,
+        figure.ratio.most, sum == 1 ? " " : "");
 }
 
-// SEND of 64 bytes, 64 at a time with one doorbell.
+// SEND of 64 bytes, 64 messages per doorbell.
 void send_messages(const Options& options, std::FILE* out) {
-    constexpr std::size_t batch = 64;
-    constexpr std::uint32_t size = 64;
+    constexpr std::size_t kBatch = 64;
+    constexpr std::uint32_t kSize = 64;
     ConnectedEngines engines(1, 4096, wire::Mtu::B1024);
-    const engine::Sge to{.length = size, .lkey = engines.b.region.lkey};
-    const engine::Sge from{.length = size, .lkey = engines.a.region.lkey};
-    const std::vector<engine::ReceiveRequest> receives(batch, {.sges = {&to, 1}});
-    const std::vector<engine::SendRequest> sends(batch, {.sges = {&from, 1}});
+    const engine::Sge to{.length = kSize, .lkey = engines.b.region.lkey};
+    const engine::Sge from{.length = kSize, .lkey = engines.a.region.lkey};
+    const std::vector<engine::ReceiveRequest> receives(kBatch, {.sges = {&to, 1}});
+    const std::vector<engine::SendRequest> sends(kBatch, {.sges = {&from, 1}});
     const std::size_t batches = std::size_t{options.megabytes} * 100;
     std::vector<double> times;
     for (std::uint32_t run = 0; run <= options.runs; ++run) {
@@ -92,24 +92,24 @@ void send_messages(const Options& options, std::FILE* out) {
                 drain(engines.b);
             }
         });
-        if (run > 0) times.push_back(time); // the first one warms up
+        if (run > 0) times.push_back(time); // the first run warms up
     }
     const Spread time = spread_of(std::move(times));
-    const double count = static_cast<double>(batches * batch) / 1e6;
+    const double count = static_cast<double>(batches * kBatch) / 1e6;
     fmt::print(out,
-               "SEND of 64 bytes, ICRC made and checked: {:.2f} million messages/s "
+               "SEND of 64 bytes, ICRC computed and checked: {:.2f} million messages/s "
                "({:.2f}..{:.2f})\n",
                count / time.median, count / time.most, count / time.least);
 }
 
-// One SEND on each QP in turn: the cost of a packet, and whether many QPs make it dearer.
+// One SEND on each QP in turn: the cost of a packet, and how it grows with many QPs.
 void many_qps(const Options& options, std::FILE* out) {
-    constexpr std::size_t few = 16;
-    constexpr std::uint32_t depth = 2;
+    constexpr std::size_t kFew = 16;
+    constexpr std::uint32_t kDepth = 2;
     const auto in_use = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
-    ConnectedEngines small(few, 4096, wire::Mtu::B1024, depth);
+    ConnectedEngines small(kFew, 4096, wire::Mtu::B1024, kDepth);
     const std::size_t before = in_use();
-    ConnectedEngines large(options.many_qps, 4096, wire::Mtu::B1024, depth);
+    ConnectedEngines large(options.many_qps, 4096, wire::Mtu::B1024, kDepth);
     const double per_qp =
         static_cast<double>(in_use() - before) / (2.0 * static_cast<double>(options.many_qps));
 
@@ -119,7 +119,7 @@ void many_qps(const Options& options, std::FILE* out) {
         const engine::Sge from{.length = 64, .lkey = engines.a.region.lkey};
         const engine::ReceiveRequest receive{.sges = {&to, 1}};
         const engine::SendRequest send{.sges = {&from, 1}};
-        // Far from each other, so that no prefetcher guesses the next QP.
+        // Successive QPs are far apart, so that no prefetcher guesses the next one.
         const std::size_t qps = engines.a.qps.size();
         for (std::size_t i = 0; i < count; ++i) {
             const std::size_t at = i * 40'503 % qps;
@@ -134,10 +134,10 @@ void many_qps(const Options& options, std::FILE* out) {
     const double messages = static_cast<double>(count);
     fmt::print(out,
                "SEND of 64 bytes, one at a time, on {} QPs in turn: {:.0f} ns; on {}: {:.0f} ns; "
-               "{:.2f} times as much ({:.2f}..{:.2f}); {:.0f} bytes a QP with queues of {}\n",
-               options.many_qps, figure.thing.median / messages * 1e9, few,
+               "{:.2f} times as much ({:.2f}..{:.2f}); {:.0f} bytes per QP with queues of {}\n",
+               options.many_qps, figure.thing.median / messages * 1e9, kFew,
                figure.limit.median / messages * 1e9, 1 / figure.ratio.median, 1 / figure.ratio.most,
-               1 / figure.ratio.least, per_qp, depth);
+               1 / figure.ratio.least, per_qp, kDepth);
 }
 
 } // namespace
@@ -146,7 +146,7 @@ int bench_engine(const Options& options, std::FILE* out, std::FILE* err) {
     try {
         fmt::print(out, "two engines in one process, one core, {} paired runs each\n",
                    options.runs);
-        write_messages(options, covered_headers, out);
+        write_messages(options, kCoveredHeaders, out);
         write_messages(options, 0, out);
         send_messages(options, out);
         many_qps(options, out);

@@ -1,4 +1,4 @@
-// ICRC of whole packets, against ISA-L's CRC-32 over the same bytes.
+// The speed of ICRCs of whole packets, next to ISA-L's CRC-32 over the same bytes.
 #include <array>
 #include <vector>
 
@@ -13,36 +13,36 @@
 namespace veriroce::bench {
 namespace {
 
-constexpr std::size_t outer = 20 + 8; // IPv4 and UDP
-constexpr std::size_t bth = 12;
+constexpr std::size_t kOuterBytes = 20 + 8; // IPv4 and UDP
+constexpr std::size_t kBthBytes = 12;
 
 void one_size(std::size_t payload, const Options& options, std::FILE* out) {
-    std::vector<std::byte> packet(outer + bth + payload);
+    std::vector<std::byte> packet(kOuterBytes + kBthBytes + payload);
     for (std::size_t i = 0; i < packet.size(); ++i)
         packet[i] = static_cast<std::byte>(i * 7);
     packet[0] = std::byte{0x45};
-    constexpr std::size_t turns = 100;
+    constexpr std::size_t kTurns = 100;
     const std::size_t rounds =
-        std::size_t{options.megabytes} * 1'000'000 / turns / packet.size() + 1; // of a turn
-    const wire::Bytes headers = wire::Bytes(packet).first(outer + bth);
-    const wire::Bytes rest = wire::Bytes(packet).subspan(outer + bth);
-    std::uint32_t sum = 0; // what is computed is used, so that it is computed
+        std::size_t{options.megabytes} * 1'000'000 / kTurns / packet.size() + 1; // per turn
+    const wire::Bytes headers = wire::Bytes(packet).first(kOuterBytes + kBthBytes);
+    const wire::Bytes rest = wire::Bytes(packet).subspan(kOuterBytes + kBthBytes);
+    std::uint32_t sum = 0; // results must be used, or the compiler removes the computation
     const Paired figure = paired(
-        options.runs, turns,
+        options.runs, kTurns,
         [&] {
             for (std::size_t i = 0; i < rounds; ++i) {
-                packet[outer + bth - 1] = static_cast<std::byte>(i);
+                packet[kOuterBytes + kBthBytes - 1] = static_cast<std::byte>(i);
                 sum ^= wire::icrc(headers, rest);
             }
         },
         [&] {
             for (std::size_t i = 0; i < rounds; ++i) {
-                packet[outer + bth - 1] = static_cast<std::byte>(i);
+                packet[kOuterBytes + kBthBytes - 1] = static_cast<std::byte>(i);
                 sum ^= crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(packet.data()),
                                        packet.size());
             }
         });
-    const auto packets = static_cast<double>(turns * rounds);
+    const auto packets = static_cast<double>(kTurns * rounds);
     const double bytes = packets * static_cast<double>(packet.size());
     fmt::print(out, "{:>7} {:>10.2f} {:>12.1f} {:>12.2f} {:>8.2f} {:>6.2f}..{:.2f}{}\n", payload,
                bytes / figure.thing.median / 1e9, figure.thing.median / packets * 1e9,
@@ -54,7 +54,7 @@ void one_size(std::size_t payload, const Options& options, std::FILE* out) {
 
 int bench_icrc(const Options& options, std::FILE* out, std::FILE* /*err*/) {
     fmt::print(out,
-               "ICRC of one packet (IPv4, UDP, BTH, payload) against ISA-L's CRC-32 of as many "
+               "ICRC of one packet (IPv4, UDP, BTH, payload) next to ISA-L's CRC-32 of as many "
                "bytes, {} paired runs\n"
                "payload       GB/s    ns/packet   limit GB/s    ratio   spread\n",
                options.runs);

@@ -1,7 +1,7 @@
-// Timing that says how far it can be trusted: a thing and its limit, in turns, several times.
+// Paired timing: the measured code and its limit run in turns, several times.
 //
-// Units: seconds of wall time. Short turns in one process make both sides see the same machine,
-// whose speed may change by a half from one moment to the next; what remains shows as spread.
+// Units: seconds of wall time. With short turns in one process, both see the same machine, whose
+// speed may change by half from one moment to the next. The remaining variation shows as spread.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace veriroce::bench {
 
-// Median, least and most of a few samples.
+// Median, smallest and largest of a few samples.
 struct Spread {
     double least = 0;
     double median = 0;
@@ -30,15 +30,16 @@ double seconds_of(Work&& work) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-// A measured thing beside its limit. `ratio` is limit over thing: 1 is as fast as the limit.
+// Results for the measured code and its limit. `ratio` is limit time / measured time: 1 means as
+// fast as the limit.
 struct Paired {
     Spread thing;
     Spread limit;
     Spread ratio;
 };
 
-// A run is so many turns of both, one after the other; both are played once before, so that memory
-// is there and caches are warm.
+// A run is this many turns of both, alternating. Both are run once before that, so that memory is
+// mapped and caches are warm.
 template <typename Thing, typename Limit>
 Paired paired(std::size_t runs, std::size_t turns, Thing&& thing, Limit&& limit) {
     thing();
