@@ -16,8 +16,8 @@ using engine::WrOpcode;
 namespace {
 
 // One connection; direction 0 asks.
-struct Desk {
-    Desk() : scenario(plan()), layout(layout_of(scenario)) {
+struct Application {
+    Application() : scenario(plan()), layout(layout_of(scenario)) {
         for (std::size_t i = 0; i < 2; ++i) {
             memory[i].resize(layout.memory_bytes[i], std::byte{0x11});
             std::memset(memory[i].data() + kCounterAt, 0, 8);
@@ -53,15 +53,15 @@ struct Desk {
     // Carries a request out as it should be.
     void carry_out(const Work& work) { put(1, work.written.begin, work.writes); }
 
-    Verdict sent(std::uint64_t id, WcOpcode opcode = WcOpcode::RdmaWrite,
-                 WcStatus status = WcStatus::Success) {
+    MaybeFailure sent(std::uint64_t id, WcOpcode opcode = WcOpcode::RdmaWrite,
+                      WcStatus status = WcStatus::Success) {
         return model->completed(
             0, {.id = id, .queue = Queue::Send, .status = status, .opcode = opcode});
     }
-    std::optional<Wrong> wrong(const Verdict& verdict) {
-        if (!verdict) return std::nullopt;
-        CHECK_FALSE(verdict->text.empty());
-        return verdict->wrong;
+    std::optional<Wrong> wrong(const MaybeFailure& failure) {
+        if (!failure) return std::nullopt;
+        CHECK_FALSE(failure->text.empty());
+        return failure->wrong;
     }
 
     Scenario scenario;
@@ -80,82 +80,83 @@ constexpr WorkPlan send_plan{.opcode = WrOpcode::SendWithImm, .length = 16, .cut
 } // namespace
 
 TEST_CASE("model: a WRITE may come piece by piece, and is there when it completes", "[sim]") {
-    Desk desk;
-    const Work work = desk.post(write_plan);
-    CHECK_FALSE(desk.model->look(1));
-    desk.put(1, work.written.begin, wire::Bytes(work.writes).first(5));
-    CHECK_FALSE(desk.model->look(1));
-    desk.carry_out(work);
-    CHECK_FALSE(desk.sent(0));
-    CHECK_FALSE(desk.model->finished());
+    Application application;
+    const Work work = application.post(write_plan);
+    CHECK_FALSE(application.model->look(1));
+    application.put(1, work.written.begin, wire::Bytes(work.writes).first(5));
+    CHECK_FALSE(application.model->look(1));
+    application.carry_out(work);
+    CHECK_FALSE(application.sent(0));
+    CHECK_FALSE(application.model->finished());
 }
 
 TEST_CASE("model: a completion without the effect is a lie", "[sim]") {
-    Desk desk;
-    const Work work = desk.post(write_plan);
-    desk.put(1, work.written.begin, wire::Bytes(work.writes).first(15));
-    CHECK(desk.wrong(desk.sent(0)) == Wrong::NoEffect);
+    Application application;
+    const Work work = application.post(write_plan);
+    application.put(1, work.written.begin, wire::Bytes(work.writes).first(15));
+    CHECK(application.wrong(application.sent(0)) == Wrong::NoEffect);
 }
 
 TEST_CASE("model: a byte that no request names stays as it was", "[sim]") {
     for (const std::ptrdiff_t at : {-1, 16}) {
-        Desk desk;
-        const Work work = desk.post(write_plan);
-        desk.carry_out(work);
-        desk.memory[1][work.written.begin + static_cast<std::size_t>(at)] = std::byte{0x12};
-        CHECK(desk.wrong(desk.model->look(1)) == Wrong::Memory);
+        Application application;
+        const Work work = application.post(write_plan);
+        application.carry_out(work);
+        application.memory[1][work.written.begin + static_cast<std::size_t>(at)] = std::byte{0x12};
+        CHECK(application.wrong(application.model->look(1)) == Wrong::Memory);
     }
-    Desk early; // nothing was posted yet
+    Application early; // nothing was posted yet
     early.memory[1][early.layout.directions[0].target.begin] = std::byte{0x12};
     CHECK(early.wrong(early.model->look(1)) == Wrong::Memory);
     CHECK_FALSE(early.model->look(0));
 }
 
 TEST_CASE("model: requests are carried out in order and once", "[sim][RSP-10]") {
-    Desk desk;
-    const Work first = desk.post(write_plan);
-    const Work second = desk.post(write_plan);
-    desk.carry_out(second);
-    CHECK_FALSE(desk.model->look(1)); // the first may have been there before it
-    desk.carry_out(first);            // once more
-    CHECK(desk.wrong(desk.model->look(1)) == Wrong::Memory);
+    Application application;
+    const Work first = application.post(write_plan);
+    const Work second = application.post(write_plan);
+    application.carry_out(second);
+    CHECK_FALSE(application.model->look(1)); // the first may have been there before it
+    application.carry_out(first);            // once more
+    CHECK(application.wrong(application.model->look(1)) == Wrong::Memory);
 }
 
 TEST_CASE("model: completions come in order, and say what was asked for", "[sim][N-20]") {
-    Desk desk;
+    Application application;
     for (int i = 0; i < 3; ++i)
-        desk.carry_out(desk.post(write_plan, i != 0)); // the first is not signaled
-    CHECK(desk.wrong(desk.sent(0)) == Wrong::Order);
-    CHECK(desk.wrong(desk.sent(2)) == Wrong::Order);
-    CHECK(desk.wrong(desk.sent(1, WcOpcode::Send)) == Wrong::Content);
-    CHECK(desk.wrong(desk.sent(1, WcOpcode::RdmaWrite, WcStatus::RetryExcErr)) == Wrong::Status);
-    CHECK_FALSE(desk.sent(1));
-    CHECK(desk.model->done(0) == 2);
-    CHECK(desk.wrong(desk.model->finished()) == Wrong::Unfinished);
-    CHECK_FALSE(desk.sent(2));
-    CHECK(desk.wrong(desk.sent(2)) == Wrong::Order);
-    CHECK_FALSE(desk.model->finished());
+        application.carry_out(application.post(write_plan, i != 0)); // the first is not signaled
+    CHECK(application.wrong(application.sent(0)) == Wrong::Order);
+    CHECK(application.wrong(application.sent(2)) == Wrong::Order);
+    CHECK(application.wrong(application.sent(1, WcOpcode::Send)) == Wrong::Content);
+    CHECK(application.wrong(application.sent(1, WcOpcode::RdmaWrite, WcStatus::RetryExcErr)) ==
+          Wrong::Status);
+    CHECK_FALSE(application.sent(1));
+    CHECK(application.model->done(0) == 2);
+    CHECK(application.wrong(application.model->finished()) == Wrong::Unfinished);
+    CHECK_FALSE(application.sent(2));
+    CHECK(application.wrong(application.sent(2)) == Wrong::Order);
+    CHECK_FALSE(application.model->finished());
 }
 
 TEST_CASE("model: a READ brings what was there, or what came before it was done", "[sim]") {
     for (const bool fenced : {false, true}) {
-        Desk desk;
-        const Work asks = desk.post(read_plan);
+        Application application;
+        const Work asks = application.post(read_plan);
         const std::vector<std::byte> old = asks.data;
         WorkPlan over = write_plan;
         over.flags.fence = fenced;
-        const Work later = desk.post(over);
-        desk.carry_out(later);
-        desk.put(0, asks.local[0].begin, later.writes);
+        const Work later = application.post(over);
+        application.carry_out(later);
+        application.put(0, asks.local[0].begin, later.writes);
         // REQ-28: a fenced WRITE does not begin before the READ is done.
-        const Verdict verdict = desk.sent(0, WcOpcode::RdmaRead);
+        const MaybeFailure verdict = application.sent(0, WcOpcode::RdmaRead);
         CHECK(verdict.has_value() == fenced);
     }
-    Desk desk;
-    const Work asks = desk.post(read_plan);
-    desk.put(0, asks.local[0].begin, asks.data);
-    CHECK_FALSE(desk.sent(0, WcOpcode::RdmaRead));
-    Desk torn;
+    Application application;
+    const Work asks = application.post(read_plan);
+    application.put(0, asks.local[0].begin, asks.data);
+    CHECK_FALSE(application.sent(0, WcOpcode::RdmaRead));
+    Application torn;
     const Work other = torn.post(read_plan);
     torn.put(0, other.local[0].begin, other.data);
     torn.memory[0][other.local[0].begin + 3] ^= std::byte{1};
@@ -163,19 +164,19 @@ TEST_CASE("model: a READ brings what was there, or what came before it was done"
 }
 
 TEST_CASE("model: an atomic is carried out once and tells what it found", "[sim][ATM-04]") {
-    Desk desk;
-    const Work work = desk.post(add_plan);
-    desk.carry_out(work);
-    CHECK_FALSE(desk.model->look(1));
+    Application application;
+    const Work work = application.post(add_plan);
+    application.carry_out(work);
+    CHECK_FALSE(application.model->look(1));
     std::uint64_t value = 0;
-    std::memcpy(&value, desk.memory[1].data() + work.written.begin, sizeof value);
+    std::memcpy(&value, application.memory[1].data() + work.written.begin, sizeof value);
     CHECK(value == 0x1111111111111111 + 5);
-    desk.put(0, work.local[0].begin, work.data);
-    CHECK_FALSE(desk.sent(0, WcOpcode::FetchAdd));
+    application.put(0, work.local[0].begin, work.data);
+    CHECK_FALSE(application.sent(0, WcOpcode::FetchAdd));
     value += 5;
-    std::memcpy(desk.memory[1].data() + work.written.begin, &value, sizeof value);
-    CHECK(desk.wrong(desk.model->look(1)) == Wrong::Memory);
-    Desk lie;
+    std::memcpy(application.memory[1].data() + work.written.begin, &value, sizeof value);
+    CHECK(application.wrong(application.model->look(1)) == Wrong::Memory);
+    Application lie;
     const Work other = lie.post(add_plan);
     lie.carry_out(other);
     lie.put(0, other.local[0].begin, other.writes); // what it left, and not what it found
@@ -184,48 +185,48 @@ TEST_CASE("model: an atomic is carried out once and tells what it found", "[sim]
 
 TEST_CASE("model: additions of several QPs follow one another without a gap", "[sim][ATM-04]") {
     for (const std::uint64_t found : {0U, 5U, 3U}) {
-        Desk desk;
+        Application application;
         WorkPlan shared = add_plan;
         shared.shared = true;
-        const std::array works{desk.post(shared), desk.post(shared)};
+        const std::array works{application.post(shared), application.post(shared)};
         std::uint64_t original = 0;
         for (std::size_t i = 0; i < 2; ++i) {
-            std::memcpy(desk.memory[0].data() + works[i].local[0].begin, &original, 8);
-            CHECK_FALSE(desk.sent(i, WcOpcode::FetchAdd));
+            std::memcpy(application.memory[0].data() + works[i].local[0].begin, &original, 8);
+            CHECK_FALSE(application.sent(i, WcOpcode::FetchAdd));
             original = found;
         }
         const std::uint64_t sum = 10;
-        std::memcpy(desk.memory[1].data() + kCounterAt, &sum, 8);
-        CHECK(desk.wrong(desk.model->finished()).has_value() == (found != 5));
+        std::memcpy(application.memory[1].data() + kCounterAt, &sum, 8);
+        CHECK(application.wrong(application.model->finished()).has_value() == (found != 5));
     }
 }
 
 TEST_CASE("model: a receive completes once its message is there, and says so", "[sim][N-21]") {
-    const auto received = [](Desk& desk, std::uint64_t id, std::uint32_t bytes,
+    const auto received = [](Application& application, std::uint64_t id, std::uint32_t bytes,
                              std::optional<std::uint32_t> imm) {
-        return desk.wrong(desk.model->completed(0, {.id = id,
-                                                    .queue = Queue::Receive,
-                                                    .opcode = WcOpcode::Recv,
-                                                    .byte_len = bytes,
-                                                    .imm = imm}));
+        return application.wrong(application.model->completed(0, {.id = id,
+                                                                  .queue = Queue::Receive,
+                                                                  .opcode = WcOpcode::Recv,
+                                                                  .byte_len = bytes,
+                                                                  .imm = imm}));
     };
-    Desk desk;
-    CHECK(received(desk, 0, 16, 77) == Wrong::Order); // none is posted
-    desk.model->post_receive(0);
-    CHECK(received(desk, 0, 16, 77) == Wrong::Order); // nothing was sent
-    const Work work = desk.post(send_plan);
-    const std::size_t at = desk.layout.directions[0].receive(0);
-    desk.put(1, at, work.data);
-    CHECK_FALSE(desk.model->look(1));
-    CHECK(received(desk, 1, 16, 77) == Wrong::Order);
-    CHECK(received(desk, 0, 15, 77) == Wrong::Content);
-    CHECK(received(desk, 0, 16, 78) == Wrong::Content);
-    CHECK(received(desk, 0, 16, std::nullopt) == Wrong::Content);
-    CHECK_FALSE(received(desk, 0, 16, 77));
-    CHECK(desk.model->receives_done(0) == 1);
-    desk.memory[1][at] ^= std::byte{1};
-    CHECK(desk.wrong(desk.model->look(1)) == Wrong::Memory);
-    Desk empty;
+    Application application;
+    CHECK(received(application, 0, 16, 77) == Wrong::Order); // none is posted
+    application.model->post_receive(0);
+    CHECK(received(application, 0, 16, 77) == Wrong::Order); // nothing was sent
+    const Work work = application.post(send_plan);
+    const std::size_t at = application.layout.directions[0].receive(0);
+    application.put(1, at, work.data);
+    CHECK_FALSE(application.model->look(1));
+    CHECK(received(application, 1, 16, 77) == Wrong::Order);
+    CHECK(received(application, 0, 15, 77) == Wrong::Content);
+    CHECK(received(application, 0, 16, 78) == Wrong::Content);
+    CHECK(received(application, 0, 16, std::nullopt) == Wrong::Content);
+    CHECK_FALSE(received(application, 0, 16, 77));
+    CHECK(application.model->receives_done(0) == 1);
+    application.memory[1][at] ^= std::byte{1};
+    CHECK(application.wrong(application.model->look(1)) == Wrong::Memory);
+    Application empty;
     empty.model->post_receive(0);
     empty.post(send_plan);
     CHECK(received(empty, 0, 16, 77) == Wrong::NoEffect);
