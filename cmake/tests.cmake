@@ -33,9 +33,12 @@ set(test_uses_port veriroce_pingpong)  # the traffic
 set(test_uses_print veriroce_capture veriroce_test_corpus)
 set(test_uses_mutants veriroce_rules)
 set(test_uses_reports veriroce_rules veriroce_capture)
-set(test_uses_script_import veriroce_runner veriroce_script veriroce_mutants veriroce_rules
-    veriroce_capture veriroce_flow)
-set(test_uses_runner veriroce_rules veriroce_cases veriroce_script veriroce_mutants)
+set(test_uses_script_import veriroce_plan veriroce_testbed veriroce_script veriroce_mutants
+    veriroce_rules veriroce_capture veriroce_flow)
+foreach(room interpreter testbed plan)  # their tests play cases in virtual time
+    set(test_uses_${room} veriroce_plan veriroce_testbed veriroce_interpreter veriroce_rules
+        veriroce_cases veriroce_script veriroce_mutants)
+endforeach()
 
 function(test_folder NAME DIR)
     file(GLOB sources CONFIGURE_DEPENDS "${DIR}/*.cpp")

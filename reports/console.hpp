@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "conformance/runner/results.hpp"
+#include "conformance/interpreter/case_result.hpp"
 
 namespace veriroce::reports {
 

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "conformance/runner/results.hpp"
+#include "conformance/interpreter/case_result.hpp"
 
 namespace veriroce::reports {
 

@@ -5,7 +5,7 @@
 #include <expected>
 #include <string>
 
-#include "conformance/runner/results.hpp"
+#include "conformance/interpreter/case_result.hpp"
 
 namespace veriroce::reports {
 

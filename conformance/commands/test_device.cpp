@@ -10,8 +10,8 @@
 #include "conformance/commands/text_file.hpp"
 #include "conformance/mutants/mutants.hpp"
 #include "conformance/rules/nearest.hpp"
-#include "conformance/runner/live_bench.hpp"
-#include "conformance/runner/virtual_bench.hpp"
+#include "conformance/testbed/live_testbed.hpp"
+#include "conformance/testbed/virtual_testbed.hpp"
 
 namespace veriroce::commands {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "conformance/commands/test_options.hpp"
-#include "conformance/runner/bench.hpp"
+#include "conformance/testbed/testbed.hpp"
 
 namespace veriroce::commands {
 

@@ -1,7 +1,7 @@
 // A run of three cases that never happened, with every field filled.
 #pragma once
 
-#include "conformance/runner/results.hpp"
+#include "conformance/interpreter/case_result.hpp"
 
 namespace veriroce::reports::test {
 

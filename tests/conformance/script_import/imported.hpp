@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "conformance/script_import/script_import.hpp"
-#include "tests/conformance/runner/playing.hpp"
+#include "tests/conformance/plan/playing.hpp"
 #include "tests/dissector/flow/captured.hpp"
 
 namespace veriroce::script_import::test {

@@ -1,0 +1,134 @@
+// What a run of the suite found, as plain values: the one source of every report. Renderers
+// (reports/) are pure functions of it.
+//
+// Figures that depend on the clock stand in `Timing` alone, so that two runs of one seed are equal
+// without it. Source: script.md "Capabilities, traits, verdicts" as conformance/script/README.md
+// tells it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/rules/rules.hpp"
+#include "conformance/interpreter/finding.hpp"
+#include "dissector/wire/bytes.hpp"
+#include "dissector/wire/instant.hpp"
+
+namespace veriroce::runner {
+
+enum class Verdict : std::uint8_t {
+    Pass,
+    Fail,  // a MUST broken
+    Warn,  // a SHOULD broken, or an answer that is lawful but unwise
+    Info,  // measured
+    Skip,  // the DUT or the link cannot do it; the reason names what is missing
+    Xfail, // a known deviation
+    Xpass, // a known deviation that did not show
+    Error, // the harness could not do its part; says nothing about the DUT
+};
+std::string_view name_of(Verdict verdict); // "PASS", ...
+
+// When a packet was on the wire at the tester, at the earliest and at the latest. In virtual time
+// both are the same instant.
+struct Interval {
+    wire::Instant earliest;
+    wire::Instant latest;
+};
+
+enum class Side : std::uint8_t { Tester, Dut };
+
+// A packet of the case, as it stood on the wire.
+struct RecordedPacket {
+    Side from = Side::Tester;
+    std::vector<std::byte> frame;
+    Interval at;
+    std::string script;               // in script notation: "< NAK psn=1 msn=1 code=PSN_SEQUENCE"
+    std::vector<std::string> remarks; // "injected: drop", "the packet that line 14 did not expect"
+    // Whether it passed the tester's port. What a fault rule took away did not, nor did what it
+    // made of a packet of the DUT.
+    bool on_wire = true;
+};
+
+// A rule that the DUT broke by the judge's reading of the packets, whatever the script says.
+struct Violation {
+    std::string rule;
+    rules::Level level = rules::Level::Must;
+    bool certain = false;             // false: an ordinary network could explain it
+    std::vector<std::size_t> packets; // that prove it, as they count in CaseResult::packets
+    std::string measured;             // "MSN is 0"
+    std::string allowed;              // "MSN must be 1"
+};
+
+// How often a fault rule of the case acted.
+struct FaultCount {
+    std::string rule;
+    std::uint64_t fired = 0;
+};
+
+struct CaseResult {
+    std::string id; // group/name[mtu=256]
+    std::vector<std::string> rules;
+    std::string title;
+    rules::Level level = rules::Level::Must;
+    Verdict verdict = Verdict::Error;
+    std::vector<Finding> findings; // the gravest first; empty for PASS
+    std::string file;              // of the script
+    std::string command;           // that runs this case again
+    std::map<std::string, std::vector<wire::Duration>> measures;
+    std::vector<FaultCount> faults;
+    std::vector<RecordedPacket> packets;
+    std::vector<Violation> violations;
+    std::uint32_t tolerated_retransmissions = 0; // signs of a slow lab
+    std::uint64_t lost_packets = 0;              // that the capture dropped: it is an ERROR
+
+    // All that was found, in one line; empty if nothing was.
+    [[nodiscard]] std::string reason() const { return summary(findings); }
+    // The gravest finding that names a line or a packet; null where none does.
+    [[nodiscard]] const Finding* blamed() const;
+    // Of that one; empty or 0 where there is none.
+    [[nodiscard]] std::string expected() const;
+    [[nodiscard]] std::string actual() const;
+    [[nodiscard]] std::uint32_t line() const;
+    // In place of whatever was found: the verdict says nothing about the DUT.
+    void become(Verdict becomes, FindingKind kind, std::string detail);
+};
+
+struct RunInfo {
+    std::uint64_t seed = 0;
+    std::string dut;  // "built-in engine, virtual time", or what the agent said of itself
+    std::string link; // "virtual", or "tester0, 52:54:..., MTU 1500"
+    std::string profile;
+    std::string host;
+    bool complete = true;           // false: ended by a signal
+    std::vector<std::string> notes; // offloads changed, what cannot be judged here
+};
+
+struct CaseTiming {
+    std::string id;
+    wire::Duration wall{0};
+};
+
+struct Timing {
+    std::string started; // RFC 3339
+    wire::Duration wall{0};
+    wire::Duration round_trip_p99{0};
+    wire::Duration sleep_p99{0}; // of the tester's sleeps of 1 ms
+    wire::Duration settle{0};
+    std::vector<CaseTiming> cases;
+};
+
+struct RunResults {
+    RunInfo run;
+    std::vector<CaseResult> cases;
+    Timing timing;
+
+    [[nodiscard]] std::size_t count(Verdict verdict) const;
+    // 0, 1 or 3 as the program's exit codes have it.
+    [[nodiscard]] int exit_code(bool strict) const;
+};
+
+} // namespace veriroce::runner

@@ -1,0 +1,39 @@
+#include "conformance/interpreter/environment.hpp"
+
+#include <algorithm>
+
+#include "dissector/wire/syndrome.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+constexpr wire::Duration least_patience = std::chrono::seconds(1);
+constexpr wire::Duration least_settle = std::chrono::milliseconds(10);
+constexpr wire::Duration most_ack_delay = std::chrono::milliseconds(200);
+constexpr int patience_round_trips = 20;
+
+} // namespace
+
+bool Setting::capable(std::string_view word) const {
+    return std::ranges::find(dut.capabilities, word) != dut.capabilities.end();
+}
+
+bool Setting::trait(std::string_view word) const {
+    return std::ranges::find(dut.traits, word) != dut.traits.end();
+}
+
+std::string Setting::counter_name(const std::string& canonical) const {
+    const auto found = counters.find(canonical);
+    return found == counters.end() ? canonical : found->second;
+}
+
+void Setting::take_round_trips(wire::Duration p99) {
+    round_trip_p99 = p99;
+    const wire::Duration round_trips = patience_round_trips * p99;
+    patience = std::max(least_patience, round_trips);
+    const wire::Duration ack_delay =
+        wire::ack_timeout(dut.local_ca_ack_delay).value_or(wire::Duration(0));
+    settle = std::max(least_settle, round_trips) + std::min(ack_delay, most_ack_delay);
+}
+
+} // namespace veriroce::runner

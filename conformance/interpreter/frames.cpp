@@ -1,0 +1,179 @@
+// Frames that are no RoCEv2 packets: RAW, FRAGMENT, PFC, and RoCE packets in the encapsulation of
+// version 1. They are recorded and sent, and belong to no QP.
+//
+// Source: RFC 791 and RFC 8200 for fragments; IEEE 802.1Q (priority flow control) for PFC; rule
+// ENC-16 for RoCEv1, whose packets have a GRH, laid out as an IPv6 header, in place of IP and UDP.
+#include <algorithm>
+#include <array>
+
+#include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/frames.hpp"
+#include "dissector/wire/icrc.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+constexpr std::uint8_t ipv6_fragment_header = 44;
+constexpr std::uint8_t grh_next_header = 0x1B; // InfiniBand transport
+constexpr std::size_t fragment_unit = 8;       // offsets count it
+constexpr std::size_t shortest_frame = 60;     // of Ethernet, without its checksum
+const wire::MacAddress pause_address = *wire::MacAddress::parse("01:80:c2:00:00:01");
+
+std::vector<std::byte> start(wire::MacAddress to, wire::MacAddress from, std::uint16_t type) {
+    std::vector<std::byte> frame(wire::Ethernet::kSize);
+    std::ranges::copy(to.bytes, frame.begin());
+    std::ranges::copy(from.bytes, frame.begin() + 6);
+    wire::store_be<2>(wire::MutableBytes(frame), 12, type);
+    return frame;
+}
+
+void append(std::vector<std::byte>& frame, wire::Bytes bytes) {
+    frame.insert(frame.end(), bytes.begin(), bytes.end());
+}
+
+// From whom and to whom as this one, and in its VLAN.
+std::vector<std::byte> start_as(const wire::Frame& other, std::uint16_t type) {
+    const wire::Ethernet& link = other.ethernet;
+    if (!other.vlan) return start(link.destination, link.source, type);
+    auto frame = start(link.destination, link.source, link.ether_type);
+    wire::VlanTag tag = *other.vlan;
+    tag.ether_type = type;
+    std::array<std::byte, wire::VlanTag::kSize> bytes{};
+    tag.encode(bytes);
+    append(frame, bytes);
+    return frame;
+}
+
+std::vector<std::byte> ipv4_fragment(const wire::Frame& whole, wire::Bytes payload, std::size_t at,
+                                     std::size_t length) {
+    wire::Ipv4 header = *whole.ipv4;
+    header.header_length = 5; // options stay with the first packet
+    header.total_length = static_cast<std::uint16_t>(wire::Ipv4::kSize + length);
+    header.dont_fragment = false;
+    header.more_fragments = at + length < payload.size();
+    header.fragment_offset = static_cast<std::uint16_t>(at / fragment_unit);
+    header.checksum = 0;
+    std::array<std::byte, wire::Ipv4::kSize> bytes{};
+    header.encode(bytes);
+    wire::store_be<2>(wire::MutableBytes(bytes), 10, wire::ipv4_checksum(bytes));
+    auto frame = start_as(whole, 0x0800);
+    append(frame, bytes);
+    append(frame, payload.subspan(at, length));
+    return frame;
+}
+
+std::vector<std::byte> ipv6_fragment(const wire::Frame& whole, wire::Bytes payload, std::size_t at,
+                                     std::size_t length, std::uint32_t id) {
+    std::array<std::byte, 8> extension{};
+    const unsigned more = at + length < payload.size() ? 1 : 0;
+    extension[0] = std::byte{whole.ipv6->next_header};
+    wire::store_be<2>(wire::MutableBytes(extension), 2, static_cast<unsigned>(at) | more);
+    wire::store_be<4>(wire::MutableBytes(extension), 4, id);
+    wire::Ipv6 header = *whole.ipv6;
+    header.next_header = ipv6_fragment_header;
+    header.payload_length = static_cast<std::uint16_t>(extension.size() + length);
+    std::array<std::byte, wire::Ipv6::kSize> bytes{};
+    header.encode(bytes);
+    auto frame = start_as(whole, 0x86DD);
+    append(frame, bytes);
+    append(frame, extension);
+    append(frame, payload.subspan(at, length));
+    return frame;
+}
+
+} // namespace
+
+std::optional<std::vector<std::byte>> fragment_of(wire::Bytes packet, std::size_t at,
+                                                  std::size_t length, std::uint32_t id) {
+    const auto whole = wire::decode_frame(packet);
+    if (!whole) return std::nullopt;
+    // From the UDP header to the ICRC.
+    const std::size_t first = whole->layers.at(wire::Layer::Udp);
+    const std::size_t end = whole->layers.at(wire::Layer::Icrc) + wire::kIcrcBytes;
+    const wire::Bytes payload = packet.subspan(first, end - first);
+    if (at % fragment_unit != 0 || at >= payload.size() || length > payload.size() - at) {
+        return std::nullopt;
+    }
+    if (whole->ipv4) return ipv4_fragment(*whole, payload, at, length);
+    return ipv6_fragment(*whole, payload, at, length, id);
+}
+
+std::vector<std::byte> pfc_frame(wire::MacAddress from, unsigned priority, std::uint16_t quanta) {
+    auto frame = start(pause_address, from, 0x8808);
+    frame.resize(shortest_frame);
+    const wire::MutableBytes bytes(frame);
+    wire::store_be<2>(bytes, 14, 0x0101); // priority-based flow control
+    wire::store_be<2>(bytes, 16, 1U << priority);
+    wire::store_be<2>(bytes, 18 + std::size_t{2} * priority, quanta);
+    return frame;
+}
+
+std::optional<std::vector<std::byte>> rocev1_frame(wire::Bytes packet) {
+    const auto whole = wire::decode_frame(packet);
+    if (!whole || whole->transport.size() < wire::Bth::kSize) return std::nullopt;
+    const wire::Envelope envelope = whole->envelope();
+    const wire::Ipv6 grh{.dscp = envelope.dscp,
+                         .ecn = envelope.ecn,
+                         .flow_label = envelope.flow_label,
+                         .payload_length =
+                             static_cast<std::uint16_t>(whole->transport.size() + wire::kIcrcBytes),
+                         .next_header = grh_next_header,
+                         .hop_limit = envelope.hop_limit,
+                         .source = envelope.source,
+                         .destination = envelope.destination};
+    auto frame = start_as(*whole, 0x8915);
+    const std::size_t covered = frame.size();
+    frame.resize(covered + wire::Ipv6::kSize);
+    grh.encode(wire::MutableBytes(frame).subspan(covered));
+    append(frame, whole->transport);
+
+    std::array<std::byte, wire::kIcrcBytes> icrc{};
+    wire::store_icrc(icrc, wire::icrc_from_grh(wire::Bytes(frame).subspan(covered)));
+    append(frame, icrc);
+    return frame;
+}
+
+// --- lines ------------------------------------------------------------------------------------
+
+Met<> Dialogue::send_raw(const script::SendRaw& line) {
+    transmit(nullptr, line.frame.bytes);
+    line_ended();
+    return {};
+}
+
+Met<> Dialogue::send_fragment(const script::SendFragment& line, script::SourceSpan span) {
+    const auto named = named_packets_.find(line.of.text);
+    if (named == named_packets_.end()) {
+        return std::unexpected(error(span, "no packet of that name was sent"));
+    }
+    const Peer& peer = peers_.begin()->second;
+    const auto at = number(line.at, peer);
+    if (!at) return std::unexpected(at.error());
+    const auto length = number(line.length, peer);
+    if (!length) return std::unexpected(length.error());
+    auto frame = fragment_of(history_[named->second].bytes, static_cast<std::size_t>(*at),
+                             static_cast<std::size_t>(*length),
+                             static_cast<std::uint32_t>(named->second + 1));
+    if (!frame) {
+        return std::unexpected(
+            error(span, "a fragment begins at a multiple of 8 and lies inside the IP payload"));
+    }
+    transmit(nullptr, std::move(*frame));
+    line_ended();
+    return {};
+}
+
+Met<> Dialogue::send_pfc(const script::SendPfc& line, script::SourceSpan span) {
+    const Peer& peer = peers_.begin()->second;
+    const auto priority = number(line.priority, peer);
+    if (!priority) return std::unexpected(priority.error());
+    const auto quanta = number(line.quanta, peer);
+    if (!quanta) return std::unexpected(quanta.error());
+    if (*priority < 0 || *priority > 7) return std::unexpected(error(span, "class is 0 to 7"));
+    transmit(nullptr, pfc_frame(setting_.tester.mac, static_cast<unsigned>(*priority),
+                                static_cast<std::uint16_t>(*quanta)));
+    line_ended();
+    return {};
+}
+
+} // namespace veriroce::runner

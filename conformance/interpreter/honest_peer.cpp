@@ -1,0 +1,129 @@
+// What a correct peer would send at this moment: the default of every field that a `>` line does
+// not write.
+#include "conformance/dut/pattern.hpp"
+#include "conformance/interpreter/interpreter.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+using wire::Field;
+
+constexpr std::size_t default_payload = 64;
+
+// What a packet of this opcode carries if the script does not say: one PMTU where more follows.
+std::size_t honest_payload(const wire::OpcodeInfo& info, wire::Mtu mtu) {
+    if (!info.carries_payload()) return 0;
+    if (info.operation == wire::Operation::AtomicWrite) return 8;
+    return info.ends_message() ? default_payload : wire::bytes_of(mtu);
+}
+
+// The right that a request needs at its target; nothing for packets that name no region.
+bool allows(const engine::Access& access, const wire::OpcodeInfo& info) {
+    switch (info.operation) {
+    case wire::Operation::RdmaWrite:
+    case wire::Operation::AtomicWrite: return access.remote_write;
+    case wire::Operation::Flush: return access.flush_global || access.flush_persistent;
+    case wire::Operation::RdmaReadRequest: return access.remote_read;
+    case wire::Operation::CompareSwap:
+    case wire::Operation::FetchAdd: return access.remote_atomic;
+    case wire::Operation::Send:
+    case wire::Operation::RdmaReadResponse:
+    case wire::Operation::Acknowledge:
+    case wire::Operation::AtomicAcknowledge:
+    case wire::Operation::Resync:
+    case wire::Operation::Cnp:
+    case wire::Operation::Reserved: return false;
+    }
+    return false;
+}
+
+} // namespace
+
+// The PSN, as a script writes it, that comes next. Datagrams have a row of their own: the number of
+// the packet on its QP.
+std::int64_t Dialogue::next_psn(const Peer& peer, std::uint8_t opcode) const {
+    const wire::OpcodeInfo& info = wire::opcode_info(opcode);
+    if (info.service == wire::Service::Ud) {
+        const auto sent = static_cast<std::int64_t>(peer.entries.size());
+        return (peer.book.identity().tester_start + sent).value();
+    }
+    return info.response() ? peer.book.last_dut_request() : peer.book.next_request();
+}
+
+wire::Pkey Dialogue::pkey_of(const Peer& peer) const {
+    const auto index = static_cast<std::size_t>(attribute(&peer.setup, "pkey_index", 0));
+    if (setting_.dut.ports.empty()) return wire::kDefaultPkey;
+    const auto& pkeys = setting_.dut.ports.front().pkeys;
+    return index < pkeys.size() ? pkeys[index] : wire::kDefaultPkey;
+}
+
+wire::Sender Dialogue::honest_sender(const Peer& peer, std::uint8_t opcode,
+                                     const wire::PacketSpec& spec) const {
+    const wire::OpcodeInfo& info = wire::opcode_info(opcode);
+    const QpBook& book = peer.book;
+    wire::Sender sender;
+    sender.link = {setting_.tester.mac, setting_.dut_mac};
+    const auto small = [&](std::string_view name, std::int64_t otherwise) {
+        return static_cast<std::uint8_t>(attribute(peer.tester_setup, name, otherwise));
+    };
+    const auto port = 0xC000 | (book.identity().tester_qpn.value & 0x3FFF);
+    sender.envelope = {
+        .source = peer.tester_address,
+        .destination = setting_.dut_address,
+        .source_port = static_cast<std::uint16_t>(attribute(peer.tester_setup, "sport", port)),
+        .dscp = small("dscp", 0),
+        .ecn = small("ecn", 0),
+        .hop_limit = small("ttl", 64),
+        .flow_label = static_cast<std::uint32_t>(attribute(peer.tester_setup, "flow", 0)),
+        .vlan = setting_.vlan};
+    sender.ip_id = ip_id_;
+
+    const std::int64_t psn = next_psn(peer, opcode);
+    std::int64_t written_psn = psn;
+    if (const wire::FieldValue* value = spec.written(Field::Psn)) {
+        const wire::Psn start = book.absolute_psn(Side::Tester, opcode, 0);
+        const auto absolute = static_cast<std::uint32_t>(std::get<std::uint64_t>(*value));
+        written_psn = wire::distance(start, wire::Psn(absolute));
+    }
+    sender.packet.bth = {.opcode = opcode,
+                         .pkey = pkey_of(peer),
+                         .dest_qp = book.identity().dut_qpn,
+                         .psn = book.absolute_psn(Side::Tester, opcode, psn)};
+    // CNP-02: in a CNP the bit is always 0.
+    sender.packet.bth.mig_req =
+        info.service != wire::Service::Cnp && setting_.mig_req.value_or(false);
+
+    const std::size_t payload =
+        spec.payload ? spec.payload->size() : honest_payload(info, book.identity().mtu);
+    if (!spec.payload) {
+        sender.payload.resize(payload);
+        dut::write_pattern(sender.payload, dut::Pattern::Offsets, 0, 0);
+    }
+
+    sender.packet.deth = {.qkey = qkey_of(peer.setup), .source_qp = book.identity().tester_qpn};
+    sender.packet.reth.dma_length = static_cast<std::uint32_t>(payload);
+    for (const Memory& region : regions_) {
+        if (region.side != script::Side::Dut || region.gone || !allows(region.access, info))
+            continue;
+        const bool whole = info.operation == wire::Operation::RdmaReadRequest ||
+                           info.position == wire::Position::First;
+        sender.packet.reth = {
+            .virtual_address = region.address,
+            .rkey = region.rkey,
+            .dma_length = static_cast<std::uint32_t>(whole ? region.bytes.size() : payload)};
+        sender.packet.atomic = {.virtual_address = region.address, .rkey = region.rkey};
+        break;
+    }
+    // Whoever reads the NAK of a PSN learns that the messages before it are done (RSP-02); every
+    // other acknowledge counts the message that ends at its PSN too (ACK-07).
+    const wire::FieldValue* syndrome = spec.written(Field::Syndrome);
+    const bool counts_itself =
+        syndrome == nullptr ||
+        wire::Syndrome{static_cast<std::uint8_t>(std::get<std::uint64_t>(*syndrome))}.kind() ==
+            wire::AckKind::Ack;
+    sender.packet.aeth = {.syndrome = wire::Syndrome::ack(wire::kNoCredits),
+                          .msn = book.msn_up_to(written_psn, counts_itself)};
+    return sender;
+}
+
+} // namespace veriroce::runner

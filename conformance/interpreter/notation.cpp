@@ -1,0 +1,124 @@
+#include "conformance/interpreter/notation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace veriroce::runner {
+namespace {
+
+using script::SpecialField;
+using wire::Field;
+
+std::string syndrome_text(wire::Syndrome syndrome) {
+    switch (syndrome.kind()) {
+    case wire::AckKind::Ack:
+        return syndrome.code() == wire::kNoCredits ? ""
+                                                   : fmt::format(" credits={}", syndrome.code());
+    case wire::AckKind::RnrNak: return fmt::format(" timer={}", syndrome.code());
+    case wire::AckKind::Reserved: return fmt::format(" syndrome=0x{:02X}", syndrome.value);
+    case wire::AckKind::Nak: break;
+    }
+    const auto code = syndrome.nak_code();
+    return code ? fmt::format(" code={}", wire::name_of(*code))
+                : fmt::format(" code={}", syndrome.code());
+}
+
+std::string_view opcode_text(const wire::Packet& packet) {
+    const wire::OpcodeInfo& info = packet.info();
+    if (info.operation != wire::Operation::Acknowledge) return info.name;
+    switch (packet.aeth.syndrome.kind()) {
+    case wire::AckKind::Ack: return "ACK";
+    case wire::AckKind::RnrNak: return "RNR_NAK";
+    case wire::AckKind::Nak: return "NAK";
+    case wire::AckKind::Reserved: return info.name;
+    }
+    return info.name;
+}
+
+} // namespace
+
+std::string_view name_of(const script::FieldName& field) {
+    if (const auto* wire_field = std::get_if<Field>(&field)) {
+        return wire::field_info(*wire_field).name;
+    }
+    switch (std::get<SpecialField>(field)) {
+    case SpecialField::Length: return "len";
+    case SpecialField::Data: return "data";
+    case SpecialField::PadBytes: return "padbytes";
+    case SpecialField::Icrc: return "icrc";
+    case SpecialField::UdpChecksum: return "udp.checksum";
+    case SpecialField::IpOptions: return "ip.options";
+    case SpecialField::Credits: return "credits";
+    case SpecialField::Timer: return "timer";
+    case SpecialField::Code: return "code";
+    }
+    return "";
+}
+
+std::string value_text(std::optional<std::int64_t> value, const script::FieldName& field) {
+    if (!value) return "absent";
+    if (field == script::FieldName(SpecialField::Code) && *value <= 4) {
+        return std::string(wire::name_of(static_cast<wire::NakCode>(*value)));
+    }
+    constexpr std::array hexadecimal{Field::Va,   Field::Rkey, Field::Ikey,    Field::Imm,
+                                     Field::Pkey, Field::Qkey, Field::Syndrome};
+    const auto* wire_field = std::get_if<Field>(&field);
+    if (wire_field != nullptr && std::ranges::find(hexadecimal, *wire_field) != hexadecimal.end()) {
+        return fmt::format("0x{:X}", static_cast<std::uint64_t>(*value));
+    }
+    return fmt::format("{}", *value);
+}
+
+std::string duration_text(wire::Duration duration) {
+    const double ns = static_cast<double>(duration.count());
+    if (ns < 1e3) return fmt::format("{} ns", duration.count());
+    if (ns < 1e6) return fmt::format("{:.3f} us", ns / 1e3);
+    if (ns < 1e9) return fmt::format("{:.3f} ms", ns / 1e6);
+    return fmt::format("{:.3f} s", ns / 1e9);
+}
+
+std::string packet_text(const wire::Packet& packet, std::int64_t psn) {
+    std::string text = fmt::format("{} psn={}", opcode_text(packet), psn);
+    const auto out = std::back_inserter(text);
+    const wire::HeaderSet headers = packet.headers;
+    if (headers.has(wire::Header::Aeth)) {
+        fmt::format_to(out, " msn={}{}", packet.aeth.msn.value,
+                       syndrome_text(packet.aeth.syndrome));
+    }
+    if (headers.has(wire::Header::Reth)) {
+        fmt::format_to(out, " va=0x{:X} rkey=0x{:X} dmalen={}", packet.reth.virtual_address,
+                       packet.reth.rkey.value, packet.reth.dma_length);
+    }
+    if (headers.has(wire::Header::AtomicEth)) {
+        fmt::format_to(out, " va=0x{:X} rkey=0x{:X}", packet.atomic.virtual_address,
+                       packet.atomic.rkey.value);
+    }
+    if (headers.has(wire::Header::AtomicAckEth)) {
+        fmt::format_to(out, " original=0x{:X}", packet.atomic_ack.original);
+    }
+    if (headers.has(wire::Header::ImmDt)) fmt::format_to(out, " imm=0x{:X}", packet.imm.value);
+    if (headers.has(wire::Header::Ieth))
+        fmt::format_to(out, " ikey=0x{:X}", packet.ieth.rkey.value);
+    if (packet.info().carries_payload()) fmt::format_to(out, " len={}", packet.payload().size());
+    if (packet.bth.ack_request) text += " ackreq";
+    if (packet.bth.solicited) text += " se";
+    return text;
+}
+
+bool same_packet(const wire::Packet& a, const wire::Packet& b) {
+    wire::Bth first = a.bth;
+    wire::Bth second = b.bth;
+    for (wire::Bth* bth : {&first, &second}) {
+        bth->ack_request = false;
+        bth->mig_req = false;
+        bth->fecn = bth->becn = false;
+    }
+    return first == second && a.headers == b.headers && a.reth == b.reth && a.atomic == b.atomic &&
+           a.aeth == b.aeth && a.atomic_ack == b.atomic_ack && a.imm == b.imm && a.ieth == b.ieth &&
+           a.deth == b.deth && a.feth == b.feth && std::ranges::equal(a.body, b.body);
+}
+
+} // namespace veriroce::runner

@@ -1,0 +1,144 @@
+#include "conformance/plan/axes.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace veriroce::runner {
+namespace {
+
+struct NamedPsn {
+    std::string_view name;
+    StartPsn value;
+};
+constexpr NamedPsn start_psns[] = {{"low", StartPsn::Low}, {"wrap", StartPsn::Wrap}};
+
+std::string_view name_of(StartPsn wanted) {
+    for (const NamedPsn& one : start_psns) {
+        if (one.value == wanted) return one.name;
+    }
+    return "any";
+}
+
+template <typename T>
+void add_once(std::vector<T>& values, T value) {
+    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+}
+
+bool take_ip(Selection& selection, std::string_view word) {
+    if (word != "4" && word != "6") return false;
+    add_once(selection.ip_versions, word == "4" ? 4 : 6);
+    return true;
+}
+
+bool take_psn(Selection& selection, std::string_view word) {
+    for (const NamedPsn& one : start_psns) {
+        if (one.name != word) continue;
+        add_once(selection.start_psns, one.value);
+        return true;
+    }
+    return false;
+}
+
+bool take_migreq(Selection& selection, std::string_view word) {
+    if (word != "0" && word != "1") return false;
+    add_once(selection.mig_reqs, word == "1");
+    return true;
+}
+
+struct Axis {
+    std::string_view name;
+    std::string_view values; // for messages
+    bool (*take)(Selection&, std::string_view);
+};
+constexpr Axis axes[] = {
+    {"ip", "4 or 6", take_ip}, {"psn", "low or wrap", take_psn}, {"migreq", "0 or 1", take_migreq}};
+
+// Each run so far with each value of one more axis; as they are where it was not asked for.
+template <typename T, typename Set>
+std::vector<PlannedRun> multiplied(const std::vector<PlannedRun>& runs,
+                                   const std::vector<T>& values, Set set) {
+    if (values.empty()) return runs;
+    std::vector<PlannedRun> all;
+    for (const PlannedRun& run : runs) {
+        for (const T value : values) {
+            all.push_back(run);
+            const std::string text = set(all.back(), value);
+            all.back().axes += (run.axes.empty() ? "" : ",") + text;
+        }
+    }
+    return all;
+}
+
+} // namespace
+
+std::expected<void, std::string> add_axis(Selection& selection, std::string_view text) {
+    const std::size_t equals = text.find('=');
+    const auto axis = std::ranges::find(axes, text.substr(0, equals), &Axis::name);
+    if (axis == std::end(axes) || equals == std::string_view::npos) {
+        return std::unexpected(std::string("the axes are ip=4,6, psn=low,wrap and migreq=0,1"));
+    }
+    std::string_view rest = text.substr(equals + 1);
+    for (;;) {
+        const std::size_t comma = rest.find(',');
+        const std::string_view word = rest.substr(0, comma);
+        if (!axis->take(selection, word)) {
+            return std::unexpected(
+                fmt::format("'{}' is no value of {}; it is {}", word, axis->name, axis->values));
+        }
+        if (comma == std::string_view::npos) return {};
+        rest.remove_prefix(comma + 1);
+    }
+}
+
+std::expected<Shard, std::string> parse_shard(std::string_view text) {
+    Shard shard;
+    const char* end = text.data() + text.size();
+    const auto index = std::from_chars(text.data(), end, shard.index);
+    const bool slash = index.ec == std::errc{} && index.ptr != end && *index.ptr == '/';
+    const auto of = slash ? std::from_chars(index.ptr + 1, end, shard.of) : index;
+    if (!slash || of.ec != std::errc{} || of.ptr != end) {
+        return std::unexpected(fmt::format("'{}' is not I/N, as in 2/5", text));
+    }
+    if (shard.index < 1 || shard.index > shard.of) {
+        return std::unexpected(fmt::format("'{}': I is 1 to N", text));
+    }
+    return shard;
+}
+
+std::vector<std::string> PlannedRun::over() const {
+    std::vector<std::string> options;
+    for (std::size_t from = 0; from < axes.size();) {
+        const std::size_t comma = std::min(axes.find(',', from), axes.size());
+        const std::string one = axes.substr(from, comma - from);
+        if (!one.starts_with("round=")) options.push_back(one);
+        from = comma + 1;
+    }
+    return options;
+}
+
+std::vector<PlannedRun> axis_combinations(const Selection& selection) {
+    std::vector<std::uint32_t> rounds;
+    for (std::uint32_t i = 0; selection.repeat > 1 && i < selection.repeat; ++i)
+        rounds.push_back(i);
+    std::vector<PlannedRun> runs(1);
+    runs = multiplied(runs, rounds, [](PlannedRun& run, std::uint32_t round) {
+        run.round = round;
+        return fmt::format("round={}", round + 1);
+    });
+    runs = multiplied(runs, selection.ip_versions, [](PlannedRun& run, int version) {
+        run.ip_version = version;
+        return fmt::format("ip={}", version);
+    });
+    runs = multiplied(runs, selection.start_psns, [](PlannedRun& run, StartPsn start) {
+        run.start_psn = start;
+        return fmt::format("psn={}", name_of(start));
+    });
+    return multiplied(runs, selection.mig_reqs, [](PlannedRun& run, bool mig_req) {
+        run.mig_req = mig_req;
+        return fmt::format("migreq={}", mig_req ? 1 : 0);
+    });
+}
+
+} // namespace veriroce::runner

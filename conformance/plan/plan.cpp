@@ -1,0 +1,268 @@
+#include "conformance/plan/plan.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "conformance/cases/embedded.hpp"
+#include "conformance/rules/nearest.hpp"
+#include "conformance/plan/axes.hpp"
+#include "conformance/script/words.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+bool is_file(std::string_view name) {
+    return name.ends_with(".roce");
+}
+
+bool selected_by_name(const cases::EmbeddedFile& file, const std::vector<std::string>& names) {
+    if (names.empty()) return true;
+    return std::ranges::any_of(names, [&](const std::string& name) {
+        return !is_file(name) && (file.id() == name || file.group() == name);
+    });
+}
+
+bool selected(const script::Case& one, const Selection& selection) {
+    const auto has_rule = [&](const std::string& wanted) {
+        return std::ranges::any_of(one.rules,
+                                   [&](const script::Word& rule) { return rule.text == wanted; });
+    };
+    const auto has_tag = [&](const std::string& wanted) { return one.tagged(wanted); };
+    if (!selection.rules.empty() && std::ranges::none_of(selection.rules, has_rule)) return false;
+    if (!selection.tags.empty() && std::ranges::none_of(selection.tags, has_tag)) return false;
+    return !selection.role || one.role == *selection.role || one.role == rules::Role::Both;
+}
+
+std::string all_text(std::string_view path, const std::vector<script::Diagnostic>& diagnostics) {
+    std::string text;
+    for (const script::Diagnostic& one : diagnostics)
+        text += one.text(path);
+    return text;
+}
+
+std::expected<script::Case, PlanError> compile(std::string_view path, std::string_view text) {
+    auto loaded = script::load(path, text);
+    if (!loaded) return std::unexpected(PlanError{all_text(path, loaded.error())});
+    const auto beyond = script::not_yet_runnable(*loaded);
+    if (!beyond.empty()) return std::unexpected(PlanError{all_text(path, beyond)});
+    return std::move(*loaded);
+}
+
+// Every name must select something, or the run would prove less than its user thinks.
+std::optional<PlanError> check_names(const Selection& selection) {
+    std::set<std::string, std::less<>> known;
+    for (const cases::EmbeddedFile& file : cases::embedded_files()) {
+        known.emplace(file.id());
+        known.emplace(file.group());
+    }
+    for (const std::string& name : selection.names) {
+        if (is_file(name) || known.contains(name)) continue;
+        const auto near = rules::nearest_word(name, known);
+        return PlanError{
+            near ? fmt::format("no case or group is called '{}'; did you mean '{}'?\n", name, *near)
+                 : fmt::format("no case or group is called '{}'; "
+                               "'veriroce test --list' shows them\n",
+                               name)};
+    }
+    for (const std::string& id : selection.rules) {
+        if (rules::catalogue().contains(id)) continue;
+        const auto near = rules::catalogue().nearest(id);
+        return PlanError{near ? fmt::format("no rule is called '{}'; did you mean {}?\n", id, *near)
+                              : fmt::format("no rule is called '{}'\n", id)};
+    }
+    for (const std::string& tag : selection.tags) {
+        const auto tags = script::case_tags();
+        if (std::ranges::find(tags, tag) != tags.end()) continue;
+        const std::vector<std::string_view> all(tags.begin(), tags.end());
+        const auto near = rules::nearest_word(tag, all);
+        return PlanError{fmt::format("no tag is called '{}'; {}\n", tag,
+                                     near ? fmt::format("did you mean '{}'?", *near)
+                                          : fmt::format("the tags are {}", fmt::join(all, ", ")))};
+    }
+    return std::nullopt;
+}
+
+// Writes the parameters into the cases that have a name for them. One that no case has would change
+// nothing, and its user would think that it had.
+std::optional<PlanError> set_parameters(std::vector<script::Case>& cases,
+                                        const std::vector<script::Parameter>& parameters) {
+    if (parameters.empty()) return std::nullopt;
+    std::set<std::string> known;
+    std::set<std::string> used;
+    for (script::Case& one : cases) {
+        for (const std::string& name : script::parameter_names(one.text))
+            known.insert(name);
+        auto with = script::with_parameters(one.text, parameters);
+        if (with.used.empty()) continue;
+        used.insert(with.used.begin(), with.used.end());
+        auto compiled = compile(one.path, with.text);
+        if (!compiled) return compiled.error();
+        one = std::move(*compiled);
+    }
+    for (const script::Parameter& one : parameters) {
+        if (used.contains(one.name)) continue;
+        const auto near = rules::nearest_word(one.name, known);
+        return PlanError{fmt::format(
+            "-D {}={}: no selected case has a 'let' or 'for' of that name{}\n", one.name, one.value,
+            near ? fmt::format("; did you mean '{}'?", *near) : "")};
+    }
+    return std::nullopt;
+}
+
+std::optional<PlanError> take_shard(std::vector<PlannedRun>& runs, const Shard& shard) {
+    std::vector<PlannedRun> part;
+    for (std::size_t i = shard.index - 1; i < runs.size(); i += shard.of)
+        part.push_back(std::move(runs[i]));
+    if (part.empty()) {
+        return PlanError{fmt::format("--shard {}/{}: the selection has no more than {}\n",
+                                     shard.index, shard.of, runs.size())};
+    }
+    runs = std::move(part);
+    return std::nullopt;
+}
+
+// A run that is for one IP version is played over that one: where no axis was asked for, and once
+// where both were. Over the other alone it stays in the plan, and is skipped with the reason.
+bool fits_its_ip_version(PlannedRun& planned, const Selection& selection) {
+    const auto own = planned.own_ip_version();
+    if (!own || planned.ip_version == *own) return true;
+    if (selection.ip_versions.empty()) planned.ip_version = *own;
+    return std::ranges::find(selection.ip_versions, *own) == selection.ip_versions.end();
+}
+
+// What a lethal case kills cannot be tested afterwards. Otherwise the order stays.
+void put_lethal_last(Plan& plan) {
+    std::vector<PlannedRun> ordered;
+    std::vector<PlannedRun> lethal;
+    for (PlannedRun& run : plan.runs)
+        (plan.cases[run.case_index].tagged("lethal") ? lethal : ordered).push_back(std::move(run));
+    std::ranges::move(lethal, std::back_inserter(ordered));
+    plan.runs = std::move(ordered);
+}
+
+// Two scripts that cannot be told apart in a report.
+std::optional<PlanError> check_ids(const std::vector<script::Case>& cases) {
+    std::map<std::string, std::string_view> paths;
+    for (const script::Case& one : cases) {
+        const auto [entry, is_new] = paths.emplace(one.id(), one.path);
+        if (is_new) continue;
+        return PlanError{fmt::format("{} and {} are both called {}: play them in two runs\n",
+                                     entry->second, one.path, one.id())};
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+std::string shell_word(const std::string& text) {
+    const bool plain = text.find_first_of(" '\"$&|;<>()*?[]\\`~!#") == std::string::npos;
+    if (plain) return text;
+    std::string result = "'";
+    for (const char c : text)
+        result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return result + "'";
+}
+
+std::optional<int> PlannedRun::own_ip_version() const {
+    const script::Attribute* found = run.qps.front().attribute("ip");
+    const auto* expr = found == nullptr ? nullptr : std::get_if<script::Expr>(&found->value);
+    if (expr == nullptr) return std::nullopt;
+    return static_cast<int>(expr->number);
+}
+
+Network PlannedRun::network() const {
+    const script::QpSetup& setup = run.qps.front(); // what is common to all QPs stands here
+    const auto number = [&](std::string_view name) -> std::optional<std::int64_t> {
+        const script::Attribute* found = setup.attribute(name);
+        const auto* expr = found == nullptr ? nullptr : std::get_if<script::Expr>(&found->value);
+        return expr == nullptr ? std::nullopt : std::optional(expr->number);
+    };
+    Network network{.ip_version = ip_version};
+    if (const auto id = number("vlan")) {
+        network.vlan =
+            wire::VlanId{.id = static_cast<std::uint16_t>(*id),
+                         .priority = static_cast<std::uint8_t>(number("vlan.pcp").value_or(0))};
+    }
+    return network;
+}
+
+std::string PlannedRun::id(const script::Case& of) const {
+    if (axes.empty()) return of.id() + run.suffix;
+    if (run.suffix.empty()) return fmt::format("{}[{}]", of.id(), axes);
+    return fmt::format("{}[{},{}", of.id(), axes, run.suffix.substr(1));
+}
+
+std::expected<Plan, PlanError> make_plan(const Selection& selection,
+                                         std::span<const ScriptFile> files) {
+    if (const auto error = check_names(selection)) return std::unexpected(*error);
+
+    Plan plan;
+    for (const cases::EmbeddedFile& file : cases::embedded_files()) {
+        if (!selected_by_name(file, selection.names)) continue;
+        auto compiled = compile(file.path, file.text);
+        if (!compiled) return std::unexpected(compiled.error());
+        if (selected(*compiled, selection)) plan.cases.push_back(std::move(*compiled));
+    }
+    const std::size_t first_file = plan.cases.size();
+    for (const ScriptFile& file : files) {
+        auto compiled = compile(file.path, file.text);
+        if (!compiled) return std::unexpected(compiled.error());
+        plan.cases.push_back(std::move(*compiled));
+    }
+    if (const auto error = set_parameters(plan.cases, selection.parameters)) {
+        return std::unexpected(*error);
+    }
+    if (const auto error = check_ids(plan.cases)) return std::unexpected(*error);
+
+    const std::vector<PlannedRun> combinations = axis_combinations(selection);
+    for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+        auto runs = script::expand(plan.cases[i]);
+        if (!runs) {
+            return std::unexpected(PlanError{all_text(plan.cases[i].path, runs.error())});
+        }
+        for (const PlannedRun& axes : combinations) {
+            for (const script::Run& run : *runs) {
+                PlannedRun planned = axes;
+                planned.case_index = i;
+                planned.run = run;
+                if (i >= first_file) planned.file = plan.cases[i].path;
+                if (fits_its_ip_version(planned, selection))
+                    plan.runs.push_back(std::move(planned));
+            }
+        }
+    }
+    put_lethal_last(plan);
+    if (plan.runs.empty()) {
+        return std::unexpected(PlanError{"the selection selects no case\n"});
+    }
+    if (auto error = take_shard(plan.runs, selection.shard)) return std::unexpected(*error);
+    return plan;
+}
+
+std::optional<std::string> reason_to_skip(const script::Case& script, const PlannedRun& planned,
+                                          const Bench& bench, const Setting& setting,
+                                          const Selection& selection) {
+    const auto own = planned.own_ip_version();
+    if (own && *own != planned.ip_version) return fmt::format("it is for IPv{} alone", *own);
+    for (const script::Need& need : script.needs) {
+        if (need.word == "mtu") {
+            const auto has = static_cast<std::int64_t>(wire::bytes_of(setting.path_mtu));
+            if (need.at_least && has < *need.at_least) {
+                return fmt::format("needs mtu>={}, has {}", *need.at_least, has);
+            }
+        } else if (!setting.capable(need.word) && !bench.link_capable(need.word)) {
+            return fmt::format("needs {}", need.word);
+        }
+    }
+    for (const script::Word& trait : script.unless) {
+        if (setting.trait(trait.text)) return fmt::format("unless {}", trait.text);
+    }
+    if (script.tagged("slow") && !selection.slow) return std::string("slow: use --slow");
+    return std::nullopt;
+}
+
+} // namespace veriroce::runner

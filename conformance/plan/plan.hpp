@@ -1,0 +1,97 @@
+// The plan of a run: which cases, over which axes, in which order. Nothing is sent before the whole
+// plan stands: a script that does not compile, or a name that selects nothing, ends the run before
+// it begins.
+//
+// Errors: PlanError is one or more lines for stderr; the program then exits with 2.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "conformance/testbed/testbed.hpp"
+#include "conformance/script/script.hpp"
+
+namespace veriroce::runner {
+
+// The I-th of N parts of the plan: every N-th run, so that each part has its share of long cases.
+// Together the parts are the plan, and no run is in two of them.
+struct Shard {
+    std::size_t index = 1; // from 1
+    std::size_t of = 1;
+};
+
+struct Selection {
+    // A file (*.roce), a case's id ("rsp/gap-nak"), a group ("rsp"); all if empty.
+    std::vector<std::string> names;
+    std::vector<std::string> rules;
+    std::vector<std::string> tags;
+    std::optional<rules::Role> role;
+    // --over: each value is a run of its own. An empty axis is not asked for: IPv4, any PSNs.
+    std::vector<int> ip_versions;
+    std::vector<StartPsn> start_psns;
+    std::vector<bool> mig_reqs;
+    std::uint32_t repeat = 1; // rounds of every run, each with a seed of its own
+    Shard shard;
+    std::vector<script::Parameter> parameters; // -D; each must have a line to stand in
+    bool slow = false;
+};
+
+struct PlanError {
+    std::string text;
+};
+
+// One run of a case: the script, the values of its `for` names, and its axes.
+struct PlannedRun {
+    std::size_t case_index = 0; // into Plan::cases
+    script::Run run;
+    int ip_version = 4;
+    StartPsn start_psn = StartPsn::Any;
+    std::optional<bool> mig_req;
+    std::uint32_t round = 0; // of --repeat, from 0: the seed is that of the run and this
+    std::string file;        // that the selection names; empty of the program's own cases
+    std::string axes;        // "ip=6,psn=wrap,round=2"; empty where nothing was asked for
+
+    // The IP version that the case itself is for, by `qp ip=`.
+    [[nodiscard]] std::optional<int> own_ip_version() const;
+    // Where it is played: the axis, and the VLAN of `qp vlan=`.
+    [[nodiscard]] Network network() const;
+    // group/name[ip=6,mtu=256]
+    [[nodiscard]] std::string id(const script::Case& of) const;
+    // "ip=6", "psn=wrap": the --over options of this run alone.
+    [[nodiscard]] std::vector<std::string> over() const;
+};
+
+// Takes "ip=4,6", "psn=low,wrap" or "migreq=0,1" into the selection. The error is a phrase.
+std::expected<void, std::string> add_axis(Selection& selection, std::string_view text);
+
+// "2/5": the second of five. The error is a phrase.
+std::expected<Shard, std::string> parse_shard(std::string_view text);
+
+struct Plan {
+    std::vector<script::Case> cases;
+    std::vector<PlannedRun> runs;
+};
+
+// A script as it was found: path and text.
+struct ScriptFile {
+    std::string path;
+    std::string text;
+};
+
+// A word for the shell, in quotes where it needs them.
+std::string shell_word(const std::string& text);
+
+// Compiles and expands what the selection selects of the program's own cases and of the files that
+// it names. `files` are those that the caller has read for names ending in ".roce".
+std::expected<Plan, PlanError> make_plan(const Selection& selection,
+                                         std::span<const ScriptFile> files);
+
+// Whether this run can be played here, or why not: a capability, a trait, a tag.
+std::optional<std::string> reason_to_skip(const script::Case& script, const PlannedRun& planned,
+                                          const Bench& bench, const Setting& setting,
+                                          const Selection& selection);
+
+} // namespace veriroce::runner

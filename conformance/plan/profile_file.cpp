@@ -1,0 +1,302 @@
+// The text of a profile: YAML to values, every wrong word with its place.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include "conformance/cases/embedded.hpp"
+#include "conformance/rules/nearest.hpp"
+#include "conformance/rules/rules.hpp"
+#include "conformance/plan/profile.hpp"
+#include "conformance/script/words.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+using namespace std::string_view_literals;
+using Words = std::span<const std::string_view>;
+
+constexpr std::array profile_keys{"profile"sv,  "capabilities"sv, "lacks"sv,     "traits"sv,
+                                  "counters"sv, "time_scale"sv,   "deviations"sv};
+constexpr std::array deviation_keys{"rule"sv,     "case"sv,  "reason"sv,   "link"sv,
+                                    "firmware"sv, "until"sv, "sometimes"sv};
+constexpr double largest_scale = 100'000;
+// A profile is a map of lists of maps: what nests deeper is none, and could exhaust the stack.
+constexpr std::size_t max_nesting = 16;
+
+class Parser {
+  public:
+    explicit Parser(std::string_view path) : path_(path) {}
+
+    std::expected<Profile, std::string> parse(std::string_view text) {
+        if (text.size() > max_profile_bytes) {
+            return std::unexpected(
+                fmt::format("{}: longer than {} bytes\n", path_, max_profile_bytes));
+        }
+        if (const std::size_t at = too_deep(text); at != 0) {
+            return std::unexpected(fmt::format("{}:{}: nested too deeply\n", path_, at));
+        }
+        try {
+            whole(YAML::Load(std::string(text)));
+        } catch (const YAML::Exception& error) {
+            fail(error.mark, error.msg);
+        }
+        if (!errors_.empty()) return std::unexpected(std::move(errors_));
+        return std::move(profile_);
+    }
+
+  private:
+    // The first line on which brackets or dashes nest deeper than any profile; 0 if none.
+    static std::size_t too_deep(std::string_view text) {
+        std::size_t line = 1;
+        std::size_t brackets = 0;
+        std::size_t openers = 0; // "- - -" and "? ? ?" nest in one line
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            const char c = text[i];
+            if (c == '\n') {
+                ++line;
+                openers = 0;
+            }
+            if (c == '[' || c == '{') ++brackets;
+            if ((c == ']' || c == '}') && brackets > 0) --brackets;
+            const bool blank_behind =
+                i + 1 < text.size() && (text[i + 1] == ' ' || text[i + 1] == '\t');
+            if ((c == '-' || c == '?' || c == ':') && blank_behind) ++openers;
+            if (brackets > max_nesting || openers > 4 * max_nesting) return line;
+        }
+        return 0;
+    }
+
+    void fail(const YAML::Mark& mark, std::string_view what) {
+        errors_ += mark.is_null()
+                       ? fmt::format("{}: {}\n", path_, what)
+                       : fmt::format("{}:{}:{}: {}\n", path_, mark.line + 1, mark.column + 1, what);
+    }
+    void fail_word(const YAML::Node& node, std::string_view what, std::string_view word,
+                   const std::vector<std::string_view>& known) {
+        const auto near = rules::nearest_word(word, known);
+        fail(node.Mark(), fmt::format("unknown {} '{}'{}", what, word,
+                                      near ? fmt::format("; did you mean '{}'?", *near) : ""));
+    }
+
+    // Text of a node that has one; nothing, and an error, otherwise.
+    std::optional<std::string> text_in(const YAML::Node& node, std::string_view key) {
+        if (node.IsScalar() && !node.Scalar().empty()) return node.Scalar();
+        fail(node.Mark(), fmt::format("'{}' wants a text", key));
+        return std::nullopt;
+    }
+
+    // Each key of a map once, and only those that are known.
+    void each_key(const YAML::Node& map, Words known, std::string_view what,
+                  const std::function<void(const std::string&, const YAML::Node&)>& take) {
+        std::vector<std::string> seen;
+        for (const auto& entry : map) {
+            const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
+            if (std::ranges::find(known, key) == known.end()) {
+                fail_word(entry.first, what, key, {known.begin(), known.end()});
+            } else if (std::ranges::find(seen, key) != seen.end()) {
+                fail(entry.first.Mark(), fmt::format("a second '{}'", key));
+            } else {
+                seen.push_back(key);
+                take(key, entry.second);
+            }
+        }
+    }
+
+    void whole(const YAML::Node& root) {
+        if (!root.IsMap()) return fail(root.Mark(), "a profile is a map; see the template");
+        each_key(root, profile_keys, "key", [&](const std::string& key, const YAML::Node& value) {
+            if (key == "profile") profile_.name = text_in(value, key).value_or("");
+            if (key == "capabilities")
+                words(value, profile_.capabilities, "capability", "capabilities", capabilities());
+            if (key == "lacks")
+                words(value, profile_.lacks, "capability", "capabilities", capabilities());
+            if (key == "traits") words(value, profile_.traits, "trait", "traits", script::traits());
+            if (key == "counters") counters(value);
+            if (key == "time_scale") time_scale(value);
+            if (key == "deviations") deviations(value);
+        });
+        for (const std::string& word : profile_.lacks) {
+            if (std::ranges::find(profile_.capabilities, word) == profile_.capabilities.end())
+                continue;
+            fail(root["lacks"].Mark(), fmt::format("'{}' is also in 'capabilities'", word));
+        }
+        if (profile_.name.empty() && errors_.empty()) {
+            fail(root.Mark(), "'profile' is missing: the device's name");
+        }
+    }
+
+    // What the runner finds out about the link is not the device's.
+    static std::vector<std::string_view> capabilities() {
+        std::vector<std::string_view> all(script::capabilities().begin(),
+                                          script::capabilities().end());
+        std::erase_if(all, [](std::string_view one) {
+            return one == "raw" || one == "hwtime" || one == "mtu";
+        });
+        return all;
+    }
+
+    void words(const YAML::Node& list, std::vector<std::string>& into, std::string_view what,
+               std::string_view many, Words known) {
+        if (list.IsNull()) return;
+        if (!list.IsSequence())
+            return fail(list.Mark(), fmt::format("a list of {} is wanted", many));
+        for (const YAML::Node& one : list) {
+            const std::string word = one.IsScalar() ? one.Scalar() : "";
+            if (std::ranges::find(known, word) == known.end()) {
+                fail_word(one, what, word, {known.begin(), known.end()});
+            } else {
+                into.push_back(word);
+            }
+        }
+    }
+
+    void counters(const YAML::Node& map) {
+        if (map.IsNull()) return;
+        if (!map.IsMap()) return fail(map.Mark(), "a map is wanted: canonical name, device's name");
+        each_key(map, script::counters(), "counter",
+                 [&](const std::string& key, const YAML::Node& value) {
+                     if (auto name = text_in(value, key)) profile_.counters[key] = *name;
+                 });
+    }
+
+    void time_scale(const YAML::Node& node) {
+        double value = 0;
+        const bool number = YAML::convert<double>::decode(node, value);
+        if (number && value >= 0.1 && value <= largest_scale) {
+            profile_.time_scale = value;
+        } else {
+            fail(node.Mark(),
+                 fmt::format("'time_scale' is a number from 0.1 to {}", largest_scale));
+        }
+    }
+
+    void deviations(const YAML::Node& list) {
+        if (list.IsNull()) return;
+        if (!list.IsSequence()) return fail(list.Mark(), "a list of deviations is wanted");
+        for (const YAML::Node& one : list) {
+            if (one.IsMap())
+                deviation(one);
+            else
+                fail(one.Mark(), "a deviation is a map with 'rule' or 'case', and 'reason'");
+        }
+    }
+
+    void deviation(const YAML::Node& map) {
+        Deviation entry;
+        const std::size_t before = errors_.size();
+        entry.line = static_cast<std::uint32_t>(map.Mark().line + 1);
+        each_key(map, deviation_keys, "key", [&](const std::string& key, const YAML::Node& value) {
+            if (key == "sometimes") {
+                const bool is = YAML::convert<bool>::decode(value, entry.sometimes);
+                return is ? void() : fail(value.Mark(), "'sometimes' is true or false");
+            }
+            const auto text = text_in(value, key);
+            if (!text) return;
+            if (key == "rule") rule(value, entry);
+            if (key == "case") case_id(value, entry);
+            if (key == "reason") entry.reason = *text;
+            if (key == "link") entry.link = *text;
+            if (key == "firmware") firmware(value, entry);
+            if (key == "until") until(value, entry);
+        });
+        if (errors_.size() != before) return;
+        if (entry.rule.empty() == entry.case_id.empty()) {
+            fail(map.Mark(), "a deviation names either a 'rule' or a 'case'");
+        }
+        if (entry.reason.find_first_not_of(" \t\n") == std::string::npos) {
+            fail(map.Mark(), "a deviation needs a 'reason': why is it known, and why let pass?");
+        }
+        const auto twin = std::ranges::find_if(profile_.deviations, [&](const Deviation& other) {
+            return other.rule == entry.rule && other.case_id == entry.case_id &&
+                   other.firmware == entry.firmware && other.until == entry.until;
+        });
+        if (twin != profile_.deviations.end()) {
+            fail(map.Mark(), fmt::format("the same deviation stands on line {}", twin->line));
+        }
+        profile_.deviations.push_back(std::move(entry));
+    }
+
+    void rule(const YAML::Node& node, Deviation& entry) {
+        entry.rule = node.Scalar();
+        if (rules::catalogue().contains(entry.rule)) return;
+        const auto near = rules::catalogue().nearest(entry.rule);
+        fail(node.Mark(), fmt::format("unknown rule '{}'{}", entry.rule,
+                                      near ? fmt::format("; did you mean '{}'?", *near) : ""));
+    }
+
+    // The program's own cases; a file of somebody's own is named as it is given to `test`.
+    void case_id(const YAML::Node& node, Deviation& entry) {
+        entry.case_id = node.Scalar();
+        const std::size_t bracket = entry.case_id.find('[');
+        std::string name = entry.case_id.substr(0, bracket);
+        if (bracket != std::string::npos && !entry.case_id.ends_with(']')) {
+            return fail(node.Mark(), "one run of a case is GROUP/NAME[VALUES], as a report has it");
+        }
+        std::vector<std::string_view> known;
+        for (const cases::EmbeddedFile& file : cases::embedded_files()) {
+            std::string_view id = file.path;
+            id.remove_suffix(std::min<std::size_t>(id.size(), 5)); // .roce
+            known.push_back(id);
+            if (id == name) return;
+        }
+        const auto near = rules::nearest_word(name, known);
+        if (near)
+            fail_word(node, "case", name, known);
+        else if (name.find('/') == std::string::npos) {
+            fail(node.Mark(), fmt::format("'{}' is no case's id: GROUP/NAME", name));
+        }
+    }
+
+    void firmware(const YAML::Node& node, Deviation& entry) {
+        const std::string& text = node.Scalar();
+        const std::size_t dots = text.find("..");
+        FirmwareRange range{text, text};
+        if (dots != std::string::npos) range = {text.substr(0, dots), text.substr(dots + 2)};
+        const auto wrong = [](const std::string& end) {
+            return !end.empty() && end.find_first_of("0123456789") == std::string::npos;
+        };
+        if (wrong(range.first) || wrong(range.last) || (range.first + range.last).empty()) {
+            return fail(node.Mark(), "'firmware' is a version or a range: 6.1, 6.1..6.6, ..6.6");
+        }
+        if (!range.first.empty() && !range.last.empty() && !range.contains(range.first)) {
+            return fail(node.Mark(), "'firmware' ends before it begins");
+        }
+        entry.firmware = range;
+    }
+
+    void until(const YAML::Node& node, Deviation& entry) {
+        const std::string& text = node.Scalar();
+        bool day = text.size() == 10;
+        for (std::size_t i = 0; day && i < text.size(); ++i)
+            day = i == 4 || i == 7 ? text[i] == '-' : text[i] >= '0' && text[i] <= '9';
+        const auto number = [&](std::size_t at, std::size_t digits) {
+            unsigned value = 0;
+            for (const char digit : text.substr(at, digits))
+                value = value * 10 + static_cast<unsigned>(digit - '0');
+            return value;
+        };
+        using namespace std::chrono;
+        if (!day || !year_month_day(year(static_cast<int>(number(0, 4))), month(number(5, 2)),
+                                    std::chrono::day(number(8, 2)))
+                         .ok()) {
+            return fail(node.Mark(), "'until' is a day: 2027-03-31");
+        }
+        entry.until = text;
+    }
+
+    std::string path_;
+    Profile profile_;
+    std::string errors_;
+};
+
+} // namespace
+
+std::expected<Profile, std::string> parse_profile(std::string_view path, std::string_view text) {
+    return Parser(path).parse(text);
+}
+
+} // namespace veriroce::runner

@@ -1,0 +1,223 @@
+#include "conformance/plan/run.hpp"
+
+#include <cassert>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "conformance/plan/judgeable.hpp"
+#include "transport/net/stop_on_signal.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+constexpr std::string_view sanity_script = R"(rule   RSP-01
+title  "The device still answers on a fresh QP"
+role   responder
+
+dut    recv id=1
+
+> SEND_ONLY  psn=0 ackreq
+< ACK        psn=0 msn=1
+
+dut    done recv id=1
+)";
+
+// QPNs that a case may take; the next case begins behind them.
+constexpr std::uint32_t qpns_per_case = 128;
+static_assert(script::max_qps < qpns_per_case);
+constexpr std::uint32_t first_qpn = lowest_tester_qpn.value + qpns_per_case; // behind calibration's
+constexpr std::uint32_t last_qpn = 0xFFFF00;
+
+// Apart for different seeds, so that a device's memory of an earlier run does not matter.
+std::uint32_t first_qpn_of(std::uint64_t seed) {
+    return first_qpn + static_cast<std::uint32_t>(seed % 0x7FFF) * 0x100;
+}
+
+wire::Duration scaled(wire::Duration time, double scale) {
+    return wire::Duration(
+        static_cast<wire::Duration::rep>(static_cast<double>(time.count()) * scale));
+}
+
+} // namespace
+
+SuiteRun::SuiteRun(Bench& bench, const Plan& plan, const Selection& selection, RunOptions options)
+    : bench_(bench), plan_(plan), selection_(selection), options_(std::move(options)) {
+    auto loaded = script::load("sanity.roce", sanity_script);
+    assert(loaded.has_value());
+    sanity_case_ = std::move(*loaded);
+    auto runs = script::expand(sanity_case_);
+    assert(runs.has_value());
+    sanity_runs_ = std::move(*runs);
+    if (options_.profile) {
+        const std::string firmware = bench_.setting({}).dut.firmware;
+        known_ = KnownDeviations(*options_.profile, firmware, options_.today);
+    }
+    notes_ = known_.notes();
+    for (std::string& note : not_judgeable(plan_, bench_.setting({}).stamp_width))
+        notes_.push_back(std::move(note));
+    tester_qpn_ = first_qpn_of(options_.seed);
+}
+
+Setting setting_alone(const Bench& bench, const PlannedRun& planned, const RunOptions& options) {
+    Setting setting = bench.setting(planned.network());
+    double scale = options.timeout_scale;
+    if (options.profile) {
+        setting = options.profile->applied(std::move(setting));
+        scale *= options.profile->time_scale;
+    }
+    setting.seed = options.seed + planned.round;
+    setting.plan = options.plan;
+    setting.start_psn = planned.start_psn;
+    setting.mig_req = planned.mig_req;
+    setting.patience = scaled(setting.patience, scale);
+    setting.settle = scaled(setting.settle, scale);
+    setting.first_tester_qpn = {first_qpn_of(options.seed)};
+    return setting;
+}
+
+Setting SuiteRun::setting_for(const PlannedRun& planned) {
+    Setting setting = setting_alone(bench_, planned, options_);
+    if (tester_qpn_ + qpns_per_case > last_qpn) tester_qpn_ = first_qpn;
+    setting.first_tester_qpn = {tester_qpn_};
+    tester_qpn_ += qpns_per_case;
+    return setting;
+}
+
+std::optional<CaseResult> SuiteRun::next() {
+    if (over_ || next_ >= plan_.runs.size()) return std::nullopt;
+    const PlannedRun& planned = plan_.runs[next_++];
+    CaseResult result = result_of(planned);
+    // A case that a signal cut short found nothing.
+    if (net::StopOnSignal::requested()) {
+        --next_;
+        over_ = true;
+        return std::nullopt;
+    }
+    known_.judge(result);
+    if (options_.fail_fast && result.verdict == Verdict::Fail) over_ = true;
+    if (bench_.broken()) {
+        over_ = true;
+        if (!dead_since_) dead_since_ = result.id;
+    }
+    return result;
+}
+
+std::optional<std::string> SuiteRun::upcoming() const {
+    if (over_ || next_ >= plan_.runs.size()) return std::nullopt;
+    const PlannedRun& planned = plan_.runs[next_];
+    return planned.id(plan_.cases[planned.case_index]);
+}
+
+void SuiteRun::revived() {
+    dead_since_.reset();
+    over_ = false;
+}
+
+CaseResult SuiteRun::result_of(const PlannedRun& planned) {
+    const script::Case& script = plan_.cases[planned.case_index];
+    CaseResult result;
+    if (dead_since_ && !answers_again(planned)) {
+        result.become(
+            Verdict::Error, FindingKind::Environment,
+            fmt::format("not played: the DUT has not answered a SEND since {}", *dead_since_));
+    } else {
+        dead_since_.reset();
+        result = play(planned);
+    }
+    if (result.rules.empty()) {
+        for (const script::Word& rule : script.rules)
+            result.rules.push_back(rule.text);
+        result.level = script.level;
+        result.title = planned.run.title;
+    }
+    result.id = planned.id(script);
+    result.file = script.path;
+    result.command = command_for(planned);
+    if (dead_since_ && dead_since_->empty()) dead_since_ = result.id;
+    return result;
+}
+
+CaseResult SuiteRun::play(const PlannedRun& planned) {
+    const script::Case& script = plan_.cases[planned.case_index];
+    std::optional<std::string> skip = bench_.lacks(planned.network());
+    bench_.keep_calibrated();
+    Setting setting = setting_for(planned);
+    if (!skip) skip = reason_to_skip(script, planned, bench_, setting, selection_);
+    CaseResult result;
+    if (skip) {
+        result.become(Verdict::Skip, FindingKind::Unsupported, *skip);
+        return result;
+    }
+    // The program's own mistake costs this case: those played before it are still reported.
+    try {
+        result = play_whole(planned, setting);
+    } catch (const std::exception& escaped) {
+        result.become(Verdict::Error, FindingKind::Internal,
+                      fmt::format("the harness failed: {}", escaped.what()));
+        return result;
+    }
+    if (bench_.broken()) {
+        result.become(Verdict::Error, FindingKind::Environment, *bench_.broken());
+    } else {
+        judge_sanity(result, setting);
+    }
+    return result;
+}
+
+// A case of whose packets the capture lost some is played once more.
+CaseResult SuiteRun::play_whole(const PlannedRun& planned, Setting& setting) {
+    const script::Case& script = plan_.cases[planned.case_index];
+    CaseResult result = bench_.play(script, planned.run, setting);
+    if (result.lost_packets == 0 || bench_.broken()) return result;
+    setting = setting_for(planned); // late packets of the first time must be strangers
+    return bench_.play(script, planned.run, setting);
+}
+
+// Every run of this case alone, with what made it this run: axes, and the round's seed.
+std::string SuiteRun::command_for(const PlannedRun& planned) const {
+    const script::Case& script = plan_.cases[planned.case_index];
+    std::string text = fmt::format("veriroce test {}{}",
+                                   planned.file.empty() ? script.id() : shell_word(planned.file),
+                                   options_.command);
+    for (const std::string& axis : planned.over())
+        text += " --over " + axis;
+    return text + fmt::format(" --seed {}", options_.seed + planned.round);
+}
+
+CaseResult SuiteRun::sanity_exchange(const Setting& setting) {
+    Setting fresh = setting;
+    fresh.first_tester_qpn = {setting.first_tester_qpn.value + script::max_qps};
+    fresh.plan = {};
+    return bench_.play(sanity_case_, sanity_runs_.front(), fresh);
+}
+
+bool SuiteRun::answers_again(const PlannedRun& planned) {
+    return !bench_.broken() && sanity_exchange(setting_for(planned)).verdict == Verdict::Pass;
+}
+
+// Whatever the case found, a device that no longer answers is the graver finding. A sanity exchange
+// that could not be held (the agent is gone) says nothing about the device. What the case itself
+// found stays in the message.
+void SuiteRun::judge_sanity(CaseResult& result, const Setting& setting) {
+    const CaseResult sanity = sanity_exchange(setting);
+    if (sanity.verdict == Verdict::Pass) {
+        has_answered_ = true;
+        return;
+    }
+    Finding finding{.kind = FindingKind::Unanswering, .detail = sanity.reason()};
+    if (sanity.verdict == Verdict::Error) {
+        finding.kind = FindingKind::Environment;
+        finding.detail = fmt::format("no sanity exchange after it: {}", sanity.reason());
+    }
+    result.findings.insert(result.findings.begin(), std::move(finding));
+    if (sanity.verdict == Verdict::Error) {
+        if (result.verdict != Verdict::Fail) result.verdict = Verdict::Error;
+        return;
+    }
+    result.verdict = Verdict::Fail;
+    // A device that never answered is wrong, not dead: the cases say more about it.
+    if (has_answered_) dead_since_.emplace(); // result_of fills in the id
+}
+
+} // namespace veriroce::runner

@@ -1,0 +1,74 @@
+// A run of the suite: the plan's runs one after the other on a bench, a sanity exchange behind
+// each, and the results.
+#pragma once
+
+#include <optional>
+
+#include "conformance/testbed/testbed.hpp"
+#include "conformance/plan/plan.hpp"
+#include "conformance/plan/profile.hpp"
+#include "conformance/interpreter/case_result.hpp"
+
+namespace veriroce::runner {
+
+struct RunOptions {
+    std::uint64_t seed = 1;
+    double timeout_scale = 1.0;
+    bool fail_fast = false;
+    std::optional<Profile> profile;
+    FaultPlan plan;      // for every case, and no sanity exchange
+    std::string today;   // 2026-11-21: some known deviations end
+    std::string command; // the options that another run of one case needs, for `command` of results
+};
+
+// The setting of a run that is played first, or alone: its axes, the round's seed, the profile.
+Setting setting_alone(const Bench& bench, const PlannedRun& planned, const RunOptions& options);
+
+// Plays the plan run by run: the caller fetches a result at a time, prints it, and may stop.
+class SuiteRun {
+  public:
+    SuiteRun(Bench& bench, const Plan& plan, const Selection& selection, RunOptions options);
+
+    // The next result; nothing after the last, when the bench is broken for good, or when a signal
+    // came (net::StopOnSignal): the case at hand then ends at once, and counts as not played.
+    std::optional<CaseResult> next();
+    // What the profile has to say beside the results, and what cannot be judged here: for the
+    // report.
+    [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+    [[nodiscard]] std::size_t done() const { return next_; }
+    // The id of the run that `next` plays.
+    [[nodiscard]] std::optional<std::string> upcoming() const;
+
+    // The id of the case behind which the device stopped to answer. Until it answers again no case
+    // is played: each is an ERROR that names this one.
+    [[nodiscard]] const std::optional<std::string>& dead_since() const { return dead_since_; }
+    // The device was revived, and the bench has found it: goes on with the next case.
+    void revived();
+
+  private:
+    CaseResult result_of(const PlannedRun& planned);
+    CaseResult play(const PlannedRun& planned);
+    CaseResult play_whole(const PlannedRun& planned, Setting& setting);
+    // A small exchange on a fresh QP: whether the device still answers.
+    CaseResult sanity_exchange(const Setting& setting);
+    void judge_sanity(CaseResult& result, const Setting& setting);
+    [[nodiscard]] bool answers_again(const PlannedRun& planned);
+    [[nodiscard]] Setting setting_for(const PlannedRun& planned);
+    [[nodiscard]] std::string command_for(const PlannedRun& planned) const;
+
+    Bench& bench_;
+    const Plan& plan_;
+    const Selection& selection_;
+    RunOptions options_;
+    KnownDeviations known_;
+    std::vector<std::string> notes_;
+    script::Case sanity_case_;
+    std::vector<script::Run> sanity_runs_;
+    std::size_t next_ = 0;
+    std::uint32_t tester_qpn_ = 0;
+    bool over_ = false;
+    bool has_answered_ = false; // a sanity exchange of this run
+    std::optional<std::string> dead_since_;
+};
+
+} // namespace veriroce::runner

@@ -1,0 +1,233 @@
+#include "conformance/plan/shrink.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "conformance/script/script.hpp"
+#include "transport/net/stop_on_signal.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Lines lines_of(std::string_view text) {
+    Lines lines;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        lines.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines;
+}
+
+std::string joined(const Lines& lines) {
+    return fmt::format("{}\n", fmt::join(lines, "\n"));
+}
+
+// What makes two failures one: the verdict, the script's line, and the reason without its figures.
+// Where no line is to blame the rule that the judge saw broken stands for it.
+struct Failure {
+    Verdict verdict = Verdict::Pass;
+    std::string line;
+    std::string reason;
+    std::string rule;
+
+    friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+bool is_failure(Verdict verdict) {
+    return verdict == Verdict::Fail || verdict == Verdict::Warn || verdict == Verdict::Error;
+}
+
+std::string without_figures(std::string_view text) {
+    std::string result;
+    for (const char c : text) {
+        const bool digit = c >= '0' && c <= '9';
+        if (!digit)
+            result += c;
+        else if (!result.ends_with('#'))
+            result += '#';
+    }
+    return result;
+}
+
+Failure failure_of(const CaseResult& result, const script::Case& script) {
+    Failure failure{.verdict = result.verdict, .line = {}, .reason = {}, .rule = {}};
+    failure.reason = without_figures(result.reason());
+    if (result.line() != 0) {
+        failure.line = script.line_text({.line = result.line(), .column = 1, .length = 1});
+        return failure;
+    }
+    const auto certain = std::ranges::find_if(result.violations, &Violation::certain);
+    if (certain != result.violations.end()) failure.rule = certain->rule;
+    return failure;
+}
+
+std::string first_word(std::string_view line) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin == std::string_view::npos) return {};
+    return std::string(line.substr(begin, line.find(' ', begin) - begin));
+}
+
+// Parts that can be taken away as one: single lines, or blocks with all that they hold.
+struct Part {
+    std::size_t first = 0;
+    std::size_t end = 0;
+};
+
+std::vector<Part> parts_of(const Lines& lines, bool blocks_whole) {
+    std::vector<Part> parts;
+    for (std::size_t i = 0; i < lines.size();) {
+        std::size_t end = i + 1;
+        std::size_t open = 0;
+        for (std::size_t at = i; blocks_whole && at < lines.size(); ++at) {
+            const std::string word = first_word(lines[at]);
+            if (word == "any" || word == "unordered" || word == "repeat") ++open;
+            if (word == "end" && open > 0) --open;
+            if (open == 0) {
+                end = at + 1;
+                break;
+            }
+        }
+        parts.push_back({i, end});
+        i = end;
+    }
+    return parts;
+}
+
+class Reduction {
+  public:
+    Reduction(Bench& bench, Bench* right, const script::Case& script, const script::Run& run,
+              const Setting& setting)
+        : bench_(bench), right_(right), script_(script), run_(run), setting_(setting) {}
+
+    std::expected<Shrunk, std::string> reduce(const std::string& text) {
+        const auto first = play(bench_, text);
+        if (!first) return std::unexpected(std::string("the case does not compile by itself"));
+        if (!is_failure(first->result.verdict)) {
+            return std::unexpected(fmt::format("the case does not fail by itself: it is {}",
+                                               name_of(first->result.verdict)));
+        }
+        wanted_ = first->failure;
+        best_ = first->result;
+        if (right_ != nullptr && !passes(*right_, text)) right_ = nullptr;
+        Lines lines = lines_of(text);
+        // Inner lines may go once what stood around them has; a block may go once it is empty.
+        for (bool smaller = true; smaller && !over();) {
+            const std::size_t before = lines.size();
+            lines = without_needless(lines, true);
+            lines = without_needless(lines, false);
+            smaller = lines.size() < before;
+        }
+        return Shrunk{
+            .text = joined(lines), .result = std::move(best_), .plays = plays_, .minimal = !over()};
+    }
+
+  private:
+    struct Played {
+        CaseResult result;
+        Failure failure;
+    };
+
+    [[nodiscard]] bool over() const {
+        return plays_ >= max_shrink_plays || net::StopOnSignal::requested();
+    }
+
+    // Nothing if the text is no script, or no plan where a plan is made small.
+    std::optional<Played> play(Bench& bench, const std::string& text) {
+        if (!setting_.plan.rules.empty()) return play_under(bench, text);
+        const auto script = script::load(script_.path, text);
+        if (!script || !script::not_yet_runnable(*script).empty()) return std::nullopt;
+        const auto runs = script::expand(*script);
+        if (!runs || runs->size() != 1) return std::nullopt;
+        ++plays_;
+        CaseResult result = bench.play(*script, runs->front(), setting_);
+        Failure failure = failure_of(result, *script);
+        return Played{std::move(result), std::move(failure)};
+    }
+
+    std::optional<Played> play_under(Bench& bench, const std::string& plan) {
+        auto rules = script::load_plan(setting_.plan.path, plan);
+        if (!rules) return std::nullopt;
+        Setting setting = setting_;
+        setting.plan.rules = std::move(*rules);
+        ++plays_;
+        CaseResult result = bench.play(script_, run_, setting);
+        Failure failure = failure_of(result, script_);
+        return Played{std::move(result), std::move(failure)};
+    }
+
+    bool passes(Bench& bench, const std::string& text) {
+        const auto played = play(bench, text);
+        return played && !is_failure(played->result.verdict);
+    }
+
+    bool fails_alike(const Lines& lines) {
+        auto played = play(bench_, joined(lines));
+        if (!played || played->failure != wanted_) return false;
+        if (right_ != nullptr && !passes(*right_, joined(lines))) return false;
+        best_ = std::move(played->result);
+        return true;
+    }
+
+    // Takes away runs of parts: half of them at once, then quarters, down to one.
+    Lines without_needless(Lines lines, bool blocks_whole) {
+        std::size_t chunk = std::max<std::size_t>(1, parts_of(lines, blocks_whole).size() / 2);
+        for (;; chunk /= 2) {
+            for (std::size_t at = 0; !over();) {
+                const std::vector<Part> parts = parts_of(lines, blocks_whole);
+                if (at >= parts.size()) break;
+                const std::size_t last = std::min(at + chunk, parts.size()) - 1;
+                Lines fewer(lines.begin(),
+                            lines.begin() + static_cast<std::ptrdiff_t>(parts[at].first));
+                fewer.insert(fewer.end(),
+                             lines.begin() + static_cast<std::ptrdiff_t>(parts[last].end),
+                             lines.end());
+                if (fails_alike(fewer))
+                    lines = std::move(fewer);
+                else
+                    at += chunk;
+            }
+            if (chunk == 1 || over()) return lines;
+        }
+    }
+
+    Bench& bench_;
+    Bench* right_; // nothing where the script fails there as well
+    const script::Case& script_;
+    const script::Run& run_;
+    const Setting& setting_;
+    Failure wanted_;
+    CaseResult best_;
+    std::size_t plays_ = 0;
+};
+
+// The case with its `for` names fixed to the values that they have in this run.
+std::string fixed(const script::Case& script, const script::Run& run) {
+    std::vector<script::Parameter> parameters;
+    for (const script::For& one : script.fors) {
+        for (const script::Binding& binding : run.bindings) {
+            if (binding.name != one.name.text) continue;
+            const auto* word = std::get_if<std::string>(&binding.value);
+            parameters.push_back(
+                {(one.attribute ? "qp." : "") + binding.name,
+                 word != nullptr ? *word : std::to_string(std::get<std::int64_t>(binding.value))});
+        }
+    }
+    return script::with_parameters(script.text, parameters).text;
+}
+
+} // namespace
+
+std::expected<Shrunk, std::string> shrink(Bench& bench, const script::Case& script,
+                                          const script::Run& run, const Setting& setting,
+                                          Bench* right) {
+    const bool under_plan = !setting.plan.rules.empty();
+    return Reduction(bench, right, script, run, setting)
+        .reduce(under_plan ? setting.plan.text : fixed(script, run));
+}
+
+} // namespace veriroce::runner

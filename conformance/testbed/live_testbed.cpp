@@ -1,0 +1,404 @@
+#include "conformance/testbed/live_testbed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "conformance/interpreter/notation.hpp"
+#include "conformance/script/script.hpp"
+#include "transport/net/clock.hpp"
+#include "transport/net/stop_on_signal.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+constexpr wire::Duration agent_patience = std::chrono::seconds(5);
+constexpr wire::Duration revival_patience = std::chrono::minutes(1);
+constexpr wire::Duration resolve_patience = std::chrono::seconds(2);
+constexpr wire::Duration one_second = std::chrono::seconds(1);
+constexpr wire::Duration calibration_age = std::chrono::minutes(10);
+// IPv6, UDP, BTH, RETH and immediate, ICRC: what a packet has beside a full PMTU.
+constexpr std::size_t packet_overhead = 40 + 8 + 12 + 20 + 4;
+
+// A zero-length WRITE needs no key and no address (LEN-08), so that any device answers it.
+constexpr std::string_view calibration_script = R"(rule   LEN-08
+title  "Round trips of an empty RDMA WRITE"
+role   responder
+level  INFO
+
+dut    mr a len=4KiB access=remote_write
+repeat 200
+  > RDMA_WRITE_ONLY  len=0 dmalen=0 ackreq
+  < ACK  measure rtt
+end
+)";
+
+bool link_local(const wire::IpAddress& address) {
+    return !address.v4() && address.bytes[0] == std::byte{0xFE} &&
+           (address.bytes[1] & std::byte{0xC0}) == std::byte{0x80};
+}
+
+// In another VLAN the tester has no network of its own: of its addresses the one that shares most
+// leading bits with the device's is the one that the device has a route to.
+wire::IpAddress nearest_to(const wire::IpAddress& device,
+                           const std::vector<wire::IpAddress>& pool) {
+    const auto shared = [&](const wire::IpAddress& one) {
+        int bits = 0;
+        for (std::size_t i = 0; i < one.bytes.size(); ++i) {
+            const auto differs = std::to_integer<std::uint8_t>(one.bytes[i] ^ device.bytes[i]);
+            bits += std::countl_zero(differs);
+            if (differs != 0) break;
+        }
+        return bits;
+    };
+    return *std::ranges::max_element(pool, {}, shared);
+}
+
+wire::Duration percentile_99(std::vector<wire::Duration> samples) {
+    std::ranges::sort(samples);
+    return samples.empty() ? wire::Duration(0) : samples[(samples.size() - 1) * 99 / 100];
+}
+
+wire::Mtu largest_mtu_for(std::size_t link_mtu, wire::Mtu active) {
+    wire::Mtu best = wire::Mtu::B256;
+    for (const wire::Mtu mtu : {wire::Mtu::B512, wire::Mtu::B1024}) {
+        if (wire::bytes_of(mtu) + packet_overhead <= link_mtu &&
+            wire::bytes_of(mtu) <= wire::bytes_of(active)) {
+            best = mtu;
+        }
+    }
+    return best;
+}
+
+} // namespace
+
+std::expected<std::unique_ptr<LiveBench>, std::string>
+LiveBench::open(const LiveBenchOptions& options) {
+    std::unique_ptr<LiveBench> bench(new LiveBench);
+    bench->options_ = options;
+    auto opened = net::RawLink::open(
+        {.interface = options.interface, .extra_addresses = options.tester_addresses});
+    if (!opened) return std::unexpected(opened.error().text);
+    bench->link_ = std::move(*opened);
+
+    const auto found = bench->find_device(net::monotonic_now() + agent_patience);
+    if (!found) return std::unexpected(found.error());
+    return bench;
+}
+
+std::expected<void, std::string> LiveBench::find_device(wire::Instant until) {
+    auto dut = dut::RemoteDut::connect(options_.agent, options_.token, until);
+    if (!dut) return std::unexpected(dut.error());
+    dut_ = std::move(*dut);
+    welcome_ = dut_->welcome();
+    tickets_.clear();
+    ends_.clear();
+    lacking_.clear();
+    if (auto chosen = choose_ends(); !chosen) return chosen;
+    return calibrate();
+}
+
+std::expected<void, std::string> LiveBench::find_again() {
+    const wire::Instant end = net::monotonic_now() + revival_patience;
+    for (;;) {
+        broken_.reset();
+        auto found = find_device(std::min(end, net::monotonic_now() + agent_patience));
+        if (found || net::StopOnSignal::requested() || net::monotonic_now() + one_second > end) {
+            return found;
+        }
+        // What comes meanwhile is nobody's. A link that is gone does not come back here.
+        const wire::Instant next = net::monotonic_now() + one_second;
+        while (net::monotonic_now() < next) {
+            const auto received = link_->receive(next);
+            if (!received) return std::unexpected(received.error().text);
+        }
+    }
+}
+
+// --- who talks to whom ------------------------------------------------------------------------
+
+std::expected<LiveBench::Ends, std::string> LiveBench::ends_of(const Network& network) const {
+    if (welcome_.ports.empty()) return std::unexpected(std::string("the device has no port"));
+    const bool v4 = network.ip_version == 4;
+    const std::uint16_t vlan = network.vlan_id();
+    Ends ends;
+    const auto fits = [&](const wire::IpAddress& one) {
+        return one.v4() == v4 && !link_local(one);
+    };
+    const auto& pool =
+        link_->extra_addresses().empty() ? link_->own_addresses() : link_->extra_addresses();
+    const std::string_view family = v4 ? "IPv4" : "IPv6";
+    if (std::ranges::none_of(pool, fits)) {
+        return std::unexpected(
+            fmt::format("the tester has no {} address on {}", family, link_->interface()));
+    }
+    const auto& wanted = options_.dut_addresses;
+    const auto& gids = welcome_.ports.front().gids;
+    const auto gid = std::ranges::find_if(gids, [&](const dut::Gid& one) {
+        if (one.type != "rocev2" || !fits(one.address) || one.vlan.value_or(0) != vlan) {
+            return false;
+        }
+        return std::ranges::none_of(wanted, fits) ||
+               std::ranges::find(wanted, one.address) != wanted.end();
+    });
+    if (gid == gids.end()) {
+        return std::unexpected(fmt::format("the device has no RoCEv2 GID with such an {} address{}",
+                                           family,
+                                           vlan == 0 ? "" : fmt::format(" in VLAN {}", vlan)));
+    }
+    ends.dut = gid->address;
+    ends.gid_index = gid->index;
+    ends.tester = vlan == 0 ? *std::ranges::find_if(pool, fits) : nearest_to(ends.dut, pool);
+    const auto in_vlan = vlan == 0 ? std::optional<wire::VlanId>() : network.vlan;
+    const auto mac =
+        link_->resolve(ends.dut, ends.tester, in_vlan, net::monotonic_now() + resolve_patience);
+    if (!mac) return std::unexpected(mac.error().text);
+    ends.dut_mac = *mac;
+    return ends;
+}
+
+std::expected<void, std::string> LiveBench::choose_ends() {
+    for (const int version : {4, 6})
+        find_ends({.ip_version = version});
+    if (ends_.empty()) return std::unexpected(lacking_[{0, 4}]);
+    return {};
+}
+
+void LiveBench::find_ends(const Network& network) {
+    const Key key{network.vlan_id(), network.ip_version};
+    if (ends_.contains(key) || lacking_.contains(key)) return;
+    auto ends = ends_of(network);
+    if (ends)
+        ends_[key] = *ends;
+    else
+        lacking_[key] = ends.error();
+}
+
+Setting LiveBench::setting(const Network& network) const {
+    const auto found = ends_.find({network.vlan_id(), network.ip_version});
+    const Ends& ends = found == ends_.end() ? ends_.begin()->second : found->second;
+    Setting setting;
+    setting.dut = welcome_;
+    setting.gid_index = ends.gid_index;
+    setting.vlan = network.vlan;
+    setting.dut_address = ends.dut;
+    setting.dut_mac = ends.dut_mac;
+    setting.tester = {
+        .mac = link_->mac(), .address = ends.tester, .spare = {}, .named = {}, .mtu = link_->mtu()};
+    std::ranges::copy_if(link_->extra_addresses(), std::back_inserter(setting.tester.spare),
+                         [&](const wire::IpAddress& one) {
+                             return one.v4() == ends.tester.v4() && one != ends.tester;
+                         });
+    setting.path_mtu = largest_mtu_for(link_->mtu(), welcome_.ports.front().mtu_active);
+    setting.seed = options_.seed;
+    setting.take_round_trips(round_trip_p99_);
+    setting.sleep_p99 = sleep_p99_;
+    setting.stamp_width = stamp_width_;
+    return setting;
+}
+
+std::optional<std::string> LiveBench::lacks(const Network& network) {
+    find_ends(network);
+    const auto found = lacking_.find({network.vlan_id(), network.ip_version});
+    if (found == lacking_.end()) return std::nullopt;
+    return found->second;
+}
+
+bool LiveBench::link_capable(std::string_view word) const {
+    return word == "raw";
+}
+
+RunInfo LiveBench::info() const {
+    RunInfo info;
+    info.seed = options_.seed;
+    info.dut = fmt::format("{} {} {} (backend {}) at {}", welcome_.name, welcome_.device,
+                           welcome_.firmware, welcome_.backend, options_.agent.text());
+    info.link = fmt::format("{} {} MTU {}", link_->interface(), link_->mac().text(), link_->mtu());
+    info.notes = link_->notes();
+    for (const auto& [network, ends] : ends_) {
+        info.notes.push_back(fmt::format("IPv{}: tester {}, DUT {}", network.second,
+                                         ends.tester.text(), ends.dut.text()));
+    }
+    const Setting setting = this->setting({});
+    info.notes.push_back(fmt::format(
+        "99 % of round trips take at most {}, of sleeps of 1 ms {}; settle time {}, patience {}",
+        duration_text(round_trip_p99_), duration_text(sleep_p99_), duration_text(setting.settle),
+        duration_text(setting.patience)));
+    return info;
+}
+
+// --- time -------------------------------------------------------------------------------------
+
+// A device that does not answer now will not answer the next case either, and is blamed there: the
+// older figures stay.
+void LiveBench::keep_calibrated() {
+    if (broken_ || net::monotonic_now() < calibrated_at_ + calibration_age) return;
+    (void)calibrate();
+    calibrated_at_ = net::monotonic_now();
+}
+
+std::expected<void, std::string> LiveBench::calibrate() {
+    std::vector<wire::Duration> sleeps;
+    for (int i = 0; i < 200; ++i) {
+        const wire::Instant before = net::monotonic_now();
+        // Frames that come meanwhile end the sleep early; they are nobody's yet.
+        while (net::monotonic_now() < before + std::chrono::milliseconds(1)) {
+            const auto received = link_->receive(before + std::chrono::milliseconds(1));
+            if (!received) return std::unexpected(received.error().text);
+        }
+        sleeps.push_back(net::monotonic_now() - before);
+    }
+    sleep_p99_ = percentile_99(std::move(sleeps));
+
+    auto script = script::load("calibration.roce", calibration_script);
+    if (!script) return std::unexpected(std::string("the calibration script does not compile"));
+    const auto runs = script::expand(*script);
+    Setting start = setting({.ip_version = ends_.begin()->first.second});
+    start.patience = std::max(start.patience, agent_patience);
+    start.first_tester_qpn = lowest_tester_qpn;
+    CaseResult result = play(*script, runs->front(), start);
+    const auto measured = result.measures.find("rtt");
+    if (result.verdict != Verdict::Pass || measured == result.measures.end()) {
+        return std::unexpected(
+            fmt::format("the device does not answer an empty RDMA WRITE: {}",
+                        result.findings.empty() ? "no round trip measured" : result.reason()));
+    }
+    round_trip_p99_ = percentile_99(measured->second);
+    // A stamp is made when the kernel takes the frame from the device; until then it has been
+    // under way for at most the fastest half of a round trip less.
+    const wire::Duration fastest = *std::ranges::min_element(measured->second);
+    stamp_width_ = std::max(wire::Duration(0), (round_trip_p99_ - fastest) / 2);
+    link_->set_path_delay(stamp_width_);
+    calibrated_at_ = net::monotonic_now();
+    return {};
+}
+
+// --- the play ---------------------------------------------------------------------------------
+
+CaseResult LiveBench::play(const script::Case& script, const script::Run& run,
+                           const Setting& setting) {
+    const std::uint64_t drops_before = link_->drops();
+    merged_.reset();
+    Dialogue dialogue(script, run, setting);
+    dialogue.start(net::monotonic_now());
+    play_on(dialogue);
+    CaseResult result = dialogue.finish();
+    const auto harness_failed = [&](std::string reason) {
+        result.become(Verdict::Error, FindingKind::Environment, std::move(reason));
+    };
+    if (broken_) {
+        harness_failed(*broken_);
+    } else if (merged_) {
+        harness_failed(*merged_);
+    } else if (const std::uint64_t lost = link_->drops() - drops_before; lost > 0) {
+        harness_failed(fmt::format("the kernel dropped {} packets of this capture", lost));
+        result.lost_packets = lost;
+    }
+    return result;
+}
+
+void LiveBench::play_on(Dialogue& dialogue) {
+    // No wait of this loop is longer than a second.
+    while (!broken_ && !dialogue.finished() && !net::StopOnSignal::requested()) {
+        while (auto action = dialogue.stage().poll_action()) {
+            if (!carry_out(dialogue, std::move(*action))) return;
+        }
+        if (take_replies(dialogue)) continue;
+        if (dialogue.finished() || !take_packets(dialogue)) return;
+    }
+}
+
+bool LiveBench::carry_out(Dialogue& dialogue, Action action) {
+    if (auto* call = std::get_if<CallDut>(&action)) {
+        tickets_[dut_->submit(std::move(call->request), net::monotonic_now())] = call->ticket;
+        return true;
+    }
+    const auto& send = std::get<SendFrame>(action);
+    const auto sent = link_->send(send.frame);
+    if (!sent) {
+        broken_ = sent.error().text;
+        return false;
+    }
+    numbers_[sent->number] = send.number;
+    dialogue.sent(send.number, {sent->when.earliest, sent->when.latest});
+    return true;
+}
+
+// What came before the answer is there before it: the script goes on with the answer, at a time by
+// which it may look for a packet in vain.
+bool LiveBench::take_replies(Dialogue& dialogue) {
+    bool any = false;
+    while (auto reply = dut_->poll(net::monotonic_now())) {
+        const auto now = take_packets_at_hand(dialogue);
+        if (!now) return true;
+        const auto ticket = tickets_.extract(reply->call);
+        if (ticket.empty()) continue; // of a case that has ended
+        any = true;
+        if (!reply->answer &&
+            reply->answer.error().code == static_cast<std::int32_t>(dut::FailureCode::Lost)) {
+            broken_ = reply->answer.error().message;
+        }
+        dialogue.advance(*now);
+        dialogue.stage().reply(ticket.mapped(), std::move(reply->answer));
+    }
+    return any;
+}
+
+// Waits for what comes first, takes all packets that are there, and only then lets the time go on:
+// a deadline may not overtake a packet that was in time.
+bool LiveBench::take_packets(Dialogue& dialogue) {
+    wire::Instant until = net::monotonic_now() + one_second;
+    for (const auto& one : {dialogue.deadline(), dut_->next_deadline()}) {
+        if (one) until = std::min(until, *one);
+    }
+    const std::array also{dut_->descriptor()};
+    const auto received = link_->receive(until, also);
+    if (!received) {
+        broken_ = received.error().text;
+        return false;
+    }
+    if (*received) take_packet(dialogue, **received);
+    const auto now = take_packets_at_hand(dialogue);
+    if (!now) return false;
+    dialogue.advance(*now);
+    return true;
+}
+
+// All that came before a time, which is told; what comes in all the while would never end. Nothing
+// if the link is gone.
+std::optional<wire::Instant> LiveBench::take_packets_at_hand(Dialogue& dialogue) {
+    const wire::Instant start = net::monotonic_now();
+    while (true) {
+        const auto received = link_->receive(wire::Instant::min());
+        if (!received) {
+            broken_ = received.error().text;
+            return std::nullopt;
+        }
+        if (!*received) return start;
+        take_packet(dialogue, **received);
+        if ((*received)->when.earliest >= start) return start;
+    }
+}
+
+void LiveBench::take_packet(Dialogue& dialogue, const net::Received& packet) {
+    if (packet.outgoing) {
+        const auto number = packet.sent_number ? numbers_.extract(*packet.sent_number)
+                                               : decltype(numbers_)::node_type{};
+        if (!number.empty()) {
+            dialogue.sent(number.mapped(), {packet.when.earliest, packet.when.latest});
+        }
+        return;
+    }
+    if (packet.longer_than_mtu) {
+        merged_ = fmt::format("a received packet is longer than the MTU of {}: GRO or LRO is on; "
+                              "turn it off with 'ethtool -K {} gro off lro off'",
+                              link_->interface(), link_->interface());
+        return;
+    }
+    dialogue.stage().packet(packet.frame, {packet.when.earliest, packet.when.latest});
+}
+
+} // namespace veriroce::runner

@@ -1,0 +1,87 @@
+// The bench on a real link: packets over AF_PACKET, the device driven through its agent.
+//
+// open() does all that can fail before anything is tested: the agent, the interface, the two
+// addresses, the device's MAC, and the calibration of time (200 round trips, 200 sleeps of 1 ms),
+// from whose 99th percentiles patience and settle time follow. It is done again every ten minutes.
+// Errors are one sentence each.
+#pragma once
+
+#include <expected>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/dut/remote_dut.hpp"
+#include "conformance/testbed/testbed.hpp"
+#include "transport/net/line_address.hpp"
+#include "transport/net/raw_link.hpp"
+
+namespace veriroce::runner {
+
+struct LiveBenchOptions {
+    net::LineAddress agent;
+    std::optional<std::string> token;              // that the agent wants
+    std::string interface;                         // of the tester
+    std::vector<wire::IpAddress> tester_addresses; // that the kernel does not own; else its own
+    std::vector<wire::IpAddress> dut_addresses; // which GIDs of the device; else the first that fit
+    std::uint64_t seed = 1;
+};
+
+class LiveBench final : public Bench {
+  public:
+    static std::expected<std::unique_ptr<LiveBench>, std::string>
+    open(const LiveBenchOptions& options);
+
+    [[nodiscard]] Setting setting(const Network& network) const override;
+    [[nodiscard]] std::optional<std::string> lacks(const Network& network) override;
+    [[nodiscard]] bool link_capable(std::string_view word) const override;
+    CaseResult play(const script::Case& script, const script::Run& run,
+                    const Setting& setting) override;
+    void keep_calibrated() override;
+    [[nodiscard]] std::optional<std::string> broken() const override { return broken_; }
+    std::expected<void, std::string> find_again() override;
+    [[nodiscard]] RunInfo info() const override;
+
+  private:
+    // Both ends of one IP version, in one VLAN or in none.
+    struct Ends {
+        wire::IpAddress tester;
+        wire::IpAddress dut;
+        std::uint32_t gid_index = 0;
+        wire::MacAddress dut_mac;
+    };
+
+    LiveBench() = default;
+    std::expected<void, std::string> find_device(wire::Instant until);
+    std::expected<void, std::string> choose_ends();
+    std::expected<Ends, std::string> ends_of(const Network& network) const;
+    // Looks for the ends there, once.
+    void find_ends(const Network& network);
+    std::expected<void, std::string> calibrate();
+    void play_on(Dialogue& dialogue);
+    bool carry_out(Dialogue& dialogue, Action action);
+    bool take_replies(Dialogue& dialogue);
+    bool take_packets(Dialogue& dialogue);
+    std::optional<wire::Instant> take_packets_at_hand(Dialogue& dialogue);
+    void take_packet(Dialogue& dialogue, const net::Received& packet);
+
+    LiveBenchOptions options_;
+    std::unique_ptr<net::RawLink> link_;
+    std::unique_ptr<dut::RemoteDut> dut_;
+    dut::Welcome welcome_;
+    using Key = std::pair<std::uint16_t, int>; // VLAN, IP version: the untagged ones come first
+    std::map<Key, Ends> ends_;
+    std::map<Key, std::string> lacking_; // why a network has no ends
+    std::optional<std::string> broken_;
+    std::optional<std::string> merged_; // a received "packet" that GRO made
+    std::map<dut::CallId, std::uint64_t> tickets_;
+    std::map<std::uint64_t, std::uint64_t> numbers_; // of the link, to those of SendFrame
+    wire::Duration round_trip_p99_{0};
+    wire::Duration sleep_p99_{0};
+    wire::Duration stamp_width_{0};
+    wire::Instant calibrated_at_{};
+};
+
+} // namespace veriroce::runner

@@ -1,0 +1,249 @@
+#include "conformance/testbed/virtual_testbed.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <random>
+
+#include "transport/net/stop_on_signal.hpp"
+#include "transport/sim/network.hpp"
+
+namespace veriroce::runner {
+namespace {
+
+// A case that has not ended by then never will: its DUT and its script wait for each other.
+constexpr wire::Instant end_of_time{std::chrono::hours(24)};
+constexpr std::uint64_t max_steps = 10'000'000;
+
+const wire::MacAddress tester_mac = *wire::MacAddress::parse("02:00:00:00:00:02");
+const wire::MacAddress dut_mac = *wire::MacAddress::parse("02:00:00:00:00:01");
+const wire::IpAddress tester_v4 = *wire::IpAddress::parse("192.0.2.2"); // RFC 5737
+const wire::IpAddress dut_v4 = *wire::IpAddress::parse("192.0.2.1");
+const wire::IpAddress tester_v6 = *wire::IpAddress::parse("2001:db8::2"); // RFC 3849
+const wire::IpAddress dut_v6 = *wire::IpAddress::parse("2001:db8::1");
+
+constexpr std::size_t tester_port = 0;
+constexpr std::size_t dut_port = 1;
+
+constexpr std::uint32_t spare_addresses = 8;
+
+// The device stands in one VLAN beside its untagged network: in that of the case at hand.
+constexpr wire::VlanId some_vlan{.id = 1};
+constexpr std::uint32_t gids_of_a_network = 2; // IPv4, IPv6
+
+// Ours beside the first one: the numbers that follow it.
+std::vector<wire::IpAddress> spare_of(const wire::IpAddress& first) {
+    std::vector<wire::IpAddress> spare;
+    for (std::uint32_t i = 1; i <= spare_addresses; ++i) {
+        wire::IpAddress address = first;
+        wire::store_be<4>(address.bytes, 12, first.low32() + i);
+        spare.push_back(address);
+    }
+    return spare;
+}
+
+// One case in virtual time.
+class Play {
+  public:
+    Play(Dialogue& dialogue, dut::VirtualDut& device, InexactLab lab, std::uint64_t seed)
+        : dialogue_(dialogue), device_(device), lab_(lab),
+          link_(2, lab.path_delay.value_or(sim::kLinkDelay)), random_(seed) {}
+
+    // False if the case never ends, or a signal ends it.
+    bool run() {
+        dialogue_.start(now_);
+        for (std::uint64_t step = 0; step < max_steps; ++step) {
+            if (net::StopOnSignal::requested()) return false;
+            settle();
+            if (dialogue_.finished()) return true;
+            const auto next = next_instant();
+            if (!next || *next > end_of_time) return false;
+            now_ = std::max(now_, *next);
+            deliver();
+            settle();
+            dialogue_.advance(now_);
+        }
+        return false;
+    }
+
+  private:
+    // Carries out what both sides want at this instant, until neither wants more.
+    void settle() {
+        bool busy = true;
+        while (busy) {
+            busy = false;
+            while (auto action = dialogue_.stage().poll_action()) {
+                carry_out(std::move(*action));
+                busy = true;
+            }
+            while (auto call = arrived(calls_)) {
+                tickets_[device_.submit(std::move(call->request), now_)] = call->ticket;
+                busy = true;
+            }
+            while (const auto frame = device_.transmit(now_)) {
+                link_.send(dut_port, *frame, now_, in_order(last_heard_));
+                busy = true;
+            }
+            while (auto reply = device_.poll(now_)) {
+                send_off(replies_, std::move(*reply));
+            }
+            while (auto reply = arrived(replies_)) {
+                const auto ticket = tickets_.extract(reply->call);
+                if (!ticket.empty()) {
+                    dialogue_.advance(now_);
+                    dialogue_.stage().reply(ticket.mapped(), std::move(reply->answer));
+                }
+                busy = true;
+            }
+        }
+    }
+
+    void carry_out(Action action) {
+        if (const auto* send = std::get_if<SendFrame>(&action)) {
+            const wire::Instant left = now_ + lab_.lateness;
+            link_.send(tester_port, send->frame, left, in_order(last_sent_));
+            dialogue_.sent(send->number, {left, left});
+            return;
+        }
+        send_off(calls_, std::get<CallDut>(std::move(action)));
+    }
+
+    void deliver() {
+        while (const auto arrival = link_.deliver(now_)) {
+            if (arrival->port == dut_port) {
+                device_.receive(arrival->frame, now_);
+            } else {
+                dialogue_.stage().packet(arrival->frame, {now_ - lab_.stamp_width, now_});
+            }
+        }
+    }
+
+    [[nodiscard]] std::optional<wire::Instant> next_instant() const {
+        std::optional<wire::Instant> earliest;
+        for (const auto& one : {link_.next_event(), device_.next_deadline(), dialogue_.deadline(),
+                                due(calls_), due(replies_)}) {
+            if (one && (!earliest || *one < *earliest)) earliest = one;
+        }
+        return earliest;
+    }
+
+    wire::Duration jitter() {
+        std::uniform_int_distribution<wire::Duration::rep> up_to(0, lab_.jitter.count());
+        return wire::Duration(up_to(random_));
+    }
+    // By how much a frame is late that goes this way now: it does not overtake `last`.
+    wire::Duration in_order(wire::Instant& last) {
+        last = std::max(last, now_ + jitter());
+        return last - now_;
+    }
+
+    // What is under way between us and the device's agent.
+    template <typename T>
+    struct UnderWay {
+        wire::Instant due{};
+        T what;
+    };
+    template <typename T>
+    void send_off(std::deque<UnderWay<T>>& queue, T what) {
+        wire::Instant due = now_ + lab_.call_delay + jitter();
+        if (!queue.empty()) due = std::max(due, queue.back().due);
+        queue.push_back({due, std::move(what)});
+    }
+    template <typename T>
+    [[nodiscard]] std::optional<T> arrived(std::deque<UnderWay<T>>& queue) const {
+        if (queue.empty() || queue.front().due > now_) return std::nullopt;
+        T what = std::move(queue.front().what);
+        queue.pop_front();
+        return what;
+    }
+    template <typename T>
+    static std::optional<wire::Instant> due(const std::deque<UnderWay<T>>& queue) {
+        if (queue.empty()) return std::nullopt;
+        return queue.front().due;
+    }
+
+    Dialogue& dialogue_;
+    dut::VirtualDut& device_;
+    InexactLab lab_;
+    sim::Network link_;
+    std::mt19937_64 random_;
+    wire::Instant now_{};
+    wire::Instant last_sent_{}; // when the last frame would be there but for the way's own time
+    wire::Instant last_heard_{};
+    std::deque<UnderWay<CallDut>> calls_;
+    std::deque<UnderWay<dut::Reply>> replies_;
+    std::map<dut::CallId, std::uint64_t> tickets_;
+};
+
+} // namespace
+
+VirtualBench::VirtualBench(VirtualBenchOptions options) : options_(std::move(options)) {
+    const auto device = make_device(some_vlan);
+    device->submit(dut::Hello{}, wire::Instant{});
+    if (const auto reply = device->poll(wire::Instant{}); reply && reply->answer) {
+        welcome_ = std::get<dut::Welcome>(*reply->answer);
+    }
+}
+
+std::unique_ptr<dut::VirtualDut> VirtualBench::make_device(wire::VlanId vlan) const {
+    dut::VirtualDutOptions options;
+    options.description.mac = dut_mac;
+    options.description.addresses = {dut_v4, dut_v6};
+    options.description.vlans = {vlan};
+    options.description.traits = options_.traits;
+    options.engine = options_.engine;
+    options.checks = options_.checks;
+    if (options_.filter) options.filter = options_.filter();
+    options.neighbour = tester_mac;
+    return std::make_unique<dut::VirtualDut>(std::move(options));
+}
+
+Setting VirtualBench::setting(const Network& network) const {
+    const bool v4 = network.ip_version == 4;
+    Setting setting;
+    setting.dut = welcome_;
+    setting.gid_index = (network.vlan_id() == 0 ? 0 : gids_of_a_network) + (v4 ? 0 : 1);
+    setting.vlan = network.vlan;
+    setting.dut_address = v4 ? dut_v4 : dut_v6;
+    setting.dut_mac = dut_mac;
+    const wire::IpAddress tester = v4 ? tester_v4 : tester_v6;
+    setting.tester = {.mac = tester_mac, .address = tester, .spare = spare_of(tester), .named = {}};
+    const InexactLab& lab = options_.lab;
+    setting.take_round_trips(2 * (lab.path_delay.value_or(sim::kLinkDelay) + lab.jitter));
+    if (!lab.path_delay) setting.path_delay = sim::kLinkDelay;
+    setting.stamp_width = lab.stamp_width;
+    setting.seed = options_.seed;
+    return setting;
+}
+
+std::optional<std::string> VirtualBench::lacks(const Network& network) {
+    if (network.ip_version == 4 || network.ip_version == 6) return std::nullopt;
+    return "no such IP version";
+}
+
+bool VirtualBench::link_capable(std::string_view word) const {
+    return word == "raw" || word == "hwtime";
+}
+
+CaseResult VirtualBench::play(const script::Case& script, const script::Run& run,
+                              const Setting& setting) {
+    const auto device = make_device(setting.vlan.value_or(some_vlan));
+    Dialogue dialogue(script, run, setting);
+    const bool ended = Play(dialogue, *device, options_.lab, options_.seed).run();
+    CaseResult result = dialogue.finish();
+    if (!ended) {
+        result.become(Verdict::Error, FindingKind::Internal,
+                      "the case did not end: script and device wait for each other");
+    }
+    return result;
+}
+
+RunInfo VirtualBench::info() const {
+    RunInfo info;
+    info.seed = options_.seed;
+    info.dut = options_.device;
+    info.link = "virtual, 1 us";
+    return info;
+}
+
+} // namespace veriroce::runner

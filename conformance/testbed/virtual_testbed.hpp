@@ -1,0 +1,56 @@
+// The bench in virtual time: the built-in engine as the device, a link with a delay of 1 us, and a
+// clock that only moves to the next thing that happens. Equal runs are equal to the byte.
+//
+// Each case gets a device of its own, so that it gives the same result alone and in a suite.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "conformance/dut/virtual_dut.hpp"
+#include "conformance/testbed/testbed.hpp"
+
+namespace veriroce::runner {
+
+// A lab that is not as exact as virtual time: for tests of what cannot be judged then.
+struct InexactLab {
+    wire::Duration stamp_width{0}; // of what the device sends: it was there so much earlier, or not
+    wire::Duration lateness{0};    // our packets leave so much later than the script wants
+    // How long packets take each way; then it is not known what passed the device's port when.
+    std::optional<wire::Duration> path_delay;
+    wire::Duration call_delay{0}; // of a call to the device's agent, and the same of its answer
+    wire::Duration jitter{0};     // every packet, call and answer takes up to so much longer
+};
+
+struct VirtualBenchOptions {
+    std::string device = "built-in engine, virtual time";
+    engine::Config engine;
+    engine::Checks checks = engine::kStandardChecks;
+    // Makes the filter of each device; may be empty.
+    std::function<std::unique_ptr<engine::SurfaceFilter>()> filter;
+    std::uint64_t seed = 1;
+    std::vector<std::string> traits;
+    InexactLab lab;
+};
+
+class VirtualBench final : public Bench {
+  public:
+    explicit VirtualBench(VirtualBenchOptions options);
+
+    [[nodiscard]] Setting setting(const Network& network) const override;
+    [[nodiscard]] std::optional<std::string> lacks(const Network& network) override;
+    [[nodiscard]] bool link_capable(std::string_view word) const override;
+    CaseResult play(const script::Case& script, const script::Run& run,
+                    const Setting& setting) override;
+    [[nodiscard]] std::optional<std::string> broken() const override { return std::nullopt; }
+    [[nodiscard]] RunInfo info() const override;
+
+  private:
+    [[nodiscard]] std::unique_ptr<dut::VirtualDut> make_device(wire::VlanId vlan) const;
+
+    VirtualBenchOptions options_;
+    dut::Welcome welcome_;
+};
+
+} // namespace veriroce::runner

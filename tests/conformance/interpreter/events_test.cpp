@@ -1,0 +1,128 @@
+// What wakes a case: a packet, a deadline, a reply; and in which order actions come out.
+#include "conformance/interpreter/events.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "conformance/interpreter/task.hpp"
+
+namespace veriroce::runner::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+wire::Instant at(wire::Duration time) {
+    return wire::Instant(time);
+}
+
+constexpr std::byte frame[] = {std::byte{1}, std::byte{2}};
+
+struct Scene {
+    std::size_t heard = 0;
+    Stage stage{[this](wire::Bytes, Interval) { ++heard; }};
+    std::optional<Wake> woken;
+    std::optional<dut::Answer> answer;
+    Task<void> play;
+
+    Task<void> wait_until(wire::Instant deadline) { woken = co_await stage.wait(deadline); }
+    Task<void> sleep_until(wire::Instant deadline) { woken = co_await stage.sleep(deadline); }
+    Task<void> ask() {
+        dut::Request request = dut::Ping{};
+        answer = co_await stage.call(std::move(request));
+    }
+    void start(Task<void> task) {
+        play = std::move(task);
+        play.start();
+    }
+};
+
+} // namespace
+
+TEST_CASE("stage: a wait ends with a packet", "[runner]") {
+    Scene scene;
+    scene.start(scene.wait_until(at(10us)));
+    CHECK(scene.stage.deadline() == at(10us));
+    scene.stage.packet(frame, {at(3us), at(4us)});
+    REQUIRE(scene.woken.has_value());
+    CHECK(*scene.woken == Wake::Packet);
+    CHECK(scene.heard == 1);
+    CHECK(scene.stage.now() == at(4us));
+    CHECK_FALSE(scene.stage.deadline().has_value());
+}
+
+TEST_CASE("stage: a wait ends at its deadline, and not before", "[runner]") {
+    Scene scene;
+    scene.start(scene.wait_until(at(10us)));
+    scene.stage.advance(at(10us) - 1ns);
+    CHECK_FALSE(scene.woken.has_value());
+    scene.stage.advance(at(10us));
+    REQUIRE(scene.woken.has_value());
+    CHECK(*scene.woken == Wake::Deadline);
+    CHECK(scene.play.done());
+}
+
+TEST_CASE("stage: a deadline that has come is no wait", "[runner]") {
+    Scene scene;
+    scene.stage.advance(at(5us));
+    scene.start(scene.wait_until(at(5us)));
+    REQUIRE(scene.woken.has_value());
+    CHECK(*scene.woken == Wake::Deadline);
+}
+
+TEST_CASE("stage: a sleep hears packets and sleeps on", "[runner]") {
+    Scene scene;
+    scene.start(scene.sleep_until(at(10us)));
+    scene.stage.packet(frame, {at(3us), at(3us)});
+    CHECK(scene.heard == 1);
+    CHECK_FALSE(scene.woken.has_value());
+    scene.stage.advance(at(10us));
+    REQUIRE(scene.woken.has_value());
+    CHECK(*scene.woken == Wake::Deadline);
+}
+
+TEST_CASE("stage: a call ends with the reply to its ticket, and with nothing else", "[runner]") {
+    Scene scene;
+    scene.start(scene.ask());
+    const auto action = scene.stage.poll_action();
+    REQUIRE(action.has_value());
+    const auto* call = std::get_if<CallDut>(&*action);
+    REQUIRE(call != nullptr);
+    CHECK(std::holds_alternative<dut::Ping>(call->request));
+
+    scene.stage.packet(frame, {at(1us), at(1us)});
+    scene.stage.advance(at(1s));
+    scene.stage.reply(call->ticket + 1, dut::Done{});
+    CHECK_FALSE(scene.answer.has_value());
+    scene.stage.reply(call->ticket, dut::Pong{});
+    REQUIRE(scene.answer.has_value());
+    REQUIRE(scene.answer->has_value());
+    CHECK(std::holds_alternative<dut::Pong>(**scene.answer));
+
+    scene.stage.reply(call->ticket, dut::Done{}); // nobody waits for it any more
+    CHECK(std::holds_alternative<dut::Pong>(**scene.answer));
+}
+
+TEST_CASE("stage: the time never goes back", "[runner]") {
+    Scene scene;
+    scene.stage.advance(at(7us));
+    scene.stage.advance(at(5us));
+    CHECK(scene.stage.now() == at(7us));
+    scene.stage.packet(frame, {at(2us), at(3us)});
+    CHECK(scene.stage.now() == at(7us));
+}
+
+TEST_CASE("stage: actions come out in the order in which they were asked for", "[runner]") {
+    Scene scene;
+    CHECK(scene.stage.send({std::byte{1}}) == 1);
+    CHECK(scene.stage.send({std::byte{2}}) == 2);
+    scene.start(scene.ask());
+    const auto first = scene.stage.poll_action();
+    const auto second = scene.stage.poll_action();
+    const auto third = scene.stage.poll_action();
+    REQUIRE((first && second && third));
+    CHECK(std::get<SendFrame>(*first).number == 1);
+    CHECK(std::get<SendFrame>(*second).number == 2);
+    CHECK(std::holds_alternative<CallDut>(*third));
+    CHECK_FALSE(scene.stage.poll_action().has_value());
+}
+
+} // namespace veriroce::runner::test

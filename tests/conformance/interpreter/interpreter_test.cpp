@@ -1,0 +1,384 @@
+// The interpreter, by small scripts against the built-in engine: which verdict a line gives that is
+// met or not, and what the result says of it.
+#include <catch2/catch.hpp>
+
+#include "tests/conformance/plan/playing.hpp"
+
+namespace veriroce::runner::test {
+namespace {
+
+const std::string header = "rule   RSP-01\ntitle  \"made up\"\nrole   both\n";
+
+std::string with(std::string_view dialogue, std::string_view more_header = {}) {
+    return header + std::string(more_header) + "\n" + std::string(dialogue);
+}
+
+bool remarked(const CaseResult& result, std::string_view remark) {
+    for (const RecordedPacket& packet : result.packets) {
+        for (const std::string& one : packet.remarks) {
+            if (one.find(remark) != std::string::npos) return true;
+        }
+    }
+    return false;
+}
+
+// What a result must say; what is empty is not compared.
+struct Wanted {
+    Verdict verdict = Verdict::Pass;
+    std::string reason;
+    std::string expected;
+    std::string actual;
+    std::uint32_t line = 0;
+};
+
+// Counts two messages too many in every acknowledgement.
+class CountsTooMany final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        constexpr std::size_t last_byte_of_msn = 12 + 3;
+        auto& byte = datagram.bytes.at(last_byte_of_msn);
+        byte = static_cast<std::byte>(std::to_integer<unsigned>(byte) + 2);
+        out.push_back(std::move(datagram));
+    }
+};
+
+CaseResult check(const std::string& script, const Wanted& wanted) {
+    CaseResult result = play_script(script);
+    INFO(script << "\n" << text_of(result));
+    CHECK(result.verdict == wanted.verdict);
+    CHECK(result.reason() == wanted.reason);
+    CHECK(result.expected() == wanted.expected);
+    CHECK(result.actual() == wanted.actual);
+    CHECK(result.line() == wanted.line);
+    return result;
+}
+
+} // namespace
+
+TEST_CASE("dialogue: an answer with another field fails, both sides told", "[runner]") {
+    const CaseResult result = check(with("dut    recv id=1\n"
+                                         "> SEND_ONLY  psn=0 ackreq\n"
+                                         "< ACK        psn=0 msn=2 exact\n"),
+                                    {.verdict = Verdict::Fail,
+                                     .reason = "no such packet within 1.000 s: msn is 1",
+                                     .expected = "< ACK        psn=0 msn=2 exact",
+                                     .actual = "< ACK psn=0 msn=1",
+                                     .line = 7});
+    CHECK(result.rules == std::vector<std::string>{"RSP-01"});
+    CHECK(result.title == "made up");
+    CHECK(result.id == "made/up");
+    REQUIRE(result.packets.size() == 2);
+    CHECK(result.packets[0].from == Side::Tester);
+    CHECK(result.packets[1].from == Side::Dut);
+    CHECK(remarked(result, "not what line 7 expects"));
+}
+
+TEST_CASE("dialogue: another packet than the expected one fails", "[runner]") {
+    const CaseResult result = check(with("dut    recv id=1\n"
+                                         "> SEND_ONLY  psn=1 ackreq\n"
+                                         "< RNR_NAK    psn=1\n"),
+                                    {.verdict = Verdict::Fail,
+                                     .reason = "another packet came",
+                                     .expected = "< RNR_NAK    psn=1",
+                                     .actual = "< NAK psn=0 msn=0 code=PSN_SEQUENCE",
+                                     .line = 7});
+    CHECK(remarked(result, "not what line 7 expects"));
+}
+
+TEST_CASE("dialogue: an ACK that no line names may not count more than was sent", "[runner]") {
+    const std::string two_sends = with("dut    recv id=1..2\n"
+                                       "> SEND_ONLY  psn=0 ackreq\n"
+                                       "> SEND_ONLY  psn=1 ackreq\n"
+                                       "< ACK        psn=1\n"
+                                       "dut    done recv id=1..2\n");
+    check(two_sends, {});
+    const CaseResult result = play_script(two_sends, engine_behind<CountsTooMany>());
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.line() == 8);
+    CHECK(result.actual() == "< ACK psn=0 msn=3");
+}
+
+TEST_CASE("dialogue: a packet that does not come fails after its time", "[runner]") {
+    const CaseResult result = check(with("dut    recv id=1\n"
+                                         "> SEND_ONLY  psn=0 icrc=bad\n"
+                                         "< ACK        psn=0 within 20ms\n"),
+                                    {.verdict = Verdict::Fail,
+                                     .reason = "no such packet within 20.000 ms",
+                                     .expected = "< ACK        psn=0 within 20ms",
+                                     .actual = "nothing",
+                                     .line = 7});
+    CHECK(result.packets.size() == 1);
+}
+
+TEST_CASE("dialogue: a packet behind the last line that no line expects fails", "[runner]") {
+    const CaseResult result = check(with("> SEND_ONLY  psn=1 ackreq\n"),
+                                    {.verdict = Verdict::Fail,
+                                     .reason = "a packet came that no line expects",
+                                     .actual = "< NAK psn=0 msn=0 code=PSN_SEQUENCE"});
+    CHECK(remarked(result, "no line expects it"));
+}
+
+TEST_CASE("dialogue: a completion that no line expects fails", "[runner]") {
+    check(with("dut    recv id=7\n"
+               "> SEND_ONLY  psn=0 ackreq\n"
+               "< ACK        psn=0\n"),
+          {.verdict = Verdict::Fail,
+           .reason = "a completion came that no line expects",
+           .actual = "completion id=7 status=SUCCESS"});
+}
+
+TEST_CASE("dialogue: the level of the case is the verdict of its failure", "[runner]") {
+    const std::string dialogue = "dut    recv id=1\n"
+                                 "> SEND_ONLY  psn=0 ackreq\n"
+                                 "< NAK        psn=0\n";
+    CHECK(play_script(with(dialogue, "level  MUST\n")).verdict == Verdict::Fail);
+    CHECK(play_script(with(dialogue, "level  SHOULD\n")).verdict == Verdict::Warn);
+    CHECK(play_script(with(dialogue, "level  INFO\n")).verdict == Verdict::Info);
+}
+
+TEST_CASE("dialogue: an alternative that is met passes", "[runner]") {
+    check(with("dut    recv id=1\n"
+               "> SEND_ONLY  psn=0 ackreq\n"
+               "any\n"
+               "  < NAK  psn=0\n"
+               "or\n"
+               "  < ACK  psn=0\n"
+               "end\n"
+               "dut    done recv id=1\n"),
+          {});
+}
+
+TEST_CASE("dialogue: a packet that needs no line hides none behind it from the alternatives",
+          "[runner]") {
+    check(with("dut    recv id=1..2\n"
+               "> SEND_ONLY  psn=0 ackreq\n"
+               "> SEND_ONLY  psn=1 ackreq\n"
+               "wait   5ms\n"
+               "any\n"
+               "  < NAK  psn=1\n"
+               "or\n"
+               "  < ACK  psn=1\n"
+               "end\n"
+               "dut    done recv id=1..2\n"),
+          {});
+}
+
+TEST_CASE("dialogue: an alternative that is lawful but unwise warns with its sentence",
+          "[runner]") {
+    check(with("dut    recv id=1\n"
+               "> SEND_ONLY  psn=0 ackreq\n"
+               "any\n"
+               "  < NAK  psn=0\n"
+               "or warn \"an ACK is not what we hoped for\"\n"
+               "  < ACK  psn=0\n"
+               "end\n"
+               "dut    done recv id=1\n"),
+          {.verdict = Verdict::Warn, .reason = "an ACK is not what we hoped for", .line = 9});
+}
+
+TEST_CASE("dialogue: silence may be an alternative", "[runner]") {
+    check(with("dut    recv id=1\n"
+               "> SEND_ONLY  psn=0 tver=1\n"
+               "any\n"
+               "  < NAK  psn=0\n"
+               "or\n"
+               "  dropped\n"
+               "end\n"),
+          {});
+}
+
+TEST_CASE("dialogue: none of the alternatives fails with what came", "[runner]") {
+    const CaseResult result = play_script(with("> SEND_ONLY  psn=1 ackreq\n"
+                                               "any\n"
+                                               "  < ACK      psn=1\n"
+                                               "or\n"
+                                               "  < RNR_NAK  psn=1\n"
+                                               "end\n"));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.reason() == "none of the alternatives came");
+    CHECK(result.actual() == "< NAK psn=0 msn=0 code=PSN_SEQUENCE");
+}
+
+TEST_CASE("dialogue: unordered lines are met in any order, each once", "[runner]") {
+    const std::string two_sends = "dut    post SEND id=1..2\n"
+                                  "unordered\n"
+                                  "  < SEND_ONLY  psn=1\n"
+                                  "  < SEND_ONLY  psn=0\n"
+                                  "end\n"
+                                  "> ACK        psn=1\n"
+                                  "dut    done send id=1..2\n";
+    check(with(two_sends), {});
+    const CaseResult result = play_script(with("dut    post SEND id=1..2\n"
+                                               "unordered\n"
+                                               "  < SEND_ONLY  psn=0\n"
+                                               "  < SEND_ONLY  psn=2\n"
+                                               "  < SEND_ONLY  psn=3\n"
+                                               "end\n"));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.reason() == "no open line expects this packet");
+    CHECK(result.actual().starts_with("< SEND_ONLY psn=1"));
+}
+
+TEST_CASE("dialogue: what is forbidden must not come, before or within the time", "[runner]") {
+    const CaseResult result = check(with("> SEND_ONLY  psn=1 ackreq\n"
+                                         "no NAK psn=0\n"),
+                                    {.verdict = Verdict::Fail,
+                                     .reason = "it came all the same",
+                                     .expected = "no NAK psn=0",
+                                     .actual = "< NAK psn=0 msn=0 code=PSN_SEQUENCE",
+                                     .line = 6});
+    CHECK(remarked(result, "line 6 forbids it"));
+    check(with("> SEND_ONLY  psn=1 ackreq\n"
+               "no ACK\n"
+               "< NAK        psn=0\n"),
+          {});
+}
+
+TEST_CASE("dialogue: a QP that answers is not quiet and has dropped nothing", "[runner]") {
+    for (const std::string line : {"quiet", "dropped"}) {
+        const CaseResult result = play_script(with("dut    recv id=1\n"
+                                                   "> SEND_ONLY  psn=0 ackreq\n" +
+                                                   line + "\n"));
+        INFO(line << "\n" << text_of(result));
+        CHECK(result.verdict == Verdict::Fail);
+        CHECK(result.line() == 7);
+        CHECK(result.expected() == line);
+        CHECK(result.actual() == "< ACK psn=0 msn=1");
+    }
+}
+
+TEST_CASE("dialogue: a bound on the time between packets is judged", "[runner]") {
+    const std::string up_to_time = "dut    post SEND id=1\n"
+                                   "< SEND_ONLY  psn=0\n"
+                                   "< SEND_ONLY  psn=0 within 5s after ";
+    const std::string rest = "\n> ACK        psn=0\n"
+                             "dut    done send id=1\n";
+    const std::string timer = "qp     timeout=14 retry_cnt=7\n";
+    check(with(up_to_time + "timeout(14)..4*timeout(14)" + rest, timer), {});
+    const CaseResult result = play_script(with(up_to_time + "0ns..1ms" + rest, timer));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.reason().ends_with(" after the packet before it"));
+    CHECK(result.line() == 8);
+}
+
+TEST_CASE("dialogue: times that a case measures are in its result", "[runner]") {
+    const CaseResult result = play_script(with("dut    recv id=1..3\n"
+                                               "repeat i in 0..2\n"
+                                               "  > SEND_ONLY  psn=i ackreq\n"
+                                               "  < ACK        psn=i measure rtt\n"
+                                               "end\n"
+                                               "dut    done recv id=1..3\n"));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Pass);
+    REQUIRE(result.measures.size() == 1);
+    // Twice the delay of the virtual link.
+    CHECK(result.measures.at("rtt") ==
+          std::vector<wire::Duration>(3, std::chrono::microseconds(2)));
+}
+
+TEST_CASE("dialogue: a fault that fires as often as it should is counted", "[runner]") {
+    const CaseResult result = play_script(with("dut    recv id=1\n"
+                                               "fault  drop when from=tester psn=0 pass=1 fires=1\n"
+                                               "> SEND_ONLY  psn=0 ackreq\n"
+                                               "> SEND_ONLY  psn=0 ackreq\n"
+                                               "< ACK        psn=0\n"
+                                               "dut    done recv id=1\n"));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Pass);
+    REQUIRE(result.faults.size() == 1);
+    CHECK(result.faults[0].fired == 1);
+    CHECK(result.faults[0].rule.find("drop") != std::string::npos);
+    CHECK(remarked(result, "drop"));
+}
+
+TEST_CASE("dialogue: a fault that never fires makes the case an ERROR", "[runner]") {
+    const CaseResult result = play_script(with("dut    recv id=1\n"
+                                               "fault  drop when from=tester psn=77 fires=1\n"
+                                               "> SEND_ONLY  psn=0 ackreq\n"
+                                               "< ACK        psn=0\n"
+                                               "dut    done recv id=1\n"));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Error);
+    CHECK_FALSE(result.reason().empty());
+    REQUIRE(result.faults.size() == 1);
+    CHECK(result.faults[0].fired == 0);
+}
+
+TEST_CASE("dialogue: a completion with another status fails", "[runner]") {
+    const CaseResult result = play_script(with("dut    post SEND id=1\n"
+                                               "< SEND_ONLY  psn=0\n"
+                                               "> NAK        psn=0 code=REMOTE_OPERATIONAL\n"
+                                               "dut    done send id=1\n"));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.line() == 8);
+    CHECK(result.expected() == "dut    done send id=1");
+    CHECK(result.actual().find("REM_OP_ERR") != std::string::npos);
+}
+
+TEST_CASE("dialogue: a region of the tester that the DUT wrote is not untouched", "[runner]") {
+    const std::string written = "dut    mr d len=64 fill=random\n"
+                                "tester mr a len=4KiB fill=zero access=remote_write\n"
+                                "tester write a[8 +8] = ones\n"
+                                "tester answers\n";
+    check(with(written + "expect a untouched\n"), {});
+    const CaseResult result =
+        play_script(with(written + "dut    post RDMA_WRITE id=1 local=d remote=a[64 +64]\n"
+                                   "dut    done send id=1\n"
+                                   "expect a untouched\n"));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.reason() == "the region differs from byte 64 on");
+}
+
+TEST_CASE("dialogue: a region that a WRITE changed is not untouched", "[runner]") {
+    const std::string written =
+        "dut    mr a len=4KiB access=remote_write fill=zero\n"
+        "> RDMA_WRITE  psn=0 va=a+8 rkey=a len=8 data=hex\"0102030405060708\""
+        " ackreq\n"
+        "< ACK         psn=0\n";
+    check(with(written + "expect a[8 +8] == hex\"0102030405060708\"\n"), {});
+    const CaseResult result = play_script(with(written + "expect a untouched\n"));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.expected() == "expect a untouched");
+    CHECK_FALSE(result.actual().empty());
+}
+
+TEST_CASE("dialogue: memory with other bytes than expected fails and says where", "[runner]") {
+    const CaseResult result =
+        play_script(with("dut    mr a len=4KiB access=remote_write fill=zero\n"
+                         "expect a[0 +8] == ones\n"));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.line() == 6);
+    CHECK_FALSE(result.actual().empty());
+}
+
+TEST_CASE("dialogue: a verb that the device must refuse and takes fails", "[runner]") {
+    check(with("dut    refuses modify state=INIT\n"), {});
+    const CaseResult result = play_script(with("dut    refuses modify state=ERR\n"));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.expected() == "dut    refuses modify state=ERR");
+}
+
+TEST_CASE("dialogue: two QPs of a case do not claim each other's packets", "[runner]") {
+    check(with("dut    recv id=1\n"
+               "dut    recv b id=2\n"
+               "> SEND_ONLY    psn=0 ackreq\n"
+               "b > SEND_ONLY  psn=0 destqp=b ackreq\n"
+               "b < ACK        psn=0 msn=1\n"
+               "< ACK          psn=0 msn=1\n"
+               "dut    done recv id=1\n"
+               "dut    done b recv id=2\n",
+               "qp     b\n"),
+          {});
+}
+
+} // namespace veriroce::runner::test

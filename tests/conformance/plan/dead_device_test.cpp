@@ -1,0 +1,190 @@
+// A device that dies in the middle of a run: which case is blamed, and how the run goes on.
+#include <catch2/catch.hpp>
+
+#include "tests/conformance/testbed/testbed_around.hpp"
+
+namespace veriroce::runner::test {
+namespace {
+
+// Dies of its n-th case, counted from 1: it answers nothing, or its agent is lost with it.
+class MortalBench final : public BenchAround {
+  public:
+    MortalBench(std::size_t dies_of, bool agent_too) : dies_of_(dies_of), agent_too_(agent_too) {}
+
+    [[nodiscard]] std::optional<std::string> broken() const override {
+        return dead_ && agent_too_ ? std::optional<std::string>("the agent is gone") : std::nullopt;
+    }
+    std::expected<void, std::string> find_again() override {
+        dead_ = false;
+        return {};
+    }
+
+  private:
+    CaseResult play_case(const script::Case& script, const script::Run& run,
+                         const Setting& setting) override {
+        if (played() == dies_of_) dead_ = true;
+        CaseResult result = BenchAround::play_case(script, run, setting);
+        if (dead_) result.become(result.verdict, FindingKind::Discouraged, "a word about it");
+        return result;
+    }
+    CaseResult play_sanity(const script::Case& script, const script::Run& run,
+                           const Setting& setting) override {
+        CaseResult result = BenchAround::play_sanity(script, run, setting);
+        if (!dead_) return result;
+        result.become(Verdict::Fail, FindingKind::Missing, "no ACK came");
+        return result;
+    }
+
+    std::size_t dies_of_;
+    bool agent_too_;
+    bool dead_ = false;
+};
+
+// A mistake of the program itself, in the second case.
+class ThrowingBench final : public BenchAround {
+    CaseResult play_case(const script::Case& script, const script::Run& run,
+                         const Setting& setting) override {
+        if (played() == 2) throw std::bad_variant_access();
+        return BenchAround::play_case(script, run, setting);
+    }
+};
+
+// Sends everything four hundred times.
+class Storm final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        out.insert(out.end(), 400, datagram);
+    }
+};
+
+// Sends a thousand copies of everything to a QP that nobody has.
+class Misdirects final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        constexpr std::size_t dest_qp = 5;
+        engine::OwnedDatagram astray = datagram;
+        wire::store_be<3>(astray.bytes, dest_qp, 0x123456);
+        out.push_back(std::move(datagram));
+        out.insert(out.end(), 1000, astray);
+    }
+};
+
+class StormyBench final : public BenchAround {
+  public:
+    StormyBench() : BenchAround(engine_behind<Storm>()) {}
+
+    [[nodiscard]] Setting setting(const Network& network) const override {
+        Setting setting = BenchAround::setting(network);
+        setting.most_recorded_bytes = 64 * 1024;
+        return setting;
+    }
+};
+
+Selection four_rounds() {
+    Selection selection;
+    selection.names = {"rsp/gap-nak"};
+    selection.repeat = 4;
+    return selection;
+}
+
+} // namespace
+
+TEST_CASE("dead device: the case that killed it fails, later ones are not judged", "[runner]") {
+    const Selection selection = four_rounds();
+    const Plan plan = plan_of(selection);
+    MortalBench bench(2, false);
+    SuiteRun run(bench, plan, selection, {});
+    CHECK(run.next()->verdict == Verdict::Pass);
+    CHECK_FALSE(run.dead_since().has_value());
+    const auto killer = run.next();
+    CHECK(killer->verdict == Verdict::Fail);
+    CHECK(killer->reason() ==
+          "after this case the DUT does not answer a SEND on a fresh QP: no ACK came; before that: "
+          "a word about it");
+    CHECK(run.dead_since() == "rsp/gap-nak[round=2]");
+    for (int i = 0; i < 2; ++i) {
+        const auto later = run.next();
+        CHECK(later->verdict == Verdict::Error);
+        CHECK(later->reason() ==
+              "not played: the DUT has not answered a SEND since rsp/gap-nak[round=2]");
+        CHECK(later->rules.size() == 2);
+    }
+    CHECK(bench.played() == 2);
+    CHECK_FALSE(run.next().has_value());
+}
+
+TEST_CASE("dead device: revived, it is tested on", "[runner]") {
+    const Selection selection = four_rounds();
+    const Plan plan = plan_of(selection);
+    for (const bool agent_too : {false, true}) {
+        MortalBench bench(2, agent_too);
+        SuiteRun run(bench, plan, selection, {});
+        CHECK(run.next()->verdict == Verdict::Pass);
+        const auto killer = run.next();
+        CHECK(killer->verdict == (agent_too ? Verdict::Error : Verdict::Fail));
+        CHECK(run.dead_since() == killer->id);
+        REQUIRE(bench.find_again().has_value());
+        run.revived();
+        CHECK(run.next()->verdict == Verdict::Pass);
+        CHECK(run.next()->verdict == Verdict::Pass);
+        CHECK_FALSE(run.dead_since().has_value());
+    }
+}
+
+TEST_CASE("dead device: without its agent the run ends and names the case", "[runner]") {
+    const Selection selection = four_rounds();
+    const Plan plan = plan_of(selection);
+    MortalBench bench(2, true);
+    SuiteRun run(bench, plan, selection, {});
+    CHECK(run.next()->verdict == Verdict::Pass);
+    const auto last = run.next();
+    CHECK(last->id == "rsp/gap-nak[round=2]");
+    CHECK(last->verdict == Verdict::Error);
+    CHECK(last->reason() == "the agent is gone");
+    CHECK_FALSE(run.next().has_value());
+    CHECK(run.done() == 2);
+}
+
+TEST_CASE("dead device: one that does not stop sending costs its case, and no memory", "[runner]") {
+    StormyBench bench;
+    const Selection selection = four_rounds();
+    const Plan plan = plan_of(selection);
+    SuiteRun run(bench, plan, selection, {});
+    const auto result = run.next();
+    INFO(text_of(*result));
+    CHECK(result->verdict == Verdict::Error);
+    CHECK(result->reason().find("the DUT sent ") != std::string::npos);
+    CHECK(result->reason().find(" packets beyond the ") != std::string::npos);
+    CHECK(result->reason().find("before that: ") != std::string::npos);
+    CHECK(result->packets.size() < 400);
+}
+
+TEST_CASE("dead device: of packets that are nobody's the first are kept, and the others counted",
+          "[runner]") {
+    const auto results = play_suite(over_both({"rsp/duplicate-send"}), engine_behind<Misdirects>());
+    const CaseResult& result = results.front();
+    INFO(text_of(result));
+    CHECK(result.packets.size() > 1000);
+    CHECK(result.packets.size() < 1100);
+    CHECK(std::ranges::any_of(result.packets, [](const RecordedPacket& packet) {
+        return std::ranges::any_of(packet.remarks, [](const std::string& remark) {
+            return remark.ends_with(" more that belong to no QP of this case");
+        });
+    }));
+}
+
+TEST_CASE("dead device: a mistake of the program costs one case, and no report", "[runner]") {
+    const Selection selection = four_rounds();
+    const Plan plan = plan_of(selection);
+    ThrowingBench bench;
+    SuiteRun run(bench, plan, selection, {});
+    CHECK(run.next()->verdict == Verdict::Pass);
+    const auto thrown = run.next();
+    CHECK(thrown->verdict == Verdict::Error);
+    CHECK(thrown->reason().starts_with("the harness failed: "));
+    CHECK(run.next()->verdict == Verdict::Pass);
+}
+
+} // namespace veriroce::runner::test

@@ -1,0 +1,62 @@
+// A signal in the middle of a case: it ends at once, and what ran before it stands.
+#include <catch2/catch.hpp>
+
+#include <csignal>
+
+#include "tests/conformance/testbed/testbed_around.hpp"
+#include "transport/net/stop_on_signal.hpp"
+
+namespace veriroce::runner::test {
+namespace {
+
+// Whether a signal came is remembered by the process: the next test knows of none.
+struct Forgets {
+    Forgets() = default;
+    Forgets(const Forgets&) = delete;
+    Forgets& operator=(const Forgets&) = delete;
+    ~Forgets() { const net::StopOnSignal anew; }
+};
+
+// The signal comes with the second case.
+class SignalledBench final : public BenchAround {
+    CaseResult play_case(const script::Case& script, const script::Run& run,
+                         const Setting& setting) override {
+        if (played() == 2) std::raise(SIGINT);
+        return BenchAround::play_case(script, run, setting);
+    }
+};
+
+} // namespace
+
+TEST_CASE("interrupt: the case at hand ends and counts as not played", "[runner]") {
+    const Forgets forgets;
+    const net::StopOnSignal stop;
+    Selection selection;
+    selection.names = {"rsp/gap-nak"};
+    selection.repeat = 3;
+    const Plan plan = plan_of(selection);
+    SignalledBench bench;
+    SuiteRun run(bench, plan, selection, {});
+    CHECK(run.upcoming() == "rsp/gap-nak[round=1]");
+    CHECK(run.next()->verdict == Verdict::Pass);
+    CHECK_FALSE(run.next().has_value());
+    CHECK(run.done() == 1);
+    CHECK_FALSE(run.upcoming().has_value());
+}
+
+TEST_CASE("interrupt: a case that waits for long ends inside of its wait", "[runner]") {
+    const Forgets forgets;
+    const net::StopOnSignal stop;
+    std::raise(SIGTERM);
+    const CaseResult result = play_script("rule   RSP-01\n"
+                                          "title  \"Long\"\n"
+                                          "role   responder\n"
+                                          "\n"
+                                          "repeat 1000000\n"
+                                          "  wait 10ms\n"
+                                          "end\n");
+    CHECK(result.verdict == Verdict::Error);
+    CHECK(result.packets.empty());
+}
+
+} // namespace veriroce::runner::test

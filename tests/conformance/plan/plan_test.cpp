@@ -1,0 +1,228 @@
+// Which runs a selection has: axes, rounds, shards, parameters.
+#include <catch2/catch.hpp>
+
+#include <set>
+
+#include "tests/conformance/plan/playing.hpp"
+
+namespace veriroce::runner::test {
+namespace {
+
+Selection selected(std::vector<std::string> names, std::vector<std::string> axes = {}) {
+    Selection selection;
+    selection.names = std::move(names);
+    for (const std::string& axis : axes) {
+        const auto added = add_axis(selection, axis);
+        if (!added) FAIL(added.error());
+    }
+    return selection;
+}
+
+std::vector<std::string> ids_of(const Plan& plan) {
+    std::vector<std::string> ids;
+    for (const PlannedRun& run : plan.runs)
+        ids.push_back(run.id(plan.cases[run.case_index]));
+    return ids;
+}
+
+const std::string with_names = R"(rule   RSP-01
+title  "Message {n} of {kind}"
+role   responder
+let    spare = 1
+for    n     in 1 2 3
+for    kind  in SEND_ONLY
+
+dut    recv id=1
+> {kind}  psn=0 ackreq len=n+spare
+< ACK     psn=0
+dut    done recv id=1 len=n+spare
+)";
+
+} // namespace
+
+TEST_CASE("plan: each value of each axis is a run with its own id", "[runner]") {
+    const Plan plan = plan_of(selected({"rsp/gap-nak"}, {"ip=4,6", "psn=low,wrap", "migreq=1"}));
+    CHECK(ids_of(plan) == std::vector<std::string>{"rsp/gap-nak[ip=4,psn=low,migreq=1]",
+                                                   "rsp/gap-nak[ip=4,psn=wrap,migreq=1]",
+                                                   "rsp/gap-nak[ip=6,psn=low,migreq=1]",
+                                                   "rsp/gap-nak[ip=6,psn=wrap,migreq=1]"});
+    CHECK(plan.runs.back().over() == std::vector<std::string>{"ip=6", "psn=wrap", "migreq=1"});
+}
+
+TEST_CASE("plan: a case for one IP version is played over that one", "[runner]") {
+    const auto versions = [](std::vector<std::string> axes) {
+        std::vector<int> played;
+        for (const PlannedRun& run : plan_of(selected({"enc/ip-options"}, std::move(axes))).runs)
+            played.push_back(run.ip_version);
+        return played;
+    };
+    CHECK(versions({}) == std::vector{4});
+    CHECK(versions({"ip=4"}) == std::vector{4});
+    CHECK(versions({"ip=4,6"}) == std::vector{4});
+    const Selection six = selected({"enc/ip-options"}, {"ip=6"});
+    const Plan plan = plan_of(six);
+    VirtualBench bench(right_engine());
+    SuiteRun run(bench, plan, six, {});
+    const auto result = run.next();
+    REQUIRE(result.has_value());
+    CHECK(result->verdict == Verdict::Skip);
+    CHECK(result->reason() == "it is for IPv4 alone");
+}
+
+TEST_CASE("plan: a script for both IP versions is played over each", "[runner]") {
+    const std::string script = "rule   RSP-01\ntitle  \"made up\"\nrole   responder\n"
+                               "for    qp.ip in 4 6\n\n"
+                               "dut    recv id=1\n> SEND_ONLY  psn=0 ackreq\n< ACK        psn=0\n"
+                               "dut    done recv id=1\n";
+    Selection selection;
+    selection.names = {"made/up.roce"};
+    const std::vector<ScriptFile> files{{"made/up.roce", script}};
+    const auto plan = make_plan(selection, files);
+    REQUIRE(plan.has_value());
+    VirtualBench bench(right_engine());
+    SuiteRun run(bench, *plan, selection, {});
+    std::vector<std::uint16_t> types;
+    while (const auto result = run.next()) {
+        INFO(text_of(*result));
+        CHECK(result->verdict == Verdict::Pass);
+        types.push_back(wire::load_u16(result->packets.front().frame, 12));
+    }
+    CHECK(types == std::vector<std::uint16_t>{0x0800, 0x86DD});
+}
+
+TEST_CASE("plan: what is no axis or no value of it is said", "[runner]") {
+    Selection selection;
+    CHECK(add_axis(selection, "mtu=256").error() ==
+          "the axes are ip=4,6, psn=low,wrap and migreq=0,1");
+    CHECK(add_axis(selection, "ip").error() == "the axes are ip=4,6, psn=low,wrap and migreq=0,1");
+    CHECK(add_axis(selection, "psn=low,").error() == "'' is no value of psn; it is low or wrap");
+    CHECK(add_axis(selection, "migreq=2").error() == "'2' is no value of migreq; it is 0 or 1");
+}
+
+TEST_CASE("plan: rounds are runs of their own, lethal cases still last", "[runner]") {
+    Selection selection = selected({"rsp/gap-nak"});
+    selection.repeat = 3;
+    const Plan plan = plan_of(selection);
+    CHECK(ids_of(plan) == std::vector<std::string>{"rsp/gap-nak[round=1]", "rsp/gap-nak[round=2]",
+                                                   "rsp/gap-nak[round=3]"});
+    VirtualBench bench(right_engine());
+    SuiteRun run(bench, plan, selection, {.seed = 7, .command = {}});
+    std::set<std::string> commands;
+    std::set<std::vector<std::byte>> first_frames;
+    while (const auto result = run.next()) {
+        INFO(text_of(*result));
+        CHECK(result->verdict == Verdict::Pass);
+        commands.insert(result->command);
+        first_frames.insert(result->packets.front().frame);
+    }
+    CHECK(commands == std::set<std::string>{"veriroce test rsp/gap-nak --seed 7",
+                                            "veriroce test rsp/gap-nak --seed 8",
+                                            "veriroce test rsp/gap-nak --seed 9"});
+    CHECK(first_frames.size() == 3); // other PSNs
+}
+
+TEST_CASE("plan: lethal cases are last, in a case's order otherwise", "[runner]") {
+    std::string lethal = with_names;
+    lethal.insert(lethal.find("let "), "tags   lethal\n");
+    const std::vector<ScriptFile> files{{"a/lethal.roce", lethal}, {"a/mild.roce", with_names}};
+    Selection selection = selected({"a/lethal.roce", "a/mild.roce"}, {"ip=4,6"});
+    selection.repeat = 2;
+    const auto plan = make_plan(selection, files);
+    REQUIRE(plan.has_value());
+    REQUIRE(plan->runs.size() == 24);
+    for (std::size_t i = 0; i < plan->runs.size(); ++i)
+        CHECK(plan->cases[plan->runs[i].case_index].tagged("lethal") == (i >= 12));
+}
+
+TEST_CASE("plan: the shards cover every run exactly once, whatever their number", "[runner]") {
+    const std::vector<std::string> whole = ids_of(plan_of(over_both()));
+    for (const std::size_t of : {1U, 2U, 3U, 7U}) {
+        std::multiset<std::string> parts;
+        for (std::size_t index = 1; index <= of; ++index) {
+            Selection selection = over_both();
+            selection.shard = {index, of};
+            const auto ids = ids_of(plan_of(selection));
+            CHECK(ids.size() >= whole.size() / of);
+            CHECK(ids == ids_of(plan_of(selection)));
+            parts.insert(ids.begin(), ids.end());
+        }
+        CHECK(parts == std::multiset<std::string>(whole.begin(), whole.end()));
+    }
+}
+
+TEST_CASE("plan: an empty shard and a shard that is none are errors", "[runner]") {
+    Selection selection = selected({"rsp/gap-nak"});
+    selection.shard = {2, 2};
+    CHECK(make_plan(selection, {}).error().text ==
+          "--shard 2/2: the selection has no more than 1\n");
+    for (const std::string_view wrong : {"", "1", "1/", "/2", "0/2", "3/2", "1/2x", "-1/2"}) {
+        INFO(wrong);
+        CHECK_FALSE(parse_shard(wrong).has_value());
+    }
+    CHECK(parse_shard("2/5")->index == 2);
+    CHECK(parse_shard("2/5")->of == 5);
+}
+
+TEST_CASE("plan: parameters stand in let and for lines of the selected cases", "[runner]") {
+    const std::vector<ScriptFile> files{{"a/names.roce", with_names}};
+    Selection selection = selected({"a/names.roce"});
+    selection.parameters = {{"spare", "7"}, {"n", "5..6"}};
+    const auto plan = make_plan(selection, files);
+    REQUIRE(plan.has_value());
+    CHECK(ids_of(*plan) ==
+          std::vector<std::string>{"a/names[n=5,kind=SEND_ONLY]", "a/names[n=6,kind=SEND_ONLY]"});
+    VirtualBench bench(right_engine());
+    const CaseResult result =
+        bench.play(plan->cases.front(), plan->runs.front().run, bench.setting({}));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Pass);
+    CHECK(result.packets.front().script.find("len=12") != std::string::npos);
+}
+
+TEST_CASE("plan: a parameter that no case has, or whose value is wrong, is an error", "[runner]") {
+    const std::vector<ScriptFile> files{{"a/names.roce", with_names}};
+    Selection selection = selected({"a/names.roce"});
+    selection.parameters = {{"spar", "7"}};
+    CHECK(make_plan(selection, files).error().text ==
+          "-D spar=7: no selected case has a 'let' or 'for' of that name; did you mean 'spare'?\n");
+    selection.parameters = {{"spare", "many"}};
+    const auto wrong = make_plan(selection, files);
+    REQUIRE_FALSE(wrong.has_value());
+    CHECK(wrong.error().text.starts_with("a/names.roce:4:"));
+}
+
+TEST_CASE("plan: the suite passes from low PSNs, over the wrap, and with both MigReq",
+          "[runner][BTH-15]") {
+    Selection selection = over_both();
+    REQUIRE(add_axis(selection, "psn=low,wrap").has_value());
+    REQUIRE(add_axis(selection, "migreq=0,1").has_value());
+    selection.shard = {1, 5};
+    std::size_t judged = 0;
+    for (const CaseResult& result : play_suite(selection, right_engine())) {
+        INFO(text_of(result));
+        CHECK((result.verdict == Verdict::Pass || result.verdict == Verdict::Info ||
+               result.verdict == Verdict::Skip));
+        if (result.verdict == Verdict::Pass) ++judged;
+    }
+    CHECK(judged > 100);
+}
+
+TEST_CASE("plan: psn=wrap and migreq=1 are what stands on the wire", "[runner][BTH-15]") {
+    const auto first_bth = [](std::vector<std::string> axes) {
+        const Selection selection = selected({"rsp/gap-nak"}, std::move(axes));
+        const auto results = play_suite(selection, right_engine());
+        const auto& frame = results.front().packets.front().frame;
+        std::array<unsigned, 12> bth{}; // behind Ethernet, IPv4 and UDP
+        for (std::size_t i = 0; i < bth.size(); ++i)
+            bth[i] = std::to_integer<unsigned>(frame.at(14 + 20 + 8 + i));
+        return bth;
+    };
+    const auto wrap = first_bth({"psn=wrap", "migreq=1"});
+    CHECK((wrap[1] & 0x40U) != 0);
+    CHECK((wrap[9] << 16 | wrap[10] << 8 | wrap[11]) >= 0xFFFFFCU);
+    const auto low = first_bth({"psn=low", "migreq=0"});
+    CHECK((low[1] & 0x40U) == 0);
+    CHECK((low[9] << 16 | low[10] << 8 | low[11]) <= 3U);
+}
+
+} // namespace veriroce::runner::test

@@ -1,0 +1,96 @@
+// Plays cases in virtual time for tests: the program's own, and small ones that stand in the test.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/mutants/mutants.hpp"
+#include "conformance/plan/plan.hpp"
+#include "conformance/plan/run.hpp"
+#include "conformance/testbed/virtual_testbed.hpp"
+#include "conformance/script/script.hpp"
+
+namespace veriroce::runner::test {
+
+inline VirtualBenchOptions right_engine(std::uint64_t seed = 1) {
+    VirtualBenchOptions options;
+    options.seed = seed;
+    return options;
+}
+
+// The right engine, and what a filter makes of its packets.
+template <typename Filter>
+VirtualBenchOptions engine_behind() {
+    VirtualBenchOptions options;
+    options.filter =
+        +[]() -> std::unique_ptr<engine::SurfaceFilter> { return std::make_unique<Filter>(); };
+    return options;
+}
+
+inline VirtualBenchOptions engine_of(const mutants::Mutant& mutant) {
+    VirtualBenchOptions options;
+    options.engine.behaviour = mutant.behaviour;
+    options.checks = mutant.checks;
+    options.filter = mutant.make_filter;
+    return options;
+}
+
+// Both IP versions; all of the program's own cases if none is named.
+inline Selection over_both(std::vector<std::string> names = {}) {
+    Selection selection;
+    selection.names = std::move(names);
+    selection.ip_versions = {4, 6};
+    selection.slow = true;
+    return selection;
+}
+
+inline Plan plan_of(const Selection& selection) {
+    auto plan = make_plan(selection, {});
+    if (!plan) FAIL(plan.error().text);
+    return std::move(*plan);
+}
+
+// As `veriroce test` plays it: with the sanity exchange behind each run.
+inline std::vector<CaseResult> play_suite(const Selection& selection, VirtualBenchOptions device,
+                                          std::uint64_t seed = 1) {
+    const Plan plan = plan_of(selection);
+    VirtualBench bench(std::move(device));
+    RunOptions options;
+    options.seed = seed;
+    SuiteRun run(bench, plan, selection, options);
+    std::vector<CaseResult> results;
+    while (auto result = run.next())
+        results.push_back(std::move(*result));
+    REQUIRE(results.size() == plan.runs.size());
+    return results;
+}
+
+// A verdict with what it takes to understand it.
+inline std::string text_of(const CaseResult& result) {
+    std::string text = result.id + ": " + std::string(name_of(result.verdict));
+    for (const auto& [label, part] : {std::pair{"reason", result.reason()},
+                                      {"expected", result.expected()},
+                                      {"actual", result.actual()}}) {
+        if (!part.empty()) text += std::string("\n  ") + label + ": " + part;
+    }
+    return text;
+}
+
+// The first run of a script that stands in a test, without a sanity exchange.
+inline CaseResult play_script(std::string_view script,
+                              VirtualBenchOptions device = right_engine()) {
+    const auto loaded = script::load("made/up.roce", script);
+    if (!loaded) FAIL(loaded.error().front().text("made/up.roce"));
+    const auto beyond = script::not_yet_runnable(*loaded);
+    if (!beyond.empty()) FAIL(beyond.front().text("made/up.roce"));
+    const auto runs = script::expand(*loaded);
+    REQUIRE(runs.has_value());
+    VirtualBench bench(std::move(device));
+    const PlannedRun planned{.run = runs->front()};
+    return bench.play(*loaded, planned.run, bench.setting(planned.network()));
+}
+
+} // namespace veriroce::runner::test

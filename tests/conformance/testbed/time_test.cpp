@@ -1,0 +1,144 @@
+// A lab that is not as exact as virtual time: what is judged then, and what is an ERROR.
+#include <catch2/catch.hpp>
+
+#include "conformance/plan/judgeable.hpp"
+#include "tests/conformance/testbed/testbed_around.hpp"
+#include "tests/conformance/interpreter/lines.hpp"
+
+namespace veriroce::runner::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+CaseResult play_in(const InexactLab& lab, const std::string& script) {
+    VirtualBenchOptions device = right_engine();
+    device.lab = lab;
+    return play_script(script, std::move(device));
+}
+
+CaseResult play_late(const std::string& script, wire::Duration lateness) {
+    return play_in({.lateness = lateness}, script);
+}
+
+// The link of a bench whose capture loses packets of the first so many plays.
+class LossyBench final : public BenchAround {
+  public:
+    explicit LossyBench(std::size_t losses) : losses_(losses) {}
+
+    [[nodiscard]] Setting setting(const Network& network) const override {
+        Setting setting = BenchAround::setting(network);
+        if (calibrated_ == 0) setting.settle = wire::Duration(0);
+        return setting;
+    }
+    void keep_calibrated() override { ++calibrated_; }
+    [[nodiscard]] std::size_t calibrated() const { return calibrated_; }
+
+    std::vector<wire::Qpn> qpns;
+    std::vector<wire::Duration> settles;
+
+  private:
+    CaseResult play_case(const script::Case& script, const script::Run& run,
+                         const Setting& setting) override {
+        qpns.push_back(setting.first_tester_qpn);
+        settles.push_back(setting.settle);
+        CaseResult result = BenchAround::play_case(script, run, setting);
+        if (played() > losses_) return result;
+        result.verdict = Verdict::Error;
+        result.lost_packets = 3;
+        return result;
+    }
+
+    std::size_t losses_;
+    std::size_t calibrated_ = 0;
+};
+
+CaseResult first_result(LossyBench& bench) {
+    Selection selection;
+    selection.names = {"rsp/gap-nak"};
+    const Plan plan = plan_of(selection);
+    SuiteRun run(bench, plan, selection, {});
+    return *run.next();
+}
+
+} // namespace
+
+TEST_CASE("time: a packet of ours that left late makes a failure an ERROR", "[runner]") {
+    const std::string script = with("dut    recv id=1..2\n"
+                                    "> SEND_ONLY  ackreq\n"
+                                    "< ACK        psn=0\n"
+                                    "> SEND_ONLY  ackreq  after 1ms\n"
+                                    "< NAK        psn=1\n");
+    CHECK(play_late(script, 0us).verdict == Verdict::Fail);
+    CHECK(play_late(script, 90us).verdict == Verdict::Fail);
+    const CaseResult late = play_late(script, 200us);
+    CHECK(late.verdict == Verdict::Error);
+    CHECK(late.reason() == "too late to judge: our packet of line 8 left 1.200 ms after the one "
+                           "before it, not 1.000 ms; and line 9: no such packet within 1.000 s");
+}
+
+TEST_CASE("time: late packets cost a case its verdict if it is about time", "[runner]") {
+    const std::string dialogue = "dut    recv id=1..2\n"
+                                 "> SEND_ONLY  ackreq\n"
+                                 "< ACK        psn=0\n"
+                                 "> SEND_ONLY  ackreq  after 1ms\n"
+                                 "< ACK        psn=1\n"
+                                 "dut    done recv id=1..2\n";
+    CHECK(play_late(with(dialogue), 200us).verdict == Verdict::Pass);
+    const CaseResult late = play_late(with(dialogue, "tags   timing\n"), 200us);
+    CHECK(late.verdict == Verdict::Error);
+    CHECK(late.line() == 9);
+}
+
+// The engine's timer runs out 1.57 ms after its packet. What it repeats before the RNR NAK is there
+// has not waited, and need not have.
+TEST_CASE("time: a retransmission that crosses our packet is not held against 'after'",
+          "[runner]") {
+    const std::string script = with("dut    post SEND id=1\n"
+                                    "< SEND_ONLY  psn=0\n"
+                                    "> RNR_NAK    psn=0 timer=26\n"
+                                    "< SEND_ONLY  psn=0  within 5s  after rnr(26)..\n"
+                                    "> ACK        psn=0\n"
+                                    "dut    done send id=1\n",
+                                    "qp     timeout=8 retry_cnt=7 rnr_retry=7\n");
+    std::uint32_t tolerated = 0;
+    for (wire::Duration delay = 1570us; delay < 1576us; delay += 250ns) {
+        const CaseResult result = play_in({.call_delay = delay}, script);
+        INFO(delay.count() << " ns\n" << text_of(result));
+        CHECK(result.verdict == Verdict::Pass);
+        tolerated += result.tolerated_retransmissions;
+    }
+    CHECK(tolerated > 0);
+    CHECK(play_in({.call_delay = 6ms}, script).tolerated_retransmissions > 1);
+}
+
+TEST_CASE("time: a case of whose packets the capture lost some is played once more", "[runner]") {
+    LossyBench once(1);
+    CHECK(first_result(once).verdict == Verdict::Pass);
+    REQUIRE(once.qpns.size() == 2);
+    CHECK(once.qpns[0] != once.qpns[1]);
+    LossyBench always(9);
+    CHECK(first_result(always).verdict == Verdict::Error);
+    CHECK(always.qpns.size() == 2);
+}
+
+TEST_CASE("time: the bench may calibrate before each case, and the case has the new figures",
+          "[runner]") {
+    LossyBench bench(0);
+    first_result(bench);
+    CHECK(bench.calibrated() == 1);
+    CHECK(bench.settles.front() > wire::Duration(0));
+}
+
+TEST_CASE("time: rules that are too fine for this machine are named beforehand", "[runner]") {
+    Selection selection;
+    selection.names = {"rnr"};
+    const Plan plan = plan_of(selection);
+    CHECK(not_judgeable(plan, 0us).empty());
+    const auto notes = not_judgeable(plan, 100us);
+    const auto wait = std::ranges::find_if(
+        notes, [](const std::string& note) { return note.starts_with("RNR-08 "); });
+    REQUIRE(wait != notes.end());
+    CHECK(wait->find(" needs 10.000 us, has 100.000 us") != std::string::npos);
+}
+
+} // namespace veriroce::runner::test
