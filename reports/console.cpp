@@ -10,8 +10,8 @@
 namespace veriroce::reports {
 namespace {
 
-using runner::CaseResult;
-using runner::Verdict;
+using interpreter::CaseResult;
+using interpreter::Verdict;
 
 std::string_view colour_of(Verdict verdict) {
     switch (verdict) {
@@ -59,7 +59,7 @@ std::string measure_text(std::vector<wire::Duration> samples) {
 
 } // namespace
 
-std::string console_head(const runner::RunInfo& run) {
+std::string console_head(const testbed::RunInfo& run) {
     std::string out = fmt::format("DUT: {}\nlink: {}, seed {}\n", run.dut, run.link, run.seed);
     if (!run.profile.empty()) out += fmt::format("profile: {}\n", run.profile);
     for (const std::string& note : run.notes)
@@ -103,7 +103,7 @@ std::string console_progress(std::size_t done, std::size_t total, std::size_t fa
     return fmt::format("{}[{}/{}] {}{}", console_no_progress, done, total, failures, shown);
 }
 
-std::string console_summary(const runner::RunResults& results, const ConsoleStyle& style) {
+std::string console_summary(const plan::RunResults& results, const ConsoleStyle& style) {
     std::string out = "\n";
     for (const Verdict verdict :
          {Verdict::Warn, Verdict::Info, Verdict::Xfail, Verdict::Xpass, Verdict::Error}) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "conformance/interpreter/case_result.hpp"
+#include "conformance/plan/results.hpp"
 
 namespace veriroce::reports {
 
@@ -15,10 +15,10 @@ struct ConsoleStyle {
 };
 
 // The first lines of every output: which DUT, which seed, which link.
-std::string console_head(const runner::RunInfo& run);
+std::string console_head(const testbed::RunInfo& run);
 
 // A case, as soon as it has ended; empty where the style hides it.
-std::string console_case(const runner::CaseResult& result, const ConsoleStyle& style);
+std::string console_case(const interpreter::CaseResult& result, const ConsoleStyle& style);
 
 // What goes on, in one line of a terminal: "[12/345] 1 failed, rsp/gap-nak[ip=6]". It begins where
 // the line begins and ends without a line's end; `console_no_progress` takes it away.
@@ -27,6 +27,6 @@ std::string console_progress(std::size_t done, std::size_t total, std::size_t fa
 inline constexpr std::string_view console_no_progress = "\r\x1b[K";
 
 // The last lines: what was counted. Ends with "N passed, N failed, N skipped".
-std::string console_summary(const runner::RunResults& results, const ConsoleStyle& style);
+std::string console_summary(const plan::RunResults& results, const ConsoleStyle& style);
 
 } // namespace veriroce::reports

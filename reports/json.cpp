@@ -9,7 +9,7 @@ namespace veriroce::reports {
 namespace {
 
 namespace json = boost::json;
-using runner::CaseResult;
+using interpreter::CaseResult;
 
 json::array strings(const std::vector<std::string>& values) {
     json::array array;
@@ -18,9 +18,9 @@ json::array strings(const std::vector<std::string>& values) {
     return array;
 }
 
-json::object packet_object(const runner::RecordedPacket& packet, wire::Instant origin) {
+json::object packet_object(const interpreter::RecordedPacket& packet, wire::Instant origin) {
     return {
-        {"from", packet.from == runner::Side::Tester ? "tester" : "dut"},
+        {"from", packet.from == interpreter::Side::Tester ? "tester" : "dut"},
         {"text", packet.script},
         {"remarks", strings(packet.remarks)},
         {"bytes", packet.frame.size()},
@@ -31,7 +31,7 @@ json::object packet_object(const runner::RecordedPacket& packet, wire::Instant o
 
 json::array packets_array(const CaseResult& result) {
     json::array array;
-    for (const runner::RecordedPacket& packet : result.packets) {
+    for (const interpreter::RecordedPacket& packet : result.packets) {
         array.emplace_back(packet_object(packet, result.packets.front().at.earliest));
     }
     return array;
@@ -40,7 +40,7 @@ json::array packets_array(const CaseResult& result) {
 // Packets by their place in `packets`, from 0.
 json::array violations_array(const CaseResult& result) {
     json::array array;
-    for (const runner::Violation& violation : result.violations) {
+    for (const interpreter::Violation& violation : result.violations) {
         json::array packets;
         for (const std::size_t packet : violation.packets)
             packets.emplace_back(packet);
@@ -67,7 +67,7 @@ json::object measures_object(const CaseResult& result) {
 
 json::object faults_object(const CaseResult& result) {
     json::object object;
-    for (const runner::FaultCount& fault : result.faults)
+    for (const interpreter::FaultCount& fault : result.faults)
         object[fault.rule] = fault.fired;
     return object;
 }
@@ -93,7 +93,7 @@ json::object case_object(const CaseResult& result) {
     };
 }
 
-json::object run_object(const runner::RunInfo& run) {
+json::object run_object(const testbed::RunInfo& run) {
     return {
         {"seed", std::to_string(run.seed)}, {"dut", run.dut},   {"link", run.link},
         {"profile", run.profile},           {"host", run.host}, {"complete", run.complete},
@@ -101,9 +101,9 @@ json::object run_object(const runner::RunInfo& run) {
     };
 }
 
-json::object timing_object(const runner::Timing& timing) {
+json::object timing_object(const plan::Timing& timing) {
     json::array cases;
-    for (const runner::CaseTiming& entry : timing.cases) {
+    for (const plan::CaseTiming& entry : timing.cases) {
         cases.emplace_back(json::object{{"id", entry.id}, {"wall_ns", entry.wall.count()}});
     }
     return {
@@ -153,7 +153,7 @@ void print(std::string& out, const json::value& value, std::size_t indent) {
 
 } // namespace
 
-std::string results_json(const runner::RunResults& results) {
+std::string results_json(const plan::RunResults& results) {
     json::array cases;
     for (const CaseResult& result : results.cases)
         cases.emplace_back(case_object(result));

@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "conformance/interpreter/case_result.hpp"
+#include "conformance/plan/results.hpp"
 
 namespace veriroce::reports {
 
 // One document, indented by two blanks, with a newline at its end.
-std::string results_json(const runner::RunResults& results);
+std::string results_json(const plan::RunResults& results);
 
 } // namespace veriroce::reports

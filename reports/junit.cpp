@@ -9,8 +9,8 @@
 namespace veriroce::reports {
 namespace {
 
-using runner::CaseResult;
-using runner::Verdict;
+using interpreter::CaseResult;
+using interpreter::Verdict;
 
 // How many bytes the UTF-8 character at the front has; 0 if it is none, or none of XML's.
 std::size_t xml_character(std::string_view text) {
@@ -141,7 +141,7 @@ std::string property(std::string_view name, std::string_view value) {
 }
 
 // What the run was, in each suite: readers show a suite by itself.
-std::string properties(const runner::RunInfo& run) {
+std::string properties(const testbed::RunInfo& run) {
     std::string text = "    <properties>\n";
     text += property("dut", run.dut) + property("link", run.link);
     text += property("seed", std::to_string(run.seed));
@@ -152,9 +152,9 @@ std::string properties(const runner::RunInfo& run) {
 
 } // namespace
 
-std::string junit_xml(const runner::RunResults& results) {
+std::string junit_xml(const plan::RunResults& results) {
     std::map<std::string, wire::Duration> walls;
-    for (const runner::CaseTiming& one : results.timing.cases)
+    for (const plan::CaseTiming& one : results.timing.cases)
         walls[one.id] = one.wall;
     std::map<std::string, Suite, std::less<>> suites;
     Counts all;

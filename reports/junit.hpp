@@ -8,10 +8,10 @@
 
 #include <string>
 
-#include "conformance/interpreter/case_result.hpp"
+#include "conformance/plan/results.hpp"
 
 namespace veriroce::reports {
 
-std::string junit_xml(const runner::RunResults& results);
+std::string junit_xml(const plan::RunResults& results);
 
 } // namespace veriroce::reports

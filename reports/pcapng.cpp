@@ -10,7 +10,7 @@
 namespace veriroce::reports {
 namespace {
 
-std::expected<void, std::string> write_cases(std::span<const runner::CaseResult> cases,
+std::expected<void, std::string> write_cases(std::span<const interpreter::CaseResult> cases,
                                              const std::string& path) {
     const auto text = [&](const capture::WriteError& error) {
         return std::unexpected(capture::text_of(error, path));
@@ -19,23 +19,24 @@ std::expected<void, std::string> write_cases(std::span<const runner::CaseResult>
     if (!writer) return text(writer.error());
     const auto interface = writer->add_interface({.name = "tester"});
     if (!interface) return text(interface.error());
-    for (const runner::CaseResult& result : cases) {
+    for (const interpreter::CaseResult& result : cases) {
         // A frame is recorded when it is decided upon and stamped when it was on the wire.
-        std::vector<const runner::RecordedPacket*> packets;
-        for (const runner::RecordedPacket& packet : result.packets)
+        std::vector<const interpreter::RecordedPacket*> packets;
+        for (const interpreter::RecordedPacket& packet : result.packets)
             packets.push_back(&packet);
         // Equal times keep the order of the record: the pointers are into one vector.
         std::ranges::sort(packets, {},
                           [](const auto* one) { return std::pair(one->at.latest, one); });
-        for (const runner::RecordedPacket* packet : packets) {
+        for (const interpreter::RecordedPacket* packet : packets) {
             std::vector<std::string> comments{result.id + ": " + packet->script};
             comments.insert(comments.end(), packet->remarks.begin(), packet->remarks.end());
             const auto written = writer->write(
                 {.interface = *interface,
                  .time_ns = std::max<std::int64_t>(0, packet->at.latest.time_since_epoch().count()),
                  .bytes = packet->frame,
-                 .direction = packet->from == runner::Side::Tester ? capture::Direction::Outbound
-                                                                   : capture::Direction::Inbound,
+                 .direction = packet->from == interpreter::Side::Tester
+                                  ? capture::Direction::Outbound
+                                  : capture::Direction::Inbound,
                  .comments = comments});
             if (!written) return text(written.error());
         }
@@ -46,12 +47,12 @@ std::expected<void, std::string> write_cases(std::span<const runner::CaseResult>
 
 } // namespace
 
-std::expected<void, std::string> write_pcapng(const runner::CaseResult& result,
+std::expected<void, std::string> write_pcapng(const interpreter::CaseResult& result,
                                               const std::string& path) {
     return write_cases({&result, 1}, path);
 }
 
-std::expected<void, std::string> write_pcapng(const runner::RunResults& results,
+std::expected<void, std::string> write_pcapng(const plan::RunResults& results,
                                               const std::string& path) {
     return write_cases(results.cases, path);
 }

@@ -5,16 +5,16 @@
 #include <expected>
 #include <string>
 
-#include "conformance/interpreter/case_result.hpp"
+#include "conformance/plan/results.hpp"
 
 namespace veriroce::reports {
 
 // Writes the packets of `result` (and its title as the first packet's comment) to `path`.
 // The error is one sentence.
-std::expected<void, std::string> write_pcapng(const runner::CaseResult& result,
+std::expected<void, std::string> write_pcapng(const interpreter::CaseResult& result,
                                               const std::string& path);
 // All cases of a run, each packet with its case's id as a comment.
-std::expected<void, std::string> write_pcapng(const runner::RunResults& results,
+std::expected<void, std::string> write_pcapng(const plan::RunResults& results,
                                               const std::string& path);
 
 } // namespace veriroce::reports

@@ -30,17 +30,17 @@ namespace {
 
 constexpr int interrupted = 130;
 
-Accepted<std::optional<runner::Profile>> read_profile(const std::string& path) {
+Accepted<std::optional<plan::Profile>> read_profile(const std::string& path) {
     if (path.empty()) return std::nullopt;
     const auto text = read_text(path);
     if (!text) return std::unexpected(Refusal{tool_error, text.error()});
-    auto profile = runner::parse_profile(path, *text);
+    auto profile = plan::parse_profile(path, *text);
     if (!profile) return std::unexpected(Refusal{usage_error, profile.error()});
     return std::move(*profile);
 }
 
-Accepted<runner::FaultPlan> read_plan(const std::string& path) {
-    runner::FaultPlan plan{.path = path, .text = {}, .rules = {}};
+Accepted<interpreter::FaultPlan> read_plan(const std::string& path) {
+    interpreter::FaultPlan plan{.path = path, .text = {}, .rules = {}};
     if (path.empty()) return plan;
     auto text = read_text(path);
     if (!text) return std::unexpected(Refusal{tool_error, text.error()});
@@ -55,19 +55,19 @@ Accepted<runner::FaultPlan> read_plan(const std::string& path) {
 }
 
 // What the options select; the names of cases are looked up when the plan is made.
-Accepted<runner::Selection> selection_of(const TestOptions& options) {
-    runner::Selection selection{.names = options.cases,
-                                .rules = options.rules,
-                                .tags = options.tags,
-                                .role = options.role,
-                                .repeat = options.repeat,
-                                .slow = options.slow};
+Accepted<plan::Selection> selection_of(const TestOptions& options) {
+    plan::Selection selection{.names = options.cases,
+                              .rules = options.rules,
+                              .tags = options.tags,
+                              .role = options.role,
+                              .repeat = options.repeat,
+                              .slow = options.slow};
     const auto misused = [](std::string_view option, std::string_view given, std::string_view why) {
         return std::unexpected(Refusal{
             usage_error, fmt::format("{}{}{}: {}", option, given.empty() ? "" : " ", given, why)});
     };
     for (const std::string& axis : options.over) {
-        if (const auto added = runner::add_axis(selection, axis); !added) {
+        if (const auto added = plan::add_axis(selection, axis); !added) {
             return misused("--over", axis, added.error());
         }
     }
@@ -77,15 +77,15 @@ Accepted<runner::Selection> selection_of(const TestOptions& options) {
         selection.parameters.push_back(std::move(*parameter));
     }
     if (!options.shard.empty()) {
-        const auto shard = runner::parse_shard(options.shard);
+        const auto shard = plan::parse_shard(options.shard);
         if (!shard) return misused("--shard", "", shard.error());
         selection.shard = *shard;
     }
     return selection;
 }
 
-Accepted<std::vector<runner::ScriptFile>> read_files(const std::vector<std::string>& names) {
-    std::vector<runner::ScriptFile> files;
+Accepted<std::vector<plan::ScriptFile>> read_files(const std::vector<std::string>& names) {
+    std::vector<plan::ScriptFile> files;
     for (const std::string& name : names) {
         if (name.ends_with(".faults")) {
             return std::unexpected(Refusal{
@@ -99,31 +99,31 @@ Accepted<std::vector<runner::ScriptFile>> read_files(const std::vector<std::stri
     return files;
 }
 
-// The options that another run of one case needs; its axes and its seed are added by the runner.
+// The options that another run of one case needs; `SuiteRun` adds its axes and its seed.
 std::string repeat_options(const TestOptions& options) {
     std::string text;
     const auto add = [&](std::string_view name, const std::string& value) {
         if (!value.empty()) text += fmt::format(" {} {}", name, value);
     };
-    add("--dut", runner::shell_word(options.dut));
-    add("--dut-token-file", runner::shell_word(options.token_file));
+    add("--dut", plan::shell_word(options.dut));
+    add("--dut-token-file", plan::shell_word(options.token_file));
     add("-i", options.interface);
     add("--tester-address", options.tester_address);
     add("--dut-address", options.dut_address);
-    add("--profile", runner::shell_word(options.profile));
+    add("--profile", plan::shell_word(options.profile));
     add("--mutant", options.mutant);
-    add("--faults", runner::shell_word(options.faults));
-    add("--dut-reset", runner::shell_word(options.dut_reset));
+    add("--faults", plan::shell_word(options.faults));
+    add("--dut-reset", plan::shell_word(options.dut_reset));
     for (const std::string& parameter : options.parameters)
-        add("-D", runner::shell_word(parameter));
+        add("-D", plan::shell_word(parameter));
     if (options.timeout_scale != 1.0) add("--timeout-scale", fmt::to_string(options.timeout_scale));
     if (options.slow) text += " --slow";
     return text;
 }
 
-std::string list_of(const runner::Plan& plan) {
+std::string list_of(const plan::Plan& plan) {
     std::string text;
-    for (const runner::PlannedRun& run : plan.runs) {
+    for (const plan::PlannedRun& run : plan.runs) {
         const script::Case& of = plan.cases[run.case_index];
         std::vector<std::string> rules;
         for (const script::Word& rule : of.rules)
@@ -134,8 +134,7 @@ std::string list_of(const runner::Plan& plan) {
 }
 
 // Each file of a report is written whole or not at all.
-Accepted<std::monostate> write_report(const runner::RunResults& results,
-                                      const TestOptions& options) {
+Accepted<std::monostate> write_report(const plan::RunResults& results, const TestOptions& options) {
     const auto failed = [](std::string text) {
         return std::unexpected(Refusal{tool_error, std::move(text)});
     };
@@ -155,13 +154,13 @@ Accepted<std::monostate> write_report(const runner::RunResults& results,
             return failed(written.error());
         }
     }
-    for (const runner::CaseResult& result : results.cases) {
+    for (const interpreter::CaseResult& result : results.cases) {
         std::string name = result.id;
         for (char& c : name) {
             if (c == '/' || c == '[' || c == ']' || c == ',' || c == '=') c = '-';
         }
         const std::string path = folder / (name + ".pcapng");
-        if (result.verdict == runner::Verdict::Pass || result.packets.empty()) {
+        if (result.verdict == interpreter::Verdict::Pass || result.packets.empty()) {
             std::filesystem::remove(path, code); // of an earlier run, in which it failed
             continue;
         }
@@ -194,7 +193,7 @@ std::string list_of_mutants() {
 }
 
 // The error is a sentence for the report.
-std::expected<void, std::string> revive(runner::Bench& bench, const std::string& command) {
+std::expected<void, std::string> revive(testbed::Testbed& bench, const std::string& command) {
     const int status = std::system(command.c_str()); // a shell's command is what the option is for
     if (status != 0) {
         return std::unexpected(fmt::format("--dut-reset '{}' failed ({})", command,
@@ -207,7 +206,7 @@ std::expected<void, std::string> revive(runner::Bench& bench, const std::string&
 }
 
 // A sentence about a run that the device, or the way to it, did not see the end of.
-std::optional<std::string> lost_device(const runner::Bench& bench, const runner::SuiteRun& run,
+std::optional<std::string> lost_device(const testbed::Testbed& bench, const plan::SuiteRun& run,
                                        std::size_t total, const TestOptions& options) {
     const auto why = bench.broken();
     if (!why) return std::nullopt;
@@ -218,23 +217,22 @@ std::optional<std::string> lost_device(const runner::Bench& bench, const runner:
         options.dut_reset.empty() ? "; --dut-reset COMMAND can bring a device back and go on" : "");
 }
 
-void show_progress(Console& console, const runner::SuiteRun& run, const runner::RunResults& results,
+void show_progress(Console& console, const plan::SuiteRun& run, const plan::RunResults& results,
                    std::size_t total) {
     const auto upcoming = run.upcoming();
     if (!upcoming || !console.wants_progress()) return;
     const std::size_t failed =
-        results.count(runner::Verdict::Fail) + results.count(runner::Verdict::Xpass);
+        results.count(interpreter::Verdict::Fail) + results.count(interpreter::Verdict::Xpass);
     console.show_progress(reports::console_progress(run.done(), total, failed, *upcoming));
 }
 
-runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
-                        const runner::Selection& selection,
-                        const std::optional<runner::Profile>& profile,
-                        const runner::FaultPlan& faults, const TestOptions& options,
-                        Console& console, std::FILE* err) {
+plan::RunResults play(testbed::Testbed& bench, const plan::Plan& plan,
+                      const plan::Selection& selection, const std::optional<plan::Profile>& profile,
+                      const interpreter::FaultPlan& faults, const TestOptions& options,
+                      Console& console, std::FILE* err) {
     using Clock = std::chrono::steady_clock;
     const reports::ConsoleStyle style{.colour = options.colour, .quiet = options.quiet};
-    runner::RunResults results;
+    plan::RunResults results;
     results.run = bench.info();
     results.run.host = host();
     const std::string now = fmt::format(
@@ -242,14 +240,14 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
         fmt::gmtime(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())));
     results.timing.started = now;
 
-    runner::SuiteRun run(bench, plan, selection,
-                         {.seed = options.seed,
-                          .timeout_scale = options.timeout_scale,
-                          .fail_fast = options.fail_fast,
-                          .profile = profile,
-                          .plan = faults,
-                          .today = now.substr(0, now.find('T')),
-                          .command = repeat_options(options)});
+    plan::SuiteRun run(bench, plan, selection,
+                       {.seed = options.seed,
+                        .timeout_scale = options.timeout_scale,
+                        .fail_fast = options.fail_fast,
+                        .profile = profile,
+                        .plan = faults,
+                        .today = now.substr(0, now.find('T')),
+                        .command = repeat_options(options)});
     if (profile) results.run.profile = fmt::format("{} ({})", profile->name, options.profile);
     results.run.notes.insert(results.run.notes.end(), run.notes().begin(), run.notes().end());
     console.say(reports::console_head(results.run));
@@ -261,7 +259,7 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
         if (!result) break;
         results.timing.cases.push_back({result->id, Clock::now() - case_began});
         console.say(reports::console_case(*result, style));
-        const bool last = options.fail_fast && result->verdict == runner::Verdict::Fail;
+        const bool last = options.fail_fast && result->verdict == interpreter::Verdict::Fail;
         results.cases.push_back(std::move(*result));
         if (last || !run.dead_since() || options.dut_reset.empty()) continue;
         // At once: it may take a minute, and have something to say.
@@ -279,10 +277,10 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
     const auto lost = lost_device(bench, run, plan.runs.size(), options);
     if (lost) results.run.notes.push_back(*lost);
     results.timing.wall = Clock::now() - began;
-    const runner::Setting setting = bench.setting({});
-    results.timing.settle = setting.settle;
-    results.timing.round_trip_p99 = setting.round_trip_p99;
-    results.timing.sleep_p99 = setting.sleep_p99;
+    const interpreter::Environment environment = bench.environment({});
+    results.timing.settle = environment.settle;
+    results.timing.round_trip_p99 = environment.round_trip_p99;
+    results.timing.sleep_p99 = environment.sleep_p99;
     console.say(reports::console_summary(results, style));
     if (lost) fmt::print(err, "veriroce: {}\n", *lost);
     return results;
@@ -290,27 +288,28 @@ runner::RunResults play(runner::Bench& bench, const runner::Plan& plan,
 
 // The first run that fails, made small: its script, or the plan under which it fails, on `out`,
 // what was done on `err`.
-Accepted<int> shrink_first(runner::Bench& bench, const runner::Plan& plan,
-                           const runner::Selection& selection, const runner::FaultPlan& faults,
+Accepted<int> shrink_first(testbed::Testbed& bench, const plan::Plan& plan,
+                           const plan::Selection& selection, const interpreter::FaultPlan& faults,
                            const TestOptions& options, Console& console, std::FILE* err) {
-    const runner::RunOptions run_options{.seed = options.seed,
-                                         .timeout_scale = options.timeout_scale,
-                                         .plan = faults,
-                                         .today = {},
-                                         .command = {}};
+    const plan::RunOptions run_options{.seed = options.seed,
+                                       .timeout_scale = options.timeout_scale,
+                                       .plan = faults,
+                                       .today = {},
+                                       .command = {}};
     TestOptions without_defect = options;
     without_defect.mutant.clear();
     auto right = choose_bench(without_defect);
     if (!right) return std::unexpected(right.error());
-    for (const runner::PlannedRun& planned : plan.runs) {
+    for (const plan::PlannedRun& planned : plan.runs) {
         if (net::StopOnSignal::requested()) return interrupted;
         const script::Case& of = plan.cases[planned.case_index];
-        const runner::Setting setting = runner::setting_alone(bench, planned, run_options);
-        if (runner::reason_to_skip(of, planned, bench, setting, selection)) continue;
-        const auto small = runner::shrink(bench, of, planned.run, setting, right->get());
+        const interpreter::Environment environment =
+            plan::environment_alone(bench, planned, run_options);
+        if (plan::reason_to_skip(of, planned, bench, environment, selection)) continue;
+        const auto small = plan::shrink(bench, of, planned.run, environment, right->get());
         if (!small) continue;
         console.say(small->text);
-        const runner::CaseResult& result = small->result;
+        const interpreter::CaseResult& result = small->result;
         fmt::print(err, "veriroce: {}: {}: {}; played {} times{}\n", planned.id(of),
                    name_of(result.verdict), result.reason(), small->plays,
                    small->minimal ? "" : ", not yet minimal");
@@ -322,7 +321,7 @@ Accepted<int> shrink_first(runner::Bench& bench, const runner::Plan& plan,
 
 // All that is wrong with the options, the files that they name and the selection, before anything
 // is sent.
-Accepted<int> dry_run(const runner::Plan& plan, const TestOptions& options, Console& console) {
+Accepted<int> dry_run(const plan::Plan& plan, const TestOptions& options, Console& console) {
     if (const auto profile = read_profile(options.profile); !profile) {
         return std::unexpected(profile.error());
     }
@@ -338,7 +337,7 @@ Accepted<int> dry_run(const runner::Plan& plan, const TestOptions& options, Cons
     return 0;
 }
 
-Accepted<int> play_or_refuse(const runner::Plan& plan, const runner::Selection& selection,
+Accepted<int> play_or_refuse(const plan::Plan& plan, const plan::Selection& selection,
                              const TestOptions& options, Console& console, std::FILE* err) {
     const auto profile = read_profile(options.dut.empty() ? std::string() : options.profile);
     if (!profile) return std::unexpected(profile.error());
@@ -349,13 +348,13 @@ Accepted<int> play_or_refuse(const runner::Plan& plan, const runner::Selection& 
     if (options.shrink) {
         return shrink_first(**bench, plan, selection, *faults, options, console, err);
     }
-    const runner::RunResults results =
+    const plan::RunResults results =
         play(**bench, plan, selection, *profile, *faults, options, console, err);
     if (const auto written = write_report(results, options); !written) {
         return std::unexpected(written.error());
     }
     if (net::StopOnSignal::requested()) return interrupted;
-    const std::size_t skipped = results.count(runner::Verdict::Skip);
+    const std::size_t skipped = results.count(interpreter::Verdict::Skip);
     if (skipped == results.cases.size()) {
         return std::unexpected(
             Refusal{tool_error, fmt::format("nothing was tested: all {} runs were skipped, for the "
@@ -379,7 +378,7 @@ Accepted<int> run_or_refuse(const TestOptions& options, Console& console, std::F
     if (!selection) return std::unexpected(selection.error());
     const auto files = read_files(options.cases);
     if (!files) return std::unexpected(files.error());
-    const auto plan = runner::make_plan(*selection, *files);
+    const auto plan = plan::make_plan(*selection, *files);
     if (!plan) return std::unexpected(Refusal{usage_error, plan.error().text});
     if (options.dry_run) return dry_run(*plan, options, console);
     if (options.list) {

@@ -33,7 +33,7 @@ Accepted<const mutants::Mutant*> mutant_named(const std::string& name) {
                                     : "'veriroce test --list-mutants' shows them"));
 }
 
-Accepted<std::unique_ptr<runner::Bench>> virtual_bench(const TestOptions& options) {
+Accepted<std::unique_ptr<testbed::Testbed>> virtual_bench(const TestOptions& options) {
     for (const auto& [given, name] :
          {std::pair{!options.interface.empty(), "-i"},
           std::pair{!options.token_file.empty(), "--dut-token-file"},
@@ -44,7 +44,7 @@ Accepted<std::unique_ptr<runner::Bench>> virtual_bench(const TestOptions& option
         if (!given) continue;
         return misused(fmt::format("{} needs a device: name its agent with --dut HOST:PORT", name));
     }
-    runner::VirtualBenchOptions bench{.seed = options.seed};
+    testbed::VirtualTestbedOptions bench{.seed = options.seed};
     if (!options.mutant.empty()) {
         const auto mutant = mutant_named(options.mutant);
         if (!mutant) return std::unexpected(mutant.error());
@@ -54,7 +54,7 @@ Accepted<std::unique_ptr<runner::Bench>> virtual_bench(const TestOptions& option
         bench.checks = (*mutant)->checks;
         bench.filter = (*mutant)->make_filter;
     }
-    return std::make_unique<runner::VirtualBench>(std::move(bench));
+    return std::make_unique<testbed::VirtualTestbed>(std::move(bench));
 }
 
 // "10.77.0.200/24,fd77::200": a prefix says nothing here, since the device must be on the same
@@ -85,7 +85,7 @@ Accepted<std::string> token_in(const std::string& path) {
     return token;
 }
 
-Accepted<runner::LiveBenchOptions> live_options(const TestOptions& options) {
+Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
     if (options.interface.empty()) {
         return misused("--dut needs the tester's interface on the device's network: -i IFACE");
     }
@@ -98,12 +98,12 @@ Accepted<runner::LiveBenchOptions> live_options(const TestOptions& options) {
     if (!tester) return std::unexpected(tester.error());
     auto dut = addresses_in("--dut-address", options.dut_address);
     if (!dut) return std::unexpected(dut.error());
-    runner::LiveBenchOptions live{.agent = *agent,
-                                  .token = {},
-                                  .interface = options.interface,
-                                  .tester_addresses = std::move(*tester),
-                                  .dut_addresses = std::move(*dut),
-                                  .seed = options.seed};
+    testbed::LiveTestbedOptions live{.agent = *agent,
+                                     .token = {},
+                                     .interface = options.interface,
+                                     .tester_addresses = std::move(*tester),
+                                     .dut_addresses = std::move(*dut),
+                                     .seed = options.seed};
     if (!options.token_file.empty()) {
         auto token = token_in(options.token_file);
         if (!token) return std::unexpected(token.error());
@@ -114,11 +114,11 @@ Accepted<runner::LiveBenchOptions> live_options(const TestOptions& options) {
 
 } // namespace
 
-Accepted<std::unique_ptr<runner::Bench>> choose_bench(const TestOptions& options) {
+Accepted<std::unique_ptr<testbed::Testbed>> choose_bench(const TestOptions& options) {
     if (options.dut.empty()) return virtual_bench(options);
     const auto live = live_options(options);
     if (!live) return std::unexpected(live.error());
-    auto bench = runner::LiveBench::open(*live);
+    auto bench = testbed::LiveTestbed::open(*live);
     if (!bench) return std::unexpected(Refusal{tool_error, bench.error()});
     return std::move(*bench);
 }

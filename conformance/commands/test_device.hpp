@@ -23,6 +23,6 @@ using Accepted = std::expected<T, Refusal>;
 inline constexpr int usage_error = 2;
 inline constexpr int tool_error = 3;
 
-Accepted<std::unique_ptr<runner::Bench>> choose_bench(const TestOptions& options);
+Accepted<std::unique_ptr<testbed::Testbed>> choose_bench(const TestOptions& options);
 
 } // namespace veriroce::commands

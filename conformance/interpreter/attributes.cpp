@@ -3,7 +3,7 @@
 
 #include "conformance/interpreter/interpreter.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 // What a QP of the DUT has unless the case says otherwise.
@@ -21,8 +21,8 @@ constexpr std::string_view of_vector[] = {"dscp", "ecn", "ttl", "flow", "sport",
 
 } // namespace
 
-std::int64_t Dialogue::attribute(const script::QpSetup* setup, std::string_view name,
-                                 std::int64_t otherwise) {
+std::int64_t Interpreter::attribute(const script::QpSetup* setup, std::string_view name,
+                                    std::int64_t otherwise) {
     const script::Attribute* found = setup == nullptr ? nullptr : setup->attribute(name);
     if (found == nullptr) return otherwise;
     const auto* expr = std::get_if<script::Expr>(&found->value);
@@ -34,8 +34,8 @@ std::int64_t Dialogue::attribute(const script::QpSetup* setup, std::string_view 
     return value.value_or(otherwise);
 }
 
-std::string Dialogue::word_of(const script::QpSetup& setup, std::string_view name,
-                              std::string_view otherwise) {
+std::string Interpreter::word_of(const script::QpSetup& setup, std::string_view name,
+                                 std::string_view otherwise) {
     const script::Attribute* found = setup.attribute(name);
     const auto* words =
         found == nullptr ? nullptr : std::get_if<std::vector<script::Word>>(&found->value);
@@ -43,16 +43,17 @@ std::string Dialogue::word_of(const script::QpSetup& setup, std::string_view nam
     return words->front().text;
 }
 
-engine::QpType Dialogue::type_of(const script::QpSetup& setup) {
+engine::QpType Interpreter::type_of(const script::QpSetup& setup) {
     return engine::enum_by_name<engine::QpType>(word_of(setup, "type", "RC"))
         .value_or(engine::QpType::Rc);
 }
 
-wire::Qkey Dialogue::qkey_of(const script::QpSetup& setup) {
+wire::Qkey Interpreter::qkey_of(const script::QpSetup& setup) {
     return {static_cast<std::uint32_t>(attribute(&setup, "qkey", default_qkey))};
 }
 
-engine::Access Dialogue::rights_of(const std::vector<script::Word>& words, engine::Access access) {
+engine::Access Interpreter::rights_of(const std::vector<script::Word>& words,
+                                      engine::Access access) {
     for (const script::Word& word : words) {
         access.remote_write = access.remote_write || word.text == "remote_write";
         access.remote_read = access.remote_read || word.text == "remote_read";
@@ -65,7 +66,7 @@ engine::Access Dialogue::rights_of(const std::vector<script::Word>& words, engin
     return access;
 }
 
-engine::Access Dialogue::qp_access(const Peer& peer) const {
+engine::Access Interpreter::qp_access(const Peer& peer) const {
     const script::Attribute* rights = peer.setup.attribute("access");
     const auto* words =
         rights == nullptr ? nullptr : std::get_if<std::vector<script::Word>>(&rights->value);
@@ -74,13 +75,13 @@ engine::Access Dialogue::qp_access(const Peer& peer) const {
     return {.local_write = true,
             .remote_write = true,
             .remote_read = reliable,
-            .remote_atomic = reliable && setting_.capable("atomics"),
-            .flush_global = reliable && setting_.capable("flush")};
+            .remote_atomic = reliable && environment_.capable("atomics"),
+            .flush_global = reliable && environment_.capable("flush")};
 }
 
-dut::AddressVector Dialogue::vector_of(const Peer& peer) const {
+dut::AddressVector Interpreter::vector_of(const Peer& peer) const {
     const script::QpSetup& setup = peer.setup;
-    dut::AddressVector vector{.gid_index = setting_.gid_index,
+    dut::AddressVector vector{.gid_index = environment_.gid_index,
                               .address = peer.tester_address,
                               .hop_limit =
                                   static_cast<std::uint8_t>(attribute(&setup, "ttl", default_ttl))};
@@ -98,7 +99,7 @@ dut::AddressVector Dialogue::vector_of(const Peer& peer) const {
 }
 
 // One attribute by its name in the script; nothing for those that only QP creation knows.
-void Dialogue::put(std::string_view name, const Peer& peer, dut::QpAttributes& into) const {
+void Interpreter::put(std::string_view name, const Peer& peer, dut::QpAttributes& into) const {
     const script::QpSetup& setup = peer.setup;
     const auto small = [&](std::string_view wanted) {
         return static_cast<std::uint8_t>(attribute(&setup, wanted, 0));
@@ -125,7 +126,7 @@ void Dialogue::put(std::string_view name, const Peer& peer, dut::QpAttributes& i
     }
 }
 
-dut::QpAttributes Dialogue::step_to(engine::QpState state, const Peer& peer) const {
+dut::QpAttributes Interpreter::step_to(engine::QpState state, const Peer& peer) const {
     const QpIdentity& identity = peer.book.identity();
     const script::QpSetup& setup = peer.setup;
     const bool reliable = peer.type == engine::QpType::Rc;
@@ -150,7 +151,7 @@ dut::QpAttributes Dialogue::step_to(engine::QpState state, const Peer& peer) con
     if (state == engine::QpState::Rtr && reliable) {
         step.min_rnr_timer = small("min_rnr_timer", default_rnr_timer);
         step.max_dest_rd_atomic =
-            small("max_dest_rd_atomic", depth(setting_.dut.max.dest_rd_atomic));
+            small("max_dest_rd_atomic", depth(environment_.dut.max.dest_rd_atomic));
     }
     if (state == engine::QpState::Sqd && setup.attribute("en_sqd_async_notify") != nullptr) {
         put("en_sqd_async_notify", peer, step);
@@ -160,13 +161,13 @@ dut::QpAttributes Dialogue::step_to(engine::QpState state, const Peer& peer) con
         step.timeout = peer.timeout;
         step.retry_cnt = small("retry_cnt", default_retries);
         step.rnr_retry = small("rnr_retry", default_retries);
-        step.max_rd_atomic = small("max_rd_atomic", depth(setting_.dut.max.rd_atomic));
+        step.max_rd_atomic = small("max_rd_atomic", depth(environment_.dut.max.rd_atomic));
         if (setup.attribute("path_mig_state") != nullptr) put("path_mig_state", peer, step);
     }
     return step;
 }
 
-bool Dialogue::take_address(Peer& peer) const {
+bool Interpreter::take_address(Peer& peer) const {
     const std::string name = word_of(peer.setup, "to", "tester");
     const auto address = address_of({.name = name});
     if (!address) return false;
@@ -176,7 +177,7 @@ bool Dialogue::take_address(Peer& peer) const {
 
 // `dut modify state=…` brings along what the verbs demand for that step, from the `qp` line; from
 // SQD back to RTS they demand nothing. All else is exactly what the line names.
-Task<Met<>> Dialogue::modify(Peer& peer, const script::Modify& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::modify(Peer& peer, const script::Modify& line, script::SourceSpan span) {
     for (const script::Attribute& attribute : line.attributes) {
         script::Attribute known = attribute;
         if (const auto* expr = std::get_if<script::Expr>(&attribute.value)) {
@@ -209,4 +210,4 @@ Task<Met<>> Dialogue::modify(Peer& peer, const script::Modify& line, script::Sou
     co_return Met<>{};
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -9,7 +9,7 @@
 
 #include "conformance/interpreter/peer.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 // The end of a line: an instant, or that of a packet, whose own time may be known better later.
 struct Moment {
@@ -60,4 +60,4 @@ struct Awaited {
     bool met = false;
 };
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

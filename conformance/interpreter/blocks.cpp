@@ -4,7 +4,7 @@
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/notation.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 // An alternative begins with a packet or a completion of the DUT, or with silence.
@@ -19,7 +19,7 @@ bool begins_with_something(const script::Alternative& alternative) {
 
 } // namespace
 
-Task<Met<>> Dialogue::take(const script::Alternative& alternative) {
+Task<Met<>> Interpreter::take(const script::Alternative& alternative) {
     const Met<> met = co_await block(alternative.body);
     if (met && alternative.warn && result_.verdict != Verdict::Warn) {
         result_.verdict = Verdict::Warn;
@@ -32,8 +32,8 @@ Task<Met<>> Dialogue::take(const script::Alternative& alternative) {
 
 // A packet that opens no alternative is passed over if it needs no line. Nothing: it needs one, or
 // stands where an alternative wants silence.
-std::optional<bool> Dialogue::pass_over(std::span<const Awaited> openings, bool silence,
-                                        std::string& came) {
+std::optional<bool> Interpreter::pass_over(std::span<const Awaited> openings, bool silence,
+                                           std::string& came) {
     for (const Awaited& opening : openings) {
         if (!std::holds_alternative<Awaited::Packet>(opening.what)) continue;
         Peer& peer = *opening.peer;
@@ -49,7 +49,7 @@ std::optional<bool> Dialogue::pass_over(std::span<const Awaited> openings, bool 
 
 // The first packet or completion that comes decides: it opens the alternative that begins with it.
 // If none comes within the settle time, the first alternative that begins with silence is taken.
-Task<Met<>> Dialogue::any(const script::AnyBlock& block, script::SourceSpan span) {
+Task<Met<>> Interpreter::any(const script::AnyBlock& block, script::SourceSpan span) {
     const script::Alternative* silent = nullptr;
     std::vector<Awaited> openings;
     std::vector<const script::Alternative*> opened;
@@ -68,7 +68,7 @@ Task<Met<>> Dialogue::any(const script::AnyBlock& block, script::SourceSpan span
         opened.push_back(&alternative);
     }
     const wire::Instant deadline =
-        interval_of(line_end_).latest + (silent != nullptr ? setting_.settle : patience);
+        interval_of(line_end_).latest + (silent != nullptr ? environment_.settle : patience);
     std::string came = "nothing";
     while (!openings.empty()) {
         // Packets first: asking takes time, in which more may come, which are looked at anew.
@@ -90,9 +90,9 @@ Task<Met<>> Dialogue::any(const script::AnyBlock& block, script::SourceSpan span
         const std::optional<bool> passed = pass_over(openings, silent != nullptr, came);
         if (!passed) break;
         if (*passed) continue;
-        if (stage_.now() >= deadline) break;
-        const wire::Instant next_look = stage_.now() + setting_.settle / 10;
-        co_await stage_.wait(asks ? std::min(deadline, next_look) : deadline);
+        if (events_.now() >= deadline) break;
+        const wire::Instant next_look = events_.now() + environment_.settle / 10;
+        co_await events_.wait(asks ? std::min(deadline, next_look) : deadline);
     }
     if (silent != nullptr) {
         const Met<> met = co_await take(*silent);
@@ -101,7 +101,7 @@ Task<Met<>> Dialogue::any(const script::AnyBlock& block, script::SourceSpan span
     co_return std::unexpected(failed(span, "none of the alternatives came", came));
 }
 
-Task<Met<>> Dialogue::repeat(const script::Repeat& block, script::SourceSpan span) {
+Task<Met<>> Interpreter::repeat(const script::Repeat& block, script::SourceSpan span) {
     const Peer& peer = peers_.begin()->second;
     std::int64_t first = 1;
     std::int64_t last = 0;
@@ -127,4 +127,4 @@ Task<Met<>> Dialogue::repeat(const script::Repeat& block, script::SourceSpan spa
     co_return Met<>{};
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

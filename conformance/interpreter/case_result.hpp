@@ -1,9 +1,6 @@
-// What a run of the suite found, as plain values: the one source of every report. Renderers
-// (reports/) are pure functions of it.
-//
-// Figures that depend on the clock stand in `Timing` alone, so that two runs of one seed are equal
-// without it. Source: script.md "Capabilities, traits, verdicts" as conformance/script/README.md
-// tells it.
+// What one run of one case found, as plain values. Nothing here depends on the clock: two runs of
+// one seed are equal.
+// Source: conformance/script/README.md, "Capabilities, traits, verdicts".
 #pragma once
 
 #include <cstdint>
@@ -13,12 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "conformance/rules/rules.hpp"
 #include "conformance/interpreter/finding.hpp"
+#include "conformance/rules/rules.hpp"
 #include "dissector/wire/bytes.hpp"
 #include "dissector/wire/instant.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 enum class Verdict : std::uint8_t {
     Pass,
@@ -97,38 +94,4 @@ struct CaseResult {
     void become(Verdict becomes, FindingKind kind, std::string detail);
 };
 
-struct RunInfo {
-    std::uint64_t seed = 0;
-    std::string dut;  // "built-in engine, virtual time", or what the agent said of itself
-    std::string link; // "virtual", or "tester0, 52:54:..., MTU 1500"
-    std::string profile;
-    std::string host;
-    bool complete = true;           // false: ended by a signal
-    std::vector<std::string> notes; // offloads changed, what cannot be judged here
-};
-
-struct CaseTiming {
-    std::string id;
-    wire::Duration wall{0};
-};
-
-struct Timing {
-    std::string started; // RFC 3339
-    wire::Duration wall{0};
-    wire::Duration round_trip_p99{0};
-    wire::Duration sleep_p99{0}; // of the tester's sleeps of 1 ms
-    wire::Duration settle{0};
-    std::vector<CaseTiming> cases;
-};
-
-struct RunResults {
-    RunInfo run;
-    std::vector<CaseResult> cases;
-    Timing timing;
-
-    [[nodiscard]] std::size_t count(Verdict verdict) const;
-    // 0, 1 or 3 as the program's exit codes have it.
-    [[nodiscard]] int exit_code(bool strict) const;
-};
-
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

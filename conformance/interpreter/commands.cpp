@@ -6,7 +6,7 @@
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/notation.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 bool of_a_qp(const script::Command& command) {
@@ -29,13 +29,13 @@ bool status_is(engine::WcStatus status, const std::vector<std::string>& wanted) 
 
 } // namespace
 
-std::uint32_t Dialogue::wait_ms_of(wire::Duration left) {
+std::uint32_t Interpreter::wait_ms_of(wire::Duration left) {
     constexpr std::int64_t most = 200;
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ms, 0, most));
 }
 
-Task<Met<>> Dialogue::command(const script::SideCommand& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::command(const script::SideCommand& line, script::SourceSpan span) {
     const Met<> met = co_await carry_out(line, span);
     if (!line.refused) co_return met;
     line_ended();
@@ -44,7 +44,7 @@ Task<Met<>> Dialogue::command(const script::SideCommand& line, script::SourceSpa
     co_return met;
 }
 
-Task<Met<>> Dialogue::carry_out(const script::SideCommand& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::carry_out(const script::SideCommand& line, script::SourceSpan span) {
     auto waiting = awaited_of_side(line, span);
     if (!waiting) co_return std::unexpected(waiting.error());
     if (*waiting && line.side == script::Side::Dut) {
@@ -66,7 +66,7 @@ Task<Met<>> Dialogue::carry_out(const script::SideCommand& line, script::SourceS
 }
 
 // Commands about what no single QP owns.
-Task<Met<>> Dialogue::object_command(const script::SideCommand& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::object_command(const script::SideCommand& line, script::SourceSpan span) {
     Met<> met;
     if (const auto* mr = std::get_if<script::MakeMr>(&line.command)) {
         met = co_await make_region(*mr, line.side, span);
@@ -90,8 +90,8 @@ Task<Met<>> Dialogue::object_command(const script::SideCommand& line, script::So
     co_return met;
 }
 
-Task<Met<>> Dialogue::dut_command(Peer& peer, const script::SideCommand& line,
-                                  script::SourceSpan span) {
+Task<Met<>> Interpreter::dut_command(Peer& peer, const script::SideCommand& line,
+                                     script::SourceSpan span) {
     Met<> met;
     if (const auto* one = std::get_if<script::Post>(&line.command)) {
         met = co_await post(peer, *one, span);
@@ -108,8 +108,8 @@ Task<Met<>> Dialogue::dut_command(Peer& peer, const script::SideCommand& line,
 // --- completions ------------------------------------------------------------------------------
 
 // Fetches what the CQ has, waiting at most `wait` for the first.
-Task<Met<>> Dialogue::collect_completions(Peer& peer, wire::Duration wait,
-                                          script::SourceSpan span) {
+Task<Met<>> Interpreter::collect_completions(Peer& peer, wire::Duration wait,
+                                             script::SourceSpan span) {
     dut::Request poll = dut::Poll{.cq = peer.cq, .max = 64, .wait_ms = wait_ms_of(wait)};
     const auto polled = co_await ask<dut::Polled>(std::move(poll), span);
     if (!polled) co_return std::unexpected(polled.error());
@@ -122,8 +122,8 @@ Task<Met<>> Dialogue::collect_completions(Peer& peer, wire::Duration wait,
     co_return Met<>{};
 }
 
-Met<bool> Dialogue::is_as_wanted(const dut::Completion& seen, std::uint64_t id,
-                                 const script::Done& done, const Peer& peer) const {
+Met<bool> Interpreter::is_as_wanted(const dut::Completion& seen, std::uint64_t id,
+                                    const script::Done& done, const Peer& peer) const {
     if (seen.id != id || !status_is(seen.status, done.statuses)) return false;
     if (done.length) {
         const auto length = number(*done.length, peer);
@@ -140,13 +140,13 @@ Met<bool> Dialogue::is_as_wanted(const dut::Completion& seen, std::uint64_t id,
 
 // --- events -----------------------------------------------------------------------------------
 
-Task<Met<>> Dialogue::collect_events(wire::Duration wait, script::SourceSpan span) {
-    if (!setting_.capable("events")) co_return Met<>{};
+Task<Met<>> Interpreter::collect_events(wire::Duration wait, script::SourceSpan span) {
+    if (!environment_.capable("events")) co_return Met<>{};
     dut::Request call = dut::Events{.wait_ms = wait_ms_of(wait)};
     const auto list = co_await ask<dut::EventList>(std::move(call), span);
     if (!list) co_return std::unexpected(list.error());
-    events_.insert(events_.end(), list->events.begin(), list->events.end());
+    dut_events_.insert(dut_events_.end(), list->events.begin(), list->events.end());
     co_return Met<>{};
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

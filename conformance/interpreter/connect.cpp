@@ -5,7 +5,7 @@
 
 #include "conformance/interpreter/interpreter.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 constexpr std::uint32_t queue_depth = 128;
@@ -45,7 +45,7 @@ wire::Service service_of(engine::QpType type) {
 
 } // namespace
 
-Met<Peer*> Dialogue::peer_of(const script::QpRef& ref) {
+Met<Peer*> Interpreter::peer_of(const script::QpRef& ref) {
     std::string name = ref.name;
     if (ref.index) {
         const auto index = number(*ref.index, peers_.begin()->second);
@@ -60,15 +60,15 @@ Met<Peer*> Dialogue::peer_of(const script::QpRef& ref) {
     return &found->second;
 }
 
-Task<Met<>> Dialogue::connect() {
-    if (setting_.tester.named.size() < script_.tester_addresses.size()) {
+Task<Met<>> Interpreter::connect() {
+    if (environment_.tester.named.size() < script_.tester_addresses.size()) {
         co_return std::unexpected(
             Unmet{Verdict::Skip,
                   fmt::format("needs {} more tester addresses, has {}: --tester-address",
-                              script_.tester_addresses.size(), setting_.tester.named.size())});
+                              script_.tester_addresses.size(), environment_.tester.named.size())});
     }
-    engine_ =
-        std::make_unique<engine::Engine>(engine::Config{.first_qpn = setting_.first_tester_qpn});
+    engine_ = std::make_unique<engine::Engine>(
+        engine::Config{.first_qpn = environment_.first_tester_qpn});
     engine_pd_ = *engine_->create_pd();
     engine_cq_ = *engine_->create_cq(2 * queue_depth);
 
@@ -90,7 +90,7 @@ Task<Met<>> Dialogue::connect() {
 }
 
 // A QPN that this device has had and has no more (`unused`).
-Task<Met<>> Dialogue::make_unused_qpn() {
+Task<Met<>> Interpreter::make_unused_qpn() {
     const auto pd = co_await domain(1, {});
     if (!pd) co_return std::unexpected(pd.error());
     dut::Request cq_call = dut::CqCreate{.depth = 1};
@@ -108,18 +108,19 @@ Task<Met<>> Dialogue::make_unused_qpn() {
 }
 
 // The first PSNs are drawn anew, but for those that the case fixes.
-QpIdentity Dialogue::fresh_identity(const Peer& peer, QpIdentity known) const {
-    const std::uint64_t draw = mixed(setting_.seed, known.tester_qpn.value + 1000 * past_.size());
+QpIdentity Interpreter::fresh_identity(const Peer& peer, QpIdentity known) const {
+    const std::uint64_t draw =
+        mixed(environment_.seed, known.tester_qpn.value + 1000 * past_.size());
     const auto start = [&](const script::QpSetup* of, std::uint64_t random) {
         return wire::Psn(static_cast<std::uint32_t>(
-            attribute(of, "psn", first_psn(setting_.start_psn, random))));
+            attribute(of, "psn", first_psn(environment_.start_psn, random))));
     };
     known.dut_start = start(&peer.setup, draw);
     known.tester_start = start(peer.tester_setup, draw >> 32);
     return known;
 }
 
-Task<Met<>> Dialogue::make_peer(const script::QpSetup& setup, std::string name) {
+Task<Met<>> Interpreter::make_peer(const script::QpSetup& setup, std::string name) {
     const auto count = [&](std::string_view wanted, std::int64_t otherwise) {
         return static_cast<std::uint32_t>(attribute(&setup, wanted, otherwise));
     };
@@ -161,7 +162,7 @@ Task<Met<>> Dialogue::make_peer(const script::QpSetup& setup, std::string name) 
     if (!engine_qp) co_return std::unexpected(error(setup.span, "the tester's engine has no QP"));
 
     const auto mtu = attribute(
-        &setup, "mtu", attribute(&run_.qps.front(), "mtu", wire::bytes_of(setting_.path_mtu)));
+        &setup, "mtu", attribute(&run_.qps.front(), "mtu", wire::bytes_of(environment_.path_mtu)));
     Peer peer{.book = QpBook(QpIdentity{}),
               .setup = setup,
               .tester_setup = ours,
@@ -187,7 +188,7 @@ Task<Met<>> Dialogue::make_peer(const script::QpSetup& setup, std::string name) 
 }
 
 // INIT, RTR, RTS, up to `last`. The device may resolve our address inside RTR.
-Task<Met<>> Dialogue::raise_dut(Peer& peer, std::string last) {
+Task<Met<>> Interpreter::raise_dut(Peer& peer, std::string last) {
     using enum engine::QpState;
     for (const engine::QpState state : {Init, Rtr, Rts}) {
         if (engine::name_of(peer.state) == last) break;
@@ -200,7 +201,7 @@ Task<Met<>> Dialogue::raise_dut(Peer& peer, std::string last) {
 }
 
 // Our engine's half of the QP is ready from the start, and silent until `tester answers`.
-Met<> Dialogue::raise_engine(Peer& peer) {
+Met<> Interpreter::raise_engine(Peer& peer) {
     const QpIdentity& identity = peer.book.identity();
     const auto small = [&](std::string_view name, std::int64_t otherwise) {
         return static_cast<std::uint8_t>(attribute(peer.tester_setup, name, otherwise));
@@ -227,11 +228,11 @@ Met<> Dialogue::raise_engine(Peer& peer) {
         rtr.rq_psn = identity.dut_start;
         rtr.address = engine::AddressVector{
             .source = peer.tester_address,
-            .destination = setting_.dut_address,
+            .destination = environment_.dut_address,
             .traffic_class = static_cast<std::uint8_t>(small("dscp", 0) << 2 | small("ecn", 0)),
             .hop_limit = small("ttl", 64),
-            .vlan = setting_.vlan};
-        rtr.mig_req = setting_.mig_req;
+            .vlan = environment_.vlan};
+        rtr.mig_req = environment_.mig_req;
     }
     if (reliable) {
         rtr.min_rnr_timer = small("min_rnr_timer", 12);
@@ -242,7 +243,7 @@ Met<> Dialogue::raise_engine(Peer& peer) {
         rts.max_rd_atomic = small("max_rd_atomic", 16);
     }
     for (const engine::QpAttributes& step : {init, rtr, rts}) {
-        if (!engine_->modify_qp(peer.engine_qp, step, stage_.now())) {
+        if (!engine_->modify_qp(peer.engine_qp, step, events_.now())) {
             return std::unexpected(error({}, "the tester's engine refused its half of a QP"));
         }
     }
@@ -251,13 +252,13 @@ Met<> Dialogue::raise_engine(Peer& peer) {
 
 // Both halves of a QP through RESET, with new first PSNs. What the DUT had not yet been asked about
 // is settled first: PSNs mean something else afterwards.
-Task<Met<>> Dialogue::reconnect(Peer& peer, const script::Reconnect& line,
-                                script::SourceSpan span) {
+Task<Met<>> Interpreter::reconnect(Peer& peer, const script::Reconnect& line,
+                                   script::SourceSpan span) {
     dut::Request reset =
         dut::QpModify{.qp = peer.dut_qp, .attributes = {.state = engine::QpState::Reset}};
     const auto done = co_await ask<dut::Done>(std::move(reset), span);
     if (!done) co_return std::unexpected(done.error());
-    const Met<> quiet = co_await pause(setting_.settle);
+    const Met<> quiet = co_await pause(environment_.settle);
     if (!quiet) co_return quiet;
     const Met<> claimed = co_await all_claimed(peer);
     if (!claimed) co_return claimed;
@@ -280,7 +281,7 @@ Task<Met<>> Dialogue::reconnect(Peer& peer, const script::Reconnect& line,
     peer.entries.clear();
     receives_of(peer).clear();
     peer.in_run = false;
-    if (!engine_->modify_qp(peer.engine_qp, {.state = engine::QpState::Reset}, stage_.now())) {
+    if (!engine_->modify_qp(peer.engine_qp, {.state = engine::QpState::Reset}, events_.now())) {
         co_return std::unexpected(error(span, "the tester's engine refused its half of a QP"));
     }
     const Met<> raised = raise_engine(peer);
@@ -290,4 +291,4 @@ Task<Met<>> Dialogue::reconnect(Peer& peer, const script::Reconnect& line,
     co_return connected;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

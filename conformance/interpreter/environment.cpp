@@ -4,7 +4,7 @@
 
 #include "dissector/wire/syndrome.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 constexpr wire::Duration least_patience = std::chrono::seconds(1);
@@ -14,20 +14,20 @@ constexpr int patience_round_trips = 20;
 
 } // namespace
 
-bool Setting::capable(std::string_view word) const {
+bool Environment::capable(std::string_view word) const {
     return std::ranges::find(dut.capabilities, word) != dut.capabilities.end();
 }
 
-bool Setting::trait(std::string_view word) const {
+bool Environment::trait(std::string_view word) const {
     return std::ranges::find(dut.traits, word) != dut.traits.end();
 }
 
-std::string Setting::counter_name(const std::string& canonical) const {
+std::string Environment::counter_name(const std::string& canonical) const {
     const auto found = counters.find(canonical);
     return found == counters.end() ? canonical : found->second;
 }
 
-void Setting::take_round_trips(wire::Duration p99) {
+void Environment::take_round_trips(wire::Duration p99) {
     round_trip_p99 = p99;
     const wire::Duration round_trips = patience_round_trips * p99;
     patience = std::max(least_patience, round_trips);
@@ -36,4 +36,4 @@ void Setting::take_round_trips(wire::Duration p99) {
     settle = std::max(least_settle, round_trips) + std::min(ack_delay, most_ack_delay);
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

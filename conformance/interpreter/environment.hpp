@@ -15,7 +15,7 @@
 #include "dissector/wire/frame.hpp"
 #include "transport/fault/rule.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 // The tester's QPNs count up from here.
 inline constexpr wire::Qpn lowest_tester_qpn{0x800};
@@ -58,7 +58,7 @@ struct FaultPlan {
     std::vector<fault::Rule> rules; // of it
 };
 
-struct Setting {
+struct Environment {
     dut::Welcome dut; // what the device said of itself
     std::uint32_t gid_index = 0;
     std::optional<wire::VlanId> vlan; // of all that the tester sends
@@ -94,4 +94,4 @@ struct Setting {
     [[nodiscard]] std::string counter_name(const std::string& canonical) const;
 };
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

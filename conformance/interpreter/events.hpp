@@ -1,12 +1,12 @@
-// The stage of a case: the plumbing between the outside, which feeds events and fetches actions,
+// The events of a case: the plumbing between the outside, which feeds events and fetches actions,
 // and the coroutine that plays the script, which asks for something and sleeps until it is there.
 //
 // Outside (a driver, virtual or live):
-//   stage.packet(frame, interval)...; stage.advance(now); stage.reply(ticket, answer);
-//   while (auto action = stage.poll_action()) carry it out;  wait until stage.deadline()
+//   events.packet(frame, interval)...; events.advance(now); events.reply(ticket, answer);
+//   while (auto action = events.poll_action()) carry it out;  wait until events.deadline()
 //   In this order: whoever sees that a time has come must have seen the packets before it.
 // Inside (the interpreter):
-//   Answer a = co_await stage.call(request);   Wake w = co_await stage.wait(deadline);
+//   Answer a = co_await events.call(request);   Wake w = co_await events.wait(deadline);
 //
 // It knows no clock: `now` is what the outside said last. Nothing here judges.
 #pragma once
@@ -24,7 +24,7 @@
 #include "dissector/wire/bytes.hpp"
 #include "dissector/wire/instant.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 // What the interpreter wants done, in this order.
 struct SendFrame {
@@ -40,12 +40,12 @@ using Action = std::variant<SendFrame, CallDut>;
 // What ends a wait.
 enum class Wake : std::uint8_t { Packet, Deadline };
 
-class Stage {
+class Events {
   public:
     // Called for every packet that comes in, before the coroutine goes on.
     using Listener = std::function<void(wire::Bytes frame, Interval at)>;
 
-    explicit Stage(Listener listener) : listener_(std::move(listener)) {}
+    explicit Events(Listener listener) : listener_(std::move(listener)) {}
 
     // --- outside
     void packet(wire::Bytes frame, Interval at);
@@ -61,13 +61,13 @@ class Stage {
 
     class CallAwaiter {
       public:
-        CallAwaiter(Stage& stage, dut::Request request);
+        CallAwaiter(Events& events, dut::Request request);
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         void await_suspend(std::coroutine_handle<> sleeper);
         dut::Answer await_resume();
 
       private:
-        Stage& stage_;
+        Events& events_;
         std::uint64_t ticket_;
     };
     CallAwaiter call(dut::Request request) { return {*this, std::move(request)}; }
@@ -75,13 +75,13 @@ class Stage {
     // Sleeps until a packet comes in or the deadline has come.
     class WaitAwaiter {
       public:
-        WaitAwaiter(Stage& stage, wire::Instant deadline, bool packets);
+        WaitAwaiter(Events& events, wire::Instant deadline, bool packets);
         [[nodiscard]] bool await_ready() const noexcept;
         void await_suspend(std::coroutine_handle<> sleeper);
         Wake await_resume() const noexcept;
 
       private:
-        Stage& stage_;
+        Events& events_;
         wire::Instant deadline_;
         bool packets_;
         std::uint64_t packets_before_;
@@ -106,4 +106,4 @@ class Stage {
     std::optional<dut::Answer> answer_;
 };
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

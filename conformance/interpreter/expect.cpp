@@ -7,7 +7,7 @@
 #include "conformance/interpreter/matching.hpp"
 #include "conformance/interpreter/notation.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 using script::SpecialField;
@@ -38,7 +38,7 @@ bool not_in_packet(const script::FieldName& name, const wire::OpcodeInfo& info, 
 // --- time -------------------------------------------------------------------------------------
 
 // `within T` by the packet's own stamp: that it was looked at in time, or late, says nothing.
-Met<> Dialogue::in_time(const Awaited& line, std::size_t index) const {
+Met<> Interpreter::in_time(const Awaited& line, std::size_t index) const {
     if (!line.since) return {};
     const Interval base = interval_of(*line.since);
     const Interval& at = history_[index].at;
@@ -60,7 +60,7 @@ Met<> Dialogue::in_time(const Awaited& line, std::size_t index) const {
 // `after A..B` and `measure`: the time since the latest earlier packet of this QP, but for those
 // that were passed over. A bound that is broken for every instant of both intervals is a FAIL, one
 // that holds for every instant is met, and in between nobody can say.
-Met<> Dialogue::judge_time(const Awaited& waiting, std::size_t index) {
+Met<> Interpreter::judge_time(const Awaited& waiting, std::size_t index) {
     const script::ExpectPacket& line = *std::get<Awaited::Packet>(waiting.what).line;
     const script::SourceSpan span = waiting.span;
     const Peer& peer = *waiting.peer;
@@ -93,9 +93,9 @@ Met<> Dialogue::judge_time(const Awaited& waiting, std::size_t index) {
 
 // --- lines ------------------------------------------------------------------------------------
 
-Met<std::optional<std::uint64_t>> Dialogue::length_of(const script::ExpectPacket& line,
-                                                      const Peer& peer,
-                                                      script::SourceSpan span) const {
+Met<std::optional<std::uint64_t>> Interpreter::length_of(const script::ExpectPacket& line,
+                                                         const Peer& peer,
+                                                         script::SourceSpan span) const {
     if (!std::holds_alternative<script::Message>(line.kind)) return std::nullopt;
     const script::FieldMatch* match = match_of(line.matches, SpecialField::Length);
     const auto* expr = match == nullptr ? nullptr : std::get_if<script::Expr>(&match->value);
@@ -107,7 +107,7 @@ Met<std::optional<std::uint64_t>> Dialogue::length_of(const script::ExpectPacket
     return static_cast<std::uint64_t>(*length);
 }
 
-script::ExpectPacket Dialogue::packet_wanted(const Awaited::Packet& packet, const Peer& peer) {
+script::ExpectPacket Interpreter::packet_wanted(const Awaited::Packet& packet, const Peer& peer) {
     script::ExpectPacket one = *packet.line;
     if (!packet.length) return one;
     const auto message = std::get<script::Message>(one.kind);
@@ -140,7 +140,7 @@ script::ExpectPacket Dialogue::packet_wanted(const Awaited::Packet& packet, cons
 
 // Everything unclaimed of the QPs that open lines wait for: each packet to the first line that it
 // satisfies. What is no line's must be lawful without one.
-Met<> Dialogue::take_packets(std::span<Awaited> open, script::SourceSpan span) {
+Met<> Interpreter::take_packets(std::span<Awaited> open, script::SourceSpan span) {
     for (const Awaited& any : open) {
         Peer& peer = *any.peer;
         const auto waits = [&](const Awaited& line) {
@@ -155,8 +155,8 @@ Met<> Dialogue::take_packets(std::span<Awaited> open, script::SourceSpan span) {
     return {};
 }
 
-Met<> Dialogue::take_packet(std::span<Awaited> open, Peer& peer, std::size_t index,
-                            script::SourceSpan span) {
+Met<> Interpreter::take_packet(std::span<Awaited> open, Peer& peer, std::size_t index,
+                               script::SourceSpan span) {
     Entry& entry = history_[index];
     Awaited* only = nullptr; // the line that waits for a packet of this QP, if there is one alone
     std::size_t waiting = 0;
@@ -189,7 +189,7 @@ Met<> Dialogue::take_packet(std::span<Awaited> open, Peer& peer, std::size_t ind
 }
 
 // The packet is the line's, or the next part of the message that it waits for.
-Met<> Dialogue::claim(Awaited& line, std::size_t index) {
+Met<> Interpreter::claim(Awaited& line, std::size_t index) {
     auto& packet = std::get<Awaited::Packet>(line.what);
     if (packet.line->as) named_packets_[packet.line->as->text] = index;
     line.peer->in_run = false;
@@ -209,7 +209,7 @@ Met<> Dialogue::claim(Awaited& line, std::size_t index) {
     return {};
 }
 
-Task<Met<>> Dialogue::compare_data(const Awaited& line) {
+Task<Met<>> Interpreter::compare_data(const Awaited& line) {
     const auto* packet = std::get_if<Awaited::Packet>(&line.what);
     const auto* data =
         packet == nullptr ? nullptr : match_of(packet->line->matches, SpecialField::Data);
@@ -235,4 +235,4 @@ Task<Met<>> Dialogue::compare_data(const Awaited& line) {
                "other bytes"));
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 std::string joined(std::span<const Difference> differences) {
@@ -141,4 +141,4 @@ std::string summary(std::span<const Finding> findings) {
     return text;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -13,7 +13,7 @@
 
 #include "dissector/wire/duration_text.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 // One value that differs, both sides in script notation.
 struct Difference {
@@ -75,4 +75,4 @@ std::string summary(std::span<const Finding> findings);
 std::string text_of(const Difference& difference);
 using wire::short_time; // "1 s", "10 ms", "1.5 us"
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "conformance/dut/pattern.hpp"
-#include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/frames.hpp"
+#include "conformance/interpreter/interpreter.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 using script::SpecialField;
@@ -81,7 +81,7 @@ bool names(const script::SendPacket& line, script::FieldName field) {
 
 // --- what the script writes -------------------------------------------------------------------
 
-Met<> Dialogue::write(wire::PacketSpec& spec, const script::FieldWrite& field, Peer& peer) {
+Met<> Interpreter::write(wire::PacketSpec& spec, const script::FieldWrite& field, Peer& peer) {
     const auto as_number = [&]() -> Met<std::uint64_t> {
         const auto* expr = std::get_if<script::Expr>(&field.value);
         const auto* absolute = std::get_if<script::Absolute>(&field.value);
@@ -104,8 +104,9 @@ Met<> Dialogue::write(wire::PacketSpec& spec, const script::FieldWrite& field, P
         if (const auto* address = std::get_if<script::Address>(&field.value)) {
             const wire::FieldInfo& info = wire::field_info(*wire_field);
             if (info.kind == wire::FieldKind::Mac) {
-                spec.fields.push_back(
-                    {*wire_field, address->name == "dut" ? setting_.dut_mac : setting_.tester.mac});
+                spec.fields.push_back({*wire_field, address->name == "dut"
+                                                        ? environment_.dut_mac
+                                                        : environment_.tester.mac});
                 return {};
             }
             const auto ip = address_of(*address);
@@ -184,8 +185,8 @@ Met<> Dialogue::write(wire::PacketSpec& spec, const script::FieldWrite& field, P
     return {};
 }
 
-Met<wire::PacketSpec> Dialogue::spec_of(const script::SendPacket& line, Peer& peer,
-                                        std::uint8_t opcode) {
+Met<wire::PacketSpec> Interpreter::spec_of(const script::SendPacket& line, Peer& peer,
+                                           std::uint8_t opcode) {
     wire::PacketSpec spec;
     spec.opcode = opcode;
     if (const auto* ack = std::get_if<script::Acknowledgement>(&line.kind)) {
@@ -235,8 +236,8 @@ Met<wire::PacketSpec> Dialogue::spec_of(const script::SendPacket& line, Peer& pe
     return spec;
 }
 
-Met<std::vector<wire::PacketSpec>> Dialogue::packets_of(const script::SendPacket& line,
-                                                        Peer& peer) {
+Met<std::vector<wire::PacketSpec>> Interpreter::packets_of(const script::SendPacket& line,
+                                                           Peer& peer) {
     std::vector<wire::PacketSpec> specs;
     const auto* message = std::get_if<script::Message>(&line.kind);
     if (message == nullptr) {
@@ -299,7 +300,7 @@ Met<std::vector<wire::PacketSpec>> Dialogue::packets_of(const script::SendPacket
     return specs;
 }
 
-Task<Met<>> Dialogue::send(const script::SendPacket& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::send(const script::SendPacket& line, script::SourceSpan span) {
     const Met<Peer*> found = peer_of(line.qp);
     if (!found) co_return std::unexpected(found.error());
     Peer& peer = **found;
@@ -311,8 +312,8 @@ Task<Met<>> Dialogue::send(const script::SendPacket& line, script::SourceSpan sp
         // Lines in between take the time that they take: it is not we who are late then.
         const bool at_once = line_end_.packet == behind;
         const wire::Duration wanted =
-            std::max(wire::Duration(*after), at_once ? wire::Duration(0) : stage_.now() - base);
-        co_await stage_.sleep(base + wanted);
+            std::max(wire::Duration(*after), at_once ? wire::Duration(0) : events_.now() - base);
+        co_await events_.sleep(base + wanted);
         timed_.push_back({history_.size(), behind, wanted, span});
     }
     if (!peer.in_run) {
@@ -334,11 +335,11 @@ Task<Met<>> Dialogue::send(const script::SendPacket& line, script::SourceSpan sp
             *frame = std::move(*older);
         }
         const std::size_t link_bytes = link_bytes_of(*frame);
-        if (frame->size() > setting_.tester.mtu + link_bytes) {
+        if (frame->size() > environment_.tester.mtu + link_bytes) {
             co_return std::unexpected(
                 Unmet{Verdict::Skip,
                       fmt::format("needs link MTU {}, has {}", frame->size() - link_bytes,
-                                  setting_.tester.mtu),
+                                  environment_.tester.mtu),
                       span,
                       {},
                       {}});
@@ -352,4 +353,4 @@ Task<Met<>> Dialogue::send(const script::SendPacket& line, script::SourceSpan sp
     co_return Met<>{};
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 
-#include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/frames.hpp"
+#include "conformance/interpreter/interpreter.hpp"
 #include "dissector/wire/icrc.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 constexpr std::uint8_t ipv6_fragment_header = 44;
@@ -135,13 +135,13 @@ std::optional<std::vector<std::byte>> rocev1_frame(wire::Bytes packet) {
 
 // --- lines ------------------------------------------------------------------------------------
 
-Met<> Dialogue::send_raw(const script::SendRaw& line) {
+Met<> Interpreter::send_raw(const script::SendRaw& line) {
     transmit(nullptr, line.frame.bytes);
     line_ended();
     return {};
 }
 
-Met<> Dialogue::send_fragment(const script::SendFragment& line, script::SourceSpan span) {
+Met<> Interpreter::send_fragment(const script::SendFragment& line, script::SourceSpan span) {
     const auto named = named_packets_.find(line.of.text);
     if (named == named_packets_.end()) {
         return std::unexpected(error(span, "no packet of that name was sent"));
@@ -163,17 +163,17 @@ Met<> Dialogue::send_fragment(const script::SendFragment& line, script::SourceSp
     return {};
 }
 
-Met<> Dialogue::send_pfc(const script::SendPfc& line, script::SourceSpan span) {
+Met<> Interpreter::send_pfc(const script::SendPfc& line, script::SourceSpan span) {
     const Peer& peer = peers_.begin()->second;
     const auto priority = number(line.priority, peer);
     if (!priority) return std::unexpected(priority.error());
     const auto quanta = number(line.quanta, peer);
     if (!quanta) return std::unexpected(quanta.error());
     if (*priority < 0 || *priority > 7) return std::unexpected(error(span, "class is 0 to 7"));
-    transmit(nullptr, pfc_frame(setting_.tester.mac, static_cast<unsigned>(*priority),
+    transmit(nullptr, pfc_frame(environment_.tester.mac, static_cast<unsigned>(*priority),
                                 static_cast<std::uint16_t>(*quanta)));
     line_ended();
     return {};
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -9,7 +9,7 @@
 
 #include "dissector/wire/frame.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 // Of a whole RoCEv2 frame the IP fragment that carries `length` bytes from `at` on, counted from
 // the UDP header. `id` identifies IPv6 fragments of one packet; IPv4 has the packet's own.
@@ -25,4 +25,4 @@ std::vector<std::byte> pfc_frame(wire::MacAddress from, unsigned priority, std::
 // is no RoCEv2 or has no whole BTH.
 std::optional<std::vector<std::byte>> rocev1_frame(wire::Bytes packet);
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

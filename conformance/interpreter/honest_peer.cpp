@@ -3,7 +3,7 @@
 #include "conformance/dut/pattern.hpp"
 #include "conformance/interpreter/interpreter.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 using wire::Field;
@@ -41,7 +41,7 @@ bool allows(const engine::Access& access, const wire::OpcodeInfo& info) {
 
 // The PSN, as a script writes it, that comes next. Datagrams have a row of their own: the number of
 // the packet on its QP.
-std::int64_t Dialogue::next_psn(const Peer& peer, std::uint8_t opcode) const {
+std::int64_t Interpreter::next_psn(const Peer& peer, std::uint8_t opcode) const {
     const wire::OpcodeInfo& info = wire::opcode_info(opcode);
     if (info.service == wire::Service::Ud) {
         const auto sent = static_cast<std::int64_t>(peer.entries.size());
@@ -50,32 +50,32 @@ std::int64_t Dialogue::next_psn(const Peer& peer, std::uint8_t opcode) const {
     return info.response() ? peer.book.last_dut_request() : peer.book.next_request();
 }
 
-wire::Pkey Dialogue::pkey_of(const Peer& peer) const {
+wire::Pkey Interpreter::pkey_of(const Peer& peer) const {
     const auto index = static_cast<std::size_t>(attribute(&peer.setup, "pkey_index", 0));
-    if (setting_.dut.ports.empty()) return wire::kDefaultPkey;
-    const auto& pkeys = setting_.dut.ports.front().pkeys;
+    if (environment_.dut.ports.empty()) return wire::kDefaultPkey;
+    const auto& pkeys = environment_.dut.ports.front().pkeys;
     return index < pkeys.size() ? pkeys[index] : wire::kDefaultPkey;
 }
 
-wire::Sender Dialogue::honest_sender(const Peer& peer, std::uint8_t opcode,
-                                     const wire::PacketSpec& spec) const {
+wire::Sender Interpreter::honest_sender(const Peer& peer, std::uint8_t opcode,
+                                        const wire::PacketSpec& spec) const {
     const wire::OpcodeInfo& info = wire::opcode_info(opcode);
     const QpBook& book = peer.book;
     wire::Sender sender;
-    sender.link = {setting_.tester.mac, setting_.dut_mac};
+    sender.link = {environment_.tester.mac, environment_.dut_mac};
     const auto small = [&](std::string_view name, std::int64_t otherwise) {
         return static_cast<std::uint8_t>(attribute(peer.tester_setup, name, otherwise));
     };
     const auto port = 0xC000 | (book.identity().tester_qpn.value & 0x3FFF);
     sender.envelope = {
         .source = peer.tester_address,
-        .destination = setting_.dut_address,
+        .destination = environment_.dut_address,
         .source_port = static_cast<std::uint16_t>(attribute(peer.tester_setup, "sport", port)),
         .dscp = small("dscp", 0),
         .ecn = small("ecn", 0),
         .hop_limit = small("ttl", 64),
         .flow_label = static_cast<std::uint32_t>(attribute(peer.tester_setup, "flow", 0)),
-        .vlan = setting_.vlan};
+        .vlan = environment_.vlan};
     sender.ip_id = ip_id_;
 
     const std::int64_t psn = next_psn(peer, opcode);
@@ -91,7 +91,7 @@ wire::Sender Dialogue::honest_sender(const Peer& peer, std::uint8_t opcode,
                          .psn = book.absolute_psn(Side::Tester, opcode, psn)};
     // CNP-02: in a CNP the bit is always 0.
     sender.packet.bth.mig_req =
-        info.service != wire::Service::Cnp && setting_.mig_req.value_or(false);
+        info.service != wire::Service::Cnp && environment_.mig_req.value_or(false);
 
     const std::size_t payload =
         spec.payload ? spec.payload->size() : honest_payload(info, book.identity().mtu);
@@ -126,4 +126,4 @@ wire::Sender Dialogue::honest_sender(const Peer& peer, std::uint8_t opcode,
     return sender;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -7,12 +7,13 @@
 #include "conformance/interpreter/judging.hpp"
 #include "conformance/interpreter/notation.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
-Dialogue::Dialogue(const script::Case& script, const script::Run& run, const Setting& setting)
-    : script_(script), run_(run), setting_(setting),
-      stage_([this](wire::Bytes frame, Interval at) { hear(frame, at); }),
-      faults_(setting.seed, setting.settle) {
+Interpreter::Interpreter(const script::Case& script, const script::Run& run,
+                         const Environment& environment)
+    : script_(script), run_(run), environment_(environment),
+      events_([this](wire::Bytes frame, Interval at) { hear(frame, at); }),
+      faults_(environment.seed, environment.settle) {
     result_.id = script.id() + run.suffix;
     result_.title = run.title;
     result_.level = script.level;
@@ -20,22 +21,22 @@ Dialogue::Dialogue(const script::Case& script, const script::Run& run, const Set
     for (const script::Word& rule : script.rules)
         result_.rules.push_back(rule.text);
     result_.verdict = Verdict::Pass;
-    for (const fault::Rule& rule : setting.plan.rules)
+    for (const fault::Rule& rule : environment.plan.rules)
         faults_.add(rule);
     for (std::size_t i = 0; i < script.tester_addresses.size(); ++i) {
-        if (i == setting.tester.spare.size()) break;
-        setting_.tester.named[script.tester_addresses[i].text] = setting.tester.spare[i];
+        if (i == environment.tester.spare.size()) break;
+        environment_.tester.named[script.tester_addresses[i].text] = environment.tester.spare[i];
     }
 }
 
-void Dialogue::start(wire::Instant now) {
-    stage_.advance(now);
+void Interpreter::start(wire::Instant now) {
+    events_.advance(now);
     play_ = play();
     play_.start();
 }
 
-void Dialogue::advance(wire::Instant now) {
-    stage_.advance(now);
+void Interpreter::advance(wire::Instant now) {
+    events_.advance(now);
     if (engine_ && engine_->next_timeout() && *engine_->next_timeout() <= now) {
         engine_->handle_timeout(now);
         pump_engine();
@@ -43,8 +44,8 @@ void Dialogue::advance(wire::Instant now) {
     release_delayed();
 }
 
-std::optional<wire::Instant> Dialogue::deadline() const {
-    std::optional<wire::Instant> earliest = stage_.deadline();
+std::optional<wire::Instant> Interpreter::deadline() const {
+    std::optional<wire::Instant> earliest = events_.deadline();
     if (!delayed_.empty() && (!earliest || delayed_.begin()->first < *earliest)) {
         earliest = delayed_.begin()->first;
     }
@@ -59,7 +60,7 @@ std::optional<wire::Instant> Dialogue::deadline() const {
 
 // --- the play ---------------------------------------------------------------------------------
 
-Task<void> Dialogue::play() {
+Task<void> Interpreter::play() {
     Met<> outcome;
     try {
         outcome = co_await play_all();
@@ -72,13 +73,13 @@ Task<void> Dialogue::play() {
     conclude_with(outcome);
     // All that the case made at the DUT goes, whatever the outcome.
     dut::Request reset = dut::Reset{};
-    const dut::Answer gone = co_await stage_.call(std::move(reset));
+    const dut::Answer gone = co_await events_.call(std::move(reset));
     if (!gone && result_.verdict == Verdict::Pass) {
         result_.become(Verdict::Error, FindingKind::Refused, refusal_text(gone.error()));
     }
 }
 
-Task<Met<>> Dialogue::play_all() {
+Task<Met<>> Interpreter::play_all() {
     Met<> met = co_await connect();
     if (!met) co_return met;
     met = co_await block(run_.body);
@@ -87,7 +88,7 @@ Task<Met<>> Dialogue::play_all() {
     co_return met;
 }
 
-Task<Met<>> Dialogue::block(const script::Block& statements) {
+Task<Met<>> Interpreter::block(const script::Block& statements) {
     for (const script::Statement& one : statements) {
         const Met<> met = co_await statement(one);
         if (!met) co_return met;
@@ -95,7 +96,7 @@ Task<Met<>> Dialogue::block(const script::Block& statements) {
     co_return Met<>{};
 }
 
-Task<Met<>> Dialogue::statement(const script::Statement& statement) {
+Task<Met<>> Interpreter::statement(const script::Statement& statement) {
     const script::SourceSpan span = statement.span;
     Met<> met;
     if (const auto* packet = std::get_if<script::SendPacket>(&statement.node)) {
@@ -139,9 +140,9 @@ Task<Met<>> Dialogue::statement(const script::Statement& statement) {
 }
 
 // After the last line: whatever came and belongs to no line must be lawful without one.
-Task<Met<>> Dialogue::conclude() {
-    const wire::Instant until = stage_.now() + setting_.settle;
-    co_await stage_.sleep(until);
+Task<Met<>> Interpreter::conclude() {
+    const wire::Instant until = events_.now() + environment_.settle;
+    co_await events_.sleep(until);
     for (auto& [name, peer] : peers_) {
         const Met<> polled = co_await collect_completions(peer, wire::Duration(0), {});
         if (!polled) co_return polled;
@@ -158,10 +159,10 @@ Task<Met<>> Dialogue::conclude() {
 
 // Asynchronous events that no line expects. COMM_EST needs no line, nor need those with which a QP
 // that is in ERR may say so (N-13, N-16).
-Task<Met<>> Dialogue::no_event_left() {
+Task<Met<>> Interpreter::no_event_left() {
     const Met<> polled = co_await collect_events(wire::Duration(0), {});
     if (!polled) co_return polled;
-    for (const dut::Event& event : events_) {
+    for (const dut::Event& event : dut_events_) {
         if (event.type == engine::EventType::CommEst) continue;
         const bool of_error = event.type == engine::EventType::LastWqeReached ||
                               event.type == engine::EventType::QpFatal ||
@@ -182,7 +183,7 @@ Task<Met<>> Dialogue::no_event_left() {
 }
 
 // Every completion and packet of the QP was claimed by a line, or needs none.
-Task<Met<>> Dialogue::all_claimed(Peer& peer) {
+Task<Met<>> Interpreter::all_claimed(Peer& peer) {
     const Met<> polled = co_await collect_completions(peer, wire::Duration(0), {});
     if (!polled) co_return polled;
     if (!peer.completions.empty()) {
@@ -207,24 +208,24 @@ Task<Met<>> Dialogue::all_claimed(Peer& peer) {
 
 // --- the verdict ------------------------------------------------------------------------------
 
-Unmet Dialogue::failed(script::SourceSpan span, std::string reason, std::string actual) const {
+Unmet Interpreter::failed(script::SourceSpan span, std::string reason, std::string actual) const {
     const Verdict verdict = script_.level == script::Level::Must     ? Verdict::Fail
                             : script_.level == script::Level::Should ? Verdict::Warn
                                                                      : Verdict::Info;
     return {verdict, std::move(reason), span, {}, std::move(actual), false, {}};
 }
 
-Unmet Dialogue::error(script::SourceSpan span, std::string reason) const {
+Unmet Interpreter::error(script::SourceSpan span, std::string reason) const {
     return {Verdict::Error, std::move(reason), span, {}, {}, false, {}};
 }
 
-std::string Dialogue::refusal_text(const dut::Failure& failure) {
+std::string Interpreter::refusal_text(const dut::Failure& failure) {
     if (!failure.refused()) return failure.message;
     return fmt::format("the DUT refused {}: {} ({})", failure.verb, failure.errno_name,
                        failure.message);
 }
 
-void Dialogue::conclude_with(const Met<>& outcome) {
+void Interpreter::conclude_with(const Met<>& outcome) {
     if (outcome) return; // PASS, or the WARN of an alternative
     const Unmet& unmet = outcome.error();
     result_.verdict = unmet.verdict;
@@ -233,7 +234,7 @@ void Dialogue::conclude_with(const Met<>& outcome) {
 }
 
 // The reason is a sentence: which fields differ it does not tell.
-Finding Dialogue::finding_of(const Unmet& unmet) const {
+Finding Interpreter::finding_of(const Unmet& unmet) const {
     Finding finding{.kind = FindingKind::Mismatch,
                     .line = unmet.span.line,
                     .differences = {},
@@ -254,7 +255,7 @@ Finding Dialogue::finding_of(const Unmet& unmet) const {
     return finding;
 }
 
-CaseResult Dialogue::finish() {
+CaseResult Interpreter::finish() {
     if (!play_.done()) {
         result_.become(Verdict::Error, FindingKind::Interrupted, "interrupted");
     }
@@ -281,14 +282,14 @@ CaseResult Dialogue::finish() {
 
 // The judge over all QPs as they are at the end, and over each that was reconnected by itself: as
 // it was before, by the packets that it had then.
-std::vector<Violation> Dialogue::violations() const {
+std::vector<Violation> Interpreter::violations() const {
     std::vector<JudgedQp> last;
     for (const auto& [name, peer] : peers_) {
         last.push_back({.identity = peer.book.identity(),
                         .dut_timeout = peer.timeout,
                         .tester_address = peer.tester_address});
     }
-    if (past_.empty()) return judge_packets(result_.packets, last, setting_, stage_.now());
+    if (past_.empty()) return judge_packets(result_.packets, last, environment_, events_.now());
 
     const auto owner = [&](std::size_t packet) -> std::string_view {
         const Entry& entry = history_[packet];
@@ -304,12 +305,12 @@ std::vector<Violation> Dialogue::violations() const {
             const bool in = i < past.end && owner(i) == past.name;
             (in ? left : then)[i].on_wire = false;
         }
-        for (Violation& one : judge_packets(then, {past.qp}, setting_, stage_.now()))
+        for (Violation& one : judge_packets(then, {past.qp}, environment_, events_.now()))
             all.push_back(std::move(one));
     }
-    for (Violation& one : judge_packets(left, last, setting_, stage_.now()))
+    for (Violation& one : judge_packets(left, last, environment_, events_.now()))
         all.push_back(std::move(one));
     return all;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -21,7 +21,7 @@
 //   blocks.cpp     any, repeat
 //   traffic.cpp    packets in and out: the record, fault rules, our engine
 //
-// Surface for drivers: see `stage.hpp` (events in, actions out), then `start` and `finish`.
+// Surface for drivers: see `events.hpp` (events in, actions out), then `start` and `finish`.
 // Source: conformance/script/README.md.
 #pragma once
 
@@ -35,20 +35,20 @@
 #include <vector>
 
 #include "conformance/interpreter/awaited.hpp"
+#include "conformance/interpreter/case_result.hpp"
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/judging.hpp"
 #include "conformance/interpreter/order.hpp"
 #include "conformance/interpreter/peer.hpp"
 #include "conformance/interpreter/qp_book.hpp"
-#include "conformance/interpreter/case_result.hpp"
-#include "conformance/interpreter/environment.hpp"
-#include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/task.hpp"
 #include "conformance/script/ast.hpp"
 #include "conformance/script/evaluate.hpp"
 #include "transport/engine/engine.hpp"
 #include "transport/fault/injector.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 // Why a line was not met.
 struct Unmet {
@@ -63,14 +63,14 @@ struct Unmet {
 template <typename T = void>
 using Met = std::expected<T, Unmet>;
 
-class Dialogue {
+class Interpreter {
   public:
-    Dialogue(const script::Case& script, const script::Run& run, const Setting& setting);
+    Interpreter(const script::Case& script, const script::Run& run, const Environment& environment);
 
-    // Plays up to the first wait. The driver then feeds `stage()` until finished().
+    // Plays up to the first wait. The driver then feeds `events()` until finished().
     void start(wire::Instant now);
     [[nodiscard]] bool finished() const { return play_.done(); }
-    Stage& stage() { return stage_; }
+    Events& events() { return events_; }
     // The time went on: deadlines of the script and of our engine.
     void advance(wire::Instant now);
     [[nodiscard]] std::optional<wire::Instant> deadline() const;
@@ -118,7 +118,7 @@ class Dialogue {
     // The DUT's answer; a failure of the verb is an ERROR: the harness could not set the scene.
     template <typename Result>
     Task<Met<Result>> ask(dut::Request request, script::SourceSpan span) {
-        const dut::Answer answer = co_await stage_.call(std::move(request));
+        const dut::Answer answer = co_await events_.call(std::move(request));
         if (!answer) {
             Unmet unmet = error(span, refusal_text(answer.error()));
             unmet.refused = answer.error().refused();
@@ -353,8 +353,8 @@ class Dialogue {
 
     const script::Case& script_;
     const script::Run& run_;
-    Setting setting_; // with the case's `tester address` names
-    Stage stage_;
+    Environment environment_; // with the case's `tester address` names
+    Events events_;
     Task<void> play_;
     CaseResult result_;
 
@@ -368,7 +368,7 @@ class Dialogue {
     std::map<std::string, std::size_t> named_packets_;
     std::vector<std::pair<std::string, std::int64_t>>
         counters_; // of `repeat NAME in`, innermost last
-    std::deque<dut::Event> events_;
+    std::deque<dut::Event> dut_events_;
     std::optional<std::size_t> stranger_; // a packet of the DUT to a QPN that nobody has
 
     std::map<std::int64_t, dut::PdHandle> pds_; // by the script's numbers; 1 is the usual one
@@ -408,4 +408,4 @@ class Dialogue {
     std::uint64_t made_regions_ = 0;
 };
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -7,28 +7,28 @@
 #include "conformance/judge/judge.hpp"
 #include "dissector/decode/decoder.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 // Where the packets are seen: at the DUT's port if it is known when they were there, else at ours.
-judge::Assumptions known(const std::vector<JudgedQp>& qps, const Setting& setting) {
+judge::Assumptions known(const std::vector<JudgedQp>& qps, const Environment& environment) {
     judge::Assumptions assumptions;
     assumptions.complete = true; // what a ring loses makes the case an ERROR
-    assumptions.not_judged.push_back(setting.tester.address);
-    for (const auto& [name, address] : setting.tester.named)
+    assumptions.not_judged.push_back(environment.tester.address);
+    for (const auto& [name, address] : environment.tester.named)
         assumptions.not_judged.push_back(address);
-    if (setting.path_delay) {
+    if (environment.path_delay) {
         assumptions.ordered = true;
-        assumptions.recorded_at = {setting.dut_address};
-        assumptions.patience = setting.patience;
+        assumptions.recorded_at = {environment.dut_address};
+        assumptions.patience = environment.patience;
     } else {
         assumptions.recorded_at = assumptions.not_judged;
-        assumptions.round_trip = setting.round_trip_p99;
-        assumptions.clock_error = std::max(assumptions.clock_error, setting.round_trip_p99);
+        assumptions.round_trip = environment.round_trip_p99;
+        assumptions.clock_error = std::max(assumptions.clock_error, environment.round_trip_p99);
     }
     for (const JudgedQp& qp : qps) {
         assumptions.connections.push_back(
-            {flow::Introduction{.address = setting.dut_address,
+            {flow::Introduction{.address = environment.dut_address,
                                 .qpn = qp.identity.dut_qpn,
                                 .attributes = {.mtu = qp.identity.mtu,
                                                .first_psn = qp.identity.dut_start,
@@ -54,8 +54,9 @@ struct Passing {
 };
 
 // What passed the port where the packets are seen.
-std::vector<Passing> passing(const std::vector<RecordedPacket>& packets, const Setting& setting) {
-    const wire::Duration delay = setting.path_delay.value_or(wire::Duration(0));
+std::vector<Passing> passing(const std::vector<RecordedPacket>& packets,
+                             const Environment& environment) {
+    const wire::Duration delay = environment.path_delay.value_or(wire::Duration(0));
     std::vector<Passing> all;
     for (std::size_t i = 0; i < packets.size(); ++i) {
         const RecordedPacket& packet = packets[i];
@@ -70,12 +71,12 @@ std::vector<Passing> passing(const std::vector<RecordedPacket>& packets, const S
 } // namespace
 
 std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
-                                     const std::vector<JudgedQp>& qps, const Setting& setting,
-                                     wire::Instant end) {
-    judge::Judge judge(known(qps, setting));
+                                     const std::vector<JudgedQp>& qps,
+                                     const Environment& environment, wire::Instant end) {
+    judge::Judge judge(known(qps, environment));
     decode::Dissection dissection;
     std::vector<std::size_t> order; // by the judge's numbers, which rise from 1
-    for (const Passing& one : passing(packets, setting)) {
+    for (const Passing& one : passing(packets, environment)) {
         order.push_back(one.index);
         const wire::Bytes frame = packets[one.index].frame;
         const decode::FrameFacts facts{.bytes = frame,
@@ -127,4 +128,4 @@ void heed(CaseResult& result) {
     }
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "conformance/interpreter/qp_book.hpp"
 #include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/qp_book.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 // A QP of the case as the judge has to know it.
 struct JudgedQp {
@@ -19,10 +19,10 @@ struct JudgedQp {
 // The rules that the DUT broke, by the packets that passed the tester's port. What the tester sent
 // is known to be wrong on purpose and not judged. `end`: until when the tester listened.
 std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
-                                     const std::vector<JudgedQp>& qps, const Setting& setting,
-                                     wire::Instant end);
+                                     const std::vector<JudgedQp>& qps,
+                                     const Environment& environment, wire::Instant end);
 
 // A case whose script was content fails all the same by a certain MUST, and warns by a SHOULD.
 void heed(CaseResult& result);
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -8,7 +8,7 @@
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/notation.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 using script::Acknowledgement;
@@ -59,8 +59,8 @@ const script::FieldMatch* match_of(const std::vector<script::FieldMatch>& matche
 
 // --- fields -----------------------------------------------------------------------------------
 
-Met<bool> Dialogue::field_matches(const script::FieldMatch& match, const Peer& peer,
-                                  const Entry& entry) const {
+Met<bool> Interpreter::field_matches(const script::FieldMatch& match, const Peer& peer,
+                                     const Entry& entry) const {
     // Data is compared after the packet was claimed: it may need the DUT's memory.
     if (match.field == script::FieldName(SpecialField::Data)) return true;
     if (const auto* hex = std::get_if<script::HexBytes>(&match.value)) {
@@ -72,7 +72,8 @@ Met<bool> Dialogue::field_matches(const script::FieldMatch& match, const Peer& p
         const Field field = std::get<Field>(match.field);
         if (wire::field_info(field).kind == wire::FieldKind::Mac) {
             const auto mac = wire::read_mac(entry.bytes, entry.frame.layers, field);
-            return (mac == (address->name == "dut" ? setting_.dut_mac : setting_.tester.mac)) ==
+            return (mac ==
+                    (address->name == "dut" ? environment_.dut_mac : environment_.tester.mac)) ==
                    (match.comparison == script::Comparison::Equal);
         }
         return (wire::read_ip(entry.bytes, entry.frame.layers, field) == address_of(*address)) ==
@@ -108,9 +109,9 @@ Met<bool> Dialogue::field_matches(const script::FieldMatch& match, const Peer& p
     return compare(in_time(*value), match.comparison, in_time(*wanted));
 }
 
-Met<Dialogue::Match> Dialogue::match_fields(const std::vector<script::FieldMatch>& matches,
-                                            const Peer& peer, const Entry& entry,
-                                            bool skip_psn) const {
+Met<Interpreter::Match> Interpreter::match_fields(const std::vector<script::FieldMatch>& matches,
+                                                  const Peer& peer, const Entry& entry,
+                                                  bool skip_psn) const {
     for (const script::FieldMatch& match : matches) {
         if (skip_psn && match.field == script::FieldName(Field::Psn)) continue;
         const auto same = field_matches(match, peer, entry);
@@ -126,8 +127,8 @@ Met<Dialogue::Match> Dialogue::match_fields(const std::vector<script::FieldMatch
 
 // --- packets ----------------------------------------------------------------------------------
 
-bool Dialogue::kind_matches(const script::PacketKind& kind, const Peer& peer,
-                            const Entry& entry) const {
+bool Interpreter::kind_matches(const script::PacketKind& kind, const Peer& peer,
+                               const Entry& entry) const {
     if (!entry.packet) return false;
     const wire::OpcodeInfo& info = entry.packet->info();
     if (const auto* opcode = std::get_if<script::Opcode>(&kind)) return info.code == opcode->code;
@@ -145,8 +146,8 @@ bool Dialogue::kind_matches(const script::PacketKind& kind, const Peer& peer,
 
 // `< ACK psn=P`: the first acknowledgement that covers P satisfies it. Nothing: the line is no
 // such line, or the packet no acknowledgement, and is compared field by field.
-Met<std::optional<Dialogue::Match>> Dialogue::covers(const script::ExpectPacket& line,
-                                                     const Peer& peer, const Entry& entry) const {
+Met<std::optional<Interpreter::Match>>
+Interpreter::covers(const script::ExpectPacket& line, const Peer& peer, const Entry& entry) const {
     const auto* ack = std::get_if<Acknowledgement>(&line.kind);
     if (ack == nullptr || *ack != Acknowledgement::Ack || line.exact || !entry.packet) {
         return std::nullopt;
@@ -178,9 +179,9 @@ Met<std::optional<Dialogue::Match>> Dialogue::covers(const script::ExpectPacket&
 }
 
 // N-05: a packet of another VLAN is not for us.
-std::string Dialogue::foreign_vlan(const Entry& entry) const {
+std::string Interpreter::foreign_vlan(const Entry& entry) const {
     const std::uint16_t found = vlan_id_of(entry.frame.vlan);
-    const std::uint16_t wanted = vlan_id_of(setting_.vlan);
+    const std::uint16_t wanted = vlan_id_of(environment_.vlan);
     if (found == wanted) return {};
     const auto text = [](std::uint16_t id) {
         return id == 0 ? std::string("no VLAN") : fmt::format("VLAN {}", id);
@@ -188,8 +189,8 @@ std::string Dialogue::foreign_vlan(const Entry& entry) const {
     return fmt::format("it came in {}; {} was wanted", text(found), text(wanted));
 }
 
-Met<Dialogue::Match> Dialogue::match(const script::ExpectPacket& line, const Peer& peer,
-                                     const Entry& entry) const {
+Met<Interpreter::Match> Interpreter::match(const script::ExpectPacket& line, const Peer& peer,
+                                           const Entry& entry) const {
     if (!entry.packet) return Match{.why = "the packet is too short for its headers"};
     if (std::string foreign = foreign_vlan(entry); !foreign.empty()) {
         return Match{.why = std::move(foreign)};
@@ -205,16 +206,16 @@ Met<Dialogue::Match> Dialogue::match(const script::ExpectPacket& line, const Pee
 }
 
 // A retransmission of the DUT that our last packet cannot have brought about, or need not have.
-bool Dialogue::crosses_ours(const Peer& peer, const Entry& entry) const {
+bool Interpreter::crosses_ours(const Peer& peer, const Entry& entry) const {
     const auto ours = std::ranges::find(peer.entries.rbegin(), peer.entries.rend(), Side::Tester,
                                         [&](std::size_t index) { return history_[index].from; });
     return ours != peer.entries.rend() &&
-           entry.at.earliest <= history_[*ours].at.latest + setting_.round_trip_p99 &&
+           entry.at.earliest <= history_[*ours].at.latest + environment_.round_trip_p99 &&
            timer_may_have_run_out(peer, entry);
 }
 
 // While our engine answers, what no line names is its own affair.
-bool Dialogue::needs_no_line(const Peer& peer, Entry& entry) {
+bool Interpreter::needs_no_line(const Peer& peer, Entry& entry) {
     if (peer.answering) return true;
     if (!entry.tolerated && tolerated(peer, entry)) {
         entry.tolerated = true;
@@ -223,7 +224,7 @@ bool Dialogue::needs_no_line(const Peer& peer, Entry& entry) {
     return entry.tolerated;
 }
 
-bool Dialogue::tolerated(const Peer& peer, const Entry& entry) const {
+bool Interpreter::tolerated(const Peer& peer, const Entry& entry) const {
     if (!entry.packet || !wire::unseal(entry.frame)) return false;
     if (!foreign_vlan(entry).empty()) return false;
     const wire::Packet& packet = *entry.packet;
@@ -256,7 +257,7 @@ bool Dialogue::tolerated(const Peer& peer, const Entry& entry) const {
 }
 
 // A retransmission, where the DUT's timer may have run out since it sent this PSN last.
-bool Dialogue::timer_may_have_run_out(const Peer& peer, const Entry& entry) const {
+bool Interpreter::timer_may_have_run_out(const Peer& peer, const Entry& entry) const {
     const wire::OpcodeInfo& info = entry.packet->info();
     const auto timeout = wire::ack_timeout(peer.timeout);
     if (info.service != wire::Service::Rc || !timeout) return false;
@@ -270,4 +271,4 @@ bool Dialogue::timer_may_have_run_out(const Peer& peer, const Entry& entry) cons
     return false;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -6,7 +6,7 @@
 #include "conformance/script/ast.hpp"
 #include "dissector/wire/opcode.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 wire::Operation operation_of(script::Message message);
 
@@ -14,4 +14,4 @@ wire::Operation operation_of(script::Message message);
 const script::FieldMatch* match_of(const std::vector<script::FieldMatch>& matches,
                                    script::FieldName field);
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

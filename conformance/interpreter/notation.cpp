@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 using script::SpecialField;
@@ -121,4 +121,4 @@ bool same_packet(const wire::Packet& a, const wire::Packet& b) {
            a.deth == b.deth && a.feth == b.feth && std::ranges::equal(a.body, b.body);
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -10,7 +10,7 @@
 #include "conformance/script/ast.hpp"
 #include "dissector/wire/packet.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 std::string_view name_of(const script::FieldName& field); // "psn", "code"
 
@@ -27,4 +27,4 @@ std::string packet_text(const wire::Packet& packet, std::int64_t psn);
 // Equal from opcode to payload, except AckReq, and what the network may change (REQ-31).
 bool same_packet(const wire::Packet& a, const wire::Packet& b);
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

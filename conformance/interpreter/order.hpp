@@ -10,7 +10,7 @@
 #include "dissector/wire/types.hpp"
 #include "dissector/wire/work_request.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 // id=1..8: both ends belong to it.
 struct Ids {
@@ -37,4 +37,4 @@ struct Order {
     [[nodiscard]] std::uint64_t bytes_of_piece(std::uint64_t has) const;
 };
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

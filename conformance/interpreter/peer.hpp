@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "conformance/dut/contract.hpp"
-#include "conformance/interpreter/qp_book.hpp"
 #include "conformance/interpreter/case_result.hpp"
+#include "conformance/interpreter/qp_book.hpp"
 #include "conformance/script/ast.hpp"
 #include "dissector/wire/frame.hpp"
 #include "dissector/wire/packet.hpp"
 #include "transport/engine/engine.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 // A region of either side.
 struct Memory {
@@ -85,4 +85,4 @@ struct Peer {
     bool in_run = false;
 };
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 // Whether PSNs of this opcode are counted from somebody's first one.
@@ -94,4 +94,4 @@ bool QpBook::repeated_up_to(std::int64_t psn) const {
     return lowest_repeat_ && *lowest_repeat_ <= psn;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -14,7 +14,7 @@
 #include "conformance/interpreter/case_result.hpp"
 #include "dissector/wire/packet.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 struct QpIdentity {
     std::string name; // in the script; empty for the default QP
@@ -83,4 +83,4 @@ class QpBook {
     std::map<std::int64_t, std::uint32_t> tester_requests_;
 };
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -11,7 +11,7 @@
 #include "conformance/interpreter/notation.hpp"
 #include "conformance/interpreter/statements.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 bool has_queue(const std::vector<script::QpSetup>& qps, std::string_view kind,
@@ -37,7 +37,7 @@ std::optional<std::uint32_t> constant(const script::Expr& expr) {
 
 // --- domains and queues -----------------------------------------------------------------------
 
-Task<Met<dut::PdHandle>> Dialogue::domain(std::int64_t number, script::SourceSpan span) {
+Task<Met<dut::PdHandle>> Interpreter::domain(std::int64_t number, script::SourceSpan span) {
     const auto known = pds_.find(number);
     if (known != pds_.end()) co_return known->second;
     dut::Request call = dut::PdCreate{};
@@ -47,7 +47,7 @@ Task<Met<dut::PdHandle>> Dialogue::domain(std::int64_t number, script::SourceSpa
     co_return made->pd;
 }
 
-Task<Met<>> Dialogue::make_queues() {
+Task<Met<>> Interpreter::make_queues() {
     std::vector<std::pair<script::MakeCq, script::SourceSpan>> cqs;
     std::vector<std::pair<script::MakeSrq, script::SourceSpan>> srqs;
     each_command<script::MakeCq>(run_.body, [&](const auto& line, script::SourceSpan span) {
@@ -68,7 +68,7 @@ Task<Met<>> Dialogue::make_queues() {
     co_return met;
 }
 
-Task<Met<>> Dialogue::make_cq(const script::MakeCq& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::make_cq(const script::MakeCq& line, script::SourceSpan span) {
     if (cqs_.contains(line.name.text)) co_return Met<>{};
     const auto depth = constant(line.depth);
     if (!depth) co_return std::unexpected(error(span, "the depth must be known beforehand"));
@@ -80,7 +80,7 @@ Task<Met<>> Dialogue::make_cq(const script::MakeCq& line, script::SourceSpan spa
     co_return Met<>{};
 }
 
-Task<Met<>> Dialogue::make_srq(const script::MakeSrq& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::make_srq(const script::MakeSrq& line, script::SourceSpan span) {
     if (srqs_.contains(line.name.text)) co_return Met<>{};
     const auto depth = constant(line.depth);
     if (!depth) co_return std::unexpected(error(span, "the depth must be known beforehand"));
@@ -101,7 +101,7 @@ Task<Met<>> Dialogue::make_srq(const script::MakeSrq& line, script::SourceSpan s
 
 // A limit is armed behind the first receives: an empty queue is below every limit, and some devices
 // say so at once.
-Task<Met<>> Dialogue::arm_limit(const std::string& srq, script::SourceSpan span) {
+Task<Met<>> Interpreter::arm_limit(const std::string& srq, script::SourceSpan span) {
     const auto limit = srq_limits_.find(srq);
     if (limit == srq_limits_.end()) co_return Met<>{};
     dut::Request call = dut::SrqModify{.srq = srqs_.at(srq), .limit = limit->second};
@@ -112,14 +112,14 @@ Task<Met<>> Dialogue::arm_limit(const std::string& srq, script::SourceSpan span)
 }
 
 // The receives from which the QP takes: its own, or those of its shared queue.
-std::deque<std::uint64_t>& Dialogue::receives_of(Peer& peer) {
+std::deque<std::uint64_t>& Interpreter::receives_of(Peer& peer) {
     return peer.srq.empty() ? peer.receives : srq_receives_[peer.srq];
 }
 
 // --- notifications ----------------------------------------------------------------------------
 
-Task<Met<>> Dialogue::arm(const script::ArmCq& line, script::SourceSpan span) {
-    if (!setting_.capable("notify")) {
+Task<Met<>> Interpreter::arm(const script::ArmCq& line, script::SourceSpan span) {
+    if (!environment_.capable("notify")) {
         co_return std::unexpected(Unmet{Verdict::Skip, "needs notify", span});
     }
     dut::Request call = dut::CqArm{.cq = cqs_.at(line.cq.text), .solicited = line.solicited};
@@ -130,21 +130,21 @@ Task<Met<>> Dialogue::arm(const script::ArmCq& line, script::SourceSpan span) {
 }
 
 // Whether the queue gives a notification within this time.
-Task<Met<bool>> Dialogue::notification(const std::string& cq, wire::Duration time,
-                                       script::SourceSpan span) {
-    const wire::Instant deadline = stage_.now() + time;
+Task<Met<bool>> Interpreter::notification(const std::string& cq, wire::Duration time,
+                                          script::SourceSpan span) {
+    const wire::Instant deadline = events_.now() + time;
     while (true) {
         dut::Request call =
-            dut::CqWait{.cq = cqs_.at(cq), .wait_ms = wait_ms_of(deadline - stage_.now())};
+            dut::CqWait{.cq = cqs_.at(cq), .wait_ms = wait_ms_of(deadline - events_.now())};
         const auto seen = co_await ask<dut::Notified>(std::move(call), span);
         if (!seen) co_return std::unexpected(seen.error());
         if (seen->notified) co_return true;
-        if (stage_.now() >= deadline) co_return false;
+        if (events_.now() >= deadline) co_return false;
     }
 }
 
-Task<Met<>> Dialogue::unnotified(const script::CqQuiet& line, script::SourceSpan span) {
-    const auto time = time_or(line.time, setting_.settle, peers_.begin()->second);
+Task<Met<>> Interpreter::unnotified(const script::CqQuiet& line, script::SourceSpan span) {
+    const auto time = time_or(line.time, environment_.settle, peers_.begin()->second);
     if (!time) co_return std::unexpected(time.error());
     const auto came = co_await notification(line.cq.text, *time, span);
     if (!came) co_return std::unexpected(came.error());
@@ -156,7 +156,7 @@ Task<Met<>> Dialogue::unnotified(const script::CqQuiet& line, script::SourceSpan
 // --- counters ---------------------------------------------------------------------------------
 
 // What the counters of the case's `dut counter` lines are before its first line.
-Task<Met<>> Dialogue::note_counters() {
+Task<Met<>> Interpreter::note_counters() {
     std::vector<std::string> names;
     each_command<script::Counter>(
         run_.body, [&](const auto& line, script::SourceSpan) { names.push_back(line.name.text); });
@@ -165,7 +165,7 @@ Task<Met<>> Dialogue::note_counters() {
     const auto read = co_await ask<dut::CounterValues>(std::move(call), {});
     if (!read) co_return std::unexpected(read.error());
     for (const std::string& name : names) {
-        const auto found = read->values.find(setting_.counter_name(name));
+        const auto found = read->values.find(environment_.counter_name(name));
         if (found == read->values.end()) {
             co_return std::unexpected(
                 Unmet{Verdict::Skip, fmt::format("the device has no counter '{}'", name)});
@@ -176,28 +176,28 @@ Task<Met<>> Dialogue::note_counters() {
 }
 
 // A device may write its counters a little late.
-Task<Met<>> Dialogue::counter(const script::Counter& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::counter(const script::Counter& line, script::SourceSpan span) {
     const auto by = number(line.by, peers_.begin()->second);
     if (!by) co_return std::unexpected(by.error());
     const std::uint64_t wanted = static_cast<std::uint64_t>(*by);
-    const wire::Instant deadline = stage_.now() + setting_.settle;
+    const wire::Instant deadline = events_.now() + environment_.settle;
     while (true) {
         dut::Request call = dut::Counters{};
         const auto read = co_await ask<dut::CounterValues>(std::move(call), span);
         if (!read) co_return std::unexpected(read.error());
-        const auto found = read->values.find(setting_.counter_name(line.name.text));
+        const auto found = read->values.find(environment_.counter_name(line.name.text));
         const std::uint64_t now = found == read->values.end() ? 0 : found->second;
         const std::uint64_t grown = now - counters_before_.at(line.name.text);
-        if (grown == wanted && stage_.now() >= deadline) break;
-        if (grown > wanted || stage_.now() >= deadline) {
+        if (grown == wanted && events_.now() >= deadline) break;
+        if (grown > wanted || events_.now() >= deadline) {
             co_return std::unexpected(failed(
                 span, "the counter grew by another number",
                 fmt::format("counter {} += {}", line.name.text, static_cast<std::int64_t>(grown))));
         }
-        co_await stage_.sleep(stage_.now() + setting_.settle / 10);
+        co_await events_.sleep(events_.now() + environment_.settle / 10);
     }
     line_ended();
     co_return Met<>{};
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

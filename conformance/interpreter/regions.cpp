@@ -6,7 +6,7 @@
 #include "conformance/dut/pattern.hpp"
 #include "conformance/interpreter/interpreter.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 // Where the tester's regions begin; a virtual address needs no memory behind it of the same number.
@@ -37,7 +37,7 @@ void fill(wire::MutableBytes bytes, const script::Pattern& pattern, std::uint64_
 
 } // namespace
 
-Met<Dialogue::Piece> Dialogue::piece_of(const script::RegionSlice& slice, const Peer& peer) {
+Met<Interpreter::Piece> Interpreter::piece_of(const script::RegionSlice& slice, const Peer& peer) {
     const auto found = std::ranges::find(regions_, slice.region, &Memory::name);
     if (found == regions_.end()) {
         return std::unexpected(
@@ -62,8 +62,8 @@ Met<Dialogue::Piece> Dialogue::piece_of(const script::RegionSlice& slice, const 
     return piece;
 }
 
-Task<Met<>> Dialogue::make_region(const script::MakeMr& mr, script::Side side,
-                                  script::SourceSpan span) {
+Task<Met<>> Interpreter::make_region(const script::MakeMr& mr, script::Side side,
+                                     script::SourceSpan span) {
     if (side == script::Side::Tester) co_return make_tester_region(mr, span);
     const auto length = number(mr.length, peers_.begin()->second);
     if (!length) co_return std::unexpected(length.error());
@@ -100,7 +100,7 @@ Task<Met<>> Dialogue::make_region(const script::MakeMr& mr, script::Side side,
     co_return Met<>{};
 }
 
-Met<> Dialogue::make_tester_region(const script::MakeMr& mr, script::SourceSpan span) {
+Met<> Interpreter::make_tester_region(const script::MakeMr& mr, script::SourceSpan span) {
     const auto length = number(mr.length, peers_.begin()->second);
     if (!length) return std::unexpected(length.error());
     Memory& memory =
@@ -121,7 +121,7 @@ Met<> Dialogue::make_tester_region(const script::MakeMr& mr, script::SourceSpan 
 }
 
 // A region of the tester that no line names.
-Met<Memory*> Dialogue::anonymous_tester_region(std::uint64_t length, script::SourceSpan span) {
+Met<Memory*> Interpreter::anonymous_tester_region(std::uint64_t length, script::SourceSpan span) {
     Memory& memory =
         regions_.emplace_back(Memory{.side = script::Side::Tester,
                                      .address = tester_memory + regions_.size() * tester_spacing,
@@ -138,8 +138,8 @@ Met<Memory*> Dialogue::anonymous_tester_region(std::uint64_t length, script::Sou
 }
 
 // A region of the DUT that no line names: the buffer of a work request without `local`.
-Task<Met<Memory*>> Dialogue::anonymous_region(std::uint64_t length, dut::PdHandle pd,
-                                              script::SourceSpan span) {
+Task<Met<Memory*>> Interpreter::anonymous_region(std::uint64_t length, dut::PdHandle pd,
+                                                 script::SourceSpan span) {
     Memory memory{.access = {.local_write = true}, .pattern_key = ++made_regions_ << 32, .pd = pd};
     memory.bytes.resize(static_cast<std::size_t>(length));
     dut::write_pattern(memory.bytes, dut::Pattern::Offsets, 0, memory.pattern_key);
@@ -158,7 +158,7 @@ Task<Met<Memory*>> Dialogue::anonymous_region(std::uint64_t length, dut::PdHandl
     co_return &regions_.back();
 }
 
-Task<Met<>> Dialogue::write_memory(const script::WriteMemory& write, script::SourceSpan span) {
+Task<Met<>> Interpreter::write_memory(const script::WriteMemory& write, script::SourceSpan span) {
     const auto piece = piece_of(write.where, peers_.begin()->second);
     if (!piece) co_return std::unexpected(piece.error());
     const auto bytes =
@@ -177,9 +177,10 @@ Task<Met<>> Dialogue::write_memory(const script::WriteMemory& write, script::Sou
     co_return Met<>{};
 }
 
-Task<Met<std::vector<std::byte>>> Dialogue::read_memory(const Memory& memory, std::uint64_t offset,
-                                                        std::uint64_t length,
-                                                        script::SourceSpan span) {
+Task<Met<std::vector<std::byte>>> Interpreter::read_memory(const Memory& memory,
+                                                           std::uint64_t offset,
+                                                           std::uint64_t length,
+                                                           script::SourceSpan span) {
     if (memory.gone) {
         co_return std::unexpected(error(span, "the region is deregistered: nobody can read it"));
     }
@@ -197,7 +198,7 @@ Task<Met<std::vector<std::byte>>> Dialogue::read_memory(const Memory& memory, st
     co_return std::move(data->data);
 }
 
-Task<Met<>> Dialogue::expect_region(const script::ExpectRegion& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::expect_region(const script::ExpectRegion& line, script::SourceSpan span) {
     const Peer& peer = peers_.begin()->second;
     const auto piece = piece_of(line.region, peer);
     if (!piece) co_return std::unexpected(piece.error());
@@ -234,7 +235,7 @@ Task<Met<>> Dialogue::expect_region(const script::ExpectRegion& line, script::So
 }
 
 // Whatever a script says: the pages around the DUT's regions are nobody's to touch.
-Task<Met<>> Dialogue::guards_intact() {
+Task<Met<>> Interpreter::guards_intact() {
     for (const Memory& memory : regions_) {
         if (memory.side != script::Side::Dut || memory.gone) continue;
         const Met<> met = co_await guards_intact(memory, {});
@@ -243,7 +244,7 @@ Task<Met<>> Dialogue::guards_intact() {
     co_return Met<>{};
 }
 
-Task<Met<>> Dialogue::guards_intact(const Memory& memory, script::SourceSpan span) {
+Task<Met<>> Interpreter::guards_intact(const Memory& memory, script::SourceSpan span) {
     dut::Request call = dut::MrDigest{.mr = memory.mr, .offset = 0, .length = memory.bytes.size()};
     const auto digest = co_await ask<dut::MrDigested>(std::move(call), span);
     if (!digest) co_return std::unexpected(digest.error());
@@ -253,4 +254,4 @@ Task<Met<>> Dialogue::guards_intact(const Memory& memory, script::SourceSpan spa
                "memory outside the region changed"));
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -9,7 +9,7 @@
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/notation.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 constexpr std::uint64_t probe_id = 0x70726F62; // of the receive that `dropped` posts
@@ -18,21 +18,21 @@ constexpr std::uint32_t grh_bytes = 40;
 
 } // namespace
 
-Task<Met<>> Dialogue::pause(wire::Duration time) {
-    co_await stage_.sleep(stage_.now() + time);
+Task<Met<>> Interpreter::pause(wire::Duration time) {
+    co_await events_.sleep(events_.now() + time);
     line_ended();
     co_return Met<>{};
 }
 
-Task<Met<>> Dialogue::no(const script::No& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::no(const script::No& line, script::SourceSpan span) {
     const Met<Peer*> found = peer_of(line.qp);
     if (!found) co_return std::unexpected(found.error());
     Peer& peer = **found;
-    const auto time = time_or(line.time, setting_.settle, peer);
+    const auto time = time_or(line.time, environment_.settle, peer);
     if (!time) co_return std::unexpected(time.error());
     const script::ExpectPacket unwanted{
         .qp = line.qp, .kind = line.kind, .matches = line.matches, .exact = true};
-    const wire::Instant deadline = stage_.now() + *time;
+    const wire::Instant deadline = events_.now() + *time;
     std::size_t seen = peer.next; // what does not match stays for the lines behind
     while (true) {
         for (; seen < peer.heard.size(); ++seen) {
@@ -43,15 +43,15 @@ Task<Met<>> Dialogue::no(const script::No& line, script::SourceSpan span) {
             entry.remarks.push_back(fmt::format("line {} forbids it", span.line));
             co_return std::unexpected(failed(span, "it came all the same", notation(&peer, entry)));
         }
-        if (stage_.now() >= deadline) break;
-        co_await stage_.wait(deadline);
+        if (events_.now() >= deadline) break;
+        co_await events_.wait(deadline);
     }
     line_ended();
     co_return Met<>{};
 }
 
-Task<Met<>> Dialogue::nothing_heard(Peer& peer, wire::Duration time, script::SourceSpan span) {
-    const wire::Instant deadline = stage_.now() + time;
+Task<Met<>> Interpreter::nothing_heard(Peer& peer, wire::Duration time, script::SourceSpan span) {
+    const wire::Instant deadline = events_.now() + time;
     while (true) {
         if (peer.next < peer.heard.size()) {
             Entry& entry = history_[peer.heard[peer.next]];
@@ -67,8 +67,8 @@ Task<Met<>> Dialogue::nothing_heard(Peer& peer, wire::Duration time, script::Sou
                                    entry.packet->bth.dest_qp.value),
                        notation(nullptr, entry)));
         }
-        if (stage_.now() >= deadline) break;
-        co_await stage_.wait(deadline);
+        if (events_.now() >= deadline) break;
+        co_await events_.wait(deadline);
     }
     line_ended();
     co_return Met<>{};
@@ -76,11 +76,11 @@ Task<Met<>> Dialogue::nothing_heard(Peer& peer, wire::Duration time, script::Sou
 
 // Whatever the DUT says meanwhile is left to the judge, who looks at every case. So are completions
 // and events that come of it: they have no line that could name them.
-Task<Met<>> Dialogue::judged(const script::Judged& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::judged(const script::Judged& line, script::SourceSpan span) {
     const Met<Peer*> found = peer_of(line.qp);
     if (!found) co_return std::unexpected(found.error());
     Peer& peer = **found;
-    const auto time = time_or(line.time, setting_.settle, peer);
+    const auto time = time_or(line.time, environment_.settle, peer);
     if (!time) co_return std::unexpected(time.error());
     Met<> met = co_await pause(*time);
     if (!met) co_return met;
@@ -93,22 +93,22 @@ Task<Met<>> Dialogue::judged(const script::Judged& line, script::SourceSpan span
     peer.completions.clear();
     met = co_await collect_events(wire::Duration(0), span);
     if (!met) co_return met;
-    std::erase_if(events_, [&](const dut::Event& event) { return event.qp == peer.dut_qp; });
+    std::erase_if(dut_events_, [&](const dut::Event& event) { return event.qp == peer.dut_qp; });
     line_ended();
     co_return Met<>{};
 }
 
-Task<Met<>> Dialogue::quiet(const script::Quiet& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::quiet(const script::Quiet& line, script::SourceSpan span) {
     const Met<Peer*> found = peer_of(line.qp);
     if (!found) co_return std::unexpected(found.error());
-    const auto time = time_or(line.time, setting_.settle, **found);
+    const auto time = time_or(line.time, environment_.settle, **found);
     if (!time) co_return std::unexpected(time.error());
     const Met<> met = co_await nothing_heard(**found, *time, span);
     co_return met;
 }
 
 // No completion, no event, and the QP still ready to send and receive.
-Task<Met<>> Dialogue::still_ready(Peer& peer, script::SourceSpan span) {
+Task<Met<>> Interpreter::still_ready(Peer& peer, script::SourceSpan span) {
     const Met<> polled = co_await collect_completions(peer, wire::Duration(0), span);
     if (!polled) co_return polled;
     if (!peer.completions.empty()) {
@@ -119,10 +119,10 @@ Task<Met<>> Dialogue::still_ready(Peer& peer, script::SourceSpan span) {
     }
     const Met<> events = co_await collect_events(wire::Duration(0), span);
     if (!events) co_return events;
-    const auto event = std::ranges::find_if(events_, [](const dut::Event& one) {
+    const auto event = std::ranges::find_if(dut_events_, [](const dut::Event& one) {
         return one.type != engine::EventType::CommEst; // which may come or not
     });
-    if (event != events_.end()) {
+    if (event != dut_events_.end()) {
         co_return std::unexpected(
             failed(span, "an event came", fmt::format("event {}", engine::name_of(event->type))));
     }
@@ -140,7 +140,7 @@ Task<Met<>> Dialogue::still_ready(Peer& peer, script::SourceSpan span) {
 }
 
 // The QP takes a small SEND at the PSN that the DUT has expected all the time.
-Task<Met<>> Dialogue::probe(Peer& peer, script::SourceSpan span) {
+Task<Met<>> Interpreter::probe(Peer& peer, script::SourceSpan span) {
     peer.book.rewind_next_request(peer.run_start);
     const script::Recv receive{
         .ids = {script::Expr{.number = probe_id}, script::Expr{.number = probe_id}}};
@@ -187,11 +187,11 @@ Task<Met<>> Dialogue::probe(Peer& peer, script::SourceSpan span) {
     co_return completed;
 }
 
-Task<Met<>> Dialogue::dropped(const script::Dropped& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::dropped(const script::Dropped& line, script::SourceSpan span) {
     const Met<Peer*> found = peer_of(line.qp);
     if (!found) co_return std::unexpected(found.error());
     Peer& peer = **found;
-    const Met<> silent = co_await nothing_heard(peer, setting_.settle, span);
+    const Met<> silent = co_await nothing_heard(peer, environment_.settle, span);
     if (!silent) co_return silent;
     const Met<> ready = co_await still_ready(peer, span);
     if (!ready) co_return ready;
@@ -199,4 +199,4 @@ Task<Met<>> Dialogue::dropped(const script::Dropped& line, script::SourceSpan sp
     co_return probed;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

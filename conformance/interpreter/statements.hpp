@@ -3,7 +3,7 @@
 
 #include "conformance/script/ast.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 // Calls `visit` with every statement, outer ones first, in the order in which they are written.
 template <typename Visit>
@@ -33,4 +33,4 @@ void each_command(const script::Block& block, const Visit& visit) {
     });
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

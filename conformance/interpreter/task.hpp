@@ -13,7 +13,7 @@
 #include <optional>
 #include <utility>
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 template <typename T>
 class Task;
@@ -116,4 +116,4 @@ inline Task<void> detail::Promise<void>::get_return_object() {
     return Task<void>(std::coroutine_handle<Promise>::from_promise(*this));
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

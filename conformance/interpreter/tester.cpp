@@ -8,9 +8,9 @@
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/notation.hpp"
 
-namespace veriroce::runner {
-Task<Met<>> Dialogue::tester_command(Peer& peer, const script::SideCommand& line,
-                                     script::SourceSpan span) {
+namespace veriroce::interpreter {
+Task<Met<>> Interpreter::tester_command(Peer& peer, const script::SideCommand& line,
+                                        script::SourceSpan span) {
     if (std::holds_alternative<script::Answers>(line.command)) co_return answers(peer, span);
     if (!peer.answering) {
         co_return std::unexpected(
@@ -32,7 +32,7 @@ Task<Met<>> Dialogue::tester_command(Peer& peer, const script::SideCommand& line
     co_return met;
 }
 
-Met<> Dialogue::answers(Peer& peer, script::SourceSpan span) {
+Met<> Interpreter::answers(Peer& peer, script::SourceSpan span) {
     if (peer.book.last_dut_request() >= 0 || peer.book.next_request() > 0) {
         return std::unexpected(
             error(span, "'tester answers' must stand before the first packet of its QP"));
@@ -44,8 +44,9 @@ Met<> Dialogue::answers(Peer& peer, script::SourceSpan span) {
 // --- work requests ----------------------------------------------------------------------------
 
 Met<std::vector<engine::Sge>>
-Dialogue::tester_pieces(const std::vector<script::RegionSlice>& slices, std::uint64_t otherwise,
-                        const Peer& peer, std::optional<wire::Lkey> lkey, script::SourceSpan span) {
+Interpreter::tester_pieces(const std::vector<script::RegionSlice>& slices, std::uint64_t otherwise,
+                           const Peer& peer, std::optional<wire::Lkey> lkey,
+                           script::SourceSpan span) {
     std::vector<engine::Sge> sges;
     for (const script::RegionSlice& slice : slices) {
         const auto piece = piece_of(slice, peer);
@@ -63,7 +64,7 @@ Dialogue::tester_pieces(const std::vector<script::RegionSlice>& slices, std::uin
     return sges;
 }
 
-Met<> Dialogue::tester_post(Peer& peer, const script::Post& post, script::SourceSpan span) {
+Met<> Interpreter::tester_post(Peer& peer, const script::Post& post, script::SourceSpan span) {
     const auto order = order_of(post, peer);
     if (!order) return std::unexpected(order.error());
     engine::SendRequest request{.opcode = post.operation,
@@ -79,8 +80,8 @@ Met<> Dialogue::tester_post(Peer& peer, const script::Post& post, script::Source
                                           .inline_data = post.inline_data}};
     if (peer.type == engine::QpType::Ud) {
         request.ud = engine::UdDestination{.path = {.source = peer.tester_address,
-                                                    .destination = setting_.dut_address,
-                                                    .vlan = setting_.vlan},
+                                                    .destination = environment_.dut_address,
+                                                    .vlan = environment_.vlan},
                                            .qpn = peer.book.identity().dut_qpn,
                                            .qkey = qkey_of(peer.setup)};
     }
@@ -96,13 +97,13 @@ Met<> Dialogue::tester_post(Peer& peer, const script::Post& post, script::Source
         request.id = static_cast<std::uint64_t>(id);
         chain.push_back(request);
     }
-    const auto posted = engine_->post_send(peer.engine_qp, chain, stage_.now());
+    const auto posted = engine_->post_send(peer.engine_qp, chain, events_.now());
     if (posted.refused) return std::unexpected(error(span, "the tester's engine refused it"));
     pump_engine();
     return {};
 }
 
-Met<> Dialogue::tester_receive(Peer& peer, const script::Recv& recv, script::SourceSpan span) {
+Met<> Interpreter::tester_receive(Peer& peer, const script::Recv& recv, script::SourceSpan span) {
     const auto ids = ids_of(recv.ids, peer);
     if (!ids) return std::unexpected(ids.error());
     std::uint64_t length = default_receive;
@@ -123,7 +124,7 @@ Met<> Dialogue::tester_receive(Peer& peer, const script::Recv& recv, script::Sou
     return {};
 }
 
-Met<> Dialogue::tester_modify(Peer& peer, const script::Modify& line, script::SourceSpan span) {
+Met<> Interpreter::tester_modify(Peer& peer, const script::Modify& line, script::SourceSpan span) {
     engine::QpAttributes change;
     for (const script::Attribute& attribute : line.attributes) {
         if (attribute.name == "state") {
@@ -153,7 +154,7 @@ Met<> Dialogue::tester_modify(Peer& peer, const script::Modify& line, script::So
                 attribute.span, fmt::format("our engine's '{}' stays as it is", attribute.name)));
         }
     }
-    if (!engine_->modify_qp(peer.engine_qp, change, stage_.now())) {
+    if (!engine_->modify_qp(peer.engine_qp, change, events_.now())) {
         return std::unexpected(error(span, "the tester's engine refused it"));
     }
     pump_engine();
@@ -163,17 +164,17 @@ Met<> Dialogue::tester_modify(Peer& peer, const script::Modify& line, script::So
 // --- what comes of it -------------------------------------------------------------------------
 
 // Until something happens that may have changed our engine: a packet, or its own timer.
-Task<void> Dialogue::wait_for_engine(wire::Instant deadline) {
+Task<void> Interpreter::wait_for_engine(wire::Instant deadline) {
     const auto timer = engine_->next_timeout();
-    co_await stage_.wait(timer ? std::min(deadline, *timer) : deadline);
-    if (engine_->next_timeout() && *engine_->next_timeout() <= stage_.now()) {
-        engine_->handle_timeout(stage_.now());
+    co_await events_.wait(timer ? std::min(deadline, *timer) : deadline);
+    if (engine_->next_timeout() && *engine_->next_timeout() <= events_.now()) {
+        engine_->handle_timeout(events_.now());
         pump_engine();
     }
 }
 
 // As the device's agent would tell them.
-void Dialogue::collect_tester_completions() {
+void Interpreter::collect_tester_completions() {
     while (const auto completion = engine_->poll_completion(engine_cq_)) {
         for (auto& [name, owner] : peers_) {
             if (owner.engine_qp != completion->qp) continue;
@@ -187,4 +188,4 @@ void Dialogue::collect_tester_completions() {
     }
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -6,7 +6,7 @@
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/notation.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 std::uint64_t room_of(const Entry& entry) {
@@ -15,7 +15,7 @@ std::uint64_t room_of(const Entry& entry) {
 
 } // namespace
 
-Entry& Dialogue::record(Side from, std::vector<std::byte> bytes, Interval at) {
+Entry& Interpreter::record(Side from, std::vector<std::byte> bytes, Interval at) {
     Entry& entry = history_.emplace_back(Entry{.from = from, .bytes = std::move(bytes), .at = at});
     recorded_bytes_ += room_of(entry);
     auto frame = wire::decode_frame(entry.bytes);
@@ -28,7 +28,7 @@ Entry& Dialogue::record(Side from, std::vector<std::byte> bytes, Interval at) {
 
 // The QP that a packet belongs to: the tester's QPN in what the DUT sends, and the DUT's in what
 // we send.
-const Peer* Dialogue::peer_with(Side from, wire::Qpn destination) const {
+const Peer* Interpreter::peer_with(Side from, wire::Qpn destination) const {
     for (const auto& [name, peer] : peers_) {
         const QpIdentity& identity = peer.book.identity();
         if (destination == (from == Side::Dut ? identity.tester_qpn : identity.dut_qpn)) {
@@ -38,19 +38,19 @@ const Peer* Dialogue::peer_with(Side from, wire::Qpn destination) const {
     return nullptr;
 }
 
-Peer* Dialogue::peer_with(Side from, wire::Qpn destination) {
+Peer* Interpreter::peer_with(Side from, wire::Qpn destination) {
     return const_cast<Peer*>(std::as_const(*this).peer_with(from, destination));
 }
 
 // What the fault rules make of a packet: nothing if it goes on as it is.
-std::optional<std::vector<fault::Emission>> Dialogue::fault(Side from, const Peer& peer,
-                                                            Entry& entry) {
+std::optional<std::vector<fault::Emission>> Interpreter::fault(Side from, const Peer& peer,
+                                                               Entry& entry) {
     const auto decision =
         faults_.handle({.from = from == Side::Dut ? fault::kDutSide : fault::kTesterSide,
                         .qp = peer.book.identity().name,
                         .qpn = entry.packet->bth.dest_qp.value,
                         .psn = entry.psn,
-                        .now = stage_.now(),
+                        .now = events_.now(),
                         .frame = entry.bytes});
     for (const std::size_t rule : decision.rules) {
         entry.remarks.push_back(fmt::format("injected: {}", faults_.rules()[rule].text));
@@ -61,10 +61,10 @@ std::optional<std::vector<fault::Emission>> Dialogue::fault(Side from, const Pee
 
 // --- from the DUT -----------------------------------------------------------------------------
 
-void Dialogue::hear(wire::Bytes bytes, Interval at) {
+void Interpreter::hear(wire::Bytes bytes, Interval at) {
     const auto frame = wire::decode_frame(bytes);
-    if (!frame || frame->envelope().source != setting_.dut_address) return;
-    if (recorded_bytes_ >= setting_.most_recorded_bytes) {
+    if (!frame || frame->envelope().source != environment_.dut_address) return;
+    if (recorded_bytes_ >= environment_.most_recorded_bytes) {
         ++unrecorded_;
         return;
     }
@@ -79,7 +79,8 @@ void Dialogue::hear(wire::Bytes bytes, Interval at) {
         // One of our QPNs of an earlier case: a late packet. Management goes to QP 1. All else
         // is a packet to a QP that nobody has.
         const std::uint32_t qpn = entry.packet->bth.dest_qp.value;
-        const bool late = qpn >= lowest_tester_qpn.value && qpn < setting_.first_tester_qpn.value;
+        const bool late =
+            qpn >= lowest_tester_qpn.value && qpn < environment_.first_tester_qpn.value;
         const bool datagram = entry.packet->info().service == wire::Service::Ud;
         if (!late && !datagram && !stranger_)
             stranger_ = history_.size() - 1;
@@ -97,7 +98,7 @@ void Dialogue::hear(wire::Bytes bytes, Interval at) {
 }
 
 // Of packets that belong to no QP of the case, the first show what there is to see.
-void Dialogue::keep_few() {
+void Interpreter::keep_few() {
     if (foreign_ < packets_that_show) {
         last_foreign_ = history_.size() - 1;
     } else {
@@ -108,7 +109,7 @@ void Dialogue::keep_few() {
 }
 
 // A packet of the DUT that reached us: lines may claim it, and our engine answers it.
-void Dialogue::take_in(Peer& peer, std::size_t index) {
+void Interpreter::take_in(Peer& peer, std::size_t index) {
     Entry& entry = history_[index];
     const auto unsealed = wire::unseal(entry.frame);
     if (unsealed) {
@@ -119,18 +120,18 @@ void Dialogue::take_in(Peer& peer, std::size_t index) {
     peer.entries.push_back(index);
     peer.heard.push_back(index);
     if (peer.answering && unsealed) {
-        engine_->handle(*unsealed, stage_.now());
+        engine_->handle(*unsealed, events_.now());
         pump_engine();
     }
 }
 
 // --- from the tester --------------------------------------------------------------------------
 
-void Dialogue::transmit(Peer* peer, std::vector<std::byte> frame) {
-    const Interval now{stage_.now(), stage_.now()};
+void Interpreter::transmit(Peer* peer, std::vector<std::byte> frame) {
+    const Interval now{events_.now(), events_.now()};
     Entry& entry = record(Side::Tester, std::move(frame), now);
     if (!entry.packet || peer == nullptr) {
-        entry.number = stage_.send(entry.bytes);
+        entry.number = events_.send(entry.bytes);
         return;
     }
     entry.psn = peer->book.relative_psn(Side::Tester, *entry.packet);
@@ -138,7 +139,7 @@ void Dialogue::transmit(Peer* peer, std::vector<std::byte> frame) {
     peer->entries.push_back(history_.size() - 1);
     auto emissions = fault(Side::Tester, *peer, entry);
     if (!emissions) {
-        entry.number = stage_.send(entry.bytes);
+        entry.number = events_.send(entry.bytes);
         return;
     }
     entry.on_wire = false;
@@ -146,27 +147,27 @@ void Dialogue::transmit(Peer* peer, std::vector<std::byte> frame) {
 }
 
 // Notes frames that leave later.
-void Dialogue::put_off(std::vector<fault::Emission> emissions) {
+void Interpreter::put_off(std::vector<fault::Emission> emissions) {
     for (fault::Emission& emission : emissions) {
         const Side from = emission.from == fault::kDutSide ? Side::Dut : Side::Tester;
-        delayed_.emplace(stage_.now() + emission.delay, Delayed{from, std::move(emission.frame)});
+        delayed_.emplace(events_.now() + emission.delay, Delayed{from, std::move(emission.frame)});
     }
 }
 
-void Dialogue::delay(std::vector<fault::Emission> emissions) {
+void Interpreter::delay(std::vector<fault::Emission> emissions) {
     put_off(std::move(emissions));
     release_delayed();
 }
 
 // What fault rules held back until now.
-void Dialogue::release_delayed() {
-    put_off(faults_.release(stage_.now()));
-    while (!delayed_.empty() && delayed_.begin()->first <= stage_.now()) {
+void Interpreter::release_delayed() {
+    put_off(faults_.release(events_.now()));
+    while (!delayed_.empty() && delayed_.begin()->first <= events_.now()) {
         Delayed due = std::move(delayed_.extract(delayed_.begin()).mapped());
-        Entry& entry = record(due.from, std::move(due.frame), {stage_.now(), stage_.now()});
+        Entry& entry = record(due.from, std::move(due.frame), {events_.now(), events_.now()});
         entry.remarks.emplace_back("as the fault rules left it");
         if (due.from == Side::Tester) {
-            entry.number = stage_.send(entry.bytes);
+            entry.number = events_.send(entry.bytes);
             continue;
         }
         entry.on_wire = false;
@@ -180,7 +181,7 @@ void Dialogue::release_delayed() {
 // A fault rule that did not act as it should have makes the case an ERROR, whatever else came of
 // it: it tested something else. But where a line was not met, what had begun was cut short there,
 // most likely by a DUT that did not send again: that is the finding.
-void Dialogue::close_faults(Met<>& outcome) {
+void Interpreter::close_faults(Met<>& outcome) {
     bool cut_short = !outcome;
     for (std::size_t i = 0; i < faults_.rules().size(); ++i) {
         const std::uint64_t fired = faults_.fired(i).fired;
@@ -196,17 +197,17 @@ void Dialogue::close_faults(Met<>& outcome) {
 }
 
 // A DUT that does not stop: what came of a case whose packets nobody has seen is no verdict.
-void Dialogue::hold_to_record(Met<>& outcome) const {
+void Interpreter::hold_to_record(Met<>& outcome) const {
     if (unrecorded_ == 0) return;
     become_error(outcome, {},
                  fmt::format("the DUT sent {} packets beyond the {} of this case that fill its "
                              "record of {} KiB",
-                             unrecorded_, history_.size(), setting_.most_recorded_bytes >> 10));
+                             unrecorded_, history_.size(), environment_.most_recorded_bytes >> 10));
 }
 
 // Not for the DUT's sake. A line that was not met is still told, after this.
-void Dialogue::become_error(Met<>& outcome, script::SourceSpan span,
-                            std::string_view reason) const {
+void Interpreter::become_error(Met<>& outcome, script::SourceSpan span,
+                               std::string_view reason) const {
     Unmet becomes = error(span, std::string(reason));
     if (!outcome) {
         becomes.before = outcome.error().before;
@@ -217,7 +218,7 @@ void Dialogue::become_error(Met<>& outcome, script::SourceSpan span,
 
 // A packet of ours that left late: what the DUT made of it says nothing about the DUT, and a case
 // about time has not held it to its time. A tenth of the time that was wanted is lateness enough.
-void Dialogue::hold_to_own_times(Met<>& outcome) const {
+void Interpreter::hold_to_own_times(Met<>& outcome) const {
     const bool failed = !outcome && (outcome.error().verdict == Verdict::Fail ||
                                      outcome.error().verdict == Verdict::Warn);
     if (!failed && !(outcome && script_.tagged("timing"))) return;
@@ -237,27 +238,28 @@ void Dialogue::hold_to_own_times(Met<>& outcome) const {
 // --- our engine -------------------------------------------------------------------------------
 
 // What our engine wants to say, as frames.
-void Dialogue::pump_engine() {
-    while (const auto transmit = engine_->poll_transmit(stage_.now())) {
+void Interpreter::pump_engine() {
+    while (const auto transmit = engine_->poll_transmit(events_.now())) {
         std::vector<std::byte> payload(transmit->payload.size() + transmit->pad);
         std::ranges::copy(transmit->payload, payload.begin());
         std::vector<std::byte> frame(wire::kMaxFrameOverhead + transmit->headers.size() +
                                      payload.size());
         if (++ip_id_ == 0) ip_id_ = 1;
-        frame.resize(wire::write_frame({setting_.tester.mac, setting_.dut_mac}, transmit->envelope,
-                                       ip_id_, transmit->headers, payload, frame));
+        frame.resize(wire::write_frame({environment_.tester.mac, environment_.dut_mac},
+                                       transmit->envelope, ip_id_, transmit->headers, payload,
+                                       frame));
         const auto peer = std::ranges::find_if(
             peers_, [&](const auto& one) { return one.second.engine_qp == transmit->qp; });
         this->transmit(peer == peers_.end() ? nullptr : &peer->second, std::move(frame));
     }
 }
 
-void Dialogue::sent(std::uint64_t number, Interval at) {
+void Interpreter::sent(std::uint64_t number, Interval at) {
     const auto entry = std::ranges::find(history_, number, &Entry::number);
     if (entry != history_.end()) entry->at = at;
 }
 
-std::string Dialogue::notation(const Peer* peer, const Entry& entry) const {
+std::string Interpreter::notation(const Peer* peer, const Entry& entry) const {
     const char direction = entry.from == Side::Tester ? '>' : '<';
     if (!entry.packet) return fmt::format("{} {} bytes", direction, entry.bytes.size());
     const std::string name = peer == nullptr ? "" : peer->book.identity().name;
@@ -265,4 +267,4 @@ std::string Dialogue::notation(const Peer* peer, const Entry& entry) const {
                        packet_text(*entry.packet, entry.psn));
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

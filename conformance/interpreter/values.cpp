@@ -1,15 +1,15 @@
 // The values of expressions, fields and addresses in a script.
 #include "conformance/interpreter/interpreter.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 
 using script::SpecialField;
 using wire::Field;
 
 // --- numbers ----------------------------------------------------------------------------------
 
-std::optional<std::int64_t> Dialogue::resolve(std::string_view name, const Peer& peer,
-                                              std::optional<script::FieldName> field) const {
+std::optional<std::int64_t> Interpreter::resolve(std::string_view name, const Peer& peer,
+                                                 std::optional<script::FieldName> field) const {
     for (auto one = counters_.rbegin(); one != counters_.rend(); ++one) {
         if (one->first == name) return one->second;
     }
@@ -35,30 +35,30 @@ std::optional<std::int64_t> Dialogue::resolve(std::string_view name, const Peer&
     return std::nullopt;
 }
 
-Met<std::int64_t> Dialogue::number(const script::Expr& expr, const Peer& peer,
-                                   std::optional<script::FieldName> field,
-                                   const Entry* at_hand) const {
-    const script::Environment environment{
+Met<std::int64_t> Interpreter::number(const script::Expr& expr, const Peer& peer,
+                                      std::optional<script::FieldName> field,
+                                      const Entry* at_hand) const {
+    const script::Lookup lookup{
         .name = [&](std::string_view name) { return resolve(name, peer, field); },
         .field = [&](const script::FieldName& wanted) -> std::optional<std::int64_t> {
             return at_hand == nullptr ? std::nullopt : field_of(peer, *at_hand, wanted);
         }};
-    const auto value = script::evaluate(expr, environment);
+    const auto value = script::evaluate(expr, lookup);
     if (!value) return std::unexpected(error(value.error().span, script::text_of(value.error())));
     return *value;
 }
 
-Met<wire::Duration> Dialogue::time_or(const std::optional<script::Expr>& expr,
-                                      wire::Duration otherwise, const Peer& peer) const {
+Met<wire::Duration> Interpreter::time_or(const std::optional<script::Expr>& expr,
+                                         wire::Duration otherwise, const Peer& peer) const {
     if (!expr) return otherwise;
     const auto value = number(*expr, peer);
     if (!value) return std::unexpected(value.error());
     return wire::Duration(*value);
 }
 
-Met<script::Bounds> Dialogue::bounds(const script::ValueRange& range, const Peer& peer,
-                                     std::optional<script::FieldName> field,
-                                     const Entry* at_hand) const {
+Met<script::Bounds> Interpreter::bounds(const script::ValueRange& range, const Peer& peer,
+                                        std::optional<script::FieldName> field,
+                                        const Entry* at_hand) const {
     script::Bounds result;
     if (range.low) {
         const auto low = number(*range.low, peer, field, at_hand);
@@ -73,21 +73,21 @@ Met<script::Bounds> Dialogue::bounds(const script::ValueRange& range, const Peer
     return result;
 }
 
-std::optional<wire::IpAddress> Dialogue::address_of(const script::Address& address) const {
-    wire::IpAddress base = setting_.tester.address;
+std::optional<wire::IpAddress> Interpreter::address_of(const script::Address& address) const {
+    wire::IpAddress base = environment_.tester.address;
     if (address.name == "dut") {
-        base = setting_.dut_address;
+        base = environment_.dut_address;
     } else if (address.name != "tester") {
-        const auto named = setting_.tester.named.find(address.name);
-        if (named == setting_.tester.named.end()) return std::nullopt;
+        const auto named = environment_.tester.named.find(address.name);
+        if (named == environment_.tester.named.end()) return std::nullopt;
         base = named->second;
     }
     const auto low = static_cast<std::uint32_t>(base.low32() + address.offset);
     wire::store_be<4>(base.bytes, 12, low);
     return base;
 }
-std::optional<std::int64_t> Dialogue::field_of(const Peer& peer, const Entry& entry,
-                                               const script::FieldName& field) const {
+std::optional<std::int64_t> Interpreter::field_of(const Peer& peer, const Entry& entry,
+                                                  const script::FieldName& field) const {
     if (!entry.packet) return std::nullopt;
     const wire::Packet& packet = *entry.packet;
     if (const auto* wire_field = std::get_if<Field>(&field)) {
@@ -112,4 +112,4 @@ std::optional<std::int64_t> Dialogue::field_of(const Peer& peer, const Entry& en
     return std::nullopt;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

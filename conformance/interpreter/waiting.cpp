@@ -8,7 +8,7 @@
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/notation.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 engine::Queue queue_of(const script::Done& line) {
@@ -31,7 +31,7 @@ std::string completion_text(const dut::Completion& completion) {
 
 // --- what a line waits for ----------------------------------------------------------------------
 
-Met<std::optional<Awaited>> Dialogue::awaited(const script::Statement& line) {
+Met<std::optional<Awaited>> Interpreter::awaited(const script::Statement& line) {
     if (const auto* packet = std::get_if<script::ExpectPacket>(&line.node)) {
         return awaited_packet(*packet, line.span);
     }
@@ -40,10 +40,11 @@ Met<std::optional<Awaited>> Dialogue::awaited(const script::Statement& line) {
     return awaited_of_side(*side, line.span);
 }
 
-Met<Awaited> Dialogue::awaited_packet(const script::ExpectPacket& line, script::SourceSpan span) {
+Met<Awaited> Interpreter::awaited_packet(const script::ExpectPacket& line,
+                                         script::SourceSpan span) {
     const Met<Peer*> peer = peer_of(line.qp);
     if (!peer) return std::unexpected(peer.error());
-    const auto patience = time_or(line.within, setting_.patience, **peer);
+    const auto patience = time_or(line.within, environment_.patience, **peer);
     if (!patience) return std::unexpected(patience.error());
     const auto length = length_of(line, **peer, span);
     if (!length) return std::unexpected(length.error());
@@ -56,8 +57,8 @@ Met<Awaited> Dialogue::awaited_packet(const script::ExpectPacket& line, script::
     return one;
 }
 
-Met<std::optional<Awaited>> Dialogue::awaited_of_side(const script::SideCommand& line,
-                                                      script::SourceSpan span) {
+Met<std::optional<Awaited>> Interpreter::awaited_of_side(const script::SideCommand& line,
+                                                         script::SourceSpan span) {
     const std::optional<script::Expr>* within = nullptr;
     const Met<Peer*> peer = peer_of(line.qp);
     if (!peer) return std::unexpected(peer.error());
@@ -71,7 +72,7 @@ Met<std::optional<Awaited>> Dialogue::awaited_of_side(const script::SideCommand&
         within = &state->within;
         one.what = Awaited::State{state, line.side, {}};
     } else if (const auto* event = std::get_if<script::EventSeen>(&line.command)) {
-        if (!setting_.capable("events")) {
+        if (!environment_.capable("events")) {
             return std::unexpected(Unmet{Verdict::Skip, "needs events", span, {}, {}});
         }
         within = &event->within;
@@ -82,7 +83,7 @@ Met<std::optional<Awaited>> Dialogue::awaited_of_side(const script::SideCommand&
     } else {
         return std::nullopt;
     }
-    const auto patience = time_or(*within, setting_.patience, **peer);
+    const auto patience = time_or(*within, environment_.patience, **peer);
     if (!patience) return std::unexpected(patience.error());
     one.patience = *patience;
     if (*within) one.since = line_end_;
@@ -91,28 +92,28 @@ Met<std::optional<Awaited>> Dialogue::awaited_of_side(const script::SideCommand&
 
 // --- time ---------------------------------------------------------------------------------------
 
-void Dialogue::line_ended() {
-    line_end_ = {.at = stage_.now(), .packet = {}};
+void Interpreter::line_ended() {
+    line_end_ = {.at = events_.now(), .packet = {}};
 }
 
 // A packet that came long before its line ends it no earlier than the line before.
-void Dialogue::line_ended(std::size_t index) {
+void Interpreter::line_ended(std::size_t index) {
     if (history_[index].at.latest < interval_of(line_end_).latest) return;
     line_end_ = {.at = history_[index].at.latest, .packet = index};
 }
 
-Interval Dialogue::interval_of(const Moment& moment) const {
+Interval Interpreter::interval_of(const Moment& moment) const {
     return moment.packet ? history_[*moment.packet].at : Interval{moment.at, moment.at};
 }
 
 // A packet with a time of its own is waited for a little longer than that: its stamp decides.
-wire::Instant Dialogue::deadline_of(const Awaited& line) const {
+wire::Instant Interpreter::deadline_of(const Awaited& line) const {
     const bool stamped = line.since && std::holds_alternative<Awaited::Packet>(line.what);
     return interval_of(line.since.value_or(line_end_)).latest + line.patience +
-           (stamped ? setting_.round_trip_p99 : wire::Duration(0));
+           (stamped ? environment_.round_trip_p99 : wire::Duration(0));
 }
 
-Unmet Dialogue::overdue(const Awaited& line) const {
+Unmet Interpreter::overdue(const Awaited& line) const {
     const std::string time = duration_text(line.patience);
     if (const auto* packet = std::get_if<Awaited::Packet>(&line.what)) {
         if (packet->near != nullptr) {
@@ -148,7 +149,7 @@ Unmet Dialogue::overdue(const Awaited& line) const {
 
 // --- waiting ------------------------------------------------------------------------------------
 
-Task<Met<>> Dialogue::await_all(std::vector<Awaited> open, script::SourceSpan span) {
+Task<Met<>> Interpreter::await_all(std::vector<Awaited> open, script::SourceSpan span) {
     while (true) {
         Met<> met = take_what_came(open, span);
         if (!met) co_return met;
@@ -160,7 +161,7 @@ Task<Met<>> Dialogue::await_all(std::vector<Awaited> open, script::SourceSpan sp
         std::erase_if(open, &Awaited::met);
         if (open.empty()) co_return Met<>{};
         const auto late = std::ranges::find_if(open, [&](const Awaited& line) {
-            return line.asked && stage_.now() >= deadline_of(line);
+            return line.asked && events_.now() >= deadline_of(line);
         });
         if (late != open.end()) co_return std::unexpected(overdue(*late));
         met = co_await ask_or_wait(open);
@@ -168,7 +169,7 @@ Task<Met<>> Dialogue::await_all(std::vector<Awaited> open, script::SourceSpan sp
     }
 }
 
-Task<Met<>> Dialogue::await_one(Awaited line) {
+Task<Met<>> Interpreter::await_one(Awaited line) {
     const script::SourceSpan span = line.span;
     std::vector<Awaited> open;
     open.push_back(std::move(line));
@@ -176,14 +177,14 @@ Task<Met<>> Dialogue::await_one(Awaited line) {
     co_return met;
 }
 
-Task<Met<>> Dialogue::expect(const script::ExpectPacket& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::expect(const script::ExpectPacket& line, script::SourceSpan span) {
     Met<Awaited> one = awaited_packet(line, span);
     if (!one) co_return std::unexpected(one.error());
     const Met<> met = co_await await_one(std::move(*one));
     co_return met;
 }
 
-Task<Met<>> Dialogue::unordered(const script::Unordered& block, script::SourceSpan span) {
+Task<Met<>> Interpreter::unordered(const script::Unordered& block, script::SourceSpan span) {
     std::vector<Awaited> open;
     for (const script::Statement& line : block.body) {
         auto one = awaited(line);
@@ -197,10 +198,10 @@ Task<Met<>> Dialogue::unordered(const script::Unordered& block, script::SourceSp
 
 // One line may sleep in its question until the answer is there. Several take turns: every question
 // is asked without waiting, and again after a while or when a packet has come.
-Task<Met<>> Dialogue::ask_or_wait(std::span<Awaited> open) {
+Task<Met<>> Interpreter::ask_or_wait(std::span<Awaited> open) {
     Awaited& first = open.front();
     if (open.size() == 1 && !std::holds_alternative<Awaited::Packet>(first.what)) {
-        const Met<> met = co_await ask(first, deadline_of(first) - stage_.now());
+        const Met<> met = co_await ask(first, deadline_of(first) - events_.now());
         co_return met;
     }
     const bool asks = std::ranges::any_of(open, [](const Awaited& line) {
@@ -210,8 +211,8 @@ Task<Met<>> Dialogue::ask_or_wait(std::span<Awaited> open) {
         wire::Instant until = deadline_of(first);
         for (const Awaited& line : open)
             until = std::min(until, deadline_of(line));
-        if (asks) until = std::min(until, stage_.now() + setting_.settle / 10);
-        co_await stage_.wait(until);
+        if (asks) until = std::min(until, events_.now() + environment_.settle / 10);
+        co_await events_.wait(until);
     }
     for (Awaited& line : open) {
         const Met<> met = co_await ask(line, wire::Duration(0));
@@ -220,7 +221,7 @@ Task<Met<>> Dialogue::ask_or_wait(std::span<Awaited> open) {
     co_return Met<>{};
 }
 
-Task<Met<>> Dialogue::ask(Awaited& line, wire::Duration wait) {
+Task<Met<>> Interpreter::ask(Awaited& line, wire::Duration wait) {
     const bool again = std::exchange(line.asked, true);
     const bool sleeps = again && wait > wire::Duration(0);
     Met<> met;
@@ -234,7 +235,7 @@ Task<Met<>> Dialogue::ask(Awaited& line, wire::Duration wait) {
     } else if (auto* state = std::get_if<Awaited::State>(&line.what)) {
         const bool ours = state->side == script::Side::Tester;
         if (sleeps && ours) co_await wait_for_engine(deadline_of(line));
-        if (sleeps && !ours) co_await stage_.sleep(stage_.now() + setting_.settle / 10);
+        if (sleeps && !ours) co_await events_.sleep(events_.now() + environment_.settle / 10);
         met = co_await ask_state(*state, *line.peer, line.span);
     } else if (std::holds_alternative<Awaited::Event>(line.what)) {
         met = co_await collect_events(wait, line.span);
@@ -248,7 +249,8 @@ Task<Met<>> Dialogue::ask(Awaited& line, wire::Duration wait) {
     co_return met;
 }
 
-Task<Met<>> Dialogue::ask_state(Awaited::State& state, const Peer& peer, script::SourceSpan span) {
+Task<Met<>> Interpreter::ask_state(Awaited::State& state, const Peer& peer,
+                                   script::SourceSpan span) {
     if (state.side == script::Side::Tester) {
         const auto report = engine_->query_qp(peer.engine_qp);
         state.seen = report ? engine::name_of(report->state) : "unknown";
@@ -264,7 +266,7 @@ Task<Met<>> Dialogue::ask_state(Awaited::State& state, const Peer& peer, script:
 
 // --- what came ----------------------------------------------------------------------------------
 
-Met<bool> Dialogue::is_there(const Awaited& line) const {
+Met<bool> Interpreter::is_there(const Awaited& line) const {
     const Peer& peer = *line.peer;
     if (const auto* packet = std::get_if<Awaited::Packet>(&line.what)) {
         if (peer.next >= peer.heard.size()) return false;
@@ -288,7 +290,7 @@ Met<bool> Dialogue::is_there(const Awaited& line) const {
     return false;
 }
 
-Met<> Dialogue::take_what_came(std::span<Awaited> open, script::SourceSpan span) {
+Met<> Interpreter::take_what_came(std::span<Awaited> open, script::SourceSpan span) {
     if (const Met<> met = take_packets(open, span); !met) return met;
     for (Awaited& line : open) {
         if (line.met || std::holds_alternative<Awaited::Packet>(line.what)) continue;
@@ -310,7 +312,7 @@ Met<> Dialogue::take_what_came(std::span<Awaited> open, script::SourceSpan span)
 
 // The completions of the queue that `of` waits for: each to the line that wants it, and none may
 // come that no open line wants.
-Met<> Dialogue::take_completions(std::span<Awaited> open, const Awaited& of) {
+Met<> Interpreter::take_completions(std::span<Awaited> open, const Awaited& of) {
     const auto& wanted = std::get<Awaited::Completions>(of.what);
     const engine::Queue queue = queue_of(*wanted.line);
     const bool ours = wanted.side == script::Side::Tester;
@@ -344,13 +346,13 @@ Met<> Dialogue::take_completions(std::span<Awaited> open, const Awaited& of) {
     return {};
 }
 
-bool Dialogue::take_event(const script::EventSeen& wanted, const Peer& peer) {
-    const auto found = std::ranges::find_if(events_, [&](const dut::Event& one) {
+bool Interpreter::take_event(const script::EventSeen& wanted, const Peer& peer) {
+    const auto found = std::ranges::find_if(dut_events_, [&](const dut::Event& one) {
         return engine::name_of(one.type) == wanted.type && (!one.qp || *one.qp == peer.dut_qp);
     });
-    if (found == events_.end()) return false;
-    events_.erase(found);
+    if (found == dut_events_.end()) return false;
+    dut_events_.erase(found);
     return true;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

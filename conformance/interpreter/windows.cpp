@@ -5,7 +5,7 @@
 
 #include "conformance/interpreter/interpreter.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 // As ibv_inc_rkey: the same window, the next lowest byte.
@@ -23,12 +23,12 @@ engine::Access remote_rights(engine::Access region) {
 
 } // namespace
 
-Window* Dialogue::window(std::string_view name) {
+Window* Interpreter::window(std::string_view name) {
     const auto found = std::ranges::find(windows_, name, &Window::name);
     return found == windows_.end() ? nullptr : &*found;
 }
 
-Task<Met<>> Dialogue::make_window(const script::MakeMw& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::make_window(const script::MakeMw& line, script::SourceSpan span) {
     const auto region = std::ranges::find(regions_, line.on.text, &Memory::name);
     if (region == regions_.end() || region->side != script::Side::Dut) {
         co_return std::unexpected(
@@ -48,7 +48,7 @@ Task<Met<>> Dialogue::make_window(const script::MakeMw& line, script::SourceSpan
 
 // Type 1 by the verb, which says the new key; type 2 by a work request, which names it: the next
 // variant of the old one unless `rkey=` is written.
-Task<Met<>> Dialogue::bind(Peer& peer, const script::Post& post, script::SourceSpan span) {
+Task<Met<>> Interpreter::bind(Peer& peer, const script::Post& post, script::SourceSpan span) {
     Window* bound = post.mw ? window(post.mw->text) : nullptr;
     if (bound == nullptr) co_return std::unexpected(error(span, "BIND_MW needs mw=WINDOW"));
     const auto ids = ids_of(post.ids, peer);
@@ -97,7 +97,7 @@ Task<Met<>> Dialogue::bind(Peer& peer, const script::Post& post, script::SourceS
     co_return Met<>{};
 }
 
-Task<Met<>> Dialogue::deregister(const script::Dereg& line, script::SourceSpan span) {
+Task<Met<>> Interpreter::deregister(const script::Dereg& line, script::SourceSpan span) {
     dut::Request call;
     const auto region = std::ranges::find(regions_, line.name.text, &Memory::name);
     if (const Window* closed = window(line.name.text)) {
@@ -118,4 +118,4 @@ Task<Met<>> Dialogue::deregister(const script::Dereg& line, script::SourceSpan s
     co_return Met<>{};
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -3,14 +3,14 @@
 
 #include "conformance/interpreter/interpreter.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::interpreter {
 namespace {
 
 constexpr std::uint64_t default_send = 64;
 
 } // namespace
 
-Met<Ids> Dialogue::ids_of(const script::IdRange& range, const Peer& peer) const {
+Met<Ids> Interpreter::ids_of(const script::IdRange& range, const Peer& peer) const {
     const auto first = number(range.first, peer);
     if (!first) return std::unexpected(first.error());
     const auto last = number(range.last, peer);
@@ -18,7 +18,7 @@ Met<Ids> Dialogue::ids_of(const script::IdRange& range, const Peer& peer) const 
     return Ids{*first, *last};
 }
 
-Met<std::uint32_t> Dialogue::key_of(const script::Key& key, const Peer& peer) const {
+Met<std::uint32_t> Interpreter::key_of(const script::Key& key, const Peer& peer) const {
     const auto* expr = std::get_if<script::Expr>(&key);
     const auto value = number(expr != nullptr ? *expr : std::get<script::Absolute>(key).value, peer,
                               script::FieldName(wire::Field::Rkey));
@@ -26,15 +26,15 @@ Met<std::uint32_t> Dialogue::key_of(const script::Key& key, const Peer& peer) co
     return static_cast<std::uint32_t>(*value);
 }
 
-Met<std::optional<wire::Lkey>> Dialogue::lkey_of(const std::optional<script::Key>& key,
-                                                 const Peer& peer) const {
+Met<std::optional<wire::Lkey>> Interpreter::lkey_of(const std::optional<script::Key>& key,
+                                                    const Peer& peer) const {
     if (!key) return std::nullopt;
     const auto value = key_of(*key, peer);
     if (!value) return std::unexpected(value.error());
     return wire::Lkey{*value};
 }
 
-Met<Order> Dialogue::order_of(const script::Post& post, const Peer& peer) {
+Met<Order> Interpreter::order_of(const script::Post& post, const Peer& peer) {
     const auto ids = ids_of(post.ids, peer);
     if (!ids) return std::unexpected(ids.error());
     Order order{.ids = *ids};
@@ -86,7 +86,7 @@ std::uint64_t Order::bytes_of_piece(std::uint64_t has) const {
     return remote_length != 0 ? std::min(has, remote_length) : has;
 }
 
-Task<Met<>> Dialogue::post(Peer& peer, const script::Post& post, script::SourceSpan span) {
+Task<Met<>> Interpreter::post(Peer& peer, const script::Post& post, script::SourceSpan span) {
     if (post.operation == wire::WrOpcode::BindMw) {
         const Met<> bound = co_await bind(peer, post, span);
         co_return bound;
@@ -107,7 +107,7 @@ Task<Met<>> Dialogue::post(Peer& peer, const script::Post& post, script::SourceS
     if (order->imm) request.imm = static_cast<std::uint32_t>(*order->imm);
     if (peer.type == engine::QpType::Ud) {
         request.ud = dut::UdDestination{.address = peer.tester_address,
-                                        .gid_index = setting_.gid_index,
+                                        .gid_index = environment_.gid_index,
                                         .qpn = peer.book.identity().tester_qpn,
                                         .qkey = qkey_of(peer.setup)};
     }
@@ -137,7 +137,8 @@ Task<Met<>> Dialogue::post(Peer& peer, const script::Post& post, script::SourceS
     co_return Met<>{};
 }
 
-Task<Met<>> Dialogue::post_receive(Peer& peer, const script::Recv& recv, script::SourceSpan span) {
+Task<Met<>> Interpreter::post_receive(Peer& peer, const script::Recv& recv,
+                                      script::SourceSpan span) {
     const auto ids = ids_of(recv.ids, peer);
     if (!ids) co_return std::unexpected(ids.error());
     std::uint64_t length = default_receive;
@@ -182,4 +183,4 @@ Task<Met<>> Dialogue::post_receive(Peer& peer, const script::Recv& recv, script:
     co_return armed;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::interpreter

@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 
-namespace veriroce::runner {
+namespace veriroce::plan {
+
+using interpreter::StartPsn;
+
 namespace {
 
 struct NamedPsn {
@@ -141,4 +144,4 @@ std::vector<PlannedRun> axis_combinations(const Selection& selection) {
     });
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

@@ -5,10 +5,10 @@
 
 #include "conformance/plan/plan.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::plan {
 
 // One for each combination of the values that were asked for, the last axis running fastest; case
 // and script run are left to the caller. Rounds are outermost.
 std::vector<PlannedRun> axis_combinations(const Selection& selection);
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

@@ -9,7 +9,11 @@
 #include "conformance/interpreter/statements.hpp"
 #include "conformance/script/evaluate.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::plan {
+
+using interpreter::duration_text;
+using interpreter::each_statement;
+
 namespace {
 
 // Times that are known before the run.
@@ -70,4 +74,4 @@ std::vector<std::string> not_judgeable(const Plan& plan, wire::Duration stamp_wi
     return sentences;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

@@ -2,8 +2,8 @@
 // tester's stamps are exact.
 //
 // `stamp_width`: how far an instant may be from its stamp, as calibration found it. One sentence
-// for each rule, with the shortest time that it needs. Source: conformance/runner/README.md, "Time
-// on a real link".
+// for each rule, with the shortest time that it needs.
+// Source: conformance/testbed/README.md, "Limits".
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 #include "conformance/plan/plan.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::plan {
 
 std::vector<std::string> not_judgeable(const Plan& plan, wire::Duration stamp_width);
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

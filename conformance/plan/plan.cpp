@@ -8,11 +8,16 @@
 #include <fmt/format.h>
 
 #include "conformance/cases/embedded.hpp"
-#include "conformance/rules/nearest.hpp"
 #include "conformance/plan/axes.hpp"
+#include "conformance/rules/nearest.hpp"
 #include "conformance/script/words.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::plan {
+
+using interpreter::Environment;
+using interpreter::Network;
+using testbed::Testbed;
+
 namespace {
 
 bool is_file(std::string_view name) {
@@ -244,25 +249,25 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
 }
 
 std::optional<std::string> reason_to_skip(const script::Case& script, const PlannedRun& planned,
-                                          const Bench& bench, const Setting& setting,
+                                          const Testbed& testbed, const Environment& environment,
                                           const Selection& selection) {
     const auto own = planned.own_ip_version();
     if (own && *own != planned.ip_version) return fmt::format("it is for IPv{} alone", *own);
     for (const script::Need& need : script.needs) {
         if (need.word == "mtu") {
-            const auto has = static_cast<std::int64_t>(wire::bytes_of(setting.path_mtu));
+            const auto has = static_cast<std::int64_t>(wire::bytes_of(environment.path_mtu));
             if (need.at_least && has < *need.at_least) {
                 return fmt::format("needs mtu>={}, has {}", *need.at_least, has);
             }
-        } else if (!setting.capable(need.word) && !bench.link_capable(need.word)) {
+        } else if (!environment.capable(need.word) && !testbed.link_capable(need.word)) {
             return fmt::format("needs {}", need.word);
         }
     }
     for (const script::Word& trait : script.unless) {
-        if (setting.trait(trait.text)) return fmt::format("unless {}", trait.text);
+        if (environment.trait(trait.text)) return fmt::format("unless {}", trait.text);
     }
     if (script.tagged("slow") && !selection.slow) return std::string("slow: use --slow");
     return std::nullopt;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "conformance/testbed/testbed.hpp"
 #include "conformance/script/script.hpp"
+#include "conformance/testbed/testbed.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::plan {
 
 // The I-th of N parts of the plan: every N-th run, so that each part has its share of long cases.
 // Together the parts are the plan, and no run is in two of them.
@@ -31,7 +31,7 @@ struct Selection {
     std::optional<rules::Role> role;
     // --over: each value is a run of its own. An empty axis is not asked for: IPv4, any PSNs.
     std::vector<int> ip_versions;
-    std::vector<StartPsn> start_psns;
+    std::vector<interpreter::StartPsn> start_psns;
     std::vector<bool> mig_reqs;
     std::uint32_t repeat = 1; // rounds of every run, each with a seed of its own
     Shard shard;
@@ -48,7 +48,7 @@ struct PlannedRun {
     std::size_t case_index = 0; // into Plan::cases
     script::Run run;
     int ip_version = 4;
-    StartPsn start_psn = StartPsn::Any;
+    interpreter::StartPsn start_psn = interpreter::StartPsn::Any;
     std::optional<bool> mig_req;
     std::uint32_t round = 0; // of --repeat, from 0: the seed is that of the run and this
     std::string file;        // that the selection names; empty of the program's own cases
@@ -57,7 +57,7 @@ struct PlannedRun {
     // The IP version that the case itself is for, by `qp ip=`.
     [[nodiscard]] std::optional<int> own_ip_version() const;
     // Where it is played: the axis, and the VLAN of `qp vlan=`.
-    [[nodiscard]] Network network() const;
+    [[nodiscard]] interpreter::Network network() const;
     // group/name[ip=6,mtu=256]
     [[nodiscard]] std::string id(const script::Case& of) const;
     // "ip=6", "psn=wrap": the --over options of this run alone.
@@ -91,7 +91,8 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
 
 // Whether this run can be played here, or why not: a capability, a trait, a tag.
 std::optional<std::string> reason_to_skip(const script::Case& script, const PlannedRun& planned,
-                                          const Bench& bench, const Setting& setting,
+                                          const testbed::Testbed& testbed,
+                                          const interpreter::Environment& environment,
                                           const Selection& selection);
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

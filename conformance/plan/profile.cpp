@@ -5,7 +5,15 @@
 
 #include <fmt/format.h>
 
-namespace veriroce::runner {
+namespace veriroce::plan {
+
+using interpreter::CaseResult;
+using interpreter::Environment;
+using interpreter::Finding;
+using interpreter::FindingKind;
+using interpreter::Verdict;
+using interpreter::Violation;
+
 namespace {
 
 // The numbers of a version: "6.1.0-56-amd64" is 6, 1, 0, 56, 64.
@@ -63,14 +71,14 @@ bool FirmwareRange::contains(std::string_view version) const {
     return first.empty() || numbers_of(first) <= numbers_of(version);
 }
 
-Setting Profile::applied(Setting setting) const {
-    add_missing(setting.dut.capabilities, capabilities);
-    std::erase_if(setting.dut.capabilities, [&](const std::string& word) {
+Environment Profile::applied(Environment environment) const {
+    add_missing(environment.dut.capabilities, capabilities);
+    std::erase_if(environment.dut.capabilities, [&](const std::string& word) {
         return std::ranges::find(lacks, word) != lacks.end();
     });
-    add_missing(setting.dut.traits, traits);
-    setting.counters = counters;
-    return setting;
+    add_missing(environment.dut.traits, traits);
+    environment.counters = counters;
+    return environment;
 }
 
 KnownDeviations::KnownDeviations(const Profile& profile, std::string_view firmware,
@@ -108,4 +116,4 @@ void KnownDeviations::judge(CaseResult& result) const {
     }
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

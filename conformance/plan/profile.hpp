@@ -19,7 +19,7 @@
 #include "conformance/interpreter/case_result.hpp"
 #include "conformance/interpreter/environment.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::plan {
 
 struct FirmwareRange { // both ends belong to it; an empty end is open
     std::string first;
@@ -50,8 +50,8 @@ struct Profile {
     double time_scale = 1.0;
     std::vector<Deviation> deviations;
 
-    // The device as it stands in a setting, with what the profile knows of it.
-    [[nodiscard]] Setting applied(Setting setting) const;
+    // The device as it stands in an environment, with what the profile knows of it.
+    [[nodiscard]] interpreter::Environment applied(interpreter::Environment environment) const;
 };
 
 inline constexpr std::size_t max_profile_bytes = 256U << 10;
@@ -67,7 +67,7 @@ class KnownDeviations {
     KnownDeviations(const Profile& profile, std::string_view firmware, std::string_view today);
 
     // FAIL and WARN become XFAIL, PASS becomes XPASS, where an entry says so.
-    void judge(CaseResult& result) const;
+    void judge(interpreter::CaseResult& result) const;
     // Entries that are over, and what else a reader of the report should know.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
@@ -76,4 +76,4 @@ class KnownDeviations {
     std::vector<std::string> notes_;
 };
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

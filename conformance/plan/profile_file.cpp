@@ -8,12 +8,12 @@
 #include <yaml-cpp/yaml.h>
 
 #include "conformance/cases/embedded.hpp"
+#include "conformance/plan/profile.hpp"
 #include "conformance/rules/nearest.hpp"
 #include "conformance/rules/rules.hpp"
-#include "conformance/plan/profile.hpp"
 #include "conformance/script/words.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::plan {
 namespace {
 
 using namespace std::string_view_literals;
@@ -129,7 +129,7 @@ class Parser {
         }
     }
 
-    // What the runner finds out about the link is not the device's.
+    // What the testbed finds out about the link is not the device's.
     static std::vector<std::string_view> capabilities() {
         std::vector<std::string_view> all(script::capabilities().begin(),
                                           script::capabilities().end());
@@ -299,4 +299,4 @@ std::expected<Profile, std::string> parse_profile(std::string_view path, std::st
     return Parser(path).parse(text);
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

@@ -1,48 +1,13 @@
-#include "conformance/interpreter/case_result.hpp"
+#include "conformance/plan/results.hpp"
 
 #include <algorithm>
 
-namespace veriroce::runner {
+namespace veriroce::plan {
 
-std::string_view name_of(Verdict verdict) {
-    switch (verdict) {
-    case Verdict::Pass: return "PASS";
-    case Verdict::Fail: return "FAIL";
-    case Verdict::Warn: return "WARN";
-    case Verdict::Info: return "INFO";
-    case Verdict::Skip: return "SKIP";
-    case Verdict::Xfail: return "XFAIL";
-    case Verdict::Xpass: return "XPASS";
-    case Verdict::Error: return "ERROR";
-    }
-    return "ERROR";
-}
-
-const Finding* CaseResult::blamed() const {
-    const auto found = std::ranges::find_if(
-        findings, [](const Finding& one) { return one.line != 0 || !one.actual.empty(); });
-    return found == findings.end() ? nullptr : &*found;
-}
-
-std::string CaseResult::expected() const {
-    const Finding* finding = blamed();
-    return finding == nullptr ? "" : finding->expected;
-}
-
-std::string CaseResult::actual() const {
-    const Finding* finding = blamed();
-    return finding == nullptr ? "" : finding->actual;
-}
-
-std::uint32_t CaseResult::line() const {
-    const Finding* finding = blamed();
-    return finding == nullptr ? 0 : finding->line;
-}
-
-void CaseResult::become(Verdict becomes, FindingKind kind, std::string detail) {
-    verdict = becomes;
-    findings.assign(1, Finding{.kind = kind, .detail = std::move(detail)});
-}
+using interpreter::CaseResult;
+using interpreter::Finding;
+using interpreter::FindingKind;
+using interpreter::Verdict;
 
 std::size_t RunResults::count(Verdict verdict) const {
     return static_cast<std::size_t>(std::ranges::count_if(
@@ -58,4 +23,4 @@ int RunResults::exit_code(bool strict) const {
     return 0;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

@@ -8,7 +8,16 @@
 #include "conformance/plan/judgeable.hpp"
 #include "transport/net/stop_on_signal.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::plan {
+
+using interpreter::CaseResult;
+using interpreter::Environment;
+using interpreter::Finding;
+using interpreter::FindingKind;
+using interpreter::lowest_tester_qpn;
+using interpreter::Verdict;
+using testbed::Testbed;
+
 namespace {
 
 constexpr std::string_view sanity_script = R"(rule   RSP-01
@@ -41,8 +50,9 @@ wire::Duration scaled(wire::Duration time, double scale) {
 
 } // namespace
 
-SuiteRun::SuiteRun(Bench& bench, const Plan& plan, const Selection& selection, RunOptions options)
-    : bench_(bench), plan_(plan), selection_(selection), options_(std::move(options)) {
+SuiteRun::SuiteRun(Testbed& testbed, const Plan& plan, const Selection& selection,
+                   RunOptions options)
+    : testbed_(testbed), plan_(plan), selection_(selection), options_(std::move(options)) {
     auto loaded = script::load("sanity.roce", sanity_script);
     assert(loaded.has_value());
     sanity_case_ = std::move(*loaded);
@@ -50,38 +60,39 @@ SuiteRun::SuiteRun(Bench& bench, const Plan& plan, const Selection& selection, R
     assert(runs.has_value());
     sanity_runs_ = std::move(*runs);
     if (options_.profile) {
-        const std::string firmware = bench_.setting({}).dut.firmware;
+        const std::string firmware = testbed_.environment({}).dut.firmware;
         known_ = KnownDeviations(*options_.profile, firmware, options_.today);
     }
     notes_ = known_.notes();
-    for (std::string& note : not_judgeable(plan_, bench_.setting({}).stamp_width))
+    for (std::string& note : not_judgeable(plan_, testbed_.environment({}).stamp_width))
         notes_.push_back(std::move(note));
     tester_qpn_ = first_qpn_of(options_.seed);
 }
 
-Setting setting_alone(const Bench& bench, const PlannedRun& planned, const RunOptions& options) {
-    Setting setting = bench.setting(planned.network());
+Environment environment_alone(const Testbed& testbed, const PlannedRun& planned,
+                              const RunOptions& options) {
+    Environment environment = testbed.environment(planned.network());
     double scale = options.timeout_scale;
     if (options.profile) {
-        setting = options.profile->applied(std::move(setting));
+        environment = options.profile->applied(std::move(environment));
         scale *= options.profile->time_scale;
     }
-    setting.seed = options.seed + planned.round;
-    setting.plan = options.plan;
-    setting.start_psn = planned.start_psn;
-    setting.mig_req = planned.mig_req;
-    setting.patience = scaled(setting.patience, scale);
-    setting.settle = scaled(setting.settle, scale);
-    setting.first_tester_qpn = {first_qpn_of(options.seed)};
-    return setting;
+    environment.seed = options.seed + planned.round;
+    environment.plan = options.plan;
+    environment.start_psn = planned.start_psn;
+    environment.mig_req = planned.mig_req;
+    environment.patience = scaled(environment.patience, scale);
+    environment.settle = scaled(environment.settle, scale);
+    environment.first_tester_qpn = {first_qpn_of(options.seed)};
+    return environment;
 }
 
-Setting SuiteRun::setting_for(const PlannedRun& planned) {
-    Setting setting = setting_alone(bench_, planned, options_);
+Environment SuiteRun::environment_for(const PlannedRun& planned) {
+    Environment environment = environment_alone(testbed_, planned, options_);
     if (tester_qpn_ + qpns_per_case > last_qpn) tester_qpn_ = first_qpn;
-    setting.first_tester_qpn = {tester_qpn_};
+    environment.first_tester_qpn = {tester_qpn_};
     tester_qpn_ += qpns_per_case;
-    return setting;
+    return environment;
 }
 
 std::optional<CaseResult> SuiteRun::next() {
@@ -96,7 +107,7 @@ std::optional<CaseResult> SuiteRun::next() {
     }
     known_.judge(result);
     if (options_.fail_fast && result.verdict == Verdict::Fail) over_ = true;
-    if (bench_.broken()) {
+    if (testbed_.broken()) {
         over_ = true;
         if (!dead_since_) dead_since_ = result.id;
     }
@@ -140,10 +151,10 @@ CaseResult SuiteRun::result_of(const PlannedRun& planned) {
 
 CaseResult SuiteRun::play(const PlannedRun& planned) {
     const script::Case& script = plan_.cases[planned.case_index];
-    std::optional<std::string> skip = bench_.lacks(planned.network());
-    bench_.keep_calibrated();
-    Setting setting = setting_for(planned);
-    if (!skip) skip = reason_to_skip(script, planned, bench_, setting, selection_);
+    std::optional<std::string> skip = testbed_.lacks(planned.network());
+    testbed_.keep_calibrated();
+    Environment environment = environment_for(planned);
+    if (!skip) skip = reason_to_skip(script, planned, testbed_, environment, selection_);
     CaseResult result;
     if (skip) {
         result.become(Verdict::Skip, FindingKind::Unsupported, *skip);
@@ -151,27 +162,27 @@ CaseResult SuiteRun::play(const PlannedRun& planned) {
     }
     // The program's own mistake costs this case: those played before it are still reported.
     try {
-        result = play_whole(planned, setting);
+        result = play_whole(planned, environment);
     } catch (const std::exception& escaped) {
         result.become(Verdict::Error, FindingKind::Internal,
                       fmt::format("the harness failed: {}", escaped.what()));
         return result;
     }
-    if (bench_.broken()) {
-        result.become(Verdict::Error, FindingKind::Environment, *bench_.broken());
+    if (testbed_.broken()) {
+        result.become(Verdict::Error, FindingKind::Environment, *testbed_.broken());
     } else {
-        judge_sanity(result, setting);
+        judge_sanity(result, environment);
     }
     return result;
 }
 
 // A case of whose packets the capture lost some is played once more.
-CaseResult SuiteRun::play_whole(const PlannedRun& planned, Setting& setting) {
+CaseResult SuiteRun::play_whole(const PlannedRun& planned, Environment& environment) {
     const script::Case& script = plan_.cases[planned.case_index];
-    CaseResult result = bench_.play(script, planned.run, setting);
-    if (result.lost_packets == 0 || bench_.broken()) return result;
-    setting = setting_for(planned); // late packets of the first time must be strangers
-    return bench_.play(script, planned.run, setting);
+    CaseResult result = testbed_.play(script, planned.run, environment);
+    if (result.lost_packets == 0 || testbed_.broken()) return result;
+    environment = environment_for(planned); // late packets of the first time must be strangers
+    return testbed_.play(script, planned.run, environment);
 }
 
 // Every run of this case alone, with what made it this run: axes, and the round's seed.
@@ -185,22 +196,22 @@ std::string SuiteRun::command_for(const PlannedRun& planned) const {
     return text + fmt::format(" --seed {}", options_.seed + planned.round);
 }
 
-CaseResult SuiteRun::sanity_exchange(const Setting& setting) {
-    Setting fresh = setting;
-    fresh.first_tester_qpn = {setting.first_tester_qpn.value + script::max_qps};
+CaseResult SuiteRun::sanity_exchange(const Environment& environment) {
+    Environment fresh = environment;
+    fresh.first_tester_qpn = {environment.first_tester_qpn.value + script::max_qps};
     fresh.plan = {};
-    return bench_.play(sanity_case_, sanity_runs_.front(), fresh);
+    return testbed_.play(sanity_case_, sanity_runs_.front(), fresh);
 }
 
 bool SuiteRun::answers_again(const PlannedRun& planned) {
-    return !bench_.broken() && sanity_exchange(setting_for(planned)).verdict == Verdict::Pass;
+    return !testbed_.broken() && sanity_exchange(environment_for(planned)).verdict == Verdict::Pass;
 }
 
 // Whatever the case found, a device that no longer answers is the graver finding. A sanity exchange
 // that could not be held (the agent is gone) says nothing about the device. What the case itself
 // found stays in the message.
-void SuiteRun::judge_sanity(CaseResult& result, const Setting& setting) {
-    const CaseResult sanity = sanity_exchange(setting);
+void SuiteRun::judge_sanity(CaseResult& result, const Environment& environment) {
+    const CaseResult sanity = sanity_exchange(environment);
     if (sanity.verdict == Verdict::Pass) {
         has_answered_ = true;
         return;
@@ -220,4 +231,4 @@ void SuiteRun::judge_sanity(CaseResult& result, const Setting& setting) {
     if (has_answered_) dead_since_.emplace(); // result_of fills in the id
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

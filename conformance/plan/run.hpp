@@ -1,37 +1,40 @@
-// A run of the suite: the plan's runs one after the other on a bench, a sanity exchange behind
+// A run of the suite: the plan's runs one after the other on a testbed, a sanity exchange behind
 // each, and the results.
 #pragma once
 
 #include <optional>
 
-#include "conformance/testbed/testbed.hpp"
 #include "conformance/plan/plan.hpp"
 #include "conformance/plan/profile.hpp"
-#include "conformance/interpreter/case_result.hpp"
+#include "conformance/plan/results.hpp"
+#include "conformance/testbed/testbed.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::plan {
 
 struct RunOptions {
     std::uint64_t seed = 1;
     double timeout_scale = 1.0;
     bool fail_fast = false;
     std::optional<Profile> profile;
-    FaultPlan plan;      // for every case, and no sanity exchange
-    std::string today;   // 2026-11-21: some known deviations end
+    interpreter::FaultPlan plan; // for every case, and no sanity exchange
+    std::string today;           // 2026-11-21: some known deviations end
     std::string command; // the options that another run of one case needs, for `command` of results
 };
 
-// The setting of a run that is played first, or alone: its axes, the round's seed, the profile.
-Setting setting_alone(const Bench& bench, const PlannedRun& planned, const RunOptions& options);
+// The environment of a run that is played first, or alone: its axes, the round's seed, the profile.
+interpreter::Environment environment_alone(const testbed::Testbed& testbed,
+                                           const PlannedRun& planned, const RunOptions& options);
 
 // Plays the plan run by run: the caller fetches a result at a time, prints it, and may stop.
 class SuiteRun {
   public:
-    SuiteRun(Bench& bench, const Plan& plan, const Selection& selection, RunOptions options);
+    SuiteRun(testbed::Testbed& testbed, const Plan& plan, const Selection& selection,
+             RunOptions options);
 
-    // The next result; nothing after the last, when the bench is broken for good, or when a signal
-    // came (net::StopOnSignal): the case at hand then ends at once, and counts as not played.
-    std::optional<CaseResult> next();
+    // The next result; nothing after the last, when the testbed is broken for good, or when a
+    // signal came (net::StopOnSignal): the case at hand then ends at once, and counts as not
+    // played.
+    std::optional<interpreter::CaseResult> next();
     // What the profile has to say beside the results, and what cannot be judged here: for the
     // report.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
@@ -42,21 +45,22 @@ class SuiteRun {
     // The id of the case behind which the device stopped to answer. Until it answers again no case
     // is played: each is an ERROR that names this one.
     [[nodiscard]] const std::optional<std::string>& dead_since() const { return dead_since_; }
-    // The device was revived, and the bench has found it: goes on with the next case.
+    // The device was revived, and the testbed has found it: goes on with the next case.
     void revived();
 
   private:
-    CaseResult result_of(const PlannedRun& planned);
-    CaseResult play(const PlannedRun& planned);
-    CaseResult play_whole(const PlannedRun& planned, Setting& setting);
+    interpreter::CaseResult result_of(const PlannedRun& planned);
+    interpreter::CaseResult play(const PlannedRun& planned);
+    interpreter::CaseResult play_whole(const PlannedRun& planned,
+                                       interpreter::Environment& environment);
     // A small exchange on a fresh QP: whether the device still answers.
-    CaseResult sanity_exchange(const Setting& setting);
-    void judge_sanity(CaseResult& result, const Setting& setting);
+    interpreter::CaseResult sanity_exchange(const interpreter::Environment& environment);
+    void judge_sanity(interpreter::CaseResult& result, const interpreter::Environment& environment);
     [[nodiscard]] bool answers_again(const PlannedRun& planned);
-    [[nodiscard]] Setting setting_for(const PlannedRun& planned);
+    [[nodiscard]] interpreter::Environment environment_for(const PlannedRun& planned);
     [[nodiscard]] std::string command_for(const PlannedRun& planned) const;
 
-    Bench& bench_;
+    testbed::Testbed& testbed_;
     const Plan& plan_;
     const Selection& selection_;
     RunOptions options_;
@@ -71,4 +75,4 @@ class SuiteRun {
     std::optional<std::string> dead_since_;
 };
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

@@ -8,7 +8,14 @@
 #include "conformance/script/script.hpp"
 #include "transport/net/stop_on_signal.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::plan {
+
+using interpreter::CaseResult;
+using interpreter::Environment;
+using interpreter::Verdict;
+using interpreter::Violation;
+using testbed::Testbed;
+
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -100,12 +107,12 @@ std::vector<Part> parts_of(const Lines& lines, bool blocks_whole) {
 
 class Reduction {
   public:
-    Reduction(Bench& bench, Bench* right, const script::Case& script, const script::Run& run,
-              const Setting& setting)
-        : bench_(bench), right_(right), script_(script), run_(run), setting_(setting) {}
+    Reduction(Testbed& testbed, Testbed* right, const script::Case& script, const script::Run& run,
+              const Environment& environment)
+        : testbed_(testbed), right_(right), script_(script), run_(run), environment_(environment) {}
 
     std::expected<Shrunk, std::string> reduce(const std::string& text) {
-        const auto first = play(bench_, text);
+        const auto first = play(testbed_, text);
         if (!first) return std::unexpected(std::string("the case does not compile by itself"));
         if (!is_failure(first->result.verdict)) {
             return std::unexpected(fmt::format("the case does not fail by itself: it is {}",
@@ -137,36 +144,36 @@ class Reduction {
     }
 
     // Nothing if the text is no script, or no plan where a plan is made small.
-    std::optional<Played> play(Bench& bench, const std::string& text) {
-        if (!setting_.plan.rules.empty()) return play_under(bench, text);
+    std::optional<Played> play(Testbed& testbed, const std::string& text) {
+        if (!environment_.plan.rules.empty()) return play_under(testbed, text);
         const auto script = script::load(script_.path, text);
         if (!script || !script::not_yet_runnable(*script).empty()) return std::nullopt;
         const auto runs = script::expand(*script);
         if (!runs || runs->size() != 1) return std::nullopt;
         ++plays_;
-        CaseResult result = bench.play(*script, runs->front(), setting_);
+        CaseResult result = testbed.play(*script, runs->front(), environment_);
         Failure failure = failure_of(result, *script);
         return Played{std::move(result), std::move(failure)};
     }
 
-    std::optional<Played> play_under(Bench& bench, const std::string& plan) {
-        auto rules = script::load_plan(setting_.plan.path, plan);
+    std::optional<Played> play_under(Testbed& testbed, const std::string& plan) {
+        auto rules = script::load_plan(environment_.plan.path, plan);
         if (!rules) return std::nullopt;
-        Setting setting = setting_;
-        setting.plan.rules = std::move(*rules);
+        Environment environment = environment_;
+        environment.plan.rules = std::move(*rules);
         ++plays_;
-        CaseResult result = bench.play(script_, run_, setting);
+        CaseResult result = testbed.play(script_, run_, environment);
         Failure failure = failure_of(result, script_);
         return Played{std::move(result), std::move(failure)};
     }
 
-    bool passes(Bench& bench, const std::string& text) {
-        const auto played = play(bench, text);
+    bool passes(Testbed& testbed, const std::string& text) {
+        const auto played = play(testbed, text);
         return played && !is_failure(played->result.verdict);
     }
 
     bool fails_alike(const Lines& lines) {
-        auto played = play(bench_, joined(lines));
+        auto played = play(testbed_, joined(lines));
         if (!played || played->failure != wanted_) return false;
         if (right_ != nullptr && !passes(*right_, joined(lines))) return false;
         best_ = std::move(played->result);
@@ -195,11 +202,11 @@ class Reduction {
         }
     }
 
-    Bench& bench_;
-    Bench* right_; // nothing where the script fails there as well
+    Testbed& testbed_;
+    Testbed* right_; // nothing where the script fails there as well
     const script::Case& script_;
     const script::Run& run_;
-    const Setting& setting_;
+    const Environment& environment_;
     Failure wanted_;
     CaseResult best_;
     std::size_t plays_ = 0;
@@ -222,12 +229,12 @@ std::string fixed(const script::Case& script, const script::Run& run) {
 
 } // namespace
 
-std::expected<Shrunk, std::string> shrink(Bench& bench, const script::Case& script,
-                                          const script::Run& run, const Setting& setting,
-                                          Bench* right) {
-    const bool under_plan = !setting.plan.rules.empty();
-    return Reduction(bench, right, script, run, setting)
-        .reduce(under_plan ? setting.plan.text : fixed(script, run));
+std::expected<Shrunk, std::string> shrink(Testbed& testbed, const script::Case& script,
+                                          const script::Run& run, const Environment& environment,
+                                          Testbed* right) {
+    const bool under_plan = !environment.plan.rules.empty();
+    return Reduction(testbed, right, script, run, environment)
+        .reduce(under_plan ? environment.plan.text : fixed(script, run));
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

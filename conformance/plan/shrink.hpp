@@ -1,6 +1,6 @@
 // Makes a failing script small: takes away every line and block without which it still fails for
 // the same reason, at the same line. Fault rules are lines like all others. Of a case that is
-// played under a plan (Setting::plan) it is the plan that is made small, and the script stays.
+// played under a plan (Environment::plan) it is the plan that is made small, and the script stays.
 //
 // The reduction is delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating
 // Failure-Inducing Input", 2002): first large parts, then smaller ones, until no single line can
@@ -15,21 +15,22 @@
 
 #include "conformance/testbed/testbed.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::plan {
 
 inline constexpr std::size_t max_shrink_plays = 5'000;
 
 struct Shrunk {
-    std::string text;  // of the small script, its `for` names with the values of this run; or plan
-    CaseResult result; // of it
+    std::string text; // of the small script, its `for` names with the values of this run; or plan
+    interpreter::CaseResult result; // of it
     std::size_t plays = 0;
     bool minimal = true; // false: max_shrink_plays was reached, or a signal came
 };
 
-// `right` is a bench with a right device, if there is one. The error is a sentence: the script does
-// not fail by itself.
-std::expected<Shrunk, std::string> shrink(Bench& bench, const script::Case& script,
-                                          const script::Run& run, const Setting& setting,
-                                          Bench* right = nullptr);
+// `right` is a testbed with a right device, if there is one. The error is a sentence: the script
+// does not fail by itself.
+std::expected<Shrunk, std::string> shrink(testbed::Testbed& testbed, const script::Case& script,
+                                          const script::Run& run,
+                                          const interpreter::Environment& environment,
+                                          testbed::Testbed* right = nullptr);
 
-} // namespace veriroce::runner
+} // namespace veriroce::plan

@@ -88,9 +88,9 @@ class Combinations {
 
     // Only earlier names: a name that comes later is unknown already to the header's parser.
     std::optional<std::int64_t> number(const Expr& expr) {
-        const Environment environment{.name = [this](std::string_view name) { return bound(name); },
-                                      .field = {}};
-        const auto value = evaluate(expr, environment);
+        const Lookup lookup{.name = [this](std::string_view name) { return bound(name); },
+                            .field = {}};
+        const auto value = evaluate(expr, lookup);
         if (value) return *value;
         report_.add(value.error().span, text_of(value.error()));
         return std::nullopt;

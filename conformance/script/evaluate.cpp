@@ -66,14 +66,14 @@ Number binary(const Expr& expr, std::int64_t left, std::int64_t right) {
     return result;
 }
 
-Number leaf(const Expr& expr, const Environment& environment) {
+Number leaf(const Expr& expr, const Lookup& lookup) {
     if (expr.kind == Expr::Kind::Number) return expr.number;
     if (expr.kind == Expr::Kind::Name) {
-        const auto value = environment.name ? environment.name(expr.name) : std::nullopt;
+        const auto value = lookup.name ? lookup.name(expr.name) : std::nullopt;
         if (value) return *value;
         return error(EvalErrorKind::UnknownName, expr, expr.name);
     }
-    const auto value = environment.field ? environment.field(expr.field) : std::nullopt;
+    const auto value = lookup.field ? lookup.field(expr.field) : std::nullopt;
     if (value) return *value;
     return error(EvalErrorKind::FieldNotInPacket, expr, std::string(name_of(expr.field)));
 }
@@ -92,9 +92,9 @@ std::string text_of(const EvalError& error) {
     return "";
 }
 
-Number evaluate(const Expr& expr, const Environment& environment) {
-    if (expr.operands.empty()) return leaf(expr, environment);
-    const Number first = evaluate(expr.operands[0], environment);
+Number evaluate(const Expr& expr, const Lookup& lookup) {
+    if (expr.operands.empty()) return leaf(expr, lookup);
+    const Number first = evaluate(expr.operands[0], lookup);
     if (!first) return first;
     if (expr.kind == Expr::Kind::Rnr || expr.kind == Expr::Kind::Timeout) {
         return time_of(expr, *first);
@@ -105,20 +105,20 @@ Number evaluate(const Expr& expr, const Environment& environment) {
         }
         return -*first;
     }
-    const Number second = evaluate(expr.operands[1], environment);
+    const Number second = evaluate(expr.operands[1], lookup);
     if (!second) return second;
     return binary(expr, *first, *second);
 }
 
-std::expected<Bounds, EvalError> evaluate(const ValueRange& range, const Environment& environment) {
+std::expected<Bounds, EvalError> evaluate(const ValueRange& range, const Lookup& lookup) {
     Bounds bounds;
     if (range.low) {
-        const Number low = evaluate(*range.low, environment);
+        const Number low = evaluate(*range.low, lookup);
         if (!low) return std::unexpected(low.error());
         bounds.low = *low;
     }
     if (range.high) {
-        const Number high = evaluate(*range.high, environment);
+        const Number high = evaluate(*range.high, lookup);
         if (!high) return std::unexpected(high.error());
         bounds.high = *high;
     }

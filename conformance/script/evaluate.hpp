@@ -18,7 +18,7 @@ namespace veriroce::script {
 
 // What only the run knows. The caller resolves a name in the light of the field it is written for:
 // `a` is a region's address in va=, its key in rkey=; `dut` is a QPN in destqp=.
-struct Environment {
+struct Lookup {
     std::function<std::optional<std::int64_t>(std::string_view)> name;
     // A field of the packet at hand (psn relative, rkey as it is); empty outside of `<` lines.
     std::function<std::optional<std::int64_t>(const FieldName&)> field;
@@ -40,7 +40,7 @@ struct EvalError {
 // A sentence: "nothing is called 'lst' here".
 std::string text_of(const EvalError& error);
 
-std::expected<std::int64_t, EvalError> evaluate(const Expr& expr, const Environment& environment);
+std::expected<std::int64_t, EvalError> evaluate(const Expr& expr, const Lookup& lookup);
 
 struct Bounds {
     std::optional<std::int64_t> low;
@@ -50,6 +50,6 @@ struct Bounds {
         return (!low || *low <= value) && (!high || value <= *high);
     }
 };
-std::expected<Bounds, EvalError> evaluate(const ValueRange& range, const Environment& environment);
+std::expected<Bounds, EvalError> evaluate(const ValueRange& range, const Lookup& lookup);
 
 } // namespace veriroce::script

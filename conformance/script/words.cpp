@@ -14,7 +14,7 @@ constexpr std::array header_list{"rule"sv, "title"sv, "role"sv, "level"sv, "need
 constexpr std::array statement_list{"dut"sv,   "tester"sv,    "fault"sv,  "expect"sv, "no"sv,
                                     "quiet"sv, "dropped"sv,   "judged"sv, "wait"sv,   "any"sv,
                                     "or"sv,    "unordered"sv, "repeat"sv, "end"sv};
-// The groups and words of the DUT contract, and what the runner finds out about the link.
+// The groups and words of the DUT contract, and what the testbed finds out about the link.
 constexpr std::array capability_list{
     "rc"sv,         "uc"sv,         "ud"sv,     "read"sv,         "atomics"sv,
     "send_inv"sv,   "imm"sv,        "ipv6"sv,   "vlan"sv,         "rocev1"sv,

@@ -12,7 +12,20 @@
 #include "transport/net/clock.hpp"
 #include "transport/net/stop_on_signal.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::testbed {
+
+using interpreter::Action;
+using interpreter::CallDut;
+using interpreter::CaseResult;
+using interpreter::duration_text;
+using interpreter::Environment;
+using interpreter::FindingKind;
+using interpreter::Interpreter;
+using interpreter::lowest_tester_qpn;
+using interpreter::Network;
+using interpreter::SendFrame;
+using interpreter::Verdict;
+
 namespace {
 
 constexpr wire::Duration agent_patience = std::chrono::seconds(5);
@@ -75,21 +88,21 @@ wire::Mtu largest_mtu_for(std::size_t link_mtu, wire::Mtu active) {
 
 } // namespace
 
-std::expected<std::unique_ptr<LiveBench>, std::string>
-LiveBench::open(const LiveBenchOptions& options) {
-    std::unique_ptr<LiveBench> bench(new LiveBench);
-    bench->options_ = options;
+std::expected<std::unique_ptr<LiveTestbed>, std::string>
+LiveTestbed::open(const LiveTestbedOptions& options) {
+    std::unique_ptr<LiveTestbed> testbed(new LiveTestbed);
+    testbed->options_ = options;
     auto opened = net::RawLink::open(
         {.interface = options.interface, .extra_addresses = options.tester_addresses});
     if (!opened) return std::unexpected(opened.error().text);
-    bench->link_ = std::move(*opened);
+    testbed->link_ = std::move(*opened);
 
-    const auto found = bench->find_device(net::monotonic_now() + agent_patience);
+    const auto found = testbed->find_device(net::monotonic_now() + agent_patience);
     if (!found) return std::unexpected(found.error());
-    return bench;
+    return testbed;
 }
 
-std::expected<void, std::string> LiveBench::find_device(wire::Instant until) {
+std::expected<void, std::string> LiveTestbed::find_device(wire::Instant until) {
     auto dut = dut::RemoteDut::connect(options_.agent, options_.token, until);
     if (!dut) return std::unexpected(dut.error());
     dut_ = std::move(*dut);
@@ -101,7 +114,7 @@ std::expected<void, std::string> LiveBench::find_device(wire::Instant until) {
     return calibrate();
 }
 
-std::expected<void, std::string> LiveBench::find_again() {
+std::expected<void, std::string> LiveTestbed::find_again() {
     const wire::Instant end = net::monotonic_now() + revival_patience;
     for (;;) {
         broken_.reset();
@@ -120,7 +133,7 @@ std::expected<void, std::string> LiveBench::find_again() {
 
 // --- who talks to whom ------------------------------------------------------------------------
 
-std::expected<LiveBench::Ends, std::string> LiveBench::ends_of(const Network& network) const {
+std::expected<LiveTestbed::Ends, std::string> LiveTestbed::ends_of(const Network& network) const {
     if (welcome_.ports.empty()) return std::unexpected(std::string("the device has no port"));
     const bool v4 = network.ip_version == 4;
     const std::uint16_t vlan = network.vlan_id();
@@ -160,14 +173,14 @@ std::expected<LiveBench::Ends, std::string> LiveBench::ends_of(const Network& ne
     return ends;
 }
 
-std::expected<void, std::string> LiveBench::choose_ends() {
+std::expected<void, std::string> LiveTestbed::choose_ends() {
     for (const int version : {4, 6})
         find_ends({.ip_version = version});
     if (ends_.empty()) return std::unexpected(lacking_[{0, 4}]);
     return {};
 }
 
-void LiveBench::find_ends(const Network& network) {
+void LiveTestbed::find_ends(const Network& network) {
     const Key key{network.vlan_id(), network.ip_version};
     if (ends_.contains(key) || lacking_.contains(key)) return;
     auto ends = ends_of(network);
@@ -177,41 +190,41 @@ void LiveBench::find_ends(const Network& network) {
         lacking_[key] = ends.error();
 }
 
-Setting LiveBench::setting(const Network& network) const {
+Environment LiveTestbed::environment(const Network& network) const {
     const auto found = ends_.find({network.vlan_id(), network.ip_version});
     const Ends& ends = found == ends_.end() ? ends_.begin()->second : found->second;
-    Setting setting;
-    setting.dut = welcome_;
-    setting.gid_index = ends.gid_index;
-    setting.vlan = network.vlan;
-    setting.dut_address = ends.dut;
-    setting.dut_mac = ends.dut_mac;
-    setting.tester = {
+    Environment environment;
+    environment.dut = welcome_;
+    environment.gid_index = ends.gid_index;
+    environment.vlan = network.vlan;
+    environment.dut_address = ends.dut;
+    environment.dut_mac = ends.dut_mac;
+    environment.tester = {
         .mac = link_->mac(), .address = ends.tester, .spare = {}, .named = {}, .mtu = link_->mtu()};
-    std::ranges::copy_if(link_->extra_addresses(), std::back_inserter(setting.tester.spare),
+    std::ranges::copy_if(link_->extra_addresses(), std::back_inserter(environment.tester.spare),
                          [&](const wire::IpAddress& one) {
                              return one.v4() == ends.tester.v4() && one != ends.tester;
                          });
-    setting.path_mtu = largest_mtu_for(link_->mtu(), welcome_.ports.front().mtu_active);
-    setting.seed = options_.seed;
-    setting.take_round_trips(round_trip_p99_);
-    setting.sleep_p99 = sleep_p99_;
-    setting.stamp_width = stamp_width_;
-    return setting;
+    environment.path_mtu = largest_mtu_for(link_->mtu(), welcome_.ports.front().mtu_active);
+    environment.seed = options_.seed;
+    environment.take_round_trips(round_trip_p99_);
+    environment.sleep_p99 = sleep_p99_;
+    environment.stamp_width = stamp_width_;
+    return environment;
 }
 
-std::optional<std::string> LiveBench::lacks(const Network& network) {
+std::optional<std::string> LiveTestbed::lacks(const Network& network) {
     find_ends(network);
     const auto found = lacking_.find({network.vlan_id(), network.ip_version});
     if (found == lacking_.end()) return std::nullopt;
     return found->second;
 }
 
-bool LiveBench::link_capable(std::string_view word) const {
+bool LiveTestbed::link_capable(std::string_view word) const {
     return word == "raw";
 }
 
-RunInfo LiveBench::info() const {
+RunInfo LiveTestbed::info() const {
     RunInfo info;
     info.seed = options_.seed;
     info.dut = fmt::format("{} {} {} (backend {}) at {}", welcome_.name, welcome_.device,
@@ -222,11 +235,11 @@ RunInfo LiveBench::info() const {
         info.notes.push_back(fmt::format("IPv{}: tester {}, DUT {}", network.second,
                                          ends.tester.text(), ends.dut.text()));
     }
-    const Setting setting = this->setting({});
+    const Environment environment = this->environment({});
     info.notes.push_back(fmt::format(
         "99 % of round trips take at most {}, of sleeps of 1 ms {}; settle time {}, patience {}",
-        duration_text(round_trip_p99_), duration_text(sleep_p99_), duration_text(setting.settle),
-        duration_text(setting.patience)));
+        duration_text(round_trip_p99_), duration_text(sleep_p99_),
+        duration_text(environment.settle), duration_text(environment.patience)));
     return info;
 }
 
@@ -234,13 +247,13 @@ RunInfo LiveBench::info() const {
 
 // A device that does not answer now will not answer the next case either, and is blamed there: the
 // older figures stay.
-void LiveBench::keep_calibrated() {
+void LiveTestbed::keep_calibrated() {
     if (broken_ || net::monotonic_now() < calibrated_at_ + calibration_age) return;
     (void)calibrate();
     calibrated_at_ = net::monotonic_now();
 }
 
-std::expected<void, std::string> LiveBench::calibrate() {
+std::expected<void, std::string> LiveTestbed::calibrate() {
     std::vector<wire::Duration> sleeps;
     for (int i = 0; i < 200; ++i) {
         const wire::Instant before = net::monotonic_now();
@@ -256,7 +269,7 @@ std::expected<void, std::string> LiveBench::calibrate() {
     auto script = script::load("calibration.roce", calibration_script);
     if (!script) return std::unexpected(std::string("the calibration script does not compile"));
     const auto runs = script::expand(*script);
-    Setting start = setting({.ip_version = ends_.begin()->first.second});
+    Environment start = environment({.ip_version = ends_.begin()->first.second});
     start.patience = std::max(start.patience, agent_patience);
     start.first_tester_qpn = lowest_tester_qpn;
     CaseResult result = play(*script, runs->front(), start);
@@ -278,14 +291,14 @@ std::expected<void, std::string> LiveBench::calibrate() {
 
 // --- the play ---------------------------------------------------------------------------------
 
-CaseResult LiveBench::play(const script::Case& script, const script::Run& run,
-                           const Setting& setting) {
+CaseResult LiveTestbed::play(const script::Case& script, const script::Run& run,
+                             const Environment& environment) {
     const std::uint64_t drops_before = link_->drops();
     merged_.reset();
-    Dialogue dialogue(script, run, setting);
-    dialogue.start(net::monotonic_now());
-    play_on(dialogue);
-    CaseResult result = dialogue.finish();
+    Interpreter interpreter(script, run, environment);
+    interpreter.start(net::monotonic_now());
+    play_on(interpreter);
+    CaseResult result = interpreter.finish();
     const auto harness_failed = [&](std::string reason) {
         result.become(Verdict::Error, FindingKind::Environment, std::move(reason));
     };
@@ -300,18 +313,18 @@ CaseResult LiveBench::play(const script::Case& script, const script::Run& run,
     return result;
 }
 
-void LiveBench::play_on(Dialogue& dialogue) {
+void LiveTestbed::play_on(Interpreter& interpreter) {
     // No wait of this loop is longer than a second.
-    while (!broken_ && !dialogue.finished() && !net::StopOnSignal::requested()) {
-        while (auto action = dialogue.stage().poll_action()) {
-            if (!carry_out(dialogue, std::move(*action))) return;
+    while (!broken_ && !interpreter.finished() && !net::StopOnSignal::requested()) {
+        while (auto action = interpreter.events().poll_action()) {
+            if (!carry_out(interpreter, std::move(*action))) return;
         }
-        if (take_replies(dialogue)) continue;
-        if (dialogue.finished() || !take_packets(dialogue)) return;
+        if (take_replies(interpreter)) continue;
+        if (interpreter.finished() || !take_packets(interpreter)) return;
     }
 }
 
-bool LiveBench::carry_out(Dialogue& dialogue, Action action) {
+bool LiveTestbed::carry_out(Interpreter& interpreter, Action action) {
     if (auto* call = std::get_if<CallDut>(&action)) {
         tickets_[dut_->submit(std::move(call->request), net::monotonic_now())] = call->ticket;
         return true;
@@ -323,16 +336,16 @@ bool LiveBench::carry_out(Dialogue& dialogue, Action action) {
         return false;
     }
     numbers_[sent->number] = send.number;
-    dialogue.sent(send.number, {sent->when.earliest, sent->when.latest});
+    interpreter.sent(send.number, {sent->when.earliest, sent->when.latest});
     return true;
 }
 
 // What came before the answer is there before it: the script goes on with the answer, at a time by
 // which it may look for a packet in vain.
-bool LiveBench::take_replies(Dialogue& dialogue) {
+bool LiveTestbed::take_replies(Interpreter& interpreter) {
     bool any = false;
     while (auto reply = dut_->poll(net::monotonic_now())) {
-        const auto now = take_packets_at_hand(dialogue);
+        const auto now = take_packets_at_hand(interpreter);
         if (!now) return true;
         const auto ticket = tickets_.extract(reply->call);
         if (ticket.empty()) continue; // of a case that has ended
@@ -341,17 +354,17 @@ bool LiveBench::take_replies(Dialogue& dialogue) {
             reply->answer.error().code == static_cast<std::int32_t>(dut::FailureCode::Lost)) {
             broken_ = reply->answer.error().message;
         }
-        dialogue.advance(*now);
-        dialogue.stage().reply(ticket.mapped(), std::move(reply->answer));
+        interpreter.advance(*now);
+        interpreter.events().reply(ticket.mapped(), std::move(reply->answer));
     }
     return any;
 }
 
 // Waits for what comes first, takes all packets that are there, and only then lets the time go on:
 // a deadline may not overtake a packet that was in time.
-bool LiveBench::take_packets(Dialogue& dialogue) {
+bool LiveTestbed::take_packets(Interpreter& interpreter) {
     wire::Instant until = net::monotonic_now() + one_second;
-    for (const auto& one : {dialogue.deadline(), dut_->next_deadline()}) {
+    for (const auto& one : {interpreter.deadline(), dut_->next_deadline()}) {
         if (one) until = std::min(until, *one);
     }
     const std::array also{dut_->descriptor()};
@@ -360,16 +373,16 @@ bool LiveBench::take_packets(Dialogue& dialogue) {
         broken_ = received.error().text;
         return false;
     }
-    if (*received) take_packet(dialogue, **received);
-    const auto now = take_packets_at_hand(dialogue);
+    if (*received) take_packet(interpreter, **received);
+    const auto now = take_packets_at_hand(interpreter);
     if (!now) return false;
-    dialogue.advance(*now);
+    interpreter.advance(*now);
     return true;
 }
 
 // All that came before a time, which is told; what comes in all the while would never end. Nothing
 // if the link is gone.
-std::optional<wire::Instant> LiveBench::take_packets_at_hand(Dialogue& dialogue) {
+std::optional<wire::Instant> LiveTestbed::take_packets_at_hand(Interpreter& interpreter) {
     const wire::Instant start = net::monotonic_now();
     while (true) {
         const auto received = link_->receive(wire::Instant::min());
@@ -378,17 +391,17 @@ std::optional<wire::Instant> LiveBench::take_packets_at_hand(Dialogue& dialogue)
             return std::nullopt;
         }
         if (!*received) return start;
-        take_packet(dialogue, **received);
+        take_packet(interpreter, **received);
         if ((*received)->when.earliest >= start) return start;
     }
 }
 
-void LiveBench::take_packet(Dialogue& dialogue, const net::Received& packet) {
+void LiveTestbed::take_packet(Interpreter& interpreter, const net::Received& packet) {
     if (packet.outgoing) {
         const auto number = packet.sent_number ? numbers_.extract(*packet.sent_number)
                                                : decltype(numbers_)::node_type{};
         if (!number.empty()) {
-            dialogue.sent(number.mapped(), {packet.when.earliest, packet.when.latest});
+            interpreter.sent(number.mapped(), {packet.when.earliest, packet.when.latest});
         }
         return;
     }
@@ -398,7 +411,7 @@ void LiveBench::take_packet(Dialogue& dialogue, const net::Received& packet) {
                               link_->interface(), link_->interface());
         return;
     }
-    dialogue.stage().packet(packet.frame, {packet.when.earliest, packet.when.latest});
+    interpreter.events().packet(packet.frame, {packet.when.earliest, packet.when.latest});
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::testbed

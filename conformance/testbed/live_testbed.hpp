@@ -1,4 +1,4 @@
-// The bench on a real link: packets over AF_PACKET, the device driven through its agent.
+// The testbed on a real link: packets over AF_PACKET, the device driven through its agent.
 //
 // open() does all that can fail before anything is tested: the agent, the interface, the two
 // addresses, the device's MAC, and the calibration of time (200 round trips, 200 sleeps of 1 ms),
@@ -18,9 +18,9 @@
 #include "transport/net/line_address.hpp"
 #include "transport/net/raw_link.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::testbed {
 
-struct LiveBenchOptions {
+struct LiveTestbedOptions {
     net::LineAddress agent;
     std::optional<std::string> token;              // that the agent wants
     std::string interface;                         // of the tester
@@ -29,16 +29,17 @@ struct LiveBenchOptions {
     std::uint64_t seed = 1;
 };
 
-class LiveBench final : public Bench {
+class LiveTestbed final : public Testbed {
   public:
-    static std::expected<std::unique_ptr<LiveBench>, std::string>
-    open(const LiveBenchOptions& options);
+    static std::expected<std::unique_ptr<LiveTestbed>, std::string>
+    open(const LiveTestbedOptions& options);
 
-    [[nodiscard]] Setting setting(const Network& network) const override;
-    [[nodiscard]] std::optional<std::string> lacks(const Network& network) override;
+    [[nodiscard]] interpreter::Environment
+    environment(const interpreter::Network& network) const override;
+    [[nodiscard]] std::optional<std::string> lacks(const interpreter::Network& network) override;
     [[nodiscard]] bool link_capable(std::string_view word) const override;
-    CaseResult play(const script::Case& script, const script::Run& run,
-                    const Setting& setting) override;
+    interpreter::CaseResult play(const script::Case& script, const script::Run& run,
+                                 const interpreter::Environment& environment) override;
     void keep_calibrated() override;
     [[nodiscard]] std::optional<std::string> broken() const override { return broken_; }
     std::expected<void, std::string> find_again() override;
@@ -53,21 +54,21 @@ class LiveBench final : public Bench {
         wire::MacAddress dut_mac;
     };
 
-    LiveBench() = default;
+    LiveTestbed() = default;
     std::expected<void, std::string> find_device(wire::Instant until);
     std::expected<void, std::string> choose_ends();
-    std::expected<Ends, std::string> ends_of(const Network& network) const;
+    std::expected<Ends, std::string> ends_of(const interpreter::Network& network) const;
     // Looks for the ends there, once.
-    void find_ends(const Network& network);
+    void find_ends(const interpreter::Network& network);
     std::expected<void, std::string> calibrate();
-    void play_on(Dialogue& dialogue);
-    bool carry_out(Dialogue& dialogue, Action action);
-    bool take_replies(Dialogue& dialogue);
-    bool take_packets(Dialogue& dialogue);
-    std::optional<wire::Instant> take_packets_at_hand(Dialogue& dialogue);
-    void take_packet(Dialogue& dialogue, const net::Received& packet);
+    void play_on(interpreter::Interpreter& interpreter);
+    bool carry_out(interpreter::Interpreter& interpreter, interpreter::Action action);
+    bool take_replies(interpreter::Interpreter& interpreter);
+    bool take_packets(interpreter::Interpreter& interpreter);
+    std::optional<wire::Instant> take_packets_at_hand(interpreter::Interpreter& interpreter);
+    void take_packet(interpreter::Interpreter& interpreter, const net::Received& packet);
 
-    LiveBenchOptions options_;
+    LiveTestbedOptions options_;
     std::unique_ptr<net::RawLink> link_;
     std::unique_ptr<dut::RemoteDut> dut_;
     dut::Welcome welcome_;
@@ -84,4 +85,4 @@ class LiveBench final : public Bench {
     wire::Instant calibrated_at_{};
 };
 
-} // namespace veriroce::runner
+} // namespace veriroce::testbed

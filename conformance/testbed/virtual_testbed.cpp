@@ -8,7 +8,18 @@
 #include "transport/net/stop_on_signal.hpp"
 #include "transport/sim/network.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::testbed {
+
+using interpreter::Action;
+using interpreter::CallDut;
+using interpreter::CaseResult;
+using interpreter::Environment;
+using interpreter::FindingKind;
+using interpreter::Interpreter;
+using interpreter::Network;
+using interpreter::SendFrame;
+using interpreter::Verdict;
+
 namespace {
 
 // A case that has not ended by then never will: its DUT and its script wait for each other.
@@ -45,23 +56,23 @@ std::vector<wire::IpAddress> spare_of(const wire::IpAddress& first) {
 // One case in virtual time.
 class Play {
   public:
-    Play(Dialogue& dialogue, dut::VirtualDut& device, InexactLab lab, std::uint64_t seed)
-        : dialogue_(dialogue), device_(device), lab_(lab),
+    Play(Interpreter& interpreter, dut::VirtualDut& device, InexactLab lab, std::uint64_t seed)
+        : interpreter_(interpreter), device_(device), lab_(lab),
           link_(2, lab.path_delay.value_or(sim::kLinkDelay)), random_(seed) {}
 
     // False if the case never ends, or a signal ends it.
     bool run() {
-        dialogue_.start(now_);
+        interpreter_.start(now_);
         for (std::uint64_t step = 0; step < max_steps; ++step) {
             if (net::StopOnSignal::requested()) return false;
             settle();
-            if (dialogue_.finished()) return true;
+            if (interpreter_.finished()) return true;
             const auto next = next_instant();
             if (!next || *next > end_of_time) return false;
             now_ = std::max(now_, *next);
             deliver();
             settle();
-            dialogue_.advance(now_);
+            interpreter_.advance(now_);
         }
         return false;
     }
@@ -72,7 +83,7 @@ class Play {
         bool busy = true;
         while (busy) {
             busy = false;
-            while (auto action = dialogue_.stage().poll_action()) {
+            while (auto action = interpreter_.events().poll_action()) {
                 carry_out(std::move(*action));
                 busy = true;
             }
@@ -90,8 +101,8 @@ class Play {
             while (auto reply = arrived(replies_)) {
                 const auto ticket = tickets_.extract(reply->call);
                 if (!ticket.empty()) {
-                    dialogue_.advance(now_);
-                    dialogue_.stage().reply(ticket.mapped(), std::move(reply->answer));
+                    interpreter_.advance(now_);
+                    interpreter_.events().reply(ticket.mapped(), std::move(reply->answer));
                 }
                 busy = true;
             }
@@ -102,7 +113,7 @@ class Play {
         if (const auto* send = std::get_if<SendFrame>(&action)) {
             const wire::Instant left = now_ + lab_.lateness;
             link_.send(tester_port, send->frame, left, in_order(last_sent_));
-            dialogue_.sent(send->number, {left, left});
+            interpreter_.sent(send->number, {left, left});
             return;
         }
         send_off(calls_, std::get<CallDut>(std::move(action)));
@@ -113,15 +124,15 @@ class Play {
             if (arrival->port == dut_port) {
                 device_.receive(arrival->frame, now_);
             } else {
-                dialogue_.stage().packet(arrival->frame, {now_ - lab_.stamp_width, now_});
+                interpreter_.events().packet(arrival->frame, {now_ - lab_.stamp_width, now_});
             }
         }
     }
 
     [[nodiscard]] std::optional<wire::Instant> next_instant() const {
         std::optional<wire::Instant> earliest;
-        for (const auto& one : {link_.next_event(), device_.next_deadline(), dialogue_.deadline(),
-                                due(calls_), due(replies_)}) {
+        for (const auto& one : {link_.next_event(), device_.next_deadline(),
+                                interpreter_.deadline(), due(calls_), due(replies_)}) {
             if (one && (!earliest || *one < *earliest)) earliest = one;
         }
         return earliest;
@@ -162,7 +173,7 @@ class Play {
         return queue.front().due;
     }
 
-    Dialogue& dialogue_;
+    Interpreter& interpreter_;
     dut::VirtualDut& device_;
     InexactLab lab_;
     sim::Network link_;
@@ -177,7 +188,7 @@ class Play {
 
 } // namespace
 
-VirtualBench::VirtualBench(VirtualBenchOptions options) : options_(std::move(options)) {
+VirtualTestbed::VirtualTestbed(VirtualTestbedOptions options) : options_(std::move(options)) {
     const auto device = make_device(some_vlan);
     device->submit(dut::Hello{}, wire::Instant{});
     if (const auto reply = device->poll(wire::Instant{}); reply && reply->answer) {
@@ -185,7 +196,7 @@ VirtualBench::VirtualBench(VirtualBenchOptions options) : options_(std::move(opt
     }
 }
 
-std::unique_ptr<dut::VirtualDut> VirtualBench::make_device(wire::VlanId vlan) const {
+std::unique_ptr<dut::VirtualDut> VirtualTestbed::make_device(wire::VlanId vlan) const {
     dut::VirtualDutOptions options;
     options.description.mac = dut_mac;
     options.description.addresses = {dut_v4, dut_v6};
@@ -198,39 +209,40 @@ std::unique_ptr<dut::VirtualDut> VirtualBench::make_device(wire::VlanId vlan) co
     return std::make_unique<dut::VirtualDut>(std::move(options));
 }
 
-Setting VirtualBench::setting(const Network& network) const {
+Environment VirtualTestbed::environment(const Network& network) const {
     const bool v4 = network.ip_version == 4;
-    Setting setting;
-    setting.dut = welcome_;
-    setting.gid_index = (network.vlan_id() == 0 ? 0 : gids_of_a_network) + (v4 ? 0 : 1);
-    setting.vlan = network.vlan;
-    setting.dut_address = v4 ? dut_v4 : dut_v6;
-    setting.dut_mac = dut_mac;
+    Environment environment;
+    environment.dut = welcome_;
+    environment.gid_index = (network.vlan_id() == 0 ? 0 : gids_of_a_network) + (v4 ? 0 : 1);
+    environment.vlan = network.vlan;
+    environment.dut_address = v4 ? dut_v4 : dut_v6;
+    environment.dut_mac = dut_mac;
     const wire::IpAddress tester = v4 ? tester_v4 : tester_v6;
-    setting.tester = {.mac = tester_mac, .address = tester, .spare = spare_of(tester), .named = {}};
+    environment.tester = {
+        .mac = tester_mac, .address = tester, .spare = spare_of(tester), .named = {}};
     const InexactLab& lab = options_.lab;
-    setting.take_round_trips(2 * (lab.path_delay.value_or(sim::kLinkDelay) + lab.jitter));
-    if (!lab.path_delay) setting.path_delay = sim::kLinkDelay;
-    setting.stamp_width = lab.stamp_width;
-    setting.seed = options_.seed;
-    return setting;
+    environment.take_round_trips(2 * (lab.path_delay.value_or(sim::kLinkDelay) + lab.jitter));
+    if (!lab.path_delay) environment.path_delay = sim::kLinkDelay;
+    environment.stamp_width = lab.stamp_width;
+    environment.seed = options_.seed;
+    return environment;
 }
 
-std::optional<std::string> VirtualBench::lacks(const Network& network) {
+std::optional<std::string> VirtualTestbed::lacks(const Network& network) {
     if (network.ip_version == 4 || network.ip_version == 6) return std::nullopt;
     return "no such IP version";
 }
 
-bool VirtualBench::link_capable(std::string_view word) const {
+bool VirtualTestbed::link_capable(std::string_view word) const {
     return word == "raw" || word == "hwtime";
 }
 
-CaseResult VirtualBench::play(const script::Case& script, const script::Run& run,
-                              const Setting& setting) {
-    const auto device = make_device(setting.vlan.value_or(some_vlan));
-    Dialogue dialogue(script, run, setting);
-    const bool ended = Play(dialogue, *device, options_.lab, options_.seed).run();
-    CaseResult result = dialogue.finish();
+CaseResult VirtualTestbed::play(const script::Case& script, const script::Run& run,
+                                const Environment& environment) {
+    const auto device = make_device(environment.vlan.value_or(some_vlan));
+    Interpreter interpreter(script, run, environment);
+    const bool ended = Play(interpreter, *device, options_.lab, options_.seed).run();
+    CaseResult result = interpreter.finish();
     if (!ended) {
         result.become(Verdict::Error, FindingKind::Internal,
                       "the case did not end: script and device wait for each other");
@@ -238,7 +250,7 @@ CaseResult VirtualBench::play(const script::Case& script, const script::Run& run
     return result;
 }
 
-RunInfo VirtualBench::info() const {
+RunInfo VirtualTestbed::info() const {
     RunInfo info;
     info.seed = options_.seed;
     info.dut = options_.device;
@@ -246,4 +258,4 @@ RunInfo VirtualBench::info() const {
     return info;
 }
 
-} // namespace veriroce::runner
+} // namespace veriroce::testbed

@@ -1,5 +1,5 @@
-// The bench in virtual time: the built-in engine as the device, a link with a delay of 1 us, and a
-// clock that only moves to the next thing that happens. Equal runs are equal to the byte.
+// The testbed in virtual time: the built-in engine as the device, a link with a delay of 1 us, and
+// a clock that only moves to the next thing that happens. Equal runs are equal to the byte.
 //
 // Each case gets a device of its own, so that it gives the same result alone and in a suite.
 #pragma once
@@ -11,7 +11,7 @@
 #include "conformance/dut/virtual_dut.hpp"
 #include "conformance/testbed/testbed.hpp"
 
-namespace veriroce::runner {
+namespace veriroce::testbed {
 
 // A lab that is not as exact as virtual time: for tests of what cannot be judged then.
 struct InexactLab {
@@ -23,7 +23,7 @@ struct InexactLab {
     wire::Duration jitter{0};     // every packet, call and answer takes up to so much longer
 };
 
-struct VirtualBenchOptions {
+struct VirtualTestbedOptions {
     std::string device = "built-in engine, virtual time";
     engine::Config engine;
     engine::Checks checks = engine::kStandardChecks;
@@ -34,23 +34,24 @@ struct VirtualBenchOptions {
     InexactLab lab;
 };
 
-class VirtualBench final : public Bench {
+class VirtualTestbed final : public Testbed {
   public:
-    explicit VirtualBench(VirtualBenchOptions options);
+    explicit VirtualTestbed(VirtualTestbedOptions options);
 
-    [[nodiscard]] Setting setting(const Network& network) const override;
-    [[nodiscard]] std::optional<std::string> lacks(const Network& network) override;
+    [[nodiscard]] interpreter::Environment
+    environment(const interpreter::Network& network) const override;
+    [[nodiscard]] std::optional<std::string> lacks(const interpreter::Network& network) override;
     [[nodiscard]] bool link_capable(std::string_view word) const override;
-    CaseResult play(const script::Case& script, const script::Run& run,
-                    const Setting& setting) override;
+    interpreter::CaseResult play(const script::Case& script, const script::Run& run,
+                                 const interpreter::Environment& environment) override;
     [[nodiscard]] std::optional<std::string> broken() const override { return std::nullopt; }
     [[nodiscard]] RunInfo info() const override;
 
   private:
     [[nodiscard]] std::unique_ptr<dut::VirtualDut> make_device(wire::VlanId vlan) const;
 
-    VirtualBenchOptions options_;
+    VirtualTestbedOptions options_;
     dut::Welcome welcome_;
 };
 
-} // namespace veriroce::runner
+} // namespace veriroce::testbed

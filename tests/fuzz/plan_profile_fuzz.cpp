@@ -8,7 +8,9 @@
 
 namespace {
 
-using namespace veriroce::runner;
+using namespace veriroce::plan;
+using veriroce::interpreter::CaseResult;
+using veriroce::interpreter::Verdict;
 
 void require(bool holds) {
     if (!holds) std::abort();

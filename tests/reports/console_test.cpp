@@ -8,7 +8,7 @@
 
 namespace veriroce::reports::test {
 
-using runner::Verdict;
+using interpreter::Verdict;
 
 TEST_CASE("console: the head names device, link, seed and notes", "[reports]") {
     CHECK(console_head(made_up().run) == "DUT: a device of paper\n"
@@ -47,8 +47,8 @@ TEST_CASE("console: a SKIP is one line with its reason", "[reports]") {
 }
 
 TEST_CASE("console: an ERROR says why and cites no rule", "[reports]") {
-    runner::CaseResult result = passed();
-    result.become(Verdict::Error, runner::FindingKind::Unplayable, "the fault never fired");
+    interpreter::CaseResult result = passed();
+    result.become(Verdict::Error, interpreter::FindingKind::Unplayable, "the fault never fired");
     result.measures.clear();
     CHECK(console_case(result, {}) == "ERROR  key/unknown-rkey                             KEY-01\n"
                                       "       why       the fault never fired\n"
@@ -56,7 +56,7 @@ TEST_CASE("console: an ERROR says why and cites no rule", "[reports]") {
 }
 
 TEST_CASE("console: colours mark the verdict and nothing else", "[reports]") {
-    runner::CaseResult result = passed();
+    interpreter::CaseResult result = passed();
     result.measures.clear();
     CHECK(console_case(result, {.colour = true}) ==
           "\x1b[32mPASS  \x1b[0m key/unknown-rkey                             KEY-01\n");
@@ -65,7 +65,7 @@ TEST_CASE("console: colours mark the verdict and nothing else", "[reports]") {
 }
 
 TEST_CASE("console: the summary counts, and says when a run was interrupted", "[reports]") {
-    runner::RunResults results = made_up();
+    plan::RunResults results = made_up();
     CHECK(console_summary(results, {}) == "\n"
                                           "3 runs in 1.500 s\n"
                                           "1 passed, 1 failed, 1 skipped\n");
@@ -87,7 +87,7 @@ TEST_CASE("console: the summary counts, and says when a run was interrupted", "[
 
 TEST_CASE("results: the exit code is the gravest finding", "[reports]") {
     const auto code = [](std::initializer_list<Verdict> verdicts, bool strict = false) {
-        runner::RunResults results;
+        plan::RunResults results;
         for (const Verdict verdict : verdicts) {
             results.cases.emplace_back();
             results.cases.back().verdict = verdict;

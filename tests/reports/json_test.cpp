@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-json::value parsed(const runner::RunResults& results) {
+json::value parsed(const plan::RunResults& results) {
     json::error_code code;
     json::value document = json::parse(results_json(results), code);
     REQUIRE_FALSE(code);
@@ -89,10 +89,10 @@ TEST_CASE("json: measures have their unit and every sample in its order", "[repo
 }
 
 TEST_CASE("json: what depends on the clock stands under timing", "[reports]") {
-    const runner::RunResults one = made_up();
-    runner::RunResults other = made_up();
+    const plan::RunResults one = made_up();
+    plan::RunResults other = made_up();
     other.timing = {};
-    for (runner::RecordedPacket& packet : other.cases[1].packets)
+    for (interpreter::RecordedPacket& packet : other.cases[1].packets)
         packet.at = {packet.at.earliest + std::chrono::seconds(5),
                      packet.at.latest + std::chrono::seconds(7)};
     json::value first = parsed(one);
@@ -104,12 +104,15 @@ TEST_CASE("json: what depends on the clock stands under timing", "[reports]") {
 }
 
 TEST_CASE("json: every verdict has its name", "[reports]") {
-    for (const auto& [verdict, name] :
-         {std::pair{runner::Verdict::Pass, "PASS"}, std::pair{runner::Verdict::Fail, "FAIL"},
-          std::pair{runner::Verdict::Warn, "WARN"}, std::pair{runner::Verdict::Info, "INFO"},
-          std::pair{runner::Verdict::Skip, "SKIP"}, std::pair{runner::Verdict::Xfail, "XFAIL"},
-          std::pair{runner::Verdict::Xpass, "XPASS"}, std::pair{runner::Verdict::Error, "ERROR"}}) {
-        runner::RunResults results;
+    for (const auto& [verdict, name] : {std::pair{interpreter::Verdict::Pass, "PASS"},
+                                        std::pair{interpreter::Verdict::Fail, "FAIL"},
+                                        std::pair{interpreter::Verdict::Warn, "WARN"},
+                                        std::pair{interpreter::Verdict::Info, "INFO"},
+                                        std::pair{interpreter::Verdict::Skip, "SKIP"},
+                                        std::pair{interpreter::Verdict::Xfail, "XFAIL"},
+                                        std::pair{interpreter::Verdict::Xpass, "XPASS"},
+                                        std::pair{interpreter::Verdict::Error, "ERROR"}}) {
+        plan::RunResults results;
         results.cases.emplace_back();
         results.cases.back().verdict = verdict;
         CHECK(parsed(results).at("cases").at(0).at("verdict") == name);
@@ -117,7 +120,7 @@ TEST_CASE("json: every verdict has its name", "[reports]") {
 }
 
 TEST_CASE("json: the layout is two blanks a level and a newline at the end", "[reports]") {
-    runner::RunResults results;
+    plan::RunResults results;
     results.run.seed = 18446744073709551615U;
     results.run.notes = {"a \"quoted\"\nnote"};
     CHECK(results_json(results) == R"({

@@ -38,11 +38,11 @@ std::string read_by_python(const std::string& xml) {
     return out;
 }
 
-runner::CaseResult with(runner::Verdict verdict, std::string id) {
-    runner::CaseResult result = passed();
+interpreter::CaseResult with(interpreter::Verdict verdict, std::string id) {
+    interpreter::CaseResult result = passed();
     result.id = std::move(id);
     result.verdict = verdict;
-    result.findings = {{.kind = runner::FindingKind::Mismatch, .detail = "because"}};
+    result.findings = {{.kind = interpreter::FindingKind::Mismatch, .detail = "because"}};
     return result;
 }
 
@@ -60,8 +60,8 @@ TEST_CASE("junit: groups are suites, runs are cases, and the counts are right", 
 }
 
 TEST_CASE("junit: each verdict has its element", "[reports]") {
-    using runner::Verdict;
-    runner::RunResults results = made_up();
+    using interpreter::Verdict;
+    plan::RunResults results = made_up();
     results.cases = {with(Verdict::Pass, "a/1"),  with(Verdict::Fail, "a/2"),
                      with(Verdict::Warn, "a/3"),  with(Verdict::Info, "a/4"),
                      with(Verdict::Skip, "a/5"),  with(Verdict::Xfail, "a/6"),
@@ -79,11 +79,11 @@ TEST_CASE("junit: each verdict has its element", "[reports]") {
 }
 
 TEST_CASE("junit: what cannot stand in XML does not break it", "[reports]") {
-    runner::RunResults results = made_up();
-    runner::CaseResult odd = failed();
+    plan::RunResults results = made_up();
+    interpreter::CaseResult odd = failed();
     odd.id = "odd/\xC2\xB5s & <b> \"q\"";
     odd.findings = {
-        {.kind = runner::FindingKind::Mismatch,
+        {.kind = interpreter::FindingKind::Mismatch,
          .actual = "\xEF\xBF\xBF\xF0\x9F\x98\x80",
          .detail = std::string("nul \0 bell \a half \xC3 surrogate \xED\xA0\x80 end ]]>", 40)}};
     results.run.dut = "\x01\xFF";

@@ -1,7 +1,7 @@
 // A run of three cases that never happened, with every field filled.
 #pragma once
 
-#include "conformance/interpreter/case_result.hpp"
+#include "conformance/plan/results.hpp"
 
 namespace veriroce::reports::test {
 
@@ -9,12 +9,12 @@ inline wire::Instant at_us(std::int64_t us) {
     return wire::Instant(std::chrono::microseconds(us));
 }
 
-inline runner::CaseResult passed() {
-    runner::CaseResult result;
+inline interpreter::CaseResult passed() {
+    interpreter::CaseResult result;
     result.id = "key/unknown-rkey";
     result.rules = {"KEY-01"};
     result.title = "An unknown key";
-    result.verdict = runner::Verdict::Pass;
+    result.verdict = interpreter::Verdict::Pass;
     result.file = "key/unknown-rkey.roce";
     result.command = "veriroce test key/unknown-rkey --seed 1";
     result.measures["rtt"] = {std::chrono::microseconds(3), std::chrono::microseconds(1),
@@ -22,13 +22,13 @@ inline runner::CaseResult passed() {
     return result;
 }
 
-inline runner::CaseResult failed() {
-    runner::CaseResult result;
+inline interpreter::CaseResult failed() {
+    interpreter::CaseResult result;
     result.id = "bth/transport-version[v=1]";
     result.rules = {"BTH-01"};
     result.title = "Version 1 is \"dropped\"";
-    result.verdict = runner::Verdict::Fail;
-    result.findings = {{.kind = runner::FindingKind::Unexpected,
+    result.verdict = interpreter::Verdict::Fail;
+    result.findings = {{.kind = interpreter::FindingKind::Unexpected,
                         .line = 9,
                         .packet = 1,
                         .expected = "dropped",
@@ -44,12 +44,12 @@ inline runner::CaseResult failed() {
                           .packets = {1},
                           .measured = "PSN 7 was not sent",
                           .allowed = "only PSNs before 5 were sent"}};
-    result.packets = {{.from = runner::Side::Tester,
+    result.packets = {{.from = interpreter::Side::Tester,
                        .frame = std::vector<std::byte>(64, std::byte{0xAB}),
                        .at = {at_us(1'000'000), at_us(1'000'001)},
                        .script = "> SEND_ONLY psn=0",
                        .remarks = {}},
-                      {.from = runner::Side::Dut,
+                      {.from = interpreter::Side::Dut,
                        .frame = std::vector<std::byte>(62, std::byte{0xCD}),
                        .at = {at_us(1'000'004), at_us(1'000'005)},
                        .script = "< ACK psn=0 msn=1",
@@ -57,19 +57,20 @@ inline runner::CaseResult failed() {
     return result;
 }
 
-inline runner::CaseResult skipped() {
-    runner::CaseResult result;
+inline interpreter::CaseResult skipped() {
+    interpreter::CaseResult result;
     result.id = "rsp/gap-nak";
     result.rules = {"RSP-02", "RSP-03"};
     result.title = "A gap";
-    result.become(runner::Verdict::Skip, runner::FindingKind::Unsupported, "unless out_of_order");
+    result.become(interpreter::Verdict::Skip, interpreter::FindingKind::Unsupported,
+                  "unless out_of_order");
     result.file = "rsp/gap-nak.roce";
     result.command = "veriroce test rsp/gap-nak --seed 1";
     return result;
 }
 
-inline runner::RunResults made_up() {
-    runner::RunResults results;
+inline plan::RunResults made_up() {
+    plan::RunResults results;
     results.run.seed = 1;
     results.run.dut = "a device of paper";
     results.run.link = "virtual, 1 us";

@@ -40,7 +40,7 @@ std::vector<Read> read_back(const std::string& path) {
 TEST_CASE("pcapng: packets come back with time, direction and remarks", "[reports]") {
     const house::TemporaryFolder folder;
     const std::string path = folder.file("case.pcapng");
-    const runner::CaseResult result = failed();
+    const interpreter::CaseResult result = failed();
     REQUIRE(write_pcapng(result, path).has_value());
     const auto packets = read_back(path);
     REQUIRE(packets.size() == 2);
@@ -59,7 +59,7 @@ TEST_CASE("pcapng: packets come back with time, direction and remarks", "[report
 TEST_CASE("pcapng: packets stand in the order in which they were on the wire", "[reports]") {
     const house::TemporaryFolder folder;
     const std::string path = folder.file("case.pcapng");
-    runner::CaseResult result = failed();
+    interpreter::CaseResult result = failed();
     std::swap(result.packets[0], result.packets[1]);
     REQUIRE(write_pcapng(result, path).has_value());
     const auto packets = read_back(path);
@@ -71,7 +71,7 @@ TEST_CASE("pcapng: packets stand in the order in which they were on the wire", "
 TEST_CASE("pcapng: a run has the packets of all its cases", "[reports]") {
     const house::TemporaryFolder folder;
     const std::string path = folder.file("run.pcapng");
-    runner::RunResults results = made_up();
+    plan::RunResults results = made_up();
     results.cases.push_back(failed());
     results.cases.back().id = "another/case";
     REQUIRE(write_pcapng(results, path).has_value());

@@ -6,7 +6,7 @@
 #include "dissector/wire/packet.hpp"
 #include "tests/conformance/interpreter/lines.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 namespace {
 
 std::vector<wire::Bytes> sent_by(const CaseResult& result, Side side) {
@@ -498,4 +498,4 @@ TEST_CASE("construct: encap=rocev1 puts a GRH in place of IP and UDP", "[constru
     CHECK(wire::load_icrc(frame.last(4)) == wire::icrc_unmasked(masked));
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

@@ -5,7 +5,7 @@
 
 #include "conformance/interpreter/task.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::interpreter::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -18,16 +18,16 @@ constexpr std::byte frame[] = {std::byte{1}, std::byte{2}};
 
 struct Scene {
     std::size_t heard = 0;
-    Stage stage{[this](wire::Bytes, Interval) { ++heard; }};
+    Events events{[this](wire::Bytes, Interval) { ++heard; }};
     std::optional<Wake> woken;
     std::optional<dut::Answer> answer;
     Task<void> play;
 
-    Task<void> wait_until(wire::Instant deadline) { woken = co_await stage.wait(deadline); }
-    Task<void> sleep_until(wire::Instant deadline) { woken = co_await stage.sleep(deadline); }
+    Task<void> wait_until(wire::Instant deadline) { woken = co_await events.wait(deadline); }
+    Task<void> sleep_until(wire::Instant deadline) { woken = co_await events.sleep(deadline); }
     Task<void> ask() {
         dut::Request request = dut::Ping{};
-        answer = co_await stage.call(std::move(request));
+        answer = co_await events.call(std::move(request));
     }
     void start(Task<void> task) {
         play = std::move(task);
@@ -37,92 +37,93 @@ struct Scene {
 
 } // namespace
 
-TEST_CASE("stage: a wait ends with a packet", "[runner]") {
+TEST_CASE("events: a wait ends with a packet", "[interpreter]") {
     Scene scene;
     scene.start(scene.wait_until(at(10us)));
-    CHECK(scene.stage.deadline() == at(10us));
-    scene.stage.packet(frame, {at(3us), at(4us)});
+    CHECK(scene.events.deadline() == at(10us));
+    scene.events.packet(frame, {at(3us), at(4us)});
     REQUIRE(scene.woken.has_value());
     CHECK(*scene.woken == Wake::Packet);
     CHECK(scene.heard == 1);
-    CHECK(scene.stage.now() == at(4us));
-    CHECK_FALSE(scene.stage.deadline().has_value());
+    CHECK(scene.events.now() == at(4us));
+    CHECK_FALSE(scene.events.deadline().has_value());
 }
 
-TEST_CASE("stage: a wait ends at its deadline, and not before", "[runner]") {
+TEST_CASE("events: a wait ends at its deadline, and not before", "[interpreter]") {
     Scene scene;
     scene.start(scene.wait_until(at(10us)));
-    scene.stage.advance(at(10us) - 1ns);
+    scene.events.advance(at(10us) - 1ns);
     CHECK_FALSE(scene.woken.has_value());
-    scene.stage.advance(at(10us));
+    scene.events.advance(at(10us));
     REQUIRE(scene.woken.has_value());
     CHECK(*scene.woken == Wake::Deadline);
     CHECK(scene.play.done());
 }
 
-TEST_CASE("stage: a deadline that has come is no wait", "[runner]") {
+TEST_CASE("events: a deadline that has come is no wait", "[interpreter]") {
     Scene scene;
-    scene.stage.advance(at(5us));
+    scene.events.advance(at(5us));
     scene.start(scene.wait_until(at(5us)));
     REQUIRE(scene.woken.has_value());
     CHECK(*scene.woken == Wake::Deadline);
 }
 
-TEST_CASE("stage: a sleep hears packets and sleeps on", "[runner]") {
+TEST_CASE("events: a sleep hears packets and sleeps on", "[interpreter]") {
     Scene scene;
     scene.start(scene.sleep_until(at(10us)));
-    scene.stage.packet(frame, {at(3us), at(3us)});
+    scene.events.packet(frame, {at(3us), at(3us)});
     CHECK(scene.heard == 1);
     CHECK_FALSE(scene.woken.has_value());
-    scene.stage.advance(at(10us));
+    scene.events.advance(at(10us));
     REQUIRE(scene.woken.has_value());
     CHECK(*scene.woken == Wake::Deadline);
 }
 
-TEST_CASE("stage: a call ends with the reply to its ticket, and with nothing else", "[runner]") {
+TEST_CASE("events: a call ends with the reply to its ticket, and with nothing else",
+          "[interpreter]") {
     Scene scene;
     scene.start(scene.ask());
-    const auto action = scene.stage.poll_action();
+    const auto action = scene.events.poll_action();
     REQUIRE(action.has_value());
     const auto* call = std::get_if<CallDut>(&*action);
     REQUIRE(call != nullptr);
     CHECK(std::holds_alternative<dut::Ping>(call->request));
 
-    scene.stage.packet(frame, {at(1us), at(1us)});
-    scene.stage.advance(at(1s));
-    scene.stage.reply(call->ticket + 1, dut::Done{});
+    scene.events.packet(frame, {at(1us), at(1us)});
+    scene.events.advance(at(1s));
+    scene.events.reply(call->ticket + 1, dut::Done{});
     CHECK_FALSE(scene.answer.has_value());
-    scene.stage.reply(call->ticket, dut::Pong{});
+    scene.events.reply(call->ticket, dut::Pong{});
     REQUIRE(scene.answer.has_value());
     REQUIRE(scene.answer->has_value());
     CHECK(std::holds_alternative<dut::Pong>(**scene.answer));
 
-    scene.stage.reply(call->ticket, dut::Done{}); // nobody waits for it any more
+    scene.events.reply(call->ticket, dut::Done{}); // nobody waits for it any more
     CHECK(std::holds_alternative<dut::Pong>(**scene.answer));
 }
 
-TEST_CASE("stage: the time never goes back", "[runner]") {
+TEST_CASE("events: the time never goes back", "[interpreter]") {
     Scene scene;
-    scene.stage.advance(at(7us));
-    scene.stage.advance(at(5us));
-    CHECK(scene.stage.now() == at(7us));
-    scene.stage.packet(frame, {at(2us), at(3us)});
-    CHECK(scene.stage.now() == at(7us));
+    scene.events.advance(at(7us));
+    scene.events.advance(at(5us));
+    CHECK(scene.events.now() == at(7us));
+    scene.events.packet(frame, {at(2us), at(3us)});
+    CHECK(scene.events.now() == at(7us));
 }
 
-TEST_CASE("stage: actions come out in the order in which they were asked for", "[runner]") {
+TEST_CASE("events: actions come out in the order in which they were asked for", "[interpreter]") {
     Scene scene;
-    CHECK(scene.stage.send({std::byte{1}}) == 1);
-    CHECK(scene.stage.send({std::byte{2}}) == 2);
+    CHECK(scene.events.send({std::byte{1}}) == 1);
+    CHECK(scene.events.send({std::byte{2}}) == 2);
     scene.start(scene.ask());
-    const auto first = scene.stage.poll_action();
-    const auto second = scene.stage.poll_action();
-    const auto third = scene.stage.poll_action();
+    const auto first = scene.events.poll_action();
+    const auto second = scene.events.poll_action();
+    const auto third = scene.events.poll_action();
     REQUIRE((first && second && third));
     CHECK(std::get<SendFrame>(*first).number == 1);
     CHECK(std::get<SendFrame>(*second).number == 2);
     CHECK(std::holds_alternative<CallDut>(*third));
-    CHECK_FALSE(scene.stage.poll_action().has_value());
+    CHECK_FALSE(scene.events.poll_action().has_value());
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::interpreter::test

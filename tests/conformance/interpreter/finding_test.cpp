@@ -5,11 +5,11 @@
 #include <chrono>
 #include <set>
 
-namespace veriroce::runner::test {
+namespace veriroce::interpreter::test {
 
 using namespace std::chrono_literals;
 
-TEST_CASE("finding: every difference is told, with both values", "[runner]") {
+TEST_CASE("finding: every difference is told, with both values", "[interpreter]") {
     const Difference msn{.field = "msn", .expected = "2", .actual = "1"};
     const Difference psn{.field = "psn", .expected = "3..5", .actual = "absent"};
     CHECK(text_of(msn) == "msn: expected 2, got 1");
@@ -27,7 +27,7 @@ TEST_CASE("finding: every difference is told, with both values", "[runner]") {
           "time: expected within 1 us, got 2 us: after the line before it");
 }
 
-TEST_CASE("finding: what is missing, unexpected or refused is named", "[runner]") {
+TEST_CASE("finding: what is missing, unexpected or refused is named", "[interpreter]") {
     CHECK(sentence({.kind = FindingKind::Missing, .line = 7, .subject = "ACK", .time = 20ms}) ==
           "expected ACK, got nothing (waited 20 ms)");
     CHECK(sentence({.kind = FindingKind::Unexpected, .line = 13, .subject = "NAK", .time = 10ms}) ==
@@ -42,7 +42,7 @@ TEST_CASE("finding: what is missing, unexpected or refused is named", "[runner]"
           "too noisy to judge");
 }
 
-TEST_CASE("finding: a summary tells all findings, and how they hang together", "[runner]") {
+TEST_CASE("finding: a summary tells all findings, and how they hang together", "[interpreter]") {
     const Finding violation{
         .kind = FindingKind::Violation,
         .differences = {{.field = "RDR-03", .expected = "it should be 1", .actual = "MSN is 0"}},
@@ -64,7 +64,7 @@ TEST_CASE("finding: a summary tells all findings, and how they hang together", "
           "never fired");
 }
 
-TEST_CASE("finding: every kind has a name of its own", "[runner]") {
+TEST_CASE("finding: every kind has a name of its own", "[interpreter]") {
     std::set<std::string_view> names;
     for (std::size_t i = 0; i < finding_kinds; ++i)
         names.insert(name_of(static_cast<FindingKind>(i)));
@@ -73,4 +73,4 @@ TEST_CASE("finding: every kind has a name of its own", "[runner]") {
     CHECK(name_of(FindingKind::DeviationAbsent) == "deviation-absent");
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::interpreter::test

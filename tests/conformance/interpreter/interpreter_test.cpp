@@ -4,7 +4,7 @@
 
 #include "tests/conformance/plan/playing.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 namespace {
 
 const std::string header = "rule   RSP-01\ntitle  \"made up\"\nrole   both\n";
@@ -56,7 +56,7 @@ CaseResult check(const std::string& script, const Wanted& wanted) {
 
 } // namespace
 
-TEST_CASE("dialogue: an answer with another field fails, both sides told", "[runner]") {
+TEST_CASE("dialogue: an answer with another field fails, both sides told", "[interpreter]") {
     const CaseResult result = check(with("dut    recv id=1\n"
                                          "> SEND_ONLY  psn=0 ackreq\n"
                                          "< ACK        psn=0 msn=2 exact\n"),
@@ -74,7 +74,7 @@ TEST_CASE("dialogue: an answer with another field fails, both sides told", "[run
     CHECK(remarked(result, "not what line 7 expects"));
 }
 
-TEST_CASE("dialogue: another packet than the expected one fails", "[runner]") {
+TEST_CASE("dialogue: another packet than the expected one fails", "[interpreter]") {
     const CaseResult result = check(with("dut    recv id=1\n"
                                          "> SEND_ONLY  psn=1 ackreq\n"
                                          "< RNR_NAK    psn=1\n"),
@@ -86,7 +86,7 @@ TEST_CASE("dialogue: another packet than the expected one fails", "[runner]") {
     CHECK(remarked(result, "not what line 7 expects"));
 }
 
-TEST_CASE("dialogue: an ACK that no line names may not count more than was sent", "[runner]") {
+TEST_CASE("dialogue: an ACK that no line names may not count more than was sent", "[interpreter]") {
     const std::string two_sends = with("dut    recv id=1..2\n"
                                        "> SEND_ONLY  psn=0 ackreq\n"
                                        "> SEND_ONLY  psn=1 ackreq\n"
@@ -100,7 +100,7 @@ TEST_CASE("dialogue: an ACK that no line names may not count more than was sent"
     CHECK(result.actual() == "< ACK psn=0 msn=3");
 }
 
-TEST_CASE("dialogue: a packet that does not come fails after its time", "[runner]") {
+TEST_CASE("dialogue: a packet that does not come fails after its time", "[interpreter]") {
     const CaseResult result = check(with("dut    recv id=1\n"
                                          "> SEND_ONLY  psn=0 icrc=bad\n"
                                          "< ACK        psn=0 within 20ms\n"),
@@ -112,7 +112,7 @@ TEST_CASE("dialogue: a packet that does not come fails after its time", "[runner
     CHECK(result.packets.size() == 1);
 }
 
-TEST_CASE("dialogue: a packet behind the last line that no line expects fails", "[runner]") {
+TEST_CASE("dialogue: a packet behind the last line that no line expects fails", "[interpreter]") {
     const CaseResult result = check(with("> SEND_ONLY  psn=1 ackreq\n"),
                                     {.verdict = Verdict::Fail,
                                      .reason = "a packet came that no line expects",
@@ -120,7 +120,7 @@ TEST_CASE("dialogue: a packet behind the last line that no line expects fails", 
     CHECK(remarked(result, "no line expects it"));
 }
 
-TEST_CASE("dialogue: a completion that no line expects fails", "[runner]") {
+TEST_CASE("dialogue: a completion that no line expects fails", "[interpreter]") {
     check(with("dut    recv id=7\n"
                "> SEND_ONLY  psn=0 ackreq\n"
                "< ACK        psn=0\n"),
@@ -129,7 +129,7 @@ TEST_CASE("dialogue: a completion that no line expects fails", "[runner]") {
            .actual = "completion id=7 status=SUCCESS"});
 }
 
-TEST_CASE("dialogue: the level of the case is the verdict of its failure", "[runner]") {
+TEST_CASE("dialogue: the level of the case is the verdict of its failure", "[interpreter]") {
     const std::string dialogue = "dut    recv id=1\n"
                                  "> SEND_ONLY  psn=0 ackreq\n"
                                  "< NAK        psn=0\n";
@@ -138,7 +138,7 @@ TEST_CASE("dialogue: the level of the case is the verdict of its failure", "[run
     CHECK(play_script(with(dialogue, "level  INFO\n")).verdict == Verdict::Info);
 }
 
-TEST_CASE("dialogue: an alternative that is met passes", "[runner]") {
+TEST_CASE("dialogue: an alternative that is met passes", "[interpreter]") {
     check(with("dut    recv id=1\n"
                "> SEND_ONLY  psn=0 ackreq\n"
                "any\n"
@@ -151,7 +151,7 @@ TEST_CASE("dialogue: an alternative that is met passes", "[runner]") {
 }
 
 TEST_CASE("dialogue: a packet that needs no line hides none behind it from the alternatives",
-          "[runner]") {
+          "[interpreter]") {
     check(with("dut    recv id=1..2\n"
                "> SEND_ONLY  psn=0 ackreq\n"
                "> SEND_ONLY  psn=1 ackreq\n"
@@ -166,7 +166,7 @@ TEST_CASE("dialogue: a packet that needs no line hides none behind it from the a
 }
 
 TEST_CASE("dialogue: an alternative that is lawful but unwise warns with its sentence",
-          "[runner]") {
+          "[interpreter]") {
     check(with("dut    recv id=1\n"
                "> SEND_ONLY  psn=0 ackreq\n"
                "any\n"
@@ -178,7 +178,7 @@ TEST_CASE("dialogue: an alternative that is lawful but unwise warns with its sen
           {.verdict = Verdict::Warn, .reason = "an ACK is not what we hoped for", .line = 9});
 }
 
-TEST_CASE("dialogue: silence may be an alternative", "[runner]") {
+TEST_CASE("dialogue: silence may be an alternative", "[interpreter]") {
     check(with("dut    recv id=1\n"
                "> SEND_ONLY  psn=0 tver=1\n"
                "any\n"
@@ -189,7 +189,7 @@ TEST_CASE("dialogue: silence may be an alternative", "[runner]") {
           {});
 }
 
-TEST_CASE("dialogue: none of the alternatives fails with what came", "[runner]") {
+TEST_CASE("dialogue: none of the alternatives fails with what came", "[interpreter]") {
     const CaseResult result = play_script(with("> SEND_ONLY  psn=1 ackreq\n"
                                                "any\n"
                                                "  < ACK      psn=1\n"
@@ -202,7 +202,7 @@ TEST_CASE("dialogue: none of the alternatives fails with what came", "[runner]")
     CHECK(result.actual() == "< NAK psn=0 msn=0 code=PSN_SEQUENCE");
 }
 
-TEST_CASE("dialogue: unordered lines are met in any order, each once", "[runner]") {
+TEST_CASE("dialogue: unordered lines are met in any order, each once", "[interpreter]") {
     const std::string two_sends = "dut    post SEND id=1..2\n"
                                   "unordered\n"
                                   "  < SEND_ONLY  psn=1\n"
@@ -223,7 +223,7 @@ TEST_CASE("dialogue: unordered lines are met in any order, each once", "[runner]
     CHECK(result.actual().starts_with("< SEND_ONLY psn=1"));
 }
 
-TEST_CASE("dialogue: what is forbidden must not come, before or within the time", "[runner]") {
+TEST_CASE("dialogue: what is forbidden must not come, before or within the time", "[interpreter]") {
     const CaseResult result = check(with("> SEND_ONLY  psn=1 ackreq\n"
                                          "no NAK psn=0\n"),
                                     {.verdict = Verdict::Fail,
@@ -238,7 +238,7 @@ TEST_CASE("dialogue: what is forbidden must not come, before or within the time"
           {});
 }
 
-TEST_CASE("dialogue: a QP that answers is not quiet and has dropped nothing", "[runner]") {
+TEST_CASE("dialogue: a QP that answers is not quiet and has dropped nothing", "[interpreter]") {
     for (const std::string line : {"quiet", "dropped"}) {
         const CaseResult result = play_script(with("dut    recv id=1\n"
                                                    "> SEND_ONLY  psn=0 ackreq\n" +
@@ -251,7 +251,7 @@ TEST_CASE("dialogue: a QP that answers is not quiet and has dropped nothing", "[
     }
 }
 
-TEST_CASE("dialogue: a bound on the time between packets is judged", "[runner]") {
+TEST_CASE("dialogue: a bound on the time between packets is judged", "[interpreter]") {
     const std::string up_to_time = "dut    post SEND id=1\n"
                                    "< SEND_ONLY  psn=0\n"
                                    "< SEND_ONLY  psn=0 within 5s after ";
@@ -266,7 +266,7 @@ TEST_CASE("dialogue: a bound on the time between packets is judged", "[runner]")
     CHECK(result.line() == 8);
 }
 
-TEST_CASE("dialogue: times that a case measures are in its result", "[runner]") {
+TEST_CASE("dialogue: times that a case measures are in its result", "[interpreter]") {
     const CaseResult result = play_script(with("dut    recv id=1..3\n"
                                                "repeat i in 0..2\n"
                                                "  > SEND_ONLY  psn=i ackreq\n"
@@ -281,7 +281,7 @@ TEST_CASE("dialogue: times that a case measures are in its result", "[runner]") 
           std::vector<wire::Duration>(3, std::chrono::microseconds(2)));
 }
 
-TEST_CASE("dialogue: a fault that fires as often as it should is counted", "[runner]") {
+TEST_CASE("dialogue: a fault that fires as often as it should is counted", "[interpreter]") {
     const CaseResult result = play_script(with("dut    recv id=1\n"
                                                "fault  drop when from=tester psn=0 pass=1 fires=1\n"
                                                "> SEND_ONLY  psn=0 ackreq\n"
@@ -296,7 +296,7 @@ TEST_CASE("dialogue: a fault that fires as often as it should is counted", "[run
     CHECK(remarked(result, "drop"));
 }
 
-TEST_CASE("dialogue: a fault that never fires makes the case an ERROR", "[runner]") {
+TEST_CASE("dialogue: a fault that never fires makes the case an ERROR", "[interpreter]") {
     const CaseResult result = play_script(with("dut    recv id=1\n"
                                                "fault  drop when from=tester psn=77 fires=1\n"
                                                "> SEND_ONLY  psn=0 ackreq\n"
@@ -309,7 +309,7 @@ TEST_CASE("dialogue: a fault that never fires makes the case an ERROR", "[runner
     CHECK(result.faults[0].fired == 0);
 }
 
-TEST_CASE("dialogue: a completion with another status fails", "[runner]") {
+TEST_CASE("dialogue: a completion with another status fails", "[interpreter]") {
     const CaseResult result = play_script(with("dut    post SEND id=1\n"
                                                "< SEND_ONLY  psn=0\n"
                                                "> NAK        psn=0 code=REMOTE_OPERATIONAL\n"
@@ -321,7 +321,7 @@ TEST_CASE("dialogue: a completion with another status fails", "[runner]") {
     CHECK(result.actual().find("REM_OP_ERR") != std::string::npos);
 }
 
-TEST_CASE("dialogue: a region of the tester that the DUT wrote is not untouched", "[runner]") {
+TEST_CASE("dialogue: a region of the tester that the DUT wrote is not untouched", "[interpreter]") {
     const std::string written = "dut    mr d len=64 fill=random\n"
                                 "tester mr a len=4KiB fill=zero access=remote_write\n"
                                 "tester write a[8 +8] = ones\n"
@@ -336,7 +336,7 @@ TEST_CASE("dialogue: a region of the tester that the DUT wrote is not untouched"
     CHECK(result.reason() == "the region differs from byte 64 on");
 }
 
-TEST_CASE("dialogue: a region that a WRITE changed is not untouched", "[runner]") {
+TEST_CASE("dialogue: a region that a WRITE changed is not untouched", "[interpreter]") {
     const std::string written =
         "dut    mr a len=4KiB access=remote_write fill=zero\n"
         "> RDMA_WRITE  psn=0 va=a+8 rkey=a len=8 data=hex\"0102030405060708\""
@@ -350,7 +350,7 @@ TEST_CASE("dialogue: a region that a WRITE changed is not untouched", "[runner]"
     CHECK_FALSE(result.actual().empty());
 }
 
-TEST_CASE("dialogue: memory with other bytes than expected fails and says where", "[runner]") {
+TEST_CASE("dialogue: memory with other bytes than expected fails and says where", "[interpreter]") {
     const CaseResult result =
         play_script(with("dut    mr a len=4KiB access=remote_write fill=zero\n"
                          "expect a[0 +8] == ones\n"));
@@ -360,7 +360,7 @@ TEST_CASE("dialogue: memory with other bytes than expected fails and says where"
     CHECK_FALSE(result.actual().empty());
 }
 
-TEST_CASE("dialogue: a verb that the device must refuse and takes fails", "[runner]") {
+TEST_CASE("dialogue: a verb that the device must refuse and takes fails", "[interpreter]") {
     check(with("dut    refuses modify state=INIT\n"), {});
     const CaseResult result = play_script(with("dut    refuses modify state=ERR\n"));
     INFO(text_of(result));
@@ -368,7 +368,7 @@ TEST_CASE("dialogue: a verb that the device must refuse and takes fails", "[runn
     CHECK(result.expected() == "dut    refuses modify state=ERR");
 }
 
-TEST_CASE("dialogue: two QPs of a case do not claim each other's packets", "[runner]") {
+TEST_CASE("dialogue: two QPs of a case do not claim each other's packets", "[interpreter]") {
     check(with("dut    recv id=1\n"
                "dut    recv b id=2\n"
                "> SEND_ONLY    psn=0 ackreq\n"
@@ -381,4 +381,4 @@ TEST_CASE("dialogue: two QPs of a case do not claim each other's packets", "[run
           {});
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

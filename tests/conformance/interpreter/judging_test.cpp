@@ -7,10 +7,10 @@
 #include "conformance/interpreter/judging.hpp"
 #include "tests/conformance/plan/playing.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 namespace {
 
-VirtualBenchOptions device_with(std::string_view mutant) {
+VirtualTestbedOptions device_with(std::string_view mutant) {
     const auto found = mutants::find(mutant);
     REQUIRE(found.has_value());
     return engine_of(*found);
@@ -22,7 +22,7 @@ bool has(const std::vector<std::string>& rules, std::string_view rule) {
 
 } // namespace
 
-TEST_CASE("judging: a rule that no line names fails the case", "[runner][RDR-03]") {
+TEST_CASE("judging: a rule that no line names fails the case", "[interpreter][RDR-03]") {
     int failed = 0;
     for (const CaseResult& result :
          play_suite(over_both({"rdr/response-opcodes"}), device_with("read_not_in_its_msn"))) {
@@ -47,7 +47,7 @@ TEST_CASE("judging: a rule that no line names fails the case", "[runner][RDR-03]
 }
 
 TEST_CASE("judging: the right engine is blamed for nothing, whatever the cases do to it",
-          "[runner]") {
+          "[interpreter]") {
     for (const CaseResult& result : play_suite(over_both(), right_engine())) {
         INFO(result.id);
         CHECK(result.verdict == Verdict::Pass);
@@ -55,7 +55,7 @@ TEST_CASE("judging: the right engine is blamed for nothing, whatever the cases d
     }
 }
 
-TEST_CASE("judging: a SHOULD warns, and no judgement makes a failed case better", "[runner]") {
+TEST_CASE("judging: a SHOULD warns, and no judgement makes a failed case better", "[interpreter]") {
     const auto heeded = [](Verdict before, rules::Level level, bool certain) {
         CaseResult result;
         result.level = rules::Level::Should; // of the case: what it is about is not what was broken
@@ -77,4 +77,4 @@ TEST_CASE("judging: a SHOULD warns, and no judgement makes a failed case better"
     CHECK(heeded(Skip, rules::Level::Must, true) == Skip);
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

@@ -3,7 +3,7 @@
 
 #include "tests/conformance/plan/playing.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 
 inline std::string with(std::string_view dialogue, std::string_view more_header = {}) {
     return "rule   RSP-01\ntitle  \"made up\"\nrole   both\n" + std::string(more_header) + "\n" +
@@ -27,4 +27,4 @@ inline CaseResult fails(const std::string& script, std::string_view reason,
     return result;
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace veriroce::runner::test {
+namespace veriroce::interpreter::test {
 namespace {
 
 using wire::Operation;
@@ -41,7 +41,8 @@ wire::Packet read(std::uint32_t psn, std::uint32_t length) {
 
 } // namespace
 
-TEST_CASE("book: PSNs count from the asking side's first, across the wrap", "[runner][RSP-09]") {
+TEST_CASE("book: PSNs count from the asking side's first, across the wrap",
+          "[interpreter][RSP-09]") {
     const QpBook book = book_at(0xFFFFFE, 0xFFFFFF);
     CHECK(book.relative_psn(Side::Tester, send_only(0xFFFFFF)) == 0);
     CHECK(book.relative_psn(Side::Tester, send_only(0)) == 1);
@@ -52,7 +53,7 @@ TEST_CASE("book: PSNs count from the asking side's first, across the wrap", "[ru
     CHECK(book.relative_psn(Side::Tester, ack(0)) == 2);
 }
 
-TEST_CASE("book: an absolute PSN is the inverse of the relative one", "[runner]") {
+TEST_CASE("book: an absolute PSN is the inverse of the relative one", "[interpreter]") {
     const QpBook book = book_at(0x000010, 0xFFFFFF);
     const std::uint8_t opcode = send_only(0).bth.opcode;
     for (const std::int64_t psn : {-5, -1, 0, 1, 2, 1000}) {
@@ -64,7 +65,7 @@ TEST_CASE("book: an absolute PSN is the inverse of the relative one", "[runner]"
     CHECK(book.absolute_psn(Side::Tester, ack(0).bth.opcode, 0) == wire::Psn(0x10));
 }
 
-TEST_CASE("book: a READ of the tester takes a PSN for each response", "[runner][LEN-07]") {
+TEST_CASE("book: a READ of the tester takes a PSN for each response", "[interpreter][LEN-07]") {
     QpBook book = book_at(0, 100);
     book.note(Side::Tester, read(100, 4096), {});
     CHECK(book.next_request() == 4);
@@ -81,7 +82,7 @@ TEST_CASE("book: a READ of the tester takes a PSN for each response", "[runner][
     CHECK(book.next_request() == 1);
 }
 
-TEST_CASE("book: an honest MSN counts the DUT's messages, READs once", "[runner][ACK-07]") {
+TEST_CASE("book: an honest MSN counts the DUT's messages, READs once", "[interpreter][ACK-07]") {
     QpBook book = book_at(0xFFFFFF, 0);
     book.note(Side::Dut, packet(Operation::Send, Position::First, 0xFFFFFF), {}); // psn 0
     book.note(Side::Dut, packet(Operation::Send, Position::Last, 0), {});         // psn 1
@@ -98,7 +99,7 @@ TEST_CASE("book: an honest MSN counts the DUT's messages, READs once", "[runner]
     CHECK(book.msn_up_to(5, true) == wire::Msn{3});
 }
 
-TEST_CASE("book: requests and responses of the DUT are counted by PSN", "[runner]") {
+TEST_CASE("book: requests and responses of the DUT are counted by PSN", "[interpreter]") {
     QpBook book = book_at(7, 100);
     CHECK(book.last_dut_request() == -1);
     CHECK_FALSE(book.dut_request(0).has_value());
@@ -119,4 +120,4 @@ TEST_CASE("book: requests and responses of the DUT are counted by PSN", "[runner
     CHECK(book.dut_responses(1) == 0);
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::interpreter::test

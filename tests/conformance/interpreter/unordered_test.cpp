@@ -3,9 +3,9 @@
 
 #include "tests/conformance/interpreter/lines.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 
-TEST_CASE("unordered: packets, completions, states and events in any order", "[runner]") {
+TEST_CASE("unordered: packets, completions, states and events in any order", "[interpreter]") {
     passes(with("dut    recv id=1\n"
                 "> SEND_ONLY  ackreq\n"
                 "unordered\n"
@@ -34,7 +34,7 @@ TEST_CASE("unordered: packets, completions, states and events in any order", "[r
 }
 
 TEST_CASE("unordered: a completion that no open line wants fails, and so does one that is missing",
-          "[runner]") {
+          "[interpreter]") {
     const CaseResult other = fails(with("dut    recv id=1..2\n"
                                         "> SEND_ONLY  ackreq\n"
                                         "unordered\n"
@@ -54,7 +54,7 @@ TEST_CASE("unordered: a completion that no open line wants fails, and so does on
     CHECK(none.line() == 9);
 }
 
-TEST_CASE("unordered: COMM_EST may be expected, and may come without a line", "[runner]") {
+TEST_CASE("unordered: COMM_EST may be expected, and may come without a line", "[interpreter]") {
     const std::string header = "qp     state=RTR\n";
     const std::string send = "dut    recv id=1\n"
                              "> SEND_ONLY  ackreq\n";
@@ -69,7 +69,7 @@ TEST_CASE("unordered: COMM_EST may be expected, and may come without a line", "[
                 header));
 }
 
-TEST_CASE("unordered: each line has its own time", "[runner]") {
+TEST_CASE("unordered: each line has its own time", "[interpreter]") {
     const auto delayed = [](std::string_view delay, std::string_view line) {
         return with("dut    recv id=1\n"
                     "fault  delay " +
@@ -86,7 +86,7 @@ TEST_CASE("unordered: each line has its own time", "[runner]") {
     passes(delayed("2s", "< ACK psn=0 within 5s"));
 }
 
-TEST_CASE("unordered: whole messages, their packets among those of other lines", "[runner]") {
+TEST_CASE("unordered: whole messages, their packets among those of other lines", "[interpreter]") {
     const CaseResult result =
         passes(with("dut    mr a len=16KiB access=remote_read fill=offsets\n"
                     "dut    recv id=1\n"
@@ -115,10 +115,10 @@ TEST_CASE("unordered: whole messages, their packets among those of other lines",
 
 TEST_CASE(
     "waiting: within is held against the packet's own stamp, not against when it was looked at",
-    "[runner]") {
+    "[interpreter]") {
     // The round trip takes 2 us in virtual time.
     const auto acknowledged = [](std::string_view within, wire::Duration stamp_width) {
-        VirtualBenchOptions device = right_engine();
+        VirtualTestbedOptions device = right_engine();
         device.lab.stamp_width = stamp_width;
         return play_script(with("dut    recv id=1\n"
                                 "> SEND_ONLY  ackreq\n"
@@ -140,7 +140,7 @@ TEST_CASE(
 }
 
 TEST_CASE("waiting: what the DUT said instead stands beside the line that was not met",
-          "[runner]") {
+          "[interpreter]") {
     const CaseResult result = fails(with("dut    recv id=1\n"
                                          "> SEND_ONLY  ackreq\n"
                                          "< NAK  psn=0\n"),
@@ -149,7 +149,7 @@ TEST_CASE("waiting: what the DUT said instead stands beside the line that was no
     CHECK(result.actual() == "< ACK psn=0 msn=1, and nothing else");
 }
 
-TEST_CASE("events: those of a QP in ERR need no line, any other does", "[runner]") {
+TEST_CASE("events: those of a QP in ERR need no line, any other does", "[interpreter]") {
     const std::string refused = "> RDMA_WRITE_ONLY  va=abs:0 rkey=abs:0 dmalen=8 len=8 ackreq\n"
                                 "< NAK  code=REMOTE_ACCESS\n";
     passes(with(refused + "dut    event QP_ACCESS_ERR\n"));
@@ -158,4 +158,4 @@ TEST_CASE("events: those of a QP in ERR need no line, any other does", "[runner]
     fails(with(refused + "dut    reconnect\n"), "an event came that no line expects");
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

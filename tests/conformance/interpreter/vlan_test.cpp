@@ -4,7 +4,7 @@
 #include "dissector/wire/frame.hpp"
 #include "tests/conformance/plan/playing.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 namespace {
 
 std::string in_vlan(std::string_view vlan, std::string_view dialogue) {
@@ -34,21 +34,21 @@ std::size_t packets_of(const CaseResult& result, Side side) {
 
 // A device that heeds no tag: it is asked in VLAN 77, and answers outside of it.
 CaseResult of_careless_device(std::string_view script) {
-    VirtualBenchOptions options = right_engine();
+    VirtualTestbedOptions options = right_engine();
     options.engine.behaviour.vlan_checked = false;
     const auto loaded = script::load("made/up.roce", script);
     REQUIRE(loaded.has_value());
     const auto runs = script::expand(*loaded);
     REQUIRE(runs.has_value());
-    VirtualBench bench(std::move(options));
-    Setting setting = bench.setting({});
-    setting.vlan = wire::VlanId{.id = 77};
-    return bench.play(*loaded, runs->front(), setting);
+    VirtualTestbed testbed(std::move(options));
+    Environment environment = testbed.environment({});
+    environment.vlan = wire::VlanId{.id = 77};
+    return testbed.play(*loaded, runs->front(), environment);
 }
 
 } // namespace
 
-TEST_CASE("vlan: both sides' packets have the tag, ours with the priority", "[runner][N-05]") {
+TEST_CASE("vlan: both sides' packets have the tag, ours with the priority", "[interpreter][N-05]") {
     for (const bool priority : {false, true}) {
         const CaseResult result = play_script(in_vlan(priority ? "77.3" : "77", a_send));
         INFO(text_of(result));
@@ -65,7 +65,7 @@ TEST_CASE("vlan: both sides' packets have the tag, ours with the priority", "[ru
     }
 }
 
-TEST_CASE("vlan: our engine asks and answers in the VLAN", "[runner][N-05]") {
+TEST_CASE("vlan: our engine asks and answers in the VLAN", "[interpreter][N-05]") {
     const CaseResult result = play_script(in_vlan("77.5", "dut    mr a len=16KiB fill=zero\n"
                                                           "tester mr t len=16KiB fill=offsets "
                                                           "access=remote_read\n"
@@ -84,7 +84,8 @@ TEST_CASE("vlan: our engine asks and answers in the VLAN", "[runner][N-05]") {
     CHECK(tags_of(result, Side::Dut).size() == packets_of(result, Side::Dut));
 }
 
-TEST_CASE("vlan: a priority alone is no VLAN, and its answer needs no tag", "[runner][ENC-15]") {
+TEST_CASE("vlan: a priority alone is no VLAN, and its answer needs no tag",
+          "[interpreter][ENC-15]") {
     const CaseResult result = play_script(in_vlan("0.5", a_send));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Pass);
@@ -92,7 +93,7 @@ TEST_CASE("vlan: a priority alone is no VLAN, and its answer needs no tag", "[ru
     CHECK(tags_of(result, Side::Dut).empty());
 }
 
-TEST_CASE("vlan: a field overwrites the tag of one packet", "[runner][N-05]") {
+TEST_CASE("vlan: a field overwrites the tag of one packet", "[interpreter][N-05]") {
     const CaseResult result = play_script(in_vlan("77", "dut    recv id=1\n"
                                                         "> SEND_ONLY  psn=0 vlan.id=78 ackreq\n"
                                                         "quiet\n"
@@ -109,7 +110,7 @@ TEST_CASE("vlan: a field overwrites the tag of one packet", "[runner][N-05]") {
 }
 
 TEST_CASE("vlan: what comes outside of it satisfies no line and is not tolerated",
-          "[runner][N-05]") {
+          "[interpreter][N-05]") {
     const CaseResult claimed = of_careless_device(in_vlan("77", a_send));
     INFO(text_of(claimed));
     CHECK(claimed.verdict == Verdict::Warn); // N-05 is a SHOULD
@@ -121,7 +122,7 @@ TEST_CASE("vlan: what comes outside of it satisfies no line and is not tolerated
     CHECK(passed_over.verdict == Verdict::Warn);
 }
 
-TEST_CASE("vlan: FRAGMENT and RoCEv1 keep the tag", "[runner][ENC-09]") {
+TEST_CASE("vlan: FRAGMENT and RoCEv1 keep the tag", "[interpreter][ENC-09]") {
     const CaseResult result = play_script(in_vlan("77.1", "dut    recv id=1..2\n"
                                                           "> SEND_ONLY  psn=0 ackreq  as whole\n"
                                                           "< ACK        psn=0\n"
@@ -143,4 +144,4 @@ TEST_CASE("vlan: FRAGMENT and RoCEv1 keep the tag", "[runner][ENC-09]") {
     CHECK(tagged == 3);
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

@@ -3,13 +3,13 @@
 
 #include "tests/conformance/testbed/testbed_around.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 namespace {
 
 // Dies of its n-th case, counted from 1: it answers nothing, or its agent is lost with it.
-class MortalBench final : public BenchAround {
+class MortalTestbed final : public TestbedAround {
   public:
-    MortalBench(std::size_t dies_of, bool agent_too) : dies_of_(dies_of), agent_too_(agent_too) {}
+    MortalTestbed(std::size_t dies_of, bool agent_too) : dies_of_(dies_of), agent_too_(agent_too) {}
 
     [[nodiscard]] std::optional<std::string> broken() const override {
         return dead_ && agent_too_ ? std::optional<std::string>("the agent is gone") : std::nullopt;
@@ -21,15 +21,15 @@ class MortalBench final : public BenchAround {
 
   private:
     CaseResult play_case(const script::Case& script, const script::Run& run,
-                         const Setting& setting) override {
+                         const Environment& environment) override {
         if (played() == dies_of_) dead_ = true;
-        CaseResult result = BenchAround::play_case(script, run, setting);
+        CaseResult result = TestbedAround::play_case(script, run, environment);
         if (dead_) result.become(result.verdict, FindingKind::Discouraged, "a word about it");
         return result;
     }
     CaseResult play_sanity(const script::Case& script, const script::Run& run,
-                           const Setting& setting) override {
-        CaseResult result = BenchAround::play_sanity(script, run, setting);
+                           const Environment& environment) override {
+        CaseResult result = TestbedAround::play_sanity(script, run, environment);
         if (!dead_) return result;
         result.become(Verdict::Fail, FindingKind::Missing, "no ACK came");
         return result;
@@ -41,11 +41,11 @@ class MortalBench final : public BenchAround {
 };
 
 // A mistake of the program itself, in the second case.
-class ThrowingBench final : public BenchAround {
+class ThrowingTestbed final : public TestbedAround {
     CaseResult play_case(const script::Case& script, const script::Run& run,
-                         const Setting& setting) override {
+                         const Environment& environment) override {
         if (played() == 2) throw std::bad_variant_access();
-        return BenchAround::play_case(script, run, setting);
+        return TestbedAround::play_case(script, run, environment);
     }
 };
 
@@ -71,14 +71,14 @@ class Misdirects final : public engine::SurfaceFilter {
     }
 };
 
-class StormyBench final : public BenchAround {
+class StormyTestbed final : public TestbedAround {
   public:
-    StormyBench() : BenchAround(engine_behind<Storm>()) {}
+    StormyTestbed() : TestbedAround(engine_behind<Storm>()) {}
 
-    [[nodiscard]] Setting setting(const Network& network) const override {
-        Setting setting = BenchAround::setting(network);
-        setting.most_recorded_bytes = 64 * 1024;
-        return setting;
+    [[nodiscard]] Environment environment(const Network& network) const override {
+        Environment environment = TestbedAround::environment(network);
+        environment.most_recorded_bytes = 64 * 1024;
+        return environment;
     }
 };
 
@@ -91,11 +91,11 @@ Selection four_rounds() {
 
 } // namespace
 
-TEST_CASE("dead device: the case that killed it fails, later ones are not judged", "[runner]") {
+TEST_CASE("dead device: the case that killed it fails, later ones are not judged", "[plan]") {
     const Selection selection = four_rounds();
     const Plan plan = plan_of(selection);
-    MortalBench bench(2, false);
-    SuiteRun run(bench, plan, selection, {});
+    MortalTestbed testbed(2, false);
+    SuiteRun run(testbed, plan, selection, {});
     CHECK(run.next()->verdict == Verdict::Pass);
     CHECK_FALSE(run.dead_since().has_value());
     const auto killer = run.next();
@@ -111,21 +111,21 @@ TEST_CASE("dead device: the case that killed it fails, later ones are not judged
               "not played: the DUT has not answered a SEND since rsp/gap-nak[round=2]");
         CHECK(later->rules.size() == 2);
     }
-    CHECK(bench.played() == 2);
+    CHECK(testbed.played() == 2);
     CHECK_FALSE(run.next().has_value());
 }
 
-TEST_CASE("dead device: revived, it is tested on", "[runner]") {
+TEST_CASE("dead device: revived, it is tested on", "[plan]") {
     const Selection selection = four_rounds();
     const Plan plan = plan_of(selection);
     for (const bool agent_too : {false, true}) {
-        MortalBench bench(2, agent_too);
-        SuiteRun run(bench, plan, selection, {});
+        MortalTestbed testbed(2, agent_too);
+        SuiteRun run(testbed, plan, selection, {});
         CHECK(run.next()->verdict == Verdict::Pass);
         const auto killer = run.next();
         CHECK(killer->verdict == (agent_too ? Verdict::Error : Verdict::Fail));
         CHECK(run.dead_since() == killer->id);
-        REQUIRE(bench.find_again().has_value());
+        REQUIRE(testbed.find_again().has_value());
         run.revived();
         CHECK(run.next()->verdict == Verdict::Pass);
         CHECK(run.next()->verdict == Verdict::Pass);
@@ -133,11 +133,11 @@ TEST_CASE("dead device: revived, it is tested on", "[runner]") {
     }
 }
 
-TEST_CASE("dead device: without its agent the run ends and names the case", "[runner]") {
+TEST_CASE("dead device: without its agent the run ends and names the case", "[plan]") {
     const Selection selection = four_rounds();
     const Plan plan = plan_of(selection);
-    MortalBench bench(2, true);
-    SuiteRun run(bench, plan, selection, {});
+    MortalTestbed testbed(2, true);
+    SuiteRun run(testbed, plan, selection, {});
     CHECK(run.next()->verdict == Verdict::Pass);
     const auto last = run.next();
     CHECK(last->id == "rsp/gap-nak[round=2]");
@@ -147,11 +147,11 @@ TEST_CASE("dead device: without its agent the run ends and names the case", "[ru
     CHECK(run.done() == 2);
 }
 
-TEST_CASE("dead device: one that does not stop sending costs its case, and no memory", "[runner]") {
-    StormyBench bench;
+TEST_CASE("dead device: one that does not stop sending costs its case, and no memory", "[plan]") {
+    StormyTestbed testbed;
     const Selection selection = four_rounds();
     const Plan plan = plan_of(selection);
-    SuiteRun run(bench, plan, selection, {});
+    SuiteRun run(testbed, plan, selection, {});
     const auto result = run.next();
     INFO(text_of(*result));
     CHECK(result->verdict == Verdict::Error);
@@ -162,7 +162,7 @@ TEST_CASE("dead device: one that does not stop sending costs its case, and no me
 }
 
 TEST_CASE("dead device: of packets that are nobody's the first are kept, and the others counted",
-          "[runner]") {
+          "[plan]") {
     const auto results = play_suite(over_both({"rsp/duplicate-send"}), engine_behind<Misdirects>());
     const CaseResult& result = results.front();
     INFO(text_of(result));
@@ -175,11 +175,11 @@ TEST_CASE("dead device: of packets that are nobody's the first are kept, and the
     }));
 }
 
-TEST_CASE("dead device: a mistake of the program costs one case, and no report", "[runner]") {
+TEST_CASE("dead device: a mistake of the program costs one case, and no report", "[plan]") {
     const Selection selection = four_rounds();
     const Plan plan = plan_of(selection);
-    ThrowingBench bench;
-    SuiteRun run(bench, plan, selection, {});
+    ThrowingTestbed testbed;
+    SuiteRun run(testbed, plan, selection, {});
     CHECK(run.next()->verdict == Verdict::Pass);
     const auto thrown = run.next();
     CHECK(thrown->verdict == Verdict::Error);
@@ -187,4 +187,4 @@ TEST_CASE("dead device: a mistake of the program costs one case, and no report",
     CHECK(run.next()->verdict == Verdict::Pass);
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

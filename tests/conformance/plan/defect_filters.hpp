@@ -11,7 +11,7 @@
 #include "dissector/wire/packet.hpp"
 #include "transport/engine/surface_filter.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 
 using engine::OwnedDatagram;
 
@@ -307,4 +307,4 @@ std::unique_ptr<engine::SurfaceFilter> one() {
     return std::make_unique<Filter>();
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

@@ -12,7 +12,7 @@
 #include "tests/conformance/plan/network_filters.hpp"
 #include "tests/conformance/plan/playing.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 
 struct SurfaceDefect {
     std::string_view name;
@@ -107,21 +107,21 @@ inline Unchecked unchecked_devices() {
 }
 
 // A planted defect by its name: of conformance/mutants, or one of the above.
-inline std::optional<VirtualBenchOptions> defective(std::string_view name) {
+inline std::optional<VirtualTestbedOptions> defective(std::string_view name) {
     if (const auto mutant = mutants::find(name)) return engine_of(*mutant);
     for (const SurfaceDefect& defect : surface_defects) {
         if (defect.name != name) continue;
-        VirtualBenchOptions device = right_engine();
+        VirtualTestbedOptions device = right_engine();
         device.filter = defect.make;
         return device;
     }
     for (const auto& [unchecked, checks] : unchecked_devices()) {
         if (unchecked != name) continue;
-        VirtualBenchOptions device = right_engine();
+        VirtualTestbedOptions device = right_engine();
         device.checks = checks;
         return device;
     }
     return std::nullopt;
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

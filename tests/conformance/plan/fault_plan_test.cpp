@@ -4,7 +4,7 @@
 #include "conformance/plan/shrink.hpp"
 #include "tests/conformance/interpreter/lines.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 namespace {
 
 const std::string send_acknowledged = with("dut    recv id=1..2\n"
@@ -27,15 +27,15 @@ CaseResult play_under(std::string_view text, FaultPlan plan) {
     REQUIRE(loaded.has_value());
     const auto runs = script::expand(*loaded);
     REQUIRE(runs.has_value());
-    VirtualBench bench(right_engine());
-    Setting setting = bench.setting({});
-    setting.plan = std::move(plan);
-    return bench.play(*loaded, runs->front(), setting);
+    VirtualTestbed testbed(right_engine());
+    Environment environment = testbed.environment({});
+    environment.plan = std::move(plan);
+    return testbed.play(*loaded, runs->front(), environment);
 }
 
 } // namespace
 
-TEST_CASE("faults: a rule that missed is an ERROR, whatever else failed", "[runner]") {
+TEST_CASE("faults: a rule that missed is an ERROR, whatever else failed", "[plan]") {
     const std::string rule = "fault  drop when from=tester psn=7 fires=2\n";
     const CaseResult alone = fails(with(rule + "> SEND_ONLY  psn=1 ackreq\n"
                                                "< NAK        psn=0\n"),
@@ -50,7 +50,7 @@ TEST_CASE("faults: a rule that missed is an ERROR, whatever else failed", "[runn
     CHECK(both.actual() == "< NAK psn=0 msn=0 code=PSN_SEQUENCE");
 }
 
-TEST_CASE("faults: a rule that a failing line cut short leaves the DUT its FAIL", "[runner]") {
+TEST_CASE("faults: a rule that a failing line cut short leaves the DUT its FAIL", "[plan]") {
     const CaseResult result = fails(with("dut    post SEND id=1\n"
                                          "fault  drop when from=dut psn=0 fires=3\n"
                                          "< SEND_ONLY  psn=0 within 1ms\n"),
@@ -59,7 +59,7 @@ TEST_CASE("faults: a rule that a failing line cut short leaves the DUT its FAIL"
     CHECK(result.faults[0].fired == 1);
 }
 
-TEST_CASE("faults: a plan acts on every case that is played under it", "[runner]") {
+TEST_CASE("faults: a plan acts on every case that is played under it", "[plan]") {
     CHECK(play_under(send_acknowledged, {}).verdict == Verdict::Pass);
     const CaseResult lost = play_under(send_acknowledged, plan_with("drop when from=b psn=1\n"));
     CHECK(lost.verdict == Verdict::Fail);
@@ -71,36 +71,36 @@ TEST_CASE("faults: a plan acts on every case that is played under it", "[runner]
     CHECK(missed.reason().ends_with("never fired"));
 }
 
-TEST_CASE("faults: no plan touches the sanity exchange", "[runner]") {
+TEST_CASE("faults: no plan touches the sanity exchange", "[plan]") {
     Selection selection;
     selection.names = {"rsp/gap-nak"};
     const Plan plan = plan_of(selection);
-    VirtualBench bench(right_engine());
+    VirtualTestbed testbed(right_engine());
     RunOptions options;
     options.plan = plan_with("delay 1us when from=dut\ndrop when psn=0 p=0.0\n");
-    SuiteRun run(bench, plan, selection, options);
+    SuiteRun run(testbed, plan, selection, options);
     CHECK(run.next()->verdict == Verdict::Pass);
     options.plan = plan_with("drop when from=dut\n"); // nobody would answer a sanity exchange
-    SuiteRun deaf(bench, plan, selection, options);
+    SuiteRun deaf(testbed, plan, selection, options);
     const auto result = deaf.next();
     CHECK(result->verdict == Verdict::Fail);
     CHECK(result->reason().find("does not answer a SEND") == std::string::npos);
 }
 
-TEST_CASE("shrink: of a case under a plan the plan is made small", "[runner]") {
+TEST_CASE("shrink: of a case under a plan the plan is made small", "[plan]") {
     const auto loaded = script::load("made/up.roce", send_acknowledged);
     REQUIRE(loaded.has_value());
     const auto runs = script::expand(*loaded);
-    VirtualBench bench(right_engine());
-    Setting setting = bench.setting({});
-    setting.plan = plan_with("# three rules, one of them to blame\n"
-                             "mark ce when from=b psn=0 also\n"
-                             "drop when from=b psn=1\n"
-                             "delay 1us when from=a also\n");
-    const auto small = shrink(bench, *loaded, runs->front(), setting);
+    VirtualTestbed testbed(right_engine());
+    Environment environment = testbed.environment({});
+    environment.plan = plan_with("# three rules, one of them to blame\n"
+                                 "mark ce when from=b psn=0 also\n"
+                                 "drop when from=b psn=1\n"
+                                 "delay 1us when from=a also\n");
+    const auto small = shrink(testbed, *loaded, runs->front(), environment);
     if (!small) FAIL(small.error());
     CHECK(small->text == "drop when from=b psn=1\n");
     CHECK(small->result.verdict == Verdict::Fail);
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

@@ -6,7 +6,7 @@
 #include "tests/conformance/testbed/testbed_around.hpp"
 #include "transport/net/stop_on_signal.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 namespace {
 
 // Whether a signal came is remembered by the process: the next test knows of none.
@@ -18,25 +18,25 @@ struct Forgets {
 };
 
 // The signal comes with the second case.
-class SignalledBench final : public BenchAround {
+class SignalledTestbed final : public TestbedAround {
     CaseResult play_case(const script::Case& script, const script::Run& run,
-                         const Setting& setting) override {
+                         const Environment& environment) override {
         if (played() == 2) std::raise(SIGINT);
-        return BenchAround::play_case(script, run, setting);
+        return TestbedAround::play_case(script, run, environment);
     }
 };
 
 } // namespace
 
-TEST_CASE("interrupt: the case at hand ends and counts as not played", "[runner]") {
+TEST_CASE("interrupt: the case at hand ends and counts as not played", "[plan]") {
     const Forgets forgets;
     const net::StopOnSignal stop;
     Selection selection;
     selection.names = {"rsp/gap-nak"};
     selection.repeat = 3;
     const Plan plan = plan_of(selection);
-    SignalledBench bench;
-    SuiteRun run(bench, plan, selection, {});
+    SignalledTestbed testbed;
+    SuiteRun run(testbed, plan, selection, {});
     CHECK(run.upcoming() == "rsp/gap-nak[round=1]");
     CHECK(run.next()->verdict == Verdict::Pass);
     CHECK_FALSE(run.next().has_value());
@@ -44,7 +44,7 @@ TEST_CASE("interrupt: the case at hand ends and counts as not played", "[runner]
     CHECK_FALSE(run.upcoming().has_value());
 }
 
-TEST_CASE("interrupt: a case that waits for long ends inside of its wait", "[runner]") {
+TEST_CASE("interrupt: a case that waits for long ends inside of its wait", "[plan]") {
     const Forgets forgets;
     const net::StopOnSignal stop;
     std::raise(SIGTERM);
@@ -59,4 +59,4 @@ TEST_CASE("interrupt: a case that waits for long ends inside of its wait", "[run
     CHECK(result.packets.empty());
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

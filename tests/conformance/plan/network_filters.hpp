@@ -6,7 +6,7 @@
 
 #include "tests/conformance/plan/defect_filters.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 
 inline bool met_congestion(const OwnedDatagram& datagram) {
     return datagram.envelope.ecn == wire::kCongestionExperienced;
@@ -134,4 +134,4 @@ class TellsOfEverySecond final : public engine::SurfaceFilter {
     std::uint64_t successes_ = 0;
 };
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

@@ -5,7 +5,7 @@
 
 #include "tests/conformance/plan/playing.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 namespace {
 
 Selection selected(std::vector<std::string> names, std::vector<std::string> axes = {}) {
@@ -40,7 +40,7 @@ dut    done recv id=1 len=n+spare
 
 } // namespace
 
-TEST_CASE("plan: each value of each axis is a run with its own id", "[runner]") {
+TEST_CASE("plan: each value of each axis is a run with its own id", "[plan]") {
     const Plan plan = plan_of(selected({"rsp/gap-nak"}, {"ip=4,6", "psn=low,wrap", "migreq=1"}));
     CHECK(ids_of(plan) == std::vector<std::string>{"rsp/gap-nak[ip=4,psn=low,migreq=1]",
                                                    "rsp/gap-nak[ip=4,psn=wrap,migreq=1]",
@@ -49,7 +49,7 @@ TEST_CASE("plan: each value of each axis is a run with its own id", "[runner]") 
     CHECK(plan.runs.back().over() == std::vector<std::string>{"ip=6", "psn=wrap", "migreq=1"});
 }
 
-TEST_CASE("plan: a case for one IP version is played over that one", "[runner]") {
+TEST_CASE("plan: a case for one IP version is played over that one", "[plan]") {
     const auto versions = [](std::vector<std::string> axes) {
         std::vector<int> played;
         for (const PlannedRun& run : plan_of(selected({"enc/ip-options"}, std::move(axes))).runs)
@@ -61,15 +61,15 @@ TEST_CASE("plan: a case for one IP version is played over that one", "[runner]")
     CHECK(versions({"ip=4,6"}) == std::vector{4});
     const Selection six = selected({"enc/ip-options"}, {"ip=6"});
     const Plan plan = plan_of(six);
-    VirtualBench bench(right_engine());
-    SuiteRun run(bench, plan, six, {});
+    VirtualTestbed testbed(right_engine());
+    SuiteRun run(testbed, plan, six, {});
     const auto result = run.next();
     REQUIRE(result.has_value());
     CHECK(result->verdict == Verdict::Skip);
     CHECK(result->reason() == "it is for IPv4 alone");
 }
 
-TEST_CASE("plan: a script for both IP versions is played over each", "[runner]") {
+TEST_CASE("plan: a script for both IP versions is played over each", "[plan]") {
     const std::string script = "rule   RSP-01\ntitle  \"made up\"\nrole   responder\n"
                                "for    qp.ip in 4 6\n\n"
                                "dut    recv id=1\n> SEND_ONLY  psn=0 ackreq\n< ACK        psn=0\n"
@@ -79,8 +79,8 @@ TEST_CASE("plan: a script for both IP versions is played over each", "[runner]")
     const std::vector<ScriptFile> files{{"made/up.roce", script}};
     const auto plan = make_plan(selection, files);
     REQUIRE(plan.has_value());
-    VirtualBench bench(right_engine());
-    SuiteRun run(bench, *plan, selection, {});
+    VirtualTestbed testbed(right_engine());
+    SuiteRun run(testbed, *plan, selection, {});
     std::vector<std::uint16_t> types;
     while (const auto result = run.next()) {
         INFO(text_of(*result));
@@ -90,7 +90,7 @@ TEST_CASE("plan: a script for both IP versions is played over each", "[runner]")
     CHECK(types == std::vector<std::uint16_t>{0x0800, 0x86DD});
 }
 
-TEST_CASE("plan: what is no axis or no value of it is said", "[runner]") {
+TEST_CASE("plan: what is no axis or no value of it is said", "[plan]") {
     Selection selection;
     CHECK(add_axis(selection, "mtu=256").error() ==
           "the axes are ip=4,6, psn=low,wrap and migreq=0,1");
@@ -99,14 +99,14 @@ TEST_CASE("plan: what is no axis or no value of it is said", "[runner]") {
     CHECK(add_axis(selection, "migreq=2").error() == "'2' is no value of migreq; it is 0 or 1");
 }
 
-TEST_CASE("plan: rounds are runs of their own, lethal cases still last", "[runner]") {
+TEST_CASE("plan: rounds are runs of their own, lethal cases still last", "[plan]") {
     Selection selection = selected({"rsp/gap-nak"});
     selection.repeat = 3;
     const Plan plan = plan_of(selection);
     CHECK(ids_of(plan) == std::vector<std::string>{"rsp/gap-nak[round=1]", "rsp/gap-nak[round=2]",
                                                    "rsp/gap-nak[round=3]"});
-    VirtualBench bench(right_engine());
-    SuiteRun run(bench, plan, selection, {.seed = 7, .command = {}});
+    VirtualTestbed testbed(right_engine());
+    SuiteRun run(testbed, plan, selection, {.seed = 7, .command = {}});
     std::set<std::string> commands;
     std::set<std::vector<std::byte>> first_frames;
     while (const auto result = run.next()) {
@@ -121,7 +121,7 @@ TEST_CASE("plan: rounds are runs of their own, lethal cases still last", "[runne
     CHECK(first_frames.size() == 3); // other PSNs
 }
 
-TEST_CASE("plan: lethal cases are last, in a case's order otherwise", "[runner]") {
+TEST_CASE("plan: lethal cases are last, in a case's order otherwise", "[plan]") {
     std::string lethal = with_names;
     lethal.insert(lethal.find("let "), "tags   lethal\n");
     const std::vector<ScriptFile> files{{"a/lethal.roce", lethal}, {"a/mild.roce", with_names}};
@@ -134,7 +134,7 @@ TEST_CASE("plan: lethal cases are last, in a case's order otherwise", "[runner]"
         CHECK(plan->cases[plan->runs[i].case_index].tagged("lethal") == (i >= 12));
 }
 
-TEST_CASE("plan: the shards cover every run exactly once, whatever their number", "[runner]") {
+TEST_CASE("plan: the shards cover every run exactly once, whatever their number", "[plan]") {
     const std::vector<std::string> whole = ids_of(plan_of(over_both()));
     for (const std::size_t of : {1U, 2U, 3U, 7U}) {
         std::multiset<std::string> parts;
@@ -150,7 +150,7 @@ TEST_CASE("plan: the shards cover every run exactly once, whatever their number"
     }
 }
 
-TEST_CASE("plan: an empty shard and a shard that is none are errors", "[runner]") {
+TEST_CASE("plan: an empty shard and a shard that is none are errors", "[plan]") {
     Selection selection = selected({"rsp/gap-nak"});
     selection.shard = {2, 2};
     CHECK(make_plan(selection, {}).error().text ==
@@ -163,7 +163,7 @@ TEST_CASE("plan: an empty shard and a shard that is none are errors", "[runner]"
     CHECK(parse_shard("2/5")->of == 5);
 }
 
-TEST_CASE("plan: parameters stand in let and for lines of the selected cases", "[runner]") {
+TEST_CASE("plan: parameters stand in let and for lines of the selected cases", "[plan]") {
     const std::vector<ScriptFile> files{{"a/names.roce", with_names}};
     Selection selection = selected({"a/names.roce"});
     selection.parameters = {{"spare", "7"}, {"n", "5..6"}};
@@ -171,15 +171,15 @@ TEST_CASE("plan: parameters stand in let and for lines of the selected cases", "
     REQUIRE(plan.has_value());
     CHECK(ids_of(*plan) ==
           std::vector<std::string>{"a/names[n=5,kind=SEND_ONLY]", "a/names[n=6,kind=SEND_ONLY]"});
-    VirtualBench bench(right_engine());
+    VirtualTestbed testbed(right_engine());
     const CaseResult result =
-        bench.play(plan->cases.front(), plan->runs.front().run, bench.setting({}));
+        testbed.play(plan->cases.front(), plan->runs.front().run, testbed.environment({}));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Pass);
     CHECK(result.packets.front().script.find("len=12") != std::string::npos);
 }
 
-TEST_CASE("plan: a parameter that no case has, or whose value is wrong, is an error", "[runner]") {
+TEST_CASE("plan: a parameter that no case has, or whose value is wrong, is an error", "[plan]") {
     const std::vector<ScriptFile> files{{"a/names.roce", with_names}};
     Selection selection = selected({"a/names.roce"});
     selection.parameters = {{"spar", "7"}};
@@ -192,7 +192,7 @@ TEST_CASE("plan: a parameter that no case has, or whose value is wrong, is an er
 }
 
 TEST_CASE("plan: the suite passes from low PSNs, over the wrap, and with both MigReq",
-          "[runner][BTH-15]") {
+          "[plan][BTH-15]") {
     Selection selection = over_both();
     REQUIRE(add_axis(selection, "psn=low,wrap").has_value());
     REQUIRE(add_axis(selection, "migreq=0,1").has_value());
@@ -207,7 +207,7 @@ TEST_CASE("plan: the suite passes from low PSNs, over the wrap, and with both Mi
     CHECK(judged > 100);
 }
 
-TEST_CASE("plan: psn=wrap and migreq=1 are what stands on the wire", "[runner][BTH-15]") {
+TEST_CASE("plan: psn=wrap and migreq=1 are what stands on the wire", "[plan][BTH-15]") {
     const auto first_bth = [](std::vector<std::string> axes) {
         const Selection selection = selected({"rsp/gap-nak"}, std::move(axes));
         const auto results = play_suite(selection, right_engine());
@@ -225,4 +225,4 @@ TEST_CASE("plan: psn=wrap and migreq=1 are what stands on the wire", "[runner][B
     CHECK((low[9] << 16 | low[10] << 8 | low[11]) <= 3U);
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

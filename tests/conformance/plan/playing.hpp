@@ -10,28 +10,32 @@
 #include "conformance/mutants/mutants.hpp"
 #include "conformance/plan/plan.hpp"
 #include "conformance/plan/run.hpp"
-#include "conformance/testbed/virtual_testbed.hpp"
 #include "conformance/script/script.hpp"
+#include "conformance/testbed/virtual_testbed.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 
-inline VirtualBenchOptions right_engine(std::uint64_t seed = 1) {
-    VirtualBenchOptions options;
+using namespace interpreter;
+using namespace plan;
+using namespace testbed;
+
+inline VirtualTestbedOptions right_engine(std::uint64_t seed = 1) {
+    VirtualTestbedOptions options;
     options.seed = seed;
     return options;
 }
 
 // The right engine, and what a filter makes of its packets.
 template <typename Filter>
-VirtualBenchOptions engine_behind() {
-    VirtualBenchOptions options;
+VirtualTestbedOptions engine_behind() {
+    VirtualTestbedOptions options;
     options.filter =
         +[]() -> std::unique_ptr<engine::SurfaceFilter> { return std::make_unique<Filter>(); };
     return options;
 }
 
-inline VirtualBenchOptions engine_of(const mutants::Mutant& mutant) {
-    VirtualBenchOptions options;
+inline VirtualTestbedOptions engine_of(const mutants::Mutant& mutant) {
+    VirtualTestbedOptions options;
     options.engine.behaviour = mutant.behaviour;
     options.checks = mutant.checks;
     options.filter = mutant.make_filter;
@@ -54,13 +58,13 @@ inline Plan plan_of(const Selection& selection) {
 }
 
 // As `veriroce test` plays it: with the sanity exchange behind each run.
-inline std::vector<CaseResult> play_suite(const Selection& selection, VirtualBenchOptions device,
+inline std::vector<CaseResult> play_suite(const Selection& selection, VirtualTestbedOptions device,
                                           std::uint64_t seed = 1) {
     const Plan plan = plan_of(selection);
-    VirtualBench bench(std::move(device));
+    VirtualTestbed testbed(std::move(device));
     RunOptions options;
     options.seed = seed;
-    SuiteRun run(bench, plan, selection, options);
+    SuiteRun run(testbed, plan, selection, options);
     std::vector<CaseResult> results;
     while (auto result = run.next())
         results.push_back(std::move(*result));
@@ -81,16 +85,16 @@ inline std::string text_of(const CaseResult& result) {
 
 // The first run of a script that stands in a test, without a sanity exchange.
 inline CaseResult play_script(std::string_view script,
-                              VirtualBenchOptions device = right_engine()) {
+                              VirtualTestbedOptions device = right_engine()) {
     const auto loaded = script::load("made/up.roce", script);
     if (!loaded) FAIL(loaded.error().front().text("made/up.roce"));
     const auto beyond = script::not_yet_runnable(*loaded);
     if (!beyond.empty()) FAIL(beyond.front().text("made/up.roce"));
     const auto runs = script::expand(*loaded);
     REQUIRE(runs.has_value());
-    VirtualBench bench(std::move(device));
+    VirtualTestbed testbed(std::move(device));
     const PlannedRun planned{.run = runs->front()};
-    return bench.play(*loaded, planned.run, bench.setting(planned.network()));
+    return testbed.play(*loaded, planned.run, testbed.environment(planned.network()));
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

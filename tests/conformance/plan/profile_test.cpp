@@ -5,7 +5,7 @@
 #include "tests/conformance/plan/playing.hpp"
 #include "tests/text.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 namespace {
 
 Profile parsed(std::string_view text) {
@@ -43,7 +43,7 @@ Profile with_entry(std::string_view lines) {
 
 } // namespace
 
-TEST_CASE("profile: every key is read", "[runner]") {
+TEST_CASE("profile: every key is read", "[plan]") {
     const Profile profile = parsed(
         house::read_text(std::string(VERIROCE_SOURCE_DIR) + "/conformance/profiles/template.yaml"));
     CHECK(profile.name == "An example device");
@@ -67,7 +67,7 @@ TEST_CASE("profile: every key is read", "[runner]") {
     CHECK(profile.deviations.back().sometimes);
 }
 
-TEST_CASE("profile: every file that is shipped can be read", "[runner]") {
+TEST_CASE("profile: every file that is shipped can be read", "[plan]") {
     std::size_t files = 0;
     for (const auto& file :
          house::files_under(std::string(VERIROCE_SOURCE_DIR) + "/conformance/profiles")) {
@@ -80,7 +80,7 @@ TEST_CASE("profile: every file that is shipped can be read", "[runner]") {
     CHECK(files >= 2);
 }
 
-TEST_CASE("profile: what is wrong is told with its place and the nearest word", "[runner]") {
+TEST_CASE("profile: what is wrong is told with its place and the nearest word", "[plan]") {
     struct Row {
         std::string_view text;
         std::string_view error;
@@ -138,7 +138,7 @@ TEST_CASE("profile: what is wrong is told with its place and the nearest word", 
           "p.yaml: longer than 262144 bytes\n");
 }
 
-TEST_CASE("profile: a known deviation is XFAIL, its absence XPASS", "[runner]") {
+TEST_CASE("profile: a known deviation is XFAIL, its absence XPASS", "[plan]") {
     for (const std::string_view entry :
          {"rule: RSP-03", "case: rsp/gap-nak", "case: 'rsp/gap-nak[n=1]'"}) {
         INFO(entry);
@@ -155,14 +155,14 @@ TEST_CASE("profile: a known deviation is XFAIL, its absence XPASS", "[runner]") 
     }
 }
 
-TEST_CASE("profile: other cases, other runs and other rules keep their verdict", "[runner]") {
+TEST_CASE("profile: other cases, other runs and other rules keep their verdict", "[plan]") {
     CHECK(judged(with_entry("case: 'rsp/gap-nak[n=2]'"), with(Verdict::Fail)).verdict ==
           Verdict::Fail);
     CHECK(judged(with_entry("case: rsp/psn-wrap"), with(Verdict::Pass)).verdict == Verdict::Pass);
     CHECK(judged(with_entry("rule: RSP-04"), with(Verdict::Fail)).verdict == Verdict::Fail);
 }
 
-TEST_CASE("profile: a rule that the judge saw broken is known as well", "[runner]") {
+TEST_CASE("profile: a rule that the judge saw broken is known as well", "[plan]") {
     CaseResult result = with(Verdict::Fail);
     result.violations = {{.rule = "ACK-07", .certain = true, .packets = {}, .text = {}}};
     CHECK(judged(with_entry("rule: ACK-07"), result).verdict == Verdict::Xfail);
@@ -171,13 +171,13 @@ TEST_CASE("profile: a rule that the judge saw broken is known as well", "[runner
     CHECK(judged(with_entry("rule: ACK-07"), with(Verdict::Pass)).verdict == Verdict::Pass);
 }
 
-TEST_CASE("profile: what shows only sometimes may pass", "[runner]") {
+TEST_CASE("profile: what shows only sometimes may pass", "[plan]") {
     const Profile profile = with_entry("rule: RSP-03\n    sometimes: true");
     CHECK(judged(profile, with(Verdict::Pass)).verdict == Verdict::Pass);
     CHECK(judged(profile, with(Verdict::Fail)).verdict == Verdict::Xfail);
 }
 
-TEST_CASE("profile: an entry ends with its day and its firmware", "[runner]") {
+TEST_CASE("profile: an entry ends with its day and its firmware", "[plan]") {
     const Profile dated = with_entry("rule: RSP-03\n    until: 2026-06-01");
     CHECK(judged(dated, with(Verdict::Fail)).verdict == Verdict::Xfail);
     CHECK(judged(dated, with(Verdict::Fail), "2.1", "2026-06-02").verdict == Verdict::Fail);
@@ -193,33 +193,33 @@ TEST_CASE("profile: an entry ends with its day and its firmware", "[runner]") {
           std::vector<std::string>{"the known deviation of RSP-03 is not of firmware 2.8"});
 }
 
-TEST_CASE("profile: capabilities, traits, counters and time reach the run", "[runner]") {
+TEST_CASE("profile: capabilities, traits, counters and time reach the run", "[plan]") {
     Selection selection = over_both({"rsp/gap-nak"});
     const Plan plan = plan_of(selection);
-    VirtualBench bench(right_engine());
+    VirtualTestbed testbed(right_engine());
     RunOptions options;
     options.profile = parsed("profile: d\ntraits: [out_of_order]\nlacks: [ud]\n"
                              "counters: {bad_pkey: pkey_errs}\ntime_scale: 2.5\n");
-    SuiteRun run(bench, plan, selection, options);
+    SuiteRun run(testbed, plan, selection, options);
     const auto result = run.next();
     CHECK(result->verdict == Verdict::Skip);
     CHECK(result->reason() == "unless out_of_order");
-    const Setting setting = options.profile->applied(bench.setting({}));
-    CHECK_FALSE(setting.capable("ud"));
-    CHECK(setting.counter_name("bad_pkey") == "pkey_errs");
-    CHECK(setting.counter_name("bad_qkey") == "bad_qkey");
+    const Environment environment = options.profile->applied(testbed.environment({}));
+    CHECK_FALSE(environment.capable("ud"));
+    CHECK(environment.counter_name("bad_pkey") == "pkey_errs");
+    CHECK(environment.counter_name("bad_qkey") == "bad_qkey");
 }
 
-TEST_CASE("profile: a mutant whose defect is known does not fail the suite", "[runner]") {
+TEST_CASE("profile: a mutant whose defect is known does not fail the suite", "[plan]") {
     const auto mutant = mutants::find("nak_names_the_arrived_psn");
     REQUIRE(mutant.has_value());
     const Selection selection = over_both({"rsp/gap-nak"});
     const Plan plan = plan_of(selection);
     for (const bool defective : {true, false}) {
-        VirtualBench bench(defective ? engine_of(*mutant) : right_engine());
+        VirtualTestbed testbed(defective ? engine_of(*mutant) : right_engine());
         RunOptions options;
         options.profile = with_entry("case: rsp/gap-nak");
-        SuiteRun run(bench, plan, selection, options);
+        SuiteRun run(testbed, plan, selection, options);
         RunResults results;
         while (auto result = run.next())
             results.cases.push_back(*result);
@@ -228,4 +228,4 @@ TEST_CASE("profile: a mutant whose defect is known does not fail the suite", "[r
     }
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

@@ -4,18 +4,18 @@
 #include "conformance/plan/shrink.hpp"
 #include "tests/conformance/plan/playing.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 namespace {
 
-std::expected<Shrunk, std::string> shrunk(std::string_view text, VirtualBenchOptions device,
+std::expected<Shrunk, std::string> shrunk(std::string_view text, VirtualTestbedOptions device,
                                           std::size_t run = 0) {
     const auto loaded = script::load("made/up.roce", text);
     if (!loaded) FAIL(loaded.error().front().text("made/up.roce"));
     const auto runs = script::expand(*loaded);
     REQUIRE(runs.has_value());
-    VirtualBench bench(std::move(device));
-    VirtualBench right(right_engine());
-    return shrink(bench, *loaded, runs->at(run), bench.setting({}), &right);
+    VirtualTestbed testbed(std::move(device));
+    VirtualTestbed right(right_engine());
+    return shrink(testbed, *loaded, runs->at(run), testbed.environment({}), &right);
 }
 
 const std::string padded = R"(# A script with more than it needs.
@@ -51,7 +51,7 @@ dut    done recv id=1..2
 
 } // namespace
 
-TEST_CASE("shrink: a padded script keeps the gap and the NAK that is wrong", "[runner]") {
+TEST_CASE("shrink: a padded script keeps the gap and the NAK that is wrong", "[plan]") {
     const auto mutant = mutants::find("nak_names_the_arrived_psn");
     REQUIRE(mutant.has_value());
     const auto small = shrunk(padded, engine_of(*mutant), 1);
@@ -80,7 +80,7 @@ dut    done recv id=1..2
     CHECK(play_script(small->text, engine_of(*mutant)).verdict == Verdict::Fail);
 }
 
-TEST_CASE("shrink: no line of the result can go", "[runner]") {
+TEST_CASE("shrink: no line of the result can go", "[plan]") {
     const auto mutant = mutants::find("read_not_in_its_msn");
     REQUIRE(mutant.has_value());
     const auto small = shrunk(padded + "expect a == offsets\n", engine_of(*mutant));
@@ -91,7 +91,7 @@ TEST_CASE("shrink: no line of the result can go", "[runner]") {
     CHECK(again->text == small->text);
 }
 
-TEST_CASE("shrink: what does not fail is not made small", "[runner]") {
+TEST_CASE("shrink: what does not fail is not made small", "[plan]") {
     const auto small = shrunk("rule   RSP-01\n"
                               "title  \"Right\"\n"
                               "role   responder\n"
@@ -103,4 +103,4 @@ TEST_CASE("shrink: what does not fail is not made small", "[runner]") {
     CHECK(small.error() == "the case does not fail by itself: it is PASS");
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

@@ -17,7 +17,7 @@
 #include "dissector/wire/packet.hpp"
 #include "tests/conformance/plan/defects.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -278,11 +278,11 @@ bool finds(const Finding& finding, std::string& told, InexactLab lab = {}) {
     REQUIRE(device.has_value());
     device->lab = lab;
     const Plan plan = plan_of(over_both({std::string(finding.case_id)}));
-    VirtualBench bench(std::move(*device));
+    VirtualTestbed testbed(std::move(*device));
     bool failed = false;
     for (const PlannedRun& run : plan.runs) {
         const CaseResult result =
-            bench.play(plan.cases[run.case_index], run.run, bench.setting(run.network()));
+            testbed.play(plan.cases[run.case_index], run.run, testbed.environment(run.network()));
         told += text_of(result) + "\n";
         failed = failed || condemned(result);
     }
@@ -323,7 +323,7 @@ TEST_CASE("suite: the built-in engine passes every case over IPv4 and IPv6", "[s
 // case waits for the answer to a question.
 TEST_CASE("suite: the time that the agent takes to answer changes no verdict", "[suite]") {
     for (const wire::Duration delay : {30us, 300us, 1000us, 2000us, 6000us}) {
-        VirtualBenchOptions device = right_engine();
+        VirtualTestbedOptions device = right_engine();
         device.lab.call_delay = delay;
         for (const CaseResult& result : play_suite(over_both(), std::move(device))) {
             INFO("answers take " << 2 * delay.count() << " ns\n" << text_of(result));
@@ -335,7 +335,7 @@ TEST_CASE("suite: the time that the agent takes to answer changes no verdict", "
 // Acknowledgements then come late, and what the DUT sends crosses what we send.
 TEST_CASE("suite: long ways to the device change no verdict", "[suite]") {
     for (const wire::Duration delay : {20us, 300us, 2000us}) {
-        VirtualBenchOptions device = right_engine();
+        VirtualTestbedOptions device = right_engine();
         device.lab.path_delay = delay;
         device.lab.call_delay = 150us;
         device.lab.stamp_width = delay / 4;
@@ -369,7 +369,7 @@ TEST_CASE("suite: a slow lab hides no planted defect", "[suite][mutants]") {
 }
 
 TEST_CASE("suite: silence on a reserved opcode is lawful, and a WARN", "[suite][BTH-06]") {
-    VirtualBenchOptions silent = right_engine();
+    VirtualTestbedOptions silent = right_engine();
     silent.engine.behaviour.reserved_opcode = engine::ReservedOpcode::Silent;
     const auto results = play_suite(over_both({"bth/reserved-opcode"}), std::move(silent));
     CHECK(results.size() == 14);
@@ -387,7 +387,7 @@ TEST_CASE("survey: slow labs", "[.survey]") {
         return wire::Duration(static_cast<std::int64_t>(1000 * std::exp(power)));
     };
     for (int round = 0; round < 400; ++round) {
-        VirtualBenchOptions device = right_engine();
+        VirtualTestbedOptions device = right_engine();
         device.lab.path_delay = up_to(5'000);
         device.lab.call_delay = up_to(20'000);
         device.lab.stamp_width = std::min(up_to(1'000), *device.lab.path_delay);
@@ -420,11 +420,12 @@ TEST_CASE("survey: what each case finds", "[.survey]") {
     const Plan plan = plan_of(selection);
     std::map<std::string, std::set<std::string>> found;
     for (const std::string& name : names) {
-        VirtualBench bench(*defective(name));
+        VirtualTestbed testbed(*defective(name));
         for (const PlannedRun& run : plan.runs) {
             const script::Case& one = plan.cases[run.case_index];
             if (found[one.id()].contains(name)) continue;
-            const CaseResult result = bench.play(one, run.run, bench.setting(run.network()));
+            const CaseResult result =
+                testbed.play(one, run.run, testbed.environment(run.network()));
             if (condemned(result)) found[one.id()].insert(name);
         }
     }
@@ -457,7 +458,7 @@ TEST_CASE("suite: no case fails on a lawful oddity", "[suite][mutants]") {
     REQUIRE_FALSE(mutants::lawful().empty());
     for (const mutants::Mutant& oddity : mutants::lawful()) {
         for (const InexactLab& lab : {InexactLab{}, real_lab}) {
-            VirtualBenchOptions device = engine_of(oddity);
+            VirtualTestbedOptions device = engine_of(oddity);
             device.lab = lab;
             for (const CaseResult& result : play_suite(over_both(), std::move(device))) {
                 INFO("device " << oddity.name << ": " << oddity.description
@@ -531,8 +532,8 @@ TEST_CASE("suite: another seed gives other PSNs and the same dialogue", "[suite]
 TEST_CASE("suite: results name case, rules, file and the command that runs them again", "[suite]") {
     const Selection selection = over_both({"tmo/retry-exceeded"});
     const Plan plan = plan_of(selection);
-    VirtualBench bench(right_engine(5));
-    SuiteRun run(bench, plan, selection, {.seed = 5, .command = " -i eth1"});
+    VirtualTestbed testbed(right_engine(5));
+    SuiteRun run(testbed, plan, selection, {.seed = 5, .command = " -i eth1"});
     const auto result = run.next();
     REQUIRE(result.has_value());
     CHECK(result->id == "tmo/retry-exceeded[ip=4,n=0]");
@@ -545,8 +546,8 @@ TEST_CASE("suite: results name case, rules, file and the command that runs them 
 TEST_CASE("suite: fail-fast ends behind the first FAIL", "[suite]") {
     const Selection selection = over_both({"bth/transport-version"});
     const Plan plan = plan_of(selection);
-    VirtualBench bench(engine_of(mutants::find("tver_not_checked")->get()));
-    SuiteRun run(bench, plan, selection, {.fail_fast = true});
+    VirtualTestbed testbed(engine_of(mutants::find("tver_not_checked")->get()));
+    SuiteRun run(testbed, plan, selection, {.fail_fast = true});
     const auto result = run.next();
     REQUIRE(result.has_value());
     CHECK(result->verdict == Verdict::Fail);
@@ -554,4 +555,4 @@ TEST_CASE("suite: fail-fast ends behind the first FAIL", "[suite]") {
     CHECK(run.done() == 1);
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

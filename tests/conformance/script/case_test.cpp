@@ -140,16 +140,15 @@ TEST_CASE("script: in an expected packet a field's name is its value", "[script]
     const auto runs = runs_of(examples[3].text);
     const auto& repeat = std::get<Repeat>(runs[0].body[6].node);
     const auto& packet = std::get<ExpectPacket>(repeat.body.at(0).node);
-    const Environment environment{
-        .name = [](std::string_view name) -> std::optional<std::int64_t> {
-            if (name == "t") return 0x1000;
-            return std::nullopt;
-        },
-        .field = [](const FieldName& field) -> std::optional<std::int64_t> {
-            if (field == FieldName{wire::Field::Psn}) return 2;
-            return std::nullopt;
-        }};
-    const auto va = evaluate(std::get<Expr>(packet.matches.at(1).value), environment);
+    const Lookup lookup{.name = [](std::string_view name) -> std::optional<std::int64_t> {
+                            if (name == "t") return 0x1000;
+                            return std::nullopt;
+                        },
+                        .field = [](const FieldName& field) -> std::optional<std::int64_t> {
+                            if (field == FieldName{wire::Field::Psn}) return 2;
+                            return std::nullopt;
+                        }};
+    const auto va = evaluate(std::get<Expr>(packet.matches.at(1).value), lookup);
     REQUIRE(va);
     CHECK(*va == 0x1000 + 2 * 1024);
     const auto unknown = evaluate(std::get<Expr>(packet.matches.at(1).value), {});

@@ -147,7 +147,7 @@ TEST_CASE("script import: every script passes whatever a device may lawfully do"
                 // RNR-03: whoever may be RNR NAKed at any time cannot say beforehand what he sends.
                 if (oddity.name == "occasional_rnr_for_write" && made.tester_asks) continue;
                 INFO(made.name << ", " << oddity.name);
-                check_passes(made.script, runner::test::engine_of(oddity));
+                check_passes(made.script, veriroce::test::engine_of(oddity));
             }
         }
     }
@@ -204,8 +204,8 @@ TEST_CASE("script import: scripts fail on devices that break what they observe",
         for (const Made& made : scripts_of(defect.capture)) {
             if (made.tester_asks != (defect.tester == Part::Requester)) continue;
             const auto result =
-                runner::test::play_script(made.script, runner::test::engine_of(*mutant));
-            failed = failed || result.verdict == runner::Verdict::Fail;
+                veriroce::test::play_script(made.script, veriroce::test::engine_of(*mutant));
+            failed = failed || result.verdict == interpreter::Verdict::Fail;
         }
         CHECK(failed);
     }

@@ -9,12 +9,12 @@ namespace {
 
 // What passes the link while this script is played.
 std::vector<flow::test::Frame> captured(std::string_view dialogue) {
-    const runner::CaseResult result = runner::test::play_script(
+    const interpreter::CaseResult result = veriroce::test::play_script(
         "rule   RSP-01\ntitle  \"captured\"\nrole   both\n\n" + std::string(dialogue));
-    INFO(runner::test::text_of(result));
-    REQUIRE(result.verdict == runner::Verdict::Pass);
+    INFO(veriroce::test::text_of(result));
+    REQUIRE(result.verdict == interpreter::Verdict::Pass);
     std::vector<flow::test::Frame> frames;
-    for (const runner::RecordedPacket& packet : result.packets) {
+    for (const interpreter::RecordedPacket& packet : result.packets) {
         frames.push_back(
             {.bytes = packet.frame, .time_ns = packet.at.earliest.time_since_epoch().count()});
     }

@@ -65,13 +65,13 @@ inline std::size_t lines_beginning(const std::string& script, std::string_view h
 
 // Compiles, is laid out, and passes against the right engine.
 inline void check_passes(const std::string& script,
-                         runner::VirtualBenchOptions device = runner::test::right_engine()) {
+                         testbed::VirtualTestbedOptions device = veriroce::test::right_engine()) {
     const auto laid_out = script::format("made/up.roce", script);
     REQUIRE(laid_out.has_value());
     CHECK(*laid_out == script);
-    const runner::CaseResult result = runner::test::play_script(script, std::move(device));
-    INFO(runner::test::text_of(result));
-    CHECK(result.verdict == runner::Verdict::Pass);
+    const interpreter::CaseResult result = veriroce::test::play_script(script, std::move(device));
+    INFO(veriroce::test::text_of(result));
+    CHECK(result.verdict == interpreter::Verdict::Pass);
 }
 
 } // namespace veriroce::script_import::test

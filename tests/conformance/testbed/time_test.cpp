@@ -2,16 +2,16 @@
 #include <catch2/catch.hpp>
 
 #include "conformance/plan/judgeable.hpp"
-#include "tests/conformance/testbed/testbed_around.hpp"
 #include "tests/conformance/interpreter/lines.hpp"
+#include "tests/conformance/testbed/testbed_around.hpp"
 
-namespace veriroce::runner::test {
+namespace veriroce::test {
 namespace {
 
 using namespace std::chrono_literals;
 
 CaseResult play_in(const InexactLab& lab, const std::string& script) {
-    VirtualBenchOptions device = right_engine();
+    VirtualTestbedOptions device = right_engine();
     device.lab = lab;
     return play_script(script, std::move(device));
 }
@@ -20,15 +20,15 @@ CaseResult play_late(const std::string& script, wire::Duration lateness) {
     return play_in({.lateness = lateness}, script);
 }
 
-// The link of a bench whose capture loses packets of the first so many plays.
-class LossyBench final : public BenchAround {
+// The link of a testbed whose capture loses packets of the first so many plays.
+class LossyTestbed final : public TestbedAround {
   public:
-    explicit LossyBench(std::size_t losses) : losses_(losses) {}
+    explicit LossyTestbed(std::size_t losses) : losses_(losses) {}
 
-    [[nodiscard]] Setting setting(const Network& network) const override {
-        Setting setting = BenchAround::setting(network);
-        if (calibrated_ == 0) setting.settle = wire::Duration(0);
-        return setting;
+    [[nodiscard]] Environment environment(const Network& network) const override {
+        Environment environment = TestbedAround::environment(network);
+        if (calibrated_ == 0) environment.settle = wire::Duration(0);
+        return environment;
     }
     void keep_calibrated() override { ++calibrated_; }
     [[nodiscard]] std::size_t calibrated() const { return calibrated_; }
@@ -38,10 +38,10 @@ class LossyBench final : public BenchAround {
 
   private:
     CaseResult play_case(const script::Case& script, const script::Run& run,
-                         const Setting& setting) override {
-        qpns.push_back(setting.first_tester_qpn);
-        settles.push_back(setting.settle);
-        CaseResult result = BenchAround::play_case(script, run, setting);
+                         const Environment& environment) override {
+        qpns.push_back(environment.first_tester_qpn);
+        settles.push_back(environment.settle);
+        CaseResult result = TestbedAround::play_case(script, run, environment);
         if (played() > losses_) return result;
         result.verdict = Verdict::Error;
         result.lost_packets = 3;
@@ -52,17 +52,17 @@ class LossyBench final : public BenchAround {
     std::size_t calibrated_ = 0;
 };
 
-CaseResult first_result(LossyBench& bench) {
+CaseResult first_result(LossyTestbed& testbed) {
     Selection selection;
     selection.names = {"rsp/gap-nak"};
     const Plan plan = plan_of(selection);
-    SuiteRun run(bench, plan, selection, {});
+    SuiteRun run(testbed, plan, selection, {});
     return *run.next();
 }
 
 } // namespace
 
-TEST_CASE("time: a packet of ours that left late makes a failure an ERROR", "[runner]") {
+TEST_CASE("time: a packet of ours that left late makes a failure an ERROR", "[testbed]") {
     const std::string script = with("dut    recv id=1..2\n"
                                     "> SEND_ONLY  ackreq\n"
                                     "< ACK        psn=0\n"
@@ -76,7 +76,7 @@ TEST_CASE("time: a packet of ours that left late makes a failure an ERROR", "[ru
                            "before it, not 1.000 ms; and line 9: no such packet within 1.000 s");
 }
 
-TEST_CASE("time: late packets cost a case its verdict if it is about time", "[runner]") {
+TEST_CASE("time: late packets cost a case its verdict if it is about time", "[testbed]") {
     const std::string dialogue = "dut    recv id=1..2\n"
                                  "> SEND_ONLY  ackreq\n"
                                  "< ACK        psn=0\n"
@@ -92,7 +92,7 @@ TEST_CASE("time: late packets cost a case its verdict if it is about time", "[ru
 // The engine's timer runs out 1.57 ms after its packet. What it repeats before the RNR NAK is there
 // has not waited, and need not have.
 TEST_CASE("time: a retransmission that crosses our packet is not held against 'after'",
-          "[runner]") {
+          "[testbed]") {
     const std::string script = with("dut    post SEND id=1\n"
                                     "< SEND_ONLY  psn=0\n"
                                     "> RNR_NAK    psn=0 timer=26\n"
@@ -111,25 +111,25 @@ TEST_CASE("time: a retransmission that crosses our packet is not held against 'a
     CHECK(play_in({.call_delay = 6ms}, script).tolerated_retransmissions > 1);
 }
 
-TEST_CASE("time: a case of whose packets the capture lost some is played once more", "[runner]") {
-    LossyBench once(1);
+TEST_CASE("time: a case of whose packets the capture lost some is played once more", "[testbed]") {
+    LossyTestbed once(1);
     CHECK(first_result(once).verdict == Verdict::Pass);
     REQUIRE(once.qpns.size() == 2);
     CHECK(once.qpns[0] != once.qpns[1]);
-    LossyBench always(9);
+    LossyTestbed always(9);
     CHECK(first_result(always).verdict == Verdict::Error);
     CHECK(always.qpns.size() == 2);
 }
 
-TEST_CASE("time: the bench may calibrate before each case, and the case has the new figures",
-          "[runner]") {
-    LossyBench bench(0);
-    first_result(bench);
-    CHECK(bench.calibrated() == 1);
-    CHECK(bench.settles.front() > wire::Duration(0));
+TEST_CASE("time: the testbed may calibrate before each case, and the case has the new figures",
+          "[testbed]") {
+    LossyTestbed testbed(0);
+    first_result(testbed);
+    CHECK(testbed.calibrated() == 1);
+    CHECK(testbed.settles.front() > wire::Duration(0));
 }
 
-TEST_CASE("time: rules that are too fine for this machine are named beforehand", "[runner]") {
+TEST_CASE("time: rules that are too fine for this machine are named beforehand", "[testbed]") {
     Selection selection;
     selection.names = {"rnr"};
     const Plan plan = plan_of(selection);
@@ -141,4 +141,4 @@ TEST_CASE("time: rules that are too fine for this machine are named beforehand",
     CHECK(wait->find(" needs 10.000 us, has 100.000 us") != std::string::npos);
 }
 
-} // namespace veriroce::runner::test
+} // namespace veriroce::test

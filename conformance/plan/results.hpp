@@ -1,0 +1,41 @@
+// What a run of many cases found, as plain values: the one source of every report. Renderers
+// (reports/) are pure functions of it.
+//
+// Figures that depend on the clock stand in `Timing` alone, so that two runs of one seed are equal
+// without it. Source: conformance/script/README.md, "Capabilities, traits, verdicts".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conformance/interpreter/case_result.hpp"
+#include "conformance/testbed/run_info.hpp"
+#include "dissector/wire/instant.hpp"
+
+namespace veriroce::plan {
+
+struct CaseTiming {
+    std::string id;
+    wire::Duration wall{0};
+};
+
+struct Timing {
+    std::string started; // RFC 3339
+    wire::Duration wall{0};
+    wire::Duration round_trip_p99{0};
+    wire::Duration sleep_p99{0}; // of the tester's sleeps of 1 ms
+    wire::Duration settle{0};
+    std::vector<CaseTiming> cases;
+};
+
+struct RunResults {
+    testbed::RunInfo run;
+    std::vector<interpreter::CaseResult> cases;
+    Timing timing;
+
+    [[nodiscard]] std::size_t count(interpreter::Verdict verdict) const;
+    // 0, 1 or 3 as the program's exit codes have it.
+    [[nodiscard]] int exit_code(bool strict) const;
+};
+
+} // namespace veriroce::plan
