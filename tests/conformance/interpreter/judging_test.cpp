@@ -62,7 +62,7 @@ TEST_CASE("judging: a SHOULD warns, and no judgement makes a failed case better"
         result.verdict = before;
         result.packets.resize(1);
         result.violations.push_back(
-            {.rule = "X-01", .level = level, .certain = certain, .packets = {0}, .text = "so"});
+            {.rule = "X-01", .level = level, .certain = certain, .packets = {0}, .measured = "so"});
         heed(result);
         return result.verdict;
     };
