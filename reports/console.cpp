@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "conformance/rules/rules.hpp"
+#include "reports/case_rows.hpp"
+#include "reports/safe_text.hpp"
 
 namespace veriroce::reports {
 namespace {
@@ -27,22 +28,68 @@ std::string_view colour_of(Verdict verdict) {
     return "";
 }
 
-std::string painted(Verdict verdict, std::string_view text, bool colour) {
-    return colour ? fmt::format("{}{}\x1b[0m", colour_of(verdict), text) : std::string(text);
+constexpr std::string_view dim = "\x1b[2m";
+constexpr std::string_view red = "\x1b[31m";
+constexpr std::string_view green = "\x1b[32m";
+constexpr std::string_view plain = "\x1b[0m";
+
+std::string painted(std::string_view paint, std::string_view text, bool colour) {
+    return colour ? fmt::format("{}{}{}", paint, text, plain) : std::string(text);
 }
 
-void append_detail(std::string& out, std::string_view label, std::string_view text) {
-    if (!text.empty()) fmt::format_to(std::back_inserter(out), "       {:<9} {}\n", label, text);
-}
+constexpr std::size_t columns = 100;
+constexpr std::size_t indent = 7;
+constexpr std::size_t least_label = 9; // "measured", "line 1234"
 
-void append_rules(std::string& out, const CaseResult& result) {
-    for (const std::string& id : result.rules) {
-        const auto rule = rules::catalogue().find(id);
-        if (!rule) continue;
-        append_detail(
-            out, "rule",
-            fmt::format("{} ({}) {}", id, rules::word(rule->get().level), rule->get().text));
+// Breaks at blanks; what follows the first line begins `hanging` columns to the right.
+std::string wrapped(std::string_view text, std::size_t hanging) {
+    std::string out;
+    std::size_t at = hanging;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        const std::string_view word = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (!out.empty() && at + 1 + word.size() > columns) {
+            out += fmt::format("\n{:{}}", "", hanging);
+            at = hanging;
+        } else if (!out.empty()) {
+            out += ' ';
+            ++at;
+        }
+        out += word;
+        at += word.size();
     }
+    return out;
+}
+
+std::string value_of(const Row& row, std::size_t hanging, bool colour) {
+    const std::string text = safe_text(row.text);
+    switch (row.kind) {
+    case Row::Kind::Sentence: return wrapped(text, indent);
+    case Row::Kind::Text: return wrapped(text, hanging);
+    case Row::Kind::Verbatim: return text;
+    case Row::Kind::Difference:
+        return fmt::format("expected {}, got {}", painted(green, text, colour),
+                           painted(red, safe_text(row.actual), colour));
+    }
+    return text;
+}
+
+// Labels in one column, values in another.
+std::string text_of(const std::vector<Row>& rows, bool colour) {
+    std::size_t label = least_label;
+    for (const Row& row : rows)
+        label = std::max(label, row.label.size());
+    const std::size_t hanging = indent + label + 1;
+    std::string out;
+    for (const Row& row : rows) {
+        out += fmt::format("{:{}}", "", indent);
+        if (row.kind != Row::Kind::Sentence) {
+            out += painted(dim, fmt::format("{:<{}}", safe_text(row.label), label), colour) + " ";
+        }
+        out += value_of(row, hanging, colour) + "\n";
+    }
+    return out;
 }
 
 double milliseconds(wire::Duration duration) {
@@ -60,45 +107,37 @@ std::string measure_text(std::vector<wire::Duration> samples) {
 } // namespace
 
 std::string console_head(const testbed::RunInfo& run) {
-    std::string out = fmt::format("DUT: {}\nlink: {}, seed {}\n", run.dut, run.link, run.seed);
-    if (!run.profile.empty()) out += fmt::format("profile: {}\n", run.profile);
+    std::string out = fmt::format("DUT: {}\nlink: {}, seed {}\n", safe_text(run.dut),
+                                  safe_text(run.link), run.seed);
+    if (!run.profile.empty()) out += fmt::format("profile: {}\n", safe_text(run.profile));
     for (const std::string& note : run.notes)
-        out += fmt::format("note: {}\n", note);
+        out += fmt::format("note: {}\n", safe_text(note));
     return out + "\n";
 }
 
 std::string console_case(const CaseResult& result, const ConsoleStyle& style) {
     if (style.quiet && result.verdict == Verdict::Pass) return {};
-    std::string out =
-        painted(result.verdict, fmt::format("{:<6}", name_of(result.verdict)), style.colour);
-    out += fmt::format(" {:<44} {}", result.id, fmt::join(result.rules, " "));
+    std::string out = painted(colour_of(result.verdict),
+                              fmt::format("{:<6}", name_of(result.verdict)), style.colour);
+    out += fmt::format(" {:<44} {}", safe_text(result.id), fmt::join(result.rules, " "));
     if (result.verdict == Verdict::Skip) {
-        return out + fmt::format("  {}\n", result.reason());
+        return out + fmt::format("  {}\n", safe_text(result.reason()));
     }
     out += "\n";
-    if (result.verdict != Verdict::Pass) {
-        append_detail(out, "why", result.reason());
-        if (result.line() != 0) {
-            append_detail(out, "line", fmt::format("{}:{}", result.file, result.line()));
-        }
-        append_detail(out, "expected", result.expected());
-        append_detail(out, "actual", result.actual());
-        if (result.verdict == Verdict::Fail || result.verdict == Verdict::Warn) {
-            append_rules(out, result);
-        }
-        append_detail(out, "again", result.command);
-    }
+    std::vector<Row> rows;
+    if (result.verdict != Verdict::Pass) rows = case_rows(result);
     for (const auto& [name, samples] : result.measures) {
-        append_detail(out, "measured", fmt::format("{}: {}", name, measure_text(samples)));
+        rows.push_back(
+            {Row::Kind::Text, "measured", fmt::format("{}: {}", name, measure_text(samples))});
     }
-    return out;
+    return out + text_of(rows, style.colour);
 }
 
 std::string console_progress(std::size_t done, std::size_t total, std::size_t failed,
                              std::string_view id) {
-    constexpr std::size_t columns = 50; // of the id: the whole fits a terminal of 80
-    std::string shown(id.substr(0, columns));
-    if (id.size() > columns) shown.replace(columns - 3, 3, "...");
+    constexpr std::size_t id_columns = 50; // of the id: the whole fits a terminal of 80
+    std::string shown = safe_text(id).substr(0, id_columns);
+    if (id.size() > id_columns) shown.replace(id_columns - 3, 3, "...");
     const std::string failures = failed == 0 ? "" : fmt::format("{} failed, ", failed);
     return fmt::format("{}[{}/{}] {}{}", console_no_progress, done, total, failures, shown);
 }
@@ -109,7 +148,9 @@ std::string console_summary(const plan::RunResults& results, const ConsoleStyle&
          {Verdict::Warn, Verdict::Info, Verdict::Xfail, Verdict::Xpass, Verdict::Error}) {
         const std::size_t count = results.count(verdict);
         if (count == 0) continue;
-        out += painted(verdict, fmt::format("{} {}", count, name_of(verdict)), style.colour) + "\n";
+        out += painted(colour_of(verdict), fmt::format("{} {}", count, name_of(verdict)),
+                       style.colour) +
+               "\n";
     }
     if (!results.run.complete) out += "incomplete: this is what ran until then\n";
     out += fmt::format("{} runs in {:.3f} s\n", results.cases.size(),

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "conformance/rules/rules.hpp"
+#include "reports/case_rows.hpp"
+#include "reports/safe_text.hpp"
 
 namespace veriroce::reports {
 namespace {
@@ -11,18 +13,25 @@ namespace {
 namespace json = boost::json;
 using interpreter::CaseResult;
 
+// The serializer escapes line ends and tabs; what a terminal would obey must not be stored.
+std::string text(std::string_view value) {
+    return safe_text(value, true);
+}
+
 json::array strings(const std::vector<std::string>& values) {
     json::array array;
     for (const std::string& value : values)
-        array.emplace_back(value);
+        array.emplace_back(text(value));
     return array;
 }
 
-json::object packet_object(const interpreter::RecordedPacket& packet, wire::Instant origin) {
+json::object packet_object(const CaseResult& result, std::size_t place) {
+    const interpreter::RecordedPacket& packet = result.packets[place];
+    const wire::Instant origin = result.packets.front().at.earliest;
     return {
         {"from", packet.from == interpreter::Side::Tester ? "tester" : "dut"},
-        {"text", packet.script},
-        {"remarks", strings(packet.remarks)},
+        {"text", text(packet.script)},
+        {"remarks", strings(remarks_of(result, place))},
         {"bytes", packet.frame.size()},
         {"timing", json::object{{"earliest_ns", (packet.at.earliest - origin).count()},
                                 {"latest_ns", (packet.at.latest - origin).count()}}},
@@ -31,9 +40,44 @@ json::object packet_object(const interpreter::RecordedPacket& packet, wire::Inst
 
 json::array packets_array(const CaseResult& result) {
     json::array array;
-    for (const interpreter::RecordedPacket& packet : result.packets) {
-        array.emplace_back(packet_object(packet, result.packets.front().at.earliest));
+    for (std::size_t i = 0; i < result.packets.size(); ++i)
+        array.emplace_back(packet_object(result, i));
+    return array;
+}
+
+json::array differences_array(const interpreter::Finding& finding) {
+    json::array array;
+    for (const interpreter::Difference& one : finding.differences) {
+        array.emplace_back(json::object{{"field", text(one.field)},
+                                        {"expected", text(one.expected)},
+                                        {"actual", text(one.actual)}});
     }
+    return array;
+}
+
+json::object finding_object(const interpreter::Finding& finding) {
+    json::object object{
+        {"kind", name_of(finding.kind)},
+        {"line", finding.line},
+        {"differences", differences_array(finding)},
+        {"packet", nullptr},
+        {"rules", strings(finding.rules)},
+        {"subject", text(finding.subject)},
+        {"expected", text(finding.expected)},
+        {"actual", text(finding.actual)},
+        {"time_ns", nullptr},
+        {"detail", text(finding.detail)},
+        {"text", text(sentence(finding))},
+    };
+    if (finding.packet) object["packet"] = *finding.packet;
+    if (finding.time) object["time_ns"] = finding.time->count();
+    return object;
+}
+
+json::array findings_array(const CaseResult& result) {
+    json::array array;
+    for (const interpreter::Finding& finding : result.findings)
+        array.emplace_back(finding_object(finding));
     return array;
 }
 
@@ -48,8 +92,8 @@ json::array violations_array(const CaseResult& result) {
                                         {"level", rules::word(violation.level)},
                                         {"certainty", violation.certain ? "certain" : "possible"},
                                         {"packets", std::move(packets)},
-                                        {"measured", violation.measured},
-                                        {"allowed", violation.allowed}});
+                                        {"measured", text(violation.measured)},
+                                        {"allowed", text(violation.allowed)}});
     }
     return array;
 }
@@ -60,7 +104,7 @@ json::object measures_object(const CaseResult& result) {
         json::array values;
         for (const wire::Duration sample : samples)
             values.emplace_back(sample.count());
-        object[name] = json::object{{"unit", "ns"}, {"samples", std::move(values)}};
+        object[text(name)] = json::object{{"unit", "ns"}, {"samples", std::move(values)}};
     }
     return object;
 }
@@ -68,35 +112,33 @@ json::object measures_object(const CaseResult& result) {
 json::object faults_object(const CaseResult& result) {
     json::object object;
     for (const interpreter::FaultCount& fault : result.faults)
-        object[fault.rule] = fault.fired;
+        object[text(fault.rule)] = fault.fired;
     return object;
 }
 
 json::object case_object(const CaseResult& result) {
     return {
-        {"id", result.id},
-        {"title", result.title},
+        {"id", text(result.id)},
+        {"title", text(result.title)},
         {"rules", strings(result.rules)},
         {"level", rules::word(result.level)},
         {"verdict", name_of(result.verdict)},
-        {"reason", result.reason()},
-        {"expected", result.expected()},
-        {"actual", result.actual()},
-        {"file", result.file},
-        {"line", result.line()},
+        {"summary", text(result.reason())},
+        {"findings", findings_array(result)},
+        {"file", text(result.file)},
         {"packets", packets_array(result)},
         {"violations", violations_array(result)},
         {"measures", measures_object(result)},
         {"faults", faults_object(result)},
         {"tolerated_retransmissions", result.tolerated_retransmissions},
-        {"command", result.command},
+        {"command", text(result.command)},
     };
 }
 
 json::object run_object(const testbed::RunInfo& run) {
     return {
-        {"seed", std::to_string(run.seed)}, {"dut", run.dut},   {"link", run.link},
-        {"profile", run.profile},           {"host", run.host}, {"complete", run.complete},
+        {"seed", std::to_string(run.seed)}, {"dut", text(run.dut)},   {"link", text(run.link)},
+        {"profile", text(run.profile)},     {"host", text(run.host)}, {"complete", run.complete},
         {"notes", strings(run.notes)},
     };
 }
@@ -104,7 +146,7 @@ json::object run_object(const testbed::RunInfo& run) {
 json::object timing_object(const plan::Timing& timing) {
     json::array cases;
     for (const plan::CaseTiming& entry : timing.cases) {
-        cases.emplace_back(json::object{{"id", entry.id}, {"wall_ns", entry.wall.count()}});
+        cases.emplace_back(json::object{{"id", text(entry.id)}, {"wall_ns", entry.wall.count()}});
     }
     return {
         {"started", timing.started},
@@ -158,7 +200,7 @@ std::string results_json(const plan::RunResults& results) {
     for (const CaseResult& result : results.cases)
         cases.emplace_back(case_object(result));
     json::object document{
-        {"schema", "veriroce/results/1"},
+        {"schema", "veriroce/results/2"},
         {"run", run_object(results.run)},
         {"cases", std::move(cases)},
         {"timing", timing_object(results.timing)},

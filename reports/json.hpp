@@ -1,4 +1,4 @@
-// results.json: a run as JSON, schema "veriroce/results/1" (reports/README.md tells each field).
+// results.json: a run as JSON, schema "veriroce/results/2" (reports/README.md tells each field).
 // Fields may be added, none renamed. What depends on the clock stands under `timing`.
 #pragma once
 

@@ -6,34 +6,21 @@
 
 #include <fmt/format.h>
 
+#include "reports/case_rows.hpp"
+#include "reports/safe_text.hpp"
+
 namespace veriroce::reports {
 namespace {
 
 using interpreter::CaseResult;
 using interpreter::Verdict;
 
-// How many bytes the UTF-8 character at the front has; 0 if it is none, or none of XML's.
-std::size_t xml_character(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = byte(0);
-    if (lead < 0x80) return lead >= 0x20 || lead == '\t' || lead == '\n' ? 1 : 0;
-    const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return 0;
-    std::uint32_t value = lead & (0x7FU >> size);
-    for (std::size_t i = 1; i < size; ++i) {
-        if ((byte(i) & 0xC0U) != 0x80U) return 0;
-        value = value << 6 | (byte(i) & 0x3FU);
-    }
-    const bool overlong = (size == 3 && value < 0x800) || (size == 4 && value < 0x10000);
-    const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-    return overlong || surrogate || value > 0x10FFFF || (value & 0xFFFE) == 0xFFFE ? 0 : size;
-}
-
 // As text and as the value of an attribute; line ends stay line ends there too.
 std::string escaped(std::string_view text) {
     std::string out;
     while (!text.empty()) {
-        const std::size_t size = xml_character(text);
+        const bool line = text.front() == '\n' || text.front() == '\t';
+        const std::size_t size = line ? 1 : shown_character(text);
         const std::string_view character = text.substr(0, std::max<std::size_t>(size, 1));
         if (size == 0)
             out += '?';
@@ -67,15 +54,10 @@ std::string seconds(wire::Duration time) {
 // What a person needs to know of a case that did not pass, a line each.
 std::string details(const CaseResult& result) {
     std::string text;
-    const auto add = [&](std::string_view label, std::string_view value) {
-        if (!value.empty()) text += fmt::format("{}: {}\n", label, value);
-    };
-    add("why", result.reason());
-    if (result.line() != 0) add("line", fmt::format("{}:{}", result.file, result.line()));
-    add("expected", result.expected());
-    add("actual", result.actual());
-    add("rules", fmt::format("{}", fmt::join(result.rules, " ")));
-    add("again", result.command);
+    for (const Row& row : case_rows(result)) {
+        if (!row.label.empty()) text += row.label + ": ";
+        text += text_of(row) + "\n";
+    }
     return text;
 }
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "dissector/capture/pcapng_writer.hpp"
+#include "reports/case_rows.hpp"
+#include "reports/safe_text.hpp"
 
 namespace veriroce::reports {
 namespace {
@@ -28,8 +30,10 @@ std::expected<void, std::string> write_cases(std::span<const interpreter::CaseRe
         std::ranges::sort(packets, {},
                           [](const auto* one) { return std::pair(one->at.latest, one); });
         for (const interpreter::RecordedPacket* packet : packets) {
-            std::vector<std::string> comments{result.id + ": " + packet->script};
-            comments.insert(comments.end(), packet->remarks.begin(), packet->remarks.end());
+            std::vector<std::string> comments{safe_text(result.id + ": " + packet->script)};
+            const auto place = static_cast<std::size_t>(packet - result.packets.data());
+            for (const std::string& remark : remarks_of(result, place))
+                comments.push_back(safe_text(remark));
             const auto written = writer->write(
                 {.interface = *interface,
                  .time_ns = std::max<std::int64_t>(0, packet->at.latest.time_since_epoch().count()),

@@ -106,9 +106,7 @@ std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
 void heed(CaseResult& result) {
     for (const Violation& violation : result.violations) {
         if (!violation.certain || violation.packets.empty()) continue;
-        RecordedPacket& proof = result.packets[violation.packets.front()];
-        proof.remarks.push_back(
-            fmt::format("{}: {}; {}", violation.rule, violation.measured, violation.allowed));
+        const RecordedPacket& proof = result.packets[violation.packets.front()];
         const bool must = violation.level == rules::Level::Must;
         const bool graver =
             result.verdict == Verdict::Pass || (must && result.verdict == Verdict::Warn);

@@ -37,9 +37,9 @@ void judge_ipv4(const decode::Dissection& frame, const Context& context) {
     }
     const std::uint16_t fragment = wire::load_u16(header, 6);
     if ((fragment & ~kOffset) != kDontFragment) {
-        context.report(
-            "CA17-7", damage(frame), packet,
-            {"IPv4 flags are " + flag_bits(fragment), "IPv4 flags must be 010 (don't fragment)"});
+        context.report("CA17-7", damage(frame), packet,
+                       {phrase({"IPv4 flags are ", flag_bits(fragment)}),
+                        "IPv4 flags must be 010 (don't fragment)"});
     }
 }
 

@@ -31,25 +31,25 @@ def wrong_in(folder, kind, runs, timing):
     """Sentences about the runs of one kind."""
     verdicts = collections.Counter()
     seconds = []
-    found = collections.defaultdict(dict)  # id -> run -> (verdict, reason)
+    found = collections.defaultdict(dict)  # id -> run -> (verdict, summary)
     for run in range(1, runs + 1):
         cases, wall = cases_of(folder, kind, run)
         seconds.append(wall)
         for case in cases:
             verdicts[case["verdict"]] += 1
-            found[case["id"]][run] = (case["verdict"], case["reason"])
+            found[case["id"]][run] = (case["verdict"], case["summary"])
     told(kind, runs, verdicts, seconds)
     for case, by_run in found.items():
         # A time that could not be judged says nothing against the verdicts of the other runs.
         judged = {v for v, _ in by_run.values() if v != "ERROR"}
-        for run, (verdict, reason) in by_run.items():
+        for run, (verdict, summary) in by_run.items():
             if verdict in ("PASS", "SKIP"):
                 continue
             if verdict == "ERROR" and case in timing:
                 continue
             if verdict == "XFAIL" and (judged == {verdict} or case in timing):
                 continue
-            yield f"{kind} {run}: {verdict} {case}: {reason}"
+            yield f"{kind} {run}: {verdict} {case}: {summary}"
         if len(by_run) != runs:
             yield f"{kind}: {case} was played in {len(by_run)} of {runs} runs"
 

@@ -34,7 +34,7 @@ void strip_timing(json::value& value) {
 
 TEST_CASE("json: a run has its schema, its facts and its cases", "[reports]") {
     const json::value document = parsed(made_up());
-    CHECK(document.at("schema") == "veriroce/results/1");
+    CHECK(document.at("schema") == "veriroce/results/2");
     const json::value& run = document.at("run");
     CHECK(run.at("seed") == "1");
     CHECK(run.at("dut") == "a device of paper");
@@ -52,11 +52,20 @@ TEST_CASE("json: a case has every field", "[reports]") {
         {"rules", json::array{"BTH-01"}},
         {"level", "MUST"},
         {"verdict", "FAIL"},
-        {"reason", "the QP was not silent"},
-        {"expected", "dropped"},
-        {"actual", "< ACK psn=0 msn=1"},
+        {"summary", "unexpected ACK: line 9 allows none for 10 ms"},
+        {"findings",
+         json::array{json::object{{"kind", "unexpected"},
+                                  {"line", 9},
+                                  {"differences", json::array()},
+                                  {"packet", 1},
+                                  {"rules", json::array()},
+                                  {"subject", "ACK"},
+                                  {"expected", "dropped"},
+                                  {"actual", "< ACK psn=0 msn=1"},
+                                  {"time_ns", 10'000'000},
+                                  {"detail", ""},
+                                  {"text", "unexpected ACK: line 9 allows none for 10 ms"}}}},
         {"file", "bth/transport-version.roce"},
-        {"line", 9},
         {"packets",
          json::array{json::object{{"from", "tester"},
                                   {"text", "> SEND_ONLY psn=0"},
@@ -65,7 +74,12 @@ TEST_CASE("json: a case has every field", "[reports]") {
                                   {"timing", {{"earliest_ns", 0}, {"latest_ns", 1000}}}},
                      json::object{{"from", "dut"},
                                   {"text", "< ACK psn=0 msn=1"},
-                                  {"remarks", json::array{"line 9 expects silence"}},
+                                  {"remarks",
+                                   json::array{"injected: delay",
+                                               "line 9: unexpected ACK: line 9 allows none for 10 "
+                                               "ms",
+                                               "ACK-04: PSN 7 was not sent; only PSNs before 5 "
+                                               "were sent"}},
                                   {"bytes", 62},
                                   {"timing", {{"earliest_ns", 4000}, {"latest_ns", 5000}}}}}},
         {"violations", json::array{json::object{{"rule", "ACK-04"},
@@ -79,6 +93,40 @@ TEST_CASE("json: a case has every field", "[reports]") {
         {"tolerated_retransmissions", 1},
         {"command", "veriroce test bth/transport-version --seed 1"}};
     CHECK(document.at("cases").at(1) == expected);
+}
+
+TEST_CASE("json: a finding has every value that differs, and the packet and rules it is about",
+          "[reports]") {
+    plan::RunResults results;
+    results.cases = {mismatched(), violating(), skipped()};
+    const json::value document = parsed(results);
+    const json::value& mismatch = document.at("cases").at(0).at("findings").at(0);
+    CHECK(mismatch.at("kind") == "missing");
+    CHECK(mismatch.at("differences") ==
+          json::value{{{"field", "msn"}, {"expected", "2"}, {"actual", "1"}},
+                      {{"field", "partition_key"}, {"expected", "0xFFFF"}, {"actual", "0x7FFF"}}});
+    const json::value& violation = document.at("cases").at(1).at("findings").at(0);
+    CHECK(violation.at("kind") == "violation");
+    CHECK(violation.at("rules") == json::array{"ACK-04"});
+    CHECK(violation.at("differences").at(0).at("expected") == "only PSNs before 5 were sent");
+    CHECK(violation.at("time_ns").is_null());
+    const json::value& skip = document.at("cases").at(2).at("findings").at(0);
+    CHECK(skip.at("kind") == "unsupported");
+    CHECK(skip.at("packet").is_null());
+    CHECK(skip.at("detail") == "unless out_of_order");
+}
+
+TEST_CASE("json: what the other side wrote is stored as plain text", "[reports]") {
+    plan::RunResults results = made_up();
+    results.run.dut = "\x1b[2J\xC2\x9B\xFF \xC2\xB5s";
+    results.run.notes = {"two\nlines"};
+    const std::string text = results_json(results);
+    for (const char c : text)
+        CHECK((c == '\n' || static_cast<unsigned char>(c) >= 0x20) == true);
+    CHECK(text.find('\x7F') == std::string::npos);
+    const json::value document = parsed(results);
+    CHECK(document.at("run").at("dut") == "\\x1b[2J\\xc2\\x9b\\xff \xC2\xB5s");
+    CHECK(document.at("run").at("notes") == json::array{"two\nlines"});
 }
 
 TEST_CASE("json: measures have their unit and every sample in its order", "[reports]") {
@@ -124,7 +172,7 @@ TEST_CASE("json: the layout is two blanks a level and a newline at the end", "[r
     results.run.seed = 18446744073709551615U;
     results.run.notes = {"a \"quoted\"\nnote"};
     CHECK(results_json(results) == R"({
-  "schema": "veriroce/results/1",
+  "schema": "veriroce/results/2",
   "run": {
     "seed": "18446744073709551615",
     "dut": "",

@@ -52,7 +52,8 @@ TEST_CASE("junit: groups are suites, runs are cases, and the counts are right", 
     CHECK(read_by_python(junit_xml(made_up())) ==
           "testsuites 3 1 0 1\n"
           "testsuite bth 1 1 0 0 1\n"
-          "'bth/transport-version[v=1]' veriroce.bth 'failure:the QP was not silent'\n"
+          "'bth/transport-version[v=1]' veriroce.bth 'failure:unexpected ACK: line 9 allows none "
+          "for 10 ms'\n"
           "testsuite key 1 0 0 0 1\n"
           "'key/unknown-rkey' veriroce.key\n"
           "testsuite rsp 1 0 0 1 1\n"
@@ -86,11 +87,29 @@ TEST_CASE("junit: what cannot stand in XML does not break it", "[reports]") {
         {.kind = interpreter::FindingKind::Mismatch,
          .actual = "\xEF\xBF\xBF\xF0\x9F\x98\x80",
          .detail = std::string("nul \0 bell \a half \xC3 surrogate \xED\xA0\x80 end ]]>", 40)}};
-    results.run.dut = "\x01\xFF";
+    results.run.dut = "\x01\xFF\xC2\x9B\x7F\xE2\x80\xAE";
     results.cases = {odd};
-    const std::string text = read_by_python(junit_xml(results));
+    const std::string xml = junit_xml(results);
+    CHECK(xml.find("value=\"?\?\?\?\?\?\?\?\"") != std::string::npos);
+    const std::string text = read_by_python(xml);
     CHECK(text.find("'odd/\\xb5s & <b> \"q\"'") != std::string::npos);
     CHECK(text.find("nul ? bell ? half ? surrogate ??? end") != std::string::npos);
+}
+
+TEST_CASE("junit: the details are the rows of the console", "[reports]") {
+    plan::RunResults results = made_up();
+    results.cases = {mismatched()};
+    const std::string xml = junit_xml(results);
+    CHECK(xml.find("message=\"msn: expected 2, got 1; partition_key: expected 0xFFFF, got 0x7FFF "
+                   "(waited 1 s)\">"
+                   "line 7: &lt; ACK        psn=0 msn=2 exact&#10;"
+                   "got: &lt; ACK psn=0 msn=1&#10;"
+                   "msn: expected 2, got 1&#10;"
+                   "partition_key: expected 0xFFFF, got 0x7FFF&#10;"
+                   "waited: 1 s&#10;"
+                   "rule: BTH-01 (MUST) ") != std::string::npos);
+    CHECK(xml.find("again: veriroce test bth/transport-version --seed 1&#10;</failure>") !=
+          std::string::npos);
 }
 
 TEST_CASE("junit: the time of a case is that of its timing", "[reports]") {

@@ -31,9 +31,10 @@ inline interpreter::CaseResult failed() {
     result.findings = {{.kind = interpreter::FindingKind::Unexpected,
                         .line = 9,
                         .packet = 1,
+                        .subject = "ACK",
                         .expected = "dropped",
                         .actual = "< ACK psn=0 msn=1",
-                        .detail = "the QP was not silent"}};
+                        .time = std::chrono::milliseconds(10)}};
     result.file = "bth/transport-version.roce";
     result.command = "veriroce test bth/transport-version --seed 1";
     result.faults = {{"drop when psn=0", 2}};
@@ -53,7 +54,36 @@ inline interpreter::CaseResult failed() {
                        .frame = std::vector<std::byte>(62, std::byte{0xCD}),
                        .at = {at_us(1'000'004), at_us(1'000'005)},
                        .script = "< ACK psn=0 msn=1",
-                       .remarks = {"line 9 expects silence"}}};
+                       .remarks = {"injected: delay"}}};
+    return result;
+}
+
+// A line of which two fields differ, and a rule that the packet violates besides.
+inline interpreter::CaseResult mismatched() {
+    interpreter::CaseResult result = failed();
+    result.findings = {
+        {.kind = interpreter::FindingKind::Missing,
+         .line = 7,
+         .differences = {{.field = "msn", .expected = "2", .actual = "1"},
+                         {.field = "partition_key", .expected = "0xFFFF", .actual = "0x7FFF"}},
+         .packet = 1,
+         .expected = "< ACK        psn=0 msn=2 exact",
+         .actual = "< ACK psn=0 msn=1",
+         .time = std::chrono::seconds(1)}};
+    return result;
+}
+
+// Every line was met, but the packets violate a rule that the case does not name.
+inline interpreter::CaseResult violating() {
+    interpreter::CaseResult result = failed();
+    result.rules = {"BTH-01", "ACK-04"};
+    result.findings = {{.kind = interpreter::FindingKind::Violation,
+                        .differences = {{.field = "ACK-04",
+                                         .expected = "only PSNs before 5 were sent",
+                                         .actual = "PSN 7 was not sent"}},
+                        .packet = 1,
+                        .rules = {"ACK-04"},
+                        .actual = "< ACK psn=7 msn=1"}};
     return result;
 }
 

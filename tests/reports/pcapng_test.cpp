@@ -53,7 +53,18 @@ TEST_CASE("pcapng: packets come back with time, direction and remarks", "[report
     CHECK(packets[1].direction == capture::Direction::Inbound);
     CHECK(packets[1].comments ==
           std::vector<std::string>{"bth/transport-version[v=1]: < ACK psn=0 msn=1",
-                                   "line 9 expects silence"});
+                                   "injected: delay",
+                                   "line 9: unexpected ACK: line 9 allows none for 10 ms",
+                                   "ACK-04: PSN 7 was not sent; only PSNs before 5 were sent"});
+}
+
+TEST_CASE("pcapng: remarks hold nothing that a terminal would obey", "[reports]") {
+    const house::TemporaryFolder folder;
+    const std::string path = folder.file("case.pcapng");
+    interpreter::CaseResult result = failed();
+    result.packets[1].remarks = {"\x1b[2J\n"};
+    REQUIRE(write_pcapng(result, path).has_value());
+    CHECK(read_back(path)[1].comments[1] == "\\x1b[2J\\n");
 }
 
 TEST_CASE("pcapng: packets stand in the order in which they were on the wire", "[reports]") {

@@ -41,7 +41,9 @@ TEST_CASE("judging: a rule that no line names fails the case", "[interpreter][RD
         const RecordedPacket& proof = result.packets.at(violation.packets.front());
         CHECK(proof.from == Side::Dut);
         CHECK(result.actual() == proof.script);
-        CHECK(proof.remarks.back().find("RDR-03: ") == 0);
+        CHECK(violation.measured.starts_with("MSN is "));
+        CHECK(violation.allowed.starts_with("MSN must be "));
+        CHECK(result.findings.front().packet == violation.packets.front());
     }
     CHECK(failed >= 12);
 }
