@@ -42,7 +42,7 @@ constexpr std::array<Named<Observer>, 3> observers{{
     {.value = Observer::Host, .word = "host"},
 }};
 
-// The statements whose numbers are certain. No other may be printed.
+// The statements whose numbers are certain. The catalogue may cite no others.
 constexpr std::array<std::string_view, 10> certain_clauses{
     "C9-88",  "C9-92",  "C9-94",      "C9-105",  "C9-110",
     "C9-140", "C9-148", "C10-93.1.1", "oA19-14", "oA19-15",
@@ -119,8 +119,8 @@ std::expected<Fields, std::string> split(std::string_view line) {
         ++found;
     }
     if (found != fields.size()) {
-        return std::unexpected("a rule has " + std::to_string(fields.size()) +
-                               " columns parted by tabs, this line has " + std::to_string(found));
+        return std::unexpected("expected " + std::to_string(fields.size()) +
+                               " columns separated by tabs, got " + std::to_string(found));
     }
     for (std::size_t i = 0; i < fields.size(); ++i) {
         if (fields[i].empty()) {
@@ -135,7 +135,7 @@ std::expected<std::string_view, std::string> clause_of(std::string_view word) {
     for (const auto part : std::views::split(word, ' ')) {
         const std::string_view clause(part.begin(), part.end());
         if (!is_certain(clause)) {
-            return std::unexpected("the clause " + quoted(clause) + " is not a certain one");
+            return std::unexpected("the clause " + quoted(clause) + " is not in the list of certain clauses");
         }
     }
     return word;
@@ -246,12 +246,12 @@ std::expected<Catalogue, Error> parse(std::string_view text) {
         if (!rule) return std::unexpected(Error{.line = number, .message = rule.error()});
         if (!seen.insert(rule->id).second) {
             return std::unexpected(
-                Error{.line = number, .message = "the id " + quoted(rule->id) + " stands twice"});
+                Error{.line = number, .message = "duplicate id " + quoted(rule->id)});
         }
         rules.push_back(*rule);
     }
     if (rules.empty())
-        return std::unexpected(Error{.line = number, .message = "the catalogue holds no rule"});
+        return std::unexpected(Error{.line = number, .message = "the catalogue contains no rules"});
     return Catalogue(std::move(rules));
 }
 

@@ -1,8 +1,8 @@
 // The rule catalogue: what a RoCEv2 RC device must do, as data. A rule exists once, in
-// catalogue.tsv, and is cited by its id everywhere else (engine, judge, cases, reports).
+// catalogue.tsv; engine, judge, cases and reports cite its id.
 //
-// parse() reads the text of a catalogue; catalogue() is the one built into the program.
-// Errors: a malformed line is refused with its number and what is wrong with it.
+// parse() reads the text of a catalogue; catalogue() is the embedded one.
+// Errors: parse() rejects a malformed line with its number and the reason.
 // Source: the InfiniBand transport as this project reads it; see README.md for the columns.
 #pragma once
 
@@ -19,7 +19,7 @@
 namespace veriroce::rules {
 
 // How binding the rule's strongest demand is: a breach of Must fails a device, one of Should is a
-// warning, Info is behaviour that the standard leaves open and that is only recorded.
+// warning. Info is behaviour that the standard leaves open: it is only recorded.
 enum class Level : std::uint8_t { Must, Should, Info };
 
 // Which side of a device the rule binds. Both: every device in every role.
@@ -32,9 +32,9 @@ enum class Role : std::uint8_t {
     Cm,                // cm: connection management
 };
 
-// What it takes to see a breach. Passive: the packets of traffic between two peers prove it.
-// Active: a tester must create the situation. Host: it shows in completions, memory, events or
-// configuration on the device's host, not in packets.
+// What it takes to see a breach. Passive: packets between two peers show it.
+// Active: a tester must create the situation. Host: only the device's host shows it, in completions,
+// memory, events or configuration.
 enum class Observer : std::uint8_t { Passive, Active, Host };
 
 // The words of the catalogue: MUST, responder, passive and so on.
@@ -49,13 +49,13 @@ inline constexpr std::size_t max_title_bytes = 90;
 
 // The views point into the text that was parsed.
 struct Rule {
-    std::string_view id; // GROUP-number, for example RSP-02; never used again for another rule
+    std::string_view id; // GROUP-number, for example RSP-02; never reused for another rule
     Level level = Level::Must;
     Role role = Role::Both;
     Observer observer = Observer::Active;
-    std::string_view clause; // statements of the standard, parted by blanks; empty if none is sure
+    std::string_view clause; // statements of the standard, separated by blanks; empty if none is certain
     std::string_view title;  // a short sentence, at most max_title_bytes
-    std::string_view text;   // what a device must do, and which lawful alternatives there are
+    std::string_view text;   // what a device must do, and what else is allowed
 
     // The id up to its last hyphen: RSP, CA17.
     std::string_view group() const { return id.substr(0, id.rfind('-')); }
@@ -76,7 +76,7 @@ class Catalogue {
     std::optional<std::reference_wrapper<const Rule>> find(std::string_view id) const;
     const Rule& at(std::string_view id) const; // the id is known to exist
 
-    // The id that an unknown one was probably meant to be, if any is close.
+    // The id that a mistyped one probably means, if any is close.
     std::optional<std::string_view> nearest(std::string_view id) const;
 
     std::vector<std::string_view> groups() const; // in the order of the file
@@ -86,10 +86,10 @@ class Catalogue {
     std::vector<std::size_t> by_id_; // indices into rules_, sorted by id
 };
 
-// text must outlive the catalogue. Seven columns parted by one tab, '#' begins a comment line.
+// text must outlive the catalogue. Seven columns separated by one tab; # begins a comment line.
 std::expected<Catalogue, Error> parse(std::string_view text);
 
-// The catalogue built into the program; parsed at the first call.
+// The catalogue embedded in the program, parsed at the first call.
 const Catalogue& catalogue();
 
 } // namespace veriroce::rules

@@ -46,7 +46,7 @@ struct BadLine {
     std::string_view message;
 };
 
-// Typed from the list of rules, not from the catalogue: rules that every later catalogue has.
+// Typed from the list of rules, not from the catalogue. Every later catalogue must have these rules.
 struct Group {
     std::string_view name;
     unsigned rules;
@@ -78,7 +78,7 @@ TEST_CASE("rules: a line becomes a rule with all its columns", "[rules]") {
     CHECK(rule.group() == "RSP");
 }
 
-TEST_CASE("rules: a hyphen stands for no clause, and the last line end may be missing", "[rules]") {
+TEST_CASE("rules: a hyphen means no clause, and the last line end may be missing", "[rules]") {
     const std::string line = with_column(4, "-");
     const auto parsed = parse(std::string_view(line).substr(0, line.size() - 1));
     REQUIRE(parsed.has_value());
@@ -86,11 +86,11 @@ TEST_CASE("rules: a hyphen stands for no clause, and the last line end may be mi
     CHECK(parsed->at("RSP-02").text == "A text, with words.");
 }
 
-TEST_CASE("rules: every kind of malformed line is refused with its number and reason", "[rules]") {
+TEST_CASE("rules: every kind of malformed line is rejected with its number and reason", "[rules]") {
     const std::string long_title(91, 'x');
     const std::vector<BadLine> bad_lines{
-        {"RSP-02\tMUST\n", "a rule has 7 columns parted by tabs, this line has 2"},
-        {with_column(6, "one\ttwo"), "a rule has 7 columns parted by tabs, this line has 8"},
+        {"RSP-02\tMUST\n", "expected 7 columns separated by tabs, got 2"},
+        {with_column(6, "one\ttwo"), "expected 7 columns separated by tabs, got 8"},
         {with_column(0, ""), "the column 'id' is empty"},
         {with_column(5, ""), "the column 'title' is empty"},
         {with_column(6, ""), "the column 'text' is empty"},
@@ -103,11 +103,11 @@ TEST_CASE("rules: every kind of malformed line is refused with its number and re
         {with_column(1, "whatever"), "unknown level 'whatever'"},
         {with_column(2, "respond"), "unknown role 'respond', did you mean 'responder'?"},
         {with_column(3, "activ"), "unknown observer 'activ', did you mean 'active'?"},
-        {with_column(4, "C9-999"), "the clause 'C9-999' is not a certain one"},
-        {with_column(4, "CA17-47"), "the clause 'CA17-47' is not a certain one"},
-        {with_column(4, "CA17-07"), "the clause 'CA17-07' is not a certain one"},
-        {with_column(4, "CA17-7x"), "the clause 'CA17-7x' is not a certain one"},
-        {with_column(4, "CA17-7  CA17-8"), "the clause '' is not a certain one"},
+        {with_column(4, "C9-999"), "the clause 'C9-999' is not in the list of certain clauses"},
+        {with_column(4, "CA17-47"), "the clause 'CA17-47' is not in the list of certain clauses"},
+        {with_column(4, "CA17-07"), "the clause 'CA17-07' is not in the list of certain clauses"},
+        {with_column(4, "CA17-7x"), "the clause 'CA17-7x' is not in the list of certain clauses"},
+        {with_column(4, "CA17-7  CA17-8"), "the clause '' is not in the list of certain clauses"},
         {with_column(5, long_title), "the title of RSP-02 has 91 bytes, at most 90 are allowed"},
         {good_line.substr(0, good_line.size() - 1) + "\r\n",
          "the line ends with a carriage return"},
@@ -119,18 +119,18 @@ TEST_CASE("rules: every kind of malformed line is refused with its number and re
     }
 }
 
-TEST_CASE("rules: an id that stands twice is refused at its second line", "[rules]") {
+TEST_CASE("rules: a duplicate id is rejected at its second line", "[rules]") {
     const Error error = error_of(good_line + good_line);
-    CHECK(error.message == "the id 'RSP-02' stands twice");
+    CHECK(error.message == "duplicate id 'RSP-02'");
     CHECK(error.line == 4);
 }
 
 TEST_CASE("rules: a catalogue without rules is an error", "[rules]") {
-    CHECK(parse("").error().message == "the catalogue holds no rule");
-    CHECK(error_of("# nothing\n").message == "the catalogue holds no rule");
+    CHECK(parse("").error().message == "the catalogue contains no rules");
+    CHECK(error_of("# nothing\n").message == "the catalogue contains no rules");
 }
 
-TEST_CASE("rules: each word stands for its value both ways", "[rules]") {
+TEST_CASE("rules: each word names its value, and each value has its word", "[rules]") {
     for (const auto level : {Level::Must, Level::Should, Level::Info})
         CHECK(level_named(word(level)) == level);
     for (const auto role : {Role::Responder, Role::Requester, Role::Both, Role::NotificationPoint,
@@ -166,7 +166,7 @@ TEST_CASE("rules: every group has its rules, numbered without gaps", "[rules]") 
     CHECK(catalogue().groups() == names);
 }
 
-TEST_CASE("rules: ids and titles are unique and texts are written out", "[rules]") {
+TEST_CASE("rules: ids and titles are unique and texts are sentences", "[rules]") {
     std::set<std::string_view> ids;
     std::set<std::string_view> titles;
     for (const Rule& rule : catalogue().rules()) {
@@ -180,7 +180,7 @@ TEST_CASE("rules: ids and titles are unique and texts are written out", "[rules]
     }
 }
 
-TEST_CASE("rules: every statement of Annex A17 stands under its own number", "[rules]") {
+TEST_CASE("rules: every statement of Annex A17 has its own rule", "[rules]") {
     for (unsigned number = 1; number <= 46; ++number) {
         const auto id = "CA17-" + std::to_string(number);
         const auto rule = catalogue().find(id);
@@ -209,7 +209,7 @@ TEST_CASE("rules: a text refers only to rules that exist", "[rules]") {
 }
 
 // Where a first reading of the standard would fail good hardware, the catalogue must not.
-TEST_CASE("rules: corrected levels stand", "[rules]") {
+TEST_CASE("rules: corrected levels stay corrected", "[rules]") {
     const auto level = [](std::string_view id) { return catalogue().at(id).level; };
     for (const auto* id : {"RDR-06", "REQ-05", "REQ-15", "REQ-33", "ATM-07", "STA-05"}) {
         INFO(id);
@@ -226,24 +226,24 @@ TEST_CASE("rules: corrected levels stand", "[rules]") {
     }
 }
 
-TEST_CASE("rules: corrected texts stand", "[rules]") {
+TEST_CASE("rules: corrected texts stay corrected", "[rules]") {
     const auto text = [](std::string_view id) { return std::string(catalogue().at(id).text); };
     CHECK_THAT(text("RSP-10"), Contains("SHOULD: a plain ACK does not carry the PSN of a READ"));
     CHECK_THAT(text("RSP-10"), Contains("resent READ response"));
     CHECK_THAT(text("RDR-06"), Contains("MIDDLE or LAST"));
     CHECK_THAT(text("KEY-14"), Contains("outside the range"));
-    CHECK_THAT(text("KEY-14"), Contains("INFO: what the target buffer"));
+    CHECK_THAT(text("KEY-14"), Contains("INFO: the content of the target buffer"));
     CHECK_THAT(text("REQ-02"), Contains("8,388,608"));
     CHECK_THAT(text("CNP-02"), Contains("P_Key of the marked packet"));
     CHECK_THAT(text("CNP-02"), Contains("SHOULD: BECN is 1"));
     CHECK_THAT(text("CM-03"), Contains("REP.initiator_depth is at most REQ.responder_resources"));
     CHECK_THAT(text("CM-05"), Contains("Silence, MRA and REJ 10"));
-    CHECK_THAT(text("RDR-03"), Contains("in FIRST may lack the READ itself"));
-    CHECK_THAT(text("CRC-02"), Contains("wrong header checksum is lawfully dropped"));
+    CHECK_THAT(text("RDR-03"), Contains("in FIRST may leave out the READ itself"));
+    CHECK_THAT(text("CRC-02"), Contains("IP may drop a packet with a wrong header checksum"));
     CHECK_THAT(text("BTH-12"), Contains("NAK Invalid Request"));
 }
 
-TEST_CASE("rules: clauses of the standard stand at their rules", "[rules]") {
+TEST_CASE("rules: the clauses of the standard are cited at their rules", "[rules]") {
     const auto clause = [](std::string_view id) { return catalogue().at(id).clause; };
     CHECK(clause("LEN-08") == "C9-88");
     CHECK(clause("LEN-05") == "C9-94");
@@ -255,7 +255,7 @@ TEST_CASE("rules: clauses of the standard stand at their rules", "[rules]") {
     CHECK(clause("RSP-03").empty());
 }
 
-TEST_CASE("rules: an unknown id is not found and the nearest one is named", "[rules]") {
+TEST_CASE("rules: an unknown id is not found, and the nearest id is suggested", "[rules]") {
     CHECK_FALSE(catalogue().contains("RSP-99"));
     CHECK_FALSE(catalogue().find("").has_value());
     CHECK(catalogue().nearest("RSP-99") == "RSP-09");

@@ -68,7 +68,7 @@ TEST_CASE("script: the header is what was written", "[script]") {
     CHECK(one.id() == "rsp/gap");
     REQUIRE(one.rules.size() == 2);
     CHECK(one.rules[1].text == "RSP-03");
-    CHECK(one.title == "A gap in the PSNs is NAKed once, with the expected PSN");
+    CHECK(one.title == "A gap in the PSNs gets one NAK with the expected PSN");
     CHECK(one.role == Role::Responder);
     CHECK(one.level == Level::Must);
     REQUIRE(one.unless.size() == 1);

@@ -14,7 +14,7 @@ struct Example {
 
 inline constexpr std::array examples{
     Example{"rsp/gap.roce", 1, R"roce(rule   RSP-02 RSP-03
-title  "A gap in the PSNs is NAKed once, with the expected PSN"
+title  "A gap in the PSNs gets one NAK with the expected PSN"
 role   responder
 unless out_of_order                                # a device that accepts gaps sends no NAK
 
@@ -25,7 +25,7 @@ dut    recv id=1..3
 > SEND_ONLY  psn=2                                 # 1 is missing
 < NAK        psn=1 msn=1 code=PSN_SEQUENCE
 > SEND_ONLY  psn=3
-no NAK                                             # one is enough
+no NAK                                             # one NAK is enough
 > SEND_ONLY  psn=1
 > SEND_ONLY  psn=2 ackreq
 < ACK        psn=2 msn=3
@@ -33,7 +33,7 @@ no NAK                                             # one is enough
 dut    done recv id=1..3
 )roce"},
     Example{"len/first.roce", 15, R"roce(rule   LEN-01
-title  "A First packet that is not exactly one PMTU long is an invalid request"
+title  "A FIRST packet that is not exactly one PMTU long gets NAK INVALID_REQUEST"
 role   responder
 for    qp.mtu in 256 512 1024 2048 4096
 for    n      in 0 mtu-4 mtu+4
@@ -57,13 +57,13 @@ dut    post SEND id=1
 dut    done send id=1
 )roce"},
     Example{"req/lost.roce", 1, R"roce(rule   REQ-09 REQ-10
-title  "A lost READ response is asked for again, at or before the first missing byte"
+title  "After a lost READ response, the requester asks again from the first missing byte or before"
 role   requester
 let    lost = 3
 
 dut    mr d len=64KiB
 tester mr t len=64KiB fill=offsets access=remote_read
-tester answers                                     # from here on our engine is the honest peer
+tester answers                                     # now our engine answers as a correct peer
 fault  drop when from=tester psn=lost pass=1..2 fires=2
 
 dut    post RDMA_READ id=1 local=d remote=t
@@ -75,7 +75,7 @@ dut    done send id=1 within 10s
 expect d == t
 )roce"},
     Example{"bth/pad.roce", 3, R"roce(rule   BTH-12 ROB-02
-title  "A pad count larger than the payload harms nothing"
+title  "A pad count of {n} with an empty payload does no harm"
 role   responder
 for    n in 1 2 3
 
@@ -83,13 +83,13 @@ dut    recv id=1
 > SEND_ONLY  len=0 pad=n
 any
   dropped                                  # silence, nothing completed, and the QP still works
-or                                                 # a NAK is as lawful, and ends the connection
+or                                                 # a NAK is allowed too; it ends the connection
   < NAK  psn=0 code=INVALID_REQUEST
   dut    state ERR
 end
 )roce"},
     Example{"opc/pairs.roce", 361, R"roce(rule   OPC-08
-title  "Every pair of request opcodes is answered as the rules allow"
+title  "{first} followed by {second} gets an answer that the rules allow"
 role   responder
 for    first  in requests
 for    second in requests
