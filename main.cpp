@@ -20,9 +20,9 @@
 #include "conformance/commands/script.hpp"
 #include "conformance/commands/script_import.hpp"
 #include "conformance/commands/test.hpp"
-#include "conformance/rules/nearest.hpp"
 #include "conformance/rules/rules.hpp"
 #include "dissector/dissect/dissect.hpp"
+#include "dissector/wire/nearest_word.hpp"
 #include "transport/bench/commands.hpp"
 #include "transport/pingpong/commands.hpp"
 #include "transport/sim/bench.hpp"
@@ -380,7 +380,7 @@ std::string misnamed(const CLI::App& app, std::span<const char* const> words) {
         return misnamed(*commands[static_cast<std::size_t>(named - names.begin())],
                         words.subspan(1));
     }
-    const auto near = rules::nearest_word(word, names);
+    const auto near = wire::nearest_word(word, names);
     return fmt::format("no command is called '{}'; {}", word,
                        near ? fmt::format("did you mean '{}'?", *near)
                             : fmt::format("the commands are {}", fmt::join(names, ", ")));

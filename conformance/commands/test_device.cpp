@@ -9,9 +9,9 @@
 
 #include "conformance/commands/text_file.hpp"
 #include "conformance/mutants/mutants.hpp"
-#include "conformance/rules/nearest.hpp"
 #include "conformance/testbed/live_testbed.hpp"
 #include "conformance/testbed/virtual_testbed.hpp"
+#include "dissector/wire/nearest_word.hpp"
 
 namespace veriroce::commands {
 namespace {
@@ -27,7 +27,7 @@ Accepted<const mutants::Mutant*> mutant_named(const std::string& name) {
         for (const mutants::Mutant& one : some)
             names.push_back(one.name);
     }
-    const auto near = rules::nearest_word(name, names);
+    const auto near = wire::nearest_word(name, names);
     return misused(fmt::format("no mutant is called '{}'; {}", name,
                                near ? fmt::format("did you mean '{}'?", *near)
                                     : "'veriroce test --list-mutants' shows them"));

@@ -9,8 +9,8 @@
 
 #include "conformance/cases/embedded.hpp"
 #include "conformance/plan/axes.hpp"
-#include "conformance/rules/nearest.hpp"
 #include "conformance/script/words.hpp"
+#include "dissector/wire/nearest_word.hpp"
 
 namespace veriroce::plan {
 
@@ -66,7 +66,7 @@ std::optional<PlanError> check_names(const Selection& selection) {
     }
     for (const std::string& name : selection.names) {
         if (is_file(name) || known.contains(name)) continue;
-        const auto near = rules::nearest_word(name, known);
+        const auto near = wire::nearest_word(name, known);
         return PlanError{
             near ? fmt::format("no case or group is called '{}'; did you mean '{}'?\n", name, *near)
                  : fmt::format("no case or group is called '{}'; "
@@ -83,7 +83,7 @@ std::optional<PlanError> check_names(const Selection& selection) {
         const auto tags = script::case_tags();
         if (std::ranges::find(tags, tag) != tags.end()) continue;
         const std::vector<std::string_view> all(tags.begin(), tags.end());
-        const auto near = rules::nearest_word(tag, all);
+        const auto near = wire::nearest_word(tag, all);
         return PlanError{fmt::format("no tag is called '{}'; {}\n", tag,
                                      near ? fmt::format("did you mean '{}'?", *near)
                                           : fmt::format("the tags are {}", fmt::join(all, ", ")))};
@@ -110,7 +110,7 @@ std::optional<PlanError> set_parameters(std::vector<script::Case>& cases,
     }
     for (const script::Parameter& one : parameters) {
         if (used.contains(one.name)) continue;
-        const auto near = rules::nearest_word(one.name, known);
+        const auto near = wire::nearest_word(one.name, known);
         return PlanError{fmt::format(
             "-D {}={}: no selected case has a 'let' or 'for' of that name{}\n", one.name, one.value,
             near ? fmt::format("; did you mean '{}'?", *near) : "")};

@@ -9,9 +9,9 @@
 
 #include "conformance/cases/embedded.hpp"
 #include "conformance/plan/profile.hpp"
-#include "conformance/rules/nearest.hpp"
 #include "conformance/rules/rules.hpp"
 #include "conformance/script/words.hpp"
+#include "dissector/wire/nearest_word.hpp"
 
 namespace veriroce::plan {
 namespace {
@@ -77,7 +77,7 @@ class Parser {
     }
     void fail_word(const YAML::Node& node, std::string_view what, std::string_view word,
                    const std::vector<std::string_view>& known) {
-        const auto near = rules::nearest_word(word, known);
+        const auto near = wire::nearest_word(word, known);
         fail(node.Mark(), fmt::format("unknown {} '{}'{}", what, word,
                                       near ? fmt::format("; did you mean '{}'?", *near) : ""));
     }
@@ -243,7 +243,7 @@ class Parser {
             known.push_back(id);
             if (id == name) return;
         }
-        const auto near = rules::nearest_word(name, known);
+        const auto near = wire::nearest_word(name, known);
         if (near)
             fail_word(node, "case", name, known);
         else if (name.find('/') == std::string::npos) {

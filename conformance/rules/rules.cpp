@@ -1,7 +1,7 @@
 #include "conformance/rules/rules.hpp"
 
 #include "conformance/rules/embedded.hpp"
-#include "conformance/rules/nearest.hpp"
+#include "dissector/wire/nearest_word.hpp"
 
 #include <algorithm>
 #include <array>
@@ -106,7 +106,7 @@ template <typename Enum, std::size_t N>
 std::string unknown(std::string_view column, std::string_view word,
                     const std::array<Named<Enum>, N>& table) {
     std::string message = "unknown " + std::string(column) + " " + quoted(word);
-    const auto meant = nearest_word(word, table | std::views::transform(&Named<Enum>::word));
+    const auto meant = wire::nearest_word(word, table | std::views::transform(&Named<Enum>::word));
     if (meant) message += ", did you mean " + quoted(*meant) + "?";
     return message;
 }
@@ -135,7 +135,8 @@ std::expected<std::string_view, std::string> clause_of(std::string_view word) {
     for (const auto part : std::views::split(word, ' ')) {
         const std::string_view clause(part.begin(), part.end());
         if (!is_certain(clause)) {
-            return std::unexpected("the clause " + quoted(clause) + " is not in the list of certain clauses");
+            return std::unexpected("the clause " + quoted(clause) +
+                                   " is not in the list of certain clauses");
         }
     }
     return word;
@@ -215,7 +216,7 @@ const Rule& Catalogue::at(std::string_view id) const {
 }
 
 std::optional<std::string_view> Catalogue::nearest(std::string_view id) const {
-    return nearest_word(id, rules_ | std::views::transform(&Rule::id));
+    return wire::nearest_word(id, rules_ | std::views::transform(&Rule::id));
 }
 
 std::vector<std::string_view> Catalogue::groups() const {

@@ -33,8 +33,8 @@ enum class Role : std::uint8_t {
 };
 
 // What it takes to see a breach. Passive: packets between two peers show it.
-// Active: a tester must create the situation. Host: only the device's host shows it, in completions,
-// memory, events or configuration.
+// Active: a tester must create the situation. Host: only the device's host shows it, in
+// completions, memory, events or configuration.
 enum class Observer : std::uint8_t { Passive, Active, Host };
 
 // The words of the catalogue: MUST, responder, passive and so on.
@@ -53,7 +53,7 @@ struct Rule {
     Level level = Level::Must;
     Role role = Role::Both;
     Observer observer = Observer::Active;
-    std::string_view clause; // statements of the standard, separated by blanks; empty if none is certain
+    std::string_view clause; // certain statements of the standard, separated by blanks; or empty
     std::string_view title;  // a short sentence, at most max_title_bytes
     std::string_view text;   // what a device must do, and what else is allowed
 

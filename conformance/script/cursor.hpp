@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "conformance/rules/nearest.hpp"
 #include "conformance/script/lexer.hpp"
 #include "conformance/script/script.hpp"
+#include "dissector/wire/nearest_word.hpp"
 
 namespace veriroce::script {
 
@@ -37,7 +37,7 @@ class Report {
 // "; did you mean 'psn'?", or nothing.
 template <rules::WordRange Range>
 std::string suggestion(std::string_view word, Range&& candidates) {
-    const auto near = rules::nearest_word(word, candidates);
+    const auto near = wire::nearest_word(word, candidates);
     return near ? "; did you mean '" + std::string(*near) + "'?" : std::string{};
 }
 

@@ -94,7 +94,7 @@ std::optional<Value> kind_value(Cursor& cursor, std::span<const Kind> kinds,
         return Value{kind};
     }
     // A lower-case name may be a number's, an upper-case word is an enumerator.
-    const auto near = rules::nearest_word(text, names);
+    const auto near = wire::nearest_word(text, names);
     if (near && text.size() > 1) {
         cursor.fail_here("unknown " + std::string(what) + " '" + text + "'; did you mean '" +
                          std::string(*near) + "'?");

@@ -4,8 +4,8 @@
 #include <charconv>
 
 #include "dissector/filter/names.hpp"
-#include "dissector/print/nearest_name.hpp"
 #include "dissector/wire/ip_address.hpp"
+#include "dissector/wire/nearest_word.hpp"
 
 namespace veriroce::filter {
 namespace {
@@ -64,7 +64,7 @@ Result named(const Token& token, const Operand& operand, Use use) {
     std::vector<std::string_view> names;
     for (const auto& [word, number] : words)
         names.push_back(word);
-    const std::string_view near = print::nearest_name(token.text, names);
+    const std::string_view near = wire::nearest_word(token.text, names).value_or("");
     std::string message = quoted(token.text) + " is neither a number nor a name of a value of " +
                           std::string(operand.column->name());
     if (!near.empty()) message += "; did you mean " + quoted(near) + "?";

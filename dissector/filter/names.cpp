@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "dissector/print/nearest_name.hpp"
+#include "dissector/wire/nearest_word.hpp"
 
 namespace veriroce::filter {
 namespace {
@@ -118,7 +118,7 @@ std::string nearest_operand(std::string_view name) {
         names.push_back(decode::layer_info(static_cast<decode::LayerKind>(i)).name);
     for (const Recognised& one : kRecognised)
         names.push_back(one.name);
-    return std::string(print::nearest_name(name, names));
+    return std::string(wire::nearest_word(name, names).value_or(""));
 }
 
 std::string_view name_of(Type type) {

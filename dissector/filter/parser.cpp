@@ -4,7 +4,7 @@
 
 #include "dissector/filter/literal.hpp"
 #include "dissector/filter/names.hpp"
-#include "dissector/print/nearest_name.hpp"
+#include "dissector/wire/nearest_word.hpp"
 
 namespace veriroce::filter {
 namespace {
@@ -94,9 +94,10 @@ class Parser {
         if (now().kind == End) return fail(now(), "unexpected end of the expression");
         const bool between = at_ > 0 && is_value(now().kind) && is_value(tokens_[at_ - 1].kind);
         if (!between || now().kind != Word) return fail(now(), "unexpected " + spelled(now()));
-        const std::string_view near = starts_with_letter(now())
-                                          ? print::nearest_name(now().text, operator_words())
-                                          : std::string_view{};
+        const std::string_view near =
+            starts_with_letter(now())
+                ? wire::nearest_word(now().text, operator_words()).value_or("")
+                : std::string_view{};
         fail(now(), "unknown operator " + spelled(now()) +
                         (near.empty() ? "" : "; did you mean '" + std::string(near) + "'?"));
     }

@@ -3,8 +3,8 @@
 #include <array>
 #include <set>
 
-#include "dissector/print/nearest_name.hpp"
 #include "dissector/print/value_text.hpp"
+#include "dissector/wire/nearest_word.hpp"
 
 namespace veriroce::print {
 namespace {
@@ -52,7 +52,7 @@ std::string nearest_field(std::string_view name) {
     std::vector<std::string_view> names;
     for (const decode::FieldRow& row : decode::field_table())
         names.push_back(row.name);
-    return std::string(nearest_name(name, names));
+    return std::string(wire::nearest_word(name, names).value_or(""));
 }
 
 } // namespace

@@ -46,7 +46,8 @@ struct BadLine {
     std::string_view message;
 };
 
-// Typed from the list of rules, not from the catalogue. Every later catalogue must have these rules.
+// Typed from the list of rules, not from the catalogue. Every later catalogue must have these
+// rules.
 struct Group {
     std::string_view name;
     unsigned rules;

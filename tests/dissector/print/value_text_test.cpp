@@ -4,7 +4,6 @@
 #include <array>
 
 #include "dissector/print/json.hpp"
-#include "dissector/print/nearest_name.hpp"
 #include "dissector/print/table.hpp"
 #include "dissector/print/tree.hpp"
 #include "dissector/print/value_text.hpp"
@@ -134,15 +133,6 @@ TEST_CASE("print: JSON strings are escaped, and are UTF-8 whatever came in", "[p
     CHECK(json("\xC0\xAF") == "\"\\ufffd\\ufffd\"");
     CHECK(json("\xED\xA0\x80") == "\"\\ufffd\\ufffd\\ufffd\"");
     CHECK(json("\xE2\x86") == "\"\\ufffd\\ufffd\"");
-}
-
-TEST_CASE("print: the nearest name is offered, a far one is not", "[print]") {
-    const std::array<std::string_view, 3> names{"ip.src", "ip.dst", "infiniband.bth.psn"};
-    CHECK(nearest_name("ip.scr", names) == "ip.src");
-    CHECK(nearest_name("infiniband.psn", names) == "infiniband.bth.psn");
-    CHECK(nearest_name("xyzzy", names).empty());
-    CHECK(nearest_name("", names).empty());
-    CHECK(nearest_name(std::string(1'000, 'i'), names).empty());
 }
 
 TEST_CASE("print: an unknown field is named with what was perhaps meant", "[print]") {

@@ -1,8 +1,8 @@
-// The word somebody probably meant: for "unknown rule RSP-99, did you mean RSP-09?" and the same
-// for opcodes, fields and options. Works on any range of words; knows nothing of rules.
+// The word that a mistyped one probably means: "unknown rule RSP-99, did you mean RSP-09?", and the
+// same for fields, opcodes, options and commands. Works on any range of words.
 //
-// Distance is the number of letters put in, left out, replaced or swapped with a neighbour
-// (optimal string alignment); upper and lower case of ASCII letters count as equal.
+// The distance of two words is the number of letters to insert, delete, replace or swap with a
+// neighbour (optimal string alignment). Upper and lower case of ASCII letters count as equal.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 #include <string_view>
 #include <type_traits>
 
-namespace veriroce::rules {
+namespace veriroce::wire {
 
-// Longer words are no typing errors of ours; the bound keeps the table on the stack.
+// Longer words are not typing errors; the bound keeps the rows on the stack.
 inline constexpr std::size_t longest_word = 64;
 
 constexpr char lower_case(char c) {
@@ -51,7 +51,7 @@ constexpr std::size_t edit_distance(std::string_view from, std::string_view to) 
     return last[to.size()];
 }
 
-// A range whose words outlive the call: views, or strings that stand somewhere.
+// A range whose words outlive the call: views, or references to strings.
 template <typename Range>
 concept WordRange =
     std::ranges::input_range<Range> &&
@@ -59,14 +59,15 @@ concept WordRange =
     (std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> ||
      std::same_as<std::remove_cvref_t<std::ranges::range_reference_t<Range>>, std::string_view>);
 
-// The candidate with the least distance, the first of several; nothing if more than half of the
-// word would have to change (one letter is always allowed). The view is into the candidate.
+// The candidate with the least distance, the first of several. Nothing if more than a third of the
+// letters would have to change; a word of four or five letters may differ in two, a shorter one in
+// one. The view points into the candidate.
 template <typename Range>
     requires WordRange<const Range&>
 constexpr std::optional<std::string_view> nearest_word(std::string_view word,
                                                        const Range& candidates) {
     if (word.empty() || word.size() > longest_word) return std::nullopt;
-    std::size_t least = std::max<std::size_t>(1, word.size() / 2) + 1;
+    std::size_t least = (word.size() < 4 ? 1 : std::max<std::size_t>(2, word.size() / 3)) + 1;
     std::optional<std::string_view> nearest;
     for (const std::string_view text : candidates) {
         if (text.size() > longest_word) continue;
@@ -78,4 +79,4 @@ constexpr std::optional<std::string_view> nearest_word(std::string_view word,
     return nearest;
 }
 
-} // namespace veriroce::rules
+} // namespace veriroce::wire
