@@ -55,7 +55,7 @@ TEST_CASE("profile: every key is read", "[plan]") {
     REQUIRE(profile.deviations.size() == 2);
     const Deviation& first = profile.deviations.front();
     CHECK(first.case_id == "bth/pad-count[n=1]");
-    CHECK(first.reason == "The pad count of the last packet is not looked at");
+    CHECK(first.reason == "Ignores the pad count of the last packet");
     CHECK(first.link == "https://bugs.example.com/1234");
     REQUIRE(first.firmware.has_value());
     CHECK(first.firmware->first == "2.0");
