@@ -1,14 +1,14 @@
 // A checked test case as plain values: what the interpreter executes.
 //
 // A Case is the header of a file and its source. Its body exists once per *run*: `expand`
-// (script.hpp) makes one Run for each combination of `for` values, in which every {name} is the
-// word itself, every `let`, `for` and `qp.FIELD` name and `mtu` in an expression has become its
-// value, and every opcode is its code. What is left to the interpreter is what only the run knows:
-// regions, QPs, `repeat` counters, and fields of the packet at hand (see evaluate.hpp).
+// (script.hpp) makes one Run for each combination of `for` values. In a Run, every {name} is
+// replaced by its word, every `let`, `for` and `qp.FIELD` name and `mtu` by its value, and every
+// opcode by its code. The interpreter resolves the names that only the run knows: regions, QPs,
+// `repeat` counters, and fields of the packet being matched (see evaluate.hpp).
 //
-// Units: sizes are bytes, times are nanoseconds, PSNs count from the asking side's first.
-// A node's span says where it was written; Case::line_text gives that line back.
-// Errors: none; what is wrong with a script never becomes a Case.
+// Units: sizes are bytes, times are nanoseconds, PSNs are relative to the requesting side's first.
+// A node's span says where it was written; Case::line_text returns that line.
+// Errors: none; a wrong script never becomes a Case.
 // Source: README.md of this folder, the reference of the language.
 #pragma once
 
@@ -27,7 +27,7 @@
 
 namespace veriroce::script {
 
-// Lines and columns begin at 1; a column is a character, not a byte.
+// Lines and columns start at 1; a column is a character, not a byte.
 struct SourceSpan {
     std::uint32_t line = 0;
     std::uint32_t column = 0;
@@ -41,7 +41,7 @@ struct Word {
     SourceSpan span;
 };
 
-// Fields that are not bits of one header: parts of the syndrome, and what the encoder works out.
+// Fields that are not bits of one header: parts of the syndrome, and values the encoder computes.
 enum class SpecialField : std::uint8_t {
     Length,      // len: payload bytes, without pad
     Data,        // data: RegionSlice or HexBytes
@@ -49,24 +49,24 @@ enum class SpecialField : std::uint8_t {
     Icrc,        // icrc: wire::IcrcKind or Expr
     UdpChecksum, // udp.checksum: wire::UdpChecksumKind or Expr
     IpOptions,   // ip.options: HexBytes
-    Credits,     // credits: code of an ACK
-    Timer,       // timer: code of an RNR NAK; compares by its time
+    Credits,     // credits: the credit code of an ACK
+    Timer,       // timer: the timer code of an RNR NAK; compared by its time
     Code,        // code: wire::NakCode, or a reserved code as Expr
 };
-// `pad` is wire::Field::Pad: it writes the field and adds no byte.
+// `pad` is wire::Field::Pad: it sets the field and adds no bytes.
 using FieldName = std::variant<wire::Field, SpecialField>;
 
 // --- expressions ------------------------------------------------------------------------------
 
 enum class Unit : std::uint8_t { None, Time, Size };
 
-// Numbers are 64-bit in two's complement: 0xFFFFFFFFFFFFFFFF is -1, the same bits.
+// Numbers are 64-bit two's complement: 0xFFFFFFFFFFFFFFFF is -1 (the same bits).
 struct Expr {
     enum class Kind : std::uint8_t {
         Number,  // number, unit
         Name,    // name: a region, a QP, `dut`, `tester`, `unused`, a `repeat` counter
-        Field,   // field: of the packet at hand, in `<` lines
-        Rnr,     // rnr(operand): ns that an RNR NAK with this timer code asks for
+        Field,   // field: of the packet being matched, in `<` lines
+        Rnr,     // rnr(operand): the time in ns that an RNR NAK with this timer code asks for
         Timeout, // timeout(operand): ns, 4.096 us * 2^operand
         Negate,
         Add,
@@ -84,14 +84,14 @@ struct Expr {
     SourceSpan span;
 };
 
-// a..b, a.., ..b; both ends belong to it. A single value is never a ValueRange.
+// a..b, a.., ..b; includes both ends. A single value is never a ValueRange.
 struct ValueRange {
     std::optional<Expr> low;
     std::optional<Expr> high;
     SourceSpan span;
 };
 
-// id=3, id=1..8: both ends belong to it.
+// id=3, id=1..8; includes both ends.
 struct IdRange {
     Expr first;
     Expr last;
@@ -99,7 +99,7 @@ struct IdRange {
 
 // --- values -----------------------------------------------------------------------------------
 
-// A region, or the piece [offset +length] of it. Without a length: up to its end.
+// A region, or its piece [offset +length]. Without a length, the piece ends with the region.
 struct RegionSlice {
     std::string region;
     std::optional<Expr> offset;
@@ -112,14 +112,14 @@ struct HexBytes {
     SourceSpan span;
 };
 
-// abs:X, a number as it stands on the wire, where a name (of a QP, a region, an address) is usual;
-// for `psn` one that does not count from the first.
+// abs:X: the number on the wire, for fields that usually take a name (of a QP, a region, an
+// address); for `psn`, an absolute PSN.
 struct Absolute {
     Expr value;
 };
 
-// An address of ours or of the DUT's: `tester`, `dut`, the name of a `tester address`, and `dut+1`.
-// In ip.* fields the IP address, in eth.* fields the MAC address.
+// An address of the tester or the DUT: `tester`, `dut`, the name of a `tester address`, or `dut+1`.
+// It means the IP address in ip.* fields and the MAC address in eth.* fields.
 struct Address {
     std::string name;
     std::int64_t offset = 0;
@@ -129,27 +129,27 @@ struct Address {
 enum class PatternKind : std::uint8_t { Zero, Ones, Offsets, Random };
 using Pattern = std::variant<PatternKind, HexBytes>;
 
-// What a packet's field is written as or compared with. ValueRange stands in `<` lines only.
+// The value that a field is set to or compared with. Only `<` lines contain a ValueRange.
 // A bare Expr for destqp, srcqp, rkey, ikey, va contains the name of a QP or region.
 using Value = std::variant<Expr, ValueRange, Absolute, Address, wire::NakCode, wire::IcrcKind,
                            wire::UdpChecksumKind, RegionSlice, HexBytes>;
 
 // --- packets ----------------------------------------------------------------------------------
 
-// The empty name is the case's own QP. An index picks one of `qp NAME[COUNT]`.
+// The empty name is the case's default QP. An index selects one of `qp NAME[COUNT]`.
 struct QpRef {
     std::string name;
     std::optional<Expr> index;
     SourceSpan span;
 };
 
-// An opcode by its code: the service is that of the QP's type.
+// An opcode by its code; its service is that of the QP's type.
 struct Opcode {
     std::uint8_t code = 0;
 };
-// ACK, NAK, RNR_NAK: an acknowledge by its syndrome.
+// ACK, NAK, RNR_NAK: an ACKNOWLEDGE, named by its syndrome.
 enum class Acknowledgement : std::uint8_t { Ack, Nak, RnrNak };
-// A whole message: all its packets in order.
+// A whole message, with all its packets in order.
 enum class Message : std::uint8_t {
     Send,
     SendWithImm,
@@ -158,7 +158,7 @@ enum class Message : std::uint8_t {
     RdmaWriteWithImm,
     RdmaReadResponse,
 };
-// `< = NAME`: the packet of that name again, equal from opcode to payload except AckReq.
+// `< = NAME`: the packet of that name again; from opcode to payload only AckReq may differ.
 struct SameAs {
     std::string name;
 };
@@ -174,17 +174,17 @@ enum class Comparison : std::uint8_t { Equal, NotEqual, AtMost, AtLeast };
 
 struct FieldMatch {
     FieldName field;
-    Comparison comparison = Comparison::Equal; // Equal to a ValueRange: inside it
+    Comparison comparison = Comparison::Equal; // Equal and a ValueRange: inside the range
     Value value;
     SourceSpan span;
 };
 
 struct FlipBit {
-    std::variant<wire::Field, Expr> where; // a field, or @BYTE from the IP header on
+    std::variant<wire::Field, Expr> where; // a field, or @BYTE counted from the IP header
     Expr bit;
 };
 
-// Done last, in this order, after ICRC and checksums.
+// Applied last, in this order, after ICRC and checksums.
 struct DamageSpec {
     std::optional<Expr> truncate;
     std::optional<Expr> cut;
@@ -196,10 +196,10 @@ struct DamageSpec {
 struct SendPacket {
     QpRef qp;
     PacketKind kind;                // never SameAs
-    std::vector<FieldWrite> fields; // in the order in which they are written; flags are 1
+    std::vector<FieldWrite> fields; // in the order of the line; a flag has the value 1
     DamageSpec damage;
     bool rocev1 = false;       // encap=rocev1
-    std::optional<Expr> after; // not before this long after the QP's latest earlier packet
+    std::optional<Expr> after; // at least this long after the QP's latest earlier packet
     std::optional<Word> as;
 };
 
@@ -207,7 +207,7 @@ struct SendPacket {
 struct SendRaw {
     HexBytes frame;
 };
-// > FRAGMENT of NAME at=N len=N: an IPv4 fragment of a packet that was sent `as NAME`.
+// > FRAGMENT of NAME at=N len=N: an IPv4 fragment of the packet that was sent `as NAME`.
 struct SendFragment {
     Word of;
     Expr at;
@@ -218,7 +218,7 @@ struct SendPfc {
     Expr priority;
     Expr quanta;
 };
-// > CM_REQ field=…, < CM_REP …; the fields are chapter CM's.
+// > CM_REQ field=…, < CM_REP …; the fields are those of the CM messages.
 struct CmField {
     std::string name;
     Comparison comparison = Comparison::Equal;
@@ -243,7 +243,7 @@ struct ExpectPacket {
     QpRef qp;
     PacketKind kind;
     std::vector<FieldMatch> matches;
-    std::optional<Expr> within;      // ns from the end of the previous line; else the patience
+    std::optional<Expr> within;      // ns from the end of the previous line; default: the patience
     std::optional<ValueRange> after; // ns from the QP's latest earlier packet, either direction
     std::optional<Measure> measure;
     std::optional<Word> as;
@@ -254,7 +254,7 @@ struct ExpectPacket {
 
 enum class Side : std::uint8_t { Dut, Tester };
 
-// FIELD=… of `qp`, `tester qp`, `modify`, `mr`: a number, or a word of the field's own list
+// FIELD=… of `qp`, `tester qp`, `modify`, `mr`: a number, or a word from the field's list
 // (RTS, remote_write, a CQ's or an address's name).
 struct Attribute {
     std::string name;
@@ -262,12 +262,12 @@ struct Attribute {
     SourceSpan span;
 };
 
-// A key: that of a region, `a`, or one that is wrong, `a+1`, `abs:0`.
+// A key: that of a region (`a`), or a wrong one (`a+1`, `abs:0`).
 using Key = std::variant<Expr, Absolute>;
 
 struct Post {
     wire::WrOpcode operation = wire::WrOpcode::Send;
-    IdRange ids; // more than one: one chain, one doorbell
+    IdRange ids; // several ids form one chain with one doorbell
     std::vector<RegionSlice> local;
     std::optional<RegionSlice> remote;
     std::optional<Expr> length;
@@ -276,8 +276,8 @@ struct Post {
     std::optional<Expr> swap;
     std::optional<Expr> add;
     std::optional<Key> ikey; // of the region or window to invalidate
-    std::optional<Key> lkey; // instead of the local region's
-    std::optional<Key> rkey; // instead of the remote region's
+    std::optional<Key> lkey; // overrides the local region's key
+    std::optional<Key> rkey; // overrides the remote region's key
     std::optional<Word> mw;  // the window of a BIND_MW
     std::vector<Word> access;
     bool fence = false;
@@ -287,7 +287,7 @@ struct Post {
 };
 struct Recv {
     IdRange ids;
-    std::optional<Expr> length; // 256 bytes if neither this nor `local` is written
+    std::optional<Expr> length; // default without `local`: 256 bytes
     std::vector<RegionSlice> local;
     std::optional<Key> lkey;
     std::optional<Word> srq;
@@ -332,10 +332,10 @@ struct Reconnect {
     std::optional<Expr> tester_psn;
 };
 enum class Queue : std::uint8_t { Send, Recv };
-struct Done { // completions in this order, each exactly once, no other before
+struct Done { // completions in this order, each exactly once, without others in between
     Queue queue = Queue::Send;
     IdRange ids;
-    // ibv_wc_status without prefix, any one of them; FAILED is all but SUCCESS.
+    // ibv_wc_status without prefix; any of them matches. FAILED matches all but SUCCESS.
     std::vector<std::string> statuses{"SUCCESS"};
     std::optional<Expr> length;
     std::optional<Expr> imm;
@@ -356,14 +356,14 @@ struct Notified {
 };
 struct CqQuiet { // dut quiet CQ [for T]: no notification
     Word cq;
-    std::optional<Expr> time; // ns; else the settle time
+    std::optional<Expr> time; // ns; default: the settle time
 };
-struct Counter { // dut counter NAME += N: since the case began
+struct Counter { // dut counter NAME += N: growth since the case began
     Word name;
     Expr by;
 };
 
-// `tester answers`: from here our engine is an honest peer on this QP.
+// `tester answers`: from now on our engine answers on this QP as a correct peer.
 struct Answers {};
 
 using Command =
@@ -375,16 +375,16 @@ struct SideCommand {
     Side side = Side::Dut;
     QpRef qp;
     Command command;
-    bool refused = false; // `dut refuses …`: the verb must fail
+    bool refused = false; // `dut refuses …`: expects the verb to fail
 };
 
-// --- what is judged ---------------------------------------------------------------------------
+// --- checks and faults ---------------------------------------------------------------------------
 
 struct FaultLine {
-    fault::Rule rule; // `line` is that of the script
+    fault::Rule rule; // `line` is the line of the script
 };
 
-struct Untouched {}; // as it was filled or last written
+struct Untouched {}; // unchanged since it was filled or last written
 struct ExpectRegion {
     RegionSlice region;
     std::variant<RegionSlice, PatternKind, HexBytes, Untouched> holds;
@@ -401,10 +401,10 @@ struct Quiet { // no RoCE packet of the QP at all
     QpRef qp;
     std::optional<Expr> time;
 };
-struct Dropped { // quiet, no completion, no event, state unchanged, then a SEND works
+struct Dropped { // no packet, completion, event or state change; then a SEND works
     QpRef qp;
 };
-struct Judged { // whatever the reference model allows
+struct Judged { // anything that the reference model allows
     QpRef qp;
     std::optional<Expr> time;
 };
@@ -427,7 +427,7 @@ struct Unordered {
 };
 // repeat N … end, repeat NAME in A..B … end
 struct Repeat {
-    std::variant<Expr, ValueRange> times; // a count; or the range that `counter` runs through
+    std::variant<Expr, ValueRange> times; // a count, or the range of `counter`
     std::optional<Word> counter;
     Block body;
 };
@@ -437,26 +437,26 @@ struct Statement {
                  FaultLine, ExpectRegion, No, Quiet, Dropped, Judged, Wait, AnyBlock, Unordered,
                  Repeat>
         node;
-    SourceSpan span; // the whole line without its comment; of a block, its first line
+    SourceSpan span; // the whole line without its comment; of a block, the first line
 };
 
 struct Alternative {
-    std::optional<std::string> warn; // its text: taking this alternative gives WARN
+    std::optional<std::string> warn; // set if this alternative means WARN; its text
     Block body;
     SourceSpan span; // of `any` or `or`
 };
 
 // --- the case ---------------------------------------------------------------------------------
 
-// What a case is about: the role of the device that it tests.
+// The role of the device that the case tests.
 using rules::Level;
 using rules::Role;
 
-// qp [NAME[COUNT]] FIELD=…. The case's own QP has the empty name.
+// qp [NAME[COUNT]] FIELD=…. The case's default QP has the empty name.
 struct QpSetup {
     std::string name;
     std::uint32_t count = 1;
-    std::vector<Attribute> attributes; // the last of a name counts
+    std::vector<Attribute> attributes; // if a name is repeated, the last one counts
     SourceSpan span;
 
     [[nodiscard]] const Attribute* attribute(std::string_view wanted) const {
@@ -467,7 +467,7 @@ struct QpSetup {
     }
 };
 
-// A capability of the DUT's contract or of the link; `at_least` only for "mtu>=4096".
+// A capability of the DUT contract or of the link; `at_least` is used only for "mtu>=4096".
 struct Need {
     std::string word;
     std::optional<std::int64_t> at_least;
@@ -479,23 +479,23 @@ struct Let {
     Expr value;
 };
 
-// for NAME in …; `attribute` if it was written qp.FIELD (the name is then FIELD).
+// for NAME in …; `attribute` if it is written qp.FIELD (then the name is FIELD).
 struct For {
     Word name;
     bool attribute = false;
-    // A number, a range of numbers, or words: opcodes, fields, icrc kinds. A class (`requests`,
-    // `responses`, `all`) has already become its opcodes.
+    // A number, a range of numbers, or words: opcodes, fields, ICRC kinds. A class (`requests`,
+    // `responses`, `all`) is already replaced by its opcodes.
     std::vector<std::variant<Expr, ValueRange, Word>> values;
 };
 
 struct Case {
-    std::string path;  // as it was given to load
+    std::string path;  // as given to load
     std::string group; // the id is group/name: "responder", "gap" of ".../responder/gap.roce"
     std::string name;
-    std::vector<Word> rules; // exist in the catalogue
+    std::vector<Word> rules; // all exist in the catalogue
     std::string title;       // with its {name}s
     Role role = Role::Both;
-    Level level = Level::Must; // as written, else that of the first rule
+    Level level = Level::Must; // as written; default: that of the first rule
     std::vector<Need> needs;
     std::vector<Word> unless;
     std::vector<Word> tags;
@@ -511,11 +511,11 @@ struct Case {
         }
         return false;
     }
-    // The source line that a span stands in, without its end and comment; empty beyond the end.
+    // The source line of a span, without line end and comment; empty beyond the end.
     [[nodiscard]] std::string_view line_text(const SourceSpan& span) const;
 };
 
-// What a `for` name is in one run.
+// The value of a `for` name in one run.
 struct Binding {
     std::string name;
     std::variant<std::int64_t, std::string> value;
@@ -525,7 +525,7 @@ struct Run {
     std::string suffix; // "[mtu=256,n=1]"; empty if the case has no `for`
     std::vector<Binding> bindings;
     std::string title; // {name}s replaced
-    // The case's own QP is always there and the first; attributes of `for qp.FIELD` are in it.
+    // The default QP always exists and is the first; it has the attributes of `for qp.FIELD`.
     std::vector<QpSetup> qps;
     std::vector<QpSetup> tester_qps;
     Block body;

@@ -26,7 +26,7 @@ Expr parse_mtu(Cursor& cursor, const Scope& scope) {
     const auto number = constant_of(value);
     if (number && std::ranges::find(mtus, *number) == mtus.end()) {
         cursor.fail(value.span,
-                    "mtu is 256, 512, 1024, 2048 or 4096, not " + std::to_string(*number));
+                    "mtu must be 256, 512, 1024, 2048 or 4096, got " + std::to_string(*number));
     }
     return value;
 }
@@ -35,7 +35,7 @@ Expr parse_ip(Cursor& cursor, const Scope& scope) {
     Expr value = parse_number(cursor, scope);
     const auto number = constant_of(value);
     if (number && *number != 4 && *number != 6) {
-        cursor.fail(value.span, "ip is 4 or 6, not " + std::to_string(*number));
+        cursor.fail(value.span, "ip must be 4 or 6, got " + std::to_string(*number));
     }
     return value;
 }
@@ -54,7 +54,7 @@ Vlan parse_vlan(Cursor& cursor, const Scope& scope, const AttributeRow& row) {
     const Token token = cursor.next();
     const std::string_view digits = std::string_view(token.text).substr(dot + 1);
     if (digits.size() != 1 || digits.front() > '7') {
-        cursor.fail(token.span, "a priority is 0 to 7: vlan=77.3");
+        cursor.fail(token.span, "the VLAN priority must be 0 to 7: vlan=77.3");
     }
     const Expr id{.number = token.number, .span = token.span};
     check_between(cursor, id, 0, row.largest, row.name);
@@ -80,7 +80,7 @@ AttributeValue parse_value(Cursor& cursor, const Scope& scope, const AttributeRo
         const Address address = parse_address(cursor, scope);
         return one({address.name, address.span});
     }
-    // These are made in the dialogue; body.cpp checks at its end that they were.
+    // The dialogue creates these; body.cpp checks that at its end.
     case AttributeKind::Cq: return one(cursor.word("a completion queue"));
     case AttributeKind::Srq: return one(cursor.word("a shared receive queue"));
     }

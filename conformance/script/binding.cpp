@@ -5,7 +5,7 @@
 namespace veriroce::script {
 namespace {
 
-// The token that stands for {name} in this run; Bad if the name is no word's.
+// The token that {name} stands for in this run; Bad if the name does not stand for a word.
 Token bound_word(const Line& line, std::size_t open, const Scope& scope) {
     Token word = line.tokens[open + 1];
     const Name* name = scope.find(word.text);
@@ -18,11 +18,11 @@ Token bound_word(const Line& line, std::size_t open, const Scope& scope) {
     }
     word.kind = Token::Kind::Bad;
     if (name == nullptr) {
-        word.text = "nothing is called '" + word.text + "' here" +
+        word.text = "unknown name '" + word.text + "'" +
                     suggestion(word.text, scope.of_kind(NameKind::Text));
     } else {
         word.text = "'" + word.text + "' is " + std::string(text_of(name->kind)) +
-                    "; {braces} are for words";
+                    "; only a word can stand in {braces}";
     }
     return word;
 }

@@ -1,4 +1,4 @@
-// What a `let` or `for` name is in one run, and how a line reads with its {name}s replaced.
+// The values of `let` and `for` names in one run, and a line with its {name}s replaced.
 #pragma once
 
 #include <string>
@@ -18,11 +18,11 @@ struct BoundName {
     SourceSpan span;
 };
 
-// "256", "1ms", "64KiB": a value as an id shows it.
+// "256", "1ms", "64KiB": a value as run ids show it.
 std::string text_of(const Constant& constant);
 
-// The line's tokens, each {name} replaced by the word that it stands for in this run. A name that
-// is no word's becomes a Bad token.
+// The line's tokens, with each {name} replaced by the word that it stands for in this run. A name
+// that does not stand for a word becomes a Bad token.
 std::vector<Token> with_words(const Line& line, const Scope& scope);
 
 } // namespace veriroce::script

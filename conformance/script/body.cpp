@@ -15,7 +15,7 @@
 namespace veriroce::script {
 namespace {
 
-// How a block's lines ended.
+// How the lines of a block ended.
 enum class Ending : std::uint8_t { End, Or, File };
 
 class RunParser {
@@ -42,7 +42,7 @@ class RunParser {
     }
 
   private:
-    // --- header, once more ---
+    // --- the `qp` lines of the header ---
     void bind(std::span<const BoundName> names) {
         for (const BoundName& name : names) {
             if (name.is_for) add_binding(name);
@@ -116,7 +116,7 @@ class RunParser {
         note_type(setup);
     }
 
-    // `qp FIELD=…` is the case's own; `qp b …` and `qp q[64] …` make others.
+    // `qp FIELD=…` sets up the default QP; `qp b …` and `qp q[64] …` create others.
     QpSetup& named_setup(Cursor& cursor, std::vector<QpSetup>& setups, bool tester) {
         const bool named = cursor.peek().kind == Token::Kind::Name && !cursor.peek(1).is("=");
         if (!named) {
@@ -133,12 +133,12 @@ class RunParser {
         if (cursor.accept_joined("[")) {
             setup.count = static_cast<std::uint32_t>(
                 parse_constant(cursor, scope_, 1, 4'096, "the number of QPs"));
-            cursor.expect("]", "behind the number of QPs");
+            cursor.expect("]", "after the number of QPs");
         }
         qps_ += setup.count;
         if (!tester && qps_ > max_qps) {
             cursor.fail(name.span, "a case has at most " + std::to_string(max_qps) +
-                                       " QPs, its own among them");
+                                       " QPs, including the default one");
         }
         setups.push_back(std::move(setup));
         return setups.back();
@@ -150,7 +150,7 @@ class RunParser {
             attribute.name == "mtu" || attribute.name == "ip" || attribute.name == "vlan";
         if (common && (tester || !setup.name.empty())) {
             cursor.fail(attribute.span, attribute.name +
-                                            " is common to all QPs of both sides; write it in "
+                                            " applies to all QPs of both sides; set it with "
                                             "'qp " +
                                             attribute.name + "=...'");
         }
@@ -188,7 +188,7 @@ class RunParser {
         return Ending::File;
     }
 
-    // `end` or `or` outside of a block: said once, and the rest is read.
+    // Reports `end` or `or` outside of a block once, and goes on reading.
     void stray_end() {
         while (true) {
             const Token& word = lines_[ends_].tokens.front();
@@ -214,15 +214,15 @@ class RunParser {
         }
         if (in_unordered_ && !waits(result.node)) {
             cursor.fail(line.tokens.front().span,
-                        "this line has an order; in 'unordered' stand '<' lines and 'done', "
-                        "'state', 'event', 'notified'");
+                        "not allowed in 'unordered', which takes only '<' lines, 'done', "
+                        "'state', 'event' and 'notified'");
         }
         if (!cursor.failed()) block.push_back(std::move(result));
     }
 
     using Node = decltype(Statement::node);
 
-    // Lines that wait for something may be met in any order; all others have their place.
+    // Only lines that wait for something can be satisfied in any order.
     static bool waits(const Node& node) {
         if (std::holds_alternative<ExpectPacket>(node)) return true;
         const auto* side = std::get_if<SideCommand>(&node);
@@ -241,7 +241,7 @@ class RunParser {
                               parse_packet(cursor, scope_, qp, service_of(scope_, qp, service_)));
         }
         if (!qp.name.empty()) {
-            cursor.fail_here("expected '>' or '<' behind the QP's name");
+            cursor.fail_here("expected '>' or '<' after the QP's name");
             return Quiet{};
         }
         cursor.next();
@@ -266,10 +266,10 @@ class RunParser {
         }
         if (cursor.peek().is(">") || cursor.peek().is("<")) {
             return cursor.fail(first.span,
-                               "no QP is called '" + first.text + "'" +
+                               "unknown QP '" + first.text + "'" +
                                    suggestion(first.text, scope_.of_kind(NameKind::Qp)));
         }
-        cursor.fail(first.span, "'" + first.text + "' begins no line" +
+        cursor.fail(first.span, "unknown statement '" + first.text + "'" +
                                     suggestion(first.text, statement_words()));
     }
 
@@ -392,7 +392,7 @@ class RunParser {
             scope_.define(cursor, *repeat.counter, {.kind = NameKind::Counter});
         } else {
             Expr times = parse_number(cursor, scope_);
-            check_between(cursor, times, 0, 1'000'000, "how often");
+            check_between(cursor, times, 0, 1'000'000, "the repeat count");
             repeat.times = std::move(times);
         }
         cursor.expect_end();
@@ -406,7 +406,7 @@ class RunParser {
             const NameKind kind = srq ? NameKind::Srq : NameKind::Cq;
             if ((!srq && word.text == "small") || scope_.has(word.text, kind)) continue;
             report_.add(word.span, "no '" + std::string(srq ? "dut srq " : "dut cq ") + word.text +
-                                       "' line makes this queue" +
+                                       "' line creates this queue" +
                                        suggestion(word.text, scope_.of_kind(kind)));
         }
         if (run_.body.empty() && report_.empty()) {
@@ -431,7 +431,7 @@ class RunParser {
     std::size_t at_ = 0;
     std::size_t ends_ = 0;
     bool in_unordered_ = false;
-    std::uint32_t qps_ = 1; // the case's own
+    std::uint32_t qps_ = 1; // the default one
 };
 
 } // namespace

@@ -24,7 +24,7 @@ class Combinations {
             definitions_.emplace_back(&let);
         for (const For& values : head.fors)
             definitions_.emplace_back(&values);
-        std::ranges::sort(definitions_, {}, line_of); // one a line
+        std::ranges::sort(definitions_, {}, line_of); // one per line
     }
 
     std::vector<std::vector<BoundName>> all() {
@@ -86,7 +86,7 @@ class Combinations {
         current_.pop_back();
     }
 
-    // Only earlier names: a name that comes later is unknown already to the header's parser.
+    // Only earlier names: the header's parser rejects a name that is defined later.
     std::optional<std::int64_t> number(const Expr& expr) {
         const Lookup lookup{.name = [this](std::string_view name) { return bound(name); },
                             .field = {}};
@@ -113,7 +113,7 @@ class Combinations {
     bool too_many_ = false;
 };
 
-// The path MTU in one run: that of `for qp.mtu`, of `qp mtu=N`, or the run's.
+// The path MTU in one run: from `for qp.mtu`, else from `qp mtu=N`, else the run's.
 std::int64_t mtu_of(std::span<const Line> lines, std::span<const BoundName> names,
                     std::int64_t otherwise) {
     for (const BoundName& name : names) {
@@ -181,7 +181,7 @@ std::expected<std::vector<Run>, std::vector<Diagnostic>> expand(const Case& chec
 
 std::expected<std::vector<fault::Rule>, std::vector<Diagnostic>> load_plan(std::string_view path,
                                                                            std::string_view text) {
-    (void)path; // diagnostics are printed with it by the caller
+    (void)path; // the caller prints it with the diagnostics
     const std::vector<Line> lines = lex(text);
     Report report(lines);
     const Scope no_names;

@@ -11,7 +11,7 @@ void Report::add(SourceSpan span, std::string message) {
     if (std::ranges::any_of(diagnostics_, same)) return;
     std::string source;
     if (span.line >= 1 && span.line <= lines_.size()) source = lines_[span.line - 1].text;
-    // In the order of places; of one place, in the order in which they were found.
+    // Sorted by place; at one place, in the order in which they were found.
     const auto place = [](const Diagnostic& d) { return std::pair(d.span.line, d.span.column); };
     const auto at =
         std::ranges::upper_bound(diagnostics_, std::pair(span.line, span.column), {}, place);
@@ -94,7 +94,7 @@ Word Cursor::raw_word(std::string_view what) {
 void Cursor::expect_end() {
     if (at_end()) return;
     const Token token = peek();
-    fail(token.span, "the line should end before '" + token.text + "'");
+    fail(token.span, "expected the end of the line, got '" + token.text + "'");
 }
 
 void Cursor::fail(SourceSpan span, std::string message) {

@@ -1,5 +1,5 @@
-// Reads the tokens of one line. The first error of a line is reported and ends it: from then on
-// every question is answered as at the line's end, so that parsers need not look after each step.
+// Reads the tokens of one line. The first error of a line is reported and ends the line: from then
+// on the cursor behaves as at the end of the line, so parsers need not check after each step.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace veriroce::script {
 
-// What is wrong with a script so far. The same thing at the same place is said once, however many
-// runs show it.
+// The errors found in a script so far. The same error at the same place is reported once, even if
+// several runs show it.
 class Report {
   public:
     explicit Report(std::span<const Line> lines) : lines_(lines) {}
@@ -49,10 +49,10 @@ class Cursor {
     [[nodiscard]] bool failed() const { return failed_; }
     [[nodiscard]] bool at_end() const { return peek().kind == Token::Kind::End; }
 
-    // The token `ahead` of the next; End beyond the last.
+    // The token `ahead` positions after the next one; End after the last.
     [[nodiscard]] const Token& peek(std::size_t ahead = 0) const;
     Token next();
-    // From this place to the end of what was taken last.
+    // From this place to the end of the token taken last.
     [[nodiscard]] SourceSpan since(const SourceSpan& first) const;
     // Takes the next token if it is this symbol or word.
     bool accept(std::string_view symbol_or_name);
@@ -60,14 +60,14 @@ class Cursor {
     bool accept_joined(std::string_view symbol);
     [[nodiscard]] bool joined(std::string_view symbol) const;
     void expect(std::string_view symbol, std::string_view purpose);
-    // Takes a name; says what was wanted if there is none.
+    // Takes a name; reports what was expected if there is none.
     Word word(std::string_view what);
     // Everything up to the next blank: a rule id, a tag.
     Word raw_word(std::string_view what);
     void expect_end();
 
     void fail(SourceSpan span, std::string message);
-    // At the next token, or behind the last.
+    // At the next token, or after the last.
     void fail_here(std::string message) { fail(peek().span, std::move(message)); }
 
   private:

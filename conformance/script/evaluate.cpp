@@ -15,7 +15,7 @@ Number error(EvalErrorKind kind, const Expr& expr, std::string name = {}) {
 
 Number power(const Expr& expr, std::int64_t base, std::int64_t exponent) {
     if (exponent < 0) return error(EvalErrorKind::BadCode, expr);
-    // Beyond 64 doublings only -1, 0 and 1 stay in 64 bits.
+    // With exponents above 64 only powers of -1, 0 and 1 fit in 64 bits.
     if (exponent > 64 && base != 0 && base != 1 && base != -1) {
         return error(EvalErrorKind::Overflow, expr);
     }
@@ -82,12 +82,13 @@ Number leaf(const Expr& expr, const Lookup& lookup) {
 
 std::string text_of(const EvalError& error) {
     switch (error.kind) {
-    case EvalErrorKind::UnknownName: return "nothing is called '" + error.name + "' here";
+    case EvalErrorKind::UnknownName: return "unknown name '" + error.name + "'";
     case EvalErrorKind::FieldNotInPacket: return "the packet has no field '" + error.name + "'";
     case EvalErrorKind::DivisionByZero: return "division by zero";
-    case EvalErrorKind::Overflow: return "the number does not fit 64 bits";
+    case EvalErrorKind::Overflow: return "the number does not fit in 64 bits";
     case EvalErrorKind::BadCode:
-        return "out of range: rnr takes 0 to 31, timeout 1 to 31, a power 0 and more";
+        return "out of range: rnr(code) takes 0 to 31, timeout(n) 1 to 31, and an exponent is not "
+               "negative";
     }
     return "";
 }

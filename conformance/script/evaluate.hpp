@@ -1,8 +1,7 @@
-// What an expression is worth at the moment when its line is executed.
+// The value of an expression at the moment when its line is executed.
 //
-// Errors: which operand could not be worked out, and why. Arithmetic that leaves 64 bits is an
-// error, never a wrapped number.
-// Source: README.md of this folder, "Expressions".
+// Errors: which operand could not be evaluated, and why. A result that does not fit in 64 bits is
+// an error, never a wrapped number. Source: README.md of this folder, "Expressions".
 #pragma once
 
 #include <cstdint>
@@ -16,11 +15,12 @@
 
 namespace veriroce::script {
 
-// What only the run knows. The caller resolves a name in the light of the field it is written for:
-// `a` is a region's address in va=, its key in rkey=; `dut` is a QPN in destqp=.
+// Values that only the run knows. The caller resolves a name according to the field it is written
+// for: `a` is a region's address in va=, its key in rkey=; `dut` is a QPN in destqp=.
 struct Lookup {
     std::function<std::optional<std::int64_t>(std::string_view)> name;
-    // A field of the packet at hand (psn relative, rkey as it is); empty outside of `<` lines.
+    // A field of the packet being matched (psn relative, rkey unchanged); empty outside of `<`
+    // lines.
     std::function<std::optional<std::int64_t>(const FieldName&)> field;
 };
 
@@ -37,7 +37,7 @@ struct EvalError {
     std::string name; // of UnknownName and FieldNotInPacket
     SourceSpan span;
 };
-// A sentence: "nothing is called 'lst' here".
+// A sentence: "unknown name 'lst'".
 std::string text_of(const EvalError& error);
 
 std::expected<std::int64_t, EvalError> evaluate(const Expr& expr, const Lookup& lookup);

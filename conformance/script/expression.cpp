@@ -10,7 +10,7 @@ SourceSpan joined(const SourceSpan& first, const SourceSpan& last) {
     return {first.line, first.column, last.column + last.length - first.column};
 }
 
-// Lines are at most 100 columns long: that bounds the depth of the recursion.
+// Lines have at most 100 columns, which bounds the depth of the recursion.
 class ExprParser {
   public:
     ExprParser(Cursor& cursor, const ExprContext& context) : cursor_(cursor), context_(context) {}
@@ -18,7 +18,7 @@ class ExprParser {
     Expr sum() {
         Expr left = product();
         while (here("+") || here("-")) {
-            // The operator first: the order in which arguments are evaluated is not fixed.
+            // Take the operator first: the evaluation order of arguments is not fixed.
             const bool plus = cursor_.next().is("+");
             Expr right = product();
             left = binary(plus ? Expr::Kind::Add : Expr::Kind::Subtract, std::move(left),
@@ -134,7 +134,7 @@ class ExprParser {
         case NameKind::Packet: break;
         }
         cursor_.fail(token.span, "'" + token.text + "' is " + std::string(text_of(known.kind)) +
-                                     " and means nothing here");
+                                     ", which is not allowed here");
         return result;
     }
 
@@ -146,14 +146,14 @@ class ExprParser {
         }
         if (context_.use == NameUse::Qpns) names.insert(names.end(), {"dut", "tester", "unused"});
         cursor_.fail(token.span,
-                     "nothing is called '" + token.text + "' here" + suggestion(token.text, names));
+                     "unknown name '" + token.text + "'" + suggestion(token.text, names));
     }
 
     Expr call(const Token& token) {
         static constexpr std::array<std::string_view, 2> functions{"rnr", "timeout"};
         if (!contains(functions, token.text)) {
-            cursor_.fail(token.span, "unknown function '" + token.text +
-                                         "'; there are rnr(code) and timeout(n)");
+            cursor_.fail(token.span,
+                         "unknown function '" + token.text + "'; expected rnr(code) or timeout(n)");
             return {};
         }
         Expr operand = parenthesis();
@@ -181,7 +181,7 @@ class ExprParser {
     int depth_ = 0;
 };
 
-// Sizes and plain numbers mix; zero is of every kind.
+// Sizes and plain numbers combine; zero fits every dimension.
 enum class Dimension : std::uint8_t { Any, Number, Time };
 
 class UnitCheck {
@@ -213,21 +213,21 @@ class UnitCheck {
 
   private:
     void plain(const Expr& expr) {
-        if (of(expr) == Dimension::Time) cursor_.fail(expr.span, "a time is not a number");
+        if (of(expr) == Dimension::Time) cursor_.fail(expr.span, "expected a number, got a time");
     }
     Dimension same(const Expr& expr) {
         const Dimension left = of(expr.operands[0]);
         const Dimension right = of(expr.operands[1]);
         if (left == Dimension::Any) return right;
         if (right == Dimension::Any || left == right) return left;
-        cursor_.fail(expr.span, "a time and a number do not add up; give both a unit");
+        cursor_.fail(expr.span, "cannot add or subtract a time and a number; give both a unit");
         return left;
     }
     Dimension product(const Expr& expr) {
         const Dimension left = of(expr.operands[0]);
         const Dimension right = of(expr.operands[1]);
         if (left == Dimension::Time && right == Dimension::Time) {
-            cursor_.fail(expr.span, "a time times a time is nothing");
+            cursor_.fail(expr.span, "cannot multiply two times");
         }
         if (left == Dimension::Time || right == Dimension::Time) return Dimension::Time;
         return left == Dimension::Any ? right : left;
@@ -236,7 +236,7 @@ class UnitCheck {
         const Dimension left = of(expr.operands[0]);
         const Dimension right = of(expr.operands[1]);
         if (right != Dimension::Time) return left;
-        if (left == Dimension::Number) cursor_.fail(expr.span, "a number by a time is nothing");
+        if (left == Dimension::Number) cursor_.fail(expr.span, "cannot divide a number by a time");
         return Dimension::Number;
     }
 
@@ -250,11 +250,11 @@ void check_units(Cursor& cursor, const Expr& expr, bool time) {
         cursor.fail(expr.span, "a time needs a unit: ns, us, ms or s");
     }
     if (!time && found == Dimension::Time) {
-        cursor.fail(expr.span, "a time means nothing here; expected a number");
+        cursor.fail(expr.span, "expected a number, got a time");
     }
 }
 
-// rnr(40), 1/0 and what leaves 64 bits are wrong in every run.
+// rnr(40), 1/0 and results beyond 64 bits are wrong in every run.
 void check_value(Cursor& cursor, const Expr& expr) {
     if (cursor.failed()) return;
     const auto value = evaluate(expr, {});
@@ -319,7 +319,7 @@ RegionSlice parse_slice(Cursor& cursor, const Scope& scope) {
     if (!cursor.peek().is("+")) slice.offset = parse_number(cursor, scope);
     if (cursor.accept("+")) slice.length = parse_number(cursor, scope);
     const SourceSpan close = cursor.peek().span;
-    cursor.expect("]", "behind the piece of a region: [offset +length]");
+    cursor.expect("]", "after the piece of a region: [offset +length]");
     slice.span = joined(slice.span, close);
     return slice;
 }
@@ -329,7 +329,7 @@ IdRange parse_ids(Cursor& cursor, const Scope& scope) {
     if (const auto* one = std::get_if<Expr>(&parsed)) return {*one, *one};
     const auto& range = std::get<ValueRange>(parsed);
     if (!range.low || !range.high) {
-        cursor.fail(range.span, "a range of ids has two ends: id=1..8");
+        cursor.fail(range.span, "expected a range of ids with two ends: id=1..8");
         return {};
     }
     return {*range.low, *range.high};
@@ -356,8 +356,8 @@ void check_between(Cursor& cursor, const Expr& expr, std::int64_t low, std::int6
                    std::string_view what) {
     const auto value = constant_of(expr);
     if (!value || (low <= *value && *value <= high)) return;
-    cursor.fail(expr.span, std::string(what) + " is " + std::to_string(low) + " to " +
-                               std::to_string(high) + ", not " + std::to_string(*value));
+    cursor.fail(expr.span, std::string(what) + " must be " + std::to_string(low) + " to " +
+                               std::to_string(high) + ", got " + std::to_string(*value));
 }
 
 std::int64_t parse_constant(Cursor& cursor, const Scope& scope, std::int64_t low, std::int64_t high,
@@ -365,7 +365,7 @@ std::int64_t parse_constant(Cursor& cursor, const Scope& scope, std::int64_t low
     const Expr expr = parse_number(cursor, scope);
     check_between(cursor, expr, low, high, what);
     const auto value = constant_of(expr);
-    if (!value) cursor.fail(expr.span, std::string(what) + " has to be known before the run");
+    if (!value) cursor.fail(expr.span, std::string(what) + " must be known before the run");
     return value.value_or(low);
 }
 

@@ -44,7 +44,7 @@ class FaultLineParser {
         rule.line = cursor_.line().number;
         const SourceSpan begin = cursor_.peek().span;
         rule.action = action();
-        cursor_.expect("when", "and what it selects");
+        cursor_.expect("when", "and a selector");
         rule.selector = selector();
         rule.also = cursor_.accept("also");
         cursor_.expect_end();
@@ -87,14 +87,14 @@ class FaultLineParser {
             } else if (name.text == "after") {
                 duplicate.after = time();
             } else {
-                cursor_.fail(name.span, "'duplicate' has n= and after=, no '" + name.text + "'");
+                cursor_.fail(name.span, "'duplicate' takes n= and after=, not '" + name.text + "'");
             }
         }
         return duplicate;
     }
 
     fault::Action hold() {
-        cursor_.expect("until", "and what releases it");
+        cursor_.expect("until", "and the packet that releases it");
         fault::Hold hold;
         hold.until = selector();
         if (cursor_.accept("for")) {
@@ -114,7 +114,8 @@ class FaultLineParser {
             return fault::Corrupt{fault::CorruptByte{number(0, most_bits / 8 - 1, "byte")}};
         }
         if (name.text != "field") {
-            cursor_.fail(name.span, "'corrupt' has bit=, byte= and field=, no '" + name.text + "'");
+            cursor_.fail(name.span,
+                         "'corrupt' takes bit=, byte= or field=, not '" + name.text + "'");
             return fault::Drop{};
         }
         const Word field_name = cursor_.word("a field");
@@ -134,7 +135,7 @@ class FaultLineParser {
         return rewrite;
     }
 
-    // FIELD=VALUE with a number that is known now.
+    // FIELD=VALUE with a number that is known before the run.
     void written(std::vector<wire::PacketSpec::Written>& fields, const PacketKind* kind) {
         const Word name = cursor_.word("a field");
         if (cursor_.failed()) return;
@@ -148,7 +149,9 @@ class FaultLineParser {
         if (const auto* absolute = std::get_if<Absolute>(&write.value)) expr = &absolute->value;
         const auto value = expr == nullptr ? std::nullopt : constant_of(*expr);
         if (field == nullptr || !value) {
-            return cursor_.fail(name.span, "a fault writes header fields as known numbers");
+            return cursor_.fail(
+                name.span,
+                "a fault can only write header fields, with numbers known before the run");
         }
         fields.push_back({*field, static_cast<std::uint64_t>(*value)});
     }
@@ -283,7 +286,7 @@ class FaultLineParser {
         const Token token = cursor_.next();
         const bool fits = token.kind == Token::Kind::Number && token.unit == Unit::None &&
                           token.real >= 0 && token.real <= 1;
-        if (!fits) cursor_.fail(token.span, "a probability is 0 to 1, for example p=0.01");
+        if (!fits) cursor_.fail(token.span, "a probability must be 0 to 1, for example p=0.01");
         return token.real;
     }
 
@@ -302,9 +305,9 @@ class FaultLineParser {
 
     std::int64_t known(const Expr& expr, std::int64_t lowest) {
         const auto value = constant_of(expr);
-        if (!value) cursor_.fail(expr.span, "a fault needs numbers that are known before the run");
+        if (!value) cursor_.fail(expr.span, "the numbers of a fault must be known before the run");
         if (value && *value < lowest) {
-            cursor_.fail(expr.span, "this begins at " + std::to_string(lowest) + ", not " +
+            cursor_.fail(expr.span, "this value starts at " + std::to_string(lowest) + ", got " +
                                         std::to_string(*value));
         }
         return value.value_or(lowest);
@@ -328,7 +331,7 @@ class FaultLineParser {
         text.remove_suffix(cursor_.line().comment.size());
         while (text.ends_with(' '))
             text.remove_suffix(1);
-        // The line has no character of several bytes before its comment: nothing else lexes.
+        // Before its comment the line has only one-byte characters: the lexer accepts no others.
         return std::string(text.substr(std::min<std::size_t>(begin.column - 1, text.size())));
     }
 

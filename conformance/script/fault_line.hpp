@@ -12,10 +12,10 @@ enum class FaultPlace : std::uint8_t {
     Plan, // from=a|b as well, qp= a QPN
 };
 
-// The line behind `fault`; in a plan the whole line. Every number has to be known before the run.
+// The line after `fault`; in a plan the whole line. Every number must be known before the run.
 fault::Rule parse_fault(Cursor& cursor, const Scope& scope, FaultPlace place);
 
-// The words with which an action begins.
+// The first words of all actions.
 std::span<const std::string_view> fault_action_names();
 
 } // namespace veriroce::script

@@ -19,7 +19,7 @@ bool names_something(const Expr& expr) {
     return std::ranges::any_of(expr.operands, names_something);
 }
 
-// Fields whose values are usually written as names; a bare number there is likely a slip.
+// Fields whose values are usually names; a plain number there is probably a mistake.
 std::optional<NameUse> named_field(const FieldName& field) {
     const auto* wire_field = std::get_if<Field>(&field);
     if (wire_field == nullptr) return std::nullopt;
@@ -46,7 +46,7 @@ void check_fits(Cursor& cursor, const FieldName& field, const Expr& expr) {
     }
     const auto wire_field = std::get<Field>(field);
     const std::uint16_t bits = wire::field_info(wire_field).primary.bits;
-    // A PSN counts from the first one, and may be negative and wrap.
+    // A PSN is relative to the first one; it may be negative and may wrap.
     if (wire_field == Field::Psn || bits > 62) return;
     check_between(cursor, expr, 0, (std::int64_t{1} << bits) - 1, name);
 }
@@ -60,7 +60,8 @@ Value number_value(Cursor& cursor, const Scope& scope, const FieldName& field, b
         const Token token = cursor.next();
         cursor.next();
         if (!use && field != FieldName{Field::Psn}) {
-            cursor.fail(token.span, std::string(name_of(field)) + " is a plain number: no abs:");
+            cursor.fail(token.span,
+                        std::string(name_of(field)) + " is a plain number and takes no abs:");
         }
         Expr value = parse_expr(cursor, {.scope = &scope, .packet_fields = match});
         check_fits(cursor, field, value);
@@ -74,7 +75,7 @@ Value number_value(Cursor& cursor, const Scope& scope, const FieldName& field, b
     }
     Expr value = parse_expr(cursor, context);
     if (use && !cursor.failed() && !names_something(value)) {
-        cursor.fail(value.span, "write a name, or abs:... for the number itself");
+        cursor.fail(value.span, "expected a name, or abs:N for a number");
     }
     check_fits(cursor, field, value);
     return value;
@@ -93,7 +94,7 @@ std::optional<Value> kind_value(Cursor& cursor, std::span<const Kind> kinds,
         cursor.next();
         return Value{kind};
     }
-    // A lower-case name may be a number's, an upper-case word is an enumerator.
+    // A lower-case name may stand for a number; an upper-case word is an enumerator.
     const auto near = wire::nearest_word(text, names);
     if (near && text.size() > 1) {
         cursor.fail_here("unknown " + std::string(what) + " '" + text + "'; did you mean '" +
@@ -151,7 +152,7 @@ Value special_value(Cursor& cursor, const Scope& scope, SpecialField field, bool
         Value value = bytes_value(cursor);
         const auto& bytes = std::get<HexBytes>(value).bytes;
         if (bytes.size() % 4 != 0 || bytes.size() > 40) {
-            cursor.fail(span, "IP options are a multiple of 4 bytes, at most 40");
+            cursor.fail(span, "IP options must be a multiple of 4 bytes long, at most 40");
         }
         return value;
     }
@@ -179,11 +180,12 @@ Address parse_address(Cursor& cursor, const Scope& scope) {
         auto names = scope.of_kind(NameKind::Address);
         names.insert(names.end(), {"tester", "dut"});
         cursor.fail(word.span,
-                    "no address is called '" + word.text + "'" + suggestion(word.text, names));
+                    "unknown address '" + word.text + "'" + suggestion(word.text, names));
     }
     if (cursor.joined("+") || cursor.joined("-")) {
         const bool minus = cursor.next().is("-");
-        const std::int64_t offset = parse_constant(cursor, scope, 0, 0xFFFF, "an address' offset");
+        const std::int64_t offset =
+            parse_constant(cursor, scope, 0, 0xFFFF, "the offset of an address");
         address.offset = minus ? -offset : offset;
     }
     return address;

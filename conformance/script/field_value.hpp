@@ -1,4 +1,4 @@
-// Parses the value of a packet's field: what may stand there depends on the field.
+// Parses the value of a packet's field; the field decides which values are allowed.
 #pragma once
 
 #include "conformance/script/names.hpp"
@@ -14,7 +14,7 @@ Address parse_address(Cursor& cursor, const Scope& scope);
 // A key: of a region or window, abs:N.
 Key parse_key(Cursor& cursor, const Scope& scope);
 
-// Flags of a packet: alone they mean 1.
+// Flags of a packet: without a value they mean 1.
 bool is_flag(const FieldName& field);
 
 } // namespace veriroce::script

@@ -1,7 +1,7 @@
-// The canonical layout: two blanks of indentation a block, one blank between words, header and
-// command words in a column of seven, comments in column 52 where the line leaves room. In each
-// paragraph (lines without a blank one between them) the opcodes share a column, and the fields of
-// packets that differ only in their values.
+// The canonical layout: two blanks of indentation per block, one blank between words, header and
+// command words in a column of seven, comments in column 52 if the line leaves room. In each
+// paragraph (lines without a blank line between them) the opcodes share a column, and so do the
+// fields of packets that differ only in their values.
 #include <algorithm>
 #include <array>
 
@@ -18,8 +18,8 @@ constexpr std::size_t comment_column = 51; // characters before the #
 struct Laid {
     std::uint32_t number = 0;
     std::size_t indent = 0;
-    std::string head; // `b > SEND_ONLY` of a packet, `let    lost` of a name; else all of it
-    std::string tail; // `= 3`, `in 0 1`; of a packet its clauses
+    std::string head; // of a packet `b > SEND_ONLY`, of a name `let    lost`; else the whole line
+    std::string tail; // of a name `= 3`, `in 0 1`; of a packet its clauses
     std::vector<std::string> fields;
     bool packet = false;
     bool named = false; // `let` and `for`
@@ -28,7 +28,7 @@ struct Laid {
     [[nodiscard]] bool empty() const { return head.empty() && comment.empty(); }
 };
 
-// Tokens first..last as they were written, one blank where there was one or more.
+// Tokens first..last as written, with one blank for one or more.
 std::string written(const Line& line, std::size_t first, std::size_t last) {
     std::string text;
     for (std::size_t i = first; i < last; ++i) {
@@ -39,7 +39,7 @@ std::string written(const Line& line, std::size_t first, std::size_t last) {
     return text;
 }
 
-// The fields of a packet, and its clauses, which stand apart from them.
+// The fields of a packet, and its clauses, which are set apart from them.
 void lay_fields(const Line& line, std::size_t first, Laid& laid) {
     static constexpr std::array<std::string_view, 5> clauses{"within", "after", "measure", "as",
                                                              "exact"};
@@ -68,7 +68,7 @@ std::string padded(std::string text, std::size_t column) {
     return text;
 }
 
-// The `>` or `<` of a packet line; nothing for other lines.
+// The position of `>` or `<` in a packet line; nothing for other lines.
 std::optional<std::size_t> arrow(const Line& line) {
     const auto is_arrow = [](const Token& t) { return t.is(">") || t.is("<"); };
     const auto found = std::ranges::find_if(line.tokens, is_arrow);
@@ -79,7 +79,7 @@ std::optional<std::size_t> arrow(const Line& line) {
     return at;
 }
 
-// Behind the opcode: `> {op}` has three tokens there, `< = first` two.
+// The position after the opcode: `> {op}` has three tokens before it, `< = first` two.
 std::size_t behind_opcode(const Line& line, std::size_t arrow_at) {
     std::size_t at = arrow_at + 1;
     if (at < line.tokens.size() && line.tokens[at].is("{"))
@@ -95,7 +95,7 @@ void lay_header(const Line& line, Laid& laid) {
         laid.head = word + written(line, 1, line.tokens.size());
         return;
     }
-    // let NAME = …, for NAME in …: the names of neighbours share a column.
+    // let NAME = …, for NAME in …: the names of adjacent lines share a column.
     laid.named = true;
     laid.head = word + written(line, 1, 2);
     laid.tail = written(line, 2, 3) + " " + written(line, 3, line.tokens.size());
@@ -106,7 +106,7 @@ void lay_dialogue(const Line& line, Laid& laid) {
     if (const auto at = arrow(line)) {
         const std::size_t behind = behind_opcode(line, *at);
         laid.packet = true;
-        // The arrow stands apart even if it was not written so.
+        // Blanks surround the arrow even if the author left them out.
         laid.head = written(line, 0, *at) + (*at > 0 ? " " : "") + written(line, *at, *at + 1) +
                     " " + written(line, *at + 1, behind);
         lay_fields(line, behind, laid);
@@ -147,7 +147,7 @@ std::vector<Laid> lay(std::span<const Line> lines, std::size_t header_lines) {
 // The columns of a paragraph, in characters.
 struct Columns {
     std::size_t packets = 0; // where fields begin
-    std::size_t names = 0;   // where `=` or `in` stands
+    std::size_t names = 0;   // where `=` or `in` begins
 };
 
 // The same packet with the same fields: `psn=` `va=` under `psn=` `va=`.
@@ -157,7 +157,7 @@ bool alike(const Laid& one, const Laid& other) {
            std::ranges::equal(one.fields, other.fields, {}, name, name);
 }
 
-// The fields as they stand in the line: in columns if packets like this one need them.
+// The fields of the line, in columns if similar packets need them.
 std::string fields_of(const Laid& laid, std::span<const Laid> paragraph) {
     std::string text;
     std::vector<std::size_t> widths(laid.fields.size());
@@ -167,7 +167,7 @@ std::string fields_of(const Laid& laid, std::span<const Laid> paragraph) {
             widths[i] = std::max<std::size_t>(widths[i], columns_of(other.fields[i]));
         }
     }
-    // All of a group agree on whether it has columns: it has if two of it differ.
+    // A group uses columns if two of its lines differ.
     bool differ = false;
     for (const Laid& other : paragraph) {
         for (std::size_t i = 0; alike(laid, other) && i + 1 < widths.size(); ++i)
@@ -215,7 +215,7 @@ std::string with_comment(std::string code, const std::string& comment) {
 void lay_paragraph(std::span<const Laid> paragraph, std::string& out) {
     Columns columns = columns_for(paragraph);
     std::span<const Laid> neighbours = paragraph;
-    // A column that pushes a line beyond the edge is no help to a reader.
+    // No columns if they would make a line too long.
     const bool too_wide = std::ranges::any_of(paragraph, [&](const Laid& laid) {
         return columns_of(code_of(laid, columns, paragraph)) > max_columns;
     });
@@ -233,7 +233,7 @@ void lay_paragraph(std::span<const Laid> paragraph, std::string& out) {
     }
 }
 
-// The lines of a file as text; an error where one is too long then.
+// The lines of a file as text; an error for a line that becomes too long.
 std::expected<std::string, std::vector<Diagnostic>> written_down(std::string_view text,
                                                                  const std::vector<Laid>& laid) {
     std::string out;
@@ -250,7 +250,7 @@ std::expected<std::string, std::vector<Diagnostic>> written_down(std::string_vie
     for (const Line& line : lex(out)) {
         if (columns_of(line.text) > max_columns) {
             report.add({laid[index].number, 1, 1},
-                       "laid out, this line would be longer than 100 columns");
+                       "the laid-out line would be longer than 100 columns");
         }
         ++index;
     }
@@ -258,7 +258,7 @@ std::expected<std::string, std::vector<Diagnostic>> written_down(std::string_vie
     return out;
 }
 
-// A plan has no header and no blocks: a rule a line.
+// A plan has no header and no blocks, only one rule per line.
 std::vector<Laid> lay_plan(std::span<const Line> lines) {
     std::vector<Laid> result;
     for (const Line& line : lines) {

@@ -16,8 +16,7 @@ using namespace std::string_view_literals;
 constexpr std::array role_words{"responder"sv, "requester"sv, "both"sv};
 constexpr std::array level_words{"MUST"sv, "SHOULD"sv, "INFO"sv};
 
-// Lower-case words that a `for` may run through: they stand for {name} in a field's or value's
-// place.
+// Lower-case words that a `for` may list: {name} inserts them in place of a field or a value.
 bool is_value_word(std::string_view text) {
     const bool enumerator = !text.empty() && text.front() >= 'A' && text.front() <= 'Z';
     return enumerator || field_by_name(text) || wire::icrc_kind_by_name(text) ||
@@ -50,7 +49,7 @@ class HeaderParser {
     Header parse() {
         std::size_t at = 0;
         while (at < lines_.size() && lines_[at].tokens.empty())
-            ++at; // comments and blank lines above everything
+            ++at; // comments and blank lines at the top
         for (; at < lines_.size() && !lines_[at].blank(); ++at) {
             if (lines_[at].tokens.empty()) continue;
             if (!at_header_word(lines_[at])) break;
@@ -72,10 +71,10 @@ class HeaderParser {
         header_.head.group = std::string(folder.substr(folder.find_last_of('/') + 1));
     }
 
-    // A dialogue line in the header's place ends the header.
+    // A dialogue line ends the header.
     bool at_header_word(const Line& line) {
         if (!looks_like_dialogue(line)) return true;
-        report_.add(line.tokens.front().span, "a blank line parts the header from the dialogue");
+        report_.add(line.tokens.front().span, "expected a blank line between header and dialogue");
         return false;
     }
     static bool looks_like_dialogue(const Line& line) {
@@ -91,14 +90,14 @@ class HeaderParser {
 
     void line(const Line& source) {
         Cursor cursor(source, source.tokens, report_);
-        if (cursor.failed()) seen_.insert(source.tokens.front().text); // there, though not right
+        if (cursor.failed()) seen_.insert(source.tokens.front().text); // present, although wrong
         const Word word = cursor.word("a header word");
         if (cursor.failed()) return;
         const std::string key = is_address_line(source) ? "tester address" : word.text;
         const bool repeats = key == "let" || key == "for" || key == "qp" || key == "tester" ||
                              key == "tester address";
         if (!repeats && !seen_.insert(key).second) {
-            return cursor.fail(word.span, "a second '" + key + "' line; write it once");
+            return cursor.fail(word.span, "duplicate '" + key + "' line");
         }
         one(cursor, word, key);
         cursor.expect_end();
@@ -118,7 +117,7 @@ class HeaderParser {
         if (key == "let") return let(cursor);
         if (key == "for") return for_values(cursor);
         if (key == "tester address") return address(cursor);
-        if (key == "qp" || key == "tester") return skip(cursor); // once per run
+        if (key == "qp" || key == "tester") return skip(cursor); // parsed once per run
         cursor.fail(word.span, "unknown header line '" + word.text + "'" +
                                    suggestion(word.text, header_words()));
     }
@@ -142,7 +141,7 @@ class HeaderParser {
     void title(Cursor& cursor) {
         const Token token = cursor.next();
         if (token.kind != Token::Kind::String || token.text.empty()) {
-            return cursor.fail(token.span, "expected a text in quotes");
+            return cursor.fail(token.span, "expected text in quotes");
         }
         header_.head.title = token.text;
         title_span_ = token.span;
@@ -166,7 +165,7 @@ class HeaderParser {
             if (cursor.accept(">="))
                 need.at_least = parse_constant(cursor, scope_, 0, 65'535, "mtu");
             if (need.at_least.has_value() != (need.word == "mtu")) {
-                cursor.fail(word.span, "only mtu is compared: mtu>=4096");
+                cursor.fail(word.span, "only mtu takes a comparison: mtu>=4096");
             }
             header_.head.needs.push_back(std::move(need));
         } while (!cursor.at_end());
@@ -204,7 +203,7 @@ class HeaderParser {
             parsed.values, [](const auto& v) { return std::holds_alternative<Word>(v); });
         const bool some = words != 0;
         if (some && static_cast<std::size_t>(words) != parsed.values.size()) {
-            return cursor.fail(parsed.name.span, "either numbers or words, not both");
+            return cursor.fail(parsed.name.span, "expected numbers or words, got both");
         }
         if (some && parsed.attribute && parsed.name.text == "mtu") {
             return cursor.fail(parsed.name.span, "mtu is a number");
@@ -213,7 +212,7 @@ class HeaderParser {
         header_.head.fors.push_back(std::move(parsed));
     }
 
-    // qp.FIELD: FIELD becomes a name of the case, unless it is one already.
+    // qp.FIELD: FIELD becomes a name of the case, unless the name already exists.
     void define_for(Cursor& cursor, const For& parsed, bool words) {
         const std::string& name = parsed.name.text;
         if (parsed.attribute && (name == "mtu" || readable_field(name))) return;
@@ -227,7 +226,7 @@ class HeaderParser {
         const auto names = attribute_names(false);
         if (contains(names, parsed.name.text)) {
             if (parsed.name.text == "mtu" && mtu_used_) {
-                cursor.fail(parsed.name.span, "this line belongs above the first use of mtu");
+                cursor.fail(parsed.name.span, "this line must come before the first use of mtu");
             }
             return;
         }
@@ -243,7 +242,7 @@ class HeaderParser {
             auto value = parse_value_of_for(cursor, scope_);
             if (auto* range = std::get_if<ValueRange>(&value)) {
                 if (!range->low || !range->high) {
-                    cursor.fail(range->span, "a range of values has two ends");
+                    cursor.fail(range->span, "expected a range with two ends: 1..4");
                 }
                 mtu_used_ = mtu_used_ || (range->low && mentions_mtu(*range->low)) ||
                             (range->high && mentions_mtu(*range->high));
@@ -261,13 +260,13 @@ class HeaderParser {
             return;
         }
         if (!is_value_word(token.text)) {
-            return cursor.fail(token.span, "'" + token.text + "' is no value" +
+            return cursor.fail(token.span, "unknown value '" + token.text + "'" +
                                                suggestion(token.text, value_words()));
         }
         parsed.values.emplace_back(Word{token.text, token.span});
     }
 
-    // A value may be a time or a number; which one shows in its first literal.
+    // A value is a time or a number; its first literal shows which.
     static std::variant<Expr, ValueRange> parse_value_of_for(Cursor& cursor, const Scope& scope) {
         const Token& token = cursor.peek();
         const bool time = token.unit == Unit::Time || token.is("rnr") || token.is("timeout");
@@ -314,9 +313,9 @@ class HeaderParser {
             const bool known = scope_.has(name, NameKind::Number) ||
                                scope_.has(name, NameKind::Text) || is_for(name);
             if (close == std::string::npos || !known) {
-                report_.add(title_span_, "the title names {" + name +
-                                             "}, which is no name of a "
-                                             "'let' or 'for'");
+                report_.add(title_span_, "the title uses {" + name +
+                                             "}, but no 'let' or 'for' line "
+                                             "defines it");
             }
         }
     }

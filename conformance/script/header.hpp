@@ -1,5 +1,5 @@
-// Parses the header of a case: the lines above the first blank one. `qp` and `tester qp` lines are
-// only found here; they are parsed once per run, when every name has its value (body.hpp).
+// Parses the header of a case: the lines above the first blank line. It only finds the `qp` and
+// `tester qp` lines; body.hpp parses them once per run, when every name has its value.
 #pragma once
 
 #include <cstddef>

@@ -48,7 +48,7 @@ class LineLexer {
         const std::optional<Token> wrong = wrong_as_a_whole();
         lex_tokens();
         if (wrong) {
-            // What stands before it is kept, so that an `end` still ends its block.
+            // Keep the tokens before it, so that an `end` still ends its block.
             std::erase_if(line_.tokens, [](const Token& t) { return t.kind == Token::Kind::Bad; });
             line_.tokens.push_back(*wrong);
         }
@@ -75,7 +75,7 @@ class LineLexer {
         }
     }
 
-    // A tab, another control character, too many columns; `text_` is then what stands before.
+    // A tab, another control character, too many columns; `text_` is then the text before it.
     std::optional<Token> wrong_as_a_whole() {
         std::uint32_t columns = 0;
         for (std::size_t i = 0; i < text_.size(); ++i) {
@@ -84,7 +84,8 @@ class LineLexer {
             if (c >= 0x20 && c != 0x7F && columns <= max_columns) continue;
             at_begin_ = i;
             at_ = columns > max_columns ? text_.size() : i + 1;
-            std::string message = c == '\t' ? "a tab; use blanks" : "a control character";
+            std::string message = c == '\t' ? "tabs are not allowed; use blanks"
+                                            : "control characters are not allowed";
             if (columns > max_columns) message = "the line is longer than 100 columns";
             const Token wrong = bad(std::move(message));
             text_ = text_.substr(0, i);
@@ -106,9 +107,9 @@ class LineLexer {
             return token(Token::Kind::Symbol);
         }
         do {
-            ++at_; // all bytes of one character
+            ++at_; // skip all bytes of one character
         } while (at_ < text_.size() && (static_cast<unsigned char>(text_[at_]) & 0xC0U) == 0x80U);
-        return bad("this character means nothing here");
+        return bad("unexpected character");
     }
 
     Token take_name() {
@@ -134,13 +135,13 @@ class LineLexer {
             const auto digit = hex_digit(text_[at_]);
             if (!digit) {
                 take_name();
-                return bad("not a hexadecimal number");
+                return bad("invalid hexadecimal number");
             }
             if (digits > 0 || *digit != 0) ++digits;
             value = value << 4 | *digit;
         }
-        if (at_ - at_begin_ == 2) return bad("hexadecimal digits are missing behind 0x");
-        if (digits > 16) return bad("the number does not fit 64 bits");
+        if (at_ - at_begin_ == 2) return bad("expected hexadecimal digits after 0x");
+        if (digits > 16) return bad("the number does not fit in 64 bits");
         Token result = token(Token::Kind::Number);
         result.number = static_cast<std::int64_t>(value); // the same bits
         result.real = static_cast<double>(value);
@@ -159,8 +160,7 @@ class LineLexer {
         std::uint64_t scale = 1;
         if (at_ + 1 < text_.size() && text_[at_] == '.' && is_digit(text_[at_ + 1])) {
             for (++at_; at_ < text_.size() && is_digit(text_[at_]); ++at_) {
-                if (scale >= 1'000'000'000)
-                    continue; // finer than a nanosecond: not a number of ours
+                if (scale >= 1'000'000'000) continue; // smaller than a nanosecond
                 fraction = fraction * 10 + static_cast<std::uint64_t>(text_[at_] - '0');
                 scale *= 10;
             }
@@ -179,7 +179,7 @@ class LineLexer {
             if (found == units.end()) {
                 at_begin_ = at_ - suffix.size();
                 return bad("unknown unit '" + std::string(suffix) +
-                           "'; there are ns, us, ms, s, KiB and MiB");
+                           "'; expected ns, us, ms, s, KiB or MiB");
             }
             unit = *found;
         }
@@ -189,14 +189,15 @@ class LineLexer {
             has_unit
                 ? static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / factor - 1
                 : std::numeric_limits<std::uint64_t>::max();
-        if (overflow || value > limit) return bad("the number does not fit 64 bits");
+        if (overflow || value > limit) return bad("the number does not fit in 64 bits");
         Token result = token(Token::Kind::Number);
         result.unit = unit.unit;
         result.whole = fraction * factor % scale == 0;
         result.number = static_cast<std::int64_t>(value * factor + fraction * factor / scale);
         result.real =
             static_cast<double>(value) + static_cast<double>(fraction) / static_cast<double>(scale);
-        if (has_unit && !result.whole) return bad("a fraction of a nanosecond or byte");
+        if (has_unit && !result.whole)
+            return bad("the value is not a whole number of nanoseconds or bytes");
         return result;
     }
 
@@ -217,11 +218,11 @@ class LineLexer {
         std::vector<std::byte> bytes;
         std::size_t digits = 0;
         for (; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-            if (text_[at_] == ' ') continue; // blanks part groups of digits
+            if (text_[at_] == ' ') continue; // blanks separate groups of digits
             const auto digit = hex_digit(text_[at_]);
             if (!digit) {
                 at_begin_ = at_++;
-                return bad("not a hexadecimal digit");
+                return bad("invalid hexadecimal digit");
             }
             const auto low = static_cast<std::byte>(*digit);
             if (digits++ % 2 == 0) {

@@ -1,7 +1,7 @@
-// A script as lines of tokens. Blanks matter (an expression ends at one), so each token knows
-// whether a blank stands before it. Comments are kept for the formatter.
+// A script as lines of tokens. Blanks matter (an expression ends at one), so each token records
+// whether a blank precedes it. Comments are kept for the formatter.
 //
-// Errors: a token of kind Bad carries its message; it is reported when the line is parsed.
+// Errors: a token of kind Bad contains its message, which the parser of the line reports.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@ namespace veriroce::script {
 struct Token {
     enum class Kind : std::uint8_t {
         Name,   // also dotted: ip.ttl
-        Number, // number and unit; `real` if it is no whole number
+        Number, // number and unit; `real` if it is not a whole number
         String, // content without quotes
         Hex,    // bytes of hex"…"
         Symbol, // > < = != <= >= == += + - * / ^ ( ) [ ] { } , : @ ..
         Bad,    // text is the message
-        End,    // behind the last
+        End,    // after the last token
     };
     Kind kind = Kind::End;
-    std::string text; // as written; of String its content; of Bad the message
+    std::string text; // as written; for String its content, for Bad the message
     SourceSpan span;
-    std::size_t offset = 0; // bytes of the line before it, and that it takes
+    std::size_t offset = 0; // bytes before it in the line, and its own bytes
     std::size_t size = 0;
     bool blank_before = false;
     std::int64_t number = 0;
@@ -54,11 +54,11 @@ struct Line {
 
 inline constexpr std::uint32_t max_columns = 100;
 
-// Every line of the text; the views point into it. A line that is too long, or holds a tab or
-// another control character, has a Bad token in front.
+// Every line of the text; the views point into it. A line that is too long, or contains a tab or
+// another control character, begins with a Bad token.
 std::vector<Line> lex(std::string_view text);
 
-// Characters, not bytes: continuation bytes of UTF-8 take no column.
+// Characters, not bytes: continuation bytes of UTF-8 do not count.
 std::uint32_t columns_of(std::string_view text);
 
 } // namespace veriroce::script

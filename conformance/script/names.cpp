@@ -39,14 +39,14 @@ void Scope::define(Cursor& cursor, const Word& word, Name name) {
     if (cursor.failed()) return;
     const std::string quoted = "'" + word.text + "'";
     if (readable_field(word.text)) {
-        return cursor.fail(word.span, quoted + " is the name of a field; choose another");
+        return cursor.fail(word.span, quoted + " is the name of a field; choose another name");
     }
     if (contains(built_in, word.text) || contains(statement_words(), word.text) ||
         contains(header_words(), word.text) || contains(pattern_names(), word.text)) {
         return cursor.fail(word.span, quoted + " is a word of the language; choose another name");
     }
     if (!name_like(word.text)) {
-        return cursor.fail(word.span, quoted + " cannot be a name: names are a-z, 0-9 and _");
+        return cursor.fail(word.span, quoted + " is not a valid name: use a-z, 0-9 and _");
     }
     const Name* known = find(word.text);
     if (known != nullptr && (known->kind != name.kind || name.kind != NameKind::Packet)) {
@@ -88,8 +88,9 @@ Word Scope::use(Cursor& cursor, NameKind kind) const {
         cursor.fail(word.span, "'" + word.text + "' is " + std::string(text_of(known->kind)) +
                                    ", not " + what);
     } else {
-        cursor.fail(word.span, "no " + what.substr(what.find(' ') + 1) + " is called '" +
-                                   word.text + "' so far" + suggestion(word.text, of_kind(kind)));
+        cursor.fail(word.span, "no " + what.substr(what.find(' ') + 1) + " '" + word.text +
+                                   "' is defined before this line" +
+                                   suggestion(word.text, of_kind(kind)));
     }
     return word;
 }

@@ -1,5 +1,5 @@
-// The names of a case and what each stands for. A name is defined once, before it is used, and is
-// no word of the language.
+// The names of a case and what each stands for. A name is defined once, before its first use, and
+// differs from the words of the language.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Constant {
 
 struct Name {
     NameKind kind = NameKind::Number;
-    // Of Number: its value; nothing while the header is read, where the name itself is kept.
+    // For Number: its value; nothing while the header is parsed, which keeps the name itself.
     std::optional<Constant> constant;
     std::string text;                     // of Text
     std::optional<wire::Service> service; // of Qp
@@ -43,10 +43,10 @@ struct Name {
 
 class Scope {
   public:
-    // Fails the line if the word cannot be a name, or is one already. A packet's name may be given
-    // again: the same line can be repeated, or stand in two alternatives.
+    // Fails the line if the word is not a valid name or already defined. A packet's name may be
+    // defined again: its line can be repeated, or appear in two alternatives.
     void define(Cursor& cursor, const Word& word, Name name);
-    // The same without questions, for names that were judged before.
+    // Defines a name that was already checked.
     void put(std::string_view name, Name value) {
         names_.insert_or_assign(std::string(name), std::move(value));
     }
@@ -57,7 +57,7 @@ class Scope {
     [[nodiscard]] std::vector<std::string_view> of_kind(NameKind kind) const;
     [[nodiscard]] std::vector<std::string_view> all() const;
 
-    // Takes a word that names something of this kind; fails the line otherwise.
+    // Takes the name of something of this kind; fails the line otherwise.
     Word use(Cursor& cursor, NameKind kind) const;
 
   private:

@@ -1,4 +1,4 @@
-// Which packet a line speaks of, and which fields such a packet has.
+// The kind of packet that a line describes, and the fields of such a packet.
 #include <algorithm>
 
 #include "conformance/script/packet_line.hpp"
@@ -35,7 +35,7 @@ std::optional<Header> header_of(Layer layer) {
     return std::nullopt;
 }
 
-// Whether some packet of this kind has the header: of a message, at least one of its packets.
+// Whether a packet of this kind has the header; for a message, at least one of its packets.
 bool has_header(const PacketKind& kind, wire::Service service, Header header) {
     if (const auto* opcode = std::get_if<Opcode>(&kind)) {
         return wire::opcode_info(opcode->code).headers.has(header);
@@ -86,7 +86,7 @@ std::string verb_on_the_wire(std::string_view name) {
     return {};
 }
 
-// The words of a service: not all have acknowledges, READs and atomics.
+// The words of a service: not every service has ACKs, READs and atomics.
 bool has_acknowledges(wire::Service service) {
     return wire::opcode_by_name("ACKNOWLEDGE", service).has_value();
 }
@@ -131,7 +131,8 @@ PacketKind parse_kind(Cursor& cursor, wire::Service service) {
     if (message && has_message(service, *message)) return *message;
     if (const auto code = wire::opcode_by_name(word.text, service)) return Opcode{*code};
     if (const auto wanted = verb_on_the_wire(word.text); !wanted.empty()) {
-        cursor.fail(word.span, "'" + word.text + "' is a verb; on the wire it is " + wanted);
+        cursor.fail(word.span,
+                    "'" + word.text + "' is a verb; its opcode on the wire is " + wanted);
         return {};
     }
     const auto names = kinds_of(service);

@@ -163,10 +163,10 @@ class ExpectLine {
 
     Measure measure() {
         Measure result;
-        result.name = cursor_.word("a name for what is measured").text;
+        result.name = cursor_.word("a name for the measurement").text;
         if (!cursor_.accept_joined("[")) return result;
         result.index = parse_number(cursor_, scope_);
-        cursor_.expect("]", "behind the index");
+        cursor_.expect("]", "after the index");
         return result;
     }
 
@@ -231,7 +231,7 @@ std::optional<Comparison> take_comparison(Cursor& cursor, const Word& name) {
         if (!cursor.peek().is(symbol) || !value) continue;
         const Token token = cursor.next();
         if (token.blank_before || cursor.peek().blank_before) {
-            cursor.fail(token.span, "no blank may stand around '" + token.text + "'");
+            cursor.fail(token.span, "no blanks are allowed around '" + token.text + "'");
         }
         return comparison;
     }
@@ -249,7 +249,7 @@ QpRef take_qp(Cursor& cursor, const Scope& scope) {
     qp.name = cursor.next().text;
     if (cursor.accept_joined("[")) {
         qp.index = parse_number(cursor, scope);
-        cursor.expect("]", "behind the QP's number");
+        cursor.expect("]", "after the QP's number");
     }
     return qp;
 }
@@ -294,7 +294,7 @@ std::vector<FieldMatch> parse_matches(Cursor& cursor, const Scope& scope, const 
                              std::holds_alternative<Absolute>(match.value);
         const bool range = std::holds_alternative<ValueRange>(match.value);
         if (match.comparison != Comparison::Equal && range) {
-            cursor.fail(name.span, "a range is compared with '='");
+            cursor.fail(name.span, "a range can only be compared with '='");
         }
         if (match.comparison != Comparison::Equal && match.comparison != Comparison::NotEqual &&
             !ordered) {

@@ -1,4 +1,4 @@
-// Parses what stands behind `>`, `<` and `no`: the kind of a packet, its fields, its clauses.
+// Parses the text after `>`, `<` and `no`: the kind of a packet, its fields, its clauses.
 #pragma once
 
 #include <variant>
@@ -12,12 +12,12 @@ namespace veriroce::script {
 using PacketNode =
     std::variant<SendPacket, SendRaw, SendFragment, SendPfc, CmMessage, ExpectPacket>;
 
-// A QP's name, if one stands here; the case's own QP otherwise.
+// The name of a QP, if there is one here; else the default QP.
 QpRef take_qp(Cursor& cursor, const Scope& scope);
-// The service whose opcodes are meant on this QP; `own` is that of the case's own QP.
+// The service of this QP's opcodes; `own` is that of the default QP.
 wire::Service service_of(const Scope& scope, const QpRef& qp, wire::Service own);
 
-// The line behind the QP: from `>` or `<` on.
+// The line after the QP: from `>` or `<` on.
 PacketNode parse_packet(Cursor& cursor, Scope& scope, QpRef qp, wire::Service service);
 
 PacketKind parse_kind(Cursor& cursor, wire::Service service);
@@ -28,7 +28,7 @@ std::vector<FieldMatch> parse_matches(Cursor& cursor, const Scope& scope, const 
 // One field of a packet and its value, without clauses: NAME=VALUE, or a flag. Of `fault rewrite`
 // and `forge` as well.
 FieldWrite parse_field_write(Cursor& cursor, const Scope& scope, const Word& name);
-// What is wrong with this field in a packet of this kind; empty if nothing is.
+// Why a packet of this kind cannot have this field; empty if it can.
 std::string misplaced(const FieldName& field, const PacketKind& kind, wire::Service service);
 
 } // namespace veriroce::script

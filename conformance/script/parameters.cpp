@@ -1,4 +1,4 @@
-// Parameters: values of `let` and `for` lines that come from outside.
+// Parameters: values from outside for `let` and `for` lines.
 #include <algorithm>
 
 #include "conformance/script/lexer.hpp"
@@ -14,7 +14,7 @@ bool defines(const Line& line) {
            (line.tokens[0].is("for") && line.tokens[2].is("in"));
 }
 
-// The lines up to the blank one behind the header.
+// The lines up to the blank line after the header.
 std::size_t header_lines(const std::vector<Line>& lines) {
     const auto written = [](const Line& line) { return !line.tokens.empty(); };
     const auto first = std::ranges::find_if(lines, written);
@@ -64,7 +64,7 @@ std::expected<Parameter, std::string> parse_parameter(std::string_view text) {
     const std::string_view value = text.substr(equals + 1);
     if (value.empty()) return std::unexpected("'" + std::string(text) + "' has no value");
     if (value.find_first_of("\r\n#") != std::string_view::npos) {
-        return std::unexpected("a value is one line without a comment");
+        return std::unexpected("a value must be one line without a comment");
     }
     return Parameter{std::string(text.substr(0, equals)), std::string(value)};
 }

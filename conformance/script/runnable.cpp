@@ -1,5 +1,5 @@
-// What the language has and the interpreter has not: said at its place, never skipped. When the
-// interpreter learns a construct, its line here goes.
+// Constructs of the language that the interpreter does not support: reported at their place, never
+// skipped. When the interpreter supports a construct, delete its line here.
 #include <array>
 
 #include "conformance/script/cursor.hpp"
@@ -12,7 +12,7 @@ namespace {
 using namespace std::string_view_literals;
 using Missing = std::optional<std::string>;
 
-// What our side of a QP can be given; the rest is the device's.
+// The attributes that our side of a QP supports; the others exist only for the device.
 constexpr std::array tester_attributes{"psn"sv,
                                        "timeout"sv,
                                        "retry_cnt"sv,

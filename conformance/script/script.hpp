@@ -1,9 +1,9 @@
-// The compiler of the test language: text in, a checked Case out, its runs, and its canonical
-// layout. No I/O: the caller has read the file.
+// The compiler of the test language: it turns text into a checked Case, its runs, and its canonical
+// layout. No I/O: the caller reads the file.
 //
 // Errors: every diagnostic names line and column, marks the word, and suggests the nearest valid
-// one. What `load` accepts can be expanded, except where a value of this run makes a fault rule
-// impossible.
+// one. `expand` succeeds for everything that `load` accepts, unless a value of a run makes a fault
+// rule impossible.
 // Source: README.md of this folder.
 #pragma once
 
@@ -19,46 +19,46 @@ namespace veriroce::script {
 
 struct Diagnostic {
     SourceSpan span;
-    std::string message; // a sentence without line and column
-    std::string source;  // the line as it stands in the file
+    std::string message; // without line and column
+    std::string source;  // the line of the file
 
     // "FILE:LINE:COLUMN: MESSAGE", the line, and a line of carets under the marked word.
     [[nodiscard]] std::string text(std::string_view path) const;
 };
 
-// A case has at most so many runs; more is an error of its `for` lines.
+// The limit of runs per case; exceeding it is an error of the `for` lines.
 inline constexpr std::size_t max_runs = 4'096;
 inline constexpr std::size_t max_text_bytes = 256U << 10;
-// QPs of a case, the one that is always there among them.
+// The limit of QPs per case, including the default one.
 inline constexpr std::uint32_t max_qps = 127;
 
-// The case in this text. `path` gives it its id and appears in messages.
+// Compiles the text. `path` determines the case's id and appears in messages.
 std::expected<Case, std::vector<Diagnostic>> load(std::string_view path, std::string_view text);
 
-// Every combination of the case's `for` values, in the order in which they are written, the last
-// name running fastest. `mtu` is the path MTU where the case does not set it.
+// One run per combination of the case's `for` values, in the order of the lines; the last name
+// varies fastest. `mtu` is the path MTU if the case does not set it.
 std::expected<std::vector<Run>, std::vector<Diagnostic>> expand(const Case& checked,
                                                                 std::int64_t mtu = 1024);
 
-// Constructs of the language that the interpreter cannot carry out yet, each as a diagnostic at
-// its place. A case with any must be refused, not run in part.
+// Constructs that the interpreter does not support yet, each as a diagnostic at its place. The
+// caller must reject a case that has any, and must not run parts of it.
 std::vector<Diagnostic> not_yet_runnable(const Case& checked);
 
-// The canonical layout of a file, comments kept. What does not load is not laid out.
+// The canonical layout of a file, with its comments. Fails if `load` fails.
 std::expected<std::string, std::vector<Diagnostic>> format(std::string_view path,
                                                            std::string_view text);
 
-// A name and what it is worth in this run, written as in the case: `-D lost=7`, `-D qp.mtu=256`.
+// A name and its value, written as in the case: `-D lost=7`, `-D qp.mtu=256`.
 struct Parameter {
     std::string name;
     std::string value;
 };
 
-// The text with the values of `let` and `for` lines replaced by those of parameters of that name;
-// of two parameters of one name the last counts. Compile it: a value may be wrong there.
+// The text with the values of `let` and `for` lines replaced by the parameters of the same name.
+// If a name is given twice, the last one counts. Compile the result: it finds wrong values.
 struct WithParameters {
     std::string text;
-    std::vector<std::string> used; // names that had a line
+    std::vector<std::string> used; // names for which there is a line
 };
 WithParameters with_parameters(std::string_view text, const std::vector<Parameter>& parameters);
 

@@ -11,7 +11,7 @@ namespace {
 
 using Names = std::set<std::string>;
 
-// What is certain at a line.
+// What is certain before a line.
 struct Standing {
     Names answering; // QPs on which our engine takes part
     Names spoken;    // QPs on which requests have passed
@@ -24,7 +24,7 @@ Names in_both(const Names& one, const Names& other) {
     return both;
 }
 
-// A QP; of an array without its index where that is not known before the run.
+// A QP; an element of an array without its index if only the run knows the index.
 struct Named {
     std::string text;
     bool whole_array = false;
@@ -46,7 +46,7 @@ bool is_request(const PacketKind& kind) {
            operation != AtomicAcknowledge && operation != Cnp && operation != Reserved;
 }
 
-// The IP version whose header alone has the field; 0 if none or both.
+// The IP version if only its header has the field; else 0.
 std::int64_t ip_version_of(const FieldName& name) {
     if (name == FieldName(SpecialField::IpOptions)) return 4;
     const auto* field = std::get_if<wire::Field>(&name);
@@ -98,7 +98,7 @@ class Walk {
         const std::int64_t version = ip_version_of(field);
         if (version == 0 || ip_version_ == 0 || version == ip_version_) return;
         report_.add(span, "IPv" + std::to_string(ip_version_) +
-                              " has no such field, and this case is for it alone (qp ip=" +
+                              " has no such field, and this case runs over it only (qp ip=" +
                               std::to_string(ip_version_) + ")");
     }
 
@@ -121,7 +121,7 @@ class Walk {
         const Named qp = named(command.qp);
         if (std::holds_alternative<Answers>(command.command)) {
             if (now.spoken.contains(qp.text)) {
-                report_.add(span, "'tester answers' must stand before the first request of its QP");
+                report_.add(span, "'tester answers' must come before the first request of its QP");
             }
             now.answering.insert(qp.text);
             return;
@@ -132,9 +132,9 @@ class Walk {
                                std::holds_alternative<State>(command.command) ||
                                std::holds_alternative<Modify>(command.command);
         if (!of_engine || answers(qp, now)) return;
-        report_.add(span, "our engine takes part only behind a 'tester answers' line of this QP");
+        report_.add(span, "this command needs a 'tester answers' line for its QP before it");
     }
-    // Of an array whose index is not known: if any of its QPs does.
+    // For an array whose index is unknown: whether any of its QPs does.
     static bool answers(const Named& qp, const Standing& now) {
         const std::string array = qp.text.substr(0, qp.text.find('['));
         if (now.answering.contains(qp.text) || now.answering.contains(array)) return true;
@@ -171,7 +171,7 @@ class Walk {
         }
     }
     void line(const Unordered& set, SourceSpan, Standing& now) { block(set.body, now); }
-    // The second time over shows what the first one leaves behind.
+    // A second pass over the body sees what the first one left.
     void line(const Repeat& loop, SourceSpan, Standing& now) {
         const std::int64_t times = times_of(loop);
         for (std::int64_t i = 0; i < std::min<std::int64_t>(times, 2); ++i)
@@ -186,7 +186,7 @@ class Walk {
         return low && high ? *high - *low + 1 : 1;
     }
 
-    // Lines that may stand anywhere.
+    // Lines that are allowed anywhere.
     void line(const SendRaw&, SourceSpan, Standing&) {}
     void line(const SendFragment&, SourceSpan, Standing&) {}
     void line(const SendPfc&, SourceSpan, Standing&) {}
@@ -198,7 +198,7 @@ class Walk {
     void line(const Wait&, SourceSpan, Standing&) {}
 
     Report& report_;
-    std::int64_t ip_version_ = 0; // that the case is for; 0: both
+    std::int64_t ip_version_ = 0; // the only version of the case; 0: both
 };
 
 } // namespace

@@ -1,5 +1,5 @@
-// Orders of lines that no run could carry out: our engine used before it takes part, memory that is
-// gone, a header field of the other IP version.
+// Finds orders of lines that no run could execute: a command for our engine before
+// `tester answers`, a region that was deregistered, a header field of the other IP version.
 #pragma once
 
 #include "conformance/script/ast.hpp"
@@ -7,8 +7,8 @@
 
 namespace veriroce::script {
 
-// Diagnostics go to the report. Where the lines depend on what the DUT does (`any`), only what is
-// wrong either way is an error.
+// Diagnostics go to the report. After `any`, which depends on the DUT, only a line that is wrong
+// after every alternative is an error.
 void check_sequence(const Run& run, Report& report);
 
 } // namespace veriroce::script

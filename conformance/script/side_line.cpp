@@ -17,7 +17,7 @@ using enum Option::Form;
 constexpr std::int64_t most_ids = 65'536;
 constexpr std::int64_t largest_region = std::int64_t{1} << 31;
 
-// The ids as numbers, if they are known and not absurdly many.
+// The ids as numbers, if they are known and not too many.
 std::optional<std::pair<std::int64_t, std::int64_t>> known_ids(const IdRange& ids) {
     const auto first = constant_of(ids.first);
     const auto last = constant_of(ids.last);
@@ -104,8 +104,8 @@ class SideLine {
         }
         if (side_ == Side::Dut && !refused) names.push_back("refuses");
         cursor_.fail(verb.span, std::string(side_ == Side::Dut ? "the DUT" : "the tester") +
-                                    " does not " + (refused ? "refuse '" : "'") + verb.text + "'" +
-                                    suggestion(verb.text, names));
+                                    (refused ? " cannot refuse '" : " has no command '") +
+                                    verb.text + "'" + suggestion(verb.text, names));
     }
 
     // --- options that several commands have ---
@@ -114,7 +114,7 @@ class SideLine {
                     target = parse_ids(cursor_, scope_);
                     if (cursor_.failed() || known_ids(target) || !constant_of(target.first)) return;
                     if (!constant_of(target.last)) return;
-                    cursor_.fail(target.first.span, "too many ids, or the last before the first");
+                    cursor_.fail(target.first.span, "the range of ids is empty or too large");
                 }};
     }
     Option number(std::string_view name, std::optional<Expr>& target, std::int64_t high) {
@@ -186,7 +186,7 @@ class SideLine {
         return post;
     }
 
-    // What an operation has no use for is a slip.
+    // An option that the operation does not use is an error.
     void check_operation(const Word& operation, const Post& post) {
         const bool with_imm = post.operation == wire::WrOpcode::SendWithImm ||
                               post.operation == wire::WrOpcode::RdmaWriteWithImm;
@@ -218,10 +218,10 @@ class SideLine {
                  {"srq", Equals, false, [&] {
                       recv.srq = scope_.use(cursor_, NameKind::Srq);
                       if (side_ == Side::Dut || !recv.srq) return;
-                      cursor_.fail(recv.srq->span, "shared receive queues are the device's");
+                      cursor_.fail(recv.srq->span, "only the DUT has shared receive queues");
                   }}});
         if (recv.length && !recv.local.empty()) {
-            cursor_.fail(cursor_.line().span(), "either len= or local=, not both");
+            cursor_.fail(cursor_.line().span(), "expected len= or local=, got both");
         }
         ledger_.posted(side_, Queue::Recv, recv.ids);
         return recv;

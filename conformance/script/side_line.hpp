@@ -1,4 +1,4 @@
-// Parses `dut …` and `tester …`: what the two sides are asked to do, and what is waited for.
+// Parses `dut …` and `tester …`: commands for the two sides, and lines that wait for them.
 #pragma once
 
 #include <map>
@@ -9,11 +9,11 @@
 
 namespace veriroce::script {
 
-// What the script has posted so far: `done` may only wait for that.
+// The ids that the script has posted so far; `done` may only wait for these.
 class Ledger {
   public:
     void posted(Side side, Queue queue, const IdRange& ids);
-    // Fails the line if an id was never posted. Ids that only the run knows are left to it.
+    // Fails the line if an id was never posted. The run checks ids that only it knows.
     void check_done(Cursor& cursor, Side side, Queue queue, const IdRange& ids) const;
 
   private:
@@ -21,7 +21,7 @@ class Ledger {
     std::set<std::pair<Side, Queue>> unknown_;
 };
 
-// The line behind `dut` or `tester`.
+// The line after `dut` or `tester`.
 SideCommand parse_side(Cursor& cursor, Scope& scope, Ledger& ledger, Side side);
 
 // FIELD=… of `qp` and `modify`, up to the end of the line.

@@ -1,4 +1,4 @@
-// Takes a word out of a closed list, or a list of such words parted by commas.
+// Takes a word from a closed list, or several such words separated by commas.
 #pragma once
 
 #include "conformance/script/cursor.hpp"

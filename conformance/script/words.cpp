@@ -14,7 +14,7 @@ constexpr std::array header_list{"rule"sv, "title"sv, "role"sv, "level"sv, "need
 constexpr std::array statement_list{"dut"sv,   "tester"sv,    "fault"sv,  "expect"sv, "no"sv,
                                     "quiet"sv, "dropped"sv,   "judged"sv, "wait"sv,   "any"sv,
                                     "or"sv,    "unordered"sv, "repeat"sv, "end"sv};
-// The groups and words of the DUT contract, and what the testbed finds out about the link.
+// The words of the DUT contract, and those that the testbed measures on the link.
 constexpr std::array capability_list{
     "rc"sv,         "uc"sv,         "ud"sv,     "read"sv,         "atomics"sv,
     "send_inv"sv,   "imm"sv,        "ipv6"sv,   "vlan"sv,         "rocev1"sv,
@@ -48,7 +48,7 @@ constexpr std::array counter_list{"icrc_error"sv,   "out_of_sequence"sv,   "dupl
                                   "ecn_marked"sv};
 constexpr std::array class_list{"requests"sv, "responses"sv, "all"sv};
 
-// Names of ibv_qp_attr and ibv_qp_init_attr, and what a test adds to them.
+// Names of ibv_qp_attr and ibv_qp_init_attr, and the attributes that tests add.
 using enum AttributeKind;
 constexpr std::array attribute_list{
     AttributeRow{"type", Type},

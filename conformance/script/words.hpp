@@ -1,5 +1,5 @@
-// The closed lists of words that the language knows and that no other table has: keywords,
-// attributes, capabilities, the verbs' names. Each list is what `nearest` suggestions come from.
+// The closed lists of words of the language that no other table has: keywords, attributes,
+// capabilities, the verbs' names. Suggestions for mistyped words come from these lists.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ Words opcode_classes(); // of `for`: requests responses all
 
 bool contains(Words words, std::string_view word);
 
-// What an attribute of `qp` or `modify` is given as.
+// The kind of value that an attribute of `qp` or `modify` takes.
 enum class AttributeKind : std::uint8_t {
     Number,
     Bit,     // 0 or 1
@@ -71,14 +71,14 @@ std::optional<SpecialField> special_field_by_name(std::string_view name);
 std::string_view name_of(SpecialField field);
 std::string_view name_of(Acknowledgement kind);
 
-// A field by the name that it has in scripts; special ones first (`icrc`, `udp.checksum`).
+// The field of this name in scripts; special fields first (`icrc`, `udp.checksum`).
 std::optional<FieldName> field_by_name(std::string_view name);
 std::string_view name_of(const FieldName& field);
 std::vector<std::string_view> field_names();
-// A field whose value an expression can read; no name of a case may be one of these.
+// A field whose value an expression can read; a case must not define these names.
 std::optional<FieldName> readable_field(std::string_view name);
 
-// Names of opcodes of a service, in the order of their codes; CNP is one of each.
+// The opcode names of a service, in the order of their codes; every service includes CNP.
 std::vector<std::string_view> opcode_names(wire::Service service);
 // Opcode names of a class of `for`: requests responses all.
 std::vector<std::string_view> opcodes_of_class(std::string_view name);

@@ -1,11 +1,11 @@
-// What is wrong with a script is said before anything is sent: place, message, marked word.
+// The compiler reports errors before anything is sent: place, message, marked word.
 #include "tests/conformance/script/text.hpp"
 
 namespace veriroce::script::tests {
 namespace {
 
 struct Wrong {
-    std::string_view header; // lines behind rule, title and role; the dialogue begins at line 5
+    std::string_view header; // lines after rule, title and role; the dialogue begins at line 5
     std::string_view dialogue;
     std::string_view says;  // "LINE:COLUMN: MESSAGE", one line for each diagnostic
     std::string_view marks; // what the first one marks
@@ -33,7 +33,7 @@ const std::array wrong_scripts{
     Wrong{"", "> send_only psn=0\n", "5:3: unknown opcode 'send_only'; did you mean 'SEND_ONLY'?",
           "send_only"},
     Wrong{"", "> RDMA_READ va=abs:0\n",
-          "5:3: 'RDMA_READ' is a verb; on the wire it is RDMA_READ_REQUEST", "RDMA_READ"},
+          "5:3: 'RDMA_READ' is a verb; its opcode on the wire is RDMA_READ_REQUEST", "RDMA_READ"},
     Wrong{"", "> SEND_ONLY va=abs:0\n", "5:13: SEND_ONLY has no field 'va' (it is part of RETH)",
           "va"},
     Wrong{"", "> SEND_ONLY msn=0\n", "5:13: SEND_ONLY has no field 'msn' (it is part of AETH)",
@@ -46,49 +46,48 @@ const std::array wrong_scripts{
           "5:18: unknown ICRC kind 'swaped'; did you mean 'swapped'?", "swaped"},
     Wrong{"", "> SEND_ONLY psn=0 psn=1\n", "5:19: 'psn' is written twice", "psn"},
     Wrong{"", "> SEND_ONLY psn\n", "5:13: 'psn' needs a value: psn=...", "psn"},
-    Wrong{"", "> SEND_ONLY psn = 0\n", "5:17: no blank may stand around '='", "="},
+    Wrong{"", "> SEND_ONLY psn = 0\n", "5:17: no blanks are allowed around '='", "="},
     Wrong{"", "> SEND_ONLY psn=\n", "5:13: 'psn' needs a value: psn=...", "psn"},
     Wrong{"", "< ACK psn>=\n", "5:7: 'psn' needs a value: psn=...", "psn"},
-    Wrong{"", "> SEND_ONLY psn=lst\n", "5:17: nothing is called 'lst' here", "lst"},
+    Wrong{"", "> SEND_ONLY psn=lst\n", "5:17: unknown name 'lst'", "lst"},
     Wrong{"let lost = 3\n", "> SEND_ONLY psn=lst\n",
-          "6:17: nothing is called 'lst' here; did you mean 'lost'?", "lst"},
-    Wrong{"", "> SEND_ONLY tver=16\n", "5:18: tver is 0 to 15, not 16", "16"},
-    Wrong{"for n in 1 4\n", "> SEND_ONLY pad=n\n", "6:17: pad is 0 to 3, not 4", "n"},
-    Wrong{"", "> RDMA_WRITE_ONLY rkey=5\n", "5:24: write a name, or abs:... for the number itself",
-          "5"},
-    Wrong{"", "> SEND_ONLY tver=abs:1\n", "5:18: tver is a plain number: no abs:", "abs"},
+          "6:17: unknown name 'lst'; did you mean 'lost'?", "lst"},
+    Wrong{"", "> SEND_ONLY tver=16\n", "5:18: tver must be 0 to 15, got 16", "16"},
+    Wrong{"for n in 1 4\n", "> SEND_ONLY pad=n\n", "6:17: pad must be 0 to 3, got 4", "n"},
+    Wrong{"", "> RDMA_WRITE_ONLY rkey=5\n", "5:24: expected a name, or abs:N for a number", "5"},
+    Wrong{"", "> SEND_ONLY tver=abs:1\n", "5:18: tver is a plain number and takes no abs:", "abs"},
     Wrong{"", "> SEND_ONLY psn=psn+1\n", "5:17: 'psn' is a field; only a '<' line knows its value",
           "psn"},
-    Wrong{"", "> SEND_ONLY flip=psn:24\n", "5:22: the bit is 0 to 23, not 24", "24"},
-    Wrong{"", "> SEND_ONLY ip.src=testr\n",
-          "5:20: no address is called 'testr'; did you mean 'tester'?", "testr"},
+    Wrong{"", "> SEND_ONLY flip=psn:24\n", "5:22: the bit must be 0 to 23, got 24", "24"},
+    Wrong{"", "> SEND_ONLY ip.src=testr\n", "5:20: unknown address 'testr'; did you mean 'tester'?",
+          "testr"},
     Wrong{"", "> RAW 00\n", "5:7: expected bytes: hex\"...\"", "00"},
     Wrong{"", "< ACK psn=0 witin 10ms\n", "5:13: unknown field 'witin'; did you mean 'within'?",
           "witin"},
     Wrong{"", "< ACK within 10ms within 20ms\n", "5:19: 'within' is written twice", "within"},
     Wrong{"", "< ACK psn=3..1\n", "5:11: the range is empty", "3..1"},
-    Wrong{"", "< ACK psn>=1..2\n", "5:7: a range is compared with '='", "psn"},
-    Wrong{"", "< = first\n", "5:5: no packet is called 'first' so far", "first"},
-    Wrong{"", "b > SEND_ONLY\n", "5:1: no QP is called 'b'", "b"},
-    // lines of 'unordered' wait
+    Wrong{"", "< ACK psn>=1..2\n", "5:7: a range can only be compared with '='", "psn"},
+    Wrong{"", "< = first\n", "5:5: no packet 'first' is defined before this line", "first"},
+    Wrong{"", "b > SEND_ONLY\n", "5:1: unknown QP 'b'", "b"},
+    // 'unordered' takes only lines that wait
     Wrong{"", "unordered\n  < ACK\n  quiet\nend\n",
-          "7:3: this line has an order; in 'unordered' stand '<' lines and 'done', 'state', "
-          "'event', 'notified'",
+          "7:3: not allowed in 'unordered', which takes only '<' lines, 'done', 'state', "
+          "'event' and 'notified'",
           "quiet"},
     Wrong{"", "unordered\n  any\n    < ACK\n  or\n    wait 1ms\n  end\nend\n",
-          "6:3: this line has an order; in 'unordered' stand '<' lines and 'done', 'state', "
-          "'event', 'notified'",
+          "6:3: not allowed in 'unordered', which takes only '<' lines, 'done', 'state', "
+          "'event' and 'notified'",
           "any"},
     Wrong{"", "unordered\n  dut recv id=1\nend\n",
-          "6:3: this line has an order; in 'unordered' stand '<' lines and 'done', 'state', "
-          "'event', 'notified'",
+          "6:3: not allowed in 'unordered', which takes only '<' lines, 'done', 'state', "
+          "'event' and 'notified'",
           "dut"},
-    // orders that no run could carry out
+    // orders of lines that no run could execute
     Wrong{"", "tester post SEND id=1\n",
-          "5:1: our engine takes part only behind a 'tester answers' line of this QP",
+          "5:1: this command needs a 'tester answers' line for its QP before it",
           "tester post SEND id=1"},
     Wrong{"", "> SEND_ONLY\ntester answers\n",
-          "6:1: 'tester answers' must stand before the first request of its QP", "tester answers"},
+          "6:1: 'tester answers' must come before the first request of its QP", "tester answers"},
     Wrong{"", "dut mr a len=64\ndut dereg a\ndut dereg a\n",
           "7:11: 'a' was deregistered before this line", "a"},
     Wrong{"", "dut mr a len=64\nrepeat 2\n  dut dereg a\nend\n",
@@ -98,8 +97,9 @@ const std::array wrong_scripts{
     Wrong{"", "dut mr a len=64\ndut mw w on=a type=1\ndut dereg w\ndut post BIND_MW id=1 mw=w\n",
           "8:26: 'w' was deregistered before this line", "w"},
     Wrong{"qp ip=6\n", "> SEND_ONLY ip.id=5\n",
-          "6:13: IPv6 has no such field, and this case is for it alone (qp ip=6)", "ip.id=5"},
-    Wrong{"qp q[127]\n", "wait 1ms\n", "4:4: a case has at most 127 QPs, its own among them", "q"},
+          "6:13: IPv6 has no such field, and this case runs over it only (qp ip=6)", "ip.id=5"},
+    Wrong{"qp q[127]\n", "wait 1ms\n", "4:4: a case has at most 127 QPs, including the default one",
+          "q"},
     Wrong{"qp type=UC\n", "> ACK psn=0\n", "6:3: a QP of this type has no ACK", "ACK"},
     Wrong{"qp type=UC\n", "< RDMA_READ_RESPONSE len=64\n",
           "6:3: a QP of this type has no RDMA_READ_RESPONSE", "RDMA_READ_RESPONSE"},
@@ -107,25 +107,27 @@ const std::array wrong_scripts{
           "6:3: a QP of this type has no RDMA_READ_REQUEST", "RDMA_READ_REQUEST"},
     // times and units
     Wrong{"", "wait 10\n", "5:6: a time needs a unit: ns, us, ms or s", "10"},
-    Wrong{"", "wait 10sec\n", "5:8: unknown unit 'sec'; there are ns, us, ms, s, KiB and MiB",
-          "sec"},
-    Wrong{"", "> SEND_ONLY len=10ms\n", "5:17: a time means nothing here; expected a number",
-          "10ms"},
-    Wrong{"", "wait 1ms+1\n", "5:6: a time and a number do not add up; give both a unit", "1ms+1"},
+    Wrong{"", "wait 10sec\n", "5:8: unknown unit 'sec'; expected ns, us, ms, s, KiB or MiB", "sec"},
+    Wrong{"", "> SEND_ONLY len=10ms\n", "5:17: expected a number, got a time", "10ms"},
+    Wrong{"", "wait 1ms+1\n", "5:6: cannot add or subtract a time and a number; give both a unit",
+          "1ms+1"},
     Wrong{"", "wait rnr(32)\n",
-          "5:6: out of range: rnr takes 0 to 31, timeout 1 to 31, a power 0 and more", "rnr(32)"},
-    Wrong{"", "wait rrn(3)\n", "5:6: unknown function 'rrn'; there are rnr(code) and timeout(n)",
+          "5:6: out of range: rnr(code) takes 0 to 31, timeout(n) 1 to 31, and an exponent is not "
+          "negative",
+          "rnr(32)"},
+    Wrong{"", "wait rrn(3)\n", "5:6: unknown function 'rrn'; expected rnr(code) or timeout(n)",
           "rrn"},
     Wrong{"", "< ACK after 3ms\n", "5:13: expected a range of times: after 1ms.. or after 1ms..4ms",
           "3ms"},
     Wrong{"", "> SEND_ONLY psn=1/0\n", "5:17: division by zero", "1/0"},
-    Wrong{"", "> SEND_ONLY psn=2^64\n", "5:17: the number does not fit 64 bits", "2^64"},
+    Wrong{"", "> SEND_ONLY psn=2^64\n", "5:17: the number does not fit in 64 bits", "2^64"},
     Wrong{"", "> SEND_ONLY psn=1.5\n", "5:17: expected a whole number", "1.5"},
     Wrong{"", "> SEND_ONLY psn=(1+2\n", "5:21: expected ')' to close the parenthesis", ""},
     // the two sides
-    Wrong{"", "dut pots SEND id=1\n", "5:5: the DUT does not 'pots'; did you mean 'post'?", "pots"},
-    Wrong{"", "tester event COMM_EST\n", "5:8: the tester does not 'event'", "event"},
-    Wrong{"", "dut refuses done send id=1\n", "5:13: the DUT does not refuse 'done'", "done"},
+    Wrong{"", "dut pots SEND id=1\n", "5:5: the DUT has no command 'pots'; did you mean 'post'?",
+          "pots"},
+    Wrong{"", "tester event COMM_EST\n", "5:8: the tester has no command 'event'", "event"},
+    Wrong{"", "dut refuses done send id=1\n", "5:13: the DUT cannot refuse 'done'", "done"},
     Wrong{"", "dut post SND id=1\n", "5:10: unknown operation 'SND'; did you mean 'SEND'?", "SND"},
     Wrong{"", "dut post SEND\n", "5:14: 'dut post' needs id=...", ""},
     Wrong{"", "dut post SEND id=1 imm=3\n", "5:10: SEND has no imm", "SEND"},
@@ -137,26 +139,28 @@ const std::array wrong_scripts{
     Wrong{"", "dut mr a len=4KiB access=remote_rite\n",
           "5:26: unknown access right 'remote_rite'; did you mean 'remote_write'?", "remote_rite"},
     Wrong{"", "dut mr a len=4KiB sise=3\n", "5:19: 'dut mr' has no option 'sise'", "sise"},
-    Wrong{"", "dut mr psn len=4KiB\n", "5:8: 'psn' is the name of a field; choose another", "psn"},
+    Wrong{"", "dut mr psn len=4KiB\n", "5:8: 'psn' is the name of a field; choose another name",
+          "psn"},
     Wrong{"", "dut mr mtu len=4KiB\n", "5:8: 'mtu' is a word of the language; choose another name",
           "mtu"},
-    Wrong{"", "dut mr A len=4KiB\n", "5:8: 'A' cannot be a name: names are a-z, 0-9 and _", "A"},
+    Wrong{"", "dut mr A len=4KiB\n", "5:8: 'A' is not a valid name: use a-z, 0-9 and _", "A"},
     Wrong{"", "dut state EROR\n", "5:11: unknown QP state 'EROR'; did you mean 'ERR'?", "EROR"},
     Wrong{"", "dut event COM_EST\n", "5:11: unknown event 'COM_EST'; did you mean 'COMM_EST'?",
           "COM_EST"},
-    Wrong{"", "expect d == zero\n", "5:8: no region is called 'd' so far", "d"},
+    Wrong{"", "expect d == zero\n", "5:8: no region 'd' is defined before this line", "d"},
     Wrong{"", "dut mr d len=4KiB\nexpect d == zeros\n",
           "6:13: 'zeros' is neither a region nor a pattern; did you mean 'zero'?", "zeros"},
     // faults
     Wrong{"", "fault drp when psn=1\n", "5:7: unknown fault action 'drp'; did you mean 'drop'?",
           "drp"},
-    Wrong{"", "fault drop psn=1\n", "5:12: expected 'when' and what it selects", "psn"},
+    Wrong{"", "fault drop psn=1\n", "5:12: expected 'when' and a selector", "psn"},
     Wrong{"", "fault drop when psm=1\n", "5:17: unknown selector 'psm'; did you mean 'psn'?",
           "psm"},
     Wrong{"", "fault drop when from=tster\n", "5:22: unknown side 'tster'; did you mean 'tester'?",
           "tster"},
-    Wrong{"", "fault drop when pass=0\n", "5:22: this begins at 1, not 0", "0"},
-    Wrong{"", "fault drop when p=2\n", "5:19: a probability is 0 to 1, for example p=0.01", "2"},
+    Wrong{"", "fault drop when pass=0\n", "5:22: this value starts at 1, got 0", "0"},
+    Wrong{"", "fault drop when p=2\n", "5:19: a probability must be 0 to 1, for example p=0.01",
+          "2"},
     Wrong{"", "fault corrupt field=pns when psn=1\n",
           "5:21: unknown field 'pns'; did you mean 'psn'?", "pns"},
     Wrong{"", "fault drop when opcode=request\n",
@@ -169,20 +173,21 @@ const std::array wrong_scripts{
           "7:1: 'or' without an open 'any'\n9:1: 'end' without an open block", "or"},
     Wrong{"", "repeat i in 1..\ndropped\nend\n",
           "5:1: expected a range with two ends: repeat i in 1..8", "repeat"},
-    Wrong{"", "qiet\n", "5:1: 'qiet' begins no line; did you mean 'quiet'?", "qiet"},
-    Wrong{"", "dropped 3\n", "5:9: the line should end before '3'", "3"},
+    Wrong{"", "qiet\n", "5:1: unknown statement 'qiet'; did you mean 'quiet'?", "qiet"},
+    Wrong{"", "dropped 3\n", "5:9: expected the end of the line, got '3'", "3"},
     Wrong{"", "dropped\nlet n = 3\n",
           "6:1: 'let' is a header line: it belongs above the first blank line", "let"},
-    Wrong{"", "\tdropped\n", "5:1: a tab; use blanks", "\t"},
+    Wrong{"", "\tdropped\n", "5:1: tabs are not allowed; use blanks", "\t"},
     Wrong{"",
           "no NAK psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 "
           "psn=0 psn=0 psn=000\n",
           "5:101: the line is longer than 100 columns", ""},
-    Wrong{"", "dropped ;\n", "5:9: this character means nothing here", ";"},
+    Wrong{"", "dropped ;\n", "5:9: unexpected character", ";"},
     Wrong{"", "> SEND_ONLY data=hex\"0\"\n", "5:18: an odd number of hexadecimal digits",
           "hex\"0\""},
-    Wrong{"", "> {op}\n", "5:3: nothing is called 'op' here", "{op}"},
-    Wrong{"for n in 1 2\n", "> {n}\n", "6:3: 'n' is a number; {braces} are for words", "{n}"},
+    Wrong{"", "> {op}\n", "5:3: unknown name 'op'", "{op}"},
+    Wrong{"for n in 1 2\n", "> {n}\n", "6:3: 'n' is a number; only a word can stand in {braces}",
+          "{n}"},
     Wrong{"for op in SEND_ONLY\n", "> SEND_ONLY psn=op\n", "6:17: 'op' is a word; write {op}",
           "op"},
     Wrong{"for op in SEND_ONLY ACKNOWLEDGE\n", "> {op} msn=3\n",
@@ -191,51 +196,54 @@ const std::array wrong_scripts{
     // header
     Wrong{"unless odb\n", "dropped\n", "4:8: unknown trait 'odb'; did you mean 'odp'?", "odb"},
     Wrong{"needs row\n", "dropped\n", "4:7: unknown capability 'row'; did you mean 'raw'?", "row"},
-    Wrong{"needs mtu\n", "dropped\n", "4:7: only mtu is compared: mtu>=4096", "mtu"},
+    Wrong{"needs mtu\n", "dropped\n", "4:7: only mtu takes a comparison: mtu>=4096", "mtu"},
     Wrong{"level MAY\n", "dropped\n", "4:7: unknown level 'MAY'", "MAY"},
-    Wrong{"title \"again\"\n", "dropped\n", "4:1: a second 'title' line; write it once", "title"},
+    Wrong{"title \"again\"\n", "dropped\n", "4:1: duplicate 'title' line", "title"},
     Wrong{"tagz slow\n", "dropped\n", "4:1: unknown header line 'tagz'; did you mean 'tags'?",
           "tagz"},
     Wrong{"qp address=3\n", "dropped\n",
           "4:4: 'qp' has no option 'address'; did you mean 'access'?", "address"},
     Wrong{"qp timeot=3\n", "dropped\n", "4:4: 'qp' has no option 'timeot'; did you mean 'timeout'?",
           "timeot"},
-    Wrong{"qp timeout=32\n", "dropped\n", "4:12: timeout is 0 to 31, not 32", "32"},
-    Wrong{"qp ip=5\n", "dropped\n", "4:7: ip is 4 or 6, not 5", "5"},
-    Wrong{"qp vlan=4095\n", "dropped\n", "4:9: vlan is 0 to 4094, not 4095", "4095"},
-    Wrong{"qp vlan=4095.1\n", "dropped\n", "4:9: vlan is 0 to 4094, not 4095", "4095.1"},
-    Wrong{"qp vlan=77.8\n", "dropped\n", "4:9: a priority is 0 to 7: vlan=77.3", "77.8"},
-    Wrong{"qp vlan=77.10\n", "dropped\n", "4:9: a priority is 0 to 7: vlan=77.3", "77.10"},
+    Wrong{"qp timeout=32\n", "dropped\n", "4:12: timeout must be 0 to 31, got 32", "32"},
+    Wrong{"qp ip=5\n", "dropped\n", "4:7: ip must be 4 or 6, got 5", "5"},
+    Wrong{"qp vlan=4095\n", "dropped\n", "4:9: vlan must be 0 to 4094, got 4095", "4095"},
+    Wrong{"qp vlan=4095.1\n", "dropped\n", "4:9: vlan must be 0 to 4094, got 4095", "4095.1"},
+    Wrong{"qp vlan=77.8\n", "dropped\n", "4:9: the VLAN priority must be 0 to 7: vlan=77.3",
+          "77.8"},
+    Wrong{"qp vlan=77.10\n", "dropped\n", "4:9: the VLAN priority must be 0 to 7: vlan=77.3",
+          "77.10"},
     Wrong{"qp b vlan=77\n", "dropped\n",
-          "4:11: vlan is common to all QPs of both sides; write it in 'qp vlan=...'", "77"},
+          "4:11: vlan applies to all QPs of both sides; set it with 'qp vlan=...'", "77"},
     Wrong{"tester qp vlan=77.1\n", "dropped\n",
-          "4:16: vlan is common to all QPs of both sides; write it in 'qp vlan=...'", "77.1"},
+          "4:16: vlan applies to all QPs of both sides; set it with 'qp vlan=...'", "77.1"},
     Wrong{"", "dut srq s depth=4\ntester answers\ntester recv id=1 srq=s\n",
-          "7:22: shared receive queues are the device's", "s"},
-    Wrong{"qp mtu=1000\n", "dropped\n", "4:8: mtu is 256, 512, 1024, 2048 or 4096, not 1000",
+          "7:22: only the DUT has shared receive queues", "s"},
+    Wrong{"qp mtu=1000\n", "dropped\n", "4:8: mtu must be 256, 512, 1024, 2048 or 4096, got 1000",
           "1000"},
     Wrong{"tester qp mtu=512\n", "dropped\n",
-          "4:15: mtu is common to all QPs of both sides; write it in 'qp mtu=...'", "512"},
-    Wrong{"qp cq=c\n", "dropped\n", "4:7: no 'dut cq c' line makes this queue", "c"},
-    Wrong{"let psn = 3\n", "dropped\n", "4:5: 'psn' is the name of a field; choose another", "psn"},
+          "4:15: mtu applies to all QPs of both sides; set it with 'qp mtu=...'", "512"},
+    Wrong{"qp cq=c\n", "dropped\n", "4:7: no 'dut cq c' line creates this queue", "c"},
+    Wrong{"let psn = 3\n", "dropped\n", "4:5: 'psn' is the name of a field; choose another name",
+          "psn"},
     Wrong{"let n = 3\nlet n = 4\n", "dropped\n", "5:5: 'n' is already a number", "n"},
-    Wrong{"for n in 1 SEND_ONLY\n", "dropped\n", "4:5: either numbers or words, not both", "n"},
+    Wrong{"for n in 1 SEND_ONLY\n", "dropped\n", "4:5: expected numbers or words, got both", "n"},
     Wrong{"for n in\n", "dropped\n", "4:9: expected a number or a name", ""},
-    Wrong{"for n in 1..\n", "dropped\n", "4:10: a range of values has two ends", "1.."},
+    Wrong{"for n in 1..\n", "dropped\n", "4:10: expected a range with two ends: 1..4", "1.."},
     Wrong{"for n in request\n", "dropped\n",
-          "4:10: 'request' is no value; did you mean 'requests'?", "request"},
+          "4:10: unknown value 'request'; did you mean 'requests'?", "request"},
     Wrong{"for qp.mut in 256\n", "dropped\n",
           "4:5: a QP has no attribute 'mut'; did you mean 'mtu'?", "qp.mut"},
     Wrong{"let n = mtu\nfor qp.mtu in 256\n", "dropped\n",
-          "5:5: this line belongs above the first use of mtu", "qp.mtu"},
+          "5:5: this line must come before the first use of mtu", "qp.mtu"},
     Wrong{"for n in 1..5000\n", "dropped\n", "4:1: the case has more than 4096 runs", "for"},
-    Wrong{"> SEND_ONLY\n", "dropped\n", "4:1: a blank line parts the header from the dialogue",
+    Wrong{"> SEND_ONLY\n", "dropped\n", "4:1: expected a blank line between header and dialogue",
           ">"},
 };
 
 } // namespace
 
-TEST_CASE("wrong: what is wrong only one way is no error of the script", "[script]") {
+TEST_CASE("wrong: a line that only one alternative makes wrong is not an error", "[script]") {
     const std::string header = "rule   RSP-01\ntitle  \"t\"\nrole   both\n\n";
     CHECK(load("x.roce", header + "dut mr a len=64\n"
                                   "any\n"
@@ -248,7 +256,7 @@ TEST_CASE("wrong: what is wrong only one way is no error of the script", "[scrip
     CHECK(load("x.roce", header + "repeat 2\n  dut mr a len=64\n  dut dereg a\nend\n"));
 }
 
-TEST_CASE("script: wrong scripts are refused with place, message and marked word", "[script]") {
+TEST_CASE("script: wrong scripts are rejected with place, message and marked word", "[script]") {
     for (const Wrong& wrong : wrong_scripts) {
         const std::string text = with_header(wrong.dialogue, wrong.header);
         INFO(text);
@@ -260,7 +268,7 @@ TEST_CASE("script: wrong scripts are refused with place, message and marked word
     }
 }
 
-TEST_CASE("script: a header that is not whole is refused", "[script]") {
+TEST_CASE("script: an incomplete header is rejected", "[script]") {
     const auto refusal = [](std::string_view text) {
         const auto loaded = load("x.roce", text);
         return loaded ? std::string("accepted") : said(loaded.error());
@@ -271,9 +279,9 @@ TEST_CASE("script: a header that is not whole is refused", "[script]") {
     CHECK(refusal("rule RSP-99\ntitle \"t\"\nrole responder\n\ndropped\n") ==
           "1:6: unknown rule 'RSP-99'; did you mean 'RSP-09'?");
     CHECK(refusal("rule RSP-02\ntitle t\nrole responder\n\ndropped\n") ==
-          "2:7: expected a text in quotes");
+          "2:7: expected text in quotes");
     CHECK(refusal("rule RSP-02\ntitle \"{n}\"\nrole responder\n\ndropped\n") ==
-          "2:7: the title names {n}, which is no name of a 'let' or 'for'");
+          "2:7: the title uses {n}, but no 'let' or 'for' line defines it");
     CHECK(refusal("rule RSP-02\ntitle \"open\nrole reponder\n\ndropped\n") ==
           "2:7: the text has no closing quote\n3:6: unknown role 'reponder'; did you mean "
           "'responder'?");
@@ -290,14 +298,14 @@ TEST_CASE("script: a diagnostic shows the line and marks the word", "[script]") 
           "                 ^^^\n");
 }
 
-TEST_CASE("script: several lines are wrong at once", "[script]") {
+TEST_CASE("script: errors in several lines are reported together", "[script]") {
     const auto loaded = load("x.roce", with_header("> SEND_ONLY pns=0\nqiet\ndut stat ERR\n"));
     REQUIRE_FALSE(loaded);
     REQUIRE(loaded.error().size() == 3);
     CHECK(loaded.error()[2].span.line == 7);
 }
 
-TEST_CASE("script: a fault plan is read by the same parser", "[script]") {
+TEST_CASE("script: the same parser reads a fault plan", "[script]") {
     const auto plan = load_plan("x.faults", "# loss\n\ndrop when from=a psn=3 qp=0x11 also\n"
                                             "corrupt bit=7 when p=0.01 opcode=acks # noise\n"
                                             "delay 10us when from=b between 1ms..2ms\n");
@@ -316,7 +324,7 @@ TEST_CASE("script: a fault plan is read by the same parser", "[script]") {
     CHECK(said(wrong.error()) == "1:1: unknown fault action 'fault'");
 }
 
-TEST_CASE("script: every fault action has its place in the language", "[script]") {
+TEST_CASE("script: every fault action can be written in the language", "[script]") {
     const auto plan = load_plan("x.faults", "drop when psn=0\n"
                                             "duplicate n=2 after=1ms when psn=0\n"
                                             "delay 1ms when psn=0\n"
