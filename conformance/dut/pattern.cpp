@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "dissector/wire/splitmix64.hpp"
+
 namespace veriroce::dut {
 
 namespace {
@@ -15,21 +17,13 @@ constexpr std::array<std::pair<Pattern, std::string_view>, 4> names{{
     {Pattern::Random, "random"},
 }};
 
-// The output function of splitmix64 (public domain, Vigna).
-constexpr std::uint64_t mix(std::uint64_t x) {
-    x += 0x9E3779B97F4A7C15;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-    return x ^ (x >> 31);
-}
-
 // The 8-byte word at offset 8 * index, as a number whose most significant byte comes first.
 constexpr std::uint64_t word(Pattern pattern, std::uint64_t index, std::uint64_t key) {
     switch (pattern) {
     case Pattern::Zero: return 0;
     case Pattern::Ones: return ~std::uint64_t{0};
     case Pattern::Offsets: return index * 8 + key;
-    case Pattern::Random: return mix(index + (key << 32U));
+    case Pattern::Random: return wire::splitmix64_mix(index + (key << 32U) + wire::kSplitmix64Step);
     }
     return 0;
 }

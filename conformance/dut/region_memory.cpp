@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "conformance/dut/crc32c.hpp"
 #include "conformance/dut/executor.hpp"
+#include "dissector/wire/crc32c.hpp"
 
 namespace veriroce::dut {
 
 namespace {
 
-// What guards are filled with: nothing that a test writes by chance.
+// The content of the guards: bytes that no test writes by chance.
 constexpr std::uint64_t before_key = 0xBEF0;
 constexpr std::uint64_t after_key = 0xAF7E;
-// An answer must fit a line of 16 MiB in base64.
+// The answer, in base64, must fit in a line of 16 MiB.
 constexpr std::uint64_t max_read_bytes = std::uint64_t{8} << 20;
 
 } // namespace
@@ -63,7 +63,7 @@ std::expected<MrData, Failure> RegionMemory::read(const MrRead& request) const {
     const auto found = range(request.offset, request.length);
     if (!found) return std::unexpected(found.error());
     if (request.length > max_read_bytes) {
-        return std::unexpected(invalid("length: at most 8388608 bytes are read at once, not " +
+        return std::unexpected(invalid("length: expected at most 8388608 bytes, got " +
                                        std::to_string(request.length)));
     }
     return MrData{.data = {found->begin(), found->end()}};
@@ -86,7 +86,7 @@ std::expected<Done, Failure> RegionMemory::fill(const MrFill& request) const {
 std::expected<MrDigested, Failure> RegionMemory::digest(const MrDigest& request) const {
     const auto found = range(request.offset, request.length);
     if (!found) return std::unexpected(found.error());
-    return MrDigested{.crc32c = crc32c(*found), .guards_intact = guards_intact()};
+    return MrDigested{.crc32c = wire::crc32c(*found), .guards_intact = guards_intact()};
 }
 
 } // namespace veriroce::dut

@@ -1,9 +1,9 @@
 // The memory of one region: page aligned, with a guard page before it and one after it that are
-// never registered. Whatever is found changed there was written by a device that should not have.
+// never registered. A change there was written by a device that must not write there.
 //
 //   | guard page | length bytes | rest of the page | guard page |
 //
-// The rest of the last page belongs to the guard, so that a write one byte too long is seen.
+// The rest of the last page is part of the guard, so that a write one byte too long is detected.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ class RegionMemory {
   public:
     static constexpr std::size_t page_bytes = 4096;
 
-    // Zeroed memory; nothing if the system has none left. `length` 0 is one guard, whole.
+    // Zeroed memory; nothing if the system has no memory left. With `length` 0 there are only
+    // guards.
     static std::optional<RegionMemory> allocate(std::uint64_t length);
     RegionMemory(RegionMemory&& other) noexcept;
     RegionMemory& operator=(RegionMemory&& other) noexcept;

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "dissector/decode/walker.hpp"
-#include "dissector/wire/crc32.hpp"
+#include "dissector/wire/crc32c.hpp"
 #include "dissector/wire/icrc.hpp"
 #include "dissector/wire/ip.hpp"
 

@@ -20,12 +20,6 @@ std::uint32_t crc32(std::uint32_t seed, Bytes bytes) {
                            bytes.size());
 }
 
-std::uint32_t crc32c(Bytes bytes) {
-    // ISA-L takes the bytes without const, and only reads them.
-    auto* data = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data()));
-    return ~crc32_iscsi(data, static_cast<int>(bytes.size()), 0xFFFFFFFF);
-}
-
 // The CRC of the copy, whatever becomes of the original.
 std::uint32_t copy_crc32_portably(std::uint32_t seed, Bytes bytes, MutableBytes to) {
     assert(to.size() >= bytes.size());

@@ -68,7 +68,4 @@ std::uint32_t crc32(const MaskedHead& head, Bytes message);
 // The same without the instructions that not every processor has.
 std::uint32_t crc32_portably(const MaskedHead& head, Bytes message);
 
-// CRC-32C, which iWARP puts behind its framed PDUs. Source: RFC 5044 section 4.4.
-std::uint32_t crc32c(Bytes bytes);
-
 } // namespace veriroce::wire

@@ -1,10 +1,9 @@
-// Patterns, CRC-32C, and regions between their guards.
+// Patterns, and regions between their guards.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <array>
 
-#include "conformance/dut/crc32c.hpp"
 #include "conformance/dut/pattern.hpp"
 #include "conformance/dut/region_memory.hpp"
 
@@ -73,19 +72,6 @@ TEST_CASE("pattern: names lead to patterns and back", "[dut]") {
     for (const auto pattern : patterns)
         CHECK(pattern_by_name(name_of(pattern)) == pattern);
     CHECK_FALSE(pattern_by_name("Zero"));
-}
-
-TEST_CASE("crc32c: the check values of RFC 3720 and of the catalogue of CRCs", "[dut]") {
-    std::vector<std::byte> bytes(32);
-    CHECK(crc32c(bytes) == 0x8A9136AA);
-    std::ranges::fill(bytes, std::byte{0xFF});
-    CHECK(crc32c(bytes) == 0x62A8AB43);
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = static_cast<std::byte>(i);
-    CHECK(crc32c(bytes) == 0x46DD794E);
-    CHECK(crc32c(bytes_of("123456789")) == 0xE3069283);
-    CHECK(crc32c({}) == 0);
-    CHECK(crc32c(std::span(bytes).subspan(13), crc32c(std::span(bytes).first(13))) == 0x46DD794E);
 }
 
 TEST_CASE("region: page aligned, zeroed, between guards that are whole", "[dut]") {

@@ -1,4 +1,4 @@
-#include "dissector/wire/crc32.hpp"
+#include "dissector/wire/crc32c.hpp"
 #include "dissector/wire/icrc.hpp"
 #include "dissector/wire/ip.hpp"
 #include "tests/dissector/corpus/conversation.hpp"

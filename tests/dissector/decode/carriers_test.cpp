@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "dissector/decode/field.hpp"
-#include "dissector/wire/crc32.hpp"
+#include "dissector/wire/crc32c.hpp"
 #include "dissector/wire/icrc.hpp"
 #include "tests/dissector/corpus/corpus.hpp"
 #include "tests/dissector/decode/frames.hpp"

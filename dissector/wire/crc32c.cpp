@@ -1,10 +1,10 @@
-#include "conformance/dut/crc32c.hpp"
+#include "dissector/wire/crc32c.hpp"
 
 #include <array>
 #include <bit>
 #include <cstring>
 
-namespace veriroce::dut {
+namespace veriroce::wire {
 
 namespace {
 
@@ -12,7 +12,7 @@ static_assert(std::endian::native == std::endian::little);
 
 using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
 
-// Table k says what a byte becomes that k more bytes follow ("slicing by 8").
+// Table k has the effect of a byte with k more bytes after it ("slicing by 8").
 constexpr Tables make_tables() {
     Tables tables{};
     for (std::uint32_t i = 0; i < 256; ++i) {
@@ -39,7 +39,7 @@ constexpr std::uint32_t next(std::uint32_t crc, std::byte byte) {
 
 } // namespace
 
-std::uint32_t crc32c(wire::Bytes bytes, std::uint32_t previous) {
+std::uint32_t crc32c(Bytes bytes, std::uint32_t previous) {
     std::uint32_t crc = ~previous;
     while (bytes.size() >= 8) {
         std::uint64_t word = 0;
@@ -55,4 +55,4 @@ std::uint32_t crc32c(wire::Bytes bytes, std::uint32_t previous) {
     return ~crc;
 }
 
-} // namespace veriroce::dut
+} // namespace veriroce::wire
