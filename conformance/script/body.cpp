@@ -245,8 +245,8 @@ class RunParser {
             return Quiet{};
         }
         cursor.next();
-        if (first.is("dut")) return parse_side(cursor, scope_, ledger_, Side::Dut);
-        if (first.is("tester")) return parse_side(cursor, scope_, ledger_, Side::Tester);
+        if (first.is("dut")) return parse_side(cursor, scope_, posted_ids_, Side::Dut);
+        if (first.is("tester")) return parse_side(cursor, scope_, posted_ids_, Side::Tester);
         if (first.is("fault")) return FaultLine{parse_fault(cursor, scope_, FaultPlace::Case)};
         if (first.is("expect")) return expect(cursor);
         if (first.is("no")) return no(cursor);
@@ -424,7 +424,7 @@ class RunParser {
     std::span<const Line> lines_;
     Report& report_;
     Scope scope_;
-    Ledger ledger_;
+    PostedIds posted_ids_;
     Run run_;
     wire::Service service_ = wire::Service::Rc;
     std::vector<NamedQueue> queues_;

@@ -35,7 +35,7 @@ class Report {
 };
 
 // "; did you mean 'psn'?", or nothing.
-template <rules::WordRange Range>
+template <wire::WordRange Range>
 std::string suggestion(std::string_view word, Range&& candidates) {
     const auto near = wire::nearest_word(word, candidates);
     return near ? "; did you mean '" + std::string(*near) + "'?" : std::string{};

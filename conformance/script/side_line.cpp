@@ -27,8 +27,8 @@ std::optional<std::pair<std::int64_t, std::int64_t>> known_ids(const IdRange& id
 
 class SideLine {
   public:
-    SideLine(Cursor& cursor, Scope& scope, Ledger& ledger, Side side)
-        : cursor_(cursor), scope_(scope), ledger_(ledger), side_(side) {}
+    SideLine(Cursor& cursor, Scope& scope, PostedIds& posted_ids, Side side)
+        : cursor_(cursor), scope_(scope), posted_ids_(posted_ids), side_(side) {}
 
     SideCommand parse() {
         SideCommand command{.side = side_, .command = Answers{}};
@@ -182,7 +182,7 @@ class SideLine {
                  flag("se", post.solicited),
                  flag("unsignaled", post.unsignaled)});
         check_operation(operation, post);
-        ledger_.posted(side_, Queue::Send, post.ids);
+        posted_ids_.add(side_, Queue::Send, post.ids);
         return post;
     }
 
@@ -223,7 +223,7 @@ class SideLine {
         if (recv.length && !recv.local.empty()) {
             cursor_.fail(cursor_.line().span(), "expected len= or local=, got both");
         }
-        ledger_.posted(side_, Queue::Recv, recv.ids);
+        posted_ids_.add(side_, Queue::Recv, recv.ids);
         return recv;
     }
 
@@ -313,7 +313,7 @@ class SideLine {
              {"opcode", Equals, false,
               [&] { done.opcode = word_of(cursor_, completion_opcodes(), "completion opcode"); }},
              within(done.within)});
-        ledger_.check_done(cursor_, side_, done.queue, done.ids);
+        posted_ids_.check_done(cursor_, side_, done.queue, done.ids);
         return done;
     }
 
@@ -347,14 +347,14 @@ class SideLine {
 
     Cursor& cursor_;
     Scope& scope_;
-    Ledger& ledger_;
+    PostedIds& posted_ids_;
     Side side_;
     std::string what_;
 };
 
 } // namespace
 
-void Ledger::posted(Side side, Queue queue, const IdRange& ids) {
+void PostedIds::add(Side side, Queue queue, const IdRange& ids) {
     const auto known = known_ids(ids);
     if (!known) {
         unknown_.emplace(side, queue);
@@ -364,7 +364,7 @@ void Ledger::posted(Side side, Queue queue, const IdRange& ids) {
         ids_[{side, queue}].insert(id);
 }
 
-void Ledger::check_done(Cursor& cursor, Side side, Queue queue, const IdRange& ids) const {
+void PostedIds::check_done(Cursor& cursor, Side side, Queue queue, const IdRange& ids) const {
     const auto known = known_ids(ids);
     if (cursor.failed() || !known || unknown_.contains({side, queue})) return;
     const auto posted = ids_.find({side, queue});
@@ -377,8 +377,8 @@ void Ledger::check_done(Cursor& cursor, Side side, Queue queue, const IdRange& i
     }
 }
 
-SideCommand parse_side(Cursor& cursor, Scope& scope, Ledger& ledger, Side side) {
-    return SideLine(cursor, scope, ledger, side).parse();
+SideCommand parse_side(Cursor& cursor, Scope& scope, PostedIds& posted_ids, Side side) {
+    return SideLine(cursor, scope, posted_ids, side).parse();
 }
 
 Pattern parse_pattern(Cursor& cursor) {

@@ -10,9 +10,9 @@
 namespace veriroce::script {
 
 // The ids that the script has posted so far; `done` may only wait for these.
-class Ledger {
+class PostedIds {
   public:
-    void posted(Side side, Queue queue, const IdRange& ids);
+    void add(Side side, Queue queue, const IdRange& ids);
     // Fails the line if an id was never posted. The run checks ids that only it knows.
     void check_done(Cursor& cursor, Side side, Queue queue, const IdRange& ids) const;
 
@@ -22,7 +22,7 @@ class Ledger {
 };
 
 // The line after `dut` or `tester`.
-SideCommand parse_side(Cursor& cursor, Scope& scope, Ledger& ledger, Side side);
+SideCommand parse_side(Cursor& cursor, Scope& scope, PostedIds& posted_ids, Side side);
 
 // FIELD=… of `qp` and `modify`, up to the end of the line.
 std::vector<Attribute> parse_attributes(Cursor& cursor, const Scope& scope, bool modify);
