@@ -1,5 +1,5 @@
-// veriroce-agent: the agent alone, for hosts with nothing but libc and libibverbs. It has the verbs
-// backend only; `veriroce agent` has the engine's too, which needs the ICRC of ISA-L.
+// veriroce-agent: the agent alone, for hosts that have only libc and libibverbs. It has only the
+// verbs backend; `veriroce agent` also has the engine backend, whose ICRC needs ISA-L.
 #include <array>
 #include <string_view>
 #include <vector>

@@ -1,5 +1,5 @@
-// What an agent serves: a device, opened once for each connection, so that what a connection made
-// dies with it and no connection sees another's objects.
+// What an agent serves: a device, opened once per connection. Closing the connection destroys its
+// objects, and no connection sees another's objects.
 #pragma once
 
 #include <expected>
@@ -23,17 +23,18 @@ class Backend {
 
     // "rxe0 (verbs)": for the line that the agent prints when it starts.
     [[nodiscard]] virtual std::string text() const = 0;
-    // A device of its own for one connection. A Failure is told to the peer, who is then closed.
+    // Opens the device for one connection. The agent sends a Failure to the peer, then closes the
+    // connection.
     virtual std::expected<std::unique_ptr<dut::Executor>, dut::Failure> open_device() = 0;
 
-    // For a backend that speaks on the wire itself: a descriptor to watch (-1: none), and what to
-    // do when it is readable or its deadline has come.
+    // For a backend that sends and receives packets itself: a descriptor to watch (-1: none), and
+    // the function to call when it is readable or the deadline has passed.
     [[nodiscard]] virtual int descriptor() const { return -1; }
     [[nodiscard]] virtual std::optional<wire::Instant> next_deadline() const { return {}; }
     virtual void advance(wire::Instant /*now*/) {}
 };
 
-// A backend by its name on the command line. The error is one sentence.
+// A backend, by its name on the command line. The error is one sentence.
 struct BackendKind {
     std::string_view name;
     std::expected<std::unique_ptr<Backend>, std::string> (*open)(const Options& options);

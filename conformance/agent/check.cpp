@@ -26,7 +26,7 @@ constexpr std::array groups{
     Group{"isolation", ask_apart},
 };
 
-// Each group has a connection of its own: what one breaks the next does not suffer from.
+// Each group has its own connection, so that a failure in one does not affect the next.
 std::expected<void, std::string> ask_group(const Group& group, Subject& subject,
                                            CheckReport& report) {
     report.group(group.name);
@@ -48,7 +48,7 @@ std::expected<void, std::string> check_agent(const net::LineAddress& address,
     report.group("hello");
     auto first = Talk::open(address, report);
     if (!first) return std::unexpected(first.error());
-    const auto welcome = first->gives("says what the device is", dut::Hello{.token = token});
+    const auto welcome = first->gives("describes the device", dut::Hello{.token = token});
     if (!welcome) return {};
     ask_welcome(*first, *welcome);
     if (auto refused = ask_strangers(subject, report); !refused) return refused;
@@ -81,10 +81,10 @@ int run_check(const Options& options) {
     const auto checked = check_agent(*address, token, report);
     if (!checked) {
         say(checked.error());
-        return report.wrongs() == 0 ? exit_cannot : exit_wrong;
+        return report.failed() == 0 ? exit_cannot : exit_wrong;
     }
     report.summary();
-    return report.wrongs() == 0 ? 0 : exit_wrong;
+    return report.failed() == 0 ? 0 : exit_wrong;
 }
 
 } // namespace veriroce::agent

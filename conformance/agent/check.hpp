@@ -1,6 +1,6 @@
-// `veriroce agent --check HOST:PORT`: asks somebody's agent every call of the contract's minimum,
-// and of the groups that it says it has, and prints what is right and what is wrong. No packet is
-// sent but what the agent's device sends by itself.
+// `veriroce agent --check HOST:PORT`: makes every call of the contract's minimum, and of the groups
+// that the agent reports, and prints whether the answers follow the contract. The check sends no
+// RoCE packets.
 //
 // Source: conformance/agent/README.md.
 #pragma once
@@ -13,14 +13,14 @@
 
 namespace veriroce::agent {
 
-// Asks all. The error is one sentence: nobody listens there. What is wrong with the agent is in the
-// report.
+// Runs all checks. The error is one sentence: nothing listens at the address. Failed checks go to
+// the report.
 std::expected<void, std::string> check_agent(const net::LineAddress& address,
                                              const std::optional<std::string>& token,
                                              CheckReport& report);
 
-// The program: prints the report. 0 all is right, 1 something is wrong, 2 a wrong command line, 3
-// there is no agent to ask.
+// The program: prints the report. Returns 0 if all checks passed, 1 if one failed, 2 for a wrong
+// command line, 3 if there is no agent at the address.
 int run_check(const Options& options);
 
 } // namespace veriroce::agent

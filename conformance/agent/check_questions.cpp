@@ -25,31 +25,33 @@ std::optional<dut::Welcome> greet(Talk& talk, const std::optional<std::string>& 
     talk.send(hello);
     const auto reply = talk.next("hello on one more connection");
     if (!reply) return std::nullopt;
-    talk.judge(reply->answer.has_value(), "hello on one more connection", "as on the first");
+    talk.check(reply->answer.has_value(), "hello on one more connection",
+               "the same answer as on the first connection");
     if (!reply->answer) return std::nullopt;
     return std::get<dut::Welcome>(*reply->answer);
 }
 
 void ask_welcome(Talk& talk, const dut::Welcome& welcome) {
-    talk.judge(welcome.version == dut::contract_version, "the version", "version is 1");
-    talk.judge(has(welcome.capabilities, "rc") && has(welcome.capabilities, "read"),
-               "the minimum's capabilities", "every device has rc and read");
+    talk.check(welcome.version == dut::contract_version, "the version", "version 1");
+    talk.check(has(welcome.capabilities, "rc") && has(welcome.capabilities, "read"),
+               "the minimum capabilities", "the capabilities rc and read");
     const std::set<std::string_view> known{
         "rc",   "uc",  "ud",  "read",   "atomics",      "send_inv",    "imm",        "ipv6",
         "vlan", "sqd", "apm", "flush",  "atomic_write", "e2e_credits", "pkey_table", "rocev1",
         "srq",  "mw",  "cm",  "notify", "events",       "congestion"};
-    talk.judge(std::ranges::all_of(welcome.capabilities,
+    talk.check(std::ranges::all_of(welcome.capabilities,
                                    [&](const auto& word) { return known.contains(word); }),
-               "the words of capabilities", "only the words under Capabilities and traits");
-    talk.judge(std::ranges::any_of(welcome.ports, ready_for_tests), "a port with an address",
-               "ports has a port with a gid of type rocev2");
+               "the words of capabilities", "only words listed under Capabilities and traits");
+    talk.check(std::ranges::any_of(welcome.ports, ready_for_tests), "a port with an address",
+               "a port with a gid of type rocev2");
     const auto& max = welcome.max;
-    talk.judge(max.qp > 1 && max.qp_wr > 0 && max.sge > 0 && max.cqe > 0 && max.mr_bytes > 0 &&
+    talk.check(max.qp > 1 && max.qp_wr > 0 && max.sge > 0 && max.cqe > 0 && max.mr_bytes > 0 &&
                    max.msg_bytes > 0,
-               "what the device can", "max says how much, and 0 would be nothing");
-    talk.judge(has({"NONE", "HCA", "GLOB"}, welcome.atomic) &&
+               "the limits of the device", "a value above 0 for each limit in max");
+    talk.check(has({"NONE", "HCA", "GLOB"}, welcome.atomic) &&
                    (welcome.atomic != "NONE" || !has(welcome.capabilities, "atomics")),
-               "atomic", "NONE, HCA or GLOB, and not NONE with the capability atomics");
+               "atomic",
+               "NONE, HCA or GLOB, and not NONE if the device has the capability atomics");
 }
 
 std::expected<void, std::string> ask_strangers(const Subject& subject, CheckReport& report) {
@@ -62,7 +64,7 @@ std::expected<void, std::string> ask_strangers(const Subject& subject, CheckRepo
     };
     std::vector<Row> rows{
         {"another method", dut::encode_request(call, dut::Ping{})},
-        {"what is not JSON", "hello"},
+        {"a line that is not JSON", "hello"},
         {"an HTTP request", "GET / HTTP/1.1\r"},
         {"a line of more than 4 KiB", std::string(5000, 'x')},
     };
@@ -77,23 +79,22 @@ std::expected<void, std::string> ask_strangers(const Subject& subject, CheckRepo
         auto talk = Talk::open(subject.address, report);
         if (!talk) return std::unexpected(talk.error());
         talk->hangs_up(row.what, row.line,
-                       "the first line is a hello with the right token; else the connection is "
-                       "closed without an answer, after a wrong token not before a second",
+                       "the connection is closed without an answer (after a wrong token, not "
+                       "before a second has passed)",
                        row.not_before);
     }
     auto talk = Talk::open(subject.address, report);
     if (!talk) return std::unexpected(talk.error());
-    talk->refuses("a version that nobody speaks",
-                  dut::Hello{.version = 4711, .token = subject.token}, InvalidParams,
-                  "and then the connection is closed");
-    talk->ends("the connection after that", "hello was not said: it is closed");
+    talk->refuses("an unknown version", dut::Hello{.version = 4711, .token = subject.token},
+                  InvalidParams, "the agent answers, then closes the connection");
+    talk->ends("the connection after that", "the connection is closed");
     return {};
 }
 
 void ask_errors(Talk& talk, const Subject& /*subject*/) {
-    talk.refuses_line("what is not JSON", "{\"jsonrpc\":", "null", ParseError,
-                      "the connection lives on");
-    talk.refuses_line("JSON that is no request", "[1]", "null", InvalidRequest, "no batches");
+    talk.refuses_line("a line that is not JSON", "{\"jsonrpc\":", "null", ParseError,
+                      "the connection stays open");
+    talk.refuses_line("JSON that is not a request", "[1]", "null", InvalidRequest, "no batches");
     talk.refuses_line("an unknown method", R"({"jsonrpc":"2.0","id":41,"method":"pd_paint"})", "41",
                       MethodNotFound, "no such method");
     const auto cq_create = [](std::string_view id, std::string_view params) {
@@ -103,11 +104,11 @@ void ask_errors(Talk& talk, const Subject& /*subject*/) {
     talk.refuses_line("a missing field", cq_create("42", "{}"), "42", InvalidParams,
                       "the message names the field");
     talk.refuses_line("an unknown field", cq_create("43", R"({"depth":4,"deep":4})"), "43",
-                      InvalidParams, "fields that are not known are refused");
+                      InvalidParams, "unknown fields are rejected");
     talk.refuses_line("a string for a number", cq_create("44", R"({"depth":"4"})"), "44",
                       InvalidParams, "sizes are numbers");
     talk.refuses_line("null for a number", cq_create("45", R"({"depth":null})"), "45",
-                      InvalidParams, "null is not the same as left out");
+                      InvalidParams, "null is not the same as a missing field");
     talk.gives("the next call", dut::Ping{});
 }
 
@@ -118,14 +119,14 @@ void ask_queues(Talk& talk, const Subject& /*subject*/) {
     const auto qp =
         talk.gives("qp_create", dut::QpCreate{.pd = pd->pd, .send_cq = cq->cq, .recv_cq = cq->cq});
     if (!qp) return;
-    talk.refuses("pd_destroy of a PD in use", dut::PdDestroy{pd->pd}, Refused, "in use is EBUSY",
-                 "EBUSY");
-    talk.refuses("cq_destroy of a CQ in use", dut::CqDestroy{cq->cq}, Refused, "in use is EBUSY",
-                 "EBUSY");
+    talk.refuses("pd_destroy of a PD in use", dut::PdDestroy{pd->pd}, Refused,
+                 "EBUSY, because it is in use", "EBUSY");
+    talk.refuses("cq_destroy of a CQ in use", dut::CqDestroy{cq->cq}, Refused,
+                 "EBUSY, because it is in use", "EBUSY");
     talk.gives("qp_destroy", dut::QpDestroy{qp->qp});
     talk.gives("cq_destroy", dut::CqDestroy{cq->cq});
     talk.gives("pd_destroy", dut::PdDestroy{pd->pd});
-    talk.refuses("pd_destroy of a PD that is gone", dut::PdDestroy{pd->pd}, InvalidParams,
+    talk.refuses("pd_destroy of a destroyed PD", dut::PdDestroy{pd->pd}, InvalidParams,
                  "an unknown handle");
 }
 
@@ -137,29 +138,32 @@ void ask_waits(Talk& talk, const Subject& /*subject*/) {
         talk.gives("poll of an empty CQ", dut::Poll{.cq = cq->cq, .max = 4, .wait_ms = 100});
     const auto after = talk.gives("ping", dut::Ping{});
     if (!before || !empty || !after) return;
-    talk.judge(empty->completions.empty() && !empty->overrun, "nothing completed",
+    talk.check(empty->completions.empty() && !empty->overrun, "an empty result",
                "no completions, no overrun");
-    talk.judge(after->at - before->at >= std::chrono::milliseconds(99), "poll waited",
-               "with nothing there it is answered after wait_ms; at is in ns");
+    talk.check(after->at - before->at >= std::chrono::milliseconds(99), "poll waited",
+               "without completions, an answer after wait_ms; at in ns");
     const auto wait = talk.send(dut::Poll{.cq = cq->cq, .max = 4, .wait_ms = 60'000});
     const auto ping = talk.send(dut::Ping{});
-    const auto overtook = talk.next("a ping beside a poll that waits");
+    const auto overtook = talk.next("a ping while a poll waits");
     if (!overtook) return;
-    talk.judge(overtook->call == ping, "a ping beside a poll that waits", "it holds up nobody");
+    talk.check(overtook->call == ping, "a ping while a poll waits",
+               "the ping is answered before the poll");
     const auto cancel = talk.send(dut::Cancel{.id = wait});
     const auto ended = talk.next("cancel");
     const auto done = talk.next("cancel");
     if (!ended || !done) return;
-    talk.judge(ended->call == wait && ended->answer && done->call == cancel && done->answer,
-               "cancel", "the wait is answered first, with what is there, then cancel with {}");
-    talk.gives("cancel of what was answered", dut::Cancel{.id = wait});
+    talk.check(ended->call == wait && ended->answer && done->call == cancel && done->answer,
+               "cancel",
+               "first an answer to the poll with the completions so far, then {} for cancel");
+    talk.gives("cancel of an answered call", dut::Cancel{.id = wait});
     talk.send(dut::Poll{.cq = cq->cq, .max = 4, .wait_ms = 60'000});
     const auto reset = talk.send(dut::Reset{});
     for (int answers = 0; answers < 2; ++answers) {
         const auto reply = talk.next("reset while a poll waits");
         if (!reply) return;
         if (reply->call != reset) continue;
-        talk.judge(reply->answer.has_value(), "reset", "destroys all, and ends the waits");
+        talk.check(reply->answer.has_value(), "reset",
+                   "reset destroys everything and ends the waiting calls");
     }
 }
 
@@ -168,12 +172,12 @@ void ask_rest(Talk& talk, const Subject& /*subject*/) {
     const auto one = talk.gives("ping", dut::Ping{});
     const auto two = talk.gives("ping", dut::Ping{});
     if (!one || !two) return;
-    talk.judge(two->at >= one->at, "the clock", "at is a monotonic clock");
+    talk.check(two->at >= one->at, "the clock", "at from a monotonic clock");
     const auto pd = talk.gives("pd_create", dut::PdCreate{});
     talk.gives("reset", dut::Reset{});
     if (!pd) return;
     talk.refuses("a handle from before reset", dut::PdDestroy{pd->pd}, InvalidParams,
-                 "reset destroys all that the connection made");
+                 "reset destroys everything that the connection created");
     talk.gives("pd_create after reset", dut::PdCreate{});
 }
 
@@ -181,7 +185,7 @@ void ask_groups(Talk& talk, const Subject& subject) {
     const auto pd = talk.gives("pd_create", dut::PdCreate{});
     const auto cq = talk.gives("cq_create", dut::CqCreate{.depth = 16});
     if (!pd || !cq) return;
-    constexpr auto absent = "a method of a group that is not among the capabilities";
+    constexpr auto absent = "the method belongs to a group that the capabilities do not list";
     const auto there = [&](std::string_view word) {
         return has(subject.welcome.capabilities, word);
     };
@@ -204,7 +208,7 @@ void ask_apart(Talk& talk, const Subject& subject) {
     auto other = Talk::open(subject.address, talk.report());
     if (!pd || !other) return;
     if (!greet(*other, subject.token)) return;
-    other->refuses("another connection's PD", dut::PdDestroy{pd->pd}, InvalidParams,
+    other->refuses("a PD of another connection", dut::PdDestroy{pd->pd}, InvalidParams,
                    "connections do not see each other's objects");
 }
 

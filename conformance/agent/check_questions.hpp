@@ -1,5 +1,5 @@
-// The questions of `--check`, by group. Each group is asked on a connection of its own, after
-// hello, and leaves to the connection's end what it made.
+// The questions of `--check`, by group. Each group runs on its own connection, after hello; the end
+// of the connection destroys its objects.
 #pragma once
 
 #include "conformance/agent/check_talk.hpp"
@@ -12,11 +12,11 @@ struct Subject {
     dut::Welcome welcome;
 };
 
-// hello, without a word about it unless it is refused.
+// hello, reported only if it fails.
 std::optional<dut::Welcome> greet(Talk& talk, const std::optional<std::string>& token);
 
 void ask_welcome(Talk& talk, const dut::Welcome& welcome);
-// Other first lines than a right hello.
+// First lines other than a correct hello.
 std::expected<void, std::string> ask_strangers(const Subject& subject, CheckReport& report);
 
 void ask_errors(Talk& talk, const Subject& subject);

@@ -40,28 +40,28 @@ void CheckReport::say(std::string_view verdict, std::string_view what) {
     sink_(std::string(verdict) + "  " + group_ + ": " + std::string(what));
 }
 
-void CheckReport::right(std::string_view what) {
-    ++right_;
-    say("right", what);
+void CheckReport::pass(std::string_view what) {
+    ++passed_;
+    say("ok  ", what);
 }
 
-void CheckReport::wrong(std::string_view what, std::string_view sent, std::string_view came,
-                        std::string_view contract) {
-    ++wrong_;
-    say("WRONG", what);
+void CheckReport::fail(std::string_view what, std::string_view sent, std::string_view expected,
+                       std::string_view got) {
+    ++failed_;
+    say("FAIL", what);
     sink_("         sent      " + shortened(sent));
-    sink_("         came      " + shortened(came));
-    sink_("         contract  " + std::string(contract));
+    sink_("         expected  " + std::string(expected));
+    sink_("         got       " + shortened(got));
 }
 
-void CheckReport::left_out(std::string_view what, std::string_view why) {
-    ++left_out_;
-    say("-    ", std::string(what) + ": not checked, " + std::string(why));
+void CheckReport::skip(std::string_view what, std::string_view why) {
+    ++skipped_;
+    say("-   ", std::string(what) + ": not checked, " + std::string(why));
 }
 
 void CheckReport::summary() {
-    sink_(std::to_string(right_) + " right, " + std::to_string(wrong_) + " wrong, " +
-          std::to_string(left_out_) + " not checked");
+    sink_(std::to_string(passed_) + " ok, " + std::to_string(failed_) + " failed, " +
+          std::to_string(skipped_) + " not checked");
 }
 
 std::expected<Talk, std::string> Talk::open(const net::LineAddress& address, CheckReport& report) {
@@ -102,13 +102,13 @@ std::optional<dut::Reply> Talk::next(std::string_view what, wire::Duration withi
     if (lost_) return std::nullopt;
     const auto line = line_within(within);
     if (!line) {
-        judge(false, what, "every request is answered; the connection lives on");
+        check(false, what, "an answer to every request, on a connection that stays open");
         return std::nullopt;
     }
     auto reply = dut::decode_answer(*line, open_);
     if (!reply) {
         lost_ = true;
-        judge(false, what, "a JSON-RPC answer to an open request: " + reply.error());
+        check(false, what, "a JSON-RPC answer to an open request: " + reply.error());
         return std::nullopt;
     }
     open_.erase(reply->call);
@@ -122,17 +122,17 @@ std::optional<dut::Answer> Talk::ask(std::string_view what, const dut::Request& 
     if (!reply) return std::nullopt;
     if (reply->call != call) {
         lost_ = true;
-        judge(false, what, "answers carry the id of their request, and come in order");
+        check(false, what, "answers with the ids of their requests, in order");
         return std::nullopt;
     }
     return std::move(reply->answer);
 }
 
-void Talk::judge(bool good, std::string_view what, std::string_view contract) {
+void Talk::check(bool good, std::string_view what, std::string_view expected) {
     if (good) {
-        report_->right(what);
+        report_->pass(what);
     } else {
-        report_->wrong(what, sent_, came_, contract);
+        report_->fail(what, sent_, expected, came_);
     }
 }
 
@@ -146,7 +146,7 @@ void Talk::refuses(std::string_view what, const dut::Request& request, dut::Fail
         good = answer->error().verb == dut::method_of(request) && !found.empty() &&
                (errno_name.empty() || found == errno_name);
     }
-    judge(good, what, "error " + number(code) + ": " + std::string(contract));
+    check(good, what, "error " + number(code) + ": " + std::string(contract));
 }
 
 void Talk::refuses_line(std::string_view what, const std::string& line, std::string_view id,
@@ -158,7 +158,7 @@ void Talk::refuses_line(std::string_view what, const std::string& line, std::str
     const auto wanted_id = "\"id\":" + std::string(id);
     const bool good =
         has("\"code\":" + number(code) + ",") || has("\"code\":" + number(code) + "}");
-    judge(good && (has(wanted_id + ",") || has(wanted_id + "}")) && !has("\"result\":"), what,
+    check(good && (has(wanted_id + ",") || has(wanted_id + "}")) && !has("\"result\":"), what,
           "error " + number(code) + " with id " + std::string(id) + ": " + std::string(contract));
 }
 
@@ -168,21 +168,21 @@ void Talk::hangs_up(std::string_view what, const std::string& line, std::string_
     if (!send_line(line)) return;
     const bool closed = closes();
     const bool early = closed && net::monotonic_now() < earliest;
-    if (early) came_ = "the connection closed, too early";
-    judge(closed && !early, what, contract);
+    if (early) came_ = "the connection was closed too early";
+    check(closed && !early, what, contract);
 }
 
 void Talk::ends(std::string_view what, std::string_view contract) {
     if (lost_) return;
     const bool closed = closes();
-    judge(closed, what, contract);
+    check(closed, what, contract);
 }
 
 bool Talk::closes() {
-    // Silence is closed after five seconds.
+    // An agent closes a silent connection after five seconds.
     const auto answer = client_.receive_line(net::monotonic_now() + patience);
     const bool closed = !answer && answer.error().kind == net::ErrorKind::Closed;
-    came_ = answer ? *answer : (closed ? "the connection closed" : answer.error().text);
+    came_ = answer ? *answer : (closed ? "the connection was closed" : answer.error().text);
     lost_ = true;
     return closed;
 }

@@ -27,7 +27,7 @@ class EngineBackend final : public Backend {
     void advance(wire::Instant now) override;
 
   private:
-    class Device; // an EngineDevice that is told of events while it lives
+    class Device; // an EngineDevice that receives events while it exists
 
     std::unique_ptr<port::Port> port_;
     dut::Budget budget_;
@@ -47,12 +47,12 @@ class EngineBackend::Device final : public dut::Executor {
     dut::Answer execute(const dut::Request& request, wire::Instant now) override {
         if (const auto lost = neighbour_missing(request)) return std::unexpected(*lost);
         auto answer = device_.execute(request, now);
-        backend_.advance(now); // what was posted leaves before the answer does
+        backend_.advance(now); // send the posted packets before the answer
         return answer;
     }
 
   private:
-    // A device looks for its peer inside qp_modify, as the kernel's do.
+    // A device looks for its peer inside qp_modify, as kernel drivers do.
     std::optional<dut::Failure> neighbour_missing(const dut::Request& request) {
         const auto* modify = std::get_if<dut::QpModify>(&request);
         if (modify == nullptr || !modify->attributes.address_vector) return std::nullopt;
@@ -74,7 +74,7 @@ std::expected<std::unique_ptr<dut::Executor>, dut::Failure> EngineBackend::open_
 }
 
 void EngineBackend::advance(wire::Instant now) {
-    // A link that fails says so to whoever waits for its packets.
+    // If the link fails, whoever waits for its packets finds out.
     static_cast<void>(port_->step(now));
     while (const auto event = port_->engine().poll_event()) {
         std::ranges::any_of(devices_, [&](auto* device) { return device->offer(*event, now); });
@@ -94,13 +94,14 @@ std::expected<std::unique_ptr<Backend>, std::string> open_engine(const Options& 
         const auto address = wire::IpAddress::parse(options.address);
         if (!address) {
             return std::unexpected("--address cannot be \"" + options.address +
-                                   "\": an IPv4 or IPv6 address of this host");
+                                   "\": expected an IPv4 or IPv6 address of this host");
         }
         addresses.push_back(*address);
     }
     if (addresses.empty() && options.interface.empty()) {
-        return std::unexpected("the engine needs --address or --interface: where on this host it "
-                               "speaks RoCEv2");
+        return std::unexpected(
+            "the engine needs --address or --interface, where it sends and receives "
+            "RoCEv2 on this host");
     }
     auto opened = options.interface.empty() ? port::Port::udp(addresses.front(), {}, port)
                                             : port::Port::raw(options.interface, addresses);

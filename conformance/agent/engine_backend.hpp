@@ -1,8 +1,8 @@
 // The backend `engine`: our own engine on a UDP socket of this host, without any privilege. All
-// connections share the engine and its port; each sees its own objects only.
+// connections share the engine and its port; each sees only its own objects.
 //
-// What the UDP link cannot do it cannot do either: it sends IP identification 0, and checks the
-// ICRC of what it receives with 16 bits' strength over IPv4.
+// It has the limits of the UDP link: it sends IP identification 0, and over IPv4 it checks the ICRC
+// of received packets with a strength of only 16 bits.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ std::expected<std::unique_ptr<Backend>, std::string> open_engine(const Options& 
 
 inline constexpr BackendKind engine_backend{"engine", &open_engine};
 
-// Both, for `veriroce agent`; the default is the device.
+// Both backends, for `veriroce agent`; the default is verbs.
 inline constexpr std::array all_backends{verbs_backend, engine_backend};
 
 } // namespace veriroce::agent

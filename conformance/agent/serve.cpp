@@ -17,13 +17,13 @@ namespace {
 constexpr int exit_usage = 2;
 constexpr int exit_cannot = 3;
 
-// The token that callers must know; empty for none, where nobody else can reach us.
+// The token that callers must send; empty if none is needed because only this host can connect.
 std::expected<std::string, std::string> token_for(const Options& options,
                                                   const net::LineAddress& address) {
     if (!options.token_file.empty()) return read_token(options.token_file);
     if (address.local()) return std::string();
     return std::unexpected("on " + options.listen +
-                           " everybody could use this device: give --token-file FILE, or listen on "
+                           " anyone could use this device: give --token-file FILE, or listen on "
                            "127.0.0.1 and use ssh -L");
 }
 
@@ -34,11 +34,11 @@ open_backend(const Options& options, std::span<const BackendKind> backends) {
         if (options.backend.empty() || kind.name == options.backend) return kind.open(options);
         known += (known.empty() ? "" : ", ") + std::string(kind.name);
     }
-    return std::unexpected("this program has no backend \"" + options.backend + "\", only " +
+    return std::unexpected("unknown backend \"" + options.backend + "\"; this program has " +
                            known);
 }
 
-// Everything that can go wrong before the first connection.
+// Starts and serves. The error is why the agent could not start.
 std::expected<void, std::string> serve(const Options& options,
                                        std::span<const BackendKind> backends) {
     const auto address = net::LineAddress::parse(options.listen);

@@ -1,7 +1,7 @@
-// The agent as a program: listens, and serves one session a connection until it is told to stop.
+// The agent as a program: it listens, and serves one session per connection until it is stopped.
 //
-// One thread does everything. A verb that blocks (a device may resolve a neighbour inside
-// qp_modify, for a second) holds up the other connections for that long.
+// The agent has one thread. A verb that blocks (a device may resolve a neighbour inside qp_modify,
+// for a second) delays the other connections for that time.
 #pragma once
 
 #include <span>
@@ -11,9 +11,9 @@
 
 namespace veriroce::agent {
 
-// Serves until SIGINT or SIGTERM. Returns the exit code: 0, or 3 where it could not begin, with one
-// line on stderr that says why. `backends` are those that this program has; the first is the
-// default.
+// Serves until SIGINT or SIGTERM. Returns the exit code: 0, or 3 if the agent could not start, with
+// one line on stderr that says why. `backends` are the backends of this program; the first one is
+// the default.
 int run(const Options& options, std::span<const BackendKind> backends);
 
 // The same from the words of a command line, without the program's name; 2 if they are wrong.

@@ -14,7 +14,7 @@ void say(std::string_view text) {
 void Service::step() {
     loop_.run_once(next_deadline());
     while (loop_.poll_ready()) {
-    } // the backend's descriptor: the backend is asked below in any case
+    } // ignore which descriptor is ready: advance() below handles it in any case
     while (const auto event = server_.poll_event())
         take(*event);
     const auto now = net::monotonic_now();
@@ -63,7 +63,7 @@ void Service::take_line(net::ConnectionId connection, std::string_view line) {
 
 void Service::send_lines(net::ConnectionId connection, Session& session) {
     while (const auto line = session.poll_line()) {
-        if (!server_.send(connection, *line)) return; // its Closed event follows
+        if (!server_.send(connection, *line)) return; // a Closed event follows
     }
 }
 

@@ -1,5 +1,5 @@
-// The sessions of an agent, and what stands between them and their sockets. One thread does
-// everything: whoever owns the loop calls step() again and again.
+// The sessions of an agent, connected to their sockets. Everything runs in one thread: the owner of
+// the loop calls step() repeatedly.
 #pragma once
 
 #include <map>
@@ -19,11 +19,11 @@ void say(std::string_view text);
 
 class Service {
   public:
-    // All stay the caller's. An empty token demands none.
+    // The caller owns all three. An empty token means that none is required.
     Service(net::EventLoop& loop, net::LineServer& server, Backend& backend, std::string token)
         : loop_(loop), server_(server), backend_(backend), token_(std::move(token)) {}
 
-    // Sleeps until something happens, or a deadline comes, and does what is to do.
+    // Sleeps until an event or a deadline, then handles it.
     void step();
 
   private:

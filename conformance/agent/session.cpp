@@ -31,16 +31,16 @@ void Session::handle_line(std::string_view line, wire::Instant now) {
     }
     if (std::holds_alternative<dut::Hello>(*call.request)) {
         lines_.push_back(
-            dut::encode_answer(call.id, std::unexpected(dut::invalid("hello was said already"))));
+            dut::encode_answer(call.id, std::unexpected(dut::invalid("hello was already sent"))));
         return;
     }
-    desk_.submit(*call.id, *call.request, *device_, now);
+    pending_.submit(*call.id, *call.request, *device_, now);
 }
 
 void Session::greet(const dut::Call& call, wire::Instant now) {
     const auto* hello = call.request ? std::get_if<dut::Hello>(&*call.request) : nullptr;
     if (hello == nullptr) {
-        close(Standing::Closing, "its first line is no hello");
+        close(Standing::Closing, "its first line is not a hello");
         return;
     }
     if (!token_.empty() && !same_token(token_, hello->token.value_or(""))) {
@@ -52,8 +52,8 @@ void Session::greet(const dut::Call& call, wire::Instant now) {
         close(Standing::Closing, failure.message);
     };
     if (hello->version != dut::contract_version) {
-        refuse(dut::invalid("version: this agent speaks " + std::to_string(dut::contract_version) +
-                            ", not " + std::to_string(hello->version)));
+        refuse(dut::invalid("version: expected " + std::to_string(dut::contract_version) +
+                            ", got " + std::to_string(hello->version)));
         return;
     }
     auto device = backend_.open_device();
@@ -63,11 +63,11 @@ void Session::greet(const dut::Call& call, wire::Instant now) {
     }
     device_ = std::move(*device);
     standing_ = Standing::Admitted;
-    desk_.submit(*call.id, *call.request, *device_, now);
+    pending_.submit(*call.id, *call.request, *device_, now);
 }
 
 void Session::advance(wire::Instant now) {
-    if (device_ != nullptr) desk_.advance(*device_, now);
+    if (device_ != nullptr) pending_.advance(*device_, now);
 }
 
 std::optional<std::string> Session::poll_line() {
@@ -76,13 +76,13 @@ std::optional<std::string> Session::poll_line() {
         lines_.pop_front();
         return line;
     }
-    const auto reply = desk_.take();
+    const auto reply = pending_.take();
     if (!reply) return std::nullopt;
     return dut::encode_answer(reply->call, reply->answer);
 }
 
 std::optional<wire::Instant> Session::next_deadline(wire::Instant now) const {
-    const auto ends = desk_.next_deadline();
+    const auto ends = pending_.next_deadline();
     if (!ends) return std::nullopt;
     return std::min(*ends, now + poll_interval);
 }

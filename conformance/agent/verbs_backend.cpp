@@ -42,8 +42,9 @@ std::expected<std::unique_ptr<Backend>, std::string> open_verbs(const Options& o
     int count = 0;
     DeviceListPtr list(ibv_get_device_list(&count));
     if (list == nullptr || count == 0) {
-        return std::unexpected("this host has no RDMA device: load its driver, or make a software "
-                               "one (rdma link add rxe0 type rxe netdev IFACE)");
+        return std::unexpected(
+            "this host has no RDMA device: load its driver, or create a software "
+            "one (rdma link add rxe0 type rxe netdev IFACE)");
     }
     std::string names;
     for (ibv_device* device : std::span(list.get(), static_cast<std::size_t>(count))) {
@@ -55,7 +56,7 @@ std::expected<std::unique_ptr<Backend>, std::string> open_verbs(const Options& o
         names += (names.empty() ? "" : ", ") + name;
     }
     if (options.device.empty()) return std::unexpected("choose one with --device: " + names);
-    return std::unexpected("this host has no RDMA device " + options.device + ", only " + names);
+    return std::unexpected("this host has no RDMA device " + options.device + "; it has " + names);
 }
 
 } // namespace veriroce::agent

@@ -9,7 +9,7 @@
 
 namespace veriroce::agent {
 
-// The device of --device, or the only one there is. Each connection gets its own ibv_context.
+// Opens the device of --device, or the only one. Each connection gets its own ibv_context.
 std::expected<std::unique_ptr<Backend>, std::string> open_verbs(const Options& options);
 
 inline constexpr BackendKind verbs_backend{"verbs", &open_verbs};

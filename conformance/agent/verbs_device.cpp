@@ -19,8 +19,8 @@ void make_nonblocking(int fd) {
     if (flags >= 0) fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
-// Destroys by the verb and lets go of the object if the device agreed. Verbs answer with an errno,
-// or with -1 and errno set.
+// Destroys the object with the verb, and releases it if the device agreed. Verbs return an errno,
+// or -1 with errno set.
 template <typename Ptr, typename Verb>
 std::expected<void, dut::Failure> destroy(Ptr& object, Verb verb, std::string_view name) {
     const int result = verb(object.get());
@@ -41,8 +41,8 @@ VerbsDevice::~VerbsDevice() {
 }
 
 void VerbsDevice::destroy_all() {
-    // The order that the verbs demand: users before what they use. Windows go before QPs: Linux's
-    // rxe waits 50 s in the destruction of a QP to which a type 2 window is bound.
+    // The verbs require this order: users before what they use. Windows go before QPs because
+    // Linux rxe takes 50 s to destroy a QP with a bound type 2 window.
     mws_.clear();
     for (std::size_t i = 0; i < qps_.size(); ++i)
         budget_.give_qp();
@@ -54,8 +54,8 @@ void VerbsDevice::destroy_all() {
     srqs_.clear();
     cqs_.clear();
     pds_.clear();
-    ledger_.clear();
-    drain_events(wire::Instant{}); // those of what is gone
+    posted_requests_.clear();
+    drain_events(wire::Instant{}); // events of destroyed objects
     events_.clear();
 }
 
@@ -109,7 +109,7 @@ dut::Answer VerbsDevice::carry_out(const dut::PdDestroy& request, wire::Instant 
 }
 
 dut::Answer VerbsDevice::carry_out(const dut::CqCreate& request, wire::Instant /*now*/) {
-    // A channel of its own for each queue, so that a notification needs no sorting.
+    // One channel per queue, so that a notification belongs to a known queue.
     ChannelPtr channel(ibv_create_comp_channel(context_.get()));
     if (channel == nullptr) return std::unexpected(refused_with(dut::CqCreate::method, errno));
     make_nonblocking(channel->fd);
@@ -127,7 +127,7 @@ dut::Answer VerbsDevice::carry_out(const dut::CqCreate& request, wire::Instant /
 dut::Answer VerbsDevice::carry_out(const dut::CqDestroy& request, wire::Instant now) {
     auto* cq = find_in(cqs_, request.cq);
     if (cq == nullptr) return std::unexpected(dut::no_such("cq", request.cq.value));
-    drain_events(now); // the verb waits until every event of the queue was taken
+    drain_events(now); // the verb waits until every event of the queue is acknowledged
     const auto destroyed = destroy(cq->cq, ibv_destroy_cq, dut::CqDestroy::method);
     if (!destroyed) return std::unexpected(destroyed.error());
     cqs_.erase(request.cq);
@@ -161,7 +161,7 @@ dut::Answer VerbsDevice::carry_out(const dut::MrRegister& request, wire::Instant
     if (pd == nullptr) return std::unexpected(dut::no_such("pd", request.pd.value));
     if (!budget_.take_memory(request.length)) {
         return std::unexpected(dut::refused(dut::MrRegister::method, "ENOMEM",
-                                            "more memory than this agent registers for its "
+                                            "more memory than this agent allows its "
                                             "callers"));
     }
     auto memory = dut::RegionMemory::allocate(request.length);
@@ -180,7 +180,7 @@ dut::Answer VerbsDevice::carry_out(const dut::MrRegister& request, wire::Instant
         budget_.give_memory(request.length);
         return std::unexpected(refused_with(dut::MrRegister::method, error));
     }
-    // ZERO_BASED (verbs): the device names the first byte 0.
+    // ZERO_BASED (verbs): the address of the first byte is 0.
     const auto address =
         request.access.zero_based ? 0 : reinterpret_cast<std::uintptr_t>(bytes.data());
     const auto handle = next_handle<dut::MrHandle>();
@@ -241,7 +241,7 @@ void VerbsDevice::drain_events(wire::Instant now) {
 
 void VerbsDevice::take_event(const ibv_async_event& event, wire::Instant now) {
     const auto type = event_of(event.event_type);
-    if (!type) return; // of the device or the port: nobody's object
+    if (!type) return; // of the device or the port, not of an object
     dut::Event ours{.type = *type, .at = now};
     switch (*type) {
     case engine::EventType::CqErr:
@@ -270,7 +270,7 @@ void VerbsDevice::take_event(const ibv_async_event& event, wire::Instant now) {
         }
         break;
     }
-    if (!ours.qp && !ours.cq && !ours.srq) return; // destroyed in the meantime
+    if (!ours.qp && !ours.cq && !ours.srq) return; // already destroyed
     if (events_.size() == max_events) events_.pop_front();
     events_.push_back(ours);
 }
@@ -293,7 +293,7 @@ dut::Answer VerbsDevice::carry_out(const dut::SrqCreate& request, wire::Instant 
     if (srq == nullptr) return std::unexpected(refused_with(dut::SrqCreate::method, errno));
     const auto handle = next_handle<dut::SrqHandle>();
     srqs_.emplace(handle, std::move(srq));
-    // Creation ignores the limit: it is armed by a modify.
+    // Creation ignores the limit; a modify arms it.
     if (request.limit) {
         const auto armed = carry_out(dut::SrqModify{.srq = handle, .limit = *request.limit}, {});
         if (!armed) {
@@ -330,7 +330,7 @@ dut::Answer VerbsDevice::carry_out(const dut::MwAlloc& request, wire::Instant /*
     if (pd == nullptr) return std::unexpected(dut::no_such("pd", request.pd.value));
     if (request.type != 1 && request.type != 2) {
         return std::unexpected(
-            dut::invalid("type: expected 1 or 2, not " + std::to_string(request.type)));
+            dut::invalid("type: expected 1 or 2, got " + std::to_string(request.type)));
     }
     MwPtr mw(ibv_alloc_mw(pd->get(), request.type == 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2));
     if (mw == nullptr) return std::unexpected(refused_with(dut::MwAlloc::method, errno));
@@ -360,7 +360,7 @@ dut::Answer VerbsDevice::carry_out(const dut::QpDestroy& request, wire::Instant 
     if (!destroyed) return std::unexpected(destroyed.error());
     qps_.erase(request.qp);
     qp_by_number_.erase(number);
-    ledger_.forget(request.qp);
+    posted_requests_.forget(request.qp);
     budget_.give_qp();
     return dut::Done{};
 }

@@ -1,9 +1,10 @@
-// An RDMA device through libibverbs, opened for one connection: every method of the contract is a
-// verb or a few. For the verbs backend alone.
+// An RDMA device through libibverbs, opened for one connection: every method of the contract is one
+// or a few verbs. Only the verbs backend includes this header.
 //
-// Objects are destroyed in the order that the verbs demand when the connection ends. All waiting is
-// the session's: descriptors of events and completions are read without blocking. qp_modify and
-// post_send to a new UD destination may block while the kernel resolves a neighbour.
+// When the connection ends, the objects are destroyed in the order that the verbs require. The
+// session does all waiting: descriptors of events and completions are read without blocking.
+// qp_modify, and post_send to a new UD destination, may block while the kernel resolves a
+// neighbour.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -14,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/agent/wr_ledger.hpp"
+#include "conformance/agent/posted_requests.hpp"
 #include "conformance/dut/budget.hpp"
 #include "conformance/dut/executor.hpp"
 #include "conformance/dut/region_memory.hpp"
@@ -43,22 +44,22 @@ struct Deallocated {
 };
 using MwPtr = std::unique_ptr<ibv_mw, Deallocated>;
 
-// What the device is: the answer to hello but for version and limits. In verbs_report.cpp.
+// The answer to hello, except version and limits. In verbs_report.cpp.
 dut::Welcome describe(ibv_context& context);
-// Every counter that the kernel shows for the device's ports, by its file's name.
+// Every counter that the kernel shows for the device's ports, by the name of its file.
 std::map<std::string, std::uint64_t> read_counters(const std::string& device);
 
 class VerbsDevice final : public dut::Executor {
   public:
-    // The budget stays the backend's: it is one for all connections.
+    // The backend owns the budget, which all connections share.
     VerbsDevice(ContextPtr context, dut::Budget& budget);
     ~VerbsDevice() override;
 
     dut::Answer execute(const dut::Request& request, wire::Instant now) override;
 
   private:
-    static constexpr std::size_t max_events = 4096;        // the oldest is lost beyond
-    static constexpr std::uint32_t max_completions = 4096; // of one poll
+    static constexpr std::size_t max_events = 4096;        // beyond it the oldest is lost
+    static constexpr std::uint32_t max_completions = 4096; // per poll
 
     struct Cq {
         ChannelPtr channel; // destroyed after its queue
@@ -66,9 +67,9 @@ class VerbsDevice final : public dut::Executor {
         bool overrun = false;
     };
     struct Region {
-        dut::RegionMemory memory; // unmapped after it was deregistered
+        dut::RegionMemory memory; // unmapped after deregistration
         MrPtr mr;
-        std::uint64_t address = 0; // as the device names its first byte
+        std::uint64_t address = 0; // of the first byte, as the device reports it
         std::uint64_t length = 0;
     };
     struct UdAddress {
@@ -79,7 +80,7 @@ class VerbsDevice final : public dut::Executor {
     struct Qp {
         QpPtr qp;
         ibv_pd* pd = nullptr;
-        std::vector<UdAddress> destinations; // of a UD QP, as they were first used
+        std::vector<UdAddress> destinations; // of a UD QP, in the order of first use
     };
 
     dut::Answer carry_out(const dut::Hello& request, wire::Instant now);
@@ -119,7 +120,7 @@ class VerbsDevice final : public dut::Executor {
     void drain_events(wire::Instant now);
     void take_event(const ibv_async_event& event, wire::Instant now);
 
-    // A chain of work requests as the verbs want it: arrays that point into one another.
+    // A chain of work requests for the verbs: arrays that point into one another.
     struct SendChain {
         std::vector<std::vector<ibv_sge>> sges;
         std::vector<ibv_send_wr> requests;
@@ -151,9 +152,10 @@ class VerbsDevice final : public dut::Executor {
     std::map<dut::MwHandle, MwPtr> mws_;
     std::map<dut::QpHandle, Qp> qps_;
     std::map<std::uint32_t, dut::QpHandle> qp_by_number_;
-    WrLedger ledger_;
+    PostedRequests posted_requests_;
     std::deque<dut::Event> events_;
-    std::uint64_t next_handle_ = 1; // one row of numbers for all kinds: a wrong kind is never found
+    std::uint64_t next_handle_ =
+        1; // one sequence for all kinds, so that a handle of another kind is never found
 };
 
 // The object with this handle, or nothing.

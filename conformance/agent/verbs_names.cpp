@@ -98,8 +98,8 @@ struct AccessBit {
     bool engine::Access::* ours;
     unsigned theirs;
 };
-// Debian 12's header does not have these; the numbers are the kernel's, which refuses what it does
-// not know.
+// Debian 12's header does not define these; the numbers are the kernel's, which rejects unknown
+// ones.
 constexpr unsigned flush_global = 1U << 8;
 constexpr unsigned flush_persistent = 1U << 9;
 constexpr std::array<AccessBit, 8> access_bits{{
@@ -130,7 +130,7 @@ std::optional<Ours> ours(const Table<Ours, Theirs, N>& table, Theirs value) {
 
 } // namespace
 
-// These four tables are complete: every enumerator of ours has its row.
+// These four tables are complete: each of our enumerators has a row.
 ibv_qp_type to_verbs(engine::QpType type) {
     return *theirs(qp_types, type);
 }

@@ -1,5 +1,5 @@
-// Our names of states, statuses, opcodes, rights and events as libibverbs has them, and back. One
-// table each; the header is for the verbs backend alone.
+// Converts our states, statuses, opcodes, rights and events to those of libibverbs, and back, with
+// one table each. Only the verbs backend includes this header.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -18,22 +18,22 @@ ibv_mtu to_verbs(wire::Mtu mtu);
 ibv_mig_state to_verbs(dut::MigState state);
 unsigned to_verbs(engine::Access access);
 unsigned to_verbs(dut::Flags flags);
-// Nothing for the operations that ibv_post_send has not.
+// Nothing for operations that ibv_post_send does not have.
 std::optional<ibv_wr_opcode> to_verbs(engine::WrOpcode opcode);
 
-// Nothing for a value that has no name here.
+// Nothing for a value without a name here.
 std::optional<engine::QpState> state_of(ibv_qp_state state);
 std::optional<wire::Mtu> mtu_of(ibv_mtu mtu);
 std::optional<dut::MigState> mig_state_of(ibv_mig_state state);
 std::optional<engine::EventType> event_of(ibv_event_type type);
 std::optional<engine::WcOpcode> opcode_of(ibv_wc_opcode opcode);
-// GENERAL_ERR stands for the statuses of transports that no RoCE device has.
+// GENERAL_ERR replaces the statuses of transports that RoCE devices do not have.
 engine::WcStatus status_of(ibv_wc_status status);
 engine::Access access_of(unsigned flags);
 
-// "EINVAL"; the number where libc knows no name.
+// "EINVAL"; the number if libc has no name for it.
 std::string errno_name(int error);
-// A verb that failed with this errno: -32000, with the system's words for it.
+// A verb that failed with this errno: -32000, with the system's message.
 dut::Failure refused_with(std::string_view verb, int error);
 
 } // namespace veriroce::agent

@@ -12,8 +12,8 @@ namespace veriroce::agent {
 
 namespace {
 
-// A UDP source port is what the device makes of the flow label; the ports below this one it cannot
-// make (rdma_flow_label_to_udp_sport of rdma-core).
+// The device derives the UDP source port from the flow label; ports below this one are not possible
+// (rdma_flow_label_to_udp_sport of rdma-core).
 constexpr std::uint16_t first_label_port = 0xC000;
 
 std::expected<ibv_ah_attr, dut::Failure> ah_attr_of(const dut::AddressVector& from,
@@ -24,7 +24,7 @@ std::expected<ibv_ah_attr, dut::Failure> ah_attr_of(const dut::AddressVector& fr
     to.dlid = from.dlid.value_or(0);
     to.grh.sgid_index = static_cast<std::uint8_t>(from.gid_index);
     if (from.gid_index > 0xFF) {
-        return std::unexpected(dut::invalid("gid_index: the verbs know 256 GIDs"));
+        return std::unexpected(dut::invalid("gid_index: expected 0 to 255"));
     }
     to.grh.hop_limit = from.hop_limit.value_or(64);
     to.grh.traffic_class = from.traffic_class.value_or(0);
@@ -33,7 +33,7 @@ std::expected<ibv_ah_attr, dut::Failure> ah_attr_of(const dut::AddressVector& fr
         if (from.flow_label || *from.udp_sport < first_label_port) {
             return std::unexpected(
                 dut::refused(dut::QpModify::method, "EOPNOTSUPP",
-                             "udp_sport: the verbs choose it by the flow label, from 0xC000 on"));
+                             "udp_sport: the verbs set it through the flow label, from 0xC000 on"));
         }
         to.grh.flow_label = *from.udp_sport - first_label_port;
     }
@@ -63,7 +63,7 @@ struct Change {
     }
 };
 
-// The attribute mask is exactly the names that are given.
+// The attribute mask consists exactly of the given names.
 std::expected<Change, dut::Failure> change_of(const dut::QpAttributes& from) {
     Change change;
     auto& to = change.attributes;
@@ -109,8 +109,8 @@ std::expected<Change, dut::Failure> change_of(const dut::QpAttributes& from) {
         to.alt_timeout = from.alt_timeout.value_or(0);
         change.set(IBV_QP_ALT_PATH, to.alt_ah_attr, std::optional(*vector));
     } else if (from.alt_pkey_index || from.alt_port_num || from.alt_timeout) {
-        return std::unexpected(dut::invalid("alt_ah_attr is missing: the other alt_ names belong "
-                                            "to it"));
+        return std::unexpected(dut::invalid("alt_ah_attr is missing: the other alt_ names require "
+                                            "it"));
     }
     return change;
 }
@@ -129,7 +129,7 @@ dut::Answer VerbsDevice::carry_out(const dut::QpCreate& request, wire::Instant /
         return std::unexpected(dut::no_such("srq", request.srq->value));
     if (!budget_.take_qp()) {
         return std::unexpected(dut::refused(dut::QpCreate::method, "ENOMEM",
-                                            "more QPs than this agent makes for its callers"));
+                                            "more QPs than this agent allows its callers"));
     }
     ibv_qp_init_attr attributes{};
     attributes.send_cq = send_cq->cq.get();
@@ -164,8 +164,8 @@ dut::Answer VerbsDevice::carry_out(const dut::QpModify& request, wire::Instant /
     if (result != 0) {
         return std::unexpected(refused_with(dut::QpModify::method, result < 0 ? errno : result));
     }
-    // Back to RESET the verbs throw away what was posted, without completions.
-    if (request.attributes.state == engine::QpState::Reset) ledger_.forget(request.qp);
+    // On the way back to RESET the verbs discard posted requests without completions.
+    if (request.attributes.state == engine::QpState::Reset) posted_requests_.forget(request.qp);
     return dut::Done{};
 }
 

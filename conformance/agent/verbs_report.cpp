@@ -1,4 +1,4 @@
-// What an RDMA device is, for hello, and what it counts.
+// The description of an RDMA device for hello, and its counters.
 #ifdef VERIROCE_HAVE_VERBS
 
 #include <net/if.h>
@@ -57,7 +57,7 @@ wire::MacAddress mac_of(std::uint32_t interface) {
     return wire::MacAddress::parse(text).value_or(wire::MacAddress{});
 }
 
-// The kernel's file about a VLAN interface begins "eth0.77  VID: 77 REORDER_HDR: 1 ...".
+// The kernel's file for a VLAN interface begins with "eth0.77  VID: 77 REORDER_HDR: 1 ...".
 std::optional<std::uint16_t> vlan_of(const ibv_gid_entry& entry) {
     std::array<char, IF_NAMESIZE> name{};
     if (if_indextoname(entry.ndev_ifindex, name.data()) == nullptr) return std::nullopt;
@@ -95,7 +95,7 @@ dut::Port describe_port(ibv_context& context, std::uint8_t number, const ibv_por
     return port;
 }
 
-// The verbs have no query for it: the largest that a QP can be made with.
+// The verbs have no query for it: the largest value with which a QP can be created.
 std::uint32_t probe_inline(ibv_context& context) {
     const PdPtr pd(ibv_alloc_pd(&context));
     const CqPtr cq(ibv_create_cq(&context, 1, nullptr, nullptr, 0));
@@ -189,7 +189,7 @@ std::map<std::string, std::uint64_t> read_counters(const std::string& device) {
             for (const auto& file :
                  fs::directory_iterator(port_folder(device, port) / group, error)) {
                 const auto name = file.path().filename().string();
-                if (name == "lifespan") continue; // how long the kernel keeps its copies
+                if (name == "lifespan") continue; // a setting of the kernel, not a counter
                 std::ifstream text(file.path());
                 std::uint64_t value = 0;
                 if (text >> value)

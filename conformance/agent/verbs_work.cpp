@@ -24,17 +24,17 @@ void link_chain(std::vector<Wr>& requests, std::vector<std::vector<ibv_sge>>& sg
     }
 }
 
-// The answer to a post; what the device did not take is struck out of the ledger.
+// The answer to a post; requests that the device did not accept are removed from `posted`.
 template <typename Wr>
 dut::Answer answer_post(std::string_view verb, int result, const std::vector<Wr>& requests,
-                        const Wr* bad, WrLedger& ledger) {
+                        const Wr* bad, PostedRequests& posted) {
     if (result == 0) return dut::Posted{.posted = static_cast<std::uint32_t>(requests.size())};
     std::size_t taken = 0;
     while (taken < requests.size() && &requests[taken] != bad)
         ++taken;
     if (bad == nullptr) taken = 0;
     for (std::size_t i = taken; i < requests.size(); ++i)
-        ledger.drop(requests[i].wr_id);
+        posted.drop(requests[i].wr_id);
     auto failure = refused_with(verb, result < 0 ? errno : result);
     failure.posted = static_cast<std::uint32_t>(taken);
     return std::unexpected(std::move(failure));
@@ -50,8 +50,8 @@ VerbsDevice::translate(const std::vector<dut::Sge>& sges, bool inline_data) cons
         if (region == nullptr) return std::unexpected(dut::no_such("sge.mr", sge.mr.value));
         const bool inside =
             sge.offset <= region->length && sge.length <= region->length - sge.offset;
-        // Inline data are copied by this process, not by the device: a range beyond the region
-        // would end the agent instead of the request.
+        // This process, not the device, copies inline data: a range beyond the region would crash
+        // the agent.
         if (inline_data && !inside) {
             return std::unexpected(dut::invalid("sge: inline data must lie inside the region's " +
                                                 std::to_string(region->length) + " bytes"));
@@ -129,7 +129,8 @@ std::expected<ibv_send_wr, dut::Failure> VerbsDevice::translate(const dut::SendR
     if (mw == nullptr) return std::unexpected(dut::no_such("mw", request.mw->value));
     const auto info = translate(*request.bind);
     if (!info) return std::unexpected(info.error());
-    // The window's new key: what the caller names, else the next variant, as the verbs advise.
+    // The window's new key: the one that the caller names, else the next variant, as the verbs
+    // advise.
     const auto rkey = request.rkey ? request.rkey->value : ibv_inc_rkey((*mw)->rkey);
     wr.bind_mw = {.mw = mw->get(), .rkey = rkey, .bind_info = *info};
     return wr;
@@ -150,20 +151,21 @@ dut::Answer VerbsDevice::carry_out(const dut::PostSend& request, wire::Instant /
     if (chain.requests.empty()) return dut::Posted{};
     for (std::size_t i = 0; i < chain.requests.size(); ++i) {
         const auto& one = request.requests[i];
-        chain.requests[i].wr_id = ledger_.add({.id = one.id,
-                                               .qp = request.qp,
-                                               .queue = engine::Queue::Send,
-                                               .opcode = completes_as(one.opcode)});
+        chain.requests[i].wr_id = posted_requests_.add({.id = one.id,
+                                                        .qp = request.qp,
+                                                        .queue = engine::Queue::Send,
+                                                        .opcode = completes_as(one.opcode)});
     }
     link_chain(chain.requests, chain.sges);
     ibv_send_wr* bad = nullptr;
     const int result = ibv_post_send(qp->qp.get(), chain.requests.data(), &bad);
-    // A window that was bound by its owner's own request has the key that the request named.
+    // A window bound by a request of the caller has the key that the request named.
     for (const auto& wr : chain.requests) {
         if (&wr == bad) break;
         if (wr.opcode == IBV_WR_BIND_MW) wr.bind_mw.mw->rkey = wr.bind_mw.rkey;
     }
-    return answer_post<ibv_send_wr>(dut::PostSend::method, result, chain.requests, bad, ledger_);
+    return answer_post<ibv_send_wr>(dut::PostSend::method, result, chain.requests, bad,
+                                    posted_requests_);
 }
 
 std::expected<VerbsDevice::RecvChain, dut::Failure>
@@ -176,10 +178,10 @@ VerbsDevice::translate(const std::vector<dut::ReceiveRequest>& requests, dut::Qp
     }
     for (const auto& one : requests) {
         ibv_recv_wr wr{};
-        wr.wr_id = ledger_.add({.id = one.id,
-                                .qp = qp,
-                                .queue = engine::Queue::Receive,
-                                .opcode = engine::WcOpcode::Recv});
+        wr.wr_id = posted_requests_.add({.id = one.id,
+                                         .qp = qp,
+                                         .queue = engine::Queue::Receive,
+                                         .opcode = engine::WcOpcode::Recv});
         chain.requests.push_back(wr);
     }
     link_chain(chain.requests, chain.sges);
@@ -194,7 +196,8 @@ dut::Answer VerbsDevice::carry_out(const dut::PostRecv& request, wire::Instant /
     if (chain->requests.empty()) return dut::Posted{};
     ibv_recv_wr* bad = nullptr;
     const int result = ibv_post_recv(qp->qp.get(), chain->requests.data(), &bad);
-    return answer_post<ibv_recv_wr>(dut::PostRecv::method, result, chain->requests, bad, ledger_);
+    return answer_post<ibv_recv_wr>(dut::PostRecv::method, result, chain->requests, bad,
+                                    posted_requests_);
 }
 
 dut::Answer VerbsDevice::carry_out(const dut::SrqPost& request, wire::Instant /*now*/) {
@@ -205,7 +208,8 @@ dut::Answer VerbsDevice::carry_out(const dut::SrqPost& request, wire::Instant /*
     if (chain->requests.empty()) return dut::Posted{};
     ibv_recv_wr* bad = nullptr;
     const int result = ibv_post_srq_recv(srq->get(), chain->requests.data(), &bad);
-    return answer_post<ibv_recv_wr>(dut::SrqPost::method, result, chain->requests, bad, ledger_);
+    return answer_post<ibv_recv_wr>(dut::SrqPost::method, result, chain->requests, bad,
+                                    posted_requests_);
 }
 
 dut::Answer VerbsDevice::carry_out(const dut::MwBind& request, wire::Instant now) {
@@ -231,23 +235,23 @@ dut::Answer VerbsDevice::carry_out(const dut::MwBind& request, wire::Instant now
     }
     const auto info = translate(bind);
     if (!info) return std::unexpected(info.error());
-    ibv_mw_bind verb{.wr_id = ledger_.add({.id = request.id,
-                                           .qp = request.qp,
-                                           .queue = engine::Queue::Send,
-                                           .opcode = engine::WcOpcode::BindMw}),
+    ibv_mw_bind verb{.wr_id = posted_requests_.add({.id = request.id,
+                                                    .qp = request.qp,
+                                                    .queue = engine::Queue::Send,
+                                                    .opcode = engine::WcOpcode::BindMw}),
                      .send_flags = IBV_SEND_SIGNALED,
                      .bind_info = *info};
     const int result = ibv_bind_mw(qp->qp.get(), mw->get(), &verb);
     if (result != 0) {
-        ledger_.drop(verb.wr_id);
+        posted_requests_.drop(verb.wr_id);
         return std::unexpected(refused_with(dut::MwBind::method, result < 0 ? errno : result));
     }
     return dut::MwBound{.rkey = {(*mw)->rkey}};
 }
 
 std::optional<dut::Completion> VerbsDevice::translate(const ibv_wc& wc, wire::Instant now) {
-    const auto entry = ledger_.take(wc.wr_id);
-    if (!entry) return std::nullopt; // of a QP that was destroyed or reset: nobody's any more
+    const auto entry = posted_requests_.take(wc.wr_id);
+    if (!entry) return std::nullopt; // of a QP that was destroyed or reset
     auto qp = entry->qp;
     if (qp.value == 0) { // from an SRQ
         const auto* user = find_in(qp_by_number_, wc.qp_num);
@@ -295,7 +299,7 @@ dut::Answer VerbsDevice::carry_out(const dut::Poll& request, wire::Instant now) 
             }
         }
     }
-    if (polled.completions.empty()) drain_events(now); // an overrun is told by an event
+    if (polled.completions.empty()) drain_events(now); // an event reports an overrun
     polled.overrun = cq->overrun;
     return polled;
 }

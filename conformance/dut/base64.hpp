@@ -1,4 +1,4 @@
-// Base64 as RFC 4648 section 4 has it: padded, no line ends, nothing else accepted.
+// Base64 of RFC 4648 section 4: padded, without line ends; nothing else is accepted.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace veriroce::dut {
 
 std::string to_base64(wire::Bytes bytes);
-// Nothing if the text is not base64: a foreign character, wrong padding, bits set that no byte has.
+// Nothing if the text is not base64: a foreign character, wrong padding, unused bits that are set.
 std::optional<std::vector<std::byte>> from_base64(std::string_view text);
 
 } // namespace veriroce::dut

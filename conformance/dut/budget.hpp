@@ -1,4 +1,4 @@
-// What all connections of one device together may have, and how much of it is taken.
+// The limits shared by all connections of a device, and how much of them is used.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ class Budget {
   public:
     explicit Budget(const AgentLimits& limits) : limits_(limits) {}
 
-    // False if that would be too much; nothing is taken then.
+    // False, without any effect, if that would exceed the limit.
     [[nodiscard]] bool take_memory(std::uint64_t bytes) {
         if (bytes > limits_.registered_bytes - registered_bytes_) return false;
         registered_bytes_ += bytes;

@@ -52,7 +52,7 @@ std::expected<Request, Failure> read_params(const json::object& params) {
     return request;
 }
 
-// The request of the method with this name: one alternative of the variant after the other.
+// The request of the method with this name: tries one alternative of the variant after the other.
 template <std::size_t Index = 0>
 std::expected<Request, Failure> read_method(std::string_view name, const json::object& params) {
     if constexpr (Index < std::variant_size_v<Request>) {
@@ -62,7 +62,7 @@ std::expected<Request, Failure> read_method(std::string_view name, const json::o
     } else {
         return std::unexpected(
             failure(FailureCode::MethodNotFound,
-                    "no method is called \"" + std::string(name.substr(0, 40)) + '"'));
+                    "unknown method \"" + std::string(name.substr(0, 40)) + '"'));
     }
 }
 
@@ -116,7 +116,7 @@ std::string text_or_empty(const json::object& from, std::string_view name) {
     return std::string(text_of(found->get_string()));
 }
 
-// What a peer says is shown to people: it may not steer their terminal.
+// Text from a peer is shown to people: it must not control their terminal.
 std::string printable(std::string text) {
     for (char& c : text) {
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
@@ -179,7 +179,7 @@ Call decode_request(std::string_view line) {
     if (!parsed->is_object()) {
         return {.id = std::nullopt,
                 .request = std::unexpected(failure(FailureCode::InvalidRequest,
-                                                   "expected one JSON-RPC request a line, not " +
+                                                   "expected one JSON-RPC request per line, got " +
                                                        std::string(json::kind_of(*parsed))))};
     }
     const auto id = read_id(parsed->get_object());
@@ -205,7 +205,7 @@ std::expected<Reply, std::string> decode_answer(std::string_view line, const Ope
     const auto parsed = parse(line);
     if (!parsed || !parsed->is_object()) {
         return std::unexpected("it answered with \"" + printable(std::string(line.substr(0, 40))) +
-                               "\", which is no JSON-RPC");
+                               "\", which is not JSON-RPC");
     }
     const auto& answer = parsed->get_object();
     const auto id = read_id(answer);
@@ -213,7 +213,7 @@ std::expected<Reply, std::string> decode_answer(std::string_view line, const Ope
     if (call == open.end()) {
         const auto* error = answer.if_contains("error");
         if (error != nullptr) {
-            return std::unexpected("it reports an error of no call of ours: " +
+            return std::unexpected("it reports an error for a call that we did not make: " +
                                    read_error(*error).message);
         }
         return std::unexpected(id ? "it answered call " + std::to_string(id->value) +

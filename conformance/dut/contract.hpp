@@ -1,10 +1,9 @@
 // The DUT contract as plain values: what veriroce asks a device under test to do, and what the
-// device answers. One struct a method; its fields carry the names that they have in JSON. How the
-// values look on the wire stands in codec.cpp, what they mean for users in
-// conformance/agent/README.md.
+// device answers. There is one struct per method, and its fields have the names of the JSON fields.
+// codec.cpp converts them to and from JSON; conformance/agent/README.md says what they mean.
 //
 // A request that the device refuses is a Failure, never a half-filled result. Handles are numbers
-// below 2^53 that the device hands out; sizes and offsets are bytes.
+// below 2^53 that the device assigns; sizes and offsets are bytes.
 //
 // Source: conformance/agent/README.md, the contract's reference; ibv_* of rdma-core for names.
 #pragma once
@@ -37,20 +36,21 @@ using Result = std::variant<Done, Welcome, PdCreated, CqCreated, MrRegistered, M
 enum class FailureCode : std::int32_t {
     ParseError = -32700,
     InvalidRequest = -32600,
-    MethodNotFound = -32601, // also: a method of a group that the device has not
+    MethodNotFound = -32601, // also: a method of a group that the device does not have
     InvalidParams = -32602,
-    Refused = -32000,   // the device refused the verb: `verb` and `errno_name` say which and why
-    Lost = -32001,      // never on the wire: the agent is not there any more
-    BadAnswer = -32002, // never on the wire: the agent's answer is not what its method gives
+    Refused = -32000, // the device refused the verb: `verb` and `errno_name` say which and why
+    Lost = -32001,    // never on the wire: the connection to the agent is lost
+    BadAnswer =
+        -32002, // never on the wire: the answer does not have the shape of the method's result
 };
 
-// `code` is a number because an agent may answer with one that we do not know.
+// `code` is a number because an agent may answer with an unknown one.
 struct Failure {
     std::int32_t code = 0;
     std::string message;                 // a sentence
-    std::string verb;                    // of a Refused: "qp_modify"
-    std::string errno_name;              // of a Refused: "EINVAL"
-    std::optional<std::uint32_t> posted; // of a Refused post: how many requests were taken
+    std::string verb;                    // for Refused: "qp_modify"
+    std::string errno_name;              // for Refused: "EINVAL"
+    std::optional<std::uint32_t> posted; // for a Refused post: the number of accepted requests
 
     [[nodiscard]] bool refused() const {
         return code == static_cast<std::int32_t>(FailureCode::Refused);

@@ -1,6 +1,6 @@
 // The contract's methods on the device and the connection: hello, counters, cancel, reset, ping,
-// and the groups `events` and `notify`. One struct a method and one a result; fields carry their
-// names in JSON. See contract.hpp.
+// and the groups `events` and `notify`. One struct per method and one per result; fields have the
+// names of the JSON fields. See contract.hpp.
 //
 // Source: conformance/agent/README.md, the contract's reference.
 #pragma once
@@ -25,7 +25,7 @@ struct Gid {
     std::uint32_t index = 0;
     std::string type; // "rocev1" or "rocev2"
     wire::IpAddress address;
-    std::optional<std::uint16_t> vlan; // the ID; nothing outside of VLANs
+    std::optional<std::uint16_t> vlan; // the ID; nothing without a VLAN
 
     friend bool operator==(const Gid&, const Gid&) = default;
 };
@@ -42,7 +42,7 @@ struct Port {
     friend bool operator==(const Port&, const Port&) = default;
 };
 
-// What the device can do at most.
+// The limits of the device.
 struct DeviceMax {
     std::uint32_t qp = 0;
     std::uint32_t qp_wr = 0;
@@ -57,7 +57,7 @@ struct DeviceMax {
     friend bool operator==(const DeviceMax&, const DeviceMax&) = default;
 };
 
-// What the agent lets its callers have, whatever the device could do.
+// The limits of the agent, whatever the device could do.
 struct AgentLimits {
     std::uint32_t connections = 8;
     std::uint64_t registered_bytes = std::uint64_t{1} << 30;
@@ -106,7 +106,7 @@ struct Counters {
     friend bool operator==(const Counters&, const Counters&) = default;
 };
 
-// Ends the wait of another call: that call is answered with what is there by now.
+// Ends the wait of another call, which is then answered with its results so far.
 struct Cancel {
     static constexpr std::string_view method = "cancel";
     using Gives = Done;
@@ -114,7 +114,7 @@ struct Cancel {
     friend bool operator==(const Cancel&, const Cancel&) = default;
 };
 
-// Everything that this connection made is destroyed.
+// Destroys everything that this connection created.
 struct Reset {
     static constexpr std::string_view method = "reset";
     using Gives = Done;

@@ -1,9 +1,9 @@
-// A device under test as the interpreter of scripts sees it: requests go in, answers come out
-// later. It is the same for the built-in engine in virtual time and for an agent on another
+// A device under test as the interpreter sees it: requests go in, answers come out later. The
+// interface is the same for the built-in engine in virtual time and for an agent on another
 // machine.
 //
 //   CallId id = dut.submit(PostSend{...}, now);
-//   while (auto reply = dut.poll(now)) ...          replies may overtake each other where one waits
+//   while (auto reply = dut.poll(now)) ...          a reply may overtake one that waits
 //   driver: sleep until dut.next_deadline() or until its descriptor() is readable, then poll again
 //
 // A request without a wait is answered in order. Nothing here blocks.
@@ -27,14 +27,14 @@ class Dut {
     Dut& operator=(const Dut&) = delete;
     virtual ~Dut() = default;
 
-    // Ids count up from 1 and are never used again; Cancel names one of them.
+    // Ids count up from 1 and are never reused; Cancel names one of them.
     virtual CallId submit(Request request, wire::Instant now) = 0;
-    // The next answer that is ready. A device that is lost answers every open call with
-    // FailureCode::Lost and its reason, and every later one likewise.
+    // The next answer that is ready. If the device is lost, every open and every later call is
+    // answered with FailureCode::Lost and the reason.
     virtual std::optional<Reply> poll(wire::Instant now) = 0;
-    // The instant at which poll() may have something although nothing arrived from outside.
+    // The instant at which poll() may have an answer although nothing arrived from outside.
     [[nodiscard]] virtual std::optional<wire::Instant> next_deadline() const = 0;
-    // Readable when poll() may have something; -1 where there is none (virtual time).
+    // Readable when poll() may have an answer; -1 if there is none (virtual time).
     [[nodiscard]] virtual int descriptor() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// What the two halves of the engine device share: handles, and refusals of the engine as answers.
+// Shared by the parts of the engine device: handles, and refusals of the engine as answers.
 #pragma once
 
 #include <expected>
@@ -10,7 +10,7 @@
 
 namespace veriroce::dut {
 
-// A handle is the engine's own number of the object.
+// A handle is the engine's own number for the object.
 template <typename Id, typename Handle>
 Id id_of(Handle handle) {
     return Id{static_cast<std::uint32_t>(handle.value)};

@@ -113,7 +113,7 @@ Answer EngineDevice::carry_out(const Counters& /*request*/, wire::Instant /*now*
 }
 
 Answer EngineDevice::carry_out(const Cancel& /*request*/, wire::Instant /*now*/) {
-    return Done{}; // nothing waits here
+    return Done{}; // nothing waits in this class
 }
 
 Answer EngineDevice::carry_out(const Reset& /*request*/, wire::Instant /*now*/) {
@@ -187,7 +187,7 @@ Answer EngineDevice::carry_out(const MrRegister& request, wire::Instant /*now*/)
     if (!pds_.contains(request.pd)) return std::unexpected(no_such("pd", request.pd.value));
     if (!budget_.take_memory(request.length)) {
         return std::unexpected(refused(MrRegister::method, "ENOMEM",
-                                       "more memory than this agent registers for its callers"));
+                                       "more memory than this agent allows its callers"));
     }
     auto memory = RegionMemory::allocate(request.length);
     if (!memory) {
@@ -198,7 +198,7 @@ Answer EngineDevice::carry_out(const MrRegister& request, wire::Instant /*now*/)
     if (request.fill) {
         write_pattern(memory->bytes(), request.fill->pattern, 0, request.fill->key.value_or(0));
     }
-    // ZERO_BASED (verbs): the region's first byte has the address 0.
+    // ZERO_BASED (verbs): the address of the first byte is 0.
     const std::uint64_t address = request.access.zero_based ? 0 : next_address_;
     const auto region = engine_.register_region(id_of<engine::PdId>(request.pd), memory->bytes(),
                                                 address, request.access);

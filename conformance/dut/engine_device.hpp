@@ -1,14 +1,14 @@
-// Carries the contract's requests out on our own engine, in memory. It is the device of the
-// built-in DUT in virtual time and of the agent's engine backend.
+// Executes the contract's requests on our own engine, in memory. It is the device of the built-in
+// DUT in virtual time and of the agent's engine backend.
 //
-// One EngineDevice is one user of an engine: it knows its own objects only and destroys what is
-// left of them when it goes. Several may share an engine; then the owner of the engine hands each
-// event to the device whose object it names (`offer`).
+// One EngineDevice is one user of an engine: it sees only its own objects, and its destructor
+// destroys them. Several can share an engine; then the owner of the engine passes each event to the
+// device whose object it names (`offer`).
 //
-// Regions get virtual addresses that count up from 0x1000000000, so that two runs of one seed are
-// equal to the byte. Refusals are the engine's VerbError by its errno name; an unknown handle, a
-// range beyond a region and a GID or P_Key index that the port does not have are -32602 or EINVAL
-// as conformance/agent/README.md says.
+// Regions get virtual addresses that count up from 0x1000000000, so that two runs with the same
+// seed are equal to the byte. Refusals are the engine's VerbError by its errno name; an unknown
+// handle, a range beyond a region and a GID or P_Key index that the port does not have are -32602
+// or EINVAL as conformance/agent/README.md says.
 #pragma once
 
 #include <deque>
@@ -25,22 +25,22 @@
 
 namespace veriroce::dut {
 
-// What the engine cannot know of the device that it plays.
+// Properties of the device that the engine does not know.
 struct EngineDeviceDescription {
     std::string name = "veriroce";
     std::string device = "engine0";
     std::string firmware = "built-in";
     wire::MacAddress mac;
     wire::Mtu mtu_active = wire::Mtu::B4096;
-    std::vector<wire::IpAddress> addresses; // one GID each, in this order, all RoCEv2
-    std::vector<wire::VlanId> vlans;        // and one more in each of these
+    std::vector<wire::IpAddress> addresses; // one RoCEv2 GID each, in this order
+    std::vector<wire::VlanId> vlans;        // one more GID in each of these
     std::vector<wire::Pkey> pkeys{wire::kDefaultPkey};
     std::vector<std::string> traits;
 };
 
 class EngineDevice final : public Executor {
   public:
-    // The three stay the caller's and must outlive the device. A filter may hide completions.
+    // The caller owns all three, and they must outlive the device. A filter may hide completions.
     EngineDevice(engine::Engine& engine, Budget& budget, EngineDeviceDescription description,
                  engine::SurfaceFilter* filter = nullptr);
     ~EngineDevice() override;
@@ -53,7 +53,7 @@ class EngineDevice final : public Executor {
     void destroy_all();
 
   private:
-    static constexpr std::size_t max_events = 4096; // the oldest is lost beyond
+    static constexpr std::size_t max_events = 4096; // beyond it the oldest is lost
 
     struct Region {
         RegionMemory memory;
@@ -63,11 +63,11 @@ class EngineDevice final : public Executor {
     };
     struct Window {
         std::uint8_t type = 1;
-        wire::Rkey rkey; // what the last bind gave it, or will
+        wire::Rkey rkey; // from the last bind, even if it is not yet complete
     };
     struct Qp {
         wire::Qpn qpn;
-        QpAttributes told; // what only this side knows: indices and the GID
+        QpAttributes told; // known only to this side: indices and the GID
     };
 
     Answer carry_out(const Hello& request, wire::Instant now);
@@ -107,7 +107,7 @@ class EngineDevice final : public Executor {
     translate(const QpModify& request) const;
     [[nodiscard]] std::expected<engine::AddressVector, Failure>
     translate(const AddressVector& vector) const;
-    // Of a GID: the VLAN that it stands in.
+    // The VLAN of a GID.
     [[nodiscard]] std::optional<wire::VlanId> vlan_of(std::uint32_t gid_index) const;
     [[nodiscard]] std::expected<std::vector<engine::Sge>, Failure>
     translate(const std::vector<Sge>& sges) const;
@@ -122,7 +122,7 @@ class EngineDevice final : public Executor {
     [[nodiscard]] std::expected<engine::SendRequest, Failure>
     translate(const SendRequest& request) const;
     [[nodiscard]] std::expected<engine::BindInfo, Failure> translate(const Bind& bind) const;
-    // The window and what it is to be bound to, for a BIND_MW.
+    // The window of a BIND_MW and its new range.
     [[nodiscard]] std::expected<void, Failure> add_bind(const SendRequest& from,
                                                         engine::SendRequest& to) const;
 

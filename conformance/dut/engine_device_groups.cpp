@@ -59,7 +59,7 @@ Answer EngineDevice::carry_out(const SrqDestroy& request, wire::Instant /*now*/)
 
 namespace {
 
-// As ibv_inc_rkey: the same window, the next lowest byte.
+// Like ibv_inc_rkey: the same window, with its lowest byte incremented.
 wire::Rkey incremented(wire::Rkey key) {
     constexpr std::uint32_t variant = 0xFF;
     return {(key.value & ~variant) | ((key.value + 1) & variant)};
@@ -70,7 +70,8 @@ wire::Rkey incremented(wire::Rkey key) {
 Answer EngineDevice::carry_out(const MwAlloc& request, wire::Instant /*now*/) {
     if (!pds_.contains(request.pd)) return std::unexpected(no_such("pd", request.pd.value));
     if (request.type != 1 && request.type != 2) {
-        return std::unexpected(invalid("type: 1 or 2, not " + std::to_string(request.type)));
+        return std::unexpected(
+            invalid("type: expected 1 or 2, got " + std::to_string(request.type)));
     }
     const auto type = request.type == 1 ? engine::WindowType::Type1 : engine::WindowType::Type2;
     const auto window = engine_.allocate_window(id_of<engine::PdId>(request.pd), type);
@@ -102,7 +103,7 @@ std::expected<void, Failure> EngineDevice::add_bind(const SendRequest& from,
     return {};
 }
 
-// Type 1 by the verb, type 2 by a work request: for the caller they are one.
+// Type 1 uses the verb, type 2 a work request; the caller sees no difference.
 Answer EngineDevice::carry_out(const MwBind& request, wire::Instant now) {
     if (!qps_.contains(request.qp)) return std::unexpected(no_such("qp", request.qp.value));
     const auto window = windows_.find(request.mw);

@@ -19,7 +19,7 @@ Answer EngineDevice::carry_out(const QpCreate& request, wire::Instant /*now*/) {
     }
     if (!budget_.take_qp()) {
         return std::unexpected(
-            refused(QpCreate::method, "ENOMEM", "more QPs than this agent makes for its callers"));
+            refused(QpCreate::method, "ENOMEM", "more QPs than this agent allows its callers"));
     }
     engine::QpDescription description{.pd = id_of<engine::PdId>(request.pd),
                                       .type = request.type,
@@ -182,7 +182,7 @@ EngineDevice::translate(const std::vector<Sge>& sges) const {
     for (const auto& sge : sges) {
         const auto region = regions_.find(sge.mr);
         if (region == regions_.end()) return std::unexpected(no_such("sge.mr", sge.mr.value));
-        // A range beyond the region is the device's to refuse: that is what a case wants to see.
+        // The device must reject a range beyond the region: cases test that.
         translated.push_back({.address = region->second.address + sge.offset,
                               .length = sge.length,
                               .lkey = sge.lkey.value_or(region->second.lkey)});
@@ -199,7 +199,7 @@ std::uint32_t length_of(const std::vector<Sge>& sges) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, 0xFFFFFFFF));
 }
 
-// Of the others an SGE says nothing, or only how long.
+// In the other requests an SGE has no use, or gives only the length.
 bool has_memory(engine::WrOpcode opcode) {
     return opcode != engine::WrOpcode::Flush && opcode != engine::WrOpcode::LocalInv &&
            opcode != engine::WrOpcode::BindMw;
@@ -250,7 +250,7 @@ Answer EngineDevice::carry_out(const PostSend& request, wire::Instant now) {
         auto translated = translate(one);
         if (!translated) return std::unexpected(translated.error());
         chain.sges.push_back(std::move(*pieces));
-        // The vector's buffer stays where it is when it is moved.
+        // Moving the vector does not move its buffer.
         if (has_memory(one.opcode)) translated->sges = chain.sges.back();
         chain.requests.push_back(*translated);
     }

@@ -20,7 +20,7 @@ Failure no_method(std::string_view method, std::string_view reason) {
 }
 
 Failure no_such(std::string_view field, std::uint64_t handle) {
-    return invalid(std::string(field) + ": there is no " + std::to_string(handle));
+    return invalid(std::string(field) + ": unknown handle " + std::to_string(handle));
 }
 
 } // namespace veriroce::dut

@@ -1,10 +1,10 @@
-// The one description of how each struct of the contract looks in JSON: the names of its fields and
-// how numbers are written. Encoder, decoder, client, agent and the test of the reference all walk
-// these lists; nothing about a field is typed twice.
+// The one description of each struct's JSON: the names of its fields and how numbers are written.
+// Encoder, decoder, client, agent and the test of the reference all use these lists; nothing about
+// a field is typed twice.
 //
 //   fields_of(std::type_identity<CqCreate>{})  ->  tuple of Field{name, pointer to member, style}
 //
-// An std::optional member may be absent; every other must be there.
+// An std::optional member may be absent; every other member is required.
 #pragma once
 
 #include <string_view>
@@ -15,9 +15,9 @@
 
 namespace veriroce::dut {
 
-// How a 64-bit value is written: numbers that may pass 2^53 are strings.
+// How a 64-bit value is written: numbers that may exceed 2^53 are strings.
 enum class Style : std::uint8_t {
-    Plain,   // a JSON number below 2^53; for everything else the one way that its type has
+    Plain,   // a JSON number below 2^53; other types have only one form
     Hex,     // "0x1f": addresses, atomic operands
     Decimal, // "31": work request ids, counters, times
 };
@@ -29,7 +29,7 @@ struct Field {
     Style style = Style::Plain;
 };
 
-// A member whose own fields stand beside the others; a map is one field for each of its entries.
+// A member whose own fields appear beside the others; a map becomes one field per entry.
 template <typename Struct, typename Member>
 struct Merged {
     Member Struct::* member;

@@ -1,5 +1,4 @@
-// Handles of the contract's objects and ids of its calls: numbers below 2^53 that a device hands
-// out.
+// Handles of the contract's objects and ids of its calls: numbers below 2^53 that a device assigns.
 //
 // Source: conformance/agent/README.md, the contract's reference.
 #pragma once
@@ -23,7 +22,7 @@ using MwHandle = wire::Identifier<struct MwHandleTag, std::uint64_t>;
 // Names a request that was submitted; over JSON-RPC it is the request's id.
 using CallId = wire::Identifier<struct CallTag, std::uint64_t>;
 
-// The answer of every method that has nothing to say but that it was done: {}.
+// The answer of every method without a result: {}.
 struct Done {
     friend bool operator==(const Done&, const Done&) = default;
 };

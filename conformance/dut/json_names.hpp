@@ -1,5 +1,5 @@
-// Names of enumerators and of sets of rights and flags in JSON, and what the reader and the writer
-// of JSON values share. For codec.cpp alone.
+// JSON names of enumerators and of sets of rights and flags, and what the reader and the writer of
+// JSON values share. Only codec.cpp includes this.
 #pragma once
 
 #include <boost/json.hpp>

@@ -1,7 +1,8 @@
-// JSON values as values of the contract, by the field lists of fields.hpp. For codec.cpp alone.
+// Converts JSON values to values of the contract, with the field lists of fields.hpp. Only
+// codec.cpp includes this.
 //
-// Reading judges everything that comes from outside and says which field is wrong and what was
-// expected: "sge[1].length: expected a whole number from 0 to 4294967295, not a string".
+// Reading checks everything that comes from outside and reports the wrong field and what it
+// expected: "sge[1].length: expected a whole number from 0 to 4294967295, got a string".
 #pragma once
 
 #include <charconv>
@@ -15,11 +16,11 @@
 
 namespace veriroce::dut::json {
 
-// Whether a name that is not in the list is an error (requests: it is somebody's typing error) or
-// passed over (results: an agent may say more than we know).
+// Whether an unknown name is an error (requests: probably a typing error) or is ignored (results:
+// an agent may report more than we know).
 enum class Unknown : std::uint8_t { Refused, Ignored };
 
-// Where in the document, and what was expected there. No path means: no error.
+// The place in the document, and what was expected there. An empty path means no error.
 struct ReadError {
     std::string path;
     std::string text;
@@ -47,12 +48,12 @@ inline std::string_view kind_of(const value& from) {
 }
 inline Outcome wrong(std::string_view expected, const value& found) {
     return ReadError{.path = {},
-                     .text = "expected " + std::string(expected) + ", not " +
+                     .text = "expected " + std::string(expected) + ", got " +
                              std::string(kind_of(found))};
 }
 inline Outcome wrong_text(std::string_view expected, std::string_view found) {
     return ReadError{.path = {},
-                     .text = "expected " + std::string(expected) + ", not \"" +
+                     .text = "expected " + std::string(expected) + ", got \"" +
                              std::string(found.substr(0, 40)) + '"'};
 }
 inline std::optional<std::string_view> text_of(const value& from) {
@@ -79,7 +80,7 @@ inline Outcome read_number(const value& from, std::uint64_t last, std::uint64_t&
     return std::nullopt;
 }
 
-// "0x1f" or "31", as the style says, and nothing else.
+// "0x1f" or "31", as the style demands, and nothing else.
 inline Outcome read_numeral(const value& from, Style style, std::uint64_t& into) {
     const bool hexadecimal = style == Style::Hex;
     const std::string_view expected =
@@ -187,7 +188,7 @@ Outcome read(const value& from, Enum& into, Style /*style*/, Unknown /*unknown*/
     const auto known = enum_value<Enum>(*text);
     if (!known) {
         return ReadError{.path = {},
-                         .text = '"' + std::string(text->substr(0, 40)) + "\" is no name for this"};
+                         .text = "unknown name \"" + std::string(text->substr(0, 40)) + '"'};
     }
     into = *known;
     return std::nullopt;
@@ -206,8 +207,7 @@ Outcome read(const value& from, T& into, Style /*style*/, Unknown /*unknown*/) {
         }
         if (!known) {
             return ReadError{.path = {},
-                             .text =
-                                 '"' + std::string(text->substr(0, 40)) + "\" is no name for this"};
+                             .text = "unknown name \"" + std::string(text->substr(0, 40)) + '"'};
         }
     }
     return std::nullopt;
@@ -242,7 +242,7 @@ inline Outcome read_merged(const object& from, std::map<std::string, std::uint64
 }
 template <Struct T>
 Outcome read_merged(const object& from, T& into) {
-    return read_fields(from, into, Unknown::Ignored); // the owner of the object judges its names
+    return read_fields(from, into, Unknown::Ignored); // the owner of the object checks its names
 }
 
 template <typename T>
@@ -274,7 +274,7 @@ bool is_named(const Merged<Owner, Member>& /*field*/, std::string_view name) {
     if constexpr (Struct<Member>)
         return has_field<Member>(name);
     else
-        return true; // a map takes every name
+        return true; // a map accepts every name
 }
 
 template <Struct T>
@@ -298,7 +298,7 @@ Outcome read_fields(const object& from, T& into, Unknown unknown) {
     if (unknown == Unknown::Refused) {
         for (const auto& member : from) {
             if (has_field<T>(member.key())) continue;
-            return ReadError{.path = std::string(member.key()), .text = "is no field of this"};
+            return ReadError{.path = std::string(member.key()), .text = "is not a known field"};
         }
     }
     Outcome failed;

@@ -1,5 +1,5 @@
-// Values of the contract as JSON values, by the field lists of fields.hpp. For codec.cpp alone:
-// Boost.JSON stays out of every header that others include.
+// Converts values of the contract to JSON values, with the field lists of fields.hpp. Only
+// codec.cpp includes this: no header for others contains Boost.JSON.
 #pragma once
 
 #include <array>

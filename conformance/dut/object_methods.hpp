@@ -1,6 +1,6 @@
 // The contract's methods on protection domains, completion queues, memory regions, and the groups
-// `srq` and `mw`. One struct a method and one a result; fields carry their names in JSON. See
-// contract.hpp.
+// `srq` and `mw`. One struct per method and one per result; fields have the names of the JSON
+// fields. See contract.hpp.
 //
 // Source: conformance/agent/README.md, the contract's reference.
 #pragma once
@@ -114,7 +114,7 @@ struct MrFill {
 
 struct MrDigested {
     std::uint32_t crc32c = 0;
-    bool guards_intact = false; // both guard pages still hold what they were filled with
+    bool guards_intact = false; // both guards are unchanged
     friend bool operator==(const MrDigested&, const MrDigested&) = default;
 };
 struct MrDigest {

@@ -1,5 +1,5 @@
 // The contract's methods on queue pairs: creation and attributes, work requests, completions. One
-// struct a method and one a result; fields carry their names in JSON. See contract.hpp.
+// struct per method and one per result; fields have the names of the JSON fields. See contract.hpp.
 //
 // Source: conformance/agent/README.md, the contract's reference; ibv_* of rdma-core for names.
 #pragma once
@@ -47,19 +47,19 @@ struct QpDestroy {
 };
 
 struct AddressVector {
-    std::uint32_t gid_index = 0; // ours, of `ports[].gids`
+    std::uint32_t gid_index = 0; // an index of the device's `ports[].gids`
     wire::IpAddress address;     // the peer's
     std::optional<std::uint16_t> dlid;
     std::optional<std::uint8_t> hop_limit;
     std::optional<std::uint8_t> traffic_class; // DSCP << 2
     std::optional<std::uint32_t> flow_label;
-    std::optional<std::uint16_t> udp_sport; // what a flow label cannot say is refused: EOPNOTSUPP
+    std::optional<std::uint16_t> udp_sport; // EOPNOTSUPP if the flow label cannot express it
     friend bool operator==(const AddressVector&, const AddressVector&) = default;
 };
 
 enum class MigState : std::uint8_t { Migrated, Rearm, Armed };
 
-// ibv_qp_attr: what is set is changed (or was reported), and nothing else.
+// ibv_qp_attr: only the set members are changed (or were reported).
 struct QpAttributes {
     std::optional<engine::QpState> state;
     std::optional<engine::QpState> cur_state;
@@ -91,7 +91,7 @@ struct QpModify {
     static constexpr std::string_view method = "qp_modify";
     using Gives = Done;
     QpHandle qp;
-    QpAttributes attributes; // beside `qp` in JSON, not in an object of their own
+    QpAttributes attributes; // in JSON beside `qp`, not in an object of their own
     friend bool operator==(const QpModify&, const QpModify&) = default;
 };
 
@@ -112,7 +112,7 @@ struct Sge {
     MrHandle mr;
     std::uint64_t offset = 0;
     std::uint32_t length = 0;
-    std::optional<wire::Lkey> lkey; // overrides the region's, however wrong
+    std::optional<wire::Lkey> lkey; // replaces the region's, even by a wrong one
     friend bool operator==(const Sge&, const Sge&) = default;
 };
 
@@ -132,7 +132,7 @@ struct UdDestination {
     friend bool operator==(const UdDestination&, const UdDestination&) = default;
 };
 
-// SIGNALED, SOLICITED, FENCE, INLINE; none is set unless it is named.
+// SIGNALED, SOLICITED, FENCE, INLINE; a flag that is not named is not set.
 struct Flags {
     bool signaled = false;
     bool solicited = false;
@@ -152,9 +152,9 @@ struct SendRequest {
     std::optional<std::uint64_t> compare;
     std::optional<std::uint64_t> swap;
     std::optional<std::uint64_t> add;
-    std::optional<std::uint32_t> flush_length;     // else as long as the SGEs
-    std::optional<std::uint8_t> flush_placement;   // FETH; else 1, global visibility
-    std::optional<std::uint8_t> flush_selectivity; // FETH; else 0, the range
+    std::optional<std::uint32_t> flush_length;     // default: the total length of the SGEs
+    std::optional<std::uint8_t> flush_placement;   // FETH; default: 1, global visibility
+    std::optional<std::uint8_t> flush_selectivity; // FETH; default: 0, the range
     std::optional<MwHandle> mw;
     std::optional<Bind> bind;
     std::optional<UdDestination> ud;
@@ -172,8 +172,8 @@ struct Posted {
     std::uint32_t posted = 0;
     friend bool operator==(const Posted&, const Posted&) = default;
 };
-// One chain, one doorbell. If the device refuses a request of it, the answer is a Failure whose
-// `posted` says how many before it were taken.
+// One chain with one doorbell. If the device refuses a request of the chain, the answer is a
+// Failure whose `posted` is the number of requests accepted before it.
 struct PostSend {
     static constexpr std::string_view method = "post_send";
     using Gives = Posted;
@@ -194,22 +194,22 @@ struct Completion {
     QpHandle qp;
     engine::Queue queue = engine::Queue::Send;
     engine::WcStatus status = engine::WcStatus::Success;
-    engine::WcOpcode opcode = engine::WcOpcode::Send; // means nothing unless SUCCESS
+    engine::WcOpcode opcode = engine::WcOpcode::Send; // only meaningful with SUCCESS
     std::uint32_t byte_len = 0;
     std::optional<std::uint32_t> imm;
     std::optional<wire::Rkey> invalidated_rkey;
     std::optional<wire::Qpn> src_qpn;
     std::optional<std::uint32_t> vendor_err;
-    wire::Instant at; // the device's clock: only differences mean something
+    wire::Instant at; // the device's clock: only differences are meaningful
     friend bool operator==(const Completion&, const Completion&) = default;
 };
 
 struct Polled {
     std::vector<Completion> completions;
-    bool overrun = false; // the queue lost completions
+    bool overrun = false; // the queue has lost completions
     friend bool operator==(const Polled&, const Polled&) = default;
 };
-// Answered when there is a completion or `wait_ms` have passed, whichever is first.
+// Answered when there is a completion or `wait_ms` have passed, whichever comes first.
 struct Poll {
     static constexpr std::string_view method = "poll";
     using Gives = Polled;

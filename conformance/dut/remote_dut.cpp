@@ -4,28 +4,28 @@
 #include <array>
 #include <utility>
 
-#include "conformance/dut/call_desk.hpp"
+#include "conformance/dut/pending_calls.hpp"
 
 namespace veriroce::dut {
 
 namespace {
 
-// The name of the method that stands at this index of Request.
+// The name of the method at this index of Request.
 template <std::size_t... Index>
 constexpr auto method_names(std::index_sequence<Index...> /*all*/) {
     return std::array{std::variant_alternative_t<Index, Request>::method...};
 }
 constexpr auto names = method_names(std::make_index_sequence<std::variant_size_v<Request>>{});
 
-// What became of a hello that was not answered by a line.
+// Why no line answered hello.
 std::string unanswered(const net::Error& error, const std::string& peer, bool with_token) {
     if (error.kind == net::ErrorKind::TimedOut) {
         return peer + " does not answer: is it a veriroce agent?";
     }
     if (error.kind != net::ErrorKind::Closed) return error.text;
-    return peer + " hung up without an answer: " +
-           (with_token ? "the token is wrong, or it is no veriroce agent"
-                       : "it wants a token, or it is no veriroce agent");
+    return peer + " closed the connection without an answer: " +
+           (with_token ? "the token is wrong, or it is not a veriroce agent"
+                       : "it requires a token, or it is not a veriroce agent");
 }
 
 } // namespace
@@ -53,12 +53,12 @@ std::expected<void, std::string> RemoteDut::greet(const std::optional<std::strin
     const auto line = client_.receive_line(deadline);
     if (!line) return std::unexpected(unanswered(line.error(), peer, token.has_value()));
     if (line->starts_with("HTTP/")) {
-        return std::unexpected(peer + " speaks HTTP: it is no veriroce agent, check the port");
+        return std::unexpected(peer + " speaks HTTP: it is not a veriroce agent; check the port");
     }
     auto reply = decode_answer(*line, {{call, hello.index()}});
-    if (!reply) return std::unexpected(peer + " is no veriroce agent: " + reply.error());
+    if (!reply) return std::unexpected(peer + " is not a veriroce agent: " + reply.error());
     if (!reply->answer) {
-        return std::unexpected(peer + " refused hello: " + reply->answer.error().message);
+        return std::unexpected(peer + " rejected hello: " + reply->answer.error().message);
     }
     welcome_ = std::get<Welcome>(std::move(*reply->answer));
     if (welcome_.version != contract_version) {
@@ -96,7 +96,7 @@ void RemoteDut::lose(std::string reason) {
 
 void RemoteDut::read_answers(wire::Instant now) {
     while (lost_.empty()) {
-        const auto line = client_.receive_line(wire::Instant::min()); // only looks
+        const auto line = client_.receive_line(wire::Instant::min()); // does not wait
         if (!line) {
             if (line.error().kind != net::ErrorKind::TimedOut) lose(line.error().text);
             break;

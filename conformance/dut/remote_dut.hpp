@@ -1,13 +1,13 @@
 // A device behind an agent on another machine (or in another process): JSON-RPC over a line stream.
 //
 //   auto dut = RemoteDut::connect(address, token, now + 5s);    error: one sentence
-//   dut->welcome();                                      what the agent says of its device
+//   dut->welcome();                                      what the agent says about its device
 //   auto id = dut->submit(PostSend{...}, now);           pipelined: nothing waits for answers
 //   driver: sleep until dut->descriptor() is readable or dut->next_deadline(), then poll
 //
-// Times are net::monotonic_now(). submit() blocks only while the agent does not read what was sent
-// to it, and for send_within at most. Once lost, a device stays lost: every open call and every
-// later one is answered with FailureCode::Lost and the reason.
+// Times are net::monotonic_now(). submit() blocks only while the agent does not read, and for at
+// most send_within. A lost device stays lost: every open and every later call is answered with
+// FailureCode::Lost and the reason.
 //
 // Source: conformance/agent/README.md.
 #pragma once
@@ -29,11 +29,11 @@ namespace veriroce::dut {
 class RemoteDut final : public Dut {
   public:
     // How long a call may take beyond its own wait_ms. Verbs block: a device may look for a
-    // neighbour, or wait for the end of what a QP was doing.
+    // neighbour, or wait until a QP has finished its work.
     static constexpr wire::Duration answer_within = std::chrono::seconds(30);
     static constexpr wire::Duration send_within = std::chrono::seconds(5);
 
-    // Connects and says hello. The error is one sentence that says who did what and what to do.
+    // Connects and sends hello. The error is one sentence that says what happened and what to do.
     static std::expected<std::unique_ptr<RemoteDut>, std::string>
     connect(const net::LineAddress& address, const std::optional<std::string>& token,
             wire::Instant deadline);
@@ -60,7 +60,7 @@ class RemoteDut final : public Dut {
     OpenCalls open_;
     std::map<CallId, wire::Instant> due_; // of each open call
     std::deque<Reply> ready_;
-    std::string lost_; // why; empty while the agent is there
+    std::string lost_; // the reason; empty while the connection works
 };
 
 } // namespace veriroce::dut

@@ -21,14 +21,14 @@ struct VirtualDut::State {
     sim::Nic nic;
     wire::MacAddress neighbour;
     EngineDevice device;
-    CallDesk desk;
+    PendingCalls pending;
     std::uint64_t next_call = 1;
 
-    // Lets the waiting calls see what has happened by now.
+    // Executes the waiting calls again after events up to now.
     void settle(wire::Instant now) {
         while (const auto event = engine.poll_event())
             device.offer(*event, now);
-        desk.advance(device, now);
+        pending.advance(device, now);
     }
 };
 
@@ -38,7 +38,7 @@ VirtualDut::~VirtualDut() = default;
 
 CallId VirtualDut::submit(Request request, wire::Instant now) {
     const CallId call{state_->next_call++};
-    // Every peer is behind the one neighbour: the device resolves it when it learns the address.
+    // The neighbour leads to every peer: the device resolves it when it learns the address.
     if (const auto* modify = std::get_if<QpModify>(&request)) {
         if (const auto& vector = modify->attributes.address_vector) {
             state_->nic.neighbour(vector->address, state_->neighbour);
@@ -49,8 +49,8 @@ CallId VirtualDut::submit(Request request, wire::Instant now) {
             if (one.ud) state_->nic.neighbour(one.ud->address, state_->neighbour);
         }
     }
-    state_->settle(now); // what happened before this call is answered before it
-    state_->desk.submit(call, request, state_->device, now);
+    state_->settle(now); // answer earlier calls first
+    state_->pending.submit(call, request, state_->device, now);
     return call;
 }
 
@@ -59,12 +59,12 @@ std::optional<Reply> VirtualDut::poll(wire::Instant now) {
         state_->nic.advance(now);
     }
     state_->settle(now);
-    return state_->desk.take();
+    return state_->pending.take();
 }
 
 std::optional<wire::Instant> VirtualDut::next_deadline() const {
     const auto port = state_->nic.next_deadline();
-    const auto wait = state_->desk.next_deadline();
+    const auto wait = state_->pending.next_deadline();
     if (!port) return wait;
     if (!wait) return port;
     return std::min(*port, *wait);

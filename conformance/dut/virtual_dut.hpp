@@ -1,5 +1,5 @@
-// The built-in device in virtual time: our engine behind the contract, and a port that takes frames
-// and gives frames. Mutants are a replaced check or a filter on the surface.
+// The built-in device in virtual time: our engine behind the contract, and a port that receives and
+// transmits frames. A mutant replaces a check or adds a filter around the engine.
 //
 //   VirtualDut dut({.checks = mutant.checks, .filter = std::move(filter)});
 //   dut.submit(QpModify{...}, now);
@@ -8,17 +8,17 @@
 //   while (auto reply = dut.poll(now)) ...
 //   next: sleep until min(link's next arrival, dut.next_deadline())
 //
-// The driver calls transmit() and poll() until both are empty after each step of time; nothing here
-// knows the time but by `now`, and equal calls give equal frames, to the byte.
+// After each step of time the driver calls transmit() and poll() until both are empty. Time comes
+// only from `now`, and equal calls give equal frames, to the byte.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "conformance/dut/call_desk.hpp"
 #include "conformance/dut/dut.hpp"
 #include "conformance/dut/engine_device.hpp"
+#include "conformance/dut/pending_calls.hpp"
 #include "transport/engine/engine.hpp"
 #include "transport/engine/surface_filter.hpp"
 #include "transport/sim/nic.hpp"
@@ -26,14 +26,14 @@
 namespace veriroce::dut {
 
 struct VirtualDutOptions {
-    EngineDeviceDescription description; // mac and addresses are the port's
+    EngineDeviceDescription description; // mac and addresses are those of the port
     AgentLimits limits;
     engine::Config engine;
     engine::Checks checks = engine::kStandardChecks;
     std::unique_ptr<engine::SurfaceFilter> filter; // may be null
-    // The one neighbour of the port: every peer that a QP is told of is behind it.
+    // The only neighbour of the port: it leads to every peer of a QP.
     wire::MacAddress neighbour;
-    std::uint16_t first_ip_id = 1; // counts up, so that an ICRC that leaves it out shows
+    std::uint16_t first_ip_id = 1; // counts up, so that an ICRC without it is detected
 };
 
 class VirtualDut final : public Dut {
@@ -43,7 +43,7 @@ class VirtualDut final : public Dut {
 
     CallId submit(Request request, wire::Instant now) override;
     std::optional<Reply> poll(wire::Instant now) override;
-    // The earliest of the engine's timers, frames that the port holds back, and ended waits.
+    // The earliest of the engine's timers, held-back frames and deadlines of waiting calls.
     [[nodiscard]] std::optional<wire::Instant> next_deadline() const override;
     [[nodiscard]] int descriptor() const override { return -1; }
 
@@ -52,7 +52,7 @@ class VirtualDut final : public Dut {
     // The next frame that leaves the port; valid until the next call.
     std::optional<wire::Bytes> transmit(wire::Instant now);
 
-    [[nodiscard]] engine::Engine& engine(); // for a look at counters; not for driving it
+    [[nodiscard]] engine::Engine& engine(); // to read counters, not to control it
     [[nodiscard]] const sim::PortCounters& port_counters() const;
 
   private:

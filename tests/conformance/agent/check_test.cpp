@@ -56,8 +56,8 @@ class Liar final : public agent::Backend {
 
 struct Checked {
     std::string text;
-    unsigned rights = 0;
-    unsigned wrongs = 0;
+    unsigned passed = 0;
+    unsigned failed = 0;
     std::string error;
 
     [[nodiscard]] bool says(std::string_view line) const {
@@ -74,8 +74,8 @@ Checked check(const std::string& address, const std::optional<std::string>& toke
     const auto done = agent::check_agent(*net::LineAddress::parse(address), token, report);
     if (!done) checked.error = done.error();
     report.summary();
-    checked.rights = report.rights();
-    checked.wrongs = report.wrongs();
+    checked.passed = report.passed();
+    checked.failed = report.failed();
     return checked;
 }
 
@@ -107,11 +107,11 @@ TEST_CASE("check: nothing is wrong with our own agent", "[agent]") {
     const auto checked = check(agent.address(), "sesame");
     INFO(checked.text);
     CHECK(checked.error.empty());
-    CHECK(checked.wrongs == 0);
-    CHECK(checked.rights > 100);
-    CHECK(checked.says("right  first line: a wrong token\n"));
-    CHECK(checked.says("right  mr: the digest\n"));
-    CHECK(checked.says("right  post: the receives of a QP in ERR\n"));
+    CHECK(checked.failed == 0);
+    CHECK(checked.passed > 100);
+    CHECK(checked.says("ok    first line: a wrong token\n"));
+    CHECK(checked.says("ok    mr: the digest\n"));
+    CHECK(checked.says("ok    post: the receives of a QP in ERR\n"));
 }
 
 TEST_CASE("check: each wrong answer is found, and nothing else", "[agent]") {
@@ -120,19 +120,19 @@ TEST_CASE("check: each wrong answer is found, and nothing else", "[agent]") {
         Lie lie;
     };
     const std::array rows{
-        Row{"WRONG  mr: the guards\n",
+        Row{"FAIL  mr: the guards\n",
             [](const Request&, Answer& answer) {
                 change<MrDigested>(answer, [](auto& digest) { digest.guards_intact = false; });
             }},
-        Row{"WRONG  mr: the region's address\n",
+        Row{"FAIL  mr: the address of the region\n",
             [](const Request&, Answer& answer) {
                 change<MrRegistered>(answer, [](auto& region) { region.address += 64; });
             }},
-        Row{"WRONG  pd and cq: cq_destroy of a CQ in use\n",
+        Row{"FAIL  pd and cq: cq_destroy of a CQ in use\n",
             [](const Request& request, Answer& answer) {
                 if (std::holds_alternative<CqDestroy>(request) && !answer) answer = Done{};
             }},
-        Row{"WRONG  qp: RESET to RTS\n",
+        Row{"FAIL  qp: RESET to RTS\n",
             [](const Request& request, Answer& answer) {
                 const auto* modify = std::get_if<QpModify>(&request);
                 if (modify == nullptr || answer) return;
@@ -140,14 +140,14 @@ TEST_CASE("check: each wrong answer is found, and nothing else", "[agent]") {
                     answer.error().errno_name = "EIO";
                 }
             }},
-        Row{"WRONG  post: the receives of a QP in ERR\n",
+        Row{"FAIL  post: the receives of a QP in ERR\n",
             [](const Request&, Answer& answer) {
                 change<Polled>(answer, [](auto& polled) {
                     for (auto& one : polled.completions)
                         one.queue = engine::Queue::Send;
                 });
             }},
-        Row{"WRONG  patterns: the pattern random\n",
+        Row{"FAIL  patterns: the pattern random\n",
             [](const Request& request, Answer& answer) {
                 const auto* read = std::get_if<MrRead>(&request);
                 if (read == nullptr || read->offset != 4093) return;
@@ -162,21 +162,21 @@ TEST_CASE("check: each wrong answer is found, and nothing else", "[agent]") {
         INFO(row.found);
         INFO(checked.text);
         CHECK(checked.says(row.found));
-        CHECK(checked.wrongs >= 1);
-        CHECK(checked.wrongs <= 2);
-        CHECK(checked.says("         contract  "));
+        CHECK(checked.failed >= 1);
+        CHECK(checked.failed <= 2);
+        CHECK(checked.says("         expected  "));
     }
 }
 
-TEST_CASE("check: what an answer lacks is named with what was sent and what came", "[agent]") {
+TEST_CASE("check: a wrong answer is shown with what was sent and what was expected", "[agent]") {
     const OtherServer other([](int peer, const std::string& /*heard*/) {
         write_all(peer, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"version\":1}}\n");
     });
     const auto checked = check(other.address(), std::nullopt);
-    CHECK(checked.wrongs == 1);
-    CHECK(checked.says("WRONG  hello: says what the device is\n         sent      {\"jsonrpc\""));
+    CHECK(checked.failed == 1);
+    CHECK(checked.says("FAIL  hello: describes the device\n         sent      {\"jsonrpc\""));
     CHECK(checked.says(
-        "         came      {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"version\":1}}\n"));
+        "         got       {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"version\":1}}\n"));
 }
 
 TEST_CASE("check: where nobody listens there is nothing to check", "[agent]") {
@@ -187,7 +187,7 @@ TEST_CASE("check: where nobody listens there is nothing to check", "[agent]") {
         check(closed, std::nullopt);
     }
     const auto checked = check(closed, std::nullopt);
-    CHECK(checked.rights + checked.wrongs == 0);
+    CHECK(checked.passed + checked.failed == 0);
     CHECK(checked.error.starts_with("nothing listens on " + closed));
     agent::Options options;
     options.check = closed;

@@ -137,10 +137,10 @@ TEST_CASE("remote: megabytes go through", "[agent]") {
 TEST_CASE("remote: what keeps it from an agent is said in one line", "[agent]") {
     FakeBackend backend;
     const RunningAgent agent(backend, "sesame");
-    CHECK(refusal(agent.address(), "open") ==
-          "AGENT hung up without an answer: the token is wrong, or it is no veriroce agent");
-    CHECK(refusal(agent.address()) ==
-          "AGENT hung up without an answer: it wants a token, or it is no veriroce agent");
+    CHECK(refusal(agent.address(), "open") == "AGENT closed the connection without an answer: the "
+                                              "token is wrong, or it is not a veriroce agent");
+    CHECK(refusal(agent.address()) == "AGENT closed the connection without an answer: it requires "
+                                      "a token, or it is not a veriroce agent");
     CHECK(refusal("unix:/nonexistent/agent") ==
           "there is no socket AGENT: start the agent there, or check the path");
 
@@ -148,8 +148,8 @@ TEST_CASE("remote: what keeps it from an agent is said in one line", "[agent]") 
     {
         const OtherServer nobody([](int, const std::string&) {});
         closed = nobody.address();
-        CHECK(refusal(closed) ==
-              "AGENT hung up without an answer: it wants a token, or it is no veriroce agent");
+        CHECK(refusal(closed) == "AGENT closed the connection without an answer: it requires a "
+                                 "token, or it is not a veriroce agent");
     }
     CHECK(refusal(closed) ==
           "nothing listens on AGENT: start the agent there, or check the address and port");
@@ -160,19 +160,20 @@ TEST_CASE("remote: what keeps it from an agent is said in one line", "[agent]") 
     };
     const std::array rows{
         Row{"HTTP/1.1 400 Bad Request\r\n\r\n",
-            "AGENT speaks HTTP: it is no veriroce agent, check the port"},
-        Row{"SSH-2.0-OpenSSH_9.2\r\n",
-            "AGENT is no veriroce agent: it answered with \"SSH-2.0-OpenSSH_9.2?\", which is no "
-            "JSON-RPC"},
+            "AGENT speaks HTTP: it is not a veriroce agent; check the port"},
+        Row{"SSH-2.0-OpenSSH_9.2\r\n", "AGENT is not a veriroce agent: it answered with "
+                                       "\"SSH-2.0-OpenSSH_9.2?\", which is not "
+                                       "JSON-RPC"},
         Row{"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"
-            "\"message\":\"version: this agent speaks 2, not 1\"}}\n",
-            "AGENT refused hello: version: this agent speaks 2, not 1"},
+            "\"message\":\"version: expected 2, got 1\"}}\n",
+            "AGENT rejected hello: version: expected 2, got 1"},
         Row{"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"version\":1}}\n",
-            "AGENT refused hello: the answer to hello is wrong: name is missing"},
+            "AGENT rejected hello: the answer to hello is wrong: name is missing"},
         Row{"{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n",
-            "AGENT is no veriroce agent: it answered call 9, which is not open"},
-        Row{"{\"jsonrpc\":", "AGENT hung up without an answer: it wants a token, or it is no "
-                             "veriroce agent"},
+            "AGENT is not a veriroce agent: it answered call 9, which is not open"},
+        Row{"{\"jsonrpc\":",
+            "AGENT closed the connection without an answer: it requires a token, or it is not a "
+            "veriroce agent"},
     };
     for (const auto& row : rows) {
         const OtherServer other(

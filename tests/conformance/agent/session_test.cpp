@@ -58,28 +58,33 @@ TEST_CASE("session: what comes first decides", "[agent]") {
             Standing::WrongToken,
             "wrong token"},
         Row{"no token", "sesame", hello, {}, Standing::WrongToken, "no token"},
-        Row{"HTTP", "", "GET / HTTP/1.1\r", {}, Standing::Closing, "its first line is no hello"},
-        Row{"an empty line", "", "", {}, Standing::Closing, "its first line is no hello"},
-        Row{"another method", "", ping, {}, Standing::Closing, "its first line is no hello"},
+        Row{"HTTP", "", "GET / HTTP/1.1\r", {}, Standing::Closing, "its first line is not a hello"},
+        Row{"an empty line", "", "", {}, Standing::Closing, "its first line is not a hello"},
+        Row{"another method", "", ping, {}, Standing::Closing, "its first line is not a hello"},
         Row{"an unknown method",
             "",
             R"({"jsonrpc":"2.0","id":1,"method":"helo"})",
             {},
             Standing::Closing,
-            "its first line is no hello"},
+            "its first line is not a hello"},
         Row{"hello without its version",
             "",
             R"({"jsonrpc":"2.0","id":1,"method":"hello","params":{}})",
             {},
             Standing::Closing,
-            "its first line is no hello"},
-        Row{"a batch", "", '[' + hello + ']', {}, Standing::Closing, "its first line is no hello"},
+            "its first line is not a hello"},
+        Row{"a batch",
+            "",
+            '[' + hello + ']',
+            {},
+            Standing::Closing,
+            "its first line is not a hello"},
         Row{"another version",
             "",
             R"({"jsonrpc":"2.0","id":1,"method":"hello","params":{"version":2}})",
-            {error("1", -32602, "version: this agent speaks 1, not 2")},
+            {error("1", -32602, "version: expected 1, got 2")},
             Standing::Closing,
-            "version: this agent speaks 1, not 2"},
+            "version: expected 1, got 2"},
         Row{"another version, no token",
             "sesame",
             R"({"jsonrpc":"2.0","id":1,"method":"hello","params":{"version":2}})",
@@ -111,14 +116,14 @@ TEST_CASE("session: after hello a bad line is answered and the connection lives 
         Row{"{", error("null", -32700, "this line is not JSON: incomplete JSON")},
         Row{"", error("null", -32700, "this line is not JSON: incomplete JSON")},
         Row{'[' + ping + ']',
-            error("null", -32600, "expected one JSON-RPC request a line, not an array")},
+            error("null", -32600, "expected one JSON-RPC request per line, got an array")},
         Row{R"({"jsonrpc":"2.0","method":"ping"})",
             error("null", -32600, "id: expected a whole number below 2^53")},
         Row{R"({"jsonrpc":"2.0","id":5,"method":"qp_explode"})",
             error("5", -32601, R"(no method is called \"qp_explode\")")},
         Row{R"({"jsonrpc":"2.0","id":5,"method":"cq_create","params":{"depth":true}})",
             error("5", -32602,
-                  "cq_create: depth: expected a whole number from 0 to 4294967295, not true or "
+                  "cq_create: depth: expected a whole number from 0 to 4294967295, got true or "
                   "false")},
         Row{hello, error("1", -32602, "hello was said already")},
     };
@@ -183,7 +188,8 @@ TEST_CASE("session: a wait is answered in its time, cancelled, or ended by reset
     CHECK(answers(session) == Lines{nothing(12), done(14)});
     CHECK_FALSE(session.next_deadline(start));
     session.handle_line(poll(15, 60'001), start);
-    CHECK(answers(session) == Lines{error("15", -32602, "wait_ms: at most 60000, not 60001")});
+    CHECK(answers(session) ==
+          Lines{error("15", -32602, "wait_ms: expected at most 60000, got 60001")});
 }
 
 TEST_CASE("session: what a connection has dies with it", "[agent]") {

@@ -128,8 +128,8 @@ TEST_CASE("codec: a bad request gets a sentence that names what is wrong", "[dut
     const std::array rows{
         Row{"", -32700, "this line is not JSON: incomplete JSON"},
         Row{"GET / HTTP/1.1", -32700, "this line is not JSON: syntax error"},
-        Row{"[]", -32600, "expected one JSON-RPC request a line, not an array"},
-        Row{"7", -32600, "expected one JSON-RPC request a line, not a number"},
+        Row{"[]", -32600, "expected one JSON-RPC request per line, got an array"},
+        Row{"7", -32600, "expected one JSON-RPC request per line, got a number"},
         Row{R"({"jsonrpc":"2.0","method":"ping"})", -32600,
             "id: expected a whole number below 2^53"},
         Row{R"({"jsonrpc":"2.0","id":"a","method":"ping"})", -32600,
@@ -138,48 +138,48 @@ TEST_CASE("codec: a bad request gets a sentence that names what is wrong", "[dut
             "id: expected a whole number below 2^53"},
         Row{R"({"id":1,"method":"ping"})", -32600, R"(jsonrpc: expected "2.0")"},
         Row{R"({"jsonrpc":"2.0","id":1,"method":3})", -32600, "method: expected a method's name"},
-        Row{R"({"jsonrpc":"2.0","id":1,"method":"pong"})", -32601, R"(no method is called "pong")"},
+        Row{R"({"jsonrpc":"2.0","id":1,"method":"pong"})", -32601, R"(unknown method "pong")"},
         Row{R"({"jsonrpc":"2.0","id":1,"method":"ping","params":[]})", -32602,
             "params: expected an object, by name"},
         Row{request_line("cq_create", "{}"), -32602, "cq_create: depth is missing"},
         Row{request_line("cq_create", R"({"depth":1,"size":2})"), -32602,
-            "cq_create: size is no field of this"},
+            "cq_create: size is not a known field"},
         Row{request_line("cq_create", R"({"depth":"1"})"), -32602,
-            "cq_create: depth: expected a whole number from 0 to 4294967295, not a string"},
+            "cq_create: depth: expected a whole number from 0 to 4294967295, got a string"},
         Row{request_line("cq_create", R"({"depth":-1})"), -32602,
-            "cq_create: depth: expected a whole number from 0 to 4294967295, not \"-1\""},
+            "cq_create: depth: expected a whole number from 0 to 4294967295, got \"-1\""},
         Row{request_line("cq_create", R"({"depth":1.5})"), -32602,
-            "cq_create: depth: expected a whole number from 0 to 4294967295, not a fraction"},
+            "cq_create: depth: expected a whole number from 0 to 4294967295, got a fraction"},
         Row{request_line("cq_create", R"({"depth":null})"), -32602,
-            "cq_create: depth: expected a whole number from 0 to 4294967295, not null"},
+            "cq_create: depth: expected a whole number from 0 to 4294967295, got null"},
         Row{request_line("mr_read", R"({"mr":1,"offset":9007199254740992,"length":1})"), -32602,
-            "mr_read: offset: expected a whole number from 0 to 9007199254740991, not "
+            "mr_read: offset: expected a whole number from 0 to 9007199254740991, got "
             "\"9007199254740992\""},
         Row{request_line("mr_write", R"({"mr":1,"offset":0,"data":"A"})"), -32602,
-            "mr_write: data: expected base64, not \"A\""},
+            "mr_write: data: expected base64, got \"A\""},
         Row{request_line("mr_fill", R"({"mr":1,"offset":0,"length":1,"pattern":"two"})"), -32602,
-            "mr_fill: pattern: \"two\" is no name for this"},
+            "mr_fill: pattern: unknown name \"two\""},
         Row{request_line("mr_register", R"({"pd":1,"length":1,"access":["remote_write"]})"), -32602,
-            "mr_register: access: \"remote_write\" is no name for this"},
+            "mr_register: access: unknown name \"remote_write\""},
         Row{request_line("mr_register", R"({"pd":1,"length":1,"access":"REMOTE_WRITE"})"), -32602,
-            "mr_register: access: expected an array of names, not a string"},
+            "mr_register: access: expected an array of names, got a string"},
         Row{request_line("mr_register", R"({"pd":1,"length":1,"access":[],"fill":{"key":1}})"),
             -32602, "mr_register: fill.pattern is missing"},
         Row{request_line("qp_modify", R"({"qp":1,"state":"RTX"})"), -32602,
-            "qp_modify: state: \"RTX\" is no name for this"},
+            "qp_modify: state: unknown name \"RTX\""},
         Row{request_line("qp_modify", R"({"qp":1,"tiemout":14})"), -32602,
-            "qp_modify: tiemout is no field of this"},
+            "qp_modify: tiemout is not a known field"},
         Row{request_line("qp_modify", R"({"qp":1,"path_mtu":1500})"), -32602,
-            "qp_modify: path_mtu: expected 256, 512, 1024, 2048 or 4096, not \"1500\""},
+            "qp_modify: path_mtu: expected 256, 512, 1024, 2048 or 4096, got \"1500\""},
         Row{request_line("qp_modify", R"({"qp":1,"rq_psn":16777216})"), -32602,
-            "qp_modify: rq_psn: expected a whole number from 0 to 16777215, not \"16777216\""},
+            "qp_modify: rq_psn: expected a whole number from 0 to 16777215, got \"16777216\""},
         Row{request_line("qp_modify", R"({"qp":1,"ah_attr":{"gid_index":1,"address":"10.77.0"}})"),
             -32602,
             "qp_modify: ah_attr.address: expected an address like \"10.77.0.1\" or \"fd77::1\", "
-            "not \"10.77.0\""},
+            "got \"10.77.0\""},
         Row{request_line("post_recv", R"({"qp":1,"requests":[{"id":"1","sge":[]},{"id":2}]})"),
             -32602,
-            "post_recv: requests[1].id: expected a string of decimal digits like \"31\", not a "
+            "post_recv: requests[1].id: expected a string of decimal digits like \"31\", got a "
             "number"},
         Row{request_line("post_recv",
                          R"({"qp":1,"requests":[{"id":"1","sge":[{"mr":1,"offset":0}]}]})"),
@@ -187,12 +187,12 @@ TEST_CASE("codec: a bad request gets a sentence that names what is wrong", "[dut
         Row{request_line("post_recv",
                          R"({"qp":1,"requests":[{"id":"18446744073709551616","sge":[]}]})"),
             -32602,
-            "post_recv: requests[0].id: expected a string of decimal digits like \"31\", not "
+            "post_recv: requests[0].id: expected a string of decimal digits like \"31\", got "
             "\"18446744073709551616\""},
         Row{request_line("post_send", R"({"qp":1,"requests":[{"id":"1","opcode":"SEND","sge":[],)"
                                       R"("remote_address":"1234","flags":[]}]})"),
             -32602,
-            "post_send: requests[0].remote_address: expected a string like \"0x1f\", not "
+            "post_send: requests[0].remote_address: expected a string like \"0x1f\", got "
             "\"1234\""},
         Row{request_line("post_send",
                          R"({"qp":1,"requests":[{"id":"1","opcode":"SEND","sge":[]}]})"),
@@ -229,13 +229,13 @@ TEST_CASE("codec: an answer may say more than we know, but not less", "[dut]") {
     const auto neither = decode_answer(R"({"jsonrpc":"2.0","id":1})", open);
     REQUIRE(neither);
     CHECK(neither->answer.error().message ==
-          "the answer to pd_create is wrong: result: expected an object, not null");
+          "the answer to pd_create is wrong: result: expected an object, got null");
 }
 
 TEST_CASE("codec: a line that answers no open call says so", "[dut]") {
     const OpenCalls open{{CallId{1}, 0}};
     CHECK(decode_answer("HTTP/1.1 400 Bad Request", open).error() ==
-          "it answered with \"HTTP/1.1 400 Bad Request\", which is no JSON-RPC");
+          "it answered with \"HTTP/1.1 400 Bad Request\", which is not JSON-RPC");
     CHECK(decode_answer(R"({"id":2,"result":{}})", open).error() ==
           "it answered call 2, which is not open");
     CHECK(decode_answer(R"({"result":{}})", open).error() ==

@@ -234,10 +234,10 @@ TEST_CASE("engine device: BIND_MW and LOCAL_INV as work requests", "[dut][KEY-09
     CHECK(refusal({.opcode = engine::WrOpcode::BindMw}) == invalid("BIND_MW needs mw and bind"));
     auto wrong = bind;
     wrong.mw = MwHandle{77};
-    CHECK(refusal(wrong) == invalid("mw: there is no 77"));
+    CHECK(refusal(wrong) == invalid("mw: unknown handle 77"));
     wrong = bind;
     wrong.bind->mr = MrHandle{77};
-    CHECK(refusal(wrong) == invalid("bind.mr: there is no 77"));
+    CHECK(refusal(wrong) == invalid("bind.mr: unknown handle 77"));
     const auto type1 = pair.call(0, MwAlloc{.pd = mine.pd, .type = 1});
     wrong = bind;
     wrong.mw = type1.mw;

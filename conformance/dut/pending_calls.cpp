@@ -1,4 +1,4 @@
-#include "conformance/dut/call_desk.hpp"
+#include "conformance/dut/pending_calls.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -18,8 +18,8 @@ std::optional<std::uint32_t> wait_of(const Request& request) {
 
 namespace {
 
-// A result that a wait would wait on. A queue that was overrun is reported with the completions
-// that are left, and else when the wait ends: it would never wait again otherwise.
+// Whether the call has no result yet. An overrun queue is reported with the remaining completions,
+// or when the wait ends; if overrun counted as a result, later calls would never wait.
 bool says_nothing(const Answer& answer) {
     if (!answer) return false;
     if (const auto* polled = std::get_if<Polled>(&*answer)) return polled->completions.empty();
@@ -30,7 +30,8 @@ bool says_nothing(const Answer& answer) {
 
 } // namespace
 
-void CallDesk::submit(CallId call, const Request& request, Executor& executor, wire::Instant now) {
+void PendingCalls::submit(CallId call, const Request& request, Executor& executor,
+                          wire::Instant now) {
     if (const auto* wanted = std::get_if<Cancel>(&request)) {
         cancel(call, *wanted, executor, now);
         return;
@@ -38,60 +39,61 @@ void CallDesk::submit(CallId call, const Request& request, Executor& executor, w
     if (std::holds_alternative<Reset>(request)) end_all(executor, now);
     const auto wait_ms = wait_of(request).value_or(0);
     if (wait_ms > max_wait_ms) {
-        answer(call,
-               std::unexpected(invalid("wait_ms: at most 60000, not " + std::to_string(wait_ms))));
+        answer(call, std::unexpected(invalid("wait_ms: expected at most 60000, got " +
+                                             std::to_string(wait_ms))));
         return;
     }
     auto first = executor.execute(request, now);
     if (wait_ms == 0 || !says_nothing(first)) {
         answer(call, std::move(first));
-    } else if (parked_.size() == max_parked) {
+    } else if (waiting_.size() == max_waiting) {
         answer(call, std::unexpected(refused(method_of(request), "EAGAIN",
-                                             "1024 calls of this connection wait already")));
+                                             "1024 calls of this connection are already waiting")));
     } else {
-        parked_.push_back({call, request, now + std::chrono::milliseconds(wait_ms)});
+        waiting_.push_back({call, request, now + std::chrono::milliseconds(wait_ms)});
     }
 }
 
-void CallDesk::advance(Executor& executor, wire::Instant now) {
-    for (auto it = parked_.begin(); it != parked_.end();) {
+void PendingCalls::advance(Executor& executor, wire::Instant now) {
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
         auto result = executor.execute(it->request, now);
         if (says_nothing(result) && now < it->until) {
             ++it;
             continue;
         }
         answer(it->call, std::move(result));
-        it = parked_.erase(it);
+        it = waiting_.erase(it);
     }
 }
 
-void CallDesk::end_all(Executor& executor, wire::Instant now) {
-    for (auto& parked : parked_) {
-        answer(parked.call, executor.execute(parked.request, now));
+void PendingCalls::end_all(Executor& executor, wire::Instant now) {
+    for (auto& one : waiting_) {
+        answer(one.call, executor.execute(one.request, now));
     }
-    parked_.clear();
+    waiting_.clear();
 }
 
-void CallDesk::cancel(CallId call, const Cancel& wanted, Executor& executor, wire::Instant now) {
-    const auto it = std::ranges::find(parked_, wanted.id, &Parked::call);
-    // A call that was answered in the meantime is none to cancel, and no error either.
-    if (it != parked_.end()) {
+void PendingCalls::cancel(CallId call, const Cancel& wanted, Executor& executor,
+                          wire::Instant now) {
+    const auto it = std::ranges::find(waiting_, wanted.id, &Waiting::call);
+    // Cancelling a call that was answered in the meantime does nothing and is not an error.
+    if (it != waiting_.end()) {
         answer(it->call, executor.execute(it->request, now));
-        parked_.erase(it);
+        waiting_.erase(it);
     }
     answer(call, Done{});
 }
 
-std::optional<Reply> CallDesk::take() {
+std::optional<Reply> PendingCalls::take() {
     if (ready_.empty()) return std::nullopt;
     Reply reply = std::move(ready_.front());
     ready_.pop_front();
     return reply;
 }
 
-std::optional<wire::Instant> CallDesk::next_deadline() const {
-    const auto first = std::ranges::min_element(parked_, {}, &Parked::until);
-    if (first == parked_.end()) return std::nullopt;
+std::optional<wire::Instant> PendingCalls::next_deadline() const {
+    const auto first = std::ranges::min_element(waiting_, {}, &Waiting::until);
+    if (first == waiting_.end()) return std::nullopt;
     return first->until;
 }
 

@@ -1,8 +1,8 @@
-// Where calls with `wait_ms` stand while they have nothing to say: each is asked again whenever
-// something may have happened, and answered when it has a result, when its time is over or when it
-// is cancelled. All other calls are answered at once and in order.
+// The calls of one connection that wait. A call with `wait_ms` is executed again whenever something
+// may have happened, until it has a result, its time is over or it is cancelled. All other calls
+// are answered at once and in order.
 //
-// One desk serves one connection. It has no clock; whoever owns it calls `advance` with the time.
+// There is no clock here: the owner calls `advance` with the time.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,25 @@
 
 namespace veriroce::dut {
 
-class CallDesk {
+class PendingCalls {
   public:
-    // More waits than this at a time are refused (EAGAIN).
-    static constexpr std::size_t max_parked = 1024;
+    // One more waiting call is refused (EAGAIN).
+    static constexpr std::size_t max_waiting = 1024;
 
-    // Carries the request out, or parks it. Cancel ends one wait and Reset all of them: they are
-    // answered with what is there by then.
+    // Executes the request, and keeps it if it has to wait. Cancel ends one waiting call and Reset
+    // all of them: they are answered with the results so far.
     void submit(CallId call, const Request& request, Executor& executor, wire::Instant now);
-    // Asks the parked calls again, oldest first.
+    // Executes the waiting calls again, oldest first.
     void advance(Executor& executor, wire::Instant now);
     // The next answer, in the order in which they became ready.
     std::optional<Reply> take();
 
-    // When the first parked wait is over.
+    // The first deadline of the waiting calls.
     [[nodiscard]] std::optional<wire::Instant> next_deadline() const;
-    [[nodiscard]] bool waiting() const { return !parked_.empty(); }
+    [[nodiscard]] bool waiting() const { return !waiting_.empty(); }
 
   private:
-    struct Parked {
+    struct Waiting {
         CallId call;
         Request request;
         wire::Instant until;
@@ -42,11 +42,11 @@ class CallDesk {
     void end_all(Executor& executor, wire::Instant now);
     void cancel(CallId call, const Cancel& wanted, Executor& executor, wire::Instant now);
 
-    std::deque<Parked> parked_;
+    std::deque<Waiting> waiting_;
     std::deque<Reply> ready_;
 };
 
-// How long a request may wait; nothing if it is of a kind that does not wait.
+// How long a request may wait; nothing if its method does not wait.
 std::optional<std::uint32_t> wait_of(const Request& request);
 
 } // namespace veriroce::dut

@@ -1,8 +1,8 @@
-// What was posted, by the numbers that the device gets instead of the caller's wr ids.
+// The posted requests, by the numbers that the device gets instead of the caller's wr ids.
 //
 // The verbs leave opcode and queue of a failed completion undefined, and some devices report a
-// flushed receive as a send: only the number says what it was. An unsignaled send that succeeded
-// never completes; a later completion of its QP's send queue strikes it out.
+// flushed receive as a send: only the number identifies the request. An unsignaled send that
+// succeeds never completes; a later completion of its QP's send queue removes it.
 #pragma once
 
 #include <deque>
@@ -13,22 +13,22 @@
 
 namespace veriroce::agent {
 
-class WrLedger {
+class PostedRequests {
   public:
     struct Entry {
         std::uint64_t id = 0; // the caller's
-        dut::QpHandle qp;     // 0 of a receive in an SRQ: the completion says which QP
+        dut::QpHandle qp;     // 0 for a receive in an SRQ: the completion names the QP
         engine::Queue queue = engine::Queue::Send;
         engine::WcOpcode opcode = engine::WcOpcode::Send;
     };
 
     // The number to post with.
     std::uint64_t add(const Entry& entry);
-    // Strikes out what the device did not take.
+    // Removes a request that the device did not accept.
     void drop(std::uint64_t number) { entries_.erase(number); }
-    // What completed; nothing for a number that is not open.
+    // Removes and returns the completed request; nothing for an unknown number.
     std::optional<Entry> take(std::uint64_t number);
-    // The QP is gone, and its work with it.
+    // Removes all requests of a QP that was destroyed or reset.
     void forget(dut::QpHandle qp);
     void clear();
 
@@ -40,7 +40,7 @@ class WrLedger {
     std::unordered_map<std::uint64_t, std::deque<std::uint64_t>> sends_; // by QP, oldest first
 };
 
-// What a send of this opcode completes as.
+// The completion opcode of a send with this opcode.
 engine::WcOpcode completes_as(engine::WrOpcode opcode);
 
 } // namespace veriroce::agent

@@ -1,15 +1,15 @@
-#include "conformance/agent/wr_ledger.hpp"
+#include "conformance/agent/posted_requests.hpp"
 
 namespace veriroce::agent {
 
-std::uint64_t WrLedger::add(const Entry& entry) {
+std::uint64_t PostedRequests::add(const Entry& entry) {
     const auto number = next_++;
     entries_.emplace(number, entry);
     if (entry.queue == engine::Queue::Send) sends_[entry.qp.value].push_back(number);
     return number;
 }
 
-std::optional<WrLedger::Entry> WrLedger::take(std::uint64_t number) {
+std::optional<PostedRequests::Entry> PostedRequests::take(std::uint64_t number) {
     const auto found = entries_.find(number);
     if (found == entries_.end()) return std::nullopt;
     const Entry entry = found->second;
@@ -24,12 +24,12 @@ std::optional<WrLedger::Entry> WrLedger::take(std::uint64_t number) {
     return entry;
 }
 
-void WrLedger::forget(dut::QpHandle qp) {
+void PostedRequests::forget(dut::QpHandle qp) {
     std::erase_if(entries_, [qp](const auto& entry) { return entry.second.qp == qp; });
     sends_.erase(qp.value);
 }
 
-void WrLedger::clear() {
+void PostedRequests::clear() {
     entries_.clear();
     sends_.clear();
 }
