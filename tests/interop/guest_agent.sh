@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Sourced by run.sh and live.sh: veriroce-agent in VM 1, with rxe behind it. Wants $lab, $agent (the
-# program), $device (HOST:PORT there) and $token_file (of this host).
+# Sourced by run.sh and live.sh: starts veriroce-agent with rxe in VM 1. Needs $lab, $agent (the
+# program), $device (HOST:PORT in the VM) and $token_file (on this host).
 
-# The token goes in as a file that only root there can read, as the agent demands.
+# The agent requires a token file that only its user (root in the VM) can read.
 start_agent() {
     "$lab" put "$agent"
     "$lab" exec 1 "umask 077; echo '$(cat "$token_file")' >/root/token"
-    # shellcheck disable=SC2034 # the caller reads what this job says
+    # shellcheck disable=SC2034 # the caller reads the output of this job
     agent_job=$("$lab" bg 1 "veriroce-agent --backend verbs --listen $device \
         --token-file /root/token")
     local turns=0
@@ -20,7 +20,7 @@ start_agent() {
     done
 }
 
-# new_token FILE: of mode 600.
+# new_token FILE: writes a token with mode 600.
 new_token() {
     (umask 077 && od -An -N16 -tx1 /dev/urandom | tr -d ' \n' >"$1")
 }

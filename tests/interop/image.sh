@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Sourced by lab.sh: the guest's kernel and initramfs, made of Debian's packages, which are
-# extracted and never installed. Wants $image, $debs, $lab_scripts, say and die.
+# Sourced by lab.sh: builds the guest's kernel and initramfs from Debian packages, which it extracts and
+# never installs. Needs $image, $debs, $lab_scripts, say and die.
 
 guest_packages=(
     busybox-static dash iproute2 libc6 libgcc-s1
     ibverbs-utils ibverbs-providers libibverbs1 rdmacm-utils librdmacm1 perftest
-    # what those need
+    # what the others need
     libbpf1 libbsd0 libcap2 libcom-err2 libcrypt1 libdb5.3 libelf1 libgssapi-krb5-2 libibumad3
     libk5crypto3 libkeyutils1 libkrb5-3 libkrb5support0 libmd0 libmnl0 libnl-3-200
     libnl-route-3-200 libpci3 libpcre2-8-0 libselinux1 libssl3 libtirpc3 libudev1 libxtables12
@@ -21,7 +21,7 @@ guest_modules=(
 )
 libdir=usr/lib/x86_64-linux-gnu
 
-# Names, not versions: an image that works is used until `clean`, also without network.
+# Names without versions: a working image is used until `clean`, also without a network.
 image_stamp() {
     { echo "${guest_packages[*]} ${guest_programs[*]} ${guest_modules[*]}" &&
         cat "$lab_scripts/guest-init" "$lab_scripts/image.sh"; } | sha256sum
@@ -36,7 +36,7 @@ build_image() {
         exec 8>&-
         return
     fi
-    say "making the guest's image (once) in $image"
+    say "building the guest's image (once) in $image"
     local work=$image/work
     rm -rf "$work" "$image/stamp"
     mkdir -p "$work"/{packages,kernel,root}
@@ -58,7 +58,7 @@ newest_kernel() {
     local name
     name=$(apt-cache depends --important linux-image-amd64 2>/dev/null |
         sed -n 's/^ *Depends: \(linux-image-[0-9].*-amd64\)$/\1/p' | head -n 1)
-    [[ -n $name ]] || die "apt knows no linux-image-amd64 (apt-get update?)"
+    [[ -n $name ]] || die "apt does not know linux-image-amd64 (apt-get update?)"
     echo "$name"
 }
 
@@ -94,7 +94,7 @@ first_of() { # the first existing file
     die "none of these is in the packages: $*"
 }
 
-# An ELF file and the libraries that it needs, from the extracted packages only.
+# Copies an ELF file and the libraries that it needs, from the extracted packages only.
 copy_elf() {
     local work=$1 from=$2 to=$3 packages=$1/packages loader list library
     loader=$(first_of "$packages"/{lib,usr/lib}/x86_64-linux-gnu/ld-linux-x86-64.so.2)
@@ -147,7 +147,7 @@ copy_modules() {
     [[ -s $work/root/usr/lib/modules/$version/modules.dep ]] || die "depmod wrote nothing"
 }
 
-# QEMU boots the ELF kernel inside the bzImage directly: half the time under emulation.
+# QEMU boots the ELF kernel inside the bzImage directly, which takes half the time under emulation.
 unpack_kernel() {
     local work=$1 packed offset
     packed=$(first_of "$work"/kernel/boot/vmlinuz-*)
@@ -162,7 +162,7 @@ unpack_kernel() {
     done
 }
 
-# Whether a stock kernel boots under KVM here: on nested hosts it often does not.
+# Checks whether a stock kernel boots under KVM here: on nested hosts it often does not.
 accelerator() {
     if [[ $LAB_ACCEL != auto ]]; then
         echo "$LAB_ACCEL"
@@ -176,7 +176,7 @@ accelerator() {
                 -serial "file:$log" -no-reboot -kernel "$image/kernel" \
                 -append 'console=ttyS0 earlyprintk=serial,ttyS0 panic=-1' \
                 </dev/null >/dev/null 2>&1 || true
-            # The probe has no root: a kernel that gets as far as to complain has booted.
+            # The probe has no root file system: a kernel that complains about that has booted.
             ! grep -q 'Kernel panic\|Unable to mount root' "$log" 2>/dev/null || choice=kvm
         fi
         echo "$choice" >"$image/accelerator"

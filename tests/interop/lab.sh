@@ -2,25 +2,25 @@
 # Real Linux soft RoCE devices (rdma_rxe) in small virtual machines, on a bridge in a network
 # namespace of its own. Needs root and Debian 12 on amd64; no RDMA hardware, no KVM.
 #
-#   lab.sh build                  make the guest's image (idempotent; `start` does it as well)
-#   lab.sh start [N]              namespace, bridge, tester0 and N VMs (1); waits until ready
-#   lab.sh put FILE...            FILE becomes /host/bin/NAME in every VM, also a running one
-#   lab.sh exec ID COMMAND        run a shell command in VM ID; its output, its exit status
-#   lab.sh bg ID COMMAND          the same in the background; prints a job
-#   lab.sh wait ID JOB [SECONDS]  wait for a job; its output, its exit status
-#   lab.sh output ID JOB          what a job has printed so far
+#   lab.sh build                  build the guest's image (idempotent; `start` does it too)
+#   lab.sh start [N]              set up namespace, bridge, tester0 and N VMs (1); wait until ready
+#   lab.sh put FILE...            copy FILE to /host/bin/NAME in every VM, also in running ones
+#   lab.sh exec ID COMMAND        run a shell command in VM ID; give its output and exit status
+#   lab.sh bg ID COMMAND          run it in the background; print the name of the job
+#   lab.sh wait ID JOB [SECONDS]  wait for a job; give its output and exit status
+#   lab.sh output ID JOB          print the output of a job so far
 #   lab.sh ns COMMAND...          run a program of this host inside the namespace
 #   lab.sh capture FILE [FILTER]  record the bridge (default filter: udp port 4791)
-#   lab.sh capture-stop           stop that and flush the file
+#   lab.sh capture-stop           stop recording and flush the file
 #   lab.sh status | console ID | stop | clean
 #
-# VM i has eth0 = 10.77.0.i/24 and fd77::i/64, and rxe0 on it. The tester's end of the bridge is
+# VM i has eth0 = 10.77.0.i/24 and fd77::i/64, with rxe0 on it. The tester's end of the bridge is
 # tester0 = 10.77.0.254/24 and fd77::fe/64, inside the namespace.
 #
 # Environment: LAB_DIR (~/.cache/veriroce-lab), LAB_NS (veriroce-lab), LAB_MTU (1500),
-#   LAB_MEMORY (384 MiB), LAB_ACCEL (auto|kvm|tcg), LAB_LIFE (3600 s, the end of every VM),
+#   LAB_MEMORY (384 MiB), LAB_ACCEL (auto|kvm|tcg), LAB_LIFE (3600 s, after which every VM ends),
 #   LAB_BOOT_SECONDS (120), LAB_JOB_SECONDS (600).
-# Exit codes: those of the command; 3 when the lab cannot do its part.
+# Exit codes: that of the command; 3 if the lab does not work here.
 set -euo pipefail
 
 lab_scripts=$(cd "$(dirname "$0")" && pwd)
@@ -34,7 +34,7 @@ LAB_BOOT_SECONDS=${LAB_BOOT_SECONDS:-120}
 LAB_JOB_SECONDS=${LAB_JOB_SECONDS:-600}
 image=$LAB_DIR/image
 debs=$LAB_DIR/debs
-state=$LAB_DIR/run/$LAB_NS # of this namespace's VMs: vmI/{pid,console.log,share/...}
+state=$LAB_DIR/run/$LAB_NS # state of this namespace's VMs: vmI/{pid,console.log,share/...}
 
 say() { echo "lab: $*" >&2; }
 die() {
@@ -46,7 +46,7 @@ source "$lab_scripts/image.sh"
 
 seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; }
 
-# Whether a pid file's process lives and is the one that we started: its command line names $2.
+# Whether the process of a pid file runs and is the one that we started: its command line contains $2.
 alive() { # pid file, path
     local pid
     pid=$(cat "$1" 2>/dev/null) && [[ -n $pid ]] &&
@@ -54,7 +54,7 @@ alive() { # pid file, path
         ! grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null
 }
 
-stop_process() { # pid file, path, signal: asks, waits 4 s, then insists
+stop_process() { # pid file, path, signal: sends the signal, waits 4 s, then sends KILL
     local file=$1 turns=0
     alive "$file" "$2" || return 0
     kill -s "$3" "$(cat "$file")"
@@ -74,7 +74,7 @@ need_machine() {
 
 network_up() {
     if [[ ! -e /run/netns/$LAB_NS ]]; then
-        ip netns add "$LAB_NS" || die "cannot make the network namespace $LAB_NS"
+        ip netns add "$LAB_NS" || die "cannot create the network namespace $LAB_NS"
         touch "$state/namespace-is-ours"
     fi
     local in_ns=(ip -n "$LAB_NS")
@@ -82,10 +82,10 @@ network_up() {
     if ! "${in_ns[@]}" link show lab0 >/dev/null 2>&1; then
         ip netns exec "$LAB_NS" sysctl -qw net.ipv6.conf.default.accept_dad=0
         "${in_ns[@]}" link add lab0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0 ||
-            die "cannot make a bridge"
-        "${in_ns[@]}" link add tester0 type veth peer name port0 || die "cannot make a veth pair"
+            die "cannot create a bridge"
+        "${in_ns[@]}" link add tester0 type veth peer name port0 || die "cannot create a veth pair"
         "${in_ns[@]}" link set port0 master lab0
-        # Only tester0 speaks for this host: no link-local address on what merely forwards.
+        # Only tester0 represents this host: the forwarding interfaces get no link-local address.
         "${in_ns[@]}" link set port0 addrgenmode none
         "${in_ns[@]}" link set lab0 addrgenmode none
     fi
@@ -98,7 +98,7 @@ network_up() {
 start_vm() { # id accelerator
     local id=$1 accel=$2 vm=$state/vm$1 mac
     if alive "$vm/pid" "$vm"; then
-        say "VM $id runs already"
+        say "VM $id is already running"
         return
     fi
     rm -rf "$vm"
@@ -106,7 +106,7 @@ start_vm() { # id accelerator
     [[ ! -d $state/bin ]] || cp -a "$state/bin/." "$vm/share/bin/"
     mkfifo "$vm/command.in" "$vm/command.out"
     ip -n "$LAB_NS" link show "tap$id" >/dev/null 2>&1 ||
-        ip -n "$LAB_NS" tuntap add dev "tap$id" mode tap || die "cannot make tap$id"
+        ip -n "$LAB_NS" tuntap add dev "tap$id" mode tap || die "cannot create tap$id"
     ip -n "$LAB_NS" link set "tap$id" addrgenmode none
     ip -n "$LAB_NS" link set "tap$id" mtu "$LAB_MTU" master lab0 up
     printf -v mac '52:54:00:77:00:%02x' "$id"
@@ -114,7 +114,7 @@ start_vm() { # id accelerator
     local kernel_line="console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr"
     kernel_line+=" random.trust_cpu=on cryptomgr.notests no_timer_check tsc=reliable"
     kernel_line+=" net.ifnames=0 lab.id=$id lab.mtu=$LAB_MTU"
-    # timeout(1) ends the VM whatever becomes of us.
+    # timeout(1) ends the VM even if this script dies.
     setsid timeout -k 5 "$LAB_LIFE" ip netns exec "$LAB_NS" qemu-system-x86_64 \
         -name "veriroce-lab-vm$id" -pidfile "$vm/pid" -accel "$accel" -cpu max \
         -m "$LAB_MEMORY" -nodefaults -display none -no-reboot \
@@ -127,7 +127,7 @@ start_vm() { # id accelerator
         -device virtserialport,chardev=command,name=cmd \
         -virtfs "local,path=$vm/share,mount_tag=host,security_model=none" \
         </dev/null >"$vm/qemu.log" 2>&1 8>&- 9>&- &
-    echo $! >"$vm/launcher" # of timeout: gone means that QEMU never came up
+    echo $! >"$vm/launcher" # the pid of timeout; if it is gone, QEMU did not start
 }
 
 wait_ready() { # id since
@@ -153,7 +153,7 @@ lab_build() {
 
 lab_start() {
     local count=${1:-1} id since accel
-    [[ $count =~ ^[1-9]$ ]] || die "start takes 1 to 9 VMs, not '$count'"
+    [[ $count =~ ^[1-9]$ ]] || die "start: expected 1 to 9 VMs, got '$count'"
     lab_build
     mkdir -p "$state"
     accel=$(accelerator)
@@ -214,7 +214,7 @@ lab_capture() {
     local file=$1 filter=${2:-udp port 4791} log=$state/capture.log turns=0
     lab_capture_stop
     rm -f "$log"
-    # setsid and `ip netns exec` become tcpdump, so that $! is its pid; -G and -W 1 bound its life.
+    # setsid and `ip netns exec` exec tcpdump, so $! is its pid; -G and -W 1 limit its run time.
     setsid ip netns exec "$LAB_NS" tcpdump -Z root -B 32768 -U -i lab0 -G "$LAB_LIFE" -W 1 \
         -w "$file" "$filter" </dev/null >"$log" 2>&1 &
     echo $! >"$state/capture.pid"
@@ -274,7 +274,7 @@ case $verb in
     capture-stop) lab_capture_stop ;;
     help | -h | --help) sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "$0" ;;
     *)
-        say "no such verb: $verb (lab.sh help)"
+        say "unknown command: $verb (see lab.sh help)"
         exit 2
         ;;
 esac

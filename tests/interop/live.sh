@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# Whether verdicts hold on a live wire: all cases, over and over. Against the built-in engine behind
-# an agent on raw frames, at the other end of a veth pair: first with the machine to itself, then
-# with every core but one kept busy. Or against Linux rdma_rxe in a virtual machine, with its
-# profile: every run must have the same known deviations. Needs root; nothing of the host's network
-# is touched.
+# Checks that verdicts are stable on a live wire, by running all cases many times: against the built-in
+# engine behind an agent with raw frames at the other end of a veth pair, first on an idle machine, then
+# with every core but one busy; or against Linux rdma_rxe in a virtual machine with its profile, where
+# every run must show the same known deviations. Needs root; changes nothing in the host's network.
 #
-#   live.sh [RUNS] [FOLDER]         RUNS of each kind (20); reports go to FOLDER (build/live)
-#   live.sh --rxe [RUNS] [FOLDER]   RUNS against rxe (5), of some 3 minutes each
+#   live.sh [RUNS] [FOLDER]         RUNS of each kind (20); writes reports to FOLDER (build/live)
+#   live.sh --rxe [RUNS] [FOLDER]   RUNS against rxe (5), about 3 minutes each
 #
-# Exit codes: 0 if ERROR comes only in cases tagged `timing`, FAIL and WARN never, and XFAIL in all
-# runs alike (live_verdicts.py); 1 otherwise; 3 where the virtual machine cannot do its part.
+# Exit codes: 0 if only cases tagged `timing` end with ERROR, none with FAIL or WARN, and the same ones
+# with XFAIL in all runs (live_verdicts.py); 1 otherwise; 3 if the virtual machine does not work here.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 against=engine runs=20 kinds=(idle busy) profile=()
@@ -21,7 +20,7 @@ runs=${1:-$runs}
 folder=${2:-build/live}
 veriroce=${VERIROCE:-build/release/veriroce}
 agent=${VERIROCE_AGENT:-build/release/veriroce-agent}
-[[ $runs =~ ^[1-9][0-9]*$ ]] || { echo "live: RUNS is a number, not '$runs'" >&2 && exit 1; }
+[[ $runs =~ ^[1-9][0-9]*$ ]] || { echo "live: RUNS: expected a number, got '$runs'" >&2 && exit 1; }
 [[ -x $veriroce ]] || { echo "live: $veriroce is not built" >&2 && exit 1; }
 # shellcheck source=tests/interop/guest_agent.sh
 source tests/interop/guest_agent.sh
@@ -30,7 +29,7 @@ mkdir -p "$folder"
 token_file=$folder/token
 new_token "$token_file"
 
-# Two namespaces, one wire to test and another for the agent's contract.
+# Two namespaces, connected by one wire for the test and one for the agent's contract.
 start_engine() {
     local dut=veriroce-live-dut-$$ tester=veriroce-live-tester-$$
     namespaces+=("$dut" "$tester")
@@ -59,7 +58,7 @@ start_engine() {
     done
 }
 
-# The lab's network and one virtual machine, with the agent in it.
+# The lab's network and one virtual machine with the agent.
 start_rxe() {
     [[ -x $agent ]] || { echo "live: $agent is not built" >&2 && exit 1; }
     lab=tests/interop/lab.sh
@@ -83,12 +82,12 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# play KIND: all runs of a kind, each with its own report.
+# play KIND: does all runs of a kind, each with its own report.
 play() {
     local run report
     for ((run = 1; run <= runs; ++run)); do
         report=$folder/$1-$run
-        # Its exit code says what results.json says, if that was written.
+        # Ignore the exit code if results.json was written: it says the same.
         "${inside[@]}" "$veriroce" test --dut "$device" --dut-token-file "$token_file" \
             -i tester0 --seed "$run" --quiet --tester-address "$tester_addresses" \
             "${profile[@]}" --report "$report" >"$report.txt" 2>&1 || [[ -s $report/results.json ]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the runs of tests/interop/live.sh say together: FOLDER/KIND-RUN/results.json of each.
+"""Compares the runs of tests/interop/live.sh: FOLDER/KIND-RUN/results.json of each.
 
     live_verdicts.py FOLDER RUNS KIND...
 
@@ -40,7 +40,7 @@ def wrong_in(folder, kind, runs, timing):
             found[case["id"]][run] = (case["verdict"], case["summary"])
     told(kind, runs, verdicts, seconds)
     for case, by_run in found.items():
-        # A time that could not be judged says nothing against the verdicts of the other runs.
+        # A time that could not be judged does not contradict the verdicts of the other runs.
         judged = {v for v, _ in by_run.values() if v != "ERROR"}
         for run, (verdict, summary) in by_run.items():
             if verdict in ("PASS", "SKIP"):

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Sourced by run.sh: the network between the two ends made bad, and good again. Wants $lab and fail.
+# Sourced by run.sh: makes the network between the two ends bad, and good again. Needs $lab and fail.
 
-# 5 % of all RoCEv2 packets on the bridge, both ways.
+# Drops 5 % of all RoCEv2 packets on the bridge, in both directions.
 lose_packets() {
     "$lab" ns nft -f - <<'NFT'
 table bridge veriroce_loss {
@@ -13,17 +13,17 @@ table bridge veriroce_loss {
 NFT
 }
 
-# A loss that lost nothing has tested nothing.
+# Fails if no packet was lost: then the run tested nothing.
 lose_no_more() {
     local lost
     lost=$("$lab" ns nft list table bridge veriroce_loss |
         sed -n 's/.*counter packets \([0-9]*\).*/\1/p')
     "$lab" ns nft delete table bridge veriroce_loss
     echo "interop: $lost packets were lost on the bridge"
-    [[ $lost != 0 ]] || fail "nothing was lost on the bridge"
+    [[ $lost != 0 ]] || fail "no packet was lost on the bridge"
 }
 
-# What the guest sends is late, comes twice or out of order.
+# Delays, duplicates and reorders what the guest sends.
 disorder_packets() {
     "$lab" exec 1 "modprobe sch_netem && tc qdisc add dev eth0 root netem \
         delay 2ms duplicate 5% reorder 10% 50%"

@@ -1,16 +1,15 @@
 # shellcheck shell=bash
 # Sourced by run.sh: `veriroce serve` and `veriroce ping` against ibv_rc_pingpong on rxe in the
-# virtual machine. Wants $lab, $veriroce, LAB_MTU, attempt
-# and what network.sh has.
+# virtual machine. Needs $lab, $veriroce, LAB_MTU, attempt and the functions of network.sh.
 #
-# ping compares every byte that comes back. The guest's program compares nothing; what serve sends
-# back is compared in the tests of two veriroce.
+# ping compares every byte that comes back. The guest's program compares nothing; the tests with two
+# veriroce programs compare what serve sends back.
 
 vm=10.77.0.1
 host=10.77.0.254
 rounds=100
 
-# guest_gid IP-VERSION: the index of the guest's GID, as ibv_rc_pingpong wants it.
+# guest_gid IP-VERSION: the index of the guest's GID, for ibv_rc_pingpong.
 guest_gid() { [[ $1 == 4 ]] && echo 1 || echo 2; }
 
 # ping_guest IP-VERSION MTU SIZE OURS...: the guest serves.
@@ -71,5 +70,5 @@ run_pingpong() {
     attempt ping_guest 4 1024 10000 -i tester0
     attempt serve_guest 6 1024 10000 -i tester0 --address fd77::200
     order_packets
-    echo "interop: serve and ping: $((passes - before)) runs of $rounds round trips made"
+    echo "interop: serve and ping: $((passes - before)) runs of $rounds round trips each"
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What is ours with what is not: Linux rdma_rxe in a virtual machine. The suite against it, through
-# veriroce-agent there; serve and ping with ibv_rc_pingpong; our engine's operations with rxe's.
-# Wants build/release (./test.sh --interop builds it first).
-#   run.sh [ARGS...]     ARGS go to `veriroce test`, for example a case's name
-#   INTEROP_MTU (4200)   the network's MTU; 4200 lets path MTU 4096 through
-#   INTEROP_REPORT       where the report goes (build/interop)
-# Exit codes: 0 all as expected, 1 something failed, 3 the virtual machine cannot do its part.
+# Tests veriroce against Linux rdma_rxe in a virtual machine: the suite through veriroce-agent in the
+# guest; serve and ping against ibv_rc_pingpong; operations between our engine and rxe.
+# Needs build/release (./test.sh --interop builds it first).
+#   run.sh [ARGS...]     passes ARGS to `veriroce test`, for example a case's name
+#   INTEROP_MTU (4200)   the network's MTU; 4200 allows path MTU 4096
+#   INTEROP_REPORT       the folder of the report (build/interop)
+# Exit codes: 0 all as expected, 1 something failed, 3 the virtual machine does not work here.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root"
@@ -35,12 +35,12 @@ new_token "$token_file"
 clean_up() {
     "$lab" stop
     rm -f "$token_file"
-    # Under sudo the report belongs to the one who called it.
+    # Under sudo, give the report to the calling user.
     [[ -z ${SUDO_UID:-} ]] || chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$report"
 }
 trap clean_up EXIT
 
-# What an attempt says goes to a file, which is shown where it fails.
+# Runs a command; shows its output only if it fails.
 attempt() {
     if "$@" >"$report/attempt.txt" 2>&1; then
         pass
@@ -50,20 +50,20 @@ attempt() {
     fi
 }
 
-# What the machine at hand must be able to do: exit 3 of the lab is ours.
+# If the lab exits with 3, so do we.
 "$lab" start 1
 start_agent
 
 resources() { "$lab" exec 1 "rdma resource show rxe0"; }
 before=$(resources)
 
-# nothing_left WHEN: the device has what it had before anything was asked of it. What a closed
-# connection had may take some moments to go.
+# nothing_left WHEN: the device must have the same resources as at the start. Resources of a closed
+# connection may take a moment to disappear.
 nothing_left() {
     local after turns=0
     until after=$(resources) && [[ $after == "$before" ]]; do
         if ((turns++ >= 20)); then
-            fail "$1 something was left behind in the device; before: $before; after: $after"
+            fail "$1: the device has other resources than at the start; expected: $before; got: $after"
             return
         fi
         sleep 0.5
@@ -82,10 +82,9 @@ fail() { # sentence
     failures=$((failures + 1))
 }
 
-# What rxe does wrong, and is known for, stands in its profile: FAIL and WARN become XFAIL there,
-# and what is no longer wrong becomes XPASS. Of an entry that holds `sometimes`, for some runs of
-# its case, one has to show, but where it is about time. An ERROR is a time too noisy to judge: one
-# run in twenty may end so, on a busy machine.
+# The profile lists what rxe does wrong: it turns FAIL and WARN into XFAIL, and PASS into XPASS. Of an
+# entry with `sometimes`, at least one run must show the deviation, except in timing cases. An ERROR is
+# a time that is too noisy to judge; on a busy machine one run in twenty may end so.
 profile=conformance/profiles/linux-rxe.yaml
 unlisted() { # CONSOLE
     awk '/^(FAIL|WARN|XPASS) / { print $1, $2 }' "$1"
@@ -95,7 +94,7 @@ too_noisy() { # CONSOLE
          /^ERROR / { noisy++; names = names " " $2 }
          END { if (noisy * 20 > judged + noisy) print noisy " of " judged + noisy ":" names }' "$1"
 }
-vanished() { # CONSOLE: of the cases that were played
+vanished() { # CONSOLE: listed cases that ran without their deviation
     awk 'function case_of(id) { sub(/\[.*/, "", id); return id }
          FILENAME == ARGV[1] { timing[case_of($1)] = 1; next }
          FILENAME == ARGV[2] { seen[$1 " " case_of($2)] = played[case_of($2)] = 1; next }
@@ -105,7 +104,7 @@ vanished() { # CONSOLE: of the cases that were played
         <(grep -E '^(PASS|FAIL|WARN|XFAIL|ERROR) ' "$1") "$profile"
 }
 
-# run_suite NAME IP ARGS...: over these IP versions, with a report and a capture of its own.
+# run_suite NAME IP ARGS...: over these IP versions, with its own report and capture.
 run_suite() {
     local name=$1 ip=$2
     shift 2
@@ -122,12 +121,12 @@ run_suite() {
     noise=$(too_noisy "$folder/console.txt")
     if [[ -n $wrong || -n $gone || -n $noise ]] || ! grep -q ' passed, ' "$folder/console.txt"; then
         grep -v '^PASS' "$folder/console.txt" >&2
-        fail "$name: ended with $code; unlisted: ${wrong:-none}; listed, not seen:" \
+        fail "$name: ended with $code; not in the profile: ${wrong:-none}; in the profile, not seen:" \
             "${gone:-none}; too noisy: ${noise:-none}"
         return
     fi
-    # Somebody else's eyes: tshark reads the capture, every packet of the device is RoCE, and the IP
-    # IDs of both directions count (an ICRC that left them out would show).
+    # An independent check: tshark reads the capture, every packet of the device is RoCE, and the IP IDs
+    # of both directions are not 0 (so that an ICRC without them would be noticed).
     local packets roce zero
     local device_address='(ip.src == 10.77.0.1 or ipv6.src == fd77::1)'
     packets=$(packets_in "$folder/run.pcapng" "$device_address")
@@ -135,18 +134,18 @@ run_suite() {
     zero=$(packets_in "$folder/run.pcapng" 'ip.id == 0')
     echo "interop: $name: tshark reads $packets packets, $roce of them RoCE, $zero with IP ID 0"
     if ((packets == 0 || roce != packets || zero > 0)); then
-        fail "$name: the capture is not what it should be"
+        fail "$name: expected only RoCE packets from the device, and no IP ID 0"
         return
     fi
     pass
 }
 
-echo "interop: what the agent answers"
+echo "interop: checking the agent"
 attempt "$lab" ns timeout -k 5 120 "$veriroce" agent --check "$device" --token-file "$token_file"
 nothing_left "after the check"
 
-# Over IPv6 only what is known to leave the device alive: a packet that ends inside its BTH
-# (bth/truncated) is the end of rxe 6.1's kernel there: __rxe_put on what was never looked up.
+# Over IPv6 only cases that rxe is known to survive: a packet that ends inside its BTH (bth/truncated)
+# crashes the kernel of rxe 6.1: __rxe_put on a QP that was never looked up.
 tame=(bth/transport-version bth/unknown-qp crc/bad-icrc-request crc/bad-icrc-response
     key/unknown-rkey len/zero-length-read rdr/response-opcodes req/lost-read-response
     req/sequence-nak rsp/duplicate-send rsp/gap-nak rsp/psn-wrap rsp/psn-wrap-nak
@@ -158,7 +157,7 @@ else
     run_suite own-address-ipv6 6 "${tame[@]}"
 fi
 nothing_left "after the suite"
-# Two addresses of each family that the kernel does not own: of us, and of somebody else.
+# Two addresses of each family that the kernel does not own: the tester's, and another host's.
 [[ $# -gt 0 ]] || set -- "${tame[@]}"
 run_suite extra-address 4,6 \
     --tester-address 10.77.0.200/24,10.77.0.201/24,fd77::200/64,fd77::201/64 "$@"
@@ -177,7 +176,7 @@ run_peers
 
 nothing_left "at the end"
 
-# A DUT that goes away in the middle: one sentence, exit code 3, no verdict on the device.
+# If the DUT disappears during a run, veriroce prints one sentence, exits with 3 and judges nothing.
 echo "interop: the agent is killed during a run"
 "$lab" bg 1 "sleep 2; killall veriroce-agent" >/dev/null
 code=0
@@ -186,14 +185,14 @@ code=0
 if [[ $code != 3 ]] || grep -q ^FAIL "$report/killed.txt" ||
     ! grep -q 'closed the connection, during .* were not played' "$report/killed.txt"; then
     cat "$report/killed.txt" >&2
-    fail "a killed agent gave exit code $code, expected 3, no FAIL and the case that met it"
+    fail "killed agent: expected exit code 3, no FAIL and the name of the case; got exit code $code"
 else
     pass
 fi
 nothing_left "after the agent was killed"
 
 if ((failures > 0)); then
-    echo "interop: the agent said:" >&2
+    echo "interop: output of the agent:" >&2
     "$lab" output 1 "$agent_job" >&2
 fi
 echo "interop: $passes passed, $failures failed"

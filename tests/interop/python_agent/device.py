@@ -1,4 +1,4 @@
-"""The device: its objects, and what the contract's methods do with them."""
+"""The device: its objects, and the contract's methods on them."""
 
 import ipaddress
 import secrets
@@ -11,7 +11,7 @@ from responder import Responder, transport
 
 MAX = {"qp": 4096, "qp_wr": 1024, "sge": 4, "cqe": 65536, "mr_bytes": 1 << 26, "rd_atomic": 16,
        "dest_rd_atomic": 16, "msg_bytes": 1 << 24, "inline": 256}
-# state -> state: what has to be given, and what may be given besides (of ibv_modify_qp's manual)
+# state -> state: required and optional attributes (from ibv_modify_qp's manual)
 AV = {"ah_attr", "path_mtu", "dest_qp_num", "rq_psn", "max_dest_rd_atomic", "min_rnr_timer"}
 RTS_NEEDS = {"sq_psn", "timeout", "retry_cnt", "rnr_retry", "max_rd_atomic"}
 STEPS = {
@@ -97,7 +97,7 @@ class Qp:
         self.responder, self.requester = Responder(self), Requester(self)
 
     def modify(self, given):
-        """Carries out qp_modify; returns the name of an errno if it is not allowed."""
+        """Executes qp_modify; returns the name of an errno if it is not allowed."""
         state = given.pop("state", self.state)
         current = given.get("cur_qp_state", self.state)
         if current != self.state:
@@ -149,7 +149,7 @@ class Qp:
         return True
 
     def handle(self, packet):
-        """What is no packet for this QP in its state is dropped silently."""
+        """Handles a packet; silently drops it if it does not fit this QP and its state."""
         if self.state not in ("RTR", "RTS") or packet.version or packet.opcode >> 5:
             return
         if packet.pkey & 0x7FFF != 0x7FFF:
@@ -170,7 +170,7 @@ class Qp:
         return self.receives.popleft() if self.receives else None
 
     def scatter(self, sge, offset, data):
-        """Writes into a scatter list, from `offset` on; False if that may not be."""
+        """Writes into a scatter list from `offset` on; False if that is not allowed."""
         for part in sge:
             if not data:
                 break
@@ -195,14 +195,14 @@ class Qp:
         return data
 
     def local(self, part):
-        """The region of a scatter element, if its lkey is right and its range lies inside."""
+        """The region of a scatter element, if its lkey is right and its range is inside."""
         region = self.device.region_of_key(part["lkey"])
         if region is None or region.pd != self.pd or region is not part["region"]:
             return None
         return region if region.holds(part["offset"], part["length"]) else None
 
     def post_send(self, request):
-        """Takes a send request; returns the name of an errno if it is not taken."""
+        """Accepts a send request; returns the name of an errno if it does not."""
         if self.state not in ("RTS", "ERR"):
             return "EINVAL"
         if len(self.requester.queue) >= self.max_send:

@@ -1,4 +1,4 @@
-"""Which fields each method takes, and how their values are written."""
+"""The fields of each method, and how their values are written."""
 
 from memory import WORDS
 
@@ -107,7 +107,7 @@ METHODS = {
 
 
 def checked(given, fields):
-    """`given` if it has the fields, of their types, and no other."""
+    """Returns `given` if it has exactly the fields, with the right types."""
     if not isinstance(given, dict):
         raise Bad("not an object")
     for name, fits in fields.items():
@@ -119,5 +119,5 @@ def checked(given, fields):
             raise Bad(f"{bare} is wrong")
     for name in given:
         if name not in fields and name + "?" not in fields:
-            raise Bad(f"{name} is no field of this")
+            raise Bad(f"{name} is not a known field")
     return given

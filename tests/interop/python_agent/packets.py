@@ -1,4 +1,4 @@
-"""RoCEv2 packets as bytes, and the socket that they go through.
+"""RoCEv2 packets as bytes, and their socket.
 
 A packet is read from a packet socket, because only there the whole IP header is seen, which the
 ICRC covers. It leaves through a raw IP socket: the kernel finds the way and the neighbour.
@@ -14,7 +14,7 @@ BTH = struct.Struct(">BBHII")
 
 
 def icrc(ip, udp, transport):
-    """The invariant CRC: CRC-32 over 8 bytes of ones and the packet, changing fields as ones."""
+    """The invariant CRC: CRC-32 over 8 bytes of ones and the packet, mutable fields as ones."""
     ip, udp, bth = bytearray(ip), bytearray(udp), bytearray(transport[:12])
     if ip[0] >> 4 == 4:
         ip[1] = ip[8] = ip[10] = ip[11] = 0xFF
@@ -38,7 +38,7 @@ def checksum(data):
 
 
 class Packet:
-    """What arrived: where from, where to, the BTH's fields, and what follows the BTH."""
+    """A received packet: its addresses, the fields of its BTH, and the bytes after the BTH."""
 
     def __init__(self, source, destination, transport):
         self.source, self.destination = source, destination
@@ -53,7 +53,7 @@ class Packet:
 
 
 def parse(frame):
-    """The RoCEv2 packet of an Ethernet frame; None for all that is dropped silently."""
+    """The RoCEv2 packet of an Ethernet frame; None if it is dropped silently."""
     kind = frame[12:14]
     datagram = frame[14:]
     if kind == b"\x08\x00" and len(datagram) >= 28:
@@ -66,7 +66,7 @@ def parse(frame):
 def parse_ipv4(datagram):
     header = datagram[:20]
     total, _, fragment = struct.unpack_from(">HHH", header, 2)
-    # Options (IHL over 5) and fragments are nothing that RoCE sends.
+    # RoCE sends no options (IHL above 5) and no fragments.
     if header[0] != 0x45 or header[9] != 17 or fragment & 0xBFFF or checksum(header):
         return None
     pseudo = header[12:20] + struct.pack(">BB", 0, 17)
@@ -98,7 +98,7 @@ def parse_udp(header, segment, told, there, pseudo, addresses):
 
 
 class Way:
-    """How a QP's packets go to its peer."""
+    """The path of a QP's packets to its peer."""
 
     def __init__(self, source, destination, port, hop_limit, traffic_class, flow_label):
         self.source, self.destination, self.port = source, destination, port
@@ -127,14 +127,14 @@ class Wire:
         self.frames.setblocking(False)
         self.out = {4: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW),
                     6: socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_RAW)}
-        # Somebody must own the port, or the kernel answers with ICMP port unreachable.
+        # Without an owner of the port the kernel answers with ICMP port unreachable.
         self.owner = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
         self.owner.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
         self.owner.bind(("::", PORT))
         self.identification = 0
 
     def receive(self):
-        """The packets that have arrived, at most some, so that callers are heard between them."""
+        """Some of the packets that have arrived; callers are served between batches."""
         for _ in range(64):
             try:
                 frame, address = self.frames.recvfrom(65536)
@@ -146,10 +146,10 @@ class Wire:
                     yield packet
 
     def send(self, way, transport):
-        # Never 0: the kernel would put a number of its own there, which the ICRC does not cover.
+        # Never 0: the kernel would replace it by its own number, and the ICRC would be wrong.
         self.identification = self.identification % 0xFFFF + 1
         datagram = way.datagram(transport, self.identification)
         try:
             self.out[way.source.version].sendto(datagram, (str(way.destination), 0))
-        except OSError as error:  # a lost packet: the transport's own repair is for that
+        except OSError as error:  # a lost packet, which the transport repairs
             print(f"python agent: not sent: {error}", flush=True)

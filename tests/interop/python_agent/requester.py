@@ -1,4 +1,4 @@
-"""The requester of an RC QP: send requests out, responses in, and what is sent again."""
+"""The requester of an RC QP: sends requests, receives responses, retransmits."""
 
 import struct
 import time
@@ -54,7 +54,7 @@ class Requester:
         self.rnr_retries = self.qp.attributes["rnr_retry"]
 
     def pump(self):
-        """Sends what may be sent."""
+        """Sends all requests that may be sent now."""
         outstanding = 0
         for work in list(self.queue):
             if work.psn is None:
@@ -118,7 +118,7 @@ class Requester:
                              data[index * mtu:(index + 1) * mtu], last, solicited)
 
     def wind(self):
-        """The timer runs from now, at one and a half of its nominal time: 1x to 4x are lawful."""
+        """Starts the timer with one and a half times its nominal time; 1x to 4x are allowed."""
         code = self.qp.attributes["timeout"]
         outstanding = self.queue and self.queue[0].psn is not None
         self.deadline = (time.monotonic() + 1.5 * 4.096e-6 * (1 << code)
@@ -157,7 +157,7 @@ class Requester:
         if len(packet.body) < 4 and packet.opcode != 0x0E:
             return
         if distance(packet.psn, self.unacknowledged) < 0 or distance(packet.psn, self.next) >= 0:
-            return  # a ghost, or for what was never sent
+            return  # an old response, or one for a PSN that was never sent
         syndrome = packet.body[0] if packet.opcode != 0x0E else 0
         if packet.opcode == 0x11:
             self.acknowledged(packet, syndrome)
@@ -186,7 +186,7 @@ class Requester:
         if self.rnr_retries == 0:
             self.fail(work, "RNR_RETRY_EXC_ERR")
             return
-        if self.qp.attributes["rnr_retry"] != 7:  # 7 is for ever
+        if self.qp.attributes["rnr_retry"] != 7:  # 7 means no limit
             self.rnr_retries -= 1
         self.deadline = None
         self.resume = time.monotonic() + 1.05 * RNR_MS[code] / 1000
@@ -226,7 +226,7 @@ class Requester:
         if work is None or not work.answered or (packet.opcode == 0x12) != (
                 work.opcode != "RDMA_READ"):
             return
-        # It acknowledges what was sent before, too.
+        # It also acknowledges the requests before it.
         if not self.advance(work.psn) or self.qp.state != "RTS" or self.queue[0] is not work:
             return
         ahead = distance(packet.psn, (work.psn + work.got) % PSNS)

@@ -1,4 +1,4 @@
-"""The responder of an RC QP: requests in, acknowledgements and READ responses out."""
+"""The responder of an RC QP: receives requests, sends acknowledgements and READ responses."""
 
 import struct
 from collections import deque
@@ -20,7 +20,7 @@ RETH = struct.Struct(">QII")
 ATOMIC = struct.Struct(">QIQQ")
 LARGEST_MESSAGE = 1 << 31
 PSNS = 1 << 24
-ACK, RNR = 0x1F, 0x20  # syndromes: no credits are counted; the timer's code is added
+ACK, RNR = 0x1F, 0x20  # syndromes: no credits; the timer code is added
 SEQUENCE, INVALID, ACCESS, OPERATIONAL = 0x60, 0x61, 0x62, 0x63
 
 
@@ -94,14 +94,14 @@ class Responder:
                 if psn == packet.psn and packet.body[:28] == fields:
                     self.respond(0x12, psn, ACK, original)
             elif self.repeats(packet, psn, count, fields):
-                # Memory is read again. A region that is gone is no reason for a NAK.
+                # Read memory again. A region that no longer exists causes no NAK.
                 try:
                     self.read(packet.psn, *RETH.unpack_from(packet.body))
                 except Refused:
                     pass
 
     def repeats(self, packet, psn, count, fields):
-        """Whether this READ asks for the tail of one that was answered."""
+        """Whether this READ asks for the tail of an answered one."""
         skipped = distance(packet.psn, psn)
         if not 0 <= skipped < count or len(packet.body) != RETH.size:
             return False
@@ -181,8 +181,8 @@ class Responder:
         after = self.total + len(payload)
         if after > length or last and after != length:
             raise Refused(INVALID)
-        # A WRITE of nothing needs no key; another's is looked up for each packet, because it may
-        # have been deregistered meanwhile.
+        # A WRITE of length 0 needs no key. Other WRITEs look it up for each packet, because the
+        # region may have been deregistered meanwhile.
         region = self.region(key, address, length, "REMOTE_WRITE") if length else None
         if immediate:
             self.receive = self.qp.next_receive()

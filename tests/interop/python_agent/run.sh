@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# veriroce with the Python agent: two network namespaces, a veth pair between them, and the
-# agent in the second. Needs root.
+# Runs veriroce with the Python agent: two network namespaces with a veth pair between them, the agent in
+# the second. Needs root.
 #
 #   run.sh VERIROCE REPORT_DIR test -i va --dut @agent
 #   run.sh VERIROCE REPORT_DIR agent --check @agent
 #
-# @agent becomes the agent's address. Exits as veriroce does; what the agent said is in
-# REPORT_DIR/agent.txt.
+# @agent becomes the agent's address. Exits with the code of veriroce; the output of the
+# agent is in REPORT_DIR/agent.txt.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 

@@ -72,7 +72,7 @@ class Session:
         return self.result(ident, result)
 
     def greet(self, request):
-        """The first line is hello, with the right token; else the connection ends silently."""
+        """The first line is hello with the right token, or the connection is closed silently."""
         if not isinstance(request, dict) or request.get("method") != "hello":
             raise ConnectionError
         params = request.get("params", {})
@@ -81,7 +81,7 @@ class Session:
                                                                    self.token.encode())):
             raise PermissionError
         answer = self.carry_out(request.get("id"), "hello", params)
-        self.greeted = "result" in answer  # else the connection ends after this answer
+        self.greeted = "result" in answer  # otherwise the connection is closed after this answer
         return answer
 
     @staticmethod
@@ -99,7 +99,7 @@ class Session:
 
     def hello(self, version, token=None):
         if version != 1:
-            raise Bad("this agent speaks version 1")
+            raise Bad("version: expected 1")
         device = self.device
         gids = [{"index": index, "type": "rocev2", "address": str(address)}
                 for index, address in enumerate(device.addresses)]
@@ -117,7 +117,7 @@ class Session:
     @staticmethod
     def known(handle, among, what):
         if handle not in among:
-            raise Bad(f"there is no {what} {handle}")
+            raise Bad(f"{what}: unknown handle {handle}")
         return among[handle] if isinstance(among, dict) else handle
 
     def pd_create(self):
@@ -175,7 +175,7 @@ class Session:
     def range(self, mr, offset, length):
         region = self.known(mr, self.mrs, "mr")
         if not region.holds(offset, length):
-            raise Bad("the range lies outside the region")
+            raise Bad("the range is outside the region")
         return region
 
     def mr_read(self, mr, offset, length):
@@ -206,7 +206,7 @@ class Session:
         pd = self.known(params["pd"], self.pds, "pd")
         cqs = [self.known(params[name], self.cqs, "cq") for name in ("send_cq", "recv_cq")]
         if "srq" in params:
-            raise Bad("there is no srq")
+            raise Bad("srq: not supported")
         if params["type"] != "RC":
             raise Device("EOPNOTSUPP")
         sizes = {"max_send": "qp_wr", "max_recv": "qp_wr", "max_sge": "sge", "max_inline": "inline"}

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# A selection of cases against the Python agent: nothing may fail, and these must be judged. Needs
-# root.
+# Runs a selection of cases against the Python agent: none may fail or be skipped. Needs root.
 #
 #   test.sh VERIROCE
 set -euo pipefail
