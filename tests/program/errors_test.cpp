@@ -397,14 +397,14 @@ TEST_CASE("errors: the device and the link, which needs root", "[program]") {
          "the path",
          tool},
         {"veriroce test -i va --dut unix:http" + report,
-         "veriroce: unix:http speaks HTTP: it is no veriroce agent, check the port", tool},
+         "veriroce: unix:http speaks HTTP: it is not a veriroce agent; check the port", tool},
         {"veriroce test -i va --dut unix:prose" + report,
-         "veriroce: unix:prose is no veriroce agent: it answered with \"220 "
-         "mail.example ESMTP\", which is no JSON-RPC",
+         "veriroce: unix:prose is not a veriroce agent: it answered with \"220 "
+         "mail.example ESMTP\", which is not JSON-RPC",
          tool},
         {"veriroce test -i va --dut unix:shut" + report,
-         "veriroce: unix:shut hung up without an answer: it wants a token, or it is no "
-         "veriroce agent",
+         "veriroce: unix:shut closed the connection without an answer: it requires a token, or "
+         "it is not a veriroce agent",
          tool},
         {"veriroce test -i va --dut unix:silent" + report,
          "veriroce: unix:silent does not answer: is it a veriroce agent?", tool},

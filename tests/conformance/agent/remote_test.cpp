@@ -245,7 +245,7 @@ TEST_CASE("agent: a wrong token is not told before a second has passed", "[agent
     FakeBackend backend;
     const RunningAgent agent(backend, "sesame");
     const auto before = net::monotonic_now();
-    CHECK(refusal(agent.address(), "open").starts_with("AGENT hung up"));
+    CHECK(refusal(agent.address(), "open").starts_with("AGENT closed the connection"));
     CHECK(net::monotonic_now() - before >= 950ms);
 }
 
@@ -258,7 +258,7 @@ TEST_CASE("agent: one connection too many is closed, the others live on", "[agen
     const auto two = connect(agent.address());
     REQUIRE(one);
     REQUIRE(two);
-    CHECK(refusal(agent.address()).starts_with("AGENT hung up"));
+    CHECK(refusal(agent.address()).starts_with("AGENT closed the connection"));
     (*one)->submit(Ping{}, net::monotonic_now());
     CHECK(next_reply(**one)->answer == Answer(Pong{.at = wire::Instant(42ns)}));
 }

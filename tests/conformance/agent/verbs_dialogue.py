@@ -45,7 +45,7 @@ class Agent:
         while call not in self.early:
             line = self.lines.readline()
             if not line:
-                raise EOFError("the agent hung up")
+                raise EOFError("the agent closed the connection")
             answer = json.loads(line)
             self.early[answer["id"]] = answer
         answer = self.early.pop(call)
