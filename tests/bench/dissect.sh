@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compares veriroce dissect with tshark on one capture, read from memory, output discarded: three runs
-# in turns, medians of wall-clock time.
+# Compares veriroce dissect with tshark on one capture, read from memory, output discarded: three
+# runs in turns, medians of wall-clock time.
 #   tests/bench/dissect.sh CAPTURE [PROGRAM]        RUNS=3
 set -euo pipefail
 capture=${1:?a capture file, such as one of make_captures}

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Sourced by lab.sh: builds the guest's kernel and initramfs from Debian packages, which it extracts and
-# never installs. Needs $image, $debs, $lab_scripts, say and die.
+# Sourced by lab.sh: builds the guest's kernel and initramfs from Debian packages, which it extracts
+# and never installs. Needs $image, $debs, $lab_scripts, say and die.
 
 guest_packages=(
     busybox-static dash iproute2 libc6 libgcc-s1

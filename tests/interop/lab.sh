@@ -46,7 +46,8 @@ source "$lab_scripts/image.sh"
 
 seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; }
 
-# Whether the process of a pid file runs and is the one that we started: its command line contains $2.
+# Whether the process of a pid file runs and is the one that we started: its command line contains
+# $2.
 alive() { # pid file, path
     local pid
     pid=$(cat "$1" 2>/dev/null) && [[ -n $pid ]] &&

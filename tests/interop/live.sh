@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Checks that verdicts are stable on a live wire, by running all cases many times: against the built-in
-# engine behind an agent with raw frames at the other end of a veth pair, first on an idle machine, then
-# with every core but one busy; or against Linux rdma_rxe in a virtual machine with its profile, where
-# every run must show the same known deviations. Needs root; changes nothing in the host's network.
+# Checks that verdicts are stable on a live wire, by running all cases many times: against the
+# built-in engine behind an agent with raw frames at the other end of a veth pair, first on an idle
+# machine, then with every core but one busy; or against Linux rdma_rxe in a virtual machine with
+# its profile, where every run must show the same known deviations. Needs root; changes nothing in
+# the host's network.
 #
 #   live.sh [RUNS] [FOLDER]         RUNS of each kind (20); writes reports to FOLDER (build/live)
 #   live.sh --rxe [RUNS] [FOLDER]   RUNS against rxe (5), about 3 minutes each
 #
-# Exit codes: 0 if only cases tagged `timing` end with ERROR, none with FAIL or WARN, and the same ones
-# with XFAIL in all runs (live_verdicts.py); 1 otherwise; 3 if the virtual machine does not work here.
+# Exit codes: 0 if only cases tagged `timing` end with ERROR, none with FAIL or WARN, and the same
+# ones with XFAIL in all runs (live_verdicts.py); 1 otherwise; 3 if the virtual machine does not
+# work here.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 against=engine runs=20 kinds=(idle busy) profile=()

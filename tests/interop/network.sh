@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Sourced by run.sh: makes the network between the two ends bad, and good again. Needs $lab and fail.
+# Sourced by run.sh: makes the network between the two ends bad, and good again. Needs $lab and
+# fail.
 
 # Drops 5 % of all RoCEv2 packets on the bridge, in both directions.
 lose_packets() {

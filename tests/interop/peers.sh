@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Sourced by run.sh: rxe and our engine, each behind an agent, exchange WRITEs, READs, SENDs and atomics.
-# Needs $lab, $veriroce, $report, $device, $token_file, LAB_MTU, attempt and the functions of
-# network.sh.
+# Sourced by run.sh: rxe and our engine, each behind an agent, exchange WRITEs, READs, SENDs and
+# atomics. Needs $lab, $veriroce, $report, $device, $token_file, LAB_MTU, attempt and the functions
+# of network.sh.
 
 run_peers() {
     echo "interop: rxe and our engine, each behind an agent"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tests veriroce against Linux rdma_rxe in a virtual machine: the suite through veriroce-agent in the
-# guest; serve and ping against ibv_rc_pingpong; operations between our engine and rxe.
-# Needs build/release (./test.sh --interop builds it first).
+# Tests veriroce against Linux rdma_rxe in a virtual machine: the suite through veriroce-agent in
+# the guest; serve and ping against ibv_rc_pingpong; operations between our engine and rxe. Needs
+# build/release (./test.sh --interop builds it first).
 #   run.sh [ARGS...]     passes ARGS to `veriroce test`, for example a case's name
 #   INTEROP_MTU (4200)   the network's MTU; 4200 allows path MTU 4096
 #   INTEROP_REPORT       the folder of the report (build/interop)
@@ -63,7 +63,7 @@ nothing_left() {
     local after turns=0
     until after=$(resources) && [[ $after == "$before" ]]; do
         if ((turns++ >= 20)); then
-            fail "$1: the device has other resources than at the start; expected: $before; got: $after"
+            fail "$1: the device's resources differ; expected: $before; got: $after"
             return
         fi
         sleep 0.5
@@ -82,9 +82,9 @@ fail() { # sentence
     failures=$((failures + 1))
 }
 
-# The profile lists what rxe does wrong: it turns FAIL and WARN into XFAIL, and PASS into XPASS. Of an
-# entry with `sometimes`, at least one run must show the deviation, except in timing cases. An ERROR is
-# a time that is too noisy to judge; on a busy machine one run in twenty may end so.
+# The profile lists what rxe does wrong: it turns FAIL and WARN into XFAIL, and PASS into XPASS. Of
+# an entry with `sometimes`, at least one run must show the deviation, except in timing cases. An
+# ERROR is a time that is too noisy to judge; on a busy machine one run in twenty may end so.
 profile=conformance/profiles/linux-rxe.yaml
 unlisted() { # CONSOLE
     awk '/^(FAIL|WARN|XPASS) / { print $1, $2 }' "$1"
@@ -121,12 +121,12 @@ run_suite() {
     noise=$(too_noisy "$folder/console.txt")
     if [[ -n $wrong || -n $gone || -n $noise ]] || ! grep -q ' passed, ' "$folder/console.txt"; then
         grep -v '^PASS' "$folder/console.txt" >&2
-        fail "$name: ended with $code; not in the profile: ${wrong:-none}; in the profile, not seen:" \
-            "${gone:-none}; too noisy: ${noise:-none}"
+        fail "$name: ended with $code; not in the profile: ${wrong:-none};" \
+            "in the profile, not seen: ${gone:-none}; too noisy: ${noise:-none}"
         return
     fi
-    # An independent check: tshark reads the capture, every packet of the device is RoCE, and the IP IDs
-    # of both directions are not 0 (so that an ICRC without them would be noticed).
+    # An independent check: tshark reads the capture, every packet of the device is RoCE, and the IP
+    # IDs of both directions are not 0 (so that an ICRC without them would be noticed).
     local packets roce zero
     local device_address='(ip.src == 10.77.0.1 or ipv6.src == fd77::1)'
     packets=$(packets_in "$folder/run.pcapng" "$device_address")
@@ -144,8 +144,8 @@ echo "interop: checking the agent"
 attempt "$lab" ns timeout -k 5 120 "$veriroce" agent --check "$device" --token-file "$token_file"
 nothing_left "after the check"
 
-# Over IPv6 only cases that rxe is known to survive: a packet that ends inside its BTH (bth/truncated)
-# crashes the kernel of rxe 6.1: __rxe_put on a QP that was never looked up.
+# Over IPv6 only cases that rxe is known to survive: a packet that ends inside its BTH
+# (bth/truncated) crashes the kernel of rxe 6.1: __rxe_put on a QP that was never looked up.
 tame=(bth/transport-version bth/unknown-qp crc/bad-icrc-request crc/bad-icrc-response
     key/unknown-rkey len/zero-length-read rdr/response-opcodes req/lost-read-response
     req/sequence-nak rsp/duplicate-send rsp/gap-nak rsp/psn-wrap rsp/psn-wrap-nak

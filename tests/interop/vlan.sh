@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Sourced by run.sh: the cases that need a VLAN. The guest gets an interface in the VLAN, which gives rxe
-# a GID in it; the agent reports the GID when the tester connects. Needs $lab, $veriroce, $device,
-# $token_file, attempt and fail.
+# Sourced by run.sh: the cases that need a VLAN. The guest gets an interface in the VLAN, which
+# gives rxe a GID in it; the agent reports the GID when the tester connects. Needs $lab, $veriroce,
+# $device, $token_file, attempt and fail.
 
 run_vlan() {
     echo "interop: in VLAN 77"

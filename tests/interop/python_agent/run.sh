@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs veriroce with the Python agent: two network namespaces with a veth pair between them, the agent in
-# the second. Needs root.
+# Runs veriroce with the Python agent: two network namespaces with a veth pair between them, the
+# agent in the second. Needs root.
 #
 #   run.sh VERIROCE REPORT_DIR test -i va --dut @agent
 #   run.sh VERIROCE REPORT_DIR agent --check @agent
