@@ -4,19 +4,16 @@
 #include <fmt/format.h>
 
 #include "conformance/interpreter/interpreter.hpp"
+#include "dissector/wire/splitmix64.hpp"
 
 namespace veriroce::interpreter {
 namespace {
 
 constexpr std::uint32_t queue_depth = 128;
 
-// A well mixed number of a seed and a counter (splitmix64), for PSNs that differ from case to case
-// and are the same for the same seed.
+// A random number for PSNs, which differ from case to case and are the same for the same seed.
 std::uint64_t mixed(std::uint64_t seed, std::uint64_t counter) {
-    std::uint64_t z = seed + (counter + 1) * 0x9E3779B97F4A7C15ULL;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    return z ^ (z >> 31);
+    return wire::splitmix64_mix(seed + (counter + 1) * wire::kSplitmix64Step);
 }
 
 std::int64_t first_psn(StartPsn from, std::uint64_t random) {
