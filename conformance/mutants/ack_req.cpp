@@ -43,8 +43,7 @@ void make_up(const UnansweredRead& read, const wire::Packet& ack, wire::Mtu mtu,
         const std::uint32_t bytes = ends ? read.length - index * full : full;
         wire::Packet packet = ack;
         packet.bth.opcode = wire::opcode_of(wire::Service::Rc, wire::Operation::RdmaReadResponse,
-                                            index == 0 ? (ends ? Position::Only : Position::First)
-                                                       : (ends ? Position::Last : Position::Middle))
+                                            wire::position_of(index == 0, ends))
                                 .value_or(ack.bth.opcode);
         packet.headers = packet.info().headers;
         packet.bth.psn = psn;

@@ -2,6 +2,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/packets.hpp"
 #include "dissector/wire/icrc.hpp"
+#include "dissector/wire/parsed_frame.hpp"
 
 namespace veriroce::mutants {
 
@@ -9,11 +10,9 @@ namespace {
 
 // The frame, if it is right but for its ICRC.
 std::optional<wire::Frame> wrong_by_icrc_only(wire::Bytes bytes) {
-    const auto taken = wire::unseal(bytes);
-    if (taken || taken.error() != wire::FrameError::BadIcrc) return std::nullopt;
-    const auto frame = wire::decode_frame(bytes);
-    if (!frame) return std::nullopt;
-    return *frame;
+    const auto parsed = wire::parse_frame(bytes);
+    if (!parsed || parsed->refusal != wire::FrameError::BadIcrc) return std::nullopt;
+    return parsed->frame;
 }
 
 engine::OwnedDatagram owned(const wire::Frame& frame) {

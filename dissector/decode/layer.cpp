@@ -34,18 +34,10 @@ constexpr std::array<LayerInfo, kLayerKinds> kLayers{{
     {Rwh, "infiniband.rwh", "RWH - Raw Header"},
     {Grh, "infiniband.grh", "GRH - Global Route Header"},
     {Bth, "infiniband.bth", "BTH - Base Transport Header"},
-    {Rdeth, "infiniband.rdeth", "RDETH - Reliable Datagram Extended Transport Header"},
-    {Deth, "infiniband.deth", "DETH - Datagram Extended Transport Header"},
-    {Xrceth, "roce.xrceth", "XRCETH - Extended Reliable Connection Transport Header"},
-    {Feth, "roce.feth", "FETH - Flush Extended Transport Header"},
-    {Reth, "infiniband.reth", "RETH - RDMA Extended Transport Header"},
-    {AtomicEth, "infiniband.atomiceth", "AtomicETH - Atomic Extended Transport Header"},
-    {Aeth, "infiniband.aeth", "AETH - ACK Extended Transport Header"},
-    {AtomicAckEth, "infiniband.atomicacketh",
-     "AtomicAckETH - Atomic ACK Extended Transport Header"},
-    {ImmDt, "infiniband.immdt", "ImmDt - Immediate Data"},
-    {Ieth, "infiniband.ieth", "IETH - Invalidate Extended Transport Header"},
-    {Mad, "infiniband.mad", "MAD Header - Common Management Datagram"},
+#define VERIROCE_LAYER_INFO(type, member, name, layer, title) {type, layer, name " - " title},
+    VERIROCE_EXTENDED_HEADERS(VERIROCE_LAYER_INFO)
+#undef VERIROCE_LAYER_INFO
+        {Mad, "infiniband.mad", "MAD Header - Common Management Datagram"},
     {Sa, "infiniband.sa", "SA Header - Subnet Administration"},
     {PathRecord, "infiniband.pathrecord", "PathRecord"},
     {CmReq, "infiniband.cm.req", "CM ConnectRequest (REQ)"},
@@ -114,7 +106,8 @@ constexpr bool in_order() {
     return true;
 }
 static_assert(in_order());
-static_assert(layer_kind_of(wire::Header::Ieth) == Ieth);
+static_assert(layer_kind_of(wire::Header::Ieth) == Ieth &&
+              layer_kind_of(wire::Layer::Ieth) == Ieth);
 
 } // namespace
 

@@ -8,12 +8,11 @@
 #include <span>
 #include <string_view>
 
-#include "dissector/wire/opcode.hpp"
+#include "dissector/wire/layer.hpp"
 
 namespace veriroce::decode {
 
-// In the order in which the extended transport headers can follow each other; from Rdeth to Ieth
-// the order is that of wire::Header.
+// The extended transport headers, between Bth and Mad, are those of wire::Header.
 enum class LayerKind : std::uint8_t {
     Frame, // the whole of it
     Erf,   // record header of an Endace capture, its extension headers included
@@ -41,16 +40,7 @@ enum class LayerKind : std::uint8_t {
     Rwh,
     Grh, // of native InfiniBand and RoCE v1
     Bth,
-    Rdeth,
-    Deth,
-    Xrceth,
-    Feth,
-    Reth,
-    AtomicEth,
-    Aeth,
-    AtomicAckEth,
-    ImmDt,
-    Ieth,
+    VERIROCE_EXTENDED_HEADERS(VERIROCE_HEADER_TYPE) //
     Mad, // the common header of a management datagram, 24 bytes
     Sa,  // subnet administration, with the header of RMPP
     PathRecord,
@@ -124,8 +114,27 @@ const LayerInfo& layer_info(LayerKind kind);
 
 // The layer of an extended transport header.
 constexpr LayerKind layer_kind_of(wire::Header header) {
-    return static_cast<LayerKind>(static_cast<unsigned>(LayerKind::Rdeth) +
+    return static_cast<LayerKind>(static_cast<unsigned>(LayerKind::Bth) + 1 +
                                   static_cast<unsigned>(header));
+}
+
+// The layer in which the table of field positions counts.
+constexpr LayerKind layer_kind_of(wire::Layer layer) {
+    switch (layer) {
+    case wire::Layer::Ethernet: return LayerKind::Ethernet;
+    case wire::Layer::Vlan: return LayerKind::Vlan;
+    case wire::Layer::Ipv4: return LayerKind::Ipv4;
+    case wire::Layer::Ipv6: return LayerKind::Ipv6;
+    case wire::Layer::Udp: return LayerKind::Udp;
+    case wire::Layer::Bth: return LayerKind::Bth;
+#define VERIROCE_LAYER_CASE(type, ...)                                                             \
+    case wire::Layer::type: return LayerKind::type;
+        VERIROCE_EXTENDED_HEADERS(VERIROCE_LAYER_CASE)
+#undef VERIROCE_LAYER_CASE
+    case wire::Layer::Body: return LayerKind::Payload;
+    case wire::Layer::Icrc: return LayerKind::Icrc;
+    }
+    return LayerKind::Data;
 }
 
 // Where a layer stands in the frame. A frame that was captured in part ends with a layer of fewer

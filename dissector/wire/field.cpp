@@ -6,79 +6,65 @@
 namespace veriroce::wire {
 namespace {
 
-using enum Layer;
 using enum FieldKind;
 
 constexpr std::optional<Location> kNowhere;
 
-// In the order of Field. Bits are counted from the layer's first, as the standards draw headers.
+// In the order of Field.
 constexpr std::array<FieldInfo, kFields> kTable{{
-    {Field::Opcode, "opcode", "infiniband.bth.opcode", Number, {Bth, 0, 8}, kNowhere},
-    {Field::SolicitedEvent, "se", "infiniband.bth.se", Number, {Bth, 8, 1}, kNowhere},
-    {Field::MigReq, "migreq", "infiniband.bth.m", Number, {Bth, 9, 1}, kNowhere},
-    {Field::Pad, "pad", "infiniband.bth.padcnt", Number, {Bth, 10, 2}, kNowhere},
-    {Field::TVer, "tver", "infiniband.bth.tver", Number, {Bth, 12, 4}, kNowhere},
-    {Field::Pkey, "pkey", "infiniband.bth.p_key", Number, {Bth, 16, 16}, kNowhere},
-    {Field::Fecn, "fecn", "", Number, {Bth, 32, 1}, kNowhere},
-    {Field::Becn, "becn", "", Number, {Bth, 33, 1}, kNowhere},
-    {Field::Reserved6, "resv6", "", Number, {Bth, 34, 6}, kNowhere},
-    {Field::DestQp, "destqp", "infiniband.bth.destqp", Number, {Bth, 40, 24}, kNowhere},
-    {Field::AckReq, "ackreq", "infiniband.bth.a", Number, {Bth, 64, 1}, kNowhere},
-    {Field::Reserved7, "resv7", "infiniband.bth.reserved7", Number, {Bth, 65, 7}, kNowhere},
-    {Field::Psn, "psn", "infiniband.bth.psn", Number, {Bth, 72, 24}, kNowhere},
+    {Field::Opcode, "opcode", Number, where("infiniband.bth.opcode"), kNowhere},
+    {Field::SolicitedEvent, "se", Number, where("infiniband.bth.se"), kNowhere},
+    {Field::MigReq, "migreq", Number, where("infiniband.bth.m"), kNowhere},
+    {Field::Pad, "pad", Number, where("infiniband.bth.padcnt"), kNowhere},
+    {Field::TVer, "tver", Number, where("infiniband.bth.tver"), kNowhere},
+    {Field::Pkey, "pkey", Number, where("infiniband.bth.p_key"), kNowhere},
+    {Field::Fecn, "fecn", Number, where("roce.bth.fecn"), kNowhere},
+    {Field::Becn, "becn", Number, where("roce.bth.becn"), kNowhere},
+    {Field::Reserved6, "resv6", Number, where("roce.bth.reserved6"), kNowhere},
+    {Field::DestQp, "destqp", Number, where("infiniband.bth.destqp"), kNowhere},
+    {Field::AckReq, "ackreq", Number, where("infiniband.bth.a"), kNowhere},
+    {Field::Reserved7, "resv7", Number, where("infiniband.bth.reserved7"), kNowhere},
+    {Field::Psn, "psn", Number, where("infiniband.bth.psn"), kNowhere},
 
-    {Field::Va, "va", "infiniband.reth.va", Number, {Reth, 0, 64}, Location{AtomicEth, 0, 64}},
-    {Field::Rkey,
-     "rkey",
-     "infiniband.reth.r_key",
-     Number,
-     {Reth, 64, 32},
-     Location{AtomicEth, 64, 32}},
-    {Field::DmaLength, "dmalen", "infiniband.reth.dmalen", Number, {Reth, 96, 32}, kNowhere},
-    {Field::Swap, "swap", "infiniband.atomiceth.swapdt", Number, {AtomicEth, 96, 64}, kNowhere},
-    {Field::Add, "add", "infiniband.atomiceth.swapdt", Number, {AtomicEth, 96, 64}, kNowhere},
-    {Field::Compare,
-     "compare",
-     "infiniband.atomiceth.cmpdt",
-     Number,
-     {AtomicEth, 160, 64},
-     kNowhere},
-    {Field::Original,
-     "original",
-     "infiniband.atomicacketh.origremdt",
-     Number,
-     {AtomicAckEth, 0, 64},
-     kNowhere},
-    {Field::Syndrome, "syndrome", "infiniband.aeth.syndrome", Number, {Aeth, 0, 8}, kNowhere},
-    {Field::Msn, "msn", "infiniband.aeth.msn", Number, {Aeth, 8, 24}, kNowhere},
-    {Field::Imm, "imm", "infiniband.immdt", Number, {ImmDt, 0, 32}, kNowhere},
-    {Field::Ikey, "ikey", "infiniband.ieth", Number, {Ieth, 0, 32}, kNowhere},
-    {Field::Qkey, "qkey", "infiniband.deth.q_key", Number, {Deth, 0, 32}, kNowhere},
-    {Field::SourceQp, "srcqp", "infiniband.deth.srcqp", Number, {Deth, 40, 24}, kNowhere},
-    {Field::Placement, "plt", "", Number, {Feth, 28, 4}, kNowhere},
-    {Field::Selectivity, "sel", "", Number, {Feth, 26, 2}, kNowhere},
+    {Field::Va, "va", Number, where("infiniband.reth.va", Layer::Reth),
+     where("infiniband.reth.va", Layer::AtomicEth)},
+    {Field::Rkey, "rkey", Number, where("infiniband.reth.r_key", Layer::Reth),
+     where("infiniband.reth.r_key", Layer::AtomicEth)},
+    {Field::DmaLength, "dmalen", Number, where("infiniband.reth.dmalen"), kNowhere},
+    {Field::Swap, "swap", Number, where("infiniband.atomiceth.swapdt"), kNowhere},
+    {Field::Add, "add", Number, where("infiniband.atomiceth.swapdt"), kNowhere},
+    {Field::Compare, "compare", Number, where("infiniband.atomiceth.cmpdt"), kNowhere},
+    {Field::Original, "original", Number, where("infiniband.atomicacketh.origremdt"), kNowhere},
+    {Field::Syndrome, "syndrome", Number, where("infiniband.aeth.syndrome"), kNowhere},
+    {Field::Msn, "msn", Number, where("infiniband.aeth.msn"), kNowhere},
+    {Field::Imm, "imm", Number, where("infiniband.immdt"), kNowhere},
+    {Field::Ikey, "ikey", Number, where("infiniband.ieth"), kNowhere},
+    {Field::Qkey, "qkey", Number, where("infiniband.deth.q_key"), kNowhere},
+    {Field::SourceQp, "srcqp", Number, where("infiniband.deth.srcqp"), kNowhere},
+    {Field::Placement, "plt", Number, where("roce.feth.placement"), kNowhere},
+    {Field::Selectivity, "sel", Number, where("roce.feth.selectivity"), kNowhere},
 
-    {Field::EthSource, "eth.src", "eth.src", Mac, {Ethernet, 48, 48}, kNowhere},
-    {Field::EthDestination, "eth.dst", "eth.dst", Mac, {Ethernet, 0, 48}, kNowhere},
+    {Field::EthSource, "eth.src", Mac, where("eth.src"), kNowhere},
+    {Field::EthDestination, "eth.dst", Mac, where("eth.dst"), kNowhere},
     // Behind a tag the type is the tag's second half: the one that says what follows.
-    {Field::EthType, "eth.type", "eth.type", Number, {Vlan, 16, 16}, Location{Ethernet, 96, 16}},
-    {Field::VlanId, "vlan.id", "vlan.id", Number, {Vlan, 4, 12}, kNowhere},
-    {Field::VlanPriority, "vlan.pcp", "vlan.priority", Number, {Vlan, 0, 3}, kNowhere},
-    {Field::IpSource, "ip.src", "ip.src", Ip, {Ipv4, 96, 32}, Location{Ipv6, 64, 128}},
-    {Field::IpDestination, "ip.dst", "ip.dst", Ip, {Ipv4, 128, 32}, Location{Ipv6, 192, 128}},
-    {Field::IpDscp, "ip.dscp", "ip.dsfield.dscp", Number, {Ipv4, 8, 6}, Location{Ipv6, 4, 6}},
-    {Field::IpEcn, "ip.ecn", "ip.dsfield.ecn", Number, {Ipv4, 14, 2}, Location{Ipv6, 10, 2}},
-    {Field::IpTtl, "ip.ttl", "ip.ttl", Number, {Ipv4, 64, 8}, Location{Ipv6, 56, 8}},
-    {Field::IpId, "ip.id", "ip.id", Number, {Ipv4, 32, 16}, kNowhere},
-    {Field::IpDontFragment, "ip.df", "ip.flags.df", Number, {Ipv4, 49, 1}, kNowhere},
-    {Field::IpLength, "ip.length", "ip.len", Number, {Ipv4, 16, 16}, Location{Ipv6, 32, 16}},
-    {Field::IpChecksum, "ip.checksum", "ip.checksum", Number, {Ipv4, 80, 16}, kNowhere},
-    {Field::IpFlow, "ip.flow", "ipv6.flow", Number, {Ipv6, 12, 20}, kNowhere},
-    {Field::UdpSourcePort, "udp.sport", "udp.srcport", Number, {Udp, 0, 16}, kNowhere},
-    {Field::UdpDestinationPort, "udp.dport", "udp.dstport", Number, {Udp, 16, 16}, kNowhere},
-    {Field::UdpLength, "udp.length", "udp.length", Number, {Udp, 32, 16}, kNowhere},
-    {Field::UdpChecksum, "udp.checksum", "udp.checksum", Number, {Udp, 48, 16}, kNowhere},
-    {Field::Icrc, "icrc", "infiniband.invariant.crc", Number, {Layer::Icrc, 0, 32}, kNowhere},
+    {Field::EthType, "eth.type", Number, where("vlan.etype"), where("eth.type")},
+    {Field::VlanId, "vlan.id", Number, where("vlan.id"), kNowhere},
+    {Field::VlanPriority, "vlan.pcp", Number, where("vlan.priority"), kNowhere},
+    {Field::IpSource, "ip.src", Ip, where("ip.src"), where("ipv6.src")},
+    {Field::IpDestination, "ip.dst", Ip, where("ip.dst"), where("ipv6.dst")},
+    {Field::IpDscp, "ip.dscp", Number, where("ip.dsfield.dscp"), where("ipv6.tclass.dscp")},
+    {Field::IpEcn, "ip.ecn", Number, where("ip.dsfield.ecn"), where("ipv6.tclass.ecn")},
+    {Field::IpTtl, "ip.ttl", Number, where("ip.ttl"), where("ipv6.hlim")},
+    {Field::IpId, "ip.id", Number, where("ip.id"), kNowhere},
+    {Field::IpDontFragment, "ip.df", Number, where("ip.flags.df"), kNowhere},
+    {Field::IpLength, "ip.length", Number, where("ip.len"), where("ipv6.plen")},
+    {Field::IpChecksum, "ip.checksum", Number, where("ip.checksum"), kNowhere},
+    {Field::IpFlow, "ip.flow", Number, where("ipv6.flow"), kNowhere},
+    {Field::UdpSourcePort, "udp.sport", Number, where("udp.srcport"), kNowhere},
+    {Field::UdpDestinationPort, "udp.dport", Number, where("udp.dstport"), kNowhere},
+    {Field::UdpLength, "udp.length", Number, where("udp.length"), kNowhere},
+    {Field::UdpChecksum, "udp.checksum", Number, where("udp.checksum"), kNowhere},
+    {Field::Icrc, "icrc", Number, where("infiniband.invariant.crc"), kNowhere},
 }};
 
 constexpr bool fits_a_window(const Location& where) {
@@ -122,10 +108,7 @@ std::optional<BitRange> range_of(Bytes frame, const LayerMap& layers, Field fiel
 }
 
 std::uint64_t load_window(Bytes frame, const BitRange& range) {
-    std::uint64_t window = 0;
-    for (std::size_t i = 0; i < range.bytes(); ++i)
-        window = window << 8 | load_u8(frame, range.first_byte() + i);
-    return window;
+    return load_bits(frame, range.first_byte() * 8, range.bytes() * 8);
 }
 
 void store_window(MutableBytes frame, const BitRange& range, std::uint64_t window) {
@@ -165,7 +148,7 @@ std::optional<Location> locate(const LayerMap& layers, Field field) {
 std::optional<std::uint64_t> read_field(Bytes frame, const LayerMap& layers, Field field) {
     const auto range = range_of_kind(frame, layers, field, Number);
     if (!range) return std::nullopt;
-    return load_window(frame, *range) >> range->behind() & range->mask();
+    return load_bits(frame, range->first, range->bits);
 }
 
 bool write_field(MutableBytes frame, const LayerMap& layers, Field field, std::uint64_t value) {

@@ -1,14 +1,15 @@
-// The field table: one row per field of a packet that a tester can name, with where it lies. The
-// script language, PacketSpec, fault actions, matching and mismatch reports all read it.
+// The fields that a tester can name: one row per name of the script language, with the place or
+// places that it means in the table of field positions (field_places.hpp). The script language,
+// PacketSpec, fault actions, matching and mismatch reports all read it.
 //
-// Source: the field list of the script language (conformance/script/README.md); names in brackets
-// of Wireshark are what the dissector prints.
+// Source: the field list of the script language (conformance/script/README.md).
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "dissector/wire/field_places.hpp"
 #include "dissector/wire/frame.hpp"
 
 namespace veriroce::wire {
@@ -76,21 +77,12 @@ inline constexpr std::size_t kFields = 48;
 
 enum class FieldKind : std::uint8_t { Number, Mac, Ip };
 
-// Where a field lies in a layer, in bits from the layer's first.
-struct Location {
-    Layer layer = Layer::Ethernet;
-    std::uint16_t bit = 0;
-    std::uint16_t bits = 0;
-};
-
 struct FieldInfo {
     Field field = Field::Opcode;
     std::string_view name; // of the script language: "destqp", "ip.ttl"
-    std::string_view
-        wireshark; // "infiniband.bth.destqp"; empty where Wireshark has none of its own
     FieldKind kind = FieldKind::Number;
     Location primary;
-    // The other place where it may lie: the other IP family, AtomicETH instead of RETH.
+    // The other place where it may stand: the other IP family, AtomicETH instead of RETH.
     std::optional<Location> secondary;
 };
 
@@ -98,7 +90,7 @@ const FieldInfo& field_info(Field field);
 std::span<const FieldInfo, kFields> field_table();
 std::optional<Field> field_by_name(std::string_view script_name);
 
-// Where the field lies in this frame; nothing if the frame has no such layer.
+// Where the field stands in this frame; nothing if the frame has no such layer.
 std::optional<Location> locate(const LayerMap& layers, Field field);
 
 // Reads and writes a field of kind Number (up to 64 bits), most significant bit first: the ICRC,

@@ -3,204 +3,81 @@
 #include <algorithm>
 
 #include "dissector/wire/bth.hpp"
+#include "dissector/wire/field_places.hpp"
 #include "dissector/wire/icrc.hpp"
-#include "dissector/wire/opcode.hpp"
+#include "dissector/wire/parsed_frame.hpp"
 
 namespace veriroce::wire {
 namespace {
 
-using Verdict = std::optional<FrameError>; // nothing: no objection
-
-std::size_t ip_at(const Frame& frame) {
-    return frame.layers.at(frame.ipv4 ? Layer::Ipv4 : Layer::Ipv6);
-}
-
-std::size_t ip_header_bytes(const Frame& frame) {
-    return frame.ipv4 ? frame.ipv4->header_bytes() : Ipv6::kSize;
-}
-
-std::size_t ip_bytes(const Frame& frame) {
-    return frame.ipv4 ? frame.ipv4->total_length : Ipv6::kSize + frame.ipv6->payload_length;
-}
-
-Verdict find_ip(Frame& frame) {
-    if (frame.bytes.size() < Ethernet::kSize) return FrameError::Truncated;
-    frame.ethernet = Ethernet::read(frame.bytes);
-    frame.layers.set(Layer::Ethernet, 0);
-    Bytes rest = frame.bytes.subspan(Ethernet::kSize);
-    auto type = static_cast<EtherType>(frame.ethernet.ether_type);
-    if (type == EtherType::Vlan) {
-        if (rest.size() < VlanTag::kSize) return FrameError::Truncated;
-        frame.vlan.emplace(VlanTag::read(rest));
-        frame.layers.set(Layer::Vlan, Ethernet::kSize);
-        rest = rest.subspan(VlanTag::kSize);
-        type = static_cast<EtherType>(frame.vlan->ether_type);
-    }
-    const std::size_t at = frame.bytes.size() - rest.size();
-    if (type == EtherType::Ipv4) {
-        if (rest.size() < Ipv4::kSize) return FrameError::Truncated;
-        frame.ipv4.emplace(Ipv4::read(rest));
-        frame.layers.set(Layer::Ipv4, at);
-    } else if (type == EtherType::Ipv6) {
-        if (rest.size() < Ipv6::kSize) return FrameError::Truncated;
-        frame.ipv6.emplace(Ipv6::read(rest));
-        frame.layers.set(Layer::Ipv6, at);
+// What the headers of an outer walk say that came to the UDP header.
+void write_envelope(const Outer& outer, Envelope& envelope) {
+    const Udp udp = Udp::read(outer.frame.subspan(outer.udp_at));
+    envelope.source_port = udp.source_port;
+    envelope.destination_port = udp.destination_port;
+    const Bytes ip = outer.frame.subspan(outer.ip_at);
+    if (outer.v6) {
+        const Ipv6 header = Ipv6::read(ip);
+        envelope.source = header.source;
+        envelope.destination = header.destination;
+        envelope.dscp = header.dscp;
+        envelope.ecn = header.ecn;
+        envelope.hop_limit = header.hop_limit;
+        envelope.flow_label = header.flow_label;
     } else {
-        return FrameError::NotIp;
+        const Ipv4 header = Ipv4::read(ip);
+        envelope.source = IpAddress::from_v4(header.source);
+        envelope.destination = IpAddress::from_v4(header.destination);
+        envelope.dscp = header.dscp;
+        envelope.ecn = header.ecn;
+        envelope.hop_limit = header.ttl;
     }
-    return std::nullopt;
+    if (!outer.tagged) return;
+    const VlanTag tag = VlanTag::read(outer.frame.subspan(Ethernet::kSize));
+    envelope.vlan = VlanId{.id = tag.id, .priority = tag.priority};
 }
 
-Verdict judge_ip(Frame& frame) {
-    if (frame.ipv6) {
-        if (frame.ipv6->version != 6) return FrameError::BadIpVersion;
-        return std::nullopt;
+Frame frame_of(const Outer& outer) {
+    Frame frame{.bytes = outer.frame};
+    frame.outer = outer;
+    const auto from = [&](std::uint32_t at) { return outer.frame.subspan(at); };
+    frame.layers.set(Layer::Ethernet, 0);
+    frame.ethernet = Ethernet::read(outer.frame);
+    if (outer.tagged) {
+        frame.layers.set(Layer::Vlan, Ethernet::kSize);
+        frame.vlan.emplace(VlanTag::read(from(Ethernet::kSize)));
     }
-    if (frame.ipv4->version != 4) return FrameError::BadIpVersion;
-    const Bytes ip = frame.bytes.subspan(ip_at(frame));
-    // A header length that cannot be leaves nothing to sum up.
-    if (frame.ipv4->header_bytes() < Ipv4::kSize) return FrameError::LengthMismatch;
-    const std::size_t header = std::min(frame.ipv4->header_bytes(), ip.size());
-    if (checksum_fold(ipv4_header_sum(ip.first(header))) == 0) return std::nullopt;
-    return FrameError::BadIpChecksum;
-}
-
-Verdict find_udp(Frame& frame) {
-    const std::size_t header = ip_header_bytes(frame);
-    const std::size_t length = ip_bytes(frame);
-    if (header < Ipv4::kSize || length < header) return FrameError::LengthMismatch;
-    if (ip_at(frame) + length > frame.bytes.size()) return FrameError::Truncated;
-    const auto protocol = frame.ipv4 ? frame.ipv4->protocol : frame.ipv6->next_header;
-    if (protocol != kProtocolUdp) return FrameError::NotUdp;
-    // ENC-09. The first fragment, too: its UDP length points beyond its end.
-    if (frame.ipv4 && (frame.ipv4->more_fragments || frame.ipv4->fragment_offset != 0)) {
-        return FrameError::Fragment;
+    frame.layers.set(outer.v6 ? Layer::Ipv6 : Layer::Ipv4, outer.ip_at);
+    if (outer.v6) {
+        frame.ipv6.emplace(Ipv6::read(from(outer.ip_at)));
+    } else {
+        frame.ipv4.emplace(Ipv4::read(from(outer.ip_at)));
     }
-    const std::size_t at = ip_at(frame) + header;
-    if (length - header < Udp::kSize) return FrameError::LengthMismatch;
-    frame.udp = Udp::read(frame.bytes.subspan(at));
-    frame.layers.set(Layer::Udp, at);
-    return std::nullopt;
-}
-
-// ENC-08: a receiver drops what one of the two lengths alone would let pass.
-Verdict judge_lengths(Frame& frame) {
-    if (frame.udp.length != ip_bytes(frame) - ip_header_bytes(frame)) {
-        return FrameError::LengthMismatch;
-    }
-    return std::nullopt;
-}
-
-Verdict find_transport(Frame& frame) {
-    const std::size_t udp_at = frame.layers.at(Layer::Udp);
-    const std::size_t ip_payload = ip_bytes(frame) - ip_header_bytes(frame);
-    if (frame.udp.length < Udp::kSize || frame.udp.length > ip_payload) {
-        return FrameError::LengthMismatch;
-    }
-    if (frame.udp.destination_port != kRocePort) return FrameError::NotRoce;
-    if (frame.udp.length < Udp::kSize + Bth::kSize + kIcrcBytes) return FrameError::Truncated;
-    const std::size_t bth_at = udp_at + Udp::kSize;
-    const std::size_t icrc_at = udp_at + frame.udp.length - kIcrcBytes;
-    frame.layers.set(Layer::Bth, bth_at);
-    frame.layers.set(Layer::Icrc, icrc_at);
-    frame.transport = frame.bytes.subspan(bth_at, icrc_at - bth_at);
-    frame.icrc = load_icrc(frame.bytes.subspan(icrc_at, kIcrcBytes));
-    return std::nullopt;
-}
-
-Bytes addresses_of(const Frame& frame) {
-    return frame.ipv4 ? frame.bytes.subspan(ip_at(frame) + 12, 8)
-                      : frame.bytes.subspan(ip_at(frame) + 8, 32);
-}
-
-// ENC-04, ENC-05: zero is none, in both families. ENC-06 leaves open what becomes of a wrong one:
-// an unfinished one is accepted, because the packet has not been on a wire yet and the ICRC guards
-// it.
-bool udp_checksum_acceptable(const Frame& frame) {
-    if (frame.udp.checksum == 0) return true;
-    const Bytes addresses = addresses_of(frame);
-    const Bytes datagram = frame.bytes.subspan(frame.layers.at(Layer::Udp), frame.udp.length);
-    return frame.udp.checksum == udp_checksum(addresses, datagram) ||
-           frame.udp.checksum == unfinished_udp_checksum(addresses, datagram);
-}
-
-Verdict judge_sums(Frame& frame) {
-    if (!udp_checksum_acceptable(frame)) return FrameError::BadUdpChecksum;
-    if (icrc(frame.covered()) != frame.icrc) return FrameError::BadIcrc; // CRC-07
-    return std::nullopt;
-}
-
-// The steps in their order, until one objects.
-template <Verdict (*... Steps)(Frame&)>
-Verdict run(Frame& frame) {
-    Verdict objection;
-    ((objection = Steps(frame)) || ...);
-    return objection;
-}
-
-Verdict find(Frame& frame) {
-    return run<find_ip, find_udp, find_transport>(frame);
-}
-Verdict judge(Frame& frame) {
-    return run<judge_ip, judge_lengths, judge_sums>(frame);
-}
-Verdict find_and_judge(Frame& frame) {
-    return run<find_ip, judge_ip, find_udp, judge_lengths, find_transport, judge_sums>(frame);
+    frame.layers.set(Layer::Udp, outer.udp_at);
+    frame.udp = Udp::read(from(outer.udp_at));
+    frame.layers.set(Layer::Bth, outer.bth_at);
+    frame.layers.set(Layer::Icrc, outer.icrc_at);
+    frame.transport = outer.transport();
+    frame.icrc = load_icrc(from(outer.icrc_at));
+    return frame;
 }
 
 } // namespace
 
-std::string_view text_of(FrameError error) {
-    switch (error) {
-    case FrameError::NotIp: return "neither IPv4 nor IPv6";
-    case FrameError::NotUdp: return "IP, but not UDP";
-    case FrameError::NotRoce: return "UDP, but not to port 4791";
-    case FrameError::Fragment: return "a fragment of an IP datagram";
-    case FrameError::Truncated: return "shorter than its length fields say, or than BTH and ICRC";
-    case FrameError::BadIpVersion: return "the IP version contradicts the EtherType";
-    case FrameError::BadIpChecksum: return "wrong IPv4 header checksum";
-    case FrameError::LengthMismatch: return "the lengths in the IP and UDP headers do not fit";
-    case FrameError::BadUdpChecksum: return "wrong UDP checksum";
-    case FrameError::BadIcrc: return "wrong ICRC";
-    }
-    return "";
-}
-
 Envelope Frame::envelope() const {
     Envelope envelope;
-    write_envelope(envelope);
+    write_envelope(outer, envelope);
     return envelope;
 }
 
-void Frame::write_envelope(Envelope& envelope) const {
-    envelope.source_port = udp.source_port;
-    envelope.destination_port = udp.destination_port;
-    if (ipv4) {
-        envelope.source = IpAddress::from_v4(ipv4->source);
-        envelope.destination = IpAddress::from_v4(ipv4->destination);
-        envelope.dscp = ipv4->dscp;
-        envelope.ecn = ipv4->ecn;
-        envelope.hop_limit = ipv4->ttl;
-    } else if (ipv6) {
-        envelope.source = ipv6->source;
-        envelope.destination = ipv6->destination;
-        envelope.dscp = ipv6->dscp;
-        envelope.ecn = ipv6->ecn;
-        envelope.hop_limit = ipv6->hop_limit;
-        envelope.flow_label = ipv6->flow_label;
-    }
-    if (vlan) envelope.vlan = VlanId{.id = vlan->id, .priority = vlan->priority};
-}
-
-Bytes Frame::covered() const {
-    const std::size_t begin = ip_at(*this);
-    return bytes.subspan(begin, layers.at(Layer::Icrc) - begin);
+Datagram Frame::datagram() const {
+    return {.envelope = envelope(), .bytes = transport};
 }
 
 std::expected<Frame, FrameError> decode_frame(Bytes bytes) {
-    Frame frame{.bytes = bytes};
-    if (const Verdict error = find(frame)) return std::unexpected(*error);
-    return frame;
+    Outer outer{.frame = bytes};
+    if (const auto error = find_layers(outer)) return std::unexpected(*error);
+    return frame_of(outer);
 }
 
 void map_transport(Frame& frame) {
@@ -218,37 +95,39 @@ void map_transport(Frame& frame) {
     frame.layers.set(Layer::Body, bth_at + at);
 }
 
-namespace {
-
-// Filled where the caller has it.
-std::expected<Datagram, FrameError> unsealed(Frame& frame, Verdict (*steps)(Frame&)) {
-    std::expected<Datagram, FrameError> result(std::in_place);
-    if (const Verdict error = steps(frame)) {
+// What stands in the way of every packet is one piece of code, not a chain of calls.
+[[gnu::flatten]] std::expected<Datagram, FrameError> unseal(Bytes bytes) {
+    std::expected<Datagram, FrameError> result(std::in_place); // filled where the caller has it
+    Outer outer{.frame = bytes};
+    if (const auto error = check_frame(outer)) {
         result = std::unexpected(*error);
         return result;
     }
-    frame.write_envelope(result->envelope);
-    result->bytes = frame.transport;
+    write_envelope(outer, result->envelope);
+    result->bytes = outer.transport();
     return result;
 }
 
-} // namespace
-
-// What stands in the way of every packet is one piece of code, not a chain of calls.
-[[gnu::flatten]] std::expected<Datagram, FrameError> unseal(Bytes bytes) {
-    Frame frame{.bytes = bytes};
-    return unsealed(frame, find_and_judge);
+std::expected<Datagram, FrameError> unseal(const Frame& decoded) {
+    return unseal(decoded.bytes);
 }
 
-std::expected<Datagram, FrameError> unseal(const Frame& decoded) {
-    Frame frame = decoded;
-    return unsealed(frame, judge);
+std::expected<ParsedFrame, FrameError> parse_frame(Bytes bytes) {
+    auto frame = decode_frame(bytes);
+    if (!frame) return std::unexpected(frame.error());
+    std::expected<ParsedFrame, FrameError> parsed(std::in_place);
+    parsed->frame = *frame;
+    map_transport(parsed->frame);
+    parsed->refusal = check_frame(frame->outer);
+    if (const auto packet = decode_packet(frame->transport)) parsed->packet = *packet;
+    return parsed;
 }
 
 void seal(MutableBytes bytes) {
-    const auto frame = decode_frame(bytes);
-    assert(frame && "seal: the lengths of the frame are not right");
-    store_icrc(bytes.subspan(frame->layers.at(Layer::Icrc), kIcrcBytes), icrc(frame->covered()));
+    Outer outer{.frame = bytes};
+    [[maybe_unused]] const auto error = find_layers(outer);
+    assert(!error && "seal: the lengths of the frame are not right");
+    store_icrc(bytes.subspan(outer.icrc_at, kIcrcBytes), icrc(outer.covered()));
 }
 
 std::size_t outer_bytes(const Envelope& envelope) {
@@ -291,7 +170,7 @@ std::size_t write_ipv4(const Envelope& envelope, std::uint16_t ip_id, Bytes opti
          .destination = envelope.destination.low32()}
         .encode(out);
     std::ranges::copy(options, out.begin() + Ipv4::kSize);
-    store_be<2>(out, 10, ipv4_checksum(out.first(header)));
+    store_be<2>(out, where("ip.checksum").first_byte(), ipv4_checksum(out.first(header)));
     return header;
 }
 

@@ -4,6 +4,7 @@
 
 #include "dissector/wire/bth.hpp"
 #include "dissector/wire/crc32.hpp"
+#include "dissector/wire/field_places.hpp"
 #include "dissector/wire/ip.hpp"
 #include "dissector/wire/udp.hpp"
 
@@ -21,17 +22,39 @@ constexpr std::size_t head_bytes(std::size_t ip_bytes) {
 template <std::size_t N>
 using Head = std::array<std::byte, N>;
 
+// The bits of a field, in a header that begins at `header_at`, count as ones.
 template <std::size_t N>
-constexpr void mask_udp_and_bth(Head<N>& mask, std::size_t ip_bytes) {
-    mask[ip_bytes + 6] = mask[ip_bytes + 7] = std::byte{0xFF}; // UDP checksum (CRC-04)
-    mask[ip_bytes + Udp::kSize + 4] = std::byte{0xFF};         // FECN, BECN, resv6 (CRC-05)
+constexpr void cover(Head<N>& mask, std::size_t header_at, Location field) {
+    for (std::size_t bit = field.bit; bit < std::size_t{field.bit} + field.bits; ++bit)
+        mask[header_at + bit / 8] |= std::byte{0x80} >> bit % 8;
 }
 
 template <std::size_t N>
-constexpr void mask_ipv4(Head<N>& mask) {  // CRC-02
-    mask[1] = std::byte{0xFF};             // ToS
-    mask[8] = std::byte{0xFF};             // TTL
-    mask[10] = mask[11] = std::byte{0xFF}; // header checksum
+constexpr void mask_bth(Head<N>& mask, std::size_t at) { // CRC-05
+    cover(mask, at, where("roce.bth.fecn"));
+    cover(mask, at, where("roce.bth.becn"));
+    cover(mask, at, where("roce.bth.reserved6"));
+}
+
+template <std::size_t N>
+constexpr void mask_udp_and_bth(Head<N>& mask, std::size_t ip_bytes) {
+    cover(mask, ip_bytes, where("udp.checksum")); // CRC-04
+    mask_bth(mask, ip_bytes + Udp::kSize);
+}
+
+template <std::size_t N>
+constexpr void mask_ipv4(Head<N>& mask) { // CRC-02
+    cover(mask, 0, where("ip.dsfield"));
+    cover(mask, 0, where("ip.ttl"));
+    cover(mask, 0, where("ip.checksum"));
+}
+
+// Of an IPv6 header, and of a GRH, which has the same fields (CRC-03).
+template <std::size_t N>
+constexpr void mask_ipv6(Head<N>& mask, std::size_t at) {
+    cover(mask, at, where("ipv6.tclass"));
+    cover(mask, at, where("ipv6.flow"));
+    cover(mask, at, where("ipv6.hlim"));
 }
 
 constexpr MaskedHead kIpv4Head = [] {
@@ -41,18 +64,16 @@ constexpr MaskedHead kIpv4Head = [] {
     return MaskedHead(kAfterDummyLrh, mask);
 }();
 
-constexpr Head<head_bytes(Ipv6::kSize)> kIpv6Mask = [] { // CRC-03
+constexpr Head<head_bytes(Ipv6::kSize)> kIpv6Mask = [] {
     Head<head_bytes(Ipv6::kSize)> mask{};
-    mask[0] = std::byte{0x0F}; // traffic class and flow label
-    mask[1] = mask[2] = mask[3] = std::byte{0xFF};
-    mask[7] = std::byte{0xFF}; // hop limit
+    mask_ipv6(mask, 0);
     mask_udp_and_bth(mask, Ipv6::kSize);
     return mask;
 }();
 constexpr MaskedHead kIpv6Head(kAfterDummyLrh, kIpv6Mask);
 
-// Whatever is unusual: IPv4 options, and packets that end before their BTH does.
-std::uint32_t unusual_head(Bytes headers, bool v6, std::size_t ip_bytes) {
+// IPv4 options, and packets that end before their BTH does.
+std::uint32_t icrc_of_other_headers(Bytes headers, bool v6, std::size_t ip_bytes) {
     Head<head_bytes(60)> mask{};
     if (v6) {
         std::ranges::copy(kIpv6Mask, mask.begin());
@@ -74,10 +95,10 @@ std::uint32_t icrc_of_headers(Bytes headers) {
     const bool v6 = first >> 4 == 6;
     const std::size_t ip_bytes =
         v6 ? Ipv6::kSize : std::max<std::size_t>((first & 0xFU) * std::size_t{4}, Ipv4::kSize);
-    if (headers.size() < head_bytes(ip_bytes)) return unusual_head(headers, v6, ip_bytes);
+    if (headers.size() < head_bytes(ip_bytes)) return icrc_of_other_headers(headers, v6, ip_bytes);
     if (v6) return crc32(kIpv6Head, headers);
     if (ip_bytes == Ipv4::kSize) return crc32(kIpv4Head, headers);
-    return unusual_head(headers, v6, ip_bytes);
+    return icrc_of_other_headers(headers, v6, ip_bytes);
 }
 
 } // namespace
@@ -99,15 +120,10 @@ namespace {
 constexpr std::size_t kLrhBytes = 8;
 constexpr std::size_t kGrhBytes = 40;
 
-// A GRH at `grh`, if any, is masked as an IPv6 header is (CRC-03); then the BTH (CRC-05).
 template <std::size_t N>
 constexpr void mask_native(Head<N>& mask, std::size_t grh, std::size_t bth) {
-    if (grh != bth) {
-        mask[grh] = std::byte{0x0F};
-        mask[grh + 1] = mask[grh + 2] = mask[grh + 3] = std::byte{0xFF};
-        mask[grh + 7] = std::byte{0xFF};
-    }
-    mask[bth + 4] = std::byte{0xFF};
+    if (grh != bth) mask_ipv6(mask, grh);
+    mask_bth(mask, bth);
 }
 
 std::uint32_t masked_crc(std::uint32_t seed, Bytes packet, Bytes mask) {

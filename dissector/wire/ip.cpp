@@ -23,11 +23,18 @@ std::uint32_t checksum_add(Bytes bytes, std::uint32_t sum) {
 
 namespace {
 
-std::uint32_t pseudo_header_sum(Bytes addresses, std::uint16_t length) {
-    std::array<std::byte, 4> rest{}; // what stands in it beside the addresses
-    store_be<2>(rest, 0, kProtocolUdp);
-    store_be<2>(rest, 2, length);
-    return checksum_add(addresses, checksum_add(rest));
+// Addresses, protocol and length (RFC 768, RFC 8200).
+std::uint32_t pseudo_header_sum(Bytes addresses, std::size_t length) {
+    return checksum_add(addresses, static_cast<std::uint32_t>(length) + kProtocolUdp);
+}
+
+std::uint16_t udp_checksum(Bytes addresses, Bytes datagram, std::size_t length) {
+    constexpr std::size_t kChecksumAt = 6;
+    std::uint32_t sum = pseudo_header_sum(addresses, length);
+    sum = checksum_add(datagram.first(kChecksumAt), sum);
+    sum = checksum_add(datagram.subspan(Udp::kSize), sum);
+    const std::uint16_t folded = checksum_fold(sum);
+    return folded == 0 ? 0xFFFF : folded; // 0 says that there is none
 }
 
 } // namespace
@@ -35,11 +42,11 @@ std::uint32_t pseudo_header_sum(Bytes addresses, std::uint16_t length) {
 std::uint16_t udp_checksum(Bytes addresses, Bytes datagram) {
     const std::uint16_t length = load_u16(datagram, 4);
     const std::size_t counted = std::clamp<std::size_t>(length, Udp::kSize, datagram.size());
-    std::uint32_t sum = pseudo_header_sum(addresses, length);
-    sum = checksum_add(datagram.first(6), sum);
-    sum = checksum_add(datagram.first(counted).subspan(Udp::kSize), sum);
-    const std::uint16_t folded = checksum_fold(sum);
-    return folded == 0 ? 0xFFFF : folded;
+    return udp_checksum(addresses, datagram.first(counted), length);
+}
+
+std::uint16_t udp_checksum_of(Bytes addresses, Bytes datagram) {
+    return udp_checksum(addresses, datagram, datagram.size());
 }
 
 std::uint16_t unfinished_udp_checksum(Bytes addresses, Bytes datagram) {

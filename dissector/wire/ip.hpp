@@ -165,6 +165,8 @@ constexpr std::uint16_t ipv4_checksum(Bytes header) {
 // header, whose checksum field counts as zero and whose length field is the pseudo header's length;
 // bytes beyond that length do not count. Never 0: a sum of zero is sent as 0xFFFF.
 std::uint16_t udp_checksum(Bytes addresses, Bytes datagram);
+// The same over all of `datagram`, whatever its length field says.
+std::uint16_t udp_checksum_of(Bytes addresses, Bytes datagram);
 
 // The sum of the pseudo header alone, folded and not complemented. It is what an operating system
 // leaves in the checksum field for the network card to finish; captures taken before the card, and

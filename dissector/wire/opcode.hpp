@@ -1,6 +1,6 @@
 // THE opcode table: one row for each of the 256 BTH opcodes, reserved ones included. The decoder,
 // the engine, the script language, the fuzzers and the reports all read it; nothing that follows
-// from a row is typed a second time.
+// from a row is typed a second time. The rows are in opcode_table.hpp.
 //
 // Source: rules.md "RC opcodes", EXT-01..06, CNP-02; the header lists of the other services are
 // checked against values typed independently in tests/dissector/wire/opcode_test.cpp.
@@ -11,6 +11,8 @@
 #include <optional>
 #include <span>
 #include <string_view>
+
+#include "dissector/wire/header_list.hpp"
 
 namespace veriroce::wire {
 
@@ -35,22 +37,30 @@ enum class Operation : std::uint8_t {
     Reserved,
 };
 
+// Whether a responder sends it.
+constexpr bool is_response(Operation operation) {
+    return operation == Operation::RdmaReadResponse || operation == Operation::Acknowledge ||
+           operation == Operation::AtomicAcknowledge;
+}
+
+// Which packet of its message it is.
 enum class Position : std::uint8_t { First, Middle, Last, Only };
 
-// Extended transport headers in the order in which they follow the BTH.
-enum class Header : std::uint8_t {
-    Rdeth,
-    Deth,
-    Xrceth,
-    Feth,
-    Reth,
-    AtomicEth,
-    Aeth,
-    AtomicAckEth,
-    ImmDt,
-    Ieth,
-};
-inline constexpr std::size_t kHeaderKinds = 10;
+constexpr bool starts_message(Position position) {
+    return position == Position::First || position == Position::Only;
+}
+constexpr bool ends_message(Position position) {
+    return position == Position::Last || position == Position::Only;
+}
+// The position of a packet of which it is known whether it is the first and whether it is the last.
+constexpr Position position_of(bool first, bool last) {
+    if (first) return last ? Position::Only : Position::First;
+    return last ? Position::Last : Position::Middle;
+}
+
+// Extended transport headers in the order in which they follow the BTH (header_list.hpp).
+enum class Header : std::uint8_t { VERIROCE_EXTENDED_HEADERS(VERIROCE_HEADER_TYPE) };
+inline constexpr std::size_t kHeaderKinds = 0 VERIROCE_EXTENDED_HEADERS(VERIROCE_HEADER_ONE);
 
 // Bytes that a header of this kind takes.
 std::size_t size_of(Header header);
@@ -95,28 +105,48 @@ struct OpcodeInfo {
     Operation operation = Operation::Reserved;
     Position position = Position::Only;
     HeaderSet headers;
+    std::uint8_t header_bytes = 0; // BTH and extended headers
     std::string_view name;  // of the script language, without the service: "SEND_FIRST", "RESERVED"
     std::string_view title; // for people, as Wireshark has it: "RC Send First"
 
-    [[nodiscard]] bool reserved() const { return operation == Operation::Reserved; }
-    [[nodiscard]] bool immediate() const { return headers.has(Header::ImmDt); }
-    [[nodiscard]] bool invalidates() const { return headers.has(Header::Ieth); }
-    [[nodiscard]] bool starts_message() const {
-        return position == Position::First || position == Position::Only;
-    }
-    [[nodiscard]] bool ends_message() const {
-        return position == Position::Last || position == Position::Only;
-    }
+    [[nodiscard]] constexpr bool reserved() const { return operation == Operation::Reserved; }
+    [[nodiscard]] constexpr bool immediate() const { return headers.has(Header::ImmDt); }
+    [[nodiscard]] constexpr bool invalidates() const { return headers.has(Header::Ieth); }
+    [[nodiscard]] constexpr bool starts_message() const { return wire::starts_message(position); }
+    [[nodiscard]] constexpr bool ends_message() const { return wire::ends_message(position); }
     // A packet that a requester sends (RC 0x00-0x0C, 0x13, 0x14, 0x16, 0x17, 0x1C, 0x1D).
-    [[nodiscard]] bool request() const;
+    [[nodiscard]] constexpr bool request() const {
+        return !reserved() && operation != Operation::Cnp && !response();
+    }
     // A packet that a responder sends (RC 0x0D-0x12).
-    [[nodiscard]] bool response() const;
+    [[nodiscard]] constexpr bool response() const { return is_response(operation); }
     // Whether bytes may follow the headers. Of a reserved opcode nothing is known: they may.
-    [[nodiscard]] bool carries_payload() const;
+    [[nodiscard]] constexpr bool carries_payload() const;
     // SEND in any form, and RDMA WRITE that ends with immediate data: takes a receive WQE at its
     // end.
-    [[nodiscard]] bool consumes_receive() const;
+    [[nodiscard]] constexpr bool consumes_receive() const {
+        return operation == Operation::Send || (operation == Operation::RdmaWrite && immediate());
+    }
 };
+
+constexpr bool OpcodeInfo::carries_payload() const {
+    switch (operation) {
+    case Operation::Send:
+    case Operation::RdmaWrite:
+    case Operation::RdmaReadResponse:
+    case Operation::AtomicWrite:
+    case Operation::Cnp:
+    case Operation::Reserved: return true;
+    case Operation::RdmaReadRequest:
+    case Operation::Acknowledge:
+    case Operation::AtomicAcknowledge:
+    case Operation::CompareSwap:
+    case Operation::FetchAdd:
+    case Operation::Resync:
+    case Operation::Flush: return false;
+    }
+    return false;
+}
 
 // Total: every byte has a row; a reserved one says so.
 const OpcodeInfo& opcode_info(std::uint8_t code);

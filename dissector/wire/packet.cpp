@@ -3,29 +3,29 @@
 namespace veriroce::wire {
 namespace {
 
-// Calls `use(kind, header)` for each extended header of the packet's set, in the order of the wire,
-// until one says no.
-template <typename AnyPacket, typename Use>
-bool visit_headers(AnyPacket& packet, Use use) {
-    if (packet.headers == HeaderSet{}) return true; // as in the middle of a message
-    const auto visit = [&](Header kind, auto& header) {
-        return !packet.headers.has(kind) || use(header);
-    };
-    return visit(Header::Rdeth, packet.rdeth) && visit(Header::Deth, packet.deth) &&
-           visit(Header::Xrceth, packet.xrceth) && visit(Header::Feth, packet.feth) &&
-           visit(Header::Reth, packet.reth) && visit(Header::AtomicEth, packet.atomic) &&
-           visit(Header::Aeth, packet.aeth) && visit(Header::AtomicAckEth, packet.atomic_ack) &&
-           visit(Header::ImmDt, packet.imm) && visit(Header::Ieth, packet.ieth);
+// Calls `use(kind, member)` for each extended header of this set, in the order of the wire, until
+// one says no. `member` is a pointer to the member of Packet.
+template <typename Use>
+bool visit_headers(HeaderSet headers, Use use) {
+    for (; !headers.empty(); headers = headers.without_first()) {
+        bool more = false;
+        switch (headers.first()) {
+#define VERIROCE_HEADER_CASE(type, member, ...)                                                    \
+    case Header::type: more = use(Header::type, &Packet::member); break;
+            VERIROCE_EXTENDED_HEADERS(VERIROCE_HEADER_CASE)
+#undef VERIROCE_HEADER_CASE
+        }
+        if (!more) return false;
+    }
+    return true;
 }
 
 } // namespace
 
 std::size_t Packet::header_bytes() const {
     std::size_t bytes = Bth::kSize;
-    visit_headers(*this, [&](const auto& header) {
-        bytes += header.kSize;
-        return true;
-    });
+    for (HeaderSet left = headers; !left.empty(); left = left.without_first())
+        bytes += size_of(left.first());
     return bytes;
 }
 
@@ -40,17 +40,29 @@ std::string_view text_of(PacketError error) {
 std::optional<PacketError> decode_packet(Bytes bytes, Packet& packet) {
     if (bytes.size() < Bth::kSize) return PacketError::TooShortForBth;
     packet.bth = Bth::read(bytes);
-    packet.headers = opcode_info(packet.bth.opcode).headers;
+    const HeaderSet named = opcode_info(packet.bth.opcode).headers;
+    packet.headers = HeaderSet();
     std::size_t at = Bth::kSize;
-    const bool complete = visit_headers(packet, [&]<typename H>(H& header) {
+    const bool complete = visit_headers(named, [&]<typename H>(Header kind, H Packet::* member) {
         if (bytes.size() - at < H::kSize) return false;
-        header = H::read(bytes.subspan(at));
+        packet.*member = H::read(bytes.subspan(at));
+        packet.headers = packet.headers.with(kind);
         at += H::kSize;
         return true;
     });
     packet.body = bytes.subspan(at);
     if (!complete) return PacketError::TooShortForHeaders;
     return std::nullopt;
+}
+
+void copy_headers(const Packet& from, Packet& fresh) {
+    fresh.bth = from.bth;
+    fresh.headers = from.headers;
+    fresh.body = from.body;
+    visit_headers(from.headers, [&](Header, auto member) {
+        fresh.*member = from.*member;
+        return true;
+    });
 }
 
 std::expected<Packet, PacketError> decode_packet(Bytes bytes) {
@@ -62,9 +74,9 @@ std::expected<Packet, PacketError> decode_packet(Bytes bytes) {
 std::size_t encode_headers(const Packet& packet, MutableBytes out) {
     packet.bth.encode(out);
     std::size_t at = Bth::kSize;
-    visit_headers(packet, [&](const auto& header) {
-        header.encode(out.subspan(at));
-        at += header.kSize;
+    visit_headers(packet.headers, [&]<typename H>(Header, H Packet::* member) {
+        (packet.*member).encode(out.subspan(at));
+        at += H::kSize;
         return true;
     });
     return at;

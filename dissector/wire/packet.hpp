@@ -30,20 +30,13 @@ inline constexpr std::size_t kMaxTransportHeaderBytes = 64;
 struct Packet {
     Bth bth;
     HeaderSet headers; // which of the following are there; the others keep their zeros
-    Rdeth rdeth;
-    Deth deth;
-    Xrceth xrceth;
-    Feth feth;
-    Reth reth;
-    AtomicEth atomic;
-    Aeth aeth;
-    AtomicAckEth atomic_ack;
-    ImmDt imm;
-    Ieth ieth;
+#define VERIROCE_HEADER_MEMBER(type, member, ...) type member;
+    VERIROCE_EXTENDED_HEADERS(VERIROCE_HEADER_MEMBER)
+#undef VERIROCE_HEADER_MEMBER
     Bytes body; // all bytes behind the headers: payload and pad
 
     [[nodiscard]] const OpcodeInfo& info() const { return opcode_info(bth.opcode); }
-    // Bytes of BTH and extended headers.
+    // Bytes of BTH and of the extended headers in `headers`.
     [[nodiscard]] std::size_t header_bytes() const;
     // A pad count larger than the body leaves no payload and no pad (BTH-12).
     [[nodiscard]] bool pad_exceeds_body() const { return bth.pad > body.size(); }
@@ -58,8 +51,12 @@ std::string_view text_of(PacketError error);
 // `bytes` runs from the BTH to the last pad byte; the result points into it. Reserved opcodes have
 // no extended headers: all behind the BTH is body.
 std::expected<Packet, PacketError> decode_packet(Bytes bytes);
-// The same into one that was just made. After an error it holds what could be read.
-std::optional<PacketError> decode_packet(Bytes bytes, Packet& fresh);
+// The same into one at hand: what it held before is left in the headers that this packet has not.
+// After an error `packet.headers` are those that could be read.
+std::optional<PacketError> decode_packet(Bytes bytes, Packet& packet);
+
+// Copies BTH, body, and the headers that are there, into a packet that was just made.
+void copy_headers(const Packet& from, Packet& fresh);
 
 // Writes BTH and the headers in `packet.headers` (not the body) to the head of `out`, which has
 // room for kMaxTransportHeaderBytes, and returns how many bytes that were.

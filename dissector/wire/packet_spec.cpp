@@ -156,7 +156,7 @@ void Encoder::put_lengths() {
 void Encoder::put_ip_checksum() {
     if (!v4() || frame_.size() < ip_at() + Ipv4::kSize) return;
     // By the header length that stands there, because that is what a receiver sums up.
-    const std::size_t said = (load_u8(frame_, ip_at()) & 0xFU) * std::size_t{4};
+    const std::size_t said = load<where("ip.hdr_len")>(frame_, ip_at()) * 4;
     const std::size_t header = std::clamp(said, Ipv4::kSize, frame_.size() - ip_at());
     set(Field::IpChecksum, ipv4_checksum(from(ip_at()).first(header)));
 }
@@ -191,7 +191,7 @@ void Encoder::put_udp_checksum() {
     }
     const auto kind = std::get<UdpChecksumKind>(spec_.udp_checksum);
     if (kind == UdpChecksumKind::Zero) return;
-    const Bytes addresses = v4() ? from(ip_at() + 12).first(8) : from(ip_at() + 8).first(32);
+    const Bytes addresses = ip_addresses(from(ip_at()), !v4());
     const std::uint16_t good = udp_checksum(addresses, from(udp_at()));
     // Any other value is bad, except for zero, which says that there is none.
     const std::uint16_t bad = good == 0x5555 ? 0xAAAA : good ^ 0x5555;
@@ -239,7 +239,9 @@ Failure Encoder::flip(const Flip& flip) {
 bool Encoder::hits_ip_checksum(const Flip& flip) const {
     if (const auto* field = std::get_if<Field>(&flip.where)) return *field == Field::IpChecksum;
     const std::size_t offset = std::get<std::size_t>(flip.where);
-    return v4() && (offset == 10 || offset == 11);
+    constexpr Location checksum = where("ip.checksum");
+    return v4() && offset >= checksum.first_byte() &&
+           offset < checksum.first_byte() + checksum.bytes();
 }
 
 } // namespace

@@ -9,7 +9,8 @@ namespace {
 
 using wire::Layer;
 
-constexpr std::size_t kIpv4ChecksumAt = 10; // within the header
+constexpr wire::Location kIpv4Checksum = wire::where("ip.checksum");
+constexpr wire::Location kUdpChecksum = wire::where("udp.checksum");
 
 std::size_t ip_at(const wire::LayerMap& layers) {
     return layers.at(layers.has(Layer::Ipv4) ? Layer::Ipv4 : Layer::Ipv6);
@@ -21,7 +22,7 @@ void repair_ipv4_checksum(TargetFrame& target) {
     const std::size_t at = target.layers.at(Layer::Ipv4);
     const wire::MutableBytes header =
         wire::MutableBytes(target.frame).subspan(at, target.layers.at(Layer::Udp) - at);
-    wire::store_be<2>(header, kIpv4ChecksumAt, wire::ipv4_checksum(header));
+    wire::store_be<2>(header, kIpv4Checksum.first_byte(), wire::ipv4_checksum(header));
 }
 
 // A checksum of zero means "not used". Any other checksum is corrected, because otherwise IP or UDP
@@ -29,18 +30,12 @@ void repair_ipv4_checksum(TargetFrame& target) {
 void repair_udp_checksum(TargetFrame& target) {
     const wire::MutableBytes frame(target.frame);
     const std::size_t at = target.layers.at(Layer::Udp);
-    if (wire::load_u16(frame, at + 6) == 0) return;
+    if (wire::load<kUdpChecksum>(frame, at) == 0) return;
     const std::size_t end = target.layers.at(Layer::Icrc) + wire::kIcrcBytes;
-    const bool v4 = target.layers.has(Layer::Ipv4);
-    const wire::Bytes addresses = v4 ? frame.subspan(ip_at(target.layers) + 12, 8)
-                                     : frame.subspan(ip_at(target.layers) + 8, 32);
-    wire::store_be<2>(frame, at + 6, 0);
-    // Pseudo-header: addresses, protocol, length (RFC 768, RFC 8200).
-    auto sum = wire::checksum_add(addresses);
-    sum += wire::kProtocolUdp + static_cast<std::uint32_t>(end - at);
-    const std::uint16_t good =
-        wire::checksum_fold(wire::checksum_add(frame.subspan(at, end - at), sum));
-    wire::store_be<2>(frame, at + 6, good == 0 ? 0xFFFF : good);
+    const wire::Bytes addresses =
+        wire::ip_addresses(frame.subspan(ip_at(target.layers)), !target.layers.has(Layer::Ipv4));
+    wire::store_be<2>(frame, at + kUdpChecksum.first_byte(),
+                      wire::udp_checksum_of(addresses, frame.subspan(at, end - at)));
 }
 
 struct Bits {
@@ -64,8 +59,10 @@ std::optional<Bits> bits_of(const TargetFrame& target, const Corrupt& corrupt) {
     return bits;
 }
 
-bool overlaps(const Bits& bits, std::size_t byte, std::size_t bytes) {
-    return bits.first < (byte + bytes) * 8 && byte * 8 < bits.first + bits.count;
+// Whether they are bits of this field in a header that begins at `header_at`.
+bool overlaps(const Bits& bits, std::size_t header_at, const wire::Location& field) {
+    const std::size_t first = header_at * 8 + field.bit;
+    return bits.first < first + field.bits && first < bits.first + bits.count;
 }
 
 void seal(TargetFrame& target) {
@@ -84,9 +81,9 @@ bool change(TargetFrame& target, const Corrupt& corrupt) {
     for (std::size_t bit = bits->first; bit < bits->first + bits->count; ++bit)
         target.frame[bit / 8] ^= std::byte{0x80} >> (bit % 8);
     // Unless the checksum itself is the target of the corruption.
-    const bool udp = overlaps(*bits, target.layers.at(Layer::Udp) + 6, 2);
+    const bool udp = overlaps(*bits, target.layers.at(Layer::Udp), kUdpChecksum);
     const bool v4 = target.layers.has(Layer::Ipv4);
-    const bool ip = v4 && overlaps(*bits, ip_at(target.layers) + kIpv4ChecksumAt, 2);
+    const bool ip = v4 && overlaps(*bits, ip_at(target.layers), kIpv4Checksum);
     if (!ip) repair_ipv4_checksum(target);
     if (!udp) repair_udp_checksum(target);
     return true;
@@ -128,9 +125,9 @@ bool change(TargetFrame& target, const Truncate& truncate) {
     const std::size_t udp = target.layers.at(Layer::Udp);
     const std::size_t ip = ip_at(target.layers);
     const bool v4 = target.layers.has(Layer::Ipv4);
-    wire::store_be<2>(frame, udp + 4, frame.size() - udp);
+    wire::write_field(frame, target.layers, wire::Field::UdpLength, frame.size() - udp);
     // IPv6's length excludes the header, IPv4's includes it.
-    wire::store_be<2>(frame, v4 ? ip + 2 : ip + 4,
+    wire::write_field(frame, target.layers, wire::Field::IpLength,
                       frame.size() - ip - (v4 ? 0 : wire::Ipv6::kSize));
     // The position of the ICRC after truncation; repairs extend to the end of the frame.
     const std::size_t icrc = std::max(bth, frame.size() - std::min(frame.size(), wire::kIcrcBytes));
@@ -138,7 +135,7 @@ bool change(TargetFrame& target, const Truncate& truncate) {
         target.layers.set(Layer::Icrc, icrc);
         repair_udp_checksum(target);
     } else {
-        wire::store_be<2>(frame, udp + 6,
+        wire::write_field(frame, target.layers, wire::Field::UdpChecksum,
                           0); // too short for a checksum that the transport would check
     }
     repair_ipv4_checksum(target);

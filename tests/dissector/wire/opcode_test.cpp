@@ -263,6 +263,27 @@ TEST_CASE("opcode: names and descriptions lead back to the row", "[wire]") {
     CHECK(!opcode_of(Service::Rc, Operation::Reserved, Position::Only));
 }
 
+TEST_CASE("opcode: a row counts the bytes of its headers", "[wire]") {
+    for (const OpcodeInfo& info : opcode_table()) {
+        std::size_t bytes = Bth::kSize;
+        for (std::size_t i = 0; i < kHeaderKinds; ++i) {
+            const auto header = static_cast<Header>(i);
+            if (info.headers.has(header)) bytes += size_of(header);
+        }
+        CHECK(info.header_bytes == bytes);
+    }
+    CHECK(opcode_info(0x0B).header_bytes == 32); // RDMA WRITE Only with immediate data
+    CHECK(opcode_info(0x53).header_bytes == 52); // COMPARE SWAP of RD
+}
+
+TEST_CASE("opcode: the position of a packet follows from whether it is the first and the last",
+          "[wire]") {
+    CHECK(position_of(true, false) == Position::First);
+    CHECK(position_of(false, false) == Position::Middle);
+    CHECK(position_of(false, true) == Position::Last);
+    CHECK(position_of(true, true) == Position::Only);
+}
+
 TEST_CASE("opcode: header sizes are the standard's and fit the buffer for headers", "[wire]") {
     const std::map<std::string, std::size_t> sizes{
         {"RDETH", 4},      {"DETH", 8}, {"XRCETH", 4},       {"FETH", 4},  {"RETH", 16},
