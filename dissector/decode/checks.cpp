@@ -1,254 +1,409 @@
 #include "dissector/decode/checks.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <array>
+#include <utility>
 
 #include "dissector/decode/mad.hpp"
+#include "dissector/wire/field_places.hpp"
+#include "dissector/wire/opcode_table.hpp"
 
 namespace veriroce::decode {
 namespace {
 
+using wire::Header;
+using wire::Location;
+using wire::OpcodeInfo;
 using wire::Operation;
 using wire::Position;
 using wire::Service;
+using wire::where;
 
-// A packet under check: what every check needs at hand.
+// A packet under check, and where its BTH begins.
 struct Subject {
-    Dissection& dissection;
-    const wire::Bth& bth;
-    const wire::OpcodeInfo& info;
-    std::uint32_t at; // of the BTH
+    const Dissection& dissection;
+    const wire::Packet& packet;
+    std::uint32_t bth_at;
 
-    void find(FindingKind kind, std::uint32_t offset, std::uint32_t length, std::uint32_t found = 0,
-              std::uint32_t expected = 0) const {
-        dissection.findings.add({kind, offset, length, found, expected});
-    }
-    // A layer that is there with all its bytes.
-    [[nodiscard]] const LayerSpan* whole(LayerKind kind, std::size_t bytes) const {
-        const LayerSpan* layer = dissection.layers.find(kind);
-        return layer != nullptr && layer->length >= bytes ? layer : nullptr;
-    }
-    [[nodiscard]] std::uint32_t payload_bytes() const {
-        return dissection.body_bytes - std::min<std::uint32_t>(bth.pad, dissection.body_bytes);
-    }
+    [[nodiscard]] std::uint32_t body_bytes() const { return dissection.body_bytes; }
     // Where the payload begins: behind the last header.
     [[nodiscard]] std::uint32_t body_at() const {
-        return at + static_cast<std::uint32_t>(dissection.transport.size()) - dissection.body_bytes;
+        return bth_at + static_cast<std::uint32_t>(dissection.transport.size()) - body_bytes();
+    }
+    [[nodiscard]] std::uint32_t offset_of(wire::Layer layer) const {
+        if (layer == wire::Layer::Bth) return bth_at;
+        return dissection.layers.find(layer_kind_of(layer))->offset;
     }
 };
 
-bool connected(Service service) {
-    return service == Service::Rc || service == Service::Uc || service == Service::Xrc;
+// The bytes that show what is wrong, and the two values of a Finding.
+struct Spot {
+    std::uint32_t offset = 0;
+    std::uint32_t length = 0;
+    std::uint32_t found = 0;
+    std::uint32_t expected = 0;
+};
+using Found = std::optional<Spot>; // nothing: all is right
+
+// A field that holds `found`, if that is wrong.
+template <Location Field>
+Found field_if(bool wrong, const Subject& s, std::uint32_t found = 0) {
+    if (!wrong) return std::nullopt;
+    return Spot{s.offset_of(Field.layer) + Field.first_byte(), Field.bytes(), found};
 }
 
-void check_header(const Subject& s) {
-    if (s.bth.version != 0) s.find(FindingKind::HeaderVersion, s.at + 1, 1, s.bth.version);
-    if (s.info.reserved()) s.find(FindingKind::ReservedOpcode, s.at, 1, s.bth.opcode);
-    if ((s.bth.pkey.value & 0x7FFF) == 0) {
-        s.find(FindingKind::PkeyZero, s.at + 2, 2, s.bth.pkey.value);
-    }
-    if (s.bth.reserved6 != 0) s.find(FindingKind::ReservedBits, s.at + 4, 1, s.bth.reserved6);
-    if (s.bth.reserved7 != 0) s.find(FindingKind::ReservedBits, s.at + 8, 1, s.bth.reserved7);
+// --- the opcodes of which a check speaks ------------------------------------------------------
+
+constexpr bool every(const OpcodeInfo&) {
+    return true;
+}
+constexpr bool reserved(const OpcodeInfo& info) {
+    return info.reserved();
+}
+constexpr bool connected(const OpcodeInfo& info) {
+    return info.service == Service::Rc || info.service == Service::Uc ||
+           info.service == Service::Xrc;
+}
+constexpr bool not_connected(const OpcodeInfo& info) {
+    return !connected(info);
+}
+template <Header Kind>
+constexpr bool with(const OpcodeInfo& info) {
+    return info.headers.has(Kind);
+}
+template <Operation Kind>
+constexpr bool of(const OpcodeInfo& info) {
+    return info.operation == Kind;
+}
+constexpr bool datagram(const OpcodeInfo& info) {
+    return info.service == Service::Ud;
+}
+constexpr bool goes_on(const OpcodeInfo& info) {
+    return !info.ends_message();
+}
+constexpr bool without_payload(const OpcodeInfo& info) {
+    return !info.carries_payload();
+}
+constexpr bool first_or_middle_with_payload(const OpcodeInfo& info) {
+    return info.carries_payload() && goes_on(info);
+}
+constexpr bool last_with_payload(const OpcodeInfo& info) {
+    return info.carries_payload() && info.position == Position::Last;
 }
 
-void check_qp(const Subject& s) {
-    const std::uint32_t qp = s.bth.dest_qp.value;
-    // QP 0 manages native InfiniBand.
-    const bool reserved = qp == kSmiQp && s.dissection.protocol != Protocol::InfiniBand;
-    if (reserved || (qp <= kGsiQp && connected(s.info.service))) {
-        s.find(FindingKind::ReservedQp, s.at + 5, 3, qp);
-    }
-    if (qp == wire::kMask24 && connected(s.info.service)) {
-        s.find(FindingKind::MulticastQp, s.at + 5, 3);
-    }
+// --- BTH --------------------------------------------------------------------------------------
+
+Found version(const Subject& s) {
+    const std::uint8_t found = s.packet.bth.version;
+    return field_if<where("infiniband.bth.tver")>(found != 0, s, found);
 }
 
-void check_pad(const Subject& s) {
-    const std::uint32_t body = s.dissection.body_bytes;
-    if (s.bth.pad > body) s.find(FindingKind::PadExceedsPayload, s.at + 1, 1, s.bth.pad);
-    if (s.bth.pad != 0 && !s.info.ends_message()) {
-        s.find(FindingKind::PadInsideMessage, s.at + 1, 1, s.bth.pad);
-    }
-    if (body % 4 != 0) {
-        s.find(FindingKind::LengthNotMultipleOf4, s.body_at(), body, body);
-    }
-    const auto* pad = s.dissection.layers.find(LayerKind::Pad);
-    if (!pad) return;
-    const wire::Bytes bytes = s.dissection.bytes_of(*pad);
-    if (std::ranges::any_of(bytes, [](std::byte b) { return b != std::byte{0}; })) {
-        s.find(FindingKind::PadContent, pad->offset, pad->length);
-    }
+Found opcode(const Subject& s) {
+    return field_if<where("infiniband.bth.opcode")>(true, s, s.packet.bth.opcode);
 }
 
-void check_payload(const Subject& s) {
-    if (!s.info.carries_payload()) {
-        const std::uint32_t body = s.dissection.body_bytes;
-        if (body > 0) s.find(FindingKind::UnexpectedPayload, s.body_at(), body, body);
-        return;
-    }
-    if (s.payload_bytes() > 0) return;
-    switch (s.info.position) {
-    case Position::First:
-    case Position::Middle: s.find(FindingKind::EmptyFirstOrMiddle, s.at, 1); break;
-    case Position::Last: s.find(FindingKind::EmptyLast, s.at, 1); break;
-    case Position::Only: break; // a message of no bytes
-    }
-}
-
-constexpr std::uint32_t kMaxDmaLength = 0x80000000; // LEN-05
-
-void check_remote_address(const Subject& s) {
-    if (const auto* reth = s.whole(LayerKind::Reth, wire::Reth::kSize)) {
-        const auto header = *wire::Reth::decode(s.dissection.bytes_of(*reth));
-        if (header.dma_length > kMaxDmaLength) {
-            s.find(FindingKind::DmaLength, reth->offset + 12, 4, header.dma_length);
-        }
-        // EXT-01: eight aligned bytes.
-        if (s.info.operation == Operation::AtomicWrite &&
-            (s.payload_bytes() != 8 || header.virtual_address % 8 != 0)) {
-            s.find(FindingKind::AtomicWriteShape, reth->offset, reth->length, s.payload_bytes());
-        }
-    }
-    if (const auto* atomic = s.whole(LayerKind::AtomicEth, wire::AtomicEth::kSize)) {
-        if (wire::load_u8(s.dissection.bytes_of(*atomic), 7) % 8 != 0) {
-            s.find(FindingKind::AtomicAlignment, atomic->offset, 8);
-        }
-    }
+Found pkey(const Subject& s) {
+    const std::uint16_t found = s.packet.bth.pkey.value;
+    return field_if<where("infiniband.bth.p_key")>((found & 0x7FFF) == 0, s, found);
 }
 
 // BTH-16: reserved bits are sent as zero; of FETH they are those of EXT-03.
-void check_reserved(const Subject& s) {
-    struct Row {
-        LayerKind layer;
-        std::uint32_t word; // where the four bytes with the bits stand in it
-        std::uint32_t reserved;
-        std::uint32_t bytes; // of the four, that have such bits
-    };
-    static constexpr std::array<Row, 4> kRows{{{LayerKind::Rdeth, 0, 0xFF000000, 1},
-                                               {LayerKind::Deth, 4, 0xFF000000, 1},
-                                               {LayerKind::Xrceth, 0, 0xFF000000, 1},
-                                               {LayerKind::Feth, 0, 0xFFFFFFC0, 4}}};
-    for (const Row& row : kRows) {
-        const auto* layer = s.whole(row.layer, row.word + 4);
-        if (layer == nullptr) continue;
-        const std::uint32_t word = wire::load_u32(s.dissection.bytes_of(*layer), row.word);
-        const std::uint32_t found = (word & row.reserved) >> std::countr_zero(row.reserved);
-        if (found == 0) continue;
-        s.find(FindingKind::ReservedBits, layer->offset + row.word, row.bytes, found);
+template <Location Bits>
+Found reserved_bits(const Subject& s, std::uint32_t found) {
+    return field_if<Bits>(found != 0, s, found);
+}
+Found bth_reserved6(const Subject& s) {
+    return reserved_bits<where("roce.bth.reserved6")>(s, s.packet.bth.reserved6);
+}
+Found bth_reserved7(const Subject& s) {
+    return reserved_bits<where("infiniband.bth.reserved7")>(s, s.packet.bth.reserved7);
+}
+Found rdeth_reserved(const Subject& s) {
+    return reserved_bits<where("roce.rdeth.reserved")>(s, s.packet.rdeth.reserved);
+}
+Found deth_reserved(const Subject& s) {
+    return reserved_bits<where("roce.deth.reserved")>(s, s.packet.deth.reserved);
+}
+Found xrceth_reserved(const Subject& s) {
+    return reserved_bits<where("roce.xrceth.reserved")>(s, s.packet.xrceth.reserved);
+}
+Found feth_reserved(const Subject& s) {
+    return reserved_bits<where("roce.feth.reserved")>(s, s.packet.feth.reserved);
+}
+
+constexpr Location kDestQp = where("infiniband.bth.destqp");
+
+Found special_qp(const Subject& s) {
+    const std::uint32_t qp = s.packet.bth.dest_qp.value;
+    return field_if<kDestQp>(qp <= kGsiQp, s, qp);
+}
+// QP 0 manages native InfiniBand.
+Found management_qp(const Subject& s) {
+    const std::uint32_t qp = s.packet.bth.dest_qp.value;
+    return field_if<kDestQp>(qp == kSmiQp && s.dissection.protocol != Protocol::InfiniBand, s, qp);
+}
+Found multicast_qp(const Subject& s) {
+    return field_if<kDestQp>(s.packet.bth.dest_qp.value == wire::kMask24, s);
+}
+
+// --- extended headers -------------------------------------------------------------------------
+
+Found dma_length(const Subject& s) {
+    constexpr std::uint32_t kMost = 0x80000000; // LEN-05
+    const std::uint32_t found = s.packet.reth.dma_length;
+    return field_if<where("infiniband.reth.dmalen")>(found > kMost, s, found);
+}
+
+// EXT-01: eight aligned bytes.
+Found atomic_write_shape(const Subject& s) {
+    const std::uint32_t bytes = s.dissection.payload_bytes();
+    if (bytes == 8 && s.packet.reth.virtual_address % 8 == 0) return std::nullopt;
+    return Spot{s.offset_of(wire::Layer::Reth), wire::Reth::kSize, bytes};
+}
+
+Found atomic_alignment(const Subject& s) {
+    return field_if<where("infiniband.reth.va", wire::Layer::AtomicEth)>(
+        s.packet.atomic.virtual_address % 8 != 0, s);
+}
+
+Found syndrome(const Subject& s) {
+    const wire::Syndrome found = s.packet.aeth.syndrome;
+    const bool wrong = (found.value & 0x80) != 0 || found.kind() == wire::AckKind::Reserved ||
+                       (found.kind() == wire::AckKind::Nak && !found.nak_code());
+    return field_if<where("infiniband.aeth.syndrome")>(wrong, s, found.value);
+}
+
+// --- body -------------------------------------------------------------------------------------
+
+constexpr Location kPadCount = where("infiniband.bth.padcnt");
+
+Found pad_above_body(const Subject& s) {
+    const std::uint8_t pad = s.packet.bth.pad;
+    return field_if<kPadCount>(pad > s.body_bytes(), s, pad);
+}
+
+Found any_pad(const Subject& s) {
+    const std::uint8_t pad = s.packet.bth.pad;
+    return field_if<kPadCount>(pad != 0, s, pad);
+}
+
+Found body_not_in_words(const Subject& s) {
+    const std::uint32_t bytes = s.body_bytes();
+    if (bytes % 4 == 0) return std::nullopt;
+    return Spot{s.body_at(), bytes, bytes};
+}
+
+Found pad_not_zero(const Subject& s) {
+    if (s.packet.bth.pad == 0) return std::nullopt;
+    const LayerSpan* pad = s.dissection.layers.find(LayerKind::Pad);
+    if (pad == nullptr) return std::nullopt;
+    const wire::Bytes bytes = s.dissection.bytes_of(*pad);
+    if (std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; })) {
+        return std::nullopt;
     }
+    return Spot{pad->offset, pad->length};
 }
 
-void check_syndrome(const Subject& s) {
-    const auto* aeth = s.whole(LayerKind::Aeth, wire::Aeth::kSize);
-    if (!aeth) return;
-    const auto syndrome = wire::Aeth::decode(s.dissection.bytes_of(*aeth))->syndrome;
-    const bool reserved = (syndrome.value & 0x80) != 0 ||
-                          syndrome.kind() == wire::AckKind::Reserved ||
-                          (syndrome.kind() == wire::AckKind::Nak && !syndrome.nak_code());
-    if (reserved) s.find(FindingKind::ReservedSyndrome, aeth->offset, 1, syndrome.value);
+Found any_body(const Subject& s) {
+    const std::uint32_t bytes = s.body_bytes();
+    if (bytes == 0) return std::nullopt;
+    return Spot{s.body_at(), bytes, bytes};
 }
 
-constexpr std::uint32_t kCnpReservedBytes = 16;
+Found no_payload(const Subject& s) {
+    return field_if<where("infiniband.bth.opcode")>(s.dissection.payload_bytes() == 0, s);
+}
 
-// From the first byte that is not zero to the last; no bytes if all are.
-LayerSpan not_zero(const Subject& s, const LayerSpan& layer) {
-    const wire::Bytes bytes = s.dissection.bytes_of(layer);
+// --- CNP-02: each field that is not as it must be -----------------------------------------------
+
+template <Location Field>
+Found cnp_field(const Subject& s, bool wrong, CnpFault fault) {
+    return field_if<Field>(wrong, s, static_cast<std::uint32_t>(fault));
+}
+Found cnp_solicited(const Subject& s) {
+    return cnp_field<where("infiniband.bth.se")>(s, s.packet.bth.solicited, CnpFault::Solicited);
+}
+Found cnp_mig_req(const Subject& s) {
+    return cnp_field<where("infiniband.bth.m")>(s, s.packet.bth.mig_req, CnpFault::MigReq);
+}
+Found cnp_pad(const Subject& s) {
+    return cnp_field<kPadCount>(s, s.packet.bth.pad != 0, CnpFault::Pad);
+}
+Found cnp_fecn(const Subject& s) {
+    return cnp_field<where("roce.bth.fecn")>(s, s.packet.bth.fecn, CnpFault::Fecn);
+}
+Found cnp_becn(const Subject& s) {
+    return cnp_field<where("roce.bth.becn")>(s, !s.packet.bth.becn, CnpFault::Becn);
+}
+Found cnp_ack_request(const Subject& s) {
+    return cnp_field<where("infiniband.bth.a")>(s, s.packet.bth.ack_request, CnpFault::AckRequest);
+}
+Found cnp_psn(const Subject& s) {
+    return cnp_field<where("infiniband.bth.psn")>(s, s.packet.bth.psn != wire::Psn(0),
+                                                  CnpFault::Psn);
+}
+
+Found cnp_length(const Subject& s) {
+    constexpr std::uint32_t kReservedBytes = 16;
+    if (s.body_bytes() == kReservedBytes) return std::nullopt;
+    return Spot{s.body_at(), s.body_bytes(), static_cast<std::uint32_t>(CnpFault::Length)};
+}
+
+// From the first byte that is not zero to the last.
+Found cnp_reserved(const Subject& s) {
+    const LayerSpan* layer = s.dissection.layers.find(LayerKind::Cnp);
+    if (layer == nullptr) return std::nullopt;
+    const wire::Bytes bytes = s.dissection.bytes_of(*layer);
     const auto set = [](std::byte b) { return b != std::byte{0}; };
-    const auto first = std::ranges::find_if(bytes, set) - bytes.begin();
-    auto end = static_cast<std::ptrdiff_t>(bytes.size());
-    while (end > first && !set(bytes[static_cast<std::size_t>(end) - 1]))
-        --end;
-    return {layer.kind, layer.offset + static_cast<std::uint32_t>(first),
-            static_cast<std::uint32_t>(end - first)};
+    const auto first = std::ranges::find_if(bytes, set);
+    if (first == bytes.end()) return std::nullopt;
+    auto last = bytes.end() - 1;
+    while (!set(*last))
+        --last;
+    return Spot{layer->offset + static_cast<std::uint32_t>(first - bytes.begin()),
+                static_cast<std::uint32_t>(last - first) + 1,
+                static_cast<std::uint32_t>(CnpFault::Reserved)};
 }
 
-// CNP-02: each field that is not as it must be.
-void check_cnp(const Subject& s) {
-    if (s.info.operation != Operation::Cnp) return;
-    const auto wrong = [&s](bool found, CnpFault fault, std::uint32_t at, std::uint32_t bytes) {
-        if (found) s.find(FindingKind::CnpShape, at, bytes, static_cast<std::uint32_t>(fault));
-    };
-    wrong(s.bth.solicited, CnpFault::Solicited, s.at + 1, 1);
-    wrong(s.bth.mig_req, CnpFault::MigReq, s.at + 1, 1);
-    wrong(s.bth.pad != 0, CnpFault::Pad, s.at + 1, 1);
-    wrong(s.bth.fecn, CnpFault::Fecn, s.at + 4, 1);
-    wrong(!s.bth.becn, CnpFault::Becn, s.at + 4, 1);
-    wrong(s.bth.ack_request, CnpFault::AckRequest, s.at + 8, 1);
-    wrong(s.bth.psn != wire::Psn(0), CnpFault::Psn, s.at + 9, 3);
-    const std::uint32_t body = s.dissection.body_bytes;
-    wrong(body != kCnpReservedBytes, CnpFault::Length, s.body_at(), body);
-    const auto* reserved = s.dissection.layers.find(LayerKind::Cnp);
-    if (!reserved) return;
-    const LayerSpan set = not_zero(s, *reserved);
-    wrong(set.length > 0, CnpFault::Reserved, set.offset, set.length);
+// --- management datagrams ---------------------------------------------------------------------
+
+Found mad_length(const Subject& s) {
+    if (!is_management(s.packet.bth, s.dissection.protocol)) return std::nullopt;
+    const std::uint32_t bytes = s.body_bytes();
+    if (bytes == kMadBytes) return std::nullopt;
+    return Spot{s.body_at(), bytes, bytes, kMadBytes};
 }
 
-void check_mad(const Subject& s) {
-    if (!is_management(s.bth, s.dissection.protocol)) return;
-    if (s.dissection.body_bytes != kMadBytes) {
-        s.find(FindingKind::MadLength, s.body_at(), s.dissection.body_bytes,
-               s.dissection.body_bytes, kMadBytes);
+Found mad_version(const Subject& s) {
+    const LayerSpan* mad = s.dissection.layers.find(LayerKind::Mad);
+    if (mad == nullptr || mad->length < kMadHeaderBytes) return std::nullopt;
+    const std::uint8_t found = MadHeader::read(s.dissection.bytes_of(*mad)).base_version;
+    if (found == 1) return std::nullopt;
+    return Spot{mad->offset, 1, found};
+}
+
+// --- the list ---------------------------------------------------------------------------------
+
+// What of a packet must be there for a check: its BTH always is.
+struct Needs {
+    std::optional<Header> header; // which is there whole
+    bool body = false;            // no packet that ends in its headers has a known body
+};
+constexpr Needs kBth{};
+constexpr Needs kBody{.header = std::nullopt, .body = true};
+constexpr Needs whole(Header header) {
+    return {.header = header};
+}
+
+struct Check {
+    FindingKind kind;
+    bool (*concerns)(const OpcodeInfo&); // the opcodes of which it speaks
+    Needs needs;
+    Found (*find)(const Subject&);
+};
+
+using enum FindingKind;
+
+// THE list of checks of a transport packet, in the order in which findings are reported.
+constexpr auto kChecks = std::to_array<Check>({
+    {HeaderVersion, every, kBth, version},
+    {ReservedOpcode, reserved, kBth, opcode},
+    {PkeyZero, every, kBth, pkey},
+    {ReservedBits, every, kBth, bth_reserved6},
+    {ReservedBits, every, kBth, bth_reserved7},
+    {ReservedQp, connected, kBth, special_qp},
+    {ReservedQp, not_connected, kBth, management_qp},
+    {MulticastQp, connected, kBth, multicast_qp},
+
+    {DmaLength, with<Header::Reth>, whole(Header::Reth), dma_length},
+    {AtomicWriteShape, of<Operation::AtomicWrite>, whole(Header::Reth), atomic_write_shape},
+    {AtomicAlignment, with<Header::AtomicEth>, whole(Header::AtomicEth), atomic_alignment},
+    {ReservedSyndrome, with<Header::Aeth>, whole(Header::Aeth), syndrome},
+    {ReservedBits, with<Header::Rdeth>, whole(Header::Rdeth), rdeth_reserved},
+    {ReservedBits, with<Header::Deth>, whole(Header::Deth), deth_reserved},
+    {ReservedBits, with<Header::Xrceth>, whole(Header::Xrceth), xrceth_reserved},
+    {ReservedBits, with<Header::Feth>, whole(Header::Feth), feth_reserved},
+
+    {PadExceedsPayload, every, kBody, pad_above_body},
+    {PadInsideMessage, goes_on, kBody, any_pad},
+    {LengthNotMultipleOf4, every, kBody, body_not_in_words},
+    {PadContent, every, kBody, pad_not_zero},
+    {UnexpectedPayload, without_payload, kBody, any_body},
+    {EmptyFirstOrMiddle, first_or_middle_with_payload, kBody, no_payload},
+    {EmptyLast, last_with_payload, kBody, no_payload},
+
+    {CnpShape, of<Operation::Cnp>, kBody, cnp_solicited},
+    {CnpShape, of<Operation::Cnp>, kBody, cnp_mig_req},
+    {CnpShape, of<Operation::Cnp>, kBody, cnp_pad},
+    {CnpShape, of<Operation::Cnp>, kBody, cnp_fecn},
+    {CnpShape, of<Operation::Cnp>, kBody, cnp_becn},
+    {CnpShape, of<Operation::Cnp>, kBody, cnp_ack_request},
+    {CnpShape, of<Operation::Cnp>, kBody, cnp_psn},
+    {CnpShape, of<Operation::Cnp>, kBody, cnp_length},
+    {CnpShape, of<Operation::Cnp>, kBody, cnp_reserved},
+
+    {MadLength, datagram, kBody, mad_length},
+    {MadVersion, datagram, kBody, mad_version},
+});
+
+// The rows that speak of an opcode, as bits.
+using Rows = std::uint64_t;
+static_assert(kChecks.size() <= 64);
+
+constexpr std::array<Rows, 256> kRowsOf = [] {
+    std::array<Rows, 256> rows{};
+    for (std::size_t code = 0; code < rows.size(); ++code) {
+        for (std::size_t i = 0; i < kChecks.size(); ++i) {
+            if (kChecks[i].concerns(wire::kOpcodeTable[code])) rows[code] |= Rows{1} << i;
+        }
     }
-    const auto* mad = s.whole(LayerKind::Mad, kMadHeaderBytes);
-    if (!mad) return;
-    const std::uint8_t version = wire::load_u8(s.dissection.bytes_of(*mad), 0);
-    if (version != 1) s.find(FindingKind::MadVersion, mad->offset, 1, version);
+    return rows;
+}();
+
+template <Rows Asked, std::size_t I>
+bool finds(const Subject& s) {
+    if constexpr ((Asked >> I & 1) != 0) return kChecks[I].find(s).has_value();
+    return false;
+}
+
+// Whether none of these checks finds anything in a packet of which all is there: the same
+// functions, joined by the compiler into one for each set of rows.
+template <Rows Asked>
+[[gnu::flatten]] bool nothing_found(const Subject& s) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return !(finds<Asked, I>(s) || ...);
+    }(std::make_index_sequence<kChecks.size()>());
+}
+
+using NothingFound = bool (*)(const Subject&);
+constexpr std::array<NothingFound, 256> kNothingFound =
+    []<std::size_t... Code>(std::index_sequence<Code...>) {
+        return std::array<NothingFound, 256>{&nothing_found<kRowsOf[Code]>...};
+    }(std::make_index_sequence<256>());
+
+void report(const Check& check, const Subject& s, Findings& findings) {
+    const bool there = check.needs.body
+                           ? s.dissection.complete()
+                           : !check.needs.header || s.packet.headers.has(*check.needs.header);
+    if (!there) return;
+    if (const Found found = check.find(s)) {
+        findings.add({check.kind, found->offset, found->length, found->found, found->expected});
+    }
 }
 
 } // namespace
-
-bool unremarkable(const Dissection& dissection) {
-    const wire::Bth& bth = dissection.bth;
-    const wire::OpcodeInfo& info = wire::opcode_info(bth.opcode);
-    const bool header = (bth.version | bth.reserved6 | bth.reserved7 | bth.pad) == 0 &&
-                        (bth.pkey.value & 0x7FFF) != 0 && bth.dest_qp.value > kGsiQp &&
-                        bth.dest_qp.value != wire::kMask24;
-    const std::uint32_t body = dissection.body_bytes;
-    if (!header || info.service != Service::Rc || body % 4 != 0) return false;
-    const wire::Bytes extended = dissection.transport.subspan(wire::Bth::kSize);
-    const bool some_body = body != 0 || info.position == Position::Only;
-    switch (info.operation) {
-    case Operation::Send: return some_body;
-    case Operation::RdmaWrite:
-        return some_body && (!info.headers.has(wire::Header::Reth) ||
-                             wire::load_u32(extended, 12) <= kMaxDmaLength);
-    case Operation::RdmaReadRequest:
-        return body == 0 && wire::load_u32(extended, 12) <= kMaxDmaLength;
-    case Operation::RdmaReadResponse: // a NAK is worth a closer look
-        return some_body &&
-               (!info.headers.has(wire::Header::Aeth) || wire::load_u8(extended, 0) >> 5 == 0);
-    case Operation::Acknowledge: return body == 0 && wire::load_u8(extended, 0) >> 5 == 0;
-    case Operation::AtomicAcknowledge:
-    case Operation::CompareSwap:
-    case Operation::FetchAdd:
-    case Operation::Resync:
-    case Operation::Flush:
-    case Operation::AtomicWrite:
-    case Operation::Cnp:
-    case Operation::Reserved: return false;
-    }
-    return false;
-}
 
 void check_transport(Dissection& dissection) {
     if (!dissection.has_bth) return;
     const auto at = dissection.transport.data() - dissection.frame.bytes.data();
     const Subject subject{.dissection = dissection,
-                          .bth = dissection.bth,
-                          .info = wire::opcode_info(dissection.bth.opcode),
-                          .at = static_cast<std::uint32_t>(at)};
-    check_header(subject);
-    check_qp(subject);
-    check_remote_address(subject);
-    check_syndrome(subject);
-    using enum LayerKind;
-    if (dissection.layers.has_any<Rdeth, Deth, Xrceth, Feth>()) check_reserved(subject);
-    // What follows speaks of the body, which is not known of a packet that ends in its headers.
-    if (dissection.cut || dissection.malformed || dissection.fragment) return;
-    check_pad(subject);
-    check_payload(subject);
-    check_cnp(subject);
-    check_mad(subject);
+                          .packet = dissection.packet,
+                          .bth_at = static_cast<std::uint32_t>(at)};
+    const std::uint8_t code = dissection.packet.bth.opcode;
+    if (dissection.complete() && kNothingFound[code](subject)) return;
+    for (std::size_t i = 0; i < kChecks.size(); ++i) {
+        if ((kRowsOf[code] >> i & 1) != 0) report(kChecks[i], subject, dissection.findings);
+    }
 }
 
 } // namespace veriroce::decode

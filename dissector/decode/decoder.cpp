@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "dissector/decode/checks.hpp"
-#include "dissector/decode/usual.hpp"
+#include "dissector/decode/fast_path.hpp"
 #include "dissector/decode/walker.hpp"
 #include "dissector/wire/frame.hpp"
 #include "dissector/wire/icrc.hpp"
@@ -19,7 +19,9 @@ void clear(Dissection& out) {
     out.cut = out.malformed = out.fragment = out.upper = false;
     out.icrc = {};
     out.transport = {};
-    out.bth = {};
+    out.packet.bth = {};
+    out.packet.headers = {};
+    out.packet.body = {};
     out.has_bth = false;
     out.body_bytes = 0;
 }
@@ -30,7 +32,7 @@ IcrcReason obstacle(const Walker& walker, const Dissection& out) {
     if (out.cut) return IcrcReason::Cut;
     if (!out.has_bth || !out.layers.has(LayerKind::Icrc)) return IcrcReason::Malformed;
     if (walker.ip_extensions()) return IcrcReason::IpExtensions;
-    if (walker.odd_ip_version()) return IcrcReason::IpVersion;
+    if (walker.unknown_ip_version()) return IcrcReason::IpVersion;
     return IcrcReason::None;
 }
 
@@ -64,8 +66,8 @@ void verify_icrc(std::uint32_t from, std::uint32_t at, Dissection& out) {
 } // namespace
 
 void dissect_frame(const Options& options, Dissection& out) {
-    if (options.shortcut && dissect_usual(out)) {
-        if (!unremarkable(out)) check_transport(out);
+    if (options.fast_path && take_fast_path(out)) {
+        check_transport(out);
         const auto icrc = out.transport.data() + out.transport.size() - out.frame.bytes.data();
         if (options.verify_icrc) {
             verify_icrc(out.network.offset, static_cast<std::uint32_t>(icrc), out);

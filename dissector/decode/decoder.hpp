@@ -13,8 +13,8 @@ struct Options {
     bool verify_icrc = true;
     // UDP destination ports that carry RoCEv2 as 4791 does. The caller keeps them.
     std::span<const std::uint16_t> also_roce_ports;
-    // Whether a packet that is as usual is recognised as a whole. Nothing but time depends on it.
-    bool shortcut = true;
+    // Whether the fast path may be taken (fast_path.hpp). Nothing but time depends on it.
+    bool fast_path = true;
 };
 
 // Takes `out.frame` apart, which the caller has filled. `out` holds views into its bytes and is

@@ -1,6 +1,6 @@
 #include "dissector/decode/dissection.hpp"
 
-#include "dissector/wire/ip.hpp"
+#include "dissector/wire/field_places.hpp"
 
 namespace veriroce::decode {
 
@@ -48,32 +48,36 @@ std::string_view name_of(Protocol protocol) {
     return {};
 }
 
-std::optional<wire::Packet> Dissection::packet() const {
-    if (!transport_packet() || cut || malformed || fragment) return std::nullopt;
-    const auto packet = wire::decode_packet(transport);
-    if (!packet) return std::nullopt;
-    return *packet;
+// A GRH has its addresses where an IPv6 header has them.
+wire::Bytes Dissection::source_bytes() const {
+    if (network.length == 0) return {};
+    const wire::Bytes header = bytes_of(network);
+    return network.kind == LayerKind::Ipv4 ? wire::bytes_at<wire::where("ip.src")>(header)
+                                           : wire::bytes_at<wire::where("ipv6.src")>(header);
+}
+
+wire::Bytes Dissection::destination_bytes() const {
+    if (network.length == 0) return {};
+    const wire::Bytes header = bytes_of(network);
+    return network.kind == LayerKind::Ipv4 ? wire::bytes_at<wire::where("ip.dst")>(header)
+                                           : wire::bytes_at<wire::where("ipv6.dst")>(header);
 }
 
 namespace {
 
-std::optional<wire::IpAddress> address(const Dissection& dissection, bool destination) {
-    const LayerSpan& layer = dissection.network;
-    if (layer.length == 0) return std::nullopt;
-    const wire::Bytes bytes = dissection.bytes_of(layer);
-    if (layer.kind == LayerKind::Ipv4) {
-        return wire::IpAddress::from_v4(wire::load_u32(bytes, destination ? 16 : 12));
-    }
-    return wire::IpAddress::from_v6(bytes.subspan(destination ? 24 : 8, 16));
+std::optional<wire::IpAddress> address_of(wire::Bytes bytes) {
+    if (bytes.empty()) return std::nullopt;
+    return bytes.size() == 4 ? wire::IpAddress::from_v4(wire::load_u32(bytes, 0))
+                             : wire::IpAddress::from_v6(bytes);
 }
 
 } // namespace
 
 std::optional<wire::IpAddress> Dissection::source() const {
-    return address(*this, false);
+    return address_of(source_bytes());
 }
 std::optional<wire::IpAddress> Dissection::destination() const {
-    return address(*this, true);
+    return address_of(destination_bytes());
 }
 
 } // namespace veriroce::decode

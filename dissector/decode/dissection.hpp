@@ -88,7 +88,9 @@ struct Dissection {
     // From the BTH to the last pad byte, as far as it was captured. Empty unless
     // transport_packet().
     wire::Bytes transport;
-    wire::Bth bth;                // zeros unless `has_bth`
+    // Its headers, read once: the BTH, which is all zeros unless `has_bth`, and those extended ones
+    // that `packet.headers` names, which are there whole. The others hold nothing of this packet.
+    wire::Packet packet;
     bool has_bth = false;         // all 12 bytes of it were there
     std::uint32_t body_bytes = 0; // payload and pad as the packet's lengths say, also when cut
 
@@ -102,10 +104,21 @@ struct Dissection {
     [[nodiscard]] wire::Bytes bytes_of(const LayerSpan& layer) const {
         return frame.bytes.subspan(layer.offset, layer.length);
     }
-    // The whole transport packet, for who works with its headers. Nothing if it is cut, malformed
-    // or none.
-    [[nodiscard]] std::optional<wire::Packet> packet() const;
-    // Addresses of the innermost IP header or GRH (`network`).
+    // What the opcode means.
+    [[nodiscard]] const wire::OpcodeInfo& info() const { return packet.info(); }
+    // Whether the BTH and all extended headers that its opcode names are there.
+    [[nodiscard]] bool has_whole_headers() const {
+        return has_bth && packet.headers == info().headers;
+    }
+    // Whether every byte of the transport packet is there.
+    [[nodiscard]] bool complete() const { return has_bth && !cut && !malformed && !fragment; }
+    // BTH-12: a pad count above the body leaves no payload.
+    [[nodiscard]] std::uint32_t payload_bytes() const {
+        return packet.bth.pad <= body_bytes ? body_bytes - packet.bth.pad : 0;
+    }
+    // Addresses of the innermost IP header or GRH (`network`): 4 or 16 bytes, none without one.
+    [[nodiscard]] wire::Bytes source_bytes() const;
+    [[nodiscard]] wire::Bytes destination_bytes() const;
     [[nodiscard]] std::optional<wire::IpAddress> source() const;
     [[nodiscard]] std::optional<wire::IpAddress> destination() const;
 };

@@ -1,9 +1,9 @@
 #include "dissector/decode/field.hpp"
 
 #include <algorithm>
-#include <cassert>
 
 #include "dissector/decode/field_rows.hpp"
+#include "dissector/wire/field_places.hpp"
 
 namespace veriroce::decode {
 namespace {
@@ -21,19 +21,6 @@ std::vector<FieldRow> all_rows() {
         }
     }
     return all;
-}
-
-// A number of up to 64 bits; the layer has its bytes.
-std::uint64_t load_bits(wire::Bytes bytes, std::size_t bit, std::size_t bits) {
-    const std::size_t first = bit / 8;
-    const std::size_t last = (bit + bits + 7) / 8;
-    assert(last - first <= 8);
-    std::uint64_t value = 0;
-    for (std::size_t i = first; i < last; ++i) {
-        value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
-    }
-    value >>= last * 8 - bit - bits;
-    return bits == 64 ? value : value & ((std::uint64_t{1} << bits) - 1);
 }
 
 bool is_number(Format format) {
@@ -72,7 +59,7 @@ std::optional<Value> read(const FieldRow& row, const Dissection& dissection,
     if (bytes.size() * 8 < std::size_t{row.bit} + row.bits) return std::nullopt;
     Value value;
     if (is_number(row.format)) {
-        value.number = load_bits(bytes, row.bit, row.bits);
+        value.number = wire::load_bits(bytes, row.bit, row.bits);
     } else {
         value.bytes = bytes.subspan(row.bit / 8U, row.bits / 8U);
     }
@@ -89,8 +76,24 @@ std::optional<Column> Column::find(std::string_view name) {
     return column;
 }
 
+std::optional<Value> Column::of(const Dissection& dissection, const LayerSpan& layer) const {
+    for (const FieldRow* row : rows_) {
+        if (row->layer != layer.kind) continue;
+        if (const auto value = read(*row, dissection, layer)) return value;
+    }
+    return std::nullopt;
+}
+
+std::optional<Value> Column::first(const Dissection& dissection) const {
+    if (!present(dissection)) return std::nullopt;
+    for (const LayerSpan& layer : dissection.layers) {
+        if (const auto value = of(dissection, layer)) return value;
+    }
+    return std::nullopt;
+}
+
 bool Column::needs_icrc() const {
-    return name().starts_with("roce.icrc.") || name().starts_with("roce.finding");
+    return std::ranges::any_of(rows_, [](const FieldRow* row) { return row->needs_icrc; });
 }
 
 } // namespace veriroce::decode

@@ -1,5 +1,6 @@
-// THE field table of the dissector: one row for each named field, with where it stands or how it is
-// worked out. Tree, -T fields, JSON, CSV and display filters read it; nobody else knows a field.
+// THE field table of the dissector: one row for each named field, with its title, its format, and
+// where it stands or how it is worked out. Tree, -T fields, JSON, CSV, display filters and the line
+// read it. Positions from Ethernet to the ICRC are those of wire/field_places.hpp.
 //
 // Names and value formats are Wireshark's where Wireshark has the field (4.0, `tshark -G fields`);
 // what it has not is under `roce.`. A name may have several rows (`ip.addr` is source and
@@ -52,6 +53,7 @@ struct FieldRow {
     Format format = Format::Decimal;
     std::uint8_t digits = 0; // of Hex
     Shown shown = Shown::Everywhere;
+    bool needs_icrc = false; // the value depends on the ICRC being verified
     // What the number means: "RC Send First". Empty if it has no name.
     std::string_view (*meaning)(std::uint64_t) = nullptr;
     // Works the value out, for fields that do not simply stand somewhere.
@@ -92,7 +94,7 @@ class Column {
     [[nodiscard]] std::string_view name() const { return rows_.front()->name; }
     // Its rows; at least one.
     [[nodiscard]] std::span<const FieldRow* const> rows() const { return rows_; }
-    // Whether its value depends on the ICRC being verified: of the ICRC and of findings.
+    // Whether its value depends on the ICRC being verified.
     [[nodiscard]] bool needs_icrc() const;
 
     // Calls `use(row, value)` for each value in frame order.
@@ -109,8 +111,14 @@ class Column {
         }
     }
 
+    // The first value in frame order.
+    [[nodiscard]] std::optional<Value> first(const Dissection& dissection) const;
+    // The first value in one layer of the packet.
+    [[nodiscard]] std::optional<Value> of(const Dissection& dissection,
+                                          const LayerSpan& layer) const;
+
   private:
-    // The usual case: nothing in front of the first such layer is looked at.
+    // One row is looked for from the first layer of its kind on.
     template <typename Use>
     static void for_each_of(const FieldRow& row, const Dissection& dissection, Use& use) {
         for (const LayerSpan& layer : dissection.layers.from(row.layer)) {

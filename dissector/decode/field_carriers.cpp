@@ -95,10 +95,9 @@ Computed terminate_type(const Dissection& d, const LayerSpan& layer) {
 }
 template <TerminateWords Words>
 Computed terminate_code(const Dissection& d, const LayerSpan& layer) {
-    if (layer.length < 2) return std::nullopt;
-    const wire::Bytes bytes = d.bytes_of(layer);
-    if (terminate_words(wire::load_u8(bytes, 0)) != Words) return std::nullopt;
-    return number(wire::load_u8(bytes, 1));
+    const auto control = TerminateControl::decode(d.bytes_of(layer));
+    if (!control || terminate_words(control->layer_and_type) != Words) return std::nullopt;
+    return number(control->code);
 }
 template <unsigned Layer>
 constexpr FieldRow term_type(std::string_view name, std::string_view (*meaning)(std::uint64_t)) {

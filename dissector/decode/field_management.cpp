@@ -36,8 +36,9 @@ std::string_view method_text(std::uint64_t value) {
 Computed cm_message(const Dissection& d, const LayerSpan& layer) {
     const wire::Bytes header = d.bytes_of(layer);
     if (header.size() < kMadHeaderBytes) return std::nullopt;
-    if (wire::load_u8(header, 1) != kCmClass) return std::nullopt;
-    const CmLayout* layout = cm_layout(wire::load_u16(header, 16));
+    const MadHeader mad = MadHeader::read(header);
+    if (mad.management_class != kCmClass) return std::nullopt;
+    const CmLayout* layout = cm_layout(mad.attribute);
     if (layout == nullptr) return std::nullopt;
     return text(layout->name);
 }
@@ -45,8 +46,8 @@ Computed cm_message(const Dissection& d, const LayerSpan& layer) {
 Computed attribute_name(const Dissection& d, const LayerSpan& layer) {
     const wire::Bytes header = d.bytes_of(layer);
     if (header.size() < kMadHeaderBytes) return std::nullopt;
-    const std::string_view name =
-        mad_attribute_name(wire::load_u8(header, 1), wire::load_u16(header, 16));
+    const MadHeader mad = MadHeader::read(header);
+    const std::string_view name = mad_attribute_name(mad.management_class, mad.attribute);
     if (name.empty()) return std::nullopt;
     return text(name);
 }

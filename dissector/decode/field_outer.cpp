@@ -1,6 +1,7 @@
 // Rows of the field table: frame, link and network layers, UDP.
 #include "dissector/decode/field_rows.hpp"
 #include "dissector/decode/names.hpp"
+#include "dissector/wire/field_places.hpp"
 
 namespace veriroce::decode::rows {
 namespace {
@@ -83,7 +84,7 @@ Computed time_delta(const Dissection& d, const LayerSpan&) {
 Computed header_length(const Dissection& d, const LayerSpan& layer) {
     const wire::Bytes bytes = d.bytes_of(layer);
     if (bytes.empty()) return std::nullopt;
-    return number((wire::load_u8(bytes, 0) & 0xFU) * 4U);
+    return number(wire::load<wire::where("ip.hdr_len")>(bytes) * 4);
 }
 
 std::string_view ecn(std::uint64_t value) {
@@ -105,27 +106,28 @@ constexpr std::array kRows{
     repeated<comment>("frame.comment", "Comment", Frame, Format::Text),
     computed("roce.malformed", "Ends Inside a Header", Frame, Format::Boolean, malformed,
              Shown::OnlyByName),
-    repeated<finding_rule>("roce.finding", "Finding", Frame, Format::Text, Shown::OnlyByName),
-    repeated<finding_severity>("roce.finding.severity", "Finding Severity", Frame, Format::Text,
-                               Shown::OnlyByName),
-    repeated<finding_text>("roce.finding.text", "Finding Text", Frame, Format::Text,
-                           Shown::OnlyByName),
+    after_icrc(
+        repeated<finding_rule>("roce.finding", "Finding", Frame, Format::Text, Shown::OnlyByName)),
+    after_icrc(repeated<finding_severity>("roce.finding.severity", "Finding Severity", Frame,
+                                          Format::Text, Shown::OnlyByName)),
+    after_icrc(repeated<finding_text>("roce.finding.text", "Finding Text", Frame, Format::Text,
+                                      Shown::OnlyByName)),
 
-    bytes("eth.dst", "Destination", Ethernet, 0, 48, Format::Mac),
-    second_name(bytes("eth.addr", "Address", Ethernet, 0, 48, Format::Mac)),
-    bytes("eth.src", "Source", Ethernet, 48, 48, Format::Mac),
-    second_name(bytes("eth.addr", "Address", Ethernet, 48, 48, Format::Mac)),
-    hex("eth.type", "Type", Ethernet, 96, 16, 4, ether_type_name),
+    bytes(place("eth.dst"), "Destination", Format::Mac),
+    also_called("eth.addr", "Address", bytes(place("eth.dst"), "", Format::Mac)),
+    bytes(place("eth.src"), "Source", Format::Mac),
+    also_called("eth.addr", "Address", bytes(place("eth.src"), "", Format::Mac)),
+    hex(place("eth.type"), "Type", 4, ether_type_name),
 
     dec("ieee8021ad.priority", "Priority", ServiceTag, 0, 3),
     flag("ieee8021ad.dei", "Drop Eligible", ServiceTag, 3),
     dec("ieee8021ad.id", "VLAN Identifier", ServiceTag, 4, 12),
     hex("roce.servicetag.etype", "Type", ServiceTag, 16, 16, 4, ether_type_name),
 
-    dec("vlan.priority", "Priority", Vlan, 0, 3),
-    flag("vlan.dei", "Drop Eligible", Vlan, 3),
-    dec("vlan.id", "VLAN Identifier", Vlan, 4, 12),
-    hex("vlan.etype", "Type", Vlan, 16, 16, 4, ether_type_name),
+    dec(place("vlan.priority"), "Priority"),
+    flag(place("vlan.dei"), "Drop Eligible"),
+    dec(place("vlan.id"), "VLAN Identifier"),
+    hex(place("vlan.etype"), "Type", 4, ether_type_name),
 
     dec("sll.pkttype", "Packet Type", Sll, 0, 16),
     dec("sll.hatype", "Link-layer Address Type", Sll, 16, 16),
@@ -140,46 +142,47 @@ constexpr std::array kRows{
     dec("sll.halen", "Link-layer Address Length", Sll2, 88, 8),
     bytes("sll.src.eth", "Source", Sll2, 96, 48, Format::Mac),
 
-    dec("ip.version", "Version", Ipv4, 0, 4),
-    standing(computed("ip.hdr_len", "Header Length", Ipv4, Format::Decimal, header_length), 4, 4),
-    second_name(hex("ip.dsfield", "Differentiated Services Field", Ipv4, 8, 8, 2)),
-    dec("ip.dsfield.dscp", "DSCP", Ipv4, 8, 6),
-    dec("ip.dsfield.ecn", "ECN", Ipv4, 14, 2, ecn),
-    dec("ip.len", "Total Length", Ipv4, 16, 16),
-    hex("ip.id", "Identification", Ipv4, 32, 16, 4),
-    second_name(hex("ip.flags", "Flags", Ipv4, 48, 3, 2)),
-    flag("ip.flags.rb", "Reserved bit", Ipv4, 48),
-    flag("ip.flags.df", "Don't fragment", Ipv4, 49),
-    flag("ip.flags.mf", "More fragments", Ipv4, 50),
-    dec("ip.frag_offset", "Fragment Offset in Units of 8 Bytes", Ipv4, 51, 13),
-    dec("ip.ttl", "Time to Live", Ipv4, 64, 8),
-    dec("ip.proto", "Protocol", Ipv4, 72, 8, ip_protocol_name),
-    hex("ip.checksum", "Header Checksum", Ipv4, 80, 16, 4),
-    bytes("ip.src", "Source Address", Ipv4, 96, 32, Format::Ipv4),
-    second_name(bytes("ip.addr", "Address", Ipv4, 96, 32, Format::Ipv4)),
-    bytes("ip.dst", "Destination Address", Ipv4, 128, 32, Format::Ipv4),
-    second_name(bytes("ip.addr", "Address", Ipv4, 128, 32, Format::Ipv4)),
+    dec(place("ip.version"), "Version"),
+    standing(computed("ip.hdr_len", "Header Length", Ipv4, Format::Decimal, header_length),
+             place("ip.hdr_len")),
+    second_name(hex(place("ip.dsfield"), "Differentiated Services Field", 2)),
+    dec(place("ip.dsfield.dscp"), "DSCP"),
+    dec(place("ip.dsfield.ecn"), "ECN", ecn),
+    dec(place("ip.len"), "Total Length"),
+    hex(place("ip.id"), "Identification", 4),
+    second_name(hex(place("ip.flags"), "Flags", 2)),
+    flag(place("ip.flags.rb"), "Reserved bit"),
+    flag(place("ip.flags.df"), "Don't fragment"),
+    flag(place("ip.flags.mf"), "More fragments"),
+    dec(place("ip.frag_offset"), "Fragment Offset in Units of 8 Bytes"),
+    dec(place("ip.ttl"), "Time to Live"),
+    dec(place("ip.proto"), "Protocol", ip_protocol_name),
+    hex(place("ip.checksum"), "Header Checksum", 4),
+    bytes(place("ip.src"), "Source Address", Format::Ipv4),
+    also_called("ip.addr", "Address", bytes(place("ip.src"), "", Format::Ipv4)),
+    bytes(place("ip.dst"), "Destination Address", Format::Ipv4),
+    also_called("ip.addr", "Address", bytes(place("ip.dst"), "", Format::Ipv4)),
 
-    dec("ipv6.version", "Version", Ipv6, 0, 4),
-    second_name(dec("ip.version", "Version", Ipv6, 0, 4)),
-    second_name(hex("ipv6.tclass", "Traffic Class", Ipv6, 4, 8, 8)),
-    dec("ipv6.tclass.dscp", "DSCP", Ipv6, 4, 6),
-    dec("ipv6.tclass.ecn", "ECN", Ipv6, 10, 2, ecn),
-    hex("ipv6.flow", "Flow Label", Ipv6, 12, 20, 6),
-    dec("ipv6.plen", "Payload Length", Ipv6, 32, 16),
-    dec("ipv6.nxt", "Next Header", Ipv6, 48, 8, ip_protocol_name),
-    dec("ipv6.hlim", "Hop Limit", Ipv6, 56, 8),
-    bytes("ipv6.src", "Source Address", Ipv6, 64, 128, Format::Ipv6),
-    second_name(bytes("ipv6.addr", "Address", Ipv6, 64, 128, Format::Ipv6)),
-    bytes("ipv6.dst", "Destination Address", Ipv6, 192, 128, Format::Ipv6),
-    second_name(bytes("ipv6.addr", "Address", Ipv6, 192, 128, Format::Ipv6)),
+    dec(place("ipv6.version"), "Version"),
+    also_called("ip.version", "Version", dec(place("ipv6.version"), "")),
+    second_name(hex(place("ipv6.tclass"), "Traffic Class", 8)),
+    dec(place("ipv6.tclass.dscp"), "DSCP"),
+    dec(place("ipv6.tclass.ecn"), "ECN", ecn),
+    hex(place("ipv6.flow"), "Flow Label", 6),
+    dec(place("ipv6.plen"), "Payload Length"),
+    dec(place("ipv6.nxt"), "Next Header", ip_protocol_name),
+    dec(place("ipv6.hlim"), "Hop Limit"),
+    bytes(place("ipv6.src"), "Source Address", Format::Ipv6),
+    also_called("ipv6.addr", "Address", bytes(place("ipv6.src"), "", Format::Ipv6)),
+    bytes(place("ipv6.dst"), "Destination Address", Format::Ipv6),
+    also_called("ipv6.addr", "Address", bytes(place("ipv6.dst"), "", Format::Ipv6)),
 
-    dec("udp.srcport", "Source Port", Udp, 0, 16),
-    second_name(dec("udp.port", "Port", Udp, 0, 16)),
-    dec("udp.dstport", "Destination Port", Udp, 16, 16),
-    second_name(dec("udp.port", "Port", Udp, 16, 16)),
-    dec("udp.length", "Length", Udp, 32, 16),
-    hex("udp.checksum", "Checksum", Udp, 48, 16, 4),
+    dec(place("udp.srcport"), "Source Port"),
+    also_called("udp.port", "Port", dec(place("udp.srcport"), "")),
+    dec(place("udp.dstport"), "Destination Port"),
+    also_called("udp.port", "Port", dec(place("udp.dstport"), "")),
+    dec(place("udp.length"), "Length"),
+    hex(place("udp.checksum"), "Checksum", 4),
 };
 
 } // namespace

@@ -2,10 +2,45 @@
 #pragma once
 
 #include "dissector/decode/field.hpp"
+#include "dissector/wire/field_places.hpp"
 
 namespace veriroce::decode::rows {
 
-// Ready-made rows. `at` and `bits` count bits from the layer's first.
+// Rows of fields whose position is in wire's table: name, layer and bits are taken from there.
+//
+//   dec(place("infiniband.bth.psn"), "Packet Sequence Number"),
+using wire::place;
+
+constexpr FieldRow placed(const wire::FieldPlace& place, std::string_view title, Format format,
+                          std::string_view (*meaning)(std::uint64_t) = nullptr) {
+    return {.name = place.name,
+            .title = title,
+            .layer = layer_kind_of(place.where.layer),
+            .bit = place.where.bit,
+            .bits = place.where.bits,
+            .format = format,
+            .meaning = meaning};
+}
+constexpr FieldRow dec(const wire::FieldPlace& place, std::string_view title,
+                       std::string_view (*meaning)(std::uint64_t) = nullptr) {
+    return placed(place, title, Format::Decimal, meaning);
+}
+constexpr FieldRow hex(const wire::FieldPlace& place, std::string_view title, std::uint8_t digits,
+                       std::string_view (*meaning)(std::uint64_t) = nullptr) {
+    FieldRow row = placed(place, title, Format::Hex, meaning);
+    row.digits = digits;
+    return row;
+}
+constexpr FieldRow flag(const wire::FieldPlace& place, std::string_view title) {
+    return placed(place, title, Format::Boolean);
+}
+constexpr FieldRow bytes(const wire::FieldPlace& place, std::string_view title,
+                         Format format = Format::Bytes) {
+    return placed(place, title, format);
+}
+
+// Rows of layers that wire does not know, which have their positions here and nowhere else. `at`
+// and `bits` count bits from the layer's first.
 constexpr FieldRow dec(std::string_view name, std::string_view title, LayerKind layer,
                        std::uint16_t at, std::uint16_t bits,
                        std::string_view (*meaning)(std::uint64_t) = nullptr) {
@@ -88,12 +123,26 @@ constexpr FieldRow second_name(FieldRow row) {
     row.shown = Shown::OnlyByName;
     return row;
 }
+// The same bits under another name and title.
+constexpr FieldRow also_called(std::string_view name, std::string_view title, FieldRow row) {
+    row.name = name;
+    row.title = title;
+    return second_name(row);
+}
+// A row whose value is not known before the ICRC was verified.
+constexpr FieldRow after_icrc(FieldRow row) {
+    row.needs_icrc = true;
+    return row;
+}
 
 // For a computed row: where it stands all the same, how it is printed, what it means.
 constexpr FieldRow standing(FieldRow row, std::uint16_t at, std::uint16_t bits) {
     row.bit = at;
     row.bits = bits;
     return row;
+}
+constexpr FieldRow standing(FieldRow row, const wire::FieldPlace& place) {
+    return standing(row, place.where.bit, place.where.bits);
 }
 constexpr FieldRow with_digits(FieldRow row, std::uint8_t digits) {
     row.digits = digits;

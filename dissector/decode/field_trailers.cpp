@@ -28,12 +28,14 @@ struct Trailed {
 std::uint32_t outer_end(const Dissection& d) {
     for (const LayerSpan& layer : d.layers) {
         const wire::Bytes bytes = d.bytes_of(layer);
+        const auto end = [&](std::uint64_t length) {
+            return layer.offset + static_cast<std::uint32_t>(length);
+        };
         if (layer.kind == Ipv4 && bytes.size() >= 4) {
-            return layer.offset + wire::load_u16(bytes, 2);
+            return end(wire::load<wire::where("ip.len")>(bytes));
         }
         if (layer.kind == Ipv6 && bytes.size() >= 6) {
-            return layer.offset + wire::load_u16(bytes, 4) +
-                   static_cast<std::uint32_t>(wire::Ipv6::kSize);
+            return end(wire::load<wire::where("ipv6.plen")>(bytes) + wire::Ipv6::kSize);
         }
     }
     return 0;

@@ -1,6 +1,7 @@
 // Rows of the field table: from the BTH to the ICRC, without management datagrams.
 #include "dissector/decode/field_rows.hpp"
 #include "dissector/decode/names.hpp"
+#include "dissector/wire/field_places.hpp"
 
 namespace veriroce::decode::rows {
 namespace {
@@ -15,11 +16,11 @@ std::string_view opcode_title(std::uint64_t value) {
 
 Computed opcode_name(const Dissection& d, const LayerSpan&) {
     if (!d.has_bth) return std::nullopt;
-    return text(opcode_title(d.bth.opcode));
+    return text(opcode_title(d.packet.bth.opcode));
 }
 Computed payload_bytes(const Dissection& d, const LayerSpan&) {
     if (!d.has_bth || d.malformed) return std::nullopt;
-    return number(d.bth.pad <= d.body_bytes ? d.body_bytes - d.bth.pad : 0);
+    return number(d.payload_bytes());
 }
 Computed icrc_status(const Dissection& d, const LayerSpan&) {
     return text(name_of(d.icrc.status));
@@ -38,10 +39,11 @@ Computed cut(const Dissection& d, const LayerSpan&) {
 
 // The low five bits of the syndrome, for the kind of acknowledge that gives them this meaning.
 template <wire::AckKind Kind>
-Computed syndrome_code(const Dissection& d, const LayerSpan& layer) {
-    const auto header = wire::Aeth::decode(d.bytes_of(layer));
-    if (!header || header->syndrome.kind() != Kind) return std::nullopt;
-    return number(header->syndrome.code());
+Computed syndrome_code(const Dissection& d, const LayerSpan&) {
+    if (!d.packet.headers.has(wire::Header::Aeth)) return std::nullopt; // cut
+    const wire::Syndrome syndrome = d.packet.aeth.syndrome;
+    if (syndrome.kind() != Kind) return std::nullopt;
+    return number(syndrome.code());
 }
 
 std::string_view ack_kind_text(std::uint64_t kind) {
@@ -74,74 +76,75 @@ Computed port_data(const Dissection& d, const LayerSpan& layer) {
 
 constexpr std::array kRows{
     whole("infiniband.bth", "Base Transport Header", Bth),
-    dec("infiniband.bth.opcode", "Opcode", Bth, 0, 8, opcode_title),
+    dec(place("infiniband.bth.opcode"), "Opcode", opcode_title),
     computed("roce.opcode.name", "Opcode Name", Bth, Format::Text, opcode_name, Shown::NotInTree),
-    flag("infiniband.bth.se", "Solicited Event", Bth, 8),
-    flag("infiniband.bth.m", "MigReq", Bth, 9),
-    dec("infiniband.bth.padcnt", "Pad Count", Bth, 10, 2),
-    dec("infiniband.bth.tver", "Header Version", Bth, 12, 4),
-    dec("infiniband.bth.p_key", "Partition Key", Bth, 16, 16),
-    flag("roce.bth.fecn", "FECN", Bth, 32),
-    flag("roce.bth.becn", "BECN", Bth, 33),
-    hex("roce.bth.reserved6", "Reserved (6 bits)", Bth, 34, 6, 2),
-    hex("infiniband.bth.destqp", "Destination Queue Pair", Bth, 40, 24, 6),
-    flag("infiniband.bth.a", "Acknowledge Request", Bth, 64),
-    dec("infiniband.bth.reserved7", "Reserved (7 bits)", Bth, 65, 7),
-    dec("infiniband.bth.psn", "Packet Sequence Number", Bth, 72, 24),
+    flag(place("infiniband.bth.se"), "Solicited Event"),
+    flag(place("infiniband.bth.m"), "MigReq"),
+    dec(place("infiniband.bth.padcnt"), "Pad Count"),
+    dec(place("infiniband.bth.tver"), "Header Version"),
+    dec(place("infiniband.bth.p_key"), "Partition Key"),
+    flag(place("roce.bth.fecn"), "FECN"),
+    flag(place("roce.bth.becn"), "BECN"),
+    hex(place("roce.bth.reserved6"), "Reserved (6 bits)", 2),
+    hex(place("infiniband.bth.destqp"), "Destination Queue Pair", 6),
+    flag(place("infiniband.bth.a"), "Acknowledge Request"),
+    dec(place("infiniband.bth.reserved7"), "Reserved (7 bits)"),
+    dec(place("infiniband.bth.psn"), "Packet Sequence Number"),
     computed("roce.payload_bytes", "Payload Bytes", Bth, Format::Decimal, payload_bytes),
     computed("roce.cut", "Cut by the Capture", Bth, Format::Boolean, cut),
-    computed("roce.icrc.status", "ICRC Status", Bth, Format::Text, icrc_status),
-    computed("roce.icrc.reason", "ICRC Not Checked Because", Bth, Format::Text, icrc_reason),
-    with_digits(computed("roce.icrc.expected", "ICRC as Computed", Bth, Format::Hex, icrc_expected),
-                8),
+    after_icrc(computed("roce.icrc.status", "ICRC Status", Bth, Format::Text, icrc_status)),
+    after_icrc(
+        computed("roce.icrc.reason", "ICRC Not Checked Because", Bth, Format::Text, icrc_reason)),
+    after_icrc(with_digits(
+        computed("roce.icrc.expected", "ICRC as Computed", Bth, Format::Hex, icrc_expected), 8)),
 
     whole("infiniband.rdeth", "RDETH", Rdeth),
-    dec("infiniband.rdeth.eecnxt", "E2E Context", Rdeth, 8, 24),
+    dec(place("infiniband.rdeth.eecnxt"), "E2E Context"),
 
     whole("infiniband.deth", "DETH", Deth),
-    hex("infiniband.deth.q_key", "Queue Key", Deth, 0, 32, 16),
-    hex("infiniband.deth.srcqp", "Source Queue Pair", Deth, 40, 24, 8),
+    hex(place("infiniband.deth.q_key"), "Queue Key", 16),
+    hex(place("infiniband.deth.srcqp"), "Source Queue Pair", 8),
 
-    hex("roce.xrceth.srq", "XRC SRQ", Xrceth, 8, 24, 6),
+    hex(place("roce.xrceth.srq"), "XRC SRQ", 6),
 
-    dec("roce.feth.selectivity", "Selectivity Level", Feth, 26, 2),
-    dec("roce.feth.placement", "Placement Type", Feth, 28, 4),
+    dec(place("roce.feth.selectivity"), "Selectivity Level"),
+    dec(place("roce.feth.placement"), "Placement Type"),
 
     whole("infiniband.reth", "RETH", Reth),
-    hex("infiniband.reth.va", "Virtual Address", Reth, 0, 64, 16),
-    hex("infiniband.reth.r_key", "Remote Key", Reth, 64, 32, 8),
-    dec("infiniband.reth.dmalen", "DMA Length", Reth, 96, 32),
+    hex(place("infiniband.reth.va", wire::Layer::Reth), "Virtual Address", 16),
+    hex(place("infiniband.reth.r_key", wire::Layer::Reth), "Remote Key", 8),
+    dec(place("infiniband.reth.dmalen"), "DMA Length"),
 
     whole("infiniband.atomiceth", "AtomicETH", AtomicEth),
-    hex("infiniband.reth.va", "Virtual Address", AtomicEth, 0, 64, 16),
-    hex("infiniband.reth.r_key", "Remote Key", AtomicEth, 64, 32, 8),
-    dec("infiniband.atomiceth.swapdt", "Swap (or Add) Data", AtomicEth, 96, 64),
-    dec("infiniband.atomiceth.cmpdt", "Compare Data", AtomicEth, 160, 64),
+    hex(place("infiniband.reth.va", wire::Layer::AtomicEth), "Virtual Address", 16),
+    hex(place("infiniband.reth.r_key", wire::Layer::AtomicEth), "Remote Key", 8),
+    dec(place("infiniband.atomiceth.swapdt"), "Swap (or Add) Data"),
+    dec(place("infiniband.atomiceth.cmpdt"), "Compare Data"),
 
     whole("infiniband.aeth", "AETH", Aeth),
-    dec("infiniband.aeth.syndrome", "Syndrome", Aeth, 0, 8),
-    dec("infiniband.aeth.syndrome.reserved", "Reserved", Aeth, 0, 1),
-    dec("infiniband.aeth.syndrome.opcode", "Kind", Aeth, 1, 2, ack_kind_text),
+    dec(place("infiniband.aeth.syndrome"), "Syndrome"),
+    dec(place("infiniband.aeth.syndrome.reserved"), "Reserved"),
+    dec(place("infiniband.aeth.syndrome.opcode"), "Kind", ack_kind_text),
     standing(computed("infiniband.aeth.syndrome.credit_count", "Credit Count", Aeth,
                       Format::Decimal, syndrome_code<wire::AckKind::Ack>),
-             3, 5),
+             place("infiniband.aeth.syndrome.credit_count")),
     standing(computed("infiniband.aeth.syndrome.timer", "Timer", Aeth, Format::Decimal,
                       syndrome_code<wire::AckKind::RnrNak>),
-             3, 5),
+             place("infiniband.aeth.syndrome.timer")),
     standing(computed("infiniband.aeth.syndrome.reserved_value", "Reserved Value", Aeth,
                       Format::Decimal, syndrome_code<wire::AckKind::Reserved>),
-             3, 5),
+             place("infiniband.aeth.syndrome.reserved_value")),
     with_meaning(standing(computed("infiniband.aeth.syndrome.error_code", "Error Code", Aeth,
                                    Format::Decimal, syndrome_code<wire::AckKind::Nak>),
-                          3, 5),
+                          place("infiniband.aeth.syndrome.error_code")),
                  nak_text),
-    dec("infiniband.aeth.msn", "Message Sequence Number", Aeth, 8, 24),
+    dec(place("infiniband.aeth.msn"), "Message Sequence Number"),
 
     whole("infiniband.atomicacketh", "AtomicAckETH", AtomicAckEth),
-    dec("infiniband.atomicacketh.origremdt", "Original Remote Data", AtomicAckEth, 0, 64),
+    dec(place("infiniband.atomicacketh.origremdt"), "Original Remote Data"),
 
-    bytes("infiniband.immdt", "Immediate Data", ImmDt, 0, 32),
-    bytes("infiniband.ieth", "Invalidated R_Key", Ieth, 0, 32),
+    bytes(place("infiniband.immdt"), "Immediate Data"),
+    bytes(place("infiniband.ieth"), "Invalidated R_Key"),
 
     bytes("roce.cnp.reserved", "Reserved", Cnp, 0, 128),
 
@@ -153,7 +156,7 @@ constexpr std::array kRows{
     computed("roce.pad", "Pad Bytes", Pad, Format::Bytes, pad_of<false>),
     computed("iwarp_mpa.pad", "Pad Bytes", Pad, Format::Bytes, pad_of<true>),
 
-    hex("infiniband.invariant.crc", "Invariant CRC", Icrc, 0, 32, 8),
+    hex(place("infiniband.invariant.crc"), "Invariant CRC", 8),
 
     hex("infiniband.variant.crc", "Variant CRC", Vcrc, 0, 16, 4),
 

@@ -20,6 +20,24 @@ inline constexpr std::uint8_t kSaClass = 0x03;
 inline constexpr std::uint8_t kCmClass = 0x07;
 inline constexpr std::uint16_t kPathRecordAttribute = 0x35;
 
+// The fields of the common header that decide what follows, and the transaction.
+struct MadHeader {
+    std::uint8_t base_version = 0;
+    std::uint8_t management_class = 0;
+    std::uint8_t method = 0;
+    std::uint64_t transaction = 0;
+    std::uint16_t attribute = 0;
+
+    // The first kMadHeaderBytes of `bytes`, which are there.
+    static MadHeader read(wire::Bytes bytes) {
+        return {.base_version = wire::load_u8(bytes, 0),
+                .management_class = wire::load_u8(bytes, 1),
+                .method = wire::load_u8(bytes, 3),
+                .transaction = wire::load_u64(bytes, 8),
+                .attribute = wire::load_u16(bytes, 16)};
+    }
+};
+
 // Whether the packet carries a management datagram. QP 0 is of native InfiniBand only (BTH-03).
 inline bool is_management(const wire::Bth& bth, Protocol protocol) {
     if (wire::opcode_info(bth.opcode).service != wire::Service::Ud) return false;

@@ -33,10 +33,10 @@ bool has_ip_cm(LayerKind message, wire::Bytes bytes) {
 void Walker::mad() {
     const auto header = take(LayerKind::Mad, kMadHeaderBytes);
     if (header.empty()) return;
-    const std::uint16_t attribute = wire::load_u16(header, 16);
-    switch (wire::load_u8(header, 1)) {
-    case kCmClass: return cm(attribute);
-    case kSaClass: return sa(attribute);
+    const MadHeader mad = MadHeader::read(header);
+    switch (mad.management_class) {
+    case kCmClass: return cm(mad.attribute);
+    case kSaClass: return sa(mad.attribute);
     default: return rest(LayerKind::MadData);
     }
 }

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
+
+#include "dissector/wire/bytes.hpp"
 
 namespace veriroce::decode {
 
@@ -148,6 +151,20 @@ constexpr std::string_view terminate_llp_code_name(std::uint64_t code) {
     default: return {};
     }
 }
+
+// How a Terminate message begins.
+struct TerminateControl {
+    std::uint8_t layer_and_type = 0;
+    std::uint8_t code = 0;
+
+    [[nodiscard]] constexpr unsigned layer() const { return layer_and_type >> 4U; }
+    [[nodiscard]] constexpr unsigned type() const { return layer_and_type & 0xFU; }
+    static constexpr std::optional<TerminateControl> decode(wire::Bytes bytes) {
+        if (bytes.size() < 2) return std::nullopt;
+        return TerminateControl{.layer_and_type = wire::load_u8(bytes, 0),
+                                .code = wire::load_u8(bytes, 1)};
+    }
+};
 
 // Which codes the second byte of a Terminate message is one of, by its first, layer and type.
 enum class TerminateWords : std::uint8_t { None, Rdma, DdpTagged, DdpUntagged, Llp };

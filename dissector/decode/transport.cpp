@@ -17,11 +17,10 @@ void Walker::transport(Protocol protocol) {
     if (room_for_icrc) end_ -= static_cast<std::uint32_t>(wire::kIcrcBytes);
     const std::uint32_t at_hand = std::min(captured_, end_) - start;
     out_.transport = out_.frame.bytes.subspan(start, at_hand);
-    if (const auto bth = take(LayerKind::Bth, wire::Bth::kSize); !bth.empty()) {
-        out_.bth = wire::Bth::read(bth);
-        out_.has_bth = true;
-        extended_headers();
-    }
+    // The headers are read once, here: the layers say where each of them is.
+    wire::decode_packet(out_.transport, out_.packet);
+    out_.has_bth = step(LayerKind::Bth, wire::Bth::kSize);
+    if (out_.has_bth) extended_headers();
     if (!out_.malformed && !out_.cut) body();
     at_ = std::min(end_, captured_);
     end_ = packet_end;
@@ -29,7 +28,7 @@ void Walker::transport(Protocol protocol) {
 }
 
 void Walker::extended_headers() {
-    wire::HeaderSet left = wire::opcode_info(out_.bth.opcode).headers;
+    wire::HeaderSet left = out_.info().headers;
     for (; !left.empty(); left = left.without_first()) {
         const wire::Header header = left.first();
         if (!step(layer_kind_of(header), wire::size_of(header))) return;
@@ -38,11 +37,11 @@ void Walker::extended_headers() {
 
 void Walker::body() {
     out_.body_bytes = end_ - at_;
-    const wire::OpcodeInfo& info = wire::opcode_info(out_.bth.opcode);
-    if (info.operation == wire::Operation::Cnp) return rest(LayerKind::Cnp);
-    if (is_management(out_.bth, out_.protocol) && out_.body_bytes >= kMadHeaderBytes) return mad();
+    if (out_.info().operation == wire::Operation::Cnp) return rest(LayerKind::Cnp);
+    if (is_management(out_.packet.bth, out_.protocol) && out_.body_bytes >= kMadHeaderBytes)
+        return mad();
     // BTH-12: a pad count above the payload leaves neither, so all of it is shown as payload.
-    const std::uint32_t pad = out_.bth.pad <= out_.body_bytes ? out_.bth.pad : 0;
+    const std::uint32_t pad = out_.packet.bth.pad <= out_.body_bytes ? out_.packet.bth.pad : 0;
     pass(LayerKind::Payload, out_.body_bytes - pad);
     pass(LayerKind::Pad, pad);
 }

@@ -114,7 +114,7 @@ bool negotiates(const UpperFacts& facts, const Dissection& d, const Pieces& piec
     if (pieces.goes_on() || pieces.bytes() != bytes || pieces.u32(0) != kSmbVersionTwice) {
         return false;
     }
-    return facts.first_psn ? d.bth.psn == *facts.first_psn : !may_be_data(pieces);
+    return facts.first_psn ? d.packet.bth.psn == *facts.first_psn : !may_be_data(pieces);
 }
 
 void smb_direct(const UpperFacts& facts, const Dissection& d, Pieces& pieces) {
@@ -257,19 +257,19 @@ Upper upper_of_port(std::uint16_t port) {
 
 bool begins_message(const Dissection& d) {
     if (!d.has_bth || d.malformed || d.fragment) return false;
-    const wire::OpcodeInfo& info = wire::opcode_info(d.bth.opcode);
+    const wire::OpcodeInfo& info = d.info();
     return info.operation == wire::Operation::Send && info.service != wire::Service::Ud &&
-           info.service != wire::Service::Rd &&
-           (info.position == wire::Position::First || info.position == wire::Position::Only);
+           info.service != wire::Service::Rd && info.starts_message();
 }
 
 void dissect_upper(const UpperFacts& facts, Dissection& d) {
     const LayerSpan* found = d.layers.find(LayerKind::Payload);
     if (found == nullptr && d.cut) return; // nothing was captured of it
-    const std::uint32_t bytes = d.body_bytes - (d.bth.pad <= d.body_bytes ? d.bth.pad : 0);
+    const std::uint32_t bytes =
+        d.body_bytes - (d.packet.bth.pad <= d.body_bytes ? d.packet.bth.pad : 0);
     // A message of no bytes has no layer; it begins, and ends, behind the headers.
     const LayerSpan payload = found != nullptr ? *found : nothing_behind_headers(d);
-    const bool goes_on = !wire::opcode_info(d.bth.opcode).ends_message();
+    const bool goes_on = !d.info().ends_message();
     Pieces pieces(d, payload, bytes, goes_on, too_short(facts.protocol));
     switch (facts.protocol) {
     case Upper::None: return;

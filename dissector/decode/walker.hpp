@@ -1,4 +1,6 @@
-// Goes through a frame from its first byte to its last and notes the layers. Internal to this room.
+// The general walk: goes through any frame from its first byte to its last and notes the layers.
+// The frames that most captures are full of take the fast path instead (fast_path.hpp). Internal to
+// this room.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +8,7 @@
 #include "dissector/decode/decoder.hpp"
 #include "dissector/decode/iwarp.hpp"
 #include "dissector/wire/ethernet.hpp"
+#include "dissector/wire/field_places.hpp"
 
 namespace veriroce::decode {
 
@@ -42,12 +45,12 @@ class Walker {
     [[nodiscard]] std::uint32_t covered_from() const { return covered_from_; }
     [[nodiscard]] bool ip_extensions() const { return ip_extensions_; }
     // Whether the version in an IP header is neither 4 nor 6.
-    [[nodiscard]] bool odd_ip_version() const { return odd_ip_version_; }
+    [[nodiscard]] bool unknown_ip_version() const { return unknown_ip_version_; }
     // Whether the capture holds less of an IP fragment than there was on the wire.
     [[nodiscard]] bool fragment_cut() const { return fragment_cut_; }
 
   private:
-    // Link and network layers (outer.cpp).
+    // Link and network layers (network_layers.cpp).
     void ethernet();
     void cooked(LayerKind kind, std::size_t bytes, std::size_t type_offset);
     void raw_ip();
@@ -117,6 +120,11 @@ class Walker {
     // The packet ends at `end` by a length field; a contradiction is a finding.
     void narrow(std::uint32_t end, FindingKind contradiction, std::uint32_t field_offset,
                 std::uint32_t field_value, std::uint32_t available);
+    // A finding about a field of the header that begins at `header_at`.
+    void add_finding(FindingKind kind, std::uint32_t header_at, const wire::Location& field,
+                     std::uint32_t found, std::uint32_t expected) {
+        out_.findings.add({kind, header_at + field.first_byte(), field.bytes(), found, expected});
+    }
     // Behind the packet, what carried it goes on until `end`; `captured` bytes of it are at hand.
     void trailer(std::uint32_t end, std::uint32_t captured);
     // What is ahead, if that much was captured; else 0.
@@ -130,7 +138,7 @@ class Walker {
     std::uint32_t at_ = 0;   // first byte not yet taken
     std::uint32_t covered_from_ = 0;
     bool ip_extensions_ = false;
-    bool odd_ip_version_ = false;
+    bool unknown_ip_version_ = false;
     bool open_end_ = false; // the packet goes on in other frames: `end_` is beyond all lengths
     bool fragment_cut_ = false;
     std::uint8_t vlan_tags_ = 0;

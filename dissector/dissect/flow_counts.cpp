@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "dissector/wire/fetch.hpp"
+#include "dissector/wire/field_places.hpp"
 
 namespace veriroce::dissect {
 namespace {
@@ -22,9 +23,9 @@ std::optional<std::uint32_t> AddressPairs::number_of(const decode::Dissection& d
     const wire::Bytes bytes = dissection.bytes_of(dissection.network);
     Words words{};
     if (header == decode::LayerKind::Ipv4) {
-        std::memcpy(words.data(), &bytes[12], 8);
+        std::memcpy(words.data(), wire::ip_addresses(bytes, false).data(), 8);
     } else {
-        std::memcpy(words.data(), &bytes[8], sizeof words);
+        std::memcpy(words.data(), wire::ip_addresses(bytes, true).data(), sizeof words);
     }
     const std::uint64_t sum = words[0] + words[1] * 3 + words[2] * 5 + words[3] * 7;
     Recent& recent = recent_[spread(sum) % kRecent];
@@ -51,7 +52,7 @@ void FlowCounts::add(const decode::Dissection& dissection) {
         ++beyond_;
         return;
     }
-    const std::uint64_t key = std::uint64_t{*addresses} << 24 | dissection.bth.dest_qp.value;
+    const std::uint64_t key = std::uint64_t{*addresses} << 24 | dissection.packet.bth.dest_qp.value;
     const std::uint64_t hash = spread(key);
     wire::fetch(places_[hash & (places_.size() - 1)]);
     if (waiting_count_ == kWaiting) settle();

@@ -46,17 +46,17 @@ void Statistics::add(const decode::Dissection& d) {
     for (const decode::Finding& finding : d.findings.all())
         ++findings_[static_cast<std::size_t>(finding.kind)];
     if (!d.has_bth) return;
-    ++opcodes_[d.bth.opcode];
+    ++opcodes_[d.packet.bth.opcode];
     if (d.layers.has(decode::LayerKind::Aeth)) add_answer(d);
-    payload_ += d.bth.pad <= d.body_bytes ? d.body_bytes - d.bth.pad : 0;
+    payload_ += d.payload_bytes();
     if (d.network.length > 0) flows_.add(d);
 }
 
 // A READ response also has an AETH, but it is not counted as an acknowledgement here.
 void Statistics::add_answer(const decode::Dissection& d) {
-    const wire::OpcodeInfo& info = wire::opcode_info(d.bth.opcode);
+    // The capture may have cut it behind the syndrome.
     const wire::Bytes aeth = d.bytes_of(*d.layers.find(decode::LayerKind::Aeth));
-    if (info.operation == wire::Operation::RdmaReadResponse || aeth.empty()) return;
+    if (d.info().operation == wire::Operation::RdmaReadResponse || aeth.empty()) return;
     const wire::Syndrome syndrome{wire::load_u8(aeth, 0)};
     ++answers_[static_cast<std::size_t>(syndrome.kind())];
 }

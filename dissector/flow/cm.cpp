@@ -1,14 +1,30 @@
 #include "dissector/flow/cm.hpp"
 
+#include "dissector/decode/field.hpp"
 #include "dissector/decode/mad.hpp"
+#include "dissector/wire/field_places.hpp"
 
 namespace veriroce::flow {
 namespace {
 
-constexpr std::size_t kClassAt = 1;
-constexpr std::size_t kAttributeAt = 16;
 // The fields of a request or reply that are read here lie within this many bytes.
 constexpr std::size_t kFieldBytes = 56;
+
+// A number of a message, which has its bytes, by the name of its field in the field table.
+class MessageField {
+  public:
+    explicit MessageField(std::string_view name)
+        : row_(*decode::Column::find(name).value().rows().front()) {}
+    [[nodiscard]] std::uint32_t in(wire::Bytes message) const {
+        return static_cast<std::uint32_t>(wide(message));
+    }
+    [[nodiscard]] std::uint64_t wide(wire::Bytes message) const {
+        return wire::load_bits(message, row_.bit, row_.bits);
+    }
+
+  private:
+    const decode::FieldRow& row_;
+};
 
 std::optional<wire::Mtu> mtu_of_code(std::uint8_t code) {
     switch (code) {
@@ -22,13 +38,69 @@ std::optional<wire::Mtu> mtu_of_code(std::uint8_t code) {
 }
 
 CmKind kind_of(std::uint16_t attribute) {
-    switch (attribute) {
-    case 0x10: return CmKind::Request;
-    case 0x12: return CmKind::Reject;
-    case 0x13: return CmKind::Reply;
-    case 0x15: return CmKind::DisconnectRequest;
-    default: return CmKind::Other;
+    const decode::CmLayout* layout = decode::cm_layout(attribute);
+    if (layout == nullptr) return CmKind::Other;
+    if (layout->layer == decode::LayerKind::CmReq) return CmKind::Request;
+    if (layout->layer == decode::LayerKind::CmRej) return CmKind::Reject;
+    if (layout->layer == decode::LayerKind::CmRep) return CmKind::Reply;
+    if (layout->layer == decode::LayerKind::CmDreq) return CmKind::DisconnectRequest;
+    return CmKind::Other;
+}
+
+void read_request(wire::Bytes data, CmMessage& message) {
+    static const MessageField service_id("infiniband.cm.req.serviceid");
+    static const MessageField qpn("infiniband.cm.req.localqpn");
+    static const MessageField responder_resources("infiniband.cm.req.responderres");
+    static const MessageField initiator_depth("infiniband.cm.req.initdepth");
+    static const MessageField first_psn("infiniband.cm.req.startpsn");
+    static const MessageField mtu("infiniband.cm.req.pppmtu");
+    message.service_id = service_id.wide(data);
+    message.qpn = {qpn.in(data)};
+    message.responder_resources = static_cast<std::uint8_t>(responder_resources.in(data));
+    message.initiator_depth = static_cast<std::uint8_t>(initiator_depth.in(data));
+    message.first_psn = wire::Psn(first_psn.in(data));
+    message.mtu = mtu_of_code(static_cast<std::uint8_t>(mtu.in(data)));
+}
+
+void read_reply(wire::Bytes data, CmMessage& message) {
+    static const MessageField remote_id("infiniband.cm.rep.remotecommid");
+    static const MessageField qpn("infiniband.cm.rep.localqpn");
+    static const MessageField first_psn("infiniband.cm.rep.startpsn");
+    static const MessageField responder_resources("infiniband.cm.rep.respres");
+    static const MessageField initiator_depth("infiniband.cm.rep.initdepth");
+    message.remote_id = remote_id.in(data);
+    message.qpn = {qpn.in(data)};
+    message.first_psn = wire::Psn(first_psn.in(data));
+    message.responder_resources = static_cast<std::uint8_t>(responder_resources.in(data));
+    message.initiator_depth = static_cast<std::uint8_t>(initiator_depth.in(data));
+}
+
+void read_reject(wire::Bytes data, CmMessage& message) {
+    static const MessageField remote_id("infiniband.cm.rej.remotecommid");
+    static const MessageField reason("infiniband.cm.rej.reason");
+    message.remote_id = remote_id.in(data);
+    message.reason = static_cast<std::uint16_t>(reason.in(data));
+}
+
+void read_disconnect_request(wire::Bytes data, CmMessage& message) {
+    static const MessageField remote_id("infiniband.cm.dreq.remotecommid");
+    static const MessageField remote_qpn("infiniband.cm.req.remoteqpneecn");
+    message.remote_id = remote_id.in(data);
+    message.remote_qpn = {remote_qpn.in(data)};
+}
+
+CmMessage read_message(CmKind kind, wire::Bytes data) {
+    CmMessage message;
+    message.kind = kind;
+    message.local_id = wire::load_u32(data, 0); // with which every message begins
+    switch (kind) {
+    case CmKind::Request: read_request(data, message); break;
+    case CmKind::Reply: read_reply(data, message); break;
+    case CmKind::Reject: read_reject(data, message); break;
+    case CmKind::DisconnectRequest: read_disconnect_request(data, message); break;
+    case CmKind::Other: break;
     }
+    return message;
 }
 
 } // namespace
@@ -38,36 +110,22 @@ std::optional<CmMessage> cm_message_of(const Packet& packet) {
         packet.transport.bth.dest_qp.value != decode::kGsiQp) {
         return std::nullopt;
     }
-    const wire::Bytes mad = packet.transport.body;
-    if (mad.size() < decode::kMadHeaderBytes + kFieldBytes) return std::nullopt;
-    if (wire::load_u8(mad, kClassAt) != decode::kCmClass) return std::nullopt;
-    const wire::Bytes data = mad.subspan(decode::kMadHeaderBytes);
-    CmMessage message;
-    message.kind = kind_of(wire::load_u16(mad, kAttributeAt));
-    message.local_id = wire::load_u32(data, 0);
-    switch (message.kind) {
-    case CmKind::Request:
-        message.qpn = {wire::load_u24(data, 32)};
-        message.responder_resources = wire::load_u8(data, 35);
-        message.initiator_depth = wire::load_u8(data, 39);
-        message.first_psn = wire::Psn(wire::load_u24(data, 44));
-        message.mtu = mtu_of_code(wire::load_u8(data, 50) >> 4);
-        break;
-    case CmKind::Reply:
-        message.remote_id = wire::load_u32(data, 4);
-        message.qpn = {wire::load_u24(data, 12)};
-        message.first_psn = wire::Psn(wire::load_u24(data, 20));
-        message.responder_resources = wire::load_u8(data, 24);
-        message.initiator_depth = wire::load_u8(data, 25);
-        break;
-    case CmKind::Reject:
-        message.remote_id = wire::load_u32(data, 4);
-        message.reason = wire::load_u16(data, 10);
-        break;
-    case CmKind::DisconnectRequest: message.remote_id = wire::load_u32(data, 4); break;
-    case CmKind::Other: break;
-    }
-    return message;
+    const wire::Bytes datagram = packet.transport.body;
+    if (datagram.size() < decode::kMadHeaderBytes + kFieldBytes) return std::nullopt;
+    const decode::MadHeader mad = decode::MadHeader::read(datagram);
+    if (mad.management_class != decode::kCmClass) return std::nullopt;
+    return read_message(kind_of(mad.attribute), datagram.subspan(decode::kMadHeaderBytes));
+}
+
+std::optional<CmMessage> cm_message_of(const decode::Dissection& dissection) {
+    const decode::LayerSpan* header = dissection.layers.find(decode::LayerKind::Mad);
+    if (header == nullptr || header->length < decode::kMadHeaderBytes) return std::nullopt;
+    const auto mad = decode::MadHeader::read(dissection.bytes_of(*header));
+    const decode::CmLayout* layout = decode::cm_layout(mad.attribute);
+    if (mad.management_class != decode::kCmClass || layout == nullptr) return std::nullopt;
+    const decode::LayerSpan* message = dissection.layers.find(layout->layer);
+    if (message == nullptr || message->length < layout->bytes) return std::nullopt;
+    return read_message(kind_of(mad.attribute), dissection.bytes_of(*message));
 }
 
 } // namespace veriroce::flow

@@ -24,9 +24,12 @@ struct CmMessage {
     std::uint8_t responder_resources = 0;
     std::uint8_t initiator_depth = 0;
     // In a Request:
+    std::uint64_t service_id = 0;
     std::optional<wire::Mtu> mtu;
     // In a Reject:
     std::uint16_t reason = 0;
+    // In a DisconnectRequest:
+    wire::Qpn remote_qpn; // the receiver's
 };
 
 // A request that has not been answered yet.
@@ -37,5 +40,7 @@ struct ConnectRequest {
 };
 
 std::optional<CmMessage> cm_message_of(const Packet& packet);
+// Of a frame that holds all of the message up to its private data.
+std::optional<CmMessage> cm_message_of(const decode::Dissection& dissection);
 
 } // namespace veriroce::flow

@@ -23,10 +23,11 @@ Integrity integrity_of(const decode::Dissection& dissection) {
 
 bool read_packet(const decode::Dissection& dissection, Packet& packet) {
     if (!dissection.roce() || dissection.malformed || dissection.fragment) return false;
+    if (!dissection.has_whole_headers()) return false;
     const auto source = dissection.source();
     const auto destination = dissection.destination();
     if (!source || !destination) return false;
-    if (wire::decode_packet(dissection.transport, packet.transport)) return false;
+    wire::copy_headers(dissection.packet, packet.transport);
     packet.number = dissection.frame.number;
     if (dissection.frame.time_ns) {
         packet.time = wire::Instant(wire::Duration(*dissection.frame.time_ns));
@@ -34,13 +35,14 @@ bool read_packet(const decode::Dissection& dissection, Packet& packet) {
     packet.source = *source;
     packet.destination = *destination;
     if (const auto* udp = dissection.layers.find(decode::LayerKind::Udp)) {
-        packet.source_port = wire::load_u16(dissection.bytes_of(*udp), 0);
+        packet.source_port = wire::Udp::read(dissection.bytes_of(*udp)).source_port;
     }
     if (const auto* ip = dissection.layers.find(decode::LayerKind::Ipv4)) {
-        packet.ecn = wire::load_u8(dissection.bytes_of(*ip), 1) & 0x3;
-        packet.identification = wire::load_u16(dissection.bytes_of(*ip), 4);
+        const wire::Ipv4 header = wire::Ipv4::read(dissection.bytes_of(*ip));
+        packet.ecn = header.ecn;
+        packet.identification = header.id;
     } else if (const auto* ip6 = dissection.layers.find(decode::LayerKind::Ipv6)) {
-        packet.ecn = wire::load_u8(dissection.bytes_of(*ip6), 1) >> 4 & 0x3;
+        packet.ecn = wire::Ipv6::read(dissection.bytes_of(*ip6)).ecn;
     }
     packet.body_bytes = dissection.body_bytes;
     packet.integrity = integrity_of(dissection);

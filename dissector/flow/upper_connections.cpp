@@ -15,25 +15,12 @@ using decode::UpperFacts;
 // Service IDs of RDMA IP CM: a zero, the TCP port space, the port (annex A11).
 constexpr std::uint64_t kTcpPortSpace = 0x0106;
 
-constexpr std::size_t kServiceIdAt = 8;
-constexpr std::size_t kRequestQpnAt = 32;
-constexpr std::size_t kRequestPsnAt = 44;
-constexpr std::size_t kRemoteIdAt = 4;
-constexpr std::size_t kReplyQpnAt = 12;
-constexpr std::size_t kReplyPsnAt = 20;
-constexpr std::size_t kDisconnectQpnAt = 8;
-
-// The bytes of a CM message before its private data; empty if not all of them were captured.
-wire::Bytes whole(const Dissection& d, LayerKind kind, std::size_t bytes) {
-    const auto* layer = d.layers.find(kind);
-    if (layer == nullptr || layer->length < bytes) return {};
-    return d.bytes_of(*layer);
-}
-
 // The queue that NVMe's private data in a request selects (record format 0).
 decode::NvmeQueue queue_of(const Dissection& d) {
-    const wire::Bytes data = whole(d, LayerKind::CmPrivate, 4);
-    if (data.empty() || wire::load_u16(data, 0) != 0) return decode::NvmeQueue::Unknown;
+    const auto* layer = d.layers.find(LayerKind::CmPrivate);
+    if (layer == nullptr || layer->length < 4) return decode::NvmeQueue::Unknown;
+    const wire::Bytes data = d.bytes_of(*layer);
+    if (wire::load_u16(data, 0) != 0) return decode::NvmeQueue::Unknown;
     return decode::nvme_queue_of(std::byteswap(wire::load_u16(data, 2)));
 }
 
@@ -61,10 +48,15 @@ void UpperConnections::look(Dissection& d) {
 
 void UpperConnections::management(Dissection& d) {
     if (d.icrc.status == decode::IcrcStatus::Bad) return; // CRC-07: the receiver drops it
-    if (const auto req = whole(d, LayerKind::CmReq, 140); !req.empty()) return request(d, req);
-    if (const auto rep = whole(d, LayerKind::CmRep, 36); !rep.empty()) return reply(d, rep);
-    if (const auto rej = whole(d, LayerKind::CmRej, 84); !rej.empty()) return reject(d, rej);
-    if (const auto dreq = whole(d, LayerKind::CmDreq, 12); !dreq.empty()) disconnect(d, dreq);
+    const auto message = cm_message_of(d);
+    if (!message) return;
+    switch (message->kind) {
+    case CmKind::Request: return request(d, *message);
+    case CmKind::Reply: return reply(d, *message);
+    case CmKind::Reject: return reject(d, *message);
+    case CmKind::DisconnectRequest: return disconnect(d, *message);
+    case CmKind::Other: return;
+    }
 }
 
 Upper UpperConnections::protocol_of(std::uint64_t service_id) const {
@@ -74,14 +66,14 @@ Upper UpperConnections::protocol_of(std::uint64_t service_id) const {
     return user != ports_.end() ? user->protocol : decode::upper_of_port(port);
 }
 
-void UpperConnections::request(Dissection& d, wire::Bytes message) {
+void UpperConnections::request(Dissection& d, const CmMessage& message) {
     const auto source = d.source();
     const auto destination = d.destination();
     if (!source || !destination) return;
-    const EndKey client{*source, wire::load_u24(message, kRequestQpnAt)};
+    const EndKey client{*source, message.qpn.value};
     UpperFacts facts;
-    facts.protocol = protocol_of(wire::load_u64(message, kServiceIdAt));
-    const std::uint32_t local_id = wire::load_u32(message, 0);
+    facts.protocol = protocol_of(message.service_id);
+    const std::uint32_t local_id = message.local_id;
     const auto before = std::ranges::find_if(requests_, [&](const Request& one) {
         return one.local_id == local_id && one.source == *source;
     });
@@ -94,7 +86,7 @@ void UpperConnections::request(Dissection& d, wire::Bytes message) {
     to_server.toward = Toward::Server;
     facts.toward = Toward::Client;
     // CM-02: the PSN at which the receiver of the request starts to send.
-    facts.first_psn = wire::Psn(wire::load_u24(message, kRequestPsnAt));
+    facts.first_psn = message.first_psn;
     // A repeated request does not undo what the reply told.
     const bool repeated = before != requests_.end() && before->client == client;
     if (!repeated || !places_.find(client)) put(client, {}, facts);
@@ -123,30 +115,30 @@ UpperConnections::Request* UpperConnections::asked(const Dissection& d, std::uin
     return found != requests_.end() ? &*found : nullptr;
 }
 
-void UpperConnections::reply(Dissection& d, wire::Bytes message) {
+void UpperConnections::reply(Dissection& d, const CmMessage& message) {
     const auto source = d.source();
     if (!source) return;
-    const EndKey server{*source, wire::load_u24(message, kReplyQpnAt)};
-    const Request* request = asked(d, wire::load_u32(message, kRemoteIdAt));
+    const EndKey server{*source, message.qpn.value};
+    const Request* request = asked(d, message.remote_id);
     if (request == nullptr) return remove(server);
     UpperFacts facts = request->server;
-    facts.first_psn = wire::Psn(wire::load_u24(message, kReplyPsnAt));
+    facts.first_psn = message.first_psn;
     put(server, request->client, facts);
     if (const auto client = places_.find(request->client)) ends_[*client].partner = server;
     decode::dissect_private_data(facts.protocol, d);
 }
 
-void UpperConnections::reject(Dissection& d, wire::Bytes message) {
-    const Request* request = asked(d, wire::load_u32(message, kRemoteIdAt));
+void UpperConnections::reject(Dissection& d, const CmMessage& message) {
+    const Request* request = asked(d, message.remote_id);
     if (request == nullptr) return;
     remove(request->client);
     decode::dissect_private_data(request->server.protocol, d);
 }
 
-void UpperConnections::disconnect(const Dissection& d, wire::Bytes message) {
+void UpperConnections::disconnect(const Dissection& d, const CmMessage& message) {
     const auto destination = d.destination();
     if (!destination) return;
-    const EndKey asked{*destination, wire::load_u24(message, kDisconnectQpnAt)};
+    const EndKey asked{*destination, message.remote_qpn.value};
     const auto place = places_.find(asked);
     if (!place) return;
     const EndKey partner = ends_[*place].partner;
@@ -155,11 +147,11 @@ void UpperConnections::disconnect(const Dissection& d, wire::Bytes message) {
 }
 
 UpperFacts* UpperConnections::facts_of(const Dissection& d) {
-    const auto user = std::ranges::find(user_qps_, d.bth.dest_qp, &UserQp::qpn);
+    const auto user = std::ranges::find(user_qps_, d.packet.bth.dest_qp, &UserQp::qpn);
     if (user != user_qps_.end()) return &user->facts;
     const auto destination = d.destination();
     if (!destination) return nullptr;
-    const auto place = places_.find({*destination, d.bth.dest_qp.value});
+    const auto place = places_.find({*destination, d.packet.bth.dest_qp.value});
     return place ? &ends_[*place].facts : nullptr;
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "dissector/decode/upper.hpp"
+#include "dissector/flow/cm.hpp"
 #include "dissector/flow/mpa_connections.hpp"
 #include "dissector/flow/path.hpp"
 #include "dissector/wire/types.hpp"
@@ -81,10 +82,10 @@ class UpperConnections {
 
     void look(decode::Dissection& dissection);
     void management(decode::Dissection& dissection);
-    void request(decode::Dissection& dissection, wire::Bytes message);
-    void reply(decode::Dissection& dissection, wire::Bytes message);
-    void reject(decode::Dissection& dissection, wire::Bytes message);
-    void disconnect(const decode::Dissection& dissection, wire::Bytes message);
+    void request(decode::Dissection& dissection, const CmMessage& message);
+    void reply(decode::Dissection& dissection, const CmMessage& message);
+    void reject(decode::Dissection& dissection, const CmMessage& message);
+    void disconnect(const decode::Dissection& dissection, const CmMessage& message);
     void message(decode::Dissection& dissection);
     [[nodiscard]] decode::Upper protocol_of(std::uint64_t service_id) const;
     decode::UpperFacts* facts_of(const decode::Dissection& dissection);

@@ -2,15 +2,13 @@
 
 #include "dissector/print/append.hpp"
 #include "dissector/print/info.hpp"
+#include "dissector/print/named_field.hpp"
 #include "dissector/print/value_text.hpp"
-#include "dissector/wire/ethernet.hpp"
 
 namespace veriroce::print {
 namespace {
 
 using decode::Dissection;
-using decode::LayerKind;
-using decode::LayerSpan;
 
 // Minimum column widths, the same as tshark's.
 constexpr std::size_t kNumberWidth = 5;
@@ -46,20 +44,16 @@ Cell time_of(const Dissection& d) {
 // otherwise empty.
 Cell address_of(const Dissection& d, bool destination) {
     Cell cell;
-    if (const LayerSpan& network = d.network; network.length > 0) {
-        const wire::Bytes bytes = d.bytes_of(network);
-        if (network.kind == LayerKind::Ipv4) {
-            put_ipv4(cell, bytes.subspan(destination ? 16 : 12, 4));
-        } else {
-            put_ipv6(cell, bytes.subspan(destination ? 24 : 8, 16));
-        }
-    } else if (const auto* lrh = d.layers.find(LayerKind::Lrh);
-               lrh != nullptr && lrh->length >= 8) {
+    const wire::Bytes address = destination ? d.destination_bytes() : d.source_bytes();
+    if (address.size() == 4) {
+        put_ipv4(cell, address);
+    } else if (!address.empty()) {
+        put_ipv6(cell, address);
+    } else if (const auto source = number<"infiniband.lrh.slid">(d)) {
         cell.put("LID: ");
-        cell.decimal(wire::load_u16(d.bytes_of(*lrh), destination ? 2 : 6));
-    } else if (const auto* link = d.layers.find(LayerKind::Ethernet);
-               link != nullptr && link->length >= 12) {
-        put_mac(cell, d.bytes_of(*link).subspan(destination ? 0 : 6, 6));
+        cell.decimal(destination ? number<"infiniband.lrh.dlid">(d).value() : *source);
+    } else if (const auto from = value<"eth.src">(d)) {
+        put_mac(cell, destination ? value<"eth.dst">(d)->bytes : from->bytes);
     }
     return cell;
 }

@@ -49,6 +49,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         }
     }
     assert(!(dissection.malformed && dissection.findings.empty() && dissection.transport_packet()));
-    if (const auto packet = dissection.packet()) assert(packet->bth == dissection.bth);
+    // The headers that were read once are those that a reader of the bytes finds.
+    if (dissection.complete()) {
+        const auto packet = wire::decode_packet(dissection.transport);
+        assert(packet && packet->bth == dissection.packet.bth);
+        assert(packet->headers == dissection.packet.headers && dissection.has_whole_headers());
+    }
     return 0;
 }

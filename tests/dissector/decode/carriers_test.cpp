@@ -69,7 +69,7 @@ TEST_CASE("decode: every opcode is found in every tunnel, with a right ICRC", "[
             INFO(made.name << ", " << frame.carrier << ", opcode " << int{frame.opcode});
             const Dissection d = taken_apart(frame.bytes, made.link_code);
             REQUIRE(d.transport_packet());
-            CHECK(d.bth.opcode == frame.opcode);
+            CHECK(d.packet.bth.opcode == frame.opcode);
             CHECK(d.icrc.status == IcrcStatus::Good);
             CHECK(d.findings.empty());
             CHECK_FALSE(d.cut);
@@ -156,9 +156,9 @@ TEST_CASE("decode: the standard's own sample packet has the ICRC that the standa
     CHECK(d.protocol == Protocol::InfiniBand);
     CHECK(layers_of(d) == std::vector{Frame, Lrh, Bth, Reth, Payload, Pad, LayerKind::Icrc, Vcrc});
     CHECK(d.icrc.status == IcrcStatus::Good);
-    REQUIRE(d.packet());
-    CHECK(d.packet()->reth.dma_length == 14);
-    CHECK(d.packet()->payload().size() == 14);
+    REQUIRE(d.complete());
+    CHECK(d.packet.reth.dma_length == 14);
+    CHECK(d.packet.payload().size() == 14);
     // The virtual lane may change on the way, the service level may not.
     FrameBytes other_lane = frame;
     other_lane[0] = std::byte{0x30};

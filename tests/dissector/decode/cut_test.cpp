@@ -29,7 +29,7 @@ std::string_view wrong_of_cut(const Dissection& d, std::uint8_t opcode) {
     if (d.malformed) return "it says malformed";
     if (d.icrc.status != IcrcStatus::Unchecked) return "its ICRC was checked";
     if (!d.findings.empty()) return "it has a finding";
-    if (d.has_bth && d.bth.opcode != opcode) return "its opcode is another one";
+    if (d.has_bth && d.packet.bth.opcode != opcode) return "its opcode is another one";
     std::uint32_t at = 0;
     for (const LayerSpan& layer : d.layers) {
         if (layer.offset + layer.length > d.frame.bytes.size()) return "a layer ends beyond it";

@@ -33,8 +33,8 @@ TEST_CASE("decode: a READ request on a VLAN, layer by layer", "[decode]") {
     const auto* reth = d.layers.find(Reth);
     CHECK(reth->offset == 14 + 4 + 20 + 8 + 12);
     CHECK(reth->length == 16);
-    REQUIRE(d.packet());
-    CHECK(d.packet()->reth.dma_length > 0);
+    REQUIRE(d.complete());
+    CHECK(d.packet.reth.dma_length > 0);
     CHECK(d.source() == wire::IpAddress::parse("10.78.0.1"));
     CHECK(d.destination() == wire::IpAddress::parse("10.78.0.2"));
 }
@@ -152,7 +152,7 @@ TEST_CASE("decode: other frames of a capture have their protocol and no findings
     CHECK(d.protocol == Protocol::Tcp);
     CHECK(layers_of(d) == std::vector{Frame, Ethernet, Ipv4, Tcp});
     CHECK(d.findings.empty());
-    CHECK_FALSE(d.packet());
+    CHECK_FALSE(d.complete());
 }
 
 TEST_CASE("decode: tags and extension headers without end are not followed", "[decode]") {
@@ -166,7 +166,7 @@ TEST_CASE("decode: tags and extension headers without end are not followed", "[d
         frame.insert(frame.end(), packet.begin() + 12, packet.end());
         const Dissection d = taken_apart(frame);
         CHECK(d.roce() == (tags <= 8));
-        CHECK(d.packet().has_value() == (tags <= 8));
+        CHECK(d.complete() == (tags <= 8));
         CHECK(d.layers.from(Vlan).size() >= 8);
     }
     for (std::size_t headers : {8U, 9U, 100U}) {

@@ -32,7 +32,7 @@ class Sender {
     }
     const decode::Dissection& packet(std::uint32_t source, std::uint32_t qpn) {
         wire::store_be<4>(bytes_, packet_.network.offset + 12, source);
-        packet_.bth.dest_qp = wire::Qpn{qpn};
+        packet_.packet.bth.dest_qp = wire::Qpn{qpn};
         return packet_;
     }
 

@@ -1,9 +1,9 @@
-// Link, network and UDP layers.
+// Link, network and UDP layers of the general walk.
 #include <algorithm>
 
 #include "dissector/decode/walker.hpp"
-#include "dissector/wire/ip.hpp"
-#include "dissector/wire/udp.hpp"
+#include "dissector/wire/field_places.hpp"
+#include "dissector/wire/frame.hpp"
 
 namespace veriroce::decode {
 namespace {
@@ -58,7 +58,7 @@ void Walker::ethernet() {
     const auto header = take(LayerKind::Ethernet, wire::Ethernet::kSize);
     if (header.empty()) return;
     out_.protocol = Protocol::Ethernet;
-    by_ether_type(wire::load_u16(header, 12));
+    by_ether_type(wire::Ethernet::read(header).ether_type);
 }
 
 void Walker::cooked(LayerKind kind, std::size_t bytes, std::size_t type_offset) {
@@ -79,7 +79,7 @@ void Walker::by_ether_type(std::uint16_t type) {
         const auto tag =
             take(service ? LayerKind::ServiceTag : LayerKind::Vlan, wire::VlanTag::kSize);
         if (tag.empty()) return;
-        type = wire::load_u16(tag, 2);
+        type = wire::VlanTag::read(tag).ether_type;
     }
     switch (type) {
     case code(wire::EtherType::Ipv4): return ipv4();
@@ -114,8 +114,8 @@ bool Walker::version_is(std::uint8_t expected, std::uint8_t other) {
     if (at_ >= captured_ || at_ >= end_) return true;
     const std::uint8_t version = peek_u8() >> 4;
     if (version == expected) return true;
-    out_.findings.add({FindingKind::IpVersion, at_, 1, version, expected});
-    if (version != other) odd_ip_version_ = true;
+    add_finding(FindingKind::IpVersion, at_, wire::where("ip.version"), version, expected);
+    if (version != other) unknown_ip_version_ = true;
     return version != other;
 }
 
@@ -140,26 +140,28 @@ void Walker::ipv4_packet() {
     out_.network = {LayerKind::Ipv4, covered_from_, static_cast<std::uint32_t>(bytes.size())};
     const wire::Ipv4 header = wire::Ipv4::read(bytes);
     if (header.header_length < 5) {
-        out_.findings.add({FindingKind::IpHeaderLength, covered_from_, 1, header.header_length, 5});
+        add_finding(FindingKind::IpHeaderLength, covered_from_, wire::where("ip.hdr_len"),
+                    header.header_length, 5);
     }
     const std::uint16_t checksum = wire::ipv4_checksum(bytes);
     if (checksum != header.checksum) {
-        out_.findings.add(
-            {FindingKind::IpChecksum, covered_from_ + 10, 2, header.checksum, checksum});
+        add_finding(FindingKind::IpChecksum, covered_from_, wire::where("ip.checksum"),
+                    header.checksum, checksum);
     }
     // Segmentation in the network card leaves 0 here: the packet fills the frame.
     if (header.total_length != 0) {
         const auto least = static_cast<std::uint32_t>(bytes.size());
         if (header.total_length < least) {
-            out_.findings.add(
-                {FindingKind::IpLength, covered_from_ + 2, 2, header.total_length, least});
+            add_finding(FindingKind::IpLength, covered_from_, wire::where("ip.len"),
+                        header.total_length, least);
         }
         const std::uint32_t length = std::max<std::uint32_t>(header.total_length, least);
-        narrow(covered_from_ + length, FindingKind::IpLength, covered_from_ + 2,
-               header.total_length, end_ - covered_from_);
+        narrow(covered_from_ + length, FindingKind::IpLength,
+               covered_from_ + wire::where("ip.len").first_byte(), header.total_length,
+               end_ - covered_from_);
     }
     if (header.more_fragments || header.fragment_offset != 0) {
-        fragment(covered_from_ + 6, header.fragment_offset == 0);
+        fragment(covered_from_ + wire::where("ip.flags").first_byte(), header.fragment_offset == 0);
         if (header.fragment_offset != 0) return rest(LayerKind::Data);
     }
     by_ip_protocol(header.protocol, Protocol::Ipv4);
@@ -174,8 +176,9 @@ void Walker::ipv6_packet() {
     out_.network = {LayerKind::Ipv6, covered_from_, wire::Ipv6::kSize};
     const wire::Ipv6 header = wire::Ipv6::read(bytes);
     if (header.payload_length != 0) { // 0: a jumbogram, or segmentation in the network card
-        narrow(at_ + header.payload_length, FindingKind::IpLength, covered_from_ + 4,
-               header.payload_length, end_ - at_);
+        narrow(at_ + header.payload_length, FindingKind::IpLength,
+               covered_from_ + wire::where("ipv6.plen").first_byte(), header.payload_length,
+               end_ - at_);
     }
     std::uint8_t next_header = header.next_header;
     if (!ipv6_extensions(next_header)) return;
@@ -252,7 +255,8 @@ void Walker::udp() {
         open_end_ = false;
     } else if (header.length != available) {
         // ENC-08. A length below that of the header itself is not followed.
-        out_.findings.add({FindingKind::UdpLength, offset + 4, 2, header.length, available});
+        add_finding(FindingKind::UdpLength, offset, wire::where("udp.length"), header.length,
+                    available);
         if (header.length >= wire::Udp::kSize) end_ = std::min(end_, offset + header.length);
     }
     if (header.checksum != 0) check_udp_checksum(offset);
@@ -277,19 +281,14 @@ void Walker::by_udp_port(std::uint16_t port) {
 void Walker::check_udp_checksum(std::uint32_t offset) {
     if (end_ > captured_ || out_.fragment) return;
     const wire::Bytes frame = out_.frame.bytes;
-    const std::uint32_t length = end_ - offset;
-    const bool v6 = out_.network.kind == LayerKind::Ipv6;
+    const wire::Bytes datagram = frame.subspan(offset, end_ - offset);
     const wire::Bytes addresses =
-        v6 ? frame.subspan(covered_from_ + 8, 32) : frame.subspan(covered_from_ + 12, 8);
-    std::array<std::byte, 2> field{frame[offset + 6], frame[offset + 7]};
-    const std::uint16_t found = wire::load_u16(field, 0);
-    std::uint32_t sum = wire::checksum_add(addresses, length + wire::kProtocolUdp);
-    sum = wire::checksum_add(frame.subspan(offset, 6), sum);
-    sum = wire::checksum_add(frame.subspan(offset + 8, length - 8), sum);
-    std::uint16_t expected = wire::checksum_fold(sum);
-    if (expected == 0) expected = 0xFFFF; // 0 means that there is none
+        wire::ip_addresses(frame.subspan(covered_from_), out_.network.kind == LayerKind::Ipv6);
+    const auto found =
+        static_cast<std::uint16_t>(wire::load<wire::where("udp.checksum")>(datagram));
+    const std::uint16_t expected = wire::udp_checksum_of(addresses, datagram);
     if (found != expected) {
-        out_.findings.add({FindingKind::UdpChecksum, offset + 6, 2, found, expected});
+        add_finding(FindingKind::UdpChecksum, offset, wire::where("udp.checksum"), found, expected);
     }
 }
 
