@@ -180,15 +180,23 @@ std::string host() {
 }
 
 std::string list_of_mutants() {
-    std::string text;
-    const auto lines = [&text](std::span<const mutants::Mutant> some) {
+    std::size_t width = 0;
+    for (const auto& some : {mutants::all(), mutants::lawful()}) {
         for (const mutants::Mutant& one : some)
-            text += fmt::format("  {:<34} {:<8} {}\n", one.name, one.rule, one.description);
-    };
-    text += "Defects, with the rule that each breaks:\n";
-    lines(mutants::all());
-    text += "Lawful oddities, with the rule that allows each:\n";
-    lines(mutants::lawful());
+            width = std::max(width, one.name.size());
+    }
+    std::string text = "Defects, the rule that each breaks, and the cases that catch it "
+                       "(*: the judge alone sees it):\n";
+    for (const mutants::Mutant& one : mutants::all()) {
+        std::string cases;
+        for (const mutants::Caught& pair : mutants::caught_by_cases(one))
+            cases += fmt::format(" {}{}", pair.case_id, pair.judge_alone ? "*" : "");
+        text += fmt::format("  {:<{}} {:<8}{}\n", one.name, width, one.rule,
+                            cases.empty() ? " -" : cases);
+    }
+    text += "Lawful oddities, and the rule that allows each; no case fails on them:\n";
+    for (const mutants::Mutant& one : mutants::lawful())
+        text += fmt::format("  {:<{}} {:<8} {}\n", one.name, width, one.rule, one.description);
     return text;
 }
 

@@ -1,5 +1,8 @@
 // Defects in acknowledges, and in what a requester makes of them.
+#include <chrono>
 #include <deque>
+#include <map>
+#include <set>
 
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
@@ -125,36 +128,248 @@ bool seven_is_for_ever(const engine::SendView& view) {
     return view.connection.retry_count == for_ever || engine::send_check::retry_left(view);
 }
 
+bool response_with_data(const engine::OwnedDatagram& datagram) {
+    const auto packet = wire::decode_packet(datagram.bytes);
+    return packet && packet->info().response() &&
+           packet->info().operation != wire::Operation::Acknowledge;
+}
+
+void nak_as_ack(wire::Packet& packet) {
+    if (packet.info().operation == wire::Operation::Acknowledge) {
+        packet.aeth.syndrome = wire::Syndrome::ack(wire::kNoCredits);
+    }
+}
+
+void one_psn_too_low(wire::Packet& packet) {
+    if (packet.info().operation == wire::Operation::Acknowledge) packet.bth.psn += -1;
+}
+
+void immediate_plus_one(wire::Packet& packet) {
+    packet.imm.value += 1;
+}
+
+void msn_plus_one(wire::Packet& packet) {
+    packet.aeth.msn = {packet.aeth.msn.value + 1};
+}
+
+void msn_plus_two(wire::Packet& packet) {
+    packet.aeth.msn = {packet.aeth.msn.value + 2};
+}
+
+// REQ-07
+class AcknowledgesTheNewest final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        if (packet && newest_ && packet->info().operation == wire::Operation::Acknowledge) {
+            wire::Bth bth = packet->bth;
+            bth.psn = *newest_;
+            bth.encode(datagram.bytes);
+        }
+        in.push_back(std::move(datagram));
+    }
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        if (packet && packet->info().request()) newest_ = packet->bth.psn;
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    std::optional<wire::Psn> newest_; // of the requests that were sent
+};
+
+// ACK-04: whatever PSN is expected. The request itself reaches the responder later.
+class AcknowledgesOnArrival final : public engine::SurfaceFilter {
+  public:
+    void qp_changed(const engine::QpReport& qp) override {
+        if (qp.attributes.dest_qp) peers_[qp.qpn] = *qp.attributes.dest_qp;
+    }
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& answers) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        if (packet && packet->info().request() && packet->info().carries_payload() &&
+            packet->bth.ack_request) {
+            const auto ack =
+                acknowledge(peers_[packet->bth.dest_qp], packet->bth.pkey, packet->bth.psn,
+                            wire::Syndrome::ack(wire::kNoCredits), {});
+            answers.push_back({.envelope = back(datagram.envelope), .bytes = bytes_of(ack)});
+        }
+        datagram.delay = std::chrono::microseconds(20);
+        in.push_back(std::move(datagram));
+    }
+
+  private:
+    std::map<wire::Qpn, wire::Qpn> peers_; // by our QPN
+};
+
+// The last byte of every payload, on its way in or out.
+template <bool In>
+class ChangesLastByte final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        if (In) change(datagram);
+        in.push_back(std::move(datagram));
+    }
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        if (!In) change(datagram);
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    static void change(engine::OwnedDatagram& datagram) {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        if (!packet || packet->body.size() <= packet->bth.pad) return;
+        datagram.bytes.at(datagram.bytes.size() - packet->bth.pad - 1) ^= std::byte{0xFF};
+    }
+};
+
+// REQ-31
+class ChangesRetransmissions final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        const bool request = packet && packet->info().request();
+        if (request && !sent_.insert(packet->bth.psn.value()).second) {
+            datagram.bytes.back() ^= std::byte{0xFF};
+        }
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    std::set<std::uint32_t> sent_; // PSNs
+};
+
+// REQ-35
+class DropsOwnPsns final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        const bool own =
+            packet && packet->info().request() && sent_.contains(packet->bth.psn.value());
+        if (!own) in.push_back(std::move(datagram));
+    }
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        if (packet && packet->info().request()) sent_.insert(packet->bth.psn.value());
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    std::set<std::uint32_t> sent_; // PSNs
+};
+
 constexpr std::array mutants{
     Mutant{.name = "ack_one_psn_ahead",
            .rule = "ACK-04",
            .passive = true,
            .description = "ACKs carry the PSN behind the one that they acknowledge, and so cover a "
                           "packet that has not arrived.",
+           .cases = "ack/each-kind",
            .make_filter = make<EditsOutbound<one_ahead>>},
     Mutant{.name = "ack_completes_an_unanswered_read",
            .rule = "REQ-08",
            .passive = true,
            .description = "An ACK behind a READ whose response was lost completes the READ with "
                           "zeros in its buffer; it is never asked for again.",
+           .cases = "req/implied-nak req/read-overtaken",
            .make_filter = make<AckAnswersReads>},
     Mutant{.name = "read_gap_overlooked",
            .rule = "REQ-09",
            .passive = true,
            .description = "With a READ response missing the requester never asks again, and "
                           "completes on LAST with a hole in the data.",
+           .cases = "crc/noise req/lost-read-response req/read-scattered",
            .checks = engine::kStandardChecks.with(engine::ResponseCheck::ReadOrder, overlook_gap)},
     Mutant{.name = "nak_resends_from_the_next",
            .rule = "REQ-11",
            .passive = true,
            .description = "On a sequence NAK for n the requester resends from n+1; n itself is "
                           "resent by timeout only.",
+           .cases = "req/sequence-nak",
            .make_filter = make<ResendsFromTheNext>},
     Mutant{.name = "retry_seven_is_for_ever",
            .rule = "REQ-13",
            .passive = false,
            .description = "With retry_cnt 7 the requester resends without end.",
+           .cases = "req/seven-is-seven",
            .checks = engine::kStandardChecks.with(engine::SendCheck::RetryLeft, seven_is_for_ever)},
+    Mutant{.name = "responses_with_data_dropped",
+           .rule = "REQ-26",
+           .description = "READ responses and ATOMIC ACKNOWLEDGEs are dropped when they arrive.",
+           .cases = "atm/lost-answer n/completion-order n/extra-responses n/nak-inside-a-read "
+                    "req/ack-for-a-read req/psns-of-a-read req/read-acknowledges rnr/read",
+           .make_filter = make<DropsInbound<response_with_data>>},
+    Mutant{.name = "nak_taken_for_an_ack",
+           .rule = "REQ-16",
+           .description = "NAKs and RNR NAKs are taken for ACKs of the same PSN.",
+           .cases = "req/nak-invalid-request req/nak-remote-access req/nak-remote-operational "
+                    "req/reserved-nak",
+           .make_filter = make<EditsInbound<nak_as_ack>>},
+    Mutant{.name = "acknowledge_read_one_psn_too_low",
+           .rule = "REQ-03",
+           .description = "ACKs and NAKs are taken for those of the PSN before.",
+           .cases = "req/ack-inside-a-message req/coalesced-ack req/unsignaled "
+                    "rnr/acknowledges-earlier rnr/progress sta/drained tmo/oldest-first",
+           .make_filter = make<EditsInbound<one_psn_too_low>>},
+    Mutant{.name = "any_ack_acknowledges_the_newest",
+           .rule = "REQ-07",
+           .description = "Any ACK or NAK is taken for one of the request that was sent last.",
+           .cases = "req/future-ack req/nak-outside req/old-ack",
+           .make_filter = make<AcknowledgesTheNewest>},
+    Mutant{.name = "immediate_changed",
+           .rule = "REQ-34",
+           .description = "Packets leave with immediate data that is one too high.",
+           .cases = "req/same-bytes",
+           .make_filter = make<EditsOutbound<immediate_plus_one>>},
+    Mutant{.name = "msn_one_too_high",
+           .rule = "ACK-08",
+           .description = "Responses count one message more than were completed.",
+           .cases = "ack/refused-not-counted sta/reset-forgets",
+           .make_filter = make<EditsOutbound<msn_plus_one>>},
+    Mutant{.name = "received_last_byte_changed",
+           .rule = "RSP-01",
+           .description = "The last byte of every payload that comes in is inverted.",
+           .cases = "key/scattered req/read-scattered req/repeated-answers",
+           .make_filter = make<ChangesLastByte<true>>},
+    Mutant{.name = "sent_last_byte_changed",
+           .rule = "REQ-34",
+           .description = "The last byte of every payload that leaves is inverted.",
+           .cases = "len/gathered",
+           .make_filter = make<ChangesLastByte<false>>},
+    Mutant{.name = "retransmission_differs",
+           .rule = "REQ-31",
+           .description = "A request that is sent again ends in another byte, of its payload or of "
+                          "its last header.",
+           .cases = "req/inline req/invalidate-again",
+           .make_filter = make<ChangesRetransmissions>},
+    Mutant{.name = "request_in_own_psn_window_dropped",
+           .rule = "REQ-35",
+           .description =
+               "A request whose PSN the device has used for a request of its own is dropped.",
+           .cases = "req/both-ways",
+           .make_filter = make<DropsOwnPsns>},
+    Mutant{.name = "msn_two_too_high",
+           .rule = "ACK-07",
+           .description = "Responses count two messages more than were completed.",
+           .cases = "ack/refused-not-counted rdr/msn sta/reset-forgets",
+           .make_filter = make<EditsOutbound<msn_plus_two>>},
+    Mutant{.name = "acknowledged_on_arrival",
+           .rule = "ACK-04",
+           .description =
+               "SENDs and WRITEs are acknowledged when they arrive, whatever PSN is expected.",
+           .cases = "rsp/lost-twice sta/init sta/reset",
+           .make_filter = make<AcknowledgesOnArrival>},
 };
 
 } // namespace

@@ -58,19 +58,39 @@ class PadUnderflows final : public EditsInbound<mark_underflow> {
     }
 };
 
+class StaysPaused final : public engine::SurfaceFilter {
+  public:
+    std::optional<engine::OwnedDatagram> admit(wire::Bytes frame, wire::Instant /*now*/) override {
+        constexpr std::size_t ether_type_at = 12;
+        constexpr std::uint16_t mac_control = 0x8808;
+        paused_ = paused_ || wire::load_u16(frame, ether_type_at) == mac_control;
+        return paused_ ? std::optional(engine::OwnedDatagram{}) : std::nullopt;
+    }
+
+  private:
+    bool paused_ = false;
+};
+
 constexpr std::array mutants{
     Mutant{.name = "cnp_taken_for_a_request",
            .rule = "CNP-12",
            .passive = true,
            .description = "A CNP goes through the sequence check of its QP and draws a sequence "
                           "NAK.",
+           .cases = "cnp/among-requests cnp/not-answered",
            .make_filter = make<CnpIsARequest>},
     Mutant{.name = "pad_count_underflows_the_length",
            .rule = "ROB-02",
            .passive = false,
            .description = "A SEND ONLY without payload and with PadCnt 3 completes a receive with "
                           "byte length 0xFFFFFFFD.",
+           .cases = "bth/pad-too-large",
            .make_filter = make<PadUnderflows>},
+    Mutant{.name = "stays_paused",
+           .rule = "ROB-01",
+           .description = "After a MAC PAUSE frame the device takes nothing in any more.",
+           .cases = "rob/other-frames rob/paused",
+           .make_filter = make<StaysPaused>},
 };
 
 } // namespace

@@ -58,17 +58,28 @@ class NakForBadIcrc final : public engine::SurfaceFilter {
     }
 };
 
+bool congestion_marked(const engine::OwnedDatagram& datagram) {
+    return datagram.envelope.ecn == wire::kCongestionExperienced;
+}
+
+bool with_flow_label(const engine::OwnedDatagram& datagram) {
+    return datagram.envelope.flow_label != 0;
+}
+
 constexpr std::array mutants{
     Mutant{.name = "any_icrc_accepted",
            .rule = "CRC-07",
            .passive = true,
            .description = "The ICRC is never compared: a packet corrupted on the way is executed "
                           "and acknowledged.",
+           .cases = "bth/truncated bth/truncated-answer cnp/not-counted crc/bad-icrc-request "
+                    "crc/covered-fields crc/noise crc/payload crc/then-a-gap",
            .make_filter = make<AnyIcrc>},
     Mutant{.name = "byte_swapped_icrc_accepted",
            .rule = "CRC-07",
            .passive = false,
            .description = "An ICRC that is stored most significant byte first is accepted as well.",
+           .cases = "crc/bad-icrc-request crc/bad-icrc-response",
            .make_filter = make<SwappedIcrc>},
     Mutant{.name = "bad_icrc_gets_a_nak",
            .rule = "CRC-07",
@@ -76,7 +87,19 @@ constexpr std::array mutants{
            .description =
                "A request with a bad ICRC draws a sequence NAK at once, before any later "
                "packet shows the gap.",
+           .cases = "bth/truncated crc/bad-icrc-request crc/covered-fields",
            .make_filter = make<NakForBadIcrc>},
+    Mutant{.name = "congestion_marked_dropped",
+           .rule = "CRC-02",
+           .description = "Packets that are marked \"congestion experienced\" are dropped, as if "
+                          "the ICRC covered the mark.",
+           .cases = "crc/congestion-mark",
+           .make_filter = make<DropsInbound<congestion_marked>>},
+    Mutant{.name = "flow_label_dropped",
+           .rule = "CRC-03",
+           .description = "IPv6 packets with a flow label are dropped, as if the ICRC covered it.",
+           .cases = "crc/flow-label",
+           .make_filter = make<DropsInbound<with_flow_label>>},
 };
 
 } // namespace

@@ -24,13 +24,193 @@ class IcrcAtTheEnd final : public engine::SurfaceFilter {
     bool padded_ = false; // the frame that was looked at last
 };
 
+bool from_low_port(const engine::OwnedDatagram& datagram) {
+    constexpr std::uint16_t upper_quarter = 0xC000;
+    return datagram.envelope.source_port < upper_quarter;
+}
+
+bool at_last_hop(const engine::OwnedDatagram& datagram) {
+    return datagram.envelope.hop_limit <= 1;
+}
+
+void dscp_lost(wire::Envelope& envelope) {
+    envelope.dscp = 0;
+}
+
+void to_another_port(wire::Envelope& envelope) {
+    envelope.destination_port = wire::kRocePort - 1;
+}
+
+void from_another_address(wire::Envelope& envelope) {
+    envelope.source.bytes.back() ^= std::byte{1};
+}
+
+// --- frames, as a careless parser reads them
+
+constexpr std::size_t ether_type_at = 12;
+constexpr std::size_t ip_at = 14;
+constexpr std::uint16_t ether_type_ipv4 = 0x0800;
+constexpr std::uint16_t ether_type_rocev1 = 0x8915;
+
+engine::OwnedDatagram accepted(const wire::IpAddress& from, const wire::IpAddress& to,
+                               wire::Bytes bytes) {
+    return {.envelope = {.source = from, .destination = to}, .bytes = {bytes.begin(), bytes.end()}};
+}
+
+engine::OwnedDatagram dropped() {
+    return {};
+}
+
+std::optional<engine::OwnedDatagram> by_frame_length(wire::Bytes frame) {
+    constexpr std::size_t least = 16; // a BTH and an ICRC
+    const bool v4 = wire::load_u16(frame, ether_type_at) == ether_type_ipv4;
+    const std::size_t transport = ip_at + (v4 ? wire::Ipv4::kSize : wire::Ipv6::kSize) + 8;
+    if (frame.size() < transport + least) return std::nullopt;
+    const wire::Bytes bytes = frame.subspan(transport, frame.size() - transport - wire::kIcrcBytes);
+    if (v4) {
+        const auto ip = wire::Ipv4::read(frame.subspan(ip_at));
+        return accepted(wire::IpAddress::from_v4(ip.source),
+                        wire::IpAddress::from_v4(ip.destination), bytes);
+    }
+    const auto ip = wire::Ipv6::read(frame.subspan(ip_at));
+    return accepted(ip.source, ip.destination, bytes);
+}
+
+std::optional<engine::OwnedDatagram> of_rocev1(wire::Bytes frame) {
+    constexpr std::size_t least = 70;
+    constexpr std::size_t transport = ip_at + wire::Ipv6::kSize; // the GRH looks like IPv6
+    if (wire::load_u16(frame, ether_type_at) != ether_type_rocev1 || frame.size() < least) {
+        return std::nullopt;
+    }
+    const auto grh = wire::Ipv6::read(frame.subspan(ip_at));
+    return accepted(grh.source, grh.destination,
+                    frame.subspan(transport, frame.size() - transport - wire::kIcrcBytes));
+}
+
+std::optional<engine::OwnedDatagram> any_ip_checksum(wire::Bytes frame) {
+    constexpr std::size_t checksum_at = 10;
+    const auto decoded = wire::decode_frame(frame);
+    if (!decoded || !decoded->ipv4) return std::nullopt;
+    std::vector<std::byte> mended(frame.begin(), frame.end());
+    const wire::MutableBytes header = wire::MutableBytes(mended).subspan(ip_at, wire::Ipv4::kSize);
+    wire::store_be<2>(header, checksum_at, 0);
+    wire::store_be<2>(header, checksum_at, wire::checksum_fold(wire::checksum_add(header)));
+    if (!wire::unseal(wire::Bytes(mended))) return std::nullopt;
+    return accepted(decoded->envelope().source, decoded->envelope().destination,
+                    decoded->transport);
+}
+
+std::optional<engine::OwnedDatagram> nothing_with_a_checksum(wire::Bytes frame) {
+    const auto decoded = wire::decode_frame(frame);
+    if (!decoded || decoded->udp.checksum == 0) return std::nullopt;
+    return dropped();
+}
+
+std::optional<engine::OwnedDatagram> nothing_tagged(wire::Bytes frame) {
+    const bool tagged =
+        wire::load_u16(frame, ether_type_at) == static_cast<std::uint16_t>(wire::EtherType::Vlan);
+    return tagged ? std::optional(dropped()) : std::nullopt;
+}
+
+std::optional<engine::OwnedDatagram> any_ether_type(wire::Bytes frame) {
+    const bool v4 = frame.size() > ip_at && std::to_integer<unsigned>(frame[ip_at]) >> 4U == 4;
+    const bool tagged =
+        wire::load_u16(frame, ether_type_at) == static_cast<std::uint16_t>(wire::EtherType::Vlan);
+    if (!v4 || tagged) return std::nullopt;
+    std::vector<std::byte> mended(frame.begin(), frame.end());
+    wire::store_be<2>(wire::MutableBytes(mended), ether_type_at, ether_type_ipv4);
+    const auto datagram = wire::unseal(wire::Bytes(mended));
+    if (!datagram) return std::nullopt;
+    return engine::OwnedDatagram{.envelope = datagram->envelope,
+                                 .bytes = {datagram->bytes.begin(), datagram->bytes.end()}};
+}
+
+std::optional<engine::OwnedDatagram> hundred_ahead(wire::Bytes frame) {
+    constexpr unsigned ahead = 100;
+    const auto decoded = wire::decode_frame(frame);
+    if (!decoded || (!decoded->ipv4 && !decoded->ipv6)) return std::nullopt;
+    wire::Envelope envelope = decoded->envelope();
+    std::byte& last = envelope.destination.bytes.back();
+    if (last < std::byte{ahead} || !wire::unseal(frame)) return std::nullopt;
+    last = static_cast<std::byte>(std::to_integer<unsigned>(last) - ahead);
+    const wire::Bytes bytes =
+        decoded->transport.first(decoded->transport.size() - wire::kIcrcBytes);
+    return engine::OwnedDatagram{.envelope = envelope, .bytes = {bytes.begin(), bytes.end()}};
+}
+
 constexpr std::array mutants{
     Mutant{.name = "icrc_at_the_end_of_the_frame",
            .rule = "ENC-07",
            .passive = false,
            .description = "The last four bytes of the frame are taken for the ICRC: a short packet "
                           "that Ethernet padded is dropped.",
+           .cases = "enc/short-frame-padding",
            .make_filter = make<IcrcAtTheEnd>},
+    Mutant{.name = "low_source_port_dropped",
+           .rule = "ENC-03",
+           .description = "Packets whose UDP source port is below 0xC000 are dropped.",
+           .cases = "enc/source-port",
+           .make_filter = make<DropsInbound<from_low_port>>},
+    Mutant{.name = "last_hop_dropped",
+           .rule = "ENC-11",
+           .description = "Packets that arrive with hop limit 1 are dropped.",
+           .cases = "enc/hop-limit",
+           .make_filter = make<DropsInbound<at_last_hop>>},
+    Mutant{.name = "contradicting_lengths_accepted",
+           .rule = "ENC-08",
+           .description = "The packet ends where the frame ends: a contradicting UDP or IP length "
+                          "is accepted, and so is any ICRC.",
+           .cases = "bth/cut-on-the-way enc/ip-length",
+           .make_filter = make<Admits<by_frame_length>>},
+    Mutant{.name = "older_encapsulation_accepted",
+           .rule = "ENC-16",
+           .description = "RoCEv1 frames are executed like RoCEv2 packets.",
+           .cases = "enc/older-encapsulation",
+           .make_filter = make<Admits<of_rocev1>>},
+    Mutant{.name = "any_ip_checksum_accepted",
+           .rule = "N-03",
+           .description = "The IPv4 header checksum is not compared.",
+           .cases = "enc/ip-checksum",
+           .make_filter = make<Admits<any_ip_checksum>>},
+    Mutant{.name = "udp_checksum_dropped",
+           .rule = "ENC-04",
+           .description = "Packets with a UDP checksum other than zero are dropped.",
+           .cases = "enc/udp-checksum",
+           .make_filter = make<Admits<nothing_with_a_checksum>>},
+    Mutant{.name = "dscp_not_sent",
+           .rule = "ENC-12",
+           .description = "Packets leave with DSCP 0, whatever the address vector says.",
+           .cases = "enc/traffic-class",
+           .make_filter = make<EditsSentEnvelope<dscp_lost>>},
+    Mutant{.name = "sent_to_another_port",
+           .rule = "ENC-01",
+           .description = "Packets go to UDP port 4790.",
+           .cases = "enc/source-port",
+           .make_filter = make<EditsSentEnvelope<to_another_port>>},
+    Mutant{.name = "tagged_frames_dropped",
+           .rule = "ENC-15",
+           .description = "Frames with a VLAN tag are dropped, VLAN 0 included.",
+           .cases = "enc/priority-tag n/vlan-both-ways",
+           .make_filter = make<Admits<nothing_tagged>>},
+    Mutant{
+        .name = "ether_type_ignored",
+        .rule = "CA17-27",
+        .description =
+            "A frame whose first payload nibble is 4 is taken for IPv4, whatever its EtherType is.",
+        .cases = "enc/ip-version",
+        .make_filter = make<Admits<any_ether_type>>},
+    Mutant{
+        .name = "foreign_destination_accepted",
+        .rule = "ENC-13",
+        .description =
+            "A packet to the address 100 above one of the device's own is accepted as one to this.",
+        .cases = "enc/other-destination",
+        .make_filter = make<Admits<hundred_ahead>>},
+    Mutant{.name = "sent_from_another_address",
+           .rule = "CA17-11",
+           .description = "Packets leave with a source address whose lowest bit is inverted.",
+           .cases = "enc/answer-addresses",
+           .make_filter = make<EditsSentEnvelope<from_another_address>>},
 };
 
 } // namespace

@@ -17,5 +17,6 @@ std::span<const Mutant> rdr_atm();
 std::span<const Mutant> ack_req();
 std::span<const Mutant> tmo();
 std::span<const Mutant> cnp_rob();
+std::span<const Mutant> completions();
 
 } // namespace veriroce::mutants

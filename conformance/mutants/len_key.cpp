@@ -1,6 +1,6 @@
 // Defects in lengths and keys.
-#include "conformance/mutants/drift.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/psn_shift.hpp"
 
 namespace veriroce::mutants {
 
@@ -40,12 +40,30 @@ RequestVerdict drop_out_of_range(const RequestView& view) {
                                                             : RequestVerdict::Drop;
 }
 
+bool empty_send(const engine::OwnedDatagram& datagram) {
+    const auto packet = wire::decode_packet(datagram.bytes);
+    return packet && packet->info().operation == wire::Operation::Send && packet->body.empty();
+}
+
+void empty_write_as_one_byte(wire::Packet& packet) {
+    if (packet.info().operation == wire::Operation::RdmaWrite && packet.reth.dma_length == 0) {
+        packet.reth.dma_length = 1;
+    }
+}
+
+void last_as_middle(wire::Packet& packet) {
+    if (packet.bth.opcode == *wire::opcode_by_name("SEND_LAST")) {
+        packet.bth.opcode = *wire::opcode_by_name("SEND_MIDDLE");
+    }
+}
+
 constexpr std::array mutants{
     Mutant{.name = "short_middle_accepted",
            .rule = "LEN-01",
            .passive = false,
            .description = "FIRST and MIDDLE of less than one PMTU are accepted as long as they are "
                           "not longer.",
+           .cases = "len/first len/middle",
            .checks = engine::kStandardChecks.with(RequestCheck::PayloadLength, short_middle)},
     Mutant{.name = "zero_read_moves_no_psn",
            .rule = "LEN-07",
@@ -53,13 +71,16 @@ constexpr std::array mutants{
            .description =
                "A READ of length 0 is answered, but ePSN does not go on: the next request "
                "draws a sequence NAK.",
-           .make_filter = make<Drifts<executed_empty_read>>},
+           .cases = "len/zero-length-read",
+           .make_filter = make<ShiftsPsns<executed_empty_read>>},
     Mutant{.name = "unknown_key_is_invalid_request",
            .rule = "KEY-02",
            .passive = false,
            .description =
                "An R_Key that names nothing draws NAK Invalid Request in place of Remote "
                "Access.",
+           .cases =
+               "key/deregistered key/send-with-invalidate key/unknown-rkey key/window-invalidated",
            .checks = engine::kStandardChecks
                          .with(RequestCheck::KeyKnown, as_invalid_request<right::key_known>)
                          .with(RequestCheck::KeyVariant, as_invalid_request<right::key_variant>)},
@@ -67,6 +88,7 @@ constexpr std::array mutants{
            .rule = "KEY-03",
            .passive = false,
            .description = "A WRITE or atomic by an R_Key of another protection domain is executed.",
+           .cases = "key/other-domain",
            .checks = engine::kStandardChecks.with(RequestCheck::KeyDomain, any_domain)},
     Mutant{.name = "access_out_of_range_dropped",
            .rule = "KEY-05",
@@ -74,7 +96,23 @@ constexpr std::array mutants{
            .description =
                "A request beyond the end of its region is dropped in silence; there is no "
                "NAK and the QP lives on.",
+           .cases = "key/out-of-range",
            .checks = engine::kStandardChecks.with(RequestCheck::KeyRange, drop_out_of_range)},
+    Mutant{.name = "empty_send_dropped",
+           .rule = "LEN-03",
+           .description = "SENDs without payload are dropped.",
+           .cases = "len/only-good",
+           .make_filter = make<DropsInbound<empty_send>>},
+    Mutant{.name = "empty_write_needs_a_key",
+           .rule = "LEN-08",
+           .description = "A WRITE of zero bytes is judged as one of one byte.",
+           .cases = "len/zero-length-write",
+           .make_filter = make<EditsInbound<empty_write_as_one_byte>>},
+    Mutant{.name = "last_sent_as_middle",
+           .rule = "LEN-10",
+           .description = "The last packet of a SEND leaves as SEND MIDDLE.",
+           .cases = "len/segments",
+           .make_filter = make<EditsOutbound<last_as_middle>>},
 };
 
 } // namespace

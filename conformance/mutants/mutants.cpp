@@ -1,8 +1,7 @@
 #include "conformance/mutants/mutants.hpp"
 
 #include <algorithm>
-#include <array>
-#include <vector>
+#include <iterator>
 
 #include "conformance/mutants/groups.hpp"
 
@@ -11,8 +10,8 @@ namespace veriroce::mutants {
 std::span<const Mutant> all() {
     static const std::vector<Mutant> mutants = [] {
         std::vector<Mutant> list;
-        for (const auto group :
-             {enc, crc, bth, sta, rsp, opc, len_key, rnr, rdr_atm, ack_req, tmo, cnp_rob}) {
+        for (const auto group : {enc, crc, bth, sta, rsp, opc, len_key, rnr, rdr_atm, ack_req, tmo,
+                                 cnp_rob, completions, missing_checks}) {
             const auto members = group();
             list.insert(list.end(), members.begin(), members.end());
         }
@@ -27,6 +26,27 @@ std::optional<std::reference_wrapper<const Mutant>> find(std::string_view name) 
         if (found != list.end()) return std::cref(*found);
     }
     return std::nullopt;
+}
+
+std::vector<Caught> caught_by_cases(const Mutant& mutant) {
+    std::vector<Caught> list;
+    const auto add = [&](std::string_view cases, bool judge_alone) {
+        while (!cases.empty()) {
+            const std::size_t end = std::min(cases.find(' '), cases.size());
+            list.push_back({cases.substr(0, end), mutant.name, judge_alone});
+            cases.remove_prefix(std::min(end + 1, cases.size()));
+        }
+    };
+    add(mutant.cases, false);
+    add(mutant.judge_cases, true);
+    return list;
+}
+
+std::vector<Caught> caught_by_cases() {
+    std::vector<Caught> list;
+    for (const Mutant& mutant : all())
+        std::ranges::copy(caught_by_cases(mutant), std::back_inserter(list));
+    return list;
 }
 
 } // namespace veriroce::mutants

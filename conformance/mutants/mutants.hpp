@@ -1,16 +1,15 @@
-// Planted defects: devices that break one rule each, made of the right engine by a replaced check
-// or by a filter on its surface. Whoever tests the suite runs it against each of them: the suite
-// must fail them, and must pass the lawful oddities.
+// Planted defects: devices that break one rule each, made of the built-in engine by a replaced
+// check or by a filter on its surface. The suite is tested with them: it must fail each of them,
+// and must pass the lawful oddities.
 //
 //   const auto& mutant = mutants::find("tver_not_checked")->get();
 //   engine::Engine engine({.behaviour = mutant.behaviour}, mutant.checks);
 //   auto filter = mutant.make_filter ? mutant.make_filter() : nullptr;
 //
-// A filter plays one device: it is made anew for each, and must be told of the QPs (qp_changed).
+// A filter plays one device: make a new one for each device, and tell it of the QPs (qp_changed).
 // The same packets and times give the same behaviour.
 //
-// Source: the rules; each mutant breaks a MUST and uses no lawful alternative. None was written
-// with a case in view.
+// Source: the rules; each defect breaks one and uses no lawful alternative.
 #pragma once
 
 #include <functional>
@@ -18,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "transport/engine/behaviour.hpp"
 #include "transport/engine/checks.hpp"
@@ -30,21 +30,40 @@ struct Mutant {
     std::string_view rule; // the rule that is broken; of an oddity, the rule that allows it
     // Whether the packets at the device's port prove it in ordinary traffic over a network that
     // loses, corrupts and repeats. If not, a tester must send what no correct peer sends, or look
-    // at completions, memory or configuration.
-    bool passive = false;
+    // at completions, memory or configuration. Nothing: it is planted in no ordinary traffic.
+    std::optional<bool> passive;
     std::string_view description;
+    // Ids of cases that catch it, separated by spaces: a line of the case fails. For an oddity
+    // none.
+    std::string_view cases;
+    // The same, but every line of the case passes: the judge alone sees the defect in the packets.
+    std::string_view judge_cases;
     engine::Checks checks = engine::kStandardChecks;
     engine::Behaviour behaviour{};
     std::unique_ptr<engine::SurfaceFilter> (*make_filter)() = nullptr; // null: no filter
 };
 
-// Every planted defect, by rule group.
+// Every planted defect: by rule group, then the missing checks.
 std::span<const Mutant> all();
+
+// Those of them that are the engine without one of its checks: "without_key_range".
+std::span<const Mutant> missing_checks();
 
 // Devices that behave oddly and lawfully: no case and no judgement may fail on them.
 std::span<const Mutant> lawful();
 
-// Looks in both.
+// Looks in all() and lawful().
 std::optional<std::reference_wrapper<const Mutant>> find(std::string_view name);
+
+// A case, and a planted defect that it must catch.
+struct Caught {
+    std::string_view case_id;
+    std::string_view mutant;
+    bool judge_alone = false;
+};
+
+// Every such pair that the defect names; that all() name, in their order.
+std::vector<Caught> caught_by_cases(const Mutant& mutant);
+std::vector<Caught> caught_by_cases();
 
 } // namespace veriroce::mutants

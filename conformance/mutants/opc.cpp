@@ -33,18 +33,29 @@ RequestVerdict restart(const engine::RequestView& view) {
     return engine::request_check::opcode_sequence(view);
 }
 
+void response_as_request(wire::Packet& packet) {
+    if (packet.info().response()) packet.bth.opcode = *wire::opcode_by_name("SEND_MIDDLE");
+}
+
 constexpr std::array mutants{
     Mutant{.name = "orphan_last_taken_for_only",
            .rule = "OPC-03",
            .passive = false,
            .description = "A SEND LAST without a FIRST is executed as SEND ONLY and acknowledged.",
+           .cases = "opc/matrix opc/without-first",
            .make_filter = make<TakesOrphans>},
     Mutant{.name = "first_inside_a_message_restarts",
            .rule = "OPC-10",
            .passive = false,
            .description = "A FIRST at ePSN inside an unfinished message drops the old one in "
                           "silence and begins anew; there is no NAK.",
+           .cases = "opc/inside-a-send opc/inside-a-write opc/matrix",
            .checks = engine::kStandardChecks.with(RequestCheck::OpcodeSequence, restart)},
+    Mutant{.name = "response_taken_for_a_request",
+           .rule = "OPC-07",
+           .description = "Responses go through the responder as SEND MIDDLE.",
+           .cases = "opc/unasked-response",
+           .make_filter = make<EditsInbound<response_as_request>>},
 };
 
 } // namespace

@@ -39,7 +39,17 @@ inline bool has_aeth(const wire::Packet& packet) {
 // behind what precedes it.
 inline constexpr std::int32_t kFarAhead = 1 << 22;
 
-// Filters that change each packet by itself, whatever came before.
+// Filters that look at each packet by itself, whatever came before.
+template <bool (*Drops)(const engine::OwnedDatagram&)>
+class DropsInbound final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        if (!Drops(datagram)) in.push_back(std::move(datagram));
+    }
+};
+
 template <void (*Edit)(wire::Packet&)>
 class EditsInbound : public engine::SurfaceFilter {
   public:
@@ -64,6 +74,26 @@ class EditsOutbound : public engine::SurfaceFilter {
             datagram.bytes = bytes_of(*packet);
         }
         out.push_back(std::move(datagram));
+    }
+};
+
+template <void (*Edit)(wire::Envelope&)>
+class EditsSentEnvelope final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        Edit(datagram.envelope);
+        out.push_back(std::move(datagram));
+    }
+};
+
+// Takes a frame in that the link would drop, or (as an empty datagram) drops one that the link
+// would take; nothing leaves the decision to the link.
+template <std::optional<engine::OwnedDatagram> (*Admit)(wire::Bytes)>
+class Admits final : public engine::SurfaceFilter {
+  public:
+    std::optional<engine::OwnedDatagram> admit(wire::Bytes frame, wire::Instant /*now*/) override {
+        return Admit(frame);
     }
 };
 

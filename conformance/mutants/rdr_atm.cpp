@@ -1,6 +1,6 @@
 // Defects in what answers READs and atomics.
-#include "conformance/mutants/drift.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/psn_shift.hpp"
 #include "conformance/mutants/read_log.hpp"
 
 namespace veriroce::mutants {
@@ -76,18 +76,33 @@ bool executed_add_again(const wire::Packet& packet, Told told) {
            told.fresh;
 }
 
+bool atomic_write(const engine::OwnedDatagram& datagram) {
+    const auto packet = wire::decode_packet(datagram.bytes);
+    return packet && packet->info().operation == wire::Operation::AtomicWrite;
+}
+
+void operands_swapped(wire::Packet& packet) {
+    std::swap(packet.atomic.compare, packet.atomic.swap_or_add);
+}
+
+void original_lost(wire::Packet& packet) {
+    packet.atomic_ack.original = 0;
+}
+
 constexpr std::array mutants{
     Mutant{.name = "full_last_followed_by_empty_last",
            .rule = "RDR-01",
            .passive = true,
            .description = "A READ whose length is a multiple of the PMTU is answered with all its "
                           "data in FIRST and MIDDLEs and one more, empty LAST.",
+           .cases = "rdr/msn rdr/response-opcodes",
            .make_filter = make<EndsEmpty>},
     Mutant{.name = "read_not_in_its_msn",
            .rule = "RDR-03",
            .passive = true,
            .description = "READ responses, LAST and ONLY included, carry the MSN from before the "
                           "READ.",
+           .cases = "ack/each-kind rdr/msn rdr/order rnr/no-receive-needed sta/ready-to-receive",
            .make_filter = make<EditsOutbound<msn_from_before>>},
     Mutant{.name = "read_tail_answered_from_the_start",
            .rule = "RDR-05",
@@ -95,6 +110,7 @@ constexpr std::array mutants{
            .description =
                "A READ for the tail of an earlier one is answered from the first byte of "
                "the original: right PSNs, wrong data.",
+           .cases = "rdr/tail",
            .checks = engine::kStandardChecks.with(DuplicateCheck::WithinRead,
                                                   within_read_or_from_its_start),
            .make_filter = make<TailFromTheStart>},
@@ -104,8 +120,24 @@ constexpr std::array mutants{
            .description =
                "A duplicate FETCH_ADD adds once more and returns the present value under "
                "the old PSN.",
+           .cases = "atm/duplicate atm/replay-cache",
            .checks = engine::kStandardChecks.with(RequestCheck::ExpectedPsn, execute_duplicate_add),
-           .make_filter = make<Drifts<executed_add_again>>},
+           .make_filter = make<ShiftsPsns<executed_add_again>>},
+    Mutant{.name = "atomic_write_dropped",
+           .rule = "EXT-02",
+           .description = "ATOMIC WRITE requests are dropped.",
+           .cases = "ext/atomic-write",
+           .make_filter = make<DropsInbound<atomic_write>>},
+    Mutant{.name = "atomic_operands_swapped",
+           .rule = "ATM-08",
+           .description = "COMPARE_SWAP compares with the new value and writes the expected one.",
+           .cases = "atm/compare-swap",
+           .make_filter = make<EditsInbound<operands_swapped>>},
+    Mutant{.name = "atomic_original_not_returned",
+           .rule = "ATM-01",
+           .description = "ATOMIC ACKNOWLEDGEs carry 0 in place of the value that was in memory.",
+           .cases = "atm/compare-swap atm/fetch-add atm/two-qps",
+           .make_filter = make<EditsOutbound<original_lost>>},
 };
 
 } // namespace

@@ -10,15 +10,16 @@ using engine::SendCheck;
 using engine::SendView;
 namespace right = engine::send_check;
 
+constexpr std::uint8_t shortest_code = 1; // 0.01 ms
+
 void name_the_next(wire::Packet& packet) {
     if (is_rnr_nak(packet)) packet.bth.psn += 1;
 }
 
 // RNR-08: the shortest wait that there is, for the longest.
 void no_wait_for_zero(wire::Packet& packet) {
-    constexpr std::uint8_t shortest = 1;
     if (is_rnr_nak(packet) && packet.aeth.syndrome.code() == 0) {
-        packet.aeth.syndrome = wire::Syndrome::rnr(shortest);
+        packet.aeth.syndrome = wire::Syndrome::rnr(shortest_code);
     }
 }
 
@@ -30,26 +31,43 @@ bool rnr_costs_a_retry(const SendView& view) {
     return right::rnr_retry_left(view) && one_counter_left(view);
 }
 
+void shortest_rnr_code(wire::Packet& packet) {
+    if (is_rnr_nak(packet)) packet.aeth.syndrome = wire::Syndrome::rnr(shortest_code);
+}
+
 constexpr std::array mutants{
     Mutant{.name = "rnr_nak_names_the_next_psn",
            .rule = "RNR-01",
            .passive = true,
            .description = "The RNR NAK carries the PSN behind the refused request, which the peer "
                           "takes for acknowledged.",
+           .cases = "rnr/no-receive rnr/write-with-immediate",
            .make_filter = make<EditsOutbound<name_the_next>>},
     Mutant{.name = "rnr_code_zero_is_no_wait",
            .rule = "RNR-08",
            .passive = true,
            .description = "RNR timer code 0 is a wait of 0.01 ms in place of 655.36 ms; the other "
                           "codes are right.",
+           .cases = "rnr/requester-waits",
            .make_filter = make<EditsInbound<no_wait_for_zero>>},
     Mutant{.name = "rnr_uses_up_retry_cnt",
            .rule = "N-10",
            .passive = false,
            .description = "Each RNR NAK costs one of retry_cnt as well: with retry_cnt 1 and "
                           "rnr_retry 7 the second one ends the request in error.",
+           .cases = "n/two-counters rnr/for-ever",
            .checks = engine::kStandardChecks.with(SendCheck::RetryLeft, one_counter_left)
                          .with(SendCheck::RnrRetryLeft, rnr_costs_a_retry)},
+    Mutant{.name = "rnr_wait_always_shortest",
+           .rule = "RNR-08",
+           .description = "Every RNR NAK is waited out for 0.01 ms, whatever its timer code says.",
+           .cases = "rnr/ack-timer rnr/requester-waits",
+           .make_filter = make<EditsInbound<shortest_rnr_code>>},
+    Mutant{.name = "rnr_code_always_shortest",
+           .rule = "RNR-07",
+           .description = "RNR NAKs carry timer code 1 (0.01 ms), whatever the QP was set up with.",
+           .cases = "rnr/timer-code",
+           .make_filter = make<EditsOutbound<shortest_rnr_code>>},
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 // Defects in how the responder counts PSNs.
-#include "conformance/mutants/drift.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/psn_shift.hpp"
 
 namespace veriroce::mutants {
 
@@ -125,29 +125,35 @@ constexpr std::array mutants{
            .passive = true,
            .description = "On a gap the sequence NAK carries the PSN of the packet that arrived "
                           "ahead: the lost one is never asked for.",
+           .cases = "rsp/gap-nak rsp/reordered rsp/wide-gaps sta/reset-forgets",
            .make_filter = make<NaksArrivedPsn>},
     Mutant{.name = "gap_dropped_in_silence",
            .rule = "RSP-02",
            .passive = true,
            .description = "Packets ahead of ePSN are dropped without a NAK; only the requester's "
                           "timer recovers.",
+           .cases = "n/gap-then-no-receive",
+           .judge_cases = "rsp/reordered",
            .checks = with_order(drop_gap)},
     Mutant{.name = "nak_for_every_packet_ahead",
            .rule = "RSP-03",
            .passive = true,
            .description = "Every packet ahead of ePSN draws a sequence NAK of its own.",
+           .cases = "rsp/fault-ahead rsp/gap-nak rsp/lost-again",
            .checks = engine::kStandardChecks.with(RequestCheck::OneNak, nak_again)},
     Mutant{.name = "nak_state_never_cleared",
            .rule = "RSP-06",
            .passive = true,
            .description = "After one sequence NAK and its recovery the next gap draws none, until "
                           "the QP is reset.",
+           .cases = "rsp/second-gap",
            .make_filter = make<NaksOnlyOnce>},
     Mutant{.name = "psn_compared_without_wrap",
            .rule = "RSP-09",
            .passive = true,
            .description = "Ahead and behind are told apart as plain numbers: with ePSN 0xFFFFFE a "
                           "packet with PSN 1 is taken for a duplicate.",
+           .cases = "rsp/psn-wrap-nak",
            .checks = with_order(plain_order).with(RequestCheck::OneNak, one_nak_in_plain_order)},
     Mutant{.name = "read_psns_not_wrapped",
            .rule = "RSP-09",
@@ -155,6 +161,7 @@ constexpr std::array mutants{
            .description =
                "ePSN behind a READ whose responses cross 0xFFFFFF has more than 24 bits: "
                "the next request draws a sequence NAK and is never executed.",
+           .cases = "rsp/psn-wrap",
            .make_filter = make<ReadsNotWrapped>},
     Mutant{.name = "duplicate_send_executed_again",
            .rule = "RSP-10",
@@ -162,13 +169,16 @@ constexpr std::array mutants{
            .description =
                "A duplicate SEND ONLY takes another receive, completes it and raises the "
                "MSN.",
+           .cases = "rsp/duplicate-send rsp/twice-on-the-way",
            .checks = with_order(execute_duplicate_send),
-           .make_filter = make<Drifts<executed_send_again>>},
+           .make_filter = make<ShiftsPsns<executed_send_again>>},
     Mutant{.name = "duplicate_never_acknowledged",
            .rule = "RSP-10",
            .passive = true,
            .description = "Duplicates of SEND and WRITE are dropped even with AckReq set: one lost "
                           "ACK ends in retry exceeded at the peer.",
+           .cases = "rsp/duplicate-send rsp/duplicate-while-waiting rsp/duplicate-write "
+                    "rsp/duplicate-write-imm",
            .checks = with_order(drop_duplicate)},
 };
 

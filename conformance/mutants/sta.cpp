@@ -1,6 +1,7 @@
 // Defects in the states of a QP.
 #include <algorithm>
 #include <deque>
+#include <set>
 
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
@@ -54,18 +55,44 @@ class SurvivesAccessFaults final : public QpFilter<PlainRequests> {
     }
 };
 
+class AnswersBeforeRtr final : public engine::SurfaceFilter {
+  public:
+    void qp_changed(const engine::QpReport& report) override {
+        early_.erase(report.qpn);
+        const bool early =
+            report.state == engine::QpState::Reset || report.state == engine::QpState::Init;
+        if (early) early_.insert(report.qpn);
+    }
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& answers) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        if (packet && early_.contains(packet->bth.dest_qp)) {
+            engine::OwnedDatagram answer = datagram;
+            std::swap(answer.envelope.source, answer.envelope.destination);
+            answers.push_back(std::move(answer));
+        }
+        in.push_back(std::move(datagram));
+    }
+
+  private:
+    std::set<wire::Qpn> early_; // QPs in RESET or INIT
+};
+
 constexpr std::array mutants{
     Mutant{.name = "error_state_still_answers",
            .rule = "STA-07",
            .passive = true,
            .description = "A QP in ERR answers every further request with another NAK Invalid "
                           "Request instead of silence.",
+           .cases = "key/cq-overflow sta/error-is-silent sta/fatal-nak",
            .checks = engine::kStandardChecks.with(RequestCheck::State, nak_in_error)},
     Mutant{.name = "fatal_nak_leaves_the_qp_alive",
            .rule = "STA-12",
            .passive = true,
            .description = "After NAK Remote Access the responder keeps its state and executes the "
                           "next request at ePSN.",
+           .cases = "sta/fatal-nak",
            .checks =
                engine::kStandardChecks.with(RequestCheck::KeyKnown, survivable<right::key_known>)
                    .with(RequestCheck::KeyVariant, survivable<right::key_variant>)
@@ -73,6 +100,11 @@ constexpr std::array mutants{
                    .with(RequestCheck::KeyRights, survivable<right::key_rights>)
                    .with(RequestCheck::KeyRange, survivable<right::key_range>),
            .make_filter = make<SurvivesAccessFaults>},
+    Mutant{.name = "answers_before_rtr",
+           .rule = "STA-01",
+           .description = "A QP in RESET or INIT sends every packet back.",
+           .cases = "sta/init sta/reset",
+           .make_filter = make<AnswersBeforeRtr>},
 };
 
 } // namespace

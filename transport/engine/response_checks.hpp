@@ -42,7 +42,7 @@ ResponseVerdict read_length(const ResponseView& view);
 using ResponseRow = CheckRow<ResponseCheck, ResponseVerdict(const ResponseView&)>;
 
 inline constexpr std::array kResponseRows{
-    ResponseRow{ResponseCheck::State, "state", "STA-05, STA-07", response_check::state},
+    ResponseRow{ResponseCheck::State, "state", "STA-07, STA-05", response_check::state},
     ResponseRow{ResponseCheck::Shape, "shape", "N-19", response_check::shape},
     ResponseRow{ResponseCheck::KnownSyndrome, "known-syndrome", "REQ-17",
                 response_check::known_syndrome},

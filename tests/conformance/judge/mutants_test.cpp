@@ -126,7 +126,7 @@ TEST_CASE("mutants: what the packets can prove is found, and the right device is
           "[judge][sim][mutants]") {
     std::size_t visible = 0;
     for (const mutants::Mutant& mutant : mutants::all()) {
-        if (!mutant.passive) continue;
+        if (mutant.passive != true) continue;
         ++visible;
         const auto wanted = rules_of(mutant);
         const Findings findings = play(mutant, wanted);
@@ -141,7 +141,7 @@ TEST_CASE("mutants: what the packets can prove is found, and the right device is
 
 TEST_CASE("mutants: what the packets cannot prove is not claimed", "[judge][sim][mutants]") {
     for (const mutants::Mutant& mutant : mutants::all()) {
-        if (mutant.passive) continue;
+        if (mutant.passive != false) continue;
         const Findings findings = play(mutant, {});
         INFO(mutant.name << " (" << mutant.rule << "), found:" << findings.text());
         CHECK(findings.rules.empty());
@@ -161,7 +161,7 @@ TEST_CASE("mutants: every row of what else counts names a visible mutant", "[jud
         INFO(row.mutant);
         const auto mutant = mutants::find(row.mutant);
         REQUIRE(mutant);
-        CHECK(mutant->get().passive);
+        CHECK(mutant->get().passive == true);
         CHECK_FALSE(row.why.empty());
         for (const std::string_view rule : row.rules)
             CHECK(rules::catalogue().find(rule));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "conformance/mutants/mutants.hpp"
 #include "transport/sim/bench.hpp"
 
 using namespace veriroce;
@@ -57,9 +58,9 @@ TEST_CASE("bench sim: says what the seeds came to", "[sim]") {
 
 TEST_CASE("bench sim: names the first failure and the command that repeats it", "[sim]") {
     // A responder that takes any gap in the PSNs for what it expects.
-    const auto any = [](const engine::RequestView&) { return engine::RequestVerdict::Accept; };
-    const Defect defect{.checks =
-                            engine::kStandardChecks.with(engine::RequestCheck::ExpectedPsn, any)};
+    const auto mutant = mutants::find("without_expected_psn");
+    REQUIRE(mutant);
+    const Defect defect{.checks = mutant->get().checks};
     const Said plain = run({.seeds = 30}, defect);
     CHECK(plain.code == 1);
     CHECK(has(plain.out, " of 30 seeds failed\nseed "));

@@ -15,53 +15,6 @@ namespace {
 
 constexpr std::uint64_t seeds = 300;
 
-// Every payload that arrives loses its last byte: it comes as another.
-class LosesLastByte final : public engine::SurfaceFilter {
-    void inbound(engine::OwnedDatagram datagram, wire::Instant,
-                 std::vector<engine::OwnedDatagram>& in,
-                 std::vector<engine::OwnedDatagram>&) override {
-        const auto packet = wire::decode_packet(datagram.bytes);
-        if (packet && !packet->payload().empty()) {
-            datagram.bytes[datagram.bytes.size() - packet->bth.pad - 1] ^= std::byte{0xFF};
-        }
-        in.push_back(std::move(datagram));
-    }
-};
-
-// Acknowledges requests when they arrive, and carries them out 20 us later.
-class AcknowledgesEarly final : public engine::SurfaceFilter {
-    void qp_changed(const engine::QpReport& qp) override {
-        if (qp.attributes.dest_qp) peers_[qp.qpn] = *qp.attributes.dest_qp;
-    }
-    void inbound(engine::OwnedDatagram datagram, wire::Instant,
-                 std::vector<engine::OwnedDatagram>& in,
-                 std::vector<engine::OwnedDatagram>& answers) override {
-        const auto packet = wire::decode_packet(datagram.bytes);
-        if (packet && packet->info().request() && packet->info().carries_payload() &&
-            packet->bth.ack_request) {
-            wire::Packet ack;
-            ack.bth.opcode = *wire::opcode_by_name("ACKNOWLEDGE");
-            ack.bth.dest_qp = peers_[packet->bth.dest_qp];
-            ack.bth.psn = packet->bth.psn;
-            ack.headers = ack.info().headers;
-            ack.aeth.syndrome = wire::Syndrome::ack(wire::kNoCredits);
-            engine::OwnedDatagram answer{.envelope = datagram.envelope,
-                                         .bytes = std::vector<std::byte>(ack.header_bytes())};
-            std::swap(answer.envelope.source, answer.envelope.destination);
-            wire::encode_headers(ack, answer.bytes);
-            answers.push_back(std::move(answer));
-        }
-        datagram.delay = std::chrono::microseconds(20);
-        in.push_back(std::move(datagram));
-    }
-    std::map<wire::Qpn, wire::Qpn> peers_;
-};
-
-template <typename Filter>
-std::unique_ptr<engine::SurfaceFilter> make() {
-    return std::make_unique<Filter>();
-}
-
 Defect mutant(std::string_view name) {
     const auto found = mutants::find(name);
     REQUIRE(found);
@@ -185,12 +138,12 @@ TEST_CASE("swarm: one seed is one run", "[sim]") {
 
 TEST_CASE("swarm: a lost last byte is found without any fault", "[sim][planted]") {
     const Shrunk small =
-        found_and_shrunk({.make_filter = make<LosesLastByte>}, Wrong::Memory, 1, 0);
+        found_and_shrunk(mutant("received_last_byte_changed"), Wrong::Memory, 1, 0);
     CHECK(text_of(small).find("no fault is needed") != std::string::npos);
 }
 
 TEST_CASE("swarm: an acknowledge before the effect is found", "[sim][planted][ACK-04]") {
-    found_and_shrunk({.make_filter = make<AcknowledgesEarly>}, Wrong::NoEffect, 1, 0);
+    found_and_shrunk(mutant("acknowledged_on_arrival"), Wrong::NoEffect, 1, 0);
 }
 
 TEST_CASE("swarm: an atomic that is executed again is found", "[sim][planted][ATM-04]") {
@@ -222,8 +175,7 @@ TEST_CASE("swarm: a gap in a READ that is overlooked is found", "[sim][planted][
 }
 
 TEST_CASE("swarm: a fence that holds nothing back is found", "[sim][planted][REQ-28]") {
-    const auto open = [](const engine::SendView&) { return true; };
-    const Defect defect{.checks = engine::kStandardChecks.with(engine::SendCheck::Fence, open)};
+    const Defect defect = mutant("without_send_fence");
     const auto found = find(defect, Wrong::Memory, 4 * seeds);
     REQUIRE(found);
     const Shrunk small = shrink(scenario_of(found->seed), found->outcome, defect);

@@ -1,5 +1,5 @@
-// Devices whose expected PSN goes another way than the right engine's: the engine is left to itself
-// and the PSNs are translated at the surface. Inside the room only.
+// Devices whose expected PSN advances differently from the right engine's: the engine counts as it
+// does, and the filter translates the PSNs at its surface. Inside the room only.
 #pragma once
 
 #include "conformance/mutants/qp_filter.hpp"
@@ -12,7 +12,7 @@ struct Told {
     bool fresh = false;  // its MSN says that a request more was executed
 };
 
-struct DriftMemory {
+struct PsnShift {
     std::int32_t by = 0;             // the engine's PSN less the wire's
     std::optional<wire::Psn> newest; // answered, as the engine counts
     wire::Msn msn;
@@ -21,7 +21,7 @@ struct DriftMemory {
 // `Moved` says of a response whether from now on the engine expects one PSN more than the device
 // that is played.
 template <bool (*Moved)(const wire::Packet&, Told)>
-class Drifts final : public QpFilter<DriftMemory> {
+class ShiftsPsns final : public QpFilter<PsnShift> {
   protected:
     void arrives(Qp& qp, Passage& passage) override {
         if (passage.packet.info().request()) passage.packet.bth.psn += qp.memory.by;
@@ -30,7 +30,7 @@ class Drifts final : public QpFilter<DriftMemory> {
     void leaves(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
         if (!packet.info().response()) return;
-        DriftMemory& memory = qp.memory;
+        PsnShift& memory = qp.memory;
         const wire::Psn newest = memory.newest.value_or(qp.first_request() - 1);
         Told told{.behind = wire::distance(newest, packet.bth.psn) <= 0};
         if (!told.behind) memory.newest = packet.bth.psn;
