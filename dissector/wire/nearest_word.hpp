@@ -59,15 +59,14 @@ concept WordRange =
     (std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> ||
      std::same_as<std::remove_cvref_t<std::ranges::range_reference_t<Range>>, std::string_view>);
 
-// The candidate with the least distance, the first of several. Nothing if more than a third of the
-// letters would have to change; a word of four or five letters may differ in two, a shorter one in
-// one. The view points into the candidate.
+// The candidate with the least distance, the first of several. Nothing if more than half of the
+// letters would have to change; one letter may always change. The view points into the candidate.
 template <typename Range>
     requires WordRange<const Range&>
 constexpr std::optional<std::string_view> nearest_word(std::string_view word,
                                                        const Range& candidates) {
     if (word.empty() || word.size() > longest_word) return std::nullopt;
-    std::size_t least = (word.size() < 4 ? 1 : std::max<std::size_t>(2, word.size() / 3)) + 1;
+    std::size_t least = std::max<std::size_t>(1, word.size() / 2) + 1;
     std::optional<std::string_view> nearest;
     for (const std::string_view text : candidates) {
         if (text.size() > longest_word) continue;

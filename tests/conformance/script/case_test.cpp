@@ -154,7 +154,7 @@ TEST_CASE("script: in an expected packet a field's name is its value", "[script]
     const auto unknown = evaluate(std::get<Expr>(packet.matches.at(1).value), {});
     REQUIRE_FALSE(unknown);
     CHECK(unknown.error().kind == EvalErrorKind::UnknownName);
-    CHECK(text_of(unknown.error()) == "nothing is called 't' here");
+    CHECK(text_of(unknown.error()) == "unknown name 't'");
 }
 
 TEST_CASE("script: arithmetic is exact or an error", "[script]") {

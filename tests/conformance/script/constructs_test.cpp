@@ -1,6 +1,6 @@
-// Every construct of the language has an example in the reference, and stands in its grammar. What
-// constructs there are the compiler is asked: each word that its source has, it is given at each
-// place, and what it does not call unknown is a construct.
+// Every construct of the language has an example in the reference and is part of its grammar. The
+// test finds the constructs by asking the compiler: it tries each word of the compiler's source at
+// each place, and a word that is not reported as unknown is a construct.
 #include <cctype>
 #include <map>
 #include <set>
@@ -41,8 +41,8 @@ WordSet vocabulary() {
     return words;
 }
 
-// A place where words may stand: what stands before, what the compiler says of an unknown one (`@`
-// is the word), and where an example of a word is to be looked for.
+// A place where words may appear: the text before it, the compiler's messages for an unknown word
+// (`@` is the word), and the kind of lines in which to look for an example.
 struct Place {
     std::string kind;   // of the lines whose words are examples
     std::string before; // of the line
@@ -78,19 +78,20 @@ const std::map<std::string, std::string, std::less<>> beginnings{
 const WordSet without_options{"dereg", "write", "counter", "answers", "refuses"};
 
 std::vector<Place> places() {
-    std::vector<Place> all{{"header", "", {"unknown header line '@'", "a blank line parts"}, true},
-                           {"qp", "qp ", {"'qp' has no option '@'"}, true},
-                           {"statement", "", {"'@' begins no line", "'@' is a header line"}},
-                           {"dut", "dut ", {"the DUT does not '@'"}},
-                           {"tester", "tester ", {"the tester does not '@'"}},
-                           {">", "> SEND_ONLY ", {"unknown field '@'"}, false, true},
-                           {"<", "< SEND_ONLY ", {"unknown field '@'"}},
-                           {"> FRAGMENT", "> FRAGMENT of first ", {"'FRAGMENT' has no option '@'"}},
-                           {"> PFC", "> PFC ", {"'PFC' has no option '@'"}},
-                           {"fault", "fault ", {"unknown fault action '@'"}},
-                           {"fault duplicate", "fault duplicate ", {"no '@'"}},
-                           {"fault corrupt", "fault corrupt ", {"no '@'"}},
-                           {"when", "fault drop when ", {"unknown selector '@'"}}};
+    std::vector<Place> all{
+        {"header", "", {"unknown header line '@'", "expected a blank line"}, true},
+        {"qp", "qp ", {"'qp' has no option '@'"}, true},
+        {"statement", "", {"unknown statement '@'", "'@' is a header line"}},
+        {"dut", "dut ", {"the DUT has no command '@'"}},
+        {"tester", "tester ", {"the tester has no command '@'"}},
+        {">", "> SEND_ONLY ", {"unknown field '@'"}, false, true},
+        {"<", "< SEND_ONLY ", {"unknown field '@'"}},
+        {"> FRAGMENT", "> FRAGMENT of first ", {"'FRAGMENT' has no option '@'"}},
+        {"> PFC", "> PFC ", {"'PFC' has no option '@'"}},
+        {"fault", "fault ", {"unknown fault action '@'"}},
+        {"fault duplicate", "fault duplicate ", {"not '@'"}},
+        {"fault corrupt", "fault corrupt ", {"not '@'"}},
+        {"when", "fault drop when ", {"unknown selector '@'"}}};
     for (const auto& [command, beginning] : beginnings) {
         const std::string what = command == "modify" ? command : "dut " + command;
         all.push_back({"dut " + command,

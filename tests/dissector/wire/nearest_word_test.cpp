@@ -51,7 +51,7 @@ TEST_CASE("nearest: words above the bound are ignored", "[wire]") {
     CHECK_FALSE(nearest_word(longest + "x", words).has_value());
 }
 
-TEST_CASE("nearest: short words may differ in one letter, long ones in a third", "[wire]") {
+TEST_CASE("nearest: at most half of the letters may differ, and always one", "[wire]") {
     const std::array<std::string_view, 4> names{"ip.src", "ip.dst", "infiniband.bth.psn", "tcp"};
     CHECK(nearest_word("ip.scr", names) == "ip.src");
     CHECK(nearest_word("infiniband.psn", names) == "infiniband.bth.psn");
