@@ -18,6 +18,7 @@ Table made_up_table() {
                              "engine    wire\n"
                              "net       wire; Boost.Asio, libtins\n"
                              "judge     wire\n"
+                             "transport_commands wire engine\n"
                              "main.cpp  every room; CLI11\n");
     REQUIRE(table.has_value());
     return *table;
@@ -96,6 +97,18 @@ TEST_CASE("include check: a pure room includes no clock, thread or system header
 TEST_CASE("include check: includes count from the root and rooms need a line", "[house]") {
     CHECK(check_with("transport/engine/a.cpp", "#include \"qp.hpp\"\n").size() == 1);
     CHECK(check_with("transport/other/a.cpp", "").size() == 1);
+}
+
+TEST_CASE("include check: the commands of each product are a room of their own", "[house]") {
+    const std::string engine = "#include \"transport/engine/qp.hpp\"\n";
+    CHECK(check_with("transport/commands/a.cpp", engine).empty());
+    CHECK(check_with("transport/commands/a.cpp", "#include <tins/arp.h>\n").size() == 1);
+    CHECK(check_with("dissector/commands/a.cpp", "").size() == 1); // no line for it
+    const auto table = parse_table("wire std\nproduct_commands wire\n");
+    REQUIRE(table.has_value());
+    const std::string build = "room(wire a)\nroom(product_commands b";
+    CHECK(build_violations(*table, build + " USES wire)\n").empty());
+    CHECK(build_violations(*table, build + ")\n").size() == 1);
 }
 
 TEST_CASE("include check: a table that cannot be meant is refused", "[house]") {
