@@ -25,6 +25,7 @@ set(test_uses_engine veriroce_rules)  # checks cite rules of the catalogue
 set(test_uses_fault veriroce_script)  # faults as plans write them
 set(test_uses_judge veriroce_capture veriroce_sim veriroce_engine veriroce_fault veriroce_mutants)
 set(test_uses_sim veriroce_capture veriroce_mutants)
+set(test_uses_transport_commands veriroce_mutants)  # defects that fuzz finds
 set(test_uses_filter veriroce_capture veriroce_decode)
 set(test_uses_flow veriroce_capture veriroce_test_corpus)
 set(test_uses_decode veriroce_capture veriroce_test_corpus)

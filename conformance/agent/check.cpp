@@ -5,14 +5,11 @@
 
 #include "conformance/agent/check_questions.hpp"
 #include "conformance/agent/service.hpp"
+#include "dissector/command_line/exit_code.hpp"
 
 namespace veriroce::agent {
 
 namespace {
-
-constexpr int exit_wrong = 1;
-constexpr int exit_usage = 2;
-constexpr int exit_cannot = 3;
 
 struct Group {
     std::string_view name;
@@ -62,14 +59,14 @@ int run_check(const Options& options) {
     const auto address = net::LineAddress::parse(options.check);
     if (!address) {
         say(address.error().text);
-        return exit_usage;
+        return command_line::kExitUsage;
     }
     std::optional<std::string> token;
     if (!options.token_file.empty()) {
         auto read = read_token(options.token_file);
         if (!read) {
             say(read.error());
-            return exit_cannot;
+            return command_line::kExitUnable;
         }
         token = std::move(*read);
     }
@@ -81,10 +78,10 @@ int run_check(const Options& options) {
     const auto checked = check_agent(*address, token, report);
     if (!checked) {
         say(checked.error());
-        return report.failed() == 0 ? exit_cannot : exit_wrong;
+        return report.failed() == 0 ? command_line::kExitUnable : command_line::kExitFound;
     }
     report.summary();
-    return report.failed() == 0 ? 0 : exit_wrong;
+    return report.failed() == 0 ? command_line::kExitSuccess : command_line::kExitFound;
 }
 
 } // namespace veriroce::agent

@@ -19,8 +19,8 @@ std::expected<void, std::string> check_agent(const net::LineAddress& address,
                                              const std::optional<std::string>& token,
                                              CheckReport& report);
 
-// The program: prints the report. Returns 0 if all checks passed, 1 if one failed, 2 for a wrong
-// command line, 3 if there is no agent at the address.
+// Prints the report. kExitFound if a check failed, kExitUsage if --check is not an address,
+// kExitUnable if there is no agent at the address.
 int run_check(const Options& options);
 
 } // namespace veriroce::agent

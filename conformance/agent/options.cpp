@@ -7,36 +7,15 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <memory>
-#include <variant>
+#include <optional>
 
 namespace veriroce::agent {
 
 namespace {
 
-using Text = std::string Options::*;
-using Count = std::uint32_t dut::AgentLimits::*;
-using Size = std::uint64_t dut::AgentLimits::*;
-
-struct Row {
-    std::string_view name;
-    std::variant<Text, Count, Size> target;
-};
-
-constexpr std::array<Row, 12> rows{{
-    {"--listen", &Options::listen},
-    {"--token-file", &Options::token_file},
-    {"--backend", &Options::backend},
-    {"--device", &Options::device},
-    {"--address", &Options::address},
-    {"--interface", &Options::interface},
-    {"--check", &Options::check},
-    {"--max-connections", &dut::AgentLimits::connections},
-    {"--max-registered", &dut::AgentLimits::registered_bytes},
-    {"--max-qps", &dut::AgentLimits::qps},
-    {"--max-queued", &dut::AgentLimits::queued_bytes},
-    {"--max-line", &dut::AgentLimits::line_bytes},
-}};
+using command_line::Command;
 
 // "512", "64K", "16M", "1G".
 std::optional<std::uint64_t> parse_size(std::string_view text) {
@@ -57,76 +36,64 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
     return number * factor;
 }
 
-// False if the value is not what the option takes.
-bool store(Options& options, const Row& row, std::string_view value) {
-    if (const auto* text = std::get_if<Text>(&row.target)) {
-        options.** text = value;
-        return !value.empty();
-    }
-    const auto size = parse_size(value);
-    if (!size) return false;
-    if (const auto* count = std::get_if<Count>(&row.target)) {
-        options.limits.** count =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(*size, 0xFFFFFFFF));
-    } else {
-        options.limits.*std::get<Size>(row.target) = *size;
-    }
-    return true;
+void add_text(Command& command, const char* name, std::string& text, const char* help,
+              const char* value) {
+    const auto read = [&text](const std::string& word) -> std::expected<void, std::string> {
+        if (word.empty()) return std::unexpected("a value");
+        text = word;
+        return {};
+    };
+    command.option(name, read, help, {.value = value});
+}
+
+template <typename Limit>
+void add_limit(Command& command, const char* name, Limit& limit, const char* help) {
+    const auto read = [&limit](const std::string& word) -> std::expected<void, std::string> {
+        const auto size = parse_size(word);
+        if (!size) return std::unexpected("a number such as 512, 64K, 16M or 1G");
+        constexpr std::uint64_t most = std::numeric_limits<Limit>::max();
+        limit = static_cast<Limit>(std::min(*size, most));
+        return {};
+    };
+    command.option(name, read, help, {.value = "SIZE"});
 }
 
 } // namespace
 
-std::string_view usage() {
-    return R"(Usage: veriroce-agent [OPTION...]
-Serves the DUT contract (JSON-RPC, one object a line): what a test engineer would type on the
-device's host. The data path is RoCEv2 on the device's own port.
-
-  --listen ADDR:PORT | unix:PATH   where to listen (127.0.0.1:4790); on any address but loopback
-                                   a token file is demanded
-  --token-file FILE                callers must know the first line of FILE (mode 600)
-  --backend NAME                   verbs (an RDMA device; default), or engine (our own; only in
-                                   `veriroce agent`)
-  --device NAME                    the RDMA device, where there are several
-  --address ADDR                   engine: the local address that it speaks RoCEv2 on, by a UDP
-                                   socket; with --interface one that the kernel does not own
-  --interface IFACE                engine: raw frames on this interface
-  --max-connections N              connections at a time (8)
-  --max-registered SIZE            bytes registered by all of them (1G)
-  --max-qps N                      QPs of all of them (4096)
-  --max-queued SIZE                bytes of answers that wait for one caller (64M)
-  --max-line SIZE                  bytes of one line (16M)
-  --check ADDR:PORT | unix:PATH    serve nothing: ask the agent there every call of the contract,
-                                   and say what is wrong (exit 1) or that nothing is (exit 0)
-  --help                           this text
-
-Token and data travel in clear: over a network that is not yours use a tunnel (ssh -L).
-)";
-}
-
-std::expected<Options, std::string> parse_options(std::span<const std::string_view> words) {
-    Options options;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        const std::string_view word = words[i];
-        if (word == "--help" || word == "-h") {
-            options.help = true;
-            return options;
-        }
-        const auto equals = word.find('=');
-        const auto name = word.substr(0, equals);
-        const auto* row = std::ranges::find(rows, name, &Row::name);
-        if (row == rows.end()) {
-            return std::unexpected("unknown option \"" + std::string(word) + "\": see --help");
-        }
-        if (equals == std::string_view::npos && i + 1 == words.size()) {
-            return std::unexpected(std::string(name) + " needs a value: see --help");
-        }
-        const auto value = equals == std::string_view::npos ? words[++i] : word.substr(equals + 1);
-        if (!store(options, *row, value)) {
-            return std::unexpected(std::string(name) + " cannot be \"" + std::string(value) +
-                                   "\": see --help");
-        }
-    }
-    return options;
+void add_options(Command command, Options& options) {
+    add_text(command, "--listen", options.listen,
+             "Where to listen; the default is 127.0.0.1:4790. Any other address than loopback "
+             "needs --token-file",
+             "ADDR:PORT|unix:PATH");
+    add_text(command, "--token-file", options.token_file,
+             "Callers must know the first line of FILE (mode 600)", "FILE");
+    add_text(command, "--backend", options.backend,
+             "verbs (an RDMA device; the default), or engine (the built-in one; only in "
+             "'veriroce agent')",
+             "NAME");
+    add_text(command, "--device", options.device, "The RDMA device, if there are several", "NAME");
+    add_text(command, "--address", options.address,
+             "engine: the local address for RoCEv2, over a UDP socket; with --interface an "
+             "address that the kernel does not own",
+             "ADDR");
+    add_text(command, "--interface", options.interface,
+             "engine: send and receive raw frames on this interface", "IFACE");
+    add_limit(command, "--max-connections", options.limits.connections,
+              "Connections at a time (8)");
+    add_limit(command, "--max-registered", options.limits.registered_bytes,
+              "Bytes that all connections may register (1G)");
+    add_limit(command, "--max-qps", options.limits.qps, "QPs of all connections (4096)");
+    add_limit(command, "--max-queued", options.limits.queued_bytes,
+              "Bytes of answers that wait for one caller (64M)");
+    add_limit(command, "--max-line", options.limits.line_bytes, "Bytes of one line (16M)");
+    add_text(command, "--check", options.check,
+             "Serve nothing: make every call of the contract to the agent at this address, and "
+             "report what is wrong (exit code 1) or that nothing is (exit code 0)",
+             "ADDR:PORT|unix:PATH");
+    command.footer("The agent serves the DUT contract (JSON-RPC, one object per line). The data "
+                   "path is RoCEv2 on the device's own port.\n"
+                   "The token and the data are not encrypted: over a network that is not yours use "
+                   "a tunnel (ssh -L).");
 }
 
 std::expected<std::string, std::string> read_token(const std::string& path) {

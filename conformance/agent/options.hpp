@@ -1,13 +1,11 @@
-// The agent's command line, and its token file.
+// The agent's options, and its token file.
 #pragma once
 
 #include <expected>
-#include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 
 #include "conformance/dut/contract.hpp"
+#include "dissector/command_line/command.hpp"
 
 namespace veriroce::agent {
 
@@ -22,14 +20,10 @@ struct Options {
     std::string interface;
     std::string check; // the agent to ask instead of serving; empty: serve
     dut::AgentLimits limits;
-    bool help = false;
 };
 
-// The text of --help.
-std::string_view usage();
-
-// Takes `--name VALUE` and `--name=VALUE`. The error is one sentence that names the word.
-std::expected<Options, std::string> parse_options(std::span<const std::string_view> words);
+// Also the last lines of --help.
+void add_options(command_line::Command command, Options& options);
 
 // The token: the first line of the file, without its end. A file that others can read is refused.
 std::expected<std::string, std::string> read_token(const std::string& path);

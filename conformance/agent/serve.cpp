@@ -1,21 +1,18 @@
 #include "conformance/agent/serve.hpp"
 
 #include <csignal>
-
-#include <cstdio>
+#include <memory>
 #include <utility>
 
 #include "conformance/agent/check.hpp"
 #include "conformance/agent/service.hpp"
+#include "dissector/command_line/exit_code.hpp"
 #include "transport/net/event_loop.hpp"
 #include "transport/net/line_server.hpp"
 
 namespace veriroce::agent {
 
 namespace {
-
-constexpr int exit_usage = 2;
-constexpr int exit_cannot = 3;
 
 // The token that callers must send; empty if none is needed because only this host can connect.
 std::expected<std::string, std::string> token_for(const Options& options,
@@ -73,23 +70,17 @@ std::expected<void, std::string> serve(const Options& options,
 
 int run(const Options& options, std::span<const BackendKind> backends) {
     const auto served = serve(options, backends);
-    if (served) return 0;
+    if (served) return command_line::kExitSuccess;
     say(served.error());
-    return exit_cannot;
+    return command_line::kExitUnable;
 }
 
-int run_command_line(std::span<const std::string_view> words,
-                     std::span<const BackendKind> backends) {
-    const auto options = parse_options(words);
-    if (!options) {
-        say(options.error());
-        return exit_usage;
-    }
-    if (options->help) {
-        std::fwrite(usage().data(), 1, usage().size(), stdout);
-        return 0;
-    }
-    return options->check.empty() ? run(*options, backends) : run_check(*options);
+void add_agent(command_line::Command command, std::span<const BackendKind> backends) {
+    const auto options = std::make_shared<Options>();
+    add_options(command, *options);
+    command.on_run([options, backends] {
+        return options->check.empty() ? run(*options, backends) : run_check(*options);
+    });
 }
 
 } // namespace veriroce::agent

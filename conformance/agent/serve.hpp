@@ -5,19 +5,17 @@
 #pragma once
 
 #include <span>
-#include <string_view>
 
 #include "conformance/agent/backend.hpp"
 
 namespace veriroce::agent {
 
-// Serves until SIGINT or SIGTERM. Returns the exit code: 0, or 3 if the agent could not start, with
-// one line on stderr that says why. `backends` are the backends of this program; the first one is
-// the default.
-int run(const Options& options, std::span<const BackendKind> backends);
+// Adds the agent's options to the command, which then serves, or checks another agent (--check).
+// `backends` are the backends of this program, the first is the default; they outlive the command.
+void add_agent(command_line::Command command, std::span<const BackendKind> backends);
 
-// The same from the words of a command line, without the program's name; 2 if they are wrong.
-int run_command_line(std::span<const std::string_view> words,
-                     std::span<const BackendKind> backends);
+// Serves until SIGINT or SIGTERM. Returns the exit code: kExitSuccess, or kExitUnable if the agent
+// could not start, with one line on stderr that says why.
+int run(const Options& options, std::span<const BackendKind> backends);
 
 } // namespace veriroce::agent

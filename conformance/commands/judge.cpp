@@ -2,23 +2,20 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
 #include "conformance/commands/judge_connections.hpp"
 #include "conformance/commands/judge_report.hpp"
+#include "conformance/commands/text_file.hpp"
 #include "dissector/capture/dissected_frames.hpp"
+#include "dissector/command_line/exit_code.hpp"
 #include "dissector/print/output.hpp"
 
 namespace veriroce::commands {
 namespace {
 
-constexpr int kDone = 0;
-constexpr int kViolation = 1;
-constexpr int kUsage = 2;
-constexpr int kFailed = 3;
+using namespace command_line;
 
 void say(std::FILE* err, std::string_view message) {
     fmt::print(err, "veriroce: {}\n", message);
@@ -38,13 +35,13 @@ class Session {
         }
         if (options_.format == JudgeFormat::Json) append_json_end(out_.text());
         out_.flush();
-        if (out_.error() == EPIPE) return kDone;
+        if (out_.error() == EPIPE) return kExitSuccess;
         if (out_.error() != 0) {
             say(err_, fmt::format("writing failed: {}", std::strerror(out_.error())));
             failed_ = true;
         }
-        if (violated_) return kViolation;
-        return failed_ ? kFailed : kDone;
+        if (violated_) return kExitFound;
+        return failed_ ? kExitUnable : kExitSuccess;
     }
 
   private:
@@ -84,7 +81,7 @@ class Session {
     }
 
     void complain(const capture::ReadError& error, const std::string& file) {
-        out_.flush(); // what was found stands before the complaint
+        out_.flush(); // violations found so far come before the complaint
         say(err_, capture::text_of(error, file));
         failed_ = true;
     }
@@ -100,13 +97,13 @@ class Session {
 
 // What is wrong with the options; empty if nothing is.
 std::string fill_assumptions(const JudgeOptions& options, judge::Assumptions& assumptions) {
-    if (options.files.empty()) return "no capture file; name one, or - for standard input";
+    if (options.files.empty()) return "no capture file; give a file name, or - for standard input";
     assumptions.complete = options.complete;
     assumptions.ordered = options.ordered;
     for (const std::string& text : options.recorded_at) {
         const auto address = wire::IpAddress::parse(text);
         if (!address) {
-            return fmt::format("--recorded-at: '{}' is no IPv4 or IPv6 address", text);
+            return fmt::format("--recorded-at: expected an IP address, got '{}'", text);
         }
         assumptions.recorded_at.push_back(*address);
     }
@@ -114,32 +111,50 @@ std::string fill_assumptions(const JudgeOptions& options, judge::Assumptions& as
         const std::chrono::duration<double, std::milli> patience(*options.patience_ms);
         assumptions.patience = std::chrono::duration_cast<wire::Duration>(patience);
     }
-    if (options.labels.empty()) return {};
-    std::ifstream file(options.labels, std::ios::binary);
-    if (!file) return fmt::format("{}: {}", options.labels, std::strerror(errno));
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    auto labels = parse_labels(text);
-    if (!labels) {
-        return fmt::format("{}:{}: {}", options.labels, labels.error().line,
-                           labels.error().message);
+    if (options.connections.empty()) return {};
+    const auto text = read_text(options.connections);
+    if (!text) return text.error();
+    auto connections = parse_connections(*text);
+    if (!connections) {
+        return fmt::format("{}:{}: {}", options.connections, connections.error().line,
+                           connections.error().message);
     }
-    assumptions.connections = std::move(*labels);
+    assumptions.connections = std::move(*connections);
     return {};
 }
 
 } // namespace
 
-std::optional<JudgeFormat> judge_format_by_name(const std::string& name) {
-    if (name == "text") return JudgeFormat::Text;
-    if (name == "json") return JudgeFormat::Json;
-    return std::nullopt;
+void add_judge(Command program) {
+    auto command = program.add_command("judge", "Report the rules that devices in captures break");
+    const auto options = std::make_shared<JudgeOptions>();
+    command.option("FILE", options->files, "pcap or pcapng files; - is standard input",
+                   {.required = true});
+    command.choice("--format", options->format,
+                   {{"text", JudgeFormat::Text}, {"json", JudgeFormat::Json}}, "Output format");
+    command.flag("--complete", options->complete,
+                 "The capture lost no packets: a packet that is missing was not sent");
+    command.flag("--ordered", options->ordered,
+                 "No packet was reordered or duplicated on its way to the capture");
+    command.option("--recorded-at", options->recorded_at,
+                   "Address of a device at whose own port the capture was taken; repeat it",
+                   {.value = "ADDRESS"});
+    command.number("--patience", options->patience_ms, {0.001, 1e6},
+                   "Milliseconds within which a device recorded at its own port must answer",
+                   {.value = "MS"});
+    command.option("--connections", options->connections,
+                   "A file of known connections: ADDRESS QP ADDRESS QP [mtu=N] [psn=N,N]...",
+                   {.value = "FILE"});
+    command.flag("--strict", options->strict, "Exit code 1 also for a possible violation");
+    command.flag("-q,--quiet", options->quiet, "Omit the summary line");
+    command.on_run([options] { return run_judge(*options, stdout, stderr); });
 }
 
 int run_judge(const JudgeOptions& options, std::FILE* out, std::FILE* err) {
     judge::Assumptions assumptions;
     if (const std::string wrong = fill_assumptions(options, assumptions); !wrong.empty()) {
         say(err, "judge: " + wrong);
-        return kUsage;
+        return kExitUsage;
     }
     return Session(options, std::move(assumptions), out, err).run();
 }

@@ -48,13 +48,15 @@ std::optional<wire::Mtu> mtu_of(std::string_view word) {
 std::string set_both(std::array<flow::Introduction, 2>& ends, std::string_view name,
                      std::string_view values) {
     const std::size_t comma = values.find(',');
-    if (comma == std::string_view::npos) return fmt::format("'{}=' takes two numbers", name);
+    if (comma == std::string_view::npos)
+        return fmt::format("{}=: expected two numbers, got '{}'", name, values);
     const std::array parts{values.substr(0, comma), values.substr(comma + 1)};
     for (std::size_t i = 0; i < 2; ++i) {
         flow::Attributes& attributes = ends[i].attributes;
         const std::uint32_t most = name == "psn" ? wire::kMask24 : name == "timeout" ? 31 : 255;
         const auto value = number_of(parts[i], most);
-        if (!value) return fmt::format("'{}' is no number up to {}", parts[i], most);
+        if (!value)
+            return fmt::format("{}=: expected a number up to {}, got '{}'", name, most, parts[i]);
         if (name == "psn") attributes.first_psn = wire::Psn(*value);
         if (name == "reads") attributes.max_rd_atomic = *value;
         if (name == "timeout") attributes.timeout = static_cast<std::uint8_t>(*value);
@@ -70,20 +72,21 @@ std::string set_attribute(std::array<flow::Introduction, 2>& ends, std::string_v
     if (name == "psn" || name == "reads" || name == "timeout") {
         return set_both(ends, name, values);
     }
-    if (name != "mtu") return fmt::format("'{}' is none of mtu=, psn=, reads=, timeout=", word);
+    if (name != "mtu")
+        return fmt::format("expected mtu=, psn=, reads= or timeout=, got '{}'", word);
     const auto mtu = mtu_of(values);
-    if (!mtu) return fmt::format("'{}' is no path MTU", values);
+    if (!mtu) return fmt::format("mtu=: expected 256, 512, 1024, 2048 or 4096, got '{}'", values);
     ends[0].attributes.mtu = ends[1].attributes.mtu = mtu;
     return {};
 }
 
 std::string set_connection(std::array<flow::Introduction, 2>& ends, const Words& words) {
-    if (words.size() < 4) return "a connection is ADDRESS QP ADDRESS QP";
+    if (words.size() < 4) return "expected ADDRESS QP ADDRESS QP";
     for (std::size_t i = 0; i < 2; ++i) {
         const auto address = wire::IpAddress::parse(words[2 * i]);
-        if (!address) return fmt::format("'{}' is no IPv4 or IPv6 address", words[2 * i]);
+        if (!address) return fmt::format("expected an IP address, got '{}'", words[2 * i]);
         const auto qpn = number_of(words[2 * i + 1], wire::kMask24);
-        if (!qpn) return fmt::format("'{}' is no QP number", words[2 * i + 1]);
+        if (!qpn) return fmt::format("expected a QP number, got '{}'", words[2 * i + 1]);
         ends[i].address = *address;
         ends[i].qpn = {*qpn};
     }
@@ -95,8 +98,8 @@ std::string set_connection(std::array<flow::Introduction, 2>& ends, const Words&
 
 } // namespace
 
-std::expected<Labels, LabelError> parse_labels(std::string_view text) {
-    Labels labels;
+std::expected<KnownConnections, ConnectionsError> parse_connections(std::string_view text) {
+    KnownConnections labels;
     for (std::size_t number = 1; !text.empty(); ++number) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         const Words words = words_of(text.substr(0, end));
@@ -104,7 +107,7 @@ std::expected<Labels, LabelError> parse_labels(std::string_view text) {
         if (words.empty()) continue;
         std::array<flow::Introduction, 2> ends;
         if (std::string wrong = set_connection(ends, words); !wrong.empty()) {
-            return std::unexpected(LabelError{number, std::move(wrong)});
+            return std::unexpected(ConnectionsError{number, std::move(wrong)});
         }
         labels.push_back(ends);
     }

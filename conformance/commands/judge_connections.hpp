@@ -1,11 +1,11 @@
-// A label file: connections whose QPs and attributes the caller knows, one a line, '#' begins a
-// comment:
+// The file of --connections: connections whose QPs and attributes the user knows, one per line;
+// '#' begins a comment:
 //
 //   10.77.0.1 0x11  10.77.0.2 0x22  mtu=1024 psn=100,5000 reads=4,4 timeout=14,14
 //
-// Two ends, each an address and a QP number; then what is known: the path MTU, and by end the first
-// PSN, how many READs and atomics it may have outstanding, and its local ACK timeout code.
-// Errors: the number of the line and what is wrong with it. Internal to this room.
+// Each end is an address and a QP number. Optional: the path MTU, and for each end the first PSN,
+// how many READs and atomics it may have outstanding, and its local ACK timeout code. Errors: the
+// number of the line and what is wrong with it. Internal to this room.
 #pragma once
 
 #include <array>
@@ -18,13 +18,13 @@
 
 namespace veriroce::commands {
 
-struct LabelError {
+struct ConnectionsError {
     std::size_t line = 0; // counted from 1
     std::string message;
 };
 
-using Labels = std::vector<std::array<flow::Introduction, 2>>;
+using KnownConnections = std::vector<std::array<flow::Introduction, 2>>;
 
-std::expected<Labels, LabelError> parse_labels(std::string_view text);
+std::expected<KnownConnections, ConnectionsError> parse_connections(std::string_view text);
 
 } // namespace veriroce::commands

@@ -4,15 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "conformance/commands/script_import.hpp"
 #include "conformance/commands/text_file.hpp"
 #include "conformance/script/script.hpp"
+#include "dissector/command_line/exit_code.hpp"
 
 namespace veriroce::commands {
 namespace {
 
-constexpr int differs = 1;
-constexpr int wrong_script = 2;
-constexpr int tool_error = 3;
+using namespace command_line;
 
 bool is_plan(const std::string& path) {
     return path.ends_with(".faults");
@@ -26,19 +26,35 @@ void print(std::FILE* err, const std::string& path,
 
 } // namespace
 
-int script_check(const std::vector<std::string>& files, std::FILE* out, std::FILE* err) {
+void add_script(Command program) {
+    auto script = program.add_group("script", "Check, format and make scripts");
+    auto check = script.add_command("check", "Compile scripts without running them");
+    const auto checked = std::make_shared<std::vector<std::string>>();
+    check.option("FILE", *checked, "Scripts (*.roce) or fault plans (*.faults)",
+                 {.required = true});
+    check.on_run([checked] { return run_script_check(*checked, stdout, stderr); });
+    auto format = script.add_command("format", "Format scripts, in place");
+    const auto options = std::make_shared<FormatOptions>();
+    format.option("FILE", options->files, "Scripts (*.roce) or fault plans (*.faults)",
+                  {.required = true});
+    format.flag("--check", options->check_only, "Only name the files that would change");
+    format.on_run([options] { return run_script_format(*options, stdout, stderr); });
+    add_script_import(script);
+}
+
+int run_script_check(const std::vector<std::string>& files, std::FILE* out, std::FILE* err) {
     int code = 0;
     for (const std::string& path : files) {
         const auto text = read_text(path);
         if (!text) {
             fmt::print(err, "veriroce: {}\n", text.error());
-            code = std::max(code, tool_error);
+            code = std::max(code, kExitUnable);
             continue;
         }
         if (is_plan(path)) {
             const auto rules = script::load_plan(path, *text);
             if (!rules) print(err, path, rules.error());
-            if (!rules) code = std::max(code, wrong_script);
+            if (!rules) code = std::max(code, kExitUsage);
             if (rules)
                 fmt::print(out, "{}: {} fault rule{}\n", path, rules->size(),
                            rules->size() == 1 ? "" : "s");
@@ -48,7 +64,7 @@ int script_check(const std::vector<std::string>& files, std::FILE* out, std::FIL
         const auto runs = loaded ? script::expand(*loaded) : std::unexpected(loaded.error());
         if (!runs) {
             print(err, path, runs.error());
-            code = std::max(code, wrong_script);
+            code = std::max(code, kExitUsage);
             continue;
         }
         fmt::print(out, "{}: {} ({} run{})\n", path, loaded->title, runs->size(),
@@ -57,28 +73,28 @@ int script_check(const std::vector<std::string>& files, std::FILE* out, std::FIL
     return code;
 }
 
-int script_format(const FormatOptions& options, std::FILE* out, std::FILE* err) {
+int run_script_format(const FormatOptions& options, std::FILE* out, std::FILE* err) {
     int code = 0;
     for (const std::string& path : options.files) {
         const auto text = read_text(path);
         if (!text) {
             fmt::print(err, "veriroce: {}\n", text.error());
-            code = std::max(code, tool_error);
+            code = std::max(code, kExitUnable);
             continue;
         }
         const auto laid_out =
             is_plan(path) ? script::format_plan(path, *text) : script::format(path, *text);
         if (!laid_out) {
             print(err, path, laid_out.error());
-            code = std::max(code, wrong_script);
+            code = std::max(code, kExitUsage);
         } else if (*laid_out != *text && options.check_only) {
-            fmt::print(out, "{}: not laid out; 'veriroce script format' does it\n", path);
-            code = std::max(code, differs);
+            fmt::print(out, "{}: not formatted; run 'veriroce script format'\n", path);
+            code = std::max(code, kExitFound);
         } else if (*laid_out != *text) {
             const auto written = write_text(path, *laid_out);
             if (written) continue;
             fmt::print(err, "veriroce: {}\n", written.error());
-            code = std::max(code, tool_error);
+            code = std::max(code, kExitUnable);
         }
     }
     return code;

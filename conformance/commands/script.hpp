@@ -1,22 +1,26 @@
 // The commands `veriroce script check` and `veriroce script format`, for scripts (*.roce) and fault
-// plans (*.faults).
+// plans (*.faults), and their group `veriroce script`.
 //
-// Exit codes: 0 all is well; 1 with `check_only` a file is not laid out as it should be; 2 a script
-// is wrong; 3 a file cannot be read or written.
+// Exit codes: kExitFound with `check_only` a file is not formatted; kExitUsage a script is wrong;
+// kExitUnable a file cannot be read or written.
 #pragma once
 
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "dissector/command_line/command.hpp"
+
 namespace veriroce::commands {
 
-int script_check(const std::vector<std::string>& files, std::FILE* out, std::FILE* err);
+void add_script(command_line::Command program);
+
+int run_script_check(const std::vector<std::string>& files, std::FILE* out, std::FILE* err);
 
 struct FormatOptions {
     std::vector<std::string> files;
-    bool check_only = false; // says which files would change, and changes none
+    bool check_only = false; // names the files that would change, and changes none
 };
-int script_format(const FormatOptions& options, std::FILE* out, std::FILE* err);
+int run_script_format(const FormatOptions& options, std::FILE* out, std::FILE* err);
 
 } // namespace veriroce::commands

@@ -6,12 +6,14 @@
 
 #include <fmt/format.h>
 
-#include "conformance/commands/test_device.hpp"
 #include "conformance/commands/text_file.hpp"
 #include "dissector/capture/dissected_frames.hpp"
+#include "dissector/command_line/refusal.hpp"
 
 namespace veriroce::commands {
 namespace {
+
+using namespace command_line;
 
 using script_import::Found;
 
@@ -21,7 +23,7 @@ template <typename Take>
 Accepted<std::optional<std::string>> each_frame(const std::string& path, Take take) {
     auto reader = capture::Reader::open(path);
     if (!reader) {
-        return std::unexpected(Refusal{tool_error, capture::text_of(reader.error(), path)});
+        return unable(capture::text_of(reader.error(), path));
     }
     capture::DissectedFrames frames(*reader);
     for (auto some = frames.next(); !some.empty(); some = frames.next())
@@ -60,14 +62,11 @@ std::uint64_t requests_of(const Found& one) {
 
 // Which of them is meant, counted from 0.
 Accepted<std::size_t> choose(const std::vector<Found>& connections, const ImportOptions& options) {
-    const auto refuse = [&](std::string text) {
-        return std::unexpected(Refusal{usage_error, std::move(text)});
-    };
     const std::string where = options.capture + ": ";
-    if (connections.empty()) return refuse(where + "no RC connection is in it");
+    if (connections.empty()) return misused(where + "the capture has no RC connection");
     if (options.connection > connections.size()) {
-        return refuse(where + fmt::format("no connection {}; there are{}", options.connection,
-                                          list_of(connections)));
+        return misused(where + fmt::format("no connection {}; there are{}", options.connection,
+                                           list_of(connections)));
     }
     const auto most = std::ranges::max_element(connections, {}, requests_of);
     const std::size_t chosen = options.connection == 0
@@ -75,29 +74,25 @@ Accepted<std::size_t> choose(const std::vector<Found>& connections, const Import
                                    : options.connection - 1;
     const Found& one = connections[chosen];
     if (one.service != wire::Service::Rc) {
-        return refuse(where + fmt::format("connection {} is of {}, and only RC is imported",
-                                          chosen + 1, name_of(one.service)));
+        return misused(where + fmt::format("connection {} is {}; only RC can be imported",
+                                           chosen + 1, name_of(one.service)));
     }
     if (requests_of(one) == 0) {
-        return refuse(where + fmt::format("connection {}, {}, has no requests: only answers to "
-                                          "what was not captured",
-                                          chosen + 1, one.text()));
+        return misused(where + fmt::format("connection {}, {}, has no requests, only answers",
+                                           chosen + 1, one.text()));
     }
     return chosen;
 }
 
 Accepted<int> import_or_refuse(const ImportOptions& options, std::FILE* out, std::FILE* err) {
     if (options.capture == "-") {
-        return std::unexpected(Refusal{
-            usage_error, "script import reads its capture twice: name a file, not standard input"});
+        return misused("script import reads its capture twice: name a file, not standard input");
     }
     std::optional<wire::IpAddress> asking;
-    if (!options.asking.empty()) {
-        asking = wire::IpAddress::parse(options.asking);
+    if (!options.from.empty()) {
+        asking = wire::IpAddress::parse(options.from);
         if (!asking) {
-            return std::unexpected(
-                Refusal{usage_error,
-                        fmt::format("--from: '{}' is no IPv4 or IPv6 address", options.asking)});
+            return misused(fmt::format("--from: expected an IP address, got '{}'", options.from));
         }
     }
     script_import::Survey survey;
@@ -119,33 +114,46 @@ Accepted<int> import_or_refuse(const ImportOptions& options, std::FILE* out, std
     choice.remark = fmt::format("veriroce script import {}, connection {} of {}", name, *chosen + 1,
                                 connections.size());
     const auto script = script_import::script_of(recorder.take(), choice);
-    if (!script) {
-        return std::unexpected(Refusal{usage_error, options.capture + ": " + script.error()});
-    }
-    const int code = *first ? tool_error : 0;
+    if (!script) return misused(options.capture + ": " + script.error());
+    const int code = *first ? kExitUnable : kExitSuccess;
     if (options.output.empty()) {
         fmt::print(out, "{}", *script);
         return code;
     }
     if (const auto written = write_text(options.output, *script); !written) {
-        return std::unexpected(Refusal{tool_error, written.error()});
+        return unable(written.error());
     }
     return code;
 }
 
 } // namespace
 
-std::optional<script_import::Part> part_by_name(std::string_view name) {
-    if (name == "requester") return script_import::Part::Requester;
-    if (name == "responder") return script_import::Part::Responder;
-    return std::nullopt;
+void add_script_import(Command script) {
+    auto command =
+        script.add_command("import", "Write a connection of a capture as a script that can be run");
+    const auto options = std::make_shared<ImportOptions>();
+    command.option("CAPTURE", options->capture,
+                   "A pcap or pcapng file, also compressed with gzip or zstd", {.required = true});
+    command.number("--connection", options->connection, {1, 1'000'000'000},
+                   "Which connection, counted from 1; the default is the one with most requests");
+    command.choice("--as", options->tester,
+                   {{"requester", script_import::Part::Requester},
+                    {"responder", script_import::Part::Responder}},
+                   "The part of the tester; the device takes the other one");
+    command.option(
+        "--from", options->from,
+        "The end whose requests are written; the default is the one that moves more data",
+        {.value = "ADDRESS"});
+    command.number("--messages", options->messages, {1, 1'000'000'000},
+                   "Write only the first N messages");
+    command.option("-o", options->output, "Write the script here, not to standard output",
+                   {.value = "FILE"});
+    command.on_run([options] { return run_script_import(*options, stdout, stderr); });
 }
 
 int run_script_import(const ImportOptions& options, std::FILE* out, std::FILE* err) {
     const auto code = import_or_refuse(options, out, err);
-    if (code) return *code;
-    fmt::print(err, "veriroce: {}\n", code.error().text);
-    return code.error().code;
+    return code ? *code : tell(err, code.error());
 }
 
 } // namespace veriroce::commands

@@ -1,8 +1,8 @@
-// The command `veriroce test`: plan, bench, run, reports.
+// The command `veriroce test`: plan, device, run, reports.
 //
-// Exit codes: 0 nothing to report; 1 a FAIL or XPASS (with strict also a WARN); 2 a script or a
-// selection is wrong, before anything was sent; 3 the tool could not do its part: no DUT, no link,
-// an ERROR verdict, or nothing that reached a verdict; 130 interrupted.
+// Exit codes: kExitSuccess nothing to report; kExitFound a FAIL or XPASS (with --strict also a
+// WARN); kExitUsage a script or a selection is wrong, and nothing was sent; kExitUnable no device,
+// no link, an ERROR verdict, or no run that reached a verdict; kExitInterrupted.
 #pragma once
 
 #include <cstdio>
@@ -10,6 +10,8 @@
 #include "conformance/commands/test_options.hpp"
 
 namespace veriroce::commands {
+
+void add_test(command_line::Command program);
 
 int run_test(const TestOptions& options, std::FILE* out, std::FILE* err);
 

@@ -16,9 +16,7 @@
 namespace veriroce::commands {
 namespace {
 
-std::unexpected<Refusal> misused(std::string text) {
-    return std::unexpected(Refusal{usage_error, std::move(text)});
-}
+using namespace command_line;
 
 Accepted<const mutants::Mutant*> mutant_named(const std::string& name) {
     if (const auto mutant = mutants::find(name)) return &mutant->get();
@@ -28,12 +26,12 @@ Accepted<const mutants::Mutant*> mutant_named(const std::string& name) {
             names.push_back(one.name);
     }
     const auto near = wire::nearest_word(name, names);
-    return misused(fmt::format("no mutant is called '{}'; {}", name,
+    return misused(fmt::format("unknown mutant '{}'; {}", name,
                                near ? fmt::format("did you mean '{}'?", *near)
-                                    : "'veriroce test --list-mutants' shows them"));
+                                    : "'veriroce test --list-mutants' lists them"));
 }
 
-Accepted<std::unique_ptr<testbed::Testbed>> virtual_bench(const TestOptions& options) {
+Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& options) {
     for (const auto& [given, name] :
          {std::pair{!options.interface.empty(), "-i"},
           std::pair{!options.token_file.empty(), "--dut-token-file"},
@@ -57,7 +55,7 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_bench(const TestOptions& opt
     return std::make_unique<testbed::VirtualTestbed>(std::move(bench));
 }
 
-// "10.77.0.200/24,fd77::200": a prefix says nothing here, since the device must be on the same
+// "10.77.0.200/24,fd77::200": the prefix has no effect, because the device must be on the same
 // layer 2 network.
 Accepted<std::vector<wire::IpAddress>> addresses_in(std::string_view option,
                                                     const std::string& list) {
@@ -66,7 +64,8 @@ Accepted<std::vector<wire::IpAddress>> addresses_in(std::string_view option,
     for (std::string text; std::getline(stream, text, ',');) {
         const auto address =
             wire::IpAddress::parse(std::string_view(text).substr(0, text.find('/')));
-        if (!address) return misused(fmt::format("{}: '{}' is no IP address", option, text));
+        if (!address)
+            return misused(fmt::format("{}: expected an IP address, got '{}'", option, text));
         addresses.push_back(*address);
     }
     return addresses;
@@ -74,13 +73,12 @@ Accepted<std::vector<wire::IpAddress>> addresses_in(std::string_view option,
 
 Accepted<std::string> token_in(const std::string& path) {
     auto text = read_text(path);
-    if (!text) return std::unexpected(Refusal{tool_error, text.error()});
+    if (!text) return unable(text.error());
     std::string token = text->substr(0, text->find('\n'));
     if (token.empty()) {
-        return std::unexpected(
-            Refusal{tool_error, fmt::format("{}: no token in this file; it holds the line that the "
-                                            "agent's --token-file holds",
-                                            path)});
+        return unable(fmt::format("{}: this file is empty; it must hold the same line as the "
+                                  "agent's --token-file",
+                                  path));
     }
     return token;
 }
@@ -114,12 +112,13 @@ Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
 
 } // namespace
 
-Accepted<std::unique_ptr<testbed::Testbed>> choose_bench(const TestOptions& options) {
-    if (options.dut.empty()) return virtual_bench(options);
+command_line::Accepted<std::unique_ptr<testbed::Testbed>>
+choose_testbed(const TestOptions& options) {
+    if (options.dut.empty()) return virtual_testbed(options);
     const auto live = live_options(options);
     if (!live) return std::unexpected(live.error());
     auto bench = testbed::LiveTestbed::open(*live);
-    if (!bench) return std::unexpected(Refusal{tool_error, bench.error()});
+    if (!bench) return unable(bench.error());
     return std::move(*bench);
 }
 

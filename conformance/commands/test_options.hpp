@@ -1,5 +1,4 @@
-// What `veriroce test` was asked to do. Shared by the front door, which fills it in, and the room
-// that does it.
+// The options of `veriroce test`.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "conformance/rules/rules.hpp"
+#include "dissector/command_line/command.hpp"
 
 namespace veriroce::commands {
 
@@ -45,5 +45,10 @@ struct TestOptions {
     std::string profile;        // a file: what is known of the device
     std::string capture;        // a pcapng of the whole run
 };
+
+void add_options(command_line::Command& command, TestOptions& options);
+
+// The options that another run of one case needs; `SuiteRun` adds its axes and its seed.
+std::string repeat_options(const TestOptions& options);
 
 } // namespace veriroce::commands

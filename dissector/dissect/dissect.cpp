@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "dissector/command_line/exit_code.hpp"
 #include "dissector/dissect/decode_as.hpp"
 #include "dissector/dissect/session.hpp"
 
@@ -80,19 +81,11 @@ std::expected<Compiled, std::string> compile(const Options& options) {
 
 } // namespace
 
-std::optional<Format> format_by_name(const std::string& name) {
-    if (name == "text") return Format::Text;
-    if (name == "fields") return Format::Fields;
-    if (name == "json") return Format::Json;
-    if (name == "csv") return Format::Csv;
-    return std::nullopt;
-}
-
 int run(const Options& options, std::FILE* out, std::FILE* err) {
     auto compiled = compile(options);
     if (!compiled) {
         say(err, compiled.error());
-        return kUsage;
+        return command_line::kExitUsage;
     }
     return Session(options, std::move(*compiled), out, err).run();
 }

@@ -12,9 +12,6 @@ namespace veriroce::dissect {
 
 enum class Format : std::uint8_t { Text, Fields, Json, Csv };
 
-// "text", "fields", "json", "csv"; empty for anything else.
-std::optional<Format> format_by_name(const std::string& name);
-
 struct Options {
     std::vector<std::string> files; // "-" is standard input
     std::string interface;          // -i: capture live instead of reading files

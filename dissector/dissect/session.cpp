@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "dissector/capture/facts.hpp"
+#include "dissector/command_line/exit_code.hpp"
 #include "dissector/dissect/interrupt.hpp"
 #include "dissector/print/hex_dump.hpp"
 #include "dissector/print/json.hpp"
@@ -30,7 +31,7 @@ Session::Session(const Options& options, Compiled compiled, std::FILE* out, std:
 }
 
 int Session::run() {
-    if (!start_writing()) return kFailed;
+    if (!start_writing()) return command_line::kExitUnable;
     begin();
     if (!options_.interface.empty()) {
         read_live();
@@ -58,8 +59,8 @@ int Session::run() {
     if (out_.error() != 0 && out_.error() != EPIPE) {
         report_error(fmt::format("writing failed: {}", std::strerror(out_.error())));
     }
-    if (options_.check && packets_with_findings_ > 0) return kFinding;
-    return failed_ ? kFailed : kDone;
+    if (options_.check && packets_with_findings_ > 0) return command_line::kExitFound;
+    return failed_ ? command_line::kExitUnable : command_line::kExitSuccess;
 }
 
 // Verifying ICRCs costs about as much as everything else, so do it only if the output shows the

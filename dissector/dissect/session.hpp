@@ -19,11 +19,6 @@
 
 namespace veriroce::dissect {
 
-inline constexpr int kDone = 0;
-inline constexpr int kFinding = 1;
-inline constexpr int kUsage = 2;
-inline constexpr int kFailed = 3;
-
 void say(std::FILE* err, std::string_view message);
 
 struct Compiled {

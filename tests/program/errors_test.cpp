@@ -109,19 +109,28 @@ TEST_CASE("errors: dissect", "[program]") {
         {"veriroce dissect --decode-as port=70000:nvme short.pcap",
          "veriroce: dissect: --decode-as: '70000' is not a port number"},
         {"veriroce dissect -T xml short.pcap",
-         "veriroce: -T: 'xml' is none of text, fields, json, csv"},
-        {"veriroce dissect", "veriroce: dissect: no capture file; name one, or - for standard "
+         "veriroce: -T: expected text, fields, json or csv, got 'xml'"},
+        {"veriroce dissect", "veriroce: dissect: no capture file; give a file name, - for standard "
                              "input, or -i INTERFACE"},
         {"veriroce dissekt short.pcap",
-         "veriroce: no command is called 'dissekt'; did you mean 'dissect'?"},
+         "veriroce: unknown command 'dissekt'; did you mean 'dissect'?"},
         {"veriroce frobnicate",
-         "veriroce: no command is called 'frobnicate'; the commands are dissect, judge, test, "
-         "script, serve, ping, rules, bench, agent"},
-        {"veriroce bench", "veriroce: a command is missing: engine, icrc, sim; "
-                           "--help says what each does"},
-        {"veriroce bench sim --seeds 0", "veriroce: bench sim: --seeds 0 would play nothing"},
-        {"veriroce", "veriroce: a command is missing: dissect, judge, test, script, serve, "
-                     "ping, rules, bench, agent; --help says what each does"},
+         "veriroce: unknown command 'frobnicate'; the commands are dissect, judge, test, script, "
+         "rules, agent, serve, ping, bench, fuzz"},
+        {"veriroce bench", "veriroce: expected a command: engine, icrc; --help describes them"},
+        {"veriroce bench sim", "veriroce: unknown command 'sim'; the commands are engine, icrc"},
+        {"veriroce fuzz --seeds 0", "veriroce: fuzz: --seeds 0 plays nothing"},
+        {"veriroce", "veriroce: expected a command: dissect, judge, test, script, rules, agent, "
+                     "serve, ping, bench, fuzz; --help describes them"},
+        {"veriroce dissect --chek short.pcap",
+         "veriroce: unknown option '--chek'; did you mean '--check'?"},
+        {"veriroce dissect -c many short.pcap",
+         "veriroce: -c: expected a whole number, got 'many'"},
+        {"veriroce ping --size 0 10.0.0.1",
+         "veriroce: --size: expected a whole number from 1 to 1073741824, got '0'"},
+        {"veriroce ping", "veriroce: HOST is required"},
+        {"veriroce agent --listn x", "veriroce: unknown option '--listn'; did you mean "
+                                     "'--listen'?"},
     };
     for (const Row& row : rows)
         check(place, row);
@@ -144,11 +153,11 @@ TEST_CASE("errors: judge", "[program]") {
          "the packets before it were read",
          tool, true},
         {"veriroce judge --format xml short.pcap",
-         "veriroce: --format: 'xml' is neither text nor json"},
+         "veriroce: --format: expected text or json, got 'xml'"},
         {"veriroce judge --recorded-at nowhere short.pcap",
-         "veriroce: judge: --recorded-at: 'nowhere' is no IPv4 or IPv6 address"},
+         "veriroce: judge: --recorded-at: expected an IP address, got 'nowhere'"},
         {"veriroce judge --connections notes.txt short.pcap",
-         "veriroce: judge: notes.txt:1: 'these' is no IPv4 or IPv6 address"},
+         "veriroce: judge: notes.txt:1: expected an IP address, got 'these'"},
         {"veriroce judge --connections missing.txt short.pcap",
          "veriroce: judge: missing.txt: No such file or directory"},
     };
@@ -177,10 +186,10 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
          "veriroce: no rule is called 'RSP-99'; did you mean RSP-09?"},
         {"veriroce test --rule RSP-02 --role requester", "veriroce: the selection selects no case"},
         {"veriroce test --role observer",
-         "veriroce: --role: 'observer' is neither responder nor requester"},
+         "veriroce: --role: expected responder or requester, got 'observer'"},
         {"veriroce test --tag lethl", "veriroce: no tag is called 'lethl'; did you mean 'lethal'?"},
         {"veriroce test --dry-run --mutant tver_not_cheked",
-         "veriroce: no mutant is called 'tver_not_cheked'; did you mean "
+         "veriroce: unknown mutant 'tver_not_cheked'; did you mean "
          "'tver_not_checked'?"},
         {"veriroce test --dry-run --dut 127.0.0.1:1 -i va --profile wrong.yaml",
          "veriroce: wrong.yaml:1:1: unknown key 'profil'; did you mean 'profile'?"},
@@ -188,12 +197,14 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
          "veriroce: a/x.roce and b/a/x.roce are both called a/x: play them in two runs"},
         {"veriroce test typo.roce", "veriroce: " + typo_found},
         {"veriroce test loss.faults",
-         "veriroce: loss.faults is a plan and no case: veriroce test CASE --faults loss.faults"},
+         "veriroce: loss.faults is a fault plan, not a test case: veriroce test CASE --faults "
+         "loss.faults"},
         {"veriroce test rsp --faults bad.faults",
          "veriroce: bad.faults:1:1: unknown fault action 'dorp'; did you mean 'drop'?\n"
          "    dorp when psn=0\n"
          "    ^^^^"},
-        {"veriroce test rsp --faults none.faults", "veriroce: none.faults: the plan has no rule"},
+        {"veriroce test rsp --faults none.faults",
+         "veriroce: none.faults: the fault plan has no rules"},
         {"veriroce test rsp --faults missing.faults",
          "veriroce: missing.faults: No such file or directory", tool},
         {"veriroce test missing.roce", "veriroce: missing.roce: No such file or directory", tool},
@@ -217,14 +228,14 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
          "veriroce: --shrink plays in virtual time: leave out --dut"},
         {"veriroce test --dut-reset true",
          "veriroce: --dut-reset needs a device: name its agent with --dut HOST:PORT"},
-        {"veriroce test --seed many", "veriroce: Could not convert: --seed = many"},
+        {"veriroce test --seed many", "veriroce: --seed: expected a whole number, got 'many'"},
         {"veriroce test --timeout-scale 0",
-         "veriroce: --timeout-scale: Value 0 not in range 0.100000 to 100000.000000"},
+         "veriroce: --timeout-scale: expected a number from 0.1 to 100000, got '0'"},
         {"veriroce test --mutant tver_not_cheked",
-         "veriroce: no mutant is called 'tver_not_cheked'; did you mean "
+         "veriroce: unknown mutant 'tver_not_cheked'; did you mean "
          "'tver_not_checked'?"},
         {"veriroce test --mutant nosuch",
-         "veriroce: no mutant is called 'nosuch'; 'veriroce test --list-mutants' shows them"},
+         "veriroce: unknown mutant 'nosuch'; 'veriroce test --list-mutants' lists them"},
         {"veriroce test -i va", "veriroce: -i needs a device: name its agent with --dut HOST:PORT"},
         {"veriroce test --tester-address 192.0.2.9",
          "veriroce: --tester-address needs a device: name its agent with --dut HOST:PORT"},
@@ -236,9 +247,9 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
                                                 "to connect to: the port is missing; write "
                                                 "ADDRESS:PORT, [IPV6]:PORT or unix:PATH"},
         {"veriroce test --dut 127.0.0.1:1 -i va --tester-address 192.0.2",
-         "veriroce: --tester-address: '192.0.2' is no IP address"},
+         "veriroce: --tester-address: expected an IP address, got '192.0.2'"},
         {"veriroce test --dut 127.0.0.1:1 -i va --dut-address fd77::1,x",
-         "veriroce: --dut-address: 'x' is no IP address"},
+         "veriroce: --dut-address: expected an IP address, got 'x'"},
         {"veriroce test --dut 127.0.0.1:1 -i va --dut-token-file missing",
          "veriroce: missing: No such file or directory", tool},
         {"veriroce test rsp/gap-nack --report out --capture all.pcapng",
@@ -272,25 +283,25 @@ TEST_CASE("errors: script import", "[program]") {
         {"veriroce script import short.pcap",
          "veriroce: short.pcap: the file ends inside the header, packet or block at byte 176; "
          "the packets before it were read\n"
-         "veriroce: short.pcap: no RC connection is in it"},
+         "veriroce: short.pcap: the capture has no RC connection"},
         {"veriroce script import -",
          "veriroce: script import reads its capture twice: name a file, not standard input"},
         {"veriroce script import uc.pcap",
-         "veriroce: uc.pcap: connection 1 is of UC, and only RC is imported"},
+         "veriroce: uc.pcap: connection 1 is UC; only RC can be imported"},
         {"veriroce script import acks.pcapng",
          "veriroce: acks.pcapng: connection 1, 10.77.0.2 QP unknown - 10.77.0.1 QP 0x00003b, has "
-         "no requests: only answers to what was not captured"},
+         "no requests, only answers"},
         {"veriroce script import one.pcap --connection 2",
          "veriroce: one.pcap: no connection 2; there are\n    1  RC " + only +
              ", 2 and 0 request packets"},
         {"veriroce script import one.pcap --connection 0",
-         "veriroce: --connection: Value 0 not in range 1 to 1000000000"},
+         "veriroce: --connection: expected a whole number from 1 to 1000000000, got '0'"},
         {"veriroce script import one.pcap --messages 0",
-         "veriroce: --messages: Value 0 not in range 1 to 1000000000"},
+         "veriroce: --messages: expected a whole number from 1 to 1000000000, got '0'"},
         {"veriroce script import one.pcap --as peer",
-         "veriroce: --as: 'peer' is neither requester nor responder"},
+         "veriroce: --as: expected requester or responder, got 'peer'"},
         {"veriroce script import one.pcap --from nowhere",
-         "veriroce: --from: 'nowhere' is no IPv4 or IPv6 address"},
+         "veriroce: --from: expected an IP address, got 'nowhere'"},
         {"veriroce script import one.pcap --from 10.0.0.9",
          "veriroce: one.pcap: 10.0.0.9 is no end of the connection " + only},
         {"veriroce script import one.pcap --from 10.77.0.2",
@@ -322,11 +333,11 @@ TEST_CASE("errors: script and rules", "[program]") {
         {"veriroce script format typo.roce", typo_found},
         {"veriroce script check .", "veriroce: .: Is a directory", tool},
         {"veriroce script",
-         "veriroce: a command is missing: check, format, import; --help says what each does"},
+         "veriroce: expected a command: check, format, import; --help describes them"},
         {"veriroce script chek typo.roce",
-         "veriroce: no command is called 'chek'; did you mean 'check'?"},
-        {"veriroce rules RSP-99", "veriroce: no rule is called 'RSP-99'; did you mean RSP-09?"},
-        {"veriroce rules RSPP", "veriroce: no rule is called 'RSPP'"},
+         "veriroce: unknown command 'chek'; did you mean 'check'?"},
+        {"veriroce rules RSP-99", "veriroce: unknown rule 'RSP-99'; did you mean 'RSP-09'?"},
+        {"veriroce rules RSPP", "veriroce: unknown rule 'RSPP'"},
     };
     for (const Row& row : rows)
         check(place, row);
@@ -409,8 +420,8 @@ TEST_CASE("errors: the device and the link, which needs root", "[program]") {
         {"veriroce test -i va --dut unix:silent" + report,
          "veriroce: unix:silent does not answer: is it a veriroce agent?", tool},
         {"veriroce test -i va --dut unix:http --dut-token-file no-token" + report,
-         "veriroce: no-token: no token in this file; it holds the line that the agent's "
-         "--token-file holds",
+         "veriroce: no-token: this file is empty; it must hold the same line as the agent's "
+         "--token-file",
          tool},
         {"veriroce test -i vc --dut unix:http" + report,
          "veriroce: there is no interface \"vc\": this host has lo, off, other, va, vb", tool},

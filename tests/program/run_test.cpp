@@ -127,7 +127,7 @@ TEST_CASE("run: where all is skipped, that is said", "[program]") {
     const Outcome outcome = place.run("veriroce test opc/matrix");
     CHECK(outcome.code == 3);
     CHECK(outcome.err == "veriroce: nothing was tested: all 19 runs were skipped, for the reasons "
-                         "that stand beside them\n");
+                         "printed with them\n");
 }
 
 TEST_CASE("run: a dry run says how much would be played, and plays nothing", "[program]") {

@@ -9,7 +9,8 @@
 #include <fmt/format.h>
 #include <isa-l/crc.h>
 
-#include "transport/bench/commands.hpp"
+#include "dissector/command_line/exit_code.hpp"
+#include "transport/bench/bench.hpp"
 #include "transport/bench/connected_engines.hpp"
 #include "transport/bench/measure.hpp"
 
@@ -152,9 +153,9 @@ int bench_engine(const Options& options, std::FILE* out, std::FILE* err) {
         many_qps(options, out);
     } catch (const std::exception& error) {
         fmt::print(err, "veriroce: {}\n", error.what());
-        return 3;
+        return command_line::kExitUnable;
     }
-    return std::fflush(out) == 0 ? 0 : 3;
+    return std::fflush(out) == 0 ? command_line::kExitSuccess : command_line::kExitUnable;
 }
 
 } // namespace veriroce::bench

@@ -5,9 +5,10 @@
 #include <fmt/format.h>
 #include <isa-l/crc.h>
 
+#include "dissector/command_line/exit_code.hpp"
 #include "dissector/wire/frame.hpp"
 #include "dissector/wire/icrc.hpp"
-#include "transport/bench/commands.hpp"
+#include "transport/bench/bench.hpp"
 #include "transport/bench/measure.hpp"
 
 namespace veriroce::bench {
@@ -60,7 +61,7 @@ int bench_icrc(const Options& options, std::FILE* out, std::FILE* /*err*/) {
                options.runs);
     for (const std::size_t payload : {0U, 64U, 256U, 1024U, 4096U})
         one_size(payload, options, out);
-    return std::fflush(out) == 0 ? 0 : 3;
+    return std::fflush(out) == 0 ? command_line::kExitSuccess : command_line::kExitUnable;
 }
 
 } // namespace veriroce::bench

@@ -1,16 +1,16 @@
-// Label files: what they say, and what is wrong with them.
+// The file of --connections: what it says, and what is wrong with them.
 #include <catch2/catch.hpp>
 
 #include "conformance/commands/judge_connections.hpp"
 
 namespace veriroce::commands::test {
 
-TEST_CASE("labels: two ends and what is known of them", "[judge]") {
-    const auto labels = parse_labels("# ours\n"
-                                     "10.77.0.1 0x11  10.77.0.2 34  # the rest is not known\n"
-                                     "\n"
-                                     "fd77::1 1 fd77::2 2 mtu=1024 psn=100,0xFFFFFF reads=4,1 "
-                                     "timeout=14,0\n");
+TEST_CASE("known connections: two ends and what is known of them", "[judge]") {
+    const auto labels = parse_connections("# ours\n"
+                                          "10.77.0.1 0x11  10.77.0.2 34  # the rest is not known\n"
+                                          "\n"
+                                          "fd77::1 1 fd77::2 2 mtu=1024 psn=100,0xFFFFFF reads=4,1 "
+                                          "timeout=14,0\n");
     REQUIRE(labels);
     REQUIRE(labels->size() == 2);
     const auto& plain = (*labels)[0];
@@ -26,25 +26,27 @@ TEST_CASE("labels: two ends and what is known of them", "[judge]") {
     CHECK(full[0].attributes.timeout == std::uint8_t{14});
 }
 
-TEST_CASE("labels: a wrong line is named", "[judge]") {
+TEST_CASE("known connections: a wrong line is named", "[judge]") {
     struct Row {
         const char* text;
         std::size_t line;
         const char* message;
     };
     const std::vector<Row> rows{
-        {"10.77.0.1 1 10.77.0.2\n", 1, "a connection is ADDRESS QP ADDRESS QP"},
-        {"\nhere 1 10.77.0.2 2", 2, "'here' is no IPv4 or IPv6 address"},
-        {"10.77.0.1 0x1000000 10.77.0.2 2", 1, "'0x1000000' is no QP number"},
-        {"10.77.0.1 1 10.77.0.2 2 mtu=1000", 1, "'1000' is no path MTU"},
-        {"10.77.0.1 1 10.77.0.2 2 psn=1", 1, "'psn=' takes two numbers"},
-        {"10.77.0.1 1 10.77.0.2 2 timeout=1,32", 1, "'32' is no number up to 31"},
+        {"10.77.0.1 1 10.77.0.2\n", 1, "expected ADDRESS QP ADDRESS QP"},
+        {"\nhere 1 10.77.0.2 2", 2, "expected an IP address, got 'here'"},
+        {"10.77.0.1 0x1000000 10.77.0.2 2", 1, "expected a QP number, got '0x1000000'"},
+        {"10.77.0.1 1 10.77.0.2 2 mtu=1000", 1,
+         "mtu=: expected 256, 512, 1024, 2048 or 4096, got '1000'"},
+        {"10.77.0.1 1 10.77.0.2 2 psn=1", 1, "psn=: expected two numbers, got '1'"},
+        {"10.77.0.1 1 10.77.0.2 2 timeout=1,32", 1,
+         "timeout=: expected a number up to 31, got '32'"},
         {"10.77.0.1 1 10.77.0.2 2 colour=red", 1,
-         "'colour=red' is none of mtu=, psn=, reads=, timeout="},
+         "expected mtu=, psn=, reads= or timeout=, got 'colour=red'"},
     };
     for (const Row& row : rows) {
         INFO(row.text);
-        const auto labels = parse_labels(row.text);
+        const auto labels = parse_connections(row.text);
         REQUIRE_FALSE(labels);
         CHECK(labels.error().line == row.line);
         CHECK(labels.error().message == row.message);

@@ -1,7 +1,7 @@
-// The commands `veriroce bench engine` and `veriroce bench icrc`: speed on this machine, next to a
-// limit measured in the same run.
+// Figures of this machine, each beside a limit that is measured in the same run.
 //
-// Exit code 0; 3 if output cannot be written or memory is short.
+// The functions return an exit code: kExitUnable if the output cannot be written or memory is
+// short.
 #pragma once
 
 #include <cstdint>

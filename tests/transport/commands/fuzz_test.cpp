@@ -6,10 +6,10 @@
 #include <string>
 
 #include "conformance/mutants/mutants.hpp"
-#include "transport/sim/bench.hpp"
+#include "transport/commands/fuzz.hpp"
 
 using namespace veriroce;
-using namespace veriroce::sim;
+using namespace veriroce::commands;
 
 namespace {
 
@@ -31,11 +31,11 @@ struct Said {
     std::string out;
     std::string err;
 };
-Said run(const BenchOptions& options, const Defect& defect = {}) {
+Said run(const FuzzOptions& options, const sim::Defect& defect = {}) {
     const File out(std::tmpfile());
     const File err(std::tmpfile());
     REQUIRE((out && err));
-    const int code = bench(options, out.get(), err.get(), defect);
+    const int code = run_fuzz(options, out.get(), err.get(), defect);
     return {code, text_in(out.get()), text_in(err.get())};
 }
 
@@ -45,7 +45,7 @@ bool has(const std::string& text, std::string_view part) {
 
 } // namespace
 
-TEST_CASE("bench sim: says what the seeds came to", "[sim]") {
+TEST_CASE("fuzz: says what the seeds came to", "[fuzz]") {
     const Said said = run({.seeds = 20, .first = 7});
     CHECK(said.code == 0);
     CHECK(said.err.empty());
@@ -56,15 +56,15 @@ TEST_CASE("bench sim: says what the seeds came to", "[sim]") {
     CHECK(has(said.out, "\nno seed failed\n"));
 }
 
-TEST_CASE("bench sim: names the first failure and the command that repeats it", "[sim]") {
+TEST_CASE("fuzz: names the first failure and the command that repeats it", "[fuzz]") {
     // A responder that takes any gap in the PSNs for what it expects.
     const auto mutant = mutants::find("without_expected_psn");
     REQUIRE(mutant);
-    const Defect defect{.checks = mutant->get().checks};
+    const sim::Defect defect{.checks = mutant->get().checks};
     const Said plain = run({.seeds = 30}, defect);
     CHECK(plain.code == 1);
     CHECK(has(plain.out, " of 30 seeds failed\nseed "));
-    CHECK(has(plain.out, "\nagain: veriroce bench sim --seeds 1 --seed "));
+    CHECK(has(plain.out, "\nagain: veriroce fuzz --seeds 1 --seed "));
     CHECK_FALSE(has(plain.out, "are left"));
     const Said small = run({.seeds = 30, .shrink = true}, defect);
     CHECK(small.code == 1);
@@ -72,7 +72,7 @@ TEST_CASE("bench sim: names the first failure and the command that repeats it", 
     CHECK(has(small.out, "request "));
 }
 
-TEST_CASE("bench sim: no seeds are a mistake", "[sim]") {
+TEST_CASE("fuzz: no seeds are a mistake", "[fuzz]") {
     const Said said = run({.seeds = 0});
     CHECK(said.code == 2);
     CHECK(said.out.empty());

@@ -1,0 +1,48 @@
+#include "conformance/commands/rules.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "conformance/rules/rules.hpp"
+#include "dissector/command_line/refusal.hpp"
+
+namespace veriroce::commands {
+namespace {
+
+using namespace command_line;
+
+bool is_called(const rules::Rule& rule, const std::string& id) {
+    return rule.id == id || rule.group() == id;
+}
+
+} // namespace
+
+void add_rules(Command program) {
+    auto command = program.add_command("rules", "Print the rule catalogue");
+    const auto ids = std::make_shared<std::vector<std::string>>();
+    command.option("ID", *ids, "Rules (RSP-02) or groups (RSP); the default is all");
+    command.on_run([ids] { return run_rules(*ids, stdout, stderr); });
+}
+
+int run_rules(const std::vector<std::string>& ids, std::FILE* out, std::FILE* err) {
+    const auto& rules = rules::catalogue().rules();
+    for (const std::string& id : ids) {
+        const auto called = [&](const rules::Rule& rule) { return is_called(rule, id); };
+        if (std::ranges::any_of(rules, called)) continue;
+        const auto near = rules::catalogue().nearest(id);
+        return tell(
+            err, {kExitUsage, fmt::format("unknown rule '{}'{}", id,
+                                          near ? fmt::format("; did you mean '{}'?", *near) : "")});
+    }
+    for (const rules::Rule& rule : rules) {
+        const auto called = [&](const std::string& id) { return is_called(rule, id); };
+        if (!ids.empty() && std::ranges::none_of(ids, called)) continue;
+        fmt::print(out, "{:<8} {:<6} {:<10} {}\n", rule.id, rules::word(rule.level),
+                   rules::word(rule.role), rule.title);
+        if (!ids.empty()) fmt::print(out, "         {}\n", rule.text);
+    }
+    return kExitSuccess;
+}
+
+} // namespace veriroce::commands

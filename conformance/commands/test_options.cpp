@@ -1,0 +1,113 @@
+#include "conformance/commands/test_options.hpp"
+
+#include <fmt/format.h>
+
+#include "conformance/plan/plan.hpp"
+
+namespace veriroce::commands {
+namespace {
+
+using command_line::Command;
+
+void add_selection(Command& command, TestOptions& options) {
+    command.option("CASE", options.cases,
+                   "Case ids (rsp/gap-nak), groups (rsp) or script files (*.roce)");
+    command.option("--rule", options.rules, "Only cases for these rules",
+                   {.value = "RULE", .takes_several = true, .comma_separated = true});
+    command.option("--tag", options.tags, "Only cases with these tags",
+                   {.value = "TAG", .takes_several = true, .comma_separated = true});
+    command.choice("--role", options.role,
+                   {{"responder", rules::Role::Responder}, {"requester", rules::Role::Requester}},
+                   "Only cases for this role of the device");
+    command.option("--over", options.over,
+                   "Run every case once per value: ip=4,6, psn=low,wrap (first PSNs) or "
+                   "migreq=0,1; repeat it",
+                   {.value = "AXIS"});
+    command.option("-D", options.parameters,
+                   "Set a 'let' or 'for' variable of the selected cases; repeat it",
+                   {.value = "NAME=VALUE"});
+    command.number("--repeat", options.repeat, {1, 1'000'000},
+                   "Play every run N times, each time with the next seed");
+    command.option("--shard", options.shard, "Run shard I of N", {.value = "I/N"});
+    command.flag("--slow", options.slow, "Also run cases that take more than 5 s");
+}
+
+void add_device(Command& command, TestOptions& options) {
+    command.option("--dut", options.dut,
+                   "The device's agent: HOST:PORT or unix:PATH; the default is the built-in engine",
+                   {.value = "AGENT"});
+    command.option("--dut-token-file", options.token_file, "A file with the agent's token",
+                   {.value = "FILE"});
+    command.option("-i,--interface", options.interface, "The interface on the device's network",
+                   {.value = "IFACE"});
+    command.option("--tester-address", options.tester_address,
+                   "Addresses A[/N][,B...] for which the tester answers itself",
+                   {.value = "ADDRESSES"});
+    command.option("--dut-address", options.dut_address, "Addresses A[,B] of the device to use",
+                   {.value = "ADDRESSES"});
+    command.option("--profile", options.profile,
+                   "Known facts about the device: capabilities, counters, deviations (YAML)",
+                   {.value = "FILE"});
+    command.option("--dut-reset", options.dut_reset,
+                   "A shell command that revives a device that no longer answers",
+                   {.value = "COMMAND"});
+    command.option("--mutant", options.mutant, "Plant this defect in the built-in engine",
+                   {.value = "NAME"});
+}
+
+void add_playing(Command& command, TestOptions& options) {
+    command.number("--seed", options.seed, {}, "Determines PSNs and random faults",
+                   {.value = "N", .shows_default = true});
+    command.number("--timeout-scale", options.timeout_scale, {0.1, 100'000},
+                   "Multiply all timeouts", {.value = "FACTOR", .shows_default = true});
+    command.option("--faults", options.faults,
+                   "Play every case under this fault plan; --shrink then shrinks the plan",
+                   {.value = "FILE"});
+    command.flag("--shrink", options.shrink,
+                 "Shrink the first failing case, and print the small script");
+    command.flag("--fail-fast", options.fail_fast, "Stop at the first FAIL");
+    command.flag("--list-mutants", options.list_mutants, "List the defects for --mutant");
+    command.flag("--list", options.list, "List the selected runs without playing them");
+    command.flag("--dry-run", options.dry_run, "Compile and plan without playing");
+}
+
+void add_reporting(Command& command, TestOptions& options) {
+    command.option("--report", options.report, "A folder for results.json, junit.xml and captures",
+                   {.value = "FOLDER"});
+    command.option("--capture", options.capture, "One pcapng file of the whole run",
+                   {.value = "FILE"});
+    command.flag("--strict", options.strict, "Exit code 1 also for a WARN");
+    command.flag("-q,--quiet", options.quiet, "Print only runs that did not PASS");
+}
+
+} // namespace
+
+void add_options(Command& command, TestOptions& options) {
+    add_selection(command, options);
+    add_device(command, options);
+    add_playing(command, options);
+    add_reporting(command, options);
+}
+
+std::string repeat_options(const TestOptions& options) {
+    std::string text;
+    const auto add = [&](std::string_view name, const std::string& value) {
+        if (!value.empty()) text += fmt::format(" {} {}", name, value);
+    };
+    add("--dut", plan::shell_word(options.dut));
+    add("--dut-token-file", plan::shell_word(options.token_file));
+    add("-i", options.interface);
+    add("--tester-address", options.tester_address);
+    add("--dut-address", options.dut_address);
+    add("--profile", plan::shell_word(options.profile));
+    add("--mutant", options.mutant);
+    add("--faults", plan::shell_word(options.faults));
+    add("--dut-reset", plan::shell_word(options.dut_reset));
+    for (const std::string& parameter : options.parameters)
+        add("-D", plan::shell_word(parameter));
+    if (options.timeout_scale != 1.0) add("--timeout-scale", fmt::to_string(options.timeout_scale));
+    if (options.slow) text += " --slow";
+    return text;
+}
+
+} // namespace veriroce::commands

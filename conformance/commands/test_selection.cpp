@@ -1,0 +1,76 @@
+#include "conformance/commands/test_selection.hpp"
+
+#include <fmt/format.h>
+
+#include "conformance/commands/text_file.hpp"
+#include "conformance/script/script.hpp"
+
+namespace veriroce::commands {
+
+using namespace command_line;
+
+Accepted<std::optional<plan::Profile>> read_profile(const std::string& path) {
+    if (path.empty()) return std::nullopt;
+    const auto text = read_text(path);
+    if (!text) return unable(text.error());
+    auto profile = plan::parse_profile(path, *text);
+    if (!profile) return misused(profile.error());
+    return std::move(*profile);
+}
+
+Accepted<interpreter::FaultPlan> read_fault_plan(const std::string& path) {
+    interpreter::FaultPlan plan{.path = path, .text = {}, .rules = {}};
+    if (path.empty()) return plan;
+    auto text = read_text(path);
+    if (!text) return unable(text.error());
+    plan.text = std::move(*text);
+    auto rules = script::load_plan(path, plan.text);
+    if (!rules) return misused(rules.error().front().text(path));
+    plan.rules = std::move(*rules);
+    if (plan.rules.empty()) {
+        return misused(path + ": the fault plan has no rules");
+    }
+    return plan;
+}
+
+Accepted<plan::Selection> selection_of(const TestOptions& options) {
+    plan::Selection selection{.names = options.cases,
+                              .rules = options.rules,
+                              .tags = options.tags,
+                              .role = options.role,
+                              .repeat = options.repeat,
+                              .slow = options.slow};
+    for (const std::string& axis : options.over) {
+        if (const auto added = plan::add_axis(selection, axis); !added) {
+            return misused(fmt::format("--over {}: {}", axis, added.error()));
+        }
+    }
+    for (const std::string& text : options.parameters) {
+        auto parameter = script::parse_parameter(text);
+        if (!parameter) return misused("-D: " + parameter.error());
+        selection.parameters.push_back(std::move(*parameter));
+    }
+    if (!options.shard.empty()) {
+        const auto shard = plan::parse_shard(options.shard);
+        if (!shard) return misused("--shard: " + shard.error());
+        selection.shard = *shard;
+    }
+    return selection;
+}
+
+Accepted<std::vector<plan::ScriptFile>> read_files(const std::vector<std::string>& names) {
+    std::vector<plan::ScriptFile> files;
+    for (const std::string& name : names) {
+        if (name.ends_with(".faults")) {
+            return misused(fmt::format(
+                "{} is a fault plan, not a test case: veriroce test CASE --faults {}", name, name));
+        }
+        if (!name.ends_with(".roce")) continue;
+        auto text = read_text(name);
+        if (!text) return unable(text.error());
+        files.push_back({name, std::move(*text)});
+    }
+    return files;
+}
+
+} // namespace veriroce::commands

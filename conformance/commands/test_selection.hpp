@@ -1,0 +1,28 @@
+// The runs that a command line selects, and the files that it names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/commands/test_options.hpp"
+#include "conformance/plan/plan.hpp"
+#include "conformance/plan/run.hpp"
+#include "dissector/command_line/refusal.hpp"
+
+namespace veriroce::commands {
+
+// No profile if the path is empty.
+command_line::Accepted<std::optional<plan::Profile>> read_profile(const std::string& path);
+
+// No rules if the path is empty.
+command_line::Accepted<interpreter::FaultPlan> read_fault_plan(const std::string& path);
+
+// make_plan() looks up the names of cases.
+command_line::Accepted<plan::Selection> selection_of(const TestOptions& options);
+
+// The script files among the names.
+command_line::Accepted<std::vector<plan::ScriptFile>>
+read_files(const std::vector<std::string>& names);
+
+} // namespace veriroce::commands

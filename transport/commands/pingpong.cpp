@@ -1,0 +1,222 @@
+#include "transport/commands/pingpong.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "transport/net/clock.hpp"
+#include "transport/net/stop_on_signal.hpp"
+
+namespace veriroce::commands {
+
+using namespace std::chrono_literals;
+using namespace command_line;
+using pingpong::Introduction;
+using pingpong::Pingpong;
+
+namespace {
+
+constexpr wire::Duration kResolvePatience = 2s;
+constexpr wire::Duration kSilenceLimit = 10s; // of a peer that should send
+constexpr wire::Duration kTurn = 200ms;       // so that a signal is heard soon
+constexpr wire::Duration kLinger = 500ms;     // acknowledges what the peer may repeat
+
+std::unexpected<Refusal> broken_off(std::string text) {
+    return std::unexpected(Refusal{kExitFound, std::move(text)});
+}
+
+Accepted<wire::Mtu> mtu_for(const RoundTripOptions& options, const port::Port& port) {
+    constexpr std::array known{wire::Mtu::B256, wire::Mtu::B512, wire::Mtu::B1024, wire::Mtu::B2048,
+                               wire::Mtu::B4096};
+    if (options.mtu == 0) return std::min(wire::Mtu::B1024, port.largest_mtu());
+    const auto wanted = std::ranges::find(known, options.mtu, wire::bytes_of);
+    if (wanted == known.end()) {
+        return misused(
+            fmt::format("--mtu: expected 256, 512, 1024, 2048 or 4096, got '{}'", options.mtu));
+    }
+    if (*wanted > port.largest_mtu()) {
+        return misused(fmt::format("--mtu {}: {} carries at most {}", options.mtu, port.text(),
+                                   wire::bytes_of(port.largest_mtu())));
+    }
+    return *wanted;
+}
+
+} // namespace
+
+void add_options(Command& command, RoundTripOptions& options) {
+    command.option("-i,--interface", options.interface,
+                   "Send raw frames on this interface; the default is a UDP socket",
+                   {.value = "IFACE"});
+    command.option("--address", options.address,
+                   "Our address; the default is the one that the TCP connection uses",
+                   {.value = "ADDRESS"});
+    command.number("-s,--size", options.size, {1, 1U << 30U}, "Bytes in a message",
+                   {.value = "BYTES", .shows_default = true});
+    command.number("-n,--rounds", options.rounds, {1, 1'000'000'000}, "Round trips",
+                   {.value = "N", .shows_default = true});
+    command.number("-m,--mtu", options.mtu, {}, "Path MTU; the default is at most 1024",
+                   {.value = "BYTES"});
+    command.number("--psn", options.psn, {0, 0xFFFFFF}, "Our first PSN; the default is random",
+                   {.value = "PSN"});
+}
+
+Accepted<Ports> Ports::open(const RoundTripOptions& options) {
+    Ports ports;
+    std::vector<wire::IpAddress> extra;
+    if (!options.address.empty()) {
+        const auto address = wire::IpAddress::parse(options.address);
+        if (!address) {
+            return misused(
+                fmt::format("--address: expected an IP address, got '{}'", options.address));
+        }
+        ports.own_ = *address;
+    }
+    if (options.interface.empty()) return ports;
+    if (ports.own_) extra.push_back(*ports.own_);
+    auto raw = port::Port::raw(options.interface, extra);
+    if (!raw) return unable(raw.error().text);
+    ports.port_ = std::move(*raw);
+    ports.raw_ = true;
+    return ports;
+}
+
+Accepted<Ports::Chosen> Ports::for_connection(const wire::IpAddress& local) {
+    const wire::IpAddress wanted = own_.value_or(local);
+    if (!raw_ && (!port_ || port_->addresses().front() != wanted)) {
+        port_.reset(); // two sockets cannot hold UDP 4791
+        auto udp = port::Port::udp(wanted);
+        if (!udp) return unable(udp.error().text);
+        port_ = std::move(*udp);
+    }
+    const auto addresses = port_->addresses();
+    if (std::ranges::find(addresses, wanted) != addresses.end()) return Chosen{*port_, wanted};
+    const auto fits = std::ranges::find(addresses, wanted.v4(), &wire::IpAddress::v4);
+    if (fits == addresses.end()) {
+        return unable(
+            fmt::format("{} has no {} address", port_->text(), wanted.v4() ? "IPv4" : "IPv6"));
+    }
+    return Chosen{*port_, *fits};
+}
+namespace {
+
+wire::Psn first_psn(const RoundTripOptions& options) {
+    if (options.psn) return wire::Psn(*options.psn);
+    std::random_device random;
+    return wire::Psn(static_cast<std::uint32_t>(random()));
+}
+
+} // namespace
+
+Accepted<std::unique_ptr<Pingpong>> open_side(const RoundTripOptions& options,
+                                              const Ports::Chosen& chosen) {
+    const auto mtu = mtu_for(options, chosen.link);
+    if (!mtu) return std::unexpected(mtu.error());
+    auto side = Pingpong::open(chosen.link.engine(), {.size = options.size,
+                                                      .rounds = options.rounds,
+                                                      .mtu = *mtu,
+                                                      .psn = first_psn(options),
+                                                      .address = chosen.address});
+    if (!side) return unable(side.error());
+    return std::move(*side);
+}
+
+std::string text_of(const Introduction& side) {
+    return fmt::format("QPN 0x{:06X}, PSN 0x{:06X}, GID {}", side.qpn.value, side.psn.value(),
+                       side.gid.text());
+}
+
+Accepted<Introduction> receive_introduction(net::ByteStream& stream) {
+    Introduction::Message message{};
+    const auto heard = stream.receive_all(message, net::monotonic_now() + kExchangePatience);
+    if (!heard) return unable(heard.error().text);
+    auto remote = Introduction::decode(message);
+    if (!remote) {
+        return unable(fmt::format("{}: {}", stream.peer().text(), remote.error()));
+    }
+    return *remote;
+}
+
+Accepted<void> send_introduction(net::ByteStream& stream, const Introduction& local) {
+    const auto message = local.encode();
+    const auto said =
+        stream.send({message.data(), message.size()}, net::monotonic_now() + kExchangePatience);
+    if (!said) return unable(said.error().text);
+    return {};
+}
+
+Accepted<void> connect(Pingpong& side, const Ports::Chosen& chosen, const Introduction& remote) {
+    if (const auto known = chosen.link.reach(remote.gid, net::monotonic_now() + kResolvePatience);
+        !known) {
+        return unable(known.error().text);
+    }
+    if (const auto joined = side.connect(remote, net::monotonic_now()); !joined) {
+        return broken_off(joined.error());
+    }
+    return {};
+}
+
+namespace {
+
+// Both sides play until all round trips are made.
+Accepted<void> play(Pingpong& side, port::Port& port) {
+    wire::Instant heard = net::monotonic_now();
+    std::uint64_t moved = 0;
+    while (!side.finished()) {
+        if (net::StopOnSignal::requested())
+            return std::unexpected(Refusal{kExitInterrupted, "interrupted"});
+        if (const auto ran = port.run(net::monotonic_now() + kTurn); !ran) {
+            return unable(ran.error().text);
+        }
+        const wire::Instant now = net::monotonic_now();
+        side.progress(now);
+        if (const std::uint64_t count = side.sent() + side.received(); count != moved) {
+            moved = count;
+            heard = now;
+        } else if (now - heard > kSilenceLimit) {
+            return broken_off(
+                fmt::format("the peer has been silent for 10 s, after {} "
+                            "messages: do both sides want the same number of round trips (-n)?",
+                            side.received()));
+        }
+    }
+    if (side.failed()) return broken_off(*side.failed());
+    return {};
+}
+
+} // namespace
+
+Accepted<void> play_and_report(Pingpong& side, port::Port& port, const RoundTripOptions& options,
+                               std::string_view checked, std::FILE* out) {
+    const wire::Instant began = net::monotonic_now();
+    const auto played = play(side, port);
+    if (!played) return played;
+    const auto seconds = std::chrono::duration<double>(net::monotonic_now() - began).count();
+    const auto rounds = static_cast<double>(options.rounds);
+    fmt::print(out, "{} round trips of {} bytes in {:.3f} s: {:.1f} us each, {:.1f} Mbit/s{}\n",
+               options.rounds, options.size, seconds, seconds / rounds * 1e6,
+               rounds * 2 * 8 * options.size / seconds / 1e6, checked);
+    if (side.parted()) {
+        fmt::print(out, "the peer left before it acknowledged the last message\n");
+    }
+    const engine::Counters& counters = port.engine().counters();
+    if (port.bad_icrc() + counters.local_ack_timeout + counters.out_of_sequence +
+            counters.duplicate_request >
+        0) {
+        fmt::print(out,
+                   "since the start: {} timeouts, {} packets out of sequence, {} duplicates, "
+                   "{} bad ICRCs\n",
+                   counters.local_ack_timeout, counters.out_of_sequence, counters.duplicate_request,
+                   port.bad_icrc());
+    }
+    std::fflush(out);
+    const wire::Instant until = net::monotonic_now() + kLinger;
+    while (net::monotonic_now() < until && !net::StopOnSignal::requested()) {
+        if (const auto ran = port.run(until); !ran) return unable(ran.error().text);
+    }
+    return {};
+}
+
+} // namespace veriroce::commands
