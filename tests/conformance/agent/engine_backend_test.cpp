@@ -144,7 +144,7 @@ TEST_CASE("engine backend: what keeps it from starting is said", "[agent]") {
     CHECK(agent::open_engine(options).error().starts_with("the engine needs --address"));
     options.address = "localhost";
     CHECK(agent::open_engine(options).error() ==
-          "--address cannot be \"localhost\": an IPv4 or IPv6 address of this host");
+          "--address cannot be \"localhost\": expected an IPv4 or IPv6 address of this host");
     options.address = "192.0.2.77";
     CHECK(agent::open_engine(options).error().find("this host does not have that address") !=
           std::string::npos);

@@ -120,12 +120,12 @@ TEST_CASE("session: after hello a bad line is answered and the connection lives 
         Row{R"({"jsonrpc":"2.0","method":"ping"})",
             error("null", -32600, "id: expected a whole number below 2^53")},
         Row{R"({"jsonrpc":"2.0","id":5,"method":"qp_explode"})",
-            error("5", -32601, R"(no method is called \"qp_explode\")")},
+            error("5", -32601, R"(unknown method \"qp_explode\")")},
         Row{R"({"jsonrpc":"2.0","id":5,"method":"cq_create","params":{"depth":true}})",
             error("5", -32602,
                   "cq_create: depth: expected a whole number from 0 to 4294967295, got true or "
                   "false")},
-        Row{hello, error("1", -32602, "hello was said already")},
+        Row{hello, error("1", -32602, "hello was already sent")},
     };
     test::FakeBackend backend;
     Session session(backend, "");

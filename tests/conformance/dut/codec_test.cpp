@@ -242,7 +242,7 @@ TEST_CASE("codec: a line that answers no open call says so", "[dut]") {
           "it answered without the id of a call");
     CHECK(
         decode_answer(R"({"id":null,"error":{"code":-32700,"message":"no JSON"}})", open).error() ==
-        "it reports an error of no call of ours: no JSON");
+        "it reports an error for a call that we did not make: no JSON");
 }
 
 TEST_CASE("base64: the vectors of RFC 4648, and what is none", "[dut]") {
