@@ -54,6 +54,8 @@ std::string failure_text(const FuzzOptions& options, const Sum& sum, const sim::
     std::string text =
         fmt::format("{} of {} seeds failed\nseed {}: {}: {}\n", sum.failed, options.seeds, seed,
                     name_of(sum.first_failure.failure->wrong), sum.first_failure.failure->text);
+    for (const std::string& refusal : sum.first_failure.refusals)
+        text += "  refused by " + refusal + "\n";
     if (options.shrink) {
         const sim::Shrunk small = sim::shrink(sim::scenario_of(seed), sum.first_failure, defect);
         text += fmt::format("after {} runs {} requests and {} faults are left: {}\n{}", small.runs,

@@ -59,6 +59,8 @@ void add_options(Command& command, RoundTripOptions& options) {
                    {.value = "N", .shows_default = true});
     command.number("-m,--mtu", options.mtu, {}, "Path MTU; the default is at most 1024",
                    {.value = "BYTES"});
+    command.flag("-v,--verbose", options.verbose,
+                 "Print which packets our engine refuses, and by which check");
     command.number("--psn", options.psn, {0, 0xFFFFFF}, "Our first PSN; the default is random",
                    {.value = "PSN"});
 }
@@ -161,7 +163,8 @@ Accepted<void> connect(Pingpong& side, const Ports::Chosen& chosen, const Introd
 namespace {
 
 // Both sides play until all round trips are made.
-Accepted<void> play(Pingpong& side, port::Port& port) {
+Accepted<void> play(Pingpong& side, port::Port& port, const RoundTripOptions& options,
+                    std::FILE* out) {
     wire::Instant heard = net::monotonic_now();
     std::uint64_t moved = 0;
     while (!side.finished()) {
@@ -170,6 +173,7 @@ Accepted<void> play(Pingpong& side, port::Port& port) {
         if (const auto ran = port.run(net::monotonic_now() + kTurn); !ran) {
             return unable(ran.error().text);
         }
+        if (options.verbose) print_refusals(port.engine(), out);
         const wire::Instant now = net::monotonic_now();
         side.progress(now);
         if (const std::uint64_t count = side.sent() + side.received(); count != moved) {
@@ -188,10 +192,16 @@ Accepted<void> play(Pingpong& side, port::Port& port) {
 
 } // namespace
 
+void print_refusals(engine::Engine& engine, std::FILE* out) {
+    while (const auto refusal = engine.poll_refusal())
+        fmt::print(out, "refused {}: {}\n", refusal->number, engine::text_of(*refusal));
+    std::fflush(out);
+}
+
 Accepted<void> play_and_report(Pingpong& side, port::Port& port, const RoundTripOptions& options,
                                std::string_view checked, std::FILE* out) {
     const wire::Instant began = net::monotonic_now();
-    const auto played = play(side, port);
+    const auto played = play(side, port, options, out);
     if (!played) return played;
     const auto seconds = std::chrono::duration<double>(net::monotonic_now() - began).count();
     const auto rounds = static_cast<double>(options.rounds);
@@ -215,6 +225,7 @@ Accepted<void> play_and_report(Pingpong& side, port::Port& port, const RoundTrip
     const wire::Instant until = net::monotonic_now() + kLinger;
     while (net::monotonic_now() < until && !net::StopOnSignal::requested()) {
         if (const auto ran = port.run(until); !ran) return unable(ran.error().text);
+        if (options.verbose) print_refusals(port.engine(), out);
     }
     return {};
 }

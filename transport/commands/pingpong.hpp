@@ -15,6 +15,7 @@
 
 #include "dissector/command_line/command.hpp"
 #include "dissector/command_line/refusal.hpp"
+#include "transport/engine/engine.hpp"
 #include "transport/net/byte_stream.hpp"
 #include "transport/pingpong/pingpong.hpp"
 #include "transport/port/port.hpp"
@@ -28,6 +29,7 @@ struct RoundTripOptions {
     std::uint64_t rounds = 1000;      // round trips of a peer
     std::uint32_t mtu = 0;            // path MTU, bytes; 0: 1024, or less where the link is small
     std::optional<std::uint32_t> psn; // the first; random if unset
+    bool verbose = false;             // print which packets the engine refuses
 };
 
 void add_options(command_line::Command& command, RoundTripOptions& options);
@@ -65,6 +67,10 @@ command_line::Accepted<void> send_introduction(net::ByteStream& stream,
 
 command_line::Accepted<void> connect(pingpong::Pingpong& side, const Ports::Chosen& chosen,
                                      const pingpong::Introduction& remote);
+
+// A line for each packet that the engine refused since the last call: its number, the check, its
+// rules, what followed. A gap in the numbers shows that the engine did not keep some.
+void print_refusals(engine::Engine& engine, std::FILE* out);
 
 // Until all round trips are made; then prints the figures, and acknowledges for a while what the
 // peer may repeat. `checked` is printed after the figures.

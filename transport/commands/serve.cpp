@@ -38,7 +38,8 @@ Accepted<void> serve_peer(net::ByteStream stream, Ports& ports, const ServeOptio
 
 // Waits for the next peer, and meanwhile answers for addresses that only the port knows.
 Accepted<std::optional<net::ByteStream>> next_peer(std::vector<net::StreamListener>& listeners,
-                                                   port::Port* port) {
+                                                   port::Port* port, const ServeOptions& options,
+                                                   std::FILE* out) {
     while (!net::StopOnSignal::requested()) {
         std::vector<int> others;
         for (const net::StreamListener& one : listeners)
@@ -47,6 +48,7 @@ Accepted<std::optional<net::ByteStream>> next_peer(std::vector<net::StreamListen
             if (const auto ran = port->run(net::monotonic_now() + kTurn, others); !ran) {
                 return unable(ran.error().text);
             }
+            if (options.verbose) print_refusals(port->engine(), out);
         }
         const wire::Instant until =
             port != nullptr ? wire::Instant::min() : net::monotonic_now() + kTurn;
@@ -108,7 +110,7 @@ int run_serve(const ServeOptions& options, std::FILE* out, std::FILE* err) {
                    one.address().text());
     std::fflush(out);
     while (true) {
-        auto peer = next_peer(*listeners, ports->opened());
+        auto peer = next_peer(*listeners, ports->opened(), options, out);
         if (!peer) return tell(err, peer.error());
         if (!*peer) return kExitInterrupted;
         fmt::print(out, "peer {}\n", (*peer)->peer().text());

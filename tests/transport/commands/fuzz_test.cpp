@@ -64,6 +64,8 @@ TEST_CASE("fuzz: names the first failure and the command that repeats it", "[fuz
     const Said plain = run({.seeds = 30}, defect);
     CHECK(plain.code == 1);
     CHECK(has(plain.out, " of 30 seeds failed\nseed "));
+    CHECK(has(plain.out, "\n  refused by endpoint "));
+    CHECK(has(plain.out, ": dropped by "));
     CHECK(has(plain.out, "\nagain: veriroce fuzz --seeds 1 --seed "));
     CHECK_FALSE(has(plain.out, "are left"));
     const Said small = run({.seeds = 30, .shrink = true}, defect);
