@@ -11,9 +11,11 @@
 namespace veriroce::plan {
 
 using interpreter::CaseResult;
+using interpreter::Difference;
 using interpreter::Environment;
+using interpreter::Finding;
+using interpreter::FindingKind;
 using interpreter::Verdict;
-using interpreter::Violation;
 using testbed::Testbed;
 
 namespace {
@@ -34,13 +36,22 @@ std::string joined(const Lines& lines) {
     return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
-// What makes two failures one: the verdict, the script's line, and the reason without its figures.
-// Where no line is to blame the rule that the judge saw broken stands for it.
+// What makes two failures one: the verdict, and of each finding the kind, the script's line, and
+// what differs. Values may differ between the whole script and the small one.
+struct Failed {
+    FindingKind kind = FindingKind::Internal;
+    std::string line;
+    std::vector<std::string> fields;
+    std::string subject;
+    std::vector<std::string> rules;
+    std::string detail; // without its figures, and only where nothing else tells two findings apart
+
+    friend bool operator==(const Failed&, const Failed&) = default;
+};
+
 struct Failure {
     Verdict verdict = Verdict::Pass;
-    std::string line;
-    std::string reason;
-    std::string rule;
+    std::vector<Failed> findings;
 
     friend bool operator==(const Failure&, const Failure&) = default;
 };
@@ -61,15 +72,24 @@ std::string without_figures(std::string_view text) {
     return result;
 }
 
-Failure failure_of(const CaseResult& result, const script::Case& script) {
-    Failure failure{.verdict = result.verdict, .line = {}, .reason = {}, .rule = {}};
-    failure.reason = without_figures(result.reason());
-    if (result.line() != 0) {
-        failure.line = script.line_text({.line = result.line(), .column = 1, .length = 1});
-        return failure;
+Failed failed_of(const Finding& finding, const script::Case& script) {
+    Failed failed{.kind = finding.kind, .rules = finding.rules};
+    if (finding.line != 0) {
+        failed.line = script.line_text({.line = finding.line, .column = 1, .length = 1});
     }
-    const auto certain = std::ranges::find_if(result.violations, &Violation::certain);
-    if (certain != result.violations.end()) failure.rule = certain->rule;
+    for (const Difference& one : finding.differences)
+        failed.fields.push_back(one.field);
+    failed.subject = finding.subject;
+    if (failed.fields.empty() && failed.subject.empty()) {
+        failed.detail = without_figures(finding.detail);
+    }
+    return failed;
+}
+
+Failure failure_of(const CaseResult& result, const script::Case& script) {
+    Failure failure{.verdict = result.verdict, .findings = {}};
+    for (const Finding& finding : result.findings)
+        failure.findings.push_back(failed_of(finding, script));
     return failure;
 }
 

@@ -1,6 +1,7 @@
-// Makes a failing script small: takes away every line and block without which it still fails for
-// the same reason, at the same line. Fault rules are lines like all others. Of a case that is
-// played under a plan (Environment::plan) it is the plan that is made small, and the script stays.
+// Makes a failing script small: takes away every line and block without which it still fails alike,
+// which is with the same kinds of findings at the same lines, in the same fields. Fault rules are
+// lines like all others. Of a case that is played under a plan (Environment::plan) the plan is made
+// small, and the script stays.
 //
 // The reduction is delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating
 // Failure-Inducing Input", 2002): first large parts, then smaller ones, until no single line can
