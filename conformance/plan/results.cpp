@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dissector/command_line/exit_code.hpp"
+
 namespace veriroce::plan {
 
 using interpreter::CaseResult;
@@ -16,11 +18,11 @@ std::size_t RunResults::count(Verdict verdict) const {
 
 int RunResults::exit_code(bool strict) const {
     const bool broken = count(Verdict::Fail) + count(Verdict::Xpass) > 0;
-    if (broken || (strict && count(Verdict::Warn) > 0)) return 1;
+    if (broken || (strict && count(Verdict::Warn) > 0)) return command_line::kExitFound;
     // A run in which nothing reached a verdict proves nothing, and must not look like success.
     const std::size_t judged = cases.size() - count(Verdict::Skip) - count(Verdict::Error);
-    if (count(Verdict::Error) > 0 || judged == 0) return 3;
-    return 0;
+    if (count(Verdict::Error) > 0 || judged == 0) return command_line::kExitUnable;
+    return command_line::kExitSuccess;
 }
 
 } // namespace veriroce::plan

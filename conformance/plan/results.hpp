@@ -34,7 +34,7 @@ struct RunResults {
     Timing timing;
 
     [[nodiscard]] std::size_t count(interpreter::Verdict verdict) const;
-    // 0, 1 or 3 as the program's exit codes have it.
+    // kExitSuccess, kExitFound or kExitUnable (command_line/exit_code.hpp).
     [[nodiscard]] int exit_code(bool strict) const;
 };
 
