@@ -114,7 +114,11 @@ std::string numbers() {
                        all().size(), cases.size(), caught(), caught_by_cases().size());
 }
 std::string short_numbers() {
-    return fmt::format("{} of {} planted defects", caught(), all().size());
+    const auto passive =
+        std::ranges::count_if(all(), [](const Mutant& mutant) { return mutant.passive == true; });
+    return fmt::format("{} planted defects show that the cases can fail: the cases catch {} of "
+                       "them, and the judge alone finds {}.",
+                       all().size(), caught(), passive);
 }
 
 std::string text_of(std::string_view path) {
