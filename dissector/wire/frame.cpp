@@ -37,8 +37,9 @@ void write_envelope(const Outer& outer, Envelope& envelope) {
     envelope.vlan = VlanId{.id = tag.id, .priority = tag.priority};
 }
 
-Frame frame_of(const Outer& outer) {
-    Frame frame{.bytes = outer.frame};
+// Into a frame that was just made.
+void read_headers(const Outer& outer, Frame& frame) {
+    frame.bytes = outer.frame;
     frame.outer = outer;
     const auto from = [&](std::uint32_t at) { return outer.frame.subspan(at); };
     frame.layers.set(Layer::Ethernet, 0);
@@ -59,7 +60,6 @@ Frame frame_of(const Outer& outer) {
     frame.layers.set(Layer::Icrc, outer.icrc_at);
     frame.transport = outer.transport();
     frame.icrc = load_icrc(from(outer.icrc_at));
-    return frame;
 }
 
 } // namespace
@@ -77,7 +77,9 @@ Datagram Frame::datagram() const {
 std::expected<Frame, FrameError> decode_frame(Bytes bytes) {
     Outer outer{.frame = bytes};
     if (const auto error = find_layers(outer)) return std::unexpected(*error);
-    return frame_of(outer);
+    std::expected<Frame, FrameError> result(std::in_place); // filled where the caller has it
+    read_headers(outer, *result);
+    return result;
 }
 
 void map_transport(Frame& frame) {
@@ -95,7 +97,7 @@ void map_transport(Frame& frame) {
     frame.layers.set(Layer::Body, bth_at + at);
 }
 
-// What stands in the way of every packet is one piece of code, not a chain of calls.
+// Every packet passes here, so this is one piece of code, not a chain of calls.
 [[gnu::flatten]] std::expected<Datagram, FrameError> unseal(Bytes bytes) {
     std::expected<Datagram, FrameError> result(std::in_place); // filled where the caller has it
     Outer outer{.frame = bytes};
@@ -113,14 +115,14 @@ std::expected<Datagram, FrameError> unseal(const Frame& decoded) {
 }
 
 std::expected<ParsedFrame, FrameError> parse_frame(Bytes bytes) {
-    auto frame = decode_frame(bytes);
-    if (!frame) return std::unexpected(frame.error());
-    std::expected<ParsedFrame, FrameError> parsed(std::in_place);
-    parsed->frame = *frame;
-    map_transport(parsed->frame);
-    parsed->refusal = check_frame(frame->outer);
-    if (const auto packet = decode_packet(frame->transport)) parsed->packet = *packet;
-    return parsed;
+    Outer outer{.frame = bytes};
+    if (const auto error = find_layers(outer)) return std::unexpected(*error);
+    std::expected<ParsedFrame, FrameError> result(std::in_place);
+    read_headers(outer, result->frame);
+    map_transport(result->frame);
+    result->refusal = check_frame(outer);
+    if (decode_packet(outer.transport(), result->packet.emplace())) result->packet.reset();
+    return result;
 }
 
 void seal(MutableBytes bytes) {
