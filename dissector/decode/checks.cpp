@@ -26,7 +26,7 @@ struct Subject {
     std::uint32_t bth_at;
 
     [[nodiscard]] std::uint32_t body_bytes() const { return dissection.body_bytes; }
-    // Where the payload begins: behind the last header.
+    // Where the payload begins: after the last header.
     [[nodiscard]] std::uint32_t body_at() const {
         return bth_at + static_cast<std::uint32_t>(dissection.transport.size()) - body_bytes();
     }

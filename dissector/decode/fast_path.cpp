@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint16_t kEthernetLink = 1;
 constexpr std::uint32_t kIcrcBytes = wire::kIcrcBytes;
 
-// The layers in front of the extended headers, which stand at the same places in each such frame.
+// The layers before the extended headers, which have the same places in each such frame.
 // The length of the first, the frame, is still to be said.
 constexpr Layers::Few first_layers(bool tagged, bool v6) {
     Layers::Few layers;

@@ -75,7 +75,7 @@ Computed mpa_key(const Dissection& d, const LayerSpan& layer) {
     return Value{.number = 0, .bytes = bytes.first(16), .text = {}};
 }
 
-// The word behind RDMAP's control byte is a Steering Tag in two of its messages.
+// The word after RDMAP's control byte is a Steering Tag in two of its messages.
 template <bool Invalidates>
 Computed rdmap_word(const Dissection& d, const LayerSpan& layer) {
     const wire::Bytes bytes = d.bytes_of(layer);
@@ -112,7 +112,7 @@ constexpr FieldRow term_code(std::string_view name, std::string_view (*meaning)(
     return with_meaning(with_digits(standing(row, 8, 8), 2), meaning);
 }
 
-// What a Terminate message sends back stands behind its control word, if its bits say so.
+// What a Terminate message sends back follows its control word, if its bits say so.
 enum class Terminated : std::uint8_t { Length, Ddp, Rdma };
 template <Terminated Piece>
 Computed terminated(const Dissection& d, const LayerSpan& layer) {

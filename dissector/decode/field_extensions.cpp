@@ -52,7 +52,7 @@ constexpr std::uint8_t kFragment = 44;
 constexpr std::uint8_t kAuthentication = 51;
 constexpr std::uint8_t kDestinationOptions = 60;
 
-// Which header this is stands in the one before.
+// The type of this header is a field of the header before it.
 std::optional<std::uint8_t> extension_type(const Dissection& d, const LayerSpan& layer) {
     const LayerSpan* before = nullptr;
     for (const LayerSpan& one : d.layers) {

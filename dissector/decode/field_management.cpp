@@ -11,8 +11,8 @@ using enum LayerKind;
 
 using Computed = std::optional<Value>;
 
-// From the datagram's first byte or from behind its common header to its end, whatever layers it
-// was taken apart into.
+// From the datagram's first byte, or from the end of its common header, to its end, whatever layers
+// it was taken apart into.
 Computed datagram(const Dissection& d, std::uint32_t from) {
     const auto* icrc = d.layers.find(LayerKind::Icrc);
     const auto size = static_cast<std::uint32_t>(d.frame.bytes.size());
@@ -97,7 +97,7 @@ std::string_view rmpp_status(std::uint64_t status) {
     }
 }
 
-// What was taken apart of private data stands in layers of its own, which have the fields of all of
+// Private data that was decoded is in layers of its own, which have the fields of all of
 // it (field_nvme.cpp).
 bool has_private_layers(const Dissection& d) {
     return d.layers.has(NvmeCmReq) || d.layers.has(NvmeCmRep) || d.layers.has(NvmeCmRej);

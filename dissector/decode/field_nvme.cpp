@@ -17,7 +17,7 @@ using Format::Text;
 
 using Computed = std::optional<Value>;
 
-// Private data of CM: this layer and what is behind it, which were one.
+// Private data of CM: this layer and the bytes after it, which were one layer.
 Computed private_data(const Dissection& d, const LayerSpan& layer) {
     const LayerSpan* rest = d.layers.find(CmPrivate);
     const std::uint32_t length = layer.length + (rest != nullptr ? rest->length : 0);

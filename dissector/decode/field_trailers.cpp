@@ -1,4 +1,4 @@
-// Rows of the field table: what stands behind the packet, which Wireshark divides into padding,
+// Rows of the field table: the bytes after the packet, which Wireshark divides into padding,
 // trailer and frame check sequence.
 //
 // Source: IEEE 802.3 clause 4 for the least length of a frame.
@@ -70,7 +70,7 @@ struct Behind {
     wire::Bytes fcs;     // nothing says that it is one: it is at the place of one
 };
 
-// Padding are zeros that bring the frame to 60 bytes; four bytes behind it are a frame check
+// Padding is zeros that bring the frame to 60 bytes; four bytes after it are a frame check
 // sequence if the frame has 64. A frame in a tunnel has none.
 Behind behind(const Dissection& d, const LayerSpan& layer, const LayerSpan& ethernet) {
     Behind result{.padding = {}, .trailer = d.bytes_of(layer), .fcs = {}};

@@ -1,5 +1,5 @@
 // The other carriers of the InfiniBand transport: native InfiniBand (LRH, perhaps GRH, VCRC), RoCE
-// v1 (GRH behind an Ethernet header), and the records of Endace cards, which hold either.
+// v1 (GRH after an Ethernet header), and the records of Endace cards, which hold either.
 //
 // Source: IBTA volume 1 chapters 7 and 8, annex A16; Endace ERF types.
 #include "dissector/decode/walker.hpp"
@@ -86,7 +86,7 @@ void Walker::erf() {
     const bool frame = type == 2 || type == 11 || type == 16 || type == 20;
     const auto header = take(LayerKind::Erf, bytes + (frame ? kErfEthernetPad : 0));
     if (header.empty()) return;
-    // The length on the wire: the record may hold less of the packet, or padding behind it.
+    // The length on the wire: the record may hold less of the packet, or padding after it.
     end_ = at_ + wire::load_u16(header, 14);
     if (frame) return inner_ethernet();
     switch (type) {

@@ -119,7 +119,7 @@ bool Walker::framed_pdu(bool known, bool crc) {
     return true;
 }
 
-// What stands behind the header of an untagged message, and is taken from its payload.
+// The bytes after the header of an untagged message, which are taken from its payload.
 void Walker::rdmap_headers(std::uint8_t operation, std::uint32_t& payload) {
     std::uint32_t bytes = 0;
     LayerKind kind = LayerKind::RdmapRead;

@@ -67,7 +67,7 @@ void Walker::cooked(LayerKind kind, std::size_t bytes, std::size_t type_offset) 
 }
 
 void Walker::raw_ip() {
-    if (captured_ == 0) return rest(LayerKind::Data); // which IP it was, nobody knows
+    if (captured_ == 0) return rest(LayerKind::Data); // the capture does not show which IP it was
     const bool v6 = peek_u8() >> 4 == 6;
     by_ether_type(code(v6 ? wire::EtherType::Ipv6 : wire::EtherType::Ipv4));
 }
@@ -95,7 +95,7 @@ void Walker::by_ether_type(std::uint16_t type) {
 }
 
 // PAUSE (IEEE 802.3 annex 31B) and priority-based flow control (IEEE 802.1Q clause 36). What
-// stands behind them fills the frame up to its least size.
+// follows them fills the frame up to its least size.
 void Walker::mac_control() {
     out_.protocol = Protocol::MacControl;
     const auto opcode = take(LayerKind::MacControl, kMacControlBytes);
@@ -109,7 +109,7 @@ void Walker::mac_control() {
 }
 
 // A packet that contradicts the frame's type is dropped by a receiver (CA17-27). It is taken apart
-// as what its own version says, and where that is no IP as what the type says.
+// by its own version, and where that is neither 4 nor 6 by the type.
 bool Walker::version_is(std::uint8_t expected, std::uint8_t other) {
     if (at_ >= captured_ || at_ >= end_) return true;
     const std::uint8_t version = peek_u8() >> 4;
@@ -277,7 +277,7 @@ void Walker::by_udp_port(std::uint16_t port) {
     }
 }
 
-// Over the pseudo header and the datagram (RFC 768, RFC 8200), if all of it is at hand.
+// Over the pseudo header and the datagram (RFC 768, RFC 8200), if all of it was captured.
 void Walker::check_udp_checksum(std::uint32_t offset) {
     if (end_ > captured_ || out_.fragment) return;
     const wire::Bytes frame = out_.frame.bytes;

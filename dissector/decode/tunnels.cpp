@@ -52,8 +52,8 @@ void Walker::ip_in_ip(wire::EtherType type) {
     if (enter_tunnel()) by_ether_type(static_cast<std::uint16_t>(type));
 }
 
-// What is behind the last label is told by its first four bits; they are 0 in front of what else
-// MPLS carries, which is not followed.
+// The first four bits after the last label tell what follows; they are 0 if MPLS carries anything
+// but IP, which is not followed.
 void Walker::mpls() {
     out_.protocol = Protocol::Mpls;
     for (bool bottom = false; !bottom; ++mpls_labels_) {

@@ -61,7 +61,7 @@ void nvme_command(const UpperFacts& facts, Pieces& pieces) {
     if (data > 0) pieces.take(LayerKind::NvmeConnectData, data);
 }
 
-// Where nobody knows the direction, a message of 16 bytes is a completion: no command is.
+// If the direction is not known, a message of 16 bytes is a completion: no command has 16.
 void nvme(const UpperFacts& facts, Pieces& pieces) {
     const bool completion = facts.toward == Toward::Client ||
                             (facts.toward == Toward::Unknown && pieces.bytes() == kCompletionBytes);
@@ -151,7 +151,7 @@ constexpr std::uint32_t kRpcPadded = 2;
 constexpr std::uint32_t kRpcError = 4;
 constexpr std::uint32_t kRpcErrorVersion = 1;
 
-// What stands ahead: another item of the list, its end, or neither.
+// What comes next: another item of the list, its end, or neither.
 enum class Ahead : std::uint8_t { Item, End, Neither };
 Ahead list_goes_on(Pieces& pieces) {
     if (!pieces.needs(kRpcWordBytes)) return Ahead::Neither;
@@ -168,7 +168,7 @@ Ahead list_goes_on(Pieces& pieces) {
     return Ahead::Neither;
 }
 
-// False if nothing behind the list can be found.
+// False if nothing after the list can be found.
 bool rpc_reads(Pieces& pieces) {
     for (;;) { // each step takes a piece, of which there is a bounded number
         const Ahead ahead = list_goes_on(pieces);
@@ -267,7 +267,7 @@ void dissect_upper(const UpperFacts& facts, Dissection& d) {
     if (found == nullptr && d.cut) return; // nothing was captured of it
     const std::uint32_t bytes =
         d.body_bytes - (d.packet.bth.pad <= d.body_bytes ? d.packet.bth.pad : 0);
-    // A message of no bytes has no layer; it begins, and ends, behind the headers.
+    // A message without bytes has no layer; it begins, and ends, after the headers.
     const LayerSpan payload = found != nullptr ? *found : nothing_behind_headers(d);
     const bool goes_on = !d.info().ends_message();
     Pieces pieces(d, payload, bytes, goes_on, too_short(facts.protocol));

@@ -33,7 +33,7 @@ struct Factors {
 constexpr long long factor(std::size_t bits) {
     return static_cast<long long>(power_of_x(static_cast<unsigned>(bits))) << 1;
 }
-// To count for as much where they are added to bytes that stand so much later.
+// Factors that move 128 bits forward by this many bytes, where they are added.
 constexpr Factors later_by(std::size_t bytes) {
     return {factor(8 * bytes + 32), factor(8 * bytes - 32)};
 }

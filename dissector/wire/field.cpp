@@ -90,7 +90,7 @@ struct BitRange {
 
     [[nodiscard]] std::size_t first_byte() const { return first / 8; }
     [[nodiscard]] std::size_t bytes() const { return (first % 8 + bits + 7) / 8; }
-    // Bits of the last byte behind the field.
+    // Bits of the last byte after the field.
     [[nodiscard]] unsigned behind() const {
         return static_cast<unsigned>(8 * bytes() - first % 8 - bits);
     }

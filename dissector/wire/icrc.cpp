@@ -11,7 +11,7 @@
 namespace veriroce::wire {
 namespace {
 
-// CRC-32 of eight bytes of ones, which stand for the LRH that RoCEv2 does not have (CRC-01).
+// CRC-32 of eight bytes of ones, in place of the LRH that RoCEv2 does not have (CRC-01).
 constexpr std::uint32_t kAfterDummyLrh = 0x2144DF1C;
 
 // Where bits are masked, in an IP header of this many bytes and what follows it: all of them lie

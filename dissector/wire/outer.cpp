@@ -150,7 +150,7 @@ struct Check {
 
 using enum Depth;
 
-// In the order of CA17-24. Each may rely on those of its depth and less that stand before it.
+// In the order of CA17-24. A check relies on the checks before it that have its depth or less.
 constexpr auto kChecks = std::to_array<Check>({
     {FrameError::Truncated, Finds, holds_ethernet},
     {FrameError::Truncated, Finds, holds_tag},

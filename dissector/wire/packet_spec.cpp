@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 5> kIcrcNames{"good", "bad", "swapped", "
 constexpr std::size_t kLongestIp = 0xFFFF;
 constexpr std::size_t kLongestOptions = 40;
 constexpr std::size_t kCnpBodyBytes = 16; // CNP-02
-constexpr std::byte kTrailerByte{0xA5};   // not zero, so that nobody takes it for padding
+constexpr std::byte kTrailerByte{0xA5};   // not zero: it must not look like padding
 
 using Failure = std::optional<SpecFailure>; // nothing: done
 
@@ -155,7 +155,7 @@ void Encoder::put_lengths() {
 
 void Encoder::put_ip_checksum() {
     if (!v4() || frame_.size() < ip_at() + Ipv4::kSize) return;
-    // By the header length that stands there, because that is what a receiver sums up.
+    // By the header length in the frame, because that is what a receiver sums up.
     const std::size_t said = load<where("ip.hdr_len")>(frame_, ip_at()) * 4;
     const std::size_t header = std::clamp(said, Ipv4::kSize, frame_.size() - ip_at());
     set(Field::IpChecksum, ipv4_checksum(from(ip_at()).first(header)));
