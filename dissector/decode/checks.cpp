@@ -19,19 +19,22 @@ using wire::Position;
 using wire::Service;
 using wire::where;
 
-// A packet under check, and where its BTH begins.
+// A packet under check.
 struct Subject {
     const Dissection& dissection;
     const wire::Packet& packet;
-    std::uint32_t bth_at;
 
     [[nodiscard]] std::uint32_t body_bytes() const { return dissection.body_bytes; }
+    [[nodiscard]] std::uint32_t bth_at() const {
+        return static_cast<std::uint32_t>(dissection.transport.data() -
+                                          dissection.frame.bytes.data());
+    }
     // Where the payload begins: after the last header.
     [[nodiscard]] std::uint32_t body_at() const {
-        return bth_at + static_cast<std::uint32_t>(dissection.transport.size()) - body_bytes();
+        return bth_at() + static_cast<std::uint32_t>(dissection.transport.size()) - body_bytes();
     }
     [[nodiscard]] std::uint32_t offset_of(wire::Layer layer) const {
-        if (layer == wire::Layer::Bth) return bth_at;
+        if (layer == wire::Layer::Bth) return bth_at();
         return dissection.layers.find(layer_kind_of(layer))->offset;
     }
 };
@@ -391,19 +394,19 @@ void report(const Check& check, const Subject& s, Findings& findings) {
     }
 }
 
+[[gnu::noinline]] void report_all(const Subject& s, Rows rows, Findings& findings) {
+    for (std::size_t i = 0; i < kChecks.size(); ++i) {
+        if ((rows >> i & 1) != 0) report(kChecks[i], s, findings);
+    }
+}
+
 } // namespace
 
 void check_transport(Dissection& dissection) {
-    if (!dissection.has_bth) return;
-    const auto at = dissection.transport.data() - dissection.frame.bytes.data();
-    const Subject subject{.dissection = dissection,
-                          .packet = dissection.packet,
-                          .bth_at = static_cast<std::uint32_t>(at)};
     const std::uint8_t code = dissection.packet.bth.opcode;
+    const Subject subject{.dissection = dissection, .packet = dissection.packet};
     if (dissection.complete() && kNothingFound[code](subject)) return;
-    for (std::size_t i = 0; i < kChecks.size(); ++i) {
-        if ((kRowsOf[code] >> i & 1) != 0) report(kChecks[i], subject, dissection.findings);
-    }
+    if (dissection.has_bth) report_all(subject, kRowsOf[code], dissection.findings);
 }
 
 } // namespace veriroce::decode

@@ -24,6 +24,18 @@ std::size_t left(const Outer& outer) {
     return outer.frame.size() - outer.ip_at;
 }
 
+// Headers that are known to be there. Their sizes are constants, so that reading a field costs no
+// comparison.
+Bytes ipv4(const Outer& outer) {
+    return outer.frame.subspan(outer.ip_at, Ipv4::kSize);
+}
+Bytes ipv6(const Outer& outer) {
+    return outer.frame.subspan(outer.ip_at, Ipv6::kSize);
+}
+Bytes udp(const Outer& outer) {
+    return outer.frame.subspan(outer.udp_at, Udp::kSize);
+}
+
 bool holds_ethernet(Outer& outer) {
     return outer.frame.size() >= Ethernet::kSize;
 }
@@ -47,16 +59,14 @@ bool holds_ip_header(Outer& outer) {
 }
 
 bool ip_header_length_possible(Outer& outer) {
-    const std::size_t bytes =
-        outer.v6 ? Ipv6::kSize : load<where("ip.hdr_len")>(outer.frame, outer.ip_at) * 4;
+    const std::size_t bytes = outer.v6 ? Ipv6::kSize : load<where("ip.hdr_len")>(ipv4(outer)) * 4;
     outer.udp_at = outer.ip_at + static_cast<std::uint32_t>(bytes);
     return bytes >= Ipv4::kSize;
 }
 
 bool ip_length_covers_header(Outer& outer) {
-    const std::uint64_t bytes =
-        outer.v6 ? Ipv6::kSize + load<where("ipv6.plen")>(outer.frame, outer.ip_at)
-                 : load<where("ip.len")>(outer.frame, outer.ip_at);
+    const std::uint64_t bytes = outer.v6 ? Ipv6::kSize + load<where("ipv6.plen")>(ipv6(outer))
+                                         : load<where("ip.len")>(ipv4(outer));
     outer.ip_end = outer.ip_at + static_cast<std::uint32_t>(bytes);
     return outer.ip_end >= outer.udp_at;
 }
@@ -66,14 +76,14 @@ bool holds_ip_packet(Outer& outer) {
 }
 
 bool carries_udp(Outer& outer) {
-    return (outer.v6 ? load<where("ipv6.nxt")>(outer.frame, outer.ip_at)
-                     : load<where("ip.proto")>(outer.frame, outer.ip_at)) == kProtocolUdp;
+    return (outer.v6 ? load<where("ipv6.nxt")>(ipv6(outer))
+                     : load<where("ip.proto")>(ipv4(outer))) == kProtocolUdp;
 }
 
 // ENC-09. The first fragment, too: its UDP length points beyond its end.
 bool is_no_fragment(Outer& outer) {
-    return outer.v6 || (load<where("ip.flags.mf")>(outer.frame, outer.ip_at) |
-                        load<where("ip.frag_offset")>(outer.frame, outer.ip_at)) == 0;
+    return outer.v6 || (load<where("ip.flags.mf")>(ipv4(outer)) |
+                        load<where("ip.frag_offset")>(ipv4(outer))) == 0;
 }
 
 bool holds_udp_header(Outer& outer) {
@@ -82,7 +92,7 @@ bool holds_udp_header(Outer& outer) {
 }
 
 std::uint32_t udp_length(const Outer& outer) {
-    return static_cast<std::uint32_t>(load<where("udp.length")>(outer.frame, outer.udp_at));
+    return static_cast<std::uint32_t>(load<where("udp.length")>(udp(outer)));
 }
 
 bool udp_length_possible(Outer& outer) {
@@ -92,7 +102,7 @@ bool udp_length_possible(Outer& outer) {
 
 // The destination's port decides alone: a sender chooses its own for its entropy (ENC-02).
 bool goes_to_roce_port(Outer& outer) {
-    return load<where("udp.dstport")>(outer.frame, outer.udp_at) == kRocePort;
+    return load<where("udp.dstport")>(udp(outer)) == kRocePort;
 }
 
 bool holds_bth_and_icrc(Outer& outer) {
@@ -105,13 +115,15 @@ bool holds_bth_and_icrc(Outer& outer) {
 // --- judging the headers ----------------------------------------------------------------------
 
 bool ip_version_fits_type(Outer& outer) {
-    return load<where("ip.version")>(outer.frame, outer.ip_at) == (outer.v6 ? 6 : 4);
+    return load<where("ip.version")>(ipv4(outer)) == (outer.v6 ? 6 : 4); // of both families
 }
 
 bool ip_checksum_right(Outer& outer) {
     if (outer.v6) return true;
-    const std::size_t bytes = std::min<std::size_t>(outer.udp_at - outer.ip_at, left(outer));
-    return checksum_fold(ipv4_header_sum(outer.frame.subspan(outer.ip_at, bytes))) == 0;
+    const std::size_t bytes = outer.udp_at - outer.ip_at;
+    if (bytes == Ipv4::kSize) return checksum_fold(ipv4_header_sum(ipv4(outer))) == 0;
+    const Bytes header = outer.frame.subspan(outer.ip_at, std::min(bytes, left(outer)));
+    return checksum_fold(ipv4_header_sum(header)) == 0;
 }
 
 // ENC-08: a receiver drops what one of the two lengths alone would let pass.
@@ -125,7 +137,7 @@ bool lengths_agree(Outer& outer) {
 // an unfinished one is accepted, because the packet has not been on a wire yet and the ICRC guards
 // it.
 bool udp_checksum_acceptable(Outer& outer) {
-    const std::uint64_t found = load<where("udp.checksum")>(outer.frame, outer.udp_at);
+    const std::uint64_t found = load<where("udp.checksum")>(udp(outer));
     if (found == 0) return true;
     const Bytes addresses = ip_addresses(outer.frame.subspan(outer.ip_at), outer.v6);
     const Bytes datagram = outer.frame.subspan(outer.udp_at, udp_length(outer));

@@ -37,21 +37,46 @@ std::string_view text_of(PacketError error) {
     return "";
 }
 
-std::optional<PacketError> decode_packet(Bytes bytes, Packet& packet) {
-    if (bytes.size() < Bth::kSize) return PacketError::TooShortForBth;
-    packet.bth = Bth::read(bytes);
-    const HeaderSet named = opcode_info(packet.bth.opcode).headers;
+namespace {
+
+// Reads the headers that the opcode names, all of which are there.
+void read_headers(Bytes bytes, Packet& packet) {
+    std::size_t at = Bth::kSize;
+    visit_headers(packet.headers, [&]<typename H>(Header, H Packet::* member) {
+        packet.*member = H::read(bytes.subspan(at, H::kSize));
+        at += H::kSize;
+        return true;
+    });
+}
+
+// The same of a packet that ends before the last of them: those in front of its end.
+void read_first_headers(Bytes bytes, Packet& packet) {
+    const HeaderSet named = packet.headers;
     packet.headers = HeaderSet();
     std::size_t at = Bth::kSize;
-    const bool complete = visit_headers(named, [&]<typename H>(Header kind, H Packet::* member) {
+    visit_headers(named, [&]<typename H>(Header kind, H Packet::* member) {
         if (bytes.size() - at < H::kSize) return false;
-        packet.*member = H::read(bytes.subspan(at));
+        packet.*member = H::read(bytes.subspan(at, H::kSize));
         packet.headers = packet.headers.with(kind);
         at += H::kSize;
         return true;
     });
     packet.body = bytes.subspan(at);
-    if (!complete) return PacketError::TooShortForHeaders;
+}
+
+} // namespace
+
+std::optional<PacketError> decode_packet(Bytes bytes, Packet& packet) {
+    if (bytes.size() < Bth::kSize) return PacketError::TooShortForBth;
+    packet.bth = Bth::read(bytes.first(Bth::kSize));
+    const OpcodeInfo& info = opcode_info(packet.bth.opcode);
+    packet.headers = info.headers;
+    if (bytes.size() < info.header_bytes) {
+        read_first_headers(bytes, packet);
+        return PacketError::TooShortForHeaders;
+    }
+    packet.body = bytes.subspan(info.header_bytes);
+    if (!info.headers.empty()) read_headers(bytes, packet);
     return std::nullopt;
 }
 
