@@ -1,12 +1,18 @@
-// Attributes of a QP, as its `qp` line and `dut modify` write them, in the terms of the contract.
-#include <algorithm>
+#include "conformance/interpreter/attributes.hpp"
 
-#include "conformance/interpreter/interpreter.hpp"
+#include <algorithm>
+#include <iterator>
+
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/script/evaluate.hpp"
 
 namespace veriroce::interpreter {
 namespace {
 
-// What a QP of the DUT has unless the case says otherwise.
+// What a QP has unless the case says otherwise.
+constexpr std::int64_t default_timeout = 18;
+constexpr std::int64_t default_retries = 7;
 constexpr std::int64_t default_rnr_timer = 12; // 0.64 ms
 constexpr std::int64_t default_rd_atomic = 4;
 constexpr std::int64_t default_ttl = 64;
@@ -21,8 +27,8 @@ constexpr std::string_view of_vector[] = {"dscp", "ecn", "ttl", "flow", "sport",
 
 } // namespace
 
-std::int64_t Interpreter::attribute(const script::QpSetup* setup, std::string_view name,
-                                    std::int64_t otherwise) {
+std::int64_t number_attribute(const script::QpSetup* setup, std::string_view name,
+                              std::int64_t otherwise) {
     const script::Attribute* found = setup == nullptr ? nullptr : setup->attribute(name);
     if (found == nullptr) return otherwise;
     const auto* expr = std::get_if<script::Expr>(&found->value);
@@ -34,8 +40,8 @@ std::int64_t Interpreter::attribute(const script::QpSetup* setup, std::string_vi
     return value.value_or(otherwise);
 }
 
-std::string Interpreter::word_of(const script::QpSetup& setup, std::string_view name,
-                                 std::string_view otherwise) {
+std::string word_attribute(const script::QpSetup& setup, std::string_view name,
+                           std::string_view otherwise) {
     const script::Attribute* found = setup.attribute(name);
     const auto* words =
         found == nullptr ? nullptr : std::get_if<std::vector<script::Word>>(&found->value);
@@ -43,17 +49,20 @@ std::string Interpreter::word_of(const script::QpSetup& setup, std::string_view 
     return words->front().text;
 }
 
-engine::QpType Interpreter::type_of(const script::QpSetup& setup) {
-    return engine::enum_by_name<engine::QpType>(word_of(setup, "type", "RC"))
+engine::QpType type_of(const script::QpSetup& setup) {
+    return engine::enum_by_name<engine::QpType>(word_attribute(setup, "type", "RC"))
         .value_or(engine::QpType::Rc);
 }
 
-wire::Qkey Interpreter::qkey_of(const script::QpSetup& setup) {
-    return {static_cast<std::uint32_t>(attribute(&setup, "qkey", default_qkey))};
+wire::Qkey qkey_of(const script::QpSetup& setup) {
+    return {static_cast<std::uint32_t>(number_attribute(&setup, "qkey", default_qkey))};
 }
 
-engine::Access Interpreter::rights_of(const std::vector<script::Word>& words,
-                                      engine::Access access) {
+std::uint8_t timeout_of(const script::QpSetup& setup) {
+    return static_cast<std::uint8_t>(number_attribute(&setup, "timeout", default_timeout));
+}
+
+engine::Access rights_of(const std::vector<script::Word>& words, engine::Access access) {
     for (const script::Word& word : words) {
         access.remote_write = access.remote_write || word.text == "remote_write";
         access.remote_read = access.remote_read || word.text == "remote_read";
@@ -66,43 +75,47 @@ engine::Access Interpreter::rights_of(const std::vector<script::Word>& words,
     return access;
 }
 
-engine::Access Interpreter::qp_access(const Peer& peer) const {
-    const script::Attribute* rights = peer.setup.attribute("access");
+namespace {
+
+engine::Access qp_access(const CaseQp& qp, const Environment& environment) {
+    const script::Attribute* rights = qp.setup.attribute("access");
     const auto* words =
         rights == nullptr ? nullptr : std::get_if<std::vector<script::Word>>(&rights->value);
     if (words != nullptr) return rights_of(*words, own_rights);
-    const bool reliable = peer.type == engine::QpType::Rc;
+    const bool reliable = qp.type == engine::QpType::Rc;
     return {.local_write = true,
             .remote_write = true,
             .remote_read = reliable,
-            .remote_atomic = reliable && environment_.capable("atomics"),
-            .flush_global = reliable && environment_.capable("flush")};
+            .remote_atomic = reliable && environment.capable("atomics"),
+            .flush_global = reliable && environment.capable("flush")};
 }
 
-dut::AddressVector Interpreter::vector_of(const Peer& peer) const {
-    const script::QpSetup& setup = peer.setup;
-    dut::AddressVector vector{.gid_index = environment_.gid_index,
-                              .address = peer.tester_address,
-                              .hop_limit =
-                                  static_cast<std::uint8_t>(attribute(&setup, "ttl", default_ttl))};
+dut::AddressVector vector_of(const CaseQp& qp, const Environment& environment) {
+    const script::QpSetup& setup = qp.setup;
+    dut::AddressVector vector{
+        .gid_index = environment.gid_index,
+        .address = qp.tester_address,
+        .hop_limit = static_cast<std::uint8_t>(number_attribute(&setup, "ttl", default_ttl))};
     if (setup.attribute("dscp") != nullptr || setup.attribute("ecn") != nullptr) {
-        vector.traffic_class = static_cast<std::uint8_t>(attribute(&setup, "dscp", 0) << 2 |
-                                                         attribute(&setup, "ecn", 0));
+        vector.traffic_class = static_cast<std::uint8_t>(number_attribute(&setup, "dscp", 0) << 2 |
+                                                         number_attribute(&setup, "ecn", 0));
     }
     if (setup.attribute("flow") != nullptr) {
-        vector.flow_label = static_cast<std::uint32_t>(attribute(&setup, "flow", 0));
+        vector.flow_label = static_cast<std::uint32_t>(number_attribute(&setup, "flow", 0));
     }
     if (setup.attribute("sport") != nullptr) {
-        vector.udp_sport = static_cast<std::uint16_t>(attribute(&setup, "sport", 0));
+        vector.udp_sport = static_cast<std::uint16_t>(number_attribute(&setup, "sport", 0));
     }
     return vector;
 }
 
-// One attribute by its name in the script; nothing for those that only QP creation knows.
-void Interpreter::put(std::string_view name, const Peer& peer, dut::QpAttributes& into) const {
-    const script::QpSetup& setup = peer.setup;
+} // namespace
+
+void put_attribute(std::string_view name, const CaseQp& qp, const Environment& environment,
+                   dut::QpAttributes& into) {
+    const script::QpSetup& setup = qp.setup;
     const auto small = [&](std::string_view wanted) {
-        return static_cast<std::uint8_t>(attribute(&setup, wanted, 0));
+        return static_cast<std::uint8_t>(number_attribute(&setup, wanted, 0));
     };
     if (name == "timeout") into.timeout = small(name);
     if (name == "retry_cnt") into.retry_cnt = small(name);
@@ -111,39 +124,39 @@ void Interpreter::put(std::string_view name, const Peer& peer, dut::QpAttributes
     if (name == "max_rd_atomic") into.max_rd_atomic = small(name);
     if (name == "max_dest_rd_atomic") into.max_dest_rd_atomic = small(name);
     if (name == "en_sqd_async_notify") into.en_sqd_async_notify = small(name) != 0;
-    if (name == "access") into.access = qp_access(peer);
+    if (name == "access") into.access = qp_access(qp, environment);
     if (name == "qkey") into.qkey = qkey_of(setup);
-    if (name == "mtu") into.path_mtu = static_cast<wire::Mtu>(attribute(&setup, name, 1024));
-    if (name == "psn") into.sq_psn = peer.book.identity().dut_start;
+    if (name == "mtu") into.path_mtu = static_cast<wire::Mtu>(number_attribute(&setup, name, 1024));
+    if (name == "psn") into.sq_psn = qp.book.identity().dut_start;
     if (name == "pkey_index") {
-        into.pkey_index = static_cast<std::uint16_t>(attribute(&setup, name, 0));
+        into.pkey_index = static_cast<std::uint16_t>(number_attribute(&setup, name, 0));
     }
     if (name == "path_mig_state") {
-        into.path_mig_state = migration_of(word_of(setup, name, "MIGRATED"));
+        into.path_mig_state = migration_of(word_attribute(setup, name, "MIGRATED"));
     }
     if (std::ranges::find(of_vector, name) != std::end(of_vector)) {
-        into.address_vector = vector_of(peer);
+        into.address_vector = vector_of(qp, environment);
     }
 }
 
-dut::QpAttributes Interpreter::step_to(engine::QpState state, const Peer& peer) const {
-    const QpIdentity& identity = peer.book.identity();
-    const script::QpSetup& setup = peer.setup;
-    const bool reliable = peer.type == engine::QpType::Rc;
-    const bool connected = peer.type != engine::QpType::Ud;
+dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environment& environment) {
+    const QpIdentity& identity = qp.book.identity();
+    const script::QpSetup& setup = qp.setup;
+    const bool reliable = qp.type == engine::QpType::Rc;
+    const bool connected = qp.type != engine::QpType::Ud;
     const auto small = [&](std::string_view name, std::int64_t otherwise) {
-        return static_cast<std::uint8_t>(attribute(&setup, name, otherwise));
+        return static_cast<std::uint8_t>(number_attribute(&setup, name, otherwise));
     };
     const auto depth = [&](std::int64_t most) { return std::min(default_rd_atomic, most); };
     dut::QpAttributes step{.state = state};
     if (state == engine::QpState::Init) {
-        step.pkey_index = static_cast<std::uint16_t>(attribute(&setup, "pkey_index", 0));
+        step.pkey_index = static_cast<std::uint16_t>(number_attribute(&setup, "pkey_index", 0));
         step.port_num = std::uint8_t{1};
-        if (connected) step.access = qp_access(peer);
+        if (connected) step.access = qp_access(qp, environment);
         if (!connected) step.qkey = qkey_of(setup);
     }
     if (state == engine::QpState::Rtr && connected) {
-        step.address_vector = vector_of(peer);
+        step.address_vector = vector_of(qp, environment);
         step.path_mtu = identity.mtu;
         step.rq_psn = identity.tester_start;
         step.dest_qp_num = identity.tester_qpn;
@@ -151,63 +164,65 @@ dut::QpAttributes Interpreter::step_to(engine::QpState state, const Peer& peer) 
     if (state == engine::QpState::Rtr && reliable) {
         step.min_rnr_timer = small("min_rnr_timer", default_rnr_timer);
         step.max_dest_rd_atomic =
-            small("max_dest_rd_atomic", depth(environment_.dut.max.dest_rd_atomic));
+            small("max_dest_rd_atomic", depth(environment.dut.max.dest_rd_atomic));
     }
     if (state == engine::QpState::Sqd && setup.attribute("en_sqd_async_notify") != nullptr) {
-        put("en_sqd_async_notify", peer, step);
+        put_attribute("en_sqd_async_notify", qp, environment, step);
     }
     if (state == engine::QpState::Rts) step.sq_psn = identity.dut_start;
     if (state == engine::QpState::Rts && reliable) {
-        step.timeout = peer.timeout;
+        step.timeout = qp.timeout;
         step.retry_cnt = small("retry_cnt", default_retries);
         step.rnr_retry = small("rnr_retry", default_retries);
-        step.max_rd_atomic = small("max_rd_atomic", depth(environment_.dut.max.rd_atomic));
-        if (setup.attribute("path_mig_state") != nullptr) put("path_mig_state", peer, step);
+        step.max_rd_atomic = small("max_rd_atomic", depth(environment.dut.max.rd_atomic));
+        if (setup.attribute("path_mig_state") != nullptr)
+            put_attribute("path_mig_state", qp, environment, step);
     }
     return step;
 }
 
-bool Interpreter::take_address(Peer& peer) const {
-    const std::string name = word_of(peer.setup, "to", "tester");
-    const auto address = address_of({.name = name});
-    if (!address) return false;
-    peer.tester_address = *address;
-    return true;
-}
-
-// `dut modify state=…` brings along what the verbs demand for that step, from the `qp` line; from
-// SQD back to RTS they demand nothing. All else is exactly what the line names.
-Task<Met<>> Interpreter::modify(Peer& peer, const script::Modify& line, script::SourceSpan span) {
-    for (const script::Attribute& attribute : line.attributes) {
-        script::Attribute known = attribute;
-        if (const auto* expr = std::get_if<script::Expr>(&attribute.value)) {
-            const auto value = number(*expr, peer);
-            if (!value) co_return std::unexpected(value.error());
-            known.value = script::Expr{.number = *value, .span = expr->span};
+std::array<engine::QpAttributes, 3> tester_steps(const CaseQp& qp, const Environment& environment) {
+    const QpIdentity& identity = qp.book.identity();
+    const auto small = [&](std::string_view name, std::int64_t otherwise) {
+        return static_cast<std::uint8_t>(number_attribute(qp.tester_setup, name, otherwise));
+    };
+    const bool reliable = qp.type == engine::QpType::Rc;
+    const bool connected = qp.type != engine::QpType::Ud;
+    engine::QpAttributes init{.state = engine::QpState::Init};
+    engine::QpAttributes rtr{.state = engine::QpState::Rtr};
+    engine::QpAttributes rts{.state = engine::QpState::Rts, .sq_psn = identity.tester_start};
+    if (!connected) init.qkey = qkey_of(qp.setup);
+    if (connected) {
+        init.access = engine::Access{.local_write = true,
+                                     .remote_write = true,
+                                     .remote_read = reliable,
+                                     .remote_atomic = reliable,
+                                     .flush_global = reliable};
+        const script::Attribute* rights =
+            qp.tester_setup == nullptr ? nullptr : qp.tester_setup->attribute("access");
+        if (rights != nullptr) {
+            init.access = rights_of(std::get<std::vector<script::Word>>(rights->value), own_rights);
         }
-        peer.setup.attributes.push_back(std::move(known));
+        rtr.path_mtu = identity.mtu;
+        rtr.dest_qp = identity.dut_qpn;
+        rtr.rq_psn = identity.dut_start;
+        rtr.address = engine::AddressVector{
+            .source = qp.tester_address,
+            .destination = environment.dut_address,
+            .traffic_class = static_cast<std::uint8_t>(small("dscp", 0) << 2 | small("ecn", 0)),
+            .hop_limit = small("ttl", 64),
+            .vlan = environment.vlan};
+        rtr.mig_req = environment.mig_req;
     }
-    peer.timeout = static_cast<std::uint8_t>(attribute(&peer.setup, "timeout", peer.timeout));
-    if (!take_address(peer)) co_return std::unexpected(error(span, "no such address"));
-    dut::QpModify change{.qp = peer.dut_qp};
-    const auto names_state = [](const script::Attribute& one) { return one.name == "state"; };
-    if (std::ranges::any_of(line.attributes, names_state)) {
-        const auto state =
-            engine::enum_by_name<engine::QpState>(word_of(peer.setup, "state", "RTS"));
-        const bool resumes = state == engine::QpState::Rts && (peer.state == engine::QpState::Sqd ||
-                                                               peer.state == engine::QpState::Rts);
-        change.attributes.state = state;
-        if (!resumes) change.attributes = step_to(*state, peer);
+    if (reliable) {
+        rtr.min_rnr_timer = small("min_rnr_timer", 12);
+        rtr.max_dest_rd_atomic = small("max_dest_rd_atomic", 16);
+        rts.timeout = small("timeout", default_timeout);
+        rts.retry_count = small("retry_cnt", default_retries);
+        rts.rnr_retry = small("rnr_retry", default_retries);
+        rts.max_rd_atomic = small("max_rd_atomic", 16);
     }
-    for (const script::Attribute& attribute : line.attributes)
-        put(attribute.name, peer, change.attributes);
-    const auto state = change.attributes.state;
-    dut::Request call = std::move(change);
-    const auto done = co_await ask<dut::Done>(std::move(call), span);
-    line_ended();
-    if (!done) co_return std::unexpected(done.error());
-    if (state) peer.state = *state;
-    co_return Met<>{};
+    return {init, rtr, rts};
 }
 
 } // namespace veriroce::interpreter

@@ -1,128 +1,170 @@
-// any, repeat.
-#include <algorithm>
+#include "conformance/interpreter/blocks.hpp"
 
+#include <algorithm>
+#include <utility>
+
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/events.hpp"
+#include "conformance/interpreter/expect.hpp"
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/notation.hpp"
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/record.hpp"
+#include "conformance/interpreter/statements.hpp"
+#include "conformance/interpreter/values.hpp"
+#include "conformance/interpreter/waiting.hpp"
 
 namespace veriroce::interpreter {
 namespace {
 
-// An alternative begins with a packet or a completion of the DUT, or with silence.
-bool begins_with_something(const script::Alternative& alternative) {
-    if (alternative.body.empty()) return false;
-    const auto& node = alternative.body.front().node;
-    if (std::holds_alternative<script::ExpectPacket>(node)) return true;
-    const auto* side = std::get_if<script::SideCommand>(&node);
-    return side != nullptr && side->side == script::Side::Dut && !side->refused &&
-           std::holds_alternative<script::Done>(side->command);
+// An alternative, and the packet or completion of the DUT with which it begins.
+struct Opening {
+    Awaited line;
+    const script::Alternative* alternative = nullptr;
+};
+
+// What comes and decides for its alternative: a packet, or a completion of the DUT.
+bool decides(const script::Block& body) {
+    if (body.empty()) return false;
+    if (std::holds_alternative<script::ExpectPacket>(body.front().node)) return true;
+    const auto* command = std::get_if<script::SideCommand>(&body.front().node);
+    return command != nullptr && command->side == script::Side::Dut && !command->refused &&
+           std::holds_alternative<script::Done>(command->command);
+}
+
+Task<Met<>> take(Interpreter& interpreter, const script::Alternative& alternative) {
+    co_await play(interpreter, alternative.body);
+    CaseResult& result = interpreter.result();
+    if (alternative.warn && result.verdict != Verdict::Warn) {
+        result.verdict = Verdict::Warn;
+        result.findings.assign(1, Finding{.kind = FindingKind::Discouraged,
+                                          .line = alternative.span.line,
+                                          .detail = *alternative.warn});
+    }
+    co_return Met<>{};
+}
+
+// The alternative whose opening is there. Packets first: asking takes time, in which more may come.
+Task<Met<const script::Alternative*>> opened(Interpreter& interpreter,
+                                             std::span<Opening> openings) {
+    for (const bool packets : {true, false}) {
+        for (Opening& one : openings) {
+            if ((one.line.packet() != nullptr) != packets) continue;
+            co_await ask_for(interpreter, one.line, wire::Duration(0));
+            if (co_await is_there(interpreter, one.line)) co_return one.alternative;
+        }
+    }
+    co_return nullptr;
+}
+
+// What a packet that opens no alternative means.
+enum class NextPacket : std::uint8_t { None, PassedOver, NeedsLine };
+
+// It is passed over if it needs no line, and no alternative wants silence.
+NextPacket pass_over(Interpreter& interpreter, std::span<const Opening> openings, bool silence,
+                     std::string& came) {
+    for (const Opening& opening : openings) {
+        CaseQp& qp = *opening.line.qp;
+        if (opening.line.packet() == nullptr || qp.next >= qp.heard.size()) continue;
+        const std::size_t index = qp.heard[qp.next];
+        came = entry_text(interpreter.record()[index], qp.book.identity().name);
+        if (silence || !passes_without_line(interpreter, qp, index)) return NextPacket::NeedsLine;
+        ++qp.next;
+        return NextPacket::PassedOver;
+    }
+    return NextPacket::None;
+}
+
+// What the alternatives begin with; those that begin with nothing want silence.
+Met<std::vector<Opening>> openings_of(Interpreter& interpreter, const script::AnyBlock& block) {
+    std::vector<Opening> openings;
+    for (const script::Alternative& alternative : block.alternatives) {
+        if (!decides(alternative.body)) continue;
+        auto line = awaited(interpreter, alternative.body.front());
+        if (!line) return std::unexpected(std::move(line.error()));
+        openings.push_back({std::move(**line), &alternative});
+    }
+    return openings;
+}
+
+const script::Alternative* silent_one(const script::AnyBlock& block,
+                                      std::span<const Opening> openings) {
+    for (const script::Alternative& alternative : block.alternatives) {
+        if (std::ranges::find(openings, &alternative, &Opening::alternative) == openings.end()) {
+            return &alternative;
+        }
+    }
+    return nullptr;
 }
 
 } // namespace
 
-Task<Met<>> Interpreter::take(const script::Alternative& alternative) {
-    const Met<> met = co_await block(alternative.body);
-    if (met && alternative.warn && result_.verdict != Verdict::Warn) {
-        result_.verdict = Verdict::Warn;
-        result_.findings.assign(1, Finding{.kind = FindingKind::Discouraged,
-                                           .line = alternative.span.line,
-                                           .detail = *alternative.warn});
-    }
-    co_return met;
-}
-
-// A packet that opens no alternative is passed over if it needs no line. Nothing: it needs one, or
-// stands where an alternative wants silence.
-std::optional<bool> Interpreter::pass_over(std::span<const Awaited> openings, bool silence,
-                                           std::string& came) {
-    for (const Awaited& opening : openings) {
-        if (!std::holds_alternative<Awaited::Packet>(opening.what)) continue;
-        Peer& peer = *opening.peer;
-        if (peer.next >= peer.heard.size()) continue;
-        Entry& entry = history_[peer.heard[peer.next]];
-        came = notation(&peer, entry);
-        if (silence || !needs_no_line(peer, entry)) return std::nullopt;
-        ++peer.next;
-        return true; // the one behind it may open an alternative
-    }
-    return false;
-}
-
-// The first packet or completion that comes decides: it opens the alternative that begins with it.
-// If none comes within the settle time, the first alternative that begins with silence is taken.
-Task<Met<>> Interpreter::any(const script::AnyBlock& block, script::SourceSpan span) {
-    const script::Alternative* silent = nullptr;
-    std::vector<Awaited> openings;
-    std::vector<const script::Alternative*> opened;
-    wire::Duration patience{0};
+Task<Met<>> play(Interpreter& interpreter, const script::AnyBlock& block, Span span) {
+    std::vector<Opening> openings = co_await openings_of(interpreter, block);
+    const script::Alternative* silent = silent_one(block, openings);
+    wire::Duration patience =
+        silent != nullptr ? interpreter.environment().settle : wire::Duration(0);
     bool asks = false;
-    for (const script::Alternative& alternative : block.alternatives) {
-        if (!begins_with_something(alternative)) {
-            if (silent == nullptr) silent = &alternative;
-            continue;
-        }
-        auto opening = awaited(alternative.body.front());
-        if (!opening) co_return std::unexpected(opening.error());
-        patience = std::max(patience, (*opening)->patience);
-        asks = asks || !(*opening)->asked;
-        openings.push_back(std::move(**opening));
-        opened.push_back(&alternative);
+    for (const Opening& one : openings) {
+        if (silent == nullptr) patience = std::max(patience, one.line.patience);
+        asks = asks || !one.line.asked;
     }
-    const wire::Instant deadline =
-        interval_of(line_end_).latest + (silent != nullptr ? environment_.settle : patience);
+    Clock& clock = interpreter.clock();
+    const wire::Instant deadline = clock.interval_of(clock.line_end()).latest + patience;
     std::string came = "nothing";
     while (!openings.empty()) {
-        // Packets first: asking takes time, in which more may come, which are looked at anew.
-        const std::size_t heard = history_.size();
-        for (const bool packets : {true, false}) {
-            for (std::size_t i = 0; i < openings.size(); ++i) {
-                Awaited& opening = openings[i];
-                if (std::holds_alternative<Awaited::Packet>(opening.what) != packets) continue;
-                const Met<> asked = co_await ask(opening, wire::Duration(0));
-                if (!asked) co_return asked;
-                const auto there = is_there(opening);
-                if (!there) co_return std::unexpected(there.error());
-                if (!*there) continue;
-                const Met<> met = co_await take(*opened[i]);
-                co_return met;
-            }
+        const std::size_t heard = interpreter.record().size();
+        const script::Alternative* taken = co_await opened(interpreter, openings);
+        if (taken != nullptr) {
+            co_await take(interpreter, *taken);
+            co_return Met<>{};
         }
-        if (history_.size() != heard) continue;
-        const std::optional<bool> passed = pass_over(openings, silent != nullptr, came);
-        if (!passed) break;
-        if (*passed) continue;
-        if (events_.now() >= deadline) break;
-        const wire::Instant next_look = events_.now() + environment_.settle / 10;
-        co_await events_.wait(asks ? std::min(deadline, next_look) : deadline);
+        if (interpreter.record().size() != heard) continue;
+        const NextPacket next = pass_over(interpreter, openings, silent != nullptr, came);
+        if (next == NextPacket::NeedsLine) break;
+        if (next == NextPacket::PassedOver) continue; // the next one may open an alternative
+        if (clock.now() >= deadline) break;
+        const wire::Instant next_look = clock.now() + interpreter.environment().settle / 10;
+        co_await interpreter.events().wait(asks ? std::min(deadline, next_look) : deadline);
     }
     if (silent != nullptr) {
-        const Met<> met = co_await take(*silent);
-        co_return met;
+        co_await take(interpreter, *silent);
+        co_return Met<>{};
     }
-    co_return std::unexpected(failed(span, "none of the alternatives came", came));
+    Finding finding = came == "nothing" ? missing(span, "one of the alternatives", patience)
+                                        : mismatch(span, {}, came);
+    if (came != "nothing")
+        finding.differences.push_back({"packet", "one of the alternatives", came});
+    co_return failed(std::move(finding));
 }
 
-Task<Met<>> Interpreter::repeat(const script::Repeat& block, script::SourceSpan span) {
-    const Peer& peer = peers_.begin()->second;
-    std::int64_t first = 1;
-    std::int64_t last = 0;
-    if (const auto* count = std::get_if<script::Expr>(&block.times)) {
-        const auto value = number(*count, peer);
-        if (!value) co_return std::unexpected(value.error());
-        last = *value;
-    } else {
-        const auto limits = bounds(std::get<script::ValueRange>(block.times), peer);
-        if (!limits) co_return std::unexpected(limits.error());
-        if (!limits->low || !limits->high) {
-            co_return std::unexpected(error(span, "'repeat' needs both ends of its range"));
-        }
-        first = *limits->low;
-        last = *limits->high;
+Task<Met<>> play(Interpreter& interpreter, const script::Unordered& block, Span span) {
+    std::vector<Awaited> open;
+    for (const script::Statement& line : block.body) {
+        std::optional<Awaited> one = co_await awaited(interpreter, line);
+        if (!one) co_return unplayable(line.span, "this line does not wait");
+        open.push_back(std::move(*one));
     }
-    for (std::int64_t i = first; i <= last; ++i) {
-        if (block.counter) counters_.emplace_back(block.counter->text, i);
-        const Met<> met = co_await this->block(block.body);
-        if (block.counter) counters_.pop_back();
-        if (!met) co_return met;
+    co_await await_all(interpreter, std::move(open), span);
+    co_return Met<>{};
+}
+
+Task<Met<>> play(Interpreter& interpreter, const script::Repeat& block, Span span) {
+    Objects& objects = interpreter.objects();
+    script::Bounds times{.low = 1, .high = {}};
+    if (const auto* count = std::get_if<script::Expr>(&block.times)) {
+        times.high = co_await number(objects, *count, objects.own_qp());
+    } else {
+        times =
+            co_await bounds(objects, std::get<script::ValueRange>(block.times), objects.own_qp());
+    }
+    if (!times.low || !times.high) {
+        co_return unplayable(span, "'repeat' needs both ends of its range");
+    }
+    for (std::int64_t i = *times.low; i <= *times.high; ++i) {
+        if (block.counter) objects.loop_counters.emplace_back(block.counter->text, i);
+        co_await play(interpreter, block.body);
+        if (block.counter) objects.loop_counters.pop_back();
     }
     co_return Met<>{};
 }

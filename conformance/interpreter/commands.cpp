@@ -1,151 +1,132 @@
-// dut … and tester …: completions, states, events.
-#include <algorithm>
+#include "conformance/interpreter/commands.hpp"
 
-#include <fmt/format.h>
+#include <utility>
 
-#include "conformance/interpreter/interpreter.hpp"
-#include "conformance/interpreter/notation.hpp"
+#include "conformance/interpreter/clock.hpp"
+#include "conformance/interpreter/connect.hpp"
+#include "conformance/interpreter/dut_calls.hpp"
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/one_of.hpp"
+#include "conformance/interpreter/queues.hpp"
+#include "conformance/interpreter/regions.hpp"
+#include "conformance/interpreter/tester_commands.hpp"
+#include "conformance/interpreter/values.hpp"
+#include "conformance/interpreter/waiting.hpp"
+#include "conformance/interpreter/windows.hpp"
+#include "conformance/interpreter/work.hpp"
 
 namespace veriroce::interpreter {
 namespace {
 
-bool of_a_qp(const script::Command& command) {
-    return std::holds_alternative<script::Post>(command) ||
-           std::holds_alternative<script::Recv>(command) ||
-           std::holds_alternative<script::Done>(command) ||
-           std::holds_alternative<script::State>(command) ||
-           std::holds_alternative<script::EventSeen>(command) ||
-           std::holds_alternative<script::Modify>(command) ||
-           std::holds_alternative<script::Reconnect>(command) ||
-           std::holds_alternative<script::Answers>(command);
+// Commands that wait: `done`, `state`, `event`, `notified`.
+Task<Met<>> wait_for(Interpreter& interpreter, const script::SideCommand& line, Span span) {
+    std::optional<Awaited> waiting = co_await awaited(interpreter, line, span);
+    co_await await_one(interpreter, std::move(*waiting));
+    co_return Met<>{};
 }
 
-bool status_is(engine::WcStatus status, const std::vector<std::string>& wanted) {
-    return std::ranges::any_of(wanted, [&](const std::string& one) {
-        return one == engine::name_of(status) ||
-               (one == "FAILED" && status != engine::WcStatus::Success);
-    });
-}
+// One command of one side. Without a catch-all: a command that no overload takes does not compile.
+struct OfDut {
+    Interpreter& interpreter;
+    const script::SideCommand& line;
+    CaseQp& qp;
+    Span span;
 
-} // namespace
-
-std::uint32_t Interpreter::wait_ms_of(wire::Duration left) {
-    constexpr std::int64_t most = 200;
-    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ms, 0, most));
-}
-
-Task<Met<>> Interpreter::command(const script::SideCommand& line, script::SourceSpan span) {
-    const Met<> met = co_await carry_out(line, span);
-    if (!line.refused) co_return met;
-    line_ended();
-    if (met) co_return std::unexpected(failed(span, "the verb was not refused", "done"));
-    if (met.error().refused) co_return Met<>{};
-    co_return met;
-}
-
-Task<Met<>> Interpreter::carry_out(const script::SideCommand& line, script::SourceSpan span) {
-    auto waiting = awaited_of_side(line, span);
-    if (!waiting) co_return std::unexpected(waiting.error());
-    if (*waiting && line.side == script::Side::Dut) {
-        const Met<> met = co_await await_one(std::move(**waiting));
-        co_return met;
+    Task<Met<>> operator()(const script::Post& post) const {
+        return play_post(interpreter, qp, post, span);
     }
-    if (!of_a_qp(line.command)) {
-        const Met<> met = co_await object_command(line, span);
-        co_return met;
+    Task<Met<>> operator()(const script::Recv& recv) const {
+        return post_receive(interpreter, qp, recv, span);
     }
-    const Met<Peer*> peer = peer_of(line.qp);
-    if (!peer) co_return std::unexpected(peer.error());
+    Task<Met<>> operator()(const script::Modify& modify) const {
+        return play_modify(interpreter, qp, modify, span);
+    }
+    Task<Met<>> operator()(const script::Reconnect& reconnect) const {
+        return play_reconnect(interpreter, qp, reconnect, span);
+    }
+    template <OneOf<script::Done, script::State, script::EventSeen, script::Notified> Waiting>
+    Task<Met<>> operator()(const Waiting& /*waiting*/) const {
+        return wait_for(interpreter, line, span);
+    }
+    template <
+        OneOf<script::MakeMr, script::MakeMw, script::Dereg, script::WriteMemory, script::MakeCq,
+              script::MakeSrq, script::ArmCq, script::CqQuiet, script::Counter>
+            OfObject>
+    Task<Met<>> operator()(const OfObject& object) const {
+        return play_dut(interpreter, object, span);
+    }
+    Task<Met<>> operator()(const script::Answers& /*answers*/) const { return only("tester"); }
+
+    Task<Met<>> only(std::string_view side) const {
+        co_return unplayable(span, std::string("this command is of the ") + std::string(side));
+    }
+};
+
+struct OfTester {
+    Interpreter& interpreter;
+    const script::SideCommand& line;
+    CaseQp& qp;
+    Span span;
+
+    Task<Met<>> operator()(const script::Answers& /*answers*/) const {
+        co_return tester_answers(qp, span);
+    }
+    Task<Met<>> operator()(const script::MakeMr& mr) const {
+        co_return make_tester_region(interpreter, mr, span);
+    }
+    Task<Met<>> operator()(const script::WriteMemory& write) const {
+        return play_dut(interpreter, write, span); // the region says whose it is
+    }
+    template <OneOf<script::Post, script::Recv, script::Modify> Verb>
+    Task<Met<>> operator()(const Verb& verb) const {
+        co_await must_answer(qp, span);
+        co_await play_tester(interpreter, qp, verb, span);
+        interpreter.clock().line_ended();
+        co_return Met<>{};
+    }
+    template <OneOf<script::Done, script::State> Waiting>
+    Task<Met<>> operator()(const Waiting& /*waiting*/) const {
+        co_await must_answer(qp, span);
+        co_await wait_for(interpreter, line, span);
+        interpreter.clock().line_ended();
+        co_return Met<>{};
+    }
+    template <OneOf<script::MakeMw, script::Dereg, script::MakeCq, script::MakeSrq, script::ArmCq,
+                    script::Reconnect, script::EventSeen, script::Notified, script::CqQuiet,
+                    script::Counter>
+                  DutOnly>
+    Task<Met<>> operator()(const DutOnly& /*command*/) const {
+        co_return unplayable(span, "this command is of the DUT");
+    }
+};
+
+Task<Met<>> carry_out(Interpreter& interpreter, const script::SideCommand& line, Span span) {
+    CaseQp& qp = *co_await qp_of(interpreter.objects(), line.qp);
     if (line.side == script::Side::Tester) {
-        const Met<> met = co_await tester_command(**peer, line, span);
-        co_return met;
-    }
-    const Met<> met = co_await dut_command(**peer, line, span);
-    co_return met;
-}
-
-// Commands about what no single QP owns.
-Task<Met<>> Interpreter::object_command(const script::SideCommand& line, script::SourceSpan span) {
-    Met<> met;
-    if (const auto* mr = std::get_if<script::MakeMr>(&line.command)) {
-        met = co_await make_region(*mr, line.side, span);
-    } else if (const auto* write = std::get_if<script::WriteMemory>(&line.command)) {
-        met = co_await write_memory(*write, span);
-    } else if (const auto* mw = std::get_if<script::MakeMw>(&line.command)) {
-        met = co_await make_window(*mw, span);
-    } else if (const auto* gone = std::get_if<script::Dereg>(&line.command)) {
-        met = co_await deregister(*gone, span);
-    } else if (const auto* cq = std::get_if<script::MakeCq>(&line.command)) {
-        met = co_await make_cq(*cq, span);
-    } else if (const auto* srq = std::get_if<script::MakeSrq>(&line.command)) {
-        met = co_await make_srq(*srq, span);
-    } else if (const auto* armed = std::get_if<script::ArmCq>(&line.command)) {
-        met = co_await arm(*armed, span);
-    } else if (const auto* silent = std::get_if<script::CqQuiet>(&line.command)) {
-        met = co_await unnotified(*silent, span);
-    } else if (const auto* grown = std::get_if<script::Counter>(&line.command)) {
-        met = co_await counter(*grown, span);
-    }
-    co_return met;
-}
-
-Task<Met<>> Interpreter::dut_command(Peer& peer, const script::SideCommand& line,
-                                     script::SourceSpan span) {
-    Met<> met;
-    if (const auto* one = std::get_if<script::Post>(&line.command)) {
-        met = co_await post(peer, *one, span);
-    } else if (const auto* recv = std::get_if<script::Recv>(&line.command)) {
-        met = co_await post_receive(peer, *recv, span);
-    } else if (const auto* change = std::get_if<script::Modify>(&line.command)) {
-        met = co_await modify(peer, *change, span);
-    } else if (const auto* again = std::get_if<script::Reconnect>(&line.command)) {
-        met = co_await reconnect(peer, *again, span);
-    }
-    co_return met;
-}
-
-// --- completions ------------------------------------------------------------------------------
-
-// Fetches what the CQ has, waiting at most `wait` for the first.
-Task<Met<>> Interpreter::collect_completions(Peer& peer, wire::Duration wait,
-                                             script::SourceSpan span) {
-    dut::Request poll = dut::Poll{.cq = peer.cq, .max = 64, .wait_ms = wait_ms_of(wait)};
-    const auto polled = co_await ask<dut::Polled>(std::move(poll), span);
-    if (!polled) co_return std::unexpected(polled.error());
-    // QPs may share the queue: each completion goes to its own.
-    for (const dut::Completion& completion : polled->completions) {
-        const auto owner = std::ranges::find_if(
-            peers_, [&](const auto& one) { return one.second.dut_qp == completion.qp; });
-        (owner == peers_.end() ? peer : owner->second).completions.push_back(completion);
+        const OfTester tester{interpreter, line, qp, span};
+        co_await std::visit(tester, line.command);
+    } else {
+        const OfDut dut{interpreter, line, qp, span};
+        co_await std::visit(dut, line.command);
     }
     co_return Met<>{};
 }
 
-Met<bool> Interpreter::is_as_wanted(const dut::Completion& seen, std::uint64_t id,
-                                    const script::Done& done, const Peer& peer) const {
-    if (seen.id != id || !status_is(seen.status, done.statuses)) return false;
-    if (done.length) {
-        const auto length = number(*done.length, peer);
-        if (!length) return std::unexpected(length.error());
-        if (seen.byte_len != *length) return false;
-    }
-    if (done.imm) {
-        const auto imm = number(*done.imm, peer);
-        if (!imm) return std::unexpected(imm.error());
-        if (seen.imm != static_cast<std::uint32_t>(*imm)) return false;
-    }
-    return !done.opcode || engine::name_of(seen.opcode) == done.opcode->text;
-}
+} // namespace
 
-// --- events -----------------------------------------------------------------------------------
-
-Task<Met<>> Interpreter::collect_events(wire::Duration wait, script::SourceSpan span) {
-    if (!environment_.capable("events")) co_return Met<>{};
-    dut::Request call = dut::Events{.wait_ms = wait_ms_of(wait)};
-    const auto list = co_await ask<dut::EventList>(std::move(call), span);
-    if (!list) co_return std::unexpected(list.error());
-    dut_events_.insert(dut_events_.end(), list->events.begin(), list->events.end());
+Task<Met<>> play(Interpreter& interpreter, const script::SideCommand& line, Span span) {
+    if (!line.refused) {
+        co_await carry_out(interpreter, line, span);
+        co_return Met<>{};
+    }
+    Met<> met = co_await outcome_of(carry_out(interpreter, line, span));
+    interpreter.clock().line_ended();
+    if (met) {
+        std::vector<Difference> differing;
+        differing.push_back({"verb", "refused", "done"});
+        co_return failed(mismatch(span, std::move(differing), "done"));
+    }
+    if (!is_refusal(met.error())) co_return met;
     co_return Met<>{};
 }
 

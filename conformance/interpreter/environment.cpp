@@ -22,6 +22,20 @@ bool Environment::trait(std::string_view word) const {
     return std::ranges::find(dut.traits, word) != dut.traits.end();
 }
 
+std::optional<wire::IpAddress> Environment::address(std::string_view name,
+                                                    std::int64_t offset) const {
+    wire::IpAddress base = tester.address;
+    if (name == "dut") {
+        base = dut_address;
+    } else if (name != "tester") {
+        const auto found = tester.named.find(std::string(name));
+        if (found == tester.named.end()) return std::nullopt;
+        base = found->second;
+    }
+    wire::store_be<4>(base.bytes, 12, static_cast<std::uint32_t>(base.low32() + offset));
+    return base;
+}
+
 std::string Environment::counter_name(const std::string& canonical) const {
     const auto found = counters.find(canonical);
     return found == counters.end() ? canonical : found->second;

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "conformance/dut/contract.hpp"
@@ -90,6 +91,10 @@ struct Environment {
 
     [[nodiscard]] bool capable(std::string_view word) const;
     [[nodiscard]] bool trait(std::string_view word) const;
+    // Of `tester`, `dut`, or the name of a `tester address`, and so many further on; nothing if
+    // nothing has that name.
+    [[nodiscard]] std::optional<wire::IpAddress> address(std::string_view name,
+                                                         std::int64_t offset) const;
     // What the device calls a counter of the contract.
     [[nodiscard]] std::string counter_name(const std::string& canonical) const;
 };

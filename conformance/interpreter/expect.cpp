@@ -1,11 +1,20 @@
-// `<` lines: the packets that satisfy them, and when those came.
+#include "conformance/interpreter/expect.hpp"
+
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "conformance/interpreter/awaited.hpp"
+#include "conformance/interpreter/clock.hpp"
 #include "conformance/interpreter/interpreter.hpp"
-#include "conformance/interpreter/matching.hpp"
 #include "conformance/interpreter/notation.hpp"
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/record.hpp"
+#include "conformance/interpreter/regions.hpp"
+#include "conformance/interpreter/values.hpp"
+#include "conformance/interpreter/waiting.hpp"
 
 namespace veriroce::interpreter {
 namespace {
@@ -33,93 +42,31 @@ bool not_in_packet(const script::FieldName& name, const wire::OpcodeInfo& info, 
            (*field == Field::Msn && !info.headers.has(wire::Header::Aeth)) || (at_end && !last);
 }
 
-} // namespace
-
-// --- time -------------------------------------------------------------------------------------
-
-// `within T` by the packet's own stamp: that it was looked at in time, or late, says nothing.
-Met<> Interpreter::in_time(const Awaited& line, std::size_t index) const {
-    if (!line.since) return {};
-    const Interval base = interval_of(*line.since);
-    const Interval& at = history_[index].at;
-    const wire::Duration least = at.earliest - base.latest;
-    const wire::Duration most = at.latest - base.earliest;
-    if (most <= line.patience) return {};
-    if (least > line.patience) {
-        return std::unexpected(
-            failed(line.span,
-                   fmt::format("came {} after the line before it, not within {}",
-                               duration_text(least), duration_text(line.patience)),
-                   notation(line.peer, history_[index])));
-    }
-    return std::unexpected(error(
-        line.span, fmt::format("too noisy to judge: it came {} to {} after the line before it",
-                               duration_text(least), duration_text(most))));
-}
-
-// `after A..B` and `measure`: the time since the latest earlier packet of this QP, but for those
-// that were passed over. A bound that is broken for every instant of both intervals is a FAIL, one
-// that holds for every instant is met, and in between nobody can say.
-Met<> Interpreter::judge_time(const Awaited& waiting, std::size_t index) {
-    const script::ExpectPacket& line = *std::get<Awaited::Packet>(waiting.what).line;
-    const script::SourceSpan span = waiting.span;
-    const Peer& peer = *waiting.peer;
-    if (!line.after && !line.measure) return {};
-    const auto here = std::ranges::find(peer.entries.rbegin(), peer.entries.rend(), index);
-    const auto before = std::find_if(std::next(here), peer.entries.rend(),
-                                     [&](std::size_t one) { return !history_[one].tolerated; });
-    if (before == peer.entries.rend()) {
-        return std::unexpected(error(span, "no packet before this"));
-    }
-    const Interval& base = history_[*before].at;
-    const Interval& at = history_[index].at;
-    const wire::Duration least = at.earliest - base.latest;
-    const wire::Duration most = at.latest - base.earliest;
-    if (line.measure) result_.measures[line.measure->name].push_back(at.latest - base.latest);
-    if (!line.after) return {};
-    const auto limits = bounds(*line.after, peer, std::nullopt, &history_[index]);
-    if (!limits) return std::unexpected(limits.error());
-    const auto low = wire::Duration(limits->low.value_or(0));
-    const auto high = limits->high ? wire::Duration(*limits->high) : wire::Duration::max();
-    if (most < low || least > high) {
-        return std::unexpected(
-            failed(span, fmt::format("came {} after the packet before it", duration_text(most)),
-                   notation(&peer, history_[index])));
-    }
-    if (least >= low && most <= high) return {};
-    return std::unexpected(error(span, fmt::format("too noisy to judge: the wait was {} to {}",
-                                                   duration_text(least), duration_text(most))));
-}
-
-// --- lines ------------------------------------------------------------------------------------
-
-Met<std::optional<std::uint64_t>> Interpreter::length_of(const script::ExpectPacket& line,
-                                                         const Peer& peer,
-                                                         script::SourceSpan span) const {
+// Of a whole message the length, of which the packets are to come one after the other.
+Met<std::optional<std::uint64_t>>
+length_of(const Objects& objects, const script::ExpectPacket& line, const CaseQp& qp, Span span) {
     if (!std::holds_alternative<script::Message>(line.kind)) return std::nullopt;
     const script::FieldMatch* match = match_of(line.matches, SpecialField::Length);
     const auto* expr = match == nullptr ? nullptr : std::get_if<script::Expr>(&match->value);
-    if (expr == nullptr) {
-        return std::unexpected(error(span, "a whole message needs its length: len=N"));
-    }
-    const auto length = number(*expr, peer);
+    if (expr == nullptr) return unplayable(span, "a whole message needs its length: len=N");
+    const auto length = number(objects, *expr, qp);
     if (!length) return std::unexpected(length.error());
     return static_cast<std::uint64_t>(*length);
 }
 
-script::ExpectPacket Interpreter::packet_wanted(const Awaited::Packet& packet, const Peer& peer) {
+// The line for the packet at hand.
+script::ExpectPacket packet_wanted(const AwaitedPacket& packet, const QpIdentity& qp) {
     script::ExpectPacket one = *packet.line;
     if (!packet.length) return one;
     const auto message = std::get<script::Message>(one.kind);
-    const QpIdentity& qp = peer.book.identity();
     const std::uint64_t received = packet.data.size();
     const wire::Position position = position_after(received, *packet.length, qp.mtu);
     const bool last = position == wire::Position::Last || position == wire::Position::Only;
     const bool immediate =
         message == script::Message::SendWithImm || message == script::Message::RdmaWriteWithImm;
+    const bool invalidate = message == script::Message::SendWithInv;
     one.kind = script::Opcode{*wire::opcode_of(qp.service, operation_of(message), position,
-                                               immediate && last,
-                                               message == script::Message::SendWithInv && last)};
+                                               immediate && last, invalidate && last)};
     const wire::OpcodeInfo& info = wire::opcode_info(std::get<script::Opcode>(one.kind).code);
     std::erase_if(one.matches, [&](const script::FieldMatch& match) {
         return not_in_packet(match.field, info, last);
@@ -138,79 +85,204 @@ script::ExpectPacket Interpreter::packet_wanted(const Awaited::Packet& packet, c
     return one;
 }
 
-// Everything unclaimed of the QPs that open lines wait for: each packet to the first line that it
-// satisfies. What is no line's must be lawful without one.
-Met<> Interpreter::take_packets(std::span<Awaited> open, script::SourceSpan span) {
+// --- time -------------------------------------------------------------------------------------
+
+Finding late(const Awaited& line, const Record& record, std::size_t index, Difference time,
+             std::string_view since) {
+    return {.kind = FindingKind::Late,
+            .line = line.span.line,
+            .differences = {std::move(time)},
+            .packet = index,
+            .actual = entry_text(record[index], line.qp->book.identity().name),
+            .detail = std::string(since)};
+}
+
+// `within T` by the packet's own stamp: that it was looked at in time, or late, says nothing.
+Met<> in_time(Interpreter& interpreter, const Awaited& line, std::size_t index) {
+    if (!line.since) return {};
+    const Interval base = interpreter.clock().interval_of(*line.since);
+    const Interval& at = interpreter.record()[index].at;
+    const wire::Duration least = at.earliest - base.latest;
+    const wire::Duration most = at.latest - base.earliest;
+    if (most <= line.patience) return {};
+    if (least <= line.patience) {
+        return noisy(line.span,
+                     fmt::format("too noisy to judge: it came {} to {} after the line before it",
+                                 short_time(least), short_time(most)));
+    }
+    return failed(late(line, interpreter.record(), index,
+                       {"time", "within " + short_time(line.patience), short_time(least)},
+                       "after the line before it"));
+}
+
+// When the latest earlier packet of this QP was on the wire, but for those that were passed over.
+const Interval* before(const Record& record, const CaseQp& qp, std::size_t index) {
+    const auto here = std::ranges::find(qp.entries.rbegin(), qp.entries.rend(), index);
+    const auto found = std::find_if(std::next(here), qp.entries.rend(),
+                                    [&](std::size_t one) { return !record[one].tolerated; });
+    return found == qp.entries.rend() ? nullptr : &record[*found].at;
+}
+
+// `after A..B` and `measure`. A bound that is broken for every instant of both intervals is a FAIL,
+// one that holds for every instant is met, and in between nobody can say.
+Met<> judge_time(Interpreter& interpreter, const Awaited& waiting, std::size_t index) {
+    const script::ExpectPacket& line = *waiting.packet()->line;
+    if (!line.after && !line.measure) return {};
+    const Record& record = interpreter.record();
+    const Interval* base = before(record, *waiting.qp, index);
+    if (base == nullptr) return unplayable(waiting.span, "no packet before this");
+    const Interval& at = record[index].at;
+    const wire::Duration least = at.earliest - base->latest;
+    const wire::Duration most = at.latest - base->earliest;
+    if (line.measure) {
+        interpreter.result().measures[line.measure->name].push_back(at.latest - base->latest);
+    }
+    if (!line.after) return {};
+    const auto limits =
+        bounds(*line.after, record[index], context_of(interpreter, *waiting.qp), std::nullopt);
+    if (!limits) return std::unexpected(limits.error());
+    const auto low = wire::Duration(limits->low.value_or(0));
+    const auto high = limits->high ? wire::Duration(*limits->high) : wire::Duration::max();
+    if (least >= low && most <= high) return {};
+    if (most >= low && least <= high) {
+        return noisy(waiting.span, fmt::format("too noisy to judge: the wait was {} to {}",
+                                               short_time(least), short_time(most)));
+    }
+    const std::string wanted =
+        limits->high ? fmt::format("{}..{}", limits->low ? short_time(low) : "", short_time(high))
+                     : "at least " + short_time(low);
+    return failed(late(waiting, record, index, {"time", wanted, short_time(most)},
+                       "after the packet before it"));
+}
+
+// --- claiming ---------------------------------------------------------------------------------
+
+// The packet is the line's, or the next part of the message that it waits for.
+Met<> claim(Interpreter& interpreter, Awaited& line, std::size_t index) {
+    AwaitedPacket& packet = *line.packet();
+    const Entry& entry = interpreter.record()[index];
+    if (packet.line->as) interpreter.record().name(packet.line->as->text, index);
+    line.qp->in_run = false;
+    const Met<> timely = in_time(interpreter, line, index);
+    interpreter.clock().line_ended_with(index);
+    if (!timely) return timely;
+    if (const Met<> judged = judge_time(interpreter, line, index); !judged) return judged;
+    const wire::Bytes payload = entry.packet->payload();
+    packet.data.insert(packet.data.end(), payload.begin(), payload.end());
+    ++packet.packets;
+    line.met = !packet.length || packet.data.size() >= *packet.length;
+    if (line.met) return {};
+    packet.next = packet_wanted(packet, line.qp->book.identity());
+    packet.near.reset();
+    packet.passed.reset();
+    if (line.since) line.since = interpreter.clock().line_end();
+    return {};
+}
+
+Met<> take_packet(Interpreter& interpreter, std::span<Awaited> open, CaseQp& qp, std::size_t index,
+                  Span span) {
+    Entry& entry = interpreter.record()[index];
+    const MatchContext context = context_of(interpreter, qp);
+    const Awaited* only = nullptr; // the line that waits for a packet of this QP, if there is one
+    std::size_t waiting = 0;
+    Match why;
+    for (Awaited& line : open) {
+        AwaitedPacket* packet = line.packet();
+        if (packet == nullptr || line.met || line.qp != &qp) continue;
+        auto matched = match(packet->next, entry, context);
+        if (!matched) return std::unexpected(std::move(matched.error()));
+        if (matched->satisfied) {
+            if (matched->claims) ++qp.next;
+            return claim(interpreter, line, index);
+        }
+        if (matched->right_kind) {
+            packet->near = index;
+            packet->lacks = matched->differences;
+            packet->detail = matched->detail;
+        }
+        packet->passed = index;
+        only = ++waiting == 1 ? &line : nullptr;
+        why = std::move(*matched);
+    }
+    if (passes_without_line(interpreter, qp, index)) {
+        ++qp.next;
+        return {};
+    }
+    const Span at = only == nullptr ? span : only->span;
+    entry.remarks.push_back(fmt::format("not what line {} expects", at.line));
+    if (only == nullptr) {
+        Finding finding = unexpected_packet(qp, interpreter.record(), index, at);
+        finding.detail = "no open line expects it";
+        return failed(std::move(finding));
+    }
+    Finding finding =
+        mismatch(at, std::move(why.differences), entry_text(entry, qp.book.identity().name));
+    finding.packet = index;
+    finding.subject = kind_text(only->packet()->next.kind);
+    finding.detail = std::move(why.detail);
+    return failed(std::move(finding));
+}
+
+} // namespace
+
+MatchContext context_of(Interpreter& interpreter, const CaseQp& qp) {
+    const Objects& objects = interpreter.objects();
+    const Record& record = interpreter.record();
+    MatchContext context{.book = qp.book,
+                         .environment = interpreter.environment(),
+                         .value_of_name = {},
+                         .packet_of_name = {},
+                         .timeout = qp.timeout,
+                         .last_sent = {}};
+    context.value_of_name = [&objects, &qp](std::string_view name, FieldOf field) {
+        return value_of_name(objects, qp, name, field);
+    };
+    context.packet_of_name = [&record](std::string_view name) -> const wire::Packet* {
+        const auto index = record.named(name);
+        return index && record[*index].packet ? &*record[*index].packet : nullptr;
+    };
+    if (qp.answering) return context;
+    const auto ours = std::ranges::find(qp.entries.rbegin(), qp.entries.rend(), Side::Tester,
+                                        [&](std::size_t index) { return record[index].from; });
+    if (ours != qp.entries.rend()) context.last_sent = record[*ours].at;
+    return context;
+}
+
+Met<AwaitedPacket> awaited_packet(Interpreter& interpreter, const script::ExpectPacket& line,
+                                  const CaseQp& qp, Span span) {
+    const auto length = length_of(interpreter.objects(), line, qp, span);
+    if (!length) return std::unexpected(length.error());
+    AwaitedPacket packet{
+        .line = &line, .next = {}, .length = *length, .data = {}, .lacks = {}, .detail = {}};
+    packet.next = packet_wanted(packet, qp.book.identity());
+    return packet;
+}
+
+Met<> take_packets(Interpreter& interpreter, std::span<Awaited> open, Span span) {
     for (const Awaited& any : open) {
-        Peer& peer = *any.peer;
+        CaseQp& qp = *any.qp;
         const auto waits = [&](const Awaited& line) {
-            return !line.met && line.peer == &peer &&
-                   std::holds_alternative<Awaited::Packet>(line.what);
+            return !line.met && line.qp == &qp && line.packet() != nullptr;
         };
-        while (peer.next < peer.heard.size() && std::ranges::any_of(open, waits)) {
-            const Met<> met = take_packet(open, peer, peer.heard[peer.next], span);
+        while (qp.next < qp.heard.size() && std::ranges::any_of(open, waits)) {
+            const Met<> met = take_packet(interpreter, open, qp, qp.heard[qp.next], span);
             if (!met) return met;
         }
     }
     return {};
 }
 
-Met<> Interpreter::take_packet(std::span<Awaited> open, Peer& peer, std::size_t index,
-                               script::SourceSpan span) {
-    Entry& entry = history_[index];
-    Awaited* only = nullptr; // the line that waits for a packet of this QP, if there is one alone
-    std::size_t waiting = 0;
-    std::string why;
-    for (Awaited& line : open) {
-        auto* packet = std::get_if<Awaited::Packet>(&line.what);
-        if (packet == nullptr || line.met || line.peer != &peer) continue;
-        auto matched = match(packet->next, peer, entry);
-        if (!matched) return std::unexpected(matched.error());
-        if (matched->satisfied) {
-            if (matched->claims) ++peer.next;
-            return claim(line, index);
-        }
-        if (kind_matches(packet->next.kind, peer, entry)) {
-            packet->near = &entry;
-            packet->why = matched->why;
-        }
-        packet->passed = &entry;
-        only = ++waiting == 1 ? &line : nullptr;
-        why = std::move(matched->why);
-    }
-    if (needs_no_line(peer, entry)) {
-        ++peer.next;
-        return {};
-    }
-    if (only == nullptr) why = "no open line expects this packet";
-    const script::SourceSpan at = only == nullptr ? span : only->span;
-    entry.remarks.push_back(fmt::format("not what line {} expects", at.line));
-    return std::unexpected(failed(at, why, notation(&peer, entry)));
+Met<bool> packet_is_there(Interpreter& interpreter, const Awaited& line) {
+    const CaseQp& qp = *line.qp;
+    if (qp.next >= qp.heard.size()) return false;
+    const auto matched = match(line.packet()->next, interpreter.record()[qp.heard[qp.next]],
+                               context_of(interpreter, qp));
+    if (!matched) return std::unexpected(matched.error());
+    return matched->satisfied;
 }
 
-// The packet is the line's, or the next part of the message that it waits for.
-Met<> Interpreter::claim(Awaited& line, std::size_t index) {
-    auto& packet = std::get<Awaited::Packet>(line.what);
-    if (packet.line->as) named_packets_[packet.line->as->text] = index;
-    line.peer->in_run = false;
-    const Met<> timely = in_time(line, index);
-    line_ended(index);
-    if (!timely) return timely;
-    if (const Met<> judged = judge_time(line, index); !judged) return judged;
-    const wire::Bytes payload = history_[index].packet->payload();
-    packet.data.insert(packet.data.end(), payload.begin(), payload.end());
-    ++packet.packets;
-    line.met = !packet.length || packet.data.size() >= *packet.length;
-    if (line.met) return {};
-    packet.next = packet_wanted(packet, *line.peer);
-    packet.near = nullptr;
-    packet.passed = nullptr;
-    if (line.since) line.since = line_end_;
-    return {};
-}
-
-Task<Met<>> Interpreter::compare_data(const Awaited& line) {
-    const auto* packet = std::get_if<Awaited::Packet>(&line.what);
+Task<Met<>> compare_data(Interpreter& interpreter, const Awaited& line) {
+    const AwaitedPacket* packet = line.packet();
     const auto* data =
         packet == nullptr ? nullptr : match_of(packet->line->matches, SpecialField::Data);
     if (data == nullptr) co_return Met<>{};
@@ -218,21 +290,59 @@ Task<Met<>> Interpreter::compare_data(const Awaited& line) {
     if (const auto* hex = std::get_if<script::HexBytes>(&data->value)) {
         wanted = hex->bytes;
     } else {
-        const auto piece = piece_of(std::get<script::RegionSlice>(data->value), *line.peer);
-        if (!piece) co_return std::unexpected(piece.error());
-        auto bytes = co_await read_memory(*piece->memory, piece->offset, piece->length, line.span);
-        if (!bytes) co_return std::unexpected(bytes.error());
-        wanted = std::move(*bytes);
+        const Piece piece = co_await piece_of(interpreter.objects(),
+                                              std::get<script::RegionSlice>(data->value), *line.qp);
+        std::vector<std::byte> held = co_await read_memory(interpreter, piece, line.span);
+        wanted = std::move(held);
     }
-    const std::vector<std::byte>& payload = packet->data;
-    const auto difference = std::ranges::mismatch(payload, wanted);
-    if (difference.in1 == payload.end() && difference.in2 == wanted.end()) co_return Met<>{};
-    if (data->comparison == script::Comparison::NotEqual) co_return Met<>{};
-    co_return std::unexpected(
-        failed(line.span,
-               fmt::format("the data differs from byte {} on (of {}, expected {})",
-                           difference.in1 - payload.begin(), payload.size(), wanted.size()),
-               "other bytes"));
+    auto differing = byte_differences(wanted, packet->data);
+    if (differing.empty() || data->comparison == script::Comparison::NotEqual) co_return Met<>{};
+    co_return failed(mismatch(line.span, std::move(differing), "other bytes"));
+}
+
+Finding overdue_packet(Interpreter& interpreter, const Awaited& line) {
+    const AwaitedPacket& packet = *line.packet();
+    Record& record = interpreter.record();
+    const std::string& name = line.qp->book.identity().name;
+    Finding finding = missing(line.span, kind_text(packet.next.kind), line.patience);
+    if (packet.near) {
+        record[*packet.near].remarks.push_back(
+            fmt::format("not what line {} expects", line.span.line));
+        finding.differences = packet.lacks;
+        finding.packet = packet.near;
+        finding.actual = entry_text(record[*packet.near], name);
+        finding.detail = packet.detail;
+    } else if (packet.passed) {
+        finding.packet = packet.passed;
+        finding.actual = entry_text(record[*packet.passed], name) + ", and nothing else";
+    }
+    return finding;
+}
+
+bool passes_without_line(Interpreter& interpreter, const CaseQp& qp, std::size_t index) {
+    if (qp.answering) return true;
+    Entry& entry = interpreter.record()[index];
+    if (!entry.tolerated && needs_no_line(entry, context_of(interpreter, qp))) {
+        entry.tolerated = true;
+        if (entry.packet->info().request()) ++interpreter.result().tolerated_retransmissions;
+    }
+    return entry.tolerated;
+}
+
+Finding unexpected_packet(const CaseQp& qp, const Record& record, std::size_t index, Span span) {
+    const Entry& entry = record[index];
+    const std::string name =
+        entry.packet ? std::string(opcode_text(*entry.packet)) : std::string("packet");
+    Finding finding = unexpected(span, name, entry_text(entry, qp.book.identity().name));
+    finding.packet = index;
+    if (entry.refusal) finding.detail = wire::text_of(*entry.refusal);
+    return finding;
+}
+
+Task<Met<>> play(Interpreter& interpreter, const script::ExpectPacket& line, Span span) {
+    Awaited one = co_await awaited(interpreter, line, span);
+    co_await await_one(interpreter, std::move(one));
+    co_return Met<>{};
 }
 
 } // namespace veriroce::interpreter

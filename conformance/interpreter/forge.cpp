@@ -1,11 +1,14 @@
-// `>` lines: what an honest peer would send at this moment, and what the script makes of it.
-#include <algorithm>
+#include "conformance/interpreter/forge.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "conformance/dut/pattern.hpp"
-#include "conformance/interpreter/frames.hpp"
-#include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/honest_sender.hpp"
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/values.hpp"
 
 namespace veriroce::interpreter {
 namespace {
@@ -20,6 +23,199 @@ std::vector<std::byte> offsets(std::size_t length, std::uint64_t first) {
     dut::write_pattern(bytes, dut::Pattern::Offsets, first, 0);
     return bytes;
 }
+
+// --- one packet -------------------------------------------------------------------------------
+
+// Writes the fields of a line into a spec.
+class Writer {
+  public:
+    Writer(Objects& objects, const Environment& environment, const CaseQp& qp,
+           wire::PacketSpec& spec)
+        : objects_(objects), environment_(environment), qp_(qp), spec_(spec) {}
+
+    Met<> write(const script::FieldWrite& field) {
+        if (const auto* of_header = std::get_if<Field>(&field.field)) {
+            return write(field, *of_header);
+        }
+        return write(field, std::get<SpecialField>(field.field));
+    }
+
+  private:
+    [[nodiscard]] Met<std::uint64_t> number_of(const script::FieldWrite& field) const {
+        const auto* expr = std::get_if<script::Expr>(&field.value);
+        const auto* absolute = std::get_if<script::Absolute>(&field.value);
+        if (expr == nullptr && absolute == nullptr) {
+            return unplayable(field.span, "a number is needed here");
+        }
+        const auto value =
+            number(objects_, expr != nullptr ? *expr : absolute->value, qp_, field.field);
+        if (!value) return std::unexpected(value.error());
+        if (expr != nullptr && field.field == script::FieldName(Field::Psn)) {
+            return qp_.book.absolute_psn(Side::Tester, spec_.opcode, *value).value();
+        }
+        return static_cast<std::uint64_t>(*value);
+    }
+
+    Met<> write(const script::FieldWrite& field, Field of_header) {
+        if (const auto* address = std::get_if<script::Address>(&field.value)) {
+            return write_address(*address, of_header, field.span);
+        }
+        const auto value = number_of(field);
+        if (!value) return std::unexpected(value.error());
+        spec_.fields.push_back({of_header, *value});
+        return {};
+    }
+
+    Met<> write_address(const script::Address& address, Field of_header, Span span) {
+        if (wire::field_info(of_header).kind == wire::FieldKind::Mac) {
+            const bool dut = address.name == "dut";
+            spec_.fields.push_back(
+                {of_header, dut ? environment_.dut_mac : environment_.tester.mac});
+            return {};
+        }
+        const auto ip = environment_.address(address.name, address.offset);
+        if (!ip) return unplayable(span, "no such address");
+        spec_.fields.push_back({of_header, *ip});
+        return {};
+    }
+
+    Met<> write(const script::FieldWrite& field, SpecialField special) {
+        switch (special) {
+        case SpecialField::Data: return write_data(field);
+        case SpecialField::PadBytes:
+            spec_.pad_bytes = std::get<script::HexBytes>(field.value).bytes;
+            return {};
+        case SpecialField::IpOptions:
+            spec_.ip_options = std::get<script::HexBytes>(field.value).bytes;
+            return {};
+        case SpecialField::Icrc:
+            if (const auto* kind = std::get_if<wire::IcrcKind>(&field.value)) {
+                spec_.icrc = *kind;
+                return {};
+            }
+            break;
+        case SpecialField::UdpChecksum:
+            if (const auto* kind = std::get_if<wire::UdpChecksumKind>(&field.value)) {
+                spec_.udp_checksum = *kind;
+                return {};
+            }
+            break;
+        case SpecialField::Code:
+            if (const auto* code = std::get_if<wire::NakCode>(&field.value)) {
+                put_syndrome(wire::Syndrome::nak(*code).value);
+                return {};
+            }
+            break;
+        case SpecialField::Length:
+        case SpecialField::Credits:
+        case SpecialField::Timer: break;
+        }
+        const auto value = number_of(field);
+        if (!value) return std::unexpected(value.error());
+        write_number(special, *value);
+        return {};
+    }
+
+    void write_number(SpecialField special, std::uint64_t value) {
+        constexpr std::uint64_t code_bits = 0x1F;
+        switch (special) {
+        case SpecialField::Length:
+            spec_.payload = offsets(static_cast<std::size_t>(value), 0);
+            return;
+        case SpecialField::Icrc: spec_.icrc = static_cast<std::uint32_t>(value); return;
+        case SpecialField::UdpChecksum:
+            spec_.udp_checksum = static_cast<std::uint16_t>(value);
+            return;
+        case SpecialField::Credits: return put_syndrome(value & code_bits);
+        case SpecialField::Timer: return put_syndrome(0x20 | (value & code_bits));
+        case SpecialField::Code: return put_syndrome(0x60 | (value & code_bits));
+        case SpecialField::Data:
+        case SpecialField::PadBytes:
+        case SpecialField::IpOptions: return; // bytes, never a number
+        }
+    }
+
+    void put_syndrome(std::uint64_t value) { spec_.fields.push_back({Field::Syndrome, value}); }
+
+    Met<> write_data(const script::FieldWrite& field) {
+        if (const auto* hex = std::get_if<script::HexBytes>(&field.value)) {
+            spec_.payload = hex->bytes;
+            return {};
+        }
+        const auto piece = piece_of(objects_, std::get<script::RegionSlice>(field.value), qp_);
+        if (!piece) return std::unexpected(piece.error());
+        const auto bytes = wire::Bytes(piece->memory->bytes).subspan(piece->offset, piece->length);
+        spec_.payload.emplace(bytes.begin(), bytes.end());
+        return {};
+    }
+
+    Objects& objects_;
+    const Environment& environment_;
+    const CaseQp& qp_;
+    wire::PacketSpec& spec_;
+};
+
+Met<wire::Damage> damage_of(const Objects& objects, const script::DamageSpec& line,
+                            const CaseQp& qp) {
+    wire::Damage damage;
+    const auto size_of = [&](const script::Expr& expr) -> Met<std::size_t> {
+        const auto value = number(objects, expr, qp);
+        if (!value) return std::unexpected(value.error());
+        return static_cast<std::size_t>(*value);
+    };
+    for (const auto& [written, into] :
+         {std::pair{&line.truncate, &damage.truncate}, {&line.cut, &damage.cut}}) {
+        if (!*written) continue;
+        const auto size = size_of(**written);
+        if (!size) return std::unexpected(size.error());
+        *into = *size;
+    }
+    if (line.trailer) {
+        const auto size = size_of(*line.trailer);
+        if (!size) return std::unexpected(size.error());
+        damage.trailer = *size;
+    }
+    for (const script::FlipBit& flip : line.flips) {
+        wire::Flip one;
+        if (const auto* field = std::get_if<Field>(&flip.where)) {
+            one.where = *field;
+        } else {
+            const auto byte = size_of(std::get<script::Expr>(flip.where));
+            if (!byte) return std::unexpected(byte.error());
+            one.where = *byte;
+        }
+        const auto bit = number(objects, flip.bit, qp);
+        if (!bit) return std::unexpected(bit.error());
+        one.bit = static_cast<std::uint8_t>(*bit);
+        damage.flips.push_back(one);
+    }
+    return damage;
+}
+
+Met<wire::PacketSpec> spec_of(Objects& objects, const Environment& environment,
+                              const script::SendPacket& line, const CaseQp& qp,
+                              std::uint8_t opcode) {
+    wire::PacketSpec spec;
+    spec.opcode = opcode;
+    const auto* acknowledgement = std::get_if<script::Acknowledgement>(&line.kind);
+    if (acknowledgement != nullptr && *acknowledgement == script::Acknowledgement::RnrNak) {
+        spec.fields.push_back({Field::Syndrome, std::uint64_t{wire::Syndrome::rnr(1).value}});
+    } else if (acknowledgement != nullptr && *acknowledgement == script::Acknowledgement::Nak) {
+        spec.fields.push_back(
+            {Field::Syndrome,
+             std::uint64_t{wire::Syndrome::nak(wire::NakCode::PsnSequence).value}});
+    }
+    Writer writer(objects, environment, qp, spec);
+    for (const script::FieldWrite& field : line.fields) {
+        if (auto written = writer.write(field); !written) return std::unexpected(written.error());
+    }
+    auto damage = damage_of(objects, line.damage, qp);
+    if (!damage) return std::unexpected(std::move(damage.error()));
+    spec.damage = std::move(*damage);
+    return spec;
+}
+
+// --- a whole message --------------------------------------------------------------------------
 
 struct Segment {
     wire::Position position;
@@ -63,294 +259,79 @@ MessageKind kind_of(script::Message message) {
     return {wire::Operation::Send};
 }
 
-// What a link's MTU does not count: the Ethernet header, and a VLAN tag.
-std::size_t link_bytes_of(wire::Bytes frame) {
-    constexpr std::size_t with_tag = wire::Ethernet::kSize + wire::VlanTag::kSize;
-    const bool tagged =
-        frame.size() >= with_tag && wire::load_u16(frame, wire::Ethernet::kSize - 2) ==
-                                        static_cast<std::uint16_t>(wire::EtherType::Vlan);
-    return tagged ? with_tag : wire::Ethernet::kSize;
+// Of the fields of a message's first packet those that this packet does not have.
+bool not_in_packet(Field field, const wire::OpcodeInfo& info, bool last) {
+    const bool reth = field == Field::Va || field == Field::Rkey || field == Field::DmaLength;
+    const bool tail = field == Field::AckReq || field == Field::SolicitedEvent ||
+                      field == Field::Imm || field == Field::Ikey;
+    return field == Field::Psn || (reth && !info.headers.has(wire::Header::Reth)) ||
+           (tail && !last);
 }
 
-bool names(const script::SendPacket& line, script::FieldName field) {
-    return std::ranges::any_of(line.fields,
-                               [&](const script::FieldWrite& one) { return one.field == field; });
+wire::Psn first_psn_of(const wire::PacketSpec& first, const CaseQp& qp) {
+    if (const wire::FieldValue* psn = first.written(Field::Psn)) {
+        return wire::Psn(static_cast<std::uint32_t>(std::get<std::uint64_t>(*psn)));
+    }
+    return qp.book.absolute_psn(Side::Tester, first.opcode, next_psn(qp, first.opcode));
 }
 
-} // namespace
-
-// --- what the script writes -------------------------------------------------------------------
-
-Met<> Interpreter::write(wire::PacketSpec& spec, const script::FieldWrite& field, Peer& peer) {
-    const auto as_number = [&]() -> Met<std::uint64_t> {
-        const auto* expr = std::get_if<script::Expr>(&field.value);
-        const auto* absolute = std::get_if<script::Absolute>(&field.value);
-        if (expr == nullptr && absolute == nullptr) {
-            return std::unexpected(error(field.span, "a number is needed here"));
-        }
-        auto value = number(expr != nullptr ? *expr : absolute->value, peer, field.field);
-        if (!value) return std::unexpected(value.error());
-        if (expr != nullptr && field.field == script::FieldName(Field::Psn)) {
-            return peer.book.absolute_psn(Side::Tester, spec.opcode, *value).value();
-        }
-        return static_cast<std::uint64_t>(*value);
-    };
-    const auto put = [&](Field where, std::uint64_t value) {
-        spec.fields.push_back({where, value});
-        return Met<>{};
-    };
-
-    if (const auto* wire_field = std::get_if<Field>(&field.field)) {
-        if (const auto* address = std::get_if<script::Address>(&field.value)) {
-            const wire::FieldInfo& info = wire::field_info(*wire_field);
-            if (info.kind == wire::FieldKind::Mac) {
-                spec.fields.push_back({*wire_field, address->name == "dut"
-                                                        ? environment_.dut_mac
-                                                        : environment_.tester.mac});
-                return {};
-            }
-            const auto ip = address_of(*address);
-            if (!ip) return std::unexpected(error(field.span, "no such address"));
-            spec.fields.push_back({*wire_field, *ip});
-            return {};
-        }
-        const auto value = as_number();
-        if (!value) return std::unexpected(value.error());
-        return put(*wire_field, *value);
-    }
-
-    switch (std::get<SpecialField>(field.field)) {
-    case SpecialField::Length: {
-        const auto value = as_number();
-        if (!value) return std::unexpected(value.error());
-        spec.payload = offsets(static_cast<std::size_t>(*value), 0);
-        return {};
-    }
-    case SpecialField::Data: {
-        if (const auto* hex = std::get_if<script::HexBytes>(&field.value)) {
-            spec.payload = hex->bytes;
-            return {};
-        }
-        const auto piece = piece_of(std::get<script::RegionSlice>(field.value), peer);
-        if (!piece) return std::unexpected(piece.error());
-        const auto bytes = wire::Bytes(piece->memory->bytes).subspan(piece->offset, piece->length);
-        spec.payload.emplace(bytes.begin(), bytes.end());
-        return {};
-    }
-    case SpecialField::PadBytes:
-        spec.pad_bytes = std::get<script::HexBytes>(field.value).bytes;
-        return {};
-    case SpecialField::IpOptions:
-        spec.ip_options = std::get<script::HexBytes>(field.value).bytes;
-        return {};
-    case SpecialField::Icrc: {
-        if (const auto* kind = std::get_if<wire::IcrcKind>(&field.value)) {
-            spec.icrc = *kind;
-            return {};
-        }
-        const auto value = as_number();
-        if (!value) return std::unexpected(value.error());
-        spec.icrc = static_cast<std::uint32_t>(*value);
-        return {};
-    }
-    case SpecialField::UdpChecksum: {
-        if (const auto* kind = std::get_if<wire::UdpChecksumKind>(&field.value)) {
-            spec.udp_checksum = *kind;
-            return {};
-        }
-        const auto value = as_number();
-        if (!value) return std::unexpected(value.error());
-        spec.udp_checksum = static_cast<std::uint16_t>(*value);
-        return {};
-    }
-    case SpecialField::Credits: {
-        const auto value = as_number();
-        if (!value) return std::unexpected(value.error());
-        return put(Field::Syndrome, *value & 0x1F);
-    }
-    case SpecialField::Timer: {
-        const auto value = as_number();
-        if (!value) return std::unexpected(value.error());
-        return put(Field::Syndrome, 0x20 | (*value & 0x1F));
-    }
-    case SpecialField::Code: {
-        if (const auto* code = std::get_if<wire::NakCode>(&field.value)) {
-            return put(Field::Syndrome, wire::Syndrome::nak(*code).value);
-        }
-        const auto value = as_number();
-        if (!value) return std::unexpected(value.error());
-        return put(Field::Syndrome, 0x60 | (*value & 0x1F));
-    }
-    }
-    return {};
-}
-
-Met<wire::PacketSpec> Interpreter::spec_of(const script::SendPacket& line, Peer& peer,
-                                           std::uint8_t opcode) {
-    wire::PacketSpec spec;
-    spec.opcode = opcode;
-    if (const auto* ack = std::get_if<script::Acknowledgement>(&line.kind)) {
-        if (*ack == script::Acknowledgement::RnrNak) {
-            spec.fields.push_back({Field::Syndrome, std::uint64_t{wire::Syndrome::rnr(1).value}});
-        } else if (*ack == script::Acknowledgement::Nak) {
-            spec.fields.push_back(
-                {Field::Syndrome,
-                 std::uint64_t{wire::Syndrome::nak(wire::NakCode::PsnSequence).value}});
-        }
-    }
-    for (const script::FieldWrite& field : line.fields) {
-        const auto written = write(spec, field, peer);
-        if (!written) return std::unexpected(written.error());
-    }
-    const auto count = [&](const std::optional<script::Expr>& expr, auto&& take) -> Met<> {
-        if (!expr) return {};
-        const auto value = number(*expr, peer);
-        if (!value) return std::unexpected(value.error());
-        take(static_cast<std::size_t>(*value));
-        return {};
-    };
-    wire::Damage& damage = spec.damage;
-    if (auto met = count(line.damage.truncate, [&](std::size_t n) { damage.truncate = n; }); !met) {
-        return std::unexpected(met.error());
-    }
-    if (auto met = count(line.damage.cut, [&](std::size_t n) { damage.cut = n; }); !met) {
-        return std::unexpected(met.error());
-    }
-    if (auto met = count(line.damage.trailer, [&](std::size_t n) { damage.trailer = n; }); !met) {
-        return std::unexpected(met.error());
-    }
-    for (const script::FlipBit& flip : line.damage.flips) {
-        wire::Flip one;
-        if (const auto* field = std::get_if<Field>(&flip.where)) {
-            one.where = *field;
-        } else {
-            const auto byte = number(std::get<script::Expr>(flip.where), peer);
-            if (!byte) return std::unexpected(byte.error());
-            one.where = static_cast<std::size_t>(*byte);
-        }
-        const auto bit = number(flip.bit, peer);
-        if (!bit) return std::unexpected(bit.error());
-        one.bit = static_cast<std::uint8_t>(*bit);
-        damage.flips.push_back(one);
-    }
-    return spec;
-}
-
-Met<std::vector<wire::PacketSpec>> Interpreter::packets_of(const script::SendPacket& line,
-                                                           Peer& peer) {
+std::vector<wire::PacketSpec> cut(const wire::PacketSpec& first, const MessageKind& kind,
+                                  const script::SendPacket& line, const CaseQp& qp) {
+    const QpIdentity& identity = qp.book.identity();
+    const std::uint64_t length = first.payload ? first.payload->size() : default_payload;
+    const wire::Psn base = first_psn_of(first, qp);
+    const bool dma_length_written = std::ranges::any_of(line.fields, [](const auto& one) {
+        return one.field == script::FieldName(Field::DmaLength);
+    });
     std::vector<wire::PacketSpec> specs;
-    const auto* message = std::get_if<script::Message>(&line.kind);
-    if (message == nullptr) {
-        const auto* opcode = std::get_if<script::Opcode>(&line.kind);
-        const std::uint8_t acknowledge = *wire::opcode_by_name("ACKNOWLEDGE");
-        auto spec = spec_of(line, peer, opcode != nullptr ? opcode->code : acknowledge);
-        if (!spec) return std::unexpected(spec.error());
-        specs.push_back(std::move(*spec));
-        return specs;
-    }
-    // A whole message: the line's fields say what the first packet carries; length, opcodes, PSNs
-    // and payload of each packet follow, and AckReq belongs to the last.
-    const MessageKind kind = kind_of(*message);
-    auto first = spec_of(line, peer,
-                         *wire::opcode_of(peer.book.identity().service, kind.operation,
-                                          wire::Position::Only, kind.immediate, kind.invalidate));
-    if (!first) return std::unexpected(first.error());
-    const std::uint64_t length = first->payload ? first->payload->size() : default_payload;
-    const std::int64_t base = [&] {
-        if (const wire::FieldValue* psn = first->written(Field::Psn)) {
-            return static_cast<std::int64_t>(std::get<std::uint64_t>(*psn));
-        }
-        return static_cast<std::int64_t>(
-            peer.book.absolute_psn(Side::Tester, first->opcode, next_psn(peer, first->opcode))
-                .value());
-    }();
-    const bool dma_length_written = names(line, Field::DmaLength);
     std::uint64_t done = 0;
-    for (const Segment& segment : segments_of(length, peer.book.identity().mtu)) {
+    for (const Segment& segment : segments_of(length, identity.mtu)) {
         const bool last =
             segment.position == wire::Position::Last || segment.position == wire::Position::Only;
-        wire::PacketSpec spec = *first;
-        spec.opcode =
-            *wire::opcode_of(peer.book.identity().service, kind.operation, segment.position,
-                             kind.immediate && last, kind.invalidate && last);
+        wire::PacketSpec spec = first;
+        spec.opcode = *wire::opcode_of(identity.service, kind.operation, segment.position,
+                                       kind.immediate && last, kind.invalidate && last);
         const wire::OpcodeInfo& info = wire::opcode_info(spec.opcode);
         std::erase_if(spec.fields, [&](const wire::PacketSpec::Written& one) {
-            const bool reth =
-                one.field == Field::Va || one.field == Field::Rkey || one.field == Field::DmaLength;
-            const bool tail = one.field == Field::AckReq || one.field == Field::SolicitedEvent ||
-                              one.field == Field::Imm || one.field == Field::Ikey;
-            return one.field == Field::Psn || (reth && !info.headers.has(wire::Header::Reth)) ||
-                   (tail && !last);
+            return not_in_packet(one.field, info, last);
         });
-        const auto psn =
-            wire::Psn(static_cast<std::uint32_t>(base)) + static_cast<std::int64_t>(specs.size());
+        const wire::Psn psn = base + static_cast<std::int64_t>(specs.size());
         spec.fields.push_back({Field::Psn, std::uint64_t{psn.value()}});
         if (info.headers.has(wire::Header::Reth) && !dma_length_written) {
             spec.fields.push_back({Field::DmaLength, length});
         }
-        spec.payload =
-            first->payload
-                ? std::vector<std::byte>(
-                      first->payload->begin() + static_cast<std::ptrdiff_t>(done),
-                      first->payload->begin() + static_cast<std::ptrdiff_t>(done + segment.bytes))
-                : offsets(segment.bytes, done);
+        if (first.payload) {
+            const auto part = wire::Bytes(*first.payload).subspan(done, segment.bytes);
+            spec.payload.emplace(part.begin(), part.end());
+        } else {
+            spec.payload = offsets(segment.bytes, done);
+        }
         done += segment.bytes;
         specs.push_back(std::move(spec));
     }
     return specs;
 }
 
-Task<Met<>> Interpreter::send(const script::SendPacket& line, script::SourceSpan span) {
-    const Met<Peer*> found = peer_of(line.qp);
-    if (!found) co_return std::unexpected(found.error());
-    Peer& peer = **found;
-    if (line.after && !peer.entries.empty()) {
-        const auto after = number(*line.after, peer);
-        if (!after) co_return std::unexpected(after.error());
-        const std::size_t behind = peer.entries.back();
-        const wire::Instant base = history_[behind].at.latest;
-        // Lines in between take the time that they take: it is not we who are late then.
-        const bool at_once = line_end_.packet == behind;
-        const wire::Duration wanted =
-            std::max(wire::Duration(*after), at_once ? wire::Duration(0) : events_.now() - base);
-        co_await events_.sleep(base + wanted);
-        timed_.push_back({history_.size(), behind, wanted, span});
+} // namespace
+
+Met<std::vector<wire::PacketSpec>> packets_of(Objects& objects, const Environment& environment,
+                                              const script::SendPacket& line, const CaseQp& qp) {
+    const auto* message = std::get_if<script::Message>(&line.kind);
+    if (message == nullptr) {
+        const auto* opcode = std::get_if<script::Opcode>(&line.kind);
+        const std::uint8_t code =
+            opcode != nullptr ? opcode->code : *wire::opcode_by_name("ACKNOWLEDGE");
+        auto spec = spec_of(objects, environment, line, qp, code);
+        if (!spec) return std::unexpected(std::move(spec.error()));
+        return std::vector{std::move(*spec)};
     }
-    if (!peer.in_run) {
-        peer.in_run = true;
-        peer.run_start = peer.book.next_request();
-    }
-    auto specs = packets_of(line, peer);
-    if (!specs) co_return std::unexpected(specs.error());
-    std::optional<std::size_t> last;
-    for (const wire::PacketSpec& spec : *specs) {
-        if (++ip_id_ == 0) ip_id_ = 1; // a tester whose IDs are all 0 tests less (CRC-06)
-        auto frame = wire::encode(spec, honest_sender(peer, spec.opcode, spec));
-        if (!frame) {
-            co_return std::unexpected(error(span, std::string(wire::text_of(frame.error().error))));
-        }
-        if (line.rocev1) {
-            auto older = rocev1_frame(*frame);
-            if (!older) co_return std::unexpected(error(span, "RoCEv1 needs a packet with a BTH"));
-            *frame = std::move(*older);
-        }
-        const std::size_t link_bytes = link_bytes_of(*frame);
-        if (frame->size() > environment_.tester.mtu + link_bytes) {
-            co_return std::unexpected(
-                Unmet{Verdict::Skip,
-                      fmt::format("needs link MTU {}, has {}", frame->size() - link_bytes,
-                                  environment_.tester.mtu),
-                      span,
-                      {},
-                      {}});
-        }
-        if (line.as) named_packets_[line.as->text] = history_.size();
-        last = history_.size();
-        transmit(&peer, std::move(*frame));
-    }
-    line_ended();
-    line_end_.packet = last;
-    co_return Met<>{};
+    const MessageKind kind = kind_of(*message);
+    const std::uint8_t only =
+        *wire::opcode_of(qp.book.identity().service, kind.operation, wire::Position::Only,
+                         kind.immediate, kind.invalidate);
+    const auto first = spec_of(objects, environment, line, qp, only);
+    if (!first) return std::unexpected(first.error());
+    return cut(*first, kind, line, qp);
 }
 
 } // namespace veriroce::interpreter

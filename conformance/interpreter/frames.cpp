@@ -1,13 +1,9 @@
-// Frames that are no RoCEv2 packets: RAW, FRAGMENT, PFC, and RoCE packets in the encapsulation of
-// version 1. They are recorded and sent, and belong to no QP.
-//
-// Source: RFC 791 and RFC 8200 for fragments; IEEE 802.1Q (priority flow control) for PFC; rule
-// ENC-16 for RoCEv1, whose packets have a GRH, laid out as an IPv6 header, in place of IP and UDP.
+#include "conformance/interpreter/frames.hpp"
+
 #include <algorithm>
 #include <array>
 
-#include "conformance/interpreter/frames.hpp"
-#include "conformance/interpreter/interpreter.hpp"
+#include "dissector/wire/bth.hpp"
 #include "dissector/wire/icrc.hpp"
 
 namespace veriroce::interpreter {
@@ -131,49 +127,6 @@ std::optional<std::vector<std::byte>> rocev1_frame(wire::Bytes packet) {
     wire::store_icrc(icrc, wire::icrc_from_grh(wire::Bytes(frame).subspan(covered)));
     append(frame, icrc);
     return frame;
-}
-
-// --- lines ------------------------------------------------------------------------------------
-
-Met<> Interpreter::send_raw(const script::SendRaw& line) {
-    transmit(nullptr, line.frame.bytes);
-    line_ended();
-    return {};
-}
-
-Met<> Interpreter::send_fragment(const script::SendFragment& line, script::SourceSpan span) {
-    const auto named = named_packets_.find(line.of.text);
-    if (named == named_packets_.end()) {
-        return std::unexpected(error(span, "no packet of that name was sent"));
-    }
-    const Peer& peer = peers_.begin()->second;
-    const auto at = number(line.at, peer);
-    if (!at) return std::unexpected(at.error());
-    const auto length = number(line.length, peer);
-    if (!length) return std::unexpected(length.error());
-    auto frame = fragment_of(history_[named->second].bytes, static_cast<std::size_t>(*at),
-                             static_cast<std::size_t>(*length),
-                             static_cast<std::uint32_t>(named->second + 1));
-    if (!frame) {
-        return std::unexpected(
-            error(span, "a fragment begins at a multiple of 8 and lies inside the IP payload"));
-    }
-    transmit(nullptr, std::move(*frame));
-    line_ended();
-    return {};
-}
-
-Met<> Interpreter::send_pfc(const script::SendPfc& line, script::SourceSpan span) {
-    const Peer& peer = peers_.begin()->second;
-    const auto priority = number(line.priority, peer);
-    if (!priority) return std::unexpected(priority.error());
-    const auto quanta = number(line.quanta, peer);
-    if (!quanta) return std::unexpected(quanta.error());
-    if (*priority < 0 || *priority > 7) return std::unexpected(error(span, "class is 0 to 7"));
-    transmit(nullptr, pfc_frame(environment_.tester.mac, static_cast<unsigned>(*priority),
-                                static_cast<std::uint16_t>(*quanta)));
-    line_ended();
-    return {};
 }
 
 } // namespace veriroce::interpreter

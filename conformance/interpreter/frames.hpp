@@ -1,6 +1,8 @@
-// Frames that are no RoCEv2 packets, as bytes. Ethernet header first, without Ethernet's checksum.
+// Frames that are not RoCEv2 packets, as bytes: the Ethernet header first, without Ethernet's
+// checksum.
 //
-// Source: RFC 791, RFC 8200, IEEE 802.1Q; rule ENC-16.
+// Source: RFC 791 and RFC 8200 for fragments; IEEE 802.1Q for priority flow control; rule ENC-16
+// for RoCEv1, whose packets have a GRH, laid out as an IPv6 header, in place of IP and UDP.
 #pragma once
 
 #include <cstdint>

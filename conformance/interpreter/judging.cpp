@@ -103,7 +103,7 @@ std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
     return found;
 }
 
-void heed(CaseResult& result) {
+void blame_violations(CaseResult& result) {
     for (const Violation& violation : result.violations) {
         if (!violation.certain || violation.packets.empty()) continue;
         const RecordedPacket& proof = result.packets[violation.packets.front()];

@@ -23,6 +23,6 @@ std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
                                      const Environment& environment, wire::Instant end);
 
 // A case whose script was content fails all the same by a certain MUST, and warns by a SHOULD.
-void heed(CaseResult& result);
+void blame_violations(CaseResult& result);
 
 } // namespace veriroce::interpreter

@@ -1,42 +1,343 @@
-// Which packet satisfies a line, and which packets need no line.
 #include "conformance/interpreter/matching.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/notation.hpp"
 
 namespace veriroce::interpreter {
 namespace {
 
 using script::Acknowledgement;
+using script::Comparison;
+using script::FieldName;
 using script::SpecialField;
 using wire::Field;
 
-bool acknowledge_is(const wire::Packet& packet, Acknowledgement wanted) {
-    if (packet.info().operation != wire::Operation::Acknowledge) return false;
-    const wire::AckKind kind = packet.aeth.syndrome.kind();
-    switch (wanted) {
-    case Acknowledgement::Ack: return kind == wire::AckKind::Ack;
-    case Acknowledgement::Nak: return kind == wire::AckKind::Nak;
-    case Acknowledgement::RnrNak: return kind == wire::AckKind::RnrNak;
+constexpr std::size_t most_hex_bytes = 16; // that a difference shows
+
+std::optional<Acknowledgement> acknowledgement_of(const wire::Packet& packet) {
+    if (packet.info().operation != wire::Operation::Acknowledge) return std::nullopt;
+    switch (packet.aeth.syndrome.kind()) {
+    case wire::AckKind::Ack: return Acknowledgement::Ack;
+    case wire::AckKind::Nak: return Acknowledgement::Nak;
+    case wire::AckKind::RnrNak: return Acknowledgement::RnrNak;
+    case wire::AckKind::Reserved: return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+bool holds(std::int64_t value, Comparison comparison, std::int64_t wanted) {
+    switch (comparison) {
+    case Comparison::Equal: return value == wanted;
+    case Comparison::NotEqual: return value != wanted;
+    case Comparison::AtMost: return value <= wanted;
+    case Comparison::AtLeast: return value >= wanted;
     }
     return false;
 }
 
-bool compare(std::int64_t value, script::Comparison comparison, std::int64_t wanted) {
+std::string with_comparison(Comparison comparison, std::string value) {
     switch (comparison) {
-    case script::Comparison::Equal: return value == wanted;
-    case script::Comparison::NotEqual: return value != wanted;
-    case script::Comparison::AtMost: return value <= wanted;
-    case script::Comparison::AtLeast: return value >= wanted;
+    case Comparison::Equal: return value;
+    case Comparison::NotEqual: return "not " + value;
+    case Comparison::AtMost: return "at most " + value;
+    case Comparison::AtLeast: return "at least " + value;
     }
-    return false;
+    return value;
+}
+
+std::string hex_text(wire::Bytes bytes) {
+    std::string text;
+    for (const std::byte one : bytes.first(std::min(bytes.size(), most_hex_bytes)))
+        text += fmt::format("{:02x}", std::to_integer<unsigned>(one));
+    if (bytes.size() > most_hex_bytes) text += fmt::format("... ({} bytes)", bytes.size());
+    return text.empty() ? "none" : text;
+}
+
+Met<std::int64_t> number(const script::Expr& expr, const Entry& entry, const MatchContext& context,
+                         std::optional<FieldName> field) {
+    const script::Lookup lookup{
+        .name = [&](std::string_view name) { return context.value_of_name(name, field); },
+        .field = [&](const FieldName& wanted) { return field_of(context.book, entry, wanted); }};
+    const auto value = script::evaluate(expr, lookup);
+    if (!value) return unplayable(value.error().span, script::text_of(value.error()));
+    return *value;
+}
+
+// --- fields -----------------------------------------------------------------------------------
+
+// What is compared: nothing if they agree.
+using Compared = Met<std::optional<Difference>>;
+
+// One field of one line against one packet, by the kind of value that the line writes.
+class FieldComparison {
+  public:
+    FieldComparison(const script::FieldMatch& match, const Entry& entry,
+                    const MatchContext& context)
+        : match_(match), entry_(entry), context_(context),
+          value_(field_of(context.book, entry, match.field)) {}
+
+    Compared operator()(const script::HexBytes& hex) const {
+        const wire::Bytes pad = entry_.packet->body.subspan(entry_.packet->payload().size());
+        return unless(std::ranges::equal(pad, hex.bytes), hex_text(hex.bytes), hex_text(pad));
+    }
+    Compared operator()(const script::Address& address) const {
+        const auto field = std::get<Field>(match_.field);
+        const bool equal = match_.comparison == Comparison::Equal;
+        if (wire::field_info(field).kind == wire::FieldKind::Mac) {
+            const auto mac = wire::read_mac(entry_.bytes, entry_.frame.layers, field);
+            const wire::MacAddress wanted = address.name == "dut" ? context_.environment.dut_mac
+                                                                  : context_.environment.tester.mac;
+            return unless((mac == wanted) == equal, wanted.text(), mac ? mac->text() : "absent");
+        }
+        const auto ip = wire::read_ip(entry_.bytes, entry_.frame.layers, field);
+        const auto wanted = context_.environment.address(address.name, address.offset);
+        return unless((ip == wanted) == equal, wanted ? wanted->text() : "absent",
+                      ip ? ip->text() : "absent");
+    }
+    Compared operator()(const wire::IcrcKind& kind) const {
+        const bool good = !entry_.refusal;
+        return unless(good == (kind == wire::IcrcKind::Good),
+                      kind == wire::IcrcKind::Good ? "good" : "bad",
+                      good ? "good" : std::string(wire::text_of(*entry_.refusal)));
+    }
+    Compared operator()(const wire::NakCode& code) const {
+        const bool same =
+            value_ && holds(*value_, match_.comparison, static_cast<std::int64_t>(code));
+        return unless(same, std::string(wire::name_of(code)), found());
+    }
+    Compared operator()(const script::Absolute& absolute) const {
+        const auto wanted = number(absolute.value, entry_, context_, match_.field);
+        if (!wanted) return std::unexpected(wanted.error());
+        auto value = value_;
+        if (match_.field == FieldName(Field::Psn)) value = entry_.packet->bth.psn.value();
+        return unless(value && holds(*value, match_.comparison, *wanted),
+                      "abs:" + value_text(*wanted, match_.field),
+                      value ? "abs:" + value_text(value, match_.field) : "absent");
+    }
+    Compared operator()(const script::ValueRange& range) const {
+        auto limits = bounds(range, entry_, context_, match_.field);
+        if (!limits) return std::unexpected(limits.error());
+        const std::string written = range_text(*limits);
+        if (limits->low) limits->low = in_time(*limits->low);
+        if (limits->high) limits->high = in_time(*limits->high);
+        const bool equal = match_.comparison == Comparison::Equal;
+        return unless(value_ && limits->has(in_time(*value_)) == equal, written, found());
+    }
+    Compared operator()(const script::Expr& expr) const {
+        const auto wanted = number(expr, entry_, context_, match_.field);
+        if (!wanted) return std::unexpected(wanted.error());
+        const bool same = value_ && holds(in_time(*value_), match_.comparison, in_time(*wanted));
+        return unless(same, value_text(*wanted, match_.field), found());
+    }
+    // Data is compared after the line has claimed the packet: it may need the DUT's memory.
+    Compared operator()(const script::RegionSlice& /*slice*/) const { return std::nullopt; }
+    // No `<` line has one: the compiler refuses it.
+    Compared operator()(const wire::UdpChecksumKind& /*kind*/) const {
+        return unplayable(match_.span, "a packet that comes in has no kind of UDP checksum");
+    }
+
+  private:
+    [[nodiscard]] Compared unless(bool same, std::string expected, std::string actual) const {
+        if (same) return std::nullopt;
+        return Difference{.field = std::string(name_of(match_.field)),
+                          .expected = with_comparison(match_.comparison, std::move(expected)),
+                          .actual = std::move(actual)};
+    }
+    [[nodiscard]] std::string found() const { return value_text(value_, match_.field); }
+    [[nodiscard]] std::string range_text(const script::Bounds& limits) const {
+        return fmt::format("{}..{}", limits.low ? value_text(*limits.low, match_.field) : "",
+                           limits.high ? value_text(*limits.high, match_.field) : "");
+    }
+    // Timer codes compare by the time that they stand for.
+    [[nodiscard]] std::int64_t in_time(std::int64_t code) const {
+        if (match_.field != FieldName(SpecialField::Timer)) return code;
+        return wire::rnr_time(static_cast<std::uint8_t>(code & 0x1F)).count();
+    }
+
+    const script::FieldMatch& match_;
+    const Entry& entry_;
+    const MatchContext& context_;
+    std::optional<std::int64_t> value_;
+};
+
+Met<Match> match_fields(const std::vector<script::FieldMatch>& matches, const Entry& entry,
+                        const MatchContext& context) {
+    Match result{.right_kind = true, .differences = {}, .detail = {}};
+    for (const script::FieldMatch& match : matches) {
+        if (match.field == FieldName(SpecialField::Data)) continue; // compared once claimed
+        auto compared = std::visit(FieldComparison(match, entry, context), match.value);
+        if (!compared) return std::unexpected(std::move(compared.error()));
+        if (*compared) result.differences.push_back(std::move(**compared));
+    }
+    result.satisfied = result.differences.empty();
+    return result;
+}
+
+// --- kinds ------------------------------------------------------------------------------------
+
+class KindComparison {
+  public:
+    KindComparison(const Entry& entry, const MatchContext& context)
+        : packet_(*entry.packet), context_(context) {}
+
+    bool operator()(const script::Opcode& opcode) const {
+        return packet_.info().code == opcode.code;
+    }
+    bool operator()(const Acknowledgement& wanted) const {
+        return acknowledgement_of(packet_) == wanted;
+    }
+    bool operator()(const script::Message& message) const {
+        return packet_.info().service == context_.book.identity().service &&
+               packet_.info().operation == operation_of(message);
+    }
+    bool operator()(const script::SameAs& same) const {
+        const wire::Packet* named = context_.packet_of_name(same.name);
+        return named != nullptr && same_packet(*named, packet_);
+    }
+
+  private:
+    const wire::Packet& packet_;
+    const MatchContext& context_;
+};
+
+struct KindText {
+    std::string operator()(const script::Opcode& opcode) const {
+        return std::string(wire::opcode_info(opcode.code).name);
+    }
+    std::string operator()(const Acknowledgement& wanted) const {
+        switch (wanted) {
+        case Acknowledgement::Ack: return "ACK";
+        case Acknowledgement::Nak: return "NAK";
+        case Acknowledgement::RnrNak: return "RNR_NAK";
+        }
+        return "ACK";
+    }
+    std::string operator()(const script::Message& message) const {
+        switch (message) {
+        case script::Message::Send: return "SEND";
+        case script::Message::SendWithImm: return "SEND_WITH_IMM";
+        case script::Message::SendWithInv: return "SEND_WITH_INV";
+        case script::Message::RdmaWrite: return "RDMA_WRITE";
+        case script::Message::RdmaWriteWithImm: return "RDMA_WRITE_WITH_IMM";
+        case script::Message::RdmaReadResponse: return "RDMA_READ_RESPONSE";
+        }
+        return "SEND";
+    }
+    std::string operator()(const script::SameAs& same) const { return "= " + same.name; }
+};
+
+// It is another packet. Two acknowledges differ in their other fields, too, which a reader wants to
+// know.
+Met<Match> another_kind(const script::ExpectPacket& line, const Entry& entry,
+                        const MatchContext& context) {
+    Match result;
+    if (std::holds_alternative<Acknowledgement>(line.kind) && acknowledgement_of(*entry.packet)) {
+        std::vector<script::FieldMatch> common;
+        for (const script::FieldMatch& one : line.matches) {
+            if (one.field == FieldName(Field::Psn) || one.field == FieldName(Field::Msn)) {
+                common.push_back(one);
+            }
+        }
+        auto fields = match_fields(common, entry, context);
+        if (!fields) return std::unexpected(std::move(fields.error()));
+        result.differences = std::move(fields->differences);
+    }
+    result.differences.insert(result.differences.begin(),
+                              {.field = "packet",
+                               .expected = kind_text(line.kind),
+                               .actual = std::string(opcode_text(*entry.packet))});
+    return result;
+}
+
+// `< ACK psn=P`: the first acknowledgement that covers P satisfies it. Nothing: the line is no
+// such line, or the packet no acknowledgement, and is compared field by field.
+Met<std::optional<Match>> covers(const script::ExpectPacket& line, const Entry& entry,
+                                 const MatchContext& context) {
+    const auto* ack = std::get_if<Acknowledgement>(&line.kind);
+    if (ack == nullptr || *ack != Acknowledgement::Ack || line.exact) return std::nullopt;
+    const script::FieldMatch* psn = match_of(line.matches, Field::Psn);
+    const auto* expr = psn == nullptr ? nullptr : std::get_if<script::Expr>(&psn->value);
+    if (expr == nullptr || psn->comparison != Comparison::Equal) return std::nullopt;
+    const auto wanted = number(*expr, entry, context, Field::Psn);
+    if (!wanted) return std::unexpected(wanted.error());
+
+    const std::int64_t value = context.book.relative_psn(Side::Dut, *entry.packet);
+    if (acknowledgement_of(*entry.packet) == Acknowledgement::Ack) {
+        // An ACK beyond what was sent covers nothing: it is wrong, and must not be passed over.
+        if (value < *wanted || value >= context.book.next_request()) return std::nullopt;
+        std::vector<script::FieldMatch> rest = line.matches;
+        std::erase_if(rest, [&](const script::FieldMatch& match) {
+            return match.field == FieldName(Field::Psn) ||
+                   (match.field == FieldName(Field::Msn) && value != *wanted);
+        });
+        auto fields = match_fields(rest, entry, context);
+        if (!fields) return std::unexpected(std::move(fields.error()));
+        return std::move(*fields);
+    }
+    const wire::Operation operation = entry.packet->info().operation;
+    const bool other_answer = operation == wire::Operation::RdmaReadResponse ||
+                              operation == wire::Operation::AtomicAcknowledge;
+    if (!other_answer || value <= *wanted) return std::nullopt;
+    return Match{.satisfied = true, .claims = false, .differences = {}, .detail = {}};
+}
+
+// --- what else decides ------------------------------------------------------------------------
+
+// N-05: a packet of another VLAN is not for us.
+std::optional<Difference> foreign_vlan(const Entry& entry, const Environment& environment) {
+    const std::uint16_t found = vlan_id_of(entry.frame.vlan);
+    const std::uint16_t wanted = vlan_id_of(environment.vlan);
+    if (found == wanted) return std::nullopt;
+    const auto text = [](std::uint16_t id) {
+        return id == 0 ? std::string("none") : fmt::format("{}", id);
+    };
+    return Difference{.field = "vlan", .expected = text(wanted), .actual = text(found)};
+}
+
+// A retransmission, where the DUT's timer may have run out since it last sent this PSN.
+bool timer_may_have_run_out(const Entry& entry, const MatchContext& context) {
+    const auto timeout = wire::ack_timeout(context.timeout);
+    if (entry.packet->info().service != wire::Service::Rc || !timeout || !entry.sent_before) {
+        return false;
+    }
+    return entry.at.latest - entry.sent_before->earliest >= *timeout;
+}
+
+// A retransmission of the DUT that our last packet cannot have brought about, or need not have.
+bool crosses_ours(const Entry& entry, const MatchContext& context) {
+    return context.last_sent &&
+           entry.at.earliest <= context.last_sent->latest + context.environment.round_trip_p99 &&
+           timer_may_have_run_out(entry, context);
 }
 
 } // namespace
+
+Met<Match> match(const script::ExpectPacket& line, const Entry& entry,
+                 const MatchContext& context) {
+    if (!entry.packet) {
+        return Match{
+            .differences = {{"packet", kind_text(line.kind), "too few bytes for its headers"}},
+            .detail = {}};
+    }
+    const bool right_kind = std::visit(KindComparison(entry, context), line.kind);
+    if (auto foreign = foreign_vlan(entry, context.environment)) {
+        return Match{.right_kind = right_kind, .differences = {std::move(*foreign)}, .detail = {}};
+    }
+    auto covered = covers(line, entry, context);
+    if (!covered) return std::unexpected(std::move(covered.error()));
+    if (*covered) return std::move(**covered);
+    if (!right_kind) return another_kind(line, entry, context);
+    if (line.after && crosses_ours(entry, context)) {
+        return Match{.right_kind = true,
+                     .differences = {},
+                     .detail = "it may have left before our last packet arrived"};
+    }
+    return match_fields(line.matches, entry, context);
+}
 
 wire::Operation operation_of(script::Message message) {
     switch (message) {
@@ -50,199 +351,74 @@ wire::Operation operation_of(script::Message message) {
     return wire::Operation::Send;
 }
 
+std::string kind_text(const script::PacketKind& kind) {
+    return std::visit(KindText{}, kind);
+}
+
 const script::FieldMatch* match_of(const std::vector<script::FieldMatch>& matches,
-                                   script::FieldName field) {
+                                   FieldName field) {
     const auto found =
         std::ranges::find_if(matches, [&](const auto& match) { return match.field == field; });
     return found == matches.end() ? nullptr : &*found;
 }
 
-// --- fields -----------------------------------------------------------------------------------
-
-Met<bool> Interpreter::field_matches(const script::FieldMatch& match, const Peer& peer,
-                                     const Entry& entry) const {
-    // Data is compared after the packet was claimed: it may need the DUT's memory.
-    if (match.field == script::FieldName(SpecialField::Data)) return true;
-    if (const auto* hex = std::get_if<script::HexBytes>(&match.value)) {
-        const wire::Bytes body = entry.packet->body;
-        const wire::Bytes pad = body.subspan(entry.packet->payload().size());
-        return std::ranges::equal(pad, hex->bytes);
+std::optional<std::int64_t> field_of(const QpBook& book, const Entry& entry,
+                                     const FieldName& field) {
+    if (!entry.packet) return std::nullopt;
+    const wire::Packet& packet = *entry.packet;
+    if (const auto* wire_field = std::get_if<Field>(&field)) {
+        if (*wire_field == Field::Psn) return book.relative_psn(entry.from, packet);
+        const auto value = wire::read_field(entry.bytes, entry.frame.layers, *wire_field);
+        if (!value) return std::nullopt;
+        return static_cast<std::int64_t>(*value);
     }
-    if (const auto* address = std::get_if<script::Address>(&match.value)) {
-        const Field field = std::get<Field>(match.field);
-        if (wire::field_info(field).kind == wire::FieldKind::Mac) {
-            const auto mac = wire::read_mac(entry.bytes, entry.frame.layers, field);
-            return (mac ==
-                    (address->name == "dut" ? environment_.dut_mac : environment_.tester.mac)) ==
-                   (match.comparison == script::Comparison::Equal);
-        }
-        return (wire::read_ip(entry.bytes, entry.frame.layers, field) == address_of(*address)) ==
-               (match.comparison == script::Comparison::Equal);
+    switch (std::get<SpecialField>(field)) {
+    case SpecialField::Length: return static_cast<std::int64_t>(packet.payload().size());
+    case SpecialField::Credits:
+    case SpecialField::Timer:
+    case SpecialField::Code:
+        if (!packet.headers.has(wire::Header::Aeth)) return std::nullopt;
+        return packet.aeth.syndrome.code();
+    case SpecialField::UdpChecksum: return entry.frame.udp.checksum;
+    case SpecialField::Icrc: return entry.frame.icrc;
+    case SpecialField::Data:
+    case SpecialField::PadBytes:
+    case SpecialField::IpOptions: return std::nullopt;
     }
-    if (const auto* kind = std::get_if<wire::IcrcKind>(&match.value)) {
-        return wire::unseal(entry.frame).has_value() == (*kind == wire::IcrcKind::Good);
-    }
-    const auto value = field_of(peer, entry, match.field);
-    if (!value) return false;
-    if (const auto* code = std::get_if<wire::NakCode>(&match.value)) {
-        return compare(*value, match.comparison, static_cast<std::int64_t>(*code));
-    }
-    if (const auto* absolute = std::get_if<script::Absolute>(&match.value)) {
-        const auto wanted = number(absolute->value, peer, match.field, &entry);
-        if (!wanted) return std::unexpected(wanted.error());
-        const bool psn = match.field == script::FieldName(Field::Psn);
-        return compare(psn ? entry.packet->bth.psn.value() : *value, match.comparison, *wanted);
-    }
-    const bool timer = match.field == script::FieldName(SpecialField::Timer);
-    const auto in_time = [&](std::int64_t code) {
-        return timer ? wire::rnr_time(static_cast<std::uint8_t>(code & 0x1F)).count() : code;
-    };
-    if (const auto* range = std::get_if<script::ValueRange>(&match.value)) {
-        auto limits = bounds(*range, peer, match.field, &entry);
-        if (!limits) return std::unexpected(limits.error());
-        if (limits->low) limits->low = in_time(*limits->low);
-        if (limits->high) limits->high = in_time(*limits->high);
-        return limits->has(in_time(*value)) == (match.comparison == script::Comparison::Equal);
-    }
-    const auto wanted = number(std::get<script::Expr>(match.value), peer, match.field, &entry);
-    if (!wanted) return std::unexpected(wanted.error());
-    return compare(in_time(*value), match.comparison, in_time(*wanted));
-}
-
-Met<Interpreter::Match> Interpreter::match_fields(const std::vector<script::FieldMatch>& matches,
-                                                  const Peer& peer, const Entry& entry,
-                                                  bool skip_psn) const {
-    for (const script::FieldMatch& match : matches) {
-        if (skip_psn && match.field == script::FieldName(Field::Psn)) continue;
-        const auto same = field_matches(match, peer, entry);
-        if (!same) return std::unexpected(same.error());
-        if (!*same) {
-            return Match{
-                .why = fmt::format("{} is {}", name_of(match.field),
-                                   value_text(field_of(peer, entry, match.field), match.field))};
-        }
-    }
-    return Match{.satisfied = true};
-}
-
-// --- packets ----------------------------------------------------------------------------------
-
-bool Interpreter::kind_matches(const script::PacketKind& kind, const Peer& peer,
-                               const Entry& entry) const {
-    if (!entry.packet) return false;
-    const wire::OpcodeInfo& info = entry.packet->info();
-    if (const auto* opcode = std::get_if<script::Opcode>(&kind)) return info.code == opcode->code;
-    if (const auto* ack = std::get_if<Acknowledgement>(&kind)) {
-        return acknowledge_is(*entry.packet, *ack);
-    }
-    if (const auto* message = std::get_if<script::Message>(&kind)) {
-        return info.service == peer.book.identity().service &&
-               info.operation == operation_of(*message);
-    }
-    const auto named = named_packets_.find(std::get<script::SameAs>(kind).name);
-    if (named == named_packets_.end()) return false;
-    return same_packet(*history_[named->second].packet, *entry.packet);
-}
-
-// `< ACK psn=P`: the first acknowledgement that covers P satisfies it. Nothing: the line is no
-// such line, or the packet no acknowledgement, and is compared field by field.
-Met<std::optional<Interpreter::Match>>
-Interpreter::covers(const script::ExpectPacket& line, const Peer& peer, const Entry& entry) const {
-    const auto* ack = std::get_if<Acknowledgement>(&line.kind);
-    if (ack == nullptr || *ack != Acknowledgement::Ack || line.exact || !entry.packet) {
-        return std::nullopt;
-    }
-    const script::FieldMatch* psn = match_of(line.matches, Field::Psn);
-    const auto* expr = psn == nullptr ? nullptr : std::get_if<script::Expr>(&psn->value);
-    if (expr == nullptr || psn->comparison != script::Comparison::Equal) return std::nullopt;
-    const auto wanted = number(*expr, peer, Field::Psn);
-    if (!wanted) return std::unexpected(wanted.error());
-
-    const std::int64_t value = peer.book.relative_psn(Side::Dut, *entry.packet);
-    if (acknowledge_is(*entry.packet, Acknowledgement::Ack)) {
-        // An ACK beyond what was sent covers nothing: it is wrong, and must not be passed over.
-        if (value < *wanted || value >= peer.book.next_request()) return std::nullopt;
-        std::vector<script::FieldMatch> rest = line.matches;
-        std::erase_if(rest, [&](const script::FieldMatch& match) {
-            return match.field == script::FieldName(Field::Psn) ||
-                   (match.field == script::FieldName(Field::Msn) && value != *wanted);
-        });
-        const auto fields = match_fields(rest, peer, entry, true);
-        if (!fields) return std::unexpected(fields.error());
-        return *fields;
-    }
-    const wire::Operation operation = entry.packet->info().operation;
-    const bool other_answer = operation == wire::Operation::RdmaReadResponse ||
-                              operation == wire::Operation::AtomicAcknowledge;
-    if (other_answer && value > *wanted) return Match{.satisfied = true, .claims = false};
     return std::nullopt;
 }
 
-// N-05: a packet of another VLAN is not for us.
-std::string Interpreter::foreign_vlan(const Entry& entry) const {
-    const std::uint16_t found = vlan_id_of(entry.frame.vlan);
-    const std::uint16_t wanted = vlan_id_of(environment_.vlan);
-    if (found == wanted) return {};
-    const auto text = [](std::uint16_t id) {
-        return id == 0 ? std::string("no VLAN") : fmt::format("VLAN {}", id);
-    };
-    return fmt::format("it came in {}; {} was wanted", text(found), text(wanted));
-}
-
-Met<Interpreter::Match> Interpreter::match(const script::ExpectPacket& line, const Peer& peer,
-                                           const Entry& entry) const {
-    if (!entry.packet) return Match{.why = "the packet is too short for its headers"};
-    if (std::string foreign = foreign_vlan(entry); !foreign.empty()) {
-        return Match{.why = std::move(foreign)};
+Met<script::Bounds> bounds(const script::ValueRange& range, const Entry& entry,
+                           const MatchContext& context, std::optional<FieldName> field) {
+    script::Bounds result;
+    for (const auto& [written, limit] :
+         {std::pair{&range.low, &result.low}, {&range.high, &result.high}}) {
+        if (!*written) continue;
+        const auto value = number(**written, entry, context, field);
+        if (!value) return std::unexpected(value.error());
+        *limit = *value;
     }
-    const auto covered = covers(line, peer, entry);
-    if (!covered) return std::unexpected(covered.error());
-    if (*covered) return **covered;
-    if (!kind_matches(line.kind, peer, entry)) return Match{.why = "another packet came"};
-    if (line.after && !peer.answering && crosses_ours(peer, entry)) {
-        return Match{.why = "it may have left before our last packet was there"};
-    }
-    return match_fields(line.matches, peer, entry, false);
+    return result;
 }
 
-// A retransmission of the DUT that our last packet cannot have brought about, or need not have.
-bool Interpreter::crosses_ours(const Peer& peer, const Entry& entry) const {
-    const auto ours = std::ranges::find(peer.entries.rbegin(), peer.entries.rend(), Side::Tester,
-                                        [&](std::size_t index) { return history_[index].from; });
-    return ours != peer.entries.rend() &&
-           entry.at.earliest <= history_[*ours].at.latest + environment_.round_trip_p99 &&
-           timer_may_have_run_out(peer, entry);
-}
-
-// While our engine answers, what no line names is its own affair.
-bool Interpreter::needs_no_line(const Peer& peer, Entry& entry) {
-    if (peer.answering) return true;
-    if (!entry.tolerated && tolerated(peer, entry)) {
-        entry.tolerated = true;
-        if (entry.packet->info().request()) ++result_.tolerated_retransmissions;
-    }
-    return entry.tolerated;
-}
-
-bool Interpreter::tolerated(const Peer& peer, const Entry& entry) const {
-    if (!entry.packet || !wire::unseal(entry.frame)) return false;
-    if (!foreign_vlan(entry).empty()) return false;
+bool needs_no_line(const Entry& entry, const MatchContext& context) {
+    if (!entry.packet || entry.refusal) return false;
+    if (foreign_vlan(entry, context.environment)) return false;
     const wire::Packet& packet = *entry.packet;
-    const wire::OpcodeInfo& info = packet.info();
-    const std::int64_t psn = entry.psn;
-    if (packet.headers.has(wire::Header::Aeth) &&
-        packet.aeth.msn.value > peer.book.messages_sent()) {
+    const QpBook& book = context.book;
+    if (packet.headers.has(wire::Header::Aeth) && packet.aeth.msn.value > book.messages_sent()) {
         return false;
     }
-    switch (info.operation) {
+    switch (packet.info().operation) {
     case wire::Operation::Cnp: return true;
     case wire::Operation::Acknowledge:
         // ACK-02, ACK-03: whoever wants may acknowledge what was sent.
-        return acknowledge_is(packet, Acknowledgement::Ack) && psn < peer.book.next_request();
+        return acknowledgement_of(packet) == Acknowledgement::Ack &&
+               entry.psn < book.next_request();
     case wire::Operation::RdmaReadResponse:
     case wire::Operation::AtomicAcknowledge:
         // A duplicate of ours may bring later responses again (corrections G3).
-        return peer.book.dut_responses(psn) > 1 && peer.book.repeated_up_to(psn);
+        return book.dut_responses(entry.psn) > 1 && book.repeated_up_to(entry.psn);
     case wire::Operation::Send:
     case wire::Operation::RdmaWrite:
     case wire::Operation::RdmaReadRequest:
@@ -253,22 +429,7 @@ bool Interpreter::tolerated(const Peer& peer, const Entry& entry) const {
     case wire::Operation::AtomicWrite:
     case wire::Operation::Reserved: break;
     }
-    return timer_may_have_run_out(peer, entry);
-}
-
-// A retransmission, where the DUT's timer may have run out since it sent this PSN last.
-bool Interpreter::timer_may_have_run_out(const Peer& peer, const Entry& entry) const {
-    const wire::OpcodeInfo& info = entry.packet->info();
-    const auto timeout = wire::ack_timeout(peer.timeout);
-    if (info.service != wire::Service::Rc || !timeout) return false;
-    for (auto one = peer.heard.rbegin(); one != peer.heard.rend(); ++one) {
-        const Entry& earlier = history_[*one];
-        if (&earlier == &entry || !earlier.packet || earlier.psn != entry.psn) continue;
-        if (earlier.packet->bth.opcode != info.code) continue;
-        if (earlier.at.earliest >= entry.at.earliest) continue;
-        return entry.at.latest - earlier.at.earliest >= *timeout;
-    }
-    return false;
+    return timer_may_have_run_out(entry, context);
 }
 
 } // namespace veriroce::interpreter

@@ -1,17 +1,65 @@
-// What the files that match packets against `<` lines share.
+// Whether a packet is what a line describes, in which fields it differs, and whether it needs a
+// line at all. Pure functions of the line, the packet and what both sides have said on the QP.
+//
+// Source: conformance/script/README.md; rules ACK-02, ACK-03, ACK-07, REQ-31, N-05, corrections G3.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "conformance/script/ast.hpp"
-#include "dissector/wire/opcode.hpp"
+#include "conformance/interpreter/entry.hpp"
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/met.hpp"
+#include "conformance/interpreter/qp_book.hpp"
+#include "conformance/script/evaluate.hpp"
 
 namespace veriroce::interpreter {
 
-wire::Operation operation_of(script::Message message);
+// What a packet is compared in the light of.
+struct MatchContext {
+    const QpBook& book;
+    const Environment& environment;
+    // What a name in an expression is worth in this field.
+    std::function<std::optional<std::int64_t>(std::string_view, std::optional<script::FieldName>)>
+        value_of_name;
+    // The packet of `= NAME`; null if there is none.
+    std::function<const wire::Packet*(std::string_view)> packet_of_name;
+    std::uint8_t timeout = 0; // the DUT's local ACK timeout
+    // When the tester's latest packet was on the wire, if the DUT's answer to it may still be
+    // under way.
+    std::optional<Interval> last_sent;
+};
 
+struct Match {
+    bool satisfied = false;
+    bool claims = true;      // a READ response that covers an ACK line stays for its own line
+    bool right_kind = false; // whatever its fields
+    std::vector<Difference> differences; // all of them
+    std::string detail;                  // what no field can say
+};
+Met<Match> match(const script::ExpectPacket& line, const Entry& entry, const MatchContext& context);
+
+// The operation whose packets a whole message is made of.
+wire::Operation operation_of(script::Message message);
+// "NAK", "RDMA_READ_REQUEST", "= first": what the line calls the packet.
+std::string kind_text(const script::PacketKind& kind);
 // The match of this field; null if the line does not name it.
 const script::FieldMatch* match_of(const std::vector<script::FieldMatch>& matches,
                                    script::FieldName field);
+
+// A field as a script counts it; nothing if the packet has none.
+std::optional<std::int64_t> field_of(const QpBook& book, const Entry& entry,
+                                     const script::FieldName& field);
+// Of a line about this packet.
+Met<script::Bounds> bounds(const script::ValueRange& range, const Entry& entry,
+                           const MatchContext& context, std::optional<script::FieldName> field);
+
+// What the DUT may send without a line that asks for it: a CNP, an ACK of what was sent, a
+// repetition that its timer or the tester's duplicate explains.
+bool needs_no_line(const Entry& entry, const MatchContext& context);
 
 } // namespace veriroce::interpreter

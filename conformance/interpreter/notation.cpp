@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "conformance/interpreter/entry.hpp"
+
 namespace veriroce::interpreter {
 namespace {
 
@@ -24,18 +26,6 @@ std::string syndrome_text(wire::Syndrome syndrome) {
     const auto code = syndrome.nak_code();
     return code ? fmt::format(" code={}", wire::name_of(*code))
                 : fmt::format(" code={}", syndrome.code());
-}
-
-std::string_view opcode_text(const wire::Packet& packet) {
-    const wire::OpcodeInfo& info = packet.info();
-    if (info.operation != wire::Operation::Acknowledge) return info.name;
-    switch (packet.aeth.syndrome.kind()) {
-    case wire::AckKind::Ack: return "ACK";
-    case wire::AckKind::RnrNak: return "RNR_NAK";
-    case wire::AckKind::Nak: return "NAK";
-    case wire::AckKind::Reserved: return info.name;
-    }
-    return info.name;
 }
 
 } // namespace
@@ -80,6 +70,18 @@ std::string duration_text(wire::Duration duration) {
     return fmt::format("{:.3f} s", ns / 1e9);
 }
 
+std::string_view opcode_text(const wire::Packet& packet) {
+    const wire::OpcodeInfo& info = packet.info();
+    if (info.operation != wire::Operation::Acknowledge) return info.name;
+    switch (packet.aeth.syndrome.kind()) {
+    case wire::AckKind::Ack: return "ACK";
+    case wire::AckKind::RnrNak: return "RNR_NAK";
+    case wire::AckKind::Nak: return "NAK";
+    case wire::AckKind::Reserved: return info.name;
+    }
+    return info.name;
+}
+
 std::string packet_text(const wire::Packet& packet, std::int64_t psn) {
     std::string text = fmt::format("{} psn={}", opcode_text(packet), psn);
     const auto out = std::back_inserter(text);
@@ -119,6 +121,13 @@ bool same_packet(const wire::Packet& a, const wire::Packet& b) {
     return first == second && a.headers == b.headers && a.reth == b.reth && a.atomic == b.atomic &&
            a.aeth == b.aeth && a.atomic_ack == b.atomic_ack && a.imm == b.imm && a.ieth == b.ieth &&
            a.deth == b.deth && a.feth == b.feth && std::ranges::equal(a.body, b.body);
+}
+
+std::string entry_text(const Entry& entry, std::string_view qp) {
+    const char direction = entry.from == Side::Tester ? '>' : '<';
+    if (!entry.packet) return fmt::format("{} {} bytes", direction, entry.bytes.size());
+    return fmt::format("{}{}{} {}", qp, qp.empty() ? "" : " ", direction,
+                       packet_text(*entry.packet, entry.psn));
 }
 
 } // namespace veriroce::interpreter

@@ -12,6 +12,8 @@
 
 namespace veriroce::interpreter {
 
+struct Entry;
+
 std::string_view name_of(const script::FieldName& field); // "psn", "code"
 
 // A field's value: codes by their names, keys and addresses in hexadecimal, "absent" where the
@@ -20,9 +22,13 @@ std::string value_text(std::optional<std::int64_t> value, const script::FieldNam
 
 std::string duration_text(wire::Duration duration); // "67.108 ms"
 
+std::string_view opcode_text(const wire::Packet& packet); // "NAK", "RDMA_READ_REQUEST"
 // "ACK psn=2 msn=1": the opcode and the fields that say what the packet is about. `psn` is already
 // counted from the asking side's first.
 std::string packet_text(const wire::Packet& packet, std::int64_t psn);
+
+// "q2 < ACK psn=2 msn=1": a packet of the record, behind the name of its QP.
+std::string entry_text(const Entry& entry, std::string_view qp);
 
 // Equal from opcode to payload, except AckReq, and what the network may change (REQ-31).
 bool same_packet(const wire::Packet& a, const wire::Packet& b);

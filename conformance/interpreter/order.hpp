@@ -7,16 +7,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "conformance/interpreter/values.hpp"
 #include "dissector/wire/types.hpp"
 #include "dissector/wire/work_request.hpp"
 
 namespace veriroce::interpreter {
-
-// id=1..8: both ends belong to it.
-struct Ids {
-    std::int64_t first = 0;
-    std::int64_t last = 0;
-};
 
 struct Order {
     Ids ids;
@@ -33,8 +28,10 @@ struct Order {
 
     // Of a message without `local=`.
     [[nodiscard]] std::uint64_t bytes(wire::WrOpcode operation) const;
-    // Of the only piece of `local=`, which has so many.
+    // Of the only piece of `local=`, which has `has` bytes.
     [[nodiscard]] std::uint64_t bytes_of_piece(std::uint64_t has) const;
 };
+
+Met<Order> order_of(Objects& objects, const script::Post& post, const CaseQp& qp);
 
 } // namespace veriroce::interpreter

@@ -1,202 +1,206 @@
-// What several QPs can share: protection domains, completion queues and their notifications, shared
-// receive queues. And the device's counters.
-//
-// A `dut cq` or `dut srq` line whose queue a QP has (`qp cq=NAME`) is carried out before the QPs
-// are connected, wherever it stands.
+#include "conformance/interpreter/queues.hpp"
+
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "conformance/interpreter/interpreter.hpp"
-#include "conformance/interpreter/notation.hpp"
-#include "conformance/interpreter/statements.hpp"
+#include "conformance/interpreter/attributes.hpp"
+#include "conformance/interpreter/clock.hpp"
+#include "conformance/interpreter/dut_calls.hpp"
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/values.hpp"
+#include "conformance/interpreter/walk.hpp"
 
 namespace veriroce::interpreter {
 namespace {
 
 bool has_queue(const std::vector<script::QpSetup>& qps, std::string_view kind,
                const std::string& name) {
-    return std::ranges::any_of(qps, [&](const script::QpSetup& qp) {
-        const script::Attribute* found = qp.attribute(kind);
-        const auto* words =
-            found == nullptr ? nullptr : std::get_if<std::vector<script::Word>>(&found->value);
-        return words != nullptr && !words->empty() && words->front().text == name;
-    });
+    return std::ranges::any_of(
+        qps, [&](const script::QpSetup& qp) { return word_attribute(qp, kind, "") == name; });
 }
 
-// Of an expression that stands before the first line of the dialogue.
-std::optional<std::uint32_t> constant(const script::Expr& expr) {
+// Of an expression that is evaluated before the first line.
+Met<std::uint32_t> constant(const script::Expr& expr, Span span, std::string_view what) {
     const auto value =
         script::evaluate(expr, {[](std::string_view) { return std::nullopt; },
                                 [](const script::FieldName&) { return std::nullopt; }});
-    if (!value) return std::nullopt;
+    if (!value) return unplayable(span, fmt::format("the {} must be known beforehand", what));
     return static_cast<std::uint32_t>(*value);
+}
+
+// The lines of one command and where they stand, in the order of the script.
+template <typename Command>
+std::vector<std::pair<Command, Span>> lines_of(const script::Run& run) {
+    std::vector<std::pair<Command, Span>> lines;
+    each_command<Command>(run.body,
+                          [&](const Command& line, Span span) { lines.emplace_back(line, span); });
+    return lines;
+}
+
+// Whether the queue gives a notification within this time.
+Task<Met<bool>> notified_within(Interpreter& interpreter, const std::string& cq,
+                                wire::Duration time, Span span) {
+    const wire::Instant deadline = interpreter.clock().now() + time;
+    while (true) {
+        dut::Request call =
+            dut::CqWait{.cq = interpreter.objects().cqs.at(cq),
+                        .wait_ms = wait_ms_of(deadline - interpreter.clock().now())};
+        const dut::Notified seen = co_await ask<dut::Notified>(interpreter, std::move(call), span);
+        if (seen.notified) co_return true;
+        if (interpreter.clock().now() >= deadline) co_return false;
+    }
 }
 
 } // namespace
 
 // --- domains and queues -----------------------------------------------------------------------
 
-Task<Met<dut::PdHandle>> Interpreter::domain(std::int64_t number, script::SourceSpan span) {
-    const auto known = pds_.find(number);
-    if (known != pds_.end()) co_return known->second;
+Task<Met<dut::PdHandle>> domain(Interpreter& interpreter, std::int64_t number, Span span) {
+    auto& pds = interpreter.objects().pds;
+    const auto known = pds.find(number);
+    if (known != pds.end()) co_return known->second;
     dut::Request call = dut::PdCreate{};
-    const auto made = co_await ask<dut::PdCreated>(std::move(call), span);
-    if (!made) co_return std::unexpected(made.error());
-    pds_[number] = made->pd;
-    co_return made->pd;
+    const dut::PdCreated made = co_await ask<dut::PdCreated>(interpreter, std::move(call), span);
+    pds[number] = made.pd;
+    co_return made.pd;
 }
 
-Task<Met<>> Interpreter::make_queues() {
-    std::vector<std::pair<script::MakeCq, script::SourceSpan>> cqs;
-    std::vector<std::pair<script::MakeSrq, script::SourceSpan>> srqs;
-    each_command<script::MakeCq>(run_.body, [&](const auto& line, script::SourceSpan span) {
-        if (has_queue(run_.qps, "cq", line.name.text)) cqs.emplace_back(line, span);
-    });
-    each_command<script::MakeSrq>(run_.body, [&](const auto& line, script::SourceSpan span) {
-        if (has_queue(run_.qps, "srq", line.name.text)) srqs.emplace_back(line, span);
-    });
-    Met<> met;
+Task<Met<>> make_queues_of_qps(Interpreter& interpreter) {
+    const script::Run& run = interpreter.run();
+    const auto cqs = lines_of<script::MakeCq>(run);
     for (const auto& [line, span] : cqs) {
-        met = co_await make_cq(line, span);
-        if (!met) co_return met;
+        if (has_queue(run.qps, "cq", line.name.text)) co_await play_dut(interpreter, line, span);
     }
+    const auto srqs = lines_of<script::MakeSrq>(run);
     for (const auto& [line, span] : srqs) {
-        met = co_await make_srq(line, span);
-        if (!met) co_return met;
+        if (has_queue(run.qps, "srq", line.name.text)) co_await play_dut(interpreter, line, span);
     }
-    co_return met;
-}
-
-Task<Met<>> Interpreter::make_cq(const script::MakeCq& line, script::SourceSpan span) {
-    if (cqs_.contains(line.name.text)) co_return Met<>{};
-    const auto depth = constant(line.depth);
-    if (!depth) co_return std::unexpected(error(span, "the depth must be known beforehand"));
-    dut::Request call = dut::CqCreate{.depth = *depth};
-    const auto made = co_await ask<dut::CqCreated>(std::move(call), span);
-    if (!made) co_return std::unexpected(made.error());
-    cqs_[line.name.text] = made->cq;
-    line_ended();
     co_return Met<>{};
 }
 
-Task<Met<>> Interpreter::make_srq(const script::MakeSrq& line, script::SourceSpan span) {
-    if (srqs_.contains(line.name.text)) co_return Met<>{};
-    const auto depth = constant(line.depth);
-    if (!depth) co_return std::unexpected(error(span, "the depth must be known beforehand"));
-    const auto pd = co_await domain(1, span);
-    if (!pd) co_return std::unexpected(pd.error());
+Task<Met<dut::CqHandle>> queue_of_qp(Interpreter& interpreter, const script::QpSetup& setup) {
+    auto& cqs = interpreter.objects().cqs;
+    const std::string name = word_attribute(setup, "cq", "");
+    const auto known = cqs.find(name);
+    if (known != cqs.end() && !name.empty()) co_return known->second;
+    dut::Request call = dut::CqCreate{.depth = name == "small" ? 1 : 2 * queue_depth};
+    const dut::CqCreated made =
+        co_await ask<dut::CqCreated>(interpreter, std::move(call), setup.span);
+    cqs[name] = made.cq;
+    co_return made.cq;
+}
+
+Task<Met<>> arm_limit(Interpreter& interpreter, const std::string& srq, Span span) {
+    auto& limits = interpreter.objects().srq_limits;
+    const auto limit = limits.find(srq);
+    if (limit == limits.end()) co_return Met<>{};
+    dut::Request call =
+        dut::SrqModify{.srq = interpreter.objects().srqs.at(srq), .limit = limit->second};
+    limits.erase(limit);
+    co_await ask<dut::Done>(interpreter, std::move(call), span);
+    co_return Met<>{};
+}
+
+Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeCq& line, Span span) {
+    auto& cqs = interpreter.objects().cqs;
+    if (cqs.contains(line.name.text)) co_return Met<>{};
+    const std::uint32_t depth = co_await constant(line.depth, span, "depth");
+    dut::Request call = dut::CqCreate{.depth = depth};
+    const dut::CqCreated made = co_await ask<dut::CqCreated>(interpreter, std::move(call), span);
+    cqs[line.name.text] = made.cq;
+    interpreter.clock().line_ended();
+    co_return Met<>{};
+}
+
+Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeSrq& line, Span span) {
+    Objects& objects = interpreter.objects();
+    if (objects.srqs.contains(line.name.text)) co_return Met<>{};
+    const std::uint32_t depth = co_await constant(line.depth, span, "depth");
+    const dut::PdHandle pd = co_await domain(interpreter, 1, span);
     if (line.limit) {
-        const auto limit = constant(*line.limit);
-        if (!limit) co_return std::unexpected(error(span, "the limit must be known beforehand"));
-        srq_limits_[line.name.text] = *limit;
+        const std::uint32_t limit = co_await constant(*line.limit, span, "limit");
+        objects.srq_limits[line.name.text] = limit;
     }
-    dut::Request call = dut::SrqCreate{.pd = *pd, .depth = *depth};
-    const auto made = co_await ask<dut::SrqCreated>(std::move(call), span);
-    if (!made) co_return std::unexpected(made.error());
-    srqs_[line.name.text] = made->srq;
-    line_ended();
+    dut::Request call = dut::SrqCreate{.pd = pd, .depth = depth};
+    const dut::SrqCreated made = co_await ask<dut::SrqCreated>(interpreter, std::move(call), span);
+    objects.srqs[line.name.text] = made.srq;
+    interpreter.clock().line_ended();
     co_return Met<>{};
-}
-
-// A limit is armed behind the first receives: an empty queue is below every limit, and some devices
-// say so at once.
-Task<Met<>> Interpreter::arm_limit(const std::string& srq, script::SourceSpan span) {
-    const auto limit = srq_limits_.find(srq);
-    if (limit == srq_limits_.end()) co_return Met<>{};
-    dut::Request call = dut::SrqModify{.srq = srqs_.at(srq), .limit = limit->second};
-    srq_limits_.erase(limit);
-    const auto armed = co_await ask<dut::Done>(std::move(call), span);
-    if (!armed) co_return std::unexpected(armed.error());
-    co_return Met<>{};
-}
-
-// The receives from which the QP takes: its own, or those of its shared queue.
-std::deque<std::uint64_t>& Interpreter::receives_of(Peer& peer) {
-    return peer.srq.empty() ? peer.receives : srq_receives_[peer.srq];
 }
 
 // --- notifications ----------------------------------------------------------------------------
 
-Task<Met<>> Interpreter::arm(const script::ArmCq& line, script::SourceSpan span) {
-    if (!environment_.capable("notify")) {
-        co_return std::unexpected(Unmet{Verdict::Skip, "needs notify", span});
-    }
-    dut::Request call = dut::CqArm{.cq = cqs_.at(line.cq.text), .solicited = line.solicited};
-    const auto armed = co_await ask<dut::Done>(std::move(call), span);
-    line_ended();
+Task<Met<>> play_dut(Interpreter& interpreter, const script::ArmCq& line, Span span) {
+    if (!interpreter.environment().capable("notify")) co_return unsupported(span, "needs notify");
+    dut::Request call =
+        dut::CqArm{.cq = interpreter.objects().cqs.at(line.cq.text), .solicited = line.solicited};
+    const auto armed = co_await outcome_of(ask<dut::Done>(interpreter, std::move(call), span));
+    interpreter.clock().line_ended();
     if (!armed) co_return std::unexpected(armed.error());
     co_return Met<>{};
 }
 
-// Whether the queue gives a notification within this time.
-Task<Met<bool>> Interpreter::notification(const std::string& cq, wire::Duration time,
-                                          script::SourceSpan span) {
-    const wire::Instant deadline = events_.now() + time;
-    while (true) {
-        dut::Request call =
-            dut::CqWait{.cq = cqs_.at(cq), .wait_ms = wait_ms_of(deadline - events_.now())};
-        const auto seen = co_await ask<dut::Notified>(std::move(call), span);
-        if (!seen) co_return std::unexpected(seen.error());
-        if (seen->notified) co_return true;
-        if (events_.now() >= deadline) co_return false;
-    }
-}
-
-Task<Met<>> Interpreter::unnotified(const script::CqQuiet& line, script::SourceSpan span) {
-    const auto time = time_or(line.time, environment_.settle, peers_.begin()->second);
-    if (!time) co_return std::unexpected(time.error());
-    const auto came = co_await notification(line.cq.text, *time, span);
-    if (!came) co_return std::unexpected(came.error());
-    line_ended();
-    if (!*came) co_return Met<>{};
-    co_return std::unexpected(failed(span, "the queue gave a notification", "notified"));
+Task<Met<>> play_dut(Interpreter& interpreter, const script::CqQuiet& line, Span span) {
+    Objects& objects = interpreter.objects();
+    const wire::Duration time =
+        co_await time_or(objects, line.time, interpreter.environment().settle, objects.own_qp());
+    const bool came = co_await notified_within(interpreter, line.cq.text, time, span);
+    interpreter.clock().line_ended();
+    if (!came) co_return Met<>{};
+    Finding finding = unexpected(span, "notification of " + line.cq.text, "notified");
+    finding.time = time;
+    co_return failed(std::move(finding));
 }
 
 // --- counters ---------------------------------------------------------------------------------
 
-// What the counters of the case's `dut counter` lines are before its first line.
-Task<Met<>> Interpreter::note_counters() {
-    std::vector<std::string> names;
-    each_command<script::Counter>(
-        run_.body, [&](const auto& line, script::SourceSpan) { names.push_back(line.name.text); });
-    if (names.empty()) co_return Met<>{};
+Task<Met<>> note_counters(Interpreter& interpreter) {
+    const auto lines = lines_of<script::Counter>(interpreter.run());
+    if (lines.empty()) co_return Met<>{};
     dut::Request call = dut::Counters{};
-    const auto read = co_await ask<dut::CounterValues>(std::move(call), {});
-    if (!read) co_return std::unexpected(read.error());
-    for (const std::string& name : names) {
-        const auto found = read->values.find(environment_.counter_name(name));
-        if (found == read->values.end()) {
-            co_return std::unexpected(
-                Unmet{Verdict::Skip, fmt::format("the device has no counter '{}'", name)});
+    const dut::CounterValues read =
+        co_await ask<dut::CounterValues>(interpreter, std::move(call), {});
+    for (const auto& [line, span] : lines) {
+        const std::string& name = line.name.text;
+        const auto found = read.values.find(interpreter.environment().counter_name(name));
+        if (found == read.values.end()) {
+            co_return unsupported({}, fmt::format("the device has no counter '{}'", name));
         }
-        counters_before_[name] = found->second;
+        interpreter.objects().counters_before[name] = found->second;
     }
     co_return Met<>{};
 }
 
 // A device may write its counters a little late.
-Task<Met<>> Interpreter::counter(const script::Counter& line, script::SourceSpan span) {
-    const auto by = number(line.by, peers_.begin()->second);
-    if (!by) co_return std::unexpected(by.error());
-    const std::uint64_t wanted = static_cast<std::uint64_t>(*by);
-    const wire::Instant deadline = events_.now() + environment_.settle;
+Task<Met<>> play_dut(Interpreter& interpreter, const script::Counter& line, Span span) {
+    Objects& objects = interpreter.objects();
+    const wire::Duration settle = interpreter.environment().settle;
+    const std::int64_t by = co_await number(objects, line.by, objects.own_qp());
+    const auto wanted = static_cast<std::uint64_t>(by);
+    const wire::Instant deadline = interpreter.clock().now() + settle;
     while (true) {
         dut::Request call = dut::Counters{};
-        const auto read = co_await ask<dut::CounterValues>(std::move(call), span);
-        if (!read) co_return std::unexpected(read.error());
-        const auto found = read->values.find(environment_.counter_name(line.name.text));
-        const std::uint64_t now = found == read->values.end() ? 0 : found->second;
-        const std::uint64_t grown = now - counters_before_.at(line.name.text);
-        if (grown == wanted && events_.now() >= deadline) break;
-        if (grown > wanted || events_.now() >= deadline) {
-            co_return std::unexpected(failed(
-                span, "the counter grew by another number",
-                fmt::format("counter {} += {}", line.name.text, static_cast<std::int64_t>(grown))));
+        const dut::CounterValues read =
+            co_await ask<dut::CounterValues>(interpreter, std::move(call), span);
+        const auto found = read.values.find(interpreter.environment().counter_name(line.name.text));
+        const std::uint64_t now = found == read.values.end() ? 0 : found->second;
+        const std::uint64_t grown = now - objects.counters_before.at(line.name.text);
+        const bool over = interpreter.clock().now() >= deadline;
+        if (grown == wanted && over) break;
+        if (grown > wanted || over) {
+            const std::string name = "counter " + line.name.text;
+            const std::string seen = fmt::format("+= {}", static_cast<std::int64_t>(grown));
+            std::vector<Difference> differing;
+            differing.push_back({name, fmt::format("+= {}", by), seen});
+            co_return failed(mismatch(span, std::move(differing), name + " " + seen));
         }
-        co_await events_.sleep(events_.now() + environment_.settle / 10);
+        co_await interpreter.events().sleep(interpreter.clock().now() + settle / 10);
     }
-    line_ended();
+    interpreter.clock().line_ended();
     co_return Met<>{};
 }
 

@@ -1,17 +1,23 @@
-// Memory of both sides: dut mr, tester mr, write, expect.
+#include "conformance/interpreter/regions.hpp"
+
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "conformance/dut/pattern.hpp"
-#include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/attributes.hpp"
+#include "conformance/interpreter/clock.hpp"
+#include "conformance/interpreter/dut_calls.hpp"
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/queues.hpp"
+#include "conformance/interpreter/tester_peer.hpp"
+#include "conformance/interpreter/values.hpp"
 
 namespace veriroce::interpreter {
 namespace {
 
-// Where the tester's regions begin; a virtual address needs no memory behind it of the same number.
-constexpr std::uint64_t tester_memory = 0x7E57'0000'0000;
-constexpr std::uint64_t tester_spacing = 0x1'0000'0000;
+constexpr std::size_t bytes_that_show = 8; // of those that differ
 
 dut::Pattern pattern_of(script::PatternKind kind) {
     switch (kind) {
@@ -35,112 +41,122 @@ void fill(wire::MutableBytes bytes, const script::Pattern& pattern, std::uint64_
         bytes[i] = hex[i % hex.size()];
 }
 
-} // namespace
-
-Met<Interpreter::Piece> Interpreter::piece_of(const script::RegionSlice& slice, const Peer& peer) {
-    const auto found = std::ranges::find(regions_, slice.region, &Memory::name);
-    if (found == regions_.end()) {
-        return std::unexpected(
-            error(slice.span, fmt::format("no region is called '{}'", slice.region)));
-    }
-    Piece piece{.memory = &*found, .offset = 0, .length = found->bytes.size()};
-    if (slice.offset) {
-        const auto offset = number(*slice.offset, peer);
-        if (!offset) return std::unexpected(offset.error());
-        piece.offset = static_cast<std::uint64_t>(*offset);
-    }
-    piece.length = found->bytes.size() - std::min<std::uint64_t>(piece.offset, found->bytes.size());
-    if (slice.length) {
-        const auto length = number(*slice.length, peer);
-        if (!length) return std::unexpected(length.error());
-        piece.length = static_cast<std::uint64_t>(*length);
-    }
-    if (piece.offset > found->bytes.size() || piece.length > found->bytes.size() - piece.offset) {
-        return std::unexpected(error(
-            slice.span, fmt::format("'{}' has only {} bytes", slice.region, found->bytes.size())));
-    }
-    return piece;
+void take(Memory& memory, const dut::MrRegistered& made) {
+    memory.mr = made.mr;
+    memory.address = made.address;
+    memory.rkey = made.rkey;
+    memory.lkey = made.lkey;
 }
 
-Task<Met<>> Interpreter::make_region(const script::MakeMr& mr, script::Side side,
-                                     script::SourceSpan span) {
-    if (side == script::Side::Tester) co_return make_tester_region(mr, span);
-    const auto length = number(mr.length, peers_.begin()->second);
-    if (!length) co_return std::unexpected(length.error());
-    Met<std::int64_t> domain_number = 1;
-    if (mr.pd) domain_number = number(*mr.pd, peers_.begin()->second);
-    if (!domain_number) co_return std::unexpected(domain_number.error());
-    const auto pd = co_await domain(*domain_number, span);
-    if (!pd) co_return std::unexpected(pd.error());
-    Memory memory{.name = mr.name.text,
-                  .side = side,
-                  .access = rights_of(mr.access, own_rights),
-                  .pattern_key = ++made_regions_ << 32,
-                  .pd = *pd};
-    memory.bytes.resize(static_cast<std::size_t>(*length));
-    dut::MrRegister request{
-        .pd = *pd, .length = static_cast<std::uint64_t>(*length), .access = memory.access};
-    const auto* kind = mr.fill ? std::get_if<script::PatternKind>(&*mr.fill) : nullptr;
-    if (kind != nullptr) request.fill = dut::Fill{pattern_of(*kind), memory.pattern_key};
-    if (mr.fill) fill(memory.bytes, *mr.fill, 0, memory.pattern_key);
-    dut::Request call = std::move(request);
-    const auto made = co_await ask<dut::MrRegistered>(std::move(call), span);
-    if (!made) co_return std::unexpected(made.error());
-    memory.mr = made->mr;
-    memory.address = made->address;
-    memory.rkey = made->rkey;
-    memory.lkey = made->lkey;
-    if (mr.fill && kind == nullptr) {
-        dut::Request write = dut::MrWrite{.mr = memory.mr, .offset = 0, .data = memory.bytes};
-        const auto written = co_await ask<dut::Done>(std::move(write), span);
-        if (!written) co_return std::unexpected(written.error());
+std::string hex_from(const std::vector<std::byte>& bytes, std::size_t at) {
+    std::string text;
+    for (std::size_t i = at; i < std::min(bytes.size(), at + bytes_that_show); ++i)
+        text +=
+            fmt::format("{}{:02x}", text.empty() ? "" : " ", std::to_integer<unsigned>(bytes[i]));
+    return text.empty() ? "none" : text;
+}
+
+// What the line says that the region holds.
+class Wanted {
+  public:
+    Wanted(Interpreter& interpreter, const Piece& piece, Span span)
+        : interpreter_(interpreter), piece_(piece), span_(span) {}
+
+    Task<Met<std::vector<std::byte>>> operator()(const script::RegionSlice& other) const {
+        Objects& objects = interpreter_.objects();
+        const Piece held = co_await piece_of(objects, other, objects.own_qp());
+        std::vector<std::byte> bytes = co_await read_memory(interpreter_, held, span_);
+        co_return std::move(bytes);
     }
-    regions_.push_back(std::move(memory));
-    line_ended();
+    Task<Met<std::vector<std::byte>>> operator()(const script::PatternKind& kind) const {
+        std::vector<std::byte> bytes(piece_.length);
+        fill(bytes, kind, piece_.offset, piece_.memory->pattern_key);
+        co_return std::move(bytes);
+    }
+    Task<Met<std::vector<std::byte>>> operator()(const script::HexBytes& hex) const {
+        co_return hex.bytes;
+    }
+    Task<Met<std::vector<std::byte>>> operator()(const script::Untouched& /*untouched*/) const {
+        const Memory& memory = *piece_.memory;
+        const wire::Bytes whole = memory.side == script::Side::Dut ? memory.bytes : memory.written;
+        const wire::Bytes before = whole.subspan(piece_.offset, piece_.length);
+        co_return std::vector<std::byte>(before.begin(), before.end());
+    }
+
+  private:
+    Interpreter& interpreter_;
+    const Piece& piece_;
+    Span span_;
+};
+
+} // namespace
+
+// --- making -----------------------------------------------------------------------------------
+
+Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeMr& line, Span span) {
+    Objects& objects = interpreter.objects();
+    const std::int64_t length = co_await number(objects, line.length, objects.own_qp());
+    const std::int64_t pd_number = co_await number_or(objects, line.pd, 1, objects.own_qp());
+    const dut::PdHandle pd = co_await domain(interpreter, pd_number, span);
+    Memory memory{.name = line.name.text,
+                  .side = script::Side::Dut,
+                  .access = rights_of(line.access, own_rights),
+                  .pattern_key = objects.next_pattern_key(),
+                  .pd = pd};
+    memory.bytes.resize(static_cast<std::size_t>(length));
+    dut::MrRegister request{
+        .pd = pd, .length = static_cast<std::uint64_t>(length), .access = memory.access};
+    const auto* kind = line.fill ? std::get_if<script::PatternKind>(&*line.fill) : nullptr;
+    if (kind != nullptr) request.fill = dut::Fill{pattern_of(*kind), memory.pattern_key};
+    if (line.fill) fill(memory.bytes, *line.fill, 0, memory.pattern_key);
+    dut::Request call = std::move(request);
+    const dut::MrRegistered made =
+        co_await ask<dut::MrRegistered>(interpreter, std::move(call), span);
+    take(memory, made);
+    if (line.fill && kind == nullptr) {
+        dut::Request write = dut::MrWrite{.mr = memory.mr, .offset = 0, .data = memory.bytes};
+        co_await ask<dut::Done>(interpreter, std::move(write), span);
+    }
+    objects.regions.push_back(std::move(memory));
+    interpreter.clock().line_ended();
     co_return Met<>{};
 }
 
-Met<> Interpreter::make_tester_region(const script::MakeMr& mr, script::SourceSpan span) {
-    const auto length = number(mr.length, peers_.begin()->second);
+Met<> make_tester_region(Interpreter& interpreter, const script::MakeMr& line, Span span) {
+    Objects& objects = interpreter.objects();
+    const auto length = number(objects, line.length, objects.own_qp());
     if (!length) return std::unexpected(length.error());
-    Memory& memory =
-        regions_.emplace_back(Memory{.name = mr.name.text,
-                                     .side = script::Side::Tester,
-                                     .address = tester_memory + regions_.size() * tester_spacing,
-                                     .access = rights_of(mr.access, own_rights),
-                                     .pattern_key = ++made_regions_ << 32});
+    Memory& memory = objects.regions.emplace_back(
+        Memory{.name = line.name.text,
+               .side = script::Side::Tester,
+               .address = TesterPeer::address_of_region(objects.regions.size()),
+               .access = rights_of(line.access, own_rights),
+               .pattern_key = objects.next_pattern_key()});
     memory.bytes.resize(static_cast<std::size_t>(*length));
-    if (mr.fill) fill(memory.bytes, *mr.fill, 0, memory.pattern_key);
+    if (line.fill) fill(memory.bytes, *line.fill, 0, memory.pattern_key);
     memory.written = memory.bytes;
-    const auto region =
-        engine_->register_region(engine_pd_, memory.bytes, memory.address, memory.access);
-    if (!region) return std::unexpected(error(span, "the tester's engine refused the region"));
-    memory.rkey = region->rkey;
-    memory.lkey = region->lkey;
-    return {};
+    return interpreter.tester().register_region(memory, span);
 }
 
-// A region of the tester that no line names.
-Met<Memory*> Interpreter::anonymous_tester_region(std::uint64_t length, script::SourceSpan span) {
-    Memory& memory =
-        regions_.emplace_back(Memory{.side = script::Side::Tester,
-                                     .address = tester_memory + regions_.size() * tester_spacing,
-                                     .access = {.local_write = true},
-                                     .pattern_key = ++made_regions_ << 32});
+Met<Memory*> anonymous_tester_region(Interpreter& interpreter, std::uint64_t length, Span span) {
+    Objects& objects = interpreter.objects();
+    Memory& memory = objects.regions.emplace_back(
+        Memory{.side = script::Side::Tester,
+               .address = TesterPeer::address_of_region(objects.regions.size()),
+               .access = {.local_write = true},
+               .pattern_key = objects.next_pattern_key()});
     memory.bytes.resize(static_cast<std::size_t>(length));
     dut::write_pattern(memory.bytes, dut::Pattern::Offsets, 0, memory.pattern_key);
-    const auto region =
-        engine_->register_region(engine_pd_, memory.bytes, memory.address, memory.access);
-    if (!region) return std::unexpected(error(span, "the tester's engine refused a region"));
-    memory.lkey = region->lkey;
-    memory.rkey = region->rkey;
+    const Met<> registered = interpreter.tester().register_region(memory, span);
+    if (!registered) return std::unexpected(registered.error());
     return &memory;
 }
 
-// A region of the DUT that no line names: the buffer of a work request without `local`.
-Task<Met<Memory*>> Interpreter::anonymous_region(std::uint64_t length, dut::PdHandle pd,
-                                                 script::SourceSpan span) {
-    Memory memory{.access = {.local_write = true}, .pattern_key = ++made_regions_ << 32, .pd = pd};
+Task<Met<Memory*>> anonymous_region(Interpreter& interpreter, std::uint64_t length,
+                                    dut::PdHandle pd, Span span) {
+    Objects& objects = interpreter.objects();
+    Memory memory{
+        .access = {.local_write = true}, .pattern_key = objects.next_pattern_key(), .pd = pd};
     memory.bytes.resize(static_cast<std::size_t>(length));
     dut::write_pattern(memory.bytes, dut::Pattern::Offsets, 0, memory.pattern_key);
     dut::Request call =
@@ -148,110 +164,104 @@ Task<Met<Memory*>> Interpreter::anonymous_region(std::uint64_t length, dut::PdHa
                         .length = length,
                         .access = memory.access,
                         .fill = dut::Fill{dut::Pattern::Offsets, memory.pattern_key}};
-    const auto made = co_await ask<dut::MrRegistered>(std::move(call), span);
-    if (!made) co_return std::unexpected(made.error());
-    memory.mr = made->mr;
-    memory.address = made->address;
-    memory.rkey = made->rkey;
-    memory.lkey = made->lkey;
-    regions_.push_back(std::move(memory));
-    co_return &regions_.back();
+    const dut::MrRegistered made =
+        co_await ask<dut::MrRegistered>(interpreter, std::move(call), span);
+    take(memory, made);
+    objects.regions.push_back(std::move(memory));
+    co_return &objects.regions.back();
 }
 
-Task<Met<>> Interpreter::write_memory(const script::WriteMemory& write, script::SourceSpan span) {
-    const auto piece = piece_of(write.where, peers_.begin()->second);
-    if (!piece) co_return std::unexpected(piece.error());
-    const auto bytes =
-        wire::MutableBytes(piece->memory->bytes).subspan(piece->offset, piece->length);
-    fill(bytes, write.pattern, piece->offset, piece->memory->pattern_key);
-    if (piece->memory->side == script::Side::Tester) {
-        std::ranges::copy(bytes, piece->memory->written.begin() +
-                                     static_cast<std::ptrdiff_t>(piece->offset));
+// --- writing and reading ----------------------------------------------------------------------
+
+Task<Met<>> play_dut(Interpreter& interpreter, const script::WriteMemory& line, Span span) {
+    Objects& objects = interpreter.objects();
+    const Piece piece = co_await piece_of(objects, line.where, objects.own_qp());
+    Memory& memory = *piece.memory;
+    const auto bytes = wire::MutableBytes(memory.bytes).subspan(piece.offset, piece.length);
+    fill(bytes, line.pattern, piece.offset, memory.pattern_key);
+    if (memory.side == script::Side::Tester) {
+        std::ranges::copy(bytes,
+                          memory.written.begin() + static_cast<std::ptrdiff_t>(piece.offset));
     } else {
         dut::Request call = dut::MrWrite{
-            .mr = piece->memory->mr, .offset = piece->offset, .data = {bytes.begin(), bytes.end()}};
-        const auto written = co_await ask<dut::Done>(std::move(call), span);
-        if (!written) co_return std::unexpected(written.error());
+            .mr = memory.mr, .offset = piece.offset, .data = {bytes.begin(), bytes.end()}};
+        co_await ask<dut::Done>(interpreter, std::move(call), span);
     }
-    line_ended();
+    interpreter.clock().line_ended();
     co_return Met<>{};
 }
 
-Task<Met<std::vector<std::byte>>> Interpreter::read_memory(const Memory& memory,
-                                                           std::uint64_t offset,
-                                                           std::uint64_t length,
-                                                           script::SourceSpan span) {
+Task<Met<std::vector<std::byte>>> read_memory(Interpreter& interpreter, const Piece& piece,
+                                              Span span) {
+    const Memory& memory = *piece.memory;
     if (memory.gone) {
-        co_return std::unexpected(error(span, "the region is deregistered: nobody can read it"));
+        co_return unplayable(span, "the region is deregistered: nobody can read it");
     }
     if (memory.side == script::Side::Tester) {
-        const auto bytes = wire::Bytes(memory.bytes).subspan(offset, length);
+        const auto bytes = wire::Bytes(memory.bytes).subspan(piece.offset, piece.length);
         co_return std::vector<std::byte>(bytes.begin(), bytes.end());
     }
-    if (length == 0) co_return std::vector<std::byte>{};
-    dut::Request call = dut::MrRead{.mr = memory.mr, .offset = offset, .length = length};
-    auto data = co_await ask<dut::MrData>(std::move(call), span);
-    if (!data) co_return std::unexpected(data.error());
-    if (data->data.size() != length) {
-        co_return std::unexpected(error(span, "the DUT returned too few bytes of its region"));
+    if (piece.length == 0) co_return std::vector<std::byte>{};
+    dut::Request call =
+        dut::MrRead{.mr = memory.mr, .offset = piece.offset, .length = piece.length};
+    dut::MrData data = co_await ask<dut::MrData>(interpreter, std::move(call), span);
+    if (data.data.size() != piece.length) {
+        co_return unplayable(span, "the DUT returned too few bytes of its region");
     }
-    co_return std::move(data->data);
+    co_return std::move(data.data);
 }
 
-Task<Met<>> Interpreter::expect_region(const script::ExpectRegion& line, script::SourceSpan span) {
-    const Peer& peer = peers_.begin()->second;
-    const auto piece = piece_of(line.region, peer);
-    if (!piece) co_return std::unexpected(piece.error());
-    const auto seen = co_await read_memory(*piece->memory, piece->offset, piece->length, span);
-    if (!seen) co_return std::unexpected(seen.error());
+std::vector<Difference> byte_differences(const std::vector<std::byte>& expected,
+                                         const std::vector<std::byte>& actual,
+                                         std::uint64_t first) {
+    std::vector<Difference> differences;
+    if (expected.size() != actual.size()) {
+        differences.push_back(
+            {"bytes", fmt::format("{}", expected.size()), fmt::format("{}", actual.size())});
+    }
+    const auto [wanted, seen] = std::ranges::mismatch(expected, actual);
+    if (wanted == expected.end() || seen == actual.end()) return differences;
+    const auto at = static_cast<std::size_t>(wanted - expected.begin());
+    differences.push_back({"data", fmt::format("{} from byte {} on", hex_from(expected, at), first + at),
+                           hex_from(actual, at)});
+    return differences;
+}
 
-    std::vector<std::byte> wanted(seen->size());
-    if (const auto* other = std::get_if<script::RegionSlice>(&line.holds)) {
-        const auto held = piece_of(*other, peer);
-        if (!held) co_return std::unexpected(held.error());
-        auto bytes = co_await read_memory(*held->memory, held->offset, held->length, span);
-        if (!bytes) co_return std::unexpected(bytes.error());
-        wanted = std::move(*bytes);
-    } else if (const auto* kind = std::get_if<script::PatternKind>(&line.holds)) {
-        fill(wanted, *kind, piece->offset, piece->memory->pattern_key);
-    } else if (const auto* hex = std::get_if<script::HexBytes>(&line.holds)) {
-        wanted = hex->bytes;
-    } else {
-        const Memory& memory = *piece->memory;
-        const wire::Bytes whole = memory.side == script::Side::Dut ? memory.bytes : memory.written;
-        const auto before = whole.subspan(piece->offset, piece->length);
-        wanted.assign(before.begin(), before.end());
+Task<Met<>> play(Interpreter& interpreter, const script::ExpectRegion& line, Span span) {
+    Objects& objects = interpreter.objects();
+    const Piece piece = co_await piece_of(objects, line.region, objects.own_qp());
+    const std::vector<std::byte> seen = co_await read_memory(interpreter, piece, span);
+    const Wanted holds(interpreter, piece, span);
+    const std::vector<std::byte> wanted = co_await std::visit(holds, line.holds);
+    auto differing = byte_differences(wanted, seen, piece.offset);
+    if (!differing.empty()) {
+        Finding finding = mismatch(span, std::move(differing), "other bytes");
+        finding.detail = "region " + piece.memory->name;
+        co_return failed(std::move(finding));
     }
-    const auto difference = std::ranges::mismatch(*seen, wanted);
-    if (difference.in1 != seen->end() || difference.in2 != wanted.end()) {
-        co_return std::unexpected(failed(
-            span,
-            fmt::format("the region differs from byte {} on",
-                        piece->offset + static_cast<std::uint64_t>(difference.in1 - seen->begin())),
-            fmt::format("{} bytes compared, {} expected", seen->size(), wanted.size())));
-    }
-    line_ended();
+    interpreter.clock().line_ended();
     co_return Met<>{};
 }
 
-// Whatever a script says: the pages around the DUT's regions are nobody's to touch.
-Task<Met<>> Interpreter::guards_intact() {
-    for (const Memory& memory : regions_) {
+// --- guard pages ------------------------------------------------------------------------------
+
+Task<Met<>> guards_intact(Interpreter& interpreter) {
+    for (const Memory& memory : interpreter.objects().regions) {
         if (memory.side != script::Side::Dut || memory.gone) continue;
-        const Met<> met = co_await guards_intact(memory, {});
-        if (!met) co_return met;
+        co_await guards_intact(interpreter, memory, {});
     }
     co_return Met<>{};
 }
 
-Task<Met<>> Interpreter::guards_intact(const Memory& memory, script::SourceSpan span) {
+Task<Met<>> guards_intact(Interpreter& interpreter, const Memory& memory, Span span) {
     dut::Request call = dut::MrDigest{.mr = memory.mr, .offset = 0, .length = memory.bytes.size()};
-    const auto digest = co_await ask<dut::MrDigested>(std::move(call), span);
-    if (!digest) co_return std::unexpected(digest.error());
-    if (digest->guards_intact) co_return Met<>{};
-    co_return std::unexpected(
-        failed(span, fmt::format("a guard page beside the region '{}' was written", memory.name),
-               "memory outside the region changed"));
+    const dut::MrDigested digest =
+        co_await ask<dut::MrDigested>(interpreter, std::move(call), span);
+    if (digest.guards_intact) co_return Met<>{};
+    std::vector<Difference> differing;
+    differing.push_back(
+        {fmt::format("guard page beside region '{}'", memory.name), "untouched", "written"});
+    co_return failed(mismatch(span, std::move(differing), "memory outside the region changed"));
 }
 
 } // namespace veriroce::interpreter

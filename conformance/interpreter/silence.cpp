@@ -1,13 +1,22 @@
-// Lines about what does not come: no, quiet, dropped; what only the judge knows: judged; and wait.
-//
-// "Silent" is no RoCEv2 packet, no completion, no event and no change of the QP's state; what the
-// host's own stack says (ICMP, ARP, ND) does not count (corrections G1).
+#include "conformance/interpreter/silence.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "conformance/interpreter/clock.hpp"
+#include "conformance/interpreter/commands.hpp"
+#include "conformance/interpreter/completions.hpp"
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/events.hpp"
+#include "conformance/interpreter/expect.hpp"
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/notation.hpp"
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/record.hpp"
+#include "conformance/interpreter/send.hpp"
+#include "conformance/interpreter/values.hpp"
+#include "conformance/interpreter/work.hpp"
 
 namespace veriroce::interpreter {
 namespace {
@@ -16,187 +25,190 @@ constexpr std::uint64_t probe_id = 0x70726F62; // of the receive that `dropped` 
 constexpr std::uint32_t probe_bytes = 4;
 constexpr std::uint32_t grh_bytes = 40;
 
+// Until the time is over: nothing of the QP that no line has claimed, and no packet to a QP that
+// nobody has.
+Task<Met<>> nothing_heard(Interpreter& interpreter, const CaseQp& qp, wire::Duration time,
+                          Span span) {
+    Record& record = interpreter.record();
+    const wire::Instant deadline = interpreter.clock().now() + time;
+    while (true) {
+        if (qp.next < qp.heard.size()) {
+            const std::size_t index = qp.heard[qp.next];
+            record[index].remarks.push_back(fmt::format("line {} expects silence", span.line));
+            Finding finding = unexpected_packet(qp, record, index, span);
+            finding.time = time;
+            co_return failed(std::move(finding));
+        }
+        if (record.stranger) {
+            const Entry& entry = record[*record.stranger];
+            Finding finding =
+                unexpected(span, std::string(opcode_text(*entry.packet)), entry_text(entry, ""));
+            finding.packet = record.stranger;
+            finding.detail = fmt::format("it is for QP 0x{:06X}, which the tester does not have",
+                                         entry.packet->bth.dest_qp.value);
+            co_return failed(std::move(finding));
+        }
+        if (interpreter.clock().now() >= deadline) break;
+        co_await interpreter.events().wait(deadline);
+    }
+    interpreter.clock().line_ended();
+    co_return Met<>{};
+}
+
+// No completion, no event, and the QP still in the state to which the case brought it.
+Task<Met<>> still_ready(Interpreter& interpreter, CaseQp& qp, Span span) {
+    co_await collect_completions(interpreter, qp, wire::Duration(0), span);
+    if (!qp.completions.empty()) {
+        const dut::Completion& completion = qp.completions.front();
+        co_return failed(
+            unexpected(span, completion_name(completion), completion_text(completion)));
+    }
+    co_await collect_events(interpreter, wire::Duration(0), span);
+    const auto& events = interpreter.objects().events;
+    const auto event = std::ranges::find_if(events, [](const dut::Event& one) {
+        return one.type != engine::EventType::CommEst; // which may come or not
+    });
+    if (event != events.end()) {
+        const std::string name = fmt::format("event {}", engine::name_of(event->type));
+        co_return failed(unexpected(span, name, name));
+    }
+    const auto state = co_await state_of_dut(interpreter, qp, span);
+    if (state == qp.state) co_return Met<>{};
+    std::vector<Difference> differing;
+    differing.push_back({"state", state_text(qp.state), state_text(state)});
+    co_return failed(mismatch(span, std::move(differing), "state " + state_text(state)));
+}
+
+// A small SEND at the PSN that the DUT has expected all the time.
+script::SendPacket probe_packet(const CaseQp& qp, Span span) {
+    const QpIdentity& identity = qp.book.identity();
+    const std::uint8_t opcode = *wire::opcode_by_name("SEND_ONLY", identity.service);
+    script::SendPacket packet{.qp = {.name = identity.name}, .kind = script::Opcode{opcode}};
+    packet.fields.push_back(
+        {script::SpecialField::Length, script::Expr{.number = probe_bytes}, span});
+    packet.fields.push_back({wire::Field::AckReq, script::Expr{.number = 1}, span});
+    return packet;
+}
+
+script::ExpectPacket probe_acknowledge(const CaseQp& qp, Span span) {
+    script::ExpectPacket acknowledge{.qp = {.name = qp.book.identity().name},
+                                     .kind = script::Acknowledgement::Ack};
+    acknowledge.matches.push_back(
+        {.field = wire::Field::Psn, .value = script::Expr{.number = qp.run_start}, .span = span});
+    return acknowledge;
+}
+
+// It completes the next receive.
+script::SideCommand probe_done(Objects& objects, CaseQp& qp) {
+    const auto& receives = objects.receives_of(qp);
+    const bool datagram = qp.type == engine::QpType::Ud; // whose GRH is counted
+    const std::uint32_t length = probe_bytes + (datagram ? grh_bytes : 0);
+    const std::int64_t next = receives.empty() ? 0 : static_cast<std::int64_t>(receives.front());
+    return {.qp = {.name = qp.book.identity().name},
+            .command =
+                script::Done{.queue = script::Queue::Recv,
+                             .ids = {script::Expr{.number = next}, script::Expr{.number = next}},
+                             .length = script::Expr{.number = length},
+                             .imm = {},
+                             .opcode = {},
+                             .within = {}}};
+}
+
+Met<> because(Met<> met, std::string_view what) {
+    if (!met) met.error().finding.detail = what;
+    return met;
+}
+
+// The QP takes a small SEND: it was dropped, and nothing else happened.
+Task<Met<>> probe(Interpreter& interpreter, CaseQp& qp, Span span) {
+    qp.book.rewind_next_request(qp.run_start);
+    const script::Recv receive{
+        .ids = {script::Expr{.number = probe_id}, script::Expr{.number = probe_id}}};
+    co_await post_receive(interpreter, qp, receive, span);
+    const script::SendPacket packet = probe_packet(qp, span);
+    co_await play(interpreter, packet, span);
+    if (qp.type == engine::QpType::Rc) {
+        const script::ExpectPacket acknowledge = probe_acknowledge(qp, span);
+        Met<> acknowledged = co_await outcome_of(play(interpreter, acknowledge, span));
+        co_await because(std::move(acknowledged), "the next good SEND must be acknowledged");
+    }
+    const script::SideCommand done = probe_done(interpreter.objects(), qp);
+    Met<> completed = co_await outcome_of(play(interpreter, done, span));
+    co_await because(std::move(completed), "the next good SEND must complete the next receive");
+    co_return Met<>{};
+}
+
 } // namespace
 
-Task<Met<>> Interpreter::pause(wire::Duration time) {
-    co_await events_.sleep(events_.now() + time);
-    line_ended();
-    co_return Met<>{};
-}
-
-Task<Met<>> Interpreter::no(const script::No& line, script::SourceSpan span) {
-    const Met<Peer*> found = peer_of(line.qp);
-    if (!found) co_return std::unexpected(found.error());
-    Peer& peer = **found;
-    const auto time = time_or(line.time, environment_.settle, peer);
-    if (!time) co_return std::unexpected(time.error());
+Task<Met<>> play(Interpreter& interpreter, const script::No& line, Span span) {
+    CaseQp& qp = *co_await qp_of(interpreter.objects(), line.qp);
+    const wire::Duration time =
+        co_await time_or(interpreter.objects(), line.time, interpreter.environment().settle, qp);
     const script::ExpectPacket unwanted{
         .qp = line.qp, .kind = line.kind, .matches = line.matches, .exact = true};
-    const wire::Instant deadline = events_.now() + *time;
-    std::size_t seen = peer.next; // what does not match stays for the lines behind
+    const wire::Instant deadline = interpreter.clock().now() + time;
+    Record& record = interpreter.record();
+    std::size_t seen = qp.next; // what does not match stays for the lines that follow
     while (true) {
-        for (; seen < peer.heard.size(); ++seen) {
-            Entry& entry = history_[peer.heard[seen]];
-            const auto matched = match(unwanted, peer, entry);
-            if (!matched) co_return std::unexpected(matched.error());
-            if (!matched->satisfied) continue;
-            entry.remarks.push_back(fmt::format("line {} forbids it", span.line));
-            co_return std::unexpected(failed(span, "it came all the same", notation(&peer, entry)));
+        for (; seen < qp.heard.size(); ++seen) {
+            const std::size_t index = qp.heard[seen];
+            const Match matched =
+                co_await match(unwanted, record[index], context_of(interpreter, qp));
+            if (!matched.satisfied) continue;
+            record[index].remarks.push_back(fmt::format("line {} forbids it", span.line));
+            Finding finding = unexpected_packet(qp, record, index, span);
+            finding.time = time;
+            co_return failed(std::move(finding));
         }
-        if (events_.now() >= deadline) break;
-        co_await events_.wait(deadline);
+        if (interpreter.clock().now() >= deadline) break;
+        co_await interpreter.events().wait(deadline);
     }
-    line_ended();
+    interpreter.clock().line_ended();
     co_return Met<>{};
 }
 
-Task<Met<>> Interpreter::nothing_heard(Peer& peer, wire::Duration time, script::SourceSpan span) {
-    const wire::Instant deadline = events_.now() + time;
-    while (true) {
-        if (peer.next < peer.heard.size()) {
-            Entry& entry = history_[peer.heard[peer.next]];
-            entry.remarks.push_back(fmt::format("line {} expects silence", span.line));
-            co_return std::unexpected(
-                failed(span, "the QP was not silent", notation(&peer, entry)));
-        }
-        if (stranger_) {
-            const Entry& entry = history_[*stranger_];
-            co_return std::unexpected(
-                failed(span,
-                       fmt::format("the DUT sent a packet to QP 0x{:06X}, which nobody has",
-                                   entry.packet->bth.dest_qp.value),
-                       notation(nullptr, entry)));
-        }
-        if (events_.now() >= deadline) break;
-        co_await events_.wait(deadline);
-    }
-    line_ended();
+Task<Met<>> play(Interpreter& interpreter, const script::Quiet& line, Span span) {
+    const CaseQp& qp = *co_await qp_of(interpreter.objects(), line.qp);
+    const wire::Duration time =
+        co_await time_or(interpreter.objects(), line.time, interpreter.environment().settle, qp);
+    co_await nothing_heard(interpreter, qp, time, span);
+    co_return Met<>{};
+}
+
+Task<Met<>> play(Interpreter& interpreter, const script::Dropped& line, Span span) {
+    CaseQp& qp = *co_await qp_of(interpreter.objects(), line.qp);
+    co_await nothing_heard(interpreter, qp, interpreter.environment().settle, span);
+    co_await still_ready(interpreter, qp, span);
+    co_await probe(interpreter, qp, span);
     co_return Met<>{};
 }
 
 // Whatever the DUT says meanwhile is left to the judge, who looks at every case. So are completions
 // and events that come of it: they have no line that could name them.
-Task<Met<>> Interpreter::judged(const script::Judged& line, script::SourceSpan span) {
-    const Met<Peer*> found = peer_of(line.qp);
-    if (!found) co_return std::unexpected(found.error());
-    Peer& peer = **found;
-    const auto time = time_or(line.time, environment_.settle, peer);
-    if (!time) co_return std::unexpected(time.error());
-    Met<> met = co_await pause(*time);
-    if (!met) co_return met;
-    peer.next = peer.heard.size();
-    peer.in_run = false;
-    met = co_await collect_completions(peer, wire::Duration(0), span);
-    if (!met) co_return met;
-    for (const dut::Completion& completion : peer.completions)
-        std::erase(receives_of(peer), completion.id);
-    peer.completions.clear();
-    met = co_await collect_events(wire::Duration(0), span);
-    if (!met) co_return met;
-    std::erase_if(dut_events_, [&](const dut::Event& event) { return event.qp == peer.dut_qp; });
-    line_ended();
+Task<Met<>> play(Interpreter& interpreter, const script::Judged& line, Span span) {
+    Objects& objects = interpreter.objects();
+    CaseQp& qp = *co_await qp_of(objects, line.qp);
+    const wire::Duration time =
+        co_await time_or(objects, line.time, interpreter.environment().settle, qp);
+    co_await interpreter.events().sleep(interpreter.clock().now() + time);
+    qp.next = qp.heard.size();
+    qp.in_run = false;
+    co_await collect_completions(interpreter, qp, wire::Duration(0), span);
+    for (const dut::Completion& completion : qp.completions)
+        std::erase(objects.receives_of(qp), completion.id);
+    qp.completions.clear();
+    co_await collect_events(interpreter, wire::Duration(0), span);
+    std::erase_if(objects.events, [&](const dut::Event& event) { return event.qp == qp.dut_qp; });
+    interpreter.clock().line_ended();
     co_return Met<>{};
 }
 
-Task<Met<>> Interpreter::quiet(const script::Quiet& line, script::SourceSpan span) {
-    const Met<Peer*> found = peer_of(line.qp);
-    if (!found) co_return std::unexpected(found.error());
-    const auto time = time_or(line.time, environment_.settle, **found);
-    if (!time) co_return std::unexpected(time.error());
-    const Met<> met = co_await nothing_heard(**found, *time, span);
-    co_return met;
-}
-
-// No completion, no event, and the QP still ready to send and receive.
-Task<Met<>> Interpreter::still_ready(Peer& peer, script::SourceSpan span) {
-    const Met<> polled = co_await collect_completions(peer, wire::Duration(0), span);
-    if (!polled) co_return polled;
-    if (!peer.completions.empty()) {
-        const dut::Completion& completion = peer.completions.front();
-        co_return std::unexpected(failed(span, "a work request completed",
-                                         fmt::format("completion id={} status={}", completion.id,
-                                                     engine::name_of(completion.status))));
-    }
-    const Met<> events = co_await collect_events(wire::Duration(0), span);
-    if (!events) co_return events;
-    const auto event = std::ranges::find_if(dut_events_, [](const dut::Event& one) {
-        return one.type != engine::EventType::CommEst; // which may come or not
-    });
-    if (event != dut_events_.end()) {
-        co_return std::unexpected(
-            failed(span, "an event came", fmt::format("event {}", engine::name_of(event->type))));
-    }
-    dut::Request query = dut::QpQuery{.qp = peer.dut_qp};
-    const auto report = co_await ask<dut::QpQueried>(std::move(query), span);
-    if (!report) co_return std::unexpected(report.error());
-    if (report->attributes.state != peer.state) {
-        co_return std::unexpected(
-            failed(span, fmt::format("the QP left {}", engine::name_of(peer.state)),
-                   fmt::format("state {}", report->attributes.state
-                                               ? engine::name_of(*report->attributes.state)
-                                               : "unknown")));
-    }
+Task<Met<>> play(Interpreter& interpreter, const script::Wait& line, Span /*span*/) {
+    const std::int64_t time =
+        co_await number(interpreter.objects(), line.time, interpreter.objects().own_qp());
+    co_await interpreter.events().sleep(interpreter.clock().now() + wire::Duration(time));
+    interpreter.clock().line_ended();
     co_return Met<>{};
-}
-
-// The QP takes a small SEND at the PSN that the DUT has expected all the time.
-Task<Met<>> Interpreter::probe(Peer& peer, script::SourceSpan span) {
-    peer.book.rewind_next_request(peer.run_start);
-    const script::Recv receive{
-        .ids = {script::Expr{.number = probe_id}, script::Expr{.number = probe_id}}};
-    const Met<> posted = co_await post_receive(peer, receive, span);
-    if (!posted) co_return posted;
-
-    const std::string& name = peer.book.identity().name;
-    const std::uint8_t opcode = *wire::opcode_by_name("SEND_ONLY", peer.book.identity().service);
-    script::SendPacket packet{.qp = {.name = name}, .kind = script::Opcode{opcode}};
-    packet.fields.push_back(
-        {script::SpecialField::Length, script::Expr{.number = probe_bytes}, span});
-    packet.fields.push_back({wire::Field::AckReq, script::Expr{.number = 1}, span});
-    const Met<> sent = co_await send(packet, span);
-    if (!sent) co_return sent;
-
-    const bool acknowledges = peer.type == engine::QpType::Rc;
-    script::ExpectPacket acknowledge{.qp = {.name = name}, .kind = script::Acknowledgement::Ack};
-    acknowledge.matches.push_back(
-        {.field = wire::Field::Psn, .value = script::Expr{.number = peer.run_start}, .span = span});
-    Met<> acknowledged;
-    if (acknowledges) acknowledged = co_await expect(acknowledge, span);
-    if (!acknowledged) {
-        acknowledged.error().reason =
-            "a good SEND after it was not acknowledged: " + acknowledged.error().reason;
-        co_return acknowledged;
-    }
-    const auto& receives = receives_of(peer);
-    const bool datagram = peer.type == engine::QpType::Ud; // whose GRH is counted
-    const std::uint32_t length = probe_bytes + (datagram ? grh_bytes : 0);
-    const std::int64_t next = receives.empty() ? 0 : static_cast<std::int64_t>(receives.front());
-    const script::SideCommand done{
-        .qp = {.name = name},
-        .command = script::Done{.queue = script::Queue::Recv,
-                                .ids = {script::Expr{.number = next}, script::Expr{.number = next}},
-                                .length = script::Expr{.number = length},
-                                .imm = {},
-                                .opcode = {},
-                                .within = {}}};
-    Met<> completed = co_await command(done, span);
-    if (!completed) {
-        completed.error().reason =
-            "a good SEND after it did not complete the next receive: " + completed.error().reason;
-    }
-    co_return completed;
-}
-
-Task<Met<>> Interpreter::dropped(const script::Dropped& line, script::SourceSpan span) {
-    const Met<Peer*> found = peer_of(line.qp);
-    if (!found) co_return std::unexpected(found.error());
-    Peer& peer = **found;
-    const Met<> silent = co_await nothing_heard(peer, environment_.settle, span);
-    if (!silent) co_return silent;
-    const Met<> ready = co_await still_ready(peer, span);
-    if (!ready) co_return ready;
-    const Met<> probed = co_await probe(peer, span);
-    co_return probed;
 }
 
 } // namespace veriroce::interpreter

@@ -2,15 +2,21 @@
 // reads top-down in the code as it does in the file, while the surface stays sans-IO: whoever
 // drives it feeds events and fetches actions, and the coroutine sleeps in between.
 //
-// A Task starts when it is awaited (or started, for the outermost one), and belongs to whoever
-// holds it. Exceptions are not used; one that escapes all the same goes to whoever awaits, and the
-// outermost task has to catch it.
+// A task starts when it is awaited (or started, for the outermost one), and belongs to its holder.
+//
+// In a task that returns std::expected, `co_await` unwraps: of a value or another task of
+// std::expected with the same error it gives the value, and on an error the awaiting task ends
+// with that error. `co_await outcome_of(task)` gives the whole std::expected instead.
+//
+// Exceptions are not used; one that escapes goes to whoever awaits, and the outermost task has to
+// catch it.
 #pragma once
-
 #include <cassert>
 #include <coroutine>
 #include <exception>
+#include <expected>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace veriroce::interpreter {
@@ -20,12 +26,12 @@ class Task;
 
 namespace detail {
 
-// On the end of a task the awaiting one goes on; the outermost has none.
+// At the end of a task the one that awaits it goes on; the outermost has none.
 struct FinalAwaiter {
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <typename Promise>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> finished) noexcept {
-        const std::coroutine_handle<> next = finished.promise().continuation;
+        const std::coroutine_handle<> next = finished.promise().next();
         return next ? next : std::noop_coroutine();
     }
     void await_resume() const noexcept {}
@@ -37,6 +43,7 @@ struct PromiseBase {
 
     [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
     [[nodiscard]] FinalAwaiter final_suspend() const noexcept { return {}; }
+    [[nodiscard]] std::coroutine_handle<> next() noexcept { return continuation; }
     void unhandled_exception() noexcept {
         if (!continuation) std::terminate(); // nobody is left to be told
         escaped = std::current_exception();
@@ -64,6 +71,31 @@ struct Promise<void> : PromiseBase {
     void return_void() const noexcept {}
     void take() const noexcept {}
 };
+
+// What the promises of tasks that can fail have in common, whatever their value is.
+template <typename E>
+struct FailingPromise : PromiseBase {
+    std::optional<E> failure;
+    FailingPromise* unwrapping = nullptr; // who awaits the value of this task, and fails with it
+
+    // Tasks that only wanted the value of one that failed end with it, without being resumed: their
+    // holders destroy them where they wait.
+    [[nodiscard]] std::coroutine_handle<> next() noexcept {
+        FailingPromise* ended = this;
+        while (ended->unwrapping != nullptr && ended->failure) {
+            ended->unwrapping->failure = std::move(ended->failure);
+            ended = ended->unwrapping;
+        }
+        return ended->continuation;
+    }
+};
+
+template <typename T, typename E>
+struct UnwrapTask;
+template <typename T, typename E>
+struct UnwrapValue;
+template <typename T, typename E>
+struct OutcomeAwaiter;
 
 } // namespace detail
 
@@ -102,10 +134,100 @@ class [[nodiscard]] Task {
         handle_.promise().rethrow();
         return handle_.promise().take();
     }
+    promise_type& promise() { return handle_.promise(); }
 
   private:
     std::coroutine_handle<promise_type> handle_;
 };
+
+// `co_await outcome_of(task)`: the whole result, failure or value, where `co_await task` would end
+// the awaiting task on a failure.
+template <typename T>
+struct Outcome {
+    Task<T> task;
+};
+template <typename T>
+Outcome<T> outcome_of(Task<T> task) {
+    return {std::move(task)};
+}
+
+namespace detail {
+
+template <typename T, typename E>
+struct UnwrapTask {
+    Task<std::expected<T, E>> task;
+    FailingPromise<E>* awaiting_promise;
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) noexcept {
+        task.promise().unwrapping = awaiting_promise;
+        return task.await_suspend(awaiting);
+    }
+    T await_resume() {
+        std::expected<T, E> result = task.await_resume();
+        if constexpr (!std::is_void_v<T>) return std::move(*result);
+    }
+};
+
+template <typename T, typename E>
+struct UnwrapValue {
+    std::expected<T, E> value;
+    FailingPromise<E>* awaiting_promise;
+
+    [[nodiscard]] bool await_ready() const noexcept { return value.has_value(); }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
+        awaiting_promise->failure.emplace(std::move(value.error()));
+        const auto next = awaiting_promise->next();
+        return next ? next : std::noop_coroutine();
+    }
+    T await_resume() {
+        if constexpr (!std::is_void_v<T>) return std::move(*value);
+    }
+};
+
+template <typename T, typename E>
+struct Promise<std::expected<T, E>> : FailingPromise<E> {
+    std::optional<std::expected<T, E>> value;
+
+    Task<std::expected<T, E>> get_return_object();
+    template <typename U>
+    void return_value(U&& result) {
+        std::expected<T, E> whole(std::forward<U>(result));
+        if (whole)
+            value.emplace(std::move(whole));
+        else
+            this->failure.emplace(std::move(whole.error()));
+    }
+    std::expected<T, E> take() {
+        if (this->failure) return std::unexpected(std::move(*this->failure));
+        return std::move(*value);
+    }
+
+    template <typename U>
+    UnwrapTask<U, E> await_transform(Task<std::expected<U, E>>&& task) {
+        return {std::move(task), this};
+    }
+    template <typename U>
+    UnwrapValue<U, E> await_transform(std::expected<U, E> outcome) {
+        return {std::move(outcome), this};
+    }
+    template <typename U>
+    Task<U> await_transform(Outcome<U>&& outcome) {
+        return std::move(outcome.task);
+    }
+    template <typename Awaiter>
+        requires requires(Awaiter& awaiter) { awaiter.await_ready(); }
+    Awaiter&& await_transform(Awaiter&& awaiter) {
+        return std::forward<Awaiter>(awaiter);
+    }
+};
+
+template <typename T, typename E>
+Task<std::expected<T, E>> Promise<std::expected<T, E>>::get_return_object() {
+    return Task<std::expected<T, E>>(std::coroutine_handle<Promise>::from_promise(*this));
+}
+
+} // namespace detail
 
 template <typename T>
 Task<T> detail::Promise<T>::get_return_object() {

@@ -1,115 +1,142 @@
-// The values of expressions, fields and addresses in a script.
-#include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/values.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "conformance/interpreter/objects.hpp"
 
 namespace veriroce::interpreter {
+namespace {
 
-using script::SpecialField;
 using wire::Field;
 
-// --- numbers ----------------------------------------------------------------------------------
+bool is_key(FieldOf field) {
+    return field == script::FieldName(Field::Rkey) || field == script::FieldName(Field::Ikey);
+}
 
-std::optional<std::int64_t> Interpreter::resolve(std::string_view name, const Peer& peer,
-                                                 std::optional<script::FieldName> field) const {
-    for (auto one = counters_.rbegin(); one != counters_.rend(); ++one) {
+std::unexpected<Unmet> no_value(const script::EvalError& error) {
+    return unplayable(error.span, script::text_of(error));
+}
+
+} // namespace
+
+Met<CaseQp*> qp_of(Objects& objects, const script::QpRef& ref) {
+    std::string name = ref.name;
+    if (ref.index) {
+        const auto index = number(objects, *ref.index, objects.own_qp());
+        if (!index) return std::unexpected(index.error());
+        name += fmt::format("[{}]", *index);
+    }
+    auto found = objects.qps.find(name);
+    if (found == objects.qps.end() && ref.index) found = objects.qps.find(ref.name); // of `qp q[1]`
+    if (found == objects.qps.end()) {
+        return unplayable(ref.span, fmt::format("no QP is called '{}'", name));
+    }
+    return &found->second;
+}
+
+std::optional<std::int64_t> value_of_name(const Objects& objects, const CaseQp& qp,
+                                          std::string_view name, FieldOf field) {
+    for (auto one = objects.loop_counters.rbegin(); one != objects.loop_counters.rend(); ++one) {
         if (one->first == name) return one->second;
     }
-    if (name == "mtu") return wire::bytes_of(peer.book.identity().mtu);
-    if (name == "unused") return unused_qpn_.value;
-    if (name == "dut") return peer.book.identity().dut_qpn.value;
-    if (name == "tester") return peer.book.identity().tester_qpn.value;
-    for (const Memory& region : regions_) {
-        if (region.name != name) continue;
-        const bool key =
-            field == script::FieldName(Field::Rkey) || field == script::FieldName(Field::Ikey);
-        return static_cast<std::int64_t>(key ? region.rkey.value : region.address);
-    }
-    for (const Window& one : windows_) {
-        if (one.name != name) continue;
-        const bool key =
-            field == script::FieldName(Field::Rkey) || field == script::FieldName(Field::Ikey);
-        return static_cast<std::int64_t>(key ? one.rkey.value : one.address);
-    }
-    if (const auto other = peers_.find(std::string(name)); other != peers_.end()) {
-        return other->second.book.identity().dut_qpn.value;
-    }
+    const QpIdentity& identity = qp.book.identity();
+    if (name == "mtu") return wire::bytes_of(identity.mtu);
+    if (name == "unused") return objects.unused_qpn.value;
+    if (name == "dut") return identity.dut_qpn.value;
+    if (name == "tester") return identity.tester_qpn.value;
+    const auto key_or_address = [&](const auto& one) {
+        return static_cast<std::int64_t>(is_key(field) ? one.rkey.value : one.address);
+    };
+    const auto region = std::ranges::find(objects.regions, name, &Memory::name);
+    if (region != objects.regions.end()) return key_or_address(*region);
+    const auto window = std::ranges::find(objects.windows, name, &Window::name);
+    if (window != objects.windows.end()) return key_or_address(*window);
+    const auto other = objects.qps.find(std::string(name));
+    if (other != objects.qps.end()) return other->second.book.identity().dut_qpn.value;
     return std::nullopt;
 }
 
-Met<std::int64_t> Interpreter::number(const script::Expr& expr, const Peer& peer,
-                                      std::optional<script::FieldName> field,
-                                      const Entry* at_hand) const {
-    const script::Lookup lookup{
-        .name = [&](std::string_view name) { return resolve(name, peer, field); },
-        .field = [&](const script::FieldName& wanted) -> std::optional<std::int64_t> {
-            return at_hand == nullptr ? std::nullopt : field_of(peer, *at_hand, wanted);
-        }};
-    const auto value = script::evaluate(expr, lookup);
-    if (!value) return std::unexpected(error(value.error().span, script::text_of(value.error())));
+Met<std::int64_t> number(const Objects& objects, const script::Expr& expr, const CaseQp& qp,
+                         FieldOf field) {
+    const auto value = script::evaluate(
+        expr,
+        {.name = [&](std::string_view name) { return value_of_name(objects, qp, name, field); },
+         .field = [](const script::FieldName&) { return std::nullopt; }});
+    if (!value) return no_value(value.error());
     return *value;
 }
 
-Met<wire::Duration> Interpreter::time_or(const std::optional<script::Expr>& expr,
-                                         wire::Duration otherwise, const Peer& peer) const {
+Met<std::int64_t> number_or(const Objects& objects, const std::optional<script::Expr>& expr,
+                            std::int64_t otherwise, const CaseQp& qp) {
     if (!expr) return otherwise;
-    const auto value = number(*expr, peer);
+    return number(objects, *expr, qp);
+}
+
+Met<wire::Duration> time_or(const Objects& objects, const std::optional<script::Expr>& expr,
+                            wire::Duration otherwise, const CaseQp& qp) {
+    const auto value = number_or(objects, expr, otherwise.count(), qp);
     if (!value) return std::unexpected(value.error());
     return wire::Duration(*value);
 }
 
-Met<script::Bounds> Interpreter::bounds(const script::ValueRange& range, const Peer& peer,
-                                        std::optional<script::FieldName> field,
-                                        const Entry* at_hand) const {
+Met<script::Bounds> bounds(const Objects& objects, const script::ValueRange& range,
+                           const CaseQp& qp) {
     script::Bounds result;
-    if (range.low) {
-        const auto low = number(*range.low, peer, field, at_hand);
-        if (!low) return std::unexpected(low.error());
-        result.low = *low;
-    }
-    if (range.high) {
-        const auto high = number(*range.high, peer, field, at_hand);
-        if (!high) return std::unexpected(high.error());
-        result.high = *high;
+    for (const auto& [written, limit] :
+         {std::pair{&range.low, &result.low}, {&range.high, &result.high}}) {
+        if (!*written) continue;
+        const auto value = number(objects, **written, qp);
+        if (!value) return std::unexpected(value.error());
+        *limit = *value;
     }
     return result;
 }
 
-std::optional<wire::IpAddress> Interpreter::address_of(const script::Address& address) const {
-    wire::IpAddress base = environment_.tester.address;
-    if (address.name == "dut") {
-        base = environment_.dut_address;
-    } else if (address.name != "tester") {
-        const auto named = environment_.tester.named.find(address.name);
-        if (named == environment_.tester.named.end()) return std::nullopt;
-        base = named->second;
-    }
-    const auto low = static_cast<std::uint32_t>(base.low32() + address.offset);
-    wire::store_be<4>(base.bytes, 12, low);
-    return base;
+Met<Ids> ids_of(const Objects& objects, const script::IdRange& range, const CaseQp& qp) {
+    const auto first = number(objects, range.first, qp);
+    if (!first) return std::unexpected(first.error());
+    const auto last = number(objects, range.last, qp);
+    if (!last) return std::unexpected(last.error());
+    return Ids{*first, *last};
 }
-std::optional<std::int64_t> Interpreter::field_of(const Peer& peer, const Entry& entry,
-                                                  const script::FieldName& field) const {
-    if (!entry.packet) return std::nullopt;
-    const wire::Packet& packet = *entry.packet;
-    if (const auto* wire_field = std::get_if<Field>(&field)) {
-        if (*wire_field == Field::Psn) return peer.book.relative_psn(entry.from, packet);
-        const auto value = wire::read_field(entry.bytes, entry.frame.layers, *wire_field);
-        if (!value) return std::nullopt;
-        return static_cast<std::int64_t>(*value);
+
+Met<std::uint32_t> key_of(const Objects& objects, const script::Key& key, const CaseQp& qp) {
+    const auto* expr = std::get_if<script::Expr>(&key);
+    const auto value =
+        number(objects, expr != nullptr ? *expr : std::get<script::Absolute>(key).value, qp,
+               script::FieldName(Field::Rkey));
+    if (!value) return std::unexpected(value.error());
+    return static_cast<std::uint32_t>(*value);
+}
+
+Met<std::optional<wire::Lkey>> lkey_of(const Objects& objects,
+                                       const std::optional<script::Key>& key, const CaseQp& qp) {
+    if (!key) return std::nullopt;
+    const auto value = key_of(objects, *key, qp);
+    if (!value) return std::unexpected(value.error());
+    return wire::Lkey{*value};
+}
+
+Met<Piece> piece_of(Objects& objects, const script::RegionSlice& slice, const CaseQp& qp) {
+    Memory* memory = objects.region(slice.region);
+    if (memory == nullptr) {
+        return unplayable(slice.span, fmt::format("no region is called '{}'", slice.region));
     }
-    switch (std::get<SpecialField>(field)) {
-    case SpecialField::Length: return static_cast<std::int64_t>(packet.payload().size());
-    case SpecialField::Credits:
-    case SpecialField::Timer:
-    case SpecialField::Code:
-        if (!packet.headers.has(wire::Header::Aeth)) return std::nullopt;
-        return packet.aeth.syndrome.code();
-    case SpecialField::UdpChecksum: return entry.frame.udp.checksum;
-    case SpecialField::Icrc: return entry.frame.icrc;
-    case SpecialField::Data:
-    case SpecialField::PadBytes:
-    case SpecialField::IpOptions: return std::nullopt;
+    const std::uint64_t size = memory->bytes.size();
+    const auto offset = number_or(objects, slice.offset, 0, qp);
+    if (!offset) return std::unexpected(offset.error());
+    Piece piece{.memory = memory, .offset = static_cast<std::uint64_t>(*offset), .length = 0};
+    const std::uint64_t rest = size - std::min(piece.offset, size);
+    const auto length = number_or(objects, slice.length, static_cast<std::int64_t>(rest), qp);
+    if (!length) return std::unexpected(length.error());
+    piece.length = static_cast<std::uint64_t>(*length);
+    if (piece.offset > size || piece.length > size - piece.offset) {
+        return unplayable(slice.span, fmt::format("'{}' has only {} bytes", slice.region, size));
     }
-    return std::nullopt;
+    return piece;
 }
 
 } // namespace veriroce::interpreter

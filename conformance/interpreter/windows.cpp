@@ -1,9 +1,15 @@
-// Memory windows, and the end of regions and windows: dut mw, post BIND_MW, dereg.
-#include <algorithm>
+#include "conformance/interpreter/windows.hpp"
+
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/attributes.hpp"
+#include "conformance/interpreter/clock.hpp"
+#include "conformance/interpreter/dut_calls.hpp"
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/regions.hpp"
+#include "conformance/interpreter/values.hpp"
 
 namespace veriroce::interpreter {
 namespace {
@@ -21,100 +27,91 @@ engine::Access remote_rights(engine::Access region) {
             .remote_atomic = region.remote_atomic};
 }
 
-} // namespace
-
-Window* Interpreter::window(std::string_view name) {
-    const auto found = std::ranges::find(windows_, name, &Window::name);
-    return found == windows_.end() ? nullptr : &*found;
+std::unexpected<Unmet> no_region(const script::Word& name, Span span) {
+    return unplayable(span, fmt::format("'{}' is not a region of the DUT", name.text));
 }
 
-Task<Met<>> Interpreter::make_window(const script::MakeMw& line, script::SourceSpan span) {
-    const auto region = std::ranges::find(regions_, line.on.text, &Memory::name);
-    if (region == regions_.end() || region->side != script::Side::Dut) {
-        co_return std::unexpected(
-            error(span, fmt::format("'{}' is no region of the DUT", line.on.text)));
-    }
+} // namespace
+
+Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeMw& line, Span span) {
+    Objects& objects = interpreter.objects();
+    const Memory* region = objects.region(line.on.text);
+    if (region == nullptr || region->side != script::Side::Dut) co_return no_region(line.on, span);
     dut::Request call = dut::MwAlloc{.pd = region->pd, .type = line.type};
-    const auto made = co_await ask<dut::MwAllocated>(std::move(call), span);
-    if (!made) co_return std::unexpected(made.error());
-    windows_.push_back({.name = line.name.text,
-                        .on = line.on.text,
-                        .type = line.type,
-                        .mw = made->mw,
-                        .rkey = made->rkey});
-    line_ended();
+    const dut::MwAllocated made =
+        co_await ask<dut::MwAllocated>(interpreter, std::move(call), span);
+    objects.windows.push_back({.name = line.name.text,
+                               .on = line.on.text,
+                               .type = line.type,
+                               .mw = made.mw,
+                               .rkey = made.rkey});
+    interpreter.clock().line_ended();
     co_return Met<>{};
 }
 
-// Type 1 by the verb, which says the new key; type 2 by a work request, which names it: the next
-// variant of the old one unless `rkey=` is written.
-Task<Met<>> Interpreter::bind(Peer& peer, const script::Post& post, script::SourceSpan span) {
-    Window* bound = post.mw ? window(post.mw->text) : nullptr;
-    if (bound == nullptr) co_return std::unexpected(error(span, "BIND_MW needs mw=WINDOW"));
-    const auto ids = ids_of(post.ids, peer);
-    if (!ids) co_return std::unexpected(ids.error());
-    script::RegionSlice whole{.region = bound->on, .span = span};
-    const auto piece = piece_of(post.local.empty() ? whole : post.local.front(), peer);
-    if (!piece) co_return std::unexpected(piece.error());
+Task<Met<>> bind_window(Interpreter& interpreter, CaseQp& qp, const script::Post& post, Span span) {
+    Objects& objects = interpreter.objects();
+    Window* bound = post.mw ? objects.window(post.mw->text) : nullptr;
+    if (bound == nullptr) co_return unplayable(span, "BIND_MW needs mw=WINDOW");
+    const Ids ids = co_await ids_of(objects, post.ids, qp);
+    const script::RegionSlice whole{.region = bound->on, .span = span};
+    const Piece piece =
+        co_await piece_of(objects, post.local.empty() ? whole : post.local.front(), qp);
     const engine::Access access =
-        post.access.empty() ? remote_rights(piece->memory->access) : rights_of(post.access, {});
+        post.access.empty() ? remote_rights(piece.memory->access) : rights_of(post.access, {});
     wire::Rkey key = incremented(bound->rkey);
     if (post.rkey) {
-        const auto written = key_of(*post.rkey, peer);
-        if (!written) co_return std::unexpected(written.error());
-        key = {*written};
+        const std::uint32_t written = co_await key_of(objects, *post.rkey, qp);
+        key = {written};
     }
     if (bound->type == 1) {
-        dut::Request call = dut::MwBind{.qp = peer.dut_qp,
+        dut::Request call = dut::MwBind{.qp = qp.dut_qp,
                                         .mw = bound->mw,
-                                        .mr = piece->memory->mr,
-                                        .offset = piece->offset,
-                                        .length = piece->length,
+                                        .mr = piece.memory->mr,
+                                        .offset = piece.offset,
+                                        .length = piece.length,
                                         .access = access,
-                                        .id = static_cast<std::uint64_t>(ids->first)};
-        const auto done = co_await ask<dut::MwBound>(std::move(call), span);
-        if (!done) co_return std::unexpected(done.error());
-        bound->rkey = done->rkey;
+                                        .id = static_cast<std::uint64_t>(ids.first)};
+        const dut::MwBound done = co_await ask<dut::MwBound>(interpreter, std::move(call), span);
+        bound->rkey = done.rkey;
     } else {
-        dut::SendRequest request{.id = static_cast<std::uint64_t>(ids->first),
+        dut::SendRequest request{.id = static_cast<std::uint64_t>(ids.first),
                                  .opcode = engine::WrOpcode::BindMw,
                                  .rkey = key,
                                  .mw = bound->mw,
-                                 .bind = dut::Bind{.mr = piece->memory->mr,
-                                                   .offset = piece->offset,
-                                                   .length = piece->length,
+                                 .bind = dut::Bind{.mr = piece.memory->mr,
+                                                   .offset = piece.offset,
+                                                   .length = piece.length,
                                                    .access = access},
                                  .flags = {.signaled = !post.unsignaled, .fence = post.fence}};
-        dut::PostSend chain{.qp = peer.dut_qp};
+        dut::PostSend chain{.qp = qp.dut_qp};
         chain.requests.push_back(std::move(request));
         dut::Request call = std::move(chain);
-        const auto posted = co_await ask<dut::Posted>(std::move(call), span);
-        if (!posted) co_return std::unexpected(posted.error());
+        co_await ask<dut::Posted>(interpreter, std::move(call), span);
         bound->rkey = key;
     }
-    bound->address = access.zero_based ? 0 : piece->memory->address + piece->offset;
-    line_ended();
+    bound->address = access.zero_based ? 0 : piece.memory->address + piece.offset;
+    interpreter.clock().line_ended();
     co_return Met<>{};
 }
 
-Task<Met<>> Interpreter::deregister(const script::Dereg& line, script::SourceSpan span) {
+Task<Met<>> play_dut(Interpreter& interpreter, const script::Dereg& line, Span span) {
+    Objects& objects = interpreter.objects();
+    Memory* region = objects.region(line.name.text);
     dut::Request call;
-    const auto region = std::ranges::find(regions_, line.name.text, &Memory::name);
-    if (const Window* closed = window(line.name.text)) {
+    if (const Window* closed = objects.window(line.name.text)) {
         call = dut::MwDealloc{.mw = closed->mw};
-    } else if (region == regions_.end() || region->side != script::Side::Dut || region->gone) {
-        co_return std::unexpected(
-            error(span, fmt::format("'{}' is no region of the DUT", line.name.text)));
+    } else if (region == nullptr || region->side != script::Side::Dut || region->gone) {
+        co_return no_region(line.name, span);
     } else {
         // Its guard pages go with it: they are looked at now.
-        const Met<> guarded = co_await guards_intact(*region, span);
-        if (!guarded) co_return guarded;
+        co_await guards_intact(interpreter, *region, span);
         call = dut::MrDeregister{.mr = region->mr};
     }
-    const auto done = co_await ask<dut::Done>(std::move(call), span);
-    line_ended();
+    const auto done = co_await outcome_of(ask<dut::Done>(interpreter, std::move(call), span));
+    interpreter.clock().line_ended();
     if (!done) co_return std::unexpected(done.error());
-    if (region != regions_.end()) region->gone = true;
+    if (region != nullptr) region->gone = true;
     co_return Met<>{};
 }
 

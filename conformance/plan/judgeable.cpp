@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "conformance/interpreter/notation.hpp"
-#include "conformance/interpreter/statements.hpp"
+#include "conformance/interpreter/walk.hpp"
 #include "conformance/script/evaluate.hpp"
 
 namespace veriroce::plan {

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "conformance/dut/remote_dut.hpp"
+#include "conformance/interpreter/events.hpp"
+#include "conformance/interpreter/interpreter.hpp"
 #include "conformance/testbed/testbed.hpp"
 #include "transport/net/line_address.hpp"
 #include "transport/net/raw_link.hpp"

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/case_result.hpp"
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/script/ast.hpp"
 #include "conformance/testbed/run_info.hpp"
 
 namespace veriroce::testbed {

@@ -5,6 +5,8 @@
 #include <map>
 #include <random>
 
+#include "conformance/interpreter/events.hpp"
+#include "conformance/interpreter/interpreter.hpp"
 #include "transport/net/stop_on_signal.hpp"
 #include "transport/sim/network.hpp"
 

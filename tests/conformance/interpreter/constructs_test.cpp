@@ -32,7 +32,7 @@ TEST_CASE("construct: tester post and done, the DUT's region is written", "[cons
                "tester answers\n"
                "tester post RDMA_WRITE id=1 remote=a\n"
                "tester done send id=1\n"),
-          "another completion came at the tester");
+          "status: expected SUCCESS, got REM_ACCESS_ERR: at the tester");
 }
 
 TEST_CASE("construct: tester recv takes what the DUT sends", "[constructs]") {
@@ -48,7 +48,7 @@ TEST_CASE("construct: tester recv takes what the DUT sends", "[constructs]") {
                "tester recv id=5\n"
                "dut    post SEND_WITH_IMM id=1 imm=7\n"
                "tester done recv id=5 imm=8\n"),
-          "another completion came at the tester");
+          "imm: expected 0x8, got 0x7: at the tester");
 }
 
 TEST_CASE("construct: tester write, modify and state", "[constructs]") {
@@ -64,7 +64,7 @@ TEST_CASE("construct: tester write, modify and state", "[constructs]") {
                 "tester modify state=ERR\n"
                 "tester state ERR\n"));
     fails(with("tester answers\ntester state ERR within 1ms\n"),
-          "the tester's QP did not get there");
+          "state of the tester's QP: expected ERR, got RTS (waited 1 ms)");
 }
 
 TEST_CASE("construct: our side's rights and queues are its own", "[constructs]") {
@@ -156,7 +156,7 @@ TEST_CASE("construct: a shared receive queue serves its QPs and says when it is 
                "b < ACK        psn=0\n"
                "dut    done recv id=1\n",
                header),
-          "did not complete");
+          "expected recv completion id=1, got nothing (waited ");
     passes(with("dut srq s depth=8\n> SEND_ONLY tver=1\ndropped\n", "qp srq=s\n"));
 }
 
@@ -186,7 +186,7 @@ TEST_CASE("construct: an armed queue gives one notification", "[constructs]") {
                 "dut    done recv id=1..2\n",
                 header));
     fails(with("dut cq c depth=16\ndut arm c\ndut notified c within 2ms\n", header),
-          "no notification within 2.000 ms");
+          "expected notification of c, got nothing (waited 2 ms)");
     fails(with("dut    cq c depth=16\n"
                "dut    recv id=1\n"
                "dut    arm c\n"
@@ -194,7 +194,7 @@ TEST_CASE("construct: an armed queue gives one notification", "[constructs]") {
                "< ACK        psn=0\n"
                "dut    quiet c\n",
                header),
-          "the queue gave a notification");
+          "unexpected notification of c: line ");
 }
 
 TEST_CASE("construct: memory windows of both types are bound and closed", "[constructs]") {
@@ -234,7 +234,7 @@ TEST_CASE("construct: a counter grew by so much", "[constructs]") {
                                  "< ACK        psn=0\n";
     passes(with(dialogue + "dut    counter duplicate_request += 1\n"));
     fails(with(dialogue + "dut    counter duplicate_request += 2\n"),
-          "the counter grew by another number");
+          "counter duplicate_request: expected += 2, got += 1");
     fails(with("dut    counter icrc_error += 0\n"), "the device has no counter 'icrc_error'",
           Verdict::Skip);
 }
@@ -248,8 +248,8 @@ TEST_CASE("construct: refused verbs of every kind", "[constructs]") {
                 "dut    done send id=1\n"
                 "dut    refuses dereg a\n"
                 "dut    refuses post SEND id=9 len=2048 inline\n"));
-    fails(with("dut    refuses mr a len=64\n"), "the verb was not refused");
-    fails(with("dut    mr a len=64\ndut dereg a\ndut refuses dereg a\n"), "is no region",
+    fails(with("dut    refuses mr a len=64\n"), "verb: expected refused, got done");
+    fails(with("dut    mr a len=64\ndut dereg a\ndut refuses dereg a\n"), "is not a region",
           Verdict::Error);
 }
 
@@ -260,7 +260,7 @@ TEST_CASE("construct: one of several statuses", "[constructs]") {
     passes(with(dialogue + "dut    done recv id=1 status=LOC_QP_OP_ERR,LOC_LEN_ERR\n"));
     passes(with(dialogue + "dut    done recv id=1 status=FAILED\n"));
     fails(with(dialogue + "dut    done recv id=1 status=SUCCESS,LOC_PROT_ERR\n"),
-          "another completion came");
+          "status: expected SUCCESS or LOC_PROT_ERR, got ");
 }
 
 TEST_CASE("construct: a completion may open an alternative", "[constructs]") {
@@ -280,7 +280,8 @@ TEST_CASE("construct: a completion may open an alternative", "[constructs]") {
     };
     passes(after("NAK code=REMOTE_ACCESS")); // completes in error at once
     passes(after("ACK icrc=bad"));           // comes again when the timer runs out, later than
-    fails(after("ACK"), "none of the alternatives came"); // the settle time; completes well
+    fails(after("ACK"),
+          "expected one of the alternatives, got "); // the settle time; completes well
 }
 
 // --- QPs --------------------------------------------------------------------------------------
@@ -384,7 +385,7 @@ TEST_CASE("construct: reconnect begins anew, and the judge with it", "[construct
                "> SEND_ONLY  psn=1 ackreq\n"
                "wait   1ms\n"
                "dut    reconnect\n"),
-          "a packet came that no line expects");
+          "unexpected NAK: no line expects it");
 }
 
 TEST_CASE("construct: modify brings what a state needs", "[constructs]") {

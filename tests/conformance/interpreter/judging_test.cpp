@@ -65,7 +65,7 @@ TEST_CASE("judging: a SHOULD warns, and no judgement makes a failed case better"
         result.packets.resize(1);
         result.violations.push_back(
             {.rule = "X-01", .level = level, .certain = certain, .packets = {0}, .measured = "so"});
-        heed(result);
+        blame_violations(result);
         return result.verdict;
     };
     using enum Verdict;

@@ -44,7 +44,7 @@ TEST_CASE("faults: a rule that missed is an ERROR, whatever else failed", "[plan
     const CaseResult both =
         fails(with(rule + "> SEND_ONLY  psn=1 ackreq\n"
                           "< NAK        psn=3\n"),
-              "fired 0 times, expected 2; and line 7: psn is 0", Verdict::Error);
+              "fired 0 times, expected 2; and line 7: psn: expected 3, got 0", Verdict::Error);
     CHECK(both.line() == 7);
     CHECK(both.expected() == "< NAK        psn=3");
     CHECK(both.actual() == "< NAK psn=0 msn=0 code=PSN_SEQUENCE");
@@ -54,7 +54,7 @@ TEST_CASE("faults: a rule that a failing line cut short leaves the DUT its FAIL"
     const CaseResult result = fails(with("dut    post SEND id=1\n"
                                          "fault  drop when from=dut psn=0 fires=3\n"
                                          "< SEND_ONLY  psn=0 within 1ms\n"),
-                                    "no such packet within 1.000 ms");
+                                    "expected SEND_ONLY, got nothing (waited 1 ms)");
     REQUIRE(result.faults.size() == 1);
     CHECK(result.faults[0].fired == 1);
 }

@@ -1,7 +1,9 @@
-// What a correct peer would send at this moment: the default of every field that a `>` line does
-// not write.
+#include "conformance/interpreter/honest_sender.hpp"
+
 #include "conformance/dut/pattern.hpp"
-#include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/attributes.hpp"
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/objects.hpp"
 
 namespace veriroce::interpreter {
 namespace {
@@ -37,48 +39,47 @@ bool allows(const engine::Access& access, const wire::OpcodeInfo& info) {
     return false;
 }
 
-} // namespace
-
-// The PSN, as a script writes it, that comes next. Datagrams have a row of their own: the number of
-// the packet on its QP.
-std::int64_t Interpreter::next_psn(const Peer& peer, std::uint8_t opcode) const {
-    const wire::OpcodeInfo& info = wire::opcode_info(opcode);
-    if (info.service == wire::Service::Ud) {
-        const auto sent = static_cast<std::int64_t>(peer.entries.size());
-        return (peer.book.identity().tester_start + sent).value();
-    }
-    return info.response() ? peer.book.last_dut_request() : peer.book.next_request();
-}
-
-wire::Pkey Interpreter::pkey_of(const Peer& peer) const {
-    const auto index = static_cast<std::size_t>(attribute(&peer.setup, "pkey_index", 0));
-    if (environment_.dut.ports.empty()) return wire::kDefaultPkey;
-    const auto& pkeys = environment_.dut.ports.front().pkeys;
+wire::Pkey pkey_of(const CaseQp& qp, const Environment& environment) {
+    const auto index = static_cast<std::size_t>(number_attribute(&qp.setup, "pkey_index", 0));
+    if (environment.dut.ports.empty()) return wire::kDefaultPkey;
+    const auto& pkeys = environment.dut.ports.front().pkeys;
     return index < pkeys.size() ? pkeys[index] : wire::kDefaultPkey;
 }
 
-wire::Sender Interpreter::honest_sender(const Peer& peer, std::uint8_t opcode,
-                                        const wire::PacketSpec& spec) const {
+} // namespace
+
+std::int64_t next_psn(const CaseQp& qp, std::uint8_t opcode) {
     const wire::OpcodeInfo& info = wire::opcode_info(opcode);
-    const QpBook& book = peer.book;
+    if (info.service == wire::Service::Ud) {
+        const auto sent = static_cast<std::int64_t>(qp.entries.size());
+        return (qp.book.identity().tester_start + sent).value();
+    }
+    return info.response() ? qp.book.last_dut_request() : qp.book.next_request();
+}
+
+wire::Sender honest_sender(const CaseQp& qp, const Objects& objects, const Environment& environment,
+                           const wire::PacketSpec& spec, std::uint16_t ip_id) {
+    const std::uint8_t opcode = spec.opcode;
+    const wire::OpcodeInfo& info = wire::opcode_info(opcode);
+    const QpBook& book = qp.book;
     wire::Sender sender;
-    sender.link = {environment_.tester.mac, environment_.dut_mac};
+    sender.link = {environment.tester.mac, environment.dut_mac};
     const auto small = [&](std::string_view name, std::int64_t otherwise) {
-        return static_cast<std::uint8_t>(attribute(peer.tester_setup, name, otherwise));
+        return static_cast<std::uint8_t>(number_attribute(qp.tester_setup, name, otherwise));
     };
     const auto port = 0xC000 | (book.identity().tester_qpn.value & 0x3FFF);
     sender.envelope = {
-        .source = peer.tester_address,
-        .destination = environment_.dut_address,
-        .source_port = static_cast<std::uint16_t>(attribute(peer.tester_setup, "sport", port)),
+        .source = qp.tester_address,
+        .destination = environment.dut_address,
+        .source_port = static_cast<std::uint16_t>(number_attribute(qp.tester_setup, "sport", port)),
         .dscp = small("dscp", 0),
         .ecn = small("ecn", 0),
         .hop_limit = small("ttl", 64),
-        .flow_label = static_cast<std::uint32_t>(attribute(peer.tester_setup, "flow", 0)),
-        .vlan = environment_.vlan};
-    sender.ip_id = ip_id_;
+        .flow_label = static_cast<std::uint32_t>(number_attribute(qp.tester_setup, "flow", 0)),
+        .vlan = environment.vlan};
+    sender.ip_id = ip_id;
 
-    const std::int64_t psn = next_psn(peer, opcode);
+    const std::int64_t psn = next_psn(qp, opcode);
     std::int64_t written_psn = psn;
     if (const wire::FieldValue* value = spec.written(Field::Psn)) {
         const wire::Psn start = book.absolute_psn(Side::Tester, opcode, 0);
@@ -86,12 +87,12 @@ wire::Sender Interpreter::honest_sender(const Peer& peer, std::uint8_t opcode,
         written_psn = wire::distance(start, wire::Psn(absolute));
     }
     sender.packet.bth = {.opcode = opcode,
-                         .pkey = pkey_of(peer),
+                         .pkey = pkey_of(qp, environment),
                          .dest_qp = book.identity().dut_qpn,
                          .psn = book.absolute_psn(Side::Tester, opcode, psn)};
     // CNP-02: in a CNP the bit is always 0.
     sender.packet.bth.mig_req =
-        info.service != wire::Service::Cnp && environment_.mig_req.value_or(false);
+        info.service != wire::Service::Cnp && environment.mig_req.value_or(false);
 
     const std::size_t payload =
         spec.payload ? spec.payload->size() : honest_payload(info, book.identity().mtu);
@@ -100,9 +101,9 @@ wire::Sender Interpreter::honest_sender(const Peer& peer, std::uint8_t opcode,
         dut::write_pattern(sender.payload, dut::Pattern::Offsets, 0, 0);
     }
 
-    sender.packet.deth = {.qkey = qkey_of(peer.setup), .source_qp = book.identity().tester_qpn};
+    sender.packet.deth = {.qkey = qkey_of(qp.setup), .source_qp = book.identity().tester_qpn};
     sender.packet.reth.dma_length = static_cast<std::uint32_t>(payload);
-    for (const Memory& region : regions_) {
+    for (const Memory& region : objects.regions) {
         if (region.side != script::Side::Dut || region.gone || !allows(region.access, info))
             continue;
         const bool whole = info.operation == wire::Operation::RdmaReadRequest ||

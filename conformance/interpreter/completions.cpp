@@ -1,0 +1,112 @@
+#include "conformance/interpreter/completions.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "conformance/interpreter/dut_calls.hpp"
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/values.hpp"
+
+namespace veriroce::interpreter {
+namespace {
+
+bool status_is(engine::WcStatus status, const std::vector<std::string>& wanted) {
+    return std::ranges::any_of(wanted, [&](const std::string& one) {
+        return one == engine::name_of(status) ||
+               (one == "FAILED" && status != engine::WcStatus::Success);
+    });
+}
+
+std::string_view queue_name(engine::Queue queue) {
+    return queue == engine::Queue::Send ? "send" : "recv";
+}
+
+} // namespace
+
+Task<Met<>> collect_completions(Interpreter& interpreter, CaseQp& qp, wire::Duration wait,
+                                Span span) {
+    dut::Request poll = dut::Poll{.cq = qp.cq, .max = 64, .wait_ms = wait_ms_of(wait)};
+    const dut::Polled polled = co_await ask<dut::Polled>(interpreter, std::move(poll), span);
+    for (const dut::Completion& completion : polled.completions) {
+        CaseQp* owner = interpreter.objects().qp_of_dut(completion.qp);
+        (owner == nullptr ? qp : *owner).completions.push_back(completion);
+    }
+    co_return Met<>{};
+}
+
+Task<Met<>> collect_events(Interpreter& interpreter, wire::Duration wait, Span span) {
+    if (!interpreter.environment().capable("events")) co_return Met<>{};
+    dut::Request call = dut::Events{.wait_ms = wait_ms_of(wait)};
+    const dut::EventList list = co_await ask<dut::EventList>(interpreter, std::move(call), span);
+    auto& events = interpreter.objects().events;
+    events.insert(events.end(), list.events.begin(), list.events.end());
+    co_return Met<>{};
+}
+
+Task<Met<std::optional<engine::QpState>>> state_of_dut(Interpreter& interpreter, const CaseQp& qp,
+                                                       Span span) {
+    dut::Request query = dut::QpQuery{.qp = qp.dut_qp};
+    const dut::QpQueried report = co_await ask<dut::QpQueried>(interpreter, std::move(query), span);
+    co_return report.attributes.state;
+}
+
+engine::Queue queue_of(const script::Done& line) {
+    return line.queue == script::Queue::Send ? engine::Queue::Send : engine::Queue::Receive;
+}
+
+std::string completion_name(const dut::Completion& completion) {
+    return fmt::format("{} completion id={}", queue_name(completion.queue), completion.id);
+}
+
+std::string completion_text(const dut::Completion& completion) {
+    std::string text = fmt::format("done {} id={} status={}", queue_name(completion.queue),
+                                   completion.id, engine::name_of(completion.status));
+    if (completion.status == engine::WcStatus::Success) {
+        text += fmt::format(" len={} opcode={}", completion.byte_len,
+                            engine::name_of(completion.opcode));
+    }
+    if (completion.imm) text += fmt::format(" imm=0x{:X}", *completion.imm);
+    return text;
+}
+
+std::string state_text(std::optional<engine::QpState> state) {
+    return state ? std::string(engine::name_of(*state)) : "unknown";
+}
+
+Met<std::vector<Difference>> differences(const Objects& objects, const CaseQp& qp,
+                                         const script::Done& line, std::int64_t id,
+                                         const dut::Completion& seen) {
+    std::vector<Difference> found;
+    if (seen.id != static_cast<std::uint64_t>(id)) {
+        found.push_back({"id", fmt::format("{}", id), fmt::format("{}", seen.id)});
+    }
+    if (!status_is(seen.status, line.statuses)) {
+        found.push_back({"status", fmt::format("{}", fmt::join(line.statuses, " or ")),
+                         std::string(engine::name_of(seen.status))});
+    }
+    if (line.length) {
+        const auto length = number(objects, *line.length, qp);
+        if (!length) return std::unexpected(length.error());
+        if (seen.byte_len != *length) {
+            found.push_back({"len", fmt::format("{}", *length), fmt::format("{}", seen.byte_len)});
+        }
+    }
+    if (line.imm) {
+        const auto wanted = number(objects, *line.imm, qp);
+        if (!wanted) return std::unexpected(wanted.error());
+        const auto imm = static_cast<std::uint32_t>(*wanted);
+        if (seen.imm != imm) {
+            found.push_back({"imm", fmt::format("0x{:X}", imm),
+                             seen.imm ? fmt::format("0x{:X}", *seen.imm) : "absent"});
+        }
+    }
+    if (line.opcode && engine::name_of(seen.opcode) != line.opcode->text) {
+        found.push_back({"opcode", line.opcode->text, std::string(engine::name_of(seen.opcode))});
+    }
+    return found;
+}
+
+} // namespace veriroce::interpreter

@@ -1,0 +1,200 @@
+#include "conformance/interpreter/conclude.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "conformance/interpreter/clock.hpp"
+#include "conformance/interpreter/completions.hpp"
+#include "conformance/interpreter/events.hpp"
+#include "conformance/interpreter/expect.hpp"
+#include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/judging.hpp"
+#include "conformance/interpreter/notation.hpp"
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/record.hpp"
+#include "conformance/interpreter/regions.hpp"
+#include "conformance/interpreter/wire.hpp"
+
+namespace veriroce::interpreter {
+namespace {
+
+bool says_that_qp_failed(engine::EventType type) {
+    return type == engine::EventType::LastWqeReached || type == engine::EventType::QpFatal ||
+           type == engine::EventType::QpReqErr || type == engine::EventType::QpAccessErr;
+}
+
+// Asynchronous events that no line expects. COMM_EST needs no line, nor do those with which a QP
+// that is in ERR may say so (N-13, N-16).
+Task<Met<>> no_event_left(Interpreter& interpreter) {
+    Objects& objects = interpreter.objects();
+    co_await collect_events(interpreter, wire::Duration(0), {});
+    for (const dut::Event& event : objects.events) {
+        if (event.type == engine::EventType::CommEst) continue;
+        const CaseQp* owner = event.qp ? objects.qp_of_dut(*event.qp) : nullptr;
+        if (says_that_qp_failed(event.type) && owner != nullptr) {
+            const auto state = co_await state_of_dut(interpreter, *owner, {});
+            if (state == engine::QpState::Err) continue;
+        }
+        const std::string name = fmt::format("event {}", engine::name_of(event.type));
+        co_return failed(unexpected({}, name, name));
+    }
+    co_return Met<>{};
+}
+
+Verdict verdict_of(script::Level level) {
+    switch (level) {
+    case script::Level::Must: return Verdict::Fail;
+    case script::Level::Should: return Verdict::Warn;
+    case script::Level::Info: return Verdict::Info;
+    }
+    return Verdict::Fail;
+}
+
+// A packet of ours that left late: a case about time has not held the DUT to its time.
+void hold_to_own_times(Interpreter& interpreter, Met<>& outcome) {
+    const bool failed = !outcome && (outcome.error().verdict == Verdict::Fail ||
+                                     outcome.error().verdict == Verdict::Warn);
+    if (!failed && !(outcome && interpreter.script().tagged("timing"))) return;
+    if (auto late = interpreter.clock().own_lateness()) become_error(outcome, std::move(*late));
+}
+
+// A DUT that does not stop: a case whose packets nobody has seen has no verdict.
+void hold_to_record(const Record& record, Met<>& outcome) {
+    if (record.unrecorded() == 0) return;
+    become_error(outcome, {.kind = FindingKind::Unplayable,
+                           .detail = fmt::format(
+                               "the DUT sent {} packets beyond the {} of this case that fill its "
+                               "record of {} KiB",
+                               record.unrecorded(), record.size(), record.most_bytes() >> 10)});
+}
+
+// A fault rule that did not act as it should have makes the case an ERROR, whatever else came of
+// it: it tested something else. But where a line was not met, what had begun was cut short there,
+// most likely by a DUT that did not send again: that is the finding.
+void close_faults(Interpreter& interpreter, Met<>& outcome) {
+    interpreter.result().faults = interpreter.wire().fault_counts();
+    const bool settled = !outcome && (outcome.error().verdict == Verdict::Skip ||
+                                      outcome.error().verdict == Verdict::Error);
+    auto idle = interpreter.wire().idle_rule(!outcome);
+    if (!idle || settled) return;
+    become_error(outcome, {.kind = FindingKind::Unplayable, .detail = std::move(*idle)});
+}
+
+// The QPs as they are at the end.
+std::vector<JudgedQp> last_qps(const Objects& objects) {
+    std::vector<JudgedQp> qps;
+    for (const auto& [name, qp] : objects.qps) {
+        qps.push_back({.identity = qp.book.identity(),
+                       .dut_timeout = qp.timeout,
+                       .tester_address = qp.tester_address});
+    }
+    return qps;
+}
+
+// The judge over all QPs as they are at the end, and over each that was reconnected by itself: as
+// it was before, by the packets that it had then.
+std::vector<Violation> violations(Interpreter& interpreter) {
+    const Objects& objects = interpreter.objects();
+    const Record& record = interpreter.record();
+    const Environment& environment = interpreter.environment();
+    const wire::Instant end = interpreter.events().now();
+    const auto owner = [&](std::size_t packet) -> std::string_view {
+        const Entry& entry = record[packet];
+        const CaseQp* qp =
+            entry.packet ? objects.qp_of_packet(entry.from, entry.packet->bth.dest_qp) : nullptr;
+        return qp == nullptr ? std::string_view{} : qp->book.identity().name;
+    };
+    std::vector<Violation> all;
+    const auto judge = [&](const std::vector<RecordedPacket>& packets,
+                           const std::vector<JudgedQp>& qps) {
+        auto found = judge_packets(packets, qps, environment, end);
+        std::ranges::move(found, std::back_inserter(all));
+    };
+    std::vector<RecordedPacket> left = interpreter.result().packets; // of no earlier time
+    for (const PastQp& past : objects.past) {
+        std::vector<RecordedPacket> then = left;
+        for (std::size_t i = 0; i < then.size(); ++i) {
+            const bool in = i < past.end && owner(i) == past.name;
+            (in ? left : then)[i].on_wire = false;
+        }
+        judge(then, {{past.identity, past.timeout, past.tester_address}});
+    }
+    judge(left, last_qps(objects));
+    return all;
+}
+
+} // namespace
+
+Task<Met<>> conclude(Interpreter& interpreter) {
+    co_await interpreter.events().sleep(interpreter.clock().now() +
+                                        interpreter.environment().settle);
+    for (auto& [name, qp] : interpreter.objects().qps)
+        co_await collect_completions(interpreter, qp, wire::Duration(0), {});
+    for (auto& [name, qp] : interpreter.objects().qps)
+        co_await all_claimed(interpreter, qp);
+    co_await no_event_left(interpreter);
+    co_await guards_intact(interpreter);
+    co_return Met<>{};
+}
+
+Task<Met<>> all_claimed(Interpreter& interpreter, CaseQp& qp) {
+    co_await collect_completions(interpreter, qp, wire::Duration(0), {});
+    if (!qp.completions.empty()) {
+        const dut::Completion& completion = qp.completions.front();
+        co_return failed(unexpected({}, completion_name(completion), completion_text(completion)));
+    }
+    for (; qp.next < qp.heard.size(); ++qp.next) {
+        const std::size_t index = qp.heard[qp.next];
+        if (passes_without_line(interpreter, qp, index)) continue;
+        Entry& entry = interpreter.record()[index];
+        entry.remarks.emplace_back("no line expects it");
+        co_return failed(unexpected_packet(qp, interpreter.record(), index, {}));
+    }
+    co_return Met<>{};
+}
+
+void judge_outcome(Interpreter& interpreter, Met<> outcome) {
+    if (!outcome && outcome.error().verdict == Verdict::Fail) {
+        outcome.error().verdict = verdict_of(interpreter.script().level);
+    }
+    hold_to_own_times(interpreter, outcome);
+    hold_to_record(interpreter.record(), outcome);
+    close_faults(interpreter, outcome);
+    if (outcome) return; // PASS, or the WARN of an alternative
+    CaseResult& result = interpreter.result();
+    result.verdict = outcome.error().verdict;
+    result.findings.assign(1, std::move(outcome.error().finding));
+    std::ranges::move(outcome.error().before, std::back_inserter(result.findings));
+    for (Finding& finding : result.findings) {
+        if (finding.line == 0 || !finding.expected.empty()) continue;
+        finding.expected = interpreter.script().line_text({.line = finding.line});
+    }
+}
+
+void judge_record(Interpreter& interpreter) {
+    Record& record = interpreter.record();
+    CaseResult& result = interpreter.result();
+    record.remark_on_those_not_kept();
+    const bool whole = record.unrecorded() == 0; // else it is an ERROR, and nothing is judged
+    const std::size_t shown =
+        whole ? record.size() : std::min(record.size(), Record::packets_that_show);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const Entry& entry = record[i];
+        const CaseQp* qp =
+            entry.packet ? interpreter.objects().qp_of_packet(entry.from, entry.packet->bth.dest_qp)
+                         : nullptr;
+        result.packets.push_back(
+            {.from = entry.from,
+             .frame = entry.bytes,
+             .at = entry.at,
+             .script = entry_text(entry, qp == nullptr ? "" : qp->book.identity().name),
+             .remarks = entry.remarks,
+             .on_wire = entry.on_wire});
+    }
+    if (whole) result.violations = violations(interpreter);
+    blame_violations(result);
+}
+
+} // namespace veriroce::interpreter

@@ -1,0 +1,33 @@
+// Calls of the DUT contract, as lines make them.
+//
+// Name a dut::Request before you await a call with it, and move it in: g++ 12 destroys a temporary
+// of such an expression twice.
+#pragma once
+
+#include <utility>
+
+#include "conformance/dut/contract.hpp"
+#include "conformance/interpreter/events.hpp"
+#include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/met.hpp"
+#include "conformance/interpreter/task.hpp"
+
+namespace veriroce::interpreter {
+
+// The DUT refused a verb, or could not be asked: an ERROR, as the tester could not set the scene.
+std::unexpected<Unmet> refused(const dut::Failure& failure, Span span);
+[[nodiscard]] bool is_refusal(const Unmet& unmet);
+
+// How long one call to the DUT may wait: never so long that it outlives its case by much.
+std::uint32_t wait_ms_of(wire::Duration left);
+
+template <typename Result>
+Task<Met<Result>> ask(Interpreter& interpreter, dut::Request request, Span span) {
+    dut::Answer answer = co_await interpreter.events().call(std::move(request));
+    if (!answer) co_return refused(answer.error(), span);
+    auto* result = std::get_if<Result>(&*answer);
+    if (result == nullptr) co_return unplayable(span, "the DUT answered another question");
+    co_return std::move(*result);
+}
+
+} // namespace veriroce::interpreter

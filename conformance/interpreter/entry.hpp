@@ -1,0 +1,39 @@
+// A packet of the case, as the tester keeps it: parsed once, its ICRC summed once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/interpreter/case_result.hpp"
+#include "dissector/wire/frame.hpp"
+#include "dissector/wire/packet.hpp"
+
+namespace veriroce::interpreter {
+
+struct Entry {
+    Side from = Side::Tester;
+    std::vector<std::byte> bytes;
+    wire::Frame frame;                  // views of `bytes`
+    std::optional<wire::Packet> packet; // nothing if the bytes are too few for its headers
+    // Why a receiver drops the frame; of packets of the DUT alone, the tester's may be wrong on
+    // purpose.
+    std::optional<wire::FrameError> refusal;
+    Interval at;
+    std::int64_t psn = 0; // in script notation
+    // When the DUT last sent the same opcode with the same PSN before this.
+    std::optional<Interval> sent_before;
+    std::uint64_t number = 0; // of SendFrame
+    std::vector<std::string> remarks;
+    bool on_wire = true;    // it passed the tester's port
+    bool tolerated = false; // no line claims it, and none needs to
+
+    [[nodiscard]] wire::Datagram datagram() const { return {frame.envelope(), frame.transport}; }
+};
+
+// Takes the frame apart; what is no RoCEv2 frame has neither layers nor a packet.
+Entry parsed(Side from, std::vector<std::byte> bytes, Interval at);
+
+} // namespace veriroce::interpreter

@@ -1,0 +1,40 @@
+// `<` lines: the packets that they wait for, and when those came.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "conformance/interpreter/matching.hpp"
+#include "conformance/interpreter/task.hpp"
+
+namespace veriroce::interpreter {
+
+class Interpreter;
+class Record;
+struct Awaited;
+struct AwaitedPacket;
+struct CaseQp;
+
+Task<Met<>> play(Interpreter& interpreter, const script::ExpectPacket& line, Span span);
+
+// In the light of what packets of this QP are compared now.
+MatchContext context_of(Interpreter& interpreter, const CaseQp& qp);
+
+Met<AwaitedPacket> awaited_packet(Interpreter& interpreter, const script::ExpectPacket& line,
+                                  const CaseQp& qp, Span span);
+// Everything unclaimed of the QPs that open lines wait for: each packet to the first line that it
+// satisfies. A packet that satisfies none must be lawful without one.
+Met<> take_packets(Interpreter& interpreter, std::span<Awaited> open, Span span);
+// Whether the QP's next packet satisfies the line.
+Met<bool> packet_is_there(Interpreter& interpreter, const Awaited& line);
+// `data=` of a line whose packets have all come.
+Task<Met<>> compare_data(Interpreter& interpreter, const Awaited& line);
+Finding overdue_packet(Interpreter& interpreter, const Awaited& line);
+
+// A packet that no line claims is passed over if it is lawful without one. While the tester's
+// engine answers on the QP, it alone decides.
+bool passes_without_line(Interpreter& interpreter, const CaseQp& qp, std::size_t index);
+Finding unexpected_packet(const CaseQp& qp, const Record& record, std::size_t index, Span span);
+
+} // namespace veriroce::interpreter

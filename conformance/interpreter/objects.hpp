@@ -1,0 +1,122 @@
+// What a case made on both sides and refers to by name: QPs, protection domains, queues, regions,
+// windows, and the counters of its loops.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "conformance/dut/contract.hpp"
+#include "conformance/interpreter/qp_book.hpp"
+#include "conformance/script/ast.hpp"
+#include "transport/engine/engine.hpp"
+
+namespace veriroce::interpreter {
+
+// A region of either side.
+struct Memory {
+    std::string name;
+    script::Side side = script::Side::Dut;
+    dut::MrHandle mr;               // of the DUT
+    std::vector<std::byte> bytes;   // of the tester: the region; of the DUT: as last written
+    std::vector<std::byte> written; // of the tester: as last written by a line
+    std::uint64_t address = 0;
+    wire::Rkey rkey;
+    wire::Lkey lkey;
+    engine::Access access;
+    std::uint64_t pattern_key = 0;
+    dut::PdHandle pd;  // of the DUT
+    bool gone = false; // deregistered
+};
+
+// `dut mw`: a window, and what it was bound to last.
+struct Window {
+    std::string name;
+    std::string on; // the region
+    std::uint8_t type = 1;
+    dut::MwHandle mw;
+    wire::Rkey rkey;
+    std::uint64_t address = 0; // of its first byte, for who uses its key
+};
+
+// One QP of the case, both ends of it.
+struct CaseQp {
+    QpBook book;
+    script::QpSetup setup; // of the DUT's; `dut modify` adds to it
+    const script::QpSetup* tester_setup = nullptr;
+    engine::QpType type = engine::QpType::Rc;
+    wire::IpAddress tester_address; // `to=`
+    dut::PdHandle pd;
+    dut::QpHandle dut_qp;
+    dut::CqHandle cq;
+    std::string srq;                                // empty: it has receives of its own
+    engine::QpState state = engine::QpState::Reset; // to which this case brought the DUT's
+    engine::QpId engine_qp;
+    bool answering = false; // `tester answers`
+    std::uint8_t timeout = 0;
+    std::vector<std::size_t> entries; // of this QP, both directions, by their place in the record
+    std::vector<std::size_t> heard;   // those from the DUT
+    std::size_t next = 0;             // the first of `heard` that no line has claimed
+    std::deque<dut::Completion> completions;
+    std::deque<std::uint64_t> receives; // ids of posted receives that have not completed
+    std::deque<dut::Completion> tester_completions; // as the device's agent would report them
+    // The PSN that followed all requests before the present run of `>` lines.
+    std::int64_t run_start = 0;
+    bool in_run = false;
+};
+
+// A QP as it was before a `reconnect`: the judge has to see each time by itself.
+struct PastQp {
+    std::string name;
+    QpIdentity identity;
+    std::uint8_t timeout = 0;
+    wire::IpAddress tester_address;
+    std::size_t end = 0; // of the record
+};
+
+// A piece of a region.
+struct Piece {
+    Memory* memory = nullptr;
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+};
+
+struct Objects {
+    std::map<std::string, CaseQp> qps; // by their names in the script
+    std::vector<PastQp> past;
+    wire::Qpn unused_qpn;                      // that the DUT has had and has no longer
+    std::map<std::int64_t, dut::PdHandle> pds; // by the script's numbers; 1 is the usual one
+    std::map<std::string, dut::CqHandle> cqs;
+    std::map<std::string, dut::SrqHandle> srqs;
+    std::map<std::string, std::deque<std::uint64_t>> srq_receives;
+    std::map<std::string, std::uint32_t> srq_limits; // not armed yet
+    std::deque<Memory> regions;                      // in the order in which they were made
+    std::deque<Window> windows;
+    std::map<std::string, std::uint64_t> counters_before; // the DUT's, before the first line
+    std::deque<dut::Event> events;                        // of the DUT, that no line has claimed
+    // Of `repeat NAME in`, innermost last.
+    std::vector<std::pair<std::string, std::int64_t>> loop_counters;
+    std::uint64_t made_regions = 0;
+
+    // The case's own QP, for lines that concern none.
+    [[nodiscard]] CaseQp& own_qp() { return qps.begin()->second; }
+    // The QP that a packet belongs to: the tester's QPN in what the DUT sends, the DUT's in what
+    // the tester sends. Null if it belongs to none.
+    [[nodiscard]] CaseQp* qp_of_packet(Side from, wire::Qpn destination);
+    [[nodiscard]] const CaseQp* qp_of_packet(Side from, wire::Qpn destination) const;
+    [[nodiscard]] CaseQp* qp_of_dut(dut::QpHandle handle);
+    [[nodiscard]] CaseQp* qp_of_engine(engine::QpId id);
+    [[nodiscard]] Memory* region(std::string_view name);
+    [[nodiscard]] Window* window(std::string_view name);
+    // The receives from which the QP takes: its own, or those of its shared queue.
+    [[nodiscard]] std::deque<std::uint64_t>& receives_of(CaseQp& qp);
+    // A key for the next region's pattern, so that no two regions hold the same bytes.
+    [[nodiscard]] std::uint64_t next_pattern_key() { return ++made_regions << 32; }
+};
+
+} // namespace veriroce::interpreter

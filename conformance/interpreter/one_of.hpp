@@ -1,0 +1,12 @@
+// A visitor of a variant names the alternatives that it treats alike, so that one which nobody
+// handles does not compile.
+#pragma once
+
+#include <concepts>
+
+namespace veriroce::interpreter {
+
+template <typename T, typename... Named>
+concept OneOf = (std::same_as<T, Named> || ...);
+
+} // namespace veriroce::interpreter

@@ -1,0 +1,52 @@
+// The tester's end of the QPs: the built-in engine. It stays silent until a QP's `tester answers`
+// line; before that the script alone speaks. It knows no clock and no link: `Wire` fetches its
+// frames.
+#pragma once
+
+#include <optional>
+
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/met.hpp"
+#include "transport/engine/engine.hpp"
+
+namespace veriroce::interpreter {
+
+struct CaseQp;
+struct Memory;
+struct Objects;
+
+class TesterPeer {
+  public:
+    explicit TesterPeer(const Environment& environment);
+
+    [[nodiscard]] engine::Engine& engine() { return engine_; }
+
+    // A QP as `tester qp` writes it; `setup` is null without such a line.
+    Met<engine::QpId> create_qp(engine::QpType type, const script::QpSetup* setup, Span span);
+    [[nodiscard]] wire::Qpn qpn_of(engine::QpId qp) const { return engine_.query_qp(qp)->qpn; }
+    // From RESET to RTS, with the PSNs of the QP's book.
+    Met<> raise(const CaseQp& qp, wire::Instant now);
+    Met<> reset(const CaseQp& qp, wire::Instant now, Span span);
+    [[nodiscard]] std::optional<engine::QpState> state_of(const CaseQp& qp) const;
+    // New completions go to their QPs, as the device's agent would report them.
+    void collect_completions(Objects& objects);
+
+    // The tester's regions begin here; a virtual address needs no memory of the same number.
+    [[nodiscard]] static std::uint64_t address_of_region(std::size_t index);
+    // The engine learns the region, and the region its keys.
+    Met<> register_region(Memory& memory, Span span);
+
+    [[nodiscard]] std::optional<wire::Instant> next_timeout() const {
+        return engine_.next_timeout();
+    }
+    // True if a timer was due: there may be frames to fetch.
+    bool advance(wire::Instant now);
+
+  private:
+    const Environment& environment_;
+    engine::Engine engine_;
+    engine::PdId pd_;
+    engine::CqId cq_;
+};
+
+} // namespace veriroce::interpreter

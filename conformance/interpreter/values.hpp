@@ -1,0 +1,50 @@
+// What the expressions, names and ranges of a line are worth at the moment when it is played.
+// Errors: an ERROR that names the line's word that has no value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "conformance/interpreter/met.hpp"
+#include "conformance/script/evaluate.hpp"
+#include "dissector/wire/instant.hpp"
+#include "dissector/wire/types.hpp"
+
+namespace veriroce::interpreter {
+
+struct CaseQp;
+struct Objects;
+struct Piece;
+
+// id=1..8: both ends belong to it.
+struct Ids {
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+};
+
+using FieldOf = std::optional<script::FieldName>;
+
+Met<CaseQp*> qp_of(Objects& objects, const script::QpRef& ref);
+
+// What a name is worth in a line about `qp`: a region is its key in the fields for keys, else its
+// address. Nothing if it names nothing.
+std::optional<std::int64_t> value_of_name(const Objects& objects, const CaseQp& qp,
+                                          std::string_view name, FieldOf field);
+
+Met<std::int64_t> number(const Objects& objects, const script::Expr& expr, const CaseQp& qp,
+                         FieldOf field = std::nullopt);
+// Of an expression that a line may lack.
+Met<std::int64_t> number_or(const Objects& objects, const std::optional<script::Expr>& expr,
+                            std::int64_t otherwise, const CaseQp& qp);
+Met<wire::Duration> time_or(const Objects& objects, const std::optional<script::Expr>& expr,
+                            wire::Duration otherwise, const CaseQp& qp);
+Met<script::Bounds> bounds(const Objects& objects, const script::ValueRange& range,
+                           const CaseQp& qp);
+Met<Ids> ids_of(const Objects& objects, const script::IdRange& range, const CaseQp& qp);
+Met<std::uint32_t> key_of(const Objects& objects, const script::Key& key, const CaseQp& qp);
+Met<std::optional<wire::Lkey>> lkey_of(const Objects& objects,
+                                       const std::optional<script::Key>& key, const CaseQp& qp);
+Met<Piece> piece_of(Objects& objects, const script::RegionSlice& slice, const CaseQp& qp);
+
+} // namespace veriroce::interpreter

@@ -1,0 +1,201 @@
+#include "conformance/interpreter/wire.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/tester_peer.hpp"
+
+namespace veriroce::interpreter {
+namespace {
+
+// When the DUT last sent what this packet is: the same opcode with the same PSN.
+std::optional<Interval> sent_before(const Record& record, const CaseQp& qp, const Entry& entry) {
+    for (auto one = qp.heard.rbegin(); one != qp.heard.rend(); ++one) {
+        const Entry& earlier = record[*one];
+        if (!earlier.packet || earlier.psn != entry.psn) continue;
+        if (earlier.packet->bth.opcode != entry.packet->bth.opcode) continue;
+        if (earlier.at.earliest < entry.at.earliest) return earlier.at;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+Wire::Wire(const Environment& environment, Events& events, Record& record, Objects& objects,
+           TesterPeer& tester)
+    : environment_(environment), events_(events), record_(record), objects_(objects),
+      tester_(tester), faults_(environment.seed, environment.settle) {
+    for (const fault::Rule& rule : environment.plan.rules)
+        faults_.add(rule);
+}
+
+// What the fault rules make of a packet: nothing if it goes on as it is.
+std::optional<std::vector<fault::Emission>> Wire::fault(const CaseQp& qp, Entry& entry) {
+    const auto decision =
+        faults_.handle({.from = entry.from == Side::Dut ? fault::kDutSide : fault::kTesterSide,
+                        .qp = qp.book.identity().name,
+                        .qpn = entry.packet->bth.dest_qp.value,
+                        .psn = entry.psn,
+                        .now = events_.now(),
+                        .frame = entry.bytes});
+    for (const std::size_t rule : decision.rules)
+        entry.remarks.push_back(fmt::format("injected: {}", faults_.rules()[rule].text));
+    if (decision.untouched) return std::nullopt;
+    return std::move(decision.emissions);
+}
+
+// --- from the DUT -----------------------------------------------------------------------------
+
+void Wire::hear(wire::Bytes bytes, Interval at) {
+    Entry heard = parsed(Side::Dut, {bytes.begin(), bytes.end()}, at);
+    const bool of_dut = (heard.frame.ipv4 || heard.frame.ipv6) &&
+                        heard.frame.envelope().source == environment_.dut_address;
+    if (!of_dut) return;
+    if (record_.full()) return record_.count_unrecorded();
+    const std::size_t index = record_.add(std::move(heard));
+    Entry& entry = record_[index];
+    if (!entry.packet) {
+        entry.remarks.emplace_back("too short for its headers");
+        return record_.keep_few();
+    }
+    CaseQp* qp = objects_.qp_of_packet(Side::Dut, entry.packet->bth.dest_qp);
+    if (qp == nullptr) {
+        if (!is_stranger(entry)) return record_.keep_few();
+        record_.stranger = index;
+        return;
+    }
+    entry.psn = qp->book.relative_psn(Side::Dut, *entry.packet);
+    auto emissions = fault(*qp, entry);
+    if (!emissions) return arrive(*qp, index);
+    put_off(std::move(*emissions));
+    release();
+}
+
+// The first packet to a QPN that nobody has. To one of our QPNs of an earlier case it is only late,
+// and management goes to QP 1.
+bool Wire::is_stranger(const Entry& entry) const {
+    const std::uint32_t qpn = entry.packet->bth.dest_qp.value;
+    const bool late = qpn >= lowest_tester_qpn.value && qpn < environment_.first_tester_qpn.value;
+    const bool datagram = entry.packet->info().service == wire::Service::Ud;
+    return !late && !datagram && !record_.stranger;
+}
+
+// A packet of the DUT that reached us: lines may claim it, and the tester's engine answers it.
+void Wire::arrive(CaseQp& qp, std::size_t index) {
+    Entry& entry = record_[index];
+    entry.sent_before = sent_before(record_, qp, entry);
+    if (entry.refusal)
+        entry.remarks.emplace_back(wire::text_of(*entry.refusal));
+    else
+        qp.book.note(Side::Dut, *entry.packet, entry.at);
+    qp.entries.push_back(index);
+    qp.heard.push_back(index);
+    if (!qp.answering || entry.refusal) return;
+    tester_.engine().handle(entry.datagram(), events_.now());
+    transmit_of_engine();
+}
+
+// --- from the tester --------------------------------------------------------------------------
+
+std::size_t Wire::transmit(CaseQp* qp, std::vector<std::byte> frame) {
+    const Interval now{events_.now(), events_.now()};
+    const std::size_t index = record_.add(parsed(Side::Tester, std::move(frame), now));
+    Entry& entry = record_[index];
+    if (!entry.packet || qp == nullptr) {
+        entry.number = events_.send(entry.bytes);
+        return index;
+    }
+    entry.psn = qp->book.relative_psn(Side::Tester, *entry.packet);
+    qp->book.note(Side::Tester, *entry.packet, now);
+    qp->entries.push_back(index);
+    auto emissions = fault(*qp, entry);
+    if (!emissions) {
+        entry.number = events_.send(entry.bytes);
+        return index;
+    }
+    entry.on_wire = false;
+    put_off(std::move(*emissions));
+    release();
+    return index;
+}
+
+void Wire::transmit_of_engine() {
+    while (const auto* transmit = tester_.engine().poll_transmit(events_.now())) {
+        std::vector<std::byte> payload(transmit->payload.size() + transmit->pad);
+        std::ranges::copy(transmit->payload, payload.begin());
+        std::vector<std::byte> frame(wire::kMaxFrameOverhead + transmit->headers.size() +
+                                     payload.size());
+        frame.resize(wire::write_frame({environment_.tester.mac, environment_.dut_mac},
+                                       transmit->envelope, next_ip_id(), transmit->headers, payload,
+                                       frame));
+        CaseQp* qp = objects_.qp_of_engine(transmit->qp);
+        this->transmit(qp, std::move(frame));
+    }
+}
+
+std::uint16_t Wire::next_ip_id() {
+    if (++ip_id_ == 0) ip_id_ = 1;
+    return ip_id_;
+}
+
+// --- delayed by fault rules -------------------------------------------------------------------
+
+void Wire::put_off(std::vector<fault::Emission> emissions) {
+    for (fault::Emission& emission : emissions) {
+        const Side from = emission.from == fault::kDutSide ? Side::Dut : Side::Tester;
+        delayed_.emplace(events_.now() + emission.delay, Delayed{from, std::move(emission.frame)});
+    }
+}
+
+std::optional<wire::Instant> Wire::next_release() const {
+    std::optional<wire::Instant> earliest = faults_.next_release();
+    if (!delayed_.empty() && (!earliest || delayed_.begin()->first < *earliest)) {
+        earliest = delayed_.begin()->first;
+    }
+    return earliest;
+}
+
+void Wire::release() {
+    put_off(faults_.release(events_.now()));
+    while (!delayed_.empty() && delayed_.begin()->first <= events_.now()) {
+        Delayed due = std::move(delayed_.extract(delayed_.begin()).mapped());
+        const Interval now{events_.now(), events_.now()};
+        const std::size_t index = record_.add(parsed(due.from, std::move(due.frame), now));
+        Entry& entry = record_[index];
+        entry.remarks.emplace_back("as the fault rules left it");
+        if (due.from == Side::Tester) {
+            entry.number = events_.send(entry.bytes);
+            continue;
+        }
+        entry.on_wire = false;
+        CaseQp* qp =
+            entry.packet ? objects_.qp_of_packet(Side::Dut, entry.packet->bth.dest_qp) : nullptr;
+        if (qp == nullptr) continue;
+        entry.psn = qp->book.relative_psn(Side::Dut, *entry.packet);
+        arrive(*qp, index);
+    }
+}
+
+std::vector<FaultCount> Wire::fault_counts() const {
+    std::vector<FaultCount> counts;
+    for (std::size_t i = 0; i < faults_.rules().size(); ++i)
+        counts.push_back({faults_.rules()[i].text, faults_.fired(i).fired});
+    return counts;
+}
+
+std::optional<std::string> Wire::idle_rule(bool cut_short) const {
+    for (std::size_t i = 0; i < faults_.rules().size(); ++i) {
+        const std::uint64_t fired = faults_.fired(i).fired;
+        const auto& selector = faults_.rules()[i].selector;
+        const bool never = fired == 0 && !selector.probability;
+        cut_short = cut_short && !never && (!selector.fires || fired <= *selector.fires);
+    }
+    const std::vector<std::string> unmet = faults_.unmet();
+    if (unmet.empty() || cut_short) return std::nullopt;
+    return unmet.front();
+}
+
+} // namespace veriroce::interpreter

@@ -1,0 +1,69 @@
+// What is between the script and the link: packets out and in, through the case's fault rules and
+// into the record, and the frames that those rules delay.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/events.hpp"
+#include "conformance/interpreter/record.hpp"
+#include "transport/fault/injector.hpp"
+
+namespace veriroce::interpreter {
+
+struct CaseQp;
+struct Objects;
+class TesterPeer;
+
+class Wire {
+  public:
+    Wire(const Environment& environment, Events& events, Record& record, Objects& objects,
+         TesterPeer& tester);
+
+    void add(const fault::Rule& rule) { faults_.add(rule); }
+
+    // A frame of ours; its place in the record. `qp` is null for what is no packet of a QP.
+    std::size_t transmit(CaseQp* qp, std::vector<std::byte> frame);
+    // All that the tester's engine has to say.
+    void transmit_of_engine();
+    // A frame of the link, for whomever it is.
+    void hear(wire::Bytes frame, Interval at);
+    // The IPv4 identification of the next packet of ours: a tester whose IDs are all 0 tests less
+    // (CRC-06).
+    std::uint16_t next_ip_id();
+
+    // When a fault rule lets go of a frame that it holds.
+    [[nodiscard]] std::optional<wire::Instant> next_release() const;
+    void release();
+
+    // How often each fault rule acted, for the results.
+    [[nodiscard]] std::vector<FaultCount> fault_counts() const;
+    // A rule that did not act as it should have. If the case was `cut_short` by a line that was not
+    // met, what had begun to act counts as done.
+    [[nodiscard]] std::optional<std::string> idle_rule(bool cut_short) const;
+
+  private:
+    struct Delayed {
+        Side from = Side::Tester;
+        std::vector<std::byte> frame;
+    };
+
+    std::optional<std::vector<fault::Emission>> fault(const CaseQp& qp, Entry& entry);
+    void put_off(std::vector<fault::Emission> emissions);
+    void arrive(CaseQp& qp, std::size_t index);
+    [[nodiscard]] bool is_stranger(const Entry& entry) const;
+
+    const Environment& environment_;
+    Events& events_;
+    Record& record_;
+    Objects& objects_;
+    TesterPeer& tester_;
+    fault::Injector faults_;
+    std::multimap<wire::Instant, Delayed> delayed_; // until when
+    std::uint16_t ip_id_ = 0;
+};
+
+} // namespace veriroce::interpreter
