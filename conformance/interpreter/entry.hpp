@@ -18,8 +18,7 @@ struct Entry {
     std::vector<std::byte> bytes;
     wire::Frame frame;                  // views of `bytes`
     std::optional<wire::Packet> packet; // nothing if the bytes are too few for its headers
-    // Why a receiver drops the frame; of packets of the DUT alone, the tester's may be wrong on
-    // purpose.
+    // Why a receiver drops the frame. The tester's may be wrong on purpose.
     std::optional<wire::FrameError> refusal;
     Interval at;
     std::int64_t psn = 0; // in script notation

@@ -9,6 +9,7 @@
 #include "conformance/interpreter/awaited.hpp"
 #include "conformance/interpreter/clock.hpp"
 #include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/matching.hpp"
 #include "conformance/interpreter/notation.hpp"
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/record.hpp"

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "conformance/interpreter/matching.hpp"
+#include "conformance/interpreter/met.hpp"
 #include "conformance/interpreter/task.hpp"
 
 namespace veriroce::interpreter {
@@ -15,6 +15,7 @@ class Record;
 struct Awaited;
 struct AwaitedPacket;
 struct CaseQp;
+struct MatchContext;
 
 Task<Met<>> play(Interpreter& interpreter, const script::ExpectPacket& line, Span span);
 

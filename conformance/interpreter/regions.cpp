@@ -222,7 +222,8 @@ std::vector<Difference> byte_differences(const std::vector<std::byte>& expected,
     const auto [wanted, seen] = std::ranges::mismatch(expected, actual);
     if (wanted == expected.end() || seen == actual.end()) return differences;
     const auto at = static_cast<std::size_t>(wanted - expected.begin());
-    differences.push_back({"data", fmt::format("{} from byte {} on", hex_from(expected, at), first + at),
+    differences.push_back({"data",
+                           fmt::format("{} from byte {} on", hex_from(expected, at), first + at),
                            hex_from(actual, at)});
     return differences;
 }

@@ -11,6 +11,7 @@
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/expect.hpp"
 #include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/matching.hpp"
 #include "conformance/interpreter/notation.hpp"
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/record.hpp"
