@@ -164,7 +164,8 @@ TEST_CASE("profile: other cases, other runs and other rules keep their verdict",
 
 TEST_CASE("profile: a rule that the judge saw broken is known as well", "[plan]") {
     CaseResult result = with(Verdict::Fail);
-    result.violations = {{.rule = "ACK-07", .certain = true, .packets = {}, .text = {}}};
+    result.violations = {
+        {.rule = "ACK-07", .certain = true, .packets = {}, .measured = {}, .allowed = {}}};
     CHECK(judged(with_entry("rule: ACK-07"), result).verdict == Verdict::Xfail);
     result.violations.front().certain = false;
     CHECK(judged(with_entry("rule: ACK-07"), result).verdict == Verdict::Fail);
