@@ -60,15 +60,14 @@ int run_script_check(const std::vector<std::string>& files, std::FILE* out, std:
                            rules->size() == 1 ? "" : "s");
             continue;
         }
-        const auto loaded = script::load(path, *text);
-        const auto runs = loaded ? script::expand(*loaded) : std::unexpected(loaded.error());
-        if (!runs) {
-            print(err, path, runs.error());
+        const auto compiled = script::compile(path, *text);
+        if (!compiled) {
+            print(err, path, compiled.error());
             code = std::max(code, kExitUsage);
             continue;
         }
-        fmt::print(out, "{}: {} ({} run{})\n", path, loaded->title, runs->size(),
-                   runs->size() == 1 ? "" : "s");
+        fmt::print(out, "{}: {} ({} run{})\n", path, compiled->test_case.title,
+                   compiled->runs.size(), compiled->runs.size() == 1 ? "" : "s");
     }
     return code;
 }

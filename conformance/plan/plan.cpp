@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "conformance/cases/embedded.hpp"
+#include "conformance/interpreter/playable.hpp"
 #include "conformance/plan/axes.hpp"
 #include "conformance/script/words.hpp"
 #include "dissector/wire/nearest_word.hpp"
@@ -49,12 +50,13 @@ std::string all_text(std::string_view path, const std::vector<script::Diagnostic
     return text;
 }
 
-std::expected<script::Case, PlanError> compile(std::string_view path, std::string_view text) {
-    auto loaded = script::load(path, text);
-    if (!loaded) return std::unexpected(PlanError{all_text(path, loaded.error())});
-    const auto beyond = script::not_yet_runnable(*loaded);
+std::expected<script::Script, PlanError> compiled(Compile compile, std::string_view path,
+                                                  std::string_view text) {
+    auto script = compile(path, text);
+    if (!script) return std::unexpected(PlanError{all_text(path, script.error())});
+    const auto beyond = interpreter::unplayable_lines(*script);
     if (!beyond.empty()) return std::unexpected(PlanError{all_text(path, beyond)});
-    return std::move(*loaded);
+    return std::move(*script);
 }
 
 // Every name must select something, or the run would prove less than its user thinks.
@@ -93,20 +95,22 @@ std::optional<PlanError> check_names(const Selection& selection) {
 
 // Writes the parameters into the cases that have a name for them. One that no case has would change
 // nothing, and its user would think that it had.
-std::optional<PlanError> set_parameters(std::vector<script::Case>& cases,
-                                        const std::vector<script::Parameter>& parameters) {
+std::optional<PlanError> set_parameters(std::vector<script::Script>& scripts,
+                                        const std::vector<script::Parameter>& parameters,
+                                        Compile compile) {
     if (parameters.empty()) return std::nullopt;
     std::set<std::string> known;
     std::set<std::string> used;
-    for (script::Case& one : cases) {
-        for (const std::string& name : script::parameter_names(one.text))
+    for (script::Script& one : scripts) {
+        const script::Case& before = one.test_case;
+        for (const std::string& name : script::parameter_names(before.text))
             known.insert(name);
-        auto with = script::with_parameters(one.text, parameters);
+        auto with = script::with_parameters(before.text, parameters);
         if (with.used.empty()) continue;
         used.insert(with.used.begin(), with.used.end());
-        auto compiled = compile(one.path, with.text);
-        if (!compiled) return compiled.error();
-        one = std::move(*compiled);
+        auto after = compiled(compile, before.path, with.text);
+        if (!after) return after.error();
+        one = std::move(*after);
     }
     for (const script::Parameter& one : parameters) {
         if (used.contains(one.name)) continue;
@@ -202,35 +206,34 @@ std::string PlannedRun::id(const script::Case& of) const {
 }
 
 std::expected<Plan, PlanError> make_plan(const Selection& selection,
-                                         std::span<const ScriptFile> files) {
+                                         std::span<const ScriptFile> files, Compile compile) {
     if (const auto error = check_names(selection)) return std::unexpected(*error);
 
-    Plan plan;
+    std::vector<script::Script> scripts;
     for (const cases::EmbeddedFile& file : cases::embedded_files()) {
         if (!selected_by_name(file, selection.names)) continue;
-        auto compiled = compile(file.path, file.text);
-        if (!compiled) return std::unexpected(compiled.error());
-        if (selected(*compiled, selection)) plan.cases.push_back(std::move(*compiled));
+        auto script = compiled(compile, file.path, file.text);
+        if (!script) return std::unexpected(script.error());
+        if (selected(script->test_case, selection)) scripts.push_back(std::move(*script));
     }
-    const std::size_t first_file = plan.cases.size();
+    const std::size_t first_file = scripts.size();
     for (const ScriptFile& file : files) {
-        auto compiled = compile(file.path, file.text);
-        if (!compiled) return std::unexpected(compiled.error());
-        plan.cases.push_back(std::move(*compiled));
+        auto script = compiled(compile, file.path, file.text);
+        if (!script) return std::unexpected(script.error());
+        scripts.push_back(std::move(*script));
     }
-    if (const auto error = set_parameters(plan.cases, selection.parameters)) {
+    if (const auto error = set_parameters(scripts, selection.parameters, compile)) {
         return std::unexpected(*error);
     }
-    if (const auto error = check_ids(plan.cases)) return std::unexpected(*error);
 
+    Plan plan;
+    for (script::Script& script : scripts)
+        plan.cases.push_back(std::move(script.test_case));
+    if (const auto error = check_ids(plan.cases)) return std::unexpected(*error);
     const std::vector<PlannedRun> combinations = axis_combinations(selection);
     for (std::size_t i = 0; i < plan.cases.size(); ++i) {
-        auto runs = script::expand(plan.cases[i]);
-        if (!runs) {
-            return std::unexpected(PlanError{all_text(plan.cases[i].path, runs.error())});
-        }
         for (const PlannedRun& axes : combinations) {
-            for (const script::Run& run : *runs) {
+            for (const script::Run& run : scripts[i].runs) {
                 PlannedRun planned = axes;
                 planned.case_index = i;
                 planned.run = run;

@@ -81,13 +81,18 @@ struct ScriptFile {
     std::string text;
 };
 
+// Every script is compiled by this, once.
+using Compile = std::expected<script::Script, std::vector<script::Diagnostic>> (*)(
+    std::string_view path, std::string_view text);
+
 // A word for the shell, in quotes where it needs them.
 std::string shell_word(const std::string& text);
 
 // Compiles and expands what the selection selects of the program's own cases and of the files that
 // it names. `files` are those that the caller has read for names ending in ".roce".
 std::expected<Plan, PlanError> make_plan(const Selection& selection,
-                                         std::span<const ScriptFile> files);
+                                         std::span<const ScriptFile> files,
+                                         Compile compile = script::compile);
 
 // Whether this run can be played here, or why not: a capability, a trait, a tag.
 std::optional<std::string> reason_to_skip(const script::Case& script, const PlannedRun& planned,

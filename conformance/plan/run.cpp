@@ -53,12 +53,9 @@ wire::Duration scaled(wire::Duration time, double scale) {
 SuiteRun::SuiteRun(Testbed& testbed, const Plan& plan, const Selection& selection,
                    RunOptions options)
     : testbed_(testbed), plan_(plan), selection_(selection), options_(std::move(options)) {
-    auto loaded = script::load("sanity.roce", sanity_script);
-    assert(loaded.has_value());
-    sanity_case_ = std::move(*loaded);
-    auto runs = script::expand(sanity_case_);
-    assert(runs.has_value());
-    sanity_runs_ = std::move(*runs);
+    auto sanity = script::compile("sanity.roce", sanity_script);
+    assert(sanity.has_value());
+    sanity_ = std::move(*sanity);
     if (options_.profile) {
         const std::string firmware = testbed_.environment({}).dut.firmware;
         known_ = KnownDeviations(*options_.profile, firmware, options_.today);
@@ -200,7 +197,7 @@ CaseResult SuiteRun::sanity_exchange(const Environment& environment) {
     Environment fresh = environment;
     fresh.first_tester_qpn = {environment.first_tester_qpn.value + script::max_qps};
     fresh.plan = {};
-    return testbed_.play(sanity_case_, sanity_runs_.front(), fresh);
+    return testbed_.play(sanity_.test_case, sanity_.runs.front(), fresh);
 }
 
 bool SuiteRun::answers_again(const PlannedRun& planned) {

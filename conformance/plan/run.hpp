@@ -66,8 +66,7 @@ class SuiteRun {
     RunOptions options_;
     KnownDeviations known_;
     std::vector<std::string> notes_;
-    script::Case sanity_case_;
-    std::vector<script::Run> sanity_runs_;
+    script::Script sanity_;
     std::size_t next_ = 0;
     std::uint32_t tester_qpn_ = 0;
     bool over_ = false;

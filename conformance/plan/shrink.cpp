@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/interpreter/playable.hpp"
 #include "conformance/script/script.hpp"
 #include "transport/net/stop_on_signal.hpp"
 
@@ -166,13 +167,12 @@ class Reduction {
     // Nothing if the text is no script, or no plan where a plan is made small.
     std::optional<Played> play(Testbed& testbed, const std::string& text) {
         if (!environment_.plan.rules.empty()) return play_under(testbed, text);
-        const auto script = script::load(script_.path, text);
-        if (!script || !script::not_yet_runnable(*script).empty()) return std::nullopt;
-        const auto runs = script::expand(*script);
-        if (!runs || runs->size() != 1) return std::nullopt;
+        const auto script = script::compile(script_.path, text);
+        if (!script || script->runs.size() != 1) return std::nullopt;
+        if (!interpreter::unplayable_lines(*script).empty()) return std::nullopt;
         ++plays_;
-        CaseResult result = testbed.play(*script, runs->front(), environment_);
-        Failure failure = failure_of(result, *script);
+        CaseResult result = testbed.play(script->test_case, script->runs.front(), environment_);
+        Failure failure = failure_of(result, script->test_case);
         return Played{std::move(result), std::move(failure)};
     }
 

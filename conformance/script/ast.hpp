@@ -1,6 +1,6 @@
 // A checked test case as plain values: what the interpreter executes.
 //
-// A Case is the header of a file and its source. Its body exists once per *run*: `expand`
+// A Case is the header of a file and its source. Its body exists once per *run*: `compile`
 // (script.hpp) makes one Run for each combination of `for` values. In a Run, every {name} is
 // replaced by its word, every `let`, `for` and `qp.FIELD` name and `mtu` by its value, and every
 // opcode by its code. The interpreter resolves the names that only the run knows: regions, QPs,

@@ -10,6 +10,9 @@
 namespace veriroce::script {
 namespace {
 
+// The path MTU of a case that does not set it.
+constexpr std::int64_t usual_mtu = 1024;
+
 using Definition = std::variant<const Let*, const For*>;
 
 std::uint32_t line_of(const Definition& definition) {
@@ -132,13 +135,10 @@ std::int64_t mtu_of(std::span<const Line> lines, std::span<const BoundName> name
     return mtu;
 }
 
-struct Compiled {
-    Case head;
-    std::vector<Run> runs;
-};
+} // namespace
 
-std::expected<Compiled, std::vector<Diagnostic>> compile(std::string_view path,
-                                                         std::string_view text, std::int64_t mtu) {
+std::expected<Script, std::vector<Diagnostic>> compile(std::string_view path,
+                                                       std::string_view text) {
     if (text.size() > max_text_bytes) {
         return std::unexpected(std::vector{
             Diagnostic{{1, 1, 1},
@@ -148,35 +148,20 @@ std::expected<Compiled, std::vector<Diagnostic>> compile(std::string_view path,
     const std::vector<Line> lines = lex(text);
     Report report(lines);
     Header header = parse_header(path, lines, report);
-    Compiled compiled;
+    Script compiled;
     if (header.names_known) {
         const std::span<const Line> head_lines = std::span(lines).first(header.lines);
-        const std::int64_t common = mtu_of(head_lines, {}, mtu);
+        const std::int64_t common = mtu_of(head_lines, {}, usual_mtu);
         for (const auto& names : Combinations(header.head, common, report).all()) {
-            const std::int64_t own = mtu_of(head_lines, names, mtu);
+            const std::int64_t own = mtu_of(head_lines, names, usual_mtu);
             compiled.runs.push_back(parse_run(header, lines, names, own, report));
             if (report.full()) break;
         }
     }
     if (!report.empty()) return std::unexpected(report.take());
-    compiled.head = std::move(header.head);
-    compiled.head.text = std::string(text);
+    compiled.test_case = std::move(header.head);
+    compiled.test_case.text = std::string(text);
     return compiled;
-}
-
-} // namespace
-
-std::expected<Case, std::vector<Diagnostic>> load(std::string_view path, std::string_view text) {
-    auto compiled = compile(path, text, 1024);
-    if (!compiled) return std::unexpected(std::move(compiled.error()));
-    return std::move(compiled->head);
-}
-
-std::expected<std::vector<Run>, std::vector<Diagnostic>> expand(const Case& checked,
-                                                                std::int64_t mtu) {
-    auto compiled = compile(checked.path, checked.text, mtu);
-    if (!compiled) return std::unexpected(std::move(compiled.error()));
-    return std::move(compiled->runs);
 }
 
 std::expected<std::vector<fault::Rule>, std::vector<Diagnostic>> load_plan(std::string_view path,

@@ -284,7 +284,7 @@ std::expected<std::string, std::vector<Diagnostic>> format_plan(std::string_view
 
 std::expected<std::string, std::vector<Diagnostic>> format(std::string_view path,
                                                            std::string_view text) {
-    if (auto checked = load(path, text); !checked) return std::unexpected(checked.error());
+    if (auto checked = compile(path, text); !checked) return std::unexpected(checked.error());
     const std::vector<Line> lines = lex(text);
     Report report(lines);
     return written_down(text, lay(lines, parse_header(path, lines, report).lines));

@@ -2,8 +2,7 @@
 // layout. No I/O: the caller reads the file.
 //
 // Errors: every diagnostic names line and column, marks the word, and suggests the nearest valid
-// one. `expand` succeeds for everything that `load` accepts, unless a value of a run makes a fault
-// rule impossible.
+// one.
 // Source: README.md of this folder.
 #pragma once
 
@@ -32,19 +31,18 @@ inline constexpr std::size_t max_text_bytes = 256U << 10;
 // The limit of QPs per case, including the default one.
 inline constexpr std::uint32_t max_qps = 127;
 
-// Compiles the text. `path` determines the case's id and appears in messages.
-std::expected<Case, std::vector<Diagnostic>> load(std::string_view path, std::string_view text);
+// A script as it was compiled, once. One run per combination of the case's `for` values, in the
+// order of the lines; the last name varies fastest.
+struct Script {
+    Case test_case;
+    std::vector<Run> runs;
+};
 
-// One run per combination of the case's `for` values, in the order of the lines; the last name
-// varies fastest. `mtu` is the path MTU if the case does not set it.
-std::expected<std::vector<Run>, std::vector<Diagnostic>> expand(const Case& checked,
-                                                                std::int64_t mtu = 1024);
+// `path` determines the case's id and appears in messages.
+std::expected<Script, std::vector<Diagnostic>> compile(std::string_view path,
+                                                       std::string_view text);
 
-// Constructs that the interpreter does not support yet, each as a diagnostic at its place. The
-// caller must reject a case that has any, and must not run parts of it.
-std::vector<Diagnostic> not_yet_runnable(const Case& checked);
-
-// The canonical layout of a file, with its comments. Fails if `load` fails.
+// The canonical layout of a file, with its comments. Fails if `compile` fails.
 std::expected<std::string, std::vector<Diagnostic>> format(std::string_view path,
                                                            std::string_view text);
 

@@ -266,13 +266,12 @@ std::expected<void, std::string> LiveTestbed::calibrate() {
     }
     sleep_p99_ = percentile_99(std::move(sleeps));
 
-    auto script = script::load("calibration.roce", calibration_script);
+    const auto script = script::compile("calibration.roce", calibration_script);
     if (!script) return std::unexpected(std::string("the calibration script does not compile"));
-    const auto runs = script::expand(*script);
     Environment start = environment({.ip_version = ends_.begin()->first.second});
     start.patience = std::max(start.patience, agent_patience);
     start.first_tester_qpn = lowest_tester_qpn;
-    CaseResult result = play(*script, runs->front(), start);
+    CaseResult result = play(script->test_case, script->runs.front(), start);
     const auto measured = result.measures.find("rtt");
     if (result.verdict != Verdict::Pass || measured == result.measures.end()) {
         return std::unexpected(

@@ -11,11 +11,8 @@ using namespace veriroce;
 namespace {
 
 void check(const std::string& text) {
-    const auto loaded = script::load("made/up.roce", text);
-    assert(loaded);
-    assert(script::not_yet_runnable(*loaded).empty());
-    const auto runs = script::expand(*loaded);
-    assert(runs && !runs->empty());
+    const auto compiled = script::compile("made/up.roce", text);
+    assert(compiled && !compiled->runs.empty());
     const auto laid_out = script::format("made/up.roce", text);
     assert(laid_out && *laid_out == text);
 }

@@ -36,14 +36,12 @@ std::size_t packets_of(const CaseResult& result, Side side) {
 CaseResult of_careless_device(std::string_view script) {
     VirtualTestbedOptions options = right_engine();
     options.engine.behaviour.vlan_checked = false;
-    const auto loaded = script::load("made/up.roce", script);
-    REQUIRE(loaded.has_value());
-    const auto runs = script::expand(*loaded);
-    REQUIRE(runs.has_value());
+    const auto compiled = script::compile("made/up.roce", script);
+    REQUIRE(compiled.has_value());
     VirtualTestbed testbed(std::move(options));
     Environment environment = testbed.environment({});
     environment.vlan = wire::VlanId{.id = 77};
-    return testbed.play(*loaded, runs->front(), environment);
+    return testbed.play(compiled->test_case, compiled->runs.front(), environment);
 }
 
 } // namespace

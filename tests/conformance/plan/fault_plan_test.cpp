@@ -23,14 +23,12 @@ FaultPlan plan_with(std::string text) {
 }
 
 CaseResult play_under(std::string_view text, FaultPlan plan) {
-    const auto loaded = script::load("made/up.roce", text);
-    REQUIRE(loaded.has_value());
-    const auto runs = script::expand(*loaded);
-    REQUIRE(runs.has_value());
+    const auto compiled = script::compile("made/up.roce", text);
+    REQUIRE(compiled.has_value());
     VirtualTestbed testbed(right_engine());
     Environment environment = testbed.environment({});
     environment.plan = std::move(plan);
-    return testbed.play(*loaded, runs->front(), environment);
+    return testbed.play(compiled->test_case, compiled->runs.front(), environment);
 }
 
 } // namespace
@@ -88,16 +86,15 @@ TEST_CASE("faults: no plan touches the sanity exchange", "[plan]") {
 }
 
 TEST_CASE("shrink: of a case under a plan the plan is made small", "[plan]") {
-    const auto loaded = script::load("made/up.roce", send_acknowledged);
-    REQUIRE(loaded.has_value());
-    const auto runs = script::expand(*loaded);
+    const auto compiled = script::compile("made/up.roce", send_acknowledged);
+    REQUIRE(compiled.has_value());
     VirtualTestbed testbed(right_engine());
     Environment environment = testbed.environment({});
     environment.plan = plan_with("# three rules, one of them to blame\n"
                                  "mark ce when from=b psn=0 also\n"
                                  "drop when from=b psn=1\n"
                                  "delay 1us when from=a also\n");
-    const auto small = shrink(testbed, *loaded, runs->front(), environment);
+    const auto small = shrink(testbed, compiled->test_case, compiled->runs.front(), environment);
     if (!small) FAIL(small.error());
     CHECK(small->text == "drop when from=b psn=1\n");
     CHECK(small->result.verdict == Verdict::Fail);

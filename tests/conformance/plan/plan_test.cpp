@@ -225,4 +225,28 @@ TEST_CASE("plan: psn=wrap and migreq=1 are what stands on the wire", "[plan][BTH
     CHECK((low[9] << 16 | low[10] << 8 | low[11]) <= 3U);
 }
 
+namespace {
+
+std::size_t compilations = 0;
+
+std::expected<script::Script, std::vector<script::Diagnostic>> counted(std::string_view path,
+                                                                       std::string_view text) {
+    ++compilations;
+    return script::compile(path, text);
+}
+
+} // namespace
+
+TEST_CASE("plan: a script is compiled once, and only if it is selected", "[plan]") {
+    compilations = 0;
+    Selection selection;
+    selection.names = {"rsp/gap-nak"};
+    REQUIRE(make_plan(selection, {}, counted).has_value());
+    CHECK(compilations == 1);
+    compilations = 0;
+    const auto all = make_plan({}, {}, counted);
+    REQUIRE(all.has_value());
+    CHECK(compilations == all->cases.size());
+}
+
 } // namespace veriroce::test

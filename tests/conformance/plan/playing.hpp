@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/interpreter/playable.hpp"
 #include "conformance/mutants/mutants.hpp"
 #include "conformance/plan/plan.hpp"
 #include "conformance/plan/run.hpp"
@@ -86,15 +87,14 @@ inline std::string text_of(const CaseResult& result) {
 // The first run of a script that stands in a test, without a sanity exchange.
 inline CaseResult play_script(std::string_view script,
                               VirtualTestbedOptions device = right_engine()) {
-    const auto loaded = script::load("made/up.roce", script);
-    if (!loaded) FAIL(loaded.error().front().text("made/up.roce"));
-    const auto beyond = script::not_yet_runnable(*loaded);
+    const auto compiled = script::compile("made/up.roce", script);
+    if (!compiled) FAIL(compiled.error().front().text("made/up.roce"));
+    const auto beyond = unplayable_lines(*compiled);
     if (!beyond.empty()) FAIL(beyond.front().text("made/up.roce"));
-    const auto runs = script::expand(*loaded);
-    REQUIRE(runs.has_value());
+    REQUIRE_FALSE(compiled->runs.empty());
     VirtualTestbed testbed(std::move(device));
-    const PlannedRun planned{.run = runs->front()};
-    return testbed.play(*loaded, planned.run, testbed.environment(planned.network()));
+    const PlannedRun planned{.run = compiled->runs.front()};
+    return testbed.play(compiled->test_case, planned.run, testbed.environment(planned.network()));
 }
 
 } // namespace veriroce::test

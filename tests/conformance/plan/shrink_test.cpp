@@ -9,13 +9,12 @@ namespace {
 
 std::expected<Shrunk, std::string> shrunk(std::string_view text, VirtualTestbedOptions device,
                                           std::size_t run = 0) {
-    const auto loaded = script::load("made/up.roce", text);
-    if (!loaded) FAIL(loaded.error().front().text("made/up.roce"));
-    const auto runs = script::expand(*loaded);
-    REQUIRE(runs.has_value());
+    const auto compiled = script::compile("made/up.roce", text);
+    if (!compiled) FAIL(compiled.error().front().text("made/up.roce"));
     VirtualTestbed testbed(std::move(device));
     VirtualTestbed right(right_engine());
-    return shrink(testbed, *loaded, runs->at(run), testbed.environment({}), &right);
+    return shrink(testbed, compiled->test_case, compiled->runs.at(run), testbed.environment({}),
+                  &right);
 }
 
 const std::string padded = R"(# A script with more than it needs.

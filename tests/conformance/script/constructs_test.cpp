@@ -57,7 +57,7 @@ bool knows(const Place& place, const std::string& word, std::string_view value =
     const std::string line = place.before + word + std::string(value) + "\n";
     const std::string text =
         place.header ? with_header("quiet\n", line) : with_header(names_there + line);
-    const auto loaded = load("group/x.roce", text);
+    const auto loaded = compile("group/x.roce", text);
     const auto called_unknown = [&](std::string unknown) {
         if (const auto at = unknown.find('@'); at != std::string::npos)
             unknown.replace(at, 1, word);

@@ -19,15 +19,15 @@ inline std::string all_text(const std::vector<Diagnostic>& diagnostics) {
 }
 
 inline Case checked(std::string_view text, std::string_view path = "group/x.roce") {
-    auto loaded = load(path, text);
-    if (!loaded) FAIL(all_text(loaded.error()));
-    return std::move(*loaded);
+    auto compiled = compile(path, text);
+    if (!compiled) FAIL(all_text(compiled.error()));
+    return std::move(compiled->test_case);
 }
 
 inline std::vector<Run> runs_of(std::string_view text) {
-    auto runs = expand(checked(text));
-    if (!runs) FAIL(all_text(runs.error()));
-    return std::move(*runs);
+    auto compiled = compile("group/x.roce", text);
+    if (!compiled) FAIL(all_text(compiled.error()));
+    return std::move(compiled->runs);
 }
 
 struct SuiteFile {

@@ -245,22 +245,22 @@ const std::array wrong_scripts{
 
 TEST_CASE("wrong: a line that only one alternative makes wrong is not an error", "[script]") {
     const std::string header = "rule   RSP-01\ntitle  \"t\"\nrole   both\n\n";
-    CHECK(load("x.roce", header + "dut mr a len=64\n"
-                                  "any\n"
-                                  "  < ACK\n"
-                                  "  dut dereg a\n"
-                                  "or\n"
-                                  "  wait 1ms\n"
-                                  "end\n"
-                                  "dut dereg a\n"));
-    CHECK(load("x.roce", header + "repeat 2\n  dut mr a len=64\n  dut dereg a\nend\n"));
+    CHECK(compile("x.roce", header + "dut mr a len=64\n"
+                                     "any\n"
+                                     "  < ACK\n"
+                                     "  dut dereg a\n"
+                                     "or\n"
+                                     "  wait 1ms\n"
+                                     "end\n"
+                                     "dut dereg a\n"));
+    CHECK(compile("x.roce", header + "repeat 2\n  dut mr a len=64\n  dut dereg a\nend\n"));
 }
 
 TEST_CASE("script: wrong scripts are rejected with place, message and marked word", "[script]") {
     for (const Wrong& wrong : wrong_scripts) {
         const std::string text = with_header(wrong.dialogue, wrong.header);
         INFO(text);
-        const auto loaded = load("group/x.roce", text);
+        const auto loaded = compile("group/x.roce", text);
         CHECK_FALSE(loaded);
         if (loaded) continue;
         CHECK(said(loaded.error()) == wrong.says);
@@ -270,7 +270,7 @@ TEST_CASE("script: wrong scripts are rejected with place, message and marked wor
 
 TEST_CASE("script: an incomplete header is rejected", "[script]") {
     const auto refusal = [](std::string_view text) {
-        const auto loaded = load("x.roce", text);
+        const auto loaded = compile("x.roce", text);
         return loaded ? std::string("accepted") : said(loaded.error());
     };
     CHECK(refusal("") == "1:1: the header has no 'rule' line\n"
@@ -290,7 +290,7 @@ TEST_CASE("script: an incomplete header is rejected", "[script]") {
 }
 
 TEST_CASE("script: a diagnostic shows the line and marks the word", "[script]") {
-    const auto loaded = load("x.roce", with_header("> SEND_ONLY  pns=0  # \xC2\xB5\n"));
+    const auto loaded = compile("x.roce", with_header("> SEND_ONLY  pns=0  # \xC2\xB5\n"));
     REQUIRE_FALSE(loaded);
     CHECK(loaded.error().front().text("x.roce") ==
           "x.roce:5:14: unknown field 'pns'; did you mean 'psn'?\n"
@@ -299,7 +299,7 @@ TEST_CASE("script: a diagnostic shows the line and marks the word", "[script]") 
 }
 
 TEST_CASE("script: errors in several lines are reported together", "[script]") {
-    const auto loaded = load("x.roce", with_header("> SEND_ONLY pns=0\nqiet\ndut stat ERR\n"));
+    const auto loaded = compile("x.roce", with_header("> SEND_ONLY pns=0\nqiet\ndut stat ERR\n"));
     REQUIRE_FALSE(loaded);
     REQUIRE(loaded.error().size() == 3);
     CHECK(loaded.error()[2].span.line == 7);

@@ -1,0 +1,101 @@
+#include "conformance/interpreter/playable.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "conformance/interpreter/walk.hpp"
+
+namespace veriroce::interpreter {
+namespace {
+
+// What the tester's end of a QP can be given; the rest is the device's.
+constexpr std::array<std::string_view, 15> tester_attributes{"psn",
+                                                             "timeout",
+                                                             "retry_cnt",
+                                                             "rnr_retry",
+                                                             "min_rnr_timer",
+                                                             "max_rd_atomic",
+                                                             "max_dest_rd_atomic",
+                                                             "access",
+                                                             "send_wr",
+                                                             "recv_wr",
+                                                             "dscp",
+                                                             "ecn",
+                                                             "ttl",
+                                                             "flow",
+                                                             "sport"};
+constexpr std::array<std::string_view, 6> tester_changes{"state",     "timeout",       "retry_cnt",
+                                                         "rnr_retry", "min_rnr_timer", "access"};
+
+bool contains(const auto& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+// As it stands in the file, from 1.
+std::string line_of(std::string_view text, std::uint32_t number) {
+    for (std::uint32_t line = 1; line < number; ++line)
+        text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+    return std::string(text.substr(0, text.find('\n')));
+}
+
+// Each place once, however many runs reach it.
+class Refusals {
+  public:
+    explicit Refusals(const script::Case& of) : case_(of) {}
+
+    void add(const script::SourceSpan& span, const std::string& what) {
+        const std::string message = "veriroce cannot run this yet: " + what;
+        if (!known_.emplace(span.line, span.column, message).second) return;
+        found_.push_back({span, message, line_of(case_.text, span.line)});
+    }
+    // In the order of their places.
+    std::vector<script::Diagnostic> take() {
+        std::ranges::stable_sort(found_, {}, [](const script::Diagnostic& one) {
+            return std::pair(one.span.line, one.span.column);
+        });
+        return std::move(found_);
+    }
+
+  private:
+    const script::Case& case_;
+    std::set<std::tuple<std::uint32_t, std::uint32_t, std::string>> known_;
+    std::vector<script::Diagnostic> found_;
+};
+
+void look_at(const script::Statement& statement, Refusals& refusals) {
+    if (const auto* message = std::get_if<script::CmMessage>(&statement.node)) {
+        refusals.add(statement.span, message->type.text);
+    }
+    const auto* command = std::get_if<script::SideCommand>(&statement.node);
+    if (command == nullptr || command->side == script::Side::Dut) return;
+    const auto* change = std::get_if<script::Modify>(&command->command);
+    if (change == nullptr) return;
+    const auto unknown = std::ranges::find_if(
+        change->attributes, [](const auto& one) { return !contains(tester_changes, one.name); });
+    if (unknown != change->attributes.end()) {
+        refusals.add(statement.span, "tester modify " + unknown->name + "=");
+    }
+}
+
+} // namespace
+
+std::vector<script::Diagnostic> unplayable_lines(const script::Script& script) {
+    Refusals refusals(script.test_case);
+    for (const script::Run& run : script.runs) {
+        for (const script::QpSetup& setup : run.tester_qps) {
+            for (const script::Attribute& one : setup.attributes) {
+                if (contains(tester_attributes, one.name)) continue;
+                refusals.add(one.span, "tester qp " + one.name + "=");
+            }
+        }
+        each_statement(run.body, [&](const script::Statement& one) { look_at(one, refusals); });
+    }
+    return refusals.take();
+}
+
+} // namespace veriroce::interpreter
