@@ -63,6 +63,16 @@ bool finds(const mutants::Caught& pair, std::string& told, InexactLab lab = {}) 
     return failed;
 }
 
+// Long tests are split into parts, so that several cores share them and none takes long under
+// sanitizers. Part I of N takes every N-th, from the I-th on: together all of them.
+template <typename List>
+auto part_of(const List& all, std::size_t part, std::size_t parts) {
+    std::vector<typename List::value_type> taken;
+    for (std::size_t i = part; i < std::size(all); i += parts)
+        taken.push_back(all[i]);
+    return taken;
+}
+
 std::vector<wire::Psn> psns_of(const CaseResult& result) {
     std::vector<wire::Psn> psns;
     for (const RecordedPacket& packet : result.packets) {
@@ -121,8 +131,9 @@ TEST_CASE("suite: long ways to the device change no verdict", "[suite]") {
     }
 }
 
-TEST_CASE("suite: every case fails on a planted defect", "[suite][mutants]") {
-    for (const mutants::Caught& pair : mutants::caught_by_cases()) {
+TEMPLATE_TEST_CASE_SIG("suite: every case fails on a planted defect", "[suite][mutants]",
+                       ((std::size_t part), part), 0, 1, 2, 3) {
+    for (const mutants::Caught& pair : part_of(mutants::caught_by_cases(), part, 4)) {
         std::string told;
         const bool found = finds(pair, told);
         INFO("case " << pair.case_id << ", defect " << pair.mutant << "\n" << told);
@@ -131,8 +142,9 @@ TEST_CASE("suite: every case fails on a planted defect", "[suite][mutants]") {
 }
 
 // What only the judge sees may need to know what passed the device's port when.
-TEST_CASE("suite: a slow lab hides no planted defect", "[suite][mutants]") {
-    for (const mutants::Caught& pair : mutants::caught_by_cases()) {
+TEMPLATE_TEST_CASE_SIG("suite: a slow lab hides no planted defect", "[suite][mutants]",
+                       ((std::size_t part), part), 0, 1, 2, 3) {
+    for (const mutants::Caught& pair : part_of(mutants::caught_by_cases(), part, 4)) {
         std::string told;
         const bool found = finds(pair, told, real_lab);
         INFO("case " << pair.case_id << ", defect " << pair.mutant << "\n" << told);
@@ -221,9 +233,11 @@ TEST_CASE("suite: no case lacks a defect that it must find", "[suite][mutants]")
     }
 }
 
-TEST_CASE("suite: no case fails on a lawful oddity", "[suite][mutants]") {
-    REQUIRE_FALSE(mutants::lawful().empty());
-    for (const mutants::Mutant& oddity : mutants::lawful()) {
+TEMPLATE_TEST_CASE_SIG("suite: no case fails on a lawful oddity", "[suite][mutants]",
+                       ((std::size_t part), part), 0, 1, 2, 3, 4, 5, 6, 7) {
+    const auto oddities = part_of(mutants::lawful(), part, 8);
+    REQUIRE_FALSE(oddities.empty());
+    for (const mutants::Mutant& oddity : oddities) {
         for (const InexactLab& lab : {InexactLab{}, real_lab}) {
             VirtualTestbedOptions device = engine_of(oddity);
             device.lab = lab;
