@@ -185,7 +185,7 @@ TEST_CASE("pcapng: a capture filter over several link types", "[dissect]") {
     const std::string name = "RC Send Only\n";
     const std::string left_out = "veriroce: " + mixed +
                                  ": -f: packets of link type 247 cannot be "
-                                 "filtered and are left out: ";
+                                 "filtered and are skipped: ";
     const Ran port = chosen(mixed, "udp port 4791");
     CHECK(port.code == 0);
     CHECK(port.out == name + name + name);

@@ -134,6 +134,10 @@ std::string read_late(const Corpus& corpus, const CorpusFrame& frame, const std:
             layer.offset += late;
             if (layer.kind == LayerKind::Payload) layer.length -= std::min(layer.length, late);
             if (layer.offset + layer.length > frame.bytes.size()) return {};
+            if (layer.kind == LayerKind::Aeth) { // some of its fields are read from the packet
+                const auto bytes = veriroce::wire::Bytes(frame.bytes);
+                d.packet.aeth = veriroce::wire::Aeth::read(bytes.subspan(layer.offset));
+            }
             const auto value = read(*row, d, layer);
             if (value) veriroce::print::append_value(text, *row, *value);
         }
