@@ -11,7 +11,7 @@ target_link_libraries(veriroce_test_main PUBLIC veriroce_options Catch2::Catch2)
 target_compile_definitions(veriroce_test_main PUBLIC VERIROCE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     VERIROCE_BINARY_DIR="${PROJECT_BINARY_DIR}")
 # Catch2's header takes longer to read than most tests.
-precompiled(veriroce_test_pch HEADERS <catch2/catch.hpp> LIBS Catch2::Catch2)
+precompiled(veriroce_test_pch TEST HEADERS <catch2/catch.hpp> LIBS Catch2::Catch2)
 
 # Frames of every opcode in every encapsulation, and of what lies above, for whoever decodes them.
 file(GLOB corpus_sources CONFIGURE_DEPENDS tests/dissector/corpus/*.cpp)
