@@ -51,17 +51,17 @@ class Refusals {
     void add(const script::SourceSpan& span, const std::string& what) {
         const std::string message = "veriroce cannot run this yet: " + what;
         if (!known_.emplace(span.line, span.column, message).second) return;
-        found_.push_back({span, message, line_of(case_.text, span.line)});
+        const auto behind = std::ranges::upper_bound(found_, place_of(span), {}, place);
+        found_.insert(behind, {span, message, line_of(case_.text, span.line)});
     }
     // In the order of their places.
-    std::vector<script::Diagnostic> take() {
-        std::ranges::stable_sort(found_, {}, [](const script::Diagnostic& one) {
-            return std::pair(one.span.line, one.span.column);
-        });
-        return std::move(found_);
-    }
+    std::vector<script::Diagnostic> take() { return std::move(found_); }
 
   private:
+    using Place = std::pair<std::uint32_t, std::uint32_t>;
+    static Place place_of(const script::SourceSpan& span) { return {span.line, span.column}; }
+    static Place place(const script::Diagnostic& one) { return place_of(one.span); }
+
     const script::Case& case_;
     std::set<std::tuple<std::uint32_t, std::uint32_t, std::string>> known_;
     std::vector<script::Diagnostic> found_;

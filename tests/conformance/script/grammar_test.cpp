@@ -62,7 +62,9 @@ WordSet enumerators() {
 // `ip` and `ip.ttl` an editor takes what comes first.
 std::string pattern(const WordSet& words, std::string_view before, std::string_view behind) {
     std::vector<std::string_view> ordered(words.begin(), words.end());
-    std::ranges::stable_sort(ordered, std::ranges::greater{}, &std::string_view::size);
+    std::ranges::sort(ordered, {}, [](std::string_view word) {
+        return std::pair(-static_cast<std::ptrdiff_t>(word.size()), word);
+    });
     std::string text(before);
     for (const std::string_view word : ordered) {
         if (word != ordered.front()) text += '|';
