@@ -83,7 +83,7 @@ struct Dissection {
     bool cut = false;       // the capture ends inside what was taken apart last
     bool malformed = false; // the packet itself ends inside a header
     bool fragment = false;  // an IP fragment
-    bool upper = false;     // what lies above the transport was taken apart (upper.hpp)
+    bool upper = false;     // the layers above the transport were decoded (upper.hpp)
     Icrc icrc;
     // From the BTH to the last pad byte, as far as it was captured. Empty unless
     // transport_packet().

@@ -26,7 +26,7 @@ enum class Format : std::uint8_t {
     Bytes, // hex digits without anything between
     Text,
     Seconds, // `number` is signed nanoseconds
-    Date,    // likewise, since 1970: date and time of day where we are
+    Date,    // `number` is nanoseconds since 1970: date and local time of day
 };
 
 // A value as it was found. Which member counts is told by the row's format: Mac, Ipv4, Ipv6 and
@@ -37,7 +37,7 @@ struct Value {
     std::string_view text;
 };
 
-// Where a row is shown if nobody asks for it by name.
+// Where a row is shown if it is not asked for by name.
 enum class Shown : std::uint8_t {
     Everywhere,
     NotInTree,  // it repeats what another row shows
@@ -56,10 +56,10 @@ struct FieldRow {
     bool needs_icrc = false; // the value depends on the ICRC being verified
     // What the number means: "RC Send First". Empty if it has no name.
     std::string_view (*meaning)(std::uint64_t) = nullptr;
-    // Works the value out, for fields that do not simply stand somewhere.
+    // Computes the value, for fields without a fixed place.
     std::optional<Value> (*compute)(const Dissection&, const LayerSpan&) = nullptr;
     // Of a field that one layer has several times: the value by its number, counted from 0, or
-    // nothing behind the last. Then `compute` gives the first.
+    // nothing after the last. Then `compute` gives the first.
     std::optional<Value> (*each)(const Dissection&, const LayerSpan&, std::size_t) = nullptr;
 };
 
@@ -88,7 +88,7 @@ void for_each_value(const FieldRow& row, const Dissection& dissection, const Lay
 // A field that somebody asked for by name.
 class Column {
   public:
-    // Nothing if there is no such field.
+    // Nothing if the table does not have the field.
     static std::optional<Column> find(std::string_view name);
 
     [[nodiscard]] std::string_view name() const { return rows_.front()->name; }

@@ -135,7 +135,7 @@ constexpr FieldRow after_icrc(FieldRow row) {
     return row;
 }
 
-// For a computed row: where it stands all the same, how it is printed, what it means.
+// For a computed row: the bits that it shows, how it is printed, what it means.
 constexpr FieldRow standing(FieldRow row, std::uint16_t at, std::uint16_t bits) {
     row.bit = at;
     row.bits = bits;

@@ -45,7 +45,7 @@ enum class FindingKind : std::uint8_t {
     MadLength,
     MadVersion,
     BadIcrc,
-    NvmeLength, // of what lies above the transport, from here on
+    NvmeLength, // from here on: above the transport
     IserLength,
     IserOpcode,
     SmbDirectLength,

@@ -20,7 +20,7 @@ constexpr std::uint32_t framed_bytes(std::uint16_t pdu_bytes) {
     return (kMpaLengthBytes + pdu_bytes + 3U) / 4 * 4 + kMpaCrcBytes;
 }
 
-// A TCP segment, and where its content lies in the frame.
+// A TCP segment, and where its content is in the frame.
 struct TcpSegment {
     std::uint16_t source_port = 0;
     std::uint16_t destination_port = 0;

@@ -1,4 +1,4 @@
-// The layers of a frame: which header or piece of data stands where.
+// The layers of a frame: which header or piece of data is where.
 #pragma once
 
 #include <algorithm>
@@ -99,7 +99,7 @@ enum class LayerKind : std::uint8_t {
     MpaCrcUnused, // of a connection that agreed on none
     MpaMore,      // iWARP that is not taken apart
     Data,         // of a protocol that is not taken apart
-    Trailer,      // behind a packet: Ethernet padding, frame check sequence
+    Trailer,      // after a packet: Ethernet padding, frame check sequence
     Unsupported,  // a frame of a link type that is not supported
 };
 inline constexpr std::size_t kLayerKinds = static_cast<std::size_t>(LayerKind::Unsupported) + 1;
@@ -137,7 +137,7 @@ constexpr LayerKind layer_kind_of(wire::Layer layer) {
     return LayerKind::Data;
 }
 
-// Where a layer stands in the frame. A frame that was captured in part ends with a layer of fewer
+// Where a layer is in the frame. A frame that was captured in part ends with a layer of fewer
 // bytes than the header has.
 struct LayerSpan {
     LayerKind kind = LayerKind::Frame;
@@ -145,7 +145,7 @@ struct LayerSpan {
     std::uint32_t length = 0;
 };
 
-// The layers of one frame in the order in which they stand in it. There are few, so that looking
+// The layers of one frame in the order of their bytes. There are few, so that looking
 // for one is quick; most that are asked for are not there, which a bit says.
 class Layers {
   public:
@@ -170,7 +170,7 @@ class Layers {
         layer.length = length;
     }
 
-    // The first layer of this kind gives way to `by`, which lie in its bytes. False if there is no
+    // Replaces the first layer of this kind by `by`, which divide its bytes. False if there is no
     // such layer, or no room; then nothing is changed.
     bool replace(LayerKind kind, std::span<const LayerSpan> by);
 

@@ -21,7 +21,7 @@ constexpr std::optional<LinkType> link_type_of(std::uint16_t code) {
     switch (code) {
     case 1: return LinkType::Ethernet;
     case 12:                          // raw IP as some systems number it
-    case 14:                          // likewise
+    case 14:                          // raw IP on other systems
     case 101:                         // raw IP
     case 228:                         // raw IPv4
     case 229: return LinkType::RawIp; // raw IPv6

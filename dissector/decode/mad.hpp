@@ -45,7 +45,7 @@ inline bool is_management(const wire::Bth& bth, Protocol protocol) {
            (bth.dest_qp.value == kSmiQp && protocol == Protocol::InfiniBand);
 }
 
-// One message of connection management: which it is, and how many bytes stand before its private
+// One message of connection management: which it is, and how many bytes come before its private
 // data.
 struct CmLayout {
     std::uint16_t attribute = 0;
@@ -53,7 +53,7 @@ struct CmLayout {
     std::uint16_t bytes = 0;
     std::string_view name; // as Wireshark calls it: "ConnectRequest"
 };
-// Nothing for an attribute that is no such message.
+// Nothing for an attribute that is not such a message.
 const CmLayout* cm_layout(std::uint16_t attribute);
 
 // Why a connection was refused, and the answers of MRA, SIDR_REP and APR; empty for a value without

@@ -11,7 +11,7 @@ namespace veriroce::decode {
 
 class Pieces {
   public:
-    // The layers of one message that are kept apart; what is behind them stays payload.
+    // The most layers of one message; the bytes after them stay payload.
     static constexpr std::size_t kMost = 32;
 
     // `bytes`: what the packet holds of the message, also if the capture cut it. `goes_on`: the
@@ -30,7 +30,7 @@ class Pieces {
         at_ += at_hand;
         return at_hand == bytes;
     }
-    // Whether the message has so many bytes more; a finding if it ends before them.
+    // Whether the message has this many more bytes; a finding if it ends before them.
     bool needs(std::uint32_t bytes) {
         if (bytes <= left()) return true;
         if (!goes_on_) find(too_short_, 0, left(), at_ + left(), at_ + bytes);

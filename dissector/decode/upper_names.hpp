@@ -1,4 +1,4 @@
-// Words for the values of what lies above the transport. Empty for values without a name.
+// Names for values of the protocols above the transport. Empty for values without a name.
 //
 // Source: NVM Express 1.4 and NVMe over Fabrics 1.1, RFC 7143, RFC 7145, MS-SMBD, RFC 8166.
 #pragma once

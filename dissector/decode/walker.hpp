@@ -12,7 +12,7 @@
 
 namespace veriroce::decode {
 
-// What stands in a frame more often than this is not followed: what is behind it is Data. No
+// If a frame has more of these than this, the walk stops and the rest is Data. No
 // network needs as many, and frames made of nothing else exist.
 inline constexpr std::size_t kMaxVlanTags = 8;
 inline constexpr std::size_t kMaxMplsLabels = 8;
@@ -111,7 +111,7 @@ class Walker {
         return out_.frame.bytes.subspan(at_ - length, length);
     }
     wire::Bytes missing(LayerKind kind, std::size_t bytes);
-    // The same where nobody reads them: whether they are there.
+    // The same if the bytes are not read: whether they are there.
     bool step(LayerKind kind, std::size_t bytes) { return !take(kind, bytes).empty(); }
     // The next `bytes` bytes, of which there may be less in the capture, are data of this kind.
     void pass(LayerKind kind, std::uint32_t bytes);
@@ -125,7 +125,7 @@ class Walker {
                      std::uint32_t found, std::uint32_t expected) {
         out_.findings.add({kind, header_at + field.first_byte(), field.bytes(), found, expected});
     }
-    // Behind the packet, what carried it goes on until `end`; `captured` bytes of it are at hand.
+    // After the packet, its carrier goes on until `end`; `captured` bytes of it were captured.
     void trailer(std::uint32_t end, std::uint32_t captured);
     // What is ahead, if that much was captured; else 0.
     [[nodiscard]] std::uint8_t peek_u8(std::uint32_t ahead = 0) const;
@@ -133,7 +133,7 @@ class Walker {
 
     Dissection& out_;
     const Options& options_;
-    std::uint32_t captured_; // bytes at hand
+    std::uint32_t captured_; // bytes that the capture has
     std::uint32_t end_;      // where the packet ends, by the lengths read so far
     std::uint32_t at_ = 0;   // first byte not yet taken
     std::uint32_t covered_from_ = 0;

@@ -41,7 +41,7 @@ class MaskedHead {
     [[nodiscard]] constexpr std::uint32_t seed() const { return seed_; }
     [[nodiscard]] constexpr std::size_t size() const { return size_; }
     // The bits that count as ones, and those that the seed turns over, from `at` on, which may also
-    // lie in front of the message or behind the head: kMost bytes can be read there.
+    // be before the message or after the head: kMost bytes can be read there.
     [[nodiscard]] constexpr const std::byte* ones(std::ptrdiff_t at) const {
         return &ones_[place(at)];
     }
@@ -50,7 +50,7 @@ class MaskedHead {
     }
 
   private:
-    using Bits = std::array<std::byte, 3 * kMost>; // zeros in front of the message and behind
+    using Bits = std::array<std::byte, 3 * kMost>; // zeros before the message and after it
     static constexpr std::size_t place(std::ptrdiff_t at) {
         constexpr auto most = static_cast<std::ptrdiff_t>(kMost);
         assert(at >= -most && at <= most);

@@ -20,7 +20,7 @@ constexpr std::size_t foldable(std::size_t bytes) {
     return bytes < 2 * kBlock ? 0 : bytes / kBlock * kBlock;
 }
 
-// The CRC of bytes while they are copied to `to`; so many as foldable() says.
+// The CRC of bytes while they are copied to `to`; their number is what foldable() returns.
 std::uint32_t copy_crc32(std::uint32_t seed, Bytes bytes, MutableBytes to);
 
 // The CRC of a message that begins so; of at most MaskedHead::kMost + kIsalBlock bytes.

@@ -47,7 +47,7 @@ struct Ethernet {
     }
 };
 
-// What stands between the tag's own EtherType and the next one.
+// The bytes between the tag's own EtherType and the end of the next one.
 struct VlanTag {
     static constexpr std::size_t kSize = 4;
 

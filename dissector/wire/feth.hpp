@@ -1,4 +1,4 @@
-// FETH, the flush header: 4 bytes; it stands before the RETH. Source: rule EXT-03.
+// FETH, the flush header: 4 bytes; it comes before the RETH. Source: rule EXT-03.
 #pragma once
 
 #include <optional>

@@ -82,7 +82,7 @@ struct FieldInfo {
     std::string_view name; // of the script language: "destqp", "ip.ttl"
     FieldKind kind = FieldKind::Number;
     Location primary;
-    // The other place where it may stand: the other IP family, AtomicETH instead of RETH.
+    // Its other place, if it has two: in the other IP family, in AtomicETH instead of RETH.
     std::optional<Location> secondary;
 };
 
@@ -90,12 +90,12 @@ const FieldInfo& field_info(Field field);
 std::span<const FieldInfo, kFields> field_table();
 std::optional<Field> field_by_name(std::string_view script_name);
 
-// Where the field stands in this frame; nothing if the frame has no such layer.
+// Where the field is in this frame; nothing if the frame does not have its layer.
 std::optional<Location> locate(const LayerMap& layers, Field field);
 
 // Reads and writes a field of kind Number (up to 64 bits), most significant bit first: the ICRC,
 // too, is the number that Wireshark shows. Nothing / false if the field is of another kind, is not
-// there or lies beyond the end of `frame`; false also if the value does not fit its bits.
+// there or is beyond the end of `frame`; false also if the value does not fit its bits.
 std::optional<std::uint64_t> read_field(Bytes frame, const LayerMap& layers, Field field);
 bool write_field(MutableBytes frame, const LayerMap& layers, Field field, std::uint64_t value);
 

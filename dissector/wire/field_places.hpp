@@ -16,7 +16,7 @@
 
 namespace veriroce::wire {
 
-// Where a field stands in a header, in bits from the header's first.
+// Where a field is in a header, in bits from the header's first.
 struct Location {
     Layer layer = Layer::Ethernet;
     std::uint16_t bit = 0;

@@ -80,7 +80,7 @@ void map_transport(Frame& frame);
 std::expected<Datagram, FrameError> unseal(Bytes bytes);
 std::expected<Datagram, FrameError> unseal(const Frame& decoded);
 
-// Computes the ICRC of a complete frame and writes it behind the pad.
+// Computes the ICRC of a complete frame and writes it after the pad.
 // The frame's lengths must be right (decode_frame succeeds).
 void seal(MutableBytes bytes);
 
@@ -95,7 +95,7 @@ std::size_t outer_bytes(const Envelope& envelope);
 inline constexpr std::size_t kMaxFrameOverhead = 14 + 4 + 40 + 8 + 64 + 3 + kIcrcBytes;
 
 // Writes Ethernet, VLAN tag, IP and UDP in front of `transport_bytes` bytes that the caller puts
-// behind them (BTH to ICRC), with lengths and IPv4 checksum right and the UDP checksum zero.
+// after them (BTH to ICRC), with lengths and IPv4 checksum right and the UDP checksum zero.
 // Returns how many bytes that were: outer_bytes() and the options. `ip_options` is a multiple of 4
 // bytes, at most 40, and empty for IPv6. The whole must fit IP's 16-bit length.
 std::size_t write_outer(const LinkAddress& link, const Envelope& envelope, std::uint16_t ip_id,

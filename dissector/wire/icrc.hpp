@@ -16,7 +16,7 @@ std::uint32_t icrc(Bytes headers, Bytes rest = {});
 // The same, while `rest` is copied to `to`, which has room for it: takes less time than the two.
 std::uint32_t copy_icrc(Bytes headers, Bytes rest, MutableBytes to);
 
-// The same without masking: a CRC over the bytes as they stand. Some broken senders do this; it is
+// The same without masking: a CRC over the bytes as they are. Some broken senders do this; it is
 // one of the wrong values of CRC-07.
 std::uint32_t icrc_unmasked(Bytes headers, Bytes rest = {});
 

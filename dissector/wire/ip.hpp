@@ -88,7 +88,7 @@ struct Ipv6 {
     std::uint8_t dscp = 0;            // 6 bits
     std::uint8_t ecn = 0;             // 2 bits
     std::uint32_t flow_label = 0;     // 20 bits
-    std::uint16_t payload_length = 0; // bytes behind this header
+    std::uint16_t payload_length = 0; // bytes after this header
     std::uint8_t next_header = 0;
     std::uint8_t hop_limit = 0;
     IpAddress source;
@@ -161,7 +161,7 @@ constexpr std::uint16_t ipv4_checksum(Bytes header) {
 }
 
 // The checksum of a UDP datagram over its pseudo header (RFC 768, RFC 8200). `addresses` are source
-// and destination as they stand in the IP header (8 or 32 bytes); `datagram` begins at the UDP
+// and destination as they are in the IP header (8 or 32 bytes); `datagram` begins at the UDP
 // header, whose checksum field counts as zero and whose length field is the pseudo header's length;
 // bytes beyond that length do not count. Never 0: a sum of zero is sent as 0xFFFF.
 std::uint16_t udp_checksum(Bytes addresses, Bytes datagram);

@@ -46,7 +46,7 @@ class LayerMap {
     }
 
   private:
-    // 32 bits: the ICRC of the longest IP datagram lies beyond 65,535 with Ethernet in front of it.
+    // 32 bits: after Ethernet, the ICRC of the longest IP datagram begins beyond byte 65,535.
     static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
     std::array<std::uint32_t, kLayers> offsets_{};
 };

@@ -76,7 +76,7 @@ class HeaderSet {
 
     [[nodiscard]] constexpr bool has(Header header) const { return (bits_ & bit(header)) != 0; }
     [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
-    // The one that stands first in a packet; not of an empty set.
+    // The first of them in a packet. The set is not empty.
     [[nodiscard]] constexpr Header first() const {
         return static_cast<Header>(std::countr_zero(bits_));
     }

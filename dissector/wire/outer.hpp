@@ -16,7 +16,7 @@
 namespace veriroce::wire {
 
 enum class FrameError : std::uint8_t {
-    NotIp, // no IPv4 or IPv6 behind Ethernet and at most one VLAN tag
+    NotIp, // no IPv4 or IPv6 after Ethernet and at most one VLAN tag
     NotUdp,
     NotRoce,        // UDP, but to another port than 4791
     Fragment,       // ENC-09: fragments are not processed
@@ -40,7 +40,7 @@ struct Outer {
     std::uint32_t udp_at = 0;
     std::uint32_t bth_at = 0;
     std::uint32_t icrc_at = 0; // by the UDP length (ENC-07)
-    bool tagged = false;       // a VLAN tag stands in front of the IP header
+    bool tagged = false;       // a VLAN tag comes before the IP header
     bool v6 = false;
 
     // From the BTH to the last pad byte.

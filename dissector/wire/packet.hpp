@@ -33,7 +33,7 @@ struct Packet {
 #define VERIROCE_HEADER_MEMBER(type, member, ...) type member;
     VERIROCE_EXTENDED_HEADERS(VERIROCE_HEADER_MEMBER)
 #undef VERIROCE_HEADER_MEMBER
-    Bytes body; // all bytes behind the headers: payload and pad
+    Bytes body; // all bytes after the headers: payload and pad
 
     [[nodiscard]] const OpcodeInfo& info() const { return opcode_info(bth.opcode); }
     // Bytes of BTH and of the extended headers in `headers`.
@@ -49,9 +49,9 @@ enum class PacketError : std::uint8_t { TooShortForBth, TooShortForHeaders };
 std::string_view text_of(PacketError error);
 
 // `bytes` runs from the BTH to the last pad byte; the result points into it. Reserved opcodes have
-// no extended headers: all behind the BTH is body.
+// no extended headers: everything after the BTH is body.
 std::expected<Packet, PacketError> decode_packet(Bytes bytes);
-// The same into one at hand: what it held before is left in the headers that this packet has not.
+// The same into an existing packet. Headers that the new packet does not have keep old values.
 // After an error `packet.headers` are those that could be read.
 std::optional<PacketError> decode_packet(Bytes bytes, Packet& packet);
 

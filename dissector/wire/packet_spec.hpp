@@ -3,7 +3,7 @@
 //
 // Order of work: the correct packet is made from the opcode and the Sender; written fields replace
 // their bits; lengths, IP checksum, UDP checksum and ICRC are made right unless they were written
-// or damaged; damage is done last, in the order in which it stands in Damage.
+// or damaged; damage is done last, in the order of the members of Damage.
 //
 // Source: conformance/script/README.md "Packets".
 #pragma once
@@ -45,8 +45,8 @@ struct Flip {
 struct Damage {
     std::optional<std::size_t> truncate; // bytes kept from the BTH on; lengths repaired, ICRC not
     std::optional<std::size_t> cut;      // bytes kept of the frame, nothing repaired
-    std::size_t trailer = 0;             // bytes added behind the UDP datagram
-    std::vector<Flip> flips; // IP header checksum made good again unless it is the target
+    std::size_t trailer = 0;             // bytes added after the UDP datagram
+    std::vector<Flip> flips; // the IP header checksum is made right again unless it is the target
 };
 
 using FieldValue = std::variant<std::uint64_t, IpAddress, MacAddress>;

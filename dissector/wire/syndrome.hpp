@@ -30,7 +30,7 @@ struct Syndrome {
     [[nodiscard]] constexpr AckKind kind() const { return static_cast<AckKind>(value >> 5 & 0x3); }
     // Credit code, timer code or NAK code, by kind.
     [[nodiscard]] constexpr std::uint8_t code() const { return value & 0x1F; }
-    // Nothing for a syndrome that is no NAK, and for reserved codes.
+    // Nothing for a syndrome that is not a NAK, and for reserved codes.
     [[nodiscard]] constexpr std::optional<NakCode> nak_code() const {
         if (kind() != AckKind::Nak || code() > 4) return std::nullopt;
         return static_cast<NakCode>(code());

@@ -29,7 +29,7 @@ inline constexpr std::uint32_t kMask24 = 0xFFFFFF;
 inline constexpr Pkey kDefaultPkey{0xFFFF};
 
 // A packet sequence number: 24 bits, circular. There is no `<`, because on a circle nothing is
-// less; `distance` says how far one PSN lies ahead of another.
+// less; `distance` says how far one PSN is ahead of another.
 class Psn {
   public:
     constexpr Psn() = default;
@@ -48,8 +48,8 @@ class Psn {
     std::uint32_t value_ = 0;
 };
 
-// How far `to` lies ahead of `from`, in -2^23 .. 2^23-1. Exactly half the circle away counts as
-// behind (RSP-08: within 2 of that edge devices differ, and no rule judges them there).
+// How far `to` is ahead of `from`, in -2^23 .. 2^23-1. Exactly half the circle away counts as
+// behind (RSP-08: within 2 of that edge devices differ, and no rule applies there).
 constexpr std::int32_t distance(Psn from, Psn to) {
     const std::uint32_t forward = (to.value() - from.value()) & kMask24;
     return forward < 0x800000 ? static_cast<std::int32_t>(forward)
@@ -73,7 +73,7 @@ constexpr std::uint32_t packets_of(std::uint64_t bytes, Mtu mtu) {
     return bytes == 0 ? 1U : static_cast<std::uint32_t>((bytes + size - 1) / size);
 }
 
-// Pad bytes behind a payload of this many bytes (BTH-09).
+// Pad bytes after a payload of this many bytes (BTH-09).
 constexpr std::uint8_t pad_of(std::uint64_t bytes) {
     return static_cast<std::uint8_t>((4 - bytes % 4) % 4);
 }
