@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include <fmt/format.h>
+
 #include "conformance/agent/engine_backend.hpp"
 #include "conformance/dut/remote_dut.hpp"
 #include "tests/conformance/agent/running.hpp"
@@ -21,7 +23,9 @@ constexpr std::string_view hello =
 
 std::unique_ptr<agent::Backend> engine_with(const AgentLimits& limits) {
     agent::Options options;
-    options.address = "127.0.0.7";
+    // Tests run at the same time in processes of their own, and RoCEv2 has one port.
+    const auto process = static_cast<unsigned>(getpid());
+    options.address = fmt::format("127.7.{}.{}", process / 250 % 250 + 1, process % 250 + 1);
     options.limits = limits;
     auto backend = agent::open_engine(options);
     if (!backend) FAIL(backend.error());
