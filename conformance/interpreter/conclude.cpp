@@ -112,6 +112,10 @@ std::vector<Violation> violations(Interpreter& interpreter) {
         auto found = judge_packets(packets, qps, environment, end);
         std::ranges::move(found, std::back_inserter(all));
     };
+    if (objects.past.empty()) { // no need to copy the packets
+        judge(interpreter.result().packets, last_qps(objects));
+        return all;
+    }
     std::vector<RecordedPacket> left = interpreter.result().packets; // of no earlier time
     for (const PastQp& past : objects.past) {
         std::vector<RecordedPacket> then = left;
