@@ -167,12 +167,6 @@ Transmit* send_request(Device& device, Qp& qp, SendWork& work, wire::Instant now
     return sent(device, qp, packet, payload, work.last() + 1, now);
 }
 
-Position position_of(std::uint32_t packet, std::uint32_t packets) {
-    if (packets == 1) return Position::Only;
-    if (packet == 0) return Position::First;
-    return packet + 1 == packets ? Position::Last : Position::Middle;
-}
-
 // BTH-18, N-18: at the end of a message, now and then inside long ones, and where the window ends.
 bool wants_ack(const Device& device, const Qp& qp, const SendWork& work, wire::Psn psn, bool ends) {
     if (ends || qp.since_ack_request + 1 >= device.config.behaviour.ack_request_every) return true;
@@ -186,8 +180,8 @@ bool wants_ack(const Device& device, const Qp& qp, const SendWork& work, wire::P
 
 wire::Packet& segment(Device& device, const Qp& qp, const SendWork& work, wire::Psn psn) {
     const SendRequest& request = work.request;
-    const Position position = position_of(qp.cursor.packet, work.packets);
-    const bool ends = position == Position::Last || position == Position::Only;
+    const bool ends = qp.cursor.packet + 1 == work.packets;
+    const Position position = wire::position_of(qp.cursor.packet == 0, ends);
     const std::size_t ending = ends ? ending_of(request.opcode) : 0;
     const auto type = static_cast<std::size_t>(qp.connection.type);
     const Opcodes::Row& row =

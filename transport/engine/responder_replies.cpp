@@ -116,11 +116,6 @@ bool readable(const Device& device, const Qp& qp, const Reply& reply, std::uint6
            region.covers(reply.address, bytes);
 }
 
-Position position_of(bool begins, bool ends) {
-    if (begins) return ends ? Position::Only : Position::First;
-    return ends ? Position::Last : Position::Middle;
-}
-
 // RDR-03
 wire::Msn msn_of(const Device& device, const Qp& qp, const Reply& reply) {
     const bool current = device.config.behaviour.response_msn == ResponseMsn::Current;
@@ -130,7 +125,7 @@ wire::Msn msn_of(const Device& device, const Qp& qp, const Reply& reply) {
 // RDR-01, RDR-02
 Transmit* read_packet(Device& device, Qp& qp, Reply& reply, std::uint64_t bytes) {
     const bool ends = reply.packets == 1;
-    const Position position = position_of(reply.begins, ends);
+    const Position position = wire::position_of(reply.begins, ends);
     wire::Packet& packet = reply_packet(
         device, qp, device.opcodes.read_response[static_cast<std::size_t>(position)], reply);
     packet.bth.pad = wire::pad_of(bytes);
