@@ -28,18 +28,18 @@ std::string_view colour_of(Verdict verdict) {
     return "";
 }
 
-constexpr std::string_view dim = "\x1b[2m";
-constexpr std::string_view red = "\x1b[31m";
-constexpr std::string_view green = "\x1b[32m";
-constexpr std::string_view plain = "\x1b[0m";
+constexpr std::string_view kDim = "\x1b[2m";
+constexpr std::string_view kRed = "\x1b[31m";
+constexpr std::string_view kGreen = "\x1b[32m";
+constexpr std::string_view kPlain = "\x1b[0m";
 
 std::string painted(std::string_view paint, std::string_view text, bool colour) {
-    return colour ? fmt::format("{}{}{}", paint, text, plain) : std::string(text);
+    return colour ? fmt::format("{}{}{}", paint, text, kPlain) : std::string(text);
 }
 
-constexpr std::size_t columns = 100;
-constexpr std::size_t indent = 7;
-constexpr std::size_t least_label = 9; // "measured", "line 1234"
+constexpr std::size_t kColumns = 100;
+constexpr std::size_t kIndent = 7;
+constexpr std::size_t kLeastLabel = 9; // "measured", "line 1234"
 
 // Breaks at blanks; what follows the first line begins `hanging` columns to the right.
 std::string wrapped(std::string_view text, std::size_t hanging) {
@@ -49,7 +49,7 @@ std::string wrapped(std::string_view text, std::size_t hanging) {
         const std::size_t end = std::min(text.find(' '), text.size());
         const std::string_view word = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
-        if (!out.empty() && at + 1 + word.size() > columns) {
+        if (!out.empty() && at + 1 + word.size() > kColumns) {
             out += fmt::format("\n{:{}}", "", hanging);
             at = hanging;
         } else if (!out.empty()) {
@@ -65,27 +65,27 @@ std::string wrapped(std::string_view text, std::size_t hanging) {
 std::string value_of(const Row& row, std::size_t hanging, bool colour) {
     const std::string text = safe_text(row.text);
     switch (row.kind) {
-    case Row::Kind::Sentence: return wrapped(text, indent);
+    case Row::Kind::Sentence: return wrapped(text, kIndent);
     case Row::Kind::Text: return wrapped(text, hanging);
     case Row::Kind::Verbatim: return text;
     case Row::Kind::Difference:
-        return fmt::format("expected {}, got {}", painted(green, text, colour),
-                           painted(red, safe_text(row.actual), colour));
+        return fmt::format("expected {}, got {}", painted(kGreen, text, colour),
+                           painted(kRed, safe_text(row.actual), colour));
     }
     return text;
 }
 
 // Labels in one column, values in another.
 std::string text_of(const std::vector<Row>& rows, bool colour) {
-    std::size_t label = least_label;
+    std::size_t label = kLeastLabel;
     for (const Row& row : rows)
         label = std::max(label, row.label.size());
-    const std::size_t hanging = indent + label + 1;
+    const std::size_t hanging = kIndent + label + 1;
     std::string out;
     for (const Row& row : rows) {
-        out += fmt::format("{:{}}", "", indent);
+        out += fmt::format("{:{}}", "", kIndent);
         if (row.kind != Row::Kind::Sentence) {
-            out += painted(dim, fmt::format("{:<{}}", safe_text(row.label), label), colour) + " ";
+            out += painted(kDim, fmt::format("{:<{}}", safe_text(row.label), label), colour) + " ";
         }
         out += value_of(row, hanging, colour) + "\n";
     }
@@ -139,7 +139,7 @@ std::string console_progress(std::size_t done, std::size_t total, std::size_t fa
     std::string shown = safe_text(id).substr(0, id_columns);
     if (id.size() > id_columns) shown.replace(id_columns - 3, 3, "...");
     const std::string failures = failed == 0 ? "" : fmt::format("{} failed, ", failed);
-    return fmt::format("{}[{}/{}] {}{}", console_no_progress, done, total, failures, shown);
+    return fmt::format("{}[{}/{}] {}{}", kConsoleNoProgress, done, total, failures, shown);
 }
 
 std::string console_summary(const plan::RunResults& results, const ConsoleStyle& style) {

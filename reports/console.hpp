@@ -21,10 +21,10 @@ std::string console_head(const testbed::RunInfo& run);
 std::string console_case(const interpreter::CaseResult& result, const ConsoleStyle& style);
 
 // What goes on, in one line of a terminal: "[12/345] 1 failed, rsp/gap-nak[ip=6]". It begins where
-// the line begins and ends without a line's end; `console_no_progress` takes it away.
+// the line begins and ends without a line's end; `kConsoleNoProgress` takes it away.
 std::string console_progress(std::size_t done, std::size_t total, std::size_t failed,
                              std::string_view id);
-inline constexpr std::string_view console_no_progress = "\r\x1b[K";
+inline constexpr std::string_view kConsoleNoProgress = "\r\x1b[K";
 
 // The last lines: what was counted. Ends with "N passed, N failed, N skipped".
 std::string console_summary(const plan::RunResults& results, const ConsoleStyle& style);

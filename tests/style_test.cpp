@@ -12,7 +12,7 @@ namespace {
 using namespace veriroce::house;
 
 const std::filesystem::path root = VERIROCE_SOURCE_DIR;
-constexpr std::size_t max_columns = 100;
+constexpr std::size_t kMaxColumns = 100;
 
 bool is_cpp(const std::filesystem::path& path) {
     return path.extension() == ".cpp" || path.extension() == ".hpp";
@@ -59,7 +59,7 @@ TEST_CASE("style: no line is longer than 100 columns and no C++ source has a tab
         std::size_t number = 0;
         for (const auto line : lines(text)) {
             ++number;
-            if (columns(line) > max_columns) FAIL_CHECK(where(file, number) << " is too long");
+            if (columns(line) > kMaxColumns) FAIL_CHECK(where(file, number) << " is too long");
             if (is_cpp(file) && line.find('\t') != std::string_view::npos) {
                 FAIL_CHECK(where(file, number) << " has a tab");
             }

@@ -7,7 +7,7 @@
 
 int main(int argc, char* argv[]) {
     using namespace veriroce;
-    static constexpr std::array backends{agent::verbs_backend};
+    static constexpr std::array backends{agent::kVerbsBackend};
     command_line::Program program(
         "veriroce-agent", "Give a tester control of an RDMA device on this host", VERIROCE_VERSION);
     agent::add_agent(program.command(), backends);

@@ -16,7 +16,7 @@ struct Group {
     void (*ask)(Talk& talk, const Subject& subject);
 };
 
-constexpr std::array groups{
+constexpr std::array kGroups{
     Group{"errors", ask_errors},   Group{"pd and cq", ask_queues}, Group{"mr", ask_memory},
     Group{"patterns", ask_fills},  Group{"qp", ask_qps},           Group{"post", ask_posts},
     Group{"waits", ask_waits},     Group{"the rest", ask_rest},    Group{"groups", ask_groups},

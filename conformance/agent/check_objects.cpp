@@ -12,8 +12,8 @@ namespace {
 
 using enum dut::FailureCode;
 
-constexpr std::uint64_t region_bytes = 10'000; // not a whole number of pages
-constexpr std::uint64_t large_id = 18'446'744'073'709'551'615U;
+constexpr std::uint64_t kRegionBytes = 10'000; // not a whole number of pages
+constexpr std::uint64_t kLargeId = 18'446'744'073'709'551'615U;
 
 struct Made {
     dut::PdHandle pd;
@@ -30,7 +30,7 @@ std::optional<Made> make(Talk& talk) {
 std::optional<dut::MrRegistered> region(Talk& talk, dut::PdHandle pd,
                                         std::optional<dut::Fill> fill = {}) {
     return talk.gives("mr_register", dut::MrRegister{.pd = pd,
-                                                     .length = region_bytes,
+                                                     .length = kRegionBytes,
                                                      .access = {.local_write = true},
                                                      .fill = fill});
 }
@@ -97,7 +97,7 @@ void ask_memory(Talk& talk, const Subject& /*subject*/) {
     talk.check(mr->address % 4096 == 0, "the address of the region",
                "memory that begins at a page");
     const std::vector<std::byte> data{std::byte{0}, std::byte{0xFF}, std::byte{0x10}};
-    constexpr std::uint64_t at = region_bytes - 3;
+    constexpr std::uint64_t at = kRegionBytes - 3;
     talk.gives("mr_write", dut::MrWrite{.mr = mr->mr, .offset = at, .data = data});
     const auto tail =
         talk.gives("mr_read", dut::MrRead{.mr = mr->mr, .offset = at - 1, .length = 4});
@@ -193,7 +193,7 @@ void ask_posts(Talk& talk, const Subject& /*subject*/) {
                  InvalidParams, "nothing is posted");
     const auto posted = talk.gives(
         "post_recv",
-        dut::PostRecv{.qp = qp->qp, .requests = {{.id = large_id, .sge = {sge}}, {.id = 2}}});
+        dut::PostRecv{.qp = qp->qp, .requests = {{.id = kLargeId, .sge = {sge}}, {.id = 2}}});
     if (!posted) return;
     talk.check(posted->posted == 2, "posted", "the number of accepted requests");
     talk.gives("to ERR",
@@ -201,7 +201,7 @@ void ask_posts(Talk& talk, const Subject& /*subject*/) {
     const auto receives = poll_one_by_one(talk, made->cq, 2);
     talk.check(receives.size() == 2 && flushed(receives[0], *qp, engine::Queue::Receive) &&
                    flushed(receives[1], *qp, engine::Queue::Receive) &&
-                   receives[0].id == large_id && receives[1].id == 2,
+                   receives[0].id == kLargeId && receives[1].id == 2,
                "the receives of a QP in ERR",
                "two completions with WR_FLUSH_ERR, in order, with id, qp and queue recv");
     talk.gives("post_send in ERR",

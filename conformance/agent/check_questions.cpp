@@ -32,7 +32,7 @@ std::optional<dut::Welcome> greet(Talk& talk, const std::optional<std::string>& 
 }
 
 void ask_welcome(Talk& talk, const dut::Welcome& welcome) {
-    talk.check(welcome.version == dut::contract_version, "the version", "version 1");
+    talk.check(welcome.version == dut::kContractVersion, "the version", "version 1");
     talk.check(has(welcome.capabilities, "rc") && has(welcome.capabilities, "read"),
                "the minimum capabilities", "the capabilities rc and read");
     const std::set<std::string_view> known{

@@ -6,11 +6,11 @@ namespace veriroce::agent {
 
 namespace {
 
-constexpr std::size_t shown = 300;
+constexpr std::size_t kShown = 300;
 
 std::string shortened(std::string_view text) {
-    if (text.size() <= shown) return std::string(text);
-    return std::string(text.substr(0, shown)) + "... (" + std::to_string(text.size()) + " bytes)";
+    if (text.size() <= kShown) return std::string(text);
+    return std::string(text.substr(0, kShown)) + "... (" + std::to_string(text.size()) + " bytes)";
 }
 
 // JSON without the white space between its tokens.

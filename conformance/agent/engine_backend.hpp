@@ -22,9 +22,9 @@ std::expected<std::unique_ptr<Backend>, std::string> open_engine(const Options& 
 std::expected<std::unique_ptr<Backend>, std::string> open_engine(const Options& options,
                                                                  std::uint16_t port);
 
-inline constexpr BackendKind engine_backend{"engine", &open_engine};
+inline constexpr BackendKind kEngineBackend{"engine", &open_engine};
 
 // Both backends, for `veriroce agent`; the default is verbs.
-inline constexpr std::array all_backends{verbs_backend, engine_backend};
+inline constexpr std::array kAllBackends{kVerbsBackend, kEngineBackend};
 
 } // namespace veriroce::agent

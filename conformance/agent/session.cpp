@@ -51,8 +51,8 @@ void Session::greet(const dut::Call& call, wire::Instant now) {
         lines_.push_back(dut::encode_answer(call.id, std::unexpected(failure)));
         close(Standing::Closing, failure.message);
     };
-    if (hello->version != dut::contract_version) {
-        refuse(dut::invalid("version: expected " + std::to_string(dut::contract_version) +
+    if (hello->version != dut::kContractVersion) {
+        refuse(dut::invalid("version: expected " + std::to_string(dut::kContractVersion) +
                             ", got " + std::to_string(hello->version)));
         return;
     }

@@ -12,6 +12,6 @@ namespace veriroce::agent {
 // Opens the device of --device, or the only one. Each connection gets its own ibv_context.
 std::expected<std::unique_ptr<Backend>, std::string> open_verbs(const Options& options);
 
-inline constexpr BackendKind verbs_backend{"verbs", &open_verbs};
+inline constexpr BackendKind kVerbsBackend{"verbs", &open_verbs};
 
 } // namespace veriroce::agent

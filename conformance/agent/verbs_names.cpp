@@ -15,12 +15,12 @@ namespace {
 template <typename Ours, typename Theirs, std::size_t N>
 using Table = std::array<std::pair<Ours, Theirs>, N>;
 
-constexpr Table<engine::QpType, ibv_qp_type, 3> qp_types{{
+constexpr Table<engine::QpType, ibv_qp_type, 3> kQpTypes{{
     {engine::QpType::Rc, IBV_QPT_RC},
     {engine::QpType::Uc, IBV_QPT_UC},
     {engine::QpType::Ud, IBV_QPT_UD},
 }};
-constexpr Table<engine::QpState, ibv_qp_state, 7> qp_states{{
+constexpr Table<engine::QpState, ibv_qp_state, 7> kQpStates{{
     {engine::QpState::Reset, IBV_QPS_RESET},
     {engine::QpState::Init, IBV_QPS_INIT},
     {engine::QpState::Rtr, IBV_QPS_RTR},
@@ -29,19 +29,19 @@ constexpr Table<engine::QpState, ibv_qp_state, 7> qp_states{{
     {engine::QpState::Sqe, IBV_QPS_SQE},
     {engine::QpState::Err, IBV_QPS_ERR},
 }};
-constexpr Table<wire::Mtu, ibv_mtu, 5> mtus{{
+constexpr Table<wire::Mtu, ibv_mtu, 5> kMtus{{
     {wire::Mtu::B256, IBV_MTU_256},
     {wire::Mtu::B512, IBV_MTU_512},
     {wire::Mtu::B1024, IBV_MTU_1024},
     {wire::Mtu::B2048, IBV_MTU_2048},
     {wire::Mtu::B4096, IBV_MTU_4096},
 }};
-constexpr Table<dut::MigState, ibv_mig_state, 3> mig_states{{
+constexpr Table<dut::MigState, ibv_mig_state, 3> kMigStates{{
     {dut::MigState::Migrated, IBV_MIG_MIGRATED},
     {dut::MigState::Rearm, IBV_MIG_REARM},
     {dut::MigState::Armed, IBV_MIG_ARMED},
 }};
-constexpr Table<engine::WrOpcode, ibv_wr_opcode, 10> wr_opcodes{{
+constexpr Table<engine::WrOpcode, ibv_wr_opcode, 10> kWrOpcodes{{
     {engine::WrOpcode::Send, IBV_WR_SEND},
     {engine::WrOpcode::SendWithImm, IBV_WR_SEND_WITH_IMM},
     {engine::WrOpcode::SendWithInv, IBV_WR_SEND_WITH_INV},
@@ -53,7 +53,7 @@ constexpr Table<engine::WrOpcode, ibv_wr_opcode, 10> wr_opcodes{{
     {engine::WrOpcode::LocalInv, IBV_WR_LOCAL_INV},
     {engine::WrOpcode::BindMw, IBV_WR_BIND_MW},
 }};
-constexpr Table<engine::WcOpcode, ibv_wc_opcode, 9> wc_opcodes{{
+constexpr Table<engine::WcOpcode, ibv_wc_opcode, 9> kWcOpcodes{{
     {engine::WcOpcode::Send, IBV_WC_SEND},
     {engine::WcOpcode::RdmaWrite, IBV_WC_RDMA_WRITE},
     {engine::WcOpcode::RdmaRead, IBV_WC_RDMA_READ},
@@ -64,7 +64,7 @@ constexpr Table<engine::WcOpcode, ibv_wc_opcode, 9> wc_opcodes{{
     {engine::WcOpcode::Recv, IBV_WC_RECV},
     {engine::WcOpcode::RecvRdmaWithImm, IBV_WC_RECV_RDMA_WITH_IMM},
 }};
-constexpr Table<engine::WcStatus, ibv_wc_status, 14> wc_statuses{{
+constexpr Table<engine::WcStatus, ibv_wc_status, 14> kWcStatuses{{
     {engine::WcStatus::Success, IBV_WC_SUCCESS},
     {engine::WcStatus::LocLenErr, IBV_WC_LOC_LEN_ERR},
     {engine::WcStatus::LocQpOpErr, IBV_WC_LOC_QP_OP_ERR},
@@ -80,7 +80,7 @@ constexpr Table<engine::WcStatus, ibv_wc_status, 14> wc_statuses{{
     {engine::WcStatus::RnrRetryExcErr, IBV_WC_RNR_RETRY_EXC_ERR},
     {engine::WcStatus::GeneralErr, IBV_WC_GENERAL_ERR},
 }};
-constexpr Table<engine::EventType, ibv_event_type, 11> events{{
+constexpr Table<engine::EventType, ibv_event_type, 11> kEvents{{
     {engine::EventType::CommEst, IBV_EVENT_COMM_EST},
     {engine::EventType::SqDrained, IBV_EVENT_SQ_DRAINED},
     {engine::EventType::QpFatal, IBV_EVENT_QP_FATAL},
@@ -100,17 +100,17 @@ struct AccessBit {
 };
 // Debian 12's header does not define these; the numbers are the kernel's, which rejects unknown
 // ones.
-constexpr unsigned flush_global = 1U << 8;
-constexpr unsigned flush_persistent = 1U << 9;
-constexpr std::array<AccessBit, 8> access_bits{{
+constexpr unsigned kFlushGlobal = 1U << 8;
+constexpr unsigned kFlushPersistent = 1U << 9;
+constexpr std::array<AccessBit, 8> kAccessBits{{
     {&engine::Access::local_write, IBV_ACCESS_LOCAL_WRITE},
     {&engine::Access::remote_write, IBV_ACCESS_REMOTE_WRITE},
     {&engine::Access::remote_read, IBV_ACCESS_REMOTE_READ},
     {&engine::Access::remote_atomic, IBV_ACCESS_REMOTE_ATOMIC},
     {&engine::Access::mw_bind, IBV_ACCESS_MW_BIND},
     {&engine::Access::zero_based, IBV_ACCESS_ZERO_BASED},
-    {&engine::Access::flush_global, flush_global},
-    {&engine::Access::flush_persistent, flush_persistent},
+    {&engine::Access::flush_global, kFlushGlobal},
+    {&engine::Access::flush_persistent, kFlushPersistent},
 }};
 
 template <typename Ours, typename Theirs, std::size_t N>
@@ -132,21 +132,21 @@ std::optional<Ours> ours(const Table<Ours, Theirs, N>& table, Theirs value) {
 
 // These four tables are complete: each of our enumerators has a row.
 ibv_qp_type to_verbs(engine::QpType type) {
-    return *theirs(qp_types, type);
+    return *theirs(kQpTypes, type);
 }
 ibv_qp_state to_verbs(engine::QpState state) {
-    return *theirs(qp_states, state);
+    return *theirs(kQpStates, state);
 }
 ibv_mtu to_verbs(wire::Mtu mtu) {
-    return *theirs(mtus, mtu);
+    return *theirs(kMtus, mtu);
 }
 ibv_mig_state to_verbs(dut::MigState state) {
-    return *theirs(mig_states, state);
+    return *theirs(kMigStates, state);
 }
 
 unsigned to_verbs(engine::Access access) {
     unsigned flags = 0;
-    for (const auto& bit : access_bits) {
+    for (const auto& bit : kAccessBits) {
         if (access.*bit.ours) flags |= bit.theirs;
     }
     return flags;
@@ -160,30 +160,30 @@ unsigned to_verbs(dut::Flags flags) {
     return bits;
 }
 std::optional<ibv_wr_opcode> to_verbs(engine::WrOpcode opcode) {
-    return theirs(wr_opcodes, opcode);
+    return theirs(kWrOpcodes, opcode);
 }
 
 std::optional<engine::QpState> state_of(ibv_qp_state state) {
-    return ours(qp_states, state);
+    return ours(kQpStates, state);
 }
 std::optional<wire::Mtu> mtu_of(ibv_mtu mtu) {
-    return ours(mtus, mtu);
+    return ours(kMtus, mtu);
 }
 std::optional<dut::MigState> mig_state_of(ibv_mig_state state) {
-    return ours(mig_states, state);
+    return ours(kMigStates, state);
 }
 std::optional<engine::EventType> event_of(ibv_event_type type) {
-    return ours(events, type);
+    return ours(kEvents, type);
 }
 std::optional<engine::WcOpcode> opcode_of(ibv_wc_opcode opcode) {
-    return ours(wc_opcodes, opcode);
+    return ours(kWcOpcodes, opcode);
 }
 engine::WcStatus status_of(ibv_wc_status status) {
-    return ours(wc_statuses, status).value_or(engine::WcStatus::GeneralErr);
+    return ours(kWcStatuses, status).value_or(engine::WcStatus::GeneralErr);
 }
 engine::Access access_of(unsigned flags) {
     engine::Access access;
-    for (const auto& bit : access_bits)
+    for (const auto& bit : kAccessBits)
         access.*bit.ours = (flags & bit.theirs) != 0;
     return access;
 }

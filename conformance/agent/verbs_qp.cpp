@@ -14,7 +14,7 @@ namespace {
 
 // The device derives the UDP source port from the flow label; ports below this one are not possible
 // (rdma_flow_label_to_udp_sport of rdma-core).
-constexpr std::uint16_t first_label_port = 0xC000;
+constexpr std::uint16_t kFirstLabelPort = 0xC000;
 
 std::expected<ibv_ah_attr, dut::Failure> ah_attr_of(const dut::AddressVector& from,
                                                     std::uint8_t port) {
@@ -30,12 +30,12 @@ std::expected<ibv_ah_attr, dut::Failure> ah_attr_of(const dut::AddressVector& fr
     to.grh.traffic_class = from.traffic_class.value_or(0);
     to.grh.flow_label = from.flow_label.value_or(0);
     if (from.udp_sport) {
-        if (from.flow_label || *from.udp_sport < first_label_port) {
+        if (from.flow_label || *from.udp_sport < kFirstLabelPort) {
             return std::unexpected(
                 dut::refused(dut::QpModify::method, "EOPNOTSUPP",
                              "udp_sport: the verbs set it through the flow label, from 0xC000 on"));
         }
-        to.grh.flow_label = *from.udp_sport - first_label_port;
+        to.grh.flow_label = *from.udp_sport - kFirstLabelPort;
     }
     std::memcpy(to.grh.dgid.raw, from.address.bytes.data(), sizeof to.grh.dgid.raw);
     return to;

@@ -8,7 +8,7 @@ namespace veriroce::commands {
 void add_agent(command_line::Command program) {
     agent::add_agent(
         program.add_command("agent", "Give a tester control of an RDMA device on this host"),
-        agent::all_backends);
+        agent::kAllBackends);
 }
 
 } // namespace veriroce::commands

@@ -34,7 +34,7 @@ void Console::show_progress(std::string_view line) {
 void Console::take_progress_away() {
     if (!shown_) return;
     shown_ = false;
-    put(err_, reports::console_no_progress);
+    put(err_, reports::kConsoleNoProgress);
 }
 
 } // namespace veriroce::commands

@@ -7,19 +7,19 @@ namespace veriroce::dut {
 
 namespace {
 
-constexpr std::string_view alphabet =
+constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::uint8_t none = 0xFF;
+constexpr std::uint8_t kNone = 0xFF;
 
 constexpr std::array<std::uint8_t, 256> make_values() {
     std::array<std::uint8_t, 256> values{};
-    values.fill(none);
-    for (std::size_t i = 0; i < alphabet.size(); ++i) {
-        values[static_cast<unsigned char>(alphabet[i])] = static_cast<std::uint8_t>(i);
+    values.fill(kNone);
+    for (std::size_t i = 0; i < kAlphabet.size(); ++i) {
+        values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<std::uint8_t>(i);
     }
     return values;
 }
-constexpr auto values = make_values();
+constexpr auto kValues = make_values();
 
 } // namespace
 
@@ -33,7 +33,7 @@ std::string to_base64(wire::Bytes bytes) {
             group = group << 8U | (i < count ? std::to_integer<std::uint32_t>(bytes[at + i]) : 0U);
         }
         for (std::size_t i = 0; i < 4; ++i) {
-            text.push_back(i <= count ? alphabet[group >> (18 - 6 * i) & 0x3FU] : '=');
+            text.push_back(i <= count ? kAlphabet[group >> (18 - 6 * i) & 0x3FU] : '=');
         }
     }
     return text;
@@ -51,8 +51,8 @@ std::optional<std::vector<std::byte>> from_base64(std::string_view text) {
     std::uint32_t group = 0;
     std::uint32_t bits = 0;
     for (const char c : text) {
-        const std::uint8_t value = values[static_cast<unsigned char>(c)];
-        if (value == none) return std::nullopt;
+        const std::uint8_t value = kValues[static_cast<unsigned char>(c)];
+        if (value == kNone) return std::nullopt;
         group = group << 6U | value;
         bits += 6;
         if (bits >= 8) {

@@ -8,7 +8,7 @@ namespace veriroce::dut {
 
 namespace {
 
-constexpr std::string_view jsonrpc = "2.0";
+constexpr std::string_view kJsonrpc = "2.0";
 
 Failure failure(FailureCode code, std::string message) {
     return {.code = static_cast<std::int32_t>(code), .message = std::move(message)};
@@ -37,7 +37,7 @@ std::expected<json::value, Failure> parse(std::string_view line) {
 std::optional<CallId> read_id(const json::object& from) {
     const auto* id = from.if_contains("id");
     std::uint64_t number = 0;
-    if (id == nullptr || json::read_number(*id, json::number_limit - 1, number)) {
+    if (id == nullptr || json::read_number(*id, json::kNumberLimit - 1, number)) {
         return std::nullopt;
     }
     return CallId{number};
@@ -68,7 +68,7 @@ std::expected<Request, Failure> read_method(std::string_view name, const json::o
 
 std::expected<Request, Failure> read_request(const json::object& call) {
     const auto* version = call.if_contains("jsonrpc");
-    if (version == nullptr || !version->is_string() || text_of(version->get_string()) != jsonrpc) {
+    if (version == nullptr || !version->is_string() || text_of(version->get_string()) != kJsonrpc) {
         return std::unexpected(failure(FailureCode::InvalidRequest, R"(jsonrpc: expected "2.0")"));
     }
     const auto* method = call.if_contains("method");
@@ -167,7 +167,7 @@ std::string to_json(const Request& request) {
 }
 
 std::string encode_request(CallId id, const Request& request) {
-    return boost::json::serialize(json::object{{"jsonrpc", jsonrpc},
+    return boost::json::serialize(json::object{{"jsonrpc", kJsonrpc},
                                                {"id", id.value},
                                                {"method", method_of(request)},
                                                {"params", write_variant(request)}});
@@ -192,7 +192,7 @@ Call decode_request(std::string_view line) {
 }
 
 std::string encode_answer(std::optional<CallId> id, const Answer& answer) {
-    json::object line{{"jsonrpc", jsonrpc}};
+    json::object line{{"jsonrpc", kJsonrpc}};
     line["id"] = id ? json::value(id->value) : json::value(nullptr);
     if (answer)
         line["result"] = write_variant(*answer);

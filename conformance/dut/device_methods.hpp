@@ -69,7 +69,7 @@ struct AgentLimits {
 };
 
 struct Welcome {
-    std::uint32_t version = contract_version;
+    std::uint32_t version = kContractVersion;
     std::string name;
     std::string backend; // "verbs", "engine"
     std::string device;
@@ -88,7 +88,7 @@ struct Welcome {
 struct Hello {
     static constexpr std::string_view method = "hello";
     using Gives = Welcome;
-    std::uint32_t version = contract_version;
+    std::uint32_t version = kContractVersion;
     std::optional<std::string> token;
 
     friend bool operator==(const Hello&, const Hello&) = default;

@@ -9,8 +9,8 @@
 
 namespace veriroce::dut {
 
-inline constexpr std::uint32_t contract_version = 1;
-inline constexpr std::uint32_t max_wait_ms = 60'000;
+inline constexpr std::uint32_t kContractVersion = 1;
+inline constexpr std::uint32_t kMaxWaitMs = 60'000;
 
 using PdHandle = wire::Identifier<struct PdHandleTag, std::uint64_t>;
 using CqHandle = wire::Identifier<struct CqHandleTag, std::uint64_t>;

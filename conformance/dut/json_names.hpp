@@ -19,7 +19,7 @@ using boost::json::object;
 using boost::json::string;
 using boost::json::value;
 
-inline constexpr std::uint64_t number_limit = std::uint64_t{1} << 53; // exclusive
+inline constexpr std::uint64_t kNumberLimit = std::uint64_t{1} << 53; // exclusive
 
 template <typename T>
 concept Struct = requires { fields_of(Of<T>{}); };
@@ -29,7 +29,7 @@ struct Bit {
     std::string_view name;
     bool Set::* member;
 };
-inline constexpr std::array<Bit<engine::Access>, 8> access_bits{{
+inline constexpr std::array<Bit<engine::Access>, 8> kAccessBits{{
     {"LOCAL_WRITE", &engine::Access::local_write},
     {"REMOTE_WRITE", &engine::Access::remote_write},
     {"REMOTE_READ", &engine::Access::remote_read},
@@ -39,26 +39,26 @@ inline constexpr std::array<Bit<engine::Access>, 8> access_bits{{
     {"FLUSH_GLOBAL", &engine::Access::flush_global},
     {"FLUSH_PERSISTENT", &engine::Access::flush_persistent},
 }};
-inline constexpr std::array<Bit<Flags>, 4> flag_bits{{
+inline constexpr std::array<Bit<Flags>, 4> kFlagBits{{
     {"SIGNALED", &Flags::signaled},
     {"SOLICITED", &Flags::solicited},
     {"FENCE", &Flags::fence},
     {"INLINE", &Flags::inline_data},
 }};
 constexpr const auto& bits_of(Of<engine::Access> /*of*/) {
-    return access_bits;
+    return kAccessBits;
 }
 constexpr const auto& bits_of(Of<Flags> /*of*/) {
-    return flag_bits;
+    return kFlagBits;
 }
 template <typename T>
 concept BitSet = requires { bits_of(Of<T>{}); };
 
-inline constexpr std::array<std::pair<engine::Queue, std::string_view>, 2> queue_names{{
+inline constexpr std::array<std::pair<engine::Queue, std::string_view>, 2> kQueueNames{{
     {engine::Queue::Send, "send"},
     {engine::Queue::Receive, "recv"},
 }};
-inline constexpr std::array<std::pair<MigState, std::string_view>, 3> mig_names{{
+inline constexpr std::array<std::pair<MigState, std::string_view>, 3> kMigNames{{
     {MigState::Migrated, "MIGRATED"},
     {MigState::Rearm, "REARM"},
     {MigState::Armed, "ARMED"},
@@ -83,18 +83,18 @@ std::optional<Enum> by_name(const std::array<std::pair<Enum, std::string_view>, 
 template <typename Enum>
 std::string_view enum_name(Enum value) {
     if constexpr (std::is_same_v<Enum, engine::Queue>)
-        return named(queue_names, value);
+        return named(kQueueNames, value);
     else if constexpr (std::is_same_v<Enum, MigState>)
-        return named(mig_names, value);
+        return named(kMigNames, value);
     else
         return name_of(value);
 }
 template <typename Enum>
 std::optional<Enum> enum_value(std::string_view name) {
     if constexpr (std::is_same_v<Enum, engine::Queue>)
-        return by_name(queue_names, name);
+        return by_name(kQueueNames, name);
     else if constexpr (std::is_same_v<Enum, MigState>)
-        return by_name(mig_names, name);
+        return by_name(kMigNames, name);
     else if constexpr (std::is_same_v<Enum, Pattern>)
         return pattern_by_name(name);
     else

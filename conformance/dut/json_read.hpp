@@ -116,7 +116,7 @@ Outcome read(const value& from, T& into, Style style, Unknown /*unknown*/) {
     auto failed =
         style == Style::Plain
             ? read_number(from,
-                          std::min<std::uint64_t>(number_limit - 1, std::numeric_limits<T>::max()),
+                          std::min<std::uint64_t>(kNumberLimit - 1, std::numeric_limits<T>::max()),
                           number)
             : read_numeral(from, style, number);
     if (failed) return failed;

@@ -10,7 +10,7 @@ namespace veriroce::dut {
 
 namespace {
 
-constexpr std::array<std::pair<Pattern, std::string_view>, 4> names{{
+constexpr std::array<std::pair<Pattern, std::string_view>, 4> kNames{{
     {Pattern::Zero, "zero"},
     {Pattern::Ones, "ones"},
     {Pattern::Offsets, "offsets"},
@@ -35,12 +35,13 @@ constexpr std::byte byte_of(std::uint64_t value, std::uint64_t offset) {
 } // namespace
 
 std::string_view name_of(Pattern pattern) {
-    return std::ranges::find(names, pattern, &std::pair<Pattern, std::string_view>::first)->second;
+    return std::ranges::find(kNames, pattern, &std::pair<Pattern, std::string_view>::first)->second;
 }
 
 std::optional<Pattern> pattern_by_name(std::string_view name) {
-    const auto* row = std::ranges::find(names, name, &std::pair<Pattern, std::string_view>::second);
-    if (row == names.end()) return std::nullopt;
+    const auto* row =
+        std::ranges::find(kNames, name, &std::pair<Pattern, std::string_view>::second);
+    if (row == kNames.end()) return std::nullopt;
     return row->first;
 }
 

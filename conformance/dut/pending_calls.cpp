@@ -38,7 +38,7 @@ void PendingCalls::submit(CallId call, const Request& request, Executor& executo
     }
     if (std::holds_alternative<Reset>(request)) end_all(executor, now);
     const auto wait_ms = wait_of(request).value_or(0);
-    if (wait_ms > max_wait_ms) {
+    if (wait_ms > kMaxWaitMs) {
         answer(call, std::unexpected(invalid("wait_ms: expected at most 60000, got " +
                                              std::to_string(wait_ms))));
         return;

@@ -13,10 +13,10 @@ namespace veriroce::dut {
 namespace {
 
 // The content of the guards: bytes that no test writes by chance.
-constexpr std::uint64_t before_key = 0xBEF0;
-constexpr std::uint64_t after_key = 0xAF7E;
+constexpr std::uint64_t kBeforeKey = 0xBEF0;
+constexpr std::uint64_t kAfterKey = 0xAF7E;
 // The answer, in base64, must fit in a line of 16 MiB.
-constexpr std::uint64_t max_read_bytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t kMaxReadBytes = std::uint64_t{8} << 20;
 
 } // namespace
 
@@ -26,8 +26,8 @@ std::optional<RegionMemory> RegionMemory::allocate(std::uint64_t length) {
     void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return std::nullopt;
     RegionMemory region({static_cast<std::byte*>(memory), total}, length);
-    write_pattern(region.guard_before(), Pattern::Random, 0, before_key);
-    write_pattern(region.guard_after(), Pattern::Random, 0, after_key);
+    write_pattern(region.guard_before(), Pattern::Random, 0, kBeforeKey);
+    write_pattern(region.guard_after(), Pattern::Random, 0, kAfterKey);
     return region;
 }
 
@@ -45,8 +45,8 @@ RegionMemory::~RegionMemory() {
 }
 
 bool RegionMemory::guards_intact() const {
-    return !pattern_mismatch(guard_before(), Pattern::Random, 0, before_key) &&
-           !pattern_mismatch(guard_after(), Pattern::Random, 0, after_key);
+    return !pattern_mismatch(guard_before(), Pattern::Random, 0, kBeforeKey) &&
+           !pattern_mismatch(guard_after(), Pattern::Random, 0, kAfterKey);
 }
 
 std::expected<wire::MutableBytes, Failure> RegionMemory::range(std::uint64_t offset,
@@ -62,7 +62,7 @@ std::expected<wire::MutableBytes, Failure> RegionMemory::range(std::uint64_t off
 std::expected<MrData, Failure> RegionMemory::read(const MrRead& request) const {
     const auto found = range(request.offset, request.length);
     if (!found) return std::unexpected(found.error());
-    if (request.length > max_read_bytes) {
+    if (request.length > kMaxReadBytes) {
         return std::unexpected(invalid("length: expected at most 8388608 bytes, got " +
                                        std::to_string(request.length)));
     }

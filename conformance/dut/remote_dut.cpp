@@ -15,7 +15,7 @@ template <std::size_t... Index>
 constexpr auto method_names(std::index_sequence<Index...> /*all*/) {
     return std::array{std::variant_alternative_t<Index, Request>::method...};
 }
-constexpr auto names = method_names(std::make_index_sequence<std::variant_size_v<Request>>{});
+constexpr auto kNames = method_names(std::make_index_sequence<std::variant_size_v<Request>>{});
 
 // Why no line answered hello.
 std::string unanswered(const net::Error& error, const std::string& peer, bool with_token) {
@@ -61,10 +61,10 @@ std::expected<void, std::string> RemoteDut::greet(const std::optional<std::strin
         return std::unexpected(peer + " rejected hello: " + reply->answer.error().message);
     }
     welcome_ = std::get<Welcome>(std::move(*reply->answer));
-    if (welcome_.version != contract_version) {
+    if (welcome_.version != kContractVersion) {
         return std::unexpected(peer + " speaks version " + std::to_string(welcome_.version) +
                                " of the contract, this program version " +
-                               std::to_string(contract_version));
+                               std::to_string(kContractVersion));
     }
     return {};
 }
@@ -117,7 +117,7 @@ void RemoteDut::read_answers(wire::Instant now) {
 
 std::string RemoteDut::overdue(CallId call) const {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(answer_within).count();
-    return client_.peer().text() + " has not answered " + std::string(names[open_.at(call)]) +
+    return client_.peer().text() + " has not answered " + std::string(kNames[open_.at(call)]) +
            " within " + std::to_string(seconds) + " s";
 }
 

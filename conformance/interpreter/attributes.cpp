@@ -11,19 +11,19 @@ namespace veriroce::interpreter {
 namespace {
 
 // What a QP has unless the case says otherwise.
-constexpr std::int64_t default_timeout = 18;
-constexpr std::int64_t default_retries = 7;
-constexpr std::int64_t default_rnr_timer = 12; // 0.64 ms
-constexpr std::int64_t default_rd_atomic = 4;
-constexpr std::int64_t default_ttl = 64;
-constexpr std::int64_t default_qkey = 0x11111111; // its high bit is not set: it may be sent
+constexpr std::int64_t kDefaultTimeout = 18;
+constexpr std::int64_t kDefaultRetries = 7;
+constexpr std::int64_t kDefaultRnrTimer = 12; // 0.64 ms
+constexpr std::int64_t kDefaultRdAtomic = 4;
+constexpr std::int64_t kDefaultTtl = 64;
+constexpr std::int64_t kDefaultQkey = 0x11111111; // its high bit is not set: it may be sent
 
 dut::MigState migration_of(const std::string& word) {
     if (word == "REARM") return dut::MigState::Rearm;
     return word == "ARMED" ? dut::MigState::Armed : dut::MigState::Migrated;
 }
 
-constexpr std::string_view of_vector[] = {"dscp", "ecn", "ttl", "flow", "sport", "to"};
+constexpr std::string_view kOfVector[] = {"dscp", "ecn", "ttl", "flow", "sport", "to"};
 
 } // namespace
 
@@ -55,11 +55,11 @@ engine::QpType type_of(const script::QpSetup& setup) {
 }
 
 wire::Qkey qkey_of(const script::QpSetup& setup) {
-    return {static_cast<std::uint32_t>(number_attribute(&setup, "qkey", default_qkey))};
+    return {static_cast<std::uint32_t>(number_attribute(&setup, "qkey", kDefaultQkey))};
 }
 
 std::uint8_t timeout_of(const script::QpSetup& setup) {
-    return static_cast<std::uint8_t>(number_attribute(&setup, "timeout", default_timeout));
+    return static_cast<std::uint8_t>(number_attribute(&setup, "timeout", kDefaultTimeout));
 }
 
 engine::Access rights_of(const std::vector<script::Word>& words, engine::Access access) {
@@ -81,7 +81,7 @@ engine::Access qp_access(const CaseQp& qp, const Environment& environment) {
     const script::Attribute* rights = qp.setup.attribute("access");
     const auto* words =
         rights == nullptr ? nullptr : std::get_if<std::vector<script::Word>>(&rights->value);
-    if (words != nullptr) return rights_of(*words, own_rights);
+    if (words != nullptr) return rights_of(*words, kOwnRights);
     const bool reliable = qp.type == engine::QpType::Rc;
     return {.local_write = true,
             .remote_write = true,
@@ -95,7 +95,7 @@ dut::AddressVector vector_of(const CaseQp& qp, const Environment& environment) {
     dut::AddressVector vector{
         .gid_index = environment.gid_index,
         .address = qp.tester_address,
-        .hop_limit = static_cast<std::uint8_t>(number_attribute(&setup, "ttl", default_ttl))};
+        .hop_limit = static_cast<std::uint8_t>(number_attribute(&setup, "ttl", kDefaultTtl))};
     if (setup.attribute("dscp") != nullptr || setup.attribute("ecn") != nullptr) {
         vector.traffic_class = static_cast<std::uint8_t>(number_attribute(&setup, "dscp", 0) << 2 |
                                                          number_attribute(&setup, "ecn", 0));
@@ -134,7 +134,7 @@ void put_attribute(std::string_view name, const CaseQp& qp, const Environment& e
     if (name == "path_mig_state") {
         into.path_mig_state = migration_of(word_attribute(setup, name, "MIGRATED"));
     }
-    if (std::ranges::find(of_vector, name) != std::end(of_vector)) {
+    if (std::ranges::find(kOfVector, name) != std::end(kOfVector)) {
         into.address_vector = vector_of(qp, environment);
     }
 }
@@ -147,7 +147,7 @@ dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environ
     const auto small = [&](std::string_view name, std::int64_t otherwise) {
         return static_cast<std::uint8_t>(number_attribute(&setup, name, otherwise));
     };
-    const auto depth = [&](std::int64_t most) { return std::min(default_rd_atomic, most); };
+    const auto depth = [&](std::int64_t most) { return std::min(kDefaultRdAtomic, most); };
     dut::QpAttributes step{.state = state};
     if (state == engine::QpState::Init) {
         step.pkey_index = static_cast<std::uint16_t>(number_attribute(&setup, "pkey_index", 0));
@@ -162,7 +162,7 @@ dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environ
         step.dest_qp_num = identity.tester_qpn;
     }
     if (state == engine::QpState::Rtr && reliable) {
-        step.min_rnr_timer = small("min_rnr_timer", default_rnr_timer);
+        step.min_rnr_timer = small("min_rnr_timer", kDefaultRnrTimer);
         step.max_dest_rd_atomic =
             small("max_dest_rd_atomic", depth(environment.dut.max.dest_rd_atomic));
     }
@@ -172,8 +172,8 @@ dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environ
     if (state == engine::QpState::Rts) step.sq_psn = identity.dut_start;
     if (state == engine::QpState::Rts && reliable) {
         step.timeout = qp.timeout;
-        step.retry_cnt = small("retry_cnt", default_retries);
-        step.rnr_retry = small("rnr_retry", default_retries);
+        step.retry_cnt = small("retry_cnt", kDefaultRetries);
+        step.rnr_retry = small("rnr_retry", kDefaultRetries);
         step.max_rd_atomic = small("max_rd_atomic", depth(environment.dut.max.rd_atomic));
         if (setup.attribute("path_mig_state") != nullptr)
             put_attribute("path_mig_state", qp, environment, step);
@@ -201,7 +201,7 @@ std::array<engine::QpAttributes, 3> tester_steps(const CaseQp& qp, const Environ
         const script::Attribute* rights =
             qp.tester_setup == nullptr ? nullptr : qp.tester_setup->attribute("access");
         if (rights != nullptr) {
-            init.access = rights_of(std::get<std::vector<script::Word>>(rights->value), own_rights);
+            init.access = rights_of(std::get<std::vector<script::Word>>(rights->value), kOwnRights);
         }
         rtr.path_mtu = identity.mtu;
         rtr.dest_qp = identity.dut_qpn;
@@ -217,9 +217,9 @@ std::array<engine::QpAttributes, 3> tester_steps(const CaseQp& qp, const Environ
     if (reliable) {
         rtr.min_rnr_timer = small("min_rnr_timer", 12);
         rtr.max_dest_rd_atomic = small("max_dest_rd_atomic", 16);
-        rts.timeout = small("timeout", default_timeout);
-        rts.retry_count = small("retry_cnt", default_retries);
-        rts.rnr_retry = small("rnr_retry", default_retries);
+        rts.timeout = small("timeout", kDefaultTimeout);
+        rts.retry_count = small("retry_cnt", kDefaultRetries);
+        rts.rnr_retry = small("rnr_retry", kDefaultRetries);
         rts.max_rd_atomic = small("max_rd_atomic", 16);
     }
     return {init, rtr, rts};

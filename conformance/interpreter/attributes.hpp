@@ -18,10 +18,10 @@ struct CaseQp;
 struct Environment;
 
 // Of a QP and its CQ, unless the case says otherwise.
-inline constexpr std::uint32_t queue_depth = 128;
+inline constexpr std::uint32_t kQueueDepth = 128;
 
 // What an owner may do with QPs and regions of his own, whatever a line writes.
-inline constexpr engine::Access own_rights{.local_write = true};
+inline constexpr engine::Access kOwnRights{.local_write = true};
 
 // A number that a line writes, `otherwise` if it writes none or there is no line.
 std::int64_t number_attribute(const script::QpSetup* setup, std::string_view name,

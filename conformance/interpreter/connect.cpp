@@ -88,8 +88,8 @@ dut::QpCreate creation_of(const script::QpSetup& setup, dut::PdHandle pd, dut::C
                          .type = type_of(setup),
                          .send_cq = cq,
                          .recv_cq = cq,
-                         .max_send = count("send_wr", queue_depth),
-                         .max_recv = count("recv_wr", queue_depth)};
+                         .max_send = count("send_wr", kQueueDepth),
+                         .max_recv = count("recv_wr", kQueueDepth)};
     if (setup.attribute("sge") != nullptr) create.max_sge = count("sge", 1);
     if (setup.attribute("inline") != nullptr) create.max_inline = count("inline", 0);
     if (setup.attribute("signal_all") != nullptr) create.signal_all = count("signal_all", 0) != 0;

@@ -7,10 +7,10 @@
 namespace veriroce::interpreter {
 namespace {
 
-constexpr wire::Duration least_patience = std::chrono::seconds(1);
-constexpr wire::Duration least_settle = std::chrono::milliseconds(10);
-constexpr wire::Duration most_ack_delay = std::chrono::milliseconds(200);
-constexpr int patience_round_trips = 20;
+constexpr wire::Duration kLeastPatience = std::chrono::seconds(1);
+constexpr wire::Duration kLeastSettle = std::chrono::milliseconds(10);
+constexpr wire::Duration kMostAckDelay = std::chrono::milliseconds(200);
+constexpr int kPatienceRoundTrips = 20;
 
 } // namespace
 
@@ -43,11 +43,11 @@ std::string Environment::counter_name(const std::string& canonical) const {
 
 void Environment::take_round_trips(wire::Duration p99) {
     round_trip_p99 = p99;
-    const wire::Duration round_trips = patience_round_trips * p99;
-    patience = std::max(least_patience, round_trips);
+    const wire::Duration round_trips = kPatienceRoundTrips * p99;
+    patience = std::max(kLeastPatience, round_trips);
     const wire::Duration ack_delay =
         wire::ack_timeout(dut.local_ca_ack_delay).value_or(wire::Duration(0));
-    settle = std::max(least_settle, round_trips) + std::min(ack_delay, most_ack_delay);
+    settle = std::max(kLeastSettle, round_trips) + std::min(ack_delay, kMostAckDelay);
 }
 
 } // namespace veriroce::interpreter

@@ -19,7 +19,7 @@
 namespace veriroce::interpreter {
 
 // The tester's QPNs count up from here.
-inline constexpr wire::Qpn lowest_tester_qpn{0x800};
+inline constexpr wire::Qpn kLowestTesterQpn{0x800};
 
 struct TesterPort {
     wire::MacAddress mac;
@@ -83,7 +83,7 @@ struct Environment {
     FaultPlan plan;
     StartPsn start_psn = StartPsn::Any;
     std::optional<bool> mig_req; // of all that the tester sends (BTH-15); else each side's default
-    wire::Qpn first_tester_qpn{lowest_tester_qpn}; // never used again within a run
+    wire::Qpn first_tester_qpn{kLowestTesterQpn}; // never used again within a run
 
     // Patience and settle time as these round trips want them. A device that states an ACK delay of
     // its own longer than the floor is given that time (`dut` is known before).

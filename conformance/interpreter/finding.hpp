@@ -46,7 +46,7 @@ enum class FindingKind : std::uint8_t {
     Interrupted, // a signal ended the case
     Internal,    // a mistake in veriroce
 };
-inline constexpr std::size_t finding_kinds = 16;
+inline constexpr std::size_t kFindingKinds = 16;
 std::string_view name_of(FindingKind kind); // "missing", "known-deviation"
 
 struct Finding {

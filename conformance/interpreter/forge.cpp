@@ -16,7 +16,7 @@ namespace {
 using script::SpecialField;
 using wire::Field;
 
-constexpr std::size_t default_payload = 64; // of a whole message
+constexpr std::size_t kDefaultPayload = 64; // of a whole message
 
 std::vector<std::byte> offsets(std::size_t length, std::uint64_t first) {
     std::vector<std::byte> bytes(length);

@@ -9,11 +9,11 @@
 namespace veriroce::interpreter {
 namespace {
 
-constexpr std::uint8_t ipv6_fragment_header = 44;
-constexpr std::uint8_t grh_next_header = 0x1B; // InfiniBand transport
-constexpr std::size_t fragment_unit = 8;       // offsets count it
-constexpr std::size_t shortest_frame = 60;     // of Ethernet, without its checksum
-const wire::MacAddress pause_address = *wire::MacAddress::parse("01:80:c2:00:00:01");
+constexpr std::uint8_t kIpv6FragmentHeader = 44;
+constexpr std::uint8_t kGrhNextHeader = 0x1B; // InfiniBand transport
+constexpr std::size_t kFragmentUnit = 8;      // offsets count it
+constexpr std::size_t kShortestFrame = 60;    // of Ethernet, without its checksum
+const wire::MacAddress kPauseAddress = *wire::MacAddress::parse("01:80:c2:00:00:01");
 
 std::vector<std::byte> start(wire::MacAddress to, wire::MacAddress from, std::uint16_t type) {
     std::vector<std::byte> frame(wire::Ethernet::kSize);
@@ -47,7 +47,7 @@ std::vector<std::byte> ipv4_fragment(const wire::Frame& whole, wire::Bytes paylo
     header.total_length = static_cast<std::uint16_t>(wire::Ipv4::kSize + length);
     header.dont_fragment = false;
     header.more_fragments = at + length < payload.size();
-    header.fragment_offset = static_cast<std::uint16_t>(at / fragment_unit);
+    header.fragment_offset = static_cast<std::uint16_t>(at / kFragmentUnit);
     header.checksum = 0;
     std::array<std::byte, wire::Ipv4::kSize> bytes{};
     header.encode(bytes);
@@ -66,7 +66,7 @@ std::vector<std::byte> ipv6_fragment(const wire::Frame& whole, wire::Bytes paylo
     wire::store_be<2>(wire::MutableBytes(extension), 2, static_cast<unsigned>(at) | more);
     wire::store_be<4>(wire::MutableBytes(extension), 4, id);
     wire::Ipv6 header = *whole.ipv6;
-    header.next_header = ipv6_fragment_header;
+    header.next_header = kIpv6FragmentHeader;
     header.payload_length = static_cast<std::uint16_t>(extension.size() + length);
     std::array<std::byte, wire::Ipv6::kSize> bytes{};
     header.encode(bytes);
@@ -87,7 +87,7 @@ std::optional<std::vector<std::byte>> fragment_of(wire::Bytes packet, std::size_
     const std::size_t first = whole->layers.at(wire::Layer::Udp);
     const std::size_t end = whole->layers.at(wire::Layer::Icrc) + wire::kIcrcBytes;
     const wire::Bytes payload = packet.subspan(first, end - first);
-    if (at % fragment_unit != 0 || at >= payload.size() || length > payload.size() - at) {
+    if (at % kFragmentUnit != 0 || at >= payload.size() || length > payload.size() - at) {
         return std::nullopt;
     }
     if (whole->ipv4) return ipv4_fragment(*whole, payload, at, length);
@@ -95,8 +95,8 @@ std::optional<std::vector<std::byte>> fragment_of(wire::Bytes packet, std::size_
 }
 
 std::vector<std::byte> pfc_frame(wire::MacAddress from, unsigned priority, std::uint16_t quanta) {
-    auto frame = start(pause_address, from, 0x8808);
-    frame.resize(shortest_frame);
+    auto frame = start(kPauseAddress, from, 0x8808);
+    frame.resize(kShortestFrame);
     const wire::MutableBytes bytes(frame);
     wire::store_be<2>(bytes, 14, 0x0101); // priority-based flow control
     wire::store_be<2>(bytes, 16, 1U << priority);
@@ -113,7 +113,7 @@ std::optional<std::vector<std::byte>> rocev1_frame(wire::Bytes packet) {
                          .flow_label = envelope.flow_label,
                          .payload_length =
                              static_cast<std::uint16_t>(whole->transport.size() + wire::kIcrcBytes),
-                         .next_header = grh_next_header,
+                         .next_header = kGrhNextHeader,
                          .hop_limit = envelope.hop_limit,
                          .source = envelope.source,
                          .destination = envelope.destination};

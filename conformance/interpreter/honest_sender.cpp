@@ -10,13 +10,13 @@ namespace {
 
 using wire::Field;
 
-constexpr std::size_t default_payload = 64;
+constexpr std::size_t kDefaultPayload = 64;
 
 // What a packet of this opcode carries if the script does not say: one PMTU where more follows.
 std::size_t honest_payload(const wire::OpcodeInfo& info, wire::Mtu mtu) {
     if (!info.carries_payload()) return 0;
     if (info.operation == wire::Operation::AtomicWrite) return 8;
-    return info.ends_message() ? default_payload : wire::bytes_of(mtu);
+    return info.ends_message() ? kDefaultPayload : wire::bytes_of(mtu);
 }
 
 // The right that a request needs at its target; nothing for packets that name no region.

@@ -16,7 +16,7 @@ using script::FieldName;
 using script::SpecialField;
 using wire::Field;
 
-constexpr std::size_t most_hex_bytes = 16; // that a difference shows
+constexpr std::size_t kMostHexBytes = 16; // that a difference shows
 
 std::optional<Acknowledgement> acknowledgement_of(const wire::Packet& packet) {
     if (packet.info().operation != wire::Operation::Acknowledge) return std::nullopt;
@@ -51,9 +51,9 @@ std::string with_comparison(Comparison comparison, std::string value) {
 
 std::string hex_text(wire::Bytes bytes) {
     std::string text;
-    for (const std::byte one : bytes.first(std::min(bytes.size(), most_hex_bytes)))
+    for (const std::byte one : bytes.first(std::min(bytes.size(), kMostHexBytes)))
         text += fmt::format("{:02x}", std::to_integer<unsigned>(one));
-    if (bytes.size() > most_hex_bytes) text += fmt::format("... ({} bytes)", bytes.size());
+    if (bytes.size() > kMostHexBytes) text += fmt::format("... ({} bytes)", bytes.size());
     return text.empty() ? "none" : text;
 }
 

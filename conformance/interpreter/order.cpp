@@ -8,7 +8,7 @@
 namespace veriroce::interpreter {
 namespace {
 
-constexpr std::uint64_t default_send = 64; // bytes
+constexpr std::uint64_t kDefaultSend = 64; // bytes
 
 } // namespace
 

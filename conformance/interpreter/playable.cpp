@@ -14,7 +14,7 @@ namespace veriroce::interpreter {
 namespace {
 
 // What the tester's end of a QP can be given; the rest is the device's.
-constexpr std::array<std::string_view, 15> tester_attributes{"psn",
+constexpr std::array<std::string_view, 15> kTesterAttributes{"psn",
                                                              "timeout",
                                                              "retry_cnt",
                                                              "rnr_retry",
@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 15> tester_attributes{"psn",
                                                              "ttl",
                                                              "flow",
                                                              "sport"};
-constexpr std::array<std::string_view, 6> tester_changes{"state",     "timeout",       "retry_cnt",
+constexpr std::array<std::string_view, 6> kTesterChanges{"state",     "timeout",       "retry_cnt",
                                                          "rnr_retry", "min_rnr_timer", "access"};
 
 bool contains(const auto& words, std::string_view word) {
@@ -76,7 +76,7 @@ void look_at(const script::Statement& statement, Refusals& refusals) {
     const auto* change = std::get_if<script::Modify>(&command->command);
     if (change == nullptr) return;
     const auto unknown = std::ranges::find_if(
-        change->attributes, [](const auto& one) { return !contains(tester_changes, one.name); });
+        change->attributes, [](const auto& one) { return !contains(kTesterChanges, one.name); });
     if (unknown != change->attributes.end()) {
         refusals.add(statement.span, "tester modify " + unknown->name + "=");
     }
@@ -89,7 +89,7 @@ std::vector<script::Diagnostic> unplayable_lines(const script::Script& script) {
     for (const script::Run& run : script.runs) {
         for (const script::QpSetup& setup : run.tester_qps) {
             for (const script::Attribute& one : setup.attributes) {
-                if (contains(tester_attributes, one.name)) continue;
+                if (contains(kTesterAttributes, one.name)) continue;
                 refusals.add(one.span, "tester qp " + one.name + "=");
             }
         }

@@ -87,7 +87,7 @@ Task<Met<dut::CqHandle>> queue_of_qp(Interpreter& interpreter, const script::QpS
     const std::string name = word_attribute(setup, "cq", "");
     const auto known = cqs.find(name);
     if (known != cqs.end() && !name.empty()) co_return known->second;
-    dut::Request call = dut::CqCreate{.depth = name == "small" ? 1 : 2 * queue_depth};
+    dut::Request call = dut::CqCreate{.depth = name == "small" ? 1 : 2 * kQueueDepth};
     const dut::CqCreated made =
         co_await ask<dut::CqCreated>(interpreter, std::move(call), setup.span);
     cqs[name] = made.cq;

@@ -17,7 +17,7 @@
 namespace veriroce::interpreter {
 namespace {
 
-constexpr std::size_t bytes_that_show = 8; // of those that differ
+constexpr std::size_t kBytesThatShow = 8; // of those that differ
 
 dut::Pattern pattern_of(script::PatternKind kind) {
     switch (kind) {
@@ -50,7 +50,7 @@ void take(Memory& memory, const dut::MrRegistered& made) {
 
 std::string hex_from(const std::vector<std::byte>& bytes, std::size_t at) {
     std::string text;
-    for (std::size_t i = at; i < std::min(bytes.size(), at + bytes_that_show); ++i)
+    for (std::size_t i = at; i < std::min(bytes.size(), at + kBytesThatShow); ++i)
         text +=
             fmt::format("{}{:02x}", text.empty() ? "" : " ", std::to_integer<unsigned>(bytes[i]));
     return text.empty() ? "none" : text;
@@ -100,7 +100,7 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeMr& line, Span 
     const dut::PdHandle pd = co_await domain(interpreter, pd_number, span);
     Memory memory{.name = line.name.text,
                   .side = script::Side::Dut,
-                  .access = rights_of(line.access, own_rights),
+                  .access = rights_of(line.access, kOwnRights),
                   .pattern_key = objects.next_pattern_key(),
                   .pd = pd};
     memory.bytes.resize(static_cast<std::size_t>(length));
@@ -130,7 +130,7 @@ Met<> make_tester_region(Interpreter& interpreter, const script::MakeMr& line, S
         Memory{.name = line.name.text,
                .side = script::Side::Tester,
                .address = TesterPeer::address_of_region(objects.regions.size()),
-               .access = rights_of(line.access, own_rights),
+               .access = rights_of(line.access, kOwnRights),
                .pattern_key = objects.next_pattern_key()});
     memory.bytes.resize(static_cast<std::size_t>(*length));
     if (line.fill) fill(memory.bytes, *line.fill, 0, memory.pattern_key);

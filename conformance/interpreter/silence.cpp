@@ -22,9 +22,9 @@
 namespace veriroce::interpreter {
 namespace {
 
-constexpr std::uint64_t probe_id = 0x70726F62; // of the receive that `dropped` posts
-constexpr std::uint32_t probe_bytes = 4;
-constexpr std::uint32_t grh_bytes = 40;
+constexpr std::uint64_t kProbeId = 0x70726F62; // of the receive that `dropped` posts
+constexpr std::uint32_t kProbeBytes = 4;
+constexpr std::uint32_t kGrhBytes = 40;
 
 // Until the time is over: nothing of the QP that no line has claimed, and no packet to a QP that
 // nobody has.
@@ -86,7 +86,7 @@ script::SendPacket probe_packet(const CaseQp& qp, Span span) {
     const std::uint8_t opcode = *wire::opcode_by_name("SEND_ONLY", identity.service);
     script::SendPacket packet{.qp = {.name = identity.name}, .kind = script::Opcode{opcode}};
     packet.fields.push_back(
-        {script::SpecialField::Length, script::Expr{.number = probe_bytes}, span});
+        {script::SpecialField::Length, script::Expr{.number = kProbeBytes}, span});
     packet.fields.push_back({wire::Field::AckReq, script::Expr{.number = 1}, span});
     return packet;
 }
@@ -103,7 +103,7 @@ script::ExpectPacket probe_acknowledge(const CaseQp& qp, Span span) {
 script::SideCommand probe_done(Objects& objects, CaseQp& qp) {
     const auto& receives = objects.receives_of(qp);
     const bool datagram = qp.type == engine::QpType::Ud; // whose GRH is counted
-    const std::uint32_t length = probe_bytes + (datagram ? grh_bytes : 0);
+    const std::uint32_t length = kProbeBytes + (datagram ? kGrhBytes : 0);
     const std::int64_t next = receives.empty() ? 0 : static_cast<std::int64_t>(receives.front());
     return {.qp = {.name = qp.book.identity().name},
             .command =
@@ -124,7 +124,7 @@ Met<> because(Met<> met, std::string_view what) {
 Task<Met<>> probe(Interpreter& interpreter, CaseQp& qp, Span span) {
     qp.book.rewind_next_request(qp.run_start);
     const script::Recv receive{
-        .ids = {script::Expr{.number = probe_id}, script::Expr{.number = probe_id}}};
+        .ids = {script::Expr{.number = kProbeId}, script::Expr{.number = kProbeId}}};
     co_await post_receive(interpreter, qp, receive, span);
     const script::SendPacket packet = probe_packet(qp, span);
     co_await play(interpreter, packet, span);

@@ -72,7 +72,7 @@ bool take(const script::Attribute& attribute, std::uint8_t value, engine::QpAttr
     if (attribute.name == "state" && words != nullptr)
         change.state = engine::enum_by_name<engine::QpState>(words->front().text);
     else if (attribute.name == "access" && words != nullptr)
-        change.access = rights_of(*words, own_rights);
+        change.access = rights_of(*words, kOwnRights);
     else if (attribute.name == "timeout")
         change.timeout = value;
     else if (attribute.name == "retry_cnt")
@@ -130,7 +130,7 @@ Met<> play_tester(Interpreter& interpreter, CaseQp& qp, const script::Recv& recv
     const auto ids = ids_of(objects, recv.ids, qp);
     if (!ids) return std::unexpected(ids.error());
     const auto length =
-        number_or(objects, recv.length, static_cast<std::int64_t>(default_receive), qp);
+        number_or(objects, recv.length, static_cast<std::int64_t>(kDefaultReceive), qp);
     if (!length) return std::unexpected(length.error());
     const auto lkey = lkey_of(objects, recv.lkey, qp);
     if (!lkey) return std::unexpected(lkey.error());

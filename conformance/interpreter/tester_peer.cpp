@@ -6,19 +6,19 @@
 namespace veriroce::interpreter {
 namespace {
 
-constexpr std::uint64_t first_region = 0x7E57'0000'0000;
-constexpr std::uint64_t region_spacing = 0x1'0000'0000;
+constexpr std::uint64_t kFirstRegion = 0x7E57'0000'0000;
+constexpr std::uint64_t kRegionSpacing = 0x1'0000'0000;
 
 } // namespace
 
 TesterPeer::TesterPeer(const Environment& environment)
     : environment_(environment), engine_(engine::Config{.first_qpn = environment.first_tester_qpn}),
-      pd_(*engine_.create_pd()), cq_(*engine_.create_cq(2 * queue_depth)) {}
+      pd_(*engine_.create_pd()), cq_(*engine_.create_cq(2 * kQueueDepth)) {}
 
 Met<engine::QpId> TesterPeer::create_qp(engine::QpType type, const script::QpSetup* setup,
                                         Span span) {
     const auto depth = [&](std::string_view wanted) {
-        return static_cast<std::uint32_t>(number_attribute(setup, wanted, queue_depth));
+        return static_cast<std::uint32_t>(number_attribute(setup, wanted, kQueueDepth));
     };
     const auto made = engine_.create_qp(
         {.pd = pd_,
@@ -64,7 +64,7 @@ void TesterPeer::collect_completions(Objects& objects) {
 }
 
 std::uint64_t TesterPeer::address_of_region(std::size_t index) {
-    return first_region + index * region_spacing;
+    return kFirstRegion + index * kRegionSpacing;
 }
 
 Met<> TesterPeer::register_region(Memory& memory, Span span) {

@@ -78,7 +78,7 @@ void Wire::hear(wire::Bytes bytes, Interval at) {
 // and management goes to QP 1.
 bool Wire::is_stranger(const Entry& entry) const {
     const std::uint32_t qpn = entry.packet->bth.dest_qp.value;
-    const bool late = qpn >= lowest_tester_qpn.value && qpn < environment_.first_tester_qpn.value;
+    const bool late = qpn >= kLowestTesterQpn.value && qpn < environment_.first_tester_qpn.value;
     const bool datagram = entry.packet->info().service == wire::Service::Ud;
     return !late && !datagram && !record_.stranger;
 }

@@ -77,7 +77,7 @@ Task<Met<>> post_receive(Interpreter& interpreter, CaseQp& qp, const script::Rec
     Objects& objects = interpreter.objects();
     const Ids ids = co_await ids_of(objects, recv.ids, qp);
     const std::int64_t wanted =
-        co_await number_or(objects, recv.length, static_cast<std::int64_t>(default_receive), qp);
+        co_await number_or(objects, recv.length, static_cast<std::int64_t>(kDefaultReceive), qp);
     const auto length = static_cast<std::uint64_t>(wanted);
     const std::optional<wire::Lkey> lkey = co_await lkey_of(objects, recv.lkey, qp);
     const std::string srq = recv.srq ? recv.srq->text : qp.srq;

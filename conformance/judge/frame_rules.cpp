@@ -13,7 +13,7 @@ Excuses damage(const decode::Dissection& frame) {
 }
 
 // "010": reserved, don't fragment, more fragments.
-std::string flag_bits(const wire::Ipv4& header) {
+std::string kFlagBits(const wire::Ipv4& header) {
     std::string bits;
     for (const bool bit : {header.reserved_flag, header.dont_fragment, header.more_fragments})
         bits += bit ? '1' : '0';
@@ -32,7 +32,7 @@ void judge_ipv4(const decode::Dissection& frame, const Context& context) {
     }
     if (header.reserved_flag || !header.dont_fragment || header.more_fragments) {
         context.report("CA17-7", damage(frame), packet,
-                       {phrase({"IPv4 flags are ", flag_bits(header)}),
+                       {phrase({"IPv4 flags are ", kFlagBits(header)}),
                         "IPv4 flags must be 010 (don't fragment)"});
     }
 }

@@ -269,7 +269,7 @@ class DropsOwnPsns final : public engine::SurfaceFilter {
     std::set<std::uint32_t> sent_; // PSNs
 };
 
-constexpr std::array mutants{
+constexpr std::array kMutants{
     Mutant{.name = "ack_one_psn_ahead",
            .rule = "ACK-04",
            .passive = true,
@@ -375,7 +375,7 @@ constexpr std::array mutants{
 } // namespace
 
 std::span<const Mutant> ack_req() {
-    return mutants;
+    return kMutants;
 }
 
 } // namespace veriroce::mutants

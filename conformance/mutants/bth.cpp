@@ -95,7 +95,7 @@ void another_pkey(wire::Packet& packet) {
     packet.bth.pkey.value = 0x7FFF;
 }
 
-constexpr std::array mutants{
+constexpr std::array kMutants{
     Mutant{.name = "tver_not_checked",
            .rule = "BTH-01",
            .passive = false,
@@ -164,7 +164,7 @@ constexpr std::array mutants{
 } // namespace
 
 std::span<const Mutant> bth() {
-    return mutants;
+    return kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -27,8 +27,8 @@ class CnpIsARequest final : public QpFilter<NewestRequest> {
 
 // ROB-02: payload bytes less pad bytes, in 32 bits. The packet goes in as an empty SEND, whose
 // immediate value tells the completion how much less.
-constexpr std::uint32_t marked = 0x5AD0F000;
-constexpr std::uint32_t mark_bits = 0xFFFFFFFC; // a pad count has two bits
+constexpr std::uint32_t kMarked = 0x5AD0F000;
+constexpr std::uint32_t kMarkBits = 0xFFFFFFFC; // a pad count has two bits
 
 void mark_underflow(wire::Packet& packet) {
     const wire::OpcodeInfo& info = packet.info();
@@ -41,7 +41,7 @@ void mark_underflow(wire::Packet& packet) {
         wire::opcode_of(wire::Service::Rc, wire::Operation::Send, wire::Position::Only, true)
             .value_or(packet.bth.opcode);
     packet.headers = packet.info().headers;
-    packet.imm.value = marked | less;
+    packet.imm.value = kMarked | less;
     packet.bth.pad = 0;
     packet.body = {};
 }
@@ -50,8 +50,8 @@ class PadUnderflows final : public EditsInbound<mark_underflow> {
   public:
     std::optional<engine::Completion> completion(const engine::Completion& completion) override {
         engine::Completion seen = completion;
-        if (seen.imm && (*seen.imm & mark_bits) == marked) {
-            seen.byte_len = 0U - (*seen.imm & ~mark_bits);
+        if (seen.imm && (*seen.imm & kMarkBits) == kMarked) {
+            seen.byte_len = 0U - (*seen.imm & ~kMarkBits);
             seen.imm.reset();
         }
         return seen;
@@ -71,7 +71,7 @@ class StaysPaused final : public engine::SurfaceFilter {
     bool paused_ = false;
 };
 
-constexpr std::array mutants{
+constexpr std::array kMutants{
     Mutant{.name = "cnp_taken_for_a_request",
            .rule = "CNP-12",
            .passive = true,
@@ -96,7 +96,7 @@ constexpr std::array mutants{
 } // namespace
 
 std::span<const Mutant> cnp_rob() {
-    return mutants;
+    return kMutants;
 }
 
 } // namespace veriroce::mutants

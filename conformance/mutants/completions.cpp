@@ -43,7 +43,7 @@ class HidesEverySecondSuccess final : public engine::SurfaceFilter {
     std::uint64_t successes_ = 0;
 };
 
-constexpr std::array mutants{
+constexpr std::array kMutants{
     Mutant{.name = "every_request_solicited",
            .rule = "BTH-13",
            .description = "Every request is taken for one with SE set.",
@@ -76,7 +76,7 @@ constexpr std::array mutants{
 } // namespace
 
 std::span<const Mutant> completions() {
-    return mutants;
+    return kMutants;
 }
 
 } // namespace veriroce::mutants

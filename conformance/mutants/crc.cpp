@@ -66,7 +66,7 @@ bool with_flow_label(const engine::OwnedDatagram& datagram) {
     return datagram.envelope.flow_label != 0;
 }
 
-constexpr std::array mutants{
+constexpr std::array kMutants{
     Mutant{.name = "any_icrc_accepted",
            .rule = "CRC-07",
            .passive = true,
@@ -105,7 +105,7 @@ constexpr std::array mutants{
 } // namespace
 
 std::span<const Mutant> crc() {
-    return mutants;
+    return kMutants;
 }
 
 } // namespace veriroce::mutants

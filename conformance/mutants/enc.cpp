@@ -47,10 +47,10 @@ void from_another_address(wire::Envelope& envelope) {
 
 // --- frames, as a careless parser reads them
 
-constexpr std::size_t ether_type_at = 12;
-constexpr std::size_t ip_at = 14;
-constexpr std::uint16_t ether_type_ipv4 = 0x0800;
-constexpr std::uint16_t ether_type_rocev1 = 0x8915;
+constexpr std::size_t kEtherTypeAt = 12;
+constexpr std::size_t kIpAt = 14;
+constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
+constexpr std::uint16_t kEtherTypeRocev1 = 0x8915;
 
 engine::OwnedDatagram accepted(const wire::IpAddress& from, const wire::IpAddress& to,
                                wire::Bytes bytes) {
@@ -63,26 +63,26 @@ engine::OwnedDatagram dropped() {
 
 std::optional<engine::OwnedDatagram> by_frame_length(wire::Bytes frame) {
     constexpr std::size_t least = 16; // a BTH and an ICRC
-    const bool v4 = wire::load_u16(frame, ether_type_at) == ether_type_ipv4;
-    const std::size_t transport = ip_at + (v4 ? wire::Ipv4::kSize : wire::Ipv6::kSize) + 8;
+    const bool v4 = wire::load_u16(frame, kEtherTypeAt) == kEtherTypeIpv4;
+    const std::size_t transport = kIpAt + (v4 ? wire::Ipv4::kSize : wire::Ipv6::kSize) + 8;
     if (frame.size() < transport + least) return std::nullopt;
     const wire::Bytes bytes = frame.subspan(transport, frame.size() - transport - wire::kIcrcBytes);
     if (v4) {
-        const auto ip = wire::Ipv4::read(frame.subspan(ip_at));
+        const auto ip = wire::Ipv4::read(frame.subspan(kIpAt));
         return accepted(wire::IpAddress::from_v4(ip.source),
                         wire::IpAddress::from_v4(ip.destination), bytes);
     }
-    const auto ip = wire::Ipv6::read(frame.subspan(ip_at));
+    const auto ip = wire::Ipv6::read(frame.subspan(kIpAt));
     return accepted(ip.source, ip.destination, bytes);
 }
 
 std::optional<engine::OwnedDatagram> of_rocev1(wire::Bytes frame) {
     constexpr std::size_t least = 70;
-    constexpr std::size_t transport = ip_at + wire::Ipv6::kSize; // the GRH looks like IPv6
-    if (wire::load_u16(frame, ether_type_at) != ether_type_rocev1 || frame.size() < least) {
+    constexpr std::size_t transport = kIpAt + wire::Ipv6::kSize; // the GRH looks like IPv6
+    if (wire::load_u16(frame, kEtherTypeAt) != kEtherTypeRocev1 || frame.size() < least) {
         return std::nullopt;
     }
-    const auto grh = wire::Ipv6::read(frame.subspan(ip_at));
+    const auto grh = wire::Ipv6::read(frame.subspan(kIpAt));
     return accepted(grh.source, grh.destination,
                     frame.subspan(transport, frame.size() - transport - wire::kIcrcBytes));
 }
@@ -92,7 +92,7 @@ std::optional<engine::OwnedDatagram> any_ip_checksum(wire::Bytes frame) {
     const auto decoded = wire::decode_frame(frame);
     if (!decoded || !decoded->ipv4) return std::nullopt;
     std::vector<std::byte> mended(frame.begin(), frame.end());
-    const wire::MutableBytes header = wire::MutableBytes(mended).subspan(ip_at, wire::Ipv4::kSize);
+    const wire::MutableBytes header = wire::MutableBytes(mended).subspan(kIpAt, wire::Ipv4::kSize);
     wire::store_be<2>(header, checksum_at, 0);
     wire::store_be<2>(header, checksum_at, wire::checksum_fold(wire::checksum_add(header)));
     if (!wire::unseal(wire::Bytes(mended))) return std::nullopt;
@@ -108,17 +108,17 @@ std::optional<engine::OwnedDatagram> nothing_with_a_checksum(wire::Bytes frame) 
 
 std::optional<engine::OwnedDatagram> nothing_tagged(wire::Bytes frame) {
     const bool tagged =
-        wire::load_u16(frame, ether_type_at) == static_cast<std::uint16_t>(wire::EtherType::Vlan);
+        wire::load_u16(frame, kEtherTypeAt) == static_cast<std::uint16_t>(wire::EtherType::Vlan);
     return tagged ? std::optional(dropped()) : std::nullopt;
 }
 
 std::optional<engine::OwnedDatagram> any_ether_type(wire::Bytes frame) {
-    const bool v4 = frame.size() > ip_at && std::to_integer<unsigned>(frame[ip_at]) >> 4U == 4;
+    const bool v4 = frame.size() > kIpAt && std::to_integer<unsigned>(frame[kIpAt]) >> 4U == 4;
     const bool tagged =
-        wire::load_u16(frame, ether_type_at) == static_cast<std::uint16_t>(wire::EtherType::Vlan);
+        wire::load_u16(frame, kEtherTypeAt) == static_cast<std::uint16_t>(wire::EtherType::Vlan);
     if (!v4 || tagged) return std::nullopt;
     std::vector<std::byte> mended(frame.begin(), frame.end());
-    wire::store_be<2>(wire::MutableBytes(mended), ether_type_at, ether_type_ipv4);
+    wire::store_be<2>(wire::MutableBytes(mended), kEtherTypeAt, kEtherTypeIpv4);
     const auto datagram = wire::unseal(wire::Bytes(mended));
     if (!datagram) return std::nullopt;
     return engine::OwnedDatagram{.envelope = datagram->envelope,
@@ -138,7 +138,7 @@ std::optional<engine::OwnedDatagram> hundred_ahead(wire::Bytes frame) {
     return engine::OwnedDatagram{.envelope = envelope, .bytes = {bytes.begin(), bytes.end()}};
 }
 
-constexpr std::array mutants{
+constexpr std::array kMutants{
     Mutant{.name = "icrc_at_the_end_of_the_frame",
            .rule = "ENC-07",
            .passive = false,
@@ -216,7 +216,7 @@ constexpr std::array mutants{
 } // namespace
 
 std::span<const Mutant> enc() {
-    return mutants;
+    return kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -96,7 +96,7 @@ class BusyAtTimes final : public QpFilter<Busy> {
     }
 };
 
-constexpr std::array oddities{
+constexpr std::array kOddities{
     Mutant{.name = "partial_read_retry_goes_on_with_middle",
            .rule = "RDR-06",
            .passive = true,
@@ -174,7 +174,7 @@ constexpr std::array oddities{
 } // namespace
 
 std::span<const Mutant> lawful() {
-    return oddities;
+    return kOddities;
 }
 
 } // namespace veriroce::mutants

@@ -57,7 +57,7 @@ void last_as_middle(wire::Packet& packet) {
     }
 }
 
-constexpr std::array mutants{
+constexpr std::array kMutants{
     Mutant{.name = "short_middle_accepted",
            .rule = "LEN-01",
            .passive = false,
@@ -118,7 +118,7 @@ constexpr std::array mutants{
 } // namespace
 
 std::span<const Mutant> len_key() {
-    return mutants;
+    return kMutants;
 }
 
 } // namespace veriroce::mutants

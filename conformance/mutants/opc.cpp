@@ -37,7 +37,7 @@ void response_as_request(wire::Packet& packet) {
     if (packet.info().response()) packet.bth.opcode = *wire::opcode_by_name("SEND_MIDDLE");
 }
 
-constexpr std::array mutants{
+constexpr std::array kMutants{
     Mutant{.name = "orphan_last_taken_for_only",
            .rule = "OPC-03",
            .passive = false,
@@ -61,7 +61,7 @@ constexpr std::array mutants{
 } // namespace
 
 std::span<const Mutant> opc() {
-    return mutants;
+    return kMutants;
 }
 
 } // namespace veriroce::mutants

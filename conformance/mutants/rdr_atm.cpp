@@ -89,7 +89,7 @@ void original_lost(wire::Packet& packet) {
     packet.atomic_ack.original = 0;
 }
 
-constexpr std::array mutants{
+constexpr std::array kMutants{
     Mutant{.name = "full_last_followed_by_empty_last",
            .rule = "RDR-01",
            .passive = true,
@@ -143,7 +143,7 @@ constexpr std::array mutants{
 } // namespace
 
 std::span<const Mutant> rdr_atm() {
-    return mutants;
+    return kMutants;
 }
 
 } // namespace veriroce::mutants

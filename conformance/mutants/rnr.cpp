@@ -10,7 +10,7 @@ using engine::SendCheck;
 using engine::SendView;
 namespace right = engine::send_check;
 
-constexpr std::uint8_t shortest_code = 1; // 0.01 ms
+constexpr std::uint8_t kShortestCode = 1; // 0.01 ms
 
 void name_the_next(wire::Packet& packet) {
     if (is_rnr_nak(packet)) packet.bth.psn += 1;
@@ -19,7 +19,7 @@ void name_the_next(wire::Packet& packet) {
 // RNR-08: the shortest wait that there is, for the longest.
 void no_wait_for_zero(wire::Packet& packet) {
     if (is_rnr_nak(packet) && packet.aeth.syndrome.code() == 0) {
-        packet.aeth.syndrome = wire::Syndrome::rnr(shortest_code);
+        packet.aeth.syndrome = wire::Syndrome::rnr(kShortestCode);
     }
 }
 
@@ -32,10 +32,10 @@ bool rnr_costs_a_retry(const SendView& view) {
 }
 
 void shortest_rnr_code(wire::Packet& packet) {
-    if (is_rnr_nak(packet)) packet.aeth.syndrome = wire::Syndrome::rnr(shortest_code);
+    if (is_rnr_nak(packet)) packet.aeth.syndrome = wire::Syndrome::rnr(kShortestCode);
 }
 
-constexpr std::array mutants{
+constexpr std::array kMutants{
     Mutant{.name = "rnr_nak_names_the_next_psn",
            .rule = "RNR-01",
            .passive = true,
@@ -73,7 +73,7 @@ constexpr std::array mutants{
 } // namespace
 
 std::span<const Mutant> rnr() {
-    return mutants;
+    return kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -119,7 +119,7 @@ constexpr engine::Checks with_order(engine::RequestFunction function) {
     return engine::kStandardChecks.with(RequestCheck::ExpectedPsn, function);
 }
 
-constexpr std::array mutants{
+constexpr std::array kMutants{
     Mutant{.name = "nak_names_the_arrived_psn",
            .rule = "RSP-02",
            .passive = true,
@@ -185,7 +185,7 @@ constexpr std::array mutants{
 } // namespace
 
 std::span<const Mutant> rsp() {
-    return mutants;
+    return kMutants;
 }
 
 } // namespace veriroce::mutants

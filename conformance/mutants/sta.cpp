@@ -79,7 +79,7 @@ class AnswersBeforeRtr final : public engine::SurfaceFilter {
     std::set<wire::Qpn> early_; // QPs in RESET or INIT
 };
 
-constexpr std::array mutants{
+constexpr std::array kMutants{
     Mutant{.name = "error_state_still_answers",
            .rule = "STA-07",
            .passive = true,
@@ -110,7 +110,7 @@ constexpr std::array mutants{
 } // namespace
 
 std::span<const Mutant> sta() {
-    return mutants;
+    return kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -42,7 +42,7 @@ class RepeatsRequests final : public engine::SurfaceFilter {
     }
 };
 
-constexpr std::array mutants{
+constexpr std::array kMutants{
     Mutant{.name = "timeout_half_as_long",
            .rule = "TMO-01",
            .passive = true,
@@ -80,7 +80,7 @@ constexpr std::array mutants{
 } // namespace
 
 std::span<const Mutant> tmo() {
-    return mutants;
+    return kMutants;
 }
 
 } // namespace veriroce::mutants

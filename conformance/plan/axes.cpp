@@ -15,7 +15,7 @@ struct NamedPsn {
     std::string_view name;
     StartPsn value;
 };
-constexpr NamedPsn start_psns[] = {{"low", StartPsn::Low}, {"wrap", StartPsn::Wrap}};
+constexpr NamedPsn kStartPsns[] = {{"low", StartPsn::Low}, {"wrap", StartPsn::Wrap}};
 
 std::string_view name_of(StartPsn wanted) {
     for (const NamedPsn& one : start_psns) {
@@ -55,7 +55,7 @@ struct Axis {
     std::string_view values; // for messages
     bool (*take)(Selection&, std::string_view);
 };
-constexpr Axis axes[] = {
+constexpr Axis kAxes[] = {
     {"ip", "4 or 6", take_ip}, {"psn", "low or wrap", take_psn}, {"migreq", "0 or 1", take_migreq}};
 
 // Each run so far with each value of one more axis; as they are where it was not asked for.
@@ -78,8 +78,8 @@ std::vector<PlannedRun> multiplied(const std::vector<PlannedRun>& runs,
 
 std::expected<void, std::string> add_axis(Selection& selection, std::string_view text) {
     const std::size_t equals = text.find('=');
-    const auto axis = std::ranges::find(axes, text.substr(0, equals), &Axis::name);
-    if (axis == std::end(axes) || equals == std::string_view::npos) {
+    const auto axis = std::ranges::find(kAxes, text.substr(0, equals), &Axis::name);
+    if (axis == std::end(kAxes) || equals == std::string_view::npos) {
         return std::unexpected(std::string("the axes are ip=4,6, psn=low,wrap and migreq=0,1"));
     }
     std::string_view rest = text.substr(equals + 1);
@@ -112,9 +112,9 @@ std::expected<Shard, std::string> parse_shard(std::string_view text) {
 
 std::vector<std::string> PlannedRun::over() const {
     std::vector<std::string> options;
-    for (std::size_t from = 0; from < axes.size();) {
-        const std::size_t comma = std::min(axes.find(',', from), axes.size());
-        const std::string one = axes.substr(from, comma - from);
+    for (std::size_t from = 0; from < kAxes.size();) {
+        const std::size_t comma = std::min(kAxes.find(',', from), kAxes.size());
+        const std::string one = kAxes.substr(from, comma - from);
         if (!one.starts_with("round=")) options.push_back(one);
         from = comma + 1;
     }

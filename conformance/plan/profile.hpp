@@ -54,7 +54,7 @@ struct Profile {
     [[nodiscard]] interpreter::Environment applied(interpreter::Environment environment) const;
 };
 
-inline constexpr std::size_t max_profile_bytes = 256U << 10;
+inline constexpr std::size_t kMaxProfileBytes = 256U << 10;
 
 // The profile in this text. The error is one or more lines for stderr.
 std::expected<Profile, std::string> parse_profile(std::string_view path, std::string_view text);

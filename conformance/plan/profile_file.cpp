@@ -19,22 +19,22 @@ namespace {
 using namespace std::string_view_literals;
 using Words = std::span<const std::string_view>;
 
-constexpr std::array profile_keys{"profile"sv,  "capabilities"sv, "lacks"sv,     "traits"sv,
+constexpr std::array kProfileKeys{"profile"sv,  "capabilities"sv, "lacks"sv,     "traits"sv,
                                   "counters"sv, "time_scale"sv,   "deviations"sv};
-constexpr std::array deviation_keys{"rule"sv,     "case"sv,  "reason"sv,   "link"sv,
+constexpr std::array kDeviationKeys{"rule"sv,     "case"sv,  "reason"sv,   "link"sv,
                                     "firmware"sv, "until"sv, "sometimes"sv};
-constexpr double largest_scale = 100'000;
+constexpr double kLargestScale = 100'000;
 // A profile is a map of lists of maps: what nests deeper is none, and could exhaust the stack.
-constexpr std::size_t max_nesting = 16;
+constexpr std::size_t kMaxNesting = 16;
 
 class Parser {
   public:
     explicit Parser(std::string_view path) : path_(path) {}
 
     std::expected<Profile, std::string> parse(std::string_view text) {
-        if (text.size() > max_profile_bytes) {
+        if (text.size() > kMaxProfileBytes) {
             return std::unexpected(
-                fmt::format("{}: longer than {} bytes\n", path_, max_profile_bytes));
+                fmt::format("{}: longer than {} bytes\n", path_, kMaxProfileBytes));
         }
         if (const std::size_t at = too_deep(text); at != 0) {
             return std::unexpected(fmt::format("{}:{}: nested too deeply\n", path_, at));
@@ -65,7 +65,7 @@ class Parser {
             const bool blank_behind =
                 i + 1 < text.size() && (text[i + 1] == ' ' || text[i + 1] == '\t');
             if ((c == '-' || c == '?' || c == ':') && blank_behind) ++openers;
-            if (brackets > max_nesting || openers > 4 * max_nesting) return line;
+            if (brackets > kMaxNesting || openers > 4 * kMaxNesting) return line;
         }
         return 0;
     }
@@ -108,7 +108,7 @@ class Parser {
 
     void whole(const YAML::Node& root) {
         if (!root.IsMap()) return fail(root.Mark(), "a profile is a map; see the template");
-        each_key(root, profile_keys, "key", [&](const std::string& key, const YAML::Node& value) {
+        each_key(root, kProfileKeys, "key", [&](const std::string& key, const YAML::Node& value) {
             if (key == "profile") profile_.name = text_in(value, key).value_or("");
             if (key == "capabilities")
                 words(value, profile_.capabilities, "capability", "capabilities", capabilities());
@@ -166,11 +166,11 @@ class Parser {
     void time_scale(const YAML::Node& node) {
         double value = 0;
         const bool number = YAML::convert<double>::decode(node, value);
-        if (number && value >= 0.1 && value <= largest_scale) {
+        if (number && value >= 0.1 && value <= kLargestScale) {
             profile_.time_scale = value;
         } else {
             fail(node.Mark(),
-                 fmt::format("'time_scale' is a number from 0.1 to {}", largest_scale));
+                 fmt::format("'time_scale' is a number from 0.1 to {}", kLargestScale));
         }
     }
 
@@ -189,7 +189,7 @@ class Parser {
         Deviation entry;
         const std::size_t before = errors_.size();
         entry.line = static_cast<std::uint32_t>(map.Mark().line + 1);
-        each_key(map, deviation_keys, "key", [&](const std::string& key, const YAML::Node& value) {
+        each_key(map, kDeviationKeys, "key", [&](const std::string& key, const YAML::Node& value) {
             if (key == "sometimes") {
                 const bool is = YAML::convert<bool>::decode(value, entry.sometimes);
                 return is ? void() : fail(value.Mark(), "'sometimes' is true or false");

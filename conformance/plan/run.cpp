@@ -14,13 +14,13 @@ using interpreter::CaseResult;
 using interpreter::Environment;
 using interpreter::Finding;
 using interpreter::FindingKind;
-using interpreter::lowest_tester_qpn;
+using interpreter::kLowestTesterQpn;
 using interpreter::Verdict;
 using testbed::Testbed;
 
 namespace {
 
-constexpr std::string_view sanity_script = R"(rule   RSP-01
+constexpr std::string_view kSanityScript = R"(rule   RSP-01
 title  "The device still answers on a fresh QP"
 role   responder
 
@@ -33,14 +33,14 @@ dut    done recv id=1
 )";
 
 // QPNs that a case may take; the next case begins behind them.
-constexpr std::uint32_t qpns_per_case = 128;
-static_assert(script::max_qps < qpns_per_case);
-constexpr std::uint32_t first_qpn = lowest_tester_qpn.value + qpns_per_case; // behind calibration's
-constexpr std::uint32_t last_qpn = 0xFFFF00;
+constexpr std::uint32_t kQpnsPerCase = 128;
+static_assert(script::kMaxQps < kQpnsPerCase);
+constexpr std::uint32_t kFirstQpn = kLowestTesterQpn.value + kQpnsPerCase; // behind calibration's
+constexpr std::uint32_t kLastQpn = 0xFFFF00;
 
 // Apart for different seeds, so that a device's memory of an earlier run does not matter.
 std::uint32_t first_qpn_of(std::uint64_t seed) {
-    return first_qpn + static_cast<std::uint32_t>(seed % 0x7FFF) * 0x100;
+    return kFirstQpn + static_cast<std::uint32_t>(seed % 0x7FFF) * 0x100;
 }
 
 wire::Duration scaled(wire::Duration time, double scale) {
@@ -53,7 +53,7 @@ wire::Duration scaled(wire::Duration time, double scale) {
 SuiteRun::SuiteRun(Testbed& testbed, const Plan& plan, const Selection& selection,
                    RunOptions options)
     : testbed_(testbed), plan_(plan), selection_(selection), options_(std::move(options)) {
-    auto sanity = script::compile("sanity.roce", sanity_script);
+    auto sanity = script::compile("sanity.roce", kSanityScript);
     assert(sanity.has_value());
     sanity_ = std::move(*sanity);
     if (options_.profile) {
@@ -86,9 +86,9 @@ Environment environment_alone(const Testbed& testbed, const PlannedRun& planned,
 
 Environment SuiteRun::environment_for(const PlannedRun& planned) {
     Environment environment = environment_alone(testbed_, planned, options_);
-    if (tester_qpn_ + qpns_per_case > last_qpn) tester_qpn_ = first_qpn;
+    if (tester_qpn_ + kQpnsPerCase > kLastQpn) tester_qpn_ = kFirstQpn;
     environment.first_tester_qpn = {tester_qpn_};
-    tester_qpn_ += qpns_per_case;
+    tester_qpn_ += kQpnsPerCase;
     return environment;
 }
 
@@ -195,7 +195,7 @@ std::string SuiteRun::command_for(const PlannedRun& planned) const {
 
 CaseResult SuiteRun::sanity_exchange(const Environment& environment) {
     Environment fresh = environment;
-    fresh.first_tester_qpn = {environment.first_tester_qpn.value + script::max_qps};
+    fresh.first_tester_qpn = {environment.first_tester_qpn.value + script::kMaxQps};
     fresh.plan = {};
     return testbed_.play(sanity_.test_case, sanity_.runs.front(), fresh);
 }

@@ -161,7 +161,7 @@ class Reduction {
     };
 
     [[nodiscard]] bool over() const {
-        return plays_ >= max_shrink_plays || net::StopOnSignal::requested();
+        return plays_ >= kMaxShrinkPlays || net::StopOnSignal::requested();
     }
 
     // Nothing if the text is no script, or no plan where a plan is made small.

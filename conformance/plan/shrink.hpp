@@ -18,7 +18,7 @@
 
 namespace veriroce::plan {
 
-inline constexpr std::size_t max_shrink_plays = 5'000;
+inline constexpr std::size_t kMaxShrinkPlays = 5'000;
 
 struct Shrunk {
     std::string text; // of the small script, its `for` names with the values of this run; or plan

@@ -21,13 +21,13 @@ struct Named {
     std::string_view word;
 };
 
-constexpr std::array<Named<Level>, 3> levels{{
+constexpr std::array<Named<Level>, 3> kLevels{{
     {.value = Level::Must, .word = "MUST"},
     {.value = Level::Should, .word = "SHOULD"},
     {.value = Level::Info, .word = "INFO"},
 }};
 
-constexpr std::array<Named<Role>, 6> roles{{
+constexpr std::array<Named<Role>, 6> kRoles{{
     {.value = Role::Responder, .word = "responder"},
     {.value = Role::Requester, .word = "requester"},
     {.value = Role::Both, .word = "both"},
@@ -36,24 +36,24 @@ constexpr std::array<Named<Role>, 6> roles{{
     {.value = Role::Cm, .word = "cm"},
 }};
 
-constexpr std::array<Named<Observer>, 3> observers{{
+constexpr std::array<Named<Observer>, 3> kObservers{{
     {.value = Observer::Passive, .word = "passive"},
     {.value = Observer::Active, .word = "active"},
     {.value = Observer::Host, .word = "host"},
 }};
 
 // The statements whose numbers are certain. The catalogue may cite no others.
-constexpr std::array<std::string_view, 10> certain_clauses{
+constexpr std::array<std::string_view, 10> kCertainClauses{
     "C9-88",  "C9-92",  "C9-94",      "C9-105",  "C9-110",
     "C9-140", "C9-148", "C10-93.1.1", "oA19-14", "oA19-15",
 };
-constexpr std::string_view annex_prefix = "CA17-";
-constexpr unsigned annex_statements = 46;
+constexpr std::string_view kAnnexPrefix = "CA17-";
+constexpr unsigned kAnnexStatements = 46;
 
-constexpr std::array<std::string_view, 7> columns{
+constexpr std::array<std::string_view, 7> kColumns{
     "id", "level", "role", "observer", "clause", "title", "text",
 };
-using Fields = std::array<std::string_view, columns.size()>;
+using Fields = std::array<std::string_view, kColumns.size()>;
 
 template <typename Enum, std::size_t N>
 std::string_view word_in(const std::array<Named<Enum>, N>& table, Enum value) {
@@ -87,14 +87,14 @@ bool is_id(std::string_view word) {
 }
 
 bool is_certain(std::string_view clause) {
-    if (std::ranges::find(certain_clauses, clause) != certain_clauses.end()) return true;
-    if (!clause.starts_with(annex_prefix)) return false;
-    clause.remove_prefix(annex_prefix.size());
+    if (std::ranges::find(kCertainClauses, clause) != kCertainClauses.end()) return true;
+    if (!clause.starts_with(kAnnexPrefix)) return false;
+    clause.remove_prefix(kAnnexPrefix.size());
     if (clause.empty() || clause.front() == '0') return false;
     unsigned number = 0;
     const auto [end, error] = std::from_chars(clause.data(), clause.data() + clause.size(), number);
     return error == std::errc{} && end == clause.data() + clause.size() && number >= 1 &&
-           number <= annex_statements;
+           number <= kAnnexStatements;
 }
 
 std::string quoted(std::string_view word) {
@@ -124,7 +124,7 @@ std::expected<Fields, std::string> split(std::string_view line) {
     }
     for (std::size_t i = 0; i < fields.size(); ++i) {
         if (fields[i].empty()) {
-            return std::unexpected("the column " + quoted(columns[i]) + " is empty");
+            return std::unexpected("the column " + quoted(kColumns[i]) + " is empty");
         }
     }
     return fields;
@@ -150,17 +150,17 @@ std::expected<Rule, std::string> rule_of(std::string_view line) {
         return std::unexpected("the id " + quoted(id) + " is not of the form GROUP-number");
     }
     const auto level = level_named(level_word);
-    if (!level) return std::unexpected(unknown("level", level_word, levels));
+    if (!level) return std::unexpected(unknown("level", level_word, kLevels));
     const auto role = role_named(role_word);
-    if (!role) return std::unexpected(unknown("role", role_word, roles));
+    if (!role) return std::unexpected(unknown("role", role_word, kRoles));
     const auto observer = observer_named(observer_word);
-    if (!observer) return std::unexpected(unknown("observer", observer_word, observers));
+    if (!observer) return std::unexpected(unknown("observer", observer_word, kObservers));
     const auto clause = clause_of(clause_word);
     if (!clause) return std::unexpected(clause.error());
-    if (title.size() > max_title_bytes) {
+    if (title.size() > kMaxTitleBytes) {
         return std::unexpected("the title of " + std::string(id) + " has " +
                                std::to_string(title.size()) + " bytes, at most " +
-                               std::to_string(max_title_bytes) + " are allowed");
+                               std::to_string(kMaxTitleBytes) + " are allowed");
     }
     return Rule{.id = id,
                 .level = *level,
@@ -174,23 +174,23 @@ std::expected<Rule, std::string> rule_of(std::string_view line) {
 } // namespace
 
 std::string_view word(Level level) {
-    return word_in(levels, level);
+    return word_in(kLevels, level);
 }
 std::string_view word(Role role) {
-    return word_in(roles, role);
+    return word_in(kRoles, role);
 }
 std::string_view word(Observer observer) {
-    return word_in(observers, observer);
+    return word_in(kObservers, observer);
 }
 
 std::optional<Level> level_named(std::string_view word) {
-    return value_in(levels, word);
+    return value_in(kLevels, word);
 }
 std::optional<Role> role_named(std::string_view word) {
-    return value_in(roles, word);
+    return value_in(kRoles, word);
 }
 std::optional<Observer> observer_named(std::string_view word) {
-    return value_in(observers, word);
+    return value_in(kObservers, word);
 }
 
 Catalogue::Catalogue(std::vector<Rule> rules) : rules_(std::move(rules)) {

@@ -45,7 +45,7 @@ std::optional<Level> level_named(std::string_view word);
 std::optional<Role> role_named(std::string_view word);
 std::optional<Observer> observer_named(std::string_view word);
 
-inline constexpr std::size_t max_title_bytes = 90;
+inline constexpr std::size_t kMaxTitleBytes = 90;
 
 // The views point into the text that was parsed.
 struct Rule {

@@ -11,9 +11,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array qp_types{"RC"sv, "UC"sv, "UD"sv};
-constexpr std::array migration_states{"MIGRATED"sv, "REARM"sv, "ARMED"sv};
-constexpr std::array<std::int64_t, 5> mtus{256, 512, 1024, 2048, 4096};
+constexpr std::array kQpTypes{"RC"sv, "UC"sv, "UD"sv};
+constexpr std::array kMigrationStates{"MIGRATED"sv, "REARM"sv, "ARMED"sv};
+constexpr std::array<std::int64_t, 5> kMtus{256, 512, 1024, 2048, 4096};
 
 Expr bounded(Cursor& cursor, const Scope& scope, std::int64_t high, std::string_view what) {
     Expr value = parse_number(cursor, scope);
@@ -24,7 +24,7 @@ Expr bounded(Cursor& cursor, const Scope& scope, std::int64_t high, std::string_
 Expr parse_mtu(Cursor& cursor, const Scope& scope) {
     Expr value = parse_number(cursor, scope);
     const auto number = constant_of(value);
-    if (number && std::ranges::find(mtus, *number) == mtus.end()) {
+    if (number && std::ranges::find(kMtus, *number) == kMtus.end()) {
         cursor.fail(value.span,
                     "mtu must be 256, 512, 1024, 2048 or 4096, got " + std::to_string(*number));
     }
@@ -72,10 +72,10 @@ AttributeValue parse_value(Cursor& cursor, const Scope& scope, const AttributeRo
     case AttributeKind::Mtu: return parse_mtu(cursor, scope);
     case AttributeKind::Ip: return parse_ip(cursor, scope);
     case AttributeKind::Psn: return bounded(cursor, scope, wire::kMask24, row.name);
-    case AttributeKind::Type: return one(word_of(cursor, qp_types, "QP type"));
+    case AttributeKind::Type: return one(word_of(cursor, kQpTypes, "QP type"));
     case AttributeKind::State: return one(word_of(cursor, states(), "QP state"));
     case AttributeKind::Access: return words_of(cursor, access_words(), "access right");
-    case AttributeKind::Mig: return one(word_of(cursor, migration_states, "migration state"));
+    case AttributeKind::Mig: return one(word_of(cursor, kMigrationStates, "migration state"));
     case AttributeKind::Address: {
         const Address address = parse_address(cursor, scope);
         return one({address.name, address.span});

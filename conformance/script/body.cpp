@@ -136,8 +136,8 @@ class RunParser {
             cursor.expect("]", "after the number of QPs");
         }
         qps_ += setup.count;
-        if (!tester && qps_ > max_qps) {
-            cursor.fail(name.span, "a case has at most " + std::to_string(max_qps) +
+        if (!tester && qps_ > kMaxQps) {
+            cursor.fail(name.span, "a case has at most " + std::to_string(kMaxQps) +
                                        " QPs, including the default one");
         }
         setups.push_back(std::move(setup));
@@ -204,7 +204,7 @@ class RunParser {
         result.span = line.span();
         const std::string word = cursor.peek().text;
         if (word == "any" || word == "unordered" || word == "repeat") {
-            if (depth >= max_depth) {
+            if (depth >= kMaxDepth) {
                 cursor.fail_here("blocks are nested too deeply");
             }
             result.node = block_statement(cursor, word, depth);

@@ -10,7 +10,7 @@
 
 namespace veriroce::script {
 
-inline constexpr std::size_t max_depth = 8; // of blocks in blocks
+inline constexpr std::size_t kMaxDepth = 8; // of blocks in blocks
 
 // Diagnostics go to the report; without any, the run is complete.
 Run parse_run(const Header& header, std::span<const Line> lines, std::span<const BoundName> names,

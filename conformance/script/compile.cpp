@@ -11,7 +11,7 @@ namespace veriroce::script {
 namespace {
 
 // The path MTU of a case that does not set it.
-constexpr std::int64_t usual_mtu = 1024;
+constexpr std::int64_t kUsualMtu = 1024;
 
 using Definition = std::variant<const Let*, const For*>;
 
@@ -38,12 +38,12 @@ class Combinations {
   private:
     void step(std::size_t index) {
         if (index == definitions_.size()) {
-            if (found_.size() < max_runs) {
+            if (found_.size() < kMaxRuns) {
                 found_.push_back(current_);
             } else {
                 too_many_ = true;
                 report_.add({line_of(definitions_.back()), 1, 3},
-                            "the case has more than " + std::to_string(max_runs) + " runs");
+                            "the case has more than " + std::to_string(kMaxRuns) + " runs");
             }
             return;
         }
@@ -139,11 +139,9 @@ std::int64_t mtu_of(std::span<const Line> lines, std::span<const BoundName> name
 
 std::expected<Script, std::vector<Diagnostic>> compile(std::string_view path,
                                                        std::string_view text) {
-    if (text.size() > max_text_bytes) {
-        return std::unexpected(std::vector{
-            Diagnostic{{1, 1, 1},
-                       "the file is longer than " + std::to_string(max_text_bytes) + " bytes",
-                       {}}});
+    if (text.size() > kMaxTextBytes) {
+        return std::unexpected(std::vector{Diagnostic{
+            {1, 1, 1}, "the file is longer than " + std::to_string(kMaxTextBytes) + " bytes", {}}});
     }
     const std::vector<Line> lines = lex(text);
     Report report(lines);
@@ -151,9 +149,9 @@ std::expected<Script, std::vector<Diagnostic>> compile(std::string_view path,
     Script compiled;
     if (header.names_known) {
         const std::span<const Line> head_lines = std::span(lines).first(header.lines);
-        const std::int64_t common = mtu_of(head_lines, {}, usual_mtu);
+        const std::int64_t common = mtu_of(head_lines, {}, kUsualMtu);
         for (const auto& names : Combinations(header.head, common, report).all()) {
-            const std::int64_t own = mtu_of(head_lines, names, usual_mtu);
+            const std::int64_t own = mtu_of(head_lines, names, kUsualMtu);
             compiled.runs.push_back(parse_run(header, lines, names, own, report));
             if (report.full()) break;
         }

@@ -13,15 +13,15 @@
 namespace veriroce::script {
 namespace {
 
-constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t most_bits = 9'200 * 8; // of a jumbo frame
+constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostBits = 9'200 * 8; // of a jumbo frame
 
-constexpr std::array<std::string_view, 12> action_names{"drop", "duplicate", "delay",   "reorder",
+constexpr std::array<std::string_view, 12> kActionNames{"drop", "duplicate", "delay",   "reorder",
                                                         "hold", "corrupt",   "rewrite", "truncate",
                                                         "mark", "replay",    "forge",   "pause"};
-static_assert(action_names.size() == std::variant_size_v<fault::Action>);
-constexpr std::array<std::string_view, 4> class_names{"requests", "responses", "acks", "data"};
-constexpr std::array<std::string_view, 13> selector_names{
+static_assert(kActionNames.size() == std::variant_size_v<fault::Action>);
+constexpr std::array<std::string_view, 4> kClassNames{"requests", "responses", "acks", "data"};
+constexpr std::array<std::string_view, 13> kSelectorNames{
     "from", "qp", "opcode",  "psn",   "message", "packet", "pass",
     "nth",  "p",  "between", "every", "fires",   "first"};
 
@@ -73,7 +73,7 @@ class FaultLineParser {
         if (word.text == "forge") return forge();
         if (word.text == "pause") return pause();
         cursor_.fail(word.span, "unknown fault action '" + word.text + "'" +
-                                    suggestion(word.text, action_names));
+                                    suggestion(word.text, kActionNames));
         return fault::Drop{};
     }
 
@@ -108,10 +108,10 @@ class FaultLineParser {
         const Word name = cursor_.word("bit=, byte= or field=");
         if (!take_equals(cursor_, name)) return fault::Drop{};
         if (name.text == "bit") {
-            return fault::Corrupt{fault::CorruptBit{number(0, most_bits - 1, "bit")}};
+            return fault::Corrupt{fault::CorruptBit{number(0, kMostBits - 1, "bit")}};
         }
         if (name.text == "byte") {
-            return fault::Corrupt{fault::CorruptByte{number(0, most_bits / 8 - 1, "byte")}};
+            return fault::Corrupt{fault::CorruptByte{number(0, kMostBits / 8 - 1, "byte")}};
         }
         if (name.text != "field") {
             cursor_.fail(name.span,
@@ -222,9 +222,9 @@ class FaultLineParser {
     }
 
     void one_selector(fault::Selector& selector, const Word& name) {
-        if (!contains(selector_names, name.text)) {
+        if (!contains(kSelectorNames, name.text)) {
             return cursor_.fail(name.span, "unknown selector '" + name.text + "'" +
-                                               suggestion(name.text, selector_names));
+                                               suggestion(name.text, kSelectorNames));
         }
         if (name.text == "between") {
             selector.between = range(true, 0);
@@ -234,7 +234,7 @@ class FaultLineParser {
         if (name.text == "from") selector.from = side();
         if (name.text == "qp") selector.qp = qp();
         if (name.text == "opcode") selector.opcodes = opcodes();
-        if (name.text == "psn") selector.psn = range(false, -any);
+        if (name.text == "psn") selector.psn = range(false, -kAny);
         if (name.text == "message") selector.message = range(false, 1);
         if (name.text == "packet") selector.packet = range(false, 1);
         if (name.text == "pass") selector.pass = range(false, 1);
@@ -269,14 +269,14 @@ class FaultLineParser {
         fault::OpcodeSet set;
         const Word word = cursor_.word("an opcode or a class");
         if (cursor_.failed()) return set;
-        const bool whole_class = contains(class_names, word.text);
+        const bool whole_class = contains(kClassNames, word.text);
         for (const wire::OpcodeInfo& info : wire::opcode_table()) {
             const bool known = !info.reserved() && info.name == word.text;
             if (whole_class ? in_class(info, word.text) : known) set.set(info.code);
         }
         if (set.any()) return set;
         auto names = opcode_names(wire::Service::Rc);
-        names.insert(names.end(), class_names.begin(), class_names.end());
+        names.insert(names.end(), kClassNames.begin(), kClassNames.end());
         cursor_.fail(word.span,
                      "unknown opcode '" + word.text + "'" + suggestion(word.text, names));
         return set;
@@ -347,7 +347,7 @@ fault::Rule parse_fault(Cursor& cursor, const Scope& scope, FaultPlace place) {
 }
 
 std::span<const std::string_view> fault_action_names() {
-    return action_names;
+    return kActionNames;
 }
 
 } // namespace veriroce::script

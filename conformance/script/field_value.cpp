@@ -11,8 +11,8 @@ namespace {
 
 using wire::Field;
 
-constexpr std::int64_t largest_message = std::int64_t{1} << 31;
-constexpr std::int64_t largest_code = 31;
+constexpr std::int64_t kLargestMessage = std::int64_t{1} << 31;
+constexpr std::int64_t kLargestCode = 31;
 
 bool names_something(const Expr& expr) {
     if (expr.kind == Expr::Kind::Name || expr.kind == Expr::Kind::Field) return true;
@@ -33,10 +33,10 @@ void check_fits(Cursor& cursor, const FieldName& field, const Expr& expr) {
     const std::string name(name_of(field));
     if (const auto* special = std::get_if<SpecialField>(&field)) {
         switch (*special) {
-        case SpecialField::Length: return check_between(cursor, expr, 0, largest_message, name);
+        case SpecialField::Length: return check_between(cursor, expr, 0, kLargestMessage, name);
         case SpecialField::Credits:
         case SpecialField::Timer:
-        case SpecialField::Code: return check_between(cursor, expr, 0, largest_code, name);
+        case SpecialField::Code: return check_between(cursor, expr, 0, kLargestCode, name);
         case SpecialField::Icrc: return check_between(cursor, expr, 0, 0xFFFF'FFFF, name);
         case SpecialField::UdpChecksum: return check_between(cursor, expr, 0, 0xFFFF, name);
         case SpecialField::Data:

@@ -11,9 +11,9 @@
 namespace veriroce::script {
 namespace {
 
-constexpr std::size_t word_column = 7;
-constexpr std::size_t indentation = 2;
-constexpr std::size_t comment_column = 51; // characters before the #
+constexpr std::size_t kWordColumn = 7;
+constexpr std::size_t kIndentation = 2;
+constexpr std::size_t kCommentColumn = 51; // characters before the #
 
 struct Laid {
     std::uint32_t number = 0;
@@ -89,7 +89,7 @@ std::size_t behind_opcode(const Line& line, std::size_t arrow_at) {
 }
 
 void lay_header(const Line& line, Laid& laid) {
-    const std::string word = padded(written(line, 0, 1), word_column);
+    const std::string word = padded(written(line, 0, 1), kWordColumn);
     const bool let = line.tokens[0].is("let");
     if (!let && !line.tokens[0].is("for")) {
         laid.head = word + written(line, 1, line.tokens.size());
@@ -113,7 +113,7 @@ void lay_dialogue(const Line& line, Laid& laid) {
         return;
     }
     if (line.tokens.size() > 1 && contains(columns, line.tokens[0].text)) {
-        laid.head = padded(written(line, 0, 1), word_column) + written(line, 1, line.tokens.size());
+        laid.head = padded(written(line, 0, 1), kWordColumn) + written(line, 1, line.tokens.size());
         return;
     }
     laid.head = written(line, 0, line.tokens.size());
@@ -131,7 +131,7 @@ std::vector<Laid> lay(std::span<const Line> lines, std::size_t header_lines) {
         const bool opens = first == "any" || first == "unordered" || first == "repeat";
         const bool closes = first == "end" || first == "or";
         if (closes && depth > 0) --depth;
-        laid.indent = depth * indentation;
+        laid.indent = depth * kIndentation;
         if (!line.tokens.empty()) {
             i < header_lines ? lay_header(line, laid) : lay_dialogue(line, laid);
         }
@@ -207,8 +207,8 @@ Columns columns_for(std::span<const Laid> paragraph) {
 std::string with_comment(std::string code, const std::string& comment) {
     if (comment.empty()) return code;
     const std::size_t behind = columns_of(code) + 2;
-    const std::size_t column = std::max(behind, comment_column);
-    const bool fits = column + columns_of(comment) <= max_columns;
+    const std::size_t column = std::max(behind, kCommentColumn);
+    const bool fits = column + columns_of(comment) <= kMaxColumns;
     return padded(std::move(code), fits ? column : behind) + comment;
 }
 
@@ -217,7 +217,7 @@ void lay_paragraph(std::span<const Laid> paragraph, std::string& out) {
     std::span<const Laid> neighbours = paragraph;
     // No columns if they would make a line too long.
     const bool too_wide = std::ranges::any_of(paragraph, [&](const Laid& laid) {
-        return columns_of(code_of(laid, columns, paragraph)) > max_columns;
+        return columns_of(code_of(laid, columns, paragraph)) > kMaxColumns;
     });
     if (too_wide) {
         columns.packets = 0;
@@ -248,7 +248,7 @@ std::expected<std::string, std::vector<Diagnostic>> written_down(std::string_vie
     Report report(lines);
     std::size_t index = 0;
     for (const Line& line : lex(out)) {
-        if (columns_of(line.text) > max_columns) {
+        if (columns_of(line.text) > kMaxColumns) {
             report.add({laid[index].number, 1, 1},
                        "the laid-out line would be longer than 100 columns");
         }

@@ -13,8 +13,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array role_words{"responder"sv, "requester"sv, "both"sv};
-constexpr std::array level_words{"MUST"sv, "SHOULD"sv, "INFO"sv};
+constexpr std::array kRoleWords{"responder"sv, "requester"sv, "both"sv};
+constexpr std::array kLevelWords{"MUST"sv, "SHOULD"sv, "INFO"sv};
 
 // Lower-case words that a `for` may list: {name} inserts them in place of a field or a value.
 bool is_value_word(std::string_view text) {
@@ -148,12 +148,12 @@ class HeaderParser {
     }
 
     void role(Cursor& cursor) {
-        const Word word = word_of(cursor, role_words, "role");
+        const Word word = word_of(cursor, kRoleWords, "role");
         if (const auto role = rules::role_named(word.text)) header_.head.role = *role;
     }
 
     void level(Cursor& cursor) {
-        const Word word = word_of(cursor, level_words, "level");
+        const Word word = word_of(cursor, kLevelWords, "level");
         if (const auto level = rules::level_named(word.text)) header_.head.level = *level;
         level_written_ = true;
     }
@@ -286,7 +286,7 @@ class HeaderParser {
     }
 
     void count_name(Cursor& cursor) {
-        if (++names_ > max_names) cursor.fail_here("too many names in one case");
+        if (++names_ > kMaxNames) cursor.fail_here("too many names in one case");
     }
 
     void check_complete() {

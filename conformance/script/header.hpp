@@ -17,8 +17,8 @@ struct Header {
 
 Header parse_header(std::string_view path, std::span<const Line> lines, Report& report);
 
-inline constexpr std::size_t max_names = 64; // `let` and `for` lines of a case
-inline constexpr std::size_t max_values = 4'096;
+inline constexpr std::size_t kMaxNames = 64; // `let` and `for` lines of a case
+inline constexpr std::size_t kMaxValues = 4'096;
 
 // Whether the line is `qp …`, or `tester qp …`.
 bool is_qp_line(const Line& line);

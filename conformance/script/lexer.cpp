@@ -28,16 +28,16 @@ struct UnitRow {
     Unit unit;
     std::int64_t factor;
 };
-constexpr std::array units{
+constexpr std::array kUnits{
     UnitRow{"ns", Unit::Time, 1},         UnitRow{"us", Unit::Time, 1'000},
     UnitRow{"ms", Unit::Time, 1'000'000}, UnitRow{"s", Unit::Time, 1'000'000'000},
     UnitRow{"KiB", Unit::Size, 1 << 10},  UnitRow{"MiB", Unit::Size, 1 << 20},
 };
 
 // Longest first, so that `<=` is not `<` and `=`.
-constexpr std::array<std::string_view, 23> symbols{"!=", "<=", ">=", "==", "+=", "..", ">", "<",
-                                                   "=",  "+",  "-",  "*",  "/",  "^",  "(", ")",
-                                                   "[",  "]",  "{",  "}",  ",",  ":",  "@"};
+constexpr std::array<std::string_view, 23> kSymbols{"!=", "<=", ">=", "==", "+=", "..", ">", "<",
+                                                    "=",  "+",  "-",  "*",  "/",  "^",  "(", ")",
+                                                    "[",  "]",  "{",  "}",  ",",  ":",  "@"};
 
 class LineLexer {
   public:
@@ -81,12 +81,12 @@ class LineLexer {
         for (std::size_t i = 0; i < text_.size(); ++i) {
             const auto c = static_cast<unsigned char>(text_[i]);
             columns += columns_of(text_.substr(i, 1));
-            if (c >= 0x20 && c != 0x7F && columns <= max_columns) continue;
+            if (c >= 0x20 && c != 0x7F && columns <= kMaxColumns) continue;
             at_begin_ = i;
-            at_ = columns > max_columns ? text_.size() : i + 1;
+            at_ = columns > kMaxColumns ? text_.size() : i + 1;
             std::string message = c == '\t' ? "tabs are not allowed; use blanks"
                                             : "control characters are not allowed";
-            if (columns > max_columns) message = "the line is longer than 100 columns";
+            if (columns > kMaxColumns) message = "the line is longer than 100 columns";
             const Token wrong = bad(std::move(message));
             text_ = text_.substr(0, i);
             return wrong;
@@ -175,8 +175,8 @@ class LineLexer {
                     std::string_view suffix, bool overflow) {
         UnitRow unit{"", Unit::None, 1};
         if (!suffix.empty()) {
-            const auto* found = std::ranges::find(units, suffix, &UnitRow::name);
-            if (found == units.end()) {
+            const auto* found = std::ranges::find(kUnits, suffix, &UnitRow::name);
+            if (found == kUnits.end()) {
                 at_begin_ = at_ - suffix.size();
                 return bad("unknown unit '" + std::string(suffix) +
                            "'; expected ns, us, ms, s, KiB or MiB");

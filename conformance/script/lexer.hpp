@@ -52,7 +52,7 @@ struct Line {
     [[nodiscard]] SourceSpan span() const;
 };
 
-inline constexpr std::uint32_t max_columns = 100;
+inline constexpr std::uint32_t kMaxColumns = 100;
 
 // Every line of the text; the views point into it. A line that is too long, or contains a tab or
 // another control character, begins with a Bad token.

@@ -8,7 +8,7 @@
 namespace veriroce::script {
 namespace {
 
-constexpr std::array<std::string_view, 11> built_in{"mtu",  "dut",   "tester",   "unused",
+constexpr std::array<std::string_view, 11> kBuiltIn{"mtu",  "dut",   "tester",   "unused",
                                                     "abs",  "rnr",   "timeout",  "send",
                                                     "recv", "small", "untouched"};
 
@@ -41,7 +41,7 @@ void Scope::define(Cursor& cursor, const Word& word, Name name) {
     if (readable_field(word.text)) {
         return cursor.fail(word.span, quoted + " is the name of a field; choose another name");
     }
-    if (contains(built_in, word.text) || contains(statement_words(), word.text) ||
+    if (contains(kBuiltIn, word.text) || contains(statement_words(), word.text) ||
         contains(header_words(), word.text) || contains(pattern_names(), word.text)) {
         return cursor.fail(word.span, quoted + " is a word of the language; choose another name");
     }

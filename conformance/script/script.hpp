@@ -26,10 +26,10 @@ struct Diagnostic {
 };
 
 // The limit of runs per case; exceeding it is an error of the `for` lines.
-inline constexpr std::size_t max_runs = 4'096;
-inline constexpr std::size_t max_text_bytes = 256U << 10;
+inline constexpr std::size_t kMaxRuns = 4'096;
+inline constexpr std::size_t kMaxTextBytes = 256U << 10;
 // The limit of QPs per case, including the default one.
-inline constexpr std::uint32_t max_qps = 127;
+inline constexpr std::uint32_t kMaxQps = 127;
 
 // A script as it was compiled, once. One run per combination of the case's `for` values, in the
 // order of the lines; the last name varies fastest.

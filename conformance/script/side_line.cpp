@@ -14,14 +14,14 @@ namespace {
 
 using enum Option::Form;
 
-constexpr std::int64_t most_ids = 65'536;
-constexpr std::int64_t largest_region = std::int64_t{1} << 31;
+constexpr std::int64_t kMostIds = 65'536;
+constexpr std::int64_t kLargestRegion = std::int64_t{1} << 31;
 
 // The ids as numbers, if they are known and not too many.
 std::optional<std::pair<std::int64_t, std::int64_t>> known_ids(const IdRange& ids) {
     const auto first = constant_of(ids.first);
     const auto last = constant_of(ids.last);
-    if (!first || !last || *last < *first || *last - *first >= most_ids) return std::nullopt;
+    if (!first || !last || *last < *first || *last - *first >= kMostIds) return std::nullopt;
     return std::pair(*first, *last);
 }
 
@@ -167,7 +167,7 @@ class SideLine {
         options({ids(post.ids),
                  slices("local", post.local),
                  {"remote", Equals, false, [&] { post.remote = parse_slice(cursor_, scope_); }},
-                 number("len", post.length, largest_region),
+                 number("len", post.length, kLargestRegion),
                  number("imm", post.imm, 0xFFFF'FFFF),
                  any_number("compare", post.compare),
                  any_number("swap", post.swap),
@@ -212,7 +212,7 @@ class SideLine {
     Command recv() {
         Recv recv;
         options({ids(recv.ids),
-                 number("len", recv.length, largest_region),
+                 number("len", recv.length, kLargestRegion),
                  slices("local", recv.local),
                  key("lkey", recv.lkey),
                  {"srq", Equals, false, [&] {
@@ -230,7 +230,7 @@ class SideLine {
     Command mr() {
         MakeMr mr;
         mr.name = new_name(NameKind::Region);
-        options({needed("len", mr.length, largest_region),
+        options({needed("len", mr.length, kLargestRegion),
                  access(mr.access),
                  {"fill", Equals, false, [&] { mr.fill = parse_pattern(cursor_); }},
                  number("pd", mr.pd, 65'535)});
@@ -308,7 +308,7 @@ class SideLine {
                   for (Word& one : words_of(cursor_, completion_statuses(), "status"))
                       done.statuses.push_back(std::move(one.text));
               }},
-             number("len", done.length, largest_region),
+             number("len", done.length, kLargestRegion),
              number("imm", done.imm, 0xFFFF'FFFF),
              {"opcode", Equals, false,
               [&] { done.opcode = word_of(cursor_, completion_opcodes(), "completion opcode"); }},

@@ -9,48 +9,48 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array header_list{"rule"sv, "title"sv, "role"sv, "level"sv, "needs"sv, "unless"sv,
+constexpr std::array kHeaderList{"rule"sv, "title"sv, "role"sv, "level"sv, "needs"sv, "unless"sv,
                                  "tags"sv, "let"sv,   "for"sv,  "qp"sv,    "tester"sv};
-constexpr std::array statement_list{"dut"sv,   "tester"sv,    "fault"sv,  "expect"sv, "no"sv,
+constexpr std::array kStatementList{"dut"sv,   "tester"sv,    "fault"sv,  "expect"sv, "no"sv,
                                     "quiet"sv, "dropped"sv,   "judged"sv, "wait"sv,   "any"sv,
                                     "or"sv,    "unordered"sv, "repeat"sv, "end"sv};
 // The words of the DUT contract, and those that the testbed measures on the link.
-constexpr std::array capability_list{
+constexpr std::array kCapabilityList{
     "rc"sv,         "uc"sv,         "ud"sv,     "read"sv,         "atomics"sv,
     "send_inv"sv,   "imm"sv,        "ipv6"sv,   "vlan"sv,         "rocev1"sv,
     "sqd"sv,        "apm"sv,        "flush"sv,  "atomic_write"sv, "e2e_credits"sv,
     "pkey_table"sv, "events"sv,     "notify"sv, "srq"sv,          "mw"sv,
     "cm"sv,         "congestion"sv, "raw"sv,    "hwtime"sv,       "mtu"sv};
-constexpr std::array trait_list{
+constexpr std::array kTraitList{
     "out_of_order"sv, "selective_repeat"sv,   "adaptive_retransmission"sv,
     "odp"sv,          "buffers_before_rtr"sv, "full_cq_idles"sv};
-constexpr std::array tag_list{"lethal"sv, "slow"sv, "timing"sv};
-constexpr std::array access_list{"local_write"sv,   "remote_write"sv,    "remote_read"sv,
+constexpr std::array kTagList{"lethal"sv, "slow"sv, "timing"sv};
+constexpr std::array kAccessList{"local_write"sv,   "remote_write"sv,    "remote_read"sv,
                                  "remote_atomic"sv, "mw_bind"sv,         "zero_based"sv,
                                  "flush_global"sv,  "flush_persistent"sv};
-constexpr std::array state_list{"RESET"sv, "INIT"sv, "RTR"sv, "RTS"sv, "SQD"sv, "SQE"sv, "ERR"sv};
-constexpr std::array status_list{"SUCCESS"sv,           "LOC_LEN_ERR"sv,    "LOC_QP_OP_ERR"sv,
+constexpr std::array kStateList{"RESET"sv, "INIT"sv, "RTR"sv, "RTS"sv, "SQD"sv, "SQE"sv, "ERR"sv};
+constexpr std::array kStatusList{"SUCCESS"sv,           "LOC_LEN_ERR"sv,    "LOC_QP_OP_ERR"sv,
                                  "LOC_PROT_ERR"sv,      "WR_FLUSH_ERR"sv,   "MW_BIND_ERR"sv,
                                  "BAD_RESP_ERR"sv,      "LOC_ACCESS_ERR"sv, "REM_INV_REQ_ERR"sv,
                                  "REM_ACCESS_ERR"sv,    "REM_OP_ERR"sv,     "RETRY_EXC_ERR"sv,
                                  "RNR_RETRY_EXC_ERR"sv, "GENERAL_ERR"sv,    "FAILED"sv};
-constexpr std::array completion_opcode_list{
+constexpr std::array kCompletionOpcodeList{
     "SEND"sv,         "RDMA_WRITE"sv, "RDMA_READ"sv,         "COMP_SWAP"sv,
     "FETCH_ADD"sv,    "BIND_MW"sv,    "LOCAL_INV"sv,         "FLUSH"sv,
     "ATOMIC_WRITE"sv, "RECV"sv,       "RECV_RDMA_WITH_IMM"sv};
-constexpr std::array event_list{"COMM_EST"sv,   "SQ_DRAINED"sv,        "QP_FATAL"sv,
+constexpr std::array kEventList{"COMM_EST"sv,   "SQ_DRAINED"sv,        "QP_FATAL"sv,
                                 "QP_REQ_ERR"sv, "QP_ACCESS_ERR"sv,     "CQ_ERR"sv,
                                 "SRQ_ERR"sv,    "SRQ_LIMIT_REACHED"sv, "LAST_WQE_REACHED"sv,
                                 "PATH_MIG"sv,   "PATH_MIG_ERR"sv};
-constexpr std::array counter_list{"icrc_error"sv,   "out_of_sequence"sv,   "duplicate_request"sv,
+constexpr std::array kCounterList{"icrc_error"sv,   "out_of_sequence"sv,   "duplicate_request"sv,
                                   "rnr_nak_sent"sv, "local_ack_timeout"sv, "bad_pkey"sv,
                                   "bad_qkey"sv,     "cnp_sent"sv,          "cnp_handled"sv,
                                   "ecn_marked"sv};
-constexpr std::array class_list{"requests"sv, "responses"sv, "all"sv};
+constexpr std::array kClassList{"requests"sv, "responses"sv, "all"sv};
 
 // Names of ibv_qp_attr and ibv_qp_init_attr, and the attributes that tests add.
 using enum AttributeKind;
-constexpr std::array attribute_list{
+constexpr std::array kAttributeList{
     AttributeRow{"type", Type},
     AttributeRow{"mtu", AttributeKind::Mtu, 0, true},
     AttributeRow{"psn", Psn, 0, true},
@@ -85,13 +85,13 @@ constexpr std::array attribute_list{
 };
 
 // In the order of their enums.
-constexpr std::array message_list{"SEND"sv,       "SEND_WITH_IMM"sv,       "SEND_WITH_INV"sv,
+constexpr std::array kMessageList{"SEND"sv,       "SEND_WITH_IMM"sv,       "SEND_WITH_INV"sv,
                                   "RDMA_WRITE"sv, "RDMA_WRITE_WITH_IMM"sv, "RDMA_READ_RESPONSE"sv};
-constexpr std::array pattern_list{"zero"sv, "ones"sv, "offsets"sv, "random"sv};
-constexpr std::array special_list{"len"sv,     "data"sv,         "padbytes"sv,
+constexpr std::array kPatternList{"zero"sv, "ones"sv, "offsets"sv, "random"sv};
+constexpr std::array kSpecialList{"len"sv,     "data"sv,         "padbytes"sv,
                                   "icrc"sv,    "udp.checksum"sv, "ip.options"sv,
                                   "credits"sv, "timer"sv,        "code"sv};
-constexpr std::array acknowledgement_list{"ACK"sv, "NAK"sv, "RNR_NAK"sv};
+constexpr std::array kAcknowledgementList{"ACK"sv, "NAK"sv, "RNR_NAK"sv};
 
 template <typename Enum>
 std::optional<Enum> enumerator(Words words, std::string_view name) {
@@ -103,40 +103,40 @@ std::optional<Enum> enumerator(Words words, std::string_view name) {
 } // namespace
 
 Words header_words() {
-    return header_list;
+    return kHeaderList;
 }
 Words statement_words() {
-    return statement_list;
+    return kStatementList;
 }
 Words capabilities() {
-    return capability_list;
+    return kCapabilityList;
 }
 Words traits() {
-    return trait_list;
+    return kTraitList;
 }
 Words case_tags() {
-    return tag_list;
+    return kTagList;
 }
 Words access_words() {
-    return access_list;
+    return kAccessList;
 }
 Words states() {
-    return state_list;
+    return kStateList;
 }
 Words completion_statuses() {
-    return status_list;
+    return kStatusList;
 }
 Words completion_opcodes() {
-    return completion_opcode_list;
+    return kCompletionOpcodeList;
 }
 Words event_types() {
-    return event_list;
+    return kEventList;
 }
 Words counters() {
-    return counter_list;
+    return kCounterList;
 }
 Words opcode_classes() {
-    return class_list;
+    return kClassList;
 }
 
 bool contains(Words words, std::string_view word) {
@@ -144,7 +144,7 @@ bool contains(Words words, std::string_view word) {
 }
 
 std::span<const AttributeRow> attributes() {
-    return attribute_list;
+    return kAttributeList;
 }
 
 std::vector<std::string_view> attribute_names(bool modify) {
@@ -156,13 +156,13 @@ std::vector<std::string_view> attribute_names(bool modify) {
 }
 
 Words message_names() {
-    return message_list;
+    return kMessageList;
 }
 std::optional<Message> message_by_name(std::string_view name) {
-    return enumerator<Message>(message_list, name);
+    return enumerator<Message>(kMessageList, name);
 }
 std::string_view name_of(Message message) {
-    return message_list.at(static_cast<std::size_t>(message));
+    return kMessageList.at(static_cast<std::size_t>(message));
 }
 
 wire::Operation operation_of(Message message) {
@@ -184,26 +184,26 @@ bool invalidates(Message message) {
 }
 
 Words pattern_names() {
-    return pattern_list;
+    return kPatternList;
 }
 std::optional<PatternKind> pattern_by_name(std::string_view name) {
-    return enumerator<PatternKind>(pattern_list, name);
+    return enumerator<PatternKind>(kPatternList, name);
 }
 std::string_view name_of(PatternKind pattern) {
-    return pattern_list.at(static_cast<std::size_t>(pattern));
+    return kPatternList.at(static_cast<std::size_t>(pattern));
 }
 
 Words special_field_names() {
-    return special_list;
+    return kSpecialList;
 }
 std::optional<SpecialField> special_field_by_name(std::string_view name) {
-    return enumerator<SpecialField>(special_list, name);
+    return enumerator<SpecialField>(kSpecialList, name);
 }
 std::string_view name_of(SpecialField field) {
-    return special_list.at(static_cast<std::size_t>(field));
+    return kSpecialList.at(static_cast<std::size_t>(field));
 }
 std::string_view name_of(Acknowledgement kind) {
-    return acknowledgement_list.at(static_cast<std::size_t>(kind));
+    return kAcknowledgementList.at(static_cast<std::size_t>(kind));
 }
 
 std::optional<FieldName> field_by_name(std::string_view name) {
@@ -218,9 +218,9 @@ std::string_view name_of(const FieldName& field) {
 }
 
 std::vector<std::string_view> field_names() {
-    std::vector<std::string_view> names(special_list.begin(), special_list.end());
+    std::vector<std::string_view> names(kSpecialList.begin(), kSpecialList.end());
     for (const wire::FieldInfo& info : wire::field_table()) {
-        if (!contains(special_list, info.name)) names.push_back(info.name);
+        if (!contains(kSpecialList, info.name)) names.push_back(info.name);
     }
     return names;
 }

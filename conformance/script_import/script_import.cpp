@@ -68,11 +68,11 @@ std::expected<std::string, std::string> script_of(const Conversation& conversati
     auto draft = tester_asks ? responder_script(exchange, title, choice.remark)
                              : requester_script(exchange, title, choice.remark);
     if (!draft) return draft;
-    if (draft->size() > script::max_text_bytes) {
+    if (draft->size() > script::kMaxTextBytes) {
         return std::unexpected(
             fmt::format("the script would be {} KiB long, and {} KiB is the most: take fewer "
                         "messages (--messages)",
-                        draft->size() >> 10, script::max_text_bytes >> 10));
+                        draft->size() >> 10, script::kMaxTextBytes >> 10));
     }
     auto laid_out = script::format("import.roce", *draft);
     if (!laid_out) return std::unexpected(laid_out.error().front().text("import.roce"));

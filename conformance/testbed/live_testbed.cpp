@@ -21,23 +21,23 @@ using interpreter::duration_text;
 using interpreter::Environment;
 using interpreter::FindingKind;
 using interpreter::Interpreter;
-using interpreter::lowest_tester_qpn;
+using interpreter::kLowestTesterQpn;
 using interpreter::Network;
 using interpreter::SendFrame;
 using interpreter::Verdict;
 
 namespace {
 
-constexpr wire::Duration agent_patience = std::chrono::seconds(5);
-constexpr wire::Duration revival_patience = std::chrono::minutes(1);
-constexpr wire::Duration resolve_patience = std::chrono::seconds(2);
-constexpr wire::Duration one_second = std::chrono::seconds(1);
-constexpr wire::Duration calibration_age = std::chrono::minutes(10);
+constexpr wire::Duration kAgentPatience = std::chrono::seconds(5);
+constexpr wire::Duration kRevivalPatience = std::chrono::minutes(1);
+constexpr wire::Duration kResolvePatience = std::chrono::seconds(2);
+constexpr wire::Duration kOneSecond = std::chrono::seconds(1);
+constexpr wire::Duration kCalibrationAge = std::chrono::minutes(10);
 // IPv6, UDP, BTH, RETH and immediate, ICRC: what a packet has beside a full PMTU.
-constexpr std::size_t packet_overhead = 40 + 8 + 12 + 20 + 4;
+constexpr std::size_t kPacketOverhead = 40 + 8 + 12 + 20 + 4;
 
 // A zero-length WRITE needs no key and no address (LEN-08), so that any device answers it.
-constexpr std::string_view calibration_script = R"(rule   LEN-08
+constexpr std::string_view kCalibrationScript = R"(rule   LEN-08
 title  "Round trips of an empty RDMA WRITE"
 role   responder
 level  INFO
@@ -78,7 +78,7 @@ wire::Duration percentile_99(std::vector<wire::Duration> samples) {
 wire::Mtu largest_mtu_for(std::size_t link_mtu, wire::Mtu active) {
     wire::Mtu best = wire::Mtu::B256;
     for (const wire::Mtu mtu : {wire::Mtu::B512, wire::Mtu::B1024}) {
-        if (wire::bytes_of(mtu) + packet_overhead <= link_mtu &&
+        if (wire::bytes_of(mtu) + kPacketOverhead <= link_mtu &&
             wire::bytes_of(mtu) <= wire::bytes_of(active)) {
             best = mtu;
         }
@@ -97,7 +97,7 @@ LiveTestbed::open(const LiveTestbedOptions& options) {
     if (!opened) return std::unexpected(opened.error().text);
     testbed->link_ = std::move(*opened);
 
-    const auto found = testbed->find_device(net::monotonic_now() + agent_patience);
+    const auto found = testbed->find_device(net::monotonic_now() + kAgentPatience);
     if (!found) return std::unexpected(found.error());
     return testbed;
 }
@@ -115,15 +115,15 @@ std::expected<void, std::string> LiveTestbed::find_device(wire::Instant until) {
 }
 
 std::expected<void, std::string> LiveTestbed::find_again() {
-    const wire::Instant end = net::monotonic_now() + revival_patience;
+    const wire::Instant end = net::monotonic_now() + kRevivalPatience;
     for (;;) {
         broken_.reset();
-        auto found = find_device(std::min(end, net::monotonic_now() + agent_patience));
-        if (found || net::StopOnSignal::requested() || net::monotonic_now() + one_second > end) {
+        auto found = find_device(std::min(end, net::monotonic_now() + kAgentPatience));
+        if (found || net::StopOnSignal::requested() || net::monotonic_now() + kOneSecond > end) {
             return found;
         }
         // What comes meanwhile is nobody's. A link that is gone does not come back here.
-        const wire::Instant next = net::monotonic_now() + one_second;
+        const wire::Instant next = net::monotonic_now() + kOneSecond;
         while (net::monotonic_now() < next) {
             const auto received = link_->receive(next);
             if (!received) return std::unexpected(received.error().text);
@@ -167,7 +167,7 @@ std::expected<LiveTestbed::Ends, std::string> LiveTestbed::ends_of(const Network
     ends.tester = vlan == 0 ? *std::ranges::find_if(pool, fits) : nearest_to(ends.dut, pool);
     const auto in_vlan = vlan == 0 ? std::optional<wire::VlanId>() : network.vlan;
     const auto mac =
-        link_->resolve(ends.dut, ends.tester, in_vlan, net::monotonic_now() + resolve_patience);
+        link_->resolve(ends.dut, ends.tester, in_vlan, net::monotonic_now() + kResolvePatience);
     if (!mac) return std::unexpected(mac.error().text);
     ends.dut_mac = *mac;
     return ends;
@@ -248,7 +248,7 @@ RunInfo LiveTestbed::info() const {
 // A device that does not answer now will not answer the next case either, and is blamed there: the
 // older figures stay.
 void LiveTestbed::keep_calibrated() {
-    if (broken_ || net::monotonic_now() < calibrated_at_ + calibration_age) return;
+    if (broken_ || net::monotonic_now() < calibrated_at_ + kCalibrationAge) return;
     (void)calibrate();
     calibrated_at_ = net::monotonic_now();
 }
@@ -266,11 +266,11 @@ std::expected<void, std::string> LiveTestbed::calibrate() {
     }
     sleep_p99_ = percentile_99(std::move(sleeps));
 
-    const auto script = script::compile("calibration.roce", calibration_script);
+    const auto script = script::compile("calibration.roce", kCalibrationScript);
     if (!script) return std::unexpected(std::string("the calibration script does not compile"));
     Environment start = environment({.ip_version = ends_.begin()->first.second});
-    start.patience = std::max(start.patience, agent_patience);
-    start.first_tester_qpn = lowest_tester_qpn;
+    start.patience = std::max(start.patience, kAgentPatience);
+    start.first_tester_qpn = kLowestTesterQpn;
     CaseResult result = play(script->test_case, script->runs.front(), start);
     const auto measured = result.measures.find("rtt");
     if (result.verdict != Verdict::Pass || measured == result.measures.end()) {
@@ -362,7 +362,7 @@ bool LiveTestbed::take_replies(Interpreter& interpreter) {
 // Waits for what comes first, takes all packets that are there, and only then lets the time go on:
 // a deadline may not overtake a packet that was in time.
 bool LiveTestbed::take_packets(Interpreter& interpreter) {
-    wire::Instant until = net::monotonic_now() + one_second;
+    wire::Instant until = net::monotonic_now() + kOneSecond;
     for (const auto& one : {interpreter.deadline(), dut_->next_deadline()}) {
         if (one) until = std::min(until, *one);
     }

@@ -25,29 +25,29 @@ using interpreter::Verdict;
 namespace {
 
 // A case that has not ended by then never will: its DUT and its script wait for each other.
-constexpr wire::Instant end_of_time{std::chrono::hours(24)};
-constexpr std::uint64_t max_steps = 10'000'000;
+constexpr wire::Instant kEndOfTime{std::chrono::hours(24)};
+constexpr std::uint64_t kMaxSteps = 10'000'000;
 
-const wire::MacAddress tester_mac = *wire::MacAddress::parse("02:00:00:00:00:02");
-const wire::MacAddress dut_mac = *wire::MacAddress::parse("02:00:00:00:00:01");
-const wire::IpAddress tester_v4 = *wire::IpAddress::parse("192.0.2.2"); // RFC 5737
-const wire::IpAddress dut_v4 = *wire::IpAddress::parse("192.0.2.1");
-const wire::IpAddress tester_v6 = *wire::IpAddress::parse("2001:db8::2"); // RFC 3849
-const wire::IpAddress dut_v6 = *wire::IpAddress::parse("2001:db8::1");
+const wire::MacAddress kTesterMac = *wire::MacAddress::parse("02:00:00:00:00:02");
+const wire::MacAddress kDutMac = *wire::MacAddress::parse("02:00:00:00:00:01");
+const wire::IpAddress kTesterV4 = *wire::IpAddress::parse("192.0.2.2"); // RFC 5737
+const wire::IpAddress kDutV4 = *wire::IpAddress::parse("192.0.2.1");
+const wire::IpAddress kTesterV6 = *wire::IpAddress::parse("2001:db8::2"); // RFC 3849
+const wire::IpAddress kDutV6 = *wire::IpAddress::parse("2001:db8::1");
 
-constexpr std::size_t tester_port = 0;
-constexpr std::size_t dut_port = 1;
+constexpr std::size_t kTesterPort = 0;
+constexpr std::size_t kDutPort = 1;
 
-constexpr std::uint32_t spare_addresses = 8;
+constexpr std::uint32_t kSpareAddresses = 8;
 
 // The device stands in one VLAN beside its untagged network: in that of the case at hand.
-constexpr wire::VlanId some_vlan{.id = 1};
-constexpr std::uint32_t gids_of_a_network = 2; // IPv4, IPv6
+constexpr wire::VlanId kSomeVlan{.id = 1};
+constexpr std::uint32_t kGidsOfANetwork = 2; // IPv4, IPv6
 
 // Ours beside the first one: the numbers that follow it.
 std::vector<wire::IpAddress> spare_of(const wire::IpAddress& first) {
     std::vector<wire::IpAddress> spare;
-    for (std::uint32_t i = 1; i <= spare_addresses; ++i) {
+    for (std::uint32_t i = 1; i <= kSpareAddresses; ++i) {
         wire::IpAddress address = first;
         wire::store_be<4>(address.bytes, 12, first.low32() + i);
         spare.push_back(address);
@@ -65,12 +65,12 @@ class Play {
     // False if the case never ends, or a signal ends it.
     bool run() {
         interpreter_.start(now_);
-        for (std::uint64_t step = 0; step < max_steps; ++step) {
+        for (std::uint64_t step = 0; step < kMaxSteps; ++step) {
             if (net::StopOnSignal::requested()) return false;
             settle();
             if (interpreter_.finished()) return true;
             const auto next = next_instant();
-            if (!next || *next > end_of_time) return false;
+            if (!next || *next > kEndOfTime) return false;
             now_ = std::max(now_, *next);
             deliver();
             settle();
@@ -94,7 +94,7 @@ class Play {
                 busy = true;
             }
             while (const auto frame = device_.transmit(now_)) {
-                link_.send(dut_port, *frame, now_, in_order(last_heard_));
+                link_.send(kDutPort, *frame, now_, in_order(last_heard_));
                 busy = true;
             }
             while (auto reply = device_.poll(now_)) {
@@ -114,7 +114,7 @@ class Play {
     void carry_out(Action action) {
         if (const auto* send = std::get_if<SendFrame>(&action)) {
             const wire::Instant left = now_ + lab_.lateness;
-            link_.send(tester_port, send->frame, left, in_order(last_sent_));
+            link_.send(kTesterPort, send->frame, left, in_order(last_sent_));
             interpreter_.sent(send->number, {left, left});
             return;
         }
@@ -123,7 +123,7 @@ class Play {
 
     void deliver() {
         while (const auto arrival = link_.deliver(now_)) {
-            if (arrival->port == dut_port) {
+            if (arrival->port == kDutPort) {
                 device_.receive(arrival->frame, now_);
             } else {
                 interpreter_.events().packet(arrival->frame, {now_ - lab_.stamp_width, now_});
@@ -191,7 +191,7 @@ class Play {
 } // namespace
 
 VirtualTestbed::VirtualTestbed(VirtualTestbedOptions options) : options_(std::move(options)) {
-    const auto device = make_device(some_vlan);
+    const auto device = make_device(kSomeVlan);
     device->submit(dut::Hello{}, wire::Instant{});
     if (const auto reply = device->poll(wire::Instant{}); reply && reply->answer) {
         welcome_ = std::get<dut::Welcome>(*reply->answer);
@@ -200,14 +200,14 @@ VirtualTestbed::VirtualTestbed(VirtualTestbedOptions options) : options_(std::mo
 
 std::unique_ptr<dut::VirtualDut> VirtualTestbed::make_device(wire::VlanId vlan) const {
     dut::VirtualDutOptions options;
-    options.description.mac = dut_mac;
-    options.description.addresses = {dut_v4, dut_v6};
+    options.description.mac = kDutMac;
+    options.description.addresses = {kDutV4, kDutV6};
     options.description.vlans = {vlan};
     options.description.traits = options_.traits;
     options.engine = options_.engine;
     options.checks = options_.checks;
     if (options_.filter) options.filter = options_.filter();
-    options.neighbour = tester_mac;
+    options.neighbour = kTesterMac;
     return std::make_unique<dut::VirtualDut>(std::move(options));
 }
 
@@ -217,11 +217,11 @@ Environment VirtualTestbed::environment(const Network& network) const {
     environment.dut = welcome_;
     environment.gid_index = (network.vlan_id() == 0 ? 0 : gids_of_a_network) + (v4 ? 0 : 1);
     environment.vlan = network.vlan;
-    environment.dut_address = v4 ? dut_v4 : dut_v6;
-    environment.dut_mac = dut_mac;
-    const wire::IpAddress tester = v4 ? tester_v4 : tester_v6;
+    environment.dut_address = v4 ? kDutV4 : dut_v6;
+    environment.dut_mac = kDutMac;
+    const wire::IpAddress tester = v4 ? kTesterV4 : tester_v6;
     environment.tester = {
-        .mac = tester_mac, .address = tester, .spare = spare_of(tester), .named = {}};
+        .mac = kTesterMac, .address = tester, .spare = spare_of(tester), .named = {}};
     const InexactLab& lab = options_.lab;
     environment.take_round_trips(2 * (lab.path_delay.value_or(sim::kLinkDelay) + lab.jitter));
     if (!lab.path_delay) environment.path_delay = sim::kLinkDelay;
@@ -241,7 +241,7 @@ bool VirtualTestbed::link_capable(std::string_view word) const {
 
 CaseResult VirtualTestbed::play(const script::Case& script, const script::Run& run,
                                 const Environment& environment) {
-    const auto device = make_device(environment.vlan.value_or(some_vlan));
+    const auto device = make_device(environment.vlan.value_or(kSomeVlan));
     Interpreter interpreter(script, run, environment);
     const bool ended = Play(interpreter, *device, options_.lab, options_.seed).run();
     CaseResult result = interpreter.finish();

@@ -31,10 +31,10 @@ constexpr Tables make_tables() {
     return tables;
 }
 
-constexpr Tables tables = make_tables();
+constexpr Tables kTables = make_tables();
 
 constexpr std::uint32_t next(std::uint32_t crc, std::byte byte) {
-    return crc >> 8U ^ tables[0][(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xFFU];
+    return crc >> 8U ^ kTables[0][(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xFFU];
 }
 
 } // namespace
@@ -47,7 +47,7 @@ std::uint32_t crc32c(Bytes bytes, std::uint32_t previous) {
         word ^= crc;
         crc = 0;
         for (std::size_t k = 0; k < 8; ++k)
-            crc ^= tables[7 - k][(word >> (8 * k)) & 0xFFU];
+            crc ^= kTables[7 - k][(word >> (8 * k)) & 0xFFU];
         bytes = bytes.subspan(8);
     }
     for (const std::byte byte : bytes)

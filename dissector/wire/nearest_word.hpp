@@ -18,7 +18,7 @@
 namespace veriroce::wire {
 
 // Longer words are not typing errors; the bound keeps the rows on the stack.
-inline constexpr std::size_t longest_word = 64;
+inline constexpr std::size_t kLongestWord = 64;
 
 constexpr char lower_case(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -26,8 +26,8 @@ constexpr char lower_case(char c) {
 
 // Both words have at most longest_word letters.
 constexpr std::size_t edit_distance(std::string_view from, std::string_view to) {
-    assert(from.size() <= longest_word && to.size() <= longest_word);
-    using Row = std::array<std::size_t, longest_word + 1>;
+    assert(from.size() <= kLongestWord && to.size() <= kLongestWord);
+    using Row = std::array<std::size_t, kLongestWord + 1>;
     const auto same = [&](std::size_t i, std::size_t j) {
         return lower_case(from[i - 1]) == lower_case(to[j - 1]);
     };
@@ -65,11 +65,11 @@ template <typename Range>
     requires WordRange<const Range&>
 constexpr std::optional<std::string_view> nearest_word(std::string_view word,
                                                        const Range& candidates) {
-    if (word.empty() || word.size() > longest_word) return std::nullopt;
+    if (word.empty() || word.size() > kLongestWord) return std::nullopt;
     std::size_t least = std::max<std::size_t>(1, word.size() / 2) + 1;
     std::optional<std::string_view> nearest;
     for (const std::string_view text : candidates) {
-        if (text.size() > longest_word) continue;
+        if (text.size() > kLongestWord) continue;
         const std::size_t distance = edit_distance(word, text);
         if (distance >= least) continue;
         least = distance;

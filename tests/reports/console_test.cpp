@@ -218,7 +218,7 @@ TEST_CASE("console: progress is one line of a terminal that can be taken away", 
     CHECK(console_progress(12, 345, 0, "rsp/gap-nak") == "\r\x1b[K[12/345] rsp/gap-nak");
     CHECK(console_progress(12, 345, 2, "rsp/gap-nak") == "\r\x1b[K[12/345] 2 failed, rsp/gap-nak");
     const std::string line = console_progress(99'999, 99'999, 9'999, std::string(200, 'x'));
-    CHECK(line.size() - console_no_progress.size() <= 80);
+    CHECK(line.size() - kConsoleNoProgress.size() <= 80);
     CHECK(line.ends_with("x..."));
     CHECK(line.find('\n') == std::string::npos);
 }

@@ -83,7 +83,7 @@ TEST_CASE("json: every key is documented, and every documented key is written", 
 TEST_CASE("json: every kind of finding is documented", "[reports]") {
     const std::filesystem::path root = VERIROCE_SOURCE_DIR;
     const std::string text = house::read_text(root / "reports" / "README.md");
-    for (std::size_t i = 0; i < interpreter::finding_kinds; ++i) {
+    for (std::size_t i = 0; i < interpreter::kFindingKinds; ++i) {
         const auto kind = static_cast<interpreter::FindingKind>(i);
         INFO(name_of(kind));
         CHECK(text.find("| `" + std::string(name_of(kind)) + "` |") != std::string::npos);

@@ -25,7 +25,7 @@ Found<Verdict> call_each(const Functions& functions, const View& view, Verdict p
 
 // A constant of its own: g++ inlines a call through it, and not one through the row.
 template <const auto& Rows, std::size_t I>
-inline constexpr auto function_of = Rows[I].function;
+inline constexpr auto kFunctionOf = Rows[I].function;
 
 // The standard list, which the compiler knows: direct calls, inlined into this function.
 template <const auto& Rows, typename View, typename Verdict, std::size_t... I>
@@ -37,7 +37,7 @@ template <const auto& Rows, typename View, typename Verdict, std::size_t... I>
         found = {verdict, i};
         return false;
     };
-    (void)(passes(I, function_of<Rows, I>(view)) && ...);
+    (void)(passes(I, kFunctionOf<Rows, I>(view)) && ...);
     return found;
 }
 
@@ -52,8 +52,8 @@ std::optional<Check> check_of(const Found<Verdict>& found, Verdict pass) {
     return static_cast<Check>(found.at);
 }
 
-constexpr auto first_key = static_cast<std::size_t>(RequestCheck::KeyKnown);
-constexpr auto last_key = static_cast<std::size_t>(RequestCheck::KeyRange);
+constexpr auto kFirstKey = static_cast<std::size_t>(RequestCheck::KeyKnown);
+constexpr auto kLastKey = static_cast<std::size_t>(RequestCheck::KeyRange);
 
 // FaultOrder::KeysFirst (KEY-10): the key checks come before those of receives and lengths.
 constexpr std::array<std::size_t, kRequestRows.size()> keys_first = [] {
@@ -62,10 +62,10 @@ constexpr std::array<std::size_t, kRequestRows.size()> keys_first = [] {
     std::size_t at = 0;
     for (std::size_t i = 0; i < moved_before; ++i)
         order[at++] = i;
-    for (std::size_t i = first_key; i <= last_key; ++i)
+    for (std::size_t i = kFirstKey; i <= kLastKey; ++i)
         order[at++] = i;
     for (std::size_t i = moved_before; i < order.size(); ++i) {
-        if (i < first_key || i > last_key) order[at++] = i;
+        if (i < kFirstKey || i > kLastKey) order[at++] = i;
     }
     return order;
 }();
@@ -119,7 +119,7 @@ std::optional<RefusedBy> CheckRunner::duplicate_refused_by(const RequestView& vi
     if (const auto check = check_of<DuplicateCheck>(found, true)) return *check;
     // What was executed once is only answered again, whatever has become of its key (EXT-04).
     if (view.info.operation != wire::Operation::RdmaReadRequest) return std::nullopt;
-    for (std::size_t i = first_key; i < kRequestRows.size(); ++i) {
+    for (std::size_t i = kFirstKey; i < kRequestRows.size(); ++i) {
         const auto check = static_cast<RequestCheck>(i);
         if (checks_.function(check)(view) != RequestVerdict::Accept) return check;
     }

@@ -11,10 +11,10 @@ std::uint8_t code_of(wire::Operation operation, wire::Position position, bool im
 }
 
 // By QpType.
-constexpr std::array services{wire::Service::Rc, wire::Service::Uc, wire::Service::Ud};
+constexpr std::array kServices{wire::Service::Rc, wire::Service::Uc, wire::Service::Ud};
 
-constexpr std::array positions{wire::Position::First, wire::Position::Middle, wire::Position::Last,
-                               wire::Position::Only};
+constexpr std::array kPositions{wire::Position::First, wire::Position::Middle, wire::Position::Last,
+                                wire::Position::Only};
 
 } // namespace
 
@@ -31,11 +31,11 @@ Opcodes::Opcodes()
         for (const bool immediate : {false, true}) {
             for (std::size_t type = 0; type < send.size(); ++type) {
                 send[type][at][immediate] =
-                    code_of(wire::Operation::Send, position, immediate, false, services[type]);
+                    code_of(wire::Operation::Send, position, immediate, false, kServices[type]);
             }
             for (std::size_t type = 0; type < write.size(); ++type) {
-                write[type][at][immediate] =
-                    code_of(wire::Operation::RdmaWrite, position, immediate, false, services[type]);
+                write[type][at][immediate] = code_of(wire::Operation::RdmaWrite, position,
+                                                     immediate, false, kServices[type]);
             }
         }
         send[0][at][2] = code_of(wire::Operation::Send, position, false, true); // RC alone has it

@@ -4,14 +4,14 @@ namespace veriroce::engine {
 
 namespace {
 
-constexpr std::size_t udp_bytes = 8;
+constexpr std::size_t kUdpBytes = 8;
 
 } // namespace
 
 std::array<std::byte, kGrhBytes> grh_of(const wire::Envelope& envelope,
                                         std::size_t transport_bytes) {
     std::array<std::byte, kGrhBytes> grh{};
-    const std::size_t inside = udp_bytes + transport_bytes + wire::kIcrcBytes;
+    const std::size_t inside = kUdpBytes + transport_bytes + wire::kIcrcBytes;
     if (!envelope.destination.v4()) {
         const wire::Ipv6 header{.dscp = envelope.dscp,
                                 .ecn = envelope.ecn,

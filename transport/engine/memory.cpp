@@ -5,7 +5,7 @@
 namespace veriroce::engine {
 
 namespace {
-constexpr std::uint32_t max_index = 0xFFFFFF; // a key has 24 bits for it
+constexpr std::uint32_t kMaxIndex = 0xFFFFFF; // a key has 24 bits for it
 } // namespace
 
 Memory::Memory(std::uint32_t first_key, std::uint32_t region_limit, std::uint32_t window_limit)
@@ -17,7 +17,7 @@ std::expected<std::uint32_t, VerbError> Memory::take_slot() {
     std::uint32_t variant = first_variant_;
     if (free_.empty()) {
         slot = static_cast<std::uint32_t>(regions_.size());
-        if (first_index_ + slot > max_index) return std::unexpected(VerbError::NoMemory);
+        if (first_index_ + slot > kMaxIndex) return std::unexpected(VerbError::NoMemory);
         regions_.emplace_back();
     } else {
         slot = free_.back();

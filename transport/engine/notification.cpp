@@ -8,8 +8,8 @@ namespace veriroce::engine {
 
 namespace {
 
-constexpr std::size_t cnp_body_bytes = 16;
-constexpr std::array<std::byte, cnp_body_bytes> cnp_body{}; // CNP-02: reserved, zero
+constexpr std::size_t kCnpBodyBytes = 16;
+constexpr std::array<std::byte, kCnpBodyBytes> kCnpBody{}; // CNP-02: reserved, zero
 
 // CNP-04
 bool due(Device& device, Qp& qp, const PacketView& view, wire::Instant now) {
@@ -29,7 +29,7 @@ bool due(Device& device, Qp& qp, const PacketView& view, wire::Instant now) {
 }
 
 bool is_odd(const wire::Packet& packet) {
-    return !packet.bth.becn || packet.bth.fecn || !std::ranges::equal(packet.body, cnp_body);
+    return !packet.bth.becn || packet.bth.fecn || !std::ranges::equal(packet.body, kCnpBody);
 }
 
 } // namespace
@@ -93,7 +93,7 @@ Transmit* next_cnp(Device& device) {
         wire::Packet packet;
         packet.bth = {
             .opcode = wire::kCnpOpcode, .pkey = cnp.pkey, .becn = true, .dest_qp = cnp.dest_qp};
-        Transmit* const made = transmit(device, *qp, packet, cnp_body);
+        Transmit* const made = transmit(device, *qp, packet, kCnpBody);
         made->envelope.source = cnp.source;
         made->envelope.destination = cnp.destination;
         made->envelope.vlan = cnp.vlan;

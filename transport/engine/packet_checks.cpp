@@ -24,13 +24,13 @@ bool service(const PacketView& view) {
 
 namespace {
 
-constexpr std::uint16_t full_member = 0x8000;
+constexpr std::uint16_t kFullMember = 0x8000;
 
 // The low 15 bits are equal and not zero, and one side at least is a full member.
 bool members(wire::Pkey a, wire::Pkey b) {
     constexpr std::uint16_t key_bits = 0x7FFF;
     return (a.value & key_bits) == (b.value & key_bits) && (a.value & key_bits) != 0 &&
-           ((a.value | b.value) & full_member) != 0;
+           ((a.value | b.value) & kFullMember) != 0;
 }
 
 } // namespace

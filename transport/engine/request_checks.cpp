@@ -21,15 +21,15 @@ bool writes(const RequestView& view) {
 }
 
 // Placement types of a FLUSH, one bit each (EXT-03).
-constexpr unsigned global_visibility = 1;
-constexpr unsigned persistence = 2;
-constexpr unsigned all_placements = global_visibility | persistence;
+constexpr unsigned kGlobalVisibility = 1;
+constexpr unsigned kPersistence = 2;
+constexpr unsigned kAllPlacements = kGlobalVisibility | kPersistence;
 
 // Whether these rights hold for all that a FLUSH asks for.
 bool may_flush(const Access& access, const RequestView& view) {
     const unsigned wanted = view.packet.feth.placement;
-    return ((wanted & global_visibility) == 0 || access.flush_global) &&
-           ((wanted & persistence) == 0 || access.flush_persistent);
+    return ((wanted & kGlobalVisibility) == 0 || access.flush_global) &&
+           ((wanted & kPersistence) == 0 || access.flush_persistent);
 }
 
 // Bytes of the message that came before this packet.
@@ -247,7 +247,7 @@ RequestVerdict flush_kind(const RequestView& view) {
     if (view.info.operation != Operation::Flush) return Accept;
     const wire::Feth& feth = view.packet.feth;
     const bool defined =
-        feth.placement != 0 && (feth.placement & ~all_placements) == 0 && feth.selectivity <= 1;
+        feth.placement != 0 && (feth.placement & ~kAllPlacements) == 0 && feth.selectivity <= 1;
     return refuse_if(!defined, NakRemoteAccess);
 }
 

@@ -42,11 +42,11 @@ struct Transition {
     Needs ud;
 };
 
-constexpr std::uint32_t path = Address | PathMtu | DestQp | RqPsn;
-constexpr std::uint32_t uc_tuning = AccessFlags | MigReq | Alternate | PathMigState;
-constexpr std::uint32_t rc_tuning = uc_tuning | MinRnrTimer;
+constexpr std::uint32_t kPath = Address | PathMtu | DestQp | RqPsn;
+constexpr std::uint32_t kUcTuning = AccessFlags | MigReq | Alternate | PathMigState;
+constexpr std::uint32_t kRcTuning = kUcTuning | MinRnrTimer;
 
-constexpr std::array transitions{
+constexpr std::array kTransitions{
     Transition{.from = QpState::Reset,
                .to = QpState::Init,
                .rc = {AccessFlags, PkeyValue},
@@ -60,18 +60,18 @@ constexpr std::array transitions{
     Transition{
         .from = QpState::Init,
         .to = QpState::Rtr,
-        .rc = {path | MaxDestRdAtomic | MinRnrTimer, AccessFlags | PkeyValue | MigReq | Alternate},
-        .uc = {path, AccessFlags | PkeyValue | MigReq | Alternate},
+        .rc = {kPath | MaxDestRdAtomic | MinRnrTimer, AccessFlags | PkeyValue | MigReq | Alternate},
+        .uc = {kPath, AccessFlags | PkeyValue | MigReq | Alternate},
         .ud = {0, QkeyValue | PkeyValue}},
     Transition{.from = QpState::Rtr,
                .to = QpState::Rts,
-               .rc = {Timeout | RetryCount | RnrRetry | SqPsn | MaxRdAtomic, rc_tuning},
-               .uc = {SqPsn, uc_tuning},
+               .rc = {Timeout | RetryCount | RnrRetry | SqPsn | MaxRdAtomic, kRcTuning},
+               .uc = {SqPsn, kUcTuning},
                .ud = {SqPsn, QkeyValue}},
     Transition{.from = QpState::Rts,
                .to = QpState::Rts,
-               .rc = {0, rc_tuning},
-               .uc = {0, uc_tuning},
+               .rc = {0, kRcTuning},
+               .uc = {0, kUcTuning},
                .ud = {0, QkeyValue}},
     Transition{.from = QpState::Rts,
                .to = QpState::Sqd,
@@ -80,19 +80,19 @@ constexpr std::array transitions{
                .ud = {0, SqdNotify}},
     Transition{.from = QpState::Sqd,
                .to = QpState::Rts,
-               .rc = {0, rc_tuning},
-               .uc = {0, uc_tuning},
+               .rc = {0, kRcTuning},
+               .uc = {0, kUcTuning},
                .ud = {0, QkeyValue}},
     Transition{.from = QpState::Sqd,
                .to = QpState::Sqd,
-               .rc = {0, rc_tuning | Address | Timeout | RetryCount | RnrRetry | MaxRdAtomic |
+               .rc = {0, kRcTuning | Address | Timeout | RetryCount | RnrRetry | MaxRdAtomic |
                              MaxDestRdAtomic | PkeyValue},
-               .uc = {0, uc_tuning | Address | PkeyValue},
+               .uc = {0, kUcTuning | Address | PkeyValue},
                .ud = {0, PkeyValue | QkeyValue}},
 };
 
 // STA-08: RC has no SQE.
-constexpr std::array from_sqe{
+constexpr std::array kFromSqe{
     Transition{
         .from = QpState::Sqe, .to = QpState::Rts, .uc = {0, AccessFlags}, .ud = {0, QkeyValue}},
 };
@@ -148,7 +148,7 @@ bool transition_allowed(QpType type, bool gsi, QpState from, QpState to,
     for (const Transition& row : transitions) {
         if (fits(row)) return true;
     }
-    return type != QpType::Rc && fits(from_sqe.front());
+    return type != QpType::Rc && fits(kFromSqe.front());
 }
 
 } // namespace veriroce::engine

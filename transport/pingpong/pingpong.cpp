@@ -8,10 +8,10 @@ namespace veriroce::pingpong {
 namespace {
 
 // As ibv_rc_pingpong has them.
-constexpr std::uint8_t ack_timeout = 14;
-constexpr std::uint8_t retries = 7;
-constexpr std::uint8_t rnr_retries = 7;
-constexpr std::uint8_t rnr_timer = 12;
+constexpr std::uint8_t kAckTimeout = 14;
+constexpr std::uint8_t kRetries = 7;
+constexpr std::uint8_t kRnrRetries = 7;
+constexpr std::uint8_t kRnrTimer = 12;
 
 template <typename T>
 std::expected<void, std::string> needed(const std::expected<T, engine::VerbError>& result,
@@ -82,16 +82,16 @@ std::expected<void, std::string> Pingpong::connect(const Introduction& remote, w
         .dest_qp = remote.qpn,
         .rq_psn = remote.psn,
         .address = engine::AddressVector{.source = options_.address, .destination = remote.gid},
-        .min_rnr_timer = rnr_timer,
+        .min_rnr_timer = kRnrTimer,
         .max_dest_rd_atomic = 1};
     if (auto done = needed(engine_.modify_qp(qp_, rtr, now), "modify_qp to RTR"); !done) {
         return done;
     }
     const engine::QpAttributes rts{.state = engine::QpState::Rts,
                                    .sq_psn = options_.psn,
-                                   .timeout = ack_timeout,
-                                   .retry_count = retries,
-                                   .rnr_retry = rnr_retries,
+                                   .timeout = kAckTimeout,
+                                   .retry_count = kRetries,
+                                   .rnr_retry = kRnrRetries,
                                    .max_rd_atomic = 1};
     return needed(engine_.modify_qp(qp_, rts, now), "modify_qp to RTS");
 }

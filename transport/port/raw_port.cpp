@@ -8,7 +8,7 @@ namespace veriroce::port {
 namespace {
 
 // IPv6, UDP, BTH, RETH and immediate, ICRC: what a packet has beside a full PMTU.
-constexpr std::size_t packet_overhead = 40 + 8 + 12 + 20 + 4;
+constexpr std::size_t kPacketOverhead = 40 + 8 + 12 + 20 + 4;
 
 class RawPort final : public Port {
   public:
@@ -23,7 +23,7 @@ class RawPort final : public Port {
         wire::Mtu best = wire::Mtu::B256;
         for (const wire::Mtu mtu :
              {wire::Mtu::B512, wire::Mtu::B1024, wire::Mtu::B2048, wire::Mtu::B4096}) {
-            if (wire::bytes_of(mtu) + packet_overhead <= link_->mtu()) best = mtu;
+            if (wire::bytes_of(mtu) + kPacketOverhead <= link_->mtu()) best = mtu;
         }
         return best;
     }

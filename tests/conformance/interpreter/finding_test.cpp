@@ -66,9 +66,9 @@ TEST_CASE("finding: a summary tells all findings, and how they hang together", "
 
 TEST_CASE("finding: every kind has a name of its own", "[interpreter]") {
     std::set<std::string_view> names;
-    for (std::size_t i = 0; i < finding_kinds; ++i)
+    for (std::size_t i = 0; i < kFindingKinds; ++i)
         names.insert(name_of(static_cast<FindingKind>(i)));
-    CHECK(names.size() == finding_kinds);
+    CHECK(names.size() == kFindingKinds);
     CHECK(name_of(FindingKind::Missing) == "missing");
     CHECK(name_of(FindingKind::DeviationAbsent) == "deviation-absent");
 }

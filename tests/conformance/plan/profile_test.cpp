@@ -134,8 +134,7 @@ TEST_CASE("profile: what is wrong is told with its place and the nearest word", 
     }
     CHECK(error_of("profile: [\n").starts_with("p.yaml:"));
     CHECK(error_of(std::string(100, '[')) == "p.yaml:1: nested too deeply\n");
-    CHECK(error_of(std::string(max_profile_bytes + 1, ' ')) ==
-          "p.yaml: longer than 262144 bytes\n");
+    CHECK(error_of(std::string(kMaxProfileBytes + 1, ' ')) == "p.yaml: longer than 262144 bytes\n");
 }
 
 TEST_CASE("profile: a known deviation is XFAIL, its absence XPASS", "[plan]") {

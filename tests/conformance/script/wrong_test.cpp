@@ -285,7 +285,7 @@ TEST_CASE("script: an incomplete header is rejected", "[script]") {
     CHECK(refusal("rule RSP-02\ntitle \"open\nrole reponder\n\ndropped\n") ==
           "2:7: the text has no closing quote\n3:6: unknown role 'reponder'; did you mean "
           "'responder'?");
-    CHECK(refusal(std::string(max_text_bytes + 1, '#')) ==
+    CHECK(refusal(std::string(kMaxTextBytes + 1, '#')) ==
           "1:1: the file is longer than 262144 bytes");
 }
 

@@ -10,7 +10,7 @@
 namespace {
 
 using veriroce::wire::edit_distance;
-using veriroce::wire::longest_word;
+using veriroce::wire::kLongestWord;
 using veriroce::wire::nearest_word;
 
 constexpr std::array<std::string_view, 4> fields{"psn", "ack_req", "opcode", "dest_qp"};
@@ -45,7 +45,7 @@ TEST_CASE("nearest: a word unlike all others has no suggestion", "[wire]") {
 }
 
 TEST_CASE("nearest: words above the bound are ignored", "[wire]") {
-    const std::string longest(longest_word, 'x');
+    const std::string longest(kLongestWord, 'x');
     const std::vector<std::string> words{longest + "x", longest};
     CHECK(nearest_word(longest, words) == longest);
     CHECK_FALSE(nearest_word(longest + "x", words).has_value());
