@@ -149,7 +149,7 @@ std::span<const AttributeRow> attributes() {
 
 std::vector<std::string_view> attribute_names(bool modify) {
     std::vector<std::string_view> names;
-    for (const AttributeRow& row : attribute_list) {
+    for (const AttributeRow& row : kAttributeList) {
         if (!modify || row.modify) names.push_back(row.name);
     }
     return names;
