@@ -49,7 +49,7 @@ std::expected<void, std::string> check_agent(const net::LineAddress& address,
     if (!welcome) return {};
     ask_welcome(*first, *welcome);
     if (auto refused = ask_strangers(subject, report); !refused) return refused;
-    for (const auto& group : groups) {
+    for (const auto& group : kGroups) {
         if (auto asked = ask_group(group, subject, report); !asked) return asked;
     }
     return {};

@@ -278,7 +278,7 @@ wire::Psn first_psn_of(const wire::PacketSpec& first, const CaseQp& qp) {
 std::vector<wire::PacketSpec> cut(const wire::PacketSpec& first, const MessageKind& kind,
                                   const script::SendPacket& line, const CaseQp& qp) {
     const QpIdentity& identity = qp.book.identity();
-    const std::uint64_t length = first.payload ? first.payload->size() : default_payload;
+    const std::uint64_t length = first.payload ? first.payload->size() : kDefaultPayload;
     const wire::Psn base = first_psn_of(first, qp);
     const bool dma_length_written = std::ranges::any_of(line.fields, [](const auto& one) {
         return one.field == script::FieldName(Field::DmaLength);

@@ -53,7 +53,7 @@ std::uint64_t Order::bytes(wire::WrOpcode operation) const {
                         operation == wire::WrOpcode::AtomicFetchAndAdd;
     if (atomic) return 8;
     if (length) return *length;
-    return remote_length != 0 ? remote_length : default_send;
+    return remote_length != 0 ? remote_length : kDefaultSend;
 }
 
 std::uint64_t Order::bytes_of_piece(std::uint64_t has) const {

@@ -18,7 +18,7 @@ struct NamedPsn {
 constexpr NamedPsn kStartPsns[] = {{"low", StartPsn::Low}, {"wrap", StartPsn::Wrap}};
 
 std::string_view name_of(StartPsn wanted) {
-    for (const NamedPsn& one : start_psns) {
+    for (const NamedPsn& one : kStartPsns) {
         if (one.value == wanted) return one.name;
     }
     return "any";
@@ -36,7 +36,7 @@ bool take_ip(Selection& selection, std::string_view word) {
 }
 
 bool take_psn(Selection& selection, std::string_view word) {
-    for (const NamedPsn& one : start_psns) {
+    for (const NamedPsn& one : kStartPsns) {
         if (one.name != word) continue;
         add_once(selection.start_psns, one.value);
         return true;

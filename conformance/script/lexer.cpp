@@ -101,7 +101,7 @@ class LineLexer {
         if (is_letter(c)) return take_name();
         if (is_digit(c)) return take_number();
         if (c == '"') return take_string();
-        for (const std::string_view symbol : symbols) {
+        for (const std::string_view symbol : kSymbols) {
             if (!text_.substr(at_).starts_with(symbol)) continue;
             at_ += symbol.size();
             return token(Token::Kind::Symbol);

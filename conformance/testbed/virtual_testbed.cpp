@@ -215,11 +215,11 @@ Environment VirtualTestbed::environment(const Network& network) const {
     const bool v4 = network.ip_version == 4;
     Environment environment;
     environment.dut = welcome_;
-    environment.gid_index = (network.vlan_id() == 0 ? 0 : gids_of_a_network) + (v4 ? 0 : 1);
+    environment.gid_index = (network.vlan_id() == 0 ? 0 : kGidsOfANetwork) + (v4 ? 0 : 1);
     environment.vlan = network.vlan;
-    environment.dut_address = v4 ? kDutV4 : dut_v6;
+    environment.dut_address = v4 ? kDutV4 : kDutV6;
     environment.dut_mac = kDutMac;
-    const wire::IpAddress tester = v4 ? kTesterV4 : tester_v6;
+    const wire::IpAddress tester = v4 ? kTesterV4 : kTesterV6;
     environment.tester = {
         .mac = kTesterMac, .address = tester, .spare = spare_of(tester), .named = {}};
     const InexactLab& lab = options_.lab;

@@ -26,7 +26,7 @@ Opcodes::Opcodes()
       atomic_write(code_of(wire::Operation::AtomicWrite, wire::Position::Only)),
       acknowledge(code_of(wire::Operation::Acknowledge, wire::Position::Only)),
       atomic_acknowledge(code_of(wire::Operation::AtomicAcknowledge, wire::Position::Only)) {
-    for (const wire::Position position : positions) {
+    for (const wire::Position position : kPositions) {
         const auto at = static_cast<std::size_t>(position);
         for (const bool immediate : {false, true}) {
             for (std::size_t type = 0; type < send.size(); ++type) {

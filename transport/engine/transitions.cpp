@@ -145,7 +145,7 @@ bool transition_allowed(QpType type, bool gsi, QpState from, QpState to,
         return row.from == from && row.to == to && (set & needs.required) == needs.required &&
                (set & ~(needs.required | needs.optional)) == 0;
     };
-    for (const Transition& row : transitions) {
+    for (const Transition& row : kTransitions) {
         if (fits(row)) return true;
     }
     return type != QpType::Rc && fits(kFromSqe.front());
