@@ -17,6 +17,7 @@
 #include "dissector/wire/frame.hpp"
 #include "dissector/wire/packet.hpp"
 #include "tests/conformance/plan/playing.hpp"
+#include "tests/part_of.hpp"
 
 namespace veriroce::test {
 namespace {
@@ -63,16 +64,6 @@ bool finds(const mutants::Caught& pair, std::string& told, InexactLab lab = {}) 
     return failed;
 }
 
-// Long tests are split into parts, so that several cores share them and none takes long under
-// sanitizers. Part I of N takes every N-th, from the I-th on: together all of them.
-template <typename List>
-auto part_of(const List& all, std::size_t part, std::size_t parts) {
-    std::vector<typename List::value_type> taken;
-    for (std::size_t i = part; i < std::size(all); i += parts)
-        taken.push_back(all[i]);
-    return taken;
-}
-
 std::vector<wire::Psn> psns_of(const CaseResult& result) {
     std::vector<wire::Psn> psns;
     for (const RecordedPacket& packet : result.packets) {
@@ -105,29 +96,28 @@ TEST_CASE("suite: the built-in engine passes every case over IPv4 and IPv6", "[s
 
 // What a call does is then on the wire long before its answer is there, and packets come while the
 // case waits for the answer to a question.
-TEST_CASE("suite: the time that the agent takes to answer changes no verdict", "[suite]") {
-    for (const wire::Duration delay : {30us, 300us, 1000us, 2000us, 6000us}) {
-        VirtualTestbedOptions device = right_engine();
-        device.lab.call_delay = delay;
-        for (const CaseResult& result : play_suite(over_both(), std::move(device))) {
-            INFO("answers take " << 2 * delay.count() << " ns\n" << text_of(result));
-            CHECK(result.verdict == Verdict::Pass);
-        }
+TEMPLATE_TEST_CASE_SIG("suite: the time that the agent takes to answer changes no verdict",
+                       "[suite]", ((int microseconds), microseconds), 30, 300, 1000, 2000, 6000) {
+    VirtualTestbedOptions device = right_engine();
+    device.lab.call_delay = std::chrono::microseconds(microseconds);
+    for (const CaseResult& result : play_suite(over_both(), std::move(device))) {
+        INFO("answers take " << 2 * microseconds << " us\n" << text_of(result));
+        CHECK(result.verdict == Verdict::Pass);
     }
 }
 
 // Acknowledgements then come late, and what the DUT sends crosses what we send.
-TEST_CASE("suite: long ways to the device change no verdict", "[suite]") {
-    for (const wire::Duration delay : {20us, 300us, 2000us}) {
-        VirtualTestbedOptions device = right_engine();
-        device.lab.path_delay = delay;
-        device.lab.call_delay = 150us;
-        device.lab.stamp_width = delay / 4;
-        device.lab.jitter = delay;
-        for (const CaseResult& result : play_suite(over_both(), std::move(device))) {
-            INFO("one way takes " << delay.count() << " ns\n" << text_of(result));
-            CHECK(result.verdict == Verdict::Pass);
-        }
+TEMPLATE_TEST_CASE_SIG("suite: long ways to the device change no verdict", "[suite]",
+                       ((int microseconds), microseconds), 20, 300, 2000) {
+    const wire::Duration delay = std::chrono::microseconds(microseconds);
+    VirtualTestbedOptions device = right_engine();
+    device.lab.path_delay = delay;
+    device.lab.call_delay = 150us;
+    device.lab.stamp_width = delay / 4;
+    device.lab.jitter = delay;
+    for (const CaseResult& result : play_suite(over_both(), std::move(device))) {
+        INFO("one way takes " << microseconds << " us\n" << text_of(result));
+        CHECK(result.verdict == Verdict::Pass);
     }
 }
 
@@ -234,8 +224,9 @@ TEST_CASE("suite: no case lacks a defect that it must find", "[suite][mutants]")
 }
 
 TEMPLATE_TEST_CASE_SIG("suite: no case fails on a lawful oddity", "[suite][mutants]",
-                       ((std::size_t part), part), 0, 1, 2, 3, 4, 5, 6, 7) {
-    const auto oddities = part_of(mutants::lawful(), part, 8);
+                       ((std::size_t part), part), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+                       15) {
+    const auto oddities = part_of(mutants::lawful(), part, 16);
     REQUIRE_FALSE(oddities.empty());
     for (const mutants::Mutant& oddity : oddities) {
         for (const InexactLab& lab : {InexactLab{}, real_lab}) {
