@@ -112,9 +112,9 @@ std::expected<Shard, std::string> parse_shard(std::string_view text) {
 
 std::vector<std::string> PlannedRun::over() const {
     std::vector<std::string> options;
-    for (std::size_t from = 0; from < kAxes.size();) {
-        const std::size_t comma = std::min(kAxes.find(',', from), kAxes.size());
-        const std::string one = kAxes.substr(from, comma - from);
+    for (std::size_t from = 0; from < axes.size();) {
+        const std::size_t comma = std::min(axes.find(',', from), axes.size());
+        const std::string one = axes.substr(from, comma - from);
         if (!one.starts_with("round=")) options.push_back(one);
         from = comma + 1;
     }
