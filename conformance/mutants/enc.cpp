@@ -144,7 +144,7 @@ constexpr std::array kMutants{
            .passive = false,
            .description = "The last four bytes of the frame are taken for the ICRC: a short packet "
                           "that Ethernet padded is dropped.",
-           .cases = "enc/short-frame-padding",
+           .cases = "enc/short-frame-padding enc/trailer",
            .make_filter = make<IcrcAtTheEnd>},
     Mutant{.name = "low_source_port_dropped",
            .rule = "ENC-03",

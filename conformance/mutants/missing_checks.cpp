@@ -95,7 +95,7 @@ std::span<const Mutant> missing_checks() {
         missing(RequestCheck::KnownOpcode, "bth/reserved-opcode"),
         missing(RequestCheck::OpcodeSequence,
                 "opc/inside-a-send opc/inside-a-write opc/matrix opc/without-first"),
-        missing(RequestCheck::Rights, "key/qp-rights"),
+        missing(RequestCheck::Rights, "key/qp-atomic-right key/qp-rights"),
         missing(RequestCheck::ReplyResources, ""),
         missing(RequestCheck::ReceiveReady,
                 "n/gap-then-no-receive rnr/no-receive rnr/shared-queue rnr/write-with-immediate"),

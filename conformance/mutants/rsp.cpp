@@ -169,7 +169,7 @@ constexpr std::array kMutants{
            .description =
                "A duplicate SEND ONLY takes another receive, completes it and raises the "
                "MSN.",
-           .cases = "rsp/duplicate-send rsp/twice-on-the-way",
+           .cases = "rsp/duplicate-send rsp/ghosts rsp/twice-on-the-way",
            .checks = with_order(execute_duplicate_send),
            .make_filter = make<ShiftsPsns<executed_send_again>>},
     Mutant{.name = "duplicate_never_acknowledged",
