@@ -2,9 +2,9 @@
 # ./test.sh                 installs, builds and runs every test that needs no virtual machine
 #   --tidy [FILE...]        also clang-tidy, on FILEs or on what changed since origin/main
 #   --interop               also the real Linux soft RoCE device in a virtual machine
-# FUZZ_SECONDS (5) is the time of each fuzz target, of which as many run at once as there are cores;
-# INTEROP_SECONDS (1200) bounds --interop.
-# Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the machine could not do its part.
+# FUZZ_SECONDS (5) is the time for each fuzz target; one target per core runs at a time.
+# INTEROP_SECONDS (1200) is the time limit of --interop.
+# Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the machine could not run the tests.
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source=.ci/setup
@@ -30,7 +30,7 @@ while [[ $# != 0 ]]; do
             ;;
         *)
             [[ $tidy == yes ]] || {
-                echo "test.sh: file names go with --tidy: $1" >&2
+                echo "test.sh: file names need --tidy: $1" >&2
                 exit 2
             }
             tidy_files+=("$1")
@@ -73,7 +73,7 @@ unit_tests() {
     lost=$(sed -E 's/.*, ([0-9]+) tests? failed.*/\1/' <<<"$closing")
     passed=$((passed + out_of - lost))
     failed=$((failed + lost))
-    [[ $lost == 0 ]] || failures+=("$preset: $lost of ctest's tests")
+    [[ $lost == 0 ]] || failures+=("$preset: $lost tests failed in ctest")
 }
 
 # One target; its exit code goes to a file beside its log.
@@ -120,7 +120,7 @@ layout() {
     if our_sources | xargs -r clang-format-19 --dry-run -Werror; then
         pass
     else
-        fail "clang-format (clang-format-19 -i FILE puts it right)"
+        fail "clang-format (fix it with clang-format-19 -i FILE)"
     fi
 }
 
@@ -167,10 +167,10 @@ interop() {
     case $status in
         0) pass ;;
         3)
-            echo "interop: the virtual machine could not do its part: nothing was tested" >&2
+            echo "interop: the virtual machine could not run: nothing was tested" >&2
             unable=yes
             ;;
-        124 | 137) fail "interop: not done after $interop_seconds s" ;;
+        124 | 137) fail "interop: not finished after $interop_seconds s" ;;
         *) fail "interop (exit $status)" ;;
     esac
 }
