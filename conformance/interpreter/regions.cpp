@@ -19,21 +19,11 @@ namespace {
 
 constexpr std::size_t kBytesThatShow = 8; // of those that differ
 
-dut::Pattern pattern_of(script::PatternKind kind) {
-    switch (kind) {
-    case script::PatternKind::Zero: return dut::Pattern::Zero;
-    case script::PatternKind::Ones: return dut::Pattern::Ones;
-    case script::PatternKind::Offsets: return dut::Pattern::Offsets;
-    case script::PatternKind::Random: return dut::Pattern::Random;
-    }
-    return dut::Pattern::Zero;
-}
-
 // What a fill or a write leaves in `bytes`; hex bytes repeat to its end.
 void fill(wire::MutableBytes bytes, const script::Pattern& pattern, std::uint64_t offset,
           std::uint64_t key) {
     if (const auto* kind = std::get_if<script::PatternKind>(&pattern)) {
-        dut::write_pattern(bytes, pattern_of(*kind), offset, key);
+        dut::write_pattern(bytes, *kind, offset, key);
         return;
     }
     const auto& hex = std::get<script::HexBytes>(pattern).bytes;
@@ -100,14 +90,14 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeMr& line, Span 
     const dut::PdHandle pd = co_await domain(interpreter, pd_number, span);
     Memory memory{.name = line.name.text,
                   .side = script::Side::Dut,
-                  .access = rights_of(line.access, kOwnRights),
+                  .access = line.access | kOwnRights,
                   .pattern_key = objects.next_pattern_key(),
                   .pd = pd};
     memory.bytes.resize(static_cast<std::size_t>(length));
     dut::MrRegister request{
         .pd = pd, .length = static_cast<std::uint64_t>(length), .access = memory.access};
     const auto* kind = line.fill ? std::get_if<script::PatternKind>(&*line.fill) : nullptr;
-    if (kind != nullptr) request.fill = dut::Fill{pattern_of(*kind), memory.pattern_key};
+    if (kind != nullptr) request.fill = dut::Fill{*kind, memory.pattern_key};
     if (line.fill) fill(memory.bytes, *line.fill, 0, memory.pattern_key);
     dut::Request call = std::move(request);
     const dut::MrRegistered made =
@@ -130,7 +120,7 @@ Met<> make_tester_region(Interpreter& interpreter, const script::MakeMr& line, S
         Memory{.name = line.name.text,
                .side = script::Side::Tester,
                .address = TesterPeer::address_of_region(objects.regions.size()),
-               .access = rights_of(line.access, kOwnRights),
+               .access = line.access | kOwnRights,
                .pattern_key = objects.next_pattern_key()});
     memory.bytes.resize(static_cast<std::size_t>(*length));
     if (line.fill) fill(memory.bytes, *line.fill, 0, memory.pattern_key);

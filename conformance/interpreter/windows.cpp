@@ -57,8 +57,7 @@ Task<Met<>> bind_window(Interpreter& interpreter, CaseQp& qp, const script::Post
     const script::RegionSlice whole{.region = bound->on, .span = span};
     const Piece piece =
         co_await piece_of(objects, post.local.empty() ? whole : post.local.front(), qp);
-    const engine::Access access =
-        post.access.empty() ? remote_rights(piece.memory->access) : rights_of(post.access, {});
+    const engine::Access access = post.access ? *post.access : remote_rights(piece.memory->access);
     wire::Rkey key = incremented(bound->rkey);
     if (post.rkey) {
         const std::uint32_t written = co_await key_of(objects, *post.rkey, qp);

@@ -157,9 +157,10 @@ class Parser {
     void counters(const YAML::Node& map) {
         if (map.IsNull()) return;
         if (!map.IsMap()) return fail(map.Mark(), "a map is wanted: canonical name, device's name");
-        each_key(map, script::counters(), "counter",
+        each_key(map, wire::kNamesOf<wire::DeviceCounter>, "counter",
                  [&](const std::string& key, const YAML::Node& value) {
-                     if (auto name = text_in(value, key)) profile_.counters[key] = *name;
+                     const auto counter = wire::enum_by_name<wire::DeviceCounter>(key);
+                     if (auto name = text_in(value, key)) profile_.counters[*counter] = *name;
                  });
     }
 
