@@ -21,7 +21,7 @@ namespace veriroce::interpreter {
 // A region of either side.
 struct Memory {
     std::string name;
-    script::Side side = script::Side::Dut;
+    Side side = Side::Dut;
     dut::MrHandle mr;               // of the DUT
     std::vector<std::byte> bytes;   // of the tester: the region; of the DUT: as last written
     std::vector<std::byte> written; // of the tester: as last written by a line

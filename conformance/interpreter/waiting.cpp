@@ -112,14 +112,14 @@ class Overdue {
         return overdue_packet(interpreter_, line_);
     }
     Finding operator()(const AwaitedCompletions& done) const {
-        const bool ours = done.side == script::Side::Tester;
+        const bool ours = done.side == Side::Tester;
         return missing(line_.span,
                        fmt::format("{}{} completion id={}", ours ? "tester " : "",
                                    engine::name_of(done.line->queue), done.next),
                        line_.patience);
     }
     Finding operator()(const AwaitedState& state) const {
-        const bool ours = state.side == script::Side::Tester;
+        const bool ours = state.side == Side::Tester;
         Finding finding = missing(line_.span, "", line_.patience);
         finding.actual = "state " + state_text(state.seen);
         finding.differences.push_back({ours ? "state of the tester's QP" : "state",
@@ -159,7 +159,7 @@ struct Question {
 
     Task<Met<>> operator()(AwaitedPacket& /*packet*/) const { co_return Met<>{}; }
     Task<Met<>> operator()(AwaitedCompletions& done) const {
-        if (done.side == script::Side::Dut) {
+        if (done.side == Side::Dut) {
             co_await collect_completions(interpreter, *line.qp, wait, line.span);
             co_return Met<>{};
         }
@@ -168,7 +168,7 @@ struct Question {
         co_return Met<>{};
     }
     Task<Met<>> operator()(AwaitedState& state) const {
-        if (state.side == script::Side::Tester) {
+        if (state.side == Side::Tester) {
             if (sleeps) co_await wait_for_engine(interpreter, deadline_of(interpreter, line));
             state.seen = interpreter.tester().state_of(*line.qp);
             co_return Met<>{};
@@ -237,7 +237,7 @@ Met<> take_completions(Interpreter& interpreter, std::span<Awaited> open, const 
     const auto& wanted = std::get<AwaitedCompletions>(of.what);
     CaseQp& qp = *of.qp;
     const engine::Queue queue = wanted.line->queue;
-    const bool ours = wanted.side == script::Side::Tester;
+    const bool ours = wanted.side == Side::Tester;
     auto& seen = ours ? qp.tester_completions : qp.completions;
     const auto waits = [&](const Awaited& line) {
         const auto* done = std::get_if<AwaitedCompletions>(&line.what);
@@ -386,7 +386,7 @@ Met<bool> is_there(Interpreter& interpreter, const Awaited& line) {
     const auto* done = std::get_if<AwaitedCompletions>(&line.what);
     if (done == nullptr) return false; // no alternative begins with anything else
     const CaseQp& qp = *line.qp;
-    const bool ours = done->side == script::Side::Tester;
+    const bool ours = done->side == Side::Tester;
     const auto& seen = ours ? qp.tester_completions : qp.completions;
     const auto next = std::ranges::find(seen, done->line->queue, &dut::Completion::queue);
     if (next == seen.end()) return false;

@@ -32,6 +32,9 @@ enum class Role : std::uint8_t {
     Cm,                // cm: connection management
 };
 
+// The two sides of a test: the device, and veriroce.
+enum class Side : std::uint8_t { Dut, Tester };
+
 // What it takes to see a breach. Passive: packets between two peers show it.
 // Active: a tester must create the situation. Host: only the device's host shows it, in
 // completions, memory, events or configuration.

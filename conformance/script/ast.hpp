@@ -252,7 +252,7 @@ struct ExpectPacket {
 
 // --- the two sides ----------------------------------------------------------------------------
 
-enum class Side : std::uint8_t { Dut, Tester };
+using rules::Side;
 
 // FIELD=… of `qp`, `tester qp`, `modify`. A Word is the name of a CQ, an SRQ or an address.
 struct Attribute {

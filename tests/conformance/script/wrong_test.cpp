@@ -318,7 +318,7 @@ TEST_CASE("script: the same parser reads a fault plan", "[script]") {
     REQUIRE(plan->size() == 3);
     CHECK((*plan)[0].also);
     CHECK((*plan)[0].line == 3);
-    CHECK((*plan)[0].selector.from == fault::Side::A);
+    CHECK((*plan)[0].selector.from == fault::End::A);
     CHECK(std::get<std::uint32_t>((*plan)[0].selector.qp.value()) == 0x11);
     CHECK((*plan)[1].selector.probability == 0.01);
     CHECK((*plan)[1].text == "corrupt bit=7 when p=0.01 opcode=acks");
