@@ -224,9 +224,7 @@ class Parser {
     void rule(const YAML::Node& node, Deviation& entry) {
         entry.rule = node.Scalar();
         if (rules::catalogue().contains(entry.rule)) return;
-        const auto near = rules::catalogue().nearest(entry.rule);
-        fail(node.Mark(), fmt::format("unknown rule '{}'{}", entry.rule,
-                                      near ? fmt::format("; did you mean '{}'?", *near) : ""));
+        fail(node.Mark(), rules::unknown_rule(entry.rule));
     }
 
     // The program's own cases; a file of somebody's own is named as it is given to `test`.

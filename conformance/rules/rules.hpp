@@ -95,4 +95,7 @@ std::expected<Catalogue, Error> parse(std::string_view text);
 // The catalogue embedded in the program, parsed at the first call.
 const Catalogue& catalogue();
 
+// What users read who mistyped an id: "unknown rule 'RSP-99'; did you mean 'RSP-09'?"
+std::string unknown_rule(std::string_view id);
+
 } // namespace veriroce::rules

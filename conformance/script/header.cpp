@@ -126,13 +126,8 @@ class HeaderParser {
         do {
             const Word id = cursor.raw_word("a rule's id, for example RSP-02");
             if (cursor.failed()) return;
-            const rules::Catalogue& catalogue = rules::catalogue();
-            if (!catalogue.contains(id.text)) {
-                const auto near = catalogue.nearest(id.text);
-                return cursor.fail(
-                    id.span,
-                    "unknown rule '" + id.text + "'" +
-                        (near ? "; did you mean '" + std::string(*near) + "'?" : std::string{}));
+            if (!rules::catalogue().contains(id.text)) {
+                return cursor.fail(id.span, rules::unknown_rule(id.text));
             }
             header_.head.rules.push_back(id);
         } while (!cursor.at_end());
