@@ -200,7 +200,7 @@ TEST_CASE("profile: capabilities, traits, counters and time reach the run", "[pl
     RunOptions options;
     options.profile = parsed("profile: d\ntraits: [out_of_order]\nlacks: [ud]\n"
                              "counters: {bad_pkey: pkey_errs}\ntime_scale: 2.5\n");
-    SuiteRun run(testbed, plan, selection, options);
+    PlanRun run(testbed, plan, selection, options);
     const auto result = run.next();
     CHECK(result->verdict == Verdict::Skip);
     CHECK(result->reason() == "unless out_of_order");
@@ -219,7 +219,7 @@ TEST_CASE("profile: a mutant whose defect is known does not fail the suite", "[p
         VirtualTestbed testbed(defective ? engine_of(*mutant) : right_engine());
         RunOptions options;
         options.profile = with_entry("case: rsp/gap-nak");
-        SuiteRun run(testbed, plan, selection, options);
+        PlanRun run(testbed, plan, selection, options);
         RunResults results;
         while (auto result = run.next())
             results.cases.push_back(*result);
