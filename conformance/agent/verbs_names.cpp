@@ -36,10 +36,10 @@ constexpr Table<wire::Mtu, ibv_mtu, 5> kMtus{{
     {wire::Mtu::B2048, IBV_MTU_2048},
     {wire::Mtu::B4096, IBV_MTU_4096},
 }};
-constexpr Table<dut::MigState, ibv_mig_state, 3> kMigStates{{
-    {dut::MigState::Migrated, IBV_MIG_MIGRATED},
-    {dut::MigState::Rearm, IBV_MIG_REARM},
-    {dut::MigState::Armed, IBV_MIG_ARMED},
+constexpr Table<engine::MigState, ibv_mig_state, 3> kMigStates{{
+    {engine::MigState::Migrated, IBV_MIG_MIGRATED},
+    {engine::MigState::Rearm, IBV_MIG_REARM},
+    {engine::MigState::Armed, IBV_MIG_ARMED},
 }};
 constexpr Table<engine::WrOpcode, ibv_wr_opcode, 10> kWrOpcodes{{
     {engine::WrOpcode::Send, IBV_WR_SEND},
@@ -140,7 +140,7 @@ ibv_qp_state to_verbs(engine::QpState state) {
 ibv_mtu to_verbs(wire::Mtu mtu) {
     return *theirs(kMtus, mtu);
 }
-ibv_mig_state to_verbs(dut::MigState state) {
+ibv_mig_state to_verbs(engine::MigState state) {
     return *theirs(kMigStates, state);
 }
 
@@ -169,7 +169,7 @@ std::optional<engine::QpState> state_of(ibv_qp_state state) {
 std::optional<wire::Mtu> mtu_of(ibv_mtu mtu) {
     return ours(kMtus, mtu);
 }
-std::optional<dut::MigState> mig_state_of(ibv_mig_state state) {
+std::optional<engine::MigState> mig_state_of(ibv_mig_state state) {
     return ours(kMigStates, state);
 }
 std::optional<engine::EventType> event_of(ibv_event_type type) {

@@ -15,7 +15,7 @@ namespace veriroce::agent {
 ibv_qp_type to_verbs(engine::QpType type);
 ibv_qp_state to_verbs(engine::QpState state);
 ibv_mtu to_verbs(wire::Mtu mtu);
-ibv_mig_state to_verbs(dut::MigState state);
+ibv_mig_state to_verbs(engine::MigState state);
 unsigned to_verbs(engine::Access access);
 unsigned to_verbs(dut::Flags flags);
 // Nothing for operations that ibv_post_send does not have.
@@ -24,7 +24,7 @@ std::optional<ibv_wr_opcode> to_verbs(engine::WrOpcode opcode);
 // Nothing for a value without a name here.
 std::optional<engine::QpState> state_of(ibv_qp_state state);
 std::optional<wire::Mtu> mtu_of(ibv_mtu mtu);
-std::optional<dut::MigState> mig_state_of(ibv_mig_state state);
+std::optional<engine::MigState> mig_state_of(ibv_mig_state state);
 std::optional<engine::EventType> event_of(ibv_event_type type);
 std::optional<engine::WcOpcode> opcode_of(ibv_wc_opcode opcode);
 // GENERAL_ERR replaces the statuses of transports that RoCE devices do not have.

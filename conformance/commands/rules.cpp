@@ -30,10 +30,7 @@ int run_rules(const std::vector<std::string>& ids, std::FILE* out, std::FILE* er
     for (const std::string& id : ids) {
         const auto called = [&](const rules::Rule& rule) { return is_called(rule, id); };
         if (std::ranges::any_of(rules, called)) continue;
-        const auto near = rules::catalogue().nearest(id);
-        return tell(
-            err, {kExitUsage, fmt::format("unknown rule '{}'{}", id,
-                                          near ? fmt::format("; did you mean '{}'?", *near) : "")});
+        return tell(err, {kExitUsage, rules::unknown_rule(id)});
     }
     for (const rules::Rule& rule : rules) {
         const auto called = [&](const std::string& id) { return is_called(rule, id); };

@@ -48,7 +48,7 @@ struct TestOptions {
 
 void add_options(command_line::Command& command, TestOptions& options);
 
-// The options that another run of one case needs; `SuiteRun` adds its axes and its seed.
+// The options that another run of one case needs; `PlanRun` adds its axes and its seed.
 std::string repeat_options(const TestOptions& options);
 
 } // namespace veriroce::commands

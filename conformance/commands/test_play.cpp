@@ -42,7 +42,7 @@ std::expected<void, std::string> revive(testbed::Testbed& bench, const std::stri
 }
 
 // A sentence about a run that the device, or the way to it, did not see the end of.
-std::optional<std::string> lost_device(const testbed::Testbed& bench, const plan::SuiteRun& run,
+std::optional<std::string> lost_device(const testbed::Testbed& bench, const plan::PlanRun& run,
                                        std::size_t total, const TestOptions& options) {
     const auto why = bench.broken();
     if (!why) return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<std::string> lost_device(const testbed::Testbed& bench, const plan
         options.dut_reset.empty() ? "; --dut-reset COMMAND can bring a device back and go on" : "");
 }
 
-void show_progress(Console& console, const plan::SuiteRun& run, const plan::RunResults& results,
+void show_progress(Console& console, const plan::PlanRun& run, const plan::RunResults& results,
                    std::size_t total) {
     const auto upcoming = run.upcoming();
     if (!upcoming || !console.wants_progress()) return;
@@ -78,14 +78,14 @@ plan::RunResults play(testbed::Testbed& bench, const plan::Plan& plan,
         fmt::gmtime(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())));
     results.timing.started = now;
 
-    plan::SuiteRun run(bench, plan, selection,
-                       {.seed = options.seed,
-                        .timeout_scale = options.timeout_scale,
-                        .fail_fast = options.fail_fast,
-                        .profile = profile,
-                        .plan = faults,
-                        .today = now.substr(0, now.find('T')),
-                        .command = repeat_options(options)});
+    plan::PlanRun run(bench, plan, selection,
+                      {.seed = options.seed,
+                       .timeout_scale = options.timeout_scale,
+                       .fail_fast = options.fail_fast,
+                       .profile = profile,
+                       .plan = faults,
+                       .today = now.substr(0, now.find('T')),
+                       .command = repeat_options(options)});
     if (profile) results.run.profile = fmt::format("{} ({})", profile->name, options.profile);
     results.run.notes.insert(results.run.notes.end(), run.notes().begin(), run.notes().end());
     console.say(reports::console_head(results.run));

@@ -98,16 +98,19 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
 
 Answer EngineDevice::carry_out(const Counters& /*request*/, wire::Instant /*now*/) {
     const auto& counters = engine_.counters();
+    const auto named = [](wire::DeviceCounter counter, std::uint64_t value) {
+        return std::pair(std::string(name_of(counter)), value);
+    };
     return CounterValues{{
-        {"out_of_sequence", counters.out_of_sequence},
-        {"duplicate_request", counters.duplicate_request},
-        {"rnr_nak_sent", counters.rnr_nak_sent},
-        {"local_ack_timeout", counters.local_ack_timeout},
-        {"bad_pkey", counters.bad_pkey},
-        {"bad_qkey", counters.bad_qkey},
-        {"cnp_sent", counters.cnp_sent},
-        {"cnp_handled", counters.cnp_handled},
-        {"ecn_marked", counters.ecn_marked},
+        named(wire::DeviceCounter::OutOfSequence, counters.out_of_sequence),
+        named(wire::DeviceCounter::DuplicateRequest, counters.duplicate_request),
+        named(wire::DeviceCounter::RnrNakSent, counters.rnr_nak_sent),
+        named(wire::DeviceCounter::LocalAckTimeout, counters.local_ack_timeout),
+        named(wire::DeviceCounter::BadPkey, counters.bad_pkey),
+        named(wire::DeviceCounter::BadQkey, counters.bad_qkey),
+        named(wire::DeviceCounter::CnpSent, counters.cnp_sent),
+        named(wire::DeviceCounter::CnpHandled, counters.cnp_handled),
+        named(wire::DeviceCounter::EcnMarked, counters.ecn_marked),
         {"dropped", counters.dropped},
     }};
 }

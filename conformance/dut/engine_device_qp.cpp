@@ -115,7 +115,8 @@ EngineDevice::translate(const QpModify& request) const {
         }
         to.pkey = description_.pkeys[*from.pkey_index];
     }
-    if (from.path_mig_state) to.mig_req = *from.path_mig_state == MigState::Migrated; // BTH-15
+    if (from.path_mig_state)
+        to.mig_req = *from.path_mig_state == engine::MigState::Migrated; // BTH-15
     if (from.address_vector) {
         auto vector = translate(*from.address_vector);
         if (!vector) return std::unexpected(vector.error());

@@ -180,12 +180,11 @@ inline Outcome read(const value& from, std::vector<std::byte>& into, Style /*sty
     into = std::move(*bytes);
     return std::nullopt;
 }
-template <typename Enum>
-    requires std::is_enum_v<Enum>
+template <wire::VerbsEnum Enum>
 Outcome read(const value& from, Enum& into, Style /*style*/, Unknown /*unknown*/) {
     const auto text = text_of(from);
     if (!text) return wrong("a name", from);
-    const auto known = enum_value<Enum>(*text);
+    const auto known = wire::enum_by_name<Enum>(*text);
     if (!known) {
         return ReadError{.path = {},
                          .text = "unknown name \"" + std::string(text->substr(0, 40)) + '"'};

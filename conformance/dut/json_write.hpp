@@ -58,10 +58,9 @@ template <typename Tag, typename T>
 value write(wire::Identifier<Tag, T> from, Style style) {
     return write(from.value, style);
 }
-template <typename Enum>
-    requires std::is_enum_v<Enum>
+template <wire::VerbsEnum Enum>
 value write(Enum from, Style /*style*/) {
-    return string(enum_name(from));
+    return string(wire::name_of(from));
 }
 template <BitSet T>
 value write(const T& from, Style /*style*/) {

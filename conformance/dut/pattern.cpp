@@ -1,21 +1,10 @@
 #include "conformance/dut/pattern.hpp"
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include "dissector/wire/splitmix64.hpp"
 
 namespace veriroce::dut {
 
 namespace {
-
-constexpr std::array<std::pair<Pattern, std::string_view>, 4> kNames{{
-    {Pattern::Zero, "zero"},
-    {Pattern::Ones, "ones"},
-    {Pattern::Offsets, "offsets"},
-    {Pattern::Random, "random"},
-}};
 
 // The 8-byte word at offset 8 * index, as a number whose most significant byte comes first.
 constexpr std::uint64_t word(Pattern pattern, std::uint64_t index, std::uint64_t key) {
@@ -33,17 +22,6 @@ constexpr std::byte byte_of(std::uint64_t value, std::uint64_t offset) {
 }
 
 } // namespace
-
-std::string_view name_of(Pattern pattern) {
-    return std::ranges::find(kNames, pattern, &std::pair<Pattern, std::string_view>::first)->second;
-}
-
-std::optional<Pattern> pattern_by_name(std::string_view name) {
-    const auto* row =
-        std::ranges::find(kNames, name, &std::pair<Pattern, std::string_view>::second);
-    if (row == kNames.end()) return std::nullopt;
-    return row->first;
-}
 
 std::byte pattern_byte(Pattern pattern, std::uint64_t offset, std::uint64_t key) {
     return byte_of(word(pattern, offset / 8, key), offset);

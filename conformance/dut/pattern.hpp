@@ -14,16 +14,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "dissector/wire/bytes.hpp"
+#include "dissector/wire/verbs.hpp"
 
 namespace veriroce::dut {
 
-enum class Pattern : std::uint8_t { Zero, Ones, Offsets, Random };
-
-std::string_view name_of(Pattern pattern); // "zero", "ones", "offsets", "random"
-std::optional<Pattern> pattern_by_name(std::string_view name);
+using Pattern = wire::FillPattern;
 
 // The byte at `offset` of a region filled with this pattern and key.
 std::byte pattern_byte(Pattern pattern, std::uint64_t offset, std::uint64_t key);

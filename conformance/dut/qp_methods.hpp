@@ -57,8 +57,6 @@ struct AddressVector {
     friend bool operator==(const AddressVector&, const AddressVector&) = default;
 };
 
-enum class MigState : std::uint8_t { Migrated, Rearm, Armed };
-
 // ibv_qp_attr: only the set members are changed (or were reported).
 struct QpAttributes {
     std::optional<engine::QpState> state;
@@ -82,7 +80,7 @@ struct QpAttributes {
     std::optional<std::uint8_t> min_rnr_timer;
     std::optional<wire::Psn> sq_psn;
     std::optional<std::uint8_t> max_dest_rd_atomic;
-    std::optional<MigState> path_mig_state;
+    std::optional<engine::MigState> path_mig_state;
     std::optional<wire::Qpn> dest_qp_num;
     friend bool operator==(const QpAttributes&, const QpAttributes&) = default;
 };

@@ -18,20 +18,13 @@ constexpr std::int64_t kDefaultRdAtomic = 4;
 constexpr std::int64_t kDefaultTtl = 64;
 constexpr std::int64_t kDefaultQkey = 0x11111111; // its high bit is not set: it may be sent
 
-dut::MigState migration_of(const std::string& word) {
-    if (word == "REARM") return dut::MigState::Rearm;
-    return word == "ARMED" ? dut::MigState::Armed : dut::MigState::Migrated;
-}
-
 constexpr std::string_view kOfVector[] = {"dscp", "ecn", "ttl", "flow", "sport", "to"};
 
 } // namespace
 
 std::int64_t number_attribute(const script::QpSetup* setup, std::string_view name,
                               std::int64_t otherwise) {
-    const script::Attribute* found = setup == nullptr ? nullptr : setup->attribute(name);
-    if (found == nullptr) return otherwise;
-    const auto* expr = std::get_if<script::Expr>(&found->value);
+    const auto* expr = attribute_value<script::Expr>(setup, name);
     if (expr == nullptr) return otherwise;
     // Header expressions have no run-time names; the checker has seen to that.
     const auto value =
@@ -40,18 +33,15 @@ std::int64_t number_attribute(const script::QpSetup* setup, std::string_view nam
     return value.value_or(otherwise);
 }
 
-std::string word_attribute(const script::QpSetup& setup, std::string_view name,
+std::string name_attribute(const script::QpSetup& setup, std::string_view name,
                            std::string_view otherwise) {
-    const script::Attribute* found = setup.attribute(name);
-    const auto* words =
-        found == nullptr ? nullptr : std::get_if<std::vector<script::Word>>(&found->value);
-    if (words == nullptr || words->empty()) return std::string(otherwise);
-    return words->front().text;
+    const auto* word = attribute_value<script::Word>(&setup, name);
+    return word == nullptr ? std::string(otherwise) : word->text;
 }
 
 engine::QpType type_of(const script::QpSetup& setup) {
-    return engine::enum_by_name<engine::QpType>(word_attribute(setup, "type", "RC"))
-        .value_or(engine::QpType::Rc);
+    const auto* type = attribute_value<engine::QpType>(&setup, "type");
+    return type == nullptr ? engine::QpType::Rc : *type;
 }
 
 wire::Qkey qkey_of(const script::QpSetup& setup) {
@@ -62,26 +52,11 @@ std::uint8_t timeout_of(const script::QpSetup& setup) {
     return static_cast<std::uint8_t>(number_attribute(&setup, "timeout", kDefaultTimeout));
 }
 
-engine::Access rights_of(const std::vector<script::Word>& words, engine::Access access) {
-    for (const script::Word& word : words) {
-        access.remote_write = access.remote_write || word.text == "remote_write";
-        access.remote_read = access.remote_read || word.text == "remote_read";
-        access.remote_atomic = access.remote_atomic || word.text == "remote_atomic";
-        access.mw_bind = access.mw_bind || word.text == "mw_bind";
-        access.zero_based = access.zero_based || word.text == "zero_based";
-        access.flush_global = access.flush_global || word.text == "flush_global";
-        access.flush_persistent = access.flush_persistent || word.text == "flush_persistent";
-    }
-    return access;
-}
-
 namespace {
 
 engine::Access qp_access(const CaseQp& qp, const Environment& environment) {
-    const script::Attribute* rights = qp.setup.attribute("access");
-    const auto* words =
-        rights == nullptr ? nullptr : std::get_if<std::vector<script::Word>>(&rights->value);
-    if (words != nullptr) return rights_of(*words, kOwnRights);
+    const auto* written = attribute_value<engine::Access>(&qp.setup, "access");
+    if (written != nullptr) return *written | kOwnRights;
     const bool reliable = qp.type == engine::QpType::Rc;
     return {.local_write = true,
             .remote_write = true,
@@ -132,7 +107,8 @@ void put_attribute(std::string_view name, const CaseQp& qp, const Environment& e
         into.pkey_index = static_cast<std::uint16_t>(number_attribute(&setup, name, 0));
     }
     if (name == "path_mig_state") {
-        into.path_mig_state = migration_of(word_attribute(setup, name, "MIGRATED"));
+        const auto* state = attribute_value<engine::MigState>(&setup, name);
+        into.path_mig_state = state == nullptr ? engine::MigState::Migrated : *state;
     }
     if (std::ranges::find(kOfVector, name) != std::end(kOfVector)) {
         into.address_vector = vector_of(qp, environment);
@@ -198,11 +174,8 @@ std::array<engine::QpAttributes, 3> tester_steps(const CaseQp& qp, const Environ
                                      .remote_read = reliable,
                                      .remote_atomic = reliable,
                                      .flush_global = reliable};
-        const script::Attribute* rights =
-            qp.tester_setup == nullptr ? nullptr : qp.tester_setup->attribute("access");
-        if (rights != nullptr) {
-            init.access = rights_of(std::get<std::vector<script::Word>>(rights->value), kOwnRights);
-        }
+        const auto* written = attribute_value<engine::Access>(qp.tester_setup, "access");
+        if (written != nullptr) init.access = *written | kOwnRights;
         rtr.path_mtu = identity.mtu;
         rtr.dest_qp = identity.dut_qpn;
         rtr.rq_psn = identity.dut_start;

@@ -26,16 +26,20 @@ inline constexpr engine::Access kOwnRights{.local_write = true};
 // A number that a line writes, `otherwise` if it writes none or there is no line.
 std::int64_t number_attribute(const script::QpSetup* setup, std::string_view name,
                               std::int64_t otherwise);
-// The first word that a line writes.
-std::string word_attribute(const script::QpSetup& setup, std::string_view name,
+// The value of this type that a line writes; null if it writes none or there is no line.
+template <typename T>
+const T* attribute_value(const script::QpSetup* setup, std::string_view name) {
+    const script::Attribute* found = setup == nullptr ? nullptr : setup->attribute(name);
+    return found == nullptr ? nullptr : std::get_if<T>(&found->value);
+}
+// The name of a CQ, an SRQ or an address that a line writes.
+std::string name_attribute(const script::QpSetup& setup, std::string_view name,
                            std::string_view otherwise);
 engine::QpType type_of(const script::QpSetup& setup);
 wire::Qkey qkey_of(const script::QpSetup& setup);
 // A QP's local ACK timeout unless the case says otherwise. No settle time reaches it (1.07 s), so
 // that a slow lab is not taken for a retransmission.
 std::uint8_t timeout_of(const script::QpSetup& setup);
-// The rights that a line writes, beside those that are there anyway.
-engine::Access rights_of(const std::vector<script::Word>& words, engine::Access access);
 
 // What brings the DUT's QP to this state, and nothing else.
 dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environment& environment);

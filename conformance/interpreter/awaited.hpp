@@ -31,13 +31,13 @@ struct AwaitedPacket {
 // `done`
 struct AwaitedCompletions {
     const script::Done* line = nullptr;
-    script::Side side = script::Side::Dut;
+    Side side = Side::Dut;
     std::int64_t next = 0; // id
     std::int64_t last = 0;
 };
 struct AwaitedState {
     const script::State* line = nullptr;
-    script::Side side = script::Side::Dut;
+    Side side = Side::Dut;
     std::optional<engine::QpState> seen;
 };
 struct AwaitedEvent {

@@ -28,7 +28,7 @@ bool decides(const script::Block& body) {
     if (body.empty()) return false;
     if (std::holds_alternative<script::ExpectPacket>(body.front().node)) return true;
     const auto* command = std::get_if<script::SideCommand>(&body.front().node);
-    return command != nullptr && command->side == script::Side::Dut && !command->refused &&
+    return command != nullptr && command->side == Side::Dut && !command->refused &&
            std::holds_alternative<script::Done>(command->command);
 }
 

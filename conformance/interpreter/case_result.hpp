@@ -29,14 +29,8 @@ enum class Verdict : std::uint8_t {
 };
 std::string_view name_of(Verdict verdict); // "PASS", ...
 
-// When a packet was on the wire at the tester, at the earliest and at the latest. In virtual time
-// both are the same instant.
-struct Interval {
-    wire::Instant earliest;
-    wire::Instant latest;
-};
-
-enum class Side : std::uint8_t { Tester, Dut };
+using rules::Side;
+using wire::Interval; // when a packet was on the wire at the tester
 
 // A packet of the case, as it stood on the wire.
 struct RecordedPacket {

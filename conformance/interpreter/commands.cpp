@@ -102,7 +102,7 @@ struct OfTester {
 
 Task<Met<>> carry_out(Interpreter& interpreter, const script::SideCommand& line, Span span) {
     CaseQp& qp = *co_await qp_of(interpreter.objects(), line.qp);
-    if (line.side == script::Side::Tester) {
+    if (line.side == Side::Tester) {
         const OfTester tester{interpreter, line, qp, span};
         co_await std::visit(tester, line.command);
     } else {

@@ -1,6 +1,7 @@
 #include "conformance/interpreter/completions.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,15 +14,14 @@
 namespace veriroce::interpreter {
 namespace {
 
-bool status_is(engine::WcStatus status, const std::vector<std::string>& wanted) {
-    return std::ranges::any_of(wanted, [&](const std::string& one) {
-        return one == engine::name_of(status) ||
-               (one == "FAILED" && status != engine::WcStatus::Success);
-    });
+bool status_is(engine::WcStatus status, const script::StatusMatch& wanted) {
+    const auto* one = std::get_if<engine::WcStatus>(&wanted);
+    return one == nullptr ? status != engine::WcStatus::Success : status == *one;
 }
 
-std::string_view queue_name(engine::Queue queue) {
-    return queue == engine::Queue::Send ? "send" : "recv";
+std::string_view name_of(const script::StatusMatch& wanted) {
+    const auto* one = std::get_if<engine::WcStatus>(&wanted);
+    return one == nullptr ? "FAILED" : engine::name_of(*one);
 }
 
 } // namespace
@@ -53,16 +53,12 @@ Task<Met<std::optional<engine::QpState>>> state_of_dut(Interpreter& interpreter,
     co_return report.attributes.state;
 }
 
-engine::Queue queue_of(const script::Done& line) {
-    return line.queue == script::Queue::Send ? engine::Queue::Send : engine::Queue::Receive;
-}
-
 std::string completion_name(const dut::Completion& completion) {
-    return fmt::format("{} completion id={}", queue_name(completion.queue), completion.id);
+    return fmt::format("{} completion id={}", engine::name_of(completion.queue), completion.id);
 }
 
 std::string completion_text(const dut::Completion& completion) {
-    std::string text = fmt::format("done {} id={} status={}", queue_name(completion.queue),
+    std::string text = fmt::format("done {} id={} status={}", engine::name_of(completion.queue),
                                    completion.id, engine::name_of(completion.status));
     if (completion.status == engine::WcStatus::Success) {
         text += fmt::format(" len={} opcode={}", completion.byte_len,
@@ -83,8 +79,11 @@ Met<std::vector<Difference>> differences(const Objects& objects, const CaseQp& q
     if (seen.id != static_cast<std::uint64_t>(id)) {
         found.push_back({"id", fmt::format("{}", id), fmt::format("{}", seen.id)});
     }
-    if (!status_is(seen.status, line.statuses)) {
-        found.push_back({"status", fmt::format("{}", fmt::join(line.statuses, " or ")),
+    const auto is_status = [&](const auto& wanted) { return status_is(seen.status, wanted); };
+    if (std::ranges::none_of(line.statuses, is_status)) {
+        const auto names = line.statuses | std::views::transform(
+                                               [](const auto& wanted) { return name_of(wanted); });
+        found.push_back({"status", fmt::format("{}", fmt::join(names, " or ")),
                          std::string(engine::name_of(seen.status))});
     }
     if (line.length) {
@@ -103,8 +102,9 @@ Met<std::vector<Difference>> differences(const Objects& objects, const CaseQp& q
                              seen.imm ? fmt::format("0x{:X}", *seen.imm) : "absent"});
         }
     }
-    if (line.opcode && engine::name_of(seen.opcode) != line.opcode->text) {
-        found.push_back({"opcode", line.opcode->text, std::string(engine::name_of(seen.opcode))});
+    if (line.opcode && seen.opcode != *line.opcode) {
+        found.push_back({"opcode", std::string(engine::name_of(*line.opcode)),
+                         std::string(engine::name_of(seen.opcode))});
     }
     return found;
 }

@@ -25,7 +25,6 @@ Task<Met<>> collect_events(Interpreter& interpreter, wire::Duration wait, Span s
 Task<Met<std::optional<engine::QpState>>> state_of_dut(Interpreter& interpreter, const CaseQp& qp,
                                                        Span span);
 
-engine::Queue queue_of(const script::Done& line);
 std::string completion_name(const dut::Completion& completion); // "recv completion id=3"
 std::string completion_text(const dut::Completion& completion); // "done recv id=3 status=..."
 std::string state_text(std::optional<engine::QpState> state);

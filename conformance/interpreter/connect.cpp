@@ -35,15 +35,6 @@ const script::QpSetup* setup_named(const std::vector<script::QpSetup>& setups,
     return found == setups.end() ? nullptr : &*found;
 }
 
-wire::Service service_of(engine::QpType type) {
-    switch (type) {
-    case engine::QpType::Rc: return wire::Service::Rc;
-    case engine::QpType::Uc: return wire::Service::Uc;
-    case engine::QpType::Ud: return wire::Service::Ud;
-    }
-    return wire::Service::Rc;
-}
-
 // The first PSNs are drawn again for each QP and each time, but for those that the case fixes.
 QpIdentity fresh_identity(const CaseQp& qp, QpIdentity known, const Environment& environment,
                           std::size_t times_before) {
@@ -61,17 +52,23 @@ QpIdentity fresh_identity(const CaseQp& qp, QpIdentity known, const Environment&
 
 // Where the tester's end of this QP is; false if the case has no such address.
 bool take_address(CaseQp& qp, const Environment& environment) {
-    const auto address = environment.address(word_attribute(qp.setup, "to", "tester"), 0);
+    const auto address = environment.address(name_attribute(qp.setup, "to", "tester"), 0);
     if (!address) return false;
     qp.tester_address = *address;
     return true;
 }
 
+// The state that the latest line asks for, RTS if none does.
+engine::QpState last_state_of(const script::QpSetup& setup) {
+    const auto* state = attribute_value<engine::QpState>(&setup, "state");
+    return state == nullptr ? engine::QpState::Rts : *state;
+}
+
 // INIT, RTR, RTS, up to `last`. The device may resolve our address inside RTR.
-Task<Met<>> raise_dut(Interpreter& interpreter, CaseQp& qp, std::string last) {
+Task<Met<>> raise_dut(Interpreter& interpreter, CaseQp& qp, engine::QpState last) {
     using enum engine::QpState;
     for (const engine::QpState state : {Init, Rtr, Rts}) {
-        if (engine::name_of(qp.state) == last) break;
+        if (qp.state == last) break;
         dut::Request call = dut::QpModify{
             .qp = qp.dut_qp, .attributes = step_to(state, qp, interpreter.environment())};
         co_await ask<dut::Done>(interpreter, std::move(call), {});
@@ -103,7 +100,7 @@ Task<Met<>> make_qp(Interpreter& interpreter, const script::QpSetup& setup, std:
         co_await domain(interpreter, number_attribute(&setup, "pd", 1), setup.span);
     const dut::CqHandle cq = co_await queue_of_qp(interpreter, setup);
     dut::QpCreate create = creation_of(setup, pd, cq);
-    const std::string srq = word_attribute(setup, "srq", "");
+    const std::string srq = name_attribute(setup, "srq", "");
     if (!srq.empty()) create.srq = objects.srqs.at(srq);
     dut::Request call = std::move(create);
     const dut::QpCreated made =
@@ -129,12 +126,12 @@ Task<Met<>> make_qp(Interpreter& interpreter, const script::QpSetup& setup, std:
         .dut_qpn = made.qpn,
         .tester_qpn = interpreter.tester().qpn_of(engine_qp),
         .mtu = static_cast<wire::Mtu>(number_attribute(&setup, "mtu", common_mtu)),
-        .service = service_of(qp.type)};
+        .service = wire::service_of(qp.type)};
     qp.book = QpBook(fresh_identity(qp, identity, environment, objects.past.size()));
     if (!take_address(qp, environment)) co_return unplayable(setup.span, "no such address");
     CaseQp& placed = objects.qps.emplace(std::move(name), std::move(qp)).first->second;
     co_await interpreter.tester().raise(placed, interpreter.clock().now());
-    co_await raise_dut(interpreter, placed, word_attribute(setup, "state", "RTS"));
+    co_await raise_dut(interpreter, placed, last_state_of(setup));
     co_return Met<>{};
 }
 
@@ -191,12 +188,11 @@ Task<Met<>> play_modify(Interpreter& interpreter, CaseQp& qp, const script::Modi
     dut::QpModify change{.qp = qp.dut_qp};
     const auto names_state = [](const script::Attribute& one) { return one.name == "state"; };
     if (std::ranges::any_of(line.attributes, names_state)) {
-        const auto state =
-            engine::enum_by_name<engine::QpState>(word_attribute(qp.setup, "state", "RTS"));
+        const engine::QpState state = last_state_of(qp.setup);
         const bool resumes = state == engine::QpState::Rts &&
                              (qp.state == engine::QpState::Sqd || qp.state == engine::QpState::Rts);
         change.attributes.state = state;
-        if (!resumes) change.attributes = step_to(*state, qp, environment);
+        if (!resumes) change.attributes = step_to(state, qp, environment);
     }
     for (const script::Attribute& attribute : line.attributes)
         put_attribute(attribute.name, qp, environment, change.attributes);
@@ -239,7 +235,7 @@ Task<Met<>> play_reconnect(Interpreter& interpreter, CaseQp& qp, const script::R
     qp.in_run = false;
     co_await interpreter.tester().reset(qp, clock.now(), span);
     co_await interpreter.tester().raise(qp, clock.now());
-    co_await raise_dut(interpreter, qp, "RTS");
+    co_await raise_dut(interpreter, qp, engine::QpState::Rts);
     clock.line_ended();
     co_return Met<>{};
 }

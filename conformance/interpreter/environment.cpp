@@ -36,9 +36,9 @@ std::optional<wire::IpAddress> Environment::address(std::string_view name,
     return base;
 }
 
-std::string Environment::counter_name(const std::string& canonical) const {
-    const auto found = counters.find(canonical);
-    return found == counters.end() ? canonical : found->second;
+std::string Environment::counter_name(wire::DeviceCounter counter) const {
+    const auto found = counters.find(counter);
+    return found == counters.end() ? std::string(wire::name_of(counter)) : found->second;
 }
 
 void Environment::take_round_trips(wire::Duration p99) {

@@ -79,7 +79,7 @@ struct Environment {
     // Of the packets that a case keeps: what comes beyond them makes it an ERROR.
     std::uint64_t most_recorded_bytes = std::uint64_t{128} << 20;
     std::uint64_t seed = 1;
-    std::map<std::string, std::string> counters; // canonical names to the device's; else the same
+    std::map<wire::DeviceCounter, std::string> counters; // the device's names, where they differ
     FaultPlan plan;
     StartPsn start_psn = StartPsn::Any;
     std::optional<bool> mig_req; // of all that the tester sends (BTH-15); else each side's default
@@ -95,8 +95,8 @@ struct Environment {
     // nothing has that name.
     [[nodiscard]] std::optional<wire::IpAddress> address(std::string_view name,
                                                          std::int64_t offset) const;
-    // What the device calls a counter of the contract.
-    [[nodiscard]] std::string counter_name(const std::string& canonical) const;
+    // How the device calls this counter.
+    [[nodiscard]] std::string counter_name(wire::DeviceCounter counter) const;
 };
 
 } // namespace veriroce::interpreter

@@ -104,7 +104,7 @@ wire::Sender honest_sender(const CaseQp& qp, const Objects& objects, const Envir
     sender.packet.deth = {.qkey = qkey_of(qp.setup), .source_qp = book.identity().tester_qpn};
     sender.packet.reth.dma_length = static_cast<std::uint32_t>(payload);
     for (const Memory& region : objects.regions) {
-        if (region.side != script::Side::Dut || region.gone || !allows(region.access, info))
+        if (region.side != Side::Dut || region.gone || !allows(region.access, info))
             continue;
         const bool whole = info.operation == wire::Operation::RdmaReadRequest ||
                            info.position == wire::Position::First;

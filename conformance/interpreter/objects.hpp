@@ -21,7 +21,7 @@ namespace veriroce::interpreter {
 // A region of either side.
 struct Memory {
     std::string name;
-    script::Side side = script::Side::Dut;
+    Side side = Side::Dut;
     dut::MrHandle mr;               // of the DUT
     std::vector<std::byte> bytes;   // of the tester: the region; of the DUT: as last written
     std::vector<std::byte> written; // of the tester: as last written by a line
@@ -97,8 +97,9 @@ struct Objects {
     std::map<std::string, std::uint32_t> srq_limits; // not armed yet
     std::deque<Memory> regions;                      // in the order in which they were made
     std::deque<Window> windows;
-    std::map<std::string, std::uint64_t> counters_before; // the DUT's, before the first line
-    std::deque<dut::Event> events;                        // of the DUT, that no line has claimed
+    std::map<wire::DeviceCounter, std::uint64_t>
+        counters_before;           // the DUT's, before the first line
+    std::deque<dut::Event> events; // of the DUT, that no line has claimed
     // Of `repeat NAME in`, innermost last.
     std::vector<std::pair<std::string, std::int64_t>> loop_counters;
     std::uint64_t made_regions = 0;

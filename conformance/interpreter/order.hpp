@@ -9,7 +9,7 @@
 
 #include "conformance/interpreter/values.hpp"
 #include "dissector/wire/types.hpp"
-#include "dissector/wire/work_request.hpp"
+#include "dissector/wire/verbs.hpp"
 
 namespace veriroce::interpreter {
 

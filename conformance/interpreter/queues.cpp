@@ -20,7 +20,7 @@ namespace {
 bool has_queue(const std::vector<script::QpSetup>& qps, std::string_view kind,
                const std::string& name) {
     return std::ranges::any_of(
-        qps, [&](const script::QpSetup& qp) { return word_attribute(qp, kind, "") == name; });
+        qps, [&](const script::QpSetup& qp) { return name_attribute(qp, kind, "") == name; });
 }
 
 // Of an expression that is evaluated before the first line.
@@ -84,7 +84,7 @@ Task<Met<>> make_queues_of_qps(Interpreter& interpreter) {
 
 Task<Met<dut::CqHandle>> queue_of_qp(Interpreter& interpreter, const script::QpSetup& setup) {
     auto& cqs = interpreter.objects().cqs;
-    const std::string name = word_attribute(setup, "cq", "");
+    const std::string name = name_attribute(setup, "cq", "");
     const auto known = cqs.find(name);
     if (known != cqs.end() && !name.empty()) co_return known->second;
     dut::Request call = dut::CqCreate{.depth = name == "small" ? 1 : 2 * kQueueDepth};
@@ -165,12 +165,12 @@ Task<Met<>> note_counters(Interpreter& interpreter) {
     const dut::CounterValues read =
         co_await ask<dut::CounterValues>(interpreter, std::move(call), {});
     for (const auto& [line, span] : lines) {
-        const std::string& name = line.name.text;
-        const auto found = read.values.find(interpreter.environment().counter_name(name));
+        const auto found = read.values.find(interpreter.environment().counter_name(line.counter));
         if (found == read.values.end()) {
-            co_return unsupported({}, fmt::format("the device has no counter '{}'", name));
+            co_return unsupported(
+                {}, fmt::format("the device has no counter '{}'", wire::name_of(line.counter)));
         }
-        interpreter.objects().counters_before[name] = found->second;
+        interpreter.objects().counters_before[line.counter] = found->second;
     }
     co_return Met<>{};
 }
@@ -186,13 +186,13 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::Counter& line, Span
         dut::Request call = dut::Counters{};
         const dut::CounterValues read =
             co_await ask<dut::CounterValues>(interpreter, std::move(call), span);
-        const auto found = read.values.find(interpreter.environment().counter_name(line.name.text));
+        const auto found = read.values.find(interpreter.environment().counter_name(line.counter));
         const std::uint64_t now = found == read.values.end() ? 0 : found->second;
-        const std::uint64_t grown = now - objects.counters_before.at(line.name.text);
+        const std::uint64_t grown = now - objects.counters_before.at(line.counter);
         const bool over = interpreter.clock().now() >= deadline;
         if (grown == wanted && over) break;
         if (grown > wanted || over) {
-            const std::string name = "counter " + line.name.text;
+            const std::string name = fmt::format("counter {}", wire::name_of(line.counter));
             const std::string seen = fmt::format("+= {}", static_cast<std::int64_t>(grown));
             std::vector<Difference> differing;
             differing.push_back({name, fmt::format("+= {}", by), seen});

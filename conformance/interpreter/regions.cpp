@@ -19,21 +19,11 @@ namespace {
 
 constexpr std::size_t kBytesThatShow = 8; // of those that differ
 
-dut::Pattern pattern_of(script::PatternKind kind) {
-    switch (kind) {
-    case script::PatternKind::Zero: return dut::Pattern::Zero;
-    case script::PatternKind::Ones: return dut::Pattern::Ones;
-    case script::PatternKind::Offsets: return dut::Pattern::Offsets;
-    case script::PatternKind::Random: return dut::Pattern::Random;
-    }
-    return dut::Pattern::Zero;
-}
-
 // What a fill or a write leaves in `bytes`; hex bytes repeat to its end.
 void fill(wire::MutableBytes bytes, const script::Pattern& pattern, std::uint64_t offset,
           std::uint64_t key) {
     if (const auto* kind = std::get_if<script::PatternKind>(&pattern)) {
-        dut::write_pattern(bytes, pattern_of(*kind), offset, key);
+        dut::write_pattern(bytes, *kind, offset, key);
         return;
     }
     const auto& hex = std::get<script::HexBytes>(pattern).bytes;
@@ -78,7 +68,7 @@ class Wanted {
     }
     Task<Met<std::vector<std::byte>>> operator()(const script::Untouched& /*untouched*/) const {
         const Memory& memory = *piece_.memory;
-        const wire::Bytes whole = memory.side == script::Side::Dut ? memory.bytes : memory.written;
+        const wire::Bytes whole = memory.side == Side::Dut ? memory.bytes : memory.written;
         const wire::Bytes before = whole.subspan(piece_.offset, piece_.length);
         co_return std::vector<std::byte>(before.begin(), before.end());
     }
@@ -99,15 +89,15 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeMr& line, Span 
     const std::int64_t pd_number = co_await number_or(objects, line.pd, 1, objects.own_qp());
     const dut::PdHandle pd = co_await domain(interpreter, pd_number, span);
     Memory memory{.name = line.name.text,
-                  .side = script::Side::Dut,
-                  .access = rights_of(line.access, kOwnRights),
+                  .side = Side::Dut,
+                  .access = line.access | kOwnRights,
                   .pattern_key = objects.next_pattern_key(),
                   .pd = pd};
     memory.bytes.resize(static_cast<std::size_t>(length));
     dut::MrRegister request{
         .pd = pd, .length = static_cast<std::uint64_t>(length), .access = memory.access};
     const auto* kind = line.fill ? std::get_if<script::PatternKind>(&*line.fill) : nullptr;
-    if (kind != nullptr) request.fill = dut::Fill{pattern_of(*kind), memory.pattern_key};
+    if (kind != nullptr) request.fill = dut::Fill{*kind, memory.pattern_key};
     if (line.fill) fill(memory.bytes, *line.fill, 0, memory.pattern_key);
     dut::Request call = std::move(request);
     const dut::MrRegistered made =
@@ -128,9 +118,9 @@ Met<> make_tester_region(Interpreter& interpreter, const script::MakeMr& line, S
     if (!length) return std::unexpected(length.error());
     Memory& memory = objects.regions.emplace_back(
         Memory{.name = line.name.text,
-               .side = script::Side::Tester,
+               .side = Side::Tester,
                .address = TesterPeer::address_of_region(objects.regions.size()),
-               .access = rights_of(line.access, kOwnRights),
+               .access = line.access | kOwnRights,
                .pattern_key = objects.next_pattern_key()});
     memory.bytes.resize(static_cast<std::size_t>(*length));
     if (line.fill) fill(memory.bytes, *line.fill, 0, memory.pattern_key);
@@ -141,7 +131,7 @@ Met<> make_tester_region(Interpreter& interpreter, const script::MakeMr& line, S
 Met<Memory*> anonymous_tester_region(Interpreter& interpreter, std::uint64_t length, Span span) {
     Objects& objects = interpreter.objects();
     Memory& memory = objects.regions.emplace_back(
-        Memory{.side = script::Side::Tester,
+        Memory{.side = Side::Tester,
                .address = TesterPeer::address_of_region(objects.regions.size()),
                .access = {.local_write = true},
                .pattern_key = objects.next_pattern_key()});
@@ -179,7 +169,7 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::WriteMemory& line, 
     Memory& memory = *piece.memory;
     const auto bytes = wire::MutableBytes(memory.bytes).subspan(piece.offset, piece.length);
     fill(bytes, line.pattern, piece.offset, memory.pattern_key);
-    if (memory.side == script::Side::Tester) {
+    if (memory.side == Side::Tester) {
         std::ranges::copy(bytes,
                           memory.written.begin() + static_cast<std::ptrdiff_t>(piece.offset));
     } else {
@@ -197,7 +187,7 @@ Task<Met<std::vector<std::byte>>> read_memory(Interpreter& interpreter, const Pi
     if (memory.gone) {
         co_return unplayable(span, "the region is deregistered: nobody can read it");
     }
-    if (memory.side == script::Side::Tester) {
+    if (memory.side == Side::Tester) {
         const auto bytes = wire::Bytes(memory.bytes).subspan(piece.offset, piece.length);
         co_return std::vector<std::byte>(bytes.begin(), bytes.end());
     }
@@ -248,7 +238,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::ExpectRegion& line, Spa
 
 Task<Met<>> guards_intact(Interpreter& interpreter) {
     for (const Memory& memory : interpreter.objects().regions) {
-        if (memory.side != script::Side::Dut || memory.gone) continue;
+        if (memory.side != Side::Dut || memory.gone) continue;
         co_await guards_intact(interpreter, memory, {});
     }
     co_return Met<>{};

@@ -107,7 +107,7 @@ script::SideCommand probe_done(Objects& objects, CaseQp& qp) {
     const std::int64_t next = receives.empty() ? 0 : static_cast<std::int64_t>(receives.front());
     return {.qp = {.name = qp.book.identity().name},
             .command =
-                script::Done{.queue = script::Queue::Recv,
+                script::Done{.queue = engine::Queue::Receive,
                              .ids = {script::Expr{.number = next}, script::Expr{.number = next}},
                              .length = script::Expr{.number = length},
                              .imm = {},

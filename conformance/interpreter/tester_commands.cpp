@@ -68,11 +68,10 @@ engine::SendRequest request_of(const script::Post& post, const Order& order, con
 
 // One attribute into the change; false if the engine's stays as it is.
 bool take(const script::Attribute& attribute, std::uint8_t value, engine::QpAttributes& change) {
-    const auto* words = std::get_if<std::vector<script::Word>>(&attribute.value);
-    if (attribute.name == "state" && words != nullptr)
-        change.state = engine::enum_by_name<engine::QpState>(words->front().text);
-    else if (attribute.name == "access" && words != nullptr)
-        change.access = rights_of(*words, kOwnRights);
+    if (const auto* state = std::get_if<engine::QpState>(&attribute.value))
+        change.state = *state;
+    else if (const auto* access = std::get_if<engine::Access>(&attribute.value))
+        change.access = *access | kOwnRights;
     else if (attribute.name == "timeout")
         change.timeout = value;
     else if (attribute.name == "retry_cnt")

@@ -112,23 +112,23 @@ class Overdue {
         return overdue_packet(interpreter_, line_);
     }
     Finding operator()(const AwaitedCompletions& done) const {
-        const bool ours = done.side == script::Side::Tester;
-        const bool send = queue_of(*done.line) == engine::Queue::Send;
+        const bool ours = done.side == Side::Tester;
         return missing(line_.span,
                        fmt::format("{}{} completion id={}", ours ? "tester " : "",
-                                   send ? "send" : "recv", done.next),
+                                   engine::name_of(done.line->queue), done.next),
                        line_.patience);
     }
     Finding operator()(const AwaitedState& state) const {
-        const bool ours = state.side == script::Side::Tester;
+        const bool ours = state.side == Side::Tester;
         Finding finding = missing(line_.span, "", line_.patience);
         finding.actual = "state " + state_text(state.seen);
         finding.differences.push_back({ours ? "state of the tester's QP" : "state",
-                                       state.line->state, state_text(state.seen)});
+                                       state_text(state.line->state), state_text(state.seen)});
         return finding;
     }
     Finding operator()(const AwaitedEvent& event) const {
-        return missing(line_.span, "event " + event.line->type, line_.patience);
+        return missing(line_.span, fmt::format("event {}", engine::name_of(event.line->type)),
+                       line_.patience);
     }
     Finding operator()(const AwaitedNotification& notification) const {
         return missing(line_.span, "notification of " + notification.line->cq.text, line_.patience);
@@ -159,7 +159,7 @@ struct Question {
 
     Task<Met<>> operator()(AwaitedPacket& /*packet*/) const { co_return Met<>{}; }
     Task<Met<>> operator()(AwaitedCompletions& done) const {
-        if (done.side == script::Side::Dut) {
+        if (done.side == Side::Dut) {
             co_await collect_completions(interpreter, *line.qp, wait, line.span);
             co_return Met<>{};
         }
@@ -168,7 +168,7 @@ struct Question {
         co_return Met<>{};
     }
     Task<Met<>> operator()(AwaitedState& state) const {
-        if (state.side == script::Side::Tester) {
+        if (state.side == Side::Tester) {
             if (sleeps) co_await wait_for_engine(interpreter, deadline_of(interpreter, line));
             state.seen = interpreter.tester().state_of(*line.qp);
             co_return Met<>{};
@@ -224,7 +224,7 @@ Task<Met<>> ask_or_wait(Interpreter& interpreter, std::span<Awaited> open) {
 bool take_event(Interpreter& interpreter, const script::EventSeen& wanted, const CaseQp& qp) {
     auto& events = interpreter.objects().events;
     const auto found = std::ranges::find_if(events, [&](const dut::Event& one) {
-        return engine::name_of(one.type) == wanted.type && (!one.qp || *one.qp == qp.dut_qp);
+        return one.type == wanted.type && (!one.qp || *one.qp == qp.dut_qp);
     });
     if (found == events.end()) return false;
     events.erase(found);
@@ -236,13 +236,13 @@ bool take_event(Interpreter& interpreter, const script::EventSeen& wanted, const
 Met<> take_completions(Interpreter& interpreter, std::span<Awaited> open, const Awaited& of) {
     const auto& wanted = std::get<AwaitedCompletions>(of.what);
     CaseQp& qp = *of.qp;
-    const engine::Queue queue = queue_of(*wanted.line);
-    const bool ours = wanted.side == script::Side::Tester;
+    const engine::Queue queue = wanted.line->queue;
+    const bool ours = wanted.side == Side::Tester;
     auto& seen = ours ? qp.tester_completions : qp.completions;
     const auto waits = [&](const Awaited& line) {
         const auto* done = std::get_if<AwaitedCompletions>(&line.what);
         return done != nullptr && !line.met && line.qp == &qp && done->side == wanted.side &&
-               queue_of(*done->line) == queue;
+               done->line->queue == queue;
     };
     while (std::ranges::any_of(open, waits)) {
         const auto next = std::ranges::find(seen, queue, &dut::Completion::queue);
@@ -283,9 +283,7 @@ struct Taken {
 
     bool operator()(const AwaitedPacket& /*packet*/) const { return line.met; }
     bool operator()(const AwaitedCompletions& /*done*/) const { return line.met; }
-    bool operator()(const AwaitedState& state) const {
-        return state_text(state.seen) == state.line->state;
-    }
+    bool operator()(const AwaitedState& state) const { return state.seen == state.line->state; }
     bool operator()(const AwaitedEvent& event) const {
         return take_event(interpreter, *event.line, *line.qp);
     }
@@ -388,9 +386,9 @@ Met<bool> is_there(Interpreter& interpreter, const Awaited& line) {
     const auto* done = std::get_if<AwaitedCompletions>(&line.what);
     if (done == nullptr) return false; // no alternative begins with anything else
     const CaseQp& qp = *line.qp;
-    const bool ours = done->side == script::Side::Tester;
+    const bool ours = done->side == Side::Tester;
     const auto& seen = ours ? qp.tester_completions : qp.completions;
-    const auto next = std::ranges::find(seen, queue_of(*done->line), &dut::Completion::queue);
+    const auto next = std::ranges::find(seen, done->line->queue, &dut::Completion::queue);
     if (next == seen.end()) return false;
     const auto found = differences(interpreter.objects(), qp, *done->line, done->next, *next);
     if (!found) return std::unexpected(found.error());

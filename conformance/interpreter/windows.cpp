@@ -36,7 +36,7 @@ std::unexpected<Unmet> no_region(const script::Word& name, Span span) {
 Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeMw& line, Span span) {
     Objects& objects = interpreter.objects();
     const Memory* region = objects.region(line.on.text);
-    if (region == nullptr || region->side != script::Side::Dut) co_return no_region(line.on, span);
+    if (region == nullptr || region->side != Side::Dut) co_return no_region(line.on, span);
     dut::Request call = dut::MwAlloc{.pd = region->pd, .type = line.type};
     const dut::MwAllocated made =
         co_await ask<dut::MwAllocated>(interpreter, std::move(call), span);
@@ -57,8 +57,7 @@ Task<Met<>> bind_window(Interpreter& interpreter, CaseQp& qp, const script::Post
     const script::RegionSlice whole{.region = bound->on, .span = span};
     const Piece piece =
         co_await piece_of(objects, post.local.empty() ? whole : post.local.front(), qp);
-    const engine::Access access =
-        post.access.empty() ? remote_rights(piece.memory->access) : rights_of(post.access, {});
+    const engine::Access access = post.access ? *post.access : remote_rights(piece.memory->access);
     wire::Rkey key = incremented(bound->rkey);
     if (post.rkey) {
         const std::uint32_t written = co_await key_of(objects, *post.rkey, qp);
@@ -101,7 +100,7 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::Dereg& line, Span s
     dut::Request call;
     if (const Window* closed = objects.window(line.name.text)) {
         call = dut::MwDealloc{.mw = closed->mw};
-    } else if (region == nullptr || region->side != script::Side::Dut || region->gone) {
+    } else if (region == nullptr || region->side != Side::Dut || region->gone) {
         co_return no_region(line.name, span);
     } else {
         // Its guard pages go with it: they are looked at now.

@@ -35,7 +35,7 @@ Wire::Wire(const Environment& environment, Events& events, Record& record, Objec
 // What the fault rules make of a packet: nothing if it goes on as it is.
 std::optional<std::vector<fault::Emission>> Wire::fault(const CaseQp& qp, Entry& entry) {
     const auto decision =
-        faults_.handle({.from = entry.from == Side::Dut ? fault::kDutSide : fault::kTesterSide,
+        faults_.handle({.from = entry.from == Side::Dut ? fault::kDutEnd : fault::kTesterEnd,
                         .qp = qp.book.identity().name,
                         .qpn = entry.packet->bth.dest_qp.value,
                         .psn = entry.psn,
@@ -145,7 +145,7 @@ std::uint16_t Wire::next_ip_id() {
 
 void Wire::put_off(std::vector<fault::Emission> emissions) {
     for (fault::Emission& emission : emissions) {
-        const Side from = emission.from == fault::kDutSide ? Side::Dut : Side::Tester;
+        const Side from = emission.from == fault::kDutEnd ? Side::Dut : Side::Tester;
         delayed_.emplace(events_.now() + emission.delay, Delayed{from, std::move(emission.frame)});
     }
 }

@@ -77,9 +77,7 @@ std::optional<PlanError> check_names(const Selection& selection) {
     }
     for (const std::string& id : selection.rules) {
         if (rules::catalogue().contains(id)) continue;
-        const auto near = rules::catalogue().nearest(id);
-        return PlanError{near ? fmt::format("no rule is called '{}'; did you mean {}?\n", id, *near)
-                              : fmt::format("no rule is called '{}'\n", id)};
+        return PlanError{rules::unknown_rule(id) + "\n"};
     }
     for (const std::string& tag : selection.tags) {
         const auto tags = script::case_tags();

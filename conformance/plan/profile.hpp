@@ -46,7 +46,7 @@ struct Profile {
     std::vector<std::string> capabilities; // that it has, whatever its agent says
     std::vector<std::string> lacks;        // that it has not
     std::vector<std::string> traits;
-    std::map<std::string, std::string> counters; // canonical name -> the device's
+    std::map<wire::DeviceCounter, std::string> counters; // the device's names
     double time_scale = 1.0;
     std::vector<Deviation> deviations;
 

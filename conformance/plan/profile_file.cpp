@@ -157,9 +157,10 @@ class Parser {
     void counters(const YAML::Node& map) {
         if (map.IsNull()) return;
         if (!map.IsMap()) return fail(map.Mark(), "a map is wanted: canonical name, device's name");
-        each_key(map, script::counters(), "counter",
+        each_key(map, wire::kNamesOf<wire::DeviceCounter>, "counter",
                  [&](const std::string& key, const YAML::Node& value) {
-                     if (auto name = text_in(value, key)) profile_.counters[key] = *name;
+                     const auto counter = wire::enum_by_name<wire::DeviceCounter>(key);
+                     if (auto name = text_in(value, key)) profile_.counters[*counter] = *name;
                  });
     }
 
@@ -223,9 +224,7 @@ class Parser {
     void rule(const YAML::Node& node, Deviation& entry) {
         entry.rule = node.Scalar();
         if (rules::catalogue().contains(entry.rule)) return;
-        const auto near = rules::catalogue().nearest(entry.rule);
-        fail(node.Mark(), fmt::format("unknown rule '{}'{}", entry.rule,
-                                      near ? fmt::format("; did you mean '{}'?", *near) : ""));
+        fail(node.Mark(), rules::unknown_rule(entry.rule));
     }
 
     // The program's own cases; a file of somebody's own is named as it is given to `test`.

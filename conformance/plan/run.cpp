@@ -50,8 +50,7 @@ wire::Duration scaled(wire::Duration time, double scale) {
 
 } // namespace
 
-SuiteRun::SuiteRun(Testbed& testbed, const Plan& plan, const Selection& selection,
-                   RunOptions options)
+PlanRun::PlanRun(Testbed& testbed, const Plan& plan, const Selection& selection, RunOptions options)
     : testbed_(testbed), plan_(plan), selection_(selection), options_(std::move(options)) {
     auto sanity = script::compile("sanity.roce", kSanityScript);
     assert(sanity.has_value());
@@ -84,7 +83,7 @@ Environment environment_alone(const Testbed& testbed, const PlannedRun& planned,
     return environment;
 }
 
-Environment SuiteRun::environment_for(const PlannedRun& planned) {
+Environment PlanRun::environment_for(const PlannedRun& planned) {
     Environment environment = environment_alone(testbed_, planned, options_);
     if (tester_qpn_ + kQpnsPerCase > kLastQpn) tester_qpn_ = kFirstQpn;
     environment.first_tester_qpn = {tester_qpn_};
@@ -92,7 +91,7 @@ Environment SuiteRun::environment_for(const PlannedRun& planned) {
     return environment;
 }
 
-std::optional<CaseResult> SuiteRun::next() {
+std::optional<CaseResult> PlanRun::next() {
     if (over_ || next_ >= plan_.runs.size()) return std::nullopt;
     const PlannedRun& planned = plan_.runs[next_++];
     CaseResult result = result_of(planned);
@@ -111,18 +110,18 @@ std::optional<CaseResult> SuiteRun::next() {
     return result;
 }
 
-std::optional<std::string> SuiteRun::upcoming() const {
+std::optional<std::string> PlanRun::upcoming() const {
     if (over_ || next_ >= plan_.runs.size()) return std::nullopt;
     const PlannedRun& planned = plan_.runs[next_];
     return planned.id(plan_.cases[planned.case_index]);
 }
 
-void SuiteRun::revived() {
+void PlanRun::revived() {
     dead_since_.reset();
     over_ = false;
 }
 
-CaseResult SuiteRun::result_of(const PlannedRun& planned) {
+CaseResult PlanRun::result_of(const PlannedRun& planned) {
     const script::Case& script = plan_.cases[planned.case_index];
     CaseResult result;
     if (dead_since_ && !answers_again(planned)) {
@@ -146,7 +145,7 @@ CaseResult SuiteRun::result_of(const PlannedRun& planned) {
     return result;
 }
 
-CaseResult SuiteRun::play(const PlannedRun& planned) {
+CaseResult PlanRun::play(const PlannedRun& planned) {
     const script::Case& script = plan_.cases[planned.case_index];
     std::optional<std::string> skip = testbed_.lacks(planned.network());
     testbed_.keep_calibrated();
@@ -174,7 +173,7 @@ CaseResult SuiteRun::play(const PlannedRun& planned) {
 }
 
 // A case of whose packets the capture lost some is played once more.
-CaseResult SuiteRun::play_whole(const PlannedRun& planned, Environment& environment) {
+CaseResult PlanRun::play_whole(const PlannedRun& planned, Environment& environment) {
     const script::Case& script = plan_.cases[planned.case_index];
     CaseResult result = testbed_.play(script, planned.run, environment);
     if (result.lost_packets == 0 || testbed_.broken()) return result;
@@ -183,7 +182,7 @@ CaseResult SuiteRun::play_whole(const PlannedRun& planned, Environment& environm
 }
 
 // Every run of this case alone, with what made it this run: axes, and the round's seed.
-std::string SuiteRun::command_for(const PlannedRun& planned) const {
+std::string PlanRun::command_for(const PlannedRun& planned) const {
     const script::Case& script = plan_.cases[planned.case_index];
     std::string text = fmt::format("veriroce test {}{}",
                                    planned.file.empty() ? script.id() : shell_word(planned.file),
@@ -193,21 +192,21 @@ std::string SuiteRun::command_for(const PlannedRun& planned) const {
     return text + fmt::format(" --seed {}", options_.seed + planned.round);
 }
 
-CaseResult SuiteRun::sanity_exchange(const Environment& environment) {
+CaseResult PlanRun::sanity_exchange(const Environment& environment) {
     Environment fresh = environment;
     fresh.first_tester_qpn = {environment.first_tester_qpn.value + script::kMaxQps};
     fresh.plan = {};
     return testbed_.play(sanity_.test_case, sanity_.runs.front(), fresh);
 }
 
-bool SuiteRun::answers_again(const PlannedRun& planned) {
+bool PlanRun::answers_again(const PlannedRun& planned) {
     return !testbed_.broken() && sanity_exchange(environment_for(planned)).verdict == Verdict::Pass;
 }
 
 // Whatever the case found, a device that no longer answers is the graver finding. A sanity exchange
 // that could not be held (the agent is gone) says nothing about the device. What the case itself
 // found stays in the message.
-void SuiteRun::judge_sanity(CaseResult& result, const Environment& environment) {
+void PlanRun::judge_sanity(CaseResult& result, const Environment& environment) {
     const CaseResult sanity = sanity_exchange(environment);
     if (sanity.verdict == Verdict::Pass) {
         has_answered_ = true;

@@ -26,10 +26,10 @@ interpreter::Environment environment_alone(const testbed::Testbed& testbed,
                                            const PlannedRun& planned, const RunOptions& options);
 
 // Plays the plan run by run: the caller fetches a result at a time, prints it, and may stop.
-class SuiteRun {
+class PlanRun {
   public:
-    SuiteRun(testbed::Testbed& testbed, const Plan& plan, const Selection& selection,
-             RunOptions options);
+    PlanRun(testbed::Testbed& testbed, const Plan& plan, const Selection& selection,
+            RunOptions options);
 
     // The next result; nothing after the last, when the testbed is broken for good, or when a
     // signal came (net::StopOnSignal): the case at hand then ends at once, and counts as not

@@ -7,6 +7,7 @@
 
 #include "conformance/interpreter/playable.hpp"
 #include "conformance/script/script.hpp"
+#include "transport/fault/delta_debugging.hpp"
 #include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::plan {
@@ -101,29 +102,24 @@ std::string first_word(std::string_view line) {
 }
 
 // Parts that can be taken away as one: single lines, or blocks with all that they hold.
-struct Part {
-    std::size_t first = 0;
-    std::size_t end = 0;
-};
-
-std::vector<Part> parts_of(const Lines& lines, bool blocks_whole) {
-    std::vector<Part> parts;
-    for (std::size_t i = 0; i < lines.size();) {
-        std::size_t end = i + 1;
-        std::size_t open = 0;
-        for (std::size_t at = i; blocks_whole && at < lines.size(); ++at) {
-            const std::string word = first_word(lines[at]);
-            if (word == "any" || word == "unordered" || word == "repeat") ++open;
-            if (word == "end" && open > 0) --open;
-            if (open == 0) {
-                end = at + 1;
-                break;
-            }
-        }
-        parts.push_back({i, end});
-        i = end;
+std::vector<Lines> parts_of(const Lines& lines, bool blocks_whole) {
+    std::vector<Lines> parts;
+    std::size_t open = 0; // blocks around the next line
+    for (const std::string& line : lines) {
+        if (open == 0) parts.emplace_back();
+        parts.back().push_back(line);
+        const std::string word = blocks_whole ? first_word(line) : "";
+        if (word == "any" || word == "unordered" || word == "repeat") ++open;
+        if (word == "end" && open > 0) --open;
     }
     return parts;
+}
+
+Lines lines_of(const std::vector<Lines>& parts) {
+    Lines lines;
+    for (const Lines& part : parts)
+        lines.insert(lines.end(), part.begin(), part.end());
+    return lines;
 }
 
 class Reduction {
@@ -200,26 +196,11 @@ class Reduction {
         return true;
     }
 
-    // Takes away runs of parts: half of them at once, then quarters, down to one.
-    Lines without_needless(Lines lines, bool blocks_whole) {
-        std::size_t chunk = std::max<std::size_t>(1, parts_of(lines, blocks_whole).size() / 2);
-        for (;; chunk /= 2) {
-            for (std::size_t at = 0; !over();) {
-                const std::vector<Part> parts = parts_of(lines, blocks_whole);
-                if (at >= parts.size()) break;
-                const std::size_t last = std::min(at + chunk, parts.size()) - 1;
-                Lines fewer(lines.begin(),
-                            lines.begin() + static_cast<std::ptrdiff_t>(parts[at].first));
-                fewer.insert(fewer.end(),
-                             lines.begin() + static_cast<std::ptrdiff_t>(parts[last].end),
-                             lines.end());
-                if (fails_alike(fewer))
-                    lines = std::move(fewer);
-                else
-                    at += chunk;
-            }
-            if (chunk == 1 || over()) return lines;
-        }
+    Lines without_needless(const Lines& lines, bool blocks_whole) {
+        const auto still_fails = [&](const std::vector<Lines>& parts) {
+            return !over() && fails_alike(lines_of(parts));
+        };
+        return lines_of(fault::reduce_to_failure(parts_of(lines, blocks_whole), still_fails));
     }
 
     Testbed& testbed_;

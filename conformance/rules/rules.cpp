@@ -265,4 +265,12 @@ const Catalogue& catalogue() {
     return built;
 }
 
+std::string unknown_rule(std::string_view id) {
+    std::string text = "unknown rule '" + std::string(id) + "'";
+    if (const auto near = catalogue().nearest(id)) {
+        text += "; did you mean '" + std::string(*near) + "'?";
+    }
+    return text;
+}
+
 } // namespace veriroce::rules

@@ -32,6 +32,9 @@ enum class Role : std::uint8_t {
     Cm,                // cm: connection management
 };
 
+// The two sides of a test: the device, and veriroce.
+enum class Side : std::uint8_t { Dut, Tester };
+
 // What it takes to see a breach. Passive: packets between two peers show it.
 // Active: a tester must create the situation. Host: only the device's host shows it, in
 // completions, memory, events or configuration.
@@ -91,5 +94,8 @@ std::expected<Catalogue, Error> parse(std::string_view text);
 
 // The catalogue embedded in the program, parsed at the first call.
 const Catalogue& catalogue();
+
+// What users read who mistyped an id: "unknown rule 'RSP-99'; did you mean 'RSP-09'?"
+std::string unknown_rule(std::string_view id);
 
 } // namespace veriroce::rules

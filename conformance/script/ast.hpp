@@ -22,7 +22,7 @@
 #include "conformance/rules/rules.hpp"
 #include "dissector/wire/packet_spec.hpp"
 #include "dissector/wire/syndrome.hpp"
-#include "dissector/wire/work_request.hpp"
+#include "dissector/wire/verbs.hpp"
 #include "transport/fault/rule.hpp"
 
 namespace veriroce::script {
@@ -126,7 +126,7 @@ struct Address {
     SourceSpan span;
 };
 
-enum class PatternKind : std::uint8_t { Zero, Ones, Offsets, Random };
+using PatternKind = wire::FillPattern;
 using Pattern = std::variant<PatternKind, HexBytes>;
 
 // The value that a field is set to or compared with. Only `<` lines contain a ValueRange.
@@ -252,13 +252,12 @@ struct ExpectPacket {
 
 // --- the two sides ----------------------------------------------------------------------------
 
-enum class Side : std::uint8_t { Dut, Tester };
+using rules::Side;
 
-// FIELD=… of `qp`, `tester qp`, `modify`, `mr`: a number, or a word from the field's list
-// (RTS, remote_write, a CQ's or an address's name).
+// FIELD=… of `qp`, `tester qp`, `modify`. A Word is the name of a CQ, an SRQ or an address.
 struct Attribute {
     std::string name;
-    std::variant<Expr, std::vector<Word>> value; // several words only for access
+    std::variant<Expr, Word, wire::QpType, wire::QpState, wire::MigState, wire::Access> value;
     SourceSpan span;
 };
 
@@ -279,7 +278,7 @@ struct Post {
     std::optional<Key> lkey; // overrides the local region's key
     std::optional<Key> rkey; // overrides the remote region's key
     std::optional<Word> mw;  // the window of a BIND_MW
-    std::vector<Word> access;
+    std::optional<wire::Access> access;
     bool fence = false;
     bool inline_data = false;
     bool solicited = false;
@@ -295,7 +294,7 @@ struct Recv {
 struct MakeMr {
     Word name;
     Expr length;
-    std::vector<Word> access; // words of ibv_access_flags in lower case: remote_write, ...
+    wire::Access access;
     std::optional<Pattern> fill;
     std::optional<Expr> pd;
 };
@@ -331,23 +330,23 @@ struct Reconnect {
     std::optional<Expr> psn;
     std::optional<Expr> tester_psn;
 };
-enum class Queue : std::uint8_t { Send, Recv };
+struct AnyFailure {}; // status=FAILED: every status but SUCCESS
+using StatusMatch = std::variant<wire::WcStatus, AnyFailure>;
 struct Done { // completions in this order, each exactly once, without others in between
-    Queue queue = Queue::Send;
+    wire::Queue queue = wire::Queue::Send;
     IdRange ids;
-    // ibv_wc_status without prefix; any of them matches. FAILED matches all but SUCCESS.
-    std::vector<std::string> statuses{"SUCCESS"};
+    std::vector<StatusMatch> statuses{wire::WcStatus::Success}; // any of them
     std::optional<Expr> length;
     std::optional<Expr> imm;
-    std::optional<Word> opcode; // ibv_wc_opcode without prefix
+    std::optional<wire::WcOpcode> opcode;
     std::optional<Expr> within;
 };
 struct State {
-    std::string state; // RESET INIT RTR RTS SQD SQE ERR
+    wire::QpState state = wire::QpState::Reset;
     std::optional<Expr> within;
 };
 struct EventSeen {
-    std::string type; // ibv_event_type without prefix
+    wire::EventType type = wire::EventType::CommEst;
     std::optional<Expr> within;
 };
 struct Notified {
@@ -359,7 +358,7 @@ struct CqQuiet { // dut quiet CQ [for T]: no notification
     std::optional<Expr> time; // ns; default: the settle time
 };
 struct Counter { // dut counter NAME += N: growth since the case began
-    Word name;
+    wire::DeviceCounter counter = wire::DeviceCounter::IcrcError;
     Expr by;
 };
 

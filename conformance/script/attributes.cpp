@@ -9,10 +9,6 @@
 namespace veriroce::script {
 namespace {
 
-using namespace std::string_view_literals;
-
-constexpr std::array kQpTypes{"RC"sv, "UC"sv, "UD"sv};
-constexpr std::array kMigrationStates{"MIGRATED"sv, "REARM"sv, "ARMED"sv};
 constexpr std::array<std::int64_t, 5> kMtus{256, 512, 1024, 2048, 4096};
 
 Expr bounded(Cursor& cursor, const Scope& scope, std::int64_t high, std::string_view what) {
@@ -61,10 +57,9 @@ Vlan parse_vlan(Cursor& cursor, const Scope& scope, const AttributeRow& row) {
     return {.id = id, .priority = Expr{.number = digits.front() - '0', .span = token.span}};
 }
 
-using AttributeValue = std::variant<Expr, std::vector<Word>>;
+using AttributeValue = decltype(Attribute::value);
 
 AttributeValue parse_value(Cursor& cursor, const Scope& scope, const AttributeRow& row) {
-    const auto one = [](Word word) { return AttributeValue{std::vector{std::move(word)}}; };
     switch (row.kind) {
     case AttributeKind::Number: return bounded(cursor, scope, row.largest, row.name);
     case AttributeKind::Bit: return bounded(cursor, scope, 1, row.name);
@@ -72,17 +67,17 @@ AttributeValue parse_value(Cursor& cursor, const Scope& scope, const AttributeRo
     case AttributeKind::Mtu: return parse_mtu(cursor, scope);
     case AttributeKind::Ip: return parse_ip(cursor, scope);
     case AttributeKind::Psn: return bounded(cursor, scope, wire::kMask24, row.name);
-    case AttributeKind::Type: return one(word_of(cursor, kQpTypes, "QP type"));
-    case AttributeKind::State: return one(word_of(cursor, states(), "QP state"));
-    case AttributeKind::Access: return words_of(cursor, access_words(), "access right");
-    case AttributeKind::Mig: return one(word_of(cursor, kMigrationStates, "migration state"));
+    case AttributeKind::Type: return enum_of<wire::QpType>(cursor, "QP type");
+    case AttributeKind::State: return enum_of<wire::QpState>(cursor, "QP state");
+    case AttributeKind::Access: return access_of(cursor);
+    case AttributeKind::Mig: return enum_of<wire::MigState>(cursor, "migration state");
     case AttributeKind::Address: {
         const Address address = parse_address(cursor, scope);
-        return one({address.name, address.span});
+        return Word{address.name, address.span};
     }
-    // The dialogue creates these; body.cpp checks that at its end.
-    case AttributeKind::Cq: return one(cursor.word("a completion queue"));
-    case AttributeKind::Srq: return one(cursor.word("a shared receive queue"));
+    // Lines of the body create these; body.cpp checks that at its end.
+    case AttributeKind::Cq: return cursor.word("a completion queue");
+    case AttributeKind::Srq: return cursor.word("a shared receive queue");
     }
     return Expr{};
 }

@@ -45,6 +45,22 @@ std::vector<Token> with_words(const Line& line, const Scope& scope) {
     return tokens;
 }
 
+std::vector<Token> attribute_tokens(const BoundName& name) {
+    Token value{.span = name.span};
+    if (const auto* number = std::get_if<Constant>(&name.value)) {
+        value.kind = Token::Kind::Number;
+        value.text = text_of(*number);
+        value.number = number->value;
+        value.unit = number->unit;
+    } else {
+        value.kind = Token::Kind::Name;
+        value.text = std::get<std::string>(name.value);
+    }
+    return {{.kind = Token::Kind::Name, .text = name.name, .span = name.span, .blank_before = true},
+            {.kind = Token::Kind::Symbol, .text = "=", .span = name.span},
+            std::move(value)};
+}
+
 std::string text_of(const Constant& constant) {
     struct Row {
         Unit unit;

@@ -21,6 +21,9 @@ struct BoundName {
 // "256", "1ms", "64KiB": a value as run ids show it.
 std::string text_of(const Constant& constant);
 
+// FIELD=VALUE of a `for qp.FIELD` line in this run, as a `qp` line would write it.
+std::vector<Token> attribute_tokens(const BoundName& name);
+
 // The line's tokens, with each {name} replaced by the word that it stands for in this run. A name
 // that does not stand for a word becomes a Bad token.
 std::vector<Token> with_words(const Line& line, const Scope& scope);

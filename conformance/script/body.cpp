@@ -89,13 +89,8 @@ class RunParser {
     void attributes_of_for(std::span<const BoundName> names) {
         for (const BoundName& name : names) {
             if (!name.attribute) continue;
-            Attribute attribute{name.name, {}, name.span};
-            if (const auto* number = std::get_if<Constant>(&name.value)) {
-                attribute.value = Expr{.number = number->value, .span = name.span};
-            } else {
-                attribute.value = std::vector{Word{std::get<std::string>(name.value), name.span}};
-            }
-            run_.qps.front().attributes.push_back(std::move(attribute));
+            Cursor cursor(lines_[name.span.line - 1], attribute_tokens(name), report_);
+            take_attributes(cursor, run_.qps.front(), false);
         }
     }
 
@@ -108,11 +103,14 @@ class RunParser {
         auto& setups = tester ? run_.tester_qps : run_.qps;
         QpSetup& setup = named_setup(cursor, setups, tester);
         setup.span = line.span();
-        const std::size_t before = setup.attributes.size();
-        for (Attribute& attribute : parse_attributes(cursor, scope_, false))
+        take_attributes(cursor, setup, tester);
+    }
+
+    void take_attributes(Cursor& cursor, QpSetup& setup, bool tester) {
+        for (Attribute& attribute : parse_attributes(cursor, scope_, false)) {
+            check_attribute(cursor, setup, attribute, tester);
             setup.attributes.push_back(std::move(attribute));
-        for (std::size_t i = before; i < setup.attributes.size(); ++i)
-            check_attribute(cursor, setup, setup.attributes[i], tester);
+        }
         note_type(setup);
     }
 
@@ -155,18 +153,14 @@ class RunParser {
                                             attribute.name + "=...'");
         }
         if (attribute.name == "cq" || attribute.name == "srq") {
-            const auto& words = std::get<std::vector<Word>>(attribute.value);
-            if (!words.empty()) queues_.push_back({words.front(), attribute.name == "srq"});
+            queues_.push_back({std::get<Word>(attribute.value), attribute.name == "srq"});
         }
     }
 
     void note_type(const QpSetup& setup) {
         const Attribute* type = setup.attribute("type");
         if (type == nullptr) return;
-        const auto& words = std::get<std::vector<Word>>(type->value);
-        wire::Service service = wire::Service::Rc;
-        if (!words.empty() && words.front().text == "UC") service = wire::Service::Uc;
-        if (!words.empty() && words.front().text == "UD") service = wire::Service::Ud;
+        const wire::Service service = wire::service_of(std::get<wire::QpType>(type->value));
         if (setup.name.empty()) {
             service_ = service;
         } else {
@@ -287,9 +281,9 @@ class RunParser {
             expected.holds = parse_slice(cursor, scope_);
             return expected;
         }
-        if (token.kind == Token::Kind::Name && !contains(pattern_names(), token.text)) {
+        if (token.kind == Token::Kind::Name && !contains(wire::kNamesOf<PatternKind>, token.text)) {
             auto known = scope_.of_kind(NameKind::Region);
-            known.insert(known.end(), pattern_names().begin(), pattern_names().end());
+            std::ranges::copy(wire::kNamesOf<PatternKind>, std::back_inserter(known));
             cursor.fail(token.span, "'" + token.text + "' is neither a region nor a pattern" +
                                         suggestion(token.text, known));
             return expected;

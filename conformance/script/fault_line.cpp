@@ -231,7 +231,7 @@ class FaultLineParser {
             return;
         }
         if (!take_equals(cursor_, name)) return;
-        if (name.text == "from") selector.from = side();
+        if (name.text == "from") selector.from = sender();
         if (name.text == "qp") selector.qp = qp();
         if (name.text == "opcode") selector.opcodes = opcodes();
         if (name.text == "psn") selector.psn = range(false, -kAny);
@@ -245,17 +245,17 @@ class FaultLineParser {
         if (name.text == "first") selector.first = number(1, 1'000'000'000, "first");
     }
 
-    fault::Side side() {
+    fault::End sender() {
         static constexpr std::array<std::string_view, 4> names{"dut", "tester", "a", "b"};
         const Word word = cursor_.word("dut or tester");
-        if (word.text == "dut") return fault::kDutSide;
-        if (word.text == "tester") return fault::kTesterSide;
-        if (place_ == FaultPlace::Plan && word.text == "a") return fault::Side::A;
-        if (place_ == FaultPlace::Plan && word.text == "b") return fault::Side::B;
+        if (word.text == "dut") return fault::kDutEnd;
+        if (word.text == "tester") return fault::kTesterEnd;
+        if (place_ == FaultPlace::Plan && word.text == "a") return fault::End::A;
+        if (place_ == FaultPlace::Plan && word.text == "b") return fault::End::B;
         const auto candidates = std::span(names).first(place_ == FaultPlace::Plan ? 4 : 2);
         cursor_.fail(word.span,
                      "unknown side '" + word.text + "'" + suggestion(word.text, candidates));
-        return fault::Side::A;
+        return fault::End::A;
     }
 
     std::variant<std::string, std::uint32_t> qp() {

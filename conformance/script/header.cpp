@@ -20,12 +20,12 @@ constexpr std::array kLevelWords{"MUST"sv, "SHOULD"sv, "INFO"sv};
 bool is_value_word(std::string_view text) {
     const bool enumerator = !text.empty() && text.front() >= 'A' && text.front() <= 'Z';
     return enumerator || field_by_name(text) || wire::icrc_kind_by_name(text) ||
-           contains(pattern_names(), text) || contains(access_words(), text);
+           contains(wire::kNamesOf<PatternKind>, text) || contains(access_words(), text);
 }
 
 std::vector<std::string_view> value_words() {
     auto words = field_names();
-    for (const auto& list : {pattern_names(), access_words(), opcode_classes()})
+    for (const Words list : {Words(wire::kNamesOf<PatternKind>), access_words(), opcode_classes()})
         words.insert(words.end(), list.begin(), list.end());
     for (const std::string_view opcode : opcode_names(wire::Service::Rc))
         words.push_back(opcode);
@@ -126,13 +126,8 @@ class HeaderParser {
         do {
             const Word id = cursor.raw_word("a rule's id, for example RSP-02");
             if (cursor.failed()) return;
-            const rules::Catalogue& catalogue = rules::catalogue();
-            if (!catalogue.contains(id.text)) {
-                const auto near = catalogue.nearest(id.text);
-                return cursor.fail(
-                    id.span,
-                    "unknown rule '" + id.text + "'" +
-                        (near ? "; did you mean '" + std::string(*near) + "'?" : std::string{}));
+            if (!rules::catalogue().contains(id.text)) {
+                return cursor.fail(id.span, rules::unknown_rule(id.text));
             }
             header_.head.rules.push_back(id);
         } while (!cursor.at_end());

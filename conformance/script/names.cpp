@@ -42,7 +42,7 @@ void Scope::define(Cursor& cursor, const Word& word, Name name) {
         return cursor.fail(word.span, quoted + " is the name of a field; choose another name");
     }
     if (contains(kBuiltIn, word.text) || contains(statement_words(), word.text) ||
-        contains(header_words(), word.text) || contains(pattern_names(), word.text)) {
+        contains(header_words(), word.text) || contains(wire::kNamesOf<PatternKind>, word.text)) {
         return cursor.fail(word.span, quoted + " is a word of the language; choose another name");
     }
     if (!name_like(word.text)) {

@@ -25,6 +25,11 @@ std::optional<std::pair<std::int64_t, std::int64_t>> known_ids(const IdRange& id
     return std::pair(*first, *last);
 }
 
+StatusMatch status_of(std::string_view word) {
+    const auto status = wire::enum_by_name<wire::WcStatus>(word);
+    return status ? StatusMatch(*status) : StatusMatch(AnyFailure{});
+}
+
 class SideLine {
   public:
     SideLine(Cursor& cursor, Scope& scope, PostedIds& posted_ids, Side side)
@@ -142,9 +147,9 @@ class SideLine {
                     } while (cursor_.accept_joined(","));
                 }};
     }
-    Option access(std::vector<Word>& target) {
-        return {"access", Equals, false,
-                [this, &target] { target = words_of(cursor_, access_words(), "access right"); }};
+    template <typename Target> // Access, or an optional one
+    Option access(Target& target) {
+        return {"access", Equals, false, [this, &target] { target = access_of(cursor_); }};
     }
     Option within(std::optional<Expr>& target) {
         return {"within", Clause, false, [this, &target] { target = parse_time(cursor_, scope_); }};
@@ -162,8 +167,9 @@ class SideLine {
     // --- commands ---
     Command post() {
         Post post;
-        const Word operation = word_of(cursor_, wire::wr_opcode_names(), "operation");
-        post.operation = wire::wr_opcode_by_name(operation.text).value_or(wire::WrOpcode::Send);
+        const Word operation = word_of(cursor_, wire::kNamesOf<wire::WrOpcode>, "operation");
+        post.operation =
+            wire::enum_by_name<wire::WrOpcode>(operation.text).value_or(wire::WrOpcode::Send);
         options({ids(post.ids),
                  slices("local", post.local),
                  {"remote", Equals, false, [&] { post.remote = parse_slice(cursor_, scope_); }},
@@ -182,7 +188,7 @@ class SideLine {
                  flag("se", post.solicited),
                  flag("unsignaled", post.unsignaled)});
         check_operation(operation, post);
-        posted_ids_.add(side_, Queue::Send, post.ids);
+        posted_ids_.add(side_, wire::Queue::Send, post.ids);
         return post;
     }
 
@@ -223,7 +229,7 @@ class SideLine {
         if (recv.length && !recv.local.empty()) {
             cursor_.fail(cursor_.line().span(), "expected len= or local=, got both");
         }
-        posted_ids_.add(side_, Queue::Recv, recv.ids);
+        posted_ids_.add(side_, wire::Queue::Receive, recv.ids);
         return recv;
     }
 
@@ -296,34 +302,33 @@ class SideLine {
     Command done() {
         Done done;
         if (cursor_.accept("recv")) {
-            done.queue = Queue::Recv;
+            done.queue = wire::Queue::Receive;
         } else {
             cursor_.expect("send", "or 'recv', the queue that completes");
         }
-        options(
-            {ids(done.ids),
-             {"status", Equals, false,
-              [&] {
-                  done.statuses.clear();
-                  for (Word& one : words_of(cursor_, completion_statuses(), "status"))
-                      done.statuses.push_back(std::move(one.text));
-              }},
-             number("len", done.length, kLargestRegion),
-             number("imm", done.imm, 0xFFFF'FFFF),
-             {"opcode", Equals, false,
-              [&] { done.opcode = word_of(cursor_, completion_opcodes(), "completion opcode"); }},
-             within(done.within)});
+        options({ids(done.ids),
+                 {"status", Equals, false,
+                  [&] {
+                      done.statuses.clear();
+                      for (const Word& one : words_of(cursor_, completion_statuses(), "status"))
+                          done.statuses.push_back(status_of(one.text));
+                  }},
+                 number("len", done.length, kLargestRegion),
+                 number("imm", done.imm, 0xFFFF'FFFF),
+                 {"opcode", Equals, false,
+                  [&] { done.opcode = enum_of<wire::WcOpcode>(cursor_, "completion opcode"); }},
+                 within(done.within)});
         posted_ids_.check_done(cursor_, side_, done.queue, done.ids);
         return done;
     }
 
     Command state() {
-        State state{word_of(cursor_, states(), "QP state").text, {}};
+        State state{enum_of<wire::QpState>(cursor_, "QP state"), {}};
         options({within(state.within)});
         return state;
     }
     Command event() {
-        EventSeen event{word_of(cursor_, event_types(), "event").text, {}};
+        EventSeen event{enum_of<wire::EventType>(cursor_, "event"), {}};
         options({within(event.within)});
         return event;
     }
@@ -338,7 +343,7 @@ class SideLine {
         return quiet;
     }
     Command counter() {
-        Counter counter{word_of(cursor_, counters(), "counter"), {}};
+        Counter counter{enum_of<wire::DeviceCounter>(cursor_, "counter"), {}};
         cursor_.expect("+=", "and by how much it grew");
         counter.by = parse_number(cursor_, scope_);
         return counter;
@@ -354,7 +359,7 @@ class SideLine {
 
 } // namespace
 
-void PostedIds::add(Side side, Queue queue, const IdRange& ids) {
+void PostedIds::add(Side side, wire::Queue queue, const IdRange& ids) {
     const auto known = known_ids(ids);
     if (!known) {
         unknown_.emplace(side, queue);
@@ -364,14 +369,14 @@ void PostedIds::add(Side side, Queue queue, const IdRange& ids) {
         ids_[{side, queue}].insert(id);
 }
 
-void PostedIds::check_done(Cursor& cursor, Side side, Queue queue, const IdRange& ids) const {
+void PostedIds::check_done(Cursor& cursor, Side side, wire::Queue queue, const IdRange& ids) const {
     const auto known = known_ids(ids);
     if (cursor.failed() || !known || unknown_.contains({side, queue})) return;
     const auto posted = ids_.find({side, queue});
     for (std::int64_t id = known->first; id <= known->second; ++id) {
         if (posted != ids_.end() && posted->second.contains(id)) continue;
         const std::string who = side == Side::Dut ? "dut" : "tester";
-        const std::string what = queue == Queue::Send ? " post" : " recv";
+        const std::string what = queue == wire::Queue::Send ? " post" : " recv";
         return cursor.fail(ids.first.span, "no '" + who + what + "' line before this one has id=" +
                                                std::to_string(id));
     }
@@ -386,8 +391,7 @@ Pattern parse_pattern(Cursor& cursor) {
         const Token token = cursor.next();
         return HexBytes{token.bytes, token.span};
     }
-    const Word word = word_of(cursor, pattern_names(), "pattern");
-    return pattern_by_name(word.text).value_or(PatternKind::Zero);
+    return enum_of<PatternKind>(cursor, "pattern");
 }
 
 } // namespace veriroce::script

@@ -12,13 +12,13 @@ namespace veriroce::script {
 // The ids that the script has posted so far; `done` may only wait for these.
 class PostedIds {
   public:
-    void add(Side side, Queue queue, const IdRange& ids);
+    void add(Side side, wire::Queue queue, const IdRange& ids);
     // Fails the line if an id was never posted. The run checks ids that only it knows.
-    void check_done(Cursor& cursor, Side side, Queue queue, const IdRange& ids) const;
+    void check_done(Cursor& cursor, Side side, wire::Queue queue, const IdRange& ids) const;
 
   private:
-    std::map<std::pair<Side, Queue>, std::set<std::int64_t>> ids_;
-    std::set<std::pair<Side, Queue>> unknown_;
+    std::map<std::pair<Side, wire::Queue>, std::set<std::int64_t>> ids_;
+    std::set<std::pair<Side, wire::Queue>> unknown_;
 };
 
 // The line after `dut` or `tester`.

@@ -25,27 +25,19 @@ constexpr std::array kTraitList{
     "out_of_order"sv, "selective_repeat"sv,   "adaptive_retransmission"sv,
     "odp"sv,          "buffers_before_rtr"sv, "full_cq_idles"sv};
 constexpr std::array kTagList{"lethal"sv, "slow"sv, "timing"sv};
-constexpr std::array kAccessList{"local_write"sv,   "remote_write"sv,    "remote_read"sv,
-                                 "remote_atomic"sv, "mw_bind"sv,         "zero_based"sv,
-                                 "flush_global"sv,  "flush_persistent"sv};
-constexpr std::array kStateList{"RESET"sv, "INIT"sv, "RTR"sv, "RTS"sv, "SQD"sv, "SQE"sv, "ERR"sv};
-constexpr std::array kStatusList{"SUCCESS"sv,           "LOC_LEN_ERR"sv,    "LOC_QP_OP_ERR"sv,
-                                 "LOC_PROT_ERR"sv,      "WR_FLUSH_ERR"sv,   "MW_BIND_ERR"sv,
-                                 "BAD_RESP_ERR"sv,      "LOC_ACCESS_ERR"sv, "REM_INV_REQ_ERR"sv,
-                                 "REM_ACCESS_ERR"sv,    "REM_OP_ERR"sv,     "RETRY_EXC_ERR"sv,
-                                 "RNR_RETRY_EXC_ERR"sv, "GENERAL_ERR"sv,    "FAILED"sv};
-constexpr std::array kCompletionOpcodeList{
-    "SEND"sv,         "RDMA_WRITE"sv, "RDMA_READ"sv,         "COMP_SWAP"sv,
-    "FETCH_ADD"sv,    "BIND_MW"sv,    "LOCAL_INV"sv,         "FLUSH"sv,
-    "ATOMIC_WRITE"sv, "RECV"sv,       "RECV_RDMA_WITH_IMM"sv};
-constexpr std::array kEventList{"COMM_EST"sv,   "SQ_DRAINED"sv,        "QP_FATAL"sv,
-                                "QP_REQ_ERR"sv, "QP_ACCESS_ERR"sv,     "CQ_ERR"sv,
-                                "SRQ_ERR"sv,    "SRQ_LIMIT_REACHED"sv, "LAST_WQE_REACHED"sv,
-                                "PATH_MIG"sv,   "PATH_MIG_ERR"sv};
-constexpr std::array kCounterList{"icrc_error"sv,   "out_of_sequence"sv,   "duplicate_request"sv,
-                                  "rnr_nak_sent"sv, "local_ack_timeout"sv, "bad_pkey"sv,
-                                  "bad_qkey"sv,     "cnp_sent"sv,          "cnp_handled"sv,
-                                  "ecn_marked"sv};
+// One word for each row of the verbs' table of rights.
+constexpr auto kAccessList = [] {
+    std::array<std::string_view, wire::kAccessRights.size()> words;
+    std::ranges::transform(wire::kAccessRights, words.begin(), &wire::AccessRight::word);
+    return words;
+}();
+constexpr auto kStatusList = [] {
+    constexpr auto& statuses = wire::kNamesOf<wire::WcStatus>;
+    std::array<std::string_view, statuses.size() + 1> words;
+    std::ranges::copy(statuses, words.begin());
+    words.back() = "FAILED";
+    return words;
+}();
 constexpr std::array kClassList{"requests"sv, "responses"sv, "all"sv};
 
 // Names of ibv_qp_attr and ibv_qp_init_attr, and the attributes that tests add.
@@ -87,7 +79,6 @@ constexpr std::array kAttributeList{
 // In the order of their enums.
 constexpr std::array kMessageList{"SEND"sv,       "SEND_WITH_IMM"sv,       "SEND_WITH_INV"sv,
                                   "RDMA_WRITE"sv, "RDMA_WRITE_WITH_IMM"sv, "RDMA_READ_RESPONSE"sv};
-constexpr std::array kPatternList{"zero"sv, "ones"sv, "offsets"sv, "random"sv};
 constexpr std::array kSpecialList{"len"sv,     "data"sv,         "padbytes"sv,
                                   "icrc"sv,    "udp.checksum"sv, "ip.options"sv,
                                   "credits"sv, "timer"sv,        "code"sv};
@@ -120,20 +111,8 @@ Words case_tags() {
 Words access_words() {
     return kAccessList;
 }
-Words states() {
-    return kStateList;
-}
 Words completion_statuses() {
     return kStatusList;
-}
-Words completion_opcodes() {
-    return kCompletionOpcodeList;
-}
-Words event_types() {
-    return kEventList;
-}
-Words counters() {
-    return kCounterList;
 }
 Words opcode_classes() {
     return kClassList;
@@ -181,16 +160,6 @@ bool immediate(Message message) {
 }
 bool invalidates(Message message) {
     return message == Message::SendWithInv;
-}
-
-Words pattern_names() {
-    return kPatternList;
-}
-std::optional<PatternKind> pattern_by_name(std::string_view name) {
-    return enumerator<PatternKind>(kPatternList, name);
-}
-std::string_view name_of(PatternKind pattern) {
-    return kPatternList.at(static_cast<std::size_t>(pattern));
 }
 
 Words special_field_names() {

@@ -1,5 +1,6 @@
 // The closed lists of words of the language that no other table has: keywords, attributes,
-// capabilities, the verbs' names. Suggestions for mistyped words come from these lists.
+// capabilities. The names of states, opcodes, events, ... are those of wire/verbs.hpp. Suggestions
+// for mistyped words come from these lists.
 #pragma once
 
 #include <array>
@@ -22,12 +23,8 @@ Words capabilities();
 Words traits();
 Words case_tags();
 Words access_words();
-Words states();
-Words completion_statuses();
-Words completion_opcodes();
-Words event_types();
-Words counters();
-Words opcode_classes(); // of `for`: requests responses all
+Words completion_statuses(); // the verbs', and FAILED
+Words opcode_classes();      // of `for`: requests responses all
 
 bool contains(Words words, std::string_view word);
 
@@ -63,9 +60,6 @@ std::string_view name_of(Message message);
 wire::Operation operation_of(Message message);
 bool immediate(Message message);
 bool invalidates(Message message);
-std::span<const std::string_view> pattern_names();
-std::optional<PatternKind> pattern_by_name(std::string_view name);
-std::string_view name_of(PatternKind pattern);
 std::span<const std::string_view> special_field_names();
 std::optional<SpecialField> special_field_by_name(std::string_view name);
 std::string_view name_of(SpecialField field);

@@ -335,7 +335,7 @@ bool LiveTestbed::carry_out(Interpreter& interpreter, Action action) {
         return false;
     }
     numbers_[sent->number] = send.number;
-    interpreter.sent(send.number, {sent->when.earliest, sent->when.latest});
+    interpreter.sent(send.number, sent->when);
     return true;
 }
 
@@ -400,7 +400,7 @@ void LiveTestbed::take_packet(Interpreter& interpreter, const net::Received& pac
         const auto number = packet.sent_number ? numbers_.extract(*packet.sent_number)
                                                : decltype(numbers_)::node_type{};
         if (!number.empty()) {
-            interpreter.sent(number.mapped(), {packet.when.earliest, packet.when.latest});
+            interpreter.sent(number.mapped(), packet.when);
         }
         return;
     }
@@ -410,7 +410,7 @@ void LiveTestbed::take_packet(Interpreter& interpreter, const net::Received& pac
                               link_->interface(), link_->interface());
         return;
     }
-    interpreter.events().packet(packet.frame, {packet.when.earliest, packet.when.latest});
+    interpreter.events().packet(packet.frame, packet.when);
 }
 
 } // namespace veriroce::testbed

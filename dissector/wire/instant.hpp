@@ -17,4 +17,11 @@ struct Timeline {
 using Duration = std::chrono::nanoseconds;
 using Instant = std::chrono::time_point<Timeline, Duration>;
 
+// What is known of an instant: it is not before the earliest and not after the latest one. In
+// virtual time both are equal.
+struct Interval {
+    Instant earliest;
+    Instant latest;
+};
+
 } // namespace veriroce::wire

@@ -182,8 +182,7 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
         {"veriroce test no-such-group-at-all",
          "veriroce: no case or group is called 'no-such-group-at-all'; 'veriroce test "
          "--list' shows them"},
-        {"veriroce test --rule RSP-99",
-         "veriroce: no rule is called 'RSP-99'; did you mean RSP-09?"},
+        {"veriroce test --rule RSP-99", "veriroce: unknown rule 'RSP-99'; did you mean 'RSP-09'?"},
         {"veriroce test --rule RSP-02 --role requester", "veriroce: the selection selects no case"},
         {"veriroce test --role observer",
          "veriroce: --role: expected responder or requester, got 'observer'"},

@@ -10,9 +10,6 @@ std::uint8_t code_of(wire::Operation operation, wire::Position position, bool im
     return wire::opcode_of(service, operation, position, immediate, invalidate).value_or(0);
 }
 
-// By QpType.
-constexpr std::array kServices{wire::Service::Rc, wire::Service::Uc, wire::Service::Ud};
-
 constexpr std::array kPositions{wire::Position::First, wire::Position::Middle, wire::Position::Last,
                                 wire::Position::Only};
 
@@ -30,12 +27,14 @@ Opcodes::Opcodes()
         const auto at = static_cast<std::size_t>(position);
         for (const bool immediate : {false, true}) {
             for (std::size_t type = 0; type < send.size(); ++type) {
+                const wire::Service service = service_of(static_cast<QpType>(type));
                 send[type][at][immediate] =
-                    code_of(wire::Operation::Send, position, immediate, false, kServices[type]);
+                    code_of(wire::Operation::Send, position, immediate, false, service);
             }
             for (std::size_t type = 0; type < write.size(); ++type) {
-                write[type][at][immediate] = code_of(wire::Operation::RdmaWrite, position,
-                                                     immediate, false, kServices[type]);
+                const wire::Service service = service_of(static_cast<QpType>(type));
+                write[type][at][immediate] =
+                    code_of(wire::Operation::RdmaWrite, position, immediate, false, service);
             }
         }
         send[0][at][2] = code_of(wire::Operation::Send, position, false, true); // RC alone has it

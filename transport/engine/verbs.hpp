@@ -1,5 +1,5 @@
-// The verbs side of the engine as plain values: names, states, work requests, completions, events.
-// Names are the verbs' (ibv_*), without prefix.
+// The verbs side of the engine as plain values: work requests, completions, events, attributes.
+// States, opcodes and statuses are those of wire/verbs.hpp.
 //
 // Source: the InfiniBand verbs as rdma-core documents them; rules STA-01..12, "NAK / local event ->
 // requester completion" in the catalogue.
@@ -8,12 +8,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 
 #include "dissector/wire/frame.hpp"
 #include "dissector/wire/instant.hpp"
 #include "dissector/wire/types.hpp"
-#include "dissector/wire/work_request.hpp"
+#include "dissector/wire/verbs.hpp"
 
 namespace veriroce::engine {
 
@@ -25,89 +24,19 @@ using MwId = wire::Identifier<struct MwTag, std::uint32_t>;
 using QpId = wire::Identifier<struct QpTag, std::uint32_t>;
 using SrqId = wire::Identifier<struct SrqTag, std::uint32_t>;
 
-enum class QpType : std::uint8_t { Rc, Uc, Ud };
-enum class QpState : std::uint8_t { Reset, Init, Rtr, Rts, Sqd, Sqe, Err };
-
-// Access rights of a region, a window or a QP, as a set.
-struct Access {
-    bool local_write = false;
-    bool remote_write = false;
-    bool remote_read = false;
-    bool remote_atomic = false;
-    bool mw_bind = false;
-    bool zero_based = false;
-    bool flush_global = false;     // FLUSH, placement type global visibility
-    bool flush_persistent = false; // FLUSH, placement type persistence
-
-    friend constexpr bool operator==(Access, Access) = default;
-};
-
-using wire::name_of;
+using wire::Access;
+using wire::EventType;
+using wire::MigState;
+using wire::QpState;
+using wire::QpType;
+using wire::Queue;
+using wire::VerbError;
+using wire::WcOpcode;
+using wire::WcStatus;
 using wire::WrOpcode;
 
-enum class WcStatus : std::uint8_t {
-    Success,
-    LocLenErr,
-    LocQpOpErr,
-    LocProtErr,
-    WrFlushErr,
-    MwBindErr,
-    BadRespErr,
-    LocAccessErr,
-    RemInvReqErr,
-    RemAccessErr,
-    RemOpErr,
-    RetryExcErr,
-    RnrRetryExcErr,
-    GeneralErr,
-};
-
-enum class WcOpcode : std::uint8_t {
-    Send,
-    RdmaWrite,
-    RdmaRead,
-    CompSwap,
-    FetchAdd,
-    BindMw,
-    LocalInv,
-    Flush,
-    AtomicWrite,
-    Recv,
-    RecvRdmaWithImm,
-};
-
-enum class EventType : std::uint8_t {
-    CommEst,
-    SqDrained,
-    QpFatal,
-    QpReqErr,
-    QpAccessErr,
-    CqErr,
-    SrqErr,
-    SrqLimitReached,
-    LastWqeReached,
-    PathMig,
-    PathMigErr,
-};
-
-// What a verb answers when it refuses; the names are errno's, because the agent reports them.
-enum class VerbError : std::uint8_t {
-    InvalidArgument, // EINVAL
-    NoMemory,        // ENOMEM: a queue is full, or a limit of the engine reached
-    NotFound,        // ENOENT: no such object
-    Busy,            // EBUSY: still in use by another object
-    NotSupported,    // EOPNOTSUPP
-};
-
-// "RTS", "REM_ACCESS_ERR", "SEND", "COMM_EST", "EINVAL": the verbs' names, and back.
-std::string_view name_of(QpType value);
-std::string_view name_of(QpState value);
-std::string_view name_of(WcStatus value);
-std::string_view name_of(WcOpcode value);
-std::string_view name_of(EventType value);
-std::string_view name_of(VerbError value);
-template <typename Enum>
-std::optional<Enum> enum_by_name(std::string_view name); // for each enum above
+using wire::enum_by_name;
+using wire::name_of;
 
 // A piece of a registered region. `lkey` overrides the region's, however wrong.
 struct Sge {
@@ -176,8 +105,6 @@ struct ReceiveRequest {
     std::span<const Sge> sges;
 };
 
-enum class Queue : std::uint8_t { Send, Receive };
-
 struct Completion {
     std::uint64_t id = 0;
     QpId qp;
@@ -205,10 +132,6 @@ struct AlternatePath {
     wire::Pkey pkey = wire::kDefaultPkey;
     std::uint8_t timeout = 0; // 0..31, code of the local ACK timeout
 };
-
-// Where a connected QP stands between its paths (N-24). The host sets REARM, and MIGRATED to go
-// over at once; ARMED comes from the peer's packets.
-enum class MigState : std::uint8_t { Migrated, Rearm, Armed };
 
 // ibv_qp_attr: what is set is changed, and nothing else.
 struct QpAttributes {

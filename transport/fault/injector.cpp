@@ -81,18 +81,18 @@ class Injector::Act {
                                     .other_qpn = injector_.sender_qpn(subject_.key)});
         if (!frame) return false;
         const bool back = forge.to == ForgeTo::Sender;
-        return beside(*std::move(frame), back ? other_side() : subject_.passing.from);
+        return beside(*std::move(frame), back ? other_end() : subject_.passing.from);
     }
     bool operator()(const Pause& pause) const {
-        return beside(pause_frame(pause, subject_.frame), other_side());
+        return beside(pause_frame(pause, subject_.frame), other_end());
     }
 
   private:
     [[nodiscard]] wire::Instant now() const { return subject_.passing.now; }
-    [[nodiscard]] Side other_side() const {
-        return subject_.passing.from == Side::A ? Side::B : Side::A;
+    [[nodiscard]] End other_end() const {
+        return subject_.passing.from == End::A ? End::B : End::A;
     }
-    bool beside(std::vector<std::byte> frame, Side from) const {
+    bool beside(std::vector<std::byte> frame, End from) const {
         result_.beside.push_back({.frame = std::move(frame), .from = from});
         return true;
     }

@@ -31,7 +31,7 @@ namespace veriroce::fault {
 
 // A packet as observed on the wire.
 struct Passing {
-    Side from = Side::A;
+    End from = End::A;
     std::string_view qp;   // the QP's name in the case; empty: the default QP
     std::uint32_t qpn = 0; // the destination QP in the BTH
     std::int64_t psn = 0;  // relative to the requester's first PSN
@@ -44,7 +44,7 @@ struct Passing {
 struct Emission {
     std::vector<std::byte> frame;
     wire::Duration delay{0};
-    Side from = Side::A;
+    End from = End::A;
 };
 
 struct Decision {
@@ -101,7 +101,7 @@ class Injector {
   private:
     // Requests and responses of one side have separate PSN sequences.
     struct FlowKey {
-        Side from = Side::A;
+        End from = End::A;
         std::string qp;
         std::uint32_t qpn = 0;
         bool response = false;

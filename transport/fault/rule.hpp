@@ -21,11 +21,11 @@
 
 namespace veriroce::fault {
 
-// The sender of a packet. In a test, the DUT is A and the tester is B; in line, A and B are the two
-// ports.
-enum class Side : std::uint8_t { A, B };
-inline constexpr Side kDutSide = Side::A;
-inline constexpr Side kTesterSide = Side::B;
+// The end of the wire that sends a packet. In a test, the DUT is A and the tester is B; in line, A
+// and B are the two ports.
+enum class End : std::uint8_t { A, B };
+inline constexpr End kDutEnd = End::A;
+inline constexpr End kTesterEnd = End::B;
 
 // Both ends are included; an open end is the smallest or largest number.
 struct Range {
@@ -43,7 +43,7 @@ using OpcodeSet = std::bitset<256>;
 // An option that is not set matches everything. `nth`, `every`, `p`, `fires` and `first` count the
 // packets that all other options match.
 struct Selector {
-    std::optional<Side> from;
+    std::optional<End> from;
     // The name of a QP of the case (empty: the default QP), or the QPN in the BTH.
     std::optional<std::variant<std::string, std::uint32_t>> qp;
     std::optional<OpcodeSet> opcodes;

@@ -43,16 +43,10 @@ struct RawLinkOptions {
     std::string rdma_class = "/sys/class/infiniband"; // the list of RDMA devices; changed by tests
 };
 
-// An interval on the monotonic time line.
-struct Interval {
-    wire::Instant earliest;
-    wire::Instant latest;
-};
-
 struct Sent {
     // Counts from 1; becomes Received::sent_number when the frame is reflected.
     std::uint64_t number = 0;
-    Interval when; // from before to after the system call
+    wire::Interval when; // from before to after the system call
 };
 
 struct Received {
@@ -60,7 +54,7 @@ struct Received {
     wire::Bytes frame;
     // Incoming: from the stamp minus the path delay to the stamp. A reflected frame of ours: from
     // before the system call to the stamp.
-    Interval when;
+    wire::Interval when;
     bool outgoing = false;                    // sent by this host and reflected by the kernel
     std::optional<std::uint64_t> sent_number; // outgoing and sent by this link
     // The UDP checksum is partial: it cannot be checked, but is not wrong.

@@ -19,7 +19,7 @@ std::size_t hash_of(wire::Bytes frame) {
 
 } // namespace
 
-Sent SentFrames::add(wire::Bytes frame, Interval when) {
+Sent SentFrames::add(wire::Bytes frame, wire::Interval when) {
     const Sent sent{++last_, when};
     entries_.push_back({sent, frame.size(), hash_of(frame)});
     if (entries_.size() > kRemembered) entries_.pop_front();

@@ -14,7 +14,7 @@ namespace veriroce::net {
 class SentFrames {
   public:
     // Records a sent frame and numbers it.
-    Sent add(wire::Bytes frame, Interval when);
+    Sent add(wire::Bytes frame, wire::Interval when);
 
     // The oldest sent frame with this content that was not matched yet. The kernel reflects frames
     // in the order of sending; frames that were never reflected (filtered out, or lost in a queue)

@@ -49,7 +49,7 @@ struct ActionText {
     }
     std::string operator()(const fault::Hold& it) const {
         return fmt::format("hold until from={} nth={} for={}",
-                           it.until.from == fault::Side::A ? 'a' : 'b',
+                           it.until.from == fault::End::A ? 'a' : 'b',
                            it.until.nth ? it.until.nth->low : 1, microseconds(it.longest));
     }
     std::string operator()(const fault::Corrupt& it) const {
@@ -154,11 +154,10 @@ fault::Action NetworkFaults::action_of(FaultKind kind, const PacketId& packet_id
         return fault::Reorder{static_cast<std::uint32_t>(1 + random_.below(6))};
     case FaultKind::Hold: {
         const auto nth = static_cast<std::int64_t>(1 + random_.below(4));
-        return fault::Hold{
-            .until = {.from = packet_id.from() == 0 ? fault::Side::B : fault::Side::A,
-                      .qp = "q" + std::to_string(packet_id.connection),
-                      .nth = fault::Range{nth, nth}},
-            .longest = delay()};
+        return fault::Hold{.until = {.from = packet_id.from() == 0 ? fault::End::B : fault::End::A,
+                                     .qp = "q" + std::to_string(packet_id.connection),
+                                     .nth = fault::Range{nth, nth}},
+                           .longest = delay()};
     }
     case FaultKind::CorruptBit: return fault::Corrupt{fault::CorruptBit{random_.below(bytes * 8)}};
     case FaultKind::CorruptByte: return fault::Corrupt{fault::CorruptByte{random_.below(bytes)}};

@@ -361,7 +361,7 @@ void Run::carry(std::size_t port, wire::Bytes frame) {
     if (injected) chosen.push_back(injected->action);
     const std::string name = "q" + std::to_string(seen->packet_id.connection);
     const fault::Decision decision =
-        injector_.handle({.from = seen->packet_id.from() == 0 ? fault::Side::A : fault::Side::B,
+        injector_.handle({.from = seen->packet_id.from() == 0 ? fault::End::A : fault::End::B,
                           .qp = name,
                           .qpn = seen->qpn,
                           .psn = seen->psn,

@@ -70,8 +70,8 @@ TEST_CASE("pattern: the first byte that differs is found", "[dut]") {
 
 TEST_CASE("pattern: names lead to patterns and back", "[dut]") {
     for (const auto pattern : patterns)
-        CHECK(pattern_by_name(name_of(pattern)) == pattern);
-    CHECK_FALSE(pattern_by_name("Zero"));
+        CHECK(wire::enum_by_name<Pattern>(name_of(pattern)) == pattern);
+    CHECK_FALSE(wire::enum_by_name<Pattern>("Zero"));
 }
 
 TEST_CASE("region: page aligned, zeroed, between guards that are whole", "[dut]") {

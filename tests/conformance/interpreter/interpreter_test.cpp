@@ -44,7 +44,7 @@ CaseResult check(const std::string& script, const Wanted& wanted) {
 
 } // namespace
 
-TEST_CASE("dialogue: an answer with another field fails, both sides told", "[interpreter]") {
+TEST_CASE("interpreter: an answer with another field fails, both sides told", "[interpreter]") {
     const CaseResult result = check(with("dut    recv id=1\n"
                                          "> SEND_ONLY  psn=0 ackreq\n"
                                          "< ACK        psn=0 msn=2 exact\n"),
@@ -62,7 +62,7 @@ TEST_CASE("dialogue: an answer with another field fails, both sides told", "[int
     CHECK(remarked(result, "not what line 7 expects"));
 }
 
-TEST_CASE("dialogue: another packet than the expected one fails", "[interpreter]") {
+TEST_CASE("interpreter: another packet than the expected one fails", "[interpreter]") {
     const CaseResult result = check(with("dut    recv id=1\n"
                                          "> SEND_ONLY  psn=1 ackreq\n"
                                          "< RNR_NAK    psn=1\n"),
@@ -74,7 +74,8 @@ TEST_CASE("dialogue: another packet than the expected one fails", "[interpreter]
     CHECK(remarked(result, "not what line 7 expects"));
 }
 
-TEST_CASE("dialogue: an ACK that no line names may not count more than was sent", "[interpreter]") {
+TEST_CASE("interpreter: an ACK that no line names may not count more than was sent",
+          "[interpreter]") {
     const std::string two_sends = with("dut    recv id=1..2\n"
                                        "> SEND_ONLY  psn=0 ackreq\n"
                                        "> SEND_ONLY  psn=1 ackreq\n"
@@ -88,7 +89,7 @@ TEST_CASE("dialogue: an ACK that no line names may not count more than was sent"
     CHECK(result.actual() == "< ACK psn=0 msn=3");
 }
 
-TEST_CASE("dialogue: a packet that does not come fails after its time", "[interpreter]") {
+TEST_CASE("interpreter: a packet that does not come fails after its time", "[interpreter]") {
     const CaseResult result = check(with("dut    recv id=1\n"
                                          "> SEND_ONLY  psn=0 icrc=bad\n"
                                          "< ACK        psn=0 within 20ms\n"),
@@ -100,7 +101,8 @@ TEST_CASE("dialogue: a packet that does not come fails after its time", "[interp
     CHECK(result.packets.size() == 1);
 }
 
-TEST_CASE("dialogue: a packet behind the last line that no line expects fails", "[interpreter]") {
+TEST_CASE("interpreter: a packet behind the last line that no line expects fails",
+          "[interpreter]") {
     const CaseResult result = check(with("> SEND_ONLY  psn=1 ackreq\n"),
                                     {.verdict = Verdict::Fail,
                                      .reason = "unexpected NAK: no line expects it",
@@ -108,7 +110,7 @@ TEST_CASE("dialogue: a packet behind the last line that no line expects fails", 
     CHECK(remarked(result, "no line expects it"));
 }
 
-TEST_CASE("dialogue: a completion that no line expects fails", "[interpreter]") {
+TEST_CASE("interpreter: a completion that no line expects fails", "[interpreter]") {
     check(with("dut    recv id=7\n"
                "> SEND_ONLY  psn=0 ackreq\n"
                "< ACK        psn=0\n"),
@@ -117,7 +119,7 @@ TEST_CASE("dialogue: a completion that no line expects fails", "[interpreter]") 
            .actual = "done recv id=7 status=SUCCESS len=64 opcode=RECV"});
 }
 
-TEST_CASE("dialogue: the level of the case is the verdict of its failure", "[interpreter]") {
+TEST_CASE("interpreter: the level of the case is the verdict of its failure", "[interpreter]") {
     const std::string dialogue = "dut    recv id=1\n"
                                  "> SEND_ONLY  psn=0 ackreq\n"
                                  "< NAK        psn=0\n";
@@ -126,7 +128,7 @@ TEST_CASE("dialogue: the level of the case is the verdict of its failure", "[int
     CHECK(play_script(with(dialogue, "level  INFO\n")).verdict == Verdict::Info);
 }
 
-TEST_CASE("dialogue: an alternative that is met passes", "[interpreter]") {
+TEST_CASE("interpreter: an alternative that is met passes", "[interpreter]") {
     check(with("dut    recv id=1\n"
                "> SEND_ONLY  psn=0 ackreq\n"
                "any\n"
@@ -138,7 +140,7 @@ TEST_CASE("dialogue: an alternative that is met passes", "[interpreter]") {
           {});
 }
 
-TEST_CASE("dialogue: a packet that needs no line hides none behind it from the alternatives",
+TEST_CASE("interpreter: a packet that needs no line hides none behind it from the alternatives",
           "[interpreter]") {
     check(with("dut    recv id=1..2\n"
                "> SEND_ONLY  psn=0 ackreq\n"
@@ -153,7 +155,7 @@ TEST_CASE("dialogue: a packet that needs no line hides none behind it from the a
           {});
 }
 
-TEST_CASE("dialogue: an alternative that is lawful but unwise warns with its sentence",
+TEST_CASE("interpreter: an alternative that is lawful but unwise warns with its sentence",
           "[interpreter]") {
     check(with("dut    recv id=1\n"
                "> SEND_ONLY  psn=0 ackreq\n"
@@ -166,7 +168,7 @@ TEST_CASE("dialogue: an alternative that is lawful but unwise warns with its sen
           {.verdict = Verdict::Warn, .reason = "an ACK is not what we hoped for", .line = 9});
 }
 
-TEST_CASE("dialogue: silence may be an alternative", "[interpreter]") {
+TEST_CASE("interpreter: silence may be an alternative", "[interpreter]") {
     check(with("dut    recv id=1\n"
                "> SEND_ONLY  psn=0 tver=1\n"
                "any\n"
@@ -177,7 +179,7 @@ TEST_CASE("dialogue: silence may be an alternative", "[interpreter]") {
           {});
 }
 
-TEST_CASE("dialogue: none of the alternatives fails with what came", "[interpreter]") {
+TEST_CASE("interpreter: none of the alternatives fails with what came", "[interpreter]") {
     const CaseResult result = play_script(with("> SEND_ONLY  psn=1 ackreq\n"
                                                "any\n"
                                                "  < ACK      psn=1\n"
@@ -191,7 +193,7 @@ TEST_CASE("dialogue: none of the alternatives fails with what came", "[interpret
     CHECK(result.actual() == "< NAK psn=0 msn=0 code=PSN_SEQUENCE");
 }
 
-TEST_CASE("dialogue: unordered lines are met in any order, each once", "[interpreter]") {
+TEST_CASE("interpreter: unordered lines are met in any order, each once", "[interpreter]") {
     const std::string two_sends = "dut    post SEND id=1..2\n"
                                   "unordered\n"
                                   "  < SEND_ONLY  psn=1\n"
@@ -212,7 +214,8 @@ TEST_CASE("dialogue: unordered lines are met in any order, each once", "[interpr
     CHECK(result.actual().starts_with("< SEND_ONLY psn=1"));
 }
 
-TEST_CASE("dialogue: what is forbidden must not come, before or within the time", "[interpreter]") {
+TEST_CASE("interpreter: what is forbidden must not come, before or within the time",
+          "[interpreter]") {
     const CaseResult result = check(with("> SEND_ONLY  psn=1 ackreq\n"
                                          "no NAK psn=0\n"),
                                     {.verdict = Verdict::Fail,
@@ -227,7 +230,7 @@ TEST_CASE("dialogue: what is forbidden must not come, before or within the time"
           {});
 }
 
-TEST_CASE("dialogue: a QP that answers is not quiet and has dropped nothing", "[interpreter]") {
+TEST_CASE("interpreter: a QP that answers is not quiet and has dropped nothing", "[interpreter]") {
     for (const std::string line : {"quiet", "dropped"}) {
         const CaseResult result = play_script(with("dut    recv id=1\n"
                                                    "> SEND_ONLY  psn=0 ackreq\n" +
@@ -240,7 +243,7 @@ TEST_CASE("dialogue: a QP that answers is not quiet and has dropped nothing", "[
     }
 }
 
-TEST_CASE("dialogue: a bound on the time between packets is judged", "[interpreter]") {
+TEST_CASE("interpreter: a bound on the time between packets is judged", "[interpreter]") {
     const std::string up_to_time = "dut    post SEND id=1\n"
                                    "< SEND_ONLY  psn=0\n"
                                    "< SEND_ONLY  psn=0 within 5s after ";
@@ -255,7 +258,7 @@ TEST_CASE("dialogue: a bound on the time between packets is judged", "[interpret
     CHECK(result.line() == 8);
 }
 
-TEST_CASE("dialogue: times that a case measures are in its result", "[interpreter]") {
+TEST_CASE("interpreter: times that a case measures are in its result", "[interpreter]") {
     const CaseResult result = play_script(with("dut    recv id=1..3\n"
                                                "repeat i in 0..2\n"
                                                "  > SEND_ONLY  psn=i ackreq\n"
@@ -270,7 +273,7 @@ TEST_CASE("dialogue: times that a case measures are in its result", "[interprete
           std::vector<wire::Duration>(3, std::chrono::microseconds(2)));
 }
 
-TEST_CASE("dialogue: a fault that fires as often as it should is counted", "[interpreter]") {
+TEST_CASE("interpreter: a fault that fires as often as it should is counted", "[interpreter]") {
     const CaseResult result = play_script(with("dut    recv id=1\n"
                                                "fault  drop when from=tester psn=0 pass=1 fires=1\n"
                                                "> SEND_ONLY  psn=0 ackreq\n"
@@ -285,7 +288,7 @@ TEST_CASE("dialogue: a fault that fires as often as it should is counted", "[int
     CHECK(remarked(result, "drop"));
 }
 
-TEST_CASE("dialogue: a fault that never fires makes the case an ERROR", "[interpreter]") {
+TEST_CASE("interpreter: a fault that never fires makes the case an ERROR", "[interpreter]") {
     const CaseResult result = play_script(with("dut    recv id=1\n"
                                                "fault  drop when from=tester psn=77 fires=1\n"
                                                "> SEND_ONLY  psn=0 ackreq\n"
@@ -298,7 +301,7 @@ TEST_CASE("dialogue: a fault that never fires makes the case an ERROR", "[interp
     CHECK(result.faults[0].fired == 0);
 }
 
-TEST_CASE("dialogue: a completion with another status fails", "[interpreter]") {
+TEST_CASE("interpreter: a completion with another status fails", "[interpreter]") {
     const CaseResult result = play_script(with("dut    post SEND id=1\n"
                                                "< SEND_ONLY  psn=0\n"
                                                "> NAK        psn=0 code=REMOTE_OPERATIONAL\n"
@@ -310,7 +313,8 @@ TEST_CASE("dialogue: a completion with another status fails", "[interpreter]") {
     CHECK(result.actual().find("REM_OP_ERR") != std::string::npos);
 }
 
-TEST_CASE("dialogue: a region of the tester that the DUT wrote is not untouched", "[interpreter]") {
+TEST_CASE("interpreter: a region of the tester that the DUT wrote is not untouched",
+          "[interpreter]") {
     const std::string written = "dut    mr d len=64 fill=random\n"
                                 "tester mr a len=4KiB fill=zero access=remote_write\n"
                                 "tester write a[8 +8] = ones\n"
@@ -326,7 +330,7 @@ TEST_CASE("dialogue: a region of the tester that the DUT wrote is not untouched"
           0);
 }
 
-TEST_CASE("dialogue: a region that a WRITE changed is not untouched", "[interpreter]") {
+TEST_CASE("interpreter: a region that a WRITE changed is not untouched", "[interpreter]") {
     const std::string written =
         "dut    mr a len=4KiB access=remote_write fill=zero\n"
         "> RDMA_WRITE  psn=0 va=a+8 rkey=a len=8 data=hex\"0102030405060708\""
@@ -340,7 +344,8 @@ TEST_CASE("dialogue: a region that a WRITE changed is not untouched", "[interpre
     CHECK_FALSE(result.actual().empty());
 }
 
-TEST_CASE("dialogue: memory with other bytes than expected fails and says where", "[interpreter]") {
+TEST_CASE("interpreter: memory with other bytes than expected fails and says where",
+          "[interpreter]") {
     const CaseResult result =
         play_script(with("dut    mr a len=4KiB access=remote_write fill=zero\n"
                          "expect a[0 +8] == ones\n"));
@@ -350,7 +355,7 @@ TEST_CASE("dialogue: memory with other bytes than expected fails and says where"
     CHECK_FALSE(result.actual().empty());
 }
 
-TEST_CASE("dialogue: a verb that the device must refuse and takes fails", "[interpreter]") {
+TEST_CASE("interpreter: a verb that the device must refuse and takes fails", "[interpreter]") {
     check(with("dut    refuses modify state=INIT\n"), {});
     const CaseResult result = play_script(with("dut    refuses modify state=ERR\n"));
     INFO(text_of(result));
@@ -358,7 +363,7 @@ TEST_CASE("dialogue: a verb that the device must refuse and takes fails", "[inte
     CHECK(result.expected() == "dut    refuses modify state=ERR");
 }
 
-TEST_CASE("dialogue: two QPs of a case do not claim each other's packets", "[interpreter]") {
+TEST_CASE("interpreter: two QPs of a case do not claim each other's packets", "[interpreter]") {
     check(with("dut    recv id=1\n"
                "dut    recv b id=2\n"
                "> SEND_ONLY    psn=0 ackreq\n"

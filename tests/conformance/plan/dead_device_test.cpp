@@ -95,7 +95,7 @@ TEST_CASE("dead device: the case that killed it fails, later ones are not judged
     const Selection selection = four_rounds();
     const Plan plan = plan_of(selection);
     MortalTestbed testbed(2, false);
-    SuiteRun run(testbed, plan, selection, {});
+    PlanRun run(testbed, plan, selection, {});
     CHECK(run.next()->verdict == Verdict::Pass);
     CHECK_FALSE(run.dead_since().has_value());
     const auto killer = run.next();
@@ -120,7 +120,7 @@ TEST_CASE("dead device: revived, it is tested on", "[plan]") {
     const Plan plan = plan_of(selection);
     for (const bool agent_too : {false, true}) {
         MortalTestbed testbed(2, agent_too);
-        SuiteRun run(testbed, plan, selection, {});
+        PlanRun run(testbed, plan, selection, {});
         CHECK(run.next()->verdict == Verdict::Pass);
         const auto killer = run.next();
         CHECK(killer->verdict == (agent_too ? Verdict::Error : Verdict::Fail));
@@ -137,7 +137,7 @@ TEST_CASE("dead device: without its agent the run ends and names the case", "[pl
     const Selection selection = four_rounds();
     const Plan plan = plan_of(selection);
     MortalTestbed testbed(2, true);
-    SuiteRun run(testbed, plan, selection, {});
+    PlanRun run(testbed, plan, selection, {});
     CHECK(run.next()->verdict == Verdict::Pass);
     const auto last = run.next();
     CHECK(last->id == "rsp/gap-nak[round=2]");
@@ -151,7 +151,7 @@ TEST_CASE("dead device: one that does not stop sending costs its case, and no me
     StormyTestbed testbed;
     const Selection selection = four_rounds();
     const Plan plan = plan_of(selection);
-    SuiteRun run(testbed, plan, selection, {});
+    PlanRun run(testbed, plan, selection, {});
     const auto result = run.next();
     INFO(text_of(*result));
     CHECK(result->verdict == Verdict::Error);
@@ -179,7 +179,7 @@ TEST_CASE("dead device: a mistake of the program costs one case, and no report",
     const Selection selection = four_rounds();
     const Plan plan = plan_of(selection);
     ThrowingTestbed testbed;
-    SuiteRun run(testbed, plan, selection, {});
+    PlanRun run(testbed, plan, selection, {});
     CHECK(run.next()->verdict == Verdict::Pass);
     const auto thrown = run.next();
     CHECK(thrown->verdict == Verdict::Error);

@@ -76,10 +76,10 @@ TEST_CASE("faults: no plan touches the sanity exchange", "[plan]") {
     VirtualTestbed testbed(right_engine());
     RunOptions options;
     options.plan = plan_with("delay 1us when from=dut\ndrop when psn=0 p=0.0\n");
-    SuiteRun run(testbed, plan, selection, options);
+    PlanRun run(testbed, plan, selection, options);
     CHECK(run.next()->verdict == Verdict::Pass);
     options.plan = plan_with("drop when from=dut\n"); // nobody would answer a sanity exchange
-    SuiteRun deaf(testbed, plan, selection, options);
+    PlanRun deaf(testbed, plan, selection, options);
     const auto result = deaf.next();
     CHECK(result->verdict == Verdict::Fail);
     CHECK(result->reason().find("does not answer a SEND") == std::string::npos);

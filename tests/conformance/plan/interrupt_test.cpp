@@ -36,7 +36,7 @@ TEST_CASE("interrupt: the case at hand ends and counts as not played", "[plan]")
     selection.repeat = 3;
     const Plan plan = plan_of(selection);
     SignalledTestbed testbed;
-    SuiteRun run(testbed, plan, selection, {});
+    PlanRun run(testbed, plan, selection, {});
     CHECK(run.upcoming() == "rsp/gap-nak[round=1]");
     CHECK(run.next()->verdict == Verdict::Pass);
     CHECK_FALSE(run.next().has_value());

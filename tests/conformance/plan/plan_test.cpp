@@ -62,7 +62,7 @@ TEST_CASE("plan: a case for one IP version is played over that one", "[plan]") {
     const Selection six = selected({"enc/ip-options"}, {"ip=6"});
     const Plan plan = plan_of(six);
     VirtualTestbed testbed(right_engine());
-    SuiteRun run(testbed, plan, six, {});
+    PlanRun run(testbed, plan, six, {});
     const auto result = run.next();
     REQUIRE(result.has_value());
     CHECK(result->verdict == Verdict::Skip);
@@ -80,7 +80,7 @@ TEST_CASE("plan: a script for both IP versions is played over each", "[plan]") {
     const auto plan = make_plan(selection, files);
     REQUIRE(plan.has_value());
     VirtualTestbed testbed(right_engine());
-    SuiteRun run(testbed, *plan, selection, {});
+    PlanRun run(testbed, *plan, selection, {});
     std::vector<std::uint16_t> types;
     while (const auto result = run.next()) {
         INFO(text_of(*result));
@@ -106,7 +106,7 @@ TEST_CASE("plan: rounds are runs of their own, lethal cases still last", "[plan]
     CHECK(ids_of(plan) == std::vector<std::string>{"rsp/gap-nak[round=1]", "rsp/gap-nak[round=2]",
                                                    "rsp/gap-nak[round=3]"});
     VirtualTestbed testbed(right_engine());
-    SuiteRun run(testbed, plan, selection, {.seed = 7, .command = {}});
+    PlanRun run(testbed, plan, selection, {.seed = 7, .command = {}});
     std::set<std::string> commands;
     std::set<std::vector<std::byte>> first_frames;
     while (const auto result = run.next()) {

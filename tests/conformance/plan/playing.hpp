@@ -65,7 +65,7 @@ inline std::vector<CaseResult> play_suite(const Selection& selection, VirtualTes
     VirtualTestbed testbed(std::move(device));
     RunOptions options;
     options.seed = seed;
-    SuiteRun run(testbed, plan, selection, options);
+    PlanRun run(testbed, plan, selection, options);
     std::vector<CaseResult> results;
     while (auto result = run.next())
         results.push_back(std::move(*result));

@@ -50,7 +50,7 @@ TEST_CASE("profile: every key is read", "[plan]") {
     CHECK(profile.capabilities == std::vector<std::string>{"imm", "send_inv"});
     CHECK(profile.lacks == std::vector<std::string>{"sqd"});
     CHECK(profile.traits == std::vector<std::string>{"buffers_before_rtr"});
-    CHECK(profile.counters.at("icrc_error") == "rx_icrc_encapsulated");
+    CHECK(profile.counters.at(wire::DeviceCounter::IcrcError) == "rx_icrc_encapsulated");
     CHECK(profile.time_scale == 1.0);
     REQUIRE(profile.deviations.size() == 2);
     const Deviation& first = profile.deviations.front();
@@ -200,14 +200,14 @@ TEST_CASE("profile: capabilities, traits, counters and time reach the run", "[pl
     RunOptions options;
     options.profile = parsed("profile: d\ntraits: [out_of_order]\nlacks: [ud]\n"
                              "counters: {bad_pkey: pkey_errs}\ntime_scale: 2.5\n");
-    SuiteRun run(testbed, plan, selection, options);
+    PlanRun run(testbed, plan, selection, options);
     const auto result = run.next();
     CHECK(result->verdict == Verdict::Skip);
     CHECK(result->reason() == "unless out_of_order");
     const Environment environment = options.profile->applied(testbed.environment({}));
     CHECK_FALSE(environment.capable("ud"));
-    CHECK(environment.counter_name("bad_pkey") == "pkey_errs");
-    CHECK(environment.counter_name("bad_qkey") == "bad_qkey");
+    CHECK(environment.counter_name(wire::DeviceCounter::BadPkey) == "pkey_errs");
+    CHECK(environment.counter_name(wire::DeviceCounter::BadQkey) == "bad_qkey");
 }
 
 TEST_CASE("profile: a mutant whose defect is known does not fail the suite", "[plan]") {
@@ -219,7 +219,7 @@ TEST_CASE("profile: a mutant whose defect is known does not fail the suite", "[p
         VirtualTestbed testbed(defective ? engine_of(*mutant) : right_engine());
         RunOptions options;
         options.profile = with_entry("case: rsp/gap-nak");
-        SuiteRun run(testbed, plan, selection, options);
+        PlanRun run(testbed, plan, selection, options);
         RunResults results;
         while (auto result = run.next())
             results.cases.push_back(*result);

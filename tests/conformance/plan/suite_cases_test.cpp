@@ -305,7 +305,7 @@ TEST_CASE("suite: results name case, rules, file and the command that runs them 
     const Selection selection = over_both({"tmo/retry-exceeded"});
     const Plan plan = plan_of(selection);
     VirtualTestbed testbed(right_engine(5));
-    SuiteRun run(testbed, plan, selection, {.seed = 5, .command = " -i eth1"});
+    PlanRun run(testbed, plan, selection, {.seed = 5, .command = " -i eth1"});
     const auto result = run.next();
     REQUIRE(result.has_value());
     CHECK(result->id == "tmo/retry-exceeded[ip=4,n=0]");
@@ -319,7 +319,7 @@ TEST_CASE("suite: fail-fast ends behind the first FAIL", "[suite]") {
     const Selection selection = over_both({"bth/transport-version"});
     const Plan plan = plan_of(selection);
     VirtualTestbed testbed(engine_of(mutants::find("tver_not_checked")->get()));
-    SuiteRun run(testbed, plan, selection, {.fail_fast = true});
+    PlanRun run(testbed, plan, selection, {.fail_fast = true});
     const auto result = run.next();
     REQUIRE(result.has_value());
     CHECK(result->verdict == Verdict::Fail);

@@ -264,4 +264,6 @@ TEST_CASE("rules: an unknown id is not found, and the nearest id is suggested", 
     CHECK(catalogue().nearest("RPS-11") == "RSP-11");
     CHECK(catalogue().nearest("CA17-52") == "CA17-2");
     CHECK_FALSE(catalogue().nearest("something else").has_value());
+    CHECK(unknown_rule("RSP-99") == "unknown rule 'RSP-99'; did you mean 'RSP-09'?");
+    CHECK(unknown_rule("something else") == "unknown rule 'something else'");
 }

@@ -93,6 +93,39 @@ TEST_CASE("script: runs come in the order of their values, the last name fastest
     CHECK(number(sent(runs[14], 1).fields.at(3).value) == 4100);
 }
 
+TEST_CASE("script: words of the verbs become their enumerators", "[script]") {
+    const auto runs = runs_of("rule RSP-02\ntitle \"t\"\nrole responder\n"
+                              "for qp.access in remote_read mw_bind\n"
+                              "qp type=UC state=RTR path_mig_state=REARM cq=small\n\n"
+                              "dut mr a len=8 access=remote_write,remote_atomic\n"
+                              "dut recv id=1\n"
+                              "dut done recv id=1 status=FAILED,LOC_LEN_ERR opcode=RECV\n"
+                              "dut state SQE\n"
+                              "dut event SRQ_LIMIT_REACHED\n"
+                              "dut counter cnp_handled += 0\n");
+    REQUIRE(runs.size() == 2);
+    const QpSetup& qp = runs[1].qps.at(0);
+    CHECK(std::get<wire::QpType>(qp.attribute("type")->value) == wire::QpType::Uc);
+    CHECK(std::get<wire::QpState>(qp.attribute("state")->value) == wire::QpState::Rtr);
+    CHECK(std::get<wire::MigState>(qp.attribute("path_mig_state")->value) == wire::MigState::Rearm);
+    CHECK(std::get<Word>(qp.attribute("cq")->value).text == "small");
+    CHECK(std::get<wire::Access>(qp.attribute("access")->value) == wire::Access{.mw_bind = true});
+    const auto command = [&](std::size_t line) -> const Command& {
+        return std::get<SideCommand>(runs[1].body.at(line).node).command;
+    };
+    CHECK(std::get<MakeMr>(command(0)).access ==
+          wire::Access{.remote_write = true, .remote_atomic = true});
+    const auto& done = std::get<Done>(command(2));
+    CHECK(done.queue == wire::Queue::Receive);
+    REQUIRE(done.statuses.size() == 2);
+    CHECK(std::holds_alternative<AnyFailure>(done.statuses[0]));
+    CHECK(std::get<wire::WcStatus>(done.statuses[1]) == wire::WcStatus::LocLenErr);
+    CHECK(done.opcode == wire::WcOpcode::Recv);
+    CHECK(std::get<State>(command(3)).state == wire::QpState::Sqe);
+    CHECK(std::get<EventSeen>(command(4)).type == wire::EventType::SrqLimitReached);
+    CHECK(std::get<Counter>(command(5)).counter == wire::DeviceCounter::CnpHandled);
+}
+
 TEST_CASE("script: a word of for becomes the opcode of its run", "[script]") {
     const auto runs = runs_of(examples[5].text);
     CHECK(runs[1].suffix == "[first=SEND_FIRST,second=SEND_MIDDLE]");

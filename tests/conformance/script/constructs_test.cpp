@@ -255,7 +255,7 @@ TEST_CASE("constructs: words that are no option have examples too", "[script]") 
     WordSet wanted{
         "ACK ",    "NAK ",  "RNR_NAK ", "CM_",  "RAW ",     "< = ",   "or warn \"", "repeat 2",
         " in 1..", "exact", "abs:",     "rnr(", "timeout(", "unused", "dut+1",      "== "};
-    for (const auto& list : {message_names(), pattern_names()}) {
+    for (const Words list : {message_names(), Words(wire::kNamesOf<PatternKind>)}) {
         for (const std::string_view word : list)
             wanted.emplace(word);
     }

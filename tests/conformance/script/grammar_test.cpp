@@ -38,7 +38,7 @@ WordSet joined(const Lists&... lists) {
 
 // Kinds of packets, operations and whole messages: one colour.
 WordSet kinds() {
-    WordSet words = joined(message_names(), wire::wr_opcode_names(),
+    WordSet words = joined(message_names(), wire::kNamesOf<wire::WrOpcode>,
                            WordSet{"ACK", "NAK", "RNR_NAK", "RAW", "FRAGMENT", "PFC"});
     for (const wire::Service service : {wire::Service::Rc, wire::Service::Uc, wire::Service::Ud})
         words.merge(joined(opcode_names(service)));
@@ -46,7 +46,8 @@ WordSet kinds() {
 }
 
 WordSet enumerators() {
-    WordSet words = joined(states(), completion_statuses(), completion_opcodes(), event_types());
+    WordSet words = joined(wire::kNamesOf<wire::QpState>, completion_statuses(),
+                           wire::kNamesOf<wire::WcOpcode>, wire::kNamesOf<wire::EventType>);
     for (const wire::NakCode code :
          {wire::NakCode::PsnSequence, wire::NakCode::InvalidRequest, wire::NakCode::RemoteAccess,
           wire::NakCode::RemoteOperational, wire::NakCode::InvalidRdRequest})
@@ -85,9 +86,9 @@ std::string words_rule(std::string_view scope, const WordSet& words,
 }
 
 std::string grammar() {
-    const WordSet values =
-        joined(capabilities(), traits(), case_tags(), access_words(), pattern_names(), counters(),
-               opcode_classes(), WordSet{"responder", "requester", "both"});
+    const WordSet values = joined(capabilities(), traits(), case_tags(), access_words(),
+                                  wire::kNamesOf<PatternKind>, wire::kNamesOf<wire::DeviceCounter>,
+                                  opcode_classes(), WordSet{"responder", "requester", "both"});
     WordSet clauses = joined(attribute_names(false),
                              WordSet{"within", "after", "measure", "as", "exact", "when", "also",
                                      "until", "refuses", "warn", "in", "rnr", "timeout"});

@@ -234,6 +234,11 @@ const std::array wrong_scripts{
           "4:10: unknown value 'request'; did you mean 'requests'?", "request"},
     Wrong{"for qp.mut in 256\n", "dropped\n",
           "4:5: a QP has no attribute 'mut'; did you mean 'mtu'?", "qp.mut"},
+    Wrong{"for qp.state in INIT RTTS\n", "dropped\n",
+          "4:5: unknown QP state 'RTTS'; did you mean 'RTS'?", "qp.state"},
+    Wrong{"for qp.mtu in 256 300\n", "dropped\n",
+          "4:5: mtu must be 256, 512, 1024, 2048 or 4096, got 300", "qp.mtu"},
+    Wrong{"for qp.timeout in RTS\n", "dropped\n", "4:5: expected a number", "qp.timeout"},
     Wrong{"let n = mtu\nfor qp.mtu in 256\n", "dropped\n",
           "5:5: this line must come before the first use of mtu", "qp.mtu"},
     Wrong{"for n in 1..5000\n", "dropped\n", "4:1: the case has more than 4096 runs", "for"},
@@ -313,7 +318,7 @@ TEST_CASE("script: the same parser reads a fault plan", "[script]") {
     REQUIRE(plan->size() == 3);
     CHECK((*plan)[0].also);
     CHECK((*plan)[0].line == 3);
-    CHECK((*plan)[0].selector.from == fault::Side::A);
+    CHECK((*plan)[0].selector.from == fault::End::A);
     CHECK(std::get<std::uint32_t>((*plan)[0].selector.qp.value()) == 0x11);
     CHECK((*plan)[1].selector.probability == 0.01);
     CHECK((*plan)[1].text == "corrupt bit=7 when p=0.01 opcode=acks");

@@ -56,7 +56,7 @@ CaseResult first_result(LossyTestbed& testbed) {
     Selection selection;
     selection.names = {"rsp/gap-nak"};
     const Plan plan = plan_of(selection);
-    SuiteRun run(testbed, plan, selection, {});
+    PlanRun run(testbed, plan, selection, {});
     return *run.next();
 }
 

@@ -136,8 +136,8 @@ TEST_CASE("fault: a delayed packet is not overtaken on its side of its QP", "[fa
     CHECK(held.emissions[0].frame == frame);
     CHECK(held.emissions[0].delay == microseconds(9));
     CHECK(held.rules.empty());
-    CHECK(wire.pass(frame, 1, Side::A).untouched);
-    CHECK(wire.pass(frame, 1, Side::B, "b").untouched);
+    CHECK(wire.pass(frame, 1, End::A).untouched);
+    CHECK(wire.pass(frame, 1, End::B, "b").untouched);
     wire.now += microseconds(20);
     CHECK(wire.pass(frame, 2).untouched);
 }

@@ -101,7 +101,7 @@ Frame pause() {
 struct Leaves {
     Frame frame;
     microseconds delay{0};
-    Side from = Side::B;
+    End from = End::B;
 };
 
 // SEND_ONLYs with PSN 0, 1, … go in, a microsecond apart; what leaves behind each.
@@ -138,7 +138,7 @@ std::vector<Row> rows() {
         {"forge ACK psn=3 when psn=0", 1, {{{send(0)}, {acknowledge()}}}},
         {"pause class=3 quanta=0x1234 when psn=0",
          1,
-         {{{send(0)}, {pause(), microseconds(0), Side::A}}}},
+         {{{send(0)}, {pause(), microseconds(0), End::A}}}},
     };
 }
 

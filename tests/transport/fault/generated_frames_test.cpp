@@ -26,13 +26,13 @@ TEST_CASE("fault: replay sends an earlier packet of this side and QP again", "[f
     Wire wire({{.action = Replay{2}, .selector = only(3)}});
     for (std::int64_t psn = 0; psn < 3; ++psn)
         CHECK(wire.pass(packet("SEND_ONLY", psn), psn).untouched);
-    CHECK(wire.pass(packet("SEND_ONLY", 9), 9, Side::A).untouched);
+    CHECK(wire.pass(packet("SEND_ONLY", 9), 9, End::A).untouched);
     const Frame third = packet("SEND_ONLY", 3);
     const Decision decision = wire.pass(third, 3);
     REQUIRE(decision.emissions.size() == 2);
     CHECK(decision.emissions[0].frame == third);
     CHECK(decision.emissions[1].frame == packet("SEND_ONLY", 1));
-    CHECK(decision.emissions[1].from == Side::B);
+    CHECK(decision.emissions[1].from == End::B);
     CHECK(wire.injector.fired(0).fired == 1);
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("fault: a forged packet goes on behind the one that it is made from", 
         REQUIRE(decision.emissions.size() == 2);
         CHECK(decision.emissions[0].frame == before);
         const Frame& made = decision.emissions[1].frame;
-        CHECK(decision.emissions[1].from == Side::B);
+        CHECK(decision.emissions[1].from == End::B);
         CHECK(good(made));
         CHECK(std::equal(made.begin(), made.begin() + 14, before.begin())); // the same way
         CHECK(veriroce::wire::load_u8(made, bth) == opcode("ACKNOWLEDGE"));
@@ -74,12 +74,12 @@ TEST_CASE("fault: a forged answer goes back to the sender", "[fault]") {
     CHECK(wire.pass(before, 1).untouched); // nobody has said yet which QP the sender is
     const Frame answer = packet("ACKNOWLEDGE", 0);
     CHECK(wire.injector
-              .handle({.from = Side::A, .qpn = 0x99, .psn = 0, .now = wire.now, .frame = answer})
+              .handle({.from = End::A, .qpn = 0x99, .psn = 0, .now = wire.now, .frame = answer})
               .untouched);
     const Decision decision = wire.pass(before, 1);
     REQUIRE(decision.emissions.size() == 2);
     const Frame& made = decision.emissions[1].frame;
-    CHECK(decision.emissions[1].from == Side::A);
+    CHECK(decision.emissions[1].from == End::A);
     CHECK(good(made));
     for (std::size_t i = 0; i < 4; ++i) { // the addresses of IPv4, turned round
         CHECK(made[26 + i] == before[30 + i]);
@@ -104,7 +104,7 @@ TEST_CASE("fault: pause is a PFC frame towards the sender", "[fault]") {
     REQUIRE(decision.emissions.size() == 2);
     CHECK(decision.emissions[0].frame == before);
     const Frame& made = decision.emissions[1].frame;
-    CHECK(decision.emissions[1].from == Side::A);
+    CHECK(decision.emissions[1].from == End::A);
     REQUIRE(made.size() == 60);
     CHECK(veriroce::wire::load_u32(made, 0) == 0x0180C200);
     CHECK(veriroce::wire::load_u16(made, 4) == 0x0001);

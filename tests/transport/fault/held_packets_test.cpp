@@ -29,7 +29,7 @@ std::int64_t psn_of(const Frame& frame) {
 struct Leaving {
     explicit Leaving(std::vector<Rule> rules) : wire(std::move(rules)) {}
 
-    void send(std::int64_t psn, Side from = Side::B) {
+    void send(std::int64_t psn, End from = End::B) {
         const Frame frame = packet("SEND_ONLY", psn);
         const Decision decision = wire.pass(frame, psn, from);
         if (decision.untouched) psns.push_back(psn);
@@ -60,9 +60,9 @@ TEST_CASE("fault: a reordered packet leaves behind so many later ones", "[fault]
 TEST_CASE("fault: only packets of the same side and QP overtake", "[fault]") {
     Leaving leaving({{.action = Reorder{1}, .selector = only(0)}});
     leaving.send(0);
-    leaving.send(7, Side::A);
+    leaving.send(7, End::A);
     const Frame other = packet("SEND_ONLY", 8);
-    CHECK(leaving.wire.pass(other, 8, Side::B, "b").untouched);
+    CHECK(leaving.wire.pass(other, 8, End::B, "b").untouched);
     CHECK(leaving.psns == std::vector<std::int64_t>{7});
     leaving.send(1);
     CHECK(leaving.psns == std::vector<std::int64_t>{7, 1, 0});
@@ -86,8 +86,7 @@ TEST_CASE("fault: a reordered packet that nothing overtakes leaves when things s
     injector.add({.action = Reorder{1}});
     const Frame frame = packet("SEND_ONLY", 0);
     const wire::Instant now{microseconds(5)};
-    const Decision held =
-        injector.handle({.from = Side::B, .qpn = qpn, .now = now, .frame = frame});
+    const Decision held = injector.handle({.from = End::B, .qpn = qpn, .now = now, .frame = frame});
     CHECK_FALSE(held.untouched);
     CHECK(held.emissions.empty());
     REQUIRE(injector.next_release());
@@ -96,22 +95,22 @@ TEST_CASE("fault: a reordered packet that nothing overtakes leaves when things s
     const auto released = injector.release(now + milliseconds(3));
     REQUIRE(released.size() == 1);
     CHECK(released[0].frame == frame);
-    CHECK(released[0].from == Side::B);
+    CHECK(released[0].from == End::B);
     CHECK_FALSE(injector.next_release());
 }
 
 TEST_CASE("fault: a held packet leaves behind the one that it waits for", "[fault]") {
-    Leaving leaving({{.action = Hold{.until = {.from = Side::A, .opcodes = acknowledges()}},
+    Leaving leaving({{.action = Hold{.until = {.from = End::A, .opcodes = acknowledges()}},
                       .selector = only(0)}});
     leaving.send(0);
     leaving.send(1);
     const Frame ack = packet("ACKNOWLEDGE", 1);
-    const Decision decision = leaving.wire.pass(ack, 1, Side::A);
+    const Decision decision = leaving.wire.pass(ack, 1, End::A);
     REQUIRE(decision.emissions.size() == 2);
     CHECK(decision.emissions[0].frame == ack);
-    CHECK(decision.emissions[0].from == Side::A);
+    CHECK(decision.emissions[0].from == End::A);
     CHECK(decision.emissions[1].frame == packet("SEND_ONLY", 0));
-    CHECK(decision.emissions[1].from == Side::B);
+    CHECK(decision.emissions[1].from == End::B);
     CHECK(decision.rules.empty());
 }
 

@@ -51,14 +51,14 @@ class Wire {
         }
     }
 
-    Decision pass(const Frame& frame, std::int64_t psn, Side from = Side::B,
+    Decision pass(const Frame& frame, std::int64_t psn, End from = End::B,
                   std::string_view qp = "") {
         now += std::chrono::microseconds(1);
         return injector.handle(
             {.from = from, .qp = qp, .qpn = qpn, .psn = psn, .now = now, .frame = frame});
     }
     // Whether a SEND_ONLY with this PSN is dropped.
-    bool dropped(std::int64_t psn, Side from = Side::B, std::string_view qp = "") {
+    bool dropped(std::int64_t psn, End from = End::B, std::string_view qp = "") {
         const Decision decision = pass(packet("SEND_ONLY", psn), psn, from, qp);
         return !decision.untouched && decision.emissions.empty();
     }

@@ -30,13 +30,13 @@ TEST_CASE("fault: an empty plan touches nothing", "[fault]") {
 }
 
 TEST_CASE("fault: side, QP, opcode and PSN select", "[fault]") {
-    Wire from({drop_when({.from = Side::A})});
-    CHECK(from.dropped(0, Side::A));
-    CHECK_FALSE(from.dropped(0, Side::B));
+    Wire from({drop_when({.from = End::A})});
+    CHECK(from.dropped(0, End::A));
+    CHECK_FALSE(from.dropped(0, End::B));
 
     Wire named({drop_when({.qp = std::string("b")})});
-    CHECK(named.dropped(0, Side::A, "b"));
-    CHECK_FALSE(named.dropped(0, Side::A));
+    CHECK(named.dropped(0, End::A, "b"));
+    CHECK_FALSE(named.dropped(0, End::A));
 
     Wire numbered({drop_when({.qp = qpn})});
     CHECK(numbered.dropped(0));
@@ -71,8 +71,8 @@ TEST_CASE("fault: requests and responses, sides and QPs count their passes apart
     Wire wire({drop_when({.pass = Range{2, 2}})});
     CHECK_FALSE(wire.dropped(5));
     CHECK(wire.pass(packet("ACKNOWLEDGE", 5), 5).untouched);
-    CHECK_FALSE(wire.dropped(5, Side::A));
-    CHECK_FALSE(wire.dropped(5, Side::B, "b"));
+    CHECK_FALSE(wire.dropped(5, End::A));
+    CHECK_FALSE(wire.dropped(5, End::B, "b"));
     CHECK(wire.dropped(5));
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("fault: message and packet are those of the first pass", "[fault]") {
 }
 
 TEST_CASE("fault: nth with pass is the retransmission of the nth", "[fault]") {
-    Wire wire({drop_when({.from = Side::B, .pass = Range{2, 2}, .nth = Range{3, 3}})});
+    Wire wire({drop_when({.from = End::B, .pass = Range{2, 2}, .nth = Range{3, 3}})});
     CHECK(dropped_of(wire, 5).empty());
     CHECK(dropped_of(wire, 5) == std::vector<std::int64_t>{2});
     CHECK(dropped_of(wire, 5).empty());
@@ -169,7 +169,7 @@ TEST_CASE("fault: what is forgotten to stay within bounds is counted", "[fault]"
 
     Wire many({});
     for (std::size_t i = 0; i <= kMaxFlows; ++i)
-        many.pass(frame, 0, Side::A, std::to_string(i));
+        many.pass(frame, 0, End::A, std::to_string(i));
     CHECK(many.injector.evicted() > 0);
 }
 
