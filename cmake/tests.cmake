@@ -144,6 +144,11 @@ endif()
 if(TARGET veriroce-agent AND NOT VERIROCE_SANITIZE)
     add_test(NAME "house: the agent needs libc and libibverbs and nothing else"
         COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:veriroce-agent>
-            "-DALLOWED=libc.so.6;libm.so.6;libibverbs.so.1;ld-linux-x86-64.so.2"
+            "-DALLOWED=libc.so.6;libm.so.6;libpthread.so.0;libibverbs.so.1;ld-linux-x86-64.so.2"
             -P "${PROJECT_SOURCE_DIR}/cmake/needs.cmake")
+    if(VERIROCE_AGENT_GLIBC)
+        add_test(NAME "house: the agent runs with glibc ${VERIROCE_AGENT_GLIBC}"
+            COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:veriroce-agent>
+                -DLATEST=${VERIROCE_AGENT_GLIBC} -P "${PROJECT_SOURCE_DIR}/cmake/glibc.cmake")
+    endif()
 endif()

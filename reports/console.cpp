@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "dissector/wire/safe_text.hpp"
 #include "reports/case_rows.hpp"
-#include "reports/safe_text.hpp"
 
 namespace veriroce::reports {
 namespace {
+
+using wire::safe_text;
 
 using interpreter::CaseResult;
 using interpreter::Verdict;

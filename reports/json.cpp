@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include "conformance/rules/rules.hpp"
+#include "dissector/wire/safe_text.hpp"
 #include "reports/case_rows.hpp"
-#include "reports/safe_text.hpp"
 
 namespace veriroce::reports {
 namespace {
+
+using wire::safe_text;
 
 namespace json = boost::json;
 using interpreter::CaseResult;

@@ -6,11 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "dissector/wire/safe_text.hpp"
 #include "reports/case_rows.hpp"
-#include "reports/safe_text.hpp"
 
 namespace veriroce::reports {
 namespace {
+
+using wire::shown_character;
 
 using interpreter::CaseResult;
 using interpreter::Verdict;

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "dissector/capture/pcapng_writer.hpp"
+#include "dissector/wire/safe_text.hpp"
 #include "reports/case_rows.hpp"
-#include "reports/safe_text.hpp"
 
 namespace veriroce::reports {
 namespace {
+
+using wire::safe_text;
 
 std::expected<void, std::string> write_cases(std::span<const interpreter::CaseResult> cases,
                                              const std::string& path) {

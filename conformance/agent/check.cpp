@@ -1,10 +1,12 @@
 #include "conformance/agent/check.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <cstdio>
 
 #include "conformance/agent/check_questions.hpp"
-#include "conformance/agent/service.hpp"
+#include "conformance/agent/log.hpp"
 #include "dissector/command_line/exit_code.hpp"
 
 namespace veriroce::agent {
@@ -56,16 +58,17 @@ std::expected<void, std::string> check_agent(const net::LineAddress& address,
 }
 
 int run_check(const Options& options) {
+    Log log(STDERR_FILENO);
     const auto address = net::LineAddress::parse(options.check);
     if (!address) {
-        say(address.error().text);
+        log.say(address.error().text);
         return command_line::kExitUsage;
     }
     std::optional<std::string> token;
     if (!options.token_file.empty()) {
         auto read = read_token(options.token_file);
         if (!read) {
-            say(read.error());
+            log.say(read.error());
             return command_line::kExitUnable;
         }
         token = std::move(*read);
@@ -77,7 +80,7 @@ int run_check(const Options& options) {
     });
     const auto checked = check_agent(*address, token, report);
     if (!checked) {
-        say(checked.error());
+        log.say(checked.error());
         return report.failed() == 0 ? command_line::kExitUnable : command_line::kExitFound;
     }
     report.summary();

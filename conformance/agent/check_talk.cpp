@@ -1,5 +1,6 @@
 #include "conformance/agent/check_talk.hpp"
 
+#include "dissector/wire/safe_text.hpp"
 #include "transport/net/clock.hpp"
 
 namespace veriroce::agent {
@@ -9,8 +10,9 @@ namespace {
 constexpr std::size_t kShown = 300;
 
 std::string shortened(std::string_view text) {
-    if (text.size() <= kShown) return std::string(text);
-    return std::string(text.substr(0, kShown)) + "... (" + std::to_string(text.size()) + " bytes)";
+    auto shown = wire::safe_excerpt(text, kShown);
+    if (text.size() > kShown) shown += " (" + std::to_string(text.size()) + " bytes)";
+    return shown;
 }
 
 // JSON without the white space between its tokens.

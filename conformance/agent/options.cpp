@@ -79,10 +79,17 @@ void add_options(Command command, Options& options) {
     add_text(command, "--interface", options.interface,
              "engine: send and receive raw frames on this interface", "IFACE");
     add_limit(command, "--max-connections", options.limits.connections,
-              "Connections at a time (8)");
+              "Connections with a right token at a time (8)");
     add_limit(command, "--max-registered", options.limits.registered_bytes,
-              "Bytes that all connections may register (1G)");
+              "Bytes that all connections may register, in whole pages with two guard pages each "
+              "(1G)");
     add_limit(command, "--max-qps", options.limits.qps, "QPs of all connections (4096)");
+    add_limit(command, "--max-objects", *options.limits.objects,
+              "PDs, CQs, SRQs and memory windows of all connections (16384)");
+    command.number("--max-idle", *options.limits.idle_seconds, {61, 86'400},
+                   "Close a connection after this many seconds without a byte in either direction; "
+                   "one call may wait for 60",
+                   {.value = "SECONDS", .shows_default = true});
     add_limit(command, "--max-queued", options.limits.queued_bytes,
               "Bytes of answers that wait for one caller (64M)");
     add_limit(command, "--max-line", options.limits.line_bytes, "Bytes of one line (16M)");

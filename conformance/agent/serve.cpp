@@ -1,5 +1,7 @@
 #include "conformance/agent/serve.hpp"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <memory>
 #include <utility>
@@ -56,11 +58,13 @@ std::expected<void, std::string> serve(const Options& options,
     }
     const net::LineLimits limits{.connections = options.limits.connections,
                                  .line_bytes = options.limits.line_bytes,
+                                 .idle_within = std::chrono::seconds(*options.limits.idle_seconds),
                                  .queued_bytes = options.limits.queued_bytes};
     const auto server = net::LineServer::listen(**loop, *address, limits);
     if (!server) return std::unexpected(server.error().text);
-    say((*backend)->text() + " on " + (*server)->address().text());
-    Service service(**loop, **server, **backend, std::move(*token));
+    Log log(STDERR_FILENO);
+    log.say((*backend)->text() + " on " + (*server)->address().text());
+    Service service(**loop, **server, **backend, log, std::move(*token));
     while (!(*loop)->poll_signal())
         service.step();
     return {};
@@ -71,7 +75,7 @@ std::expected<void, std::string> serve(const Options& options,
 int run(const Options& options, std::span<const BackendKind> backends) {
     const auto served = serve(options, backends);
     if (served) return command_line::kExitSuccess;
-    say(served.error());
+    Log(STDERR_FILENO).say(served.error());
     return command_line::kExitUnable;
 }
 

@@ -56,6 +56,10 @@ void Session::greet(const dut::Call& call, wire::Instant now) {
                             ", got " + std::to_string(hello->version)));
         return;
     }
+    if (busy_) {
+        refuse(*busy_);
+        return;
+    }
     auto device = backend_.open_device();
     if (!device) {
         refuse(device.error());

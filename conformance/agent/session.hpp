@@ -38,6 +38,9 @@ class Session {
     // An empty token means that none is required. The caller owns the backend.
     Session(Backend& backend, std::string token) : backend_(backend), token_(std::move(token)) {}
 
+    // A hello that would be accepted from now on is answered with this failure, and the connection
+    // closes.
+    void refuse_hello(dut::Failure failure) { busy_ = std::move(failure); }
     void handle_line(std::string_view line, wire::Instant now);
     // Executes waiting calls again.
     void advance(wire::Instant now);
@@ -58,6 +61,7 @@ class Session {
     std::string token_;
     Standing standing_ = Standing::New;
     std::string reason_;
+    std::optional<dut::Failure> busy_;
     std::unique_ptr<dut::Executor> device_;
     dut::PendingCalls pending_;
     std::deque<std::string> lines_; // answers that do not come from pending_

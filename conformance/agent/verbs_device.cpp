@@ -43,13 +43,14 @@ VerbsDevice::~VerbsDevice() {
 void VerbsDevice::destroy_all() {
     // The verbs require this order: users before what they use. Windows go before QPs because
     // Linux rxe takes 50 s to destroy a QP with a bound type 2 window.
+    budget_.give_objects(mws_.size() + srqs_.size() + cqs_.size() + pds_.size());
     mws_.clear();
     for (std::size_t i = 0; i < qps_.size(); ++i)
         budget_.give_qp();
     qps_.clear();
     qp_by_number_.clear();
     for (const auto& [handle, region] : regions_)
-        budget_.give_memory(region.length);
+        budget_.give_memory(dut::RegionMemory::footprint(region.length));
     regions_.clear();
     srqs_.clear();
     cqs_.clear();
@@ -60,14 +61,17 @@ void VerbsDevice::destroy_all() {
 }
 
 dut::Answer VerbsDevice::execute(const dut::Request& request, wire::Instant now) {
-    return std::visit([&](const auto& method) { return carry_out(method, now); }, request);
+    return dut::count_object(budget_, request, [&] {
+        return std::visit([&](const auto& method) { return carry_out(method, now); }, request);
+    });
 }
 
 // --- the device and the connection ------------------------------------------------------------
 
 dut::Answer VerbsDevice::carry_out(const dut::Hello& /*request*/, wire::Instant /*now*/) {
     auto welcome = describe(*context_);
-    welcome.max.mr_bytes = std::min(welcome.max.mr_bytes, budget_.limits().registered_bytes);
+    welcome.max.mr_bytes = std::min(
+        welcome.max.mr_bytes, dut::RegionMemory::largest_within(budget_.limits().registered_bytes));
     welcome.limits = budget_.limits();
     return welcome;
 }
@@ -159,14 +163,14 @@ dut::Answer VerbsDevice::carry_out(const dut::CqWait& request, wire::Instant now
 dut::Answer VerbsDevice::carry_out(const dut::MrRegister& request, wire::Instant /*now*/) {
     const auto* pd = find_in(pds_, request.pd);
     if (pd == nullptr) return std::unexpected(dut::no_such("pd", request.pd.value));
-    if (!budget_.take_memory(request.length)) {
+    if (!budget_.take_memory(dut::RegionMemory::footprint(request.length))) {
         return std::unexpected(dut::refused(dut::MrRegister::method, "ENOMEM",
                                             "more memory than this agent allows its "
                                             "callers"));
     }
     auto memory = dut::RegionMemory::allocate(request.length);
     if (!memory) {
-        budget_.give_memory(request.length);
+        budget_.give_memory(dut::RegionMemory::footprint(request.length));
         return std::unexpected(refused_with(dut::MrRegister::method, ENOMEM));
     }
     const auto bytes = memory->bytes();
@@ -177,7 +181,7 @@ dut::Answer VerbsDevice::carry_out(const dut::MrRegister& request, wire::Instant
     MrPtr mr(ibv_reg_mr(pd->get(), bytes.data(), bytes.size(), access));
     if (mr == nullptr) {
         const int error = errno;
-        budget_.give_memory(request.length);
+        budget_.give_memory(dut::RegionMemory::footprint(request.length));
         return std::unexpected(refused_with(dut::MrRegister::method, error));
     }
     // ZERO_BASED (verbs): the address of the first byte is 0.
@@ -222,7 +226,7 @@ dut::Answer VerbsDevice::carry_out(const dut::MrDeregister& request, wire::Insta
     if (region == nullptr) return std::unexpected(dut::no_such("mr", request.mr.value));
     const auto destroyed = destroy(region->mr, ibv_dereg_mr, dut::MrDeregister::method);
     if (!destroyed) return std::unexpected(destroyed.error());
-    budget_.give_memory(region->length);
+    budget_.give_memory(dut::RegionMemory::footprint(region->length));
     regions_.erase(request.mr);
     return dut::Done{};
 }

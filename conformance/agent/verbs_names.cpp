@@ -2,7 +2,9 @@
 
 #include "conformance/agent/verbs_names.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -188,16 +190,92 @@ engine::Access access_of(unsigned flags) {
     return access;
 }
 
+namespace {
+
+struct ErrnoRow {
+    int number;
+    std::string_view name;
+};
+// Those that drivers and the kernel's verbs return. strerrorname_np would need glibc 2.32.
+constexpr std::array kErrnos{
+    ErrnoRow{EPERM, "EPERM"},
+    ErrnoRow{ENOENT, "ENOENT"},
+    ErrnoRow{ESRCH, "ESRCH"},
+    ErrnoRow{EINTR, "EINTR"},
+    ErrnoRow{EIO, "EIO"},
+    ErrnoRow{ENXIO, "ENXIO"},
+    ErrnoRow{E2BIG, "E2BIG"},
+    ErrnoRow{EBADF, "EBADF"},
+    ErrnoRow{EAGAIN, "EAGAIN"},
+    ErrnoRow{ENOMEM, "ENOMEM"},
+    ErrnoRow{EACCES, "EACCES"},
+    ErrnoRow{EFAULT, "EFAULT"},
+    ErrnoRow{EBUSY, "EBUSY"},
+    ErrnoRow{EEXIST, "EEXIST"},
+    ErrnoRow{EXDEV, "EXDEV"},
+    ErrnoRow{ENODEV, "ENODEV"},
+    ErrnoRow{ENOTDIR, "ENOTDIR"},
+    ErrnoRow{EINVAL, "EINVAL"},
+    ErrnoRow{ENFILE, "ENFILE"},
+    ErrnoRow{EMFILE, "EMFILE"},
+    ErrnoRow{ENOTTY, "ENOTTY"},
+    ErrnoRow{EFBIG, "EFBIG"},
+    ErrnoRow{ENOSPC, "ENOSPC"},
+    ErrnoRow{ESPIPE, "ESPIPE"},
+    ErrnoRow{EROFS, "EROFS"},
+    ErrnoRow{EPIPE, "EPIPE"},
+    ErrnoRow{EDOM, "EDOM"},
+    ErrnoRow{ERANGE, "ERANGE"},
+    ErrnoRow{EDEADLK, "EDEADLK"},
+    ErrnoRow{ENAMETOOLONG, "ENAMETOOLONG"},
+    ErrnoRow{ENOSYS, "ENOSYS"},
+    ErrnoRow{ENODATA, "ENODATA"},
+    ErrnoRow{ETIME, "ETIME"},
+    ErrnoRow{EPROTO, "EPROTO"},
+    ErrnoRow{EBADMSG, "EBADMSG"},
+    ErrnoRow{EOVERFLOW, "EOVERFLOW"},
+    ErrnoRow{EMSGSIZE, "EMSGSIZE"},
+    ErrnoRow{EPROTONOSUPPORT, "EPROTONOSUPPORT"},
+    ErrnoRow{EOPNOTSUPP, "EOPNOTSUPP"},
+    ErrnoRow{EAFNOSUPPORT, "EAFNOSUPPORT"},
+    ErrnoRow{EADDRINUSE, "EADDRINUSE"},
+    ErrnoRow{EADDRNOTAVAIL, "EADDRNOTAVAIL"},
+    ErrnoRow{ENETDOWN, "ENETDOWN"},
+    ErrnoRow{ENETUNREACH, "ENETUNREACH"},
+    ErrnoRow{ECONNABORTED, "ECONNABORTED"},
+    ErrnoRow{ECONNRESET, "ECONNRESET"},
+    ErrnoRow{ENOBUFS, "ENOBUFS"},
+    ErrnoRow{EISCONN, "EISCONN"},
+    ErrnoRow{ENOTCONN, "ENOTCONN"},
+    ErrnoRow{ESHUTDOWN, "ESHUTDOWN"},
+    ErrnoRow{ETIMEDOUT, "ETIMEDOUT"},
+    ErrnoRow{ECONNREFUSED, "ECONNREFUSED"},
+    ErrnoRow{EHOSTDOWN, "EHOSTDOWN"},
+    ErrnoRow{EHOSTUNREACH, "EHOSTUNREACH"},
+    ErrnoRow{EALREADY, "EALREADY"},
+    ErrnoRow{EINPROGRESS, "EINPROGRESS"},
+    ErrnoRow{ESTALE, "ESTALE"},
+    ErrnoRow{EREMOTEIO, "EREMOTEIO"},
+    ErrnoRow{EDQUOT, "EDQUOT"},
+    ErrnoRow{ECANCELED, "ECANCELED"},
+    ErrnoRow{ENOTRECOVERABLE, "ENOTRECOVERABLE"},
+    ErrnoRow{EILSEQ, "EILSEQ"},
+    ErrnoRow{EUSERS, "EUSERS"},
+    ErrnoRow{ENOTSOCK, "ENOTSOCK"},
+    ErrnoRow{ENOLINK, "ENOLINK"},
+    ErrnoRow{ENOKEY, "ENOKEY"},
+};
+
+} // namespace
+
 std::string errno_name(int error) {
-    const char* name = strerrorname_np(error);
-    return name == nullptr ? std::to_string(error) : name;
+    const auto row = std::ranges::find(kErrnos, error, &ErrnoRow::number);
+    return row == kErrnos.end() ? std::to_string(error) : std::string(row->name);
 }
 
 dut::Failure refused_with(std::string_view verb, int error) {
-    const char* words = strerrordesc_np(error);
     return dut::refused(verb, errno_name(error),
-                        "the device refused " + std::string(verb) + ": " +
-                            (words == nullptr ? "unknown error" : words));
+                        "the device refused " + std::string(verb) + ": " + std::strerror(error));
 }
 
 } // namespace veriroce::agent

@@ -74,7 +74,7 @@ Accepted<std::vector<wire::IpAddress>> addresses_in(std::string_view option,
 Accepted<std::string> token_in(const std::string& path) {
     auto text = read_text(path);
     if (!text) return unable(text.error());
-    std::string token = text->substr(0, text->find('\n'));
+    std::string token = text->substr(0, text->find_first_of("\r\n"));
     if (token.empty()) {
         return unable(fmt::format("{}: this file is empty; it must hold the same line as the "
                                   "agent's --token-file",

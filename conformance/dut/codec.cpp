@@ -9,9 +9,12 @@ namespace veriroce::dut {
 namespace {
 
 constexpr std::string_view kJsonrpc = "2.0";
+constexpr std::size_t kMostName = 64; // bytes of a verb, an errno
 
-Failure failure(FailureCode code, std::string message) {
-    return {.code = static_cast<std::int32_t>(code), .message = std::move(message)};
+Failure failure(FailureCode code, std::string_view message) {
+    // Sentences quote what the other side sent.
+    return {.code = static_cast<std::int32_t>(code),
+            .message = wire::safe_excerpt(message, json::kMostText)};
 }
 
 std::string text_of(const json::ReadError& error) {
@@ -47,7 +50,8 @@ template <typename Method>
 std::expected<Request, Failure> read_params(const json::object& params) {
     Method request{};
     if (const auto failed = json::read_fields(params, request, json::Unknown::Refused)) {
-        return std::unexpected(invalid(std::string(Method::method) + ": " + text_of(*failed)));
+        return std::unexpected(failure(FailureCode::InvalidParams,
+                                       std::string(Method::method) + ": " + text_of(*failed)));
     }
     return request;
 }
@@ -116,14 +120,6 @@ std::string text_or_empty(const json::object& from, std::string_view name) {
     return std::string(text_of(found->get_string()));
 }
 
-// Text from a peer is shown to people: it must not control their terminal.
-std::string printable(std::string text) {
-    for (char& c : text) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-    }
-    return text;
-}
-
 Failure read_error(const json::value& from) {
     if (!from.is_object() || !from.get_object().contains("code") ||
         !from.get_object().at("code").is_int64()) {
@@ -131,11 +127,11 @@ Failure read_error(const json::value& from) {
     }
     const auto& error = from.get_object();
     Failure read{.code = static_cast<std::int32_t>(error.at("code").get_int64()),
-                 .message = printable(text_or_empty(error, "message"))};
+                 .message = wire::safe_excerpt(text_or_empty(error, "message"), json::kMostText)};
     const auto* data = error.if_contains("data");
     if (data == nullptr || !data->is_object()) return read;
-    read.verb = text_or_empty(data->get_object(), "verb");
-    read.errno_name = text_or_empty(data->get_object(), "errno");
+    read.verb = wire::safe_excerpt(text_or_empty(data->get_object(), "verb"), kMostName);
+    read.errno_name = wire::safe_excerpt(text_or_empty(data->get_object(), "errno"), kMostName);
     std::uint64_t posted = 0;
     const auto* count = data->get_object().if_contains("posted");
     if (count != nullptr && !json::read_number(*count, 0xFFFFFFFF, posted)) {
@@ -204,7 +200,7 @@ std::string encode_answer(std::optional<CallId> id, const Answer& answer) {
 std::expected<Reply, std::string> decode_answer(std::string_view line, const OpenCalls& open) {
     const auto parsed = parse(line);
     if (!parsed || !parsed->is_object()) {
-        return std::unexpected("it answered with \"" + printable(std::string(line.substr(0, 40))) +
+        return std::unexpected("it answered with \"" + wire::safe_excerpt(line, 40) +
                                "\", which is not JSON-RPC");
     }
     const auto& answer = parsed->get_object();

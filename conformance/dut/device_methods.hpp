@@ -64,6 +64,9 @@ struct AgentLimits {
     std::uint32_t qps = 4096;
     std::uint64_t queued_bytes = std::uint64_t{64} << 20;
     std::uint64_t line_bytes = std::uint64_t{16} << 20;
+    // Agents of the first version of the contract do not report these.
+    std::optional<std::uint32_t> objects = 16384; // PDs, CQs, SRQs and memory windows
+    std::optional<std::uint32_t> idle_seconds = 600;
 
     friend bool operator==(const AgentLimits&, const AgentLimits&) = default;
 };

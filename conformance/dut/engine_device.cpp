@@ -27,12 +27,13 @@ void EngineDevice::destroy_all() {
         static_cast<void>(engine_.destroy_srq(id_of<engine::SrqId>(srq)));
     for (const auto& [mr, region] : regions_) {
         static_cast<void>(engine_.deregister_region(id_of<engine::MrId>(mr)));
-        budget_.give_memory(region.length);
+        budget_.give_memory(RegionMemory::footprint(region.length));
     }
     for (const auto cq : cqs_)
         static_cast<void>(engine_.destroy_cq(id_of<engine::CqId>(cq)));
     for (const auto pd : pds_)
         static_cast<void>(engine_.destroy_pd(id_of<engine::PdId>(pd)));
+    budget_.give_objects(windows_.size() + srqs_.size() + cqs_.size() + pds_.size());
     qps_.clear();
     windows_.clear();
     srqs_.clear();
@@ -43,7 +44,9 @@ void EngineDevice::destroy_all() {
 }
 
 Answer EngineDevice::execute(const Request& request, wire::Instant now) {
-    return std::visit([&](const auto& method) { return carry_out(method, now); }, request);
+    return count_object(budget_, request, [&] {
+        return std::visit([&](const auto& method) { return carry_out(method, now); }, request);
+    });
 }
 
 // --- the device -------------------------------------------------------------------------------
@@ -66,27 +69,27 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
     }
     const bool v6 = std::ranges::any_of(description_.addresses,
                                         [](const auto& address) { return !address.v4(); });
-    Welcome welcome{.name = description_.name,
-                    .backend = "engine",
-                    .device = description_.device,
-                    .firmware = description_.firmware,
-                    .capabilities = {"rc", "uc", "ud", "read", "atomics", "imm", "send_inv",
-                                     "flush", "atomic_write", "sqd", "events", "notify", "srq",
-                                     "mw"},
-                    .traits = description_.traits,
-                    .ports = {std::move(port)},
-                    .max = {.qp = limits.qps,
-                            .qp_wr = limits.qp_wr,
-                            .sge = limits.sges,
-                            .cqe = limits.cqe,
-                            .mr_bytes = budget_.limits().registered_bytes,
-                            .rd_atomic = limits.rd_atomic,
-                            .dest_rd_atomic = limits.rd_atomic,
-                            .msg_bytes = limits.message_bytes,
-                            .inline_bytes = limits.inline_bytes},
-                    .local_ca_ack_delay = 0,
-                    .atomic = "HCA", // between the QPs of this engine
-                    .limits = budget_.limits()};
+    Welcome welcome{
+        .name = description_.name,
+        .backend = "engine",
+        .device = description_.device,
+        .firmware = description_.firmware,
+        .capabilities = {"rc", "uc", "ud", "read", "atomics", "imm", "send_inv", "flush",
+                         "atomic_write", "sqd", "events", "notify", "srq", "mw"},
+        .traits = description_.traits,
+        .ports = {std::move(port)},
+        .max = {.qp = limits.qps,
+                .qp_wr = limits.qp_wr,
+                .sge = limits.sges,
+                .cqe = limits.cqe,
+                .mr_bytes = RegionMemory::largest_within(budget_.limits().registered_bytes),
+                .rd_atomic = limits.rd_atomic,
+                .dest_rd_atomic = limits.rd_atomic,
+                .msg_bytes = limits.message_bytes,
+                .inline_bytes = limits.inline_bytes},
+        .local_ca_ack_delay = 0,
+        .atomic = "HCA", // between the QPs of this engine
+        .limits = budget_.limits()};
     if (v6) welcome.capabilities.emplace_back("ipv6");
     if (!description_.vlans.empty()) welcome.capabilities.emplace_back("vlan");
     const auto& behaviour = engine_.config().behaviour;
@@ -188,13 +191,13 @@ Answer EngineDevice::carry_out(const Poll& request, wire::Instant now) {
 
 Answer EngineDevice::carry_out(const MrRegister& request, wire::Instant /*now*/) {
     if (!pds_.contains(request.pd)) return std::unexpected(no_such("pd", request.pd.value));
-    if (!budget_.take_memory(request.length)) {
+    if (!budget_.take_memory(RegionMemory::footprint(request.length))) {
         return std::unexpected(refused(MrRegister::method, "ENOMEM",
                                        "more memory than this agent allows its callers"));
     }
     auto memory = RegionMemory::allocate(request.length);
     if (!memory) {
-        budget_.give_memory(request.length);
+        budget_.give_memory(RegionMemory::footprint(request.length));
         return std::unexpected(
             refused(MrRegister::method, "ENOMEM", "the system has no memory left"));
     }
@@ -206,11 +209,10 @@ Answer EngineDevice::carry_out(const MrRegister& request, wire::Instant /*now*/)
     const auto region = engine_.register_region(id_of<engine::PdId>(request.pd), memory->bytes(),
                                                 address, request.access);
     if (!region) {
-        budget_.give_memory(request.length);
+        budget_.give_memory(RegionMemory::footprint(request.length));
         return std::unexpected(refused_by_engine(MrRegister::method, region.error()));
     }
-    constexpr std::uint64_t page = RegionMemory::page_bytes;
-    next_address_ += (request.length + page - 1) / page * page + 2 * page;
+    next_address_ += RegionMemory::footprint(request.length);
     const auto handle = handle_of<MrHandle>(region->mr);
     regions_.emplace(handle, Region{.memory = std::move(*memory),
                                     .address = address,
@@ -249,7 +251,7 @@ Answer EngineDevice::carry_out(const MrDeregister& request, wire::Instant /*now*
     if (found == regions_.end()) return std::unexpected(no_such("mr", request.mr.value));
     const auto result = engine_.deregister_region(id_of<engine::MrId>(request.mr));
     if (result) {
-        budget_.give_memory(found->second.length);
+        budget_.give_memory(RegionMemory::footprint(found->second.length));
         regions_.erase(found);
     }
     return done_or(MrDeregister::method, result);

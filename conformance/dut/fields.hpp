@@ -93,7 +93,9 @@ constexpr auto fields_of(Of<AgentLimits> /*of*/) {
                       plain("registered_bytes", &AgentLimits::registered_bytes),
                       plain("qps", &AgentLimits::qps),
                       plain("queued_bytes", &AgentLimits::queued_bytes),
-                      plain("line_bytes", &AgentLimits::line_bytes)};
+                      plain("line_bytes", &AgentLimits::line_bytes),
+                      plain("objects", &AgentLimits::objects),
+                      plain("idle_seconds", &AgentLimits::idle_seconds)};
 }
 constexpr auto fields_of(Of<Welcome> /*of*/) {
     return std::tuple{plain("version", &Welcome::version),

@@ -13,6 +13,7 @@
 
 #include "conformance/dut/base64.hpp"
 #include "conformance/dut/json_names.hpp"
+#include "dissector/wire/safe_text.hpp"
 
 namespace veriroce::dut::json {
 
@@ -32,6 +33,8 @@ struct ReadError {
     }
 };
 using Outcome = std::optional<ReadError>; // nothing if it was read
+
+constexpr std::size_t kMostText = 512; // bytes of a text from the other side that are kept
 
 inline std::string_view kind_of(const value& from) {
     switch (from.kind()) {
@@ -103,10 +106,12 @@ inline Outcome read(const value& from, bool& into, Style /*style*/, Unknown /*un
     into = from.get_bool();
     return std::nullopt;
 }
-inline Outcome read(const value& from, std::string& into, Style /*style*/, Unknown /*unknown*/) {
+// In a result it is text for people, and for files: of bounded length, and nothing that a terminal
+// obeys. In a request it is a token.
+inline Outcome read(const value& from, std::string& into, Style /*style*/, Unknown unknown) {
     const auto text = text_of(from);
     if (!text) return wrong("a string", from);
-    into = *text;
+    into = unknown == Unknown::Ignored ? wire::safe_excerpt(*text, kMostText) : std::string(*text);
     return std::nullopt;
 }
 template <std::unsigned_integral T>
@@ -235,7 +240,7 @@ inline Outcome read_merged(const object& from, std::map<std::string, std::uint64
         if (auto failed = read_numeral(member.value(), Style::Decimal, number)) {
             return std::move(*failed).inside(std::string_view(member.key()));
         }
-        into[std::string(member.key())] = number;
+        into[wire::safe_excerpt(member.key(), kMostText)] = number;
     }
     return std::nullopt;
 }
@@ -256,6 +261,7 @@ Outcome read_field(const object& from, std::string_view name, Style style, T& in
 template <typename T>
 Outcome read_field(const object& from, std::string_view name, Style style, std::optional<T>& into,
                    Unknown unknown) {
+    into.reset();
     if (!from.contains(name)) return std::nullopt;
     return read_field(from, name, style, into.emplace(), unknown);
 }

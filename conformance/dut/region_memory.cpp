@@ -21,8 +21,7 @@ constexpr std::uint64_t kMaxReadBytes = std::uint64_t{8} << 20;
 } // namespace
 
 std::optional<RegionMemory> RegionMemory::allocate(std::uint64_t length) {
-    const std::uint64_t pages = length / page_bytes + (length % page_bytes != 0 ? 1 : 0);
-    const std::size_t total = (pages + 2) * page_bytes;
+    const std::size_t total = footprint(length);
     void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return std::nullopt;
     RegionMemory region({static_cast<std::byte*>(memory), total}, length);

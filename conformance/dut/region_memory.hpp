@@ -18,6 +18,7 @@ namespace veriroce::dut {
 class RegionMemory {
   public:
     static constexpr std::size_t page_bytes = 4096;
+    static constexpr std::size_t guard_pages = 2;
 
     // Zeroed memory; nothing if the system has no memory left. With `length` 0 there are only
     // guards.
@@ -27,6 +28,17 @@ class RegionMemory {
     RegionMemory(const RegionMemory&) = delete;
     RegionMemory& operator=(const RegionMemory&) = delete;
     ~RegionMemory();
+
+    // What a region of `length` bytes takes from the system: whole pages, and the guards.
+    static constexpr std::uint64_t footprint(std::uint64_t length) {
+        const std::uint64_t pages = length / page_bytes + (length % page_bytes != 0 ? 1 : 0);
+        return (pages + guard_pages) * page_bytes;
+    }
+    // The largest region whose footprint is at most `bytes`.
+    static constexpr std::uint64_t largest_within(std::uint64_t bytes) {
+        const std::uint64_t pages = bytes / page_bytes;
+        return pages < guard_pages ? 0 : (pages - guard_pages) * page_bytes;
+    }
 
     [[nodiscard]] wire::MutableBytes bytes() const { return all_.subspan(page_bytes, length_); }
     [[nodiscard]] bool guards_intact() const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "conformance/interpreter/environment.hpp"
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/expect.hpp"
@@ -162,6 +164,11 @@ Task<Met<>> play(Interpreter& interpreter, const script::Repeat& block, Span spa
         co_return unplayable(span, "'repeat' needs both ends of its range");
     }
     for (std::int64_t i = *times.low; i <= *times.high; ++i) {
+        // Without a bound a loop's packets and findings would take all memory.
+        if (++objects.loop_turns > script::kMostTurns) {
+            co_return unplayable(span, fmt::format("the loops of a run turn at most {} times",
+                                                   script::kMostTurns));
+        }
         if (block.counter) objects.loop_counters.emplace_back(block.counter->text, i);
         co_await play(interpreter, block.body);
         if (block.counter) objects.loop_counters.pop_back();

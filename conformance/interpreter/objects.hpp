@@ -102,6 +102,7 @@ struct Objects {
     std::deque<dut::Event> events; // of the DUT, that no line has claimed
     // Of `repeat NAME in`, innermost last.
     std::vector<std::pair<std::string, std::int64_t>> loop_counters;
+    std::int64_t loop_turns = 0; // of all loops so far
     std::uint64_t made_regions = 0;
 
     // The case's own QP, for lines that concern none.

@@ -424,6 +424,9 @@ struct AnyBlock {
 struct Unordered {
     Block body;
 };
+// The turns of all loops of a run, inner ones counted again for each turn of the outer one.
+constexpr std::int64_t kMostTurns = 20'000;
+
 // repeat N … end, repeat NAME in A..B … end
 struct Repeat {
     std::variant<Expr, ValueRange> times; // a count, or the range of `counter`

@@ -386,7 +386,7 @@ class RunParser {
             scope_.define(cursor, *repeat.counter, {.kind = NameKind::Counter});
         } else {
             Expr times = parse_number(cursor, scope_);
-            check_between(cursor, times, 0, 1'000'000, "the repeat count");
+            check_between(cursor, times, 0, kMostTurns, "the repeat count");
             repeat.times = std::move(times);
         }
         cursor.expect_end();

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "dissector/command_line/exit_code.hpp"
+#include "dissector/wire/safe_text.hpp"
 
 namespace veriroce::command_line {
 
@@ -27,12 +28,13 @@ inline std::unexpected<Refusal> unable(std::string text) {
     return std::unexpected(Refusal{kExitUnable, std::move(text)});
 }
 
-// Prints the refusal and returns its exit code.
+// Prints the refusal and returns its exit code. Its text may name what others chose, as a file's
+// name: nothing in it steers the terminal.
 inline int tell(std::FILE* err, const Refusal& refusal) {
     std::string_view text = refusal.text;
     while (text.ends_with('\n'))
         text.remove_suffix(1);
-    fmt::print(err, "veriroce: {}\n", text);
+    fmt::print(err, "veriroce: {}\n", wire::safe_text(text, true));
     return refusal.exit_code;
 }
 

@@ -6,6 +6,7 @@
 # veriroce programs compare what serve sends back.
 
 vm=10.77.0.1
+vm_v6=fd77::1
 host=10.77.0.254
 rounds=100
 
@@ -35,7 +36,9 @@ until_guest_listens() {
 serve_guest() {
     local version=$1 mtu=$2 size=$3 code=0 pid turns=0
     shift 3
-    "$lab" ns timeout -k 5 60 "$veriroce" serve --once -n $rounds -m "$mtu" -s "$size" "$@" &
+    # The exchange is over IPv4, so the guest's IPv6 GID is not the address that it came from.
+    "$lab" ns timeout -k 5 60 "$veriroce" serve --once -n $rounds -m "$mtu" -s "$size" \
+        --allow-gid "$vm_v6" "$@" &
     pid=$!
     until "$lab" ns ss -ltn | grep -q ':18515 '; do
         ((turns++ < 50)) || break

@@ -393,6 +393,10 @@ TEST_CASE("errors: the device and the link, which needs root", "[program]") {
     const Listener http(socket("http"), Listener::Manner::Answer,
                         "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
     const Listener prose(socket("prose"), Listener::Manner::Answer, "220 mail.example ESMTP\n");
+    const Listener hostile(
+        socket("hostile"), Listener::Manner::Answer,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"\\u001b[2J\"}}\n");
+    const Listener binary(socket("binary"), Listener::Manner::Answer, "\xFF\xFE\x1b[2J\n");
     const Listener shut(socket("shut"), Listener::Manner::HangUp);
     const Listener silent(socket("silent"), Listener::Manner::Silent);
     place.write("no-token", "\n");
@@ -408,6 +412,12 @@ TEST_CASE("errors: the device and the link, which needs root", "[program]") {
          tool},
         {"veriroce test -i va --dut unix:http" + report,
          "veriroce: unix:http speaks HTTP: it is not a veriroce agent; check the port", tool},
+        {"veriroce test -i va --dut unix:hostile" + report,
+         "veriroce: unix:hostile rejected hello: \\x1b[2J", tool},
+        {"veriroce test -i va --dut unix:binary" + report,
+         "veriroce: unix:binary is not a veriroce agent: it answered with "
+         "\"\\xff\\xfe\\x1b[2J\", which is not JSON-RPC",
+         tool},
         {"veriroce test -i va --dut unix:prose" + report,
          "veriroce: unix:prose is not a veriroce agent: it answered with \"220 "
          "mail.example ESMTP\", which is not JSON-RPC",

@@ -21,8 +21,6 @@ namespace {
 
 constexpr wire::Duration kResolvePatience = 2s;
 constexpr wire::Duration kSilenceLimit = 10s; // of a peer that should send
-constexpr wire::Duration kTurn = 200ms;       // so that a signal is heard soon
-constexpr wire::Duration kLinger = 500ms;     // acknowledges what the peer may repeat
 
 std::unexpected<Refusal> broken_off(std::string text) {
     return std::unexpected(Refusal{kExitFound, std::move(text)});
@@ -85,9 +83,13 @@ Accepted<Ports> Ports::open(const RoundTripOptions& options) {
     return ports;
 }
 
+bool Ports::serves(const wire::IpAddress& local) const {
+    return raw_ || (port_ && port_->addresses().front() == own_.value_or(local));
+}
+
 Accepted<Ports::Chosen> Ports::for_connection(const wire::IpAddress& local) {
     const wire::IpAddress wanted = own_.value_or(local);
-    if (!raw_ && (!port_ || port_->addresses().front() != wanted)) {
+    if (!serves(local)) {
         port_.reset(); // two sockets cannot hold UDP 4791
         auto udp = port::Port::udp(wanted);
         if (!udp) return unable(udp.error().text);
@@ -134,6 +136,11 @@ Accepted<Introduction> receive_introduction(net::ByteStream& stream) {
     Introduction::Message message{};
     const auto heard = stream.receive_all(message, net::monotonic_now() + kExchangePatience);
     if (!heard) return unable(heard.error().text);
+    return read_introduction(message, stream);
+}
+
+Accepted<Introduction> read_introduction(const Introduction::Message& message,
+                                         const net::ByteStream& stream) {
     auto remote = Introduction::decode(message);
     if (!remote) {
         return unable(fmt::format("{}: {}", stream.peer().text(), remote.error()));
@@ -160,50 +167,31 @@ Accepted<void> connect(Pingpong& side, const Ports::Chosen& chosen, const Introd
     return {};
 }
 
-namespace {
-
-// Both sides play until all round trips are made.
-Accepted<void> play(Pingpong& side, port::Port& port, const RoundTripOptions& options,
-                    std::FILE* out) {
-    wire::Instant heard = net::monotonic_now();
-    std::uint64_t moved = 0;
-    while (!side.finished()) {
-        if (net::StopOnSignal::requested())
-            return std::unexpected(Refusal{kExitInterrupted, "interrupted"});
-        if (const auto ran = port.run(net::monotonic_now() + kTurn); !ran) {
-            return unable(ran.error().text);
-        }
-        if (options.verbose) print_refusals(port.engine(), out);
-        const wire::Instant now = net::monotonic_now();
-        side.progress(now);
-        if (const std::uint64_t count = side.sent() + side.received(); count != moved) {
-            moved = count;
-            heard = now;
-        } else if (now - heard > kSilenceLimit) {
-            return broken_off(
-                fmt::format("the peer has been silent for 10 s, after {} "
-                            "messages: do both sides want the same number of round trips (-n)?",
-                            side.received()));
-        }
-    }
-    if (side.failed()) return broken_off(*side.failed());
-    return {};
-}
-
-} // namespace
-
 void print_refusals(engine::Engine& engine, std::FILE* out) {
     while (const auto refusal = engine.poll_refusal())
         fmt::print(out, "refused {}: {}\n", refusal->number, engine::text_of(*refusal));
     std::fflush(out);
 }
 
-Accepted<void> play_and_report(Pingpong& side, port::Port& port, const RoundTripOptions& options,
-                               std::string_view checked, std::FILE* out) {
-    const wire::Instant began = net::monotonic_now();
-    const auto played = play(side, port, options, out);
-    if (!played) return played;
-    const auto seconds = std::chrono::duration<double>(net::monotonic_now() - began).count();
+Accepted<bool> Play::step(Pingpong& side, wire::Instant now) {
+    side.progress(now);
+    if (side.failed()) return broken_off(*side.failed());
+    if (side.finished()) return true;
+    if (const std::uint64_t count = side.sent() + side.received(); count != moved_) {
+        moved_ = count;
+        heard_ = now;
+    } else if (now - heard_ > kSilenceLimit) {
+        return broken_off(
+            fmt::format("the peer has been silent for 10 s, after {} "
+                        "messages: do both sides want the same number of round trips (-n)?",
+                        side.received()));
+    }
+    return false;
+}
+
+void Play::report(const Pingpong& side, port::Port& port, const RoundTripOptions& options,
+                  std::string_view checked, wire::Instant now, std::FILE* out) const {
+    const auto seconds = std::chrono::duration<double>(now - began_).count();
     const auto rounds = static_cast<double>(options.rounds);
     fmt::print(out, "{} round trips of {} bytes in {:.3f} s: {:.1f} us each, {:.1f} Mbit/s{}\n",
                options.rounds, options.size, seconds, seconds / rounds * 1e6,
@@ -222,6 +210,23 @@ Accepted<void> play_and_report(Pingpong& side, port::Port& port, const RoundTrip
                    port.bad_icrc());
     }
     std::fflush(out);
+}
+
+Accepted<void> play_and_report(Pingpong& side, port::Port& port, const RoundTripOptions& options,
+                               std::string_view checked, std::FILE* out) {
+    Play play(net::monotonic_now());
+    for (bool finished = false; !finished;) {
+        if (net::StopOnSignal::requested())
+            return std::unexpected(Refusal{kExitInterrupted, "interrupted"});
+        if (const auto ran = port.run(net::monotonic_now() + kTurn); !ran) {
+            return unable(ran.error().text);
+        }
+        if (options.verbose) print_refusals(port.engine(), out);
+        const auto stepped = play.step(side, net::monotonic_now());
+        if (!stepped) return std::unexpected(stepped.error());
+        finished = *stepped;
+    }
+    play.report(side, port, options, checked, net::monotonic_now(), out);
     const wire::Instant until = net::monotonic_now() + kLinger;
     while (net::monotonic_now() < until && !net::StopOnSignal::requested()) {
         if (const auto ran = port.run(until); !ran) return unable(ran.error().text);

@@ -48,6 +48,8 @@ class Ports {
     // For a peer whose exchange came over this address of ours.
     command_line::Accepted<Chosen> for_connection(const wire::IpAddress& local);
     [[nodiscard]] port::Port* opened() { return port_.get(); }
+    // Whether for_connection(local) keeps the port that is open.
+    [[nodiscard]] bool serves(const wire::IpAddress& local) const;
 
   private:
     std::optional<wire::IpAddress> own_;
@@ -62,6 +64,8 @@ std::string text_of(const pingpong::Introduction& side);
 
 // The message of the exchange.
 command_line::Accepted<pingpong::Introduction> receive_introduction(net::ByteStream& stream);
+command_line::Accepted<pingpong::Introduction>
+read_introduction(const pingpong::Introduction::Message& message, const net::ByteStream& stream);
 command_line::Accepted<void> send_introduction(net::ByteStream& stream,
                                                const pingpong::Introduction& local);
 
@@ -72,8 +76,33 @@ command_line::Accepted<void> connect(pingpong::Pingpong& side, const Ports::Chos
 // rules, what followed. A gap in the numbers shows that the engine did not keep some.
 void print_refusals(engine::Engine& engine, std::FILE* out);
 
-// Until all round trips are made; then prints the figures, and acknowledges for a while what the
-// peer may repeat. `checked` is printed after the figures.
+// Watches the round trips of one side.
+class Play {
+  public:
+    explicit Play(wire::Instant now) : began_(now), heard_(now) {}
+
+    // Takes completions and sends what is due for them. Whether all round trips are made; the
+    // refusal says why they never will be, for example after ten seconds of silence.
+    command_line::Accepted<bool> step(pingpong::Pingpong& side, wire::Instant now);
+    // The figures; `checked` is printed after them.
+    void report(const pingpong::Pingpong& side, port::Port& port, const RoundTripOptions& options,
+                std::string_view checked, wire::Instant now, std::FILE* out) const;
+
+    // When the last message came or went; of none yet, when it began.
+    [[nodiscard]] wire::Instant heard() const { return heard_; }
+    [[nodiscard]] bool moved() const { return moved_ > 0; }
+
+  private:
+    wire::Instant began_;
+    wire::Instant heard_;
+    std::uint64_t moved_ = 0;
+};
+
+// How long a side goes on after its last round trip: it acknowledges what the peer may repeat.
+inline constexpr wire::Duration kLinger = std::chrono::milliseconds(500);
+inline constexpr wire::Duration kTurn = std::chrono::milliseconds(200); // a signal is heard so soon
+
+// Until all round trips are made; then prints the figures, and lingers.
 command_line::Accepted<void> play_and_report(pingpong::Pingpong& side, port::Port& port,
                                              const RoundTripOptions& options,
                                              std::string_view checked, std::FILE* out);

@@ -1,4 +1,5 @@
-// The command `veriroce serve`: our engine answers the round trips of a peer (pingpong.hpp).
+// The command `veriroce serve`: our engine answers the round trips of peers (pingpong.hpp), of
+// several at a time. Whoever connects and says nothing holds up nobody.
 #pragma once
 
 #include <cstdio>
@@ -11,6 +12,7 @@ namespace veriroce::commands {
 
 struct ServeOptions : RoundTripOptions {
     std::vector<std::string> listen; // addresses for the exchange; every one of the host if empty
+    std::vector<std::string> gids;   // of peers, which may differ from the exchange's address
     bool once = false;               // end after the first peer
 };
 

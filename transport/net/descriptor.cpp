@@ -16,7 +16,7 @@ Descriptor::~Descriptor() {
 }
 
 std::string errno_text(int number) {
-    return ::strerrordesc_np(number);
+    return std::strerror(number);
 }
 
 Error system_error(std::string what, int number) {

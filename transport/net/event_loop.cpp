@@ -14,6 +14,8 @@ namespace asio = boost::asio;
 
 namespace {
 
+constexpr int kHandlersAtOnce = 64;
+
 template <typename T>
 std::optional<T> take(std::deque<T>& queue) {
     if (queue.empty()) return std::nullopt;
@@ -42,13 +44,19 @@ EventLoop::~EventLoop() {
 void EventLoop::run_once(wire::Instant deadline) {
     auto& io = impl_->io;
     impl_->arm_watches();
-    io.poll();
+    impl_->run_ready();
     // steady_clock is CLOCK_MONOTONIC in ns, the same as our Instant.
     const std::chrono::steady_clock::time_point until(deadline.time_since_epoch());
     while (!impl_->has_events && (deadline == kNever || monotonic_now() < deadline))
         io.run_one_until(until);
-    io.poll(); // handles everything that is ready, so that one call serves many events
+    impl_->run_ready(); // so that one call serves many events
     impl_->has_events = false;
+}
+
+// Not io.poll(): while clients connect faster than they are accepted, that would never end.
+void EventLoop::Impl::run_ready() {
+    for (int handlers = 0; handlers < kHandlersAtOnce && io.poll_one() > 0; ++handlers) {
+    }
 }
 
 void EventLoop::Impl::arm_watches() {

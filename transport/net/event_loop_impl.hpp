@@ -29,6 +29,7 @@ struct EventLoop::Impl {
     bool has_events = false; // there is something to poll: run_once returns
 
     void arm_watches();
+    void run_ready();
     void wait_for_signal();
 };
 

@@ -16,6 +16,9 @@
 #include <deque>
 #include <map>
 
+#include <fmt/format.h>
+
+#include "transport/net/clock.hpp"
 #include "transport/net/event_loop_impl.hpp"
 #include "transport/net/line_splitter.hpp"
 #include "transport/net/listen_socket.hpp"
@@ -51,6 +54,9 @@ struct Connection {
     asio::steady_timer timer;
     Phase phase = Phase::Greeting;
     LineSplitter received;
+    std::string host; // of the peer
+    bool admitted = false;
+    wire::Instant last_active{}; // when the last byte came or went; once admitted
     std::array<char, kChunkBytes> chunk{};
     bool reading = false;
     bool peer_finished = false;
@@ -66,12 +72,26 @@ struct Connection {
     }
 };
 
-std::string peer_text(const Socket& socket) {
+std::optional<SocketAddress> peer_of(Socket& socket) {
     SocketAddress address;
     address.size = sizeof address.storage;
-    auto& unconst = const_cast<Socket&>(socket); // native_handle() is not const
-    if (::getpeername(unconst.native_handle(), address.get(), &address.size) != 0) return "unknown";
-    return address.text();
+    if (::getpeername(socket.native_handle(), address.get(), &address.size) != 0) {
+        return std::nullopt;
+    }
+    return address;
+}
+
+// Without this the kernel would keep a connection for ever whose peer lost its power: a minute of
+// silence is enough, with or without answers on their way.
+void notice_lost_peer(Socket& socket) {
+    const auto set = [&](int level, int option, int value) {
+        ::setsockopt(socket.native_handle(), level, option, &value, sizeof value);
+    };
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+    set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+    set(IPPROTO_TCP, TCP_USER_TIMEOUT, 60'000); // ms
 }
 
 } // namespace
@@ -119,8 +139,11 @@ struct LineServer::Impl : std::enable_shared_from_this<LineServer::Impl> {
 
     void accept();
     void welcome(Socket socket);
+    [[nodiscard]] std::size_t admitted() const;
+    void make_way();
     void start_timer(ConnectionId id, Connection& connection, wire::Duration delay);
-    void timer_ran_out(ConnectionId id, const Connection& connection);
+    void timer_ran_out(ConnectionId id, Connection& connection);
+    void check_idle(ConnectionId id, Connection& connection);
     void advance(ConnectionId id, Connection& connection);
     void cut_lines(ConnectionId id, Connection& connection);
     void read(ConnectionId id, Connection& connection);
@@ -152,40 +175,80 @@ void LineServer::Impl::accept() {
 }
 
 void LineServer::Impl::welcome(Socket socket) {
-    if (connections.size() >= limits.connections) return; // the socket's destructor closes it
-    const int on = 1; // answers are small, and each is waited for; fails on Unix sockets
+    const auto peer = peer_of(socket);
+    if (!peer) return; // it has gone; the socket's destructor closes it
+    const int on = 1;  // answers are small, and each is waited for; fails on Unix sockets
     ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    notice_lost_peer(socket);
     const ConnectionId id{++last_id};
     auto& connection =
         *connections.emplace(id, std::make_unique<Connection>(std::move(socket), loop.io))
              .first->second;
-    push(Kind::Opened, id, peer_text(connection.socket));
+    connection.host = peer->family() == AF_UNIX ? peer->text() : peer->ip().text();
+    push(Kind::Opened, id, peer->text());
     start_timer(id, connection, limits.first_line_within);
     advance(id, connection);
+    make_way();
+}
+
+std::size_t LineServer::Impl::admitted() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(connections, [](const auto& one) { return one.second->admitted; }));
+}
+
+// Closes newcomers until there are no more than may be: the oldest ones of the hosts that have the
+// most, so that neither silence nor a flood from one host keeps others out.
+void LineServer::Impl::make_way() {
+    while (connections.size() - admitted() > limits.newcomers) {
+        std::map<std::string_view, std::size_t> of_host;
+        for (const auto& [id, one] : connections) {
+            if (!one->admitted) ++of_host[one->host];
+        }
+        const auto most =
+            std::ranges::max_element(of_host, {}, [](const auto& count) { return count.second; });
+        const auto oldest = std::ranges::find_if(connections, [&](const auto& one) {
+            return !one.second->admitted && one.second->host == most->first;
+        });
+        const ConnectionId id = oldest->first;
+        if (oldest->second->phase == Phase::Lingering)
+            connections.erase(oldest);
+        else
+            drop(id, "closed for a newer connection");
+    }
 }
 
 void LineServer::Impl::start_timer(ConnectionId id, Connection& connection, wire::Duration delay) {
     connection.timer.expires_after(delay);
     // A handler that was already due still runs after the timer is set again; the phase shows
     // whether it applies.
-    connection.timer.async_wait(
-        guarded(id, [id, phase = connection.phase](Impl& self, const Connection& found,
-                                                   const Failure& error) {
+    connection.timer.async_wait(guarded(
+        id, [id, phase = connection.phase](Impl& self, Connection& found, const Failure& error) {
             if (!error && found.phase == phase) self.timer_ran_out(id, found);
         }));
 }
 
-void LineServer::Impl::timer_ran_out(ConnectionId id, const Connection& connection) {
+void LineServer::Impl::timer_ran_out(ConnectionId id, Connection& connection) {
     switch (connection.phase) {
     case Phase::Greeting:
         if (connection.lines == 0) drop(id, "said nothing in time");
         break;
     case Phase::Delayed: drop(id, "closed here, after a delay"); break;
     case Phase::Lingering: connections.erase(id); break;
-    case Phase::Open:
+    case Phase::Open: check_idle(id, connection); break;
     case Phase::Finished:
     case Phase::Ended: break;
     }
+}
+
+void LineServer::Impl::check_idle(ConnectionId id, Connection& connection) {
+    const auto end = connection.last_active + limits.idle_within;
+    const auto now = monotonic_now();
+    if (end > now) {
+        start_timer(id, connection, end - now);
+        return;
+    }
+    const auto seconds = std::chrono::duration<double>(limits.idle_within).count();
+    drop(id, fmt::format("idle for {} s", seconds));
 }
 
 // Called after any change of a connection: turns received bytes into events, and continues reading.
@@ -229,6 +292,7 @@ void LineServer::Impl::read(ConnectionId id, Connection& connection) {
                           found); // ignored, but reading them keeps the kernel from sending a reset
                 return;
             }
+            found.last_active = monotonic_now();
             found.received.append({found.chunk.data(), bytes});
             self.advance(id, found);
         }));
@@ -267,6 +331,7 @@ void LineServer::Impl::write_rest(ConnectionId id, Connection& connection) {
         asio::buffer(connection.writing) + connection.written,
         guarded(id, [id](Impl& self, Connection& found, const Failure& error, std::size_t bytes) {
             found.written += bytes;
+            found.last_active = monotonic_now();
             if (!error && found.written < found.writing.size()) {
                 self.write_rest(id, found);
                 return;
@@ -295,8 +360,10 @@ void LineServer::Impl::drop(ConnectionId id, std::string why) {
 // last answer.
 void LineServer::Impl::linger(ConnectionId id, Connection& connection) {
     connection.phase = Phase::Lingering;
+    connection.admitted = false;
     start_timer(id, connection, kLingerTime);
     write(id, connection);
+    make_way();
 }
 
 void LineServer::Impl::end_linger(ConnectionId id, Connection& connection) {
@@ -349,11 +416,18 @@ std::optional<LineEvent> LineServer::poll_event() {
     return event;
 }
 
+bool LineServer::full() const {
+    return impl_->admitted() >= impl_->limits.connections;
+}
+
 void LineServer::admit(ConnectionId id) {
+    assert(!full());
     auto* connection = impl_->find(id);
     if (connection == nullptr || connection->phase != Phase::Greeting) return;
     connection->phase = Phase::Open;
-    connection->timer.cancel();
+    connection->admitted = true;
+    connection->last_active = monotonic_now();
+    impl_->start_timer(id, *connection, impl_->limits.idle_within);
     impl_->advance(id, *connection);
 }
 

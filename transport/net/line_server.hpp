@@ -5,12 +5,18 @@
 // admit(). Before that the connection may send one line of at most `first_line_bytes`, within
 // `first_line_within`; otherwise it is closed without an answer.
 //
+// Connections that are not admitted cannot keep others out. There are at most `newcomers` of them;
+// one more closes the oldest one of the host that has the most of them. So a client that speaks at
+// once is heard, whatever silent ones do.
+//
+// A connection whose peer vanished (no keepalive answers, nothing acknowledged) or said nothing for
+// `idle_within` is closed.
+//
 // If a peer finishes sending, the connection stays open for answers until the owner has polled the
 // Closed event; answers queued by then have another second to be sent.
 //
-// Bounds: LineLimits. A connection is closed if a line exceeds its limit, if the peer does not read
-// its answers, or if there are too many connections. The Closed event gives the reason (a rejected
-// connection has no events).
+// Bounds: LineLimits. A connection is closed if a line exceeds its limit, or if the peer does not
+// read its answers. The Closed event gives the reason.
 #pragma once
 
 #include <chrono>
@@ -31,10 +37,13 @@
 namespace veriroce::net {
 
 struct LineLimits {
-    std::size_t connections = 8;
+    std::size_t connections = 8;              // admitted at a time
+    std::size_t newcomers = 256;              // not admitted, or closing
     std::size_t first_line_bytes = 4U << 10U; // without the '\n'
     std::size_t line_bytes = 16U << 20U;      // after admit()
     wire::Duration first_line_within = std::chrono::seconds(5);
+    // Without a byte in either direction, after admit(); longer than a peer waits for one answer.
+    wire::Duration idle_within = std::chrono::minutes(10);
     std::size_t queued_bytes = 64U << 20U; // answers per connection
     std::size_t unpolled_lines = 64;       // per connection; at this number, reading pauses
 };
@@ -67,7 +76,10 @@ class LineServer {
 
     std::optional<LineEvent> poll_event();
 
-    // Accepts the connection after its first line: full line length, no time limit.
+    // Whether as many connections are admitted as may be.
+    [[nodiscard]] bool full() const;
+    // Accepts the connection after its first line: full line length, `idle_within`. Only while the
+    // server is not full().
     void admit(ConnectionId id);
 
     // Queues a line (without '\n'). Returns false if the connection no longer exists, or if its

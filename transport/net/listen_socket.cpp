@@ -12,7 +12,7 @@ namespace veriroce::net {
 
 namespace {
 
-constexpr int kBacklog = 128;
+constexpr int kBacklog = 4096; // the kernel's own limit is net.core.somaxconn
 
 Error listen_error(const LineAddress& address, int number) {
     const auto where = address.text();

@@ -1,10 +1,11 @@
 #include "transport/pingpong/exchange.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
+
+#include "dissector/wire/safe_text.hpp"
 
 namespace veriroce::pingpong {
 namespace {
@@ -16,13 +17,6 @@ std::optional<std::uint32_t> hexadecimal(std::string_view text) {
     const auto [stop, error] = std::from_chars(text.data(), end, value, 16);
     if (error != std::errc{} || stop != end || text.starts_with('-')) return std::nullopt;
     return value;
-}
-
-// What somebody else sent, fit for a terminal.
-std::string printable(std::string_view text) {
-    std::string shown(text);
-    std::ranges::replace_if(shown, [](char c) { return c < ' ' || c > '~'; }, '?');
-    return shown;
 }
 
 } // namespace
@@ -39,7 +33,8 @@ Introduction::Message Introduction::encode() const {
 std::expected<Introduction, std::string> Introduction::decode(const Message& message) {
     const std::string_view text(message.data(), message.size() - 1);
     const auto refused = [&] {
-        return std::unexpected(fmt::format("\"{}\" is no \"LID:QPN:PSN:GID\"", printable(text)));
+        return std::unexpected(
+            fmt::format("\"{}\" is no \"LID:QPN:PSN:GID\"", wire::safe_text(text)));
     };
     if (message.back() != '\0' || text[4] != ':' || text[11] != ':' || text[18] != ':') {
         return refused();

@@ -11,7 +11,7 @@ inline constexpr std::string_view welcome_text =
     R"("max":{"qp":0,"qp_wr":0,"sge":0,"cqe":0,"mr_bytes":0,"rd_atomic":0,)"
     R"("dest_rd_atomic":0,"msg_bytes":0,"inline":0},"local_ca_ack_delay":0,"atomic":"NONE",)"
     R"("limits":{"connections":8,"registered_bytes":1073741824,"qps":4096,)"
-    R"("queued_bytes":67108864,"line_bytes":16777216}})";
+    R"("queued_bytes":67108864,"line_bytes":16777216,"objects":16384,"idle_seconds":600}})";
 
 class FakeBackend final : public Backend {
   public:

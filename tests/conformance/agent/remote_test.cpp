@@ -5,7 +5,11 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
 #include <optional>
+#include <thread>
 
 #include "tests/conformance/agent/fake_backend.hpp"
 #include "tests/conformance/agent/running.hpp"
@@ -18,6 +22,7 @@ using namespace std::chrono_literals;
 using agent::test::FakeBackend;
 using agent::test::OtherServer;
 using agent::test::RunningAgent;
+using agent::test::Stranger;
 using agent::test::write_all;
 
 auto connect(const std::string& address, const std::optional<std::string>& token = {},
@@ -249,7 +254,7 @@ TEST_CASE("agent: a wrong token is not told before a second has passed", "[agent
     CHECK(net::monotonic_now() - before >= 950ms);
 }
 
-TEST_CASE("agent: one connection too many is closed, the others live on", "[agent]") {
+TEST_CASE("agent: one tester too many is told so, the others live on", "[agent]") {
     FakeBackend backend;
     net::LineLimits limits;
     limits.connections = 2;
@@ -258,7 +263,75 @@ TEST_CASE("agent: one connection too many is closed, the others live on", "[agen
     const auto two = connect(agent.address());
     REQUIRE(one);
     REQUIRE(two);
-    CHECK(refusal(agent.address()).starts_with("AGENT closed the connection"));
+    CHECK(refusal(agent.address()) ==
+          "AGENT rejected hello: the agent has as many testers as it may have: end one, or start "
+          "the agent with a larger --max-connections");
     (*one)->submit(Ping{}, net::monotonic_now());
     CHECK(next_reply(**one)->answer == Answer(Pong{.at = wire::Instant(42ns)}));
+}
+
+TEST_CASE("agent: one tester too many without the token hears nothing", "[agent]") {
+    FakeBackend backend;
+    net::LineLimits limits;
+    limits.connections = 1;
+    const RunningAgent agent(backend, "sesame", limits);
+    const auto one = connect(agent.address(), "sesame");
+    REQUIRE(one);
+    CHECK(refusal(agent.address(), "open").starts_with("AGENT closed the connection"));
+    CHECK(refusal(agent.address(), "sesame").starts_with("AGENT rejected hello"));
+}
+
+TEST_CASE("agent: the right token gets in, whatever others do without it", "[agent]") {
+    FakeBackend backend;
+    const RunningAgent agent(backend, "sesame");
+    std::vector<std::unique_ptr<Stranger>> silent;
+    for (int i = 0; i < 64; ++i)
+        silent.push_back(std::make_unique<Stranger>(agent.address()));
+    std::atomic<bool> stop = false;
+    std::vector<std::thread> crowd;
+    const std::array<std::string, 4> words{
+        "", "GET / HTTP/1.1\r\n\r\n", std::string(5000, 'x'),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hello\",\"params\":{\"version\":1,"
+        "\"token\":\"open\"}}\n"};
+    for (const auto& word : words) {
+        crowd.emplace_back([&stop, &agent, word] {
+            std::deque<std::unique_ptr<Stranger>> open;
+            while (!stop) {
+                open.push_back(std::make_unique<Stranger>(agent.address()));
+                open.back()->say(word);
+                if (open.size() > 60) open.pop_front();
+            }
+        });
+    }
+    int admitted = 0;
+    std::string last;
+    for (int i = 0; i < 40; ++i) {
+        const auto dut = connect(agent.address(), "sesame");
+        if (dut)
+            ++admitted;
+        else
+            last = dut.error();
+    }
+    stop = true;
+    for (auto& one : crowd)
+        one.join();
+    INFO(last);
+    CHECK(admitted == 40);
+}
+
+TEST_CASE("agent: testers that fell silent give their places and devices back", "[agent]") {
+    FakeBackend backend;
+    net::LineLimits limits;
+    limits.connections = 2;
+    limits.idle_within = 300ms;
+    const RunningAgent agent(backend, "", limits);
+    const auto one = connect(agent.address());
+    const auto two = connect(agent.address());
+    REQUIRE(one);
+    REQUIRE(two);
+    CHECK_FALSE(connect(agent.address()));
+    std::expected<std::unique_ptr<RemoteDut>, std::string> third = std::unexpected("");
+    for (const auto until = net::monotonic_now() + 10s; net::monotonic_now() < until && !third;)
+        third = connect(agent.address());
+    CHECK(third);
 }

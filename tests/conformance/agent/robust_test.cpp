@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "conformance/agent/engine_backend.hpp"
+#include "conformance/dut/region_memory.hpp"
 #include "conformance/dut/remote_dut.hpp"
 #include "tests/conformance/agent/running.hpp"
 
@@ -107,7 +108,7 @@ bool contains(const std::string& text, std::string_view piece) {
 
 TEST_CASE("agent: a caller that dies in the middle of a call leaves nothing behind", "[agent]") {
     constexpr std::size_t all = 65536;
-    const auto backend = engine_with({.registered_bytes = all, .qps = 1});
+    const auto backend = engine_with({.registered_bytes = RegionMemory::footprint(all), .qps = 1});
     const RunningAgent agent(*backend, "");
     for (const bool by_reset : {false, true}) {
         CAPTURE(by_reset);

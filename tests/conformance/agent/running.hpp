@@ -30,7 +30,8 @@ class RunningAgent {
         REQUIRE(server);
         server_ = std::move(*server);
         thread_ = std::thread([this, &backend, token = std::move(token)] {
-            Service service(*loop_, *server_, backend, token);
+            Log log(STDERR_FILENO);
+            Service service(*loop_, *server_, backend, log, token);
             while (!stop_)
                 service.step();
         });
@@ -93,6 +94,29 @@ class OtherServer {
     int listener_ = -1;
     std::uint16_t port_ = 0;
     std::thread thread_;
+};
+
+// Opens a connection from a thread in which nothing may be asserted.
+class Stranger {
+  public:
+    explicit Stranger(const std::string& address)
+        : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in to{};
+        to.sin_family = AF_INET;
+        to.sin_port =
+            htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        static_cast<void>(::connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof to));
+    }
+    Stranger(const Stranger&) = delete;
+    Stranger& operator=(const Stranger&) = delete;
+    ~Stranger() { close(socket_); }
+    void say(const std::string& text) const {
+        static_cast<void>(!send(socket_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    }
+
+  private:
+    int socket_;
 };
 
 inline void write_all(int socket, const std::string& text) {

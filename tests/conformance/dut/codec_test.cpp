@@ -245,6 +245,102 @@ TEST_CASE("codec: a line that answers no open call says so", "[dut]") {
         "it reports an error for a call that we did not make: no JSON");
 }
 
+TEST_CASE("codec: no text of an agent steers a terminal or spoils a file", "[dut]") {
+    const std::string clear = R"(\u001b[2J\u009b1m\u202e)"; // as JSON; what it does in a terminal
+    const std::string shown = "\\x1b[2J\\xc2\\x9b1m\\xe2\\x80\\xae";
+    const OpenCalls open{{CallId{1}, Request(Hello{}).index()},
+                         {CallId{2}, Request(PostSend{}).index()},
+                         {CallId{3}, Request(Counters{}).index()},
+                         {CallId{4}, Request(PdCreate{}).index()}};
+
+    const Result plain = Welcome{.name = "NAME",
+                                 .backend = "BACKEND",
+                                 .device = "DEVICE",
+                                 .firmware = "FIRMWARE",
+                                 .capabilities = {"CAPABILITY"},
+                                 .traits = {"TRAIT"},
+                                 .ports = {{.link_layer = "LINK", .gids = {{.type = "GID"}}}},
+                                 .atomic = "ATOMIC"};
+    auto line = encode_answer(CallId{1}, plain);
+    for (const auto* word : {"NAME", "BACKEND", "DEVICE", "FIRMWARE", "CAPABILITY", "TRAIT", "LINK",
+                             "GID", "ATOMIC"}) {
+        const auto at = line.find("\"" + std::string(word) + "\"");
+        REQUIRE(at != std::string::npos);
+        line.replace(at + 1, std::string_view(word).size(), clear);
+    }
+    const auto hello = decode_answer(line, open);
+    REQUIRE(hello);
+    REQUIRE(hello->answer);
+    const auto& welcome = std::get<Welcome>(*hello->answer);
+    for (const auto& text :
+         {welcome.name, welcome.backend, welcome.device, welcome.firmware,
+          welcome.capabilities.at(0), welcome.traits.at(0), welcome.ports.at(0).link_layer,
+          welcome.ports.at(0).gids.at(0).type, welcome.atomic}) {
+        CHECK(text == shown);
+    }
+
+    const auto refusal =
+        decode_answer(R"({"id":2,"error":{"code":-32000,"message":")" + clear +
+                          R"(","data":{"verb":")" + clear + R"(","errno":")" + clear + R"("}}})",
+                      open);
+    REQUIRE(refusal);
+    CHECK(refusal->answer.error() ==
+          Failure{.code = -32000, .message = shown, .verb = shown, .errno_name = shown});
+    const auto counters = decode_answer(R"({"id":3,"result":{")" + clear + R"(":"5"}})", open);
+    REQUIRE(counters);
+    CHECK(counters->answer == Answer(CounterValues{{{shown, 5}}}));
+    CHECK(
+        decode_answer(R"({"id":9,"error":{"code":1,"message":")" + clear + "\"}}", open).error() ==
+        "it reports an error for a call that we did not make: " + shown);
+    const auto wrong = decode_answer(R"({"id":3,"result":{"a":")" + clear + "\"}}", open);
+    REQUIRE(wrong);
+    CHECK(wrong->answer.error().message.find(shown) != std::string::npos);
+    // What is not even JSON, and not UTF-8.
+    CHECK(decode_answer("\xFF\xFE\x1b", open).error() ==
+          "it answered with \"\\xff\\xfe\\x1b\", which is not JSON-RPC");
+}
+
+TEST_CASE("codec: texts of an agent have bounds", "[dut]") {
+    const OpenCalls open{{CallId{1}, Request(Hello{}).index()}};
+    const Result plain = Welcome{.firmware = std::string(100'000, 'f'), .atomic = "NONE"};
+    const auto hello = decode_answer(encode_answer(CallId{1}, plain), open);
+    REQUIRE(hello);
+    REQUIRE(hello->answer);
+    CHECK(std::get<Welcome>(*hello->answer).firmware == std::string(509, 'f') + "...");
+    const Failure failure{.code = -32000,
+                          .message = std::string(100'000, 'm'),
+                          .verb = std::string(100'000, 'v'),
+                          .errno_name = std::string(100'000, 'e')};
+    const auto refusal = decode_answer(encode_answer(CallId{1}, std::unexpected(failure)), open);
+    REQUIRE(refusal);
+    CHECK(refusal->answer.error().message == std::string(509, 'm') + "...");
+    CHECK(refusal->answer.error().verb == std::string(61, 'v') + "...");
+    CHECK(refusal->answer.error().errno_name == std::string(61, 'e') + "...");
+    const auto name = std::string(100'000, 'n');
+    CHECK(failure_of(request_line("cq_create", "{\"" + name + "\":1}")).second.size() <= 512);
+}
+
+TEST_CASE("codec: a token is taken as it is", "[dut]") {
+    const std::string token = std::string(1000, 't') + "\x1b";
+    const auto call = decode_request(encode_request(CallId{1}, Hello{.token = token}));
+    REQUIRE(call.request);
+    CHECK(std::get<Hello>(*call.request).token == token);
+}
+
+TEST_CASE("codec: limits that an agent does not report are not made up", "[dut]") {
+    const OpenCalls open{{CallId{1}, Request(Hello{}).index()}};
+    auto line = encode_answer(CallId{1}, Result(Welcome{.atomic = "NONE"}));
+    const std::string_view newer = R"(,"objects":16384,"idle_seconds":600)";
+    const auto at = line.find(newer);
+    REQUIRE(at != std::string::npos);
+    line.erase(at, newer.size());
+    const auto hello = decode_answer(line, open);
+    REQUIRE(hello);
+    REQUIRE(hello->answer);
+    CHECK_FALSE(std::get<Welcome>(*hello->answer).limits.objects);
+    CHECK_FALSE(std::get<Welcome>(*hello->answer).limits.idle_seconds);
+}
+
 TEST_CASE("base64: the vectors of RFC 4648, and what is none", "[dut]") {
     const std::array<std::pair<std::string_view, std::string_view>, 7> vectors{{
         {"", ""},

@@ -170,7 +170,9 @@ TEST_CASE("virtual dut: reset and the limits of the agent", "[dut]") {
     side = make_side(pair, 0); // all is free again
     CHECK(pair.call(0, QpQuery{.qp = side.qp.qp}).attributes.state == engine::QpState::Reset);
 
-    const auto small = make_device(0, {.registered_bytes = 4096, .qps = 1});
+    // One page and its two guards.
+    const auto small =
+        make_device(0, {.registered_bytes = std::uint64_t{3} * 4096, .qps = 1, .objects = 3});
     const auto ask = [&](Request request) {
         small->submit(std::move(request), {});
         return small->poll({})->answer;
@@ -179,13 +181,55 @@ TEST_CASE("virtual dut: reset and the limits of the agent", "[dut]") {
     const auto cq = std::get<CqCreated>(*ask(CqCreate{.depth = 4})).cq;
     const auto mr = std::get<MrRegistered>(*ask(MrRegister{.pd = pd, .length = 4096})).mr;
     CHECK(ask(MrRegister{.pd = pd, .length = 1}).error().errno_name == "ENOMEM");
+    CHECK(ask(MrRegister{.pd = pd, .length = 0}).error().errno_name == "ENOMEM");
     REQUIRE(ask(MrDeregister{.mr = mr}));
+    CHECK(ask(MrRegister{.pd = pd, .length = 4097}).error().errno_name == "ENOMEM");
     CHECK(ask(MrRegister{.pd = pd, .length = 1}));
+    CHECK(ask(MrRegister{.pd = pd, .length = 1}).error().errno_name == "ENOMEM");
     const QpCreate create{.pd = pd, .send_cq = cq, .recv_cq = cq, .max_send = 1, .max_recv = 1};
     const auto qp = std::get<QpCreated>(*ask(create)).qp;
     CHECK(ask(create).error().errno_name == "ENOMEM");
     REQUIRE(ask(QpDestroy{.qp = qp}));
     CHECK(ask(create));
+    // The PD, the CQ, and a third object of any kind.
+    for (const Request& third :
+         {Request(PdCreate{}), Request(CqCreate{.depth = 4}),
+          Request(SrqCreate{.pd = pd, .depth = 4}), Request(MwAlloc{.pd = pd, .type = 2})}) {
+        const auto made = ask(third);
+        REQUIRE(made);
+        CHECK(ask(PdCreate{}).error().errno_name == "ENOMEM");
+        CHECK(ask(MwAlloc{.pd = pd, .type = 2}).error().errno_name == "ENOMEM");
+        if (const auto* made_pd = std::get_if<PdCreated>(&*made)) {
+            REQUIRE(ask(PdDestroy{.pd = made_pd->pd}));
+        } else if (const auto* made_cq = std::get_if<CqCreated>(&*made)) {
+            REQUIRE(ask(CqDestroy{.cq = made_cq->cq}));
+        } else if (const auto* made_srq = std::get_if<SrqCreated>(&*made)) {
+            REQUIRE(ask(SrqDestroy{.srq = made_srq->srq}));
+        } else {
+            REQUIRE(ask(MwDealloc{.mw = std::get<MwAllocated>(*made).mw}));
+        }
+    }
+    // What failed, and what could not be destroyed, counts as before.
+    CHECK_FALSE(ask(PdDestroy{.pd = pd}));
+    CHECK_FALSE(ask(CqCreate{.depth = 0}));
+    CHECK(ask(PdCreate{}));
+    CHECK_FALSE(ask(PdCreate{}));
+    REQUIRE(ask(Reset{}));
+    for (int i = 0; i < 3; ++i)
+        CHECK(ask(PdCreate{}));
+    CHECK_FALSE(ask(PdCreate{}));
+}
+
+TEST_CASE("virtual dut: the largest region that it reports can be registered", "[dut]") {
+    const auto device = make_device(0, {.registered_bytes = 1'000'000});
+    const auto ask = [&](Request request) {
+        device->submit(std::move(request), {});
+        return device->poll({})->answer;
+    };
+    const auto most = std::get<Welcome>(*ask(Hello{})).max.mr_bytes;
+    const auto pd = std::get<PdCreated>(*ask(PdCreate{})).pd;
+    CHECK_FALSE(ask(MrRegister{.pd = pd, .length = most + 1}));
+    CHECK(ask(MrRegister{.pd = pd, .length = most}));
 }
 
 TEST_CASE("virtual dut: nobody answers, the retries are used up, the time is virtual", "[dut]") {

@@ -132,6 +132,22 @@ TEST_CASE("construct: dereg, and the key is good for nothing any more", "[constr
           "the region is deregistered", Verdict::Error);
 }
 
+TEST_CASE("construct: loops turn no more often than a run can bear", "[constructs]") {
+    fails(with("repeat i in 1..1000000000000\n"
+               "  wait   0ms\n"
+               "end\n"),
+          "the loops of a run turn at most 20000 times", Verdict::Error);
+    fails(with("repeat 200\n"
+               "  repeat 200\n"
+               "    wait   0ms\n"
+               "  end\n"
+               "end\n"),
+          "the loops of a run turn at most 20000 times", Verdict::Error);
+    passes(with("repeat 20000\n"
+                "  wait   0ms\n"
+                "end\n"));
+}
+
 TEST_CASE("construct: a shared receive queue serves its QPs and says when it is low",
           "[constructs]") {
     const std::string header = "qp     srq=s\nqp     b srq=s\n";

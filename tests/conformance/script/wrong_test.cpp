@@ -66,6 +66,8 @@ const std::array wrong_scripts{
           "witin"},
     Wrong{"", "< ACK within 10ms within 20ms\n", "5:19: 'within' is written twice", "within"},
     Wrong{"", "< ACK psn=3..1\n", "5:11: the range is empty", "3..1"},
+    Wrong{"", "repeat 20001\n> SEND_ONLY\nend\n",
+          "5:8: the repeat count must be 0 to 20000, got 20001", "20001"},
     Wrong{"", "< ACK psn>=1..2\n", "5:7: a range can only be compared with '='", "psn"},
     Wrong{"", "< = first\n", "5:5: no packet 'first' is defined before this line", "first"},
     Wrong{"", "b > SEND_ONLY\n", "5:1: unknown QP 'b'", "b"},

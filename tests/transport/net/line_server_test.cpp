@@ -8,11 +8,17 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "transport/net/clock.hpp"
+#include "transport/net/descriptor.hpp"
 #include "transport/net/line_client.hpp"
+#include "transport/net/socket_address.hpp"
 
 namespace {
 
@@ -281,15 +287,13 @@ TEST_CASE("line server: a peer that resets the connection ends it", "[net]") {
     CHECK_FALSE(fixture.server->send(id, "nobody"));
 }
 
-TEST_CASE("line server: a hundred connections are served, one more is closed", "[net]") {
+TEST_CASE("line server: a hundred connections are admitted, and then it is full", "[net]") {
     net::LineLimits limits;
     limits.connections = 100;
     Fixture fixture(limits);
     std::vector<net::LineClient> clients;
-    for (int i = 0; i < 101; ++i)
+    for (int i = 0; i < 100; ++i)
         clients.push_back(fixture.client());
-    check_closed(fixture, clients.back());
-    clients.pop_back();
     for (std::size_t i = 0; i < clients.size(); ++i) {
         REQUIRE(clients[i].send_line(std::to_string(i), soon()).has_value());
     }
@@ -299,17 +303,106 @@ TEST_CASE("line server: a hundred connections are served, one more is closed", "
         REQUIRE(event.kind != Kind::Closed);
         if (event.kind != Kind::Line) continue;
         ++lines;
+        CHECK_FALSE(fixture.server->full());
         fixture.server->admit(event.connection);
         CHECK(fixture.server->send(event.connection, "re: " + event.text));
     }
     for (std::size_t i = 0; i < clients.size(); ++i) {
         CHECK(fixture.answer(clients[i]).value() == "re: " + std::to_string(i));
     }
-    clients.pop_back(); // makes room for another
+    CHECK(fixture.server->full());
+    auto again = fixture.client();
+    CHECK(fixture.event().kind == Kind::Opened); // its first line is still heard
+    clients.pop_back();                          // makes room for it
     while (fixture.event().kind != Kind::Closed) {
     }
-    auto again = fixture.client();
-    CHECK(fixture.event().kind == Kind::Opened);
+    CHECK_FALSE(fixture.server->full());
+}
+
+TEST_CASE("line server: connections that say nothing keep nobody out", "[net]") {
+    net::LineLimits limits;
+    limits.newcomers = 4;
+    Fixture fixture(limits);
+    auto tester = fixture.client();
+    const auto id = fixture.admitted(tester);
+    std::vector<net::LineClient> silent;
+    for (int i = 0; i < 20; ++i)
+        silent.push_back(fixture.client());
+    auto client = fixture.client();
+    REQUIRE(client.send_line("hello", soon()).has_value());
+    std::size_t closed = 0;
+    for (auto event = fixture.event(); event.kind != Kind::Line; event = fixture.event()) {
+        CHECK(event.connection != id);
+        if (event.kind != Kind::Closed) continue;
+        ++closed;
+        CHECK(event.text == "closed for a newer connection");
+    }
+    CHECK(closed == 17); // all but the youngest three and the client
+    check_closed(fixture, silent.front());
+    CHECK(silent.back().receive_line(net::monotonic_now()).error().kind ==
+          net::ErrorKind::TimedOut);
+}
+
+TEST_CASE("line server: a flood from one host does not close the connection of another", "[net]") {
+    net::LineLimits limits;
+    limits.newcomers = 4;
+    Fixture fixture(limits);
+    const net::Descriptor other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const auto from = net::SocketAddress::of(*wire::IpAddress::parse("127.0.0.2"), 0);
+    const auto to = net::SocketAddress::of(*wire::IpAddress::parse("127.0.0.1"),
+                                           fixture.server->address().port);
+    REQUIRE(::bind(other.fd(), from.get(), from.size) == 0);
+    REQUIRE(::connect(other.fd(), to.get(), to.size) == 0);
+    const auto opened = fixture.event();
+    CHECK(opened.text.starts_with("127.0.0.2:"));
+    std::vector<net::LineClient> flood;
+    for (int i = 0; i < 20; ++i)
+        flood.push_back(fixture.client());
+    REQUIRE(::send(other.fd(), "hello\n", 6, MSG_NOSIGNAL) == 6);
+    for (auto event = fixture.event(); event.kind != Kind::Line; event = fixture.event())
+        REQUIRE(event.connection != opened.connection);
+}
+
+TEST_CASE("line server: an idle connection is closed, a busy one is not", "[net]") {
+    net::LineLimits limits;
+    limits.connections = 1;
+    limits.idle_within = 300ms;
+    Fixture fixture(limits);
+    auto client = fixture.client();
+    const auto id = fixture.admitted(client);
+    const auto busy_until = net::monotonic_now() + 600ms;
+    while (net::monotonic_now() < busy_until) { // one byte is enough, in either direction
+        REQUIRE(::send(client.fd(), "x", 1, MSG_NOSIGNAL) == 1);
+        fixture.loop->run_once(net::monotonic_now() + 50ms);
+        REQUIRE_FALSE(fixture.server->poll_event().has_value());
+    }
+    CHECK(fixture.server->full());
+    const auto closed = fixture.event();
+    CHECK(closed.kind == Kind::Closed);
+    CHECK(closed.connection == id);
+    CHECK(closed.text == "idle for 0.3 s");
+    CHECK_FALSE(fixture.server->full());
+    check_closed(fixture, client);
+}
+
+TEST_CASE("line server: the kernel watches whether the peer still lives", "[net]") {
+    Fixture fixture;
+    auto client = fixture.client();
+    fixture.admitted(client);
+    // In /proc/net/tcp: the accepted socket is the one whose local port is the server's, connected
+    // (01); its timer is keepalive's (02).
+    std::ifstream table("/proc/net/tcp");
+    const auto port = fmt::format(":{:04X}", fixture.server->address().port);
+    int accepted = 0;
+    std::string number, local, remote, state, queues, timer;
+    for (std::string line; std::getline(table, line);) {
+        std::istringstream words(line);
+        words >> number >> local >> remote >> state >> queues >> timer;
+        if (!local.ends_with(port) || state != "01") continue;
+        ++accepted;
+        CHECK(timer.starts_with("02:"));
+    }
+    CHECK(accepted == 1);
 }
 
 TEST_CASE("line server: many lines at once wait until they are polled", "[net]") {

@@ -1,12 +1,9 @@
-#include "reports/safe_text.hpp"
+#include "dissector/wire/safe_text.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 
-#include <fmt/format.h>
-
-namespace veriroce::reports {
+namespace veriroce::wire {
 namespace {
 
 bool may_be_shown(std::uint32_t value) {
@@ -47,11 +44,26 @@ std::string safe_text(std::string_view text, bool keep_lines) {
         } else if (line) {
             out += first == '\n' ? "\\n" : "\\t";
         } else {
-            fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(first));
+            constexpr std::string_view kDigits = "0123456789abcdef";
+            const auto byte = static_cast<unsigned char>(first);
+            out += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 0xFU]};
         }
         text.remove_prefix(std::max<std::size_t>(size, 1));
     }
     return out;
 }
 
-} // namespace veriroce::reports
+std::string safe_excerpt(std::string_view text, std::size_t most_bytes) {
+    std::string out = safe_text(text.substr(0, most_bytes));
+    if (text.size() <= most_bytes && out.size() <= most_bytes) return out;
+    const auto continues = [&](std::size_t i) {
+        return (static_cast<unsigned char>(out[i]) & 0xC0U) == 0x80U;
+    };
+    std::size_t end = most_bytes - 3;
+    while (end > 0 && continues(end))
+        --end; // not in the middle of a character
+    out.resize(end);
+    return out + "...";
+}
+
+} // namespace veriroce::wire

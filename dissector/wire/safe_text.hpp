@@ -3,10 +3,11 @@
 // would obey instead of showing.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
-namespace veriroce::reports {
+namespace veriroce::wire {
 
 // How many bytes the UTF-8 character at the front of `text` has. 0 if it is not UTF-8, or is one
 // that must not be shown: control characters (also 0x80 to 0x9F), line separators, the characters
@@ -18,4 +19,7 @@ std::size_t shown_character(std::string_view text);
 // formats that escape them themselves.
 std::string safe_text(std::string_view text, bool keep_lines = false);
 
-} // namespace veriroce::reports
+// The same, but at most `most_bytes` (3 or more) of it; what is longer ends in "...".
+std::string safe_excerpt(std::string_view text, std::size_t most_bytes);
+
+} // namespace veriroce::wire
