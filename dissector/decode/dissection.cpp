@@ -22,6 +22,7 @@ std::string_view text_of(IcrcReason reason) {
     case IcrcReason::Fragment: return "IP fragment";
     case IcrcReason::IpExtensions: return "IPv6 extension headers";
     case IcrcReason::IpVersion: return "the IP version is neither 4 nor 6";
+    case IcrcReason::Lengths: return "the packet's lengths contradict each other";
     }
     return {};
 }

@@ -11,6 +11,7 @@
 #include "dissector/decode/layer.hpp"
 #include "dissector/wire/ip_address.hpp"
 #include "dissector/wire/packet.hpp"
+#include "dissector/wire/udp.hpp"
 
 namespace veriroce::decode {
 
@@ -42,6 +43,7 @@ enum class IcrcReason : std::uint8_t {
     Fragment,     // the rest of the packet is in other frames
     IpExtensions, // what the ICRC covers of IPv6 extension headers is not laid down
     IpVersion,    // neither 4 nor 6: nor is what it covers of such a header
+    Lengths,      // they contradict each other, and where they put it there is no right one
 };
 std::string_view text_of(IcrcReason reason);
 
@@ -115,6 +117,16 @@ struct Dissection {
     // BTH-12: a pad count above the body leaves no payload.
     [[nodiscard]] std::uint32_t payload_bytes() const {
         return packet.bth.pad <= body_bytes ? body_bytes - packet.bth.pad : 0;
+    }
+    // The UDP header before the BTH: of a RoCEv2 packet, behind all tunnels.
+    [[nodiscard]] wire::Bytes udp_bytes() const {
+        const auto bth_at = static_cast<std::size_t>(transport.data() - frame.bytes.data());
+        return frame.bytes.subspan(bth_at - wire::Udp::kSize, wire::Udp::kSize);
+    }
+    // Whether a finding is about the packet itself, from its IP header on: not about a tunnel that
+    // carries it.
+    [[nodiscard]] bool is_own(const Finding& finding) const {
+        return finding.offset >= network.offset;
     }
     // Addresses of the innermost IP header or GRH (`network`): 4 or 16 bytes, none without one.
     [[nodiscard]] wire::Bytes source_bytes() const;

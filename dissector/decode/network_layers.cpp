@@ -145,8 +145,9 @@ void Walker::ipv4_packet() {
     }
     const std::uint16_t checksum = wire::ipv4_checksum(bytes);
     if (checksum != header.checksum) {
-        add_finding(FindingKind::IpChecksum, covered_from_, wire::where("ip.checksum"),
-                    header.checksum, checksum);
+        const bool left = header.checksum == 0;
+        add_finding(left ? FindingKind::IpChecksumLeft : FindingKind::IpChecksum, covered_from_,
+                    wire::where("ip.checksum"), header.checksum, checksum);
     }
     // Segmentation in the network card leaves 0 here: the packet fills the frame.
     if (header.total_length != 0) {
