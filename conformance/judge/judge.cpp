@@ -402,8 +402,8 @@ void Judge::State::judge_unanswered_at_end() {
 // As if this end sent something at the end of the capture.
 void Judge::State::judge_unanswered_by(std::uint32_t index, std::uint8_t from) {
     const auto to = static_cast<std::uint8_t>(1 - from);
-    Notes& notes = notes_of(index, to);
-    if (!notes.unanswered) return;
+    Notes& asking = notes_of(index, to);
+    if (!asking.unanswered) return;
     const flow::Connection& connection = tracker.connection(index);
     flow::Packet packet;
     packet.time = end_time;
@@ -416,8 +416,8 @@ void Judge::State::judge_unanswered_by(std::uint32_t index, std::uint8_t from) {
                           .packet = packet,
                           .seen = seen,
                           .connection = &connection,
-                          .notes = &notes,
-                          .path = &notes,
+                          .notes = &asking,
+                          .path = &asking,
                           .log = log};
     judge_unanswered(context, notes_of(index, from), *end_time);
 }
