@@ -16,6 +16,7 @@ void clear(Dissection& out) {
     out.layers.clear();
     out.findings.clear();
     out.network = {};
+    out.not_followed = {};
     out.protocol = Protocol::Unknown;
     out.cut = out.malformed = out.fragment = out.upper = false;
     out.icrc = {};
