@@ -142,6 +142,21 @@ const std::vector<Tunnel>& tunnels() {
          }},
         {"ip in ip", [](const OuterHeader& o,
                         const Bytes& f) { return ip(o, is_v6(f) ? 41 : 4, packet_of(f)); }},
+        {"vxlan gpe",
+         [](const OuterHeader& o, const Bytes& f) {
+             return udp(o, 4790, of({0x0C, 0, 0, 3, 0x12, 0x34, 0x56, 0}) + f);
+         }},
+        {"vxlan gpe ip",
+         [](const OuterHeader& o, const Bytes& f) {
+             const unsigned next = is_v6(f) ? 2 : 1;
+             return udp(o, 4790, of({0x0C, 0, 0, next, 0x12, 0x34, 0x56, 0}) + packet_of(f));
+         }},
+        {"vn-tag in erspan",
+         [](const OuterHeader& o, const Bytes& f) {
+             return gre(o, of({0, 0, 0x88, 0xBE}),
+                        Bytes(f.begin(), f.begin() + 12) + of({0x89, 0x26, 0x80, 3, 0, 4}) +
+                            Bytes(f.begin() + 12, f.end()));
+         }},
         {"vxlan in gre",
          [](const OuterHeader& o, const Bytes& f) {
              return gre(o, of({0, 0, 0x65, 0x58}), udp(o, 4789, kVni + f));
