@@ -87,6 +87,7 @@ constexpr std::array<LayerInfo, kLayerKinds> kLayers{{
     {RpcRdmaSegment, "rpcordma", "RPC over RDMA, Segment"},
     {RpcRdmaEnd, "rpcordma", "RPC over RDMA, End of a List"},
     {RpcRdmaError, "rpcordma", "RPC over RDMA, Error"},
+    {Ipoib, "infiniband.ipoib", "IP over InfiniBand"},
     {Payload, "data", "Payload"},
     {Pad, "roce.pad", "Pad"},
     {Icrc, "infiniband.invariant.crc", "ICRC - Invariant CRC"},

@@ -91,6 +91,7 @@ enum class LayerKind : std::uint8_t {
     RpcRdmaSegment,
     RpcRdmaEnd, // of a list
     RpcRdmaError,
+    Ipoib,   // the type in front of a packet of IP over InfiniBand
     Payload, // of a transport packet, without its pad
     Pad,
     Icrc,

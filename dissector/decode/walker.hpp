@@ -22,7 +22,8 @@ inline constexpr std::size_t kMaxFramedPdus = 16; // of iWARP in one TCP segment
 
 // A tunnel's own layers: IP, UDP or GRE, its header and two of ERSPAN, Ethernet, a trailer.
 inline constexpr std::size_t kLayersOfTunnel = 7;
-// Behind all tunnels: BTH, its headers, four of a management datagram, pad, ICRC, VCRC; or iWARP.
+// Behind all tunnels: BTH, its headers, four of a management datagram (or three of IP over
+// InfiniBand), pad, ICRC, VCRC; or iWARP.
 inline constexpr std::size_t kLayersOfTransport = 1 + wire::kHeaderKinds + 4 + 4;
 inline constexpr std::size_t kLayersOfIwarp = 2 + 6 * kMaxFramedPdus + 1;
 // Frame, ERF, link, LLC, IP, UDP or GRH, trailer, and one to spare. Tags of fabrics count as VLAN
@@ -96,6 +97,7 @@ class Walker {
     void transport(Protocol protocol);
     void extended_headers();
     void body();
+    bool ip_over_infiniband(std::uint32_t bytes);
     void mad();
     void cm(std::uint16_t attribute);
     void sa(std::uint16_t attribute);
