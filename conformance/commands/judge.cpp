@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "conformance/commands/judge_connections.hpp"
+#include "conformance/commands/judge_lines.hpp"
 #include "conformance/commands/judge_report.hpp"
 #include "conformance/commands/text_file.hpp"
 #include "dissector/capture/dissected_frames.hpp"
@@ -20,6 +21,9 @@ using namespace command_line;
 void say(std::FILE* err, std::string_view message) {
     fmt::print(err, "veriroce: {}\n", message);
 }
+
+// A silent device is worth a word after this time, if the user does not say how long it may take.
+constexpr wire::Duration kLongestSilence = std::chrono::seconds(1);
 
 class Session {
   public:
@@ -47,21 +51,29 @@ class Session {
   private:
     void judge_file(const std::string& file) {
         judge::Judge judge(assumptions_);
-        read(file, judge);
+        const bool readable = read(file, judge);
         judge.finish();
         const judge::Summary summary = judge.summary();
+        report(file, judge, summary);
+        // What was not looked at must not pass for clean.
+        if (readable && summary.judged() == 0) complain(file + ": " + why_nothing(summary));
+    }
+
+    void report(const std::string& file, const judge::Judge& judge, const judge::Summary& summary) {
+        const PacketLines lines = packet_lines(file, judge.violations());
         violated_ = violated_ || summary.certain > 0 || (options_.strict && summary.possible > 0);
         const bool several = options_.files.size() > 1;
         if (options_.format == JudgeFormat::Json) {
             for (const judge::Violation& violation : judge.violations()) {
-                append_json(out_.text(), violation, several ? file : std::string_view{}, first_);
+                append_json(out_.text(), violation, lines, several ? file : std::string_view{},
+                            first_);
                 first_ = false;
             }
             return;
         }
         if (several) out_.text() += "==> " + file + " <==\n";
         for (const judge::Violation& violation : judge.violations())
-            append_text(out_.text(), violation);
+            append_text(out_.text(), violation, lines);
         if (options_.quiet) return;
         const std::uint64_t found = summary.certain + summary.possible + summary.undecidable;
         if (found > judge.violations().size()) {
@@ -71,18 +83,23 @@ class Session {
         append_summary(out_.text(), summary);
     }
 
-    void read(const std::string& file, judge::Judge& judge) {
+    // False if the file cannot be opened.
+    bool read(const std::string& file, judge::Judge& judge) {
         auto reader = capture::Reader::open(file);
-        if (!reader) return complain(reader.error(), file);
+        if (!reader) {
+            complain(capture::text_of(reader.error(), file));
+            return false;
+        }
         capture::DissectedFrames frames(*reader, judge::Judge::kTogether);
         for (auto some = frames.next(); !some.empty(); some = frames.next())
             judge.observe(some);
-        if (frames.error()) complain(*frames.error(), file);
+        if (frames.error()) complain(capture::text_of(*frames.error(), file));
+        return true;
     }
 
-    void complain(const capture::ReadError& error, const std::string& file) {
+    void complain(const std::string& message) {
         out_.flush(); // violations found so far come before the complaint
-        say(err_, capture::text_of(error, file));
+        say(err_, message);
         failed_ = true;
     }
 
@@ -107,6 +124,7 @@ std::string fill_assumptions(const JudgeOptions& options, judge::Assumptions& as
         }
         assumptions.recorded_at.push_back(*address);
     }
+    assumptions.longest_silence = kLongestSilence;
     if (options.patience_ms) {
         const std::chrono::duration<double, std::milli> patience(*options.patience_ms);
         assumptions.patience = std::chrono::duration_cast<wire::Duration>(patience);
@@ -140,10 +158,11 @@ void add_judge(Command program) {
                    "Address of a device at whose own port the capture was taken; repeat it",
                    {.value = "ADDRESS"});
     command.number("--patience", options->patience_ms, {0.001, 1e6},
-                   "Milliseconds within which a device recorded at its own port must answer",
+                   "Milliseconds within which a device must answer: certain only where its own "
+                   "port was recorded. Without it, 1000 for what is never answered",
                    {.value = "MS"});
     command.option("--connections", options->connections,
-                   "A file of known connections: ADDRESS QP ADDRESS QP [mtu=N] [psn=N,N]...",
+                   "A file of known connections: ADDRESS QP ADDRESS QP [mtu=N] [psn=N,N] [open]...",
                    {.value = "FILE"});
     command.flag("--strict", options->strict, "Exit code 1 also for a possible violation");
     command.flag("-q,--quiet", options->quiet, "Omit the summary line");

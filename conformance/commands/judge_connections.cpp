@@ -72,8 +72,13 @@ std::string set_attribute(std::array<flow::Introduction, 2>& ends, std::string_v
     if (name == "psn" || name == "reads" || name == "timeout") {
         return set_both(ends, name, values);
     }
+    if (word == "open") {
+        for (flow::Introduction& end : ends)
+            end.attributes.stays_open = true;
+        return {};
+    }
     if (name != "mtu")
-        return fmt::format("expected mtu=, psn=, reads= or timeout=, got '{}'", word);
+        return fmt::format("expected mtu=, psn=, reads=, timeout= or open, got '{}'", word);
     const auto mtu = mtu_of(values);
     if (!mtu) return fmt::format("mtu=: expected 256, 512, 1024, 2048 or 4096, got '{}'", values);
     ends[0].attributes.mtu = ends[1].attributes.mtu = mtu;

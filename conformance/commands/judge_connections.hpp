@@ -1,10 +1,11 @@
 // The file of --connections: connections whose QPs and attributes the user knows, one per line;
 // '#' begins a comment:
 //
-//   10.77.0.1 0x11  10.77.0.2 0x22  mtu=1024 psn=100,5000 reads=4,4 timeout=14,14
+//   10.77.0.1 0x11  10.77.0.2 0x22  mtu=1024 psn=100,5000 reads=4,4 timeout=14,14 open
 //
 // Each end is an address and a QP number. Optional: the path MTU, and for each end the first PSN,
-// how many READs and atomics it may have outstanding, and its local ACK timeout code. Errors: the
+// how many READs and atomics it may have outstanding, and its local ACK timeout code; `open` if
+// both QPs live until the capture ends. Errors: the
 // number of the line and what is wrong with it. Internal to this room.
 #pragma once
 

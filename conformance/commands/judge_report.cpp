@@ -31,10 +31,14 @@ void append_counted(std::string& out, std::uint64_t count, std::string_view what
 
 } // namespace
 
-void append_text(std::string& out, const judge::Violation& violation) {
+void append_text(std::string& out, const judge::Violation& violation, const PacketLines& lines) {
     fmt::format_to(std::back_inserter(out), "{:<8} {:<6} {:<11} packet {}: {}\n", violation.rule,
                    rules::word(violation.level), name_of(violation.certainty),
                    numbers_of(violation.packets), text_of(violation));
+    for (std::size_t i = 0; i < violation.packets.size; ++i) {
+        const auto line = lines.find(violation.packets.numbers[i]);
+        if (line != lines.end()) out += "    " + line->second + "\n";
+    }
     if (!violation.ends.empty()) out += "         " + violation.ends + "\n";
     const std::string excuses = excuses_of(violation.excuses);
     if (!excuses.empty()) out += "         " + excuses + "\n";
@@ -46,19 +50,40 @@ void append_summary(std::string& out, const judge::Summary& summary) {
                    summary.packets, summary.connections, summary.certain, summary.possible);
     append_counted(out, summary.undecidable, "undecidable");
     append_counted(out, summary.damaged, "packets with a wrong ICRC");
+    append_counted(out, summary.contradictory, "packets with contradictory lengths or IP version");
+    append_counted(out, summary.checksum_left, "packets with the IP checksum left to the NIC");
     append_counted(out, summary.lost_by_capture, "PSNs lost by the capture");
     append_counted(out, summary.unpaired, "responses of unknown connections");
     append_counted(out, summary.beyond_history, "packets older than the history");
     append_counted(out, summary.evicted, "connections evicted");
+    if (summary.connections == 0 && summary.judged() > 0) {
+        out += "; only rules of single packets were judged";
+    }
     out += '\n';
+}
+
+std::string why_nothing(const judge::Summary& summary) {
+    std::string text = fmt::format("nothing was judged: {} frames", summary.frames);
+    append_counted(text, summary.damaged, "RoCEv2 packets with a wrong ICRC");
+    append_counted(text, summary.contradictory, "RoCEv2 packets with contradictory lengths");
+    append_counted(text, summary.incomplete, "RoCEv2 packets cut inside their headers");
+    append_counted(text, summary.other_transport,
+                   "packets of RoCE v1 or InfiniBand, which are not judged");
+    if (summary.unsupported > 0) {
+        fmt::format_to(std::back_inserter(text), "; {} frames of unsupported link type {}",
+                       summary.unsupported, summary.unsupported_link);
+    }
+    const bool none = summary.packets + summary.incomplete + summary.other_transport == 0;
+    if (none) text += "; no RoCEv2 packets";
+    return text;
 }
 
 void append_json_begin(std::string& out) {
     out += "{\"schema\":\"veriroce/violations/1\",\"violations\":[";
 }
 
-void append_json(std::string& out, const judge::Violation& violation, std::string_view file,
-                 bool first) {
+void append_json(std::string& out, const judge::Violation& violation, const PacketLines& lines,
+                 std::string_view file, bool first) {
     out += first ? "\n{" : ",\n{";
     if (!file.empty()) {
         out += "\"file\":";
@@ -75,8 +100,17 @@ void append_json(std::string& out, const judge::Violation& violation, std::strin
     print::append_json_string(out, violation.allowed);
     out += ",\"text\":";
     print::append_json_string(out, text_of(violation));
-    out += ",\"unless\":[";
+    out += ",\"lines\":[";
     bool more = false;
+    for (std::size_t i = 0; i < violation.packets.size; ++i) {
+        const auto line = lines.find(violation.packets.numbers[i]);
+        if (line == lines.end()) continue;
+        if (more) out += ',';
+        more = true;
+        print::append_json_string(out, line->second);
+    }
+    out += "],\"unless\":[";
+    more = false;
     for (std::size_t i = 0; i < judge::kExcuses; ++i) {
         const auto excuse = static_cast<judge::Excuse>(i);
         if (!violation.excuses.has(excuse)) continue;

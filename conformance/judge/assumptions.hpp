@@ -40,8 +40,11 @@ struct Assumptions {
     // By how much two times may be wrong against each other.
     wire::Duration clock_error = std::chrono::microseconds(1);
     // How long a device may take to answer, and to say that something is missing. Without it no
-    // silence is judged.
+    // silence is judged but the longest.
     std::optional<wire::Duration> patience;
+    // A request that asks for an answer and has none for so long, until the capture ends, is a
+    // violation; `patience` counts instead if it is known. Nothing: none is.
+    std::optional<wire::Duration> longest_silence;
 };
 
 } // namespace veriroce::judge

@@ -30,6 +30,13 @@ struct Pending {
     wire::Instant since;
 };
 
+// Requests that ask for an answer and have none.
+struct Unanswered {
+    Pending oldest; // waits since it was sent, or since the responder said something else
+    Pending latest; // by its PSN
+    std::uint64_t packets = 0;
+};
+
 // One that did not come in time.
 struct Overdue {
     std::string_view rule;
@@ -145,6 +152,8 @@ struct Notes {
     };
     static constexpr std::size_t kMaxDefects = 4;
     std::vector<Defect> defects; // of which no answer told anything yet
+    std::optional<Unanswered> unanswered;
+    flow::Moment said; // when the end whose requests these are sent something, data apart
 };
 
 // The latest request to a device that may have written to its memory.
@@ -249,5 +258,9 @@ void note_pending(const Context& context);
 enum class Sign : std::uint8_t { None, Alive, Last };
 void judge_silence(const Context& context, wire::Instant now, Sign sign);
 void judge_timer(const Context& context, wire::Instant now, Sign sign);
+// Requests without an answer: noted for each packet. Judged at the end for each stream that has
+// some, as if its responder sent the packet; `responder` is what is remembered of its own requests.
+void note_unanswered(const Context& context);
+void judge_unanswered(const Context& context, const Notes& responder, wire::Instant end);
 
 } // namespace veriroce::judge

@@ -20,10 +20,10 @@ std::string kFlagBits(const wire::Ipv4& header) {
     return bits;
 }
 
+// A tunnel's header is not the device's: the innermost one is judged.
 void judge_ipv4(const decode::Dissection& frame, const Context& context) {
-    const auto* layer = frame.layers.find(LayerKind::Ipv4);
-    if (!layer || layer->length < wire::Ipv4::kSize) return;
-    const wire::Ipv4 header = wire::Ipv4::read(frame.bytes_of(*layer));
+    if (frame.network.kind != LayerKind::Ipv4) return;
+    const wire::Ipv4 header = wire::Ipv4::read(frame.bytes_of(frame.network));
     const Evidence packet(context.packet.number);
     if (header.header_bytes() != wire::Ipv4::kSize) {
         context.report("CA17-3", damage(frame), packet,
@@ -52,7 +52,7 @@ void judge_frame(const decode::Dissection& frame, const Context& context) {
     }
     judge_ipv4(frame, context);
     for (const decode::Finding& finding : frame.findings.all()) {
-        if (finding.kind != FindingKind::UdpLength) continue;
+        if (finding.kind != FindingKind::UdpLength || !frame.is_own(finding)) continue;
         context.report("CA17-21", damage(frame), Evidence(context.packet.number),
                        {phrase({"UDP length is ", finding.found}),
                         phrase({"UDP length must be ", finding.expected, ", up to the ICRC"})});

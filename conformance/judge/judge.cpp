@@ -26,12 +26,18 @@ Excuses left_over(Excuses excuses, const Context& context) {
     if (assumptions.ordered || at_sender) {
         excuses = excuses.without(Excuse::NetworkOrder).without(Excuse::NetworkCopy);
     }
-    if (at_sender) excuses = excuses.without(Excuse::InFlight);
-    if (at_sender || context.packet.integrity == flow::Integrity::Good) {
+    if (at_sender) {
+        excuses = excuses.without(Excuse::InFlight)
+                      .without(Excuse::Rewritten)
+                      .without(Excuse::NetworkLoss);
+    }
+    if (at_sender || context.packet.undamaged()) {
         excuses = excuses.without(Excuse::Damage);
     }
     if (context.connection == nullptr) return excuses;
     const flow::Connection& connection = *context.connection;
+    const auto open = [](const flow::End& end) { return end.attributes.stays_open; };
+    if (std::ranges::all_of(connection.ends, open)) excuses = excuses.without(Excuse::Closed);
     if (context.stream().begin_known()) excuses = excuses.without(Excuse::Beginning);
     // A pair that was found by its PSNs stays a guess: of thousands of QPs that begin alike, some
     // pairs are none, however many responses fit.
@@ -120,6 +126,7 @@ struct Judge::State {
     }
 
     void note_writes(const flow::Packet& packet, Context& context);
+    void count(const decode::Dissection& frame, bool judged);
     void judge_together(std::span<const decode::Dissection> frames);
     void judge(const flow::Packet& packet, const decode::Dissection* frame);
     void judge_connected(const Context& context);
@@ -128,6 +135,8 @@ struct Judge::State {
                           Sign sign);
     void judge_in_role(const Context& context);
     void judge_pending_at_end();
+    void judge_unanswered_at_end();
+    void judge_unanswered_by(std::uint32_t index, std::uint8_t from);
 
     Assumptions assumptions;
     flow::Tracker tracker;
@@ -141,6 +150,7 @@ struct Judge::State {
     std::array<Waiting, kTogether> together; // packets that are judged together
     Summary summary;
     std::optional<wire::Instant> last_time;
+    std::optional<wire::Instant> end_time; // the latest of all frames, whatever they carry
     std::vector<Notifier> notifiers;
     std::vector<std::pair<wire::IpAddress, Writes>> writes; // of each whose memory is at rest
     bool finished = false;
@@ -161,6 +171,28 @@ void Judge::State::note_writes(const flow::Packet& packet, Context& context) {
     }
 }
 
+void Judge::State::count(const decode::Dissection& frame, bool judged) {
+    ++summary.frames;
+    if (frame.frame.time_ns) {
+        const wire::Instant time{wire::Duration(*frame.frame.time_ns)};
+        end_time = std::max(end_time.value_or(time), time);
+    }
+    if (judged) {
+        if (frame.findings.empty()) return;
+        const auto left = [&frame](const decode::Finding& finding) {
+            return finding.kind == decode::FindingKind::IpChecksumLeft && frame.is_own(finding);
+        };
+        if (std::ranges::any_of(frame.findings.all(), left)) ++summary.checksum_left;
+    } else if (frame.roce()) {
+        ++summary.incomplete;
+    } else if (frame.transport_packet()) {
+        ++summary.other_transport;
+    } else if (frame.layers.has(decode::LayerKind::Unsupported)) {
+        ++summary.unsupported;
+        summary.unsupported_link = frame.frame.link_code;
+    }
+}
+
 // What several packets need is fetched for all of them at once.
 void Judge::State::judge_together(std::span<const decode::Dissection> frames) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
@@ -168,6 +200,7 @@ void Judge::State::judge_together(std::span<const decode::Dissection> frames) {
         waiting.packet = {};
         waiting.packet_there = flow::read_packet(frames[i], waiting.packet);
         waiting.ahead.reset();
+        count(frames[i], waiting.packet_there);
         if (waiting.packet_there) tracker.fetch_path(waiting.packet);
     }
     const std::span<Waiting> there = std::span(together).first(frames.size());
@@ -188,6 +221,9 @@ void Judge::State::judge(const flow::Packet& packet, const decode::Dissection* f
     assert(!finished);
     ++summary.packets;
     if (packet.time) last_time = packet.time;
+    if (packet.time && frame == nullptr) { // of a frame it is noted already
+        end_time = std::max(end_time.value_or(*packet.time), *packet.time);
+    }
     const flow::Classified seen = tracker.feed(packet);
     Context context{
         .assumptions = assumptions, .tracker = tracker, .packet = packet, .seen = seen, .log = log};
@@ -199,7 +235,8 @@ void Judge::State::judge(const flow::Packet& packet, const decode::Dissection* f
     if (!writes.empty()) note_writes(packet, context);
     if (frame != nullptr) judge_frame(*frame, context);
     const bool bad = packet.integrity == flow::Integrity::Bad;
-    if (bad) ++summary.damaged;
+    const bool contradicts = frame != nullptr && frame->icrc.status != decode::IcrcStatus::Bad;
+    if (bad) ++(contradicts ? summary.contradictory : summary.damaged);
     const bool dropped = bad || seen.kind == flow::Class::Damaged;
     if (!dropped) judge_packet(context);
     if (!dropped) judge_management(context);
@@ -261,7 +298,9 @@ void Judge::State::judge_connected(const Context& context) {
     // What was pending before this packet: it may come too late.
     if (context.packet.time && !assumptions.recorded_at.empty()) judge_pending(context);
     judge_in_role(context);
-    if (context.seen.kind != flow::Class::Unpaired) note_pending(context);
+    if (context.seen.kind == flow::Class::Unpaired) return;
+    note_pending(context);
+    note_unanswered(context);
 }
 
 void Judge::State::judge_in_role(const Context& context) {
@@ -327,10 +366,71 @@ void Judge::State::judge_pending_at_end() {
     }
 }
 
+namespace {
+
+using AddressPair = std::pair<wire::IpAddress, wire::IpAddress>;
+
+AddressPair addresses_of(const flow::Connection& connection) {
+    return std::minmax(
+        connection.ends[0].address, connection.ends[1].address,
+        [](const wire::IpAddress& a, const wire::IpAddress& b) { return a.bytes < b.bytes; });
+}
+
+} // namespace
+
+void Judge::State::judge_unanswered_at_end() {
+    if (!assumptions.longest_silence || !end_time) return;
+    // Responses that could not be paired may be the answers.
+    std::vector<AddressPair> unpaired;
+    for (const std::uint32_t index : tracker.connections()) {
+        const flow::Connection& connection = tracker.connection(index);
+        if (connection.unpaired_responses == 0) continue;
+        const AddressPair addresses = addresses_of(connection);
+        if (std::ranges::find(unpaired, addresses) == unpaired.end()) unpaired.push_back(addresses);
+    }
+    for (const std::uint32_t index : tracker.connections()) {
+        const flow::Connection& connection = tracker.connection(index);
+        if (connection.pairing == flow::Pairing::None &&
+            std::ranges::find(unpaired, addresses_of(connection)) != unpaired.end()) {
+            continue;
+        }
+        for (std::uint8_t from = 0; from < 2; ++from)
+            judge_unanswered_by(index, from);
+    }
+}
+
+// As if this end sent something at the end of the capture.
+void Judge::State::judge_unanswered_by(std::uint32_t index, std::uint8_t from) {
+    const auto to = static_cast<std::uint8_t>(1 - from);
+    Notes& asking = notes_of(index, to);
+    if (!asking.unanswered) return;
+    const flow::Connection& connection = tracker.connection(index);
+    flow::Packet packet;
+    packet.time = end_time;
+    packet.source = connection.ends[from].address;
+    packet.destination = connection.ends[to].address;
+    packet.integrity = flow::Integrity::Good;
+    const flow::Classified seen{.connection = index, .from = from, .role = flow::Role::Responder};
+    const Context context{.assumptions = assumptions,
+                          .tracker = tracker,
+                          .packet = packet,
+                          .seen = seen,
+                          .connection = &connection,
+                          .notes = &asking,
+                          .path = &asking,
+                          .log = log};
+    judge_unanswered(context, notes_of(index, from), *end_time);
+}
+
 void Judge::finish(std::optional<wire::Instant> end) {
-    if (end && state_->last_time && *end > *state_->last_time) state_->last_time = end;
-    if (!state_->finished) state_->judge_pending_at_end();
-    state_->finished = true;
+    State& state = *state_;
+    if (end && state.last_time && *end > *state.last_time) state.last_time = end;
+    if (end) state.end_time = std::max(state.end_time.value_or(*end), *end);
+    if (!state.finished) {
+        state.judge_pending_at_end();
+        state.judge_unanswered_at_end();
+    }
+    state.finished = true;
 }
 
 std::span<const Violation> Judge::violations() const {

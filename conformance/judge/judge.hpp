@@ -32,12 +32,23 @@ struct Summary {
     std::uint64_t connections = 0;
     std::uint64_t evicted = 0;         // connections that were forgotten to make room
     std::uint64_t damaged = 0;         // packets with a wrong ICRC: judged by nothing but CRC-01
+    std::uint64_t contradictory = 0;   // packets whose lengths or IP version no receiver takes
+    std::uint64_t checksum_left = 0;   // packets whose IPv4 checksum is 0: left to the NIC
     std::uint64_t unpaired = 0;        // responses whose connection was not known: not judged
     std::uint64_t beyond_history = 0;  // packets older than what was kept: not judged
     std::uint64_t lost_by_capture = 0; // PSNs that were acknowledged and never seen
     std::uint64_t certain = 0;         // violations, those not kept included
     std::uint64_t possible = 0;
     std::uint64_t undecidable = 0;
+
+    // Of frames of a capture: how many there were, and those that were not judged.
+    std::uint64_t frames = 0;
+    std::uint64_t incomplete = 0;      // RoCEv2 packets without all headers, and fragments
+    std::uint64_t other_transport = 0; // RoCE v1 and InfiniBand
+    std::uint64_t unsupported = 0;     // of a link type that is not supported
+    std::uint16_t unsupported_link = 0;
+
+    [[nodiscard]] std::uint64_t judged() const { return packets - damaged - contradictory; }
 };
 
 class Judge {

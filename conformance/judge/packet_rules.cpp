@@ -53,10 +53,10 @@ void judge_flags(const Context& context) {
     const wire::OpcodeInfo& info = packet.info();
     const Evidence shown(packet.number);
     // The six bits beside FECN and BECN are outside the ICRC: a network may have changed them.
-    const bool six = bth.reserved6 != 0 && context.recorded_at(packet.source);
-    if (bth.reserved7 != 0 || six) {
+    constexpr Excuses kRewritten{Excuse::Damage, Excuse::Rewritten};
+    if (bth.reserved7 != 0 || bth.reserved6 != 0) {
         context.report(
-            "BTH-16", kDamage, shown,
+            "BTH-16", bth.reserved7 != 0 ? kDamage : kRewritten, shown,
             {phrase({"reserved BTH bits are ", Hex{bth.reserved6}, " and ", Hex{bth.reserved7}}),
              "reserved BTH bits must be zero"});
     }

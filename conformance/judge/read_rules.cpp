@@ -117,7 +117,7 @@ void judge_content(const Context& context, const Extent& read) {
     const flow::Packet& packet = context.packet;
     const auto& at_rest = context.assumptions.memory_at_rest;
     if (std::ranges::find(at_rest, packet.source) == at_rest.end()) return;
-    if (!packet.whole() || packet.integrity != flow::Integrity::Good) return;
+    if (!packet.whole() || !packet.undamaged()) return;
     const std::uint64_t digest = flow::digest_of_bytes(packet.transport.payload());
     for (const Notes::Content& earlier : context.notes->contents.kept()) {
         if (earlier.psn != packet.psn() || earlier.number < read.first_number) continue;

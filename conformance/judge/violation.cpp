@@ -6,12 +6,15 @@ std::string_view text_of(Excuse excuse) {
     switch (excuse) {
     case Excuse::CaptureLoss: return "the capture lacks a packet";
     case Excuse::Beginning: return "the capture began in the middle";
+    case Excuse::NetworkLoss: return "the network lost a packet";
     case Excuse::NetworkOrder: return "a packet overtook another";
     case Excuse::NetworkCopy: return "the network copied a packet";
     case Excuse::Damage: return "a packet was damaged";
+    case Excuse::Rewritten: return "a switch changed bits outside the ICRC";
     case Excuse::InFlight: return "the packet was already on its way";
     case Excuse::NewLife: return "the QP was created again";
     case Excuse::Reconnect: return "the QP was connected again";
+    case Excuse::Slow: return "the device takes longer to answer";
     case Excuse::Closed: return "the QP had ended";
     case Excuse::WrongPair: return "the QPs are not connected to each other";
     }

@@ -18,16 +18,19 @@ namespace veriroce::judge {
 enum class Excuse : std::uint8_t {
     CaptureLoss,  // the capture lacks a packet that passed it
     Beginning,    // the capture lacks what came before its first packet
+    NetworkLoss,  // the network lost a packet after it had passed the capture
     NetworkOrder, // a packet overtook another on its way to the capture
     NetworkCopy,  // the network delivered a packet twice
     Damage,       // a packet was changed on its way, and its ICRC was not checked
+    Rewritten,    // a switch changed bits that the ICRC does not cover
     InFlight,     // it had left its sender before what it should have waited for came there
     NewLife,      // the QP was created again under the same number, with other PSNs
     Reconnect,    // the same, even with the same PSNs
+    Slow,         // the device takes longer to answer
     Closed,       // the QP had ended: its application closed it, or its own requests failed
     WrongPair,    // the two QPs that were taken for a connection are not connected
 };
-inline constexpr std::size_t kExcuses = 10;
+inline constexpr std::size_t kExcuses = 13;
 std::string_view text_of(Excuse excuse); // "the capture lacks a packet"
 
 class Excuses {

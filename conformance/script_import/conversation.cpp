@@ -103,11 +103,11 @@ void Recorder::feed(const decode::Dissection& dissection) {
 void Recorder::note_outer(const decode::Dissection& dissection, std::uint8_t from) {
     if (seen_[from]) return;
     seen_[from] = true;
-    if (const auto* ip = dissection.layers.find(decode::LayerKind::Ipv4)) {
-        conversation_.dscp[from] = wire::load_u8(dissection.bytes_of(*ip), 1) >> 2;
-    } else if (const auto* ip6 = dissection.layers.find(decode::LayerKind::Ipv6)) {
-        const std::uint16_t head = wire::load_u16(dissection.bytes_of(*ip6), 0);
-        conversation_.dscp[from] = static_cast<std::uint8_t>(head >> 6 & 0x3F);
+    const wire::Bytes ip = dissection.bytes_of(dissection.network); // behind all tunnels
+    if (dissection.network.kind == decode::LayerKind::Ipv4) {
+        conversation_.dscp[from] = wire::load_u8(ip, 1) >> 2;
+    } else {
+        conversation_.dscp[from] = static_cast<std::uint8_t>(wire::load_u16(ip, 0) >> 6 & 0x3F);
     }
     if (const auto* vlan = dissection.layers.find(decode::LayerKind::Vlan)) {
         conversation_.vlan = wire::load_u16(dissection.bytes_of(*vlan), 0) & 0x0FFF;

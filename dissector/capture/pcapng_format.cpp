@@ -16,6 +16,11 @@ constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D;
 constexpr std::size_t kFrameBytes = 12; // type, length, and the length repeated
 constexpr std::size_t kPacketFixedBytes = 20;
 
+constexpr bool is_read(std::uint32_t type) {
+    return type == kSection || type == kInterface || type == kPacket || type == kSimplePacket ||
+           type == kEnhancedPacket;
+}
+
 std::unexpected<ReadError> failure(ReadErrorKind kind, std::uint64_t offset,
                                    std::uint64_t detail = 0) {
     return std::unexpected(ReadError{.kind = kind, .offset = offset, .detail = detail});
@@ -69,8 +74,12 @@ std::expected<PcapngFormat::Block, ReadError> PcapngFormat::read_block(Source& s
         }
     }
     const std::uint32_t length = order_.u32(head, 4);
-    if (length < kFrameBytes || length % 4 != 0 || length > kMaxBlockBytes) {
+    if (length < kFrameBytes || length % 4 != 0) {
         return failure(ReadErrorKind::BadBlock, block.offset);
+    }
+    if (length > kMaxBlockBytes) {
+        if (is_read(block.type)) return failure(ReadErrorKind::BadBlock, block.offset);
+        return skip_block(source, length, block);
     }
     const wire::Bytes whole = source.ahead(length);
     if (whole.size() < length) return truncated(source);
@@ -79,6 +88,28 @@ std::expected<PcapngFormat::Block, ReadError> PcapngFormat::read_block(Source& s
     }
     block.body = whole.subspan(8, length - kFrameBytes);
     source.skip(length);
+    return block;
+}
+
+// A block of a type that is not read may be of any length. It is skipped in pieces.
+std::expected<PcapngFormat::Block, ReadError>
+PcapngFormat::skip_block(Source& source, std::uint32_t length, const Block& block) const {
+    // In a file that is there to its end a length beyond it is damaged.
+    if (source.whole() && source.ahead(length).size() < length) {
+        return failure(ReadErrorKind::BadBlock, block.offset);
+    }
+    constexpr std::size_t kPiece = 1U << 20;
+    const std::size_t end_bytes = sizeof length;
+    for (std::size_t left = length - end_bytes; left > 0;) {
+        const std::size_t piece = std::min(left, kPiece);
+        if (source.ahead(piece).size() < piece) return truncated(source);
+        source.skip(piece);
+        left -= piece;
+    }
+    const wire::Bytes repeated = source.ahead(end_bytes);
+    if (repeated.size() < end_bytes) return truncated(source);
+    if (order_.u32(repeated, 0) != length) return failure(ReadErrorKind::BadBlock, block.offset);
+    source.skip(end_bytes);
     return block;
 }
 

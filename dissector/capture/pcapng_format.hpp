@@ -11,7 +11,7 @@
 
 namespace veriroce::capture {
 
-// A longer block means a damaged length. The limit is libpcap's.
+// A longer block of a type that is read means a damaged length. The limit is libpcap's.
 inline constexpr std::uint32_t kMaxBlockBytes = 16U * 1024 * 1024;
 
 class PcapngFormat {
@@ -32,6 +32,8 @@ class PcapngFormat {
     };
 
     std::expected<Block, ReadError> read_block(Source& source);
+    std::expected<Block, ReadError> skip_block(Source& source, std::uint32_t length,
+                                               const Block& block) const;
     std::expected<void, ReadError> open_section(const Block& block,
                                                 const std::vector<Interface>& interfaces);
     std::expected<void, ReadError> add_interface(const Block& block,

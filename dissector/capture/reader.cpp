@@ -39,7 +39,14 @@ std::expected<Reader, ReadError> Reader::start(Source source) {
     if (magic.size() < 4) return std::unexpected(placed(not_a_capture(magic), source));
     if (PcapngFormat::recognise(magic)) return Reader(std::move(source), PcapngFormat{});
     std::optional<PcapFormat> pcap = PcapFormat::recognise(magic);
-    if (!pcap) return std::unexpected(placed(not_a_capture(magic), source));
+    if (!pcap) {
+        const ReadError error = not_a_capture(magic);
+        const std::optional<ErfFormat> erf = ErfFormat::recognise(source);
+        if (!erf) return std::unexpected(placed(error, source));
+        Reader reader(std::move(source), *erf);
+        reader.interfaces_.push_back(ErfFormat::interface());
+        return reader;
+    }
     auto interface = pcap->read_header(source);
     if (!interface) return std::unexpected(placed(interface.error(), source));
     Reader reader(std::move(source), *pcap);
@@ -47,15 +54,23 @@ std::expected<Reader, ReadError> Reader::start(Source source) {
     return reader;
 }
 
+std::expected<bool, ReadError> Reader::next_of_format(Record& record) {
+    if (auto* pcapng = std::get_if<PcapngFormat>(&format_)) {
+        return pcapng->next(source_, interfaces_, record);
+    }
+    return ErfFormat::next(source_, record);
+}
+
 // The result is constructed at the return statement. Copying an expected object stores bytes and
 // loads words, which stalls on store forwarding.
 std::expected<bool, ReadError> Reader::next(Record& record) {
     if (failed_) return std::unexpected(*failed_);
     const auto* pcap = std::get_if<PcapFormat>(&format_);
-    const auto more = pcap != nullptr
-                          ? pcap->next(source_, record)
-                          : std::get<PcapngFormat>(format_).next(source_, interfaces_, record);
-    if (more) return *more;
+    const auto more = pcap != nullptr ? pcap->next(source_, record) : next_of_format(record);
+    if (more) {
+        if (record.link_code == kErfLinkCode && *more) take_erf_time(record);
+        return *more;
+    }
     failed_ = placed(more.error(), source_);
     return std::unexpected(*failed_);
 }

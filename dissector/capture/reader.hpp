@@ -1,5 +1,5 @@
-// Reads pcap and pcapng from a file, a pipe or memory, optionally compressed with gzip or zstd.
-// Packets are not copied.
+// Reads pcap, pcapng and Endace's ERF from a file, a pipe or memory, optionally compressed with
+// gzip or zstd. Packets are not copied.
 //
 //   auto reader = Reader::open("trace.pcap");
 //   Record record;
@@ -17,6 +17,7 @@
 #include <span>
 #include <variant>
 
+#include "dissector/capture/erf_format.hpp"
 #include "dissector/capture/pcap_format.hpp"
 #include "dissector/capture/pcapng_format.hpp"
 
@@ -43,10 +44,11 @@ class Reader {
     [[nodiscard]] std::optional<double> part_done() const { return source_.part_done(); }
 
   private:
-    using Format = std::variant<PcapFormat, PcapngFormat>;
+    using Format = std::variant<PcapFormat, PcapngFormat, ErfFormat>;
 
     Reader(Source source, Format format) : source_(std::move(source)), format_(format) {}
     static std::expected<Reader, ReadError> start(Source source);
+    std::expected<bool, ReadError> next_of_format(Record& record);
 
     Source source_;
     Format format_;

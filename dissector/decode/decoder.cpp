@@ -1,5 +1,6 @@
 #include "dissector/decode/decoder.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "dissector/decode/checks.hpp"
@@ -15,6 +16,7 @@ void clear(Dissection& out) {
     out.layers.clear();
     out.findings.clear();
     out.network = {};
+    out.not_followed = {};
     out.protocol = Protocol::Unknown;
     out.cut = out.malformed = out.fragment = out.upper = false;
     out.icrc = {};
@@ -47,11 +49,24 @@ std::uint32_t icrc_of(const Dissection& out, wire::Bytes covered) {
     return wire::icrc_from_lrh(covered, out.layers.has(LayerKind::Grh));
 }
 
+// Where the lengths contradict each other, the place of the ICRC is a guess.
+bool lengths_contradict(const Dissection& out) {
+    using enum FindingKind;
+    return std::ranges::any_of(out.findings.all(), [](const Finding& finding) {
+        return finding.kind == IpHeaderLength || finding.kind == IpLength ||
+               finding.kind == IbLength || finding.kind == UdpLength;
+    });
+}
+
 // Of a packet that has one, at `at`; it covers what begins at `from`.
 void verify_icrc(std::uint32_t from, std::uint32_t at, Dissection& out) {
     out.icrc.reason = IcrcReason::None;
     const std::uint32_t computed = icrc_of(out, out.frame.bytes.subspan(from, at - from));
     const std::uint32_t found = wire::load_icrc(out.frame.bytes.subspan(at, wire::kIcrcBytes));
+    if (found != computed && !out.findings.empty() && lengths_contradict(out)) {
+        out.icrc.reason = IcrcReason::Lengths;
+        return;
+    }
     out.icrc.found = as_read_on_the_wire(found);
     out.icrc.expected = as_read_on_the_wire(computed);
     out.icrc.status = found == computed ? IcrcStatus::Good : IcrcStatus::Bad;

@@ -1,5 +1,7 @@
 #include "dissector/decode/dissection.hpp"
 
+#include <algorithm>
+
 #include "dissector/wire/field_places.hpp"
 
 namespace veriroce::decode {
@@ -22,8 +24,72 @@ std::string_view text_of(IcrcReason reason) {
     case IcrcReason::Fragment: return "IP fragment";
     case IcrcReason::IpExtensions: return "IPv6 extension headers";
     case IcrcReason::IpVersion: return "the IP version is neither 4 nor 6";
+    case IcrcReason::Lengths: return "the packet's lengths contradict each other";
     }
     return {};
+}
+
+namespace {
+
+std::string hex_of(std::uint32_t code, std::size_t digits) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text = "0x";
+    for (std::size_t i = digits; i-- > 0;)
+        text += kDigits[code >> (4 * i) & 0xF];
+    return text;
+}
+
+} // namespace
+
+std::string_view text_of(Stop stop) {
+    switch (stop) {
+    case Stop::None: return "";
+    case Stop::LinkType: return "link type";
+    case Stop::ErfType: return "ERF type";
+    case Stop::EtherType: return "EtherType";
+    case Stop::LlcSap: return "LLC SAP";
+    case Stop::PppProtocol: return "PPP protocol";
+    case Stop::AddressFamily: return "address family";
+    case Stop::IpProtocol: return "IP protocol";
+    case Stop::UdpPort: return "UDP port";
+    case Stop::GpeProtocol: return "VXLAN-GPE protocol";
+    case Stop::GreFlags: return "GRE flags";
+    case Stop::ErspanFrame: return "ERSPAN frame type";
+    case Stop::NoInfiniBand: return "GRH next header";
+    case Stop::MplsPayload: return "MPLS payload other than IP";
+    case Stop::MplsLabels: return "too many MPLS labels";
+    case Stop::Tags: return "too many VLAN tags";
+    case Stop::Tunnels: return "too many tunnels in each other";
+    case Stop::IpExtensions: return "too many IPv6 extension headers";
+    case Stop::LaterFragment: return "IP fragment without its headers";
+    }
+    return {};
+}
+
+std::string NotFollowed::text() const {
+    const std::string name(text_of(stop));
+    switch (stop) {
+    case Stop::EtherType:
+    case Stop::PppProtocol:
+    case Stop::GreFlags: return name + " " + hex_of(code, 4);
+    case Stop::LlcSap: return name + " " + hex_of(code, 2);
+    case Stop::LinkType:
+    case Stop::ErfType:
+    case Stop::AddressFamily:
+    case Stop::IpProtocol:
+    case Stop::UdpPort:
+    case Stop::GpeProtocol:
+    case Stop::ErspanFrame:
+    case Stop::NoInfiniBand: return name + " " + std::to_string(code);
+    case Stop::None:
+    case Stop::MplsPayload:
+    case Stop::MplsLabels:
+    case Stop::Tags:
+    case Stop::Tunnels:
+    case Stop::IpExtensions:
+    case Stop::LaterFragment: return name;
+    }
+    return name;
 }
 
 std::string_view name_of(Protocol protocol) {
@@ -49,6 +115,20 @@ std::string_view name_of(Protocol protocol) {
 }
 
 // A GRH has its addresses where an IPv6 header has them.
+std::uint32_t Dissection::erf_frame_length() const {
+    const wire::Bytes header = bytes_of(*layers.find(LayerKind::Erf));
+    constexpr std::size_t kWireLength = 14;
+    if (header.size() < kWireLength + 2) return frame.original_length;
+    return wire::load_u16(header, kWireLength);
+}
+
+std::uint32_t Dissection::captured_length() const {
+    const auto captured = static_cast<std::uint32_t>(frame.bytes.size());
+    const LayerSpan* record = layers.find(LayerKind::Erf);
+    if (record == nullptr) return captured;
+    return std::min(frame_length(), captured - record->length);
+}
+
 wire::Bytes Dissection::source_bytes() const {
     if (network.length == 0) return {};
     const wire::Bytes header = bytes_of(network);

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "dissector/decode/finding.hpp"
 #include "dissector/decode/layer.hpp"
 #include "dissector/wire/ip_address.hpp"
 #include "dissector/wire/packet.hpp"
+#include "dissector/wire/udp.hpp"
 
 namespace veriroce::decode {
 
@@ -42,6 +44,7 @@ enum class IcrcReason : std::uint8_t {
     Fragment,     // the rest of the packet is in other frames
     IpExtensions, // what the ICRC covers of IPv6 extension headers is not laid down
     IpVersion,    // neither 4 nor 6: nor is what it covers of such a header
+    Lengths,      // they contradict each other, and where they put it there is no right one
 };
 std::string_view text_of(IcrcReason reason);
 
@@ -74,12 +77,48 @@ enum class Protocol : std::uint8_t {
 };
 std::string_view name_of(Protocol protocol); // as Wireshark's column has it: "RRoCE", "TCP"
 
+// Why the walk left the rest of a frame as data. Of a frame that it took apart to its end, and of
+// protocols that end here because nothing of ours is above them (ARP, ICMP, TCP): None.
+enum class Stop : std::uint8_t {
+    None,
+    // With a code:
+    LinkType,
+    ErfType,
+    EtherType,
+    LlcSap,
+    PppProtocol,
+    AddressFamily,
+    IpProtocol,
+    UdpPort,
+    GpeProtocol,
+    GreFlags, // routing, or another version
+    ErspanFrame,
+    NoInfiniBand, // behind a GRH
+    // Without:
+    MplsPayload, // neither IPv4 nor IPv6
+    MplsLabels,  // more than are followed, as the next three
+    Tags,
+    Tunnels,
+    IpExtensions,
+    LaterFragment, // of an IP packet, whose headers are in another frame
+};
+std::string_view text_of(Stop stop); // "EtherType", "UDP port"
+
+struct NotFollowed {
+    Stop stop = Stop::None;
+    std::uint32_t code = 0; // the EtherType, port ...; 0 where there is none
+
+    friend bool operator==(const NotFollowed&, const NotFollowed&) = default;
+    [[nodiscard]] std::string text() const; // "EtherType 0x8864", "UDP port 53"
+};
+
 struct Dissection {
     FrameFacts frame;
     Layers layers;
     Findings findings;
     LayerSpan network; // the innermost IP header or GRH that is whole; else no bytes of a Frame
     Protocol protocol = Protocol::Unknown;
+    NotFollowed not_followed;
     bool cut = false;       // the capture ends inside what was taken apart last
     bool malformed = false; // the packet itself ends inside a header
     bool fragment = false;  // an IP fragment
@@ -116,11 +155,30 @@ struct Dissection {
     [[nodiscard]] std::uint32_t payload_bytes() const {
         return packet.bth.pad <= body_bytes ? body_bytes - packet.bth.pad : 0;
     }
+    // Bytes of the frame on the wire, and those of them that the capture holds: without the header
+    // of an Endace record, which says the first by itself.
+    [[nodiscard]] std::uint32_t frame_length() const {
+        return layers.has(LayerKind::Erf) ? erf_frame_length() : frame.original_length;
+    }
+    [[nodiscard]] std::uint32_t captured_length() const;
+    // The UDP header before the BTH: of a RoCEv2 packet, behind all tunnels.
+    [[nodiscard]] wire::Bytes udp_bytes() const {
+        const auto bth_at = static_cast<std::size_t>(transport.data() - frame.bytes.data());
+        return frame.bytes.subspan(bth_at - wire::Udp::kSize, wire::Udp::kSize);
+    }
+    // Whether a finding is about the packet itself, from its IP header on: not about a tunnel that
+    // carries it.
+    [[nodiscard]] bool is_own(const Finding& finding) const {
+        return finding.offset >= network.offset;
+    }
     // Addresses of the innermost IP header or GRH (`network`): 4 or 16 bytes, none without one.
     [[nodiscard]] wire::Bytes source_bytes() const;
     [[nodiscard]] wire::Bytes destination_bytes() const;
     [[nodiscard]] std::optional<wire::IpAddress> source() const;
     [[nodiscard]] std::optional<wire::IpAddress> destination() const;
+
+  private:
+    [[nodiscard]] std::uint32_t erf_frame_length() const;
 };
 
 } // namespace veriroce::decode

@@ -83,6 +83,7 @@ bool plain(const wire::Outer& outer) {
 
     out.network = {outer.v6 ? LayerKind::Ipv6 : LayerKind::Ipv4, outer.ip_at,
                    outer.udp_at - outer.ip_at};
+    out.not_followed = {};
     out.protocol = Protocol::RoceV2;
     out.has_bth = true;
     out.cut = out.malformed = out.fragment = out.upper = false;

@@ -231,6 +231,7 @@ constexpr std::array kRows{
 
     whole("infiniband.rwh", "Raw Header", Rwh),
     hex("infiniband.rwh.etype", "Type", Rwh, 16, 16, 4, ether_type_name),
+    hex("infiniband.rwh.etype", "Type", Ipoib, 0, 16, 4, ether_type_name),
 
     whole("infiniband.grh", "Global Route Header", Grh),
     dec("infiniband.grh.ipver", "IP Version", Grh, 0, 4),

@@ -18,10 +18,18 @@ Computed frame_number(const Dissection& d, const LayerSpan&) {
     return number(d.frame.number);
 }
 Computed frame_length(const Dissection& d, const LayerSpan&) {
-    return number(d.frame.original_length);
+    return number(d.frame_length());
 }
 Computed captured_length(const Dissection& d, const LayerSpan&) {
-    return number(d.frame.bytes.size());
+    return number(d.captured_length());
+}
+Computed not_followed(const Dissection& d, const LayerSpan&) {
+    if (d.not_followed.stop == Stop::None) return std::nullopt;
+    return text(text_of(d.not_followed.stop));
+}
+Computed not_followed_code(const Dissection& d, const LayerSpan&) {
+    if (d.not_followed.stop == Stop::None) return std::nullopt;
+    return number(d.not_followed.code);
 }
 Computed interface_number(const Dissection& d, const LayerSpan&) {
     if (!d.frame.interface) return std::nullopt;
@@ -106,6 +114,10 @@ constexpr std::array kRows{
     repeated<comment>("frame.comment", "Comment", Frame, Format::Text),
     computed("roce.malformed", "Ends Inside a Header", Frame, Format::Boolean, malformed,
              Shown::OnlyByName),
+    computed("roce.not_followed", "Not Followed", Frame, Format::Text, not_followed,
+             Shown::OnlyByName),
+    computed("roce.not_followed.code", "Not Followed Type", Frame, Format::Decimal,
+             not_followed_code, Shown::OnlyByName),
     after_icrc(
         repeated<finding_rule>("roce.finding", "Finding", Frame, Format::Text, Shown::OnlyByName)),
     after_icrc(repeated<finding_severity>("roce.finding.severity", "Finding Severity", Frame,
@@ -128,6 +140,34 @@ constexpr std::array kRows{
     flag(place("vlan.dei"), "Drop Eligible"),
     dec(place("vlan.id"), "VLAN Identifier"),
     hex(place("vlan.etype"), "Type", 4, ether_type_name),
+
+    dec("vntag.dir", "Direction", VnTag, 0, 1),
+    dec("vntag.dst", "Destination", VnTag, 2, 14),
+    dec("vntag.looped", "Looped", VnTag, 16, 1),
+    dec("vntag.version", "Version", VnTag, 18, 2),
+    dec("vntag.src", "Source", VnTag, 20, 12),
+    hex("vntag.etype", "Type", VnTag, 32, 16, 4, ether_type_name),
+
+    dec("etag.pcp", "Priority", ETag, 0, 3),
+    dec("etag.dei", "Drop Eligible", ETag, 3, 1),
+    hex("etag.iecid_base", "Ingress E-CID", ETag, 4, 12, 4),
+    dec("etag.group", "Group", ETag, 18, 2),
+    hex("etag.ecid_base", "E-CID", ETag, 20, 12, 4),
+    hex("etag.etype", "Type", ETag, 48, 16, 4, ether_type_name),
+
+    dec("cmd.version", "Version", CmdTag, 0, 8),
+    dec("cmd.length", "Length", CmdTag, 8, 8),
+    hex("cmd.options", "Options", CmdTag, 16, 16, 4),
+    dec("cmd.sgt", "Security Group Tag", CmdTag, 32, 16),
+    hex("cmd.type", "Type", CmdTag, 48, 16, 4, ether_type_name),
+
+    hex("llc.dsap", "DSAP", Llc, 0, 8, 2),
+    hex("llc.ssap", "SSAP", Llc, 8, 8, 2),
+    hex("llc.type", "Type", Llc, 48, 16, 4, ether_type_name),
+
+    hex("chdlc.address", "Address", Chdlc, 0, 8, 2),
+    hex("chdlc.control", "Control", Chdlc, 8, 8, 2),
+    hex("chdlc.protocol", "Protocol", Chdlc, 16, 16, 4, ether_type_name),
 
     dec("sll.pkttype", "Packet Type", Sll, 0, 16),
     dec("sll.hatype", "Link-layer Address Type", Sll, 16, 16),

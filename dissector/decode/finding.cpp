@@ -14,6 +14,7 @@ constexpr std::array<FindingInfo, kFindingKinds> kFindings{{
     {IpLength, "ENC-08", Error, "the IP length contradicts the frame", Values::Decimal},
     {IbLength, "ENC-08", Error, "the length in LRH or GRH contradicts the frame", Values::Decimal},
     {IpChecksum, "N-03", Warning, "the IPv4 header checksum is wrong", Values::Hex},
+    {IpChecksumLeft, "N-03", Note, "the IPv4 header checksum is 0: left to the NIC", Values::None},
     {IpFragment, "ENC-09", Error, "the packet is an IP fragment", Values::None},
     {UdpLength, "ENC-08", Error, "the UDP length contradicts the IP length", Values::Decimal},
     {UdpChecksum, "ENC-06", Note, "the UDP checksum is wrong", Values::Hex},

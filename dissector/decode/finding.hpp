@@ -21,6 +21,7 @@ enum class FindingKind : std::uint8_t {
     IpLength,
     IbLength, // of LRH or GRH
     IpChecksum,
+    IpChecksumLeft, // it is 0: left to the NIC
     IpFragment,
     UdpLength,
     UdpChecksum,
@@ -53,7 +54,7 @@ enum class FindingKind : std::uint8_t {
     RpcRdmaVersion,
     RpcRdmaList,
 };
-inline constexpr std::size_t kFindingKinds = 37;
+inline constexpr std::size_t kFindingKinds = 38;
 
 struct FindingInfo {
     FindingKind kind = FindingKind::HeaderTooShort;

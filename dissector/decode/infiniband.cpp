@@ -68,8 +68,9 @@ bool Walker::grh() {
     out_.network = {LayerKind::Grh, start, kGrhBytes};
     const std::uint16_t payload = wire::load_u16(header, 4);
     narrow(at_ + payload, FindingKind::IbLength, start + 4, payload, end_ - at_);
-    if (wire::load_u8(header, 6) == kIbaNextHeader) return true;
-    rest(LayerKind::Data);
+    const std::uint8_t next = wire::load_u8(header, 6);
+    if (next == kIbaNextHeader) return true;
+    leave(Stop::NoInfiniBand, next);
     return false;
 }
 
@@ -93,7 +94,7 @@ void Walker::erf() {
     case 21: return infiniband();
     case 22:
     case 23: return raw_ip();
-    default: return rest(LayerKind::Data);
+    default: return leave(Stop::ErfType, type);
     }
 }
 

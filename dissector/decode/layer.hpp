@@ -21,6 +21,13 @@ enum class LayerKind : std::uint8_t {
     Vlan,
     Sll,
     Sll2,
+    Null, // the address family in front of a packet: loopback of BSD
+    Ppp,
+    Chdlc,
+    Llc,        // IEEE 802.2, with SNAP if it follows
+    VnTag,      // of Cisco's fabric extenders
+    ETag,       // IEEE 802.1BR
+    CmdTag,     // Cisco MetaData
     MacControl, // the opcode; then Pause or Pfc
     Pause,
     Pfc,
@@ -34,6 +41,7 @@ enum class LayerKind : std::uint8_t {
     ErspanPlatform,
     Udp,
     Vxlan,
+    VxlanGpe,
     Geneve,
     Tcp,
     Lrh, // of native InfiniBand
@@ -83,6 +91,7 @@ enum class LayerKind : std::uint8_t {
     RpcRdmaSegment,
     RpcRdmaEnd, // of a list
     RpcRdmaError,
+    Ipoib,   // the type in front of a packet of IP over InfiniBand
     Payload, // of a transport packet, without its pad
     Pad,
     Icrc,

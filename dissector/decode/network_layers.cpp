@@ -1,5 +1,6 @@
 // Link, network and UDP layers of the general walk.
 #include <algorithm>
+#include <bit>
 
 #include "dissector/decode/walker.hpp"
 #include "dissector/wire/field_places.hpp"
@@ -12,12 +13,40 @@ constexpr std::uint16_t code(wire::EtherType type) {
     return static_cast<std::uint16_t>(type);
 }
 constexpr std::uint16_t kOldQinQ = 0x9100;
+constexpr std::uint16_t kVnTag = 0x8926;
+constexpr std::uint16_t kETag = 0x893F;
+constexpr std::uint16_t kCmdTag = 0x8909;
+constexpr std::size_t kVnTagBytes = 6; // the next type included: so are the others
+constexpr std::size_t kETagBytes = 8;
+constexpr std::size_t kCmdTagBytes = 8;
+constexpr std::uint16_t kLeastEtherType = 0x0600; // below it the field is a length
+constexpr std::uint8_t kSnapSap = 0xAA;
+constexpr std::uint8_t kIpSap = 0x06;
+constexpr std::uint8_t kUnnumbered = 0x03;
+constexpr std::size_t kLlcBytes = 3;
+constexpr std::size_t kSnapBytes = 5;
+
+constexpr std::size_t kLoopbackBytes = 4;
+constexpr std::uint32_t kFamilyIpv4 = 2;
+constexpr std::uint16_t kPppIpv4 = 0x0021;
+constexpr std::uint16_t kPppIpv6 = 0x0057;
+constexpr std::uint8_t kPppAddress = 0xFF;
+
+// AF_INET6 of Linux, NetBSD and OpenBSD, FreeBSD, macOS.
+constexpr bool is_family_ipv6(std::uint32_t family) {
+    return family == 10 || family == 24 || family == 28 || family == 30;
+}
+
 constexpr std::uint16_t kMplsUnicast = 0x8847;
 constexpr std::uint16_t kMplsMulticast = 0x8848;
 
 constexpr bool is_tag(std::uint16_t type) {
     return type == code(wire::EtherType::Vlan) || type == code(wire::EtherType::QinQ) ||
            type == kOldQinQ;
+}
+
+constexpr bool is_fabric_tag(std::uint16_t type) {
+    return type == kVnTag || type == kETag || type == kCmdTag;
 }
 
 // IP protocol numbers and IPv6 next headers (IANA).
@@ -45,6 +74,7 @@ constexpr std::size_t kPauseBytes = 2;
 constexpr std::size_t kPfcBytes = 18;
 
 constexpr std::uint16_t kVxlanPort = 4789;
+constexpr std::uint16_t kVxlanGpePort = 4790;
 constexpr std::uint16_t kOldVxlanPort = 8472; // of Linux before it had a number
 constexpr std::uint16_t kGenevePort = 6081;
 
@@ -58,7 +88,75 @@ void Walker::ethernet() {
     const auto header = take(LayerKind::Ethernet, wire::Ethernet::kSize);
     if (header.empty()) return;
     out_.protocol = Protocol::Ethernet;
-    by_ether_type(wire::Ethernet::read(header).ether_type);
+    const std::uint16_t type = wire::Ethernet::read(header).ether_type;
+    if (type < kLeastEtherType) return llc(type);
+    by_ether_type(type);
+}
+
+// IEEE 802.2 behind a length, with SNAP (RFC 1042, and bridged Ethernet of IEEE 802.1H).
+void Walker::llc(std::uint16_t length) {
+    end_ = std::min(end_, at_ + length);
+    const std::uint8_t sap = peek_u8();
+    const bool snap = sap == kSnapSap && peek_u8(1) == kSnapSap && peek_u8(2) == kUnnumbered;
+    const auto header = take(LayerKind::Llc, kLlcBytes + (snap ? kSnapBytes : 0));
+    if (header.empty()) return;
+    if (snap) {
+        const std::uint32_t organisation = wire::load_u32(header, 2) & 0x00FFFFFF;
+        const bool type_follows = organisation == 0 || organisation == 0xF8;
+        if (type_follows) return by_ether_type(wire::load_u16(header, 6));
+        return leave(Stop::LlcSap, sap);
+    }
+    if (sap == kIpSap) return by_ether_type(code(wire::EtherType::Ipv4));
+    leave(Stop::LlcSap, sap);
+}
+
+// The address family in the byte order of the host that captured, which may not be ours; no family
+// is above 255.
+void Walker::loopback(bool network_order) {
+    const auto header = take(LayerKind::Null, kLoopbackBytes);
+    if (header.empty()) return;
+    std::uint32_t family = wire::load_u32(header, 0);
+    if (!network_order && family > 0xFFFF) family = std::byteswap(family);
+    if (family == kFamilyIpv4) return by_ether_type(code(wire::EtherType::Ipv4));
+    if (is_family_ipv6(family)) return by_ether_type(code(wire::EtherType::Ipv6));
+    leave(Stop::AddressFamily, family);
+}
+
+// RFC 1661, RFC 1662. Address and control may be left out, and the first byte of the protocol if
+// it is 0.
+void Walker::ppp() {
+    const std::uint32_t framing = peek_u8() == kPppAddress && peek_u8(1) == kUnnumbered ? 2 : 0;
+    const bool one_byte = (peek_u8(framing) & 1) != 0;
+    const auto header = take(LayerKind::Ppp, framing + (one_byte ? 1U : 2U));
+    if (header.empty()) return;
+    const std::uint16_t protocol =
+        one_byte ? wire::load_u8(header, framing) : wire::load_u16(header, framing);
+    if (protocol == kPppIpv4) return by_ether_type(code(wire::EtherType::Ipv4));
+    if (protocol == kPppIpv6) return by_ether_type(code(wire::EtherType::Ipv6));
+    leave(Stop::PppProtocol, protocol);
+}
+
+void Walker::cisco_hdlc() {
+    constexpr std::size_t kBytes = 4; // address, control, and an EtherType
+    const auto header = take(LayerKind::Chdlc, kBytes);
+    if (!header.empty()) by_ether_type(wire::load_u16(header, 2));
+}
+
+// Tags of fabrics, each with the next type at its end. False if the frame ends inside one.
+bool Walker::fabric_tags(std::uint16_t& type) {
+    LayerKind kind = LayerKind::VnTag;
+    std::size_t bytes = kVnTagBytes;
+    if (type == kETag) {
+        kind = LayerKind::ETag;
+        bytes = kETagBytes;
+    } else if (type == kCmdTag) {
+        kind = LayerKind::CmdTag;
+        bytes = kCmdTagBytes;
+    }
+    const auto tag = take(kind, bytes);
+    if (tag.empty()) return false;
+    type = wire::load_u16(tag, bytes - 2);
+    return true;
 }
 
 void Walker::cooked(LayerKind kind, std::size_t bytes, std::size_t type_offset) {
@@ -73,8 +171,12 @@ void Walker::raw_ip() {
 }
 
 void Walker::by_ether_type(std::uint16_t type) {
-    for (; is_tag(type); ++vlan_tags_) {
-        if (vlan_tags_ == kMaxVlanTags) return rest(LayerKind::Data);
+    for (; is_tag(type) || is_fabric_tag(type); ++vlan_tags_) {
+        if (vlan_tags_ == kMaxVlanTags) return leave(Stop::Tags);
+        if (is_fabric_tag(type)) {
+            if (!fabric_tags(type)) return;
+            continue;
+        }
         const bool service = type == code(wire::EtherType::QinQ);
         const auto tag =
             take(service ? LayerKind::ServiceTag : LayerKind::Vlan, wire::VlanTag::kSize);
@@ -88,10 +190,22 @@ void Walker::by_ether_type(std::uint16_t type) {
     case code(wire::EtherType::MacControl): return mac_control();
     case kMplsUnicast:
     case kMplsMulticast: return mpls();
-    case code(wire::EtherType::Arp): out_.protocol = Protocol::Arp; break;
-    default: break;
+    case code(wire::EtherType::Arp): return arp();
+    default: return leave(Stop::EtherType, type);
     }
-    rest(LayerKind::Data);
+}
+
+// Shown as data; what is behind it in the frame is padding.
+void Walker::arp() {
+    out_.protocol = Protocol::Arp;
+    // Hardware and protocol addresses, of two hosts each.
+    const std::uint32_t bytes = 8 + 2U * (peek_u8(4) + peek_u8(5));
+    const bool known = at_ + 6 <= std::min(captured_, end_);
+    if (known && at_ + bytes <= end_) {
+        pass(LayerKind::Data, bytes);
+    } else {
+        rest(LayerKind::Data);
+    }
 }
 
 // PAUSE (IEEE 802.3 annex 31B) and priority-based flow control (IEEE 802.1Q clause 36). What
@@ -145,8 +259,9 @@ void Walker::ipv4_packet() {
     }
     const std::uint16_t checksum = wire::ipv4_checksum(bytes);
     if (checksum != header.checksum) {
-        add_finding(FindingKind::IpChecksum, covered_from_, wire::where("ip.checksum"),
-                    header.checksum, checksum);
+        const bool left = header.checksum == 0;
+        add_finding(left ? FindingKind::IpChecksumLeft : FindingKind::IpChecksum, covered_from_,
+                    wire::where("ip.checksum"), header.checksum, checksum);
     }
     // Segmentation in the network card leaves 0 here: the packet fills the frame.
     if (header.total_length != 0) {
@@ -162,7 +277,7 @@ void Walker::ipv4_packet() {
     }
     if (header.more_fragments || header.fragment_offset != 0) {
         fragment(covered_from_ + wire::where("ip.flags").first_byte(), header.fragment_offset == 0);
-        if (header.fragment_offset != 0) return rest(LayerKind::Data);
+        if (header.fragment_offset != 0) return leave(Stop::LaterFragment);
     }
     by_ip_protocol(header.protocol, Protocol::Ipv4);
 }
@@ -189,7 +304,7 @@ void Walker::ipv6_packet() {
 bool Walker::ipv6_extensions(std::uint8_t& next_header) {
     for (; is_extension(next_header); ++ip_extension_headers_) {
         if (ip_extension_headers_ == kMaxIpExtensions) {
-            rest(LayerKind::Data);
+            leave(Stop::IpExtensions);
             return false;
         }
         ip_extensions_ = true;
@@ -208,7 +323,7 @@ bool Walker::ipv6_extensions(std::uint8_t& next_header) {
                 fragment(offset + 2, !later);
             }
             if (later) {
-                rest(LayerKind::Data);
+                leave(Stop::LaterFragment);
                 return false;
             }
         }
@@ -238,7 +353,7 @@ void Walker::by_ip_protocol(std::uint8_t protocol, Protocol otherwise) {
     case kIpv6InIp: return ip_in_ip(wire::EtherType::Ipv6);
     case kIcmp: out_.protocol = Protocol::Icmp; break;
     case kIcmpv6: out_.protocol = Protocol::Icmpv6; break;
-    default: out_.protocol = otherwise; break;
+    default: out_.protocol = otherwise; return leave(Stop::IpProtocol, protocol);
     }
     rest(LayerKind::Data);
 }
@@ -272,8 +387,9 @@ void Walker::by_udp_port(std::uint16_t port) {
     switch (port) {
     case kVxlanPort:
     case kOldVxlanPort: return vxlan();
+    case kVxlanGpePort: return vxlan_gpe();
     case kGenevePort: return geneve();
-    default: return rest(LayerKind::Data);
+    default: return leave(Stop::UdpPort, port);
     }
 }
 

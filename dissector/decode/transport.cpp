@@ -4,7 +4,9 @@
 
 #include "dissector/decode/mad.hpp"
 #include "dissector/decode/walker.hpp"
+#include "dissector/wire/ethernet.hpp"
 #include "dissector/wire/frame.hpp"
+#include "dissector/wire/ip.hpp"
 
 namespace veriroce::decode {
 
@@ -42,8 +44,67 @@ void Walker::body() {
         return mad();
     // BTH-12: a pad count above the payload leaves neither, so all of it is shown as payload.
     const std::uint32_t pad = out_.packet.bth.pad <= out_.body_bytes ? out_.packet.bth.pad : 0;
-    pass(LayerKind::Payload, out_.body_bytes - pad);
+    if (!ip_over_infiniband(out_.body_bytes - pad)) {
+        pass(LayerKind::Payload, out_.body_bytes - pad);
+    }
     pass(LayerKind::Pad, pad);
+}
+
+namespace {
+
+constexpr std::size_t kIpoibBytes = 4;
+constexpr std::uint16_t kInfiniBandHardware = 32; // of ARP
+
+// The header at the beginning of `packet`, which is `bytes` long on the wire, if its own checksum
+// and lengths prove that it is what the type says. Nothing otherwise; an ARP packet has no header
+// here.
+struct IpHeader {
+    LayerKind kind = LayerKind::Data;
+    std::size_t bytes = 0;
+};
+std::optional<IpHeader> proven(std::uint16_t type, wire::Bytes packet, std::uint32_t bytes) {
+    if (type == static_cast<std::uint16_t>(wire::EtherType::Ipv4)) {
+        if (packet.size() < wire::Ipv4::kSize) return std::nullopt;
+        const wire::Ipv4 header = wire::Ipv4::read(packet);
+        const std::size_t header_bytes = header.header_bytes();
+        const bool right = wire::load_u8(packet, 0) >> 4 == 4 && header.header_length >= 5 &&
+                           header_bytes <= packet.size() && header.total_length <= bytes &&
+                           header.total_length >= header_bytes &&
+                           wire::ipv4_checksum(packet.first(header_bytes)) == header.checksum;
+        if (right) return IpHeader{LayerKind::Ipv4, header_bytes};
+    } else if (type == static_cast<std::uint16_t>(wire::EtherType::Ipv6)) {
+        if (packet.size() < wire::Ipv6::kSize || wire::load_u8(packet, 0) >> 4 != 6) {
+            return std::nullopt;
+        }
+        const bool right = wire::Ipv6::read(packet).payload_length + wire::Ipv6::kSize == bytes;
+        if (right) return IpHeader{LayerKind::Ipv6, wire::Ipv6::kSize};
+    } else if (type == static_cast<std::uint16_t>(wire::EtherType::Arp)) {
+        const bool right = packet.size() >= 4 && wire::load_u16(packet, 0) == kInfiniBandHardware;
+        if (right) return IpHeader{};
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+// RFC 4391 and RFC 4755: a SEND with an EtherType, two reserved bytes and the packet. Nothing names
+// it, so the packet must prove itself. Its headers are shown; what is in it is not followed.
+bool Walker::ip_over_infiniband(std::uint32_t bytes) {
+    const bool native = out_.protocol == Protocol::InfiniBand;
+    if (!native || out_.info().operation != wire::Operation::Send || bytes <= kIpoibBytes) {
+        return false;
+    }
+    if (at_ + kIpoibBytes > captured_ || peek_u16(2) != 0) return false;
+    const std::uint32_t inside = bytes - static_cast<std::uint32_t>(kIpoibBytes);
+    const std::uint32_t start = at_ + static_cast<std::uint32_t>(kIpoibBytes);
+    const wire::Bytes packet = out_.frame.bytes.subspan(start, std::min(captured_ - start, inside));
+    const auto header = proven(peek_u16(), packet, inside);
+    if (!header) return false;
+    pass(LayerKind::Ipoib, kIpoibBytes);
+    const auto header_bytes = static_cast<std::uint32_t>(header->bytes);
+    if (header_bytes > 0) pass(header->kind, header_bytes);
+    pass(LayerKind::Data, inside - header_bytes);
+    return true;
 }
 
 } // namespace veriroce::decode

@@ -2,7 +2,7 @@
 // its copy on the way to whoever captures it.
 //
 // Source: MPLS RFC 3032, GRE RFC 2784 and 2890, ERSPAN draft-foschiano-erspan-03, VXLAN RFC 7348,
-// GENEVE RFC 8926, IP in IP RFC 2003 and 2473.
+// GENEVE RFC 8926, VXLAN-GPE draft-ietf-nvo3-vxlan-gpe-13, IP in IP RFC 2003 and 2473.
 #include "dissector/decode/walker.hpp"
 
 namespace veriroce::decode {
@@ -33,7 +33,7 @@ constexpr std::size_t kGeneveBytes = 8; // without options
 
 bool Walker::enter_tunnel() {
     if (tunnels_ == kMaxTunnels) {
-        rest(LayerKind::Data);
+        leave(Stop::Tunnels);
         return false;
     }
     ++tunnels_;
@@ -57,7 +57,7 @@ void Walker::ip_in_ip(wire::EtherType type) {
 void Walker::mpls() {
     out_.protocol = Protocol::Mpls;
     for (bool bottom = false; !bottom; ++mpls_labels_) {
-        if (mpls_labels_ == kMaxMplsLabels) return rest(LayerKind::Data);
+        if (mpls_labels_ == kMaxMplsLabels) return leave(Stop::MplsLabels);
         const auto label = take(LayerKind::Mpls, kMplsBytes);
         if (label.empty()) return;
         bottom = (wire::load_u8(label, 2) & kBottomOfStack) != 0;
@@ -65,7 +65,7 @@ void Walker::mpls() {
     switch (peek_u8() >> 4) {
     case 4: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv4));
     case 6: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv6));
-    default: return rest(LayerKind::Data);
+    default: return leave(Stop::MplsPayload);
     }
 }
 
@@ -78,7 +78,7 @@ void Walker::gre() {
     }
     const auto header = take(LayerKind::Gre, bytes);
     if (header.empty()) return;
-    if ((flags & (kGreRouting | kGreVersion)) != 0) return rest(LayerKind::Data);
+    if ((flags & (kGreRouting | kGreVersion)) != 0) return leave(Stop::GreFlags, flags);
     if (!enter_tunnel()) return;
     switch (const std::uint16_t type = wire::load_u16(header, 2)) {
     case kBridgedEthernet: return inner_ethernet();
@@ -96,15 +96,34 @@ void Walker::erspan3() {
     if (header.empty()) return;
     const bool platform = (wire::load_u8(header, 11) & 0x01) != 0;
     if (platform && !step(LayerKind::ErspanPlatform, kErspanPlatformBytes)) return;
-    switch (wire::load_u8(header, 10) >> 2 & 0x1F) { // the frame's type
+    const auto type = static_cast<std::uint8_t>(wire::load_u8(header, 10) >> 2 & 0x1F);
+    switch (type) { // of the frame
     case 0: return inner_ethernet();
     case 2: return raw_ip();
-    default: return rest(LayerKind::Data);
+    default: return leave(Stop::ErspanFrame, type);
     }
 }
 
 void Walker::vxlan() {
     if (step(LayerKind::Vxlan, kVxlanBytes) && enter_tunnel()) inner_ethernet();
+}
+
+// Without the bit that says so, what follows is an Ethernet frame, as in VXLAN.
+void Walker::vxlan_gpe() {
+    constexpr std::uint8_t kNextProtocol = 0x04;
+    const auto header = take(LayerKind::VxlanGpe, kVxlanBytes);
+    if (header.empty() || !enter_tunnel()) return;
+    const bool named = (wire::load_u8(header, 0) & kNextProtocol) != 0;
+    constexpr std::uint8_t kIpv4 = 1;
+    constexpr std::uint8_t kIpv6 = 2;
+    constexpr std::uint8_t kEthernet = 3;
+    const std::uint8_t next = named ? wire::load_u8(header, 3) : kEthernet;
+    switch (next) {
+    case kIpv4: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv4));
+    case kIpv6: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv6));
+    case kEthernet: return inner_ethernet();
+    default: return leave(Stop::GpeProtocol, next);
+    }
 }
 
 void Walker::geneve() {

@@ -9,7 +9,10 @@ namespace veriroce::decode {
 void Walker::frame() {
     out_.layers.push(LayerKind::Frame, 0, captured_);
     const std::optional<LinkType> link = link_type_of(out_.frame.link_code);
-    if (!link) return rest(LayerKind::Unsupported);
+    if (!link) {
+        out_.not_followed = {Stop::LinkType, out_.frame.link_code};
+        return rest(LayerKind::Unsupported);
+    }
     const std::uint32_t end = end_;
     const std::uint32_t captured = captured_;
     switch (*link) {
@@ -19,6 +22,10 @@ void Walker::frame() {
     case LinkType::LinuxSll2: cooked(LayerKind::Sll2, 20, 0); break;
     case LinkType::InfiniBand: infiniband(); break;
     case LinkType::Erf: erf(); break;
+    case LinkType::Null: loopback(false); break;
+    case LinkType::Loop: loopback(true); break;
+    case LinkType::Ppp: ppp(); break;
+    case LinkType::Chdlc: cisco_hdlc(); break;
     }
     trailer(end, captured);
 }

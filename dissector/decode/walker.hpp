@@ -22,11 +22,13 @@ inline constexpr std::size_t kMaxFramedPdus = 16; // of iWARP in one TCP segment
 
 // A tunnel's own layers: IP, UDP or GRE, its header and two of ERSPAN, Ethernet, a trailer.
 inline constexpr std::size_t kLayersOfTunnel = 7;
-// Behind all tunnels: BTH, its headers, four of a management datagram, pad, ICRC, VCRC; or iWARP.
+// Behind all tunnels: BTH, its headers, four of a management datagram (or three of IP over
+// InfiniBand), pad, ICRC, VCRC; or iWARP.
 inline constexpr std::size_t kLayersOfTransport = 1 + wire::kHeaderKinds + 4 + 4;
 inline constexpr std::size_t kLayersOfIwarp = 2 + 6 * kMaxFramedPdus + 1;
-// Frame, ERF, link, IP, UDP or GRH, trailer, and one to spare.
-static_assert(7 + kMaxVlanTags + kMaxMplsLabels + kMaxIpExtensions + kLayersOfTunnel * kMaxTunnels +
+// Frame, ERF, link, LLC, IP, UDP or GRH, trailer, and one to spare. Tags of fabrics count as VLAN
+// tags.
+static_assert(8 + kMaxVlanTags + kMaxMplsLabels + kMaxIpExtensions + kLayersOfTunnel * kMaxTunnels +
                   std::max(kLayersOfTransport, kLayersOfIwarp) <=
               Layers::kCapacity);
 
@@ -54,7 +56,13 @@ class Walker {
     void ethernet();
     void cooked(LayerKind kind, std::size_t bytes, std::size_t type_offset);
     void raw_ip();
+    void loopback(bool network_order);
+    void ppp();
+    void cisco_hdlc();
+    void llc(std::uint16_t length);
+    bool fabric_tags(std::uint16_t& type);
     void by_ether_type(std::uint16_t type);
+    void arp();
     void mac_control();
     void ipv4();
     void ipv6();
@@ -73,6 +81,7 @@ class Walker {
     void gre();
     void erspan3();
     void vxlan();
+    void vxlan_gpe();
     void geneve();
     void ip_in_ip(wire::EtherType type);
     void inner_ethernet();
@@ -88,6 +97,7 @@ class Walker {
     void transport(Protocol protocol);
     void extended_headers();
     void body();
+    bool ip_over_infiniband(std::uint32_t bytes);
     void mad();
     void cm(std::uint16_t attribute);
     void sa(std::uint16_t attribute);
@@ -117,6 +127,11 @@ class Walker {
     void pass(LayerKind kind, std::uint32_t bytes);
     // All that is left of the packet.
     void rest(LayerKind kind) { pass(kind, end_ - at_); }
+    // The rest is data, because this is not followed.
+    void leave(Stop stop, std::uint32_t code = 0) {
+        out_.not_followed = {stop, code};
+        rest(LayerKind::Data);
+    }
     // The packet ends at `end` by a length field; a contradiction is a finding.
     void narrow(std::uint32_t end, FindingKind contradiction, std::uint32_t field_offset,
                 std::uint32_t field_value, std::uint32_t available);

@@ -27,7 +27,7 @@ constexpr double kNanosecondsPerSecond = 1e9;
 
 void Statistics::add(const decode::Dissection& d) {
     ++frames_;
-    bytes_ += d.frame.original_length;
+    bytes_ += d.frame_length();
     if (d.frame.time_ns) {
         first_ns_ = std::min(first_ns_.value_or(*d.frame.time_ns), *d.frame.time_ns);
         last_ns_ = std::max(last_ns_.value_or(*d.frame.time_ns), *d.frame.time_ns);

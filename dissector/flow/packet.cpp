@@ -1,22 +1,29 @@
 #include "dissector/flow/packet.hpp"
 
+#include "dissector/wire/field_places.hpp"
+#include "dissector/wire/ip.hpp"
+
 namespace veriroce::flow {
 namespace {
 
-// CA17-24: a receiver drops these packets even if the ICRC is right, because the ICRC does not
-// cover the IP checksum. ENC-06 leaves open what a receiver does with a wrong UDP checksum.
+// CA17-24: a receiver drops packets with a wrong length or IP version even if the ICRC is right. A
+// wrong IPv4 checksum is another matter: where the sender's host recorded the packet, the NIC still
+// had to fill it in. ENC-06 leaves open what a receiver does with a wrong UDP checksum.
 Integrity integrity_of(const decode::Dissection& dissection) {
     using enum decode::FindingKind;
     if (dissection.icrc.status == decode::IcrcStatus::Bad) return Integrity::Bad;
+    const bool good = dissection.icrc.status == decode::IcrcStatus::Good;
+    Integrity integrity = good ? Integrity::Good : Integrity::Unchecked;
     for (const decode::Finding& finding : dissection.findings.all()) {
-        if (finding.kind == UdpChecksum) return Integrity::Unchecked;
+        if (!dissection.is_own(finding)) continue;
         const bool dropped = finding.kind == IpVersion || finding.kind == IpHeaderLength ||
-                             finding.kind == IpLength || finding.kind == IpChecksum ||
-                             finding.kind == UdpLength;
+                             finding.kind == IpLength || finding.kind == UdpLength;
         if (dropped) return Integrity::Bad;
+        const bool checksum = finding.kind == UdpChecksum || finding.kind == IpChecksum ||
+                              finding.kind == IpChecksumLeft;
+        if (checksum && good) integrity = Integrity::Intact;
     }
-    return dissection.icrc.status == decode::IcrcStatus::Good ? Integrity::Good
-                                                              : Integrity::Unchecked;
+    return integrity;
 }
 
 } // namespace
@@ -34,15 +41,16 @@ bool read_packet(const decode::Dissection& dissection, Packet& packet) {
     }
     packet.source = *source;
     packet.destination = *destination;
-    if (const auto* udp = dissection.layers.find(decode::LayerKind::Udp)) {
-        packet.source_port = wire::Udp::read(dissection.bytes_of(*udp)).source_port;
-    }
-    if (const auto* ip = dissection.layers.find(decode::LayerKind::Ipv4)) {
-        const wire::Ipv4 header = wire::Ipv4::read(dissection.bytes_of(*ip));
+    // Of what tunnels wrap around the packet nothing is its sender's.
+    packet.source_port =
+        static_cast<std::uint16_t>(wire::load<wire::where("udp.srcport")>(dissection.udp_bytes()));
+    const wire::Bytes ip = dissection.bytes_of(dissection.network);
+    if (dissection.network.kind == decode::LayerKind::Ipv4) {
+        const wire::Ipv4 header = wire::Ipv4::read(ip);
         packet.ecn = header.ecn;
         packet.identification = header.id;
-    } else if (const auto* ip6 = dissection.layers.find(decode::LayerKind::Ipv6)) {
-        packet.ecn = wire::Ipv6::read(dissection.bytes_of(*ip6)).ecn;
+    } else {
+        packet.ecn = wire::Ipv6::read(ip).ecn;
     }
     packet.body_bytes = dissection.body_bytes;
     packet.integrity = integrity_of(dissection);

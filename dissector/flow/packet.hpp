@@ -18,7 +18,12 @@ namespace veriroce::flow {
 
 // What the ICRC says about a packet. A receiver drops a packet with a bad ICRC (CRC-07), so it
 // changes no state of the tracker.
-enum class Integrity : std::uint8_t { Good, Bad, Unchecked };
+enum class Integrity : std::uint8_t {
+    Good,
+    Intact, // the ICRC is right, but not the IP or UDP checksum: sent like this, perhaps not taken
+    Bad,    // wrong ICRC, or lengths or an IP version for which every receiver drops it
+    Unchecked,
+};
 
 // Where a packet was captured: at its sender's port (before the network), at its receiver's port,
 // or somewhere unknown.
@@ -37,6 +42,10 @@ struct Packet {
     std::uint32_t body_bytes = 0; // payload and pad, as on the wire
     Integrity integrity = Integrity::Unchecked;
 
+    // Whether its bytes are those that were sent.
+    [[nodiscard]] bool undamaged() const {
+        return integrity == Integrity::Good || integrity == Integrity::Intact;
+    }
     [[nodiscard]] const wire::OpcodeInfo& info() const { return transport.info(); }
     [[nodiscard]] wire::Psn psn() const { return transport.bth.psn; }
     [[nodiscard]] std::uint32_t payload_bytes() const {

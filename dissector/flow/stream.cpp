@@ -140,8 +140,7 @@ StreamResult Stream::append(const Packet& packet, Budget& budget) {
     StreamResult result{.kind = Class::New};
     const auto skipped = static_cast<std::uint32_t>(wire::distance(next_, packet.psn()));
     if (skipped > 0) {
-        add_back({.psn = next_, .span = skipped, .missing = true}, budget);
-        next_ = packet.psn();
+        add_gap(packet.psn(), budget);
         ++counters_.gaps;
         result.kind = Class::BeyondGap;
         result.skipped = skipped;
@@ -153,6 +152,24 @@ StreamResult Stream::append(const Packet& packet, Budget& budget) {
     next_ = extents_.empty() ? packet.psn() + extent.span : extents_.back().last_psn() + 1;
     run_.reset();
     return result;
+}
+
+// The PSNs before `end` were not seen. A packet that came with a wrong ICRC is a gap of its own.
+void Stream::add_gap(wire::Psn end, Budget& budget) {
+    const auto add = [&](wire::Psn until, bool damaged) {
+        const auto span = static_cast<std::uint32_t>(wire::distance(next_, until));
+        if (span == 0) return;
+        add_back({.psn = next_, .span = span, .missing = true, .damaged = damaged}, budget);
+        next_ = until;
+    };
+    for (std::size_t i = 0; i < damaged_ahead_count_; ++i) {
+        const wire::Psn psn = damaged_ahead_[i];
+        if (wire::distance(next_, psn) < 0 || wire::distance(psn, end) <= 0) continue;
+        add(psn, false);
+        add(psn + 1, true);
+    }
+    damaged_ahead_count_ = 0;
+    add(end, false);
 }
 
 // A request for a PSN that was not seen: splits the gap.
@@ -370,9 +387,22 @@ void Stream::add_up(std::size_t from) {
 
 void Stream::damaged(const Packet& packet) {
     if (!started_) return;
-    if (const auto index = index_of(packet.psn()); index && extents_[*index].missing) {
-        extents_[*index].damaged = true;
+    if (const auto index = index_of(packet.psn())) {
+        if (extents_[*index].missing) extents_[*index].damaged = true;
+        return;
     }
+    const std::int32_t ahead = wire::distance(next_, packet.psn());
+    if (ahead < 0 || ahead > kMaxGap) return;
+    // In PSN order. Of more, only the last are known.
+    if (damaged_ahead_count_ == damaged_ahead_.size()) {
+        std::ranges::rotate(damaged_ahead_, damaged_ahead_.begin() + 1);
+        --damaged_ahead_count_;
+    }
+    damaged_ahead_[damaged_ahead_count_++] = packet.psn();
+    std::ranges::sort(damaged_ahead_.begin(), damaged_ahead_.begin() + damaged_ahead_count_,
+                      [this](wire::Psn a, wire::Psn b) {
+                          return wire::distance(next_, a) < wire::distance(next_, b);
+                      });
 }
 
 // The payload of a FIRST or MIDDLE packet is one path MTU long (LEN-10).

@@ -9,6 +9,7 @@
 // Source: rules RSP-01, RSP-08, RSP-09, REQ-01, REQ-08, ACK-03, RDR-02.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -234,6 +235,7 @@ class Stream {
     };
 
     StreamResult append(const Packet& packet, Budget& budget);
+    void add_gap(wire::Psn end, Budget& budget);
     StreamResult fill(const Packet& packet, std::size_t index, Budget& budget);
     StreamResult again(const Packet& packet, std::size_t index);
     StreamResult far(const Packet& packet, Budget& budget, bool restartable);
@@ -277,6 +279,9 @@ class Stream {
     Counters counters_;
     std::optional<Run> run_;
     Bounds forgotten_sums_; // `ends` and `unseen` of the evicted history
+    // PSNs that came with a wrong ICRC, where the next gap will be.
+    std::array<wire::Psn, 4> damaged_ahead_;
+    std::uint8_t damaged_ahead_count_ = 0;
 };
 
 } // namespace veriroce::flow

@@ -137,7 +137,9 @@ void Stream::acknowledge_before(wire::Psn psn, const Packet& packet,
         Extent& extent = extents_[i];
         if (wire::distance(extent.last_psn(), psn) <= 0) break;
         if (extent.missing) {
-            if (!extent.lost_by_capture) counters_.lost_by_capture += extent.span;
+            // One that came with a wrong ICRC is in the capture.
+            const std::uint32_t seen = extent.damaged ? 1 : 0;
+            if (!extent.lost_by_capture) counters_.lost_by_capture += extent.span - seen;
             extent.lost_by_capture = true;
             continue;
         }

@@ -255,7 +255,10 @@ void append_other(std::string& out, const Dissection& d) {
     case decode::Protocol::Ipv6:
     case decode::Protocol::Gre:
     case decode::Protocol::Icmp:
-    case decode::Protocol::Icmpv6: out += "not decoded"; break;
+    case decode::Protocol::Icmpv6:
+        out += "not decoded";
+        if (d.not_followed.stop != decode::Stop::None) out += ": " + d.not_followed.text();
+        break;
     case decode::Protocol::InfiniBand:
     case decode::Protocol::RoceV1:
     case decode::Protocol::RoceV2: break;

@@ -69,7 +69,7 @@ void append_line(std::string& out, const Dissection& dissection) {
     Cell destination = address_of(dissection, true);
     if (destination.size() < kAddressWidth) destination.spaces(kAddressWidth - destination.size());
     append<" → {} {} {} ">(out, destination.text(), decode::name_of(dissection.protocol),
-                           dissection.frame.original_length);
+                           dissection.frame_length());
     append_info(out, dissection);
     out += '\n';
 }

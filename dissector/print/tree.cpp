@@ -49,7 +49,7 @@ void append_field(std::string& out, const FieldRow& row, const decode::Value& va
 void append_heading(std::string& out, const Dissection& d, const LayerSpan& layer) {
     if (layer.kind == decode::LayerKind::Frame) {
         append<"Frame {}: {} bytes on wire, {} bytes captured\n">(
-            out, d.frame.number, d.frame.original_length, d.frame.bytes.size());
+            out, d.frame.number, d.frame_length(), d.captured_length());
         return;
     }
     append<"{}, {} byte{} at {:04x}\n">(out, decode::layer_info(layer.kind).title, layer.length,

@@ -144,7 +144,11 @@ std::uint32_t icrc_from_grh(Bytes packet) {
 
 std::uint32_t icrc_from_lrh(Bytes packet, bool has_grh) {
     Head<kLrhBytes + kGrhBytes + Bth::kSize> mask{};
-    mask[0] = std::byte{0xF0}; // virtual lane
+    if (has_grh) {
+        std::ranges::fill_n(mask.begin(), kLrhBytes, std::byte{0xFF});
+    } else {
+        mask[0] = std::byte{0xF0}; // virtual lane
+    }
     const std::size_t bth = kLrhBytes + (has_grh ? kGrhBytes : 0);
     mask_native(mask, kLrhBytes, bth);
     return masked_crc(0, packet, Bytes(mask).first(bth + Bth::kSize));

@@ -25,7 +25,8 @@ std::uint32_t icrc_unmasked(Bytes headers, Bytes rest = {});
 // Source: IBTA volume 1, 7.8.1.
 std::uint32_t icrc_from_grh(Bytes packet);
 
-// The same of native InfiniBand: from the LRH on, which is covered but for its virtual lane.
+// The same of native InfiniBand, from the LRH on. Of a packet without GRH the LRH is covered but
+// for its virtual lane; with a GRH all of the LRH counts as ones, because routers replace it.
 std::uint32_t icrc_from_lrh(Bytes packet, bool has_grh);
 
 // The four bytes on the wire as the number that the functions above return, and back.

@@ -5,6 +5,15 @@
 
 namespace veriroce::commands::test {
 
+TEST_CASE("judge connections: QPs that are known to stay open", "[judge]") {
+    const auto known = parse_connections("10.0.0.1 1 10.0.0.2 2 open\n10.0.0.1 3 10.0.0.2 4\n");
+    REQUIRE(known);
+    REQUIRE(known->size() == 2);
+    CHECK((*known)[0][0].attributes.stays_open);
+    CHECK((*known)[0][1].attributes.stays_open);
+    CHECK_FALSE((*known)[1][0].attributes.stays_open);
+}
+
 TEST_CASE("known connections: two ends and what is known of them", "[judge]") {
     const auto labels = parse_connections("# ours\n"
                                           "10.77.0.1 0x11  10.77.0.2 34  # the rest is not known\n"
@@ -42,7 +51,7 @@ TEST_CASE("known connections: a wrong line is named", "[judge]") {
         {"10.77.0.1 1 10.77.0.2 2 timeout=1,32", 1,
          "timeout=: expected a number up to 31, got '32'"},
         {"10.77.0.1 1 10.77.0.2 2 colour=red", 1,
-         "expected mtu=, psn=, reads= or timeout=, got 'colour=red'"},
+         "expected mtu=, psn=, reads=, timeout= or open, got 'colour=red'"},
     };
     for (const Row& row : rows) {
         INFO(row.text);

@@ -116,6 +116,77 @@ TEST_CASE("judge command: JSON is one document for all files", "[judge]") {
     CHECK(none.out == "{\"schema\":\"veriroce/violations/1\",\"violations\":[\n]}\n");
 }
 
+TEST_CASE("judge command: below a violation stand its packets", "[judge]") {
+    const Changed changed("rxe-send-imm.pcap", kFirstPayload, '\x55');
+    const std::vector<std::string> ports{"10.77.0.1", "10.77.0.2"};
+    const Ran text = ran({.files = {changed.path()}, .recorded_at = ports});
+    CHECK(text.out.find("\n        1   0.000000 ") != std::string::npos);
+    CHECK(text.out.find(" RRoCE ") != std::string::npos);
+    const Ran json =
+        ran({.files = {changed.path()}, .format = JudgeFormat::Json, .recorded_at = ports});
+    CHECK(json.out.find("\"lines\":[\"    1   0.000000 ") != std::string::npos);
+}
+
+TEST_CASE("judge command: a capture of which nothing was judged exits 3", "[judge]") {
+    const house::TemporaryFolder folder;
+    // The same frames under another link type: Bluetooth, then InfiniBand.
+    std::string bytes = house::read_text(pcap("rxe-send-imm.pcap"));
+    const auto linked = [&](int link) {
+        bytes.at(20) = static_cast<char>(link);
+        return ran({.files = {folder.file("linked.pcap", bytes)}});
+    };
+    const Ran other = linked(187);
+    CHECK(other.code == 3);
+    CHECK(other.out.starts_with("0 RoCEv2 packets, 0 connections"));
+    CHECK(other.err.find("linked.pcap: nothing was judged: 11 frames; 11 frames of unsupported "
+                         "link type 187; no RoCEv2 packets\n") != std::string::npos);
+    const Ran native = linked(247);
+    CHECK(native.code == 3);
+    CHECK(native.err.find("nothing was judged: 11 frames") != std::string::npos);
+    const Ran empty = ran({.files = {folder.file("empty.pcap", bytes.substr(0, 24))}});
+    CHECK(empty.code == 3);
+    CHECK(empty.err.find("nothing was judged: 0 frames; no RoCEv2 packets") != std::string::npos);
+    // Datagrams have no connections, but each of them is judged by itself.
+    const Ran datagrams = ran({.files = {pcap("rxe-ud-send.pcap")}});
+    CHECK(datagrams.code == 0);
+    CHECK(datagrams.err.empty());
+    CHECK(datagrams.out == "100 RoCEv2 packets, 0 connections: 0 certain, 0 possible violations; "
+                           "only rules of single packets were judged\n");
+}
+
+TEST_CASE("judge command: packets that are all damaged are not a pass", "[judge]") {
+    const house::TemporaryFolder folder;
+    std::string bytes = house::read_text(pcap("rxe-nak-access-read.pcap"));
+    // Two packets: the last byte of each is one of its ICRC.
+    const auto size = static_cast<std::size_t>(static_cast<unsigned char>(bytes.at(24 + 8)));
+    bytes.at(24 + 16 + size - 1) ^= 0x40;
+    bytes.back() = static_cast<char>(bytes.back() ^ 0x40);
+    const Ran damaged = ran({.files = {folder.file("damaged.pcap", bytes)}});
+    CHECK(damaged.code == 3);
+    CHECK(damaged.err.find("2 RoCEv2 packets with a wrong ICRC") != std::string::npos);
+}
+
+TEST_CASE("judge command: IP checksums that are left to the NIC are told", "[judge][N-03]") {
+    const house::TemporaryFolder folder;
+    std::string bytes = house::read_text(pcap("rxe-nak-access-read.pcap"));
+    constexpr std::size_t kChecksum = 24 + 16 + 14 + 10;
+    bytes.at(kChecksum) = bytes.at(kChecksum + 1) = '\0';
+    const Ran left = ran({.files = {folder.file("left.pcap", bytes)}});
+    CHECK(left.code == 0);
+    CHECK(left.out == "2 RoCEv2 packets, 1 connections: 0 certain, 0 possible violations; 1 "
+                      "packets with the IP checksum left to the NIC\n");
+}
+
+TEST_CASE("judge command: requests that nobody answers are told", "[judge][ACK-01]") {
+    const Ran silent = ran({.files = {pcap("rxe-retry-exceeded.pcap")}});
+    const Ran patient = ran({.files = {pcap("rxe-retry-exceeded.pcap")}, .patience_ms = 10});
+    CHECK(patient.code == 0);
+    CHECK(patient.out.find("ACK-01   MUST   possible") != std::string::npos);
+    CHECK(patient.out.find("ask for an answer, and none came within") != std::string::npos);
+    CHECK(silent.code == 0); // the capture ends less than a second later
+    CHECK(silent.out.find("ACK-01") == std::string::npos);
+}
+
 TEST_CASE("judge command: files that cannot be read exit 3", "[judge]") {
     const Ran result = ran({.files = {"missing.pcap", pcap("rxe-atomic.pcap")}});
     CHECK(result.code == 3);

@@ -53,6 +53,40 @@ TEST_CASE("judge CA17-7: IPv4 flags", "[judge][CA17-7]") {
     CHECK(changed("rxe-send-imm", 1, kIpFlags, 0x40) == kNothing);
 }
 
+TEST_CASE("judge BTH-16: reserved bits that a switch may have set are a possible violation",
+          "[judge][BTH-16]") {
+    constexpr std::size_t kFecnByte = kBth + 4; // outside the ICRC
+    constexpr std::size_t kAckByte = kBth + 8;
+    CHECK(changed("rxe-send-imm", 1, kFecnByte, 0x10) == possible("BTH-16"));
+    CHECK(changed("rxe-send-imm", 1, kFecnByte, 0x40) == kNothing); // BECN
+    Assumptions there;
+    there.recorded_at = {kA, kB};
+    CHECK(changed("rxe-send-imm", 1, kFecnByte, 0x10, Icrc::Good, there) == certain("BTH-16"));
+    CHECK(changed("rxe-send-imm", 1, kAckByte, 0x01) == certain("BTH-16")); // the ICRC covers it
+}
+
+TEST_CASE("judge CRC-07: a request that came with a wrong ICRC is named as that",
+          "[judge][CRC-07]") {
+    Wire wire;
+    const auto one = wire.from_a(kSendOnly, 100);
+    auto damaged = wire.from_a(kSendOnly, 101);
+    damaged.integrity = flow::Integrity::Bad;
+    const auto three = wire.from_a(kSendOnly, 102);
+    const auto answered = wire.ack(100, 1);
+    const auto all = wire.ack(102, 3);
+    Judge judge;
+    std::uint64_t number = 0;
+    for (auto packet : {one, answered, damaged, three, all}) {
+        packet.number = ++number;
+        judge.observe(packet);
+    }
+    judge.finish();
+    REQUIRE(found_by(judge) == possible("CRC-07"));
+    CHECK(judge.violations()[0].measured.find("101, which came only with a wrong ICRC") !=
+          std::string::npos);
+    CHECK(judge.summary().lost_by_capture == 0); // it is in the capture
+}
+
 TEST_CASE("judge CA17-21: the UDP length ends with the ICRC", "[judge][CA17-21]") {
     const auto frames = frames_of(pcap("rxe-send-imm"));
     const auto low = std::to_integer<unsigned>(frames[2].bytes.at(kUdpLength + 1));

@@ -186,6 +186,46 @@ TEST_CASE("decode: InfiniBand and RoCE v1, and lengths that contradict the frame
     CHECK(layers_of(taken_apart(other)) == std::vector{Frame, Ethernet, Grh, Data});
 }
 
+TEST_CASE("decode: IP over InfiniBand, where the packet proves itself", "[decode]") {
+    // A local UD SEND ONLY: LRH, BTH, DETH, the type, and an IPv4 header with 8 bytes behind it.
+    const auto carried = [](std::string_view type, const FrameBytes& packet) {
+        FrameBytes frame =
+            bytes_of("0002 0001 0000 0004 6440ffff 00000123 00000020 00000b1b 00000405") +
+            bytes_of(type) + packet + bytes_of("00000000");
+        wire::store_be<2>(frame, 4, frame.size() / 4);
+        return frame + bytes_of("abcd");
+    };
+    FrameBytes ip = bytes_of("4500 001c 0007 4000 4011 0000 0a000001 0a000002 1122334455667788");
+    wire::store_be<2>(ip, 10, wire::ipv4_checksum(wire::Bytes(ip).first(20)));
+    const std::vector<LayerKind> expected{Frame,           Lrh, Bth, Deth, Ipoib, Ipv4, Data,
+                                          LayerKind::Icrc, Vcrc};
+    const Dissection d = taken_apart(carried("08000000", ip), kInfiniBand);
+    CHECK(layers_of(d) == expected);
+    CHECK(d.protocol == Protocol::InfiniBand);
+    CHECK(d.network.length == 0); // addresses are those of the transport packet
+    CHECK(d.body_bytes == 32);
+    check_layers(d);
+    const auto not_taken = [&](std::string_view type, const FrameBytes& packet) {
+        return taken_apart(carried(type, packet), kInfiniBand).layers.has(Payload);
+    };
+    CHECK(not_taken("08000001", ip)); // reserved bits
+    CHECK(not_taken("86dd0000", ip)); // another type
+    FrameBytes other = ip;
+    other[8] = std::byte{1}; // its checksum is wrong then
+    CHECK(not_taken("08000000", other));
+    FrameBytes longer = ip;
+    longer[3] = std::byte{0x40};
+    CHECK(not_taken("08000000", longer));
+    FrameBytes v6(40);
+    v6[0] = std::byte{0x60};
+    CHECK(taken_apart(carried("86dd0000", v6), kInfiniBand).layers.has(Ipv6));
+    v6[5] = std::byte{9};
+    CHECK(not_taken("86dd0000", v6));
+    const FrameBytes arp = bytes_of("0020 0800 14040001") + FrameBytes(48);
+    CHECK(layers_of(taken_apart(carried("08060000", arp), kInfiniBand)) ==
+          std::vector{Frame, Lrh, Bth, Deth, Ipoib, Data, LayerKind::Icrc, Vcrc});
+}
+
 TEST_CASE("decode: a record of another type, and extension headers of records", "[decode]") {
     const FrameBytes frame = corpus_frame("erf", "erf ethernet", kSendOnly).bytes;
     FrameBytes extended(frame.begin(), frame.begin() + 16);

@@ -132,7 +132,26 @@ TEST_CASE("decode: lengths that contradict each other are found, and nothing is 
         REQUIRE_FALSE(d.findings.empty());
         CHECK(d.findings.all()[0].kind == row.kind);
         check_layers(d);
+        // Where the ICRC is, nobody can say: it is not called wrong.
+        CHECK(d.icrc.status == IcrcStatus::Unchecked);
+        CHECK(d.icrc.reason == IcrcReason::Lengths);
+        for (const Finding& finding : d.findings.all())
+            CHECK(finding.kind != FindingKind::BadIcrc);
     }
+}
+
+TEST_CASE("decode: an ICRC that is right by the UDP length is right, though the IP length differs",
+          "[decode]") {
+    FrameBytes frame = made({.opcode = 0x04, .payload = payload(64)});
+    const auto ip = wire::MutableBytes(frame).subspan(14, 20);
+    wire::store_be<2>(ip, 2, wire::load_u16(ip, 2) + 8U);
+    wire::store_be<2>(ip, 10, 0);
+    wire::store_be<2>(ip, 10, wire::ipv4_checksum(ip));
+    wire::seal(frame);
+    frame.resize(frame.size() + 8);
+    const Dissection d = taken_apart(frame);
+    CHECK(kinds_of(d) == std::vector{FindingKind::UdpLength});
+    CHECK(d.icrc.status == IcrcStatus::Good);
 }
 
 TEST_CASE("decode: the first fragment of a packet is no cut and has no checkable ICRC",

@@ -101,6 +101,11 @@ TEST_CASE("decode: reserved bits of extended headers are found", "[decode][BTH-1
 TEST_CASE("decode: outer faults of a RoCE packet are found", "[decode]") {
     auto ip = packet(0x04, {{Field::IpChecksum, 1_n}}, 4);
     CHECK(kinds_of(taken_apart(made(ip))) == std::vector{FindingKind::IpChecksum});
+    auto left = packet(0x04, {{Field::IpChecksum, 0_n}}, 4);
+    const Dissection d = taken_apart(made(left));
+    CHECK(kinds_of(d) == std::vector{FindingKind::IpChecksumLeft});
+    CHECK_FALSE(d.findings.any_fault()); // worth knowing, and normal where the sender recorded it
+    CHECK(d.icrc.status == IcrcStatus::Good);
     auto udp = packet(0x04, {}, 4);
     udp.udp_checksum = wire::UdpChecksumKind::Bad;
     CHECK(kinds_of(taken_apart(made(udp))) == std::vector{FindingKind::UdpChecksum});

@@ -191,6 +191,36 @@ TEST_CASE("tracker: a response behind an unanswered atomic asks for its retry", 
     CHECK(tracker.finished().size() == 1);
 }
 
+TEST_CASE("tracker: a gap tells damaged packets from missing ones", "[flow][CRC-07]") {
+    Wire wire;
+    Tracker tracker;
+    tracker.feed(wire.from_a(kSendOnly, 100));
+    tracker.feed(wire.ack(100, 1));
+    for (const std::uint32_t psn : {104U, 102U, 102U}) {
+        Packet damaged = wire.from_a(kSendOnly, psn);
+        damaged.integrity = Integrity::Bad;
+        CHECK(tracker.feed(damaged).kind == Class::Damaged);
+    }
+    const auto beyond = tracker.feed(wire.from_a(kSendOnly, 106));
+    CHECK(beyond.kind == Class::BeyondGap);
+    CHECK(beyond.skipped == 5);
+    const auto& stream = stream_of_a(tracker);
+    for (std::uint32_t psn = 101; psn < 106; ++psn) {
+        INFO(psn);
+        const auto index = stream.index_of(wire::Psn(psn));
+        REQUIRE(index);
+        CHECK(stream.extents()[*index].missing);
+        CHECK(stream.extents()[*index].damaged == (psn == 102 || psn == 104));
+    }
+    tracker.feed(wire.ack(106, 7));
+    CHECK(stream.counters().lost_by_capture == 3);
+    // Later gaps know nothing of it.
+    tracker.feed(wire.from_a(kSendOnly, 109));
+    const auto later = stream.index_of(wire::Psn(107));
+    REQUIRE(later);
+    CHECK_FALSE(stream.extents()[*later].damaged);
+}
+
 TEST_CASE("tracker: a damaged packet has no effect", "[flow][CRC-07]") {
     Wire wire;
     Tracker tracker;
