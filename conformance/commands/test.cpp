@@ -12,7 +12,7 @@
 #include "conformance/commands/test_report.hpp"
 #include "conformance/commands/test_selection.hpp"
 #include "conformance/mutants/mutants.hpp"
-#include "transport/net/stop_on_signal.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 
 namespace veriroce::commands {
 namespace {
@@ -87,7 +87,7 @@ Accepted<int> play_or_refuse(const plan::Plan& plan, const plan::Selection& sele
     if (const auto written = write_report(results, options); !written) {
         return std::unexpected(written.error());
     }
-    if (net::StopOnSignal::requested()) return kExitInterrupted;
+    if (command_line::StopOnSignal::requested()) return kExitInterrupted;
     const std::size_t skipped = results.count(interpreter::Verdict::Skip);
     if (skipped == results.cases.size()) {
         return unable(fmt::format(
@@ -102,7 +102,7 @@ Accepted<int> run_or_refuse(const TestOptions& options, Console& console, std::F
         console.say(list_of_mutants());
         return 0;
     }
-    const net::StopOnSignal stop; // from here on a signal leaves a report behind
+    const command_line::StopOnSignal stop; // from here on a signal leaves a report behind
     if (options.shrink && !options.dut.empty()) {
         return misused("--shrink plays in virtual time: leave out --dut");
     }

@@ -11,8 +11,8 @@
 
 #include "conformance/commands/test_device.hpp"
 #include "conformance/plan/shrink.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "reports/console.hpp"
-#include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::commands {
 
@@ -90,7 +90,7 @@ plan::RunResults play(testbed::Testbed& bench, const plan::Plan& plan,
     results.run.notes.insert(results.run.notes.end(), run.notes().begin(), run.notes().end());
     console.say(reports::console_head(results.run));
     const auto began = Clock::now();
-    while (!net::StopOnSignal::requested()) {
+    while (!command_line::StopOnSignal::requested()) {
         const auto case_began = Clock::now();
         show_progress(console, run, results, plan.runs.size());
         auto result = run.next();
@@ -111,7 +111,8 @@ plan::RunResults play(testbed::Testbed& bench, const plan::Plan& plan,
         if (!back) break;
         run.revived();
     }
-    results.run.complete = !net::StopOnSignal::requested() && run.done() == plan.runs.size();
+    results.run.complete =
+        !command_line::StopOnSignal::requested() && run.done() == plan.runs.size();
     const auto lost = lost_device(bench, run, plan.runs.size(), options);
     if (lost) results.run.notes.push_back(*lost);
     results.timing.wall = Clock::now() - began;
@@ -137,7 +138,7 @@ Accepted<int> shrink_first(testbed::Testbed& bench, const plan::Plan& plan,
     auto right = choose_testbed(without_defect);
     if (!right) return std::unexpected(right.error());
     for (const plan::PlannedRun& planned : plan.runs) {
-        if (net::StopOnSignal::requested()) return kExitInterrupted;
+        if (command_line::StopOnSignal::requested()) return kExitInterrupted;
         const script::Case& of = plan.cases[planned.case_index];
         const interpreter::Environment environment =
             plan::environment_alone(bench, planned, run_options);
@@ -149,7 +150,7 @@ Accepted<int> shrink_first(testbed::Testbed& bench, const plan::Plan& plan,
         fmt::print(err, "veriroce: {}: {}: {}; played {} times{}\n", planned.id(of),
                    name_of(result.verdict), result.reason(), small->plays,
                    small->minimal ? "" : ", not yet minimal");
-        return net::StopOnSignal::requested() ? kExitInterrupted : kExitFound;
+        return command_line::StopOnSignal::requested() ? kExitInterrupted : kExitFound;
     }
     fmt::print(err, "veriroce: none of {} selected runs fails by itself\n", plan.runs.size());
     return 0;

@@ -7,7 +7,7 @@
 
 #include "conformance/interpreter/playable.hpp"
 #include "conformance/script/script.hpp"
-#include "transport/net/stop_on_signal.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 
 namespace veriroce::plan {
 
@@ -161,7 +161,7 @@ class Reduction {
     };
 
     [[nodiscard]] bool over() const {
-        return plays_ >= kMaxShrinkPlays || net::StopOnSignal::requested();
+        return plays_ >= kMaxShrinkPlays || command_line::StopOnSignal::requested();
     }
 
     // Nothing if the text is no script, or no plan where a plan is made small.

@@ -22,8 +22,9 @@ ReadError not_a_capture(wire::Bytes magic) {
 
 } // namespace
 
-std::expected<Reader, ReadError> Reader::open(const std::string& path) {
-    auto source = Source::open(path);
+std::expected<Reader, ReadError> Reader::open(const std::string& path,
+                                              const std::atomic<bool>* stop) {
+    auto source = Source::open(path, stop);
     if (!source) return std::unexpected(source.error());
     return start(std::move(*source));
 }
@@ -45,6 +46,14 @@ std::expected<Reader, ReadError> Reader::start(Source source) {
     Reader reader(std::move(source), *pcap);
     reader.interfaces_.push_back(std::move(*interface));
     return reader;
+}
+
+bool Reader::at_hand() const {
+    if (source_.whole()) return true;
+    const auto* pcap = std::get_if<PcapFormat>(&format_);
+    const wire::Bytes bytes = source_.at_hand();
+    return pcap != nullptr ? pcap->holds_packet(bytes)
+                           : std::get<PcapngFormat>(format_).holds_packet(bytes);
 }
 
 // The result is constructed at the return statement. Copying an expected object stores bytes and

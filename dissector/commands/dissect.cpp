@@ -50,6 +50,7 @@ void add_output(Command& command, dissect::Options& options) {
                    {.value = "FILE"});
     command.flag("-V", options.tree, "Print each packet as a tree of headers and fields");
     command.flag("-x", options.hex, "Print the bytes of each packet");
+    command.flag("-l", options.line_buffered, "Write each packet as soon as it is printed");
     command.flag("--stats", options.stats, "Print a summary instead of packets");
     command.flag("--check", options.check,
                  "Print only packets with findings; exit code 1 if there are any");

@@ -22,6 +22,7 @@ struct Options {
     std::vector<std::string> fields; // -e, in output order
     bool tree = false;               // -V
     bool hex = false;                // -x
+    bool line_buffered = false;      // -l: write each packet as soon as it is printed
     bool stats = false;              // print a summary instead of packets
     bool check = false; // print only packets with findings, and the findings; exit code 1 if any
     bool verify_icrc = false;                 // verify ICRCs even if no output needs them
@@ -40,9 +41,13 @@ struct Options {
 //   1  `check` found more than notes
 //   2  invalid options; nothing was read
 //   3  an input could not be read completely (what could be read was printed), or writing failed
-// 1 takes precedence over 3. If the reader of `out` closes the pipe, the command stops quietly with
-// 0, provided that the caller ignores SIGPIPE. Ctrl-C and SIGTERM end a live capture normally; the
-// number of dropped packets is printed to `err`.
+//   130  SIGINT, SIGTERM or SIGHUP came before the end of a file or pipe; the output is complete
+//        for the packets until then
+// 1 takes precedence over an input that could not be read. If the reader of `out` closes the pipe,
+// the command stops quietly with 0, provided that the caller ignores SIGPIPE. The same signals end
+// a live capture normally; the number of dropped packets is printed to `err`.
+//
+// Packets of a pipe or an interface are written before the command waits for more.
 int run(const Options& options, std::FILE* out, std::FILE* err);
 
 } // namespace veriroce::dissect

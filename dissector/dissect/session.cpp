@@ -9,7 +9,7 @@
 
 #include "dissector/capture/facts.hpp"
 #include "dissector/command_line/exit_code.hpp"
-#include "dissector/dissect/interrupt.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "dissector/print/hex_dump.hpp"
 #include "dissector/print/json.hpp"
 #include "dissector/print/line.hpp"
@@ -23,14 +23,15 @@ void say(std::FILE* err, std::string_view message) {
 
 Session::Session(const Options& options, Compiled compiled, std::FILE* out, std::FILE* err)
     : options_(options), compiled_(std::move(compiled)), out_(out), err_(err),
-      to_terminal_(::isatty(::fileno(out)) == 1), progress_(err, out),
-      upper_(std::move(compiled_.decode_as)) {
+      to_terminal_(::isatty(::fileno(out)) == 1), at_once_(to_terminal_ || options.line_buffered),
+      progress_(err, out), upper_(std::move(compiled_.decode_as)) {
     decode_.verify_icrc = needs_icrc();
     tells_comments_ = needs_comments();
     decode_.also_roce_ports = options.roce_ports;
 }
 
 int Session::run() {
+    const command_line::StopOnSignal stop; // from here on a signal leaves complete output behind
     if (!start_writing()) return command_line::kExitUnable;
     begin();
     if (!options_.interface.empty()) {
@@ -56,11 +57,26 @@ int Session::run() {
                         "upper-layer protocols were not decoded any more",
                         flow::UpperConnections::kMaxEnds, upper_.forgotten()));
     }
-    if (out_.error() != 0 && out_.error() != EPIPE) {
+    if (out_.error() == EPIPE) return command_line::kExitSuccess;
+    if (out_.error() != 0) {
         report_error(fmt::format("writing failed: {}", std::strerror(out_.error())));
+        return command_line::kExitUnable; // the findings did not reach the user
+    }
+    return exit_code();
+}
+
+int Session::exit_code() {
+    if (interrupted()) {
+        warn(fmt::format("dissect: interrupted after {} packets", read_));
+        return command_line::kExitInterrupted;
     }
     if (options_.check && packets_with_findings_ > 0) return command_line::kExitFound;
     return failed_ ? command_line::kExitUnable : command_line::kExitSuccess;
+}
+
+// A signal is how a live capture ends, but it cuts a file or a pipe short.
+bool Session::interrupted() const {
+    return options_.interface.empty() && command_line::StopOnSignal::requested();
 }
 
 // Verifying ICRCs costs about as much as everything else, so do it only if the output shows the
@@ -127,7 +143,8 @@ void Session::finish_writing() {
 }
 
 bool Session::read_file(const std::string& file) {
-    auto reader = capture::Reader::open(file);
+    auto reader = capture::Reader::open(file, &command_line::StopOnSignal::flag());
+    if (interrupted()) return false;
     if (!reader) {
         report_error(capture::text_of(reader.error(), file));
         return true;
@@ -140,15 +157,14 @@ bool Session::read_file(const std::string& file) {
 }
 
 void Session::read_live() {
-    const Interrupt interrupt;
     const capture::LiveOptions defaults;
     auto live =
         capture::Live::open({.interface = options_.interface,
                              .filter = options_.capture_filter,
                              .snap_length = options_.snap_length.value_or(defaults.snap_length),
                              .buffer_mib = options_.buffer_mib.value_or(defaults.buffer_mib),
-                             .immediate = to_terminal_,
-                             .stop = &interrupt.flag()});
+                             .immediate = at_once_,
+                             .stop = &command_line::StopOnSignal::flag()});
     if (!live) return report_error(live.error());
     if (!options_.quiet) {
         fmt::print(err_, "Capturing on {}; press Ctrl-C to stop\n", options_.interface);
@@ -168,7 +184,8 @@ template <typename Packets>
 bool Session::read_all(Packets& packets, const std::string& name) {
     dissection_.frame = {};
     if (rewriter_) rewriter_->begin_file();
-    while (!enough()) {
+    while (!enough() && !interrupted()) {
+        if (may_wait(packets) && !pass(true)) return false;
         switch (step(packets, name)) {
         case Step::End: return true;
         case Step::Nothing: break;
@@ -183,9 +200,20 @@ bool Session::read_all(Packets& packets, const std::string& name) {
     return false;
 }
 
+// Output is complete before the program waits for the writer of a pipe.
+bool Session::may_wait(const capture::Reader& reader) {
+    return !reader.at_hand();
+}
+
+// Live tells by itself when nothing comes.
+bool Session::may_wait(const capture::Live& /*live*/) {
+    return false;
+}
+
 Session::Step Session::step(capture::Reader& reader, const std::string& file) {
     const auto more = reader.next(record_);
     progress_.step(read_, reader);
+    if (interrupted()) return more && *more ? Step::Packet : Step::End;
     if (!more) report_error(capture::text_of(more.error(), file));
     return more && *more ? Step::Packet : Step::End;
 }
@@ -233,7 +261,7 @@ bool Session::take(const Packets& packets, const std::string& name) {
         if (rewriter_ && !write(packets.interfaces())) return false;
         packet(name);
     }
-    return pass(to_terminal_ && !options_.interface.empty());
+    return pass(at_once_);
 }
 
 bool Session::write(std::span<const capture::Interface> interfaces) {

@@ -44,6 +44,8 @@ class Session {
 
     void begin();
     void end();
+    int exit_code();
+    [[nodiscard]] bool interrupted() const;
     bool start_writing();
     void finish_writing();
 
@@ -52,6 +54,8 @@ class Session {
     void read_live();
     template <typename Packets>
     bool read_all(Packets& packets, const std::string& name);
+    static bool may_wait(const capture::Reader& reader);
+    static bool may_wait(const capture::Live& live);
     Step step(capture::Reader& reader, const std::string& file);
     Step step(capture::Live& live, const std::string& interface);
     template <typename Packets>
@@ -74,6 +78,7 @@ class Session {
     print::Output out_;
     std::FILE* err_;
     bool to_terminal_;
+    bool at_once_; // write each packet as soon as it is printed
     Progress progress_;
     std::optional<Rewriter> rewriter_;
     bool output_closed_ = false; // the reader of the output has closed it

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/net/clock.hpp"
-#include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::commands {
 
@@ -168,7 +168,7 @@ Accepted<void> play(Pingpong& side, port::Port& port, const RoundTripOptions& op
     wire::Instant heard = net::monotonic_now();
     std::uint64_t moved = 0;
     while (!side.finished()) {
-        if (net::StopOnSignal::requested())
+        if (command_line::StopOnSignal::requested())
             return std::unexpected(Refusal{kExitInterrupted, "interrupted"});
         if (const auto ran = port.run(net::monotonic_now() + kTurn); !ran) {
             return unable(ran.error().text);
@@ -198,16 +198,28 @@ void print_refusals(engine::Engine& engine, std::FILE* out) {
     std::fflush(out);
 }
 
+namespace {
+
+void print_figures(std::uint64_t made, wire::Duration time, const RoundTripOptions& options,
+                   std::string_view checked, std::FILE* out) {
+    const auto seconds = std::chrono::duration<double>(time).count();
+    const auto rounds = static_cast<double>(made);
+    fmt::print(out, "{} round trips of {} bytes in {:.3f} s: {:.1f} us each, {:.1f} Mbit/s{}\n",
+               made, options.size, seconds, seconds / rounds * 1e6,
+               rounds * 2 * 8 * options.size / seconds / 1e6, checked);
+}
+
+} // namespace
+
 Accepted<void> play_and_report(Pingpong& side, port::Port& port, const RoundTripOptions& options,
                                std::string_view checked, std::FILE* out) {
     const wire::Instant began = net::monotonic_now();
     const auto played = play(side, port, options, out);
-    if (!played) return played;
-    const auto seconds = std::chrono::duration<double>(net::monotonic_now() - began).count();
-    const auto rounds = static_cast<double>(options.rounds);
-    fmt::print(out, "{} round trips of {} bytes in {:.3f} s: {:.1f} us each, {:.1f} Mbit/s{}\n",
-               options.rounds, options.size, seconds, seconds / rounds * 1e6,
-               rounds * 2 * 8 * options.size / seconds / 1e6, checked);
+    const bool interrupted = !played && played.error().exit_code == kExitInterrupted;
+    if (!played && !interrupted) return played;
+    // One message each way is a round trip.
+    const std::uint64_t made = interrupted ? side.received() : options.rounds;
+    if (made > 0) print_figures(made, net::monotonic_now() - began, options, checked, out);
     if (side.parted()) {
         fmt::print(out, "the peer left before it acknowledged the last message\n");
     }
@@ -222,8 +234,9 @@ Accepted<void> play_and_report(Pingpong& side, port::Port& port, const RoundTrip
                    port.bad_icrc());
     }
     std::fflush(out);
+    if (interrupted) return played;
     const wire::Instant until = net::monotonic_now() + kLinger;
-    while (net::monotonic_now() < until && !net::StopOnSignal::requested()) {
+    while (net::monotonic_now() < until && !command_line::StopOnSignal::requested()) {
         if (const auto ran = port.run(until); !ran) return unable(ran.error().text);
         if (options.verbose) print_refusals(port.engine(), out);
     }

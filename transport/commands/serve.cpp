@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/net/clock.hpp"
-#include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::commands {
 namespace {
@@ -40,7 +40,7 @@ Accepted<void> serve_peer(net::ByteStream stream, Ports& ports, const ServeOptio
 Accepted<std::optional<net::ByteStream>> next_peer(std::vector<net::StreamListener>& listeners,
                                                    port::Port* port, const ServeOptions& options,
                                                    std::FILE* out) {
-    while (!net::StopOnSignal::requested()) {
+    while (!command_line::StopOnSignal::requested()) {
         std::vector<int> others;
         for (const net::StreamListener& one : listeners)
             others.push_back(one.fd());
@@ -100,7 +100,7 @@ void add_serve(Command program) {
 }
 
 int run_serve(const ServeOptions& options, std::FILE* out, std::FILE* err) {
-    const net::StopOnSignal stop;
+    const command_line::StopOnSignal stop;
     auto listeners = listen(options);
     if (!listeners) return tell(err, listeners.error());
     auto ports = Ports::open(options);
