@@ -82,9 +82,11 @@ Accepted<int> play_or_refuse(const plan::Plan& plan, const plan::Selection& sele
     if (options.shrink) {
         return shrink_first(**bench, plan, selection, *faults, options, console, err);
     }
-    const plan::RunResults results =
-        play(**bench, plan, selection, *profile, *faults, options, console, err);
-    if (const auto written = write_report(results, options); !written) {
+    Report report(options);
+    const auto played = play(**bench, plan, selection, *profile, *faults, options, console, report);
+    if (!played) return std::unexpected(played.error());
+    const plan::RunResults& results = *played;
+    if (const auto written = report.finish(results); !written) {
         return std::unexpected(written.error());
     }
     if (command_line::StopOnSignal::requested()) return kExitInterrupted;

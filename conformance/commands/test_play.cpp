@@ -64,10 +64,11 @@ void show_progress(Console& console, const plan::SuiteRun& run, const plan::RunR
 
 } // namespace
 
-plan::RunResults play(testbed::Testbed& bench, const plan::Plan& plan,
-                      const plan::Selection& selection, const std::optional<plan::Profile>& profile,
-                      const interpreter::FaultPlan& faults, const TestOptions& options,
-                      Console& console, std::FILE* err) {
+Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
+                                const plan::Selection& selection,
+                                const std::optional<plan::Profile>& profile,
+                                const interpreter::FaultPlan& faults, const TestOptions& options,
+                                Console& console, Report& report) {
     using Clock = std::chrono::steady_clock;
     const reports::ConsoleStyle style{.colour = options.colour, .quiet = options.quiet};
     plan::RunResults results;
@@ -88,6 +89,8 @@ plan::RunResults play(testbed::Testbed& bench, const plan::Plan& plan,
                         .command = repeat_options(options)});
     if (profile) results.run.profile = fmt::format("{} ({})", profile->name, options.profile);
     results.run.notes.insert(results.run.notes.end(), run.notes().begin(), run.notes().end());
+    results.run.complete = false; // until the last run is played
+    if (const auto begun = report.begin(results); !begun) return std::unexpected(begun.error());
     console.say(reports::console_head(results.run));
     const auto began = Clock::now();
     while (!command_line::StopOnSignal::requested()) {
@@ -99,6 +102,7 @@ plan::RunResults play(testbed::Testbed& bench, const plan::Plan& plan,
         console.say(reports::console_case(*result, style));
         const bool last = options.fail_fast && result->verdict == interpreter::Verdict::Fail;
         results.cases.push_back(std::move(*result));
+        report.add(results);
         if (last || !run.dead_since() || options.dut_reset.empty()) continue;
         // At once: it may take a minute, and have something to say.
         console.say("note: the device no longer answers; running --dut-reset\n");
@@ -121,7 +125,7 @@ plan::RunResults play(testbed::Testbed& bench, const plan::Plan& plan,
     results.timing.round_trip_p99 = environment.round_trip_p99;
     results.timing.sleep_p99 = environment.sleep_p99;
     console.say(reports::console_summary(results, style));
-    if (lost) fmt::print(err, "veriroce: {}\n", *lost);
+    if (lost) console.complain(*lost);
     return results;
 }
 

@@ -126,7 +126,7 @@ void Source::release() {
     file_ = -1;
 }
 
-// For a map whose pages are being fetched. The beginning of the window does not move.
+// For a large map, a piece at a time. The beginning of the window does not move.
 void Source::show_more(std::size_t count) {
     if (pages_) pages_->reached(position_);
     const std::size_t more = pages_ ? std::max(count, kShownBytes) : map_.size();

@@ -352,18 +352,32 @@ TEST_CASE("errors: a report that cannot be written", "[program]") {
     // 4 KiB a file at most, and no signal for more.
     const std::string little_room = "trap '' XFSZ; ulimit -f 8; ";
     const std::vector<Row> rows{
-        {"veriroce test rsp/gap-nak --report file/out", "veriroce: file/out: Not a directory", tool,
-         true},
+        {"veriroce test rsp/gap-nak --report file/out", "veriroce: file/out: Not a directory",
+         tool},
         {"veriroce test rsp/gap-nak --capture missing/run.pcapng",
-         "veriroce: missing/run.pcapng: cannot be created: No such file or directory", tool, true},
+         "veriroce: missing/run.pcapng: cannot be created: No such file or directory", tool},
+        {"mkdir -p in/results.json && veriroce test rsp/gap-nak --report in; code=$?; rm -r in; "
+         "exit $code",
+         "veriroce: in/results.json: Is a directory", tool},
+        {"mkdir -p in/junit.xml && veriroce test rsp/gap-nak --report in; code=$?; rm -r in; "
+         "exit $code",
+         "veriroce: in/junit.xml: Is a directory", tool},
         {little_room + "veriroce test -q --capture run.pcapng",
          "veriroce: run.pcapng: writing failed: File too large", tool, true},
     };
     for (const Row& row : rows)
         check(place, row);
+    // A disk that is full from the beginning: nothing is played.
+    check(place, {"mkdir out && trap '' XFSZ; ulimit -f 0; veriroce test -q --report out; " +
+                      std::string("code=$?; rmdir out && exit $code"),
+                  "veriroce: out/junit.xml: File too large", tool});
+    // One that becomes full: both files are tried, and what was written until then stays.
     check(place, {"mkdir out && " + little_room + "veriroce test -q --report out; " +
-                      "code=$?; rmdir out && exit $code",
-                  "veriroce: out/results.json: File too large", tool, true});
+                      "code=$?; grep -q '\"complete\": false' out/results.json; " +
+                      "rm out/results.json && rmdir out && exit $code",
+                  "veriroce: out/results.json: File too large\n"
+                  "veriroce: out/junit.xml: File too large",
+                  tool, true});
 }
 
 TEST_CASE("errors: output that finds no room or no reader", "[program]") {
