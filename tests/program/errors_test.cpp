@@ -109,7 +109,29 @@ TEST_CASE("errors: dissect", "[program]") {
         {"veriroce dissect --decode-as port=70000:nvme short.pcap",
          "veriroce: dissect: --decode-as: '70000' is not a port number"},
         {"veriroce dissect -T xml short.pcap",
-         "veriroce: -T: expected text, fields, json or csv, got 'xml'"},
+         "veriroce: -T: expected text, fields, json, jsonl or csv, got 'xml'"},
+        {"veriroce dissect -T ek short.pcap",
+         "veriroce: -T: expected jsonl, which is one JSON object per line, got 'ek'"},
+        {"veriroce dissect -T tabs short.pcap",
+         "veriroce: -T: expected fields, whose values are separated by tabs; -e _ws.col.Info is "
+         "the line's last column, got 'tabs'"},
+        {"veriroce dissect -r short.pcap -z io,stat,1",
+         "veriroce: -z: there are no taps; --stats prints packets, bytes, opcodes, NAKs and QPs"},
+        {"veriroce dissect -2 -r short.pcap -R udp",
+         "veriroce: -2: every file is read once; a filter goes after -Y"},
+        {"veriroce dissect -r short.pcap --color",
+         "veriroce: --color: output has no colours; leave it out"},
+        {"veriroce dissect -r short.pcap -F pcap",
+         "veriroce: -F: expected pcapng, the one format of -w ('editcap -F' converts it), got "
+         "'pcap'"},
+        {"veriroce dissect -r short.pcap -E header=1",
+         "veriroce: -E: expected header=y or header=n, got 'header=1'"},
+        {"veriroce dissect -r short.pcap -t x",
+         "veriroce: -t: expected r, a, ad, u, ud, d, dd or e, got 'x'"},
+        {"veriroce dissect -r short.pcap ip adn udp",
+         "veriroce: dissect: -Y: column 4: expected an operator, got 'adn'\n"
+         "    ip adn udp\n"
+         "       ^^^"},
         {"veriroce dissect", "veriroce: dissect: no capture file; give a file name, - for standard "
                              "input, or -i INTERFACE"},
         {"veriroce dissekt short.pcap",
