@@ -48,8 +48,7 @@ std::expected<Reader, ReadError> Reader::start(Source source) {
     return reader;
 }
 
-bool Reader::at_hand() const {
-    if (source_.whole()) return true;
+bool Reader::holds_packet() const {
     const auto* pcap = std::get_if<PcapFormat>(&format_);
     const wire::Bytes bytes = source_.at_hand();
     return pcap != nullptr ? pcap->holds_packet(bytes)

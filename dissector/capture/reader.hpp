@@ -39,7 +39,7 @@ class Reader {
 
     // Whether next() has the whole packet already. If not, it may wait for the writer of a pipe: a
     // good moment to flush output.
-    [[nodiscard]] bool at_hand() const;
+    [[nodiscard]] bool at_hand() const { return source_.whole() || holds_packet(); }
 
     // Whether a record's bytes stay valid as long as the reader, not only until the next record.
     // True for uncompressed regular files and for memory.
@@ -55,6 +55,7 @@ class Reader {
 
     Reader(Source source, Format format) : source_(std::move(source)), format_(format) {}
     static std::expected<Reader, ReadError> start(Source source);
+    [[nodiscard]] bool holds_packet() const;
 
     Source source_;
     Format format_;

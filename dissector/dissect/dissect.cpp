@@ -68,7 +68,7 @@ std::expected<Options, std::string> arranged(Options options) {
     std::string expression;
     for (const std::string& word : options.words) {
         const bool file = word == "-" || ::access(word.c_str(), F_OK) == 0;
-        if (!live && expression.empty() && (!files_named || file)) {
+        if (expression.empty() && (file || (!live && !files_named))) {
             options.files.push_back(word);
             continue;
         }

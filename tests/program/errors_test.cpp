@@ -443,6 +443,11 @@ TEST_CASE("errors: the device and the link, which needs root", "[program]") {
          "veriroce: there is no socket unix:missing: start the agent there, or check "
          "the path",
          tool},
+        {"veriroce test -i va --dut unix:missing --tester-address 192.0.2.7 --tester-address "
+         "192.0.2.8 --dut-address 192.0.2.1 --dut-address 192.0.2.2",
+         "veriroce: there is no socket unix:missing: start the agent there, or check "
+         "the path",
+         tool},
         {"veriroce test -i va --dut unix:http" + report,
          "veriroce: unix:http speaks HTTP: it is not a veriroce agent; check the port", tool},
         {"veriroce test -i va --dut unix:prose" + report,

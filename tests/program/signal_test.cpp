@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <vector>
 
 #include "tests/program/program.hpp"
@@ -181,6 +182,32 @@ TEST_CASE("signals: fuzz tells what it played", "[program]") {
     }
 }
 
+TEST_CASE("signals: serve ends, and ping prints its figures, which needs root", "[program]") {
+    const Workplace place;
+    for (const int number : ending_signals) {
+        Running waiting(place, "unshare -n sh -c 'ip link set lo up && exec veriroce serve'");
+        Running::wait_until([&] { return waiting.out().find("waiting for") != std::string::npos; });
+        waiting.signal(number);
+        CHECK(waiting.wait().code == interrupted);
+
+        // The peer makes 100 round trips and is silent then.
+        Running pinging(place,
+                        "unshare -n sh -c 'ip link set lo up; veriroce serve --once -n 100 > "
+                        "serve & until grep -q waiting serve; do :; done; "
+                        "exec veriroce ping -n 1000000 127.0.0.2'");
+        Running::wait_until([&] {
+            const auto serve = place.folder() / "serve";
+            return std::filesystem::exists(serve) &&
+                   house::read_text(serve).find("100 round trips") != std::string::npos;
+        });
+        pinging.signal(number);
+        const Outcome outcome = pinging.wait();
+        CHECK(outcome.code == interrupted);
+        CHECK(outcome.out.find("\n100 round trips of 4096 bytes in ") != std::string::npos);
+        REQUIRE(place.run("rm serve").code == 0);
+    }
+}
+
 TEST_CASE("signals: the agent ends in order", "[program]") {
     const Workplace place;
     for (const int number : ending_signals) {
@@ -205,10 +232,19 @@ TEST_CASE("signals: one that the caller ignores is ignored", "[program]") {
 
 TEST_CASE("judge: violations that a full disk swallows are no result", "[program]") {
     const Workplace place;
-    const std::string wrong = VERIROCE_SOURCE_DIR "/pcaps/rxe-write-corrupt.pcap";
-    const std::string judge = "veriroce dissect --check " + wrong;
-    CHECK(place.run(judge).code == 1);
-    CHECK(place.run(judge + " > /dev/full").code == 3);
+    REQUIRE(place
+                .run("veriroce test rsp/gap-nak --mutant nak_names_the_arrived_psn "
+                     "--capture wrong.pcapng")
+                .code == 1);
+    const std::string findings = VERIROCE_SOURCE_DIR "/pcaps/rxe-write-corrupt.pcap";
+    for (const std::string& command : {std::string("veriroce judge --strict wrong.pcapng"),
+                                       "veriroce dissect --check " + findings}) {
+        INFO(command);
+        CHECK(place.run(command).code == 1);
+        const Outcome full = place.run(command + " > /dev/full");
+        CHECK(full.code == 3);
+        CHECK(full.err == "veriroce: writing failed: No space left on device\n");
+    }
 }
 
 } // namespace veriroce::program::test
