@@ -9,6 +9,7 @@
 #include "conformance/agent/check.hpp"
 #include "conformance/agent/service.hpp"
 #include "dissector/command_line/exit_code.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/net/event_loop.hpp"
 #include "transport/net/line_server.hpp"
 
@@ -48,7 +49,7 @@ std::expected<void, std::string> serve(const Options& options,
     if (!backend) return std::unexpected(backend.error());
     const auto loop = net::EventLoop::open();
     if (!loop) return std::unexpected(loop.error().text);
-    if (const auto caught = (*loop)->catch_signals({SIGINT, SIGTERM}); !caught) {
+    if (const auto caught = (*loop)->catch_signals(command_line::ending_signals()); !caught) {
         return std::unexpected(caught.error().text);
     }
     if (const int fd = (*backend)->descriptor(); fd >= 0) {

@@ -11,6 +11,7 @@
 #include "conformance/commands/text_file.hpp"
 #include "dissector/capture/dissected_frames.hpp"
 #include "dissector/command_line/exit_code.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "dissector/print/output.hpp"
 
 namespace veriroce::commands {
@@ -32,17 +33,22 @@ class Session {
         : options_(options), assumptions_(std::move(assumptions)), out_(out), err_(err) {}
 
     int run() {
+        const StopOnSignal stop; // from here on a signal leaves complete output behind
         if (options_.format == JudgeFormat::Json) append_json_begin(out_.text());
         for (const std::string& file : options_.files) {
             judge_file(file);
-            if (!out_.flush()) break;
+            if (!out_.flush() || StopOnSignal::requested()) break;
         }
         if (options_.format == JudgeFormat::Json) append_json_end(out_.text());
         out_.flush();
         if (out_.error() == EPIPE) return kExitSuccess;
         if (out_.error() != 0) {
             say(err_, fmt::format("writing failed: {}", std::strerror(out_.error())));
-            failed_ = true;
+            return kExitUnable; // the violations did not reach the user
+        }
+        if (StopOnSignal::requested()) {
+            say(err_, "judge: interrupted: only the packets until then were judged");
+            return kExitInterrupted;
         }
         if (violated_) return kExitFound;
         return failed_ ? kExitUnable : kExitSuccess;
@@ -85,14 +91,17 @@ class Session {
 
     // False if the file cannot be opened.
     bool read(const std::string& file, judge::Judge& judge) {
-        auto reader = capture::Reader::open(file);
+        auto reader = capture::Reader::open(file, &StopOnSignal::flag());
+        if (StopOnSignal::requested()) return false;
         if (!reader) {
             complain(capture::text_of(reader.error(), file));
             return false;
         }
         capture::DissectedFrames frames(*reader, judge::Judge::kTogether);
-        for (auto some = frames.next(); !some.empty(); some = frames.next())
+        for (auto some = frames.next(); !some.empty(); some = frames.next()) {
             judge.observe(some);
+            if (StopOnSignal::requested()) return true;
+        }
         if (frames.error()) complain(capture::text_of(*frames.error(), file));
         return true;
     }

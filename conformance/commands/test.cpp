@@ -12,7 +12,7 @@
 #include "conformance/commands/test_report.hpp"
 #include "conformance/commands/test_selection.hpp"
 #include "conformance/mutants/mutants.hpp"
-#include "transport/net/stop_on_signal.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 
 namespace veriroce::commands {
 namespace {
@@ -82,12 +82,14 @@ Accepted<int> play_or_refuse(const plan::Plan& plan, const plan::Selection& sele
     if (options.shrink) {
         return shrink_first(**bench, plan, selection, *faults, options, console, err);
     }
-    const plan::RunResults results =
-        play(**bench, plan, selection, *profile, *faults, options, console, err);
-    if (const auto written = write_report(results, options); !written) {
+    Report report(options);
+    const auto played = play(**bench, plan, selection, *profile, *faults, options, console, report);
+    if (!played) return std::unexpected(played.error());
+    const plan::RunResults& results = *played;
+    if (const auto written = report.finish(results); !written) {
         return std::unexpected(written.error());
     }
-    if (net::StopOnSignal::requested()) return kExitInterrupted;
+    if (command_line::StopOnSignal::requested()) return kExitInterrupted;
     const std::size_t skipped = results.count(interpreter::Verdict::Skip);
     if (skipped == results.cases.size()) {
         return unable(fmt::format(
@@ -102,7 +104,7 @@ Accepted<int> run_or_refuse(const TestOptions& options, Console& console, std::F
         console.say(list_of_mutants());
         return 0;
     }
-    const net::StopOnSignal stop; // from here on a signal leaves a report behind
+    const command_line::StopOnSignal stop; // from here on a signal leaves a report behind
     if (options.shrink && !options.dut.empty()) {
         return misused("--shrink plays in virtual time: leave out --dut");
     }

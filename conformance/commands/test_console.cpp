@@ -2,6 +2,8 @@
 
 #include <cerrno>
 
+#include <fmt/format.h>
+
 #include "reports/console.hpp"
 
 namespace veriroce::commands {
@@ -19,6 +21,11 @@ void Console::say(std::string_view text) {
     take_progress_away();
     const int error = put(out_, text);
     if (error_ == 0 && error != EPIPE) error_ = error;
+}
+
+void Console::complain(std::string_view text) {
+    take_progress_away();
+    put(err_, fmt::format("veriroce: {}\n", text));
 }
 
 bool Console::wants_progress() const {

@@ -19,6 +19,8 @@ class Console {
 
     // On standard output, at once.
     void say(std::string_view text);
+    // On stderr, at once.
+    void complain(std::string_view text);
     // On a terminal's stderr, at most every tenth of a second, so that short cases are not slowed
     // down; taken away again before anything else is said.
     [[nodiscard]] bool wants_progress() const;

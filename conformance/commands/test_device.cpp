@@ -92,9 +92,9 @@ Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
     }
     const auto agent = net::LineAddress::parse(options.dut);
     if (!agent) return misused(fmt::format("--dut: {}", agent.error().text));
-    auto tester = addresses_in("--tester-address", options.tester_address);
+    auto tester = addresses_in("--tester-address", listed(options.tester_address));
     if (!tester) return std::unexpected(tester.error());
-    auto dut = addresses_in("--dut-address", options.dut_address);
+    auto dut = addresses_in("--dut-address", listed(options.dut_address));
     if (!dut) return std::unexpected(dut.error());
     testbed::LiveTestbedOptions live{.agent = *agent,
                                      .token = {},

@@ -41,10 +41,10 @@ void add_device(Command& command, TestOptions& options) {
     command.option("-i,--interface", options.interface, "The interface on the device's network",
                    {.value = "IFACE"});
     command.option("--tester-address", options.tester_address,
-                   "Addresses A[/N][,B...] for which the tester answers itself",
+                   "Addresses A[/N][,B...] for which the tester answers itself; repeat it",
                    {.value = "ADDRESSES"});
-    command.option("--dut-address", options.dut_address, "Addresses A[,B] of the device to use",
-                   {.value = "ADDRESSES"});
+    command.option("--dut-address", options.dut_address,
+                   "Addresses A[,B] of the device to use; repeat it", {.value = "ADDRESSES"});
     command.option("--profile", options.profile,
                    "Known facts about the device: capabilities, counters, deviations (YAML)",
                    {.value = "FILE"});
@@ -89,6 +89,10 @@ void add_options(Command& command, TestOptions& options) {
     add_reporting(command, options);
 }
 
+std::string listed(const std::vector<std::string>& words) {
+    return fmt::format("{}", fmt::join(words, ","));
+}
+
 std::string repeat_options(const TestOptions& options) {
     std::string text;
     const auto add = [&](std::string_view name, const std::string& value) {
@@ -97,8 +101,8 @@ std::string repeat_options(const TestOptions& options) {
     add("--dut", plan::shell_word(options.dut));
     add("--dut-token-file", plan::shell_word(options.token_file));
     add("-i", options.interface);
-    add("--tester-address", options.tester_address);
-    add("--dut-address", options.dut_address);
+    add("--tester-address", listed(options.tester_address));
+    add("--dut-address", listed(options.dut_address));
     add("--profile", plan::shell_word(options.profile));
     add("--mutant", options.mutant);
     add("--faults", plan::shell_word(options.faults));

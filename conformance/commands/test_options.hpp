@@ -37,16 +37,20 @@ struct TestOptions {
     std::string mutant;    // of the built-in engine
     std::string faults;    // a plan (*.faults) under which every case is played
 
-    std::string dut;            // HOST:PORT or unix:PATH; the built-in engine if empty
-    std::string token_file;     // of the agent
-    std::string interface;      // the wire
-    std::string tester_address; // A/N that the kernel does not own; else the interface's own
-    std::string dut_address;    // which GID of the DUT; else the first that fits
-    std::string profile;        // a file: what is known of the device
-    std::string capture;        // a pcapng of the whole run
+    std::string dut;        // HOST:PORT or unix:PATH; the built-in engine if empty
+    std::string token_file; // of the agent
+    std::string interface;  // the wire
+    std::vector<std::string>
+        tester_address; // A/N that the kernel does not own; else the interface's own
+    std::vector<std::string> dut_address; // which GID of the DUT; else the first that fits
+    std::string profile;                  // a file: what is known of the device
+    std::string capture;                  // a pcapng of the whole run
 };
 
 void add_options(command_line::Command& command, TestOptions& options);
+
+// Words of an option that is a list and may be repeated, as one list.
+std::string listed(const std::vector<std::string>& words);
 
 // The options that another run of one case needs; `PlanRun` adds its axes and its seed.
 std::string repeat_options(const TestOptions& options);

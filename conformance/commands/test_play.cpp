@@ -11,8 +11,8 @@
 
 #include "conformance/commands/test_device.hpp"
 #include "conformance/plan/shrink.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "reports/console.hpp"
-#include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::commands {
 
@@ -64,10 +64,11 @@ void show_progress(Console& console, const plan::PlanRun& run, const plan::RunRe
 
 } // namespace
 
-plan::RunResults play(testbed::Testbed& bench, const plan::Plan& plan,
-                      const plan::Selection& selection, const std::optional<plan::Profile>& profile,
-                      const interpreter::FaultPlan& faults, const TestOptions& options,
-                      Console& console, std::FILE* err) {
+Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
+                                const plan::Selection& selection,
+                                const std::optional<plan::Profile>& profile,
+                                const interpreter::FaultPlan& faults, const TestOptions& options,
+                                Console& console, Report& report) {
     using Clock = std::chrono::steady_clock;
     const reports::ConsoleStyle style{.colour = options.colour, .quiet = options.quiet};
     plan::RunResults results;
@@ -88,9 +89,11 @@ plan::RunResults play(testbed::Testbed& bench, const plan::Plan& plan,
                        .command = repeat_options(options)});
     if (profile) results.run.profile = fmt::format("{} ({})", profile->name, options.profile);
     results.run.notes.insert(results.run.notes.end(), run.notes().begin(), run.notes().end());
+    results.run.complete = false; // until the last run is played
+    if (const auto begun = report.begin(results); !begun) return std::unexpected(begun.error());
     console.say(reports::console_head(results.run));
     const auto began = Clock::now();
-    while (!net::StopOnSignal::requested()) {
+    while (!command_line::StopOnSignal::requested()) {
         const auto case_began = Clock::now();
         show_progress(console, run, results, plan.runs.size());
         auto result = run.next();
@@ -99,6 +102,7 @@ plan::RunResults play(testbed::Testbed& bench, const plan::Plan& plan,
         console.say(reports::console_case(*result, style));
         const bool last = options.fail_fast && result->verdict == interpreter::Verdict::Fail;
         results.cases.push_back(std::move(*result));
+        report.add(results);
         if (last || !run.dead_since() || options.dut_reset.empty()) continue;
         // At once: it may take a minute, and have something to say.
         console.say("note: the device no longer answers; running --dut-reset\n");
@@ -111,7 +115,8 @@ plan::RunResults play(testbed::Testbed& bench, const plan::Plan& plan,
         if (!back) break;
         run.revived();
     }
-    results.run.complete = !net::StopOnSignal::requested() && run.done() == plan.runs.size();
+    results.run.complete =
+        !command_line::StopOnSignal::requested() && run.done() == plan.runs.size();
     const auto lost = lost_device(bench, run, plan.runs.size(), options);
     if (lost) results.run.notes.push_back(*lost);
     results.timing.wall = Clock::now() - began;
@@ -120,7 +125,7 @@ plan::RunResults play(testbed::Testbed& bench, const plan::Plan& plan,
     results.timing.round_trip_p99 = environment.round_trip_p99;
     results.timing.sleep_p99 = environment.sleep_p99;
     console.say(reports::console_summary(results, style));
-    if (lost) fmt::print(err, "veriroce: {}\n", *lost);
+    if (lost) console.complain(*lost);
     return results;
 }
 
@@ -137,7 +142,7 @@ Accepted<int> shrink_first(testbed::Testbed& bench, const plan::Plan& plan,
     auto right = choose_testbed(without_defect);
     if (!right) return std::unexpected(right.error());
     for (const plan::PlannedRun& planned : plan.runs) {
-        if (net::StopOnSignal::requested()) return kExitInterrupted;
+        if (command_line::StopOnSignal::requested()) return kExitInterrupted;
         const script::Case& of = plan.cases[planned.case_index];
         const interpreter::Environment environment =
             plan::environment_alone(bench, planned, run_options);
@@ -149,7 +154,7 @@ Accepted<int> shrink_first(testbed::Testbed& bench, const plan::Plan& plan,
         fmt::print(err, "veriroce: {}: {}: {}; played {} times{}\n", planned.id(of),
                    name_of(result.verdict), result.reason(), small->plays,
                    small->minimal ? "" : ", not yet minimal");
-        return net::StopOnSignal::requested() ? kExitInterrupted : kExitFound;
+        return command_line::StopOnSignal::requested() ? kExitInterrupted : kExitFound;
     }
     fmt::print(err, "veriroce: none of {} selected runs fails by itself\n", plan.runs.size());
     return 0;

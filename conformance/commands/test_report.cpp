@@ -1,10 +1,12 @@
 #include "conformance/commands/test_report.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "conformance/commands/text_file.hpp"
+#include "dissector/capture/pcapng_writer.hpp"
 #include "reports/json.hpp"
 #include "reports/junit.hpp"
 #include "reports/pcapng.hpp"
@@ -13,38 +15,96 @@ namespace veriroce::commands {
 
 using namespace command_line;
 
-Accepted<std::monostate> write_report(const plan::RunResults& results, const TestOptions& options) {
-    if (!options.capture.empty()) {
-        if (const auto written = reports::write_pcapng(results, options.capture); !written) {
-            return unable(written.error());
-        }
-    }
-    if (options.report.empty()) return {};
+namespace {
+
+namespace fs = std::filesystem;
+
+// Writing results.json again takes at most this part of the time: a third of it after a run that
+// did not pass, a twentieth after others.
+constexpr int kSpareAfterFailure = 2;
+constexpr int kSpare = 20;
+
+Accepted<std::monostate> accepted(std::expected<std::monostate, std::string> written) {
+    if (written) return {};
+    return unable(written.error());
+}
+
+// Leaves nothing behind. A pipe is not opened twice: its reader would take that for its end.
+Accepted<std::monostate> try_capture(const std::string& path) {
     std::error_code code;
-    const std::filesystem::path folder = options.report;
-    std::filesystem::create_directories(folder, code);
-    if (code) return unable(fmt::format("{}: {}", options.report, code.message()));
-    for (const auto& [name, text] : {std::pair{"results.json", reports::results_json(results)},
-                                     std::pair{"junit.xml", reports::junit_xml(results)}}) {
-        if (const auto written = write_text(folder / name, text); !written) {
-            return unable(written.error());
-        }
+    if (fs::is_fifo(path, code) || path == "-") return {};
+    const auto writer = capture::PcapngWriter::create(path, "veriroce test");
+    if (writer) return {};
+    return unable(capture::text_of(writer.error(), path));
+}
+
+} // namespace
+
+std::string Report::path_of(const std::string& name) const {
+    return fs::path(options_.report) / name;
+}
+
+Accepted<std::monostate> Report::begin(const plan::RunResults& results) {
+    if (!options_.capture.empty()) {
+        if (auto tried = try_capture(options_.capture); !tried) return tried;
     }
-    for (const interpreter::CaseResult& result : results.cases) {
-        std::string name = result.id;
-        for (char& c : name) {
-            if (c == '/' || c == '[' || c == ']' || c == ',' || c == '=') c = '-';
-        }
-        const std::string path = folder / (name + ".pcapng");
-        if (result.verdict == interpreter::Verdict::Pass || result.packets.empty()) {
-            std::filesystem::remove(path, code); // of an earlier run, in which it failed
-            continue;
-        }
-        if (const auto written = reports::write_pcapng(result, path); !written) {
-            return unable(written.error());
-        }
+    if (options_.report.empty()) return {};
+    std::error_code code;
+    fs::create_directories(options_.report, code);
+    if (code) return unable(fmt::format("{}: {}", options_.report, code.message()));
+    // The one of an earlier run must not stay: readers would take it for this one's.
+    auto tried = accepted(write_text(path_of("junit.xml"), reports::junit_xml(results)));
+    if (!tried) return tried;
+    fs::remove(path_of("junit.xml"), code);
+    const auto began = Clock::now();
+    tried = accepted(write_text(path_of("results.json"), reports::results_json(results)));
+    written_ = Clock::now();
+    cost_ = written_ - began;
+    return tried;
+}
+
+void Report::add(const plan::RunResults& results) {
+    if (options_.report.empty()) return;
+    const interpreter::CaseResult& latest = results.cases.back();
+    write_capture(latest);
+    const bool passed = latest.verdict == interpreter::Verdict::Pass ||
+                        latest.verdict == interpreter::Verdict::Skip;
+    const auto began = Clock::now();
+    if (began - written_ < cost_ * (passed ? kSpare : kSpareAfterFailure)) return;
+    // A full disk may have room again at the end.
+    static_cast<void>(write_text(path_of("results.json"), reports::results_json(results)));
+    written_ = Clock::now();
+    cost_ = written_ - began;
+}
+
+void Report::write_capture(const interpreter::CaseResult& result) {
+    std::string name = result.id;
+    std::ranges::replace_if(
+        name, [](char c) { return std::string_view("/[],=").contains(c); }, '-');
+    const std::string path = path_of(name + ".pcapng");
+    if (result.verdict == interpreter::Verdict::Pass || result.packets.empty()) {
+        std::error_code code;
+        fs::remove(path, code); // of an earlier run, in which it failed
+        return;
     }
-    return {};
+    if (const auto written = reports::write_pcapng(result, path); !written) {
+        errors_.push_back(written.error());
+    }
+}
+
+Accepted<std::monostate> Report::finish(const plan::RunResults& results) {
+    std::vector<std::string> errors;
+    const auto tell_unless = [&errors](const auto& written) {
+        if (!written) errors.push_back(written.error());
+    };
+    if (!options_.report.empty()) {
+        tell_unless(write_text(path_of("results.json"), reports::results_json(results)));
+        tell_unless(write_text(path_of("junit.xml"), reports::junit_xml(results)));
+    }
+    if (!options_.capture.empty()) tell_unless(reports::write_pcapng(results, options_.capture));
+    errors.insert(errors.end(), errors_.begin(), errors_.end());
+    if (errors.empty()) return {};
+    return unable(fmt::format("{}", fmt::join(errors, "\nveriroce: ")));
 }
 
 } // namespace veriroce::commands

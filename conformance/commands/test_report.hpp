@@ -1,7 +1,11 @@
-// The files that --report and --capture ask for.
+// The files that --report and --capture ask for. They are written while the run goes on, so that a
+// killed run leaves behind what it found.
 #pragma once
 
+#include <chrono>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "conformance/commands/test_options.hpp"
 #include "conformance/plan/results.hpp"
@@ -9,8 +13,30 @@
 
 namespace veriroce::commands {
 
-// Each file is written whole or not at all.
-command_line::Accepted<std::monostate> write_report(const plan::RunResults& results,
-                                                    const TestOptions& options);
+// Each file is written whole or not at all. What cannot be written while the run goes on does not
+// end it: finish() tries again, and tells.
+class Report {
+  public:
+    explicit Report(const TestOptions& options) : options_(options) {}
+
+    // Before the first run: writes the folder and a results.json without cases, and tries the other
+    // files. The refusal says what cannot be written.
+    command_line::Accepted<std::monostate> begin(const plan::RunResults& results);
+    // After each run: its capture unless it passed, and results.json. The latter is as long as the
+    // run so far, so that it may be left out if writing it took a large part of the time.
+    void add(const plan::RunResults& results);
+    // After the last run. A file that cannot be written does not keep the others from being tried.
+    command_line::Accepted<std::monostate> finish(const plan::RunResults& results);
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    void write_capture(const interpreter::CaseResult& result);
+    [[nodiscard]] std::string path_of(const std::string& name) const;
+
+    const TestOptions& options_;
+    Clock::time_point written_; // results.json
+    Clock::duration cost_{0};   // of writing it
+    std::vector<std::string> errors_;
+};
 
 } // namespace veriroce::commands

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "conformance/plan/judgeable.hpp"
-#include "transport/net/stop_on_signal.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 
 namespace veriroce::plan {
 
@@ -96,7 +96,7 @@ std::optional<CaseResult> PlanRun::next() {
     const PlannedRun& planned = plan_.runs[next_++];
     CaseResult result = result_of(planned);
     // A case that a signal cut short found nothing.
-    if (net::StopOnSignal::requested()) {
+    if (command_line::StopOnSignal::requested()) {
         --next_;
         over_ = true;
         return std::nullopt;

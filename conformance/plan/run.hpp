@@ -32,8 +32,8 @@ class PlanRun {
             RunOptions options);
 
     // The next result; nothing after the last, when the testbed is broken for good, or when a
-    // signal came (net::StopOnSignal): the case at hand then ends at once, and counts as not
-    // played.
+    // signal came (command_line::StopOnSignal): the case at hand then ends at once, and counts as
+    // not played.
     std::optional<interpreter::CaseResult> next();
     // What the profile has to say beside the results, and what cannot be judged here: for the
     // report.

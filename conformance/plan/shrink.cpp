@@ -7,8 +7,8 @@
 
 #include "conformance/interpreter/playable.hpp"
 #include "conformance/script/script.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/fault/delta_debugging.hpp"
-#include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::plan {
 
@@ -157,7 +157,7 @@ class Reduction {
     };
 
     [[nodiscard]] bool over() const {
-        return plays_ >= kMaxShrinkPlays || net::StopOnSignal::requested();
+        return plays_ >= kMaxShrinkPlays || command_line::StopOnSignal::requested();
     }
 
     // Nothing if the text is no script, or no plan where a plan is made small.

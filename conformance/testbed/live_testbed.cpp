@@ -9,8 +9,8 @@
 
 #include "conformance/interpreter/notation.hpp"
 #include "conformance/script/script.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/net/clock.hpp"
-#include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::testbed {
 
@@ -119,7 +119,8 @@ std::expected<void, std::string> LiveTestbed::find_again() {
     for (;;) {
         broken_.reset();
         auto found = find_device(std::min(end, net::monotonic_now() + kAgentPatience));
-        if (found || net::StopOnSignal::requested() || net::monotonic_now() + kOneSecond > end) {
+        if (found || command_line::StopOnSignal::requested() ||
+            net::monotonic_now() + kOneSecond > end) {
             return found;
         }
         // What comes meanwhile is nobody's. A link that is gone does not come back here.
@@ -314,7 +315,7 @@ CaseResult LiveTestbed::play(const script::Case& script, const script::Run& run,
 
 void LiveTestbed::play_on(Interpreter& interpreter) {
     // No wait of this loop is longer than a second.
-    while (!broken_ && !interpreter.finished() && !net::StopOnSignal::requested()) {
+    while (!broken_ && !interpreter.finished() && !command_line::StopOnSignal::requested()) {
         while (auto action = interpreter.events().poll_action()) {
             if (!carry_out(interpreter, std::move(*action))) return;
         }

@@ -7,7 +7,7 @@
 
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/interpreter.hpp"
-#include "transport/net/stop_on_signal.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/sim/network.hpp"
 
 namespace veriroce::testbed {
@@ -66,7 +66,7 @@ class Play {
     bool run() {
         interpreter_.start(now_);
         for (std::uint64_t step = 0; step < kMaxSteps; ++step) {
-            if (net::StopOnSignal::requested()) return false;
+            if (command_line::StopOnSignal::requested()) return false;
             settle();
             if (interpreter_.finished()) return true;
             const auto next = next_instant();

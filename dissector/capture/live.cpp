@@ -21,24 +21,17 @@ pcap_t* pcap(void* handle) {
     return static_cast<pcap_t*>(handle);
 }
 
-// "eth0, lo", sorted by name: the kernel's order may change.
-std::string interfaces_here() {
-    std::set<std::string> sorted;
-    struct if_nameindex* all = ::if_nameindex();
-    if (all == nullptr) return {};
-    for (const auto* one = all; one->if_index != 0; ++one)
-        sorted.emplace(one->if_name);
-    ::if_freenameindex(all);
-    std::string names;
-    for (const std::string& name : sorted)
-        names += (names.empty() ? "" : ", ") + name;
-    return names;
+std::string listed(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names)
+        text += (text.empty() ? "" : ", ") + name;
+    return text;
 }
 
 std::string why_not(int result, void* handle, const std::string& name) {
     switch (result) {
     case PCAP_ERROR_NO_SUCH_DEVICE:
-        return "there is no interface \"" + name + "\": this host has " + interfaces_here();
+        return "there is no interface \"" + name + "\": this host has " + listed(interfaces_here());
     case PCAP_ERROR_PERM_DENIED:
     case PCAP_ERROR_PROMISC_PERM_DENIED:
         return "capturing on " + name +
@@ -55,7 +48,7 @@ std::string why_not(int result, void* handle, const std::string& name) {
 // Options that must be set before activation.
 void prepare(pcap_t* handle, const LiveOptions& options) {
     ::pcap_set_snaplen(handle, static_cast<int>(options.snap_length));
-    ::pcap_set_promisc(handle, 1);
+    ::pcap_set_promisc(handle, options.promiscuous ? 1 : 0);
     ::pcap_set_timeout(handle, kBlockMilliseconds);
     ::pcap_set_immediate_mode(handle, options.immediate ? 1 : 0);
     ::pcap_set_buffer_size(
@@ -74,6 +67,16 @@ std::string set_filter(pcap_t* handle, const std::string& expression) {
 }
 
 } // namespace
+
+std::vector<std::string> interfaces_here() {
+    struct if_nameindex* all = ::if_nameindex();
+    if (all == nullptr) return {};
+    std::set<std::string> sorted; // the kernel's order may change
+    for (const auto* one = all; one->if_index != 0; ++one)
+        sorted.emplace(one->if_name);
+    ::if_freenameindex(all);
+    return {sorted.begin(), sorted.end()};
+}
 
 void Live::Close::operator()(void* handle) const {
     ::pcap_close(pcap(handle));

@@ -17,17 +17,22 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "dissector/capture/record.hpp"
 
 namespace veriroce::capture {
+
+// The names of this host's interfaces, sorted.
+std::vector<std::string> interfaces_here();
 
 struct LiveOptions {
     std::string interface;
     std::string filter; // applied by the kernel; empty: capture everything
     std::uint32_t snap_length = 262'144;
     std::uint32_t buffer_mib = 16; // size of the kernel's ring buffer
-    bool immediate = false;        // deliver each packet at once, not in blocks
+    bool promiscuous = true;
+    bool immediate = false; // deliver each packet at once, not in blocks
     // Set by a signal handler or another thread; next() then returns Stopped.
     const std::atomic<bool>* stop = nullptr;
 };

@@ -12,7 +12,9 @@ namespace {
 constexpr std::size_t kLeast = std::size_t{4}
                                << 20; // for smaller files a thread costs more than it saves
 constexpr std::size_t kAhead = std::size_t{32} << 20;
-constexpr std::size_t kPiece = std::size_t{1} << 20; // fetched by one system call
+constexpr std::size_t kBehind = std::size_t{32} << 20;   // for users that look back
+constexpr std::size_t kGivenBack = std::size_t{8} << 20; // by one system call
+constexpr std::size_t kPiece = std::size_t{1} << 20;     // fetched by one system call
 constexpr std::size_t kEnded = std::numeric_limits<std::size_t>::max();
 
 #ifndef MADV_POPULATE_READ // kernel headers older than Linux 5.14
@@ -29,38 +31,51 @@ bool populate(wire::Bytes pages) {
 } // namespace
 
 std::unique_ptr<PagePrefetcher> PagePrefetcher::of(wire::Bytes map) {
-    if (map.size() < kLeast || std::thread::hardware_concurrency() < 2) return nullptr;
+    if (map.size() < kLeast) return nullptr;
+    std::unique_ptr<PagePrefetcher> pages(new PagePrefetcher(map));
+    if (std::thread::hardware_concurrency() < 2) return pages;
     try {
-        return std::unique_ptr<PagePrefetcher>(new PagePrefetcher(map));
-    } catch (const std::system_error&) {
-        return nullptr;
+        pages->thread_ = std::thread([pages = pages.get()] { pages->fetch(); });
+    } catch (const std::system_error&) { // the reader faults pages in itself
     }
+    return pages;
 }
 
-PagePrefetcher::PagePrefetcher(wire::Bytes map) : map_(map), thread_([this] { fetch(); }) {}
-
 PagePrefetcher::~PagePrefetcher() {
+    if (!thread_.joinable()) return;
     reached(kEnded);
     thread_.join();
 }
 
 void PagePrefetcher::reached(std::size_t offset) {
+    if (!thread_.joinable()) return give_back(offset);
     reached_.store(offset, std::memory_order_relaxed);
     reached_.notify_one();
 }
 
+void PagePrefetcher::give_back(std::size_t reached) {
+    while (reached >= given_back_ + kGivenBack + kBehind) {
+        const wire::Bytes pages = map_.subspan(given_back_, kGivenBack);
+        // madvise's parameter lacks const; the pages of a private map that nobody wrote are the
+        // file's.
+        ::madvise(const_cast<std::byte*>(pages.data()), pages.size(), MADV_DONTNEED);
+        given_back_ += kGivenBack;
+    }
+}
+
 void PagePrefetcher::fetch() {
     std::size_t fetched = 0;
-    while (fetched < map_.size()) {
+    for (;;) {
         const std::size_t reached = reached_.load(std::memory_order_relaxed);
         if (reached == kEnded) return;
-        if (fetched >= reached + kAhead) {
+        give_back(reached);
+        if (fetched >= std::min(reached + kAhead, map_.size())) {
             reached_.wait(reached, std::memory_order_relaxed);
             continue;
         }
         const std::size_t piece = std::min(kPiece, map_.size() - fetched);
-        if (!populate(map_.subspan(fetched, piece))) return;
-        fetched += piece;
+        // If it fails, the reader faults pages in itself.
+        fetched = populate(map_.subspan(fetched, piece)) ? fetched + piece : map_.size();
     }
 }
 

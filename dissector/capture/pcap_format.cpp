@@ -43,6 +43,11 @@ std::expected<Interface, ReadError> PcapFormat::read_header(Source& source) {
     return interface;
 }
 
+bool PcapFormat::holds_packet(wire::Bytes bytes) const {
+    return bytes.size() >= kPacketHeaderBytes &&
+           bytes.size() - kPacketHeaderBytes >= order_.u32(bytes, 8);
+}
+
 std::expected<bool, ReadError> PcapFormat::next(Source& source, Record& record) const {
     const wire::Bytes header = source.ahead(kPacketHeaderBytes);
     if (header.empty() && !source.error()) return false;

@@ -21,6 +21,8 @@ class PcapFormat {
     // Consumes the file header and describes the file's only interface.
     std::expected<Interface, ReadError> read_header(Source& source);
 
+    // Whether these bytes, where a packet begins, hold all of it.
+    [[nodiscard]] bool holds_packet(wire::Bytes bytes) const;
     // Fills `record` and returns true; returns false at the end of the file.
     std::expected<bool, ReadError> next(Source& source, Record& record) const;
 

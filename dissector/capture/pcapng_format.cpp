@@ -62,6 +62,12 @@ bool PcapngFormat::recognise(wire::Bytes magic) {
     return ByteOrder{}.u32(magic, 0) == kSection;
 }
 
+bool PcapngFormat::holds_packet(wire::Bytes bytes) const {
+    if (bytes.size() < kFrameBytes || bytes.size() < order_.u32(bytes, 4)) return false;
+    const std::uint32_t type = order_.u32(bytes, 0);
+    return type == kEnhancedPacket || type == kSimplePacket || type == kPacket;
+}
+
 std::expected<PcapngFormat::Block, ReadError> PcapngFormat::read_block(Source& source) {
     const wire::Bytes head = source.ahead(kFrameBytes);
     if (head.size() < kFrameBytes) return truncated(source);

@@ -19,6 +19,8 @@ class PcapngFormat {
     // Whether the first four bytes begin a section header.
     static bool recognise(wire::Bytes magic);
 
+    // Whether these bytes, where a block begins, hold all of it, and it is a packet.
+    [[nodiscard]] bool holds_packet(wire::Bytes bytes) const;
     // Fills `record` and returns true; returns false at the end of the file. Interfaces described
     // before the packet are appended to `interfaces`.
     std::expected<bool, ReadError> next(Source& source, std::vector<Interface>& interfaces,

@@ -103,8 +103,8 @@ std::expected<PcapngWriter, WriteError> PcapngWriter::create(const std::string& 
 PcapngWriter::PcapngWriter(PcapngWriter&& other) noexcept
     : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})),
       file_(std::exchange(other.file_, -1)), interfaces_(other.interfaces_),
-      first_snap_length_(other.first_snap_length_), buffer_(std::move(other.buffer_)),
-      block_(other.block_) {}
+      first_snap_length_(other.first_snap_length_), written_(other.written_),
+      buffer_(std::move(other.buffer_)), block_(other.block_) {}
 
 PcapngWriter::~PcapngWriter() {
     if (file_ >= 0) ::close(file_);
@@ -230,6 +230,7 @@ std::expected<void, WriteError> PcapngWriter::flush() {
         const ::ssize_t wrote = ::write(file_, rest.data(), rest.size());
         if (wrote < 0 && errno == EINTR) continue;
         if (wrote < 0) return failure(WriteErrorKind::Write, errno);
+        written_ += static_cast<std::uint64_t>(wrote);
         rest = rest.subspan(static_cast<std::size_t>(wrote));
     }
     buffer_.clear();

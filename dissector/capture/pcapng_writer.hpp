@@ -72,6 +72,8 @@ class PcapngWriter {
     // Whether the packet fits a simple packet block, the only one without a time: first interface,
     // length as the interface's snap length implies, no comments, no direction.
     [[nodiscard]] bool has_simple_shape(const PacketSpec& packet) const;
+    // Bytes of the file so far, the buffered ones included.
+    [[nodiscard]] std::uint64_t bytes() const { return written_ + buffer_.size(); }
     // Writes buffered data, for programs that read the output while it grows.
     std::expected<void, WriteError> flush();
     // Writes buffered data and renames the file. Nothing may be written afterwards.
@@ -92,6 +94,7 @@ class PcapngWriter {
     int file_ = -1;
     std::uint32_t interfaces_ = 0;
     std::uint32_t first_snap_length_ = 0;
+    std::uint64_t written_ = 0; // bytes
     std::vector<std::byte> buffer_;
     std::size_t block_ = 0; // where the current block begins in the buffer
 };

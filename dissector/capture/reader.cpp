@@ -22,8 +22,9 @@ ReadError not_a_capture(wire::Bytes magic) {
 
 } // namespace
 
-std::expected<Reader, ReadError> Reader::open(const std::string& path) {
-    auto source = Source::open(path);
+std::expected<Reader, ReadError> Reader::open(const std::string& path,
+                                              const std::atomic<bool>* stop) {
+    auto source = Source::open(path, stop);
     if (!source) return std::unexpected(source.error());
     return start(std::move(*source));
 }
@@ -59,6 +60,13 @@ std::expected<bool, ReadError> Reader::next_of_format(Record& record) {
         return pcapng->next(source_, interfaces_, record);
     }
     return ErfFormat::next(source_, record);
+}
+
+bool Reader::holds_packet() const {
+    const wire::Bytes bytes = source_.at_hand();
+    if (const auto* pcap = std::get_if<PcapFormat>(&format_)) return pcap->holds_packet(bytes);
+    const auto* pcapng = std::get_if<PcapngFormat>(&format_);
+    return pcapng != nullptr && pcapng->holds_packet(bytes);
 }
 
 // The result is constructed at the return statement. Copying an expected object stores bytes and

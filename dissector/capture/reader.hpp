@@ -14,6 +14,7 @@
 // error.
 #pragma once
 
+#include <atomic>
 #include <span>
 #include <variant>
 
@@ -26,13 +27,20 @@ namespace veriroce::capture {
 class Reader {
   public:
     // "-" is standard input. Errors: Open, Read, Empty, NotACapture, Truncated, Compressed....
-    static std::expected<Reader, ReadError> open(const std::string& path);
+    // Once `stop` is set, the input ends where reading would have to wait for more of it, which may
+    // look like an error. The caller checks `stop` itself between records.
+    static std::expected<Reader, ReadError> open(const std::string& path,
+                                                 const std::atomic<bool>* stop = nullptr);
     // Reads from memory that the caller keeps alive.
     static std::expected<Reader, ReadError> over(wire::Bytes memory);
 
     // Fills `record` and returns true; returns false at the end. After the end or an error, every
     // call returns the same result again.
     std::expected<bool, ReadError> next(Record& record);
+
+    // Whether next() has the whole packet already. If not, it may wait for the writer of a pipe: a
+    // good moment to flush output.
+    [[nodiscard]] bool at_hand() const { return source_.whole() || holds_packet(); }
 
     // Whether a record's bytes stay valid as long as the reader, not only until the next record.
     // True for uncompressed regular files and for memory.
@@ -49,6 +57,7 @@ class Reader {
     Reader(Source source, Format format) : source_(std::move(source)), format_(format) {}
     static std::expected<Reader, ReadError> start(Source source);
     std::expected<bool, ReadError> next_of_format(Record& record);
+    [[nodiscard]] bool holds_packet() const;
 
     Source source_;
     Format format_;

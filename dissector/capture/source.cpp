@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@ namespace veriroce::capture {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{256} * 1024;
+constexpr int kWaitMilliseconds = 200;
 constexpr std::size_t kShownBytes = std::size_t{4} * 1024 * 1024; // of a map at a time
 
 ReadError system_error(ReadErrorKind kind, int number, std::uint64_t offset = 0) {
@@ -33,10 +35,14 @@ std::optional<std::size_t> mappable_bytes(int file) {
 
 } // namespace
 
-std::expected<Source, ReadError> Source::open(const std::string& path) {
-    const int file = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+std::expected<Source, ReadError> Source::open(const std::string& path,
+                                              const std::atomic<bool>* stop) {
+    // O_NONBLOCK: a named pipe is waited for in wait(), which a signal can end, not here.
+    const int file =
+        path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return std::unexpected(system_error(ReadErrorKind::Open, errno));
     Source source;
+    source.stop_ = stop;
     const std::optional<std::size_t> bytes = mappable_bytes(file);
     if (!bytes) {
         source.file_ = file;
@@ -81,7 +87,7 @@ Source::Source(Source&& other) noexcept
       before_window_(other.before_window_), map_(std::exchange(other.map_, {})),
       pages_(std::move(other.pages_)), buffer_(std::move(other.buffer_)),
       file_(std::exchange(other.file_, -1)), decompressor_(std::move(other.decompressor_)),
-      growing_(std::exchange(other.growing_, false)), error_(other.error_) {}
+      stop_(other.stop_), growing_(std::exchange(other.growing_, false)), error_(other.error_) {}
 
 Source& Source::operator=(Source&& other) noexcept {
     if (this == &other) return *this;
@@ -94,6 +100,7 @@ Source& Source::operator=(Source&& other) noexcept {
     buffer_ = std::move(other.buffer_);
     file_ = std::exchange(other.file_, -1);
     decompressor_ = std::move(other.decompressor_);
+    stop_ = other.stop_;
     growing_ = std::exchange(other.growing_, false);
     error_ = other.error_;
     return *this;
@@ -119,7 +126,7 @@ void Source::release() {
     file_ = -1;
 }
 
-// For a map whose pages are being fetched. The beginning of the window does not move.
+// For a large map, a piece at a time. The beginning of the window does not move.
 void Source::show_more(std::size_t count) {
     if (pages_) pages_->reached(position_);
     const std::size_t more = pages_ ? std::max(count, kShownBytes) : map_.size();
@@ -152,12 +159,23 @@ std::size_t Source::read_some(std::span<std::byte> out) {
         if (got == 0) error_ = decompressor_->error();
         return got;
     }
-    for (;;) {
+    while (wait()) {
         const ::ssize_t got = ::read(file_, out.data(), out.size());
-        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (got < 0) error_ = system_error(ReadErrorKind::Read, errno);
         return got > 0 ? static_cast<std::size_t>(got) : 0;
     }
+    return 0;
+}
+
+// Until there is something to read, or the pipe's writer is gone. False if `stop_` was set. A
+// signal just before poll() does not interrupt it, hence the limit.
+bool Source::wait() const {
+    ::pollfd input{.fd = file_, .events = POLLIN, .revents = 0};
+    while (stop_ == nullptr || !stop_->load(std::memory_order_relaxed)) {
+        if (::poll(&input, 1, kWaitMilliseconds) > 0) return true;
+    }
+    return false;
 }
 
 } // namespace veriroce::capture

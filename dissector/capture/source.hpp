@@ -3,6 +3,7 @@
 // decompressed here, so that the format readers do not have to know.
 #pragma once
 
+#include <atomic>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -19,8 +20,9 @@ class Decompressor;
 
 class Source {
   public:
-    // "-" is standard input.
-    static std::expected<Source, ReadError> open(const std::string& path);
+    // "-" is standard input. Once `stop` is set, a pipe counts as ended where it has no more bytes.
+    static std::expected<Source, ReadError> open(const std::string& path,
+                                                 const std::atomic<bool>* stop = nullptr);
     // The caller keeps the memory alive.
     static Source over(wire::Bytes memory);
     // A stream of the decompressed bytes of `source`, or `source` itself if it is not compressed.
@@ -63,6 +65,7 @@ class Source {
     void refill(std::size_t count);
     void show_more(std::size_t count);
     std::size_t read_some(std::span<std::byte> out);
+    [[nodiscard]] bool wait() const;
     void release();
 
     wire::Bytes window_;       // the available bytes: the beginning of the map, or the buffer
@@ -73,6 +76,7 @@ class Source {
     std::vector<std::byte> buffer_; // used if the input is not mapped
     int file_ = -1;                 // of a pipe
     std::unique_ptr<Decompressor> decompressor_;
+    const std::atomic<bool>* stop_ = nullptr;
     bool growing_ = false; // more input may follow the window
     std::optional<ReadError> error_;
 };

@@ -177,6 +177,15 @@ void Command::flag(const char* name, bool& value, const char* text) {
     app_->add_flag(name, value, text);
 }
 
+void Command::hint(const char* name, const char* text) {
+    const auto tell = [name, text](const std::vector<std::string>& /*words*/) -> bool {
+        throw CLI::ValidationError(name, text);
+    };
+    CLI::Option* option = app_->add_option(name, tell);
+    option->expected(0, 1);
+    option->group(""); // not in --help
+}
+
 void Command::option(const char* name, std::string& value, const char* text, Shape shape) {
     CLI::Option* option = app_->add_option(name, value, text);
     apply(*option, shape);

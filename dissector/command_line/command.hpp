@@ -60,6 +60,9 @@ class Command {
     void footer(const char* text);
 
     void flag(const char* name, bool& value, const char* text);
+    // An option of another program, not shown in --help: it ends the program with kExitUsage and
+    // says what to use instead.
+    void hint(const char* name, const char* text);
     void option(const char* name, std::string& value, const char* text, Shape shape = {});
     // Values are appended. An option that is not positional is repeated for each.
     void option(const char* name, std::vector<std::string>& values, const char* text,

@@ -11,7 +11,7 @@ inline constexpr int kExitFound = 1;
 inline constexpr int kExitUsage = 2;
 // The command could not do its work: no device, no link, an unreadable file, a full disk.
 inline constexpr int kExitUnable = 3;
-// SIGINT or SIGTERM ended the command.
+// SIGINT, SIGTERM or SIGHUP ended the command before it was done. What it did until then stands.
 inline constexpr int kExitInterrupted = 130;
 
 } // namespace veriroce::command_line

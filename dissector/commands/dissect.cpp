@@ -1,5 +1,8 @@
 #include "dissector/commands/dissect.hpp"
 
+#include <map>
+
+#include "dissector/commands/tshark_hints.hpp"
 #include "dissector/dissect/dissect.hpp"
 
 namespace veriroce::commands {
@@ -8,15 +11,18 @@ namespace {
 using command_line::Command;
 
 void add_input(Command& command, dissect::Options& options) {
-    command.option("FILE", options.files,
+    command.option("FILE", options.words,
                    "pcap or pcapng files, also compressed with gzip or zstd; - is standard input");
-    command.option("-r", options.files, "The same as FILE, for users of tshark", {.value = "FILE"});
+    command.option("-r", options.files,
+                   "The same as FILE. A word behind it that names no file is a display filter",
+                   {.value = "FILE"});
     command.option("-i", options.interface, "Capture live from an interface; press Ctrl-C to stop",
                    {.value = "IFACE"});
     command.option("-f", options.capture_filter,
                    "Only packets that match a capture filter (tcpdump's language)",
                    {.value = "BPF"});
-    command.number("-s", options.snap_length, {1, 262'144}, "Snapshot length for live capture",
+    command.number("-s", options.snap_length, {1, 262'144},
+                   "Snapshot length: capture, decode and write at most this much of a packet",
                    {.value = "BYTES"});
     command.number("-B", options.buffer_mib, {1, 2047},
                    "Size of the kernel's buffer for live capture; the default is 16 MiB",
@@ -31,25 +37,74 @@ void add_input(Command& command, dissect::Options& options) {
                    "smb_direct, rpcordma or none; repeat it",
                    {.value = "WHERE:PROTOCOL"});
     command.number("-c", options.max_packets, {}, "Stop after N packets");
+    command.option("-a", options.autostop,
+                   "Stop after duration:SECONDS, filesize:KB, packets:N or files:N; repeat it",
+                   {.value = "LIMIT"});
+    command.flag("-D", options.list_interfaces, "List the interfaces, and nothing else");
+}
+
+Command::Reader format_reader(dissect::Format& format) {
+    return [&format](const std::string& word) -> std::expected<void, std::string> {
+        static const std::map<std::string_view, dissect::Format> kFormats{
+            {"text", dissect::Format::Text}, {"fields", dissect::Format::Fields},
+            {"json", dissect::Format::Json}, {"jsonl", dissect::Format::JsonLines},
+            {"csv", dissect::Format::Csv},
+        };
+        if (const auto known = kFormats.find(word); known != kFormats.end()) {
+            format = known->second;
+            return {};
+        }
+        return std::unexpected(format_instead_of(word));
+    };
+}
+
+Command::Reader style_reader(print::FieldStyle& style) {
+    return [&style](const std::string& word) { return print::read_style(style, word); };
 }
 
 void add_output(Command& command, dissect::Options& options) {
-    command.choice("-T", options.format,
-                   {{"text", dissect::Format::Text},
-                    {"fields", dissect::Format::Fields},
-                    {"json", dissect::Format::Json},
-                    {"csv", dissect::Format::Csv}},
-                   "Output format");
-    command.option("-e", options.fields, "A field for -T fields, json or csv; repeat it",
+    command.option("-T", format_reader(options.format),
+                   "Output format; jsonl is one JSON object per line",
+                   {.value = "text|fields|json|jsonl|csv"});
+    command.option("-e", options.fields,
+                   "A field for -T fields, json, jsonl or csv; repeat it. -G fields lists them",
                    {.value = "FIELD"});
+    command.option("-E", style_reader(options.field_style),
+                   "How -T fields prints: header=y, separator=C, aggregator=C, quote=d|s|n, "
+                   "occurrence=f|l|a; repeat it",
+                   {.value = "NAME=VALUE"});
+    command.choice("-t", options.time_form,
+                   {{"r", print::TimeForm::Relative},
+                    {"a", print::TimeForm::Clock},
+                    {"ad", print::TimeForm::Date},
+                    {"u", print::TimeForm::Utc},
+                    {"ud", print::TimeForm::UtcDate},
+                    {"d", print::TimeForm::Delta},
+                    {"dd", print::TimeForm::DeltaDisplayed},
+                    {"e", print::TimeForm::Epoch}},
+                   "The time in a line: relative, absolute, with date, the same in UTC, since the "
+                   "packet before, since the one printed before, epoch");
     command.option("-Y", options.filter,
                    "Only packets that match a display filter (Wireshark's language)",
                    {.value = "EXPR"});
     command.option("-w", options.write,
                    "Write packets as pcapng, with findings as comments; - is standard output",
                    {.value = "FILE"});
+    command.option(
+        "-b", options.ring,
+        "Begin the next file of -w after duration:SECONDS, filesize:KB or packets:N, and "
+        "keep the last files:N; repeat it",
+        {.value = "LIMIT"});
+    command.flag("-P", options.print_too, "Print packets although -w writes them");
+    command.option("-S", options.separator, "Print this line after each packet", {.value = "LINE"});
+    command.option("-O", options.detailed,
+                   "Print each packet as a tree that shows the fields of these protocols",
+                   {.value = "PROTOCOLS", .comma_separated = true});
+    command.option("-G", options.list, "List all fields as tshark does, and nothing else",
+                   {.value = "fields"});
     command.flag("-V", options.tree, "Print each packet as a tree of headers and fields");
     command.flag("-x", options.hex, "Print the bytes of each packet");
+    command.flag("-l", options.line_buffered, "Write each packet as soon as it is printed");
     command.flag("--stats", options.stats, "Print a summary instead of packets");
     command.flag("--check", options.check,
                  "Print only packets with findings; exit code 1 if there are any");
@@ -65,6 +120,7 @@ void add_dissect(Command program) {
     const auto options = std::make_shared<dissect::Options>();
     add_input(command, *options);
     add_output(command, *options);
+    add_tshark_hints(command, *options);
     command.on_run([options] { return dissect::run(*options, stdout, stderr); });
 }
 

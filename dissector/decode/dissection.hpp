@@ -30,6 +30,7 @@ struct FrameFacts {
     std::optional<std::uint32_t> interface;
     std::uint32_t section = 0;
     std::string_view interface_name;
+    std::string_view file;                      // its name, for roce.file
     std::span<const std::string_view> comments; // that the file has beside the frame
 };
 

@@ -14,6 +14,10 @@ Value signed_number(std::int64_t value) {
     return number(static_cast<std::uint64_t>(value));
 }
 
+Computed file_name(const Dissection& d, const LayerSpan&) {
+    if (d.frame.file.empty()) return std::nullopt;
+    return text(d.frame.file);
+}
 Computed frame_number(const Dissection& d, const LayerSpan&) {
     return number(d.frame.number);
 }
@@ -100,6 +104,7 @@ std::string_view ecn(std::uint64_t value) {
     return kNames[value & 3];
 }
 constexpr std::array kRows{
+    computed("roce.file", "File", Frame, Format::Text, file_name, Shown::OnlyByName),
     computed("frame.number", "Frame Number", Frame, Format::Decimal, frame_number),
     computed("frame.time", "Arrival Time", Frame, Format::Date, time_epoch, Shown::OnlyByName),
     computed("frame.time_epoch", "Epoch Time", Frame, Format::Seconds, time_epoch),

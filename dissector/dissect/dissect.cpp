@@ -1,7 +1,12 @@
 #include "dissector/dissect/dissect.hpp"
 
-#include <fmt/format.h>
+#include <cerrno>
+#include <cstring>
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "dissector/capture/live.hpp"
 #include "dissector/command_line/exit_code.hpp"
 #include "dissector/dissect/decode_as.hpp"
 #include "dissector/dissect/session.hpp"
@@ -18,8 +23,8 @@ std::string input_error(const Options& options) {
     if (live && !options.files.empty()) {
         return "dissect: -i and a file name exclude each other";
     }
-    if ((options.snap_length || options.buffer_mib) && !live) {
-        return "dissect: -s and -B need -i";
+    if ((options.buffer_mib || options.not_promiscuous) && !live) {
+        return "dissect: -B and -p need -i";
     }
     return {};
 }
@@ -28,22 +33,98 @@ std::string input_error(const Options& options) {
 std::string output_error(const Options& options) {
     const bool table = options.format == Format::Fields || options.format == Format::Csv;
     const bool text = options.format == Format::Text;
-    if (!options.write.empty() && (!text || options.tree || options.hex)) {
-        return "dissect: -w writes packets instead of printing them; remove -T, -V and -x";
+    const bool json = options.format == Format::Json || options.format == Format::JsonLines;
+    const bool formatted = !text || options.tree || options.hex || !options.detailed.empty();
+    if (!options.write.empty() && !options.print_too && formatted) {
+        return "dissect: -w writes packets instead of printing them; remove -T, -V, -O and -x, or "
+               "add -P to do both";
     }
-    if (options.write == "-" && (options.stats || options.check)) {
-        return "dissect: -w - uses standard output, where --stats and --check print";
+    if (options.write == "-" && (options.stats || options.check || options.print_too)) {
+        return "dissect: -w - uses standard output, where --stats, --check and -P print";
+    }
+    if (options.print_too && options.write.empty()) {
+        return "dissect: -P needs -w; without it packets are printed anyway";
+    }
+    if (!options.ring.empty() && (options.write.empty() || options.write == "-")) {
+        return "dissect: -b needs -w FILE, whose name the files get";
     }
     if (options.format == Format::Fields && options.fields.empty()) {
         return "dissect: -T fields needs at least one -e FIELD";
     }
-    if (!options.fields.empty() && !table && options.format != Format::Json) {
-        return "dissect: -e FIELD needs -T fields, -T csv or -T json";
+    if (!options.fields.empty() && !table && !json) {
+        return "dissect: -e FIELD needs -T fields, -T csv, -T json or -T jsonl";
     }
-    if ((options.tree || options.hex || options.stats) && !text) {
-        return "dissect: -V, -x and --stats need -T text";
+    if ((options.tree || options.hex || options.stats || !options.detailed.empty()) && !text) {
+        return "dissect: -V, -O, -x and --stats need -T text";
     }
     return {};
+}
+
+// As in tshark, what follows -r FILE and names no file is a display filter, and what follows -i a
+// capture filter. Nothing else is guessed. The error is a message.
+std::expected<Options, std::string> arranged(Options options) {
+    const bool live = !options.interface.empty();
+    const bool files_named = !options.files.empty();
+    std::string expression;
+    for (const std::string& word : options.words) {
+        const bool file = word == "-" || ::access(word.c_str(), F_OK) == 0;
+        if (expression.empty() && (file || (!live && !files_named))) {
+            options.files.push_back(word);
+            continue;
+        }
+        expression += (expression.empty() ? "" : " ") + word;
+    }
+    options.words.clear();
+    if (expression.empty()) return options;
+    std::string& filter = live ? options.capture_filter : options.filter;
+    if (!filter.empty()) {
+        return std::unexpected(
+            fmt::format("dissect: {} and a filter at the end ('{}') exclude each "
+                        "other",
+                        live ? "-f" : "-Y", expression));
+    }
+    filter = expression;
+    return options;
+}
+
+std::expected<print::DetailedLayers, std::string> detailed_layers(const Options& options) {
+    print::DetailedLayers layers;
+    for (const std::string& word : options.detailed) {
+        if (!print::add_layers(layers, word)) {
+            return std::unexpected(fmt::format(
+                "dissect: -O: unknown protocol '{}'; give names as in display filters", word));
+        }
+    }
+    return options.detailed.empty() ? ~print::kNoLayers : layers;
+}
+
+std::expected<std::optional<FileLimits>, std::string>
+limits_of(const char* option, const std::vector<std::string>& words) {
+    if (words.empty()) return std::nullopt;
+    auto limits = file_limits(words);
+    if (!limits) return std::unexpected(fmt::format("dissect: {}: {}", option, limits.error()));
+    return *limits;
+}
+
+// -D and -G: nothing is read.
+int list(const Options& options, std::FILE* out, std::FILE* err) {
+    std::string text;
+    if (options.list_interfaces) {
+        std::size_t number = 0;
+        for (const std::string& name : capture::interfaces_here())
+            text += fmt::format("{}. {}\n", ++number, name);
+    } else if (options.list == "fields") {
+        print::append_field_list(text);
+    } else {
+        say(err, fmt::format("dissect: -G: expected fields, got '{}'", options.list));
+        return command_line::kExitUsage;
+    }
+    print::Output output(out);
+    output.text() = std::move(text);
+    output.flush();
+    if (output.error() == 0 || output.error() == EPIPE) return command_line::kExitSuccess;
+    say(err, fmt::format("writing failed: {}", std::strerror(output.error())));
+    return command_line::kExitUnable;
 }
 
 std::string text_of(const print::UnknownField& unknown) {
@@ -59,7 +140,8 @@ std::expected<Compiled, std::string> compile(const Options& options) {
     if (!wrong.empty()) return std::unexpected(std::move(wrong));
     auto columns = print::columns_of(options.fields);
     if (!columns) return std::unexpected(text_of(columns.error()));
-    if (columns->empty() && options.format == Format::Json) *columns = print::all_columns();
+    const bool json = options.format == Format::Json || options.format == Format::JsonLines;
+    if (columns->empty() && json) *columns = print::all_columns();
     if (columns->empty() && options.format == Format::Csv) *columns = print::default_columns();
     auto filter = filter::Filter::compile(options.filter);
     if (!filter) {
@@ -68,10 +150,19 @@ std::expected<Compiled, std::string> compile(const Options& options) {
     auto decode_as_result = decode_as(options.decode_as);
     if (!decode_as_result)
         return std::unexpected("dissect: --decode-as: " + decode_as_result.error());
+    auto detailed = detailed_layers(options);
+    if (!detailed) return std::unexpected(detailed.error());
+    auto autostop = limits_of("-a", options.autostop);
+    if (!autostop) return std::unexpected(autostop.error());
+    auto ring = limits_of("-b", options.ring);
+    if (!ring) return std::unexpected(ring.error());
     Compiled compiled{.columns = std::move(*columns),
                       .filter = std::move(*filter),
                       .capture_filter = std::nullopt,
-                      .decode_as = std::move(*decode_as_result)};
+                      .decode_as = std::move(*decode_as_result),
+                      .detailed = *detailed,
+                      .autostop = *autostop,
+                      .ring = *ring};
     if (options.capture_filter.empty()) return compiled;
     auto bpf = capture::Bpf::compile(options.capture_filter);
     if (!bpf) return std::unexpected("dissect: -f: " + bpf.error());
@@ -82,12 +173,14 @@ std::expected<Compiled, std::string> compile(const Options& options) {
 } // namespace
 
 int run(const Options& options, std::FILE* out, std::FILE* err) {
-    auto compiled = compile(options);
+    if (options.list_interfaces || !options.list.empty()) return list(options, out, err);
+    const auto whole = arranged(options);
+    auto compiled = whole ? compile(*whole) : std::unexpected(whole.error());
     if (!compiled) {
         say(err, compiled.error());
         return command_line::kExitUsage;
     }
-    return Session(options, std::move(*compiled), out, err).run();
+    return Session(*whole, std::move(*compiled), out, err).run();
 }
 
 } // namespace veriroce::dissect

@@ -9,7 +9,7 @@
 
 #include "dissector/capture/facts.hpp"
 #include "dissector/command_line/exit_code.hpp"
-#include "dissector/dissect/interrupt.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "dissector/print/hex_dump.hpp"
 #include "dissector/print/json.hpp"
 #include "dissector/print/line.hpp"
@@ -23,14 +23,17 @@ void say(std::FILE* err, std::string_view message) {
 
 Session::Session(const Options& options, Compiled compiled, std::FILE* out, std::FILE* err)
     : options_(options), compiled_(std::move(compiled)), out_(out), err_(err),
-      to_terminal_(::isatty(::fileno(out)) == 1), progress_(err, out),
-      upper_(std::move(compiled_.decode_as)) {
+      to_terminal_(::isatty(::fileno(out)) == 1), at_once_(to_terminal_ || options.line_buffered),
+      progress_(err, out), upper_(std::move(compiled_.decode_as)), time_(options.time_form) {
+    names_file_ = options.files.size() > 1 &&
+                  std::ranges::find(options.fields, "roce.file") == options.fields.end();
     decode_.verify_icrc = needs_icrc();
     tells_comments_ = needs_comments();
     decode_.also_roce_ports = options.roce_ports;
 }
 
 int Session::run() {
+    const command_line::StopOnSignal stop; // from here on a signal leaves complete output behind
     if (!start_writing()) return command_line::kExitUnable;
     begin();
     if (!options_.interface.empty()) {
@@ -56,11 +59,26 @@ int Session::run() {
                         "upper-layer protocols were not decoded any more",
                         flow::UpperConnections::kMaxEnds, upper_.forgotten()));
     }
-    if (out_.error() != 0 && out_.error() != EPIPE) {
+    if (out_.error() == EPIPE) return command_line::kExitSuccess;
+    if (out_.error() != 0) {
         report_error(fmt::format("writing failed: {}", std::strerror(out_.error())));
+        return command_line::kExitUnable; // the findings did not reach the user
+    }
+    return exit_code();
+}
+
+int Session::exit_code() {
+    if (interrupted()) {
+        warn(fmt::format("dissect: interrupted after {} packets", read_));
+        return command_line::kExitInterrupted;
     }
     if (options_.check && packets_with_findings_ > 0) return command_line::kExitFound;
     return failed_ ? command_line::kExitUnable : command_line::kExitSuccess;
+}
+
+// A signal is how a live capture ends, but it cuts a file or a pipe short.
+bool Session::interrupted() const {
+    return options_.interface.empty() && command_line::StopOnSignal::requested();
 }
 
 // Verifying ICRCs costs about as much as everything else, so do it only if the output shows the
@@ -68,7 +86,7 @@ int Session::run() {
 bool Session::needs_icrc() const {
     if (options_.verify_icrc || options_.check || options_.stats) return true;
     if (options_.format == Format::Text || compiled_.filter.needs_icrc()) return true;
-    for (const decode::Column& column : compiled_.columns) {
+    for (const print::Column& column : compiled_.columns) {
         if (column.needs_icrc()) return true;
     }
     return false;
@@ -78,21 +96,28 @@ bool Session::needs_icrc() const {
 bool Session::needs_comments() const {
     constexpr std::string_view kField = "frame.comment";
     return options_.tree || compiled_.filter.names(kField) ||
-           std::ranges::find(compiled_.columns, kField, &decode::Column::name) !=
+           std::ranges::find(compiled_.columns, kField, &print::Column::name) !=
                compiled_.columns.end();
 }
 
 bool Session::enough() const {
-    return options_.max_packets && read_ >= *options_.max_packets;
+    if (options_.max_packets && read_ >= *options_.max_packets) return true;
+    if (!compiled_.autostop) return false;
+    const FileLimits& limits = *compiled_.autostop;
+    if (limits.files && rewriter_ && rewriter_->files() > *limits.files) return true;
+    return limits.reached(began_, rewriter_ ? rewriter_->bytes() : 0, read_);
 }
 
 bool Session::prints_packets() const {
-    return !options_.stats && (options_.write.empty() || options_.check);
+    return !options_.stats && (options_.write.empty() || options_.check || options_.print_too);
 }
 
 void Session::begin() {
     if (!prints_packets()) return;
     if (options_.format == Format::Json) print::append_json_begin(out_.text());
+    if (options_.format == Format::Fields) {
+        print::append_fields_header(out_.text(), compiled_.columns, options_.field_style);
+    }
     if (options_.format == Format::Csv) print::append_csv_header(out_.text(), compiled_.columns);
 }
 
@@ -109,25 +134,27 @@ void Session::end() {
 
 bool Session::start_writing() {
     if (options_.write.empty()) return true;
-    auto rewriter = Rewriter::create(options_.write);
+    auto rewriter =
+        Rewriter::create(options_.write, options_.snap_length.value_or(0), compiled_.ring);
     if (rewriter) {
         rewriter_.emplace(std::move(*rewriter));
         return true;
     }
-    report_error(capture::text_of(rewriter.error(), options_.write));
+    report_error(capture::text_of(rewriter.error().error, rewriter.error().file));
     return false;
 }
 
 void Session::finish_writing() {
     if (!rewriter_ || output_closed_) return;
     const auto done = rewriter_->finish();
-    if (!done && done.error().system != EPIPE) {
-        report_error(capture::text_of(done.error(), options_.write));
+    if (!done && done.error().error.system != EPIPE) {
+        report_error(capture::text_of(done.error().error, done.error().file));
     }
 }
 
 bool Session::read_file(const std::string& file) {
-    auto reader = capture::Reader::open(file);
+    auto reader = capture::Reader::open(file, &command_line::StopOnSignal::flag());
+    if (interrupted()) return false;
     if (!reader) {
         report_error(capture::text_of(reader.error(), file));
         return true;
@@ -140,15 +167,15 @@ bool Session::read_file(const std::string& file) {
 }
 
 void Session::read_live() {
-    const Interrupt interrupt;
     const capture::LiveOptions defaults;
     auto live =
         capture::Live::open({.interface = options_.interface,
                              .filter = options_.capture_filter,
                              .snap_length = options_.snap_length.value_or(defaults.snap_length),
                              .buffer_mib = options_.buffer_mib.value_or(defaults.buffer_mib),
-                             .immediate = to_terminal_,
-                             .stop = &interrupt.flag()});
+                             .promiscuous = !options_.not_promiscuous,
+                             .immediate = at_once_,
+                             .stop = &command_line::StopOnSignal::flag()});
     if (!live) return report_error(live.error());
     if (!options_.quiet) {
         fmt::print(err_, "Capturing on {}; press Ctrl-C to stop\n", options_.interface);
@@ -167,8 +194,10 @@ void Session::read_live() {
 template <typename Packets>
 bool Session::read_all(Packets& packets, const std::string& name) {
     dissection_.frame = {};
+    time_.begin_file();
     if (rewriter_) rewriter_->begin_file();
-    while (!enough()) {
+    while (!enough() && !interrupted()) {
+        if (may_wait(packets) && !pass(true)) return false;
         switch (step(packets, name)) {
         case Step::End: return true;
         case Step::Nothing: break;
@@ -183,9 +212,20 @@ bool Session::read_all(Packets& packets, const std::string& name) {
     return false;
 }
 
+// Output is complete before the program waits for the writer of a pipe.
+bool Session::may_wait(const capture::Reader& reader) {
+    return !reader.at_hand();
+}
+
+// Live tells by itself when nothing comes.
+bool Session::may_wait(const capture::Live& /*live*/) {
+    return false;
+}
+
 Session::Step Session::step(capture::Reader& reader, const std::string& file) {
     const auto more = reader.next(record_);
     progress_.step(read_, reader);
+    if (interrupted()) return more && *more ? Step::Packet : Step::End;
     if (!more) report_error(capture::text_of(more.error(), file));
     return more && *more ? Step::Packet : Step::End;
 }
@@ -225,7 +265,8 @@ void Session::report_unfiltered(const std::string& file) {
 
 template <typename Packets>
 bool Session::take(const Packets& packets, const std::string& name) {
-    fill_facts(packets.interfaces());
+    if (options_.snap_length) cut_record();
+    fill_facts(name, packets.interfaces());
     decode::dissect_frame(decode_, dissection_);
     upper_.apply(dissection_);
     ++read_;
@@ -233,14 +274,16 @@ bool Session::take(const Packets& packets, const std::string& name) {
         if (rewriter_ && !write(packets.interfaces())) return false;
         packet(name);
     }
-    return pass(to_terminal_ && !options_.interface.empty());
+    return pass(at_once_);
 }
 
 bool Session::write(std::span<const capture::Interface> interfaces) {
     const auto done = rewriter_->write(record_, interfaces, dissection_);
     if (done) return true;
     output_closed_ = true; // or the disk is full
-    if (done.error().system != EPIPE) report_error(capture::text_of(done.error(), options_.write));
+    if (done.error().error.system != EPIPE) {
+        report_error(capture::text_of(done.error().error, done.error().file));
+    }
     return false;
 }
 
@@ -268,8 +311,15 @@ void Session::name_file(const std::string& file) {
     }
 }
 
-void Session::fill_facts(std::span<const capture::Interface> interfaces) {
+// As if it had been captured with this snap length. Live capture has done so.
+void Session::cut_record() {
+    record_.bytes =
+        record_.bytes.first(std::min<std::size_t>(record_.bytes.size(), *options_.snap_length));
+}
+
+void Session::fill_facts(std::string_view file, std::span<const capture::Interface> interfaces) {
     decode::FrameFacts& frame = dissection_.frame;
+    frame.file = file;
     frame.last_time_ns = frame.time_ns;
     capture::tell(record_, frame.number + 1, frame);
     if (!frame.first_time_ns) frame.first_time_ns = frame.time_ns;
@@ -295,29 +345,40 @@ void Session::packet(const std::string& file) {
     const bool fault = dissection_.findings.any_fault();
     if (fault) ++packets_with_findings_;
     if (options_.stats) return statistics_.add(dissection_);
-    if (!prints_packets()) return;
+    if (!prints_packets() || (options_.check && !fault)) return;
+    ++printed_;
+    std::string& out = out_.text();
     switch (options_.format) {
-    case Format::Text:
-        if (!options_.check || fault) text();
+    case Format::Text: text(); break;
+    case Format::Fields:
+        print::append_fields(out, dissection_, compiled_.columns, options_.field_style);
         break;
-    case Format::Fields: print::append_fields(out_.text(), dissection_, compiled_.columns); break;
-    case Format::Csv: print::append_csv(out_.text(), dissection_, compiled_.columns); break;
+    case Format::Csv: print::append_csv(out, dissection_, compiled_.columns); break;
     case Format::Json:
-        print::append_json_packet(out_.text(), dissection_, compiled_.columns,
-                                  options_.files.size() > 1 ? file : std::string_view{},
-                                  options_.fields.empty(), packets_ == 1);
+        out += printed_ == 1 ? "\n" : ",\n";
+        json(file);
+        break;
+    case Format::JsonLines:
+        json(file);
+        out += '\n';
         break;
     }
 }
 
+void Session::json(std::string_view file) {
+    print::append_json_packet(out_.text(), dissection_, compiled_.columns,
+                              names_file_ ? file : std::string_view{}, options_.fields.empty());
+}
+
 void Session::text() {
     std::string& out = out_.text();
-    if (options_.tree) {
-        print::append_tree(out, dissection_);
+    const bool tree = options_.tree || !options_.detailed.empty();
+    if (tree) {
+        print::append_tree(out, dissection_, compiled_.detailed);
     } else {
-        print::append_line(out, dissection_);
+        print::append_line(out, dissection_, time_);
     }
-    if (options_.check && !options_.tree) {
+    if (options_.check && !tree) {
         for (const decode::Finding& finding : dissection_.findings.all()) {
             out += "      ";
             print::append_finding(out, finding);
@@ -325,6 +386,10 @@ void Session::text() {
         }
     }
     if (options_.hex) print::append_hex_dump(out, dissection_, to_terminal_);
+    if (!options_.separator.empty()) {
+        out += options_.separator;
+        out += '\n';
+    }
 }
 
 } // namespace veriroce::dissect

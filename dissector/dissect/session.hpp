@@ -2,6 +2,7 @@
 // Internal to this room.
 #pragma once
 
+#include <chrono>
 #include <optional>
 
 #include "dissector/capture/bpf.hpp"
@@ -14,8 +15,10 @@
 #include "dissector/dissect/statistics.hpp"
 #include "dissector/filter/filter.hpp"
 #include "dissector/flow/upper_connections.hpp"
+#include "dissector/print/line.hpp"
 #include "dissector/print/output.hpp"
 #include "dissector/print/table.hpp"
+#include "dissector/print/tree.hpp"
 
 namespace veriroce::dissect {
 
@@ -26,6 +29,9 @@ struct Compiled {
     filter::Filter filter;
     std::optional<capture::Bpf> capture_filter;
     flow::DecodeAs decode_as;
+    print::DetailedLayers detailed;
+    std::optional<FileLimits> autostop; // -a
+    std::optional<FileLimits> ring;     // -b
 };
 
 class Session {
@@ -44,6 +50,8 @@ class Session {
 
     void begin();
     void end();
+    int exit_code();
+    [[nodiscard]] bool interrupted() const;
     bool start_writing();
     void finish_writing();
 
@@ -52,6 +60,8 @@ class Session {
     void read_live();
     template <typename Packets>
     bool read_all(Packets& packets, const std::string& name);
+    static bool may_wait(const capture::Reader& reader);
+    static bool may_wait(const capture::Live& live);
     Step step(capture::Reader& reader, const std::string& file);
     Step step(capture::Live& live, const std::string& interface);
     template <typename Packets>
@@ -64,16 +74,19 @@ class Session {
     void report_error(std::string_view message); // reports an error and makes the command fail
     void warn(std::string_view message);
     void name_file(const std::string& file);
-    void fill_facts(std::span<const capture::Interface> interfaces);
+    void cut_record();
+    void fill_facts(std::string_view file, std::span<const capture::Interface> interfaces);
     void fill_interface(const capture::Interface& interface);
     void packet(const std::string& file);
     void text();
+    void json(std::string_view file);
 
     const Options& options_;
     Compiled compiled_;
     print::Output out_;
     std::FILE* err_;
     bool to_terminal_;
+    bool at_once_; // write each packet as soon as it is printed
     Progress progress_;
     std::optional<Rewriter> rewriter_;
     bool output_closed_ = false; // the reader of the output has closed it
@@ -84,6 +97,10 @@ class Session {
     flow::UpperConnections upper_;
     decode::Dissection dissection_; // its frame's number and times are relative to the file
     Statistics statistics_;
+    print::TimeColumn time_;
+    bool names_file_; // in each JSON packet
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    std::uint64_t printed_ = 0;
     std::uint64_t read_ = 0;
     std::uint64_t packets_ = 0; // that passed the capture filter
     std::uint64_t roce_packets_ = 0;

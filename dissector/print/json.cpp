@@ -38,8 +38,8 @@ void append_json_value(std::string& out, const decode::FieldRow& row, const deco
 
 // One field as a member, preceded by a comma unless it is the first. False if the packet does not
 // have the field.
-bool append_member(std::string& out, const decode::Dissection& dissection,
-                   const decode::Column& column, bool first) {
+bool append_member(std::string& out, const decode::Dissection& dissection, const Column& column,
+                   bool first) {
     std::size_t values = 0;
     std::size_t start = 0;
     column.for_each(dissection, [&](const decode::FieldRow& row, const decode::Value& value) {
@@ -131,16 +131,15 @@ void append_json_begin(std::string& out) {
 }
 
 void append_json_packet(std::string& out, const decode::Dissection& dissection,
-                        std::span<const decode::Column> columns, std::string_view file,
-                        bool findings, bool first) {
-    out += first ? "\n{" : ",\n{";
+                        std::span<const Column> columns, std::string_view file, bool findings) {
+    out += '{';
     bool empty = true;
     if (!file.empty()) {
         out += "\"roce.file\":";
         append_json_string(out, file);
         empty = false;
     }
-    for (const decode::Column& column : columns) {
+    for (const Column& column : columns) {
         if (append_member(out, dissection, column, empty)) empty = false;
     }
     if (findings && !dissection.findings.empty()) append_findings(out, dissection, empty);

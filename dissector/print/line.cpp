@@ -14,9 +14,6 @@ using decode::Dissection;
 constexpr std::size_t kNumberWidth = 5;
 constexpr std::size_t kTimeWidth = 10;
 constexpr std::size_t kAddressWidth = 12;
-constexpr unsigned kTimeDecimals = 6;
-
-using Cell = Scratch<64>; // larger than any number, time or address
 
 // Right-aligned within the column; wider text overflows it.
 void append_right(std::string& out, const Cell& cell, std::size_t width) {
@@ -30,19 +27,9 @@ Cell number_of(const Dissection& d) {
     return cell;
 }
 
-Cell time_of(const Dissection& d) {
-    Cell cell;
-    if (!d.frame.time_ns) return cell;
-    const std::int64_t first = d.frame.first_time_ns.value_or(*d.frame.time_ns);
-    const auto since =
-        static_cast<std::uint64_t>(*d.frame.time_ns) - static_cast<std::uint64_t>(first);
-    put_seconds(cell, static_cast<std::int64_t>(since), kTimeDecimals);
-    return cell;
-}
+} // namespace
 
-// The innermost address: from the IP packet or GRH, otherwise from the LRH or Ethernet header,
-// otherwise empty.
-Cell address_of(const Dissection& d, bool destination) {
+Cell address_text(const Dissection& d, bool destination) {
     Cell cell;
     const wire::Bytes address = destination ? d.destination_bytes() : d.source_bytes();
     if (address.size() == 4) {
@@ -58,20 +45,23 @@ Cell address_of(const Dissection& d, bool destination) {
     return cell;
 }
 
-} // namespace
-
-void append_line(std::string& out, const Dissection& dissection) {
+void append_line(std::string& out, const Dissection& dissection, TimeColumn& time) {
     append_right(out, number_of(dissection), kNumberWidth);
     out += ' ';
-    append_right(out, time_of(dissection), kTimeWidth);
+    append_right(out, time.text(dissection), kTimeWidth);
     out += ' ';
-    append_right(out, address_of(dissection, false), kAddressWidth);
-    Cell destination = address_of(dissection, true);
+    append_right(out, address_text(dissection, false), kAddressWidth);
+    Cell destination = address_text(dissection, true);
     if (destination.size() < kAddressWidth) destination.spaces(kAddressWidth - destination.size());
     append<" → {} {} {} ">(out, destination.text(), decode::name_of(dissection.protocol),
                            dissection.frame_length());
     append_info(out, dissection);
     out += '\n';
+}
+
+void append_line(std::string& out, const Dissection& dissection) {
+    TimeColumn time;
+    append_line(out, dissection, time);
 }
 
 } // namespace veriroce::print

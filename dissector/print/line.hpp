@@ -4,11 +4,18 @@
 #include <string>
 
 #include "dissector/decode/dissection.hpp"
+#include "dissector/print/time_column.hpp"
 
 namespace veriroce::print {
 
-// tshark's columns: number, seconds since the first frame, source, destination, protocol, length,
-// summary. Ends with a newline.
+// tshark's columns: number, time, source, destination, protocol, length, summary. Ends with a
+// newline.
+void append_line(std::string& out, const decode::Dissection& dissection, TimeColumn& time);
+// With the seconds since the first frame.
 void append_line(std::string& out, const decode::Dissection& dissection);
+
+// The innermost address: from the IP packet or GRH, otherwise from the LRH or Ethernet header,
+// otherwise empty.
+Cell address_text(const decode::Dissection& dissection, bool destination);
 
 } // namespace veriroce::print

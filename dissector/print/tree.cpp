@@ -69,9 +69,22 @@ void append_findings(std::string& out, const Dissection& d) {
 
 } // namespace
 
-void append_tree(std::string& out, const Dissection& dissection) {
+bool add_layers(DetailedLayers& layers, std::string_view name) {
+    bool found = false;
+    for (std::size_t i = 0; i < decode::kLayerKinds; ++i) {
+        const std::string_view layer = decode::layer_info(static_cast<decode::LayerKind>(i)).name;
+        const bool inside = layer.starts_with(name) && layer.substr(name.size()).starts_with('.');
+        if (layer != name && !inside) continue;
+        layers.set(i);
+        found = true;
+    }
+    return found;
+}
+
+void append_tree(std::string& out, const Dissection& dissection, DetailedLayers detailed) {
     for (const LayerSpan& layer : dissection.layers) {
         append_heading(out, dissection, layer);
+        if (!detailed.test(static_cast<std::size_t>(layer.kind))) continue;
         for (const FieldRow& row : decode::fields_of(layer.kind)) {
             if (row.shown != decode::Shown::Everywhere) continue;
             decode::for_each_value(row, dissection, layer, [&](const decode::Value& value) {

@@ -34,8 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     print::append_tree(out, dissection);
     print::append_hex_dump(out, dissection, size % 2 == 1);
     out.clear();
-    print::append_json_packet(out, dissection, columns, "", true, false);
-    for (const char c : out.substr(2)) {
+    print::append_json_packet(out, dissection, columns, "", true);
+    for (const char c : out) {
         assert(static_cast<unsigned char>(c) >= 0x20);
     }
     return 0;

@@ -109,7 +109,29 @@ TEST_CASE("errors: dissect", "[program]") {
         {"veriroce dissect --decode-as port=70000:nvme short.pcap",
          "veriroce: dissect: --decode-as: '70000' is not a port number"},
         {"veriroce dissect -T xml short.pcap",
-         "veriroce: -T: expected text, fields, json or csv, got 'xml'"},
+         "veriroce: -T: expected text, fields, json, jsonl or csv, got 'xml'"},
+        {"veriroce dissect -T ek short.pcap",
+         "veriroce: -T: expected jsonl, which is one JSON object per line, got 'ek'"},
+        {"veriroce dissect -T tabs short.pcap",
+         "veriroce: -T: expected fields, whose values are separated by tabs; -e _ws.col.Info is "
+         "the line's last column, got 'tabs'"},
+        {"veriroce dissect -r short.pcap -z io,stat,1",
+         "veriroce: -z: there are no taps; --stats prints packets, bytes, opcodes, NAKs and QPs"},
+        {"veriroce dissect -2 -r short.pcap -R udp",
+         "veriroce: -2: every file is read once; a filter goes after -Y"},
+        {"veriroce dissect -r short.pcap --color",
+         "veriroce: --color: output has no colours; leave it out"},
+        {"veriroce dissect -r short.pcap -F pcap",
+         "veriroce: -F: expected pcapng, the one format of -w ('editcap -F' converts it), got "
+         "'pcap'"},
+        {"veriroce dissect -r short.pcap -E header=1",
+         "veriroce: -E: expected header=y or header=n, got 'header=1'"},
+        {"veriroce dissect -r short.pcap -t x",
+         "veriroce: -t: expected r, a, ad, u, ud, d, dd or e, got 'x'"},
+        {"veriroce dissect -r short.pcap ip adn udp",
+         "veriroce: dissect: -Y: column 4: expected an operator, got 'adn'\n"
+         "    ip adn udp\n"
+         "       ^^^"},
         {"veriroce dissect", "veriroce: dissect: no capture file; give a file name, - for standard "
                              "input, or -i INTERFACE"},
         {"veriroce dissekt short.pcap",
@@ -351,18 +373,32 @@ TEST_CASE("errors: a report that cannot be written", "[program]") {
     // 4 KiB a file at most, and no signal for more.
     const std::string little_room = "trap '' XFSZ; ulimit -f 8; ";
     const std::vector<Row> rows{
-        {"veriroce test rsp/gap-nak --report file/out", "veriroce: file/out: Not a directory", tool,
-         true},
+        {"veriroce test rsp/gap-nak --report file/out", "veriroce: file/out: Not a directory",
+         tool},
         {"veriroce test rsp/gap-nak --capture missing/run.pcapng",
-         "veriroce: missing/run.pcapng: cannot be created: No such file or directory", tool, true},
+         "veriroce: missing/run.pcapng: cannot be created: No such file or directory", tool},
+        {"mkdir -p in/results.json && veriroce test rsp/gap-nak --report in; code=$?; rm -r in; "
+         "exit $code",
+         "veriroce: in/results.json: Is a directory", tool},
+        {"mkdir -p in/junit.xml && veriroce test rsp/gap-nak --report in; code=$?; rm -r in; "
+         "exit $code",
+         "veriroce: in/junit.xml: Is a directory", tool},
         {little_room + "veriroce test -q --capture run.pcapng",
          "veriroce: run.pcapng: writing failed: File too large", tool, true},
     };
     for (const Row& row : rows)
         check(place, row);
+    // A disk that is full from the beginning: nothing is played.
+    check(place, {"mkdir out && trap '' XFSZ; ulimit -f 0; veriroce test -q --report out; " +
+                      std::string("code=$?; rmdir out && exit $code"),
+                  "veriroce: out/junit.xml: File too large", tool});
+    // One that becomes full: both files are tried, and what was written until then stays.
     check(place, {"mkdir out && " + little_room + "veriroce test -q --report out; " +
-                      "code=$?; rmdir out && exit $code",
-                  "veriroce: out/results.json: File too large", tool, true});
+                      "code=$?; grep -q '\"complete\": false' out/results.json; " +
+                      "rm out/results.json && rmdir out && exit $code",
+                  "veriroce: out/results.json: File too large\n"
+                  "veriroce: out/junit.xml: File too large",
+                  tool, true});
 }
 
 TEST_CASE("errors: output that finds no room or no reader", "[program]") {
@@ -407,6 +443,11 @@ TEST_CASE("errors: the device and the link, which needs root", "[program]") {
          "address and port",
          tool},
         {"veriroce test -i va --dut unix:missing" + report,
+         "veriroce: there is no socket unix:missing: start the agent there, or check "
+         "the path",
+         tool},
+        {"veriroce test -i va --dut unix:missing --tester-address 192.0.2.7 --tester-address "
+         "192.0.2.8 --dut-address 192.0.2.1 --dut-address 192.0.2.2",
          "veriroce: there is no socket unix:missing: start the agent there, or check "
          "the path",
          tool},

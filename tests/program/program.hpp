@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -36,6 +37,35 @@ class Workplace {
   private:
     house::TemporaryFolder told_;  // where the commands' output goes
     std::filesystem::path folder_; // as they see it
+};
+
+// A command that still runs: `command` for sh, which the program replaces (exec). Its standard
+// input is a pipe that stays open until close_input(). Killed with the test.
+class Running {
+  public:
+    Running(const Workplace& place, const std::string& command);
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+    void feed(std::string_view bytes) const;
+    void close_input();
+    void signal(int number) const;
+    // Whether it handles this signal by now.
+    [[nodiscard]] bool catches(int number) const;
+    // Whether it sleeps, has read all of its input, and handles SIGTERM.
+    [[nodiscard]] bool waits_for_input() const;
+    // What it has written so far.
+    [[nodiscard]] std::string out() const;
+    [[nodiscard]] std::string err() const;
+    // Waits until `true_now`, and fails after 30 s.
+    static void wait_until(const std::function<bool()>& true_now);
+    [[nodiscard]] Outcome wait();
+
+  private:
+    house::TemporaryFolder told_;
+    int input_ = -1;
+    int process_ = -1;
 };
 
 // Answers on a Unix socket in a process of its own: each connection gets `answer` after its first

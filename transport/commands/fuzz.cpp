@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dissector/command_line/refusal.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/sim/shrink.hpp"
 
 namespace veriroce::commands {
@@ -14,12 +15,14 @@ namespace {
 using namespace command_line;
 
 struct Sum {
+    std::uint64_t played = 0; // seeds
     sim::Tally tally;
     std::uint64_t failed = 0;
     std::optional<std::uint64_t> first_failed;
     sim::Outcome first_failure;
 
     void add(std::uint64_t seed, sim::Outcome outcome) {
+        ++played;
         tally.frames += outcome.tally.frames;
         tally.works += outcome.tally.works;
         tally.completions += outcome.tally.completions;
@@ -40,7 +43,7 @@ std::string summary(const FuzzOptions& options, const Sum& sum, double wall_s) {
     std::string text = fmt::format(
         "{} seeds from {}: {} packets, {} requests, {} completions; {:.1f} s of virtual time\n"
         "faults:",
-        options.seeds, first, sum.tally.frames, sum.tally.works, sum.tally.completions, virtual_s);
+        sum.played, first, sum.tally.frames, sum.tally.works, sum.tally.completions, virtual_s);
     for (std::size_t i = 0; i < sim::kFaultKinds; ++i) {
         text += fmt::format("{} {} {}", i == 0 ? "" : ",", name_of(static_cast<sim::FaultKind>(i)),
                             sum.tally.faults[i]);
@@ -52,7 +55,7 @@ std::string summary(const FuzzOptions& options, const Sum& sum, double wall_s) {
 std::string failure_text(const FuzzOptions& options, const Sum& sum, const sim::Defect& defect) {
     const std::uint64_t seed = *sum.first_failed;
     std::string text =
-        fmt::format("{} of {} seeds failed\nseed {}: {}: {}\n", sum.failed, options.seeds, seed,
+        fmt::format("{} of {} seeds failed\nseed {}: {}: {}\n", sum.failed, sum.played, seed,
                     name_of(sum.first_failure.failure->wrong), sum.first_failure.failure->text);
     for (const std::string& refusal : sum.first_failure.refusals)
         text += "  refused by " + refusal + "\n";
@@ -83,15 +86,22 @@ int run_fuzz(const FuzzOptions& options, std::FILE* out, std::FILE* err,
              const sim::Defect& defect) {
     if (options.seeds == 0) return tell(err, {kExitUsage, "fuzz: --seeds 0 plays nothing"});
     const auto began = std::chrono::steady_clock::now();
+    const StopOnSignal stop;
     Sum sum;
-    for (std::uint64_t i = 0; i < options.seeds; ++i) {
+    for (std::uint64_t i = 0; i < options.seeds && !StopOnSignal::requested(); ++i) {
         const std::uint64_t seed = options.first + i;
         sum.add(seed, sim::run_swarm(seed, defect));
     }
+    const bool interrupted = StopOnSignal::requested();
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - began;
     std::string text = "engines: built-in, virtual time\n" + summary(options, sum, wall.count());
     text += sum.first_failed ? failure_text(options, sum, defect) : "no seed failed\n";
     const bool written = std::fputs(text.c_str(), out) >= 0 && std::fflush(out) == 0;
+    if (interrupted) {
+        fmt::print(err, "veriroce: fuzz: interrupted; {} of {} seeds were played\n", sum.played,
+                   options.seeds);
+        return kExitInterrupted;
+    }
     if (sum.first_failed) return kExitFound;
     return written ? kExitSuccess : kExitUnable;
 }

@@ -20,7 +20,7 @@ void add_fuzz(command_line::Command program);
 
 // Plays the seeds. Prints their sums, and the first failure with the command that repeats it.
 // Returns the exit code: kExitFound a seed failed, kExitUsage no seeds, kExitUnable the output
-// cannot be written.
+// cannot be written, kExitInterrupted a signal came: the sums are those of the seeds until then.
 int run_fuzz(const FuzzOptions& options, std::FILE* out, std::FILE* err,
              const sim::Defect& defect = {});
 

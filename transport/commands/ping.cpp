@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/net/clock.hpp"
-#include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::commands {
 
@@ -21,7 +21,7 @@ void add_ping(Command program) {
 }
 
 int run_ping(const PingOptions& options, std::FILE* out, std::FILE* err) {
-    const net::StopOnSignal stop;
+    const command_line::StopOnSignal stop;
     const bool with_port =
         options.peer.rfind(':') != std::string::npos && !wire::IpAddress::parse(options.peer);
     const auto address = with_port ? net::LineAddress::parse(options.peer)

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/net/clock.hpp"
-#include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::commands {
 
@@ -191,11 +191,15 @@ Accepted<bool> Play::step(Pingpong& side, wire::Instant now) {
 
 void Play::report(const Pingpong& side, port::Port& port, const RoundTripOptions& options,
                   std::string_view checked, wire::Instant now, std::FILE* out) const {
-    const auto seconds = std::chrono::duration<double>(now - began_).count();
-    const auto rounds = static_cast<double>(options.rounds);
-    fmt::print(out, "{} round trips of {} bytes in {:.3f} s: {:.1f} us each, {:.1f} Mbit/s{}\n",
-               options.rounds, options.size, seconds, seconds / rounds * 1e6,
-               rounds * 2 * 8 * options.size / seconds / 1e6, checked);
+    // One message each way is a round trip; an interrupted peer has made fewer than were asked for.
+    const std::uint64_t made = side.finished() ? options.rounds : side.received();
+    if (made > 0) {
+        const auto seconds = std::chrono::duration<double>(now - began_).count();
+        const auto rounds = static_cast<double>(made);
+        fmt::print(out, "{} round trips of {} bytes in {:.3f} s: {:.1f} us each, {:.1f} Mbit/s{}\n",
+                   made, options.size, seconds, seconds / rounds * 1e6,
+                   rounds * 2 * 8 * options.size / seconds / 1e6, checked);
+    }
     if (side.parted()) {
         fmt::print(out, "the peer left before it acknowledged the last message\n");
     }
@@ -216,8 +220,10 @@ Accepted<void> play_and_report(Pingpong& side, port::Port& port, const RoundTrip
                                std::string_view checked, std::FILE* out) {
     Play play(net::monotonic_now());
     for (bool finished = false; !finished;) {
-        if (net::StopOnSignal::requested())
+        if (command_line::StopOnSignal::requested()) {
+            play.report(side, port, options, checked, net::monotonic_now(), out);
             return std::unexpected(Refusal{kExitInterrupted, "interrupted"});
+        }
         if (const auto ran = port.run(net::monotonic_now() + kTurn); !ran) {
             return unable(ran.error().text);
         }
@@ -228,7 +234,7 @@ Accepted<void> play_and_report(Pingpong& side, port::Port& port, const RoundTrip
     }
     play.report(side, port, options, checked, net::monotonic_now(), out);
     const wire::Instant until = net::monotonic_now() + kLinger;
-    while (net::monotonic_now() < until && !net::StopOnSignal::requested()) {
+    while (net::monotonic_now() < until && !command_line::StopOnSignal::requested()) {
         if (const auto ran = port.run(until); !ran) return unable(ran.error().text);
         if (options.verbose) print_refusals(port.engine(), out);
     }

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/net/clock.hpp"
 #include "transport/net/descriptor.hpp"
-#include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::commands {
 namespace {
@@ -234,7 +234,7 @@ void Server::print_name(const Peer& peer) {
 }
 
 int Server::run(std::FILE* err) {
-    while (!net::StopOnSignal::requested()) {
+    while (!command_line::StopOnSignal::requested()) {
         if (const auto waited = wait(); !waited) return tell(err, waited.error());
         const auto now = net::monotonic_now();
         if (const auto accepted = accept(now); !accepted) return tell(err, accepted.error());
@@ -315,7 +315,7 @@ void add_serve(Command program) {
 }
 
 int run_serve(const ServeOptions& options, std::FILE* out, std::FILE* err) {
-    const net::StopOnSignal stop;
+    const command_line::StopOnSignal stop;
     auto gids = allowed_gids(options);
     if (!gids) return tell(err, gids.error());
     auto listeners = listen(options);

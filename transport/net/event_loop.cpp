@@ -99,7 +99,7 @@ std::optional<int> EventLoop::poll_ready() {
     return take(impl_->ready);
 }
 
-std::expected<void, Error> EventLoop::catch_signals(std::initializer_list<int> signals) {
+std::expected<void, Error> EventLoop::catch_signals(std::span<const int> signals) {
     for (const int number : signals) {
         boost::system::error_code error;
         impl_->signals.add(number, error);

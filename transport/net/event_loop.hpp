@@ -13,9 +13,9 @@
 #pragma once
 
 #include <expected>
-#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "dissector/wire/instant.hpp"
 #include "transport/net/error.hpp"
@@ -39,7 +39,7 @@ class EventLoop {
     std::optional<int> poll_ready();
 
     // Catches these signals, which would otherwise end the process.
-    std::expected<void, Error> catch_signals(std::initializer_list<int> signals);
+    std::expected<void, Error> catch_signals(std::span<const int> signals);
     std::optional<int> poll_signal();
 
     // Makes the current or next call of run_once return. May be called from any thread.

@@ -3,8 +3,8 @@
 
 #include <csignal>
 
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "tests/conformance/testbed/testbed_around.hpp"
-#include "transport/net/stop_on_signal.hpp"
 
 namespace veriroce::test {
 namespace {
@@ -14,7 +14,7 @@ struct Forgets {
     Forgets() = default;
     Forgets(const Forgets&) = delete;
     Forgets& operator=(const Forgets&) = delete;
-    ~Forgets() { const net::StopOnSignal anew; }
+    ~Forgets() { const command_line::StopOnSignal anew; }
 };
 
 // The signal comes with the second case.
@@ -30,7 +30,7 @@ class SignalledTestbed final : public TestbedAround {
 
 TEST_CASE("interrupt: the case at hand ends and counts as not played", "[plan]") {
     const Forgets forgets;
-    const net::StopOnSignal stop;
+    const command_line::StopOnSignal stop;
     Selection selection;
     selection.names = {"rsp/gap-nak"};
     selection.repeat = 3;
@@ -46,7 +46,7 @@ TEST_CASE("interrupt: the case at hand ends and counts as not played", "[plan]")
 
 TEST_CASE("interrupt: a case that waits for long ends inside of its wait", "[plan]") {
     const Forgets forgets;
-    const net::StopOnSignal stop;
+    const command_line::StopOnSignal stop;
     std::raise(SIGTERM);
     const CaseResult result = play_script("rule   RSP-01\n"
                                           "title  \"Long\"\n"

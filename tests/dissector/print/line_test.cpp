@@ -177,7 +177,7 @@ TEST_CASE("fields: every opcode can be printed in every format", "[print]") {
         append_tree(tree, d);
         CHECK(tree.find("Opcode: " + std::to_string(opcode) + " (") != std::string::npos);
         std::string json;
-        append_json_packet(json, d, columns, "", true, true);
+        append_json_packet(json, d, columns, "", true);
         CHECK(json.find("\"infiniband.bth.opcode\":" + std::to_string(opcode) + ",") !=
               std::string::npos);
         std::string csv;

@@ -67,7 +67,7 @@ TEST_CASE("event loop: a descriptor that cannot be waited for is refused", "[net
 
 TEST_CASE("event loop: signals are caught, and another thread wakes it", "[net]") {
     auto loop = open_loop();
-    REQUIRE(loop->catch_signals({SIGUSR1, SIGUSR2}).has_value());
+    REQUIRE(loop->catch_signals(std::array{SIGUSR1, SIGUSR2}).has_value());
     REQUIRE(::raise(SIGUSR2) == 0);
     loop->run_once(net::monotonic_now() + 5s);
     CHECK(loop->poll_signal() == SIGUSR2);
