@@ -282,23 +282,40 @@ Met<bool> packet_is_there(Interpreter& interpreter, const Awaited& line) {
     return matched->satisfied;
 }
 
+Task<Met<std::vector<Difference>>>
+data_differences(Interpreter& interpreter, const script::FieldMatch& match, const CaseQp& qp,
+                 const std::vector<std::byte>& found, Span span) {
+    std::vector<std::byte> wanted;
+    if (const auto* hex = std::get_if<script::HexBytes>(&match.value)) {
+        wanted = hex->bytes;
+    } else {
+        const Piece piece = co_await piece_of(interpreter.objects(),
+                                              std::get<script::RegionSlice>(match.value), qp);
+        std::vector<std::byte> held = co_await read_memory(interpreter, piece, span);
+        wanted = std::move(held);
+    }
+    std::vector<Difference> differing = byte_differences(wanted, found);
+    const auto order =
+        differing.empty() ? std::partial_ordering::equivalent : std::partial_ordering::unordered;
+    if (holds(match.comparison, order)) {
+        differing.clear();
+    } else if (differing.empty()) {
+        differing.push_back({"data", "other bytes", "the same"});
+    }
+    co_return Met<std::vector<Difference>>(std::move(differing));
+}
+
 Task<Met<>> compare_data(Interpreter& interpreter, const Awaited& line) {
     const AwaitedPacket* packet = line.packet();
     const auto* data =
         packet == nullptr ? nullptr : match_of(packet->line->matches, SpecialField::Data);
     if (data == nullptr) co_return Met<>{};
-    std::vector<std::byte> wanted;
-    if (const auto* hex = std::get_if<script::HexBytes>(&data->value)) {
-        wanted = hex->bytes;
-    } else {
-        const Piece piece = co_await piece_of(interpreter.objects(),
-                                              std::get<script::RegionSlice>(data->value), *line.qp);
-        std::vector<std::byte> held = co_await read_memory(interpreter, piece, line.span);
-        wanted = std::move(held);
-    }
-    auto differing = byte_differences(wanted, packet->data);
-    if (differing.empty() || data->comparison == script::Comparison::NotEqual) co_return Met<>{};
-    co_return failed(mismatch(line.span, std::move(differing), "other bytes"));
+    std::vector<Difference> differing =
+        co_await data_differences(interpreter, *data, *line.qp, packet->data, line.span);
+    if (differing.empty()) co_return Met<>{};
+    const bool equal = data->comparison == script::Comparison::NotEqual;
+    co_return failed(
+        mismatch(line.span, std::move(differing), equal ? "these very bytes" : "other bytes"));
 }
 
 Finding overdue_packet(Interpreter& interpreter, const Awaited& line) {

@@ -4,6 +4,7 @@
 // Source: conformance/script/README.md; rules ACK-02, ACK-03, ACK-07, REQ-31, N-05, corrections G3.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -42,6 +43,10 @@ struct Match {
     std::string detail;                  // what no field can say
 };
 Met<Match> match(const script::ExpectPacket& line, const Entry& entry, const MatchContext& context);
+
+// Whether a line's comparison holds of a value that stands so to the line's. Values without an
+// order are equivalent or unordered.
+bool holds(script::Comparison comparison, std::partial_ordering order);
 
 // The operation whose packets a whole message is made of.
 wire::Operation operation_of(script::Message message);

@@ -53,6 +53,9 @@ std::string value_text(std::optional<std::int64_t> value, const script::FieldNam
     if (field == script::FieldName(SpecialField::Code) && *value <= 4) {
         return std::string(wire::name_of(static_cast<wire::NakCode>(*value)));
     }
+    if (field == script::FieldName(SpecialField::Icrc)) return fmt::format("0x{:08X}", *value);
+    if (field == script::FieldName(SpecialField::UdpChecksum))
+        return fmt::format("0x{:04X}", *value);
     constexpr std::array hexadecimal{Field::Va,   Field::Rkey, Field::Ikey,    Field::Imm,
                                      Field::Pkey, Field::Qkey, Field::Syndrome};
     const auto* wire_field = std::get_if<Field>(&field);
