@@ -16,21 +16,13 @@
 #include "conformance/interpreter/regions.hpp"
 #include "conformance/interpreter/values.hpp"
 #include "conformance/interpreter/waiting.hpp"
+#include "conformance/script/words.hpp"
 
 namespace veriroce::interpreter {
 namespace {
 
 using script::SpecialField;
 using wire::Field;
-
-// The order in which a whole message's packets must come.
-wire::Position position_after(std::uint64_t received, std::uint64_t length, wire::Mtu mtu) {
-    const std::uint64_t full = wire::bytes_of(mtu);
-    const bool first = received == 0;
-    const bool last = length - received <= full;
-    if (first) return last ? wire::Position::Only : wire::Position::First;
-    return last ? wire::Position::Last : wire::Position::Middle;
-}
 
 // Of a whole message's matches those that are not for the packet at hand.
 bool not_in_packet(const script::FieldName& name, const wire::OpcodeInfo& info, bool last) {
@@ -61,13 +53,11 @@ script::ExpectPacket packet_wanted(const AwaitedPacket& packet, const QpIdentity
     if (!packet.length) return one;
     const auto message = std::get<script::Message>(one.kind);
     const std::uint64_t received = packet.data.size();
-    const wire::Position position = position_after(received, *packet.length, qp.mtu);
-    const bool last = position == wire::Position::Last || position == wire::Position::Only;
-    const bool immediate =
-        message == script::Message::SendWithImm || message == script::Message::RdmaWriteWithImm;
-    const bool invalidate = message == script::Message::SendWithInv;
-    one.kind = script::Opcode{*wire::opcode_of(qp.service, operation_of(message), position,
-                                               immediate && last, invalidate && last)};
+    const bool last = *packet.length - received <= wire::bytes_of(qp.mtu);
+    const wire::Position position = wire::position_of(received == 0, last);
+    one.kind = script::Opcode{*wire::opcode_of(qp.service, script::operation_of(message), position,
+                                               script::immediate(message) && last,
+                                               script::invalidates(message) && last)};
     const wire::OpcodeInfo& info = wire::opcode_info(std::get<script::Opcode>(one.kind).code);
     std::erase_if(one.matches, [&](const script::FieldMatch& match) {
         return not_in_packet(match.field, info, last);

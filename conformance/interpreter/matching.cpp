@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "conformance/interpreter/notation.hpp"
+#include "conformance/script/words.hpp"
 #include "dissector/wire/packet_spec.hpp"
 
 namespace veriroce::interpreter {
@@ -146,7 +147,7 @@ class FieldComparison {
     // Every kind of value comes through here, so that none forgets the line's comparison.
     [[nodiscard]] Compared compared(Order order, std::string expected, std::string actual) const {
         if (order && holds(match_.comparison, *order)) return std::nullopt;
-        return Difference{.field = std::string(name_of(match_.field)),
+        return Difference{.field = std::string(script::name_of(match_.field)),
                           .expected = with_comparison(match_.comparison, std::move(expected)),
                           .actual = std::move(actual)};
     }
@@ -234,7 +235,7 @@ class KindComparison {
     }
     bool operator()(const script::Message& message) const {
         return packet_.info().service == context_.book.identity().service &&
-               packet_.info().operation == operation_of(message);
+               packet_.info().operation == script::operation_of(message);
     }
     bool operator()(const script::SameAs& same) const {
         const wire::Packet* named = context_.packet_of_name(same.name);
@@ -251,23 +252,10 @@ struct KindText {
         return std::string(wire::opcode_info(opcode.code).name);
     }
     std::string operator()(const Acknowledgement& wanted) const {
-        switch (wanted) {
-        case Acknowledgement::Ack: return "ACK";
-        case Acknowledgement::Nak: return "NAK";
-        case Acknowledgement::RnrNak: return "RNR_NAK";
-        }
-        return "ACK";
+        return std::string(script::name_of(wanted));
     }
     std::string operator()(const script::Message& message) const {
-        switch (message) {
-        case script::Message::Send: return "SEND";
-        case script::Message::SendWithImm: return "SEND_WITH_IMM";
-        case script::Message::SendWithInv: return "SEND_WITH_INV";
-        case script::Message::RdmaWrite: return "RDMA_WRITE";
-        case script::Message::RdmaWriteWithImm: return "RDMA_WRITE_WITH_IMM";
-        case script::Message::RdmaReadResponse: return "RDMA_READ_RESPONSE";
-        }
-        return "SEND";
+        return std::string(script::name_of(message));
     }
     std::string operator()(const script::SameAs& same) const { return "= " + same.name; }
 };
@@ -389,18 +377,6 @@ Met<Match> match(const script::ExpectPacket& line, const Entry& entry,
                      .detail = "it may have left before our last packet arrived"};
     }
     return match_fields(line.matches, entry, context);
-}
-
-wire::Operation operation_of(script::Message message) {
-    switch (message) {
-    case script::Message::Send:
-    case script::Message::SendWithImm:
-    case script::Message::SendWithInv: return wire::Operation::Send;
-    case script::Message::RdmaWrite:
-    case script::Message::RdmaWriteWithImm: return wire::Operation::RdmaWrite;
-    case script::Message::RdmaReadResponse: return wire::Operation::RdmaReadResponse;
-    }
-    return wire::Operation::Send;
 }
 
 std::string kind_text(const script::PacketKind& kind) {

@@ -48,8 +48,6 @@ Met<Match> match(const script::ExpectPacket& line, const Entry& entry, const Mat
 // order are equivalent or unordered.
 bool holds(script::Comparison comparison, std::partial_ordering order);
 
-// The operation whose packets a whole message is made of.
-wire::Operation operation_of(script::Message message);
 // "NAK", "RDMA_READ_REQUEST", "= first": what the line calls the packet.
 std::string kind_text(const script::PacketKind& kind);
 // The match of this field; null if the line does not name it.
