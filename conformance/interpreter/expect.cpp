@@ -16,21 +16,13 @@
 #include "conformance/interpreter/regions.hpp"
 #include "conformance/interpreter/values.hpp"
 #include "conformance/interpreter/waiting.hpp"
+#include "conformance/script/words.hpp"
 
 namespace veriroce::interpreter {
 namespace {
 
 using script::SpecialField;
 using wire::Field;
-
-// The order in which a whole message's packets must come.
-wire::Position position_after(std::uint64_t received, std::uint64_t length, wire::Mtu mtu) {
-    const std::uint64_t full = wire::bytes_of(mtu);
-    const bool first = received == 0;
-    const bool last = length - received <= full;
-    if (first) return last ? wire::Position::Only : wire::Position::First;
-    return last ? wire::Position::Last : wire::Position::Middle;
-}
 
 // Of a whole message's matches those that are not for the packet at hand.
 bool not_in_packet(const script::FieldName& name, const wire::OpcodeInfo& info, bool last) {
@@ -61,13 +53,11 @@ script::ExpectPacket packet_wanted(const AwaitedPacket& packet, const QpIdentity
     if (!packet.length) return one;
     const auto message = std::get<script::Message>(one.kind);
     const std::uint64_t received = packet.data.size();
-    const wire::Position position = position_after(received, *packet.length, qp.mtu);
-    const bool last = position == wire::Position::Last || position == wire::Position::Only;
-    const bool immediate =
-        message == script::Message::SendWithImm || message == script::Message::RdmaWriteWithImm;
-    const bool invalidate = message == script::Message::SendWithInv;
-    one.kind = script::Opcode{*wire::opcode_of(qp.service, operation_of(message), position,
-                                               immediate && last, invalidate && last)};
+    const bool last = *packet.length - received <= wire::bytes_of(qp.mtu);
+    const wire::Position position = wire::position_of(received == 0, last);
+    one.kind = script::Opcode{*wire::opcode_of(qp.service, script::operation_of(message), position,
+                                               script::immediate(message) && last,
+                                               script::invalidates(message) && last)};
     const wire::OpcodeInfo& info = wire::opcode_info(std::get<script::Opcode>(one.kind).code);
     std::erase_if(one.matches, [&](const script::FieldMatch& match) {
         return not_in_packet(match.field, info, last);
@@ -282,23 +272,40 @@ Met<bool> packet_is_there(Interpreter& interpreter, const Awaited& line) {
     return matched->satisfied;
 }
 
+Task<Met<std::vector<Difference>>>
+data_differences(Interpreter& interpreter, const script::FieldMatch& match, const CaseQp& qp,
+                 const std::vector<std::byte>& found, Span span) {
+    std::vector<std::byte> wanted;
+    if (const auto* hex = std::get_if<script::HexBytes>(&match.value)) {
+        wanted = hex->bytes;
+    } else {
+        const Piece piece = co_await piece_of(interpreter.objects(),
+                                              std::get<script::RegionSlice>(match.value), qp);
+        std::vector<std::byte> held = co_await read_memory(interpreter, piece, span);
+        wanted = std::move(held);
+    }
+    std::vector<Difference> differing = byte_differences(wanted, found);
+    const auto order =
+        differing.empty() ? std::partial_ordering::equivalent : std::partial_ordering::unordered;
+    if (holds(match.comparison, order)) {
+        differing.clear();
+    } else if (differing.empty()) {
+        differing.push_back({"data", "other bytes", "the same"});
+    }
+    co_return Met<std::vector<Difference>>(std::move(differing));
+}
+
 Task<Met<>> compare_data(Interpreter& interpreter, const Awaited& line) {
     const AwaitedPacket* packet = line.packet();
     const auto* data =
         packet == nullptr ? nullptr : match_of(packet->line->matches, SpecialField::Data);
     if (data == nullptr) co_return Met<>{};
-    std::vector<std::byte> wanted;
-    if (const auto* hex = std::get_if<script::HexBytes>(&data->value)) {
-        wanted = hex->bytes;
-    } else {
-        const Piece piece = co_await piece_of(interpreter.objects(),
-                                              std::get<script::RegionSlice>(data->value), *line.qp);
-        std::vector<std::byte> held = co_await read_memory(interpreter, piece, line.span);
-        wanted = std::move(held);
-    }
-    auto differing = byte_differences(wanted, packet->data);
-    if (differing.empty() || data->comparison == script::Comparison::NotEqual) co_return Met<>{};
-    co_return failed(mismatch(line.span, std::move(differing), "other bytes"));
+    std::vector<Difference> differing =
+        co_await data_differences(interpreter, *data, *line.qp, packet->data, line.span);
+    if (differing.empty()) co_return Met<>{};
+    const bool equal = data->comparison == script::Comparison::NotEqual;
+    co_return failed(
+        mismatch(line.span, std::move(differing), equal ? "these very bytes" : "other bytes"));
 }
 
 Finding overdue_packet(Interpreter& interpreter, const Awaited& line) {

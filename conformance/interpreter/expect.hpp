@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "conformance/interpreter/met.hpp"
 #include "conformance/interpreter/task.hpp"
@@ -29,6 +30,12 @@ Met<AwaitedPacket> awaited_packet(Interpreter& interpreter, const script::Expect
 Met<> take_packets(Interpreter& interpreter, std::span<Awaited> open, Span span);
 // Whether the QP's next packet satisfies the line.
 Met<bool> packet_is_there(Interpreter& interpreter, const Awaited& line);
+// `data=` of a line, or of `no`, against these bytes: what differs, or nothing if the line's
+// comparison holds.
+Task<Met<std::vector<Difference>>> data_differences(Interpreter& interpreter,
+                                                    const script::FieldMatch& match,
+                                                    const CaseQp& qp,
+                                                    const std::vector<std::byte>& found, Span span);
 // `data=` of a line whose packets have all come.
 Task<Met<>> compare_data(Interpreter& interpreter, const Awaited& line);
 Finding overdue_packet(Interpreter& interpreter, const Awaited& line);

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "conformance/interpreter/notation.hpp"
+#include "conformance/script/words.hpp"
+#include "dissector/wire/packet_spec.hpp"
 
 namespace veriroce::interpreter {
 namespace {
@@ -29,14 +31,9 @@ std::optional<Acknowledgement> acknowledgement_of(const wire::Packet& packet) {
     return std::nullopt;
 }
 
-bool holds(std::int64_t value, Comparison comparison, std::int64_t wanted) {
-    switch (comparison) {
-    case Comparison::Equal: return value == wanted;
-    case Comparison::NotEqual: return value != wanted;
-    case Comparison::AtMost: return value <= wanted;
-    case Comparison::AtLeast: return value >= wanted;
-    }
-    return false;
+// Of values without an order.
+std::partial_ordering equality(bool equal) {
+    return equal ? std::partial_ordering::equivalent : std::partial_ordering::unordered;
 }
 
 std::string with_comparison(Comparison comparison, std::string value) {
@@ -81,42 +78,49 @@ class FieldComparison {
           value_(field_of(context.book, entry, match.field)) {}
 
     Compared operator()(const script::HexBytes& hex) const {
-        const wire::Bytes pad = entry_.packet->body.subspan(entry_.packet->payload().size());
-        return unless(std::ranges::equal(pad, hex.bytes), hex_text(hex.bytes), hex_text(pad));
+        const wire::Bytes found =
+            match_.field == FieldName(SpecialField::IpOptions)
+                ? ip_options()
+                : entry_.packet->body.subspan(entry_.packet->payload().size());
+        return compared(equality(std::ranges::equal(found, hex.bytes)), hex_text(hex.bytes),
+                        hex_text(found));
     }
     Compared operator()(const script::Address& address) const {
         const auto field = std::get<Field>(match_.field);
-        const bool equal = match_.comparison == Comparison::Equal;
         if (wire::field_info(field).kind == wire::FieldKind::Mac) {
             const auto mac = wire::read_mac(entry_.bytes, entry_.frame.layers, field);
             const wire::MacAddress wanted = address.name == "dut" ? context_.environment.dut_mac
                                                                   : context_.environment.tester.mac;
-            return unless((mac == wanted) == equal, wanted.text(), mac ? mac->text() : "absent");
+            return address_compared(mac, std::optional(wanted));
         }
-        const auto ip = wire::read_ip(entry_.bytes, entry_.frame.layers, field);
-        const auto wanted = context_.environment.address(address.name, address.offset);
-        return unless((ip == wanted) == equal, wanted ? wanted->text() : "absent",
-                      ip ? ip->text() : "absent");
+        return address_compared(wire::read_ip(entry_.bytes, entry_.frame.layers, field),
+                                context_.environment.address(address.name, address.offset));
     }
+    // Every ICRC but the right one is bad; the other kinds are numbers that a broken sender gets.
     Compared operator()(const wire::IcrcKind& kind) const {
-        const bool good = !entry_.refusal;
-        return unless(good == (kind == wire::IcrcKind::Good),
-                      kind == wire::IcrcKind::Good ? "good" : "bad",
-                      good ? "good" : std::string(wire::text_of(*entry_.refusal)));
+        const wire::IcrcKind wanted = kind == wire::IcrcKind::Bad ? wire::IcrcKind::Good : kind;
+        const bool equal = entry_.frame.icrc == wire::icrc_of(wanted, entry_.frame.covered());
+        return compared(equality(equal != (kind == wire::IcrcKind::Bad)),
+                        std::string(wire::name_of(kind)), icrc_text());
+    }
+    Compared operator()(const wire::UdpChecksumKind& kind) const {
+        const wire::UdpChecksumKind found = wire::udp_checksum_kind(entry_.frame);
+        return compared(equality(found == kind), udp_checksum_text(kind),
+                        found == wire::UdpChecksumKind::Zero
+                            ? udp_checksum_text(found)
+                            : fmt::format("{} ({})", udp_checksum_text(found), this->found()));
     }
     Compared operator()(const wire::NakCode& code) const {
-        const bool same =
-            value_ && holds(*value_, match_.comparison, static_cast<std::int64_t>(code));
-        return unless(same, std::string(wire::name_of(code)), found());
+        return number_compared(value_, static_cast<std::int64_t>(code),
+                               std::string(wire::name_of(code)), found());
     }
     Compared operator()(const script::Absolute& absolute) const {
         const auto wanted = number(absolute.value, entry_, context_, match_.field);
         if (!wanted) return std::unexpected(wanted.error());
         auto value = value_;
         if (match_.field == FieldName(Field::Psn)) value = entry_.packet->bth.psn.value();
-        return unless(value && holds(*value, match_.comparison, *wanted),
-                      "abs:" + value_text(*wanted, match_.field),
-                      value ? "abs:" + value_text(value, match_.field) : "absent");
+        return number_compared(value, *wanted, "abs:" + value_text(*wanted, match_.field),
+                               value ? "abs:" + value_text(value, match_.field) : "absent");
     }
     Compared operator()(const script::ValueRange& range) const {
         auto limits = bounds(range, entry_, context_, match_.field);
@@ -124,28 +128,67 @@ class FieldComparison {
         const std::string written = range_text(*limits);
         if (limits->low) limits->low = in_time(*limits->low);
         if (limits->high) limits->high = in_time(*limits->high);
-        const bool equal = match_.comparison == Comparison::Equal;
-        return unless(value_ && limits->has(in_time(*value_)) == equal, written, found());
+        Order order;
+        if (value_) order = equality(limits->has(in_time(*value_)));
+        return compared(order, written, found());
     }
     Compared operator()(const script::Expr& expr) const {
         const auto wanted = number(expr, entry_, context_, match_.field);
         if (!wanted) return std::unexpected(wanted.error());
-        const bool same = value_ && holds(in_time(*value_), match_.comparison, in_time(*wanted));
-        return unless(same, value_text(*wanted, match_.field), found());
+        return number_compared(value_, *wanted, value_text(*wanted, match_.field), found());
     }
     // Data is compared after the line has claimed the packet: it may need the DUT's memory.
     Compared operator()(const script::RegionSlice& /*slice*/) const { return std::nullopt; }
-    // No `<` line has one: the compiler refuses it.
-    Compared operator()(const wire::UdpChecksumKind& /*kind*/) const {
-        return unplayable(match_.span, "a packet that comes in has no kind of UDP checksum");
-    }
 
   private:
-    [[nodiscard]] Compared unless(bool same, std::string expected, std::string actual) const {
-        if (same) return std::nullopt;
-        return Difference{.field = std::string(name_of(match_.field)),
+    // How the packet's value stands to the line's; nothing: the packet has no such value.
+    using Order = std::optional<std::partial_ordering>;
+
+    // Every kind of value comes through here, so that none forgets the line's comparison.
+    [[nodiscard]] Compared compared(Order order, std::string expected, std::string actual) const {
+        if (order && holds(match_.comparison, *order)) return std::nullopt;
+        return Difference{.field = std::string(script::name_of(match_.field)),
                           .expected = with_comparison(match_.comparison, std::move(expected)),
                           .actual = std::move(actual)};
+    }
+    [[nodiscard]] Compared number_compared(std::optional<std::int64_t> value, std::int64_t wanted,
+                                           std::string expected, std::string actual) const {
+        Order order;
+        if (value) order = in_time(*value) <=> in_time(wanted);
+        return compared(order, std::move(expected), std::move(actual));
+    }
+    template <typename Address>
+    [[nodiscard]] Compared address_compared(const std::optional<Address>& value,
+                                            const std::optional<Address>& wanted) const {
+        const auto text = [](const auto& one) { return one ? one->text() : "absent"; };
+        Order order;
+        if (value && wanted) order = equality(*value == *wanted);
+        return compared(order, text(wanted), text(value));
+    }
+    // IPv6 has none.
+    [[nodiscard]] wire::Bytes ip_options() const {
+        if (!entry_.frame.ipv4) return {};
+        const wire::Outer& outer = entry_.frame.outer;
+        const std::size_t at = outer.ip_at + wire::Ipv4::kSize;
+        return wire::Bytes(entry_.bytes).subspan(at, outer.udp_at - at);
+    }
+    // "swapped", if the number is one that has a name; else the number.
+    [[nodiscard]] std::string icrc_text() const {
+        for (const auto kind : {wire::IcrcKind::Good, wire::IcrcKind::Swapped, wire::IcrcKind::Zero,
+                                wire::IcrcKind::Unmasked}) {
+            if (entry_.frame.icrc == wire::icrc_of(kind, entry_.frame.covered())) {
+                return std::string(wire::name_of(kind));
+            }
+        }
+        return found();
+    }
+    [[nodiscard]] static std::string udp_checksum_text(wire::UdpChecksumKind kind) {
+        switch (kind) {
+        case wire::UdpChecksumKind::Zero: return "0";
+        case wire::UdpChecksumKind::Good: return "good";
+        case wire::UdpChecksumKind::Bad: return "bad";
+        }
+        return "0";
     }
     [[nodiscard]] std::string found() const { return value_text(value_, match_.field); }
     [[nodiscard]] std::string range_text(const script::Bounds& limits) const {
@@ -192,7 +235,7 @@ class KindComparison {
     }
     bool operator()(const script::Message& message) const {
         return packet_.info().service == context_.book.identity().service &&
-               packet_.info().operation == operation_of(message);
+               packet_.info().operation == script::operation_of(message);
     }
     bool operator()(const script::SameAs& same) const {
         const wire::Packet* named = context_.packet_of_name(same.name);
@@ -209,23 +252,10 @@ struct KindText {
         return std::string(wire::opcode_info(opcode.code).name);
     }
     std::string operator()(const Acknowledgement& wanted) const {
-        switch (wanted) {
-        case Acknowledgement::Ack: return "ACK";
-        case Acknowledgement::Nak: return "NAK";
-        case Acknowledgement::RnrNak: return "RNR_NAK";
-        }
-        return "ACK";
+        return std::string(script::name_of(wanted));
     }
     std::string operator()(const script::Message& message) const {
-        switch (message) {
-        case script::Message::Send: return "SEND";
-        case script::Message::SendWithImm: return "SEND_WITH_IMM";
-        case script::Message::SendWithInv: return "SEND_WITH_INV";
-        case script::Message::RdmaWrite: return "RDMA_WRITE";
-        case script::Message::RdmaWriteWithImm: return "RDMA_WRITE_WITH_IMM";
-        case script::Message::RdmaReadResponse: return "RDMA_READ_RESPONSE";
-        }
-        return "SEND";
+        return std::string(script::name_of(message));
     }
     std::string operator()(const script::SameAs& same) const { return "= " + same.name; }
 };
@@ -316,6 +346,16 @@ bool crosses_ours(const Entry& entry, const MatchContext& context) {
 
 } // namespace
 
+bool holds(Comparison comparison, std::partial_ordering order) {
+    switch (comparison) {
+    case Comparison::Equal: return order == 0;
+    case Comparison::NotEqual: return order != 0;
+    case Comparison::AtMost: return order <= 0;
+    case Comparison::AtLeast: return order >= 0;
+    }
+    return false;
+}
+
 Met<Match> match(const script::ExpectPacket& line, const Entry& entry,
                  const MatchContext& context) {
     if (!entry.packet) {
@@ -337,18 +377,6 @@ Met<Match> match(const script::ExpectPacket& line, const Entry& entry,
                      .detail = "it may have left before our last packet arrived"};
     }
     return match_fields(line.matches, entry, context);
-}
-
-wire::Operation operation_of(script::Message message) {
-    switch (message) {
-    case script::Message::Send:
-    case script::Message::SendWithImm:
-    case script::Message::SendWithInv: return wire::Operation::Send;
-    case script::Message::RdmaWrite:
-    case script::Message::RdmaWriteWithImm: return wire::Operation::RdmaWrite;
-    case script::Message::RdmaReadResponse: return wire::Operation::RdmaReadResponse;
-    }
-    return wire::Operation::Send;
 }
 
 std::string kind_text(const script::PacketKind& kind) {
@@ -380,7 +408,11 @@ std::optional<std::int64_t> field_of(const QpBook& book, const Entry& entry,
         if (!packet.headers.has(wire::Header::Aeth)) return std::nullopt;
         return packet.aeth.syndrome.code();
     case SpecialField::UdpChecksum: return entry.frame.udp.checksum;
-    case SpecialField::Icrc: return entry.frame.icrc;
+    case SpecialField::Icrc: { // as it is written and shown: the first byte is the highest
+        const auto icrc = wire::read_field(entry.bytes, entry.frame.layers, Field::Icrc);
+        if (!icrc) return std::nullopt;
+        return static_cast<std::int64_t>(*icrc);
+    }
     case SpecialField::Data:
     case SpecialField::PadBytes:
     case SpecialField::IpOptions: return std::nullopt;

@@ -4,6 +4,7 @@
 // Source: conformance/script/README.md; rules ACK-02, ACK-03, ACK-07, REQ-31, N-05, corrections G3.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -43,8 +44,10 @@ struct Match {
 };
 Met<Match> match(const script::ExpectPacket& line, const Entry& entry, const MatchContext& context);
 
-// The operation whose packets a whole message is made of.
-wire::Operation operation_of(script::Message message);
+// Whether a line's comparison holds of a value that stands so to the line's. Values without an
+// order are equivalent or unordered.
+bool holds(script::Comparison comparison, std::partial_ordering order);
+
 // "NAK", "RDMA_READ_REQUEST", "= first": what the line calls the packet.
 std::string kind_text(const script::PacketKind& kind);
 // The match of this field; null if the line does not name it.

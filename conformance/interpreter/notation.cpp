@@ -28,31 +28,51 @@ std::string syndrome_text(wire::Syndrome syndrome) {
                 : fmt::format(" code={}", syndrome.code());
 }
 
-} // namespace
-
-std::string_view name_of(const script::FieldName& field) {
-    if (const auto* wire_field = std::get_if<Field>(&field)) {
-        return wire::field_info(*wire_field).name;
+// The fields that tell packets of one kind apart.
+void append_header(std::string& text, const wire::Packet& packet, wire::Header header) {
+    const auto out = std::back_inserter(text);
+    switch (header) {
+    case wire::Header::Rdeth:
+        fmt::format_to(out, " eecontext=0x{:X}", packet.rdeth.ee_context);
+        break;
+    case wire::Header::Deth:
+        fmt::format_to(out, " qkey=0x{:X} srcqp=0x{:X}", packet.deth.qkey.value,
+                       packet.deth.source_qp.value);
+        break;
+    case wire::Header::Xrceth: fmt::format_to(out, " srq=0x{:X}", packet.xrceth.srq); break;
+    case wire::Header::Feth:
+        fmt::format_to(out, " plt={} sel={}", packet.feth.placement, packet.feth.selectivity);
+        break;
+    case wire::Header::Reth:
+        fmt::format_to(out, " va=0x{:X} rkey=0x{:X} dmalen={}", packet.reth.virtual_address,
+                       packet.reth.rkey.value, packet.reth.dma_length);
+        break;
+    case wire::Header::AtomicEth:
+        fmt::format_to(out, " va=0x{:X} rkey=0x{:X}", packet.atomic.virtual_address,
+                       packet.atomic.rkey.value);
+        break;
+    case wire::Header::Aeth:
+        fmt::format_to(out, " msn={}{}", packet.aeth.msn.value,
+                       syndrome_text(packet.aeth.syndrome));
+        break;
+    case wire::Header::AtomicAckEth:
+        fmt::format_to(out, " original=0x{:X}", packet.atomic_ack.original);
+        break;
+    case wire::Header::ImmDt: fmt::format_to(out, " imm=0x{:X}", packet.imm.value); break;
+    case wire::Header::Ieth: fmt::format_to(out, " ikey=0x{:X}", packet.ieth.rkey.value); break;
     }
-    switch (std::get<SpecialField>(field)) {
-    case SpecialField::Length: return "len";
-    case SpecialField::Data: return "data";
-    case SpecialField::PadBytes: return "padbytes";
-    case SpecialField::Icrc: return "icrc";
-    case SpecialField::UdpChecksum: return "udp.checksum";
-    case SpecialField::IpOptions: return "ip.options";
-    case SpecialField::Credits: return "credits";
-    case SpecialField::Timer: return "timer";
-    case SpecialField::Code: return "code";
-    }
-    return "";
 }
+
+} // namespace
 
 std::string value_text(std::optional<std::int64_t> value, const script::FieldName& field) {
     if (!value) return "absent";
     if (field == script::FieldName(SpecialField::Code) && *value <= 4) {
         return std::string(wire::name_of(static_cast<wire::NakCode>(*value)));
     }
+    if (field == script::FieldName(SpecialField::Icrc)) return fmt::format("0x{:08X}", *value);
+    if (field == script::FieldName(SpecialField::UdpChecksum))
+        return fmt::format("0x{:04X}", *value);
     constexpr std::array hexadecimal{Field::Va,   Field::Rkey, Field::Ikey,    Field::Imm,
                                      Field::Pkey, Field::Qkey, Field::Syndrome};
     const auto* wire_field = std::get_if<Field>(&field);
@@ -84,27 +104,9 @@ std::string_view opcode_text(const wire::Packet& packet) {
 
 std::string packet_text(const wire::Packet& packet, std::int64_t psn) {
     std::string text = fmt::format("{} psn={}", opcode_text(packet), psn);
-    const auto out = std::back_inserter(text);
-    const wire::HeaderSet headers = packet.headers;
-    if (headers.has(wire::Header::Aeth)) {
-        fmt::format_to(out, " msn={}{}", packet.aeth.msn.value,
-                       syndrome_text(packet.aeth.syndrome));
-    }
-    if (headers.has(wire::Header::Reth)) {
-        fmt::format_to(out, " va=0x{:X} rkey=0x{:X} dmalen={}", packet.reth.virtual_address,
-                       packet.reth.rkey.value, packet.reth.dma_length);
-    }
-    if (headers.has(wire::Header::AtomicEth)) {
-        fmt::format_to(out, " va=0x{:X} rkey=0x{:X}", packet.atomic.virtual_address,
-                       packet.atomic.rkey.value);
-    }
-    if (headers.has(wire::Header::AtomicAckEth)) {
-        fmt::format_to(out, " original=0x{:X}", packet.atomic_ack.original);
-    }
-    if (headers.has(wire::Header::ImmDt)) fmt::format_to(out, " imm=0x{:X}", packet.imm.value);
-    if (headers.has(wire::Header::Ieth))
-        fmt::format_to(out, " ikey=0x{:X}", packet.ieth.rkey.value);
-    if (packet.info().carries_payload()) fmt::format_to(out, " len={}", packet.payload().size());
+    for (wire::HeaderSet left = packet.headers; !left.empty(); left = left.without_first())
+        append_header(text, packet, left.first());
+    if (packet.info().carries_payload()) text += fmt::format(" len={}", packet.payload().size());
     if (packet.bth.ack_request) text += " ackreq";
     if (packet.bth.solicited) text += " se";
     return text;
@@ -118,9 +120,10 @@ bool same_packet(const wire::Packet& a, const wire::Packet& b) {
         bth->mig_req = false;
         bth->fecn = bth->becn = false;
     }
-    return first == second && a.headers == b.headers && a.reth == b.reth && a.atomic == b.atomic &&
-           a.aeth == b.aeth && a.atomic_ack == b.atomic_ack && a.imm == b.imm && a.ieth == b.ieth &&
-           a.deth == b.deth && a.feth == b.feth && std::ranges::equal(a.body, b.body);
+#define VERIROCE_HEADER_EQUAL(type, member, ...) &&a.member == b.member
+    return first == second && a.headers == b.headers &&
+           std::ranges::equal(a.body, b.body) VERIROCE_EXTENDED_HEADERS(VERIROCE_HEADER_EQUAL);
+#undef VERIROCE_HEADER_EQUAL
 }
 
 std::string entry_text(const Entry& entry, std::string_view qp) {

@@ -14,8 +14,6 @@ namespace veriroce::interpreter {
 
 struct Entry;
 
-std::string_view name_of(const script::FieldName& field); // "psn", "code"
-
 // A field's value: codes by their names, keys and addresses in hexadecimal, "absent" where the
 // packet has no such field.
 std::string value_text(std::optional<std::int64_t> value, const script::FieldName& field);
@@ -30,7 +28,8 @@ std::string packet_text(const wire::Packet& packet, std::int64_t psn);
 // "q2 < ACK psn=2 msn=1": a packet of the record, behind the name of its QP.
 std::string entry_text(const Entry& entry, std::string_view qp);
 
-// Equal from opcode to payload, except AckReq, and what the network may change (REQ-31).
+// Equal from opcode to payload, except AckReq and MigReq, which a retransmission may change
+// (REQ-31), and FECN and BECN, which the network sets.
 bool same_packet(const wire::Packet& a, const wire::Packet& b);
 
 } // namespace veriroce::interpreter

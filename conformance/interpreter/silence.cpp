@@ -139,6 +139,18 @@ Task<Met<>> probe(Interpreter& interpreter, CaseQp& qp, Span span) {
     co_return Met<>{};
 }
 
+// Whether the data of this packet is what the line writes, if it writes any.
+Task<Met<bool>> has_data(Interpreter& interpreter, const script::ExpectPacket& line,
+                         const CaseQp& qp, std::size_t index, Span span) {
+    const auto* data = match_of(line.matches, script::SpecialField::Data);
+    if (data == nullptr) co_return true;
+    const wire::Bytes payload = interpreter.record()[index].packet->payload();
+    const std::vector<std::byte> found(payload.begin(), payload.end());
+    const std::vector<Difference> differing =
+        co_await data_differences(interpreter, *data, qp, found, span);
+    co_return differing.empty();
+}
+
 } // namespace
 
 Task<Met<>> play(Interpreter& interpreter, const script::No& line, Span span) {
@@ -156,6 +168,8 @@ Task<Met<>> play(Interpreter& interpreter, const script::No& line, Span span) {
             const Match matched =
                 co_await match(unwanted, record[index], context_of(interpreter, qp));
             if (!matched.satisfied) continue;
+            const bool same_data = co_await has_data(interpreter, unwanted, qp, index, span);
+            if (!same_data) continue;
             record[index].remarks.push_back(fmt::format("line {} forbids it", span.line));
             Finding finding = unexpected_packet(qp, record, index, span);
             finding.time = time;

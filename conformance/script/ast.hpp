@@ -158,7 +158,8 @@ enum class Message : std::uint8_t {
     RdmaWriteWithImm,
     RdmaReadResponse,
 };
-// `< = NAME`: the packet of that name again; from opcode to payload only AckReq may differ.
+// `< = NAME`: the packet of that name again; from opcode to payload only AckReq, MigReq, FECN and
+// BECN may differ.
 struct SameAs {
     std::string name;
 };

@@ -239,6 +239,23 @@ std::optional<Comparison> take_comparison(Cursor& cursor, const Word& name) {
     return std::nullopt;
 }
 
+// A sum of bits has no order, nor has what is no number.
+void check_comparison(Cursor& cursor, const Word& name, const FieldMatch& match) {
+    const bool sum = match.field == FieldName(SpecialField::Icrc) ||
+                     match.field == FieldName(SpecialField::UdpChecksum);
+    const bool number =
+        std::holds_alternative<Expr>(match.value) || std::holds_alternative<Absolute>(match.value);
+    const bool range = std::holds_alternative<ValueRange>(match.value);
+    if (match.comparison != Comparison::Equal && range && !sum) {
+        cursor.fail(name.span, "a range can only be compared with '='");
+    }
+    const bool equality =
+        match.comparison == Comparison::Equal || match.comparison == Comparison::NotEqual;
+    if ((sum && range) || (!equality && (sum || !number))) {
+        cursor.fail(name.span, "'" + name.text + "' has no order: compare one value with = or !=");
+    }
+}
+
 } // namespace
 
 QpRef take_qp(Cursor& cursor, const Scope& scope) {
@@ -290,16 +307,7 @@ std::vector<FieldMatch> parse_matches(Cursor& cursor, const Scope& scope, const 
             match.value = parse_field_value(cursor, scope, match.field, true);
         }
         match.span = cursor.since(name.span);
-        const bool ordered = std::holds_alternative<Expr>(match.value) ||
-                             std::holds_alternative<Absolute>(match.value);
-        const bool range = std::holds_alternative<ValueRange>(match.value);
-        if (match.comparison != Comparison::Equal && range) {
-            cursor.fail(name.span, "a range can only be compared with '='");
-        }
-        if (match.comparison != Comparison::Equal && match.comparison != Comparison::NotEqual &&
-            !ordered) {
-            cursor.fail(name.span, "'" + name.text + "' has no order: compare with = or !=");
-        }
+        check_comparison(cursor, name, match);
         if (cursor.failed()) break;
         if (!std::holds_alternative<SameAs>(kind)) {
             const std::string wrong = misplaced(match.field, kind, service);

@@ -5,19 +5,13 @@
 namespace veriroce::flow {
 namespace {
 
-// Everything that the ICRC covers (CRC-06). The body counts as its digest, or as its length if it
-// was truncated.
+// What the ICRC covers of the transport packet (CRC-05, CRC-06), and what tells retransmissions
+// apart. The body counts as its digest, or as its length if it was truncated.
 std::uint64_t identity_of(const Packet& packet) {
-    const wire::Bth& bth = packet.transport.bth;
-    std::uint64_t state = digest_of(packet);
-    mix_into(state, bth.dest_qp.value | std::uint64_t{bth.psn.value()} << 32);
-    mix_into(state, bth.pkey.value | std::uint64_t{bth.pad} << 16 |
-                        std::uint64_t{bth.version} << 20 | std::uint64_t{bth.ack_request} << 24 |
-                        std::uint64_t{bth.solicited} << 25 | std::uint64_t{bth.mig_req} << 26 |
-                        std::uint64_t{bth.opcode} << 32);
-    mix_into(state, packet.transport.aeth.msn.value |
-                        std::uint64_t{packet.transport.aeth.syndrome.value} << 32);
-    mix_into(state, packet.transport.atomic_ack.original);
+    TransportHeaders headers(packet.transport);
+    headers.bytes[4] = std::byte{0}; // FECN, BECN, and the six reserved bits beside them
+    std::uint64_t state = digest_of(headers);
+    if (packet.whole()) mix_into(state, digest_of_bytes(packet.transport.body));
     mix_into(state, packet.source_port | std::uint64_t{packet.identification} << 16 |
                         std::uint64_t{packet.body_bytes} << 32);
     mix_into(state, digest_of_bytes(packet.source.bytes));

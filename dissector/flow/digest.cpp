@@ -1,5 +1,6 @@
 #include "dissector/flow/digest.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace veriroce::flow {
@@ -33,20 +34,23 @@ std::uint64_t digest_of_bytes(wire::Bytes bytes) {
     return state;
 }
 
+std::uint64_t digest_of(const TransportHeaders& headers) {
+    std::uint64_t state = headers.size;
+    for (std::size_t at = 0; at < headers.size; at += sizeof state)
+        mix_into(state, word_at(headers.bytes, at)); // zeros follow them
+    return state;
+}
+
+TransportHeaders::TransportHeaders(const wire::Packet& packet)
+    : size(wire::encode_headers(packet, bytes)) {}
+
 std::uint64_t digest_of(const Packet& packet) {
     if (!packet.whole()) return 0;
-    const wire::Packet& transport = packet.transport;
-    std::uint64_t state = transport.bth.opcode;
-    mix_into(state, transport.reth.virtual_address);
-    mix_into(state, transport.reth.rkey.value);
-    mix_into(state, transport.reth.dma_length);
-    mix_into(state, transport.atomic.virtual_address);
-    mix_into(state, transport.atomic.rkey.value);
-    mix_into(state, transport.atomic.swap_or_add);
-    mix_into(state, transport.atomic.compare);
-    mix_into(state, transport.imm.value);
-    mix_into(state, transport.ieth.rkey.value);
-    mix_into(state, digest_of_bytes(transport.payload()));
+    TransportHeaders headers(packet.transport);
+    // Of the BTH, only the opcode: the rest may differ, or is compared elsewhere.
+    std::fill_n(headers.bytes.begin() + 1, wire::Bth::kSize - 1, std::byte{0});
+    std::uint64_t state = digest_of(headers);
+    mix_into(state, digest_of_bytes(packet.transport.payload()));
     return state == 0 ? 1 : state;
 }
 

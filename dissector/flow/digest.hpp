@@ -1,10 +1,23 @@
 // A digest of the parts that a retransmission must repeat (REQ-31): the extended headers and the
-// payload, but not AckReq, MigReq or the outer headers. Also a digest of plain bytes.
+// payload, but nothing else of the BTH than its opcode, and no outer header. Also a digest of plain
+// bytes.
 #pragma once
+
+#include <array>
+#include <cstddef>
 
 #include "dissector/flow/packet.hpp"
 
 namespace veriroce::flow {
+
+// BTH and extended headers as they are on the wire, so that a digest forgets none of them.
+struct TransportHeaders {
+    explicit TransportHeaders(const wire::Packet& packet);
+
+    std::array<std::byte, wire::kMaxTransportHeaderBytes> bytes{};
+    std::size_t size = 0;
+};
+std::uint64_t digest_of(const TransportHeaders& headers);
 
 // 0 if the capture does not hold the whole packet; otherwise never 0.
 std::uint64_t digest_of(const Packet& packet);

@@ -35,13 +35,7 @@ void append_syndrome(std::string& out, wire::Syndrome syndrome) {
     }
 }
 
-void append_addresses(std::string& out, const Dissection& d) {
-    if (d.packet.headers.has(wire::Header::Reth)) {
-        const wire::Reth& reth = d.packet.reth;
-        append<" VA=0x{:016x} R_Key=0x{:08x} DMALen={}">(out, reth.virtual_address, reth.rkey.value,
-                                                         reth.dma_length);
-    }
-    if (!d.packet.headers.has(wire::Header::AtomicEth)) return;
+void append_atomic(std::string& out, const Dissection& d) {
     const wire::AtomicEth& atomic = d.packet.atomic;
     append<" VA=0x{:016x} R_Key=0x{:08x}">(out, atomic.virtual_address, atomic.rkey.value);
     if (d.info().operation == wire::Operation::FetchAdd) {
@@ -51,30 +45,36 @@ void append_addresses(std::string& out, const Dissection& d) {
     }
 }
 
+void append_header(std::string& out, const Dissection& d, wire::Header header) {
+    const wire::Packet& packet = d.packet;
+    switch (header) {
+    case wire::Header::Rdeth: append<" EEContext=0x{:06x}">(out, packet.rdeth.ee_context); break;
+    case wire::Header::Deth:
+        append<" SrcQP=0x{:06x} Q_Key=0x{:08x}">(out, packet.deth.source_qp.value,
+                                                 packet.deth.qkey.value);
+        break;
+    case wire::Header::Xrceth: append<" SRQ=0x{:06x}">(out, packet.xrceth.srq); break;
+    case wire::Header::Feth:
+        append<" Selectivity={} Placement={}">(out, packet.feth.selectivity, packet.feth.placement);
+        break;
+    case wire::Header::Reth:
+        append<" VA=0x{:016x} R_Key=0x{:08x} DMALen={}">(
+            out, packet.reth.virtual_address, packet.reth.rkey.value, packet.reth.dma_length);
+        break;
+    case wire::Header::AtomicEth: append_atomic(out, d); break;
+    case wire::Header::Aeth:
+        append<" MSN={}">(out, packet.aeth.msn.value);
+        append_syndrome(out, packet.aeth.syndrome);
+        break;
+    case wire::Header::AtomicAckEth: append<" Original={}">(out, packet.atomic_ack.original); break;
+    case wire::Header::ImmDt: append<" Imm=0x{:08x}">(out, packet.imm.value); break;
+    case wire::Header::Ieth: append<" Invalidates=0x{:08x}">(out, packet.ieth.rkey.value); break;
+    }
+}
+
 void append_headers(std::string& out, const Dissection& d) {
-    const wire::HeaderSet there = d.packet.headers;
-    if (there.empty()) return;
-    if (there.has(wire::Header::Deth)) {
-        const wire::Deth& deth = d.packet.deth;
-        append<" SrcQP=0x{:06x} Q_Key=0x{:08x}">(out, deth.source_qp.value, deth.qkey.value);
-    }
-    if (there.has(wire::Header::Xrceth)) append<" SRQ=0x{:06x}">(out, d.packet.xrceth.srq);
-    if (there.has(wire::Header::Feth)) {
-        append<" Selectivity={} Placement={}">(out, d.packet.feth.selectivity,
-                                               d.packet.feth.placement);
-    }
-    append_addresses(out, d);
-    if (there.has(wire::Header::Aeth)) {
-        append<" MSN={}">(out, d.packet.aeth.msn.value);
-        append_syndrome(out, d.packet.aeth.syndrome);
-    }
-    if (there.has(wire::Header::AtomicAckEth)) {
-        append<" Original={}">(out, d.packet.atomic_ack.original);
-    }
-    if (there.has(wire::Header::ImmDt)) append<" Imm=0x{:08x}">(out, d.packet.imm.value);
-    if (there.has(wire::Header::Ieth)) {
-        append<" Invalidates=0x{:08x}">(out, d.packet.ieth.rkey.value);
-    }
+    for (wire::HeaderSet left = d.packet.headers; !left.empty(); left = left.without_first())
+        append_header(out, d, left.first());
 }
 
 void append_reject_reason(std::string& out, const Dissection& d) {

@@ -131,18 +131,26 @@ bool lengths_agree(Outer& outer) {
     return udp_length(outer) == outer.ip_end - outer.udp_at;
 }
 
+} // namespace
+
 // --- summing up all bytes ---------------------------------------------------------------------
 
 // ENC-04, ENC-05: zero is none, in both families. ENC-06 leaves open what becomes of a wrong one:
 // an unfinished one is accepted, because the packet has not been on a wire yet and the ICRC guards
 // it.
-bool udp_checksum_acceptable(Outer& outer) {
+bool udp_checksum_acceptable(const Outer& outer) {
     const std::uint64_t found = load<where("udp.checksum")>(udp(outer));
     if (found == 0) return true;
     const Bytes addresses = ip_addresses(outer.frame.subspan(outer.ip_at), outer.v6);
     const Bytes datagram = outer.frame.subspan(outer.udp_at, udp_length(outer));
     return found == udp_checksum(addresses, datagram) ||
            found == unfinished_udp_checksum(addresses, datagram);
+}
+
+namespace {
+
+bool udp_checksum_right(Outer& outer) {
+    return udp_checksum_acceptable(outer);
 }
 
 bool icrc_right(Outer& outer) { // CRC-07
@@ -180,7 +188,7 @@ constexpr auto kChecks = std::to_array<Check>({
     {FrameError::LengthMismatch, Finds, udp_length_possible},
     {FrameError::NotRoce, Finds, goes_to_roce_port},
     {FrameError::Truncated, Finds, holds_bth_and_icrc},
-    {FrameError::BadUdpChecksum, Sums, udp_checksum_acceptable},
+    {FrameError::BadUdpChecksum, Sums, udp_checksum_right},
     {FrameError::BadIcrc, Sums, icrc_right},
 });
 

@@ -59,7 +59,6 @@ class Encoder {
     void put_lengths();
     void put_ip_checksum();
     void put_icrc();
-    [[nodiscard]] std::uint32_t icrc_of(IcrcKind kind, Bytes covered) const;
     void put_udp_checksum();
     Failure damage();
     void truncate(std::size_t kept);
@@ -161,17 +160,6 @@ void Encoder::put_ip_checksum() {
     set(Field::IpChecksum, ipv4_checksum(from(ip_at()).first(header)));
 }
 
-std::uint32_t Encoder::icrc_of(IcrcKind kind, Bytes covered) const {
-    switch (kind) {
-    case IcrcKind::Good: return icrc(covered);
-    case IcrcKind::Bad: return ~icrc(covered);
-    case IcrcKind::Swapped: return std::byteswap(icrc(covered));
-    case IcrcKind::Zero: return 0;
-    case IcrcKind::Unmasked: return icrc_unmasked(covered);
-    }
-    return 0;
-}
-
 void Encoder::put_icrc() {
     if (!free(Field::Icrc)) return;
     const std::size_t at = layers_.at(Layer::Icrc);
@@ -255,6 +243,22 @@ std::optional<IcrcKind> icrc_kind_by_name(std::string_view name) {
         if (kIcrcNames[i] == name) return static_cast<IcrcKind>(i);
     }
     return std::nullopt;
+}
+
+std::uint32_t icrc_of(IcrcKind kind, Bytes covered) {
+    switch (kind) {
+    case IcrcKind::Good: return icrc(covered);
+    case IcrcKind::Bad: return ~icrc(covered);
+    case IcrcKind::Swapped: return std::byteswap(icrc(covered));
+    case IcrcKind::Zero: return 0;
+    case IcrcKind::Unmasked: return icrc_unmasked(covered);
+    }
+    return 0;
+}
+
+UdpChecksumKind udp_checksum_kind(const Frame& frame) {
+    if (frame.udp.checksum == 0) return UdpChecksumKind::Zero;
+    return udp_checksum_acceptable(frame.outer) ? UdpChecksumKind::Good : UdpChecksumKind::Bad;
 }
 
 const FieldValue* PacketSpec::written(Field field) const {

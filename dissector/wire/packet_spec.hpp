@@ -33,7 +33,13 @@ enum class IcrcKind : std::uint8_t { Good, Bad, Swapped, Zero, Unmasked };
 std::string_view name_of(IcrcKind kind); // "good", "bad", "swapped", "zero", "unmasked"
 std::optional<IcrcKind> icrc_kind_by_name(std::string_view name);
 
+// The number, as icrc() returns it, that this kind is over these bytes: what a frame's covered()
+// is. There are many bad ones; this is one that no other kind has.
+std::uint32_t icrc_of(IcrcKind kind, Bytes covered);
+
 enum class UdpChecksumKind : std::uint8_t { Zero, Good, Bad };
+// What a received frame has. One that a network card was to finish counts as good (ENC-06).
+UdpChecksumKind udp_checksum_kind(const Frame& frame);
 
 // One bit to flip: of a field (bit 0 is its least significant) or of a byte counted from the IP
 // header's first (bit 0 is the byte's least significant).
@@ -61,7 +67,7 @@ struct PacketSpec {
     std::vector<Written> fields;                     // in the order in which they were written
     std::optional<std::vector<std::byte>> payload;   // instead of the sender's
     std::optional<std::vector<std::byte>> pad_bytes; // instead of zeros, and as many
-    std::variant<IcrcKind, std::uint32_t> icrc = IcrcKind::Good;
+    std::variant<IcrcKind, std::uint32_t> icrc = IcrcKind::Good; // a number: as Field::Icrc has it
     std::variant<UdpChecksumKind, std::uint16_t> udp_checksum = UdpChecksumKind::Zero;
     std::vector<std::byte> ip_options; // IPv4, a multiple of 4 bytes
     Damage damage;

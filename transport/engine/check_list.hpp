@@ -13,12 +13,20 @@
 
 namespace veriroce::engine {
 
+// Checks that the engine treats alike beyond their verdicts.
+enum class CheckGroup : std::uint8_t {
+    None,
+    Key,  // of the key of a request: one choice calls them earlier (KEY-10), a repeated READ again
+    Path, // of the path on which a packet came: where it fails, so does a migration
+};
+
 template <typename Check, typename Function>
 struct CheckRow {
     Check check{};
     std::string_view name;        // lower case with hyphens, unique in its list: "key-range"
     std::string_view rules;       // that the check enforces: "KEY-05, KEY-06"
     Function* function = nullptr; // pure: the same view gives the same verdict
+    CheckGroup group = CheckGroup::None;
 };
 
 // Whether row i describes enumerator i.
@@ -47,6 +55,11 @@ constexpr std::string_view name_of(Check check) {
 template <CheckEnum Check>
 constexpr std::string_view rules_of(Check check) {
     return rows_of(check)[static_cast<std::size_t>(check)].rules;
+}
+
+template <CheckEnum Check>
+constexpr CheckGroup group_of(Check check) {
+    return rows_of(check)[static_cast<std::size_t>(check)].group;
 }
 
 // The functions of a list by enumerator: the standard ones, unless an entry is replaced.

@@ -52,27 +52,29 @@ std::optional<Check> check_of(const Found<Verdict>& found, Verdict pass) {
     return static_cast<Check>(found.at);
 }
 
-constexpr auto kFirstKey = static_cast<std::size_t>(RequestCheck::KeyKnown);
-constexpr auto kLastKey = static_cast<std::size_t>(RequestCheck::KeyRange);
+constexpr bool of_key(std::size_t check) {
+    return kRequestRows[check].group == CheckGroup::Key;
+}
 
 // FaultOrder::KeysFirst (KEY-10): the key checks come before those of receives and lengths.
-constexpr std::array<std::size_t, kRequestRows.size()> keys_first = [] {
+constexpr std::array<std::size_t, kRequestRows.size()> kKeysFirst = [] {
     constexpr auto moved_before = static_cast<std::size_t>(RequestCheck::ReceiveReady);
     std::array<std::size_t, kRequestRows.size()> order{};
     std::size_t at = 0;
     for (std::size_t i = 0; i < moved_before; ++i)
         order[at++] = i;
-    for (std::size_t i = kFirstKey; i <= kLastKey; ++i)
-        order[at++] = i;
     for (std::size_t i = moved_before; i < order.size(); ++i) {
-        if (i < kFirstKey || i > kLastKey) order[at++] = i;
+        if (of_key(i)) order[at++] = i;
+    }
+    for (std::size_t i = moved_before; i < order.size(); ++i) {
+        if (!of_key(i)) order[at++] = i;
     }
     return order;
 }();
 
 template <typename Functions>
 RequestRuling judge_keys_first(const Functions& functions, const RequestView& view) {
-    for (const std::size_t i : keys_first) {
+    for (const std::size_t i : kKeysFirst) {
         const RequestVerdict verdict = functions[i](view);
         if (verdict != RequestVerdict::Accept) {
             return {.verdict = verdict, .by = static_cast<RequestCheck>(i)};
@@ -119,7 +121,8 @@ std::optional<RefusedBy> CheckRunner::duplicate_refused_by(const RequestView& vi
     if (const auto check = check_of<DuplicateCheck>(found, true)) return *check;
     // What was executed once is only answered again, whatever has become of its key (EXT-04).
     if (view.info.operation != wire::Operation::RdmaReadRequest) return std::nullopt;
-    for (std::size_t i = kFirstKey; i < kRequestRows.size(); ++i) {
+    for (std::size_t i = 0; i < kRequestRows.size(); ++i) {
+        if (!of_key(i)) continue;
         const auto check = static_cast<RequestCheck>(i);
         if (checks_.function(check)(view) != RequestVerdict::Accept) return check;
     }

@@ -44,7 +44,7 @@ void migrate(Device& device, Qp& qp) {
 }
 
 void note_refused(Device& device, Qp& qp, const PacketView& view, PacketCheck by) {
-    const bool of_path = by >= PacketCheck::Pkey; // P_Key, addresses, VLAN
+    const bool of_path = group_of(by) == CheckGroup::Path;
     if (!of_path || !view.by_alternate() || !receives(qp.connection.state)) return;
     if (std::exchange(qp.migration_refused, true)) return;
     device.raise(EventType::PathMigErr, qp);

@@ -30,11 +30,12 @@ inline constexpr std::array kPacketRows{
     PacketRow{PacketCheck::TransportVersion, "transport-version", "BTH-01",
               packet_check::transport_version},
     PacketRow{PacketCheck::Service, "service", "BTH-05", packet_check::service},
-    PacketRow{PacketCheck::Pkey, "pkey", "BTH-07, N-30", packet_check::pkey},
-    PacketRow{PacketCheck::SourceAddress, "source-address", "ENC-14", packet_check::source_address},
+    PacketRow{PacketCheck::Pkey, "pkey", "BTH-07, N-30", packet_check::pkey, CheckGroup::Path},
+    PacketRow{PacketCheck::SourceAddress, "source-address", "ENC-14", packet_check::source_address,
+              CheckGroup::Path},
     PacketRow{PacketCheck::DestinationAddress, "destination-address", "ENC-13, ENC-14",
-              packet_check::destination_address},
-    PacketRow{PacketCheck::Vlan, "vlan", "N-05", packet_check::vlan},
+              packet_check::destination_address, CheckGroup::Path},
+    PacketRow{PacketCheck::Vlan, "vlan", "N-05", packet_check::vlan, CheckGroup::Path},
 };
 static_assert(in_order(kPacketRows));
 

@@ -13,7 +13,7 @@ namespace {
 using wire::Operation;
 
 bool of_key(RequestCheck check) {
-    return check >= RequestCheck::KeyKnown && check <= RequestCheck::KeyRange;
+    return group_of(check) == CheckGroup::Key;
 }
 
 WcStatus receive_status(RequestCheck check) {

@@ -19,6 +19,29 @@ std::vector<wire::Bytes> sent_by(const CaseResult& result, Side side) {
 
 } // namespace
 
+// --- packets ------------------------------------------------------------------------------------
+
+TEST_CASE("construct: data is compared as the line says, with bytes and with regions",
+          "[constructs]") {
+    const std::string read = "dut    mr a len=64 access=remote_read fill=zero\n"
+                             "> RDMA_READ_REQUEST  psn=0 va=a rkey=a dmalen=8\n";
+    const std::string response = "< RDMA_READ_RESPONSE_ONLY  psn=0 ";
+    const std::string zeros = "hex\"0000000000000000\"\n";
+    const std::string others = "hex\"0000000000000001\"\n";
+    passes(with(read + response + "data=a[0 +8]\n"));
+    passes(with(read + response + "data=" + zeros));
+    passes(with(read + response + "data!=" + others));
+    fails(with(read + response + "data=" + others), "data: expected 01 from byte 7 on, got 00");
+    fails(with(read + response + "data!=" + zeros), "data: expected other bytes, got the same");
+    fails(with(read + response + "data!=a[0 +8]\n"), "data: expected other bytes, got the same");
+    // The same in a line that forbids a packet.
+    const std::string unwanted = "no RDMA_READ_RESPONSE_ONLY  psn=0 ";
+    passes(with(read + unwanted + "data=" + others + response + "\n"));
+    passes(with(read + unwanted + "data!=" + zeros + response + "\n"));
+    fails(with(read + unwanted + "data=" + zeros + response + "\n"), "RDMA_READ_RESPONSE_ONLY");
+    fails(with(read + unwanted + "data!=" + others + response + "\n"), "RDMA_READ_RESPONSE_ONLY");
+}
+
 // --- the tester's side ------------------------------------------------------------------------
 
 TEST_CASE("construct: tester post and done, the DUT's region is written", "[constructs]") {

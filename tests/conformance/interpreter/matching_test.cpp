@@ -4,8 +4,15 @@
 
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <chrono>
+#include <memory>
 
+#include <fmt/format.h>
+
+#include "conformance/script/script.hpp"
+#include "dissector/decode/decoder.hpp"
+#include "dissector/decode/field.hpp"
 #include "dissector/wire/packet_spec.hpp"
 
 namespace veriroce::interpreter::test {
@@ -97,6 +104,16 @@ struct Scene {
 };
 
 // A frame of the DUT: these headers, with these fields written over them.
+Entry heard(const wire::PacketSpec& spec, std::optional<wire::VlanId> vlan = {}) {
+    wire::Sender sender;
+    sender.link = {dut_mac, tester_mac};
+    sender.envelope = {.source = dut_ip, .destination = tester_ip, .dscp = 3, .vlan = vlan};
+    sender.ip_id = 1;
+    sender.packet.bth = {.opcode = spec.opcode, .dest_qp = {0x800}};
+    auto frame = wire::encode(spec, sender);
+    REQUIRE(frame.has_value());
+    return parsed(Side::Dut, std::move(*frame), {at(1ms), at(1ms)});
+}
 Entry heard(std::uint8_t code, std::vector<wire::PacketSpec::Written> fields = {},
             std::optional<std::vector<std::byte>> payload = std::nullopt,
             wire::IcrcKind icrc = wire::IcrcKind::Good, std::optional<wire::VlanId> vlan = {}) {
@@ -105,14 +122,7 @@ Entry heard(std::uint8_t code, std::vector<wire::PacketSpec::Written> fields = {
     spec.fields = std::move(fields);
     spec.payload = std::move(payload);
     spec.icrc = icrc;
-    wire::Sender sender;
-    sender.link = {dut_mac, tester_mac};
-    sender.envelope = {.source = dut_ip, .destination = tester_ip, .dscp = 3, .vlan = vlan};
-    sender.ip_id = 1;
-    sender.packet.bth = {.opcode = code, .dest_qp = {0x800}};
-    auto frame = wire::encode(spec, sender);
-    REQUIRE(frame.has_value());
-    return parsed(Side::Dut, std::move(*frame), {at(1ms), at(1ms)});
+    return heard(spec, vlan);
 }
 Entry acknowledge(std::uint32_t psn, wire::Syndrome syndrome, std::uint32_t msn) {
     return heard(opcode(Operation::Acknowledge).code,
@@ -280,6 +290,193 @@ TEST_CASE("matching: every kind of value is compared", "[interpreter]") {
     const Expr length{.kind = Expr::Kind::Field, .field = SpecialField::Length};
     CHECK(differs(is(Field::Pad, Expr{.kind = Expr::Kind::Subtract, .operands = {num(4), length}}))
               .empty());
+}
+
+// --- every value and every comparison, as a script writes them --------------------------------
+
+namespace {
+
+// The line that this text compiles to, if it does.
+std::optional<script::ExpectPacket> compiled(const std::string& text) {
+    const auto script = script::compile(
+        "made/up.roce", "rule RSP-01\ntitle \"made up\"\nrole both\n\n" + text + "\n");
+    if (!script) return std::nullopt;
+    return std::get<script::ExpectPacket>(script->runs.front().body.front().node);
+}
+
+enum class Order : std::uint8_t { None, Number, Range };
+struct Written {
+    std::shared_ptr<const Entry> entry; // has views of its own bytes
+    std::string kind;
+    std::string field;
+    std::string has;     // what the packet has
+    std::string another; // what it has not; of numbers, a larger one
+    Order order = Order::None;
+};
+
+wire::PacketSpec send_with(wire::IcrcKind icrc, wire::UdpChecksumKind checksum = {}) {
+    wire::PacketSpec spec;
+    spec.opcode = opcode(Operation::Send).code;
+    spec.payload = std::vector(5, std::byte{7});
+    spec.icrc = icrc;
+    spec.udp_checksum = checksum;
+    return spec;
+}
+
+// Each kind of value that a `<` line can write, of a packet that has it.
+std::vector<Written> every_kind_of_value() {
+    const auto keep = [](Entry entry) { return std::make_shared<const Entry>(std::move(entry)); };
+    const auto nak = keep(acknowledge(tester_start, sequence_nak, 5));
+    const auto rnr = keep(acknowledge(tester_start, wire::Syndrome::rnr(2), 5));
+    const auto send = keep(heard(send_with(wire::IcrcKind::Good)));
+    wire::PacketSpec optional = send_with(wire::IcrcKind::Good);
+    optional.ip_options = std::vector(4, std::byte{1});
+    wire::PacketSpec numbered = send_with(wire::IcrcKind::Good);
+    numbered.icrc = std::uint32_t{0x12345678};
+    numbered.udp_checksum = std::uint16_t{0x1234};
+    std::vector<Written> rows{
+        {nak, "NAK", "msn", "5", "6", Order::Number},
+        {nak, "NAK", "msn", "4..5", "6..7", Order::Range},
+        {nak, "NAK", "psn", "0", "1", Order::Number},
+        {nak, "NAK", "psn", "abs:0xFFFFFE", "abs:0xFFFFFF", Order::Number},
+        {nak, "NAK", "code", "PSN_SEQUENCE", "REMOTE_ACCESS"},
+        {nak, "NAK", "code", "0", "5", Order::Number},
+        {rnr, "RNR_NAK", "timer", "2", "3", Order::Number},
+        {send, "SEND_ONLY", "ackreq", "0", "1", Order::Number},
+        {send, "SEND_ONLY", "destqp", "abs:0x800", "abs:0x801", Order::Number},
+        {send, "SEND_ONLY", "ip.src", "dut", "tester"},
+        {send, "SEND_ONLY", "ip.dst", "tester", "tester+1"},
+        {send, "SEND_ONLY", "eth.src", "dut", "tester"},
+        {send, "SEND_ONLY", "padbytes", "hex\"000000\"", "hex\"000001\""},
+        {send, "SEND_ONLY", "padbytes", "hex\"000000\"", "hex\"\""},
+        {send, "SEND_ONLY", "ip.options", "hex\"\"", "hex\"01010101\""},
+        {keep(heard(optional)), "SEND_ONLY", "ip.options", "hex\"01010101\"", "hex\"01010102\""},
+        {keep(heard(optional)), "SEND_ONLY", "ip.options", "hex\"01010101\"", "hex\"\""},
+        {keep(heard(numbered)), "SEND_ONLY", "icrc", "0x12345678", "0x78563412"},
+        {keep(heard(numbered)), "SEND_ONLY", "udp.checksum", "0x1234", "0x3412"},
+    };
+    constexpr std::array icrcs{wire::IcrcKind::Good, wire::IcrcKind::Bad, wire::IcrcKind::Swapped,
+                               wire::IcrcKind::Zero, wire::IcrcKind::Unmasked};
+    for (const wire::IcrcKind sent : icrcs) {
+        const auto entry = keep(heard(send_with(sent)));
+        const std::string own(wire::name_of(sent));
+        for (const wire::IcrcKind other : icrcs) {
+            // Whatever is wrong in a way that has a name is bad as well.
+            const bool also = other == wire::IcrcKind::Bad && sent != wire::IcrcKind::Good;
+            if (sent == other || also) continue;
+            rows.push_back({entry, "SEND_ONLY", "icrc", own, std::string(wire::name_of(other))});
+        }
+        if (sent == wire::IcrcKind::Good) continue;
+        rows.push_back({entry, "SEND_ONLY", "icrc", "bad", "good"});
+    }
+    using enum wire::UdpChecksumKind;
+    const std::array<std::pair<wire::UdpChecksumKind, std::string>, 3> checksums{
+        {{Zero, "0"}, {Good, "good"}, {Bad, "bad"}}};
+    for (const auto& [sent, own] : checksums) {
+        for (const auto& [other, name] : checksums) {
+            if (sent == other) continue;
+            rows.push_back({keep(heard(send_with(wire::IcrcKind::Good, sent))), "SEND_ONLY",
+                            "udp.checksum", own, name});
+        }
+    }
+    return rows;
+}
+
+} // namespace
+
+TEST_CASE("matching: each comparison that compiles holds or fails, for every kind of value",
+          "[interpreter]") {
+    const Scene scene;
+    for (const Written& row : every_kind_of_value()) {
+        const auto meets = [&](std::string_view comparison, const std::string& value) {
+            const auto wanted =
+                compiled(fmt::format("< {} {}{}{}", row.kind, row.field, comparison, value));
+            INFO(row.field << comparison << value << " of a packet with " << row.has);
+            REQUIRE(wanted);
+            const Match match = scene.matched(*wanted, *row.entry);
+            CHECK(match.satisfied == match.differences.empty());
+            return match.satisfied;
+        };
+        INFO(row.kind << " " << row.field << " " << row.has << " " << row.another);
+        CHECK(meets("=", row.has));
+        CHECK_FALSE(meets("=", row.another));
+        if (row.order == Order::Range) {
+            CHECK_FALSE(compiled("< " + row.kind + " " + row.field + "!=" + row.has));
+        } else {
+            CHECK_FALSE(meets("!=", row.has));
+            CHECK(meets("!=", row.another));
+        }
+        for (const std::string comparison : {"<=", ">="}) {
+            const std::string text = "< " + row.kind + " " + row.field + comparison;
+            if (row.order != Order::Number) {
+                CHECK_FALSE(compiled(text + row.has)); // it has no order
+                continue;
+            }
+            CHECK(meets(comparison, row.has));
+            CHECK(meets(comparison, row.another) == (comparison == "<="));
+        }
+    }
+}
+
+TEST_CASE("matching: a packet without the field meets no comparison", "[interpreter]") {
+    const Scene scene;
+    const Entry send = heard(send_with(wire::IcrcKind::Good));
+    const auto address = script::Address{.name = "dut", .offset = 0, .span = {}};
+    Entry unread = send; // as if its addresses could not be read
+    unread.frame.layers = {};
+    for (const Comparison comparison : {Comparison::Equal, Comparison::NotEqual}) {
+        const auto wanted =
+            line(opcode(Operation::Send), {is(Field::IpSource, address, comparison)});
+        CHECK_FALSE(scene.matched(wanted, unread).satisfied);
+    }
+}
+
+TEST_CASE("matching: a difference names the ICRC and the UDP checksum that came", "[interpreter]") {
+    const Scene scene;
+    const auto differs = [&](const std::string& field, const wire::PacketSpec& spec) {
+        const auto wanted = compiled("< SEND_ONLY " + field);
+        REQUIRE(wanted);
+        return text_of(scene.matched(*wanted, heard(spec)));
+    };
+    using wire::IcrcKind;
+    using wire::UdpChecksumKind;
+    CHECK(differs("icrc=bad", send_with(IcrcKind::Good)) == "icrc: expected bad, got good");
+    CHECK(differs("icrc!=good", send_with(IcrcKind::Good)) == "icrc: expected not good, got good");
+    CHECK(differs("icrc=good", send_with(IcrcKind::Zero)) == "icrc: expected good, got zero");
+    wire::PacketSpec spec = send_with(IcrcKind::Good);
+    spec.icrc = std::uint32_t{0x01020304};
+    CHECK(differs("icrc=good", spec) == "icrc: expected good, got 0x01020304");
+    CHECK(differs("icrc=5", spec) == "icrc: expected 0x00000005, got 0x01020304");
+    spec.udp_checksum = std::uint16_t{0xABC};
+    CHECK(differs("udp.checksum=0", spec) == "udp.checksum: expected 0, got bad (0x0ABC)");
+    CHECK(differs("udp.checksum=7", spec) == "udp.checksum: expected 0x0007, got 0x0ABC");
+    CHECK(differs("udp.checksum=good", send_with(IcrcKind::Good)) ==
+          "udp.checksum: expected good, got 0");
+    // A wrong UDP checksum says nothing about the ICRC.
+    CHECK(differs("icrc=good", send_with(IcrcKind::Good, UdpChecksumKind::Bad)).empty());
+    // Nor does a checksum that a network card was to finish count as wrong.
+    spec = send_with(IcrcKind::Good, UdpChecksumKind::Good);
+    const Entry sound = heard(spec);
+    spec.udp_checksum =
+        wire::unfinished_udp_checksum(wire::ip_addresses(sound.frame.covered(), false),
+                                      wire::Bytes(sound.bytes).subspan(sound.frame.outer.udp_at));
+    CHECK(differs("udp.checksum=good", spec).empty());
+}
+
+TEST_CASE("matching: icrc=N is the number that the dissector shows", "[interpreter][CRC-01]") {
+    wire::PacketSpec spec = send_with(wire::IcrcKind::Good);
+    spec.icrc = std::uint32_t{0x12345678};
+    const Entry entry = heard(spec);
+    decode::Dissection dissection;
+    const auto length = static_cast<std::uint32_t>(entry.bytes.size());
+    decode::dissect_frame({.bytes = entry.bytes, .original_length = length}, {}, dissection);
+    const auto shown = decode::Column::find("infiniband.invariant.crc")->first(dissection);
+    REQUIRE(shown);
+    CHECK(shown->number == 0x12345678);
+    const Scene scene;
+    const auto wanted = compiled("< SEND_ONLY icrc=0x12345678");
+    REQUIRE(wanted);
+    CHECK(scene.matched(*wanted, entry).satisfied);
 }
 
 TEST_CASE("matching: RNR timers compare by the time that they stand for", "[interpreter]") {

@@ -9,6 +9,7 @@
 #include "conformance/mutants/mutants.hpp"
 #include "tests/conformance/judge/simulated.hpp"
 #include "tests/part_of.hpp"
+#include "tests/text.hpp"
 #include "transport/sim/random.hpp"
 
 namespace veriroce::judge::test {
@@ -154,6 +155,21 @@ TEMPLATE_TEST_CASE_SIG("mutants: what the packets cannot prove is not claimed",
         INFO(mutant.name << " (" << mutant.rule << "), found:" << findings.text());
         CHECK(findings.rules.empty());
     }
+}
+
+TEST_CASE("mutants: the numbers in the README of the judge are those of the lists",
+          "[judge][mutants]") {
+    const std::size_t all = judged(true).size();
+    const std::size_t explained = also_counted().size();
+    std::string readme =
+        house::read_text(std::string(VERIROCE_SOURCE_DIR) + "/conformance/judge/README.md");
+    std::ranges::replace(readme, '\n', ' ');
+    const std::string sentence =
+        std::to_string(all) + " of " + std::to_string(all) + " are found; " +
+        std::to_string(all - explained) + " of them by the rule that they were planted against, " +
+        "the other " + std::to_string(explained) + " by a rule that the table `also_counted`";
+    INFO("the README should say: " << sentence);
+    CHECK(readme.find(sentence) != std::string::npos);
 }
 
 TEST_CASE("mutants: some show in the packets, and some do not", "[judge][mutants]") {

@@ -113,12 +113,14 @@ std::string numbers() {
                        "defect",
                        all().size(), cases.size(), caught(), caught_by_cases().size());
 }
+auto shown_by_packets() {
+    return std::ranges::count_if(all(),
+                                 [](const Mutant& mutant) { return mutant.passive == true; });
+}
 std::string short_numbers() {
-    const auto passive =
-        std::ranges::count_if(all(), [](const Mutant& mutant) { return mutant.passive == true; });
     return fmt::format("{} planted defects show that the cases can fail: the cases catch {} of "
                        "them, and the judge alone finds {}.",
-                       all().size(), caught(), passive);
+                       all().size(), caught(), shown_by_packets());
 }
 
 std::string text_of(std::string_view path) {
@@ -227,6 +229,16 @@ TEST_CASE("mutants: the tables of the README are the lists", "[mutants]") {
 TEST_CASE("mutants: the numbers in the READMEs are those of the lists", "[mutants]") {
     CHECK_THAT(unwrapped(text_of("/conformance/mutants/README.md")), ::Catch::Contains(numbers()));
     CHECK_THAT(unwrapped(text_of("/README.md")), ::Catch::Contains(short_numbers()));
+    const std::string product = unwrapped(text_of("/conformance/README.md"));
+    CHECK_THAT(product, ::Catch::Contains(fmt::format("The cases catch {} of {} defects.", caught(),
+                                                      all().size())));
+    // tests/conformance/judge/mutants_test.cpp requires that all of them are found.
+    CHECK_THAT(product,
+               ::Catch::Contains(fmt::format("The judge finds {0} of the {0} defects that packets "
+                                             "can show",
+                                             shown_by_packets())));
+    CHECK_THAT(product, ::Catch::Contains(fmt::format("of {} pairs of a case and a planted defect",
+                                                      caught_by_cases().size())));
 }
 
 TEST_CASE("mutants: a case catches every defect but some missing checks", "[mutants]") {

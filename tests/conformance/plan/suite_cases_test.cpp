@@ -18,6 +18,7 @@
 #include "dissector/wire/packet.hpp"
 #include "tests/conformance/plan/playing.hpp"
 #include "tests/part_of.hpp"
+#include "tests/text.hpp"
 
 namespace veriroce::test {
 namespace {
@@ -266,6 +267,12 @@ TEST_CASE("suite: the README lists the rules without a case", "[suite]") {
         INFO(rule.id);
         CHECK(covered.contains(rule.id) != listed.contains(rule.id));
     }
+}
+
+TEST_CASE("suite: the product's README counts the cases", "[suite]") {
+    const std::string readme = house::read_text(std::string(VERIROCE_SOURCE_DIR) + "/README.md");
+    const std::size_t cases = plan_of(over_both()).cases.size();
+    CHECK(readme.find("| all " + std::to_string(cases) + " cases,") != std::string::npos);
 }
 
 TEST_CASE("suite: a seed gives the same packets and times again", "[suite]") {

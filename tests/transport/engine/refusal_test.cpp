@@ -431,6 +431,20 @@ TEST_CASE("checks: a replaced entry is all that a planted defect needs", "[engin
     CHECK(kStandardChecks != options.checks);
 }
 
+TEST_CASE("checks: those of keys and of the path say so", "[engine][KEY-10]") {
+    const auto begins = [](std::string_view name, std::string_view with) {
+        return name.starts_with(with);
+    };
+    for (const RequestRow& row : kRequestRows)
+        CHECK((row.group == CheckGroup::Key) == begins(row.name, "key-"));
+    constexpr std::array path{PacketCheck::Pkey, PacketCheck::SourceAddress,
+                              PacketCheck::DestinationAddress, PacketCheck::Vlan};
+    for (const PacketRow& row : kPacketRows) {
+        const bool of_path = std::ranges::find(path, row.check) != path.end();
+        CHECK((row.group == CheckGroup::Path) == of_path);
+    }
+}
+
 TEST_CASE("checks: each has a name of its own", "[engine]") {
     std::vector<std::string_view> names;
     names.reserve(kRequestRows.size());
