@@ -81,6 +81,7 @@ struct Environment {
     std::uint64_t seed = 1;
     std::map<std::string, std::string> counters; // canonical names to the device's; else the same
     FaultPlan plan;
+    bool judged = true; // rules that no line names; else the lines alone decide
     StartPsn start_psn = StartPsn::Any;
     std::optional<bool> mig_req; // of all that the tester sends (BTH-15); else each side's default
     wire::Qpn first_tester_qpn{kLowestTesterQpn}; // never used again within a run
