@@ -26,8 +26,9 @@ std::expected<void, std::string> write_cases(std::span<const interpreter::CaseRe
     for (const interpreter::CaseResult& result : cases) {
         // A frame is recorded when it is decided upon and stamped when it was on the wire.
         std::vector<const interpreter::RecordedPacket*> packets;
-        for (const interpreter::RecordedPacket& packet : result.packets)
-            packets.push_back(&packet);
+        for (const interpreter::RecordedPacket& packet : result.packets) {
+            if (packet.on_wire) packets.push_back(&packet);
+        }
         // Equal times keep the order of the record: the pointers are into one vector.
         std::ranges::sort(packets, {},
                           [](const auto* one) { return std::pair(one->at.latest, one); });

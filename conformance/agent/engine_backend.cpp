@@ -39,7 +39,8 @@ class EngineBackend::Device final : public dut::Executor {
     explicit Device(EngineBackend& backend)
         : backend_(backend), device_(backend.port_->engine(), backend.budget_,
                                      {.mtu_active = backend.port_->largest_mtu(),
-                                      .addresses = backend.port_->addresses()}) {
+                                      .addresses = backend.port_->addresses()},
+                                     backend.port_->filter()) {
         backend_.devices_.push_back(&device_);
     }
     ~Device() override { std::erase(backend_.devices_, &device_); }
@@ -103,8 +104,19 @@ std::expected<std::unique_ptr<Backend>, std::string> open_engine(const Options& 
             "the engine needs --address or --interface, where it sends and receives "
             "RoCEv2 on this host");
     }
-    auto opened = options.interface.empty() ? port::Port::udp(addresses.front(), {}, port)
-                                            : port::Port::raw(options.interface, addresses);
+    port::Planted planted;
+    engine::Config config;
+    if (options.planted) {
+        if (options.interface.empty()) {
+            return std::unexpected("--mutant needs --interface: it changes whole frames");
+        }
+        planted.checks = options.planted->checks;
+        config.behaviour = options.planted->behaviour;
+        if (options.planted->make_filter) planted.filter = options.planted->make_filter();
+    }
+    auto opened = options.interface.empty()
+                      ? port::Port::udp(addresses.front(), {}, port)
+                      : port::Port::raw(options.interface, addresses, config, std::move(planted));
     if (!opened) return std::unexpected(opened.error().text);
     return std::make_unique<EngineBackend>(std::move(*opened), options.limits);
 }

@@ -2,12 +2,24 @@
 #pragma once
 
 #include <expected>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "conformance/dut/contract.hpp"
 #include "dissector/command_line/command.hpp"
+#include "transport/engine/behaviour.hpp"
+#include "transport/engine/checks.hpp"
+#include "transport/engine/surface_filter.hpp"
 
 namespace veriroce::agent {
+
+// A planted defect of the engine backend (conformance/mutants).
+struct Planted {
+    engine::Checks checks = engine::kStandardChecks;
+    engine::Behaviour behaviour{};
+    std::unique_ptr<engine::SurfaceFilter> (*make_filter)() = nullptr;
+};
 
 struct Options {
     std::string listen = "127.0.0.1:4790";
@@ -20,6 +32,7 @@ struct Options {
     std::string interface;
     std::string check; // the agent to ask instead of serving; empty: serve
     dut::AgentLimits limits;
+    std::optional<Planted> planted;
 };
 
 // Also the last lines of --help.

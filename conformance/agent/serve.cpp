@@ -80,12 +80,14 @@ int run(const Options& options, std::span<const BackendKind> backends) {
     return command_line::kExitUnable;
 }
 
-void add_agent(command_line::Command command, std::span<const BackendKind> backends) {
+std::shared_ptr<Options> add_agent(command_line::Command command,
+                                   std::span<const BackendKind> backends) {
     const auto options = std::make_shared<Options>();
     add_options(command, *options);
     command.on_run([options, backends] {
         return options->check.empty() ? run(*options, backends) : run_check(*options);
     });
+    return options;
 }
 
 } // namespace veriroce::agent

@@ -12,7 +12,9 @@ namespace veriroce::agent {
 
 // Adds the agent's options to the command, which then serves, or checks another agent (--check).
 // `backends` are the backends of this program, the first is the default; they outlive the command.
-void add_agent(command_line::Command command, std::span<const BackendKind> backends);
+// Returns the options, to which a program may add some of its own.
+std::shared_ptr<Options> add_agent(command_line::Command command,
+                                   std::span<const BackendKind> backends);
 
 // Serves until SIGINT or SIGTERM. Returns the exit code: kExitSuccess, or kExitUnable if the agent
 // could not start, with one line on stderr that says why.

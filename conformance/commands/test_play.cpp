@@ -28,6 +28,10 @@ std::string host() {
                        system.machine, std::thread::hardware_concurrency());
 }
 
+constexpr std::chrono::seconds kRevivalPatience{60};
+constexpr std::chrono::seconds kReturnPatience{30}; // of a device that nobody resets
+constexpr std::chrono::seconds kFirstLook{1};       // before it is reset
+
 // The error is a sentence for the report.
 std::expected<void, std::string> revive(testbed::Testbed& bench, const std::string& command) {
     const int status = std::system(command.c_str()); // a shell's command is what the option is for
@@ -35,21 +39,61 @@ std::expected<void, std::string> revive(testbed::Testbed& bench, const std::stri
         return std::unexpected(fmt::format("--dut-reset '{}' failed ({})", command,
                                            WIFEXITED(status) ? WEXITSTATUS(status) : status));
     }
-    const auto found = bench.find_again();
+    const auto found = bench.find_again(kRevivalPatience);
     if (found) return {};
     return std::unexpected(fmt::format("the device did not come back after --dut-reset '{}': {}",
                                        command, found.error()));
 }
 
+// What became of a device that did not answer any more.
+struct Recovery {
+    bool back = false;
+    std::string note;
+    std::string death; // what the case that did it is blamed for; empty: it may be innocent
+};
+
+// An agent that is there when it is looked for was slow, or only its connection broke: that says
+// nothing about the device. A device that was gone and came back, or had to be reset, died.
+Recovery recover(testbed::Testbed& bench, const std::string& killer, const std::string& reset,
+                 Console& console) {
+    const auto lost = bench.broken();
+    if (lost) {
+        console.say(fmt::format("note: {}, during {}; looking for it again\n", *lost, killer));
+        const auto found = bench.find_again(reset.empty() ? kReturnPatience : kFirstLook);
+        if (found == testbed::FoundAgain::AtOnce) {
+            return {.back = true,
+                    .note = fmt::format("{}, during {}; it answers again", *lost, killer),
+                    .death = {}};
+        }
+        if (found) {
+            return {.back = true,
+                    .note = fmt::format("the device was gone after {}, and came back", killer),
+                    .death = fmt::format("{}; the device was gone, and came back", *lost)};
+        }
+    }
+    if (reset.empty()) return {};
+    // At once: it may take a minute, and have something to say.
+    console.say(
+        fmt::format("note: the device no longer answers after {}; running --dut-reset\n", killer));
+    const auto back = revive(bench, reset);
+    if (!back) return {.back = false, .note = back.error(), .death = {}};
+    return {.back = true,
+            .note = fmt::format("--dut-reset brought the device back after {}", killer),
+            .death = fmt::format("{}--dut-reset had to bring it back", lost ? *lost + "; " : "")};
+}
+
 // A sentence about a run that the device, or the way to it, did not see the end of.
 std::optional<std::string> lost_device(const testbed::Testbed& bench, const plan::PlanRun& run,
                                        std::size_t total, const TestOptions& options) {
-    const auto why = bench.broken();
-    if (!why) return std::nullopt;
+    const auto broken = bench.broken();
     const std::size_t left = total - run.done();
+    const bool ended = run.dead_since() && left > 0 && !run.upcoming();
+    if (!broken && !ended) return std::nullopt;
+    const std::string why =
+        broken ? *broken + ", during" : "neither the device nor the way to it answers a SEND since";
     return fmt::format(
-        "{}, during {}; {} of {} runs were not played{}", *why,
-        run.dead_since().value_or("the last case"), left, total,
+        "{} {}; {} of {} runs were not played{}", why, run.dead_since().value_or("the last case"),
+        left, total,
         options.dut_reset.empty() ? "; --dut-reset COMMAND can bring a device back and go on" : "");
 }
 
@@ -99,21 +143,27 @@ Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
         auto result = run.next();
         if (!result) break;
         results.timing.cases.push_back({result->id, Clock::now() - case_began});
-        console.say(reports::console_case(*result, style));
         const bool last = options.fail_fast && result->verdict == interpreter::Verdict::Fail;
+        const bool lost = run.dead_since() && (bench.broken() || !options.dut_reset.empty());
+        Recovery recovery;
+        if (lost && !last) {
+            recovery = recover(bench, *run.dead_since(), options.dut_reset, console);
+            const bool killer = *run.dead_since() == result->id;
+            if (killer && !recovery.death.empty()) run.blame_for_death(*result, recovery.death);
+        }
+        console.say(reports::console_case(*result, style));
         results.cases.push_back(std::move(*result));
         report.add(results);
-        if (last || !run.dead_since() || options.dut_reset.empty()) continue;
-        // At once: it may take a minute, and have something to say.
-        console.say("note: the device no longer answers; running --dut-reset\n");
-        const auto back = revive(bench, options.dut_reset);
-        const std::string note =
-            back ? fmt::format("--dut-reset brought the device back after {}", *run.dead_since())
-                 : back.error();
-        results.run.notes.push_back(note);
-        console.say(fmt::format("note: {}\n", note));
-        if (!back) break;
-        run.revived();
+        if (!recovery.note.empty()) {
+            results.run.notes.push_back(recovery.note);
+            console.say(fmt::format("note: {}\n", recovery.note));
+        }
+        if (lost && !last && !recovery.back) break;
+        if (recovery.back) run.revived();
+    }
+    for (const std::string& change : bench.changes()) {
+        results.run.notes.push_back(change + " during the run");
+        console.say(fmt::format("note: {} during the run\n", change));
     }
     results.run.complete =
         !command_line::StopOnSignal::requested() && run.done() == plan.runs.size();

@@ -168,7 +168,9 @@ constexpr auto fields_of(Of<MrDigest> /*of*/) {
 }
 constexpr auto fields_of(Of<MrDigested> /*of*/) {
     return std::tuple{plain("crc32c", &MrDigested::crc32c),
-                      plain("guards_intact", &MrDigested::guards_intact)};
+                      plain("guards_intact", &MrDigested::guards_intact),
+                      plain("guard_before", &MrDigested::guard_before),
+                      plain("guard_behind", &MrDigested::guard_behind)};
 }
 constexpr auto fields_of(Of<MrDeregister> /*of*/) {
     return std::tuple{plain("mr", &MrDeregister::mr)};

@@ -115,6 +115,10 @@ struct MrFill {
 struct MrDigested {
     std::uint32_t crc32c = 0;
     bool guards_intact = false; // both guards are unchanged
+    // The first byte of a guard that changed: how far it is before the region's first byte, or
+    // behind that. An agent need not tell.
+    std::optional<std::uint64_t> guard_before;
+    std::optional<std::uint64_t> guard_behind;
     friend bool operator==(const MrDigested&, const MrDigested&) = default;
 };
 struct MrDigest {

@@ -85,7 +85,12 @@ std::expected<Done, Failure> RegionMemory::fill(const MrFill& request) const {
 std::expected<MrDigested, Failure> RegionMemory::digest(const MrDigest& request) const {
     const auto found = range(request.offset, request.length);
     if (!found) return std::unexpected(found.error());
-    return MrDigested{.crc32c = wire::crc32c(*found), .guards_intact = guards_intact()};
+    const auto before = pattern_mismatch(guard_before(), Pattern::Random, 0, kBeforeKey);
+    const auto behind = pattern_mismatch(guard_after(), Pattern::Random, 0, kAfterKey);
+    MrDigested digest{.crc32c = wire::crc32c(*found), .guards_intact = !before && !behind};
+    if (before) digest.guard_before = page_bytes - *before;
+    if (behind) digest.guard_behind = length_ + *behind;
+    return digest;
 }
 
 } // namespace veriroce::dut

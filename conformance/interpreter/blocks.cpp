@@ -70,11 +70,23 @@ NextPacket pass_over(Interpreter& interpreter, std::span<const Opening> openings
         if (opening.line.packet() == nullptr || qp.next >= qp.heard.size()) continue;
         const std::size_t index = qp.heard[qp.next];
         came = entry_text(interpreter.record()[index], qp.book.identity().name);
-        if (silence || !passes_without_line(interpreter, qp, index)) return NextPacket::NeedsLine;
+        const bool heard = !interpreter.record()[index].lost();
+        if ((silence && heard) || !passes_without_line(interpreter, qp, index))
+            return NextPacket::NeedsLine;
         ++qp.next;
         return NextPacket::PassedOver;
     }
     return NextPacket::None;
+}
+
+// "any of: < ACK psn=0; or: dropped".
+std::string alternatives_text(const script::Case& script, const script::AnyBlock& block) {
+    std::string text;
+    for (const script::Alternative& one : block.alternatives) {
+        text += text.empty() ? "any of: " : "; or: ";
+        text += one.body.empty() ? "nothing" : script.line_text(one.body.front().span);
+    }
+    return text;
 }
 
 // What the alternatives begin with; those that begin with nothing want silence.
@@ -133,8 +145,14 @@ Task<Met<>> play(Interpreter& interpreter, const script::AnyBlock& block, Span s
         co_await take(interpreter, *silent);
         co_return Met<>{};
     }
+    if (came == "nothing") {
+        if (const auto astray = astray_since(interpreter, clock.interval_of(clock.line_end()))) {
+            came = astray_text(interpreter.record()[*astray]);
+        }
+    }
     Finding finding = came == "nothing" ? missing(span, "one of the alternatives", patience)
                                         : mismatch(span, {}, came);
+    finding.expected = alternatives_text(interpreter.script(), block);
     if (came != "nothing")
         finding.differences.push_back({"packet", "one of the alternatives", came});
     co_return failed(std::move(finding));
@@ -166,8 +184,8 @@ Task<Met<>> play(Interpreter& interpreter, const script::Repeat& block, Span spa
     for (std::int64_t i = *times.low; i <= *times.high; ++i) {
         // Without a bound a loop's packets and findings would take all memory.
         if (++objects.loop_turns > script::kMostTurns) {
-            co_return unplayable(span, fmt::format("the loops of a run turn at most {} times",
-                                                   script::kMostTurns));
+            co_return unplayable(
+                span, fmt::format("the loops of a run turn at most {} times", script::kMostTurns));
         }
         if (block.counter) objects.loop_counters.emplace_back(block.counter->text, i);
         co_await play(interpreter, block.body);

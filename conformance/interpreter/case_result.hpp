@@ -74,6 +74,7 @@ struct CaseResult {
     std::vector<RecordedPacket> packets;
     std::vector<Violation> violations;
     std::uint32_t tolerated_retransmissions = 0; // signs of a slow lab
+    std::uint64_t damaged_packets = 0;           // of the DUT, which came with a wrong ICRC
     std::uint64_t lost_packets = 0;              // that the capture dropped: it is an ERROR
 
     // All that was found, in one line; empty if nothing was.

@@ -16,6 +16,7 @@
 #include "conformance/interpreter/record.hpp"
 #include "conformance/interpreter/regions.hpp"
 #include "conformance/interpreter/wire.hpp"
+#include "dissector/wire/icrc.hpp"
 
 namespace veriroce::interpreter {
 namespace {
@@ -129,6 +130,26 @@ std::vector<Violation> violations(Interpreter& interpreter) {
     return all;
 }
 
+// Whether the packet was on the wire with a wrong ICRC; what fault rules made of it was not.
+bool damaged(const Entry& entry) {
+    return entry.from == Side::Dut && entry.on_wire && entry.lost();
+}
+
+// Packets with a wrong ICRC. Where the device's own port was recorded, the judge finds them.
+std::vector<Violation> wrong_icrcs(const Interpreter& interpreter, const Record& record) {
+    if (interpreter.environment().path_delay) return {};
+    std::vector<DamagedPacket> packets;
+    for (std::size_t i = 0; i < record.size(); ++i) {
+        const Entry& entry = record[i];
+        if (!damaged(entry)) continue;
+        packets.push_back({.packet = i,
+                           .cnp = entry.packet && entry.packet->bth.opcode == wire::kCnpOpcode,
+                           .found = entry.frame.icrc,
+                           .right = wire::icrc(entry.frame.covered())});
+    }
+    return judge_damage(packets);
+}
+
 } // namespace
 
 Task<Met<>> conclude(Interpreter& interpreter) {
@@ -160,7 +181,7 @@ Task<Met<>> all_claimed(Interpreter& interpreter, CaseQp& qp) {
 }
 
 void judge_outcome(Interpreter& interpreter, Met<> outcome) {
-    if (!outcome && outcome.error().verdict == Verdict::Fail) {
+    if (!outcome && outcome.error().verdict == Verdict::Fail && !outcome.error().at_any_level) {
         outcome.error().verdict = verdict_of(interpreter.script().level);
     }
     hold_to_own_times(interpreter, outcome);
@@ -186,6 +207,7 @@ void judge_record(Interpreter& interpreter) {
         whole ? record.size() : std::min(record.size(), Record::packets_that_show);
     for (std::size_t i = 0; i < shown; ++i) {
         const Entry& entry = record[i];
+        if (damaged(entry)) ++result.damaged_packets;
         const CaseQp* qp =
             entry.packet ? interpreter.objects().qp_of_packet(entry.from, entry.packet->bth.dest_qp)
                          : nullptr;
@@ -197,7 +219,11 @@ void judge_record(Interpreter& interpreter) {
              .remarks = entry.remarks,
              .on_wire = entry.on_wire});
     }
-    if (whole) result.violations = violations(interpreter);
+    if (whole && interpreter.environment().judged) {
+        result.violations = violations(interpreter);
+        std::ranges::move(wrong_icrcs(interpreter, record), std::back_inserter(result.violations));
+        std::ranges::stable_partition(result.violations, is_damage);
+    }
     blame_violations(result);
 }
 

@@ -29,6 +29,8 @@ struct Entry {
     bool on_wire = true;    // it passed the tester's port
     bool tolerated = false; // no line claims it, and none needs to
 
+    // CRC-07: every receiver drops it, so it was lost for all lines that do not ask for an ICRC.
+    [[nodiscard]] bool lost() const { return refusal == wire::FrameError::BadIcrc; }
     [[nodiscard]] wire::Datagram datagram() const { return {frame.envelope(), frame.transport}; }
 };
 

@@ -81,6 +81,7 @@ struct Environment {
     std::uint64_t seed = 1;
     std::map<wire::DeviceCounter, std::string> counters; // the device's names, where they differ
     FaultPlan plan;
+    bool judged = true; // rules that no line names; else the lines alone decide
     StartPsn start_psn = StartPsn::Any;
     std::optional<bool> mig_req; // of all that the tester sends (BTH-15); else each side's default
     wire::Qpn first_tester_qpn{kLowestTesterQpn}; // never used again within a run

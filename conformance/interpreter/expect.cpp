@@ -98,8 +98,9 @@ Met<> in_time(Interpreter& interpreter, const Awaited& line, std::size_t index) 
     if (most <= line.patience) return {};
     if (least <= line.patience) {
         return noisy(line.span,
-                     fmt::format("too noisy to judge: it came {} to {} after the line before it",
-                                 short_time(least), short_time(most)));
+                     fmt::format("too noisy to judge: it came {} to {} after the line before it, "
+                                 "and the limit is {}",
+                                 short_time(least), short_time(most), short_time(line.patience)));
     }
     return failed(late(line, interpreter.record(), index,
                        {"time", "within " + short_time(line.patience), short_time(least)},
@@ -135,13 +136,14 @@ Met<> judge_time(Interpreter& interpreter, const Awaited& waiting, std::size_t i
     const auto low = wire::Duration(limits->low.value_or(0));
     const auto high = limits->high ? wire::Duration(*limits->high) : wire::Duration::max();
     if (least >= low && most <= high) return {};
-    if (most >= low && least <= high) {
-        return noisy(waiting.span, fmt::format("too noisy to judge: the wait was {} to {}",
-                                               short_time(least), short_time(most)));
-    }
     const std::string wanted =
         limits->high ? fmt::format("{}..{}", limits->low ? short_time(low) : "", short_time(high))
                      : "at least " + short_time(low);
+    if (most >= low && least <= high) {
+        return noisy(waiting.span, fmt::format("too noisy to judge: the wait was {} to {}, and {} "
+                                               "is allowed",
+                                               short_time(least), short_time(most), wanted));
+    }
     return failed(late(waiting, record, index, {"time", wanted, short_time(most)},
                        "after the packet before it"));
 }
@@ -323,8 +325,20 @@ Finding overdue_packet(Interpreter& interpreter, const Awaited& line) {
     } else if (packet.passed) {
         finding.packet = packet.passed;
         finding.actual = entry_text(record[*packet.passed], name) + ", and nothing else";
+    } else if (const auto astray =
+                   astray_since(interpreter, interpreter.clock().interval_of(line.since.value_or(
+                                                 interpreter.clock().line_end())))) {
+        finding.packet = astray;
+        finding.actual = astray_text(record[*astray]);
+        finding.detail = "it came otherwise: " + finding.actual;
     }
     return finding;
+}
+
+std::optional<std::size_t> astray_since(Interpreter& interpreter, const Interval& since) {
+    const auto astray = interpreter.record().astray;
+    if (!astray || interpreter.record()[*astray].at.latest < since.earliest) return std::nullopt;
+    return astray;
 }
 
 bool passes_without_line(Interpreter& interpreter, const CaseQp& qp, std::size_t index) {
@@ -332,7 +346,8 @@ bool passes_without_line(Interpreter& interpreter, const CaseQp& qp, std::size_t
     Entry& entry = interpreter.record()[index];
     if (!entry.tolerated && needs_no_line(entry, context_of(interpreter, qp))) {
         entry.tolerated = true;
-        if (entry.packet->info().request()) ++interpreter.result().tolerated_retransmissions;
+        if (!entry.lost() && entry.packet->info().request())
+            ++interpreter.result().tolerated_retransmissions;
     }
     return entry.tolerated;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ Task<Met<std::vector<Difference>>> data_differences(Interpreter& interpreter,
 // `data=` of a line whose packets have all come.
 Task<Met<>> compare_data(Interpreter& interpreter, const Awaited& line);
 Finding overdue_packet(Interpreter& interpreter, const Awaited& line);
+// The latest frame of the DUT that no QP takes, by its place in the record, if it came since then.
+std::optional<std::size_t> astray_since(Interpreter& interpreter, const Interval& since);
 
 // A packet that no line claims is passed over if it is lawful without one. While the tester's
 // engine answers on the QP, it alone decides.

@@ -10,6 +10,9 @@
 namespace veriroce::interpreter {
 namespace {
 
+constexpr std::size_t kCertainDamage = 2; // packets with a wrong ICRC in one run
+constexpr std::size_t kMostProof = 8;     // packets that a violation names
+
 // Where the packets are seen: at the DUT's port if it is known when they were there, else at ours.
 judge::Assumptions known(const std::vector<JudgedQp>& qps, const Environment& environment) {
     judge::Assumptions assumptions;
@@ -103,26 +106,129 @@ std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
     return found;
 }
 
+std::vector<Violation> judge_damage(const std::vector<DamagedPacket>& packets) {
+    const bool certain = packets.size() >= kCertainDamage;
+    std::vector<Violation> found;
+    for (const bool cnp : {false, true}) {
+        std::vector<std::size_t> proof;
+        const DamagedPacket* first = nullptr;
+        for (const DamagedPacket& one : packets) {
+            if (one.cnp != cnp) continue;
+            if (first == nullptr) first = &one;
+            if (proof.size() < kMostProof) proof.push_back(one.packet);
+        }
+        if (first == nullptr) continue;
+        const auto count =
+            std::ranges::count_if(packets, [&](const auto& one) { return one.cnp == cnp; });
+        found.push_back(
+            {.rule = cnp ? "CRC-10" : "CRC-01",
+             .level = rules::Level::Must,
+             .certain = certain,
+             .packets = std::move(proof),
+             .measured = count == 1
+                             ? fmt::format("the ICRC of one packet is 0x{:08X}", first->found)
+                             : fmt::format("{} packets have a wrong ICRC, the first 0x{:08X}",
+                                           count, first->found),
+             .allowed =
+                 fmt::format("{} must be 0x{:08X}{}", count == 1 ? "it" : "that", first->right,
+                             certain ? "" : " (a wire damages packets, but very rarely)")});
+    }
+    return found;
+}
+
+bool is_damage(const Violation& violation) {
+    return violation.rule == "CRC-01" || violation.rule == "CRC-10";
+}
+
+namespace {
+
+// Whether the violation makes the verdict worse.
+bool is_graver(const Violation& violation, Verdict becomes, const CaseResult& result) {
+    switch (result.verdict) {
+    case Verdict::Pass:
+    case Verdict::Info: return true;
+    case Verdict::Warn: return becomes == Verdict::Fail;
+    case Verdict::Error: {
+        // What the tester could not play it could not because it drops such packets.
+        const FindingKind kind =
+            result.findings.empty() ? FindingKind::Internal : result.findings.front().kind;
+        const bool cut_short = kind == FindingKind::Unplayable || kind == FindingKind::Noisy;
+        return is_damage(violation) && becomes == Verdict::Fail && cut_short;
+    }
+    case Verdict::Fail:
+    case Verdict::Skip:
+    case Verdict::Xfail:
+    case Verdict::Xpass: return false;
+    }
+    return false;
+}
+
+Finding finding_of(const CaseResult& result, const Violation& violation) {
+    return {.kind = FindingKind::Violation,
+            .differences = {{.field = violation.rule,
+                             .expected = violation.allowed,
+                             .actual = violation.measured}},
+            .packet = violation.packets.front(),
+            .rules = {violation.rule},
+            .actual = result.packets[violation.packets.front()].script};
+}
+
+} // namespace
+
 void blame_violations(CaseResult& result) {
+    bool damage_told = false;
     for (const Violation& violation : result.violations) {
-        if (!violation.certain || violation.packets.empty()) continue;
-        const RecordedPacket& proof = result.packets[violation.packets.front()];
-        const bool must = violation.level == rules::Level::Must;
-        const bool graver =
-            result.verdict == Verdict::Pass || (must && result.verdict == Verdict::Warn);
-        if (!graver || violation.level == rules::Level::Info) continue;
-        result.verdict = must ? Verdict::Fail : Verdict::Warn;
-        result.findings.insert(result.findings.begin(),
-                               Finding{.kind = FindingKind::Violation,
-                                       .differences = {{.field = violation.rule,
-                                                        .expected = violation.allowed,
-                                                        .actual = violation.measured}},
-                                       .packet = violation.packets.front(),
-                                       .rules = {violation.rule},
-                                       .actual = proof.script});
+        const bool damage = is_damage(violation);
+        if (violation.packets.empty() || violation.level == rules::Level::Info) continue;
+        if (!violation.certain && !damage) continue;
+        const bool must = violation.certain && violation.level == rules::Level::Must;
+        const Verdict becomes = must ? Verdict::Fail : Verdict::Warn;
+        if (is_graver(violation, becomes, result)) {
+            result.verdict = becomes;
+            result.findings.insert(result.findings.begin(), finding_of(result, violation));
+        } else if (damage && !damage_told && result.verdict != Verdict::Skip) {
+            result.findings.push_back(finding_of(result, violation));
+        } else {
+            continue;
+        }
+        damage_told = damage_told || damage;
         if (std::ranges::find(result.rules, violation.rule) == result.rules.end()) {
             result.rules.push_back(violation.rule);
         }
+    }
+}
+
+bool more_than_damage(const CaseResult& result) {
+    if (result.verdict == Verdict::Fail || result.verdict == Verdict::Error) return true;
+    return std::ranges::any_of(result.findings, [](const Finding& one) {
+        return one.kind != FindingKind::Violation && one.kind != FindingKind::Discouraged;
+    });
+}
+
+void add_damage_of_first_play(CaseResult& result, const CaseResult& first) {
+    if (result.verdict == Verdict::Skip) return;
+    const auto before = std::ranges::find_if(first.violations, is_damage);
+    if (before == first.violations.end()) return;
+    const auto again = std::ranges::find_if(result.violations, is_damage);
+    const bool certain = again != result.violations.end();
+    Finding finding{.kind = FindingKind::Violation,
+                    .differences = {{.field = before->rule,
+                                     .expected = before->allowed,
+                                     .actual = "in another play of this case " + before->measured}},
+                    .rules = {before->rule},
+                    .actual = first.packets[before->packets.front()].script};
+    if (certain) {
+        again->certain = true;
+        result.verdict = Verdict::Fail;
+        result.findings.insert(result.findings.begin(), std::move(finding));
+    } else if (result.verdict == Verdict::Pass) {
+        result.verdict = Verdict::Warn;
+        result.findings.assign(1, std::move(finding));
+    } else {
+        result.findings.push_back(std::move(finding));
+    }
+    if (std::ranges::find(result.rules, before->rule) == result.rules.end()) {
+        result.rules.push_back(before->rule);
     }
 }
 

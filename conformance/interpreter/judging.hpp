@@ -22,7 +22,33 @@ std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
                                      const std::vector<JudgedQp>& qps,
                                      const Environment& environment, wire::Instant end);
 
-// A case whose script was content fails all the same by a certain MUST, and warns by a SHOULD.
+// A packet of the DUT that came with a wrong ICRC, by its place in CaseResult::packets.
+struct DamagedPacket {
+    std::size_t packet = 0;
+    bool cnp = false;
+    std::uint32_t found = 0;
+    std::uint32_t right = 0;
+};
+
+// CRC-01 and CRC-10 on a link whose packets are recorded at the tester's port. A wire damages
+// packets very rarely: one is possible, several in one run are the device's doing.
+std::vector<Violation> judge_damage(const std::vector<DamagedPacket>& packets);
+
+// Whether the violation is a wrong ICRC.
+bool is_damage(const Violation& violation);
+
+// A case whose script was content fails all the same by a certain MUST, and warns by a SHOULD. A
+// wrong ICRC is told whatever else was found, because the tester drops the packet: a single one
+// warns where the case was content, several fail it, and fail it too where the tester could not
+// play on without the packets.
 void blame_violations(CaseResult& result);
+
+// Whether the case found anything but a single packet with a wrong ICRC: it may be what the
+// damaged packet brought about.
+bool more_than_damage(const CaseResult& result);
+
+// A case that was played again, because one packet of the first play came with a wrong ICRC. If
+// one did in this play as well, the device is to blame.
+void add_damage_of_first_play(CaseResult& result, const CaseResult& first);
 
 } // namespace veriroce::interpreter

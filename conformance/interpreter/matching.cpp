@@ -364,6 +364,10 @@ Met<Match> match(const script::ExpectPacket& line, const Entry& entry,
             .detail = {}};
     }
     const bool right_kind = std::visit(KindComparison(entry, context), line.kind);
+    if (entry.lost() && match_of(line.matches, SpecialField::Icrc) == nullptr) {
+        return Match{
+            .right_kind = right_kind, .differences = {{"icrc", "good", "bad"}}, .detail = {}};
+    }
     if (auto foreign = foreign_vlan(entry, context.environment)) {
         return Match{.right_kind = right_kind, .differences = {std::move(*foreign)}, .detail = {}};
     }
@@ -434,6 +438,7 @@ Met<script::Bounds> bounds(const script::ValueRange& range, const Entry& entry,
 }
 
 bool needs_no_line(const Entry& entry, const MatchContext& context) {
+    if (entry.lost()) return true;
     if (!entry.packet || entry.refusal) return false;
     if (foreign_vlan(entry, context.environment)) return false;
     const wire::Packet& packet = *entry.packet;

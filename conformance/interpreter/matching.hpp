@@ -62,7 +62,8 @@ Met<script::Bounds> bounds(const script::ValueRange& range, const Entry& entry,
                            const MatchContext& context, std::optional<script::FieldName> field);
 
 // What the DUT may send without a line that asks for it: a CNP, an ACK of what was sent, a
-// repetition that its timer or the tester's duplicate explains.
+// repetition that its timer or the tester's duplicate explains. A packet with a wrong ICRC needs no
+// line either: it was lost, and is blamed for its ICRC alone (CRC-01).
 bool needs_no_line(const Entry& entry, const MatchContext& context);
 
 } // namespace veriroce::interpreter

@@ -17,6 +17,7 @@ struct Unmet {
     Verdict verdict = Verdict::Fail;
     Finding finding;
     std::vector<Finding> before = {}; // what was found before this became an ERROR
+    bool at_any_level = false;        // a FAIL, whatever the level of the case
 };
 template <typename T = void>
 using Met = std::expected<T, Unmet>;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "conformance/interpreter/entry.hpp"
+#include "dissector/wire/parsed_frame.hpp"
 
 namespace veriroce::interpreter {
 namespace {
@@ -126,11 +127,46 @@ bool same_packet(const wire::Packet& a, const wire::Packet& b) {
 #undef VERIROCE_HEADER_EQUAL
 }
 
+namespace {
+
+// Of a packet that is wrapped twice the opcode of the inner one.
+std::optional<std::string> inner_packet(const Entry& entry) {
+    const wire::Bytes rest = entry.frame.transport;
+    if (rest.empty()) return std::nullopt;
+    const auto version = std::to_integer<unsigned>(rest.front() >> 4);
+    if (version != 4 && version != 6) return std::nullopt;
+    std::vector<std::byte> frame(wire::Ethernet::kSize);
+    wire::store_be<2>(wire::MutableBytes(frame), 12, version == 4 ? 0x0800U : 0x86DDU);
+    const wire::Bytes all(entry.bytes);
+    const wire::Bytes inner = all.subspan(entry.frame.layers.at(wire::Layer::Bth));
+    frame.insert(frame.end(), inner.begin(), inner.end());
+    const auto parsed = wire::parse_frame(frame);
+    if (!parsed || !parsed->packet) return std::nullopt;
+    return std::string(opcode_text(*parsed->packet));
+}
+
+} // namespace
+
+bool is_wrapped_twice(const Entry& entry) {
+    return inner_packet(entry).has_value();
+}
+
+std::string astray_text(const Entry& entry) {
+    if (const auto inner = inner_packet(entry)) {
+        return fmt::format("< {} wrapped twice: IP, UDP and BTH come once more behind UDP", *inner);
+    }
+    if (!entry.packet) {
+        return fmt::format("< {} bytes, too few for the headers of a packet", entry.bytes.size());
+    }
+    return fmt::format("{}, to QP 0x{:06X}, which the tester does not have", entry_text(entry, ""),
+                       entry.packet->bth.dest_qp.value);
+}
+
 std::string entry_text(const Entry& entry, std::string_view qp) {
     const char direction = entry.from == Side::Tester ? '>' : '<';
     if (!entry.packet) return fmt::format("{} {} bytes", direction, entry.bytes.size());
-    return fmt::format("{}{}{} {}", qp, qp.empty() ? "" : " ", direction,
-                       packet_text(*entry.packet, entry.psn));
+    return fmt::format("{}{}{} {}{}", qp, qp.empty() ? "" : " ", direction,
+                       packet_text(*entry.packet, entry.psn), entry.lost() ? " icrc=bad" : "");
 }
 
 } // namespace veriroce::interpreter

@@ -21,6 +21,7 @@ namespace veriroce::interpreter {
 // A region of either side.
 struct Memory {
     std::string name;
+    std::string purpose; // of a region without a name: "the buffer of recv id=3"
     Side side = Side::Dut;
     dut::MrHandle mr;               // of the DUT
     std::vector<std::byte> bytes;   // of the tester: the region; of the DUT: as last written

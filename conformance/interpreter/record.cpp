@@ -20,14 +20,14 @@ std::size_t Record::add(Entry entry) {
     return entries_.size() - 1;
 }
 
-void Record::keep_few() {
-    if (foreign_ < packets_that_show) {
+bool Record::keep_few() {
+    if (foreign_++ < packets_that_show) {
         last_foreign_ = entries_.size() - 1;
-    } else {
-        bytes_ -= bytes_of(entries_.back());
-        entries_.pop_back();
+        return true;
     }
-    ++foreign_;
+    bytes_ -= bytes_of(entries_.back());
+    entries_.pop_back();
+    return false;
 }
 
 void Record::remark_on_those_not_kept() {

@@ -35,7 +35,8 @@ class Record {
     [[nodiscard]] std::uint64_t most_bytes() const { return most_bytes_; }
 
     // The newest packet belongs to no QP of the case: it goes again if there are many of them.
-    void keep_few();
+    // Whether it stays.
+    bool keep_few();
     // Says in the last of those that are kept how many are not.
     void remark_on_those_not_kept();
 
@@ -48,6 +49,8 @@ class Record {
 
     // The first packet of the DUT to a QPN that nobody has.
     std::optional<std::size_t> stranger;
+    // The latest frame of the DUT that no QP takes: too short, damaged, or to such a QPN.
+    std::optional<std::size_t> astray;
 
   private:
     std::uint64_t most_bytes_;

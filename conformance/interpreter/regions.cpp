@@ -143,10 +143,12 @@ Met<Memory*> anonymous_tester_region(Interpreter& interpreter, std::uint64_t len
 }
 
 Task<Met<Memory*>> anonymous_region(Interpreter& interpreter, std::uint64_t length,
-                                    dut::PdHandle pd, Span span) {
+                                    dut::PdHandle pd, std::string purpose, Span span) {
     Objects& objects = interpreter.objects();
-    Memory memory{
-        .access = {.local_write = true}, .pattern_key = objects.next_pattern_key(), .pd = pd};
+    Memory memory{.purpose = std::move(purpose),
+                  .access = {.local_write = true},
+                  .pattern_key = objects.next_pattern_key(),
+                  .pd = pd};
     memory.bytes.resize(static_cast<std::size_t>(length));
     dut::write_pattern(memory.bytes, dut::Pattern::Offsets, 0, memory.pattern_key);
     dut::Request call =
@@ -249,9 +251,17 @@ Task<Met<>> guards_intact(Interpreter& interpreter, const Memory& memory, Span s
     const dut::MrDigested digest =
         co_await ask<dut::MrDigested>(interpreter, std::move(call), span);
     if (digest.guards_intact) co_return Met<>{};
+    const auto where = [](std::uint64_t byte, std::string_view side) {
+        return fmt::format("written, byte {} {} its first one", byte, side);
+    };
+    std::string found = "written";
+    if (digest.guard_before) found = where(*digest.guard_before, "before");
+    if (digest.guard_behind) found = where(*digest.guard_behind, "behind");
     std::vector<Difference> differing;
-    differing.push_back(
-        {fmt::format("guard page beside region '{}'", memory.name), "untouched", "written"});
+    differing.push_back({fmt::format("guard page beside {}",
+                                     memory.name.empty() ? memory.purpose
+                                                         : fmt::format("region '{}'", memory.name)),
+                         "untouched", std::move(found)});
     co_return failed(mismatch(span, std::move(differing), "memory outside the region changed"));
 }
 

@@ -23,7 +23,7 @@ Met<> make_tester_region(Interpreter& interpreter, const script::MakeMr& line, S
 
 // A region that no line names: the buffer of a work request without `local`.
 Task<Met<Memory*>> anonymous_region(Interpreter& interpreter, std::uint64_t length,
-                                    dut::PdHandle pd, Span span);
+                                    dut::PdHandle pd, std::string purpose, Span span);
 Met<Memory*> anonymous_tester_region(Interpreter& interpreter, std::uint64_t length, Span span);
 
 Task<Met<std::vector<std::byte>>> read_memory(Interpreter& interpreter, const Piece& piece,

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/interpreter/notation.hpp"
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/tester_peer.hpp"
 
@@ -59,14 +60,11 @@ void Wire::hear(wire::Bytes bytes, Interval at) {
     Entry& entry = record_[index];
     if (!entry.packet) {
         entry.remarks.emplace_back("too short for its headers");
-        return record_.keep_few();
-    }
-    CaseQp* qp = objects_.qp_of_packet(Side::Dut, entry.packet->bth.dest_qp);
-    if (qp == nullptr) {
-        if (!is_stranger(entry)) return record_.keep_few();
-        record_.stranger = index;
+        if (record_.keep_few()) record_.astray = index;
         return;
     }
+    CaseQp* qp = objects_.qp_of_packet(Side::Dut, entry.packet->bth.dest_qp);
+    if (qp == nullptr) return hear_astray(index);
     entry.psn = qp->book.relative_psn(Side::Dut, *entry.packet);
     auto emissions = fault(*qp, entry);
     if (!emissions) return arrive(*qp, index);
@@ -74,20 +72,30 @@ void Wire::hear(wire::Bytes bytes, Interval at) {
     release();
 }
 
-// The first packet to a QPN that nobody has. To one of our QPNs of an earlier case it is only late,
-// and management goes to QP 1.
-bool Wire::is_stranger(const Entry& entry) const {
+// A packet to a QPN that nobody has. To one of our QPNs of an earlier case it is only late, and
+// management goes to QP 1. With a wrong ICRC nobody can say where it was meant to go, unless it is
+// seen what it is.
+void Wire::hear_astray(std::size_t index) {
+    Entry& entry = record_[index];
     const std::uint32_t qpn = entry.packet->bth.dest_qp.value;
     const bool late = qpn >= kLowestTesterQpn.value && qpn < environment_.first_tester_qpn.value;
-    const bool datagram = entry.packet->info().service == wire::Service::Ud;
-    return !late && !datagram && !record_.stranger;
+    const bool wrapped = is_wrapped_twice(entry);
+    const bool datagram = entry.packet->info().service == wire::Service::Ud && !wrapped;
+    const bool stranger = !late && !datagram && (wrapped || !entry.lost());
+    if (stranger && !record_.stranger) {
+        record_.stranger = record_.astray = index;
+        return;
+    }
+    if (record_.keep_few() && !late && !datagram) record_.astray = index;
 }
 
 // A packet of the DUT that reached us: lines may claim it, and the tester's engine answers it.
 void Wire::arrive(CaseQp& qp, std::size_t index) {
     Entry& entry = record_[index];
     entry.sent_before = sent_before(record_, qp, entry);
-    if (entry.refusal)
+    if (entry.lost())
+        entry.remarks.emplace_back("wrong ICRC: the tester drops it");
+    else if (entry.refusal)
         entry.remarks.emplace_back(wire::text_of(*entry.refusal));
     else
         qp.book.note(Side::Dut, *entry.packet, entry.at);
@@ -166,16 +174,15 @@ void Wire::release() {
         const std::size_t index = record_.add(parsed(due.from, std::move(due.frame), now));
         Entry& entry = record_[index];
         entry.remarks.emplace_back("as the fault rules left it");
+        CaseQp* qp =
+            entry.packet ? objects_.qp_of_packet(due.from, entry.packet->bth.dest_qp) : nullptr;
+        if (qp != nullptr) entry.psn = qp->book.relative_psn(due.from, *entry.packet);
         if (due.from == Side::Tester) {
             entry.number = events_.send(entry.bytes);
             continue;
         }
         entry.on_wire = false;
-        CaseQp* qp =
-            entry.packet ? objects_.qp_of_packet(Side::Dut, entry.packet->bth.dest_qp) : nullptr;
-        if (qp == nullptr) continue;
-        entry.psn = qp->book.relative_psn(Side::Dut, *entry.packet);
-        arrive(*qp, index);
+        if (qp != nullptr) arrive(*qp, index);
     }
 }
 

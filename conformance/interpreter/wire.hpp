@@ -54,7 +54,7 @@ class Wire {
     std::optional<std::vector<fault::Emission>> fault(const CaseQp& qp, Entry& entry);
     void put_off(std::vector<fault::Emission> emissions);
     void arrive(CaseQp& qp, std::size_t index);
-    [[nodiscard]] bool is_stranger(const Entry& entry) const;
+    void hear_astray(std::size_t index);
 
     const Environment& environment_;
     Events& events_;

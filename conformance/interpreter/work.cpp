@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "conformance/interpreter/attributes.hpp"
 #include "conformance/interpreter/clock.hpp"
 #include "conformance/interpreter/dut_calls.hpp"
@@ -58,7 +60,9 @@ Task<Met<>> play_post(Interpreter& interpreter, CaseQp& qp, const script::Post& 
     }
     const std::uint64_t bytes = order.bytes(post.operation);
     if (post.local.empty() && bytes > 0) {
-        const Memory* scratch = co_await anonymous_region(interpreter, bytes, qp.pd, span);
+        const Memory* scratch = co_await anonymous_region(
+            interpreter, bytes, qp.pd, fmt::format("the buffer of post id={}", order.ids.first),
+            span);
         request.sge.push_back({scratch->mr, 0, static_cast<std::uint32_t>(bytes), order.lkey});
     }
     dut::PostSend chain{.qp = qp.dut_qp};
@@ -92,7 +96,8 @@ Task<Met<>> post_receive(Interpreter& interpreter, CaseQp& qp, const script::Rec
                 {piece.memory->mr, piece.offset, static_cast<std::uint32_t>(piece.length), lkey});
         }
         if (recv.local.empty() && length > 0) {
-            const Memory* scratch = co_await anonymous_region(interpreter, length, pd, span);
+            const Memory* scratch = co_await anonymous_region(
+                interpreter, length, pd, fmt::format("the buffer of recv id={}", id), span);
             request.sge.push_back({scratch->mr, 0, static_cast<std::uint32_t>(length), lkey});
         }
         chain.push_back(std::move(request));

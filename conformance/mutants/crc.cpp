@@ -1,4 +1,6 @@
 // Defects in what becomes of packets with a wrong ICRC.
+#include <map>
+
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/packets.hpp"
 #include "dissector/wire/icrc.hpp"
@@ -58,6 +60,59 @@ class NakForBadIcrc final : public engine::SurfaceFilter {
     }
 };
 
+void spoil_icrc(wire::MutableBytes frame) {
+    frame.back() ^= std::byte{0x5A};
+}
+
+std::optional<wire::Packet> packet_in(wire::Bytes frame) {
+    const auto parsed = wire::parse_frame(frame);
+    if (!parsed) return std::nullopt;
+    return parsed->packet;
+}
+
+bool any_packet(const wire::Packet& /*packet*/) {
+    return true;
+}
+
+// The frames of such packets leave with a wrong ICRC.
+template <bool (*Spoils)(const wire::Packet&)>
+class SpoilsIcrc final : public engine::SurfaceFilter {
+  public:
+    void sealed(wire::MutableBytes frame) override {
+        const auto packet = packet_in(frame);
+        if (packet && Spoils(*packet)) spoil_icrc(frame);
+    }
+};
+
+class SpoilsEveryThirdIcrc final : public engine::SurfaceFilter {
+  public:
+    void sealed(wire::MutableBytes frame) override {
+        if (++sent_ % 3 == 0) spoil_icrc(frame);
+    }
+
+  private:
+    std::uint64_t sent_ = 0;
+};
+
+// Requests whose PSN does not go beyond those that left for the same QP before.
+class SpoilsIcrcOfResent final : public engine::SurfaceFilter {
+  public:
+    void sealed(wire::MutableBytes frame) override {
+        const auto packet = packet_in(frame);
+        if (!packet || !packet->info().request()) return;
+        const auto [newest, first] =
+            newest_.try_emplace(packet->bth.dest_qp.value, packet->bth.psn);
+        if (first) return;
+        if (wire::distance(newest->second, packet->bth.psn) > 0)
+            newest->second = packet->bth.psn;
+        else
+            spoil_icrc(frame);
+    }
+
+  private:
+    std::map<std::uint32_t, wire::Psn> newest_; // by the QPN that they go to
+};
+
 bool congestion_marked(const engine::OwnedDatagram& datagram) {
     return datagram.envelope.ecn == wire::kCongestionExperienced;
 }
@@ -90,6 +145,36 @@ constexpr std::array kMutants{
                "packet shows the gap.",
            .cases = "bth/truncated crc/bad-icrc-request crc/covered-fields",
            .make_filter = make<NakForBadIcrc>},
+    Mutant{.name = "every_icrc_wrong",
+           .rule = "CRC-01",
+           .passive = true,
+           .description = "Every packet leaves with a wrong ICRC.",
+           .cases = "ack/each-kind rdr/order rsp/duplicate-send sta/ready-to-receive tmo/interval",
+           .make_filter = make<SpoilsIcrc<any_packet>>},
+    Mutant{.name = "every_third_icrc_wrong",
+           .rule = "CRC-01",
+           .passive = true,
+           .description = "Every third packet leaves with a wrong ICRC.",
+           .cases = "ack/each-kind rdr/order rsp/duplicate-send",
+           .make_filter = make<SpoilsEveryThirdIcrc>},
+    Mutant{.name = "icrc_of_acks_wrong",
+           .rule = "CRC-01",
+           .passive = true,
+           .description = "ACKs leave with a wrong ICRC.",
+           .cases = "ack/each-kind rsp/duplicate-send",
+           .make_filter = make<SpoilsIcrc<is_ack>>},
+    Mutant{.name = "icrc_of_read_responses_wrong",
+           .rule = "CRC-01",
+           .passive = true,
+           .description = "READ responses leave with a wrong ICRC.",
+           .cases = "rdr/order rdr/msn",
+           .make_filter = make<SpoilsIcrc<is_read_response>>},
+    Mutant{.name = "icrc_of_resent_wrong",
+           .rule = "CRC-01",
+           .passive = true,
+           .description = "Requests that are sent again leave with a wrong ICRC.",
+           .cases = "req/sequence-nak tmo/interval rnr/requester-waits",
+           .make_filter = make<SpoilsIcrcOfResent>},
     Mutant{.name = "congestion_marked_dropped",
            .rule = "CRC-02",
            .description = "Packets that are marked \"congestion experienced\" are dropped, as if "

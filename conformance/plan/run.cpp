@@ -1,10 +1,12 @@
 #include "conformance/plan/run.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <exception>
 
 #include <fmt/format.h>
 
+#include "conformance/interpreter/judging.hpp"
 #include "conformance/plan/judgeable.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 
@@ -37,6 +39,9 @@ constexpr std::uint32_t kQpnsPerCase = 128;
 static_assert(script::kMaxQps < kQpnsPerCase);
 constexpr std::uint32_t kFirstQpn = kLowestTesterQpn.value + kQpnsPerCase; // behind calibration's
 constexpr std::uint32_t kLastQpn = 0xFFFF00;
+
+// A device that has not answered this many times in a row, each before another case, is dead.
+constexpr std::size_t kTriesOfDead = 5;
 
 // Apart for different seeds, so that a device's memory of an earlier run does not matter.
 std::uint32_t first_qpn_of(std::uint64_t seed) {
@@ -118,7 +123,20 @@ std::optional<std::string> PlanRun::upcoming() const {
 
 void PlanRun::revived() {
     dead_since_.reset();
+    unanswered_tries_ = 0;
     over_ = false;
+}
+
+void PlanRun::blame_for_death(CaseResult& killer, std::string how) const {
+    if (killer.verdict == Verdict::Xfail || killer.verdict == Verdict::Skip) return;
+    const bool told = std::ranges::any_of(
+        killer.findings, [](const Finding& one) { return one.kind == FindingKind::Unanswering; });
+    if (!told) {
+        killer.findings.insert(killer.findings.begin(),
+                               Finding{.kind = FindingKind::Unanswering, .detail = std::move(how)});
+    }
+    killer.verdict = Verdict::Fail;
+    known_.judge(killer);
 }
 
 CaseResult PlanRun::result_of(const PlannedRun& planned) {
@@ -128,8 +146,10 @@ CaseResult PlanRun::result_of(const PlannedRun& planned) {
         result.become(
             Verdict::Error, FindingKind::Environment,
             fmt::format("not played: the DUT has not answered a SEND since {}", *dead_since_));
+        if (++unanswered_tries_ == kTriesOfDead) over_ = true;
     } else {
         dead_since_.reset();
+        unanswered_tries_ = 0;
         result = play(planned);
     }
     if (result.rules.empty()) {
@@ -167,18 +187,24 @@ CaseResult PlanRun::play(const PlannedRun& planned) {
     if (testbed_.broken()) {
         result.become(Verdict::Error, FindingKind::Environment, *testbed_.broken());
     } else {
-        judge_sanity(result, environment);
+        judge_sanity(result, planned, environment);
     }
     return result;
 }
 
-// A case of whose packets the capture lost some is played once more.
+// A case of whose packets the capture lost some is played once more. So is one that did not pass
+// and in which a single packet of the device came with a wrong ICRC: a wire may damage one packet,
+// but hardly one of each play.
 CaseResult PlanRun::play_whole(const PlannedRun& planned, Environment& environment) {
     const script::Case& script = plan_.cases[planned.case_index];
     CaseResult result = testbed_.play(script, planned.run, environment);
-    if (result.lost_packets == 0 || testbed_.broken()) return result;
+    const bool damaged = result.damaged_packets == 1 && !environment.path_delay &&
+                         interpreter::more_than_damage(result);
+    if ((result.lost_packets == 0 && !damaged) || testbed_.broken()) return result;
     environment = environment_for(planned); // late packets of the first time must be strangers
-    return testbed_.play(script, planned.run, environment);
+    CaseResult second = testbed_.play(script, planned.run, environment);
+    if (damaged) interpreter::add_damage_of_first_play(second, result);
+    return second;
 }
 
 // Every run of this case alone, with what made it this run: axes, and the round's seed.
@@ -192,10 +218,12 @@ std::string PlanRun::command_for(const PlannedRun& planned) const {
     return text + fmt::format(" --seed {}", options_.seed + planned.round);
 }
 
+// It asks for an answer and for nothing else: what is wrong in it, cases say.
 CaseResult PlanRun::sanity_exchange(const Environment& environment) {
     Environment fresh = environment;
     fresh.first_tester_qpn = {environment.first_tester_qpn.value + script::kMaxQps};
     fresh.plan = {};
+    fresh.judged = false;
     return testbed_.play(sanity_.test_case, sanity_.runs.front(), fresh);
 }
 
@@ -203,28 +231,45 @@ bool PlanRun::answers_again(const PlannedRun& planned) {
     return !testbed_.broken() && sanity_exchange(environment_for(planned)).verdict == Verdict::Pass;
 }
 
+namespace {
+
+// Whether the case saw nothing but silence. In front of a device that cannot even be asked, that
+// proves nothing; a packet or completion that is wrong does.
+bool saw_silence(const CaseResult& result) {
+    return std::ranges::all_of(result.findings, [](const Finding& one) {
+        return one.kind == FindingKind::Missing && !one.packet;
+    });
+}
+
+} // namespace
+
 // Whatever the case found, a device that no longer answers is the graver finding. A sanity exchange
-// that could not be held (the agent is gone) says nothing about the device. What the case itself
-// found stays in the message.
-void PlanRun::judge_sanity(CaseResult& result, const Environment& environment) {
-    const CaseResult sanity = sanity_exchange(environment);
+// that could not be held (the agent is gone, the way to the device is broken) says nothing about
+// the device, but no later case can be played either. What the case itself found stays in the
+// message. An exchange that fails is held once more: a wire may lose a packet.
+void PlanRun::judge_sanity(CaseResult& result, const PlannedRun& planned,
+                           const Environment& environment) {
+    CaseResult sanity = sanity_exchange(environment);
+    const bool may_be_lost = sanity.verdict != Verdict::Pass && !testbed_.broken();
+    if (may_be_lost && (has_answered_ || next_ == 1)) {
+        sanity = sanity_exchange(environment_for(planned));
+    }
     if (sanity.verdict == Verdict::Pass) {
         has_answered_ = true;
         return;
     }
+    // A device that never answered is wrong, not dead: the cases say more about it.
+    if (has_answered_) dead_since_.emplace(); // result_of fills in the id
     Finding finding{.kind = FindingKind::Unanswering, .detail = sanity.reason()};
     if (sanity.verdict == Verdict::Error) {
         finding.kind = FindingKind::Environment;
         finding.detail = fmt::format("no sanity exchange after it: {}", sanity.reason());
+        const bool proven = result.verdict == Verdict::Fail && !saw_silence(result);
+        result.verdict = proven ? Verdict::Fail : Verdict::Error;
+    } else {
+        result.verdict = Verdict::Fail;
     }
     result.findings.insert(result.findings.begin(), std::move(finding));
-    if (sanity.verdict == Verdict::Error) {
-        if (result.verdict != Verdict::Fail) result.verdict = Verdict::Error;
-        return;
-    }
-    result.verdict = Verdict::Fail;
-    // A device that never answered is wrong, not dead: the cases say more about it.
-    if (has_answered_) dead_since_.emplace(); // result_of fills in the id
 }
 
 } // namespace veriroce::plan

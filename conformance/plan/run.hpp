@@ -31,9 +31,9 @@ class PlanRun {
     PlanRun(testbed::Testbed& testbed, const Plan& plan, const Selection& selection,
             RunOptions options);
 
-    // The next result; nothing after the last, when the testbed is broken for good, or when a
-    // signal came (command_line::StopOnSignal): the case at hand then ends at once, and counts as
-    // not played.
+    // The next result; nothing after the last, when the testbed is broken or the device dead, or
+    // when a signal came (command_line::StopOnSignal): the case at hand then ends at once, and
+    // counts as not played.
     std::optional<interpreter::CaseResult> next();
     // What the profile has to say beside the results, and what cannot be judged here: for the
     // report.
@@ -43,10 +43,13 @@ class PlanRun {
     [[nodiscard]] std::optional<std::string> upcoming() const;
 
     // The id of the case behind which the device stopped to answer. Until it answers again no case
-    // is played: each is an ERROR that names this one.
+    // is played: each is an ERROR that names this one, and after five of them the run is over.
     [[nodiscard]] const std::optional<std::string>& dead_since() const { return dead_since_; }
     // The device was revived, and the testbed has found it: goes on with the next case.
     void revived();
+    // The device died in this case: it had to be reset, or was away and came back. A FAIL, or the
+    // XFAIL of a known deviation.
+    void blame_for_death(interpreter::CaseResult& killer, std::string how) const;
 
   private:
     interpreter::CaseResult result_of(const PlannedRun& planned);
@@ -55,7 +58,8 @@ class PlanRun {
                                        interpreter::Environment& environment);
     // A small exchange on a fresh QP: whether the device still answers.
     interpreter::CaseResult sanity_exchange(const interpreter::Environment& environment);
-    void judge_sanity(interpreter::CaseResult& result, const interpreter::Environment& environment);
+    void judge_sanity(interpreter::CaseResult& result, const PlannedRun& planned,
+                      const interpreter::Environment& environment);
     [[nodiscard]] bool answers_again(const PlannedRun& planned);
     [[nodiscard]] interpreter::Environment environment_for(const PlannedRun& planned);
     [[nodiscard]] std::string command_for(const PlannedRun& planned) const;
@@ -72,6 +76,7 @@ class PlanRun {
     bool over_ = false;
     bool has_answered_ = false; // a sanity exchange of this run
     std::optional<std::string> dead_since_;
+    std::size_t unanswered_tries_ = 0; // since then, each before another case
 };
 
 } // namespace veriroce::plan

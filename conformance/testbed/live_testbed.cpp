@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -29,25 +30,44 @@ using interpreter::Verdict;
 namespace {
 
 constexpr wire::Duration kAgentPatience = std::chrono::seconds(5);
-constexpr wire::Duration kRevivalPatience = std::chrono::minutes(1);
 constexpr wire::Duration kResolvePatience = std::chrono::seconds(2);
 constexpr wire::Duration kOneSecond = std::chrono::seconds(1);
 constexpr wire::Duration kCalibrationAge = std::chrono::minutes(10);
 // IPv6, UDP, BTH, RETH and immediate, ICRC: what a packet has beside a full PMTU.
 constexpr std::size_t kPacketOverhead = 40 + 8 + 12 + 20 + 4;
 
-// A zero-length WRITE needs no key and no address (LEN-08), so that any device answers it.
-constexpr std::string_view kCalibrationScript = R"(rule   LEN-08
+// What round trips are measured with. An empty WRITE needs no key, no address (LEN-08) and no
+// receive, so it can be sent often; a device that does not answer it gets small SENDs.
+struct Calibration {
+    std::string_view of;
+    std::string_view script;
+};
+constexpr std::array kCalibrations{
+    Calibration{.of = "an empty RDMA WRITE", .script = R"(rule   LEN-08
 title  "Round trips of an empty RDMA WRITE"
 role   responder
 level  INFO
 
-dut    mr a len=4KiB access=remote_write
 repeat 200
   > RDMA_WRITE_ONLY  len=0 dmalen=0 ackreq
   < ACK  measure rtt
 end
-)";
+)"},
+    Calibration{.of = "a SEND of 4 bytes", .script = R"(rule   RSP-01
+title  "Round trips of a SEND of 4 bytes"
+role   responder
+level  INFO
+
+dut    recv id=1..100 len=4
+repeat 100
+  > SEND_ONLY  len=4 ackreq
+  < ACK  measure rtt
+end
+)"}};
+constexpr std::size_t kEnoughRoundTrips = 50;
+// Of a device whose answers cannot be measured.
+constexpr wire::Duration kDefaultRoundTrip = std::chrono::milliseconds(2);
+constexpr wire::Duration kDefaultStampWidth = std::chrono::milliseconds(1);
 
 bool link_local(const wire::IpAddress& address) {
     return !address.v4() && address.bytes[0] == std::byte{0xFE} &&
@@ -106,22 +126,30 @@ std::expected<void, std::string> LiveTestbed::find_device(wire::Instant until) {
     auto dut = dut::RemoteDut::connect(options_.agent, options_.token, until);
     if (!dut) return std::unexpected(dut.error());
     dut_ = std::move(*dut);
-    welcome_ = dut_->welcome();
     tickets_.clear();
-    ends_.clear();
+    // A device that comes back without its port or addresses leaves what was known of it.
+    dut::Welcome welcome = std::exchange(welcome_, dut_->welcome());
+    auto ends = std::exchange(ends_, {});
     lacking_.clear();
-    if (auto chosen = choose_ends(); !chosen) return chosen;
+    if (auto chosen = choose_ends(); !chosen) {
+        if (!ends.empty()) {
+            welcome_ = std::move(welcome);
+            ends_ = std::move(ends);
+        }
+        return chosen;
+    }
     return calibrate();
 }
 
-std::expected<void, std::string> LiveTestbed::find_again() {
-    const wire::Instant end = net::monotonic_now() + kRevivalPatience;
-    for (;;) {
-        broken_.reset();
+std::expected<FoundAgain, std::string> LiveTestbed::find_again(wire::Duration patience) {
+    const wire::Instant end = net::monotonic_now() + patience;
+    for (FoundAgain when = FoundAgain::AtOnce;; when = FoundAgain::Later) {
+        const auto lost = std::exchange(broken_, std::nullopt);
         auto found = find_device(std::min(end, net::monotonic_now() + kAgentPatience));
-        if (found || command_line::StopOnSignal::requested() ||
-            net::monotonic_now() + kOneSecond > end) {
-            return found;
+        if (found) return when;
+        broken_ = lost ? lost : found.error();
+        if (command_line::StopOnSignal::requested() || net::monotonic_now() + kOneSecond > end) {
+            return std::unexpected(found.error());
         }
         // What comes meanwhile is nobody's. A link that is gone does not come back here.
         const wire::Instant next = net::monotonic_now() + kOneSecond;
@@ -135,7 +163,10 @@ std::expected<void, std::string> LiveTestbed::find_again() {
 // --- who talks to whom ------------------------------------------------------------------------
 
 std::expected<LiveTestbed::Ends, std::string> LiveTestbed::ends_of(const Network& network) const {
-    if (welcome_.ports.empty()) return std::unexpected(std::string("the device has no port"));
+    if (welcome_.ports.empty()) {
+        return std::unexpected(fmt::format("the agent at {} names no port of the device {}",
+                                           options_.agent.text(), welcome_.device));
+    }
     const bool v4 = network.ip_version == 4;
     const std::uint16_t vlan = network.vlan_id();
     Ends ends;
@@ -177,8 +208,10 @@ std::expected<LiveTestbed::Ends, std::string> LiveTestbed::ends_of(const Network
 std::expected<void, std::string> LiveTestbed::choose_ends() {
     for (const int version : {4, 6})
         find_ends({.ip_version = version});
-    if (ends_.empty()) return std::unexpected(lacking_[{0, 4}]);
-    return {};
+    if (!ends_.empty()) return {};
+    const std::string& v4 = lacking_[{0, 4}];
+    const std::string& v6 = lacking_[{0, 6}];
+    return std::unexpected(v4 == v6 ? v4 : fmt::format("{}; {}", v4, v6));
 }
 
 void LiveTestbed::find_ends(const Network& network) {
@@ -236,6 +269,7 @@ RunInfo LiveTestbed::info() const {
         info.notes.push_back(fmt::format("IPv{}: tester {}, DUT {}", network.second,
                                          ends.tester.text(), ends.dut.text()));
     }
+    if (!calibration_note_.empty()) info.notes.push_back(calibration_note_);
     const Environment environment = this->environment({});
     info.notes.push_back(fmt::format(
         "99 % of round trips take at most {}, of sleeps of 1 ms {}; settle time {}, patience {}",
@@ -249,6 +283,10 @@ RunInfo LiveTestbed::info() const {
 // A device that does not answer now will not answer the next case either, and is blamed there: the
 // older figures stay.
 void LiveTestbed::keep_calibrated() {
+    if (const auto change = link_->change();
+        change && std::ranges::find(changes_, *change) == changes_.end()) {
+        changes_.push_back(*change);
+    }
     if (broken_ || net::monotonic_now() < calibrated_at_ + kCalibrationAge) return;
     (void)calibrate();
     calibrated_at_ = net::monotonic_now();
@@ -267,26 +305,71 @@ std::expected<void, std::string> LiveTestbed::calibrate() {
     }
     sleep_p99_ = percentile_99(std::move(sleeps));
 
-    const auto script = script::compile("calibration.roce", kCalibrationScript);
-    if (!script) return std::unexpected(std::string("the calibration script does not compile"));
-    Environment start = environment({.ip_version = ends_.begin()->first.second});
-    start.patience = std::max(start.patience, kAgentPatience);
-    start.first_tester_qpn = kLowestTesterQpn;
-    CaseResult result = play(script->test_case, script->runs.front(), start);
-    const auto measured = result.measures.find("rtt");
-    if (result.verdict != Verdict::Pass || measured == result.measures.end()) {
-        return std::unexpected(
-            fmt::format("the device does not answer an empty RDMA WRITE: {}",
-                        result.findings.empty() ? "no round trip measured" : result.reason()));
-    }
-    round_trip_p99_ = percentile_99(measured->second);
-    // A stamp is made when the kernel takes the frame from the device; until then it has been
-    // under way for at most the fastest half of a round trip less.
-    const wire::Duration fastest = *std::ranges::min_element(measured->second);
-    stamp_width_ = std::max(wire::Duration(0), (round_trip_p99_ - fastest) / 2);
-    link_->set_path_delay(stamp_width_);
+    const auto measured = round_trips();
+    if (!measured) return std::unexpected(measured.error());
     calibrated_at_ = net::monotonic_now();
+    if (measured->empty()) {
+        round_trip_p99_ = kDefaultRoundTrip;
+        stamp_width_ = kDefaultStampWidth;
+    } else {
+        round_trip_p99_ = percentile_99(*measured);
+        // A stamp is made when the kernel takes the frame from the device; until then it has been
+        // under way for at most the fastest half of a round trip less.
+        const wire::Duration fastest = *std::ranges::min_element(*measured);
+        stamp_width_ = std::max(wire::Duration(0), (round_trip_p99_ - fastest) / 2);
+    }
+    link_->set_path_delay(stamp_width_);
     return {};
+}
+
+// Answers are asked for and nothing else: a device with defects is to be tested, too. Empty if the
+// device speaks, but answers nothing that could be measured; an error if nothing comes from it, or
+// nothing that could be measured any more.
+std::expected<std::vector<wire::Duration>, std::string> LiveTestbed::round_trips() {
+    const bool measured_before = round_trip_p99_ != wire::Duration(0) && calibration_note_.empty();
+    Environment environment = this->environment({.ip_version = ends_.begin()->first.second});
+    environment.patience = std::max(environment.patience, kAgentPatience);
+    environment.first_tester_qpn = kLowestTesterQpn;
+    environment.judged = false;
+    std::string unmeasured;
+    bool spoke = false;
+    for (const Calibration& one : kCalibrations) {
+        const auto script = script::compile("calibration.roce", one.script);
+        if (!script) return std::unexpected("the calibration script does not compile");
+        CaseResult result = play(script->test_case, script->runs.front(), environment);
+        ++environment.first_tester_qpn.value; // what comes late is not for the next
+        if (broken_) return std::unexpected(*broken_);
+        std::vector<wire::Duration>& measured = result.measures["rtt"];
+        if (measured.size() >= kEnoughRoundTrips) {
+            calibration_note_.clear();
+            if (!unmeasured.empty()) {
+                calibration_note_ = fmt::format("round trips were measured with {}, because of {}",
+                                                one.of, unmeasured);
+            }
+            return std::move(measured);
+        }
+        spoke = spoke || std::ranges::any_of(result.packets, [](const auto& packet) {
+                    return packet.from == interpreter::Side::Dut;
+                });
+        unmeasured += fmt::format("{}{} ({})", unmeasured.empty() ? "" : " and ", one.of,
+                                  result.findings.empty() ? "too few answers" : result.reason());
+    }
+    const std::string dut = environment.dut_address.text();
+    if (!spoke) {
+        return std::unexpected(
+            fmt::format("no RoCEv2 packet comes from the device at {}: it answers neither {}", dut,
+                        unmeasured));
+    }
+    if (measured_before) {
+        return std::unexpected(
+            fmt::format("the device at {} answers no longer: {}", dut, unmeasured));
+    }
+    calibration_note_ = fmt::format("the device's round trips could not be measured with {}: they "
+                                    "are taken to last {} at most, "
+                                    "and times finer than {} are not judged",
+                                    unmeasured, duration_text(kDefaultRoundTrip),
+                                    duration_text(kDefaultStampWidth));
+    return std::vector<wire::Duration>{};
 }
 
 // --- the play ---------------------------------------------------------------------------------

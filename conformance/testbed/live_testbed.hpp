@@ -44,8 +44,9 @@ class LiveTestbed final : public Testbed {
                                  const interpreter::Environment& environment) override;
     void keep_calibrated() override;
     [[nodiscard]] std::optional<std::string> broken() const override { return broken_; }
-    std::expected<void, std::string> find_again() override;
+    std::expected<FoundAgain, std::string> find_again(wire::Duration patience) override;
     [[nodiscard]] RunInfo info() const override;
+    [[nodiscard]] std::vector<std::string> changes() const override { return changes_; }
 
   private:
     // Both ends of one IP version, in one VLAN or in none.
@@ -63,6 +64,7 @@ class LiveTestbed final : public Testbed {
     // Looks for the ends there, once.
     void find_ends(const interpreter::Network& network);
     std::expected<void, std::string> calibrate();
+    std::expected<std::vector<wire::Duration>, std::string> round_trips();
     void play_on(interpreter::Interpreter& interpreter);
     bool carry_out(interpreter::Interpreter& interpreter, interpreter::Action action);
     bool take_replies(interpreter::Interpreter& interpreter);
@@ -85,6 +87,8 @@ class LiveTestbed final : public Testbed {
     wire::Duration sleep_p99_{0};
     wire::Duration stamp_width_{0};
     wire::Instant calibrated_at_{};
+    std::vector<std::string> changes_; // of the interface
+    std::string calibration_note_;     // empty: as it should be
 };
 
 } // namespace veriroce::testbed

@@ -5,6 +5,7 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "conformance/interpreter/case_result.hpp"
 #include "conformance/interpreter/environment.hpp"
@@ -12,6 +13,9 @@
 #include "conformance/testbed/run_info.hpp"
 
 namespace veriroce::testbed {
+
+// Whether the device was there when it was first looked for, or came back later.
+enum class FoundAgain : std::uint8_t { AtOnce, Later };
 
 class Testbed {
   public:
@@ -36,11 +40,15 @@ class Testbed {
     virtual void keep_calibrated() {}
     // A sentence once the testbed cannot go on: the agent is gone, the interface vanished.
     [[nodiscard]] virtual std::optional<std::string> broken() const = 0;
-    // Somebody has revived the device: looks for it again, for a minute at most. A testbed whose
-    // every case has a device of its own has nothing to look for.
-    virtual std::expected<void, std::string> find_again() { return {}; }
+    // The device was lost, or somebody has revived it: looks for it again, for so long at most. A
+    // testbed whose every case has a device of its own has nothing to look for.
+    virtual std::expected<FoundAgain, std::string> find_again(wire::Duration /*patience*/) {
+        return FoundAgain::AtOnce;
+    }
 
     [[nodiscard]] virtual RunInfo info() const = 0;
+    // What changed at the testbed since the first case, for the report.
+    [[nodiscard]] virtual std::vector<std::string> changes() const { return {}; }
 };
 
 } // namespace veriroce::testbed

@@ -44,6 +44,8 @@ class SurfaceFilter {
                           std::vector<OwnedDatagram>& out) {
         out.push_back(std::move(datagram));
     }
+    // A whole frame just before it leaves, sealed: what is changed here leaves as it is then.
+    virtual void sealed(wire::MutableBytes /*frame*/) {}
     // What the host sees of a completion; nothing hides it.
     virtual std::optional<Completion> completion(const Completion& completion) {
         return completion;

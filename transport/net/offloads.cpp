@@ -1,6 +1,9 @@
 #include "transport/net/offloads.hpp"
 
+#include <fcntl.h>
 #include <net/if.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -38,6 +42,20 @@ std::vector<std::string> read_file(const std::string& path) {
         if (std::ranges::find(kUnwanted, line) != kUnwanted.end()) names.push_back(line);
     }
     return names;
+}
+
+// The file, locked for as long as it is open: by the run that will put back what it names. Invalid
+// if it cannot be made; nothing if another run has locked it.
+std::optional<Descriptor> locked_file(const std::string& path) {
+    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (file.valid() && ::flock(file.fd(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+    return file;
+}
+
+// The name that the interface has now; empty if it is gone.
+std::string name_of(unsigned index) {
+    std::array<char, IF_NAMESIZE> name{};
+    return ::if_indextoname(index, name.data()) == nullptr ? std::string() : name.data();
 }
 
 // False if the file could not be written.
@@ -77,7 +95,9 @@ std::expected<std::vector<std::string>, Error> unwanted_on(const EthtoolFeatures
 std::string restore_file(const std::string& interface) {
     const char* runtime = std::getenv("XDG_RUNTIME_DIR");
     const std::string folder = runtime != nullptr && *runtime != '\0' ? runtime : "/run";
-    return folder + "/veriroce-offloads-" + interface;
+    struct stat network{};
+    ::stat("/proc/thread-self/ns/net", &network);
+    return folder + "/veriroce-offloads-" + interface + "-" + std::to_string(network.st_ino);
 }
 
 std::expected<Offloads, Error> Offloads::turn_off(const std::string& interface) {
@@ -87,15 +107,28 @@ std::expected<Offloads, Error> Offloads::turn_off(const std::string& interface) 
     if (!on) return std::unexpected(on.error());
 
     Offloads offloads;
-    offloads.interface_ = interface;
-    auto left_off = read_file(restore_file(interface)); // by a run that was killed
+    const std::string path = restore_file(interface);
+    const bool there = ::access(path.c_str(), F_OK) == 0;
+    if (there || !on->empty()) {
+        auto file = locked_file(path);
+        if (!file) {
+            offloads.notes_.push_back(
+                "another run has " + interface +
+                " and puts its offloads back when it ends: packets may be merged from then on");
+            return offloads;
+        }
+        offloads.lock_ = std::move(*file);
+    }
+    offloads.file_ = path;
+    offloads.index_ = ::if_nametoindex(interface.c_str());
+    auto left_off = read_file(path); // by a run that was killed
     std::erase_if(left_off,
                   [&on](const auto& name) { return std::ranges::find(*on, name) != on->end(); });
     auto to_restore = left_off;
     to_restore.insert(to_restore.end(), on->begin(), on->end());
     if (to_restore.empty()) return offloads;
-    if (!write_file(restore_file(interface), to_restore)) {
-        offloads.notes_.push_back("cannot write " + restore_file(interface) +
+    if (!write_file(path, to_restore)) {
+        offloads.notes_.push_back("cannot write " + path +
                                   ": after a crash, turn the offloads on again yourself");
     }
 
@@ -124,11 +157,14 @@ std::expected<Offloads, Error> Offloads::turn_off(const std::string& interface) 
 }
 
 Offloads::Offloads(Offloads&& other) noexcept
-    : interface_(std::exchange(other.interface_, {})), changed_(std::exchange(other.changed_, {})),
+    : file_(std::exchange(other.file_, {})), index_(std::exchange(other.index_, 0)),
+      lock_(std::move(other.lock_)), changed_(std::exchange(other.changed_, {})),
       notes_(std::move(other.notes_)) {}
 
 Offloads& Offloads::operator=(Offloads&& other) noexcept {
-    std::swap(interface_, other.interface_);
+    std::swap(file_, other.file_);
+    std::swap(index_, other.index_);
+    std::swap(lock_, other.lock_);
     std::swap(changed_, other.changed_);
     std::swap(notes_, other.notes_);
     return *this;
@@ -140,21 +176,27 @@ Offloads::~Offloads() {
 }
 
 std::expected<void, Error> Offloads::put_back() {
-    if (interface_.empty()) return {};
-    if (::if_nametoindex(interface_.c_str()) == 0)
-        changed_.clear(); // the interface is gone, and its settings with it
+    if (file_.empty()) return {};
+    const std::string interface = name_of(index_); // it may have been renamed
+    if (interface.empty()) changed_.clear();       // it is gone, and its settings with it
     if (!changed_.empty()) {
-        if (auto done = turn_on(interface_, changed_); !done) return done;
+        if (auto done = turn_on(interface, changed_); !done) return done;
         changed_.clear();
     }
-    ::unlink(restore_file(interface_).c_str());
-    interface_.clear();
+    ::unlink(file_.c_str());
+    file_.clear();
+    lock_ = {};
     return {};
 }
 
 std::expected<std::vector<std::string>, Error> restore_offloads(const std::string& interface) {
     const auto path = restore_file(interface);
     if (::access(path.c_str(), F_OK) != 0) return std::vector<std::string>{};
+    const auto file = locked_file(path);
+    if (!file) {
+        return std::unexpected(
+            Error{ErrorKind::System, "another run has " + interface + ": it puts back itself"});
+    }
     auto names = read_file(path);
     if (auto done = turn_on(interface, names); !done) return std::unexpected(done.error());
     if (::unlink(path.c_str()) != 0) {

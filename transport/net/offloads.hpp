@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "transport/net/descriptor.hpp"
 #include "transport/net/error.hpp"
 
 namespace veriroce::net {
@@ -39,7 +40,9 @@ class Offloads {
   private:
     Offloads() = default;
 
-    std::string interface_;
+    std::string file_; // empty: nothing to restore
+    unsigned index_ = 0;
+    Descriptor lock_;
     std::vector<std::string> changed_;
     std::vector<std::string> notes_;
 };
@@ -48,7 +51,9 @@ class Offloads {
 // was no file.
 std::expected<std::vector<std::string>, Error> restore_offloads(const std::string& interface);
 
-// /run/veriroce-offloads-IFACE, or in $XDG_RUNTIME_DIR if that is set. One name per line.
+// /run/veriroce-offloads-IFACE-NS, or in $XDG_RUNTIME_DIR if that is set; NS is the inode number of
+// the network namespace (`stat -Lc %i /proc/self/ns/net`). One name per line. The run that wrote it
+// holds a lock on it: a file without a lock is a killed run's.
 std::string restore_file(const std::string& interface);
 
 } // namespace veriroce::net

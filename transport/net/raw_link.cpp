@@ -1,8 +1,10 @@
 #include "transport/net/raw_link.hpp"
 
+#include <net/if.h>
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "transport/net/clock.hpp"
@@ -50,6 +52,7 @@ class PacketLink final : public RawLink {
     const std::vector<std::string>& notes() const override { return notes_; }
     void set_path_delay(wire::Duration delay) override { path_delay_ = delay; }
 
+    [[nodiscard]] std::optional<std::string> change() const override;
     [[nodiscard]] int fd() const override { return receiver_.fd(); }
     std::expected<Sent, Error> send(wire::Bytes frame) override;
     std::expected<std::optional<Received>, Error> receive(wire::Instant deadline,
@@ -131,6 +134,19 @@ std::expected<Sent, Error> PacketLink::send(wire::Bytes frame) {
         return std::unexpected(send_error(number, frame.size()));
     }
     return sent_.add(frame, {before, monotonic_now()});
+}
+
+std::optional<std::string> PacketLink::change() const {
+    std::array<char, IF_NAMESIZE> name{};
+    const auto index = static_cast<unsigned>(interface_.index);
+    if (::if_indextoname(index, name.data()) == nullptr) return std::nullopt; // receive() tells
+    if (name.data() != interface_.name) {
+        return "interface " + interface_.name + " was renamed to " + name.data();
+    }
+    const auto now = Interface::find(interface_.name);
+    if (!now || now->mtu == interface_.mtu) return std::nullopt;
+    return "the MTU of " + interface_.name + " was changed from " + std::to_string(interface_.mtu) +
+           " to " + std::to_string(now->mtu);
 }
 
 Received PacketLink::describe(const CapturedPacket& packet) {

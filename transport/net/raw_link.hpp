@@ -81,6 +81,9 @@ class RawLink {
     // What open() changed or could not change, one line each, for users.
     [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
 
+    // How the interface differs from what it was at open(), for users: its MTU, its name.
+    [[nodiscard]] virtual std::optional<std::string> change() const = 0;
+
     // Readable when a packet waits in the kernel. Packets that were already fetched come first:
     // receive() with a deadline in the past returns them.
     [[nodiscard]] virtual int fd() const = 0;

@@ -14,7 +14,7 @@ std::expected<bool, net::Error> Port::step(wire::Instant now) {
         if (*taken == 0) break;
         received += *taken;
     }
-    if (const auto due = engine_.next_timeout(); due && *due <= now) engine_.handle_timeout(now);
+    if (const auto next = due(); next && *next <= now) run_due(now);
     std::size_t sent = 0;
     while (sent < most_sent && send_one(now))
         ++sent;
@@ -38,7 +38,7 @@ std::expected<void, net::Error> Port::run(wire::Instant deadline, std::span<cons
 
 std::optional<wire::Instant> Port::next_deadline() const {
     if (more_) return wire::Instant::min();
-    return engine_.next_timeout();
+    return due();
 }
 
 } // namespace veriroce::port

@@ -16,16 +16,23 @@
 #include <vector>
 
 #include "transport/engine/engine.hpp"
+#include "transport/engine/surface_filter.hpp"
 #include "transport/net/error.hpp"
 
 namespace veriroce::port {
+
+// What makes a device of the engine that breaks a rule: for tests of testers.
+struct Planted {
+    engine::Checks checks = engine::kStandardChecks;
+    std::unique_ptr<engine::SurfaceFilter> filter; // null: none
+};
 
 class Port {
   public:
     // `extra` are addresses that this host's kernel does not own; the port answers for them.
     static std::expected<std::unique_ptr<Port>, net::Error>
     raw(const std::string& interface, const std::vector<wire::IpAddress>& extra,
-        const engine::Config& config = {});
+        const engine::Config& config = {}, Planted planted = {});
     // `udp_port` other than RoCEv2's own: for tests and tunnels.
     static std::expected<std::unique_ptr<Port>, net::Error>
     udp(const wire::IpAddress& address, const engine::Config& config = {},
@@ -58,9 +65,19 @@ class Port {
     // Datagrams that the link refused for their ICRC, and packets that it could not send.
     [[nodiscard]] virtual std::uint64_t bad_icrc() const = 0;
     [[nodiscard]] std::uint64_t unsent() const { return unsent_; }
+    // Null if nothing is planted.
+    [[nodiscard]] virtual engine::SurfaceFilter* filter() { return nullptr; }
 
   protected:
-    explicit Port(const engine::Config& config) : engine_(config) {}
+    explicit Port(const engine::Config& config,
+                  const engine::Checks& checks = engine::kStandardChecks)
+        : engine_(config, checks) {}
+
+    // What is due without a packet: the engine's timers.
+    [[nodiscard]] virtual std::optional<wire::Instant> due() const {
+        return engine_.next_timeout();
+    }
+    virtual void run_due(wire::Instant now) { engine_.handle_timeout(now); }
 
     // Waits for packets until the deadline and gives them to the engine; how many there were.
     virtual std::expected<std::size_t, net::Error> take_some(wire::Instant deadline,

@@ -12,9 +12,9 @@ constexpr std::size_t kPacketOverhead = 40 + 8 + 12 + 20 + 4;
 
 class RawPort final : public Port {
   public:
-    RawPort(std::unique_ptr<net::RawLink> link, const engine::Config& config)
-        : Port(config), link_(std::move(link)),
-          nic_({.mac = link_->mac(), .addresses = all_addresses(*link_)}, engine_) {}
+    RawPort(std::unique_ptr<net::RawLink> link, const engine::Config& config, Planted planted)
+        : Port(config, planted.checks), link_(std::move(link)), filter_(std::move(planted.filter)),
+          nic_({.mac = link_->mac(), .addresses = all_addresses(*link_)}, engine_, filter_.get()) {}
 
     [[nodiscard]] std::vector<wire::IpAddress> addresses() const override {
         return nic_.options().addresses;
@@ -44,6 +44,7 @@ class RawPort final : public Port {
             net::Error{net::ErrorKind::BadAddress,
                        link_->interface() + " has no address of the family of " + address.text()});
     }
+    [[nodiscard]] engine::SurfaceFilter* filter() override { return filter_.get(); }
     [[nodiscard]] std::uint64_t bad_icrc() const override {
         return nic_.counters().of(wire::FrameError::BadIcrc);
     }
@@ -64,6 +65,8 @@ class RawPort final : public Port {
         return true;
     }
     void flush() override {} // nothing is kept back
+    [[nodiscard]] std::optional<wire::Instant> due() const override { return nic_.next_deadline(); }
+    void run_due(wire::Instant now) override { nic_.advance(now); }
 
   private:
     // An extra address is preferred to the interface's own.
@@ -74,6 +77,7 @@ class RawPort final : public Port {
     }
 
     std::unique_ptr<net::RawLink> link_;
+    std::unique_ptr<engine::SurfaceFilter> filter_;
     sim::Nic nic_;
 };
 
@@ -81,10 +85,10 @@ class RawPort final : public Port {
 
 std::expected<std::unique_ptr<Port>, net::Error>
 Port::raw(const std::string& interface, const std::vector<wire::IpAddress>& extra,
-          const engine::Config& config) {
+          const engine::Config& config, Planted planted) {
     auto link = net::RawLink::open({.interface = interface, .extra_addresses = extra});
     if (!link) return std::unexpected(link.error());
-    return std::make_unique<RawPort>(std::move(*link), config);
+    return std::make_unique<RawPort>(std::move(*link), config, std::move(planted));
 }
 
 } // namespace veriroce::port

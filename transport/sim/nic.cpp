@@ -155,6 +155,7 @@ std::optional<wire::Bytes> Nic::seal(const wire::Envelope& envelope, wire::Bytes
         wire::write_frame({.source = options_.mac, .destination = next->mac}, envelope,
                           v4 ? next_ip_id_ : std::uint16_t{0}, headers, payload, frame_);
     if (v4 && ++next_ip_id_ == 0) next_ip_id_ = 1;
+    if (filter_ != nullptr) filter_->sealed(wire::MutableBytes(frame_).first(size));
     ++counters_.sent;
     return wire::Bytes(frame_).first(size);
 }

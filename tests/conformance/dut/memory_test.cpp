@@ -92,6 +92,12 @@ TEST_CASE("region: one byte written before or behind it is seen", "[dut]") {
         region->bytes().data()[at] ^= std::byte{0x80};
         INFO(at);
         CHECK_FALSE(region->guards_intact());
+        const auto digest = region->digest({.mr = {}, .offset = 0, .length = 0});
+        REQUIRE(digest);
+        CHECK(digest->guard_before.has_value() == (at < 0));
+        CHECK(digest->guard_behind.has_value() == (at > 0));
+        CHECK(digest->guard_before.value_or(0) == static_cast<std::uint64_t>(at < 0 ? -at : 0));
+        CHECK(digest->guard_behind.value_or(0) == static_cast<std::uint64_t>(at < 0 ? 0 : at));
         CHECK_FALSE(region->digest({.mr = {}, .offset = 0, .length = 1})->guards_intact);
     }
 }

@@ -179,6 +179,47 @@ TEST_CASE("interpreter: silence may be an alternative", "[interpreter]") {
           {});
 }
 
+class StopsTaking final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram /*datagram*/, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& /*in*/,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {}
+};
+
+class WrapsTwice final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        std::vector<std::byte> frame(wire::kMaxFrameOverhead + datagram.bytes.size());
+        frame.resize(wire::write_frame({}, datagram.envelope, 1, datagram.bytes, {}, frame));
+        datagram.bytes.assign(frame.begin() + wire::Ethernet::kSize, frame.end());
+        out.push_back(std::move(datagram));
+    }
+};
+
+TEST_CASE("interpreter: a device that takes no packet any more fails at every level",
+          "[interpreter][N-04]") {
+    const CaseResult result = play_script(with("dut    recv id=1\n"
+                                               "> SEND_ONLY  psn=0 tver=1 ackreq\n"
+                                               "dropped\n",
+                                               "level  INFO\n"),
+                                          engine_behind<StopsTaking>());
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.reason().ends_with("the next good SEND must be acknowledged"));
+}
+
+TEST_CASE("interpreter: what goes to nobody stands beside the line that waits in vain",
+          "[interpreter]") {
+    const CaseResult result = play_script(with("dut    recv id=1\n"
+                                               "> SEND_ONLY  psn=0 ackreq\n"
+                                               "< ACK        psn=0\n"),
+                                          engine_behind<WrapsTwice>());
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.actual() == "< ACK wrapped twice: IP, UDP and BTH come once more behind UDP");
+}
+
 TEST_CASE("interpreter: none of the alternatives fails with what came", "[interpreter]") {
     const CaseResult result = play_script(with("> SEND_ONLY  psn=1 ackreq\n"
                                                "any\n"
@@ -191,6 +232,7 @@ TEST_CASE("interpreter: none of the alternatives fails with what came", "[interp
     CHECK(result.reason() == "expected one of the alternatives, got < NAK psn=0 msn=0 "
                              "code=PSN_SEQUENCE");
     CHECK(result.actual() == "< NAK psn=0 msn=0 code=PSN_SEQUENCE");
+    CHECK(result.expected() == "any of: < ACK      psn=1; or: < RNR_NAK  psn=1");
 }
 
 TEST_CASE("interpreter: unordered lines are met in any order, each once", "[interpreter]") {

@@ -20,7 +20,121 @@ bool has(const std::vector<std::string>& rules, std::string_view rule) {
     return std::ranges::find(rules, rule) != rules.end();
 }
 
+// Spoils the ICRC of the packet with this number, and of those after it for so many.
+template <std::uint64_t First, std::uint64_t Count>
+class Spoils final : public engine::SurfaceFilter {
+  public:
+    void sealed(wire::MutableBytes frame) override {
+        if (++sent_ >= First && sent_ < First + Count) frame.back() ^= std::byte{1};
+    }
+
+  private:
+    std::uint64_t sent_ = 0;
+};
+
+template <std::uint64_t First, std::uint64_t Count>
+CaseResult spoiled(const std::string& dialogue, bool exact = false) {
+    VirtualTestbedOptions device = engine_behind<Spoils<First, Count>>();
+    if (!exact) device.lab.path_delay = std::chrono::microseconds(100);
+    return play_script("rule   RSP-01\ntitle  \"made up\"\nrole   both\n\n" + dialogue,
+                       std::move(device));
+}
+
+// ACKs that no line needs: the first three may be lost.
+const std::string four_sends = "dut    recv id=1..4\n"
+                               "repeat 4\n"
+                               "  > SEND_ONLY  ackreq\n"
+                               "end\n"
+                               "< ACK  psn=3\n"
+                               "dut    done recv id=1..4\n";
+const std::string one_send = "dut    recv id=1\n"
+                             "> SEND_ONLY  psn=0 ackreq\n"
+                             "< ACK        psn=0 msn=1\n"
+                             "dut    done recv id=1\n";
+
 } // namespace
+
+TEST_CASE("judging: on a link one wrong ICRC warns, two fail the case", "[interpreter][CRC-01]") {
+    const CaseResult one = spoiled<2, 1>(four_sends);
+    INFO(text_of(one));
+    CHECK(one.verdict == Verdict::Warn);
+    CHECK(has(one.rules, "CRC-01"));
+    CHECK(one.damaged_packets == 1);
+    CHECK(one.actual() == "< ACK psn=1 msn=2 icrc=bad");
+    CHECK(one.reason().starts_with("every line passed, but the packets violate CRC-01: the ICRC of "
+                                   "one packet is 0x"));
+    CHECK(one.reason().ends_with(" (a wire damages packets, but very rarely)"));
+
+    const CaseResult two = spoiled<1, 2>(four_sends);
+    INFO(text_of(two));
+    CHECK(two.verdict == Verdict::Fail);
+    CHECK(two.reason().find("violate CRC-01: 2 packets have a wrong ICRC, the first 0x") !=
+          std::string::npos);
+    CHECK(std::ranges::count_if(two.violations, is_damage) == 1);
+
+    CHECK(spoiled<9, 1>(four_sends).verdict == Verdict::Pass);
+    CHECK(spoiled<2, 1>(four_sends, true).verdict == Verdict::Fail); // nothing else does it there
+}
+
+TEST_CASE("judging: a packet with a wrong ICRC was lost, and is told", "[interpreter][CRC-01]") {
+    const CaseResult result = spoiled<1, 1>(one_send);
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.line() == 7);
+    CHECK(result.actual() == "< ACK psn=0 msn=1 icrc=bad");
+    CHECK(result.reason().starts_with("icrc: expected good, got bad (waited "));
+    CHECK(result.reason().find("; and the packets violate CRC-01: ") != std::string::npos);
+}
+
+TEST_CASE("judging: silence that a wrong ICRC breaks is kept, but for CRC-01",
+          "[interpreter][CRC-01]") {
+    const std::string silent = "dut    recv id=1\n"
+                               "> SEND_ONLY  psn=0 ackreq\n"
+                               "quiet\n"
+                               "dut    done recv id=1\n";
+    const CaseResult one = spoiled<1, 1>(silent);
+    INFO(text_of(one));
+    CHECK(one.verdict == Verdict::Warn);
+    CHECK(has(one.rules, "CRC-01"));
+    CHECK(spoiled<2, 1>(silent).verdict == Verdict::Fail); // an ACK came
+}
+
+TEST_CASE("judging: what the tester could not play for a wrong ICRC is the device's failure",
+          "[interpreter][CRC-01]") {
+    const CaseResult result = spoiled<1, 100>("dut    mr d len=64 fill=zero\n"
+                                              "tester mr t len=64 access=remote_read\n"
+                                              "tester answers\n"
+                                              "fault  drop when from=tester first=1\n"
+                                              "dut    post RDMA_READ id=1 local=d remote=t\n"
+                                              "wait   1s\n"
+                                              "dut    done send id=1\n");
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(has(result.rules, "CRC-01"));
+    CHECK(result.reason().find("never fired") != std::string::npos);
+}
+
+TEST_CASE("judging: what fault rules damage is nobody's wrong ICRC", "[interpreter][CRC-01]") {
+    const CaseResult result = play_script("rule   RSP-01\ntitle  \"made up\"\nrole   both\n\n"
+                                          "fault  corrupt byte=60 when from=dut first=1\n"
+                                          "dut    recv id=1\n"
+                                          "> SEND_ONLY  psn=0 ackreq\n"
+                                          "quiet\n"
+                                          "dut    done recv id=1\n");
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Pass);
+    CHECK(result.damaged_packets == 0);
+}
+
+TEST_CASE("judging: a line may ask for a wrong ICRC", "[interpreter][CRC-01]") {
+    const CaseResult result = spoiled<1, 1>("dut    recv id=1\n"
+                                            "> SEND_ONLY  psn=0 ackreq\n"
+                                            "< ACK        psn=0 icrc=bad\n"
+                                            "dut    done recv id=1\n");
+    INFO(text_of(result));
+    CHECK(result.line() == 0);
+    CHECK(result.verdict == Verdict::Warn);
+}
 
 TEST_CASE("judging: a rule that no line names fails the case", "[interpreter][RDR-03]") {
     int failed = 0;

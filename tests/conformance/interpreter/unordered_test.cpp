@@ -135,7 +135,9 @@ TEST_CASE(
     CHECK(late.reason() == "time: expected within 1 us, got 2 us: after the line before it");
     const CaseResult noisy = acknowledged("1us", std::chrono::microseconds(2));
     CHECK(noisy.verdict == Verdict::Error);
-    CHECK(noisy.reason() == "too noisy to judge: it came 0 ns to 2 us after the line before it");
+    CHECK(noisy.reason() ==
+          "too noisy to judge: it came 0 ns to 2 us after the line before it, and "
+          "the limit is 1 us");
 }
 
 TEST_CASE("waiting: what the DUT said instead stands beside the line that was not met",

@@ -205,6 +205,13 @@ void Bench::speak() {
     }
 }
 
+bool Bench::leaves_whole(const engine::OwnedDatagram& datagram) {
+    std::vector<std::byte> frame(wire::kMaxFrameOverhead + datagram.bytes.size());
+    frame.resize(wire::write_frame({}, datagram.envelope, 1, datagram.bytes, {}, frame));
+    filter_->sealed(frame);
+    return wire::unseal(frame).has_value();
+}
+
 // "READ_RESPONSE_FIRST 100 256 bytes of 1, 1f msn 1"
 void Bench::note(const engine::OwnedDatagram& datagram) {
     CHECK(datagram.envelope.destination == peer_address);
@@ -224,6 +231,7 @@ void Bench::note(const engine::OwnedDatagram& datagram) {
         text_ += fmt::format(" found {:#x}", packet->atomic_ack.original);
     if (packet->headers.has(wire::Header::Aeth))
         text_ += fmt::format(" {:02x} msn {}", packet->aeth.syndrome.value, packet->aeth.msn.value);
+    if (!leaves_whole(datagram)) text_ += " wrong ICRC";
     text_ += '\n';
 }
 

@@ -60,6 +60,8 @@ class Bench {
     void enter(engine::OwnedDatagram datagram);
     void speak();
     void note(const engine::OwnedDatagram& datagram);
+    // Whether its frame leaves with the right ICRC.
+    [[nodiscard]] bool leaves_whole(const engine::OwnedDatagram& datagram);
 
     std::unique_ptr<engine::SurfaceFilter> filter_;
     engine::Engine engine_;

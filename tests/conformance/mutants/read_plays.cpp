@@ -54,6 +54,14 @@ std::vector<Play> read_plays() {
          "RDMA_READ_RESPONSE_FIRST 100 256 bytes of 1 1f msn 1\n"
          "RDMA_READ_RESPONSE_MIDDLE 101 256 bytes of 2\n"
          "RDMA_READ_RESPONSE_LAST 102 1f msn 1\n"},
+        {"icrc_of_read_responses_wrong",
+         [](Bench& bench) {
+             bench.arrive(bench.read(100, 4));
+             bench.arrive(bench.write(101));
+         },
+         "RDMA_READ_RESPONSE_ONLY 100 4 bytes of 1 1f msn 1\nACKNOWLEDGE 101 1f msn 2\n",
+         "RDMA_READ_RESPONSE_ONLY 100 4 bytes of 1 1f msn 1 wrong ICRC\n"
+         "ACKNOWLEDGE 101 1f msn 2\n"},
         {"read_not_in_its_msn",
          [](Bench& bench) {
              bench.arrive(bench.read(100, 4));

@@ -94,6 +94,16 @@ std::vector<Play> requester_plays() {
          "SEND_ONLY 502 4 bytes of 1\nafter 12288 ns\n"
          "SEND_ONLY 501 4 bytes of 1\nSEND_ONLY 502 4 bytes of 1\n",
          {.receives = 0}},
+        {"icrc_of_resent_wrong",
+         nak,
+         "SEND_ONLY 500 4 bytes of 1\nSEND_ONLY 501 4 bytes of 1\nSEND_ONLY 502 4 bytes of 1\n"
+         "SEND_ONLY 501 4 bytes of 1\nSEND_ONLY 502 4 bytes of 1\nafter 12288 ns\n"
+         "SEND_ONLY 501 4 bytes of 1\nSEND_ONLY 502 4 bytes of 1\n",
+         "SEND_ONLY 500 4 bytes of 1\nSEND_ONLY 501 4 bytes of 1\nSEND_ONLY 502 4 bytes of 1\n"
+         "SEND_ONLY 501 4 bytes of 1 wrong ICRC\nSEND_ONLY 502 4 bytes of 1 wrong ICRC\n"
+         "after 12288 ns\n"
+         "SEND_ONLY 501 4 bytes of 1 wrong ICRC\nSEND_ONLY 502 4 bytes of 1 wrong ICRC\n",
+         {.receives = 0}},
         {"read_gap_overlooked",
          read_gap,
          "RDMA_READ_REQUEST 500 for 768 bytes\nRDMA_READ_REQUEST 501 for 512 bytes\n",

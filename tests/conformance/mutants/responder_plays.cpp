@@ -102,6 +102,21 @@ std::vector<Play> framing_plays() {
         {"byte_swapped_icrc_accepted", swapped, "", acked},
         {"bad_icrc_gets_a_nak", corrupted, acked,
          "ACKNOWLEDGE 100 60 msn 0\nACKNOWLEDGE 100 1f msn 1\n"},
+        {"every_icrc_wrong", [](Bench& bench) { bench.arrive(bench.send_only(100)); }, acked,
+         "ACKNOWLEDGE 100 1f msn 1 wrong ICRC\n"},
+        {"every_third_icrc_wrong",
+         [](Bench& bench) {
+             for (const std::uint32_t psn : {100U, 101U, 102U, 103U})
+                 bench.arrive(bench.send_only(psn));
+         },
+         "ACKNOWLEDGE 100 1f msn 1\nACKNOWLEDGE 101 1f msn 2\n"
+         "ACKNOWLEDGE 102 1f msn 3\nACKNOWLEDGE 103 1f msn 4\n",
+         "ACKNOWLEDGE 100 1f msn 1\nACKNOWLEDGE 101 1f msn 2\n"
+         "ACKNOWLEDGE 102 1f msn 3 wrong ICRC\nACKNOWLEDGE 103 1f msn 4\n"},
+        {"icrc_of_acks_wrong", gap, one_nak_and_ack,
+         "ACKNOWLEDGE 100 1f msn 1 wrong ICRC\n"
+         "ACKNOWLEDGE 101 60 msn 1\n"
+         "ACKNOWLEDGE 101 1f msn 2 wrong ICRC\n"},
         {"tver_not_checked", version_one, "", acked},
         {"unknown_qp_gets_a_nak", unknown_qp, acked,
          "ACKNOWLEDGE 100 to 0xabcde 61 msn 0\nACKNOWLEDGE 100 1f msn 1\n"},

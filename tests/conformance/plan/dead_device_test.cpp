@@ -14,9 +14,9 @@ class MortalTestbed final : public TestbedAround {
     [[nodiscard]] std::optional<std::string> broken() const override {
         return dead_ && agent_too_ ? std::optional<std::string>("the agent is gone") : std::nullopt;
     }
-    std::expected<void, std::string> find_again() override {
+    std::expected<FoundAgain, std::string> find_again(wire::Duration /*patience*/) override {
         dead_ = false;
-        return {};
+        return FoundAgain::AtOnce;
     }
 
   private:
@@ -38,6 +38,43 @@ class MortalTestbed final : public TestbedAround {
     std::size_t dies_of_;
     bool agent_too_;
     bool dead_ = false;
+};
+
+// From the second case on nobody can be asked whether the device answers; that case has found this.
+class UnreachableTestbed final : public TestbedAround {
+  public:
+    explicit UnreachableTestbed(FindingKind found) : found_(found) {}
+
+  private:
+    CaseResult play_case(const script::Case& script, const script::Run& run,
+                         const Environment& environment) override {
+        CaseResult result = TestbedAround::play_case(script, run, environment);
+        if (played() > 1) result.become(Verdict::Fail, found_, "what it found");
+        return result;
+    }
+    CaseResult play_sanity(const script::Case& script, const script::Run& run,
+                           const Environment& environment) override {
+        CaseResult result = TestbedAround::play_sanity(script, run, environment);
+        if (played() > 1)
+            result.become(Verdict::Error, FindingKind::Unplayable, "qp_modify: ETIMEDOUT");
+        return result;
+    }
+
+    FindingKind found_;
+};
+
+// A wire that loses the first exchange after each case.
+class LosingTestbed final : public TestbedAround {
+    CaseResult play_sanity(const script::Case& script, const script::Run& run,
+                           const Environment& environment) override {
+        CaseResult result = TestbedAround::play_sanity(script, run, environment);
+        if (played() == asked_after_) return result;
+        asked_after_ = played();
+        result.become(Verdict::Fail, FindingKind::Missing, "no ACK came");
+        return result;
+    }
+
+    std::size_t asked_after_ = 0;
 };
 
 // A mistake of the program itself, in the second case.
@@ -125,12 +162,66 @@ TEST_CASE("dead device: revived, it is tested on", "[plan]") {
         const auto killer = run.next();
         CHECK(killer->verdict == (agent_too ? Verdict::Error : Verdict::Fail));
         CHECK(run.dead_since() == killer->id);
-        REQUIRE(testbed.find_again().has_value());
+        REQUIRE(testbed.find_again(std::chrono::seconds(1)).has_value());
         run.revived();
         CHECK(run.next()->verdict == Verdict::Pass);
         CHECK(run.next()->verdict == Verdict::Pass);
         CHECK_FALSE(run.dead_since().has_value());
     }
+}
+
+TEST_CASE("dead device: silence in front of one that cannot be asked proves nothing", "[plan]") {
+    const Selection selection = four_rounds();
+    const Plan plan = plan_of(selection);
+    for (const FindingKind found : {FindingKind::Missing, FindingKind::Mismatch}) {
+        UnreachableTestbed testbed(found);
+        PlanRun run(testbed, plan, selection, {});
+        CHECK(run.next()->verdict == Verdict::Pass);
+        const auto last = run.next();
+        INFO(text_of(*last));
+        CHECK(last->verdict == (found == FindingKind::Missing ? Verdict::Error : Verdict::Fail));
+        CHECK(last->reason() == "no sanity exchange after it: qp_modify: ETIMEDOUT; before that: "
+                                "what it found");
+        CHECK(run.dead_since() == last->id);
+    }
+}
+
+TEST_CASE("dead device: after five attempts in vain the run ends", "[plan]") {
+    Selection selection = four_rounds();
+    selection.repeat = 20;
+    const Plan plan = plan_of(selection);
+    MortalTestbed testbed(2, false);
+    PlanRun run(testbed, plan, selection, {});
+    for (int i = 0; i < 2 + 5; ++i)
+        REQUIRE(run.next().has_value());
+    CHECK_FALSE(run.next().has_value());
+    CHECK(run.done() == 7);
+    CHECK(run.dead_since() == "rsp/gap-nak[round=2]");
+}
+
+TEST_CASE("dead device: one exchange that the wire lost is held once more", "[plan]") {
+    const Selection selection = four_rounds();
+    const Plan plan = plan_of(selection);
+    LosingTestbed testbed;
+    PlanRun run(testbed, plan, selection, {});
+    for (int i = 0; i < 4; ++i)
+        CHECK(run.next()->verdict == Verdict::Pass);
+    CHECK_FALSE(run.dead_since().has_value());
+}
+
+TEST_CASE("dead device: the case that it died of is blamed when it is back", "[plan]") {
+    const Selection selection = four_rounds();
+    const Plan plan = plan_of(selection);
+    MortalTestbed testbed(2, true);
+    PlanRun run(testbed, plan, selection, {});
+    run.next();
+    auto killer = *run.next();
+    CHECK(killer.verdict == Verdict::Error);
+    run.blame_for_death(killer, "the agent is gone; --dut-reset had to bring it back");
+    CHECK(killer.verdict == Verdict::Fail);
+    CHECK(killer.reason() ==
+          "after this case the DUT does not answer a SEND on a fresh QP: the agent is gone; "
+          "--dut-reset had to bring it back; before that: the agent is gone");
 }
 
 TEST_CASE("dead device: without its agent the run ends and names the case", "[plan]") {

@@ -65,6 +65,22 @@ bool finds(const mutants::Caught& pair, std::string& told, InexactLab lab = {}) 
     return failed;
 }
 
+// Whether a line of the run, in no block of alternatives, needs a packet of the device.
+bool waits_for_packet(const script::Block& body) {
+    return std::ranges::any_of(body, [](const script::Statement& line) {
+        if (const auto* set = std::get_if<script::Unordered>(&line.node)) {
+            return waits_for_packet(set->body);
+        }
+        return std::holds_alternative<script::ExpectPacket>(line.node);
+    });
+}
+
+bool speaks(const CaseResult& result) {
+    return std::ranges::any_of(result.packets, [](const RecordedPacket& packet) {
+        return packet.from == Side::Dut && packet.on_wire;
+    });
+}
+
 std::vector<wire::Psn> psns_of(const CaseResult& result) {
     std::vector<wire::Psn> psns;
     for (const RecordedPacket& packet : result.packets) {
@@ -140,6 +156,36 @@ TEMPLATE_TEST_CASE_SIG("suite: a slow lab hides no planted defect", "[suite][mut
         const bool found = finds(pair, told, real_lab);
         INFO("case " << pair.case_id << ", defect " << pair.mutant << "\n" << told);
         CHECK(found != pair.judge_alone);
+    }
+}
+
+// A receiver drops such packets, so no line may be met by one.
+TEST_CASE("suite: no case passes a device whose ICRCs are all wrong", "[suite][mutants][CRC-01]") {
+    for (const InexactLab& lab : {InexactLab{}, real_lab}) {
+        const Plan plan = plan_of(over_both());
+        VirtualTestbedOptions wrong = engine_of(*mutants::find("every_icrc_wrong"));
+        wrong.lab = lab;
+        VirtualTestbed device(std::move(wrong));
+        VirtualTestbed right(right_engine());
+        std::size_t waiting = 0;
+        for (const PlannedRun& run : plan.runs) {
+            const script::Case& script = plan.cases[run.case_index];
+            const auto play = [&](VirtualTestbed& testbed) {
+                return testbed.play(script, run.run, testbed.environment(run.network()));
+            };
+            const CaseResult result = play(device);
+            INFO(text_of(result) << (lab.path_delay ? "\nslow lab" : ""));
+            if (waits_for_packet(run.run.body)) {
+                ++waiting;
+                CHECK(condemned(result));
+            } else if (speaks(play(right))) {
+                CHECK(result.verdict != Verdict::Pass);
+            }
+            const bool told = std::ranges::find(result.rules, "CRC-01") != result.rules.end() ||
+                              std::ranges::find(result.rules, "CRC-10") != result.rules.end();
+            CHECK((result.verdict == Verdict::Pass || told));
+        }
+        CHECK(waiting > plan.runs.size() / 2);
     }
 }
 

@@ -52,6 +52,39 @@ class LossyTestbed final : public TestbedAround {
     std::size_t calibrated_ = 0;
 };
 
+class SpoilsFirst final : public engine::SurfaceFilter {
+  public:
+    void sealed(wire::MutableBytes frame) override {
+        if (++sent_ == 1) frame.back() ^= std::byte{1};
+    }
+
+  private:
+    std::uint64_t sent_ = 0;
+};
+
+VirtualTestbedOptions on_a_link(VirtualTestbedOptions device) {
+    device.lab.path_delay = 100us;
+    return device;
+}
+
+// A link that damages the device's first packet, in the first so many plays.
+class DamagingTestbed final : public TestbedAround {
+  public:
+    explicit DamagingTestbed(std::size_t damaged)
+        : TestbedAround(on_a_link(right_engine())), damaged_(damaged),
+          damaging_(on_a_link(engine_behind<SpoilsFirst>())) {}
+
+  private:
+    CaseResult play_case(const script::Case& script, const script::Run& run,
+                         const Environment& environment) override {
+        if (played() > damaged_) return TestbedAround::play_case(script, run, environment);
+        return damaging_.play(script, run, environment);
+    }
+
+    std::size_t damaged_;
+    VirtualTestbed damaging_;
+};
+
 CaseResult first_result(LossyTestbed& testbed) {
     Selection selection;
     selection.names = {"rsp/gap-nak"};
@@ -120,6 +153,29 @@ TEST_CASE("time: a case of whose packets the capture lost some is played once mo
     LossyTestbed always(9);
     CHECK(first_result(always).verdict == Verdict::Error);
     CHECK(always.qpns.size() == 2);
+}
+
+TEST_CASE("time: a case that one damaged packet fails is played once more", "[testbed][CRC-01]") {
+    const auto first_of = [](std::size_t damaged) {
+        DamagingTestbed testbed(damaged);
+        Selection selection;
+        selection.names = {"rsp/duplicate-write"};
+        const Plan plan = plan_of(selection);
+        PlanRun run(testbed, plan, selection, {});
+        CaseResult result = *run.next();
+        CHECK(testbed.played() == (damaged == 0 ? 1 : 2));
+        return result;
+    };
+    CHECK(first_of(0).verdict == Verdict::Pass);
+    const CaseResult once = first_of(1);
+    INFO(text_of(once));
+    CHECK(once.verdict == Verdict::Warn);
+    CHECK(once.reason().starts_with("every line passed, but the packets violate CRC-01: in another "
+                                    "play of this case the ICRC of one packet is 0x"));
+    const CaseResult twice = first_of(2);
+    INFO(text_of(twice));
+    CHECK(twice.verdict == Verdict::Fail);
+    CHECK(std::ranges::find(twice.rules, "CRC-01") != twice.rules.end());
 }
 
 TEST_CASE("time: the testbed may calibrate before each case, and the case has the new figures",

@@ -114,6 +114,53 @@ TEST_CASE("offloads: only names of ours are believed in the file", "[net]") {
     CHECK_FALSE(on("tx-checksum-ip-generic"));
 }
 
+TEST_CASE("offloads: an interface that was renamed is put back under its new name", "[net]") {
+    const Lab lab;
+    auto offloads = net::Offloads::turn_off("va");
+    REQUIRE(offloads.has_value());
+    lab.run("ip link set va down && ip link set va name vz");
+    CHECK(offloads->put_back().has_value());
+    CHECK_FALSE(file_is_there());
+    lab.run("ip link set vz name va && ip link set va up");
+    CHECK(on("rx-vlan-hw-parse"));
+}
+
+TEST_CASE("offloads: a second run on an interface leaves those of the first alone", "[net]") {
+    const Lab lab;
+    {
+        const auto first = net::Offloads::turn_off("va");
+        REQUIRE(first.has_value());
+        {
+            const auto second = net::Offloads::turn_off("va");
+            REQUIRE(second.has_value());
+            CHECK(second->changed().empty());
+            REQUIRE(second->notes().size() == 1);
+            CHECK(second->notes().front().starts_with("another run has va and puts its offloads"));
+            CHECK_FALSE(net::restore_offloads("va").has_value());
+        }
+        CHECK_FALSE(on("rx-vlan-hw-parse"));
+        CHECK(file_is_there());
+    }
+    CHECK(on("rx-vlan-hw-parse"));
+    CHECK_FALSE(file_is_there());
+}
+
+TEST_CASE("raw link: a change of the interface is told", "[net]") {
+    const Lab lab;
+    const auto link = lab.open();
+    CHECK_FALSE(link->change());
+    lab.run("ip link set va mtu 1400");
+    CHECK(link->change() == "the MTU of va was changed from 1500 to 1400");
+    lab.run("ip link set va down && ip link set va name vz && ip link set vz up");
+    CHECK(link->change() == "interface va was renamed to vz");
+}
+
+TEST_CASE("offloads: the file of an interface is that of its network namespace", "[net]") {
+    const std::string outside = net::restore_file("va");
+    const Lab lab;
+    CHECK(net::restore_file("va") != outside);
+}
+
 TEST_CASE("offloads: an interface that is gone has nothing to put back", "[net]") {
     const Lab lab;
     auto offloads = net::Offloads::turn_off("va");

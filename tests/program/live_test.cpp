@@ -1,0 +1,129 @@
+// `veriroce test` on a real link: against the built-in engine behind an agent in a network
+// namespace of its own, right or with a planted defect. Needs root.
+#include <catch2/catch.hpp>
+
+#include "tests/program/program.hpp"
+#include "tests/text.hpp"
+
+namespace veriroce::program::test {
+namespace {
+
+// device.sh AGENT_OPTIONS: the device at the other end of va, until it is killed. Its namespace
+// stays when it is started again.
+constexpr std::string_view kDevice = R"(#!/bin/sh
+exec veriroce agent --backend engine --interface vb --address 192.0.2.1 --listen unix:agent "$@" \
+    2>>agent.txt
+)";
+
+// live.sh AGENT_OPTION TEST_OPTIONS...: a whole run. `$during` is done meanwhile.
+constexpr std::string_view kLive = R"(#!/bin/sh
+planted=$1
+shift
+unshare -n sleep 300 &
+namespace=$!
+while [ "$(readlink /proc/$namespace/ns/net)" = "$(readlink /proc/self/ns/net)" ];
+do
+    sleep 0.02;
+done ip link set vb netns $namespace inside =
+    "nsenter -t $namespace -n" $inside ip link set vb up echo
+    "$inside" > inside $inside sh device.sh $planted& echo $ !> device while[!-S agent];
+do
+    sleep 0.02;
+done[-z "$during"] ||
+    sh - c "$during" & veriroce test-- dut unix : agent - i va-- report out "$@" code = $
+    ? kill - 9 $(cat device) $namespace 2 > / dev / null exit $code) ";
+
+          // What every case of the report satisfies, as a Python expression of `case`.
+          bool
+          all_cases(const Workplace& place, const std::string& holds) {
+    const Outcome said =
+        place.run("python3 -c \"import json; cases = json.load(open('out/results.json'))['cases']; "
+                  "print(len(cases) > 0 and all(" +
+                  holds + " for case in cases))\"");
+    INFO(said.out << said.err << house::read_text(place.folder() / "out" / "results.json"));
+    return said.out == "True\n";
+}
+
+struct Live {
+    Live() {
+        place.write("device.sh", kDevice);
+        place.write("live.sh", kLive);
+    }
+    Outcome play(const std::string& planted, const std::string& options,
+                 const std::string& during = "") const {
+        return place.run_in_network("during=\"" + during + "\" sh live.sh \"" + planted + "\" " +
+                                    options);
+    }
+
+    Workplace place;
+};
+
+const std::string kWaiting = "ack/each-kind bth/answer-header rdr/msn rdr/order rsp/wide-gaps "
+                             "req/sequence-nak n/extra-responses";
+
+} // namespace
+
+TEST_CASE("live: the right engine passes on a real link", "[program]") {
+    const Live live;
+    const Outcome outcome = live.play("", kWaiting);
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK(all_cases(live.place, "case['verdict'] in ('PASS', 'SKIP')"));
+}
+
+TEST_CASE("live: no case that waits for a packet passes a device whose ICRCs are wrong",
+          "[program][CRC-01]") {
+    const Live live;
+    const Outcome outcome = live.play("--mutant every_icrc_wrong", kWaiting);
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK(outcome.out.find("round trips could not be measured") != std::string::npos);
+    CHECK(all_cases(live.place, "case['verdict'] in ('FAIL', 'SKIP')"));
+    CHECK(all_cases(live.place, "case['verdict'] == 'SKIP' or 'CRC-01' in case['rules']"));
+}
+
+TEST_CASE("live: a device of which every third ICRC is wrong fails", "[program][CRC-01]") {
+    const Live live;
+    const Outcome outcome = live.play("--mutant every_third_icrc_wrong", "ack/each-kind rdr/order");
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK(outcome.out.find("CRC-01") != std::string::npos);
+}
+
+TEST_CASE("live: a device that refuses empty WRITEs is measured with SENDs", "[program]") {
+    const Live live;
+    const Outcome outcome =
+        live.play("--mutant empty_write_needs_a_key", "rsp/gap-nak len/zero-length-write");
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK(outcome.out.find("round trips were measured with a SEND of 4 bytes, because of an empty "
+                           "RDMA WRITE (expected ACK, got NAK") != std::string::npos);
+    CHECK(
+        all_cases(live.place, "(case['verdict'] == 'FAIL') == case['id'].startswith('len/zero')"));
+}
+
+TEST_CASE("live: a device that has to be reset fails the case in which it died", "[program]") {
+    const Live live;
+    live.place.write("reset.sh", "rm -f agent\n$(cat inside) sh device.sh &\necho $! >device\n"
+                                 "while [ ! -S agent ]; do sleep 0.02; done\n");
+    const Outcome outcome = live.play("", "rsp/gap-nak --repeat 60 --dut-reset 'sh reset.sh'",
+                                      "while [ ! -e killed ]; do sleep 1; kill -9 \\$(cat device) "
+                                      "&& touch killed; done");
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK(outcome.out.find("--dut-reset had to bring it back") != std::string::npos);
+    CHECK(outcome.out.find("1 failed") != std::string::npos);
+}
+
+TEST_CASE("live: a wire that dies ends the run", "[program]") {
+    const Live live;
+    const Outcome outcome =
+        live.play("", "rsp/gap-nak --repeat 3000",
+                  "sleep 2; \\$(cat inside) tc qdisc add dev vb clsact; \\$(cat inside) tc filter "
+                  "add dev vb egress matchall action drop");
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 3);
+    CHECK(outcome.err.find("runs were not played") != std::string::npos);
+}
+
+} // namespace veriroce::program::test
