@@ -72,7 +72,7 @@ void look_at(const script::Statement& statement, Refusals& refusals) {
         refusals.add(statement.span, message->type.text);
     }
     const auto* command = std::get_if<script::SideCommand>(&statement.node);
-    if (command == nullptr || command->side == Side::Dut) return;
+    if (command == nullptr || command->side == rules::Side::Dut) return;
     const auto* change = std::get_if<script::Modify>(&command->command);
     if (change == nullptr) return;
     const auto unknown = std::ranges::find_if(

@@ -89,7 +89,7 @@ void note_late_answer(const Context& context) {
 }
 
 // The newest READ or atomic up to the response's PSN that lacks its answer, or a part of it.
-void note_unanswered(const Context& context) {
+void note_unanswered_read(const Context& context) {
     Notes& notes = *context.notes;
     const flow::Packet& packet = context.packet;
     const flow::Stream& stream = context.stream();
@@ -159,7 +159,7 @@ void note_told(const Context& context) {
     }
     if (refuses(packet)) return;
     note_late_answer(context);
-    note_unanswered(context);
+    note_unanswered_read(context);
 }
 
 } // namespace veriroce::judge
