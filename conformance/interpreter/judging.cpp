@@ -50,7 +50,7 @@ judge::Assumptions known(const std::vector<JudgedQp>& qps, const Environment& en
 // In order of time. What comes to a device at the instant at which it sends came before.
 struct Passing {
     wire::Instant at;
-    Side from = Side::Tester;
+    bool of_dut = false;
     std::size_t index = 0; // of the recorded packet
 
     friend auto operator<=>(const Passing&, const Passing&) = default;
@@ -64,8 +64,8 @@ std::vector<Passing> passing(const std::vector<RecordedPacket>& packets,
     for (std::size_t i = 0; i < packets.size(); ++i) {
         const RecordedPacket& packet = packets[i];
         if (!packet.on_wire) continue;
-        const wire::Duration way = packet.from == Side::Dut ? -delay : delay;
-        all.push_back({packet.at.latest + way, packet.from, i});
+        const bool of_dut = packet.from == Side::Dut;
+        all.push_back({packet.at.latest + (of_dut ? -delay : delay), of_dut, i});
     }
     std::ranges::sort(all);
     return all;
