@@ -119,7 +119,8 @@ auto shown_by_packets() {
 }
 std::string short_numbers() {
     return fmt::format("{} planted defects show that the cases can fail: the cases catch {} of "
-                       "them, and the judge alone finds {}.",
+                       "them. The judge, without any script, finds the {} that ordinary traffic "
+                       "can show.",
                        all().size(), caught(), shown_by_packets());
 }
 
