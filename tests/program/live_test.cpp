@@ -16,26 +16,30 @@ exec veriroce agent --backend engine --interface vb --address 192.0.2.1 --listen
 )";
 
 // live.sh AGENT_OPTION TEST_OPTIONS...: a whole run. `$during` is done meanwhile.
-constexpr std::string_view kLive = R"(#!/bin/sh
+constexpr std::string_view kLive = R"sh(#!/bin/sh
 planted=$1
 shift
 unshare -n sleep 300 &
 namespace=$!
-while [ "$(readlink /proc/$namespace/ns/net)" = "$(readlink /proc/self/ns/net)" ];
-do
-    sleep 0.02;
-done ip link set vb netns $namespace inside =
-    "nsenter -t $namespace -n" $inside ip link set vb up echo
-    "$inside" > inside $inside sh device.sh $planted& echo $ !> device while[!-S agent];
-do
-    sleep 0.02;
-done[-z "$during"] ||
-    sh - c "$during" & veriroce test-- dut unix : agent - i va-- report out "$@" code = $
-    ? kill - 9 $(cat device) $namespace 2 > / dev / null exit $code) ";
+while [ "$(readlink /proc/$namespace/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do
+    sleep 0.02
+done
+ip link set vb netns $namespace
+inside="nsenter -t $namespace -n"
+$inside ip link set vb up
+echo "$inside" >inside
+$inside sh device.sh $planted &
+echo $! >device
+while [ ! -S agent ]; do sleep 0.02; done
+[ -z "$during" ] || sh -c "$during" &
+veriroce test --dut unix:agent -i va --report out "$@"
+code=$?
+kill -9 $(cat device) $namespace 2>/dev/null
+exit $code
+)sh";
 
-          // What every case of the report satisfies, as a Python expression of `case`.
-          bool
-          all_cases(const Workplace& place, const std::string& holds) {
+// What every case of the report satisfies, as a Python expression of `case`.
+bool all_cases(const Workplace& place, const std::string& holds) {
     const Outcome said =
         place.run("python3 -c \"import json; cases = json.load(open('out/results.json'))['cases']; "
                   "print(len(cases) > 0 and all(" +
