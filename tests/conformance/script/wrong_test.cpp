@@ -248,7 +248,7 @@ const std::array wrong_scripts{
           "4:5: unknown QP state 'RTTS'; did you mean 'RTS'?", "qp.state"},
     Wrong{"for qp.mtu in 256 300\n", "dropped\n",
           "4:5: mtu must be 256, 512, 1024, 2048 or 4096, got 300", "qp.mtu"},
-    Wrong{"for qp.timeout in RTS\n", "dropped\n", "4:5: expected a number", "qp.timeout"},
+    Wrong{"for qp.timeout in RTS\n", "dropped\n", "4:5: unknown name 'RTS'", "qp.timeout"},
     Wrong{"let n = mtu\nfor qp.mtu in 256\n", "dropped\n",
           "5:5: this line must come before the first use of mtu", "qp.mtu"},
     Wrong{"for n in 1..5000\n", "dropped\n", "4:1: the case has more than 4096 runs", "for"},
