@@ -167,7 +167,7 @@ TEST_CASE("remote: what keeps it from an agent is said in one line", "[agent]") 
         Row{"HTTP/1.1 400 Bad Request\r\n\r\n",
             "AGENT speaks HTTP: it is not a veriroce agent; check the port"},
         Row{"SSH-2.0-OpenSSH_9.2\r\n", "AGENT is not a veriroce agent: it answered with "
-                                       "\"SSH-2.0-OpenSSH_9.2?\", which is not "
+                                       "\"SSH-2.0-OpenSSH_9.2\\x0d\", which is not "
                                        "JSON-RPC"},
         Row{"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"
             "\"message\":\"version: expected 2, got 1\"}}\n",
