@@ -13,6 +13,7 @@
 #include "dissector/command_line/exit_code.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "dissector/print/output.hpp"
+#include "dissector/wire/safe_text.hpp"
 
 namespace veriroce::commands {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 using namespace command_line;
 
 void say(std::FILE* err, std::string_view message) {
-    fmt::print(err, "veriroce: {}\n", message);
+    fmt::print(err, "veriroce: {}\n", wire::safe_text(message, true));
 }
 
 // A silent device is worth a word after this time, if the user does not say how long it may take.

@@ -8,6 +8,7 @@
 #include "conformance/commands/text_file.hpp"
 #include "conformance/script/script.hpp"
 #include "dissector/command_line/exit_code.hpp"
+#include "dissector/wire/safe_text.hpp"
 
 namespace veriroce::commands {
 namespace {
@@ -47,7 +48,7 @@ int run_script_check(const std::vector<std::string>& files, std::FILE* out, std:
     for (const std::string& path : files) {
         const auto text = read_text(path);
         if (!text) {
-            fmt::print(err, "veriroce: {}\n", text.error());
+            fmt::print(err, "veriroce: {}\n", wire::safe_text(text.error(), true));
             code = std::max(code, kExitUnable);
             continue;
         }
@@ -77,7 +78,7 @@ int run_script_format(const FormatOptions& options, std::FILE* out, std::FILE* e
     for (const std::string& path : options.files) {
         const auto text = read_text(path);
         if (!text) {
-            fmt::print(err, "veriroce: {}\n", text.error());
+            fmt::print(err, "veriroce: {}\n", wire::safe_text(text.error(), true));
             code = std::max(code, kExitUnable);
             continue;
         }
@@ -92,7 +93,7 @@ int run_script_format(const FormatOptions& options, std::FILE* out, std::FILE* e
         } else if (*laid_out != *text) {
             const auto written = write_text(path, *laid_out);
             if (written) continue;
-            fmt::print(err, "veriroce: {}\n", written.error());
+            fmt::print(err, "veriroce: {}\n", wire::safe_text(written.error(), true));
             code = std::max(code, kExitUnable);
         }
     }

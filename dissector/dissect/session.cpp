@@ -14,11 +14,12 @@
 #include "dissector/print/json.hpp"
 #include "dissector/print/line.hpp"
 #include "dissector/print/tree.hpp"
+#include "dissector/wire/safe_text.hpp"
 
 namespace veriroce::dissect {
 
 void say(std::FILE* err, std::string_view message) {
-    fmt::print(err, "veriroce: {}\n", message);
+    fmt::print(err, "veriroce: {}\n", wire::safe_text(message, true));
 }
 
 Session::Session(const Options& options, Compiled compiled, std::FILE* out, std::FILE* err)
