@@ -426,7 +426,7 @@ struct Unordered {
     Block body;
 };
 // The turns of all loops of a run, inner ones counted again for each turn of the outer one.
-constexpr std::int64_t kMostTurns = 20'000;
+constexpr std::int64_t kMostTurns = 10'000;
 
 // repeat N … end, repeat NAME in A..B … end
 struct Repeat {

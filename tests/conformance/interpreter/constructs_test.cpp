@@ -159,14 +159,14 @@ TEST_CASE("construct: loops turn no more often than a run can bear", "[construct
     fails(with("repeat i in 1..1000000000000\n"
                "  wait   0ms\n"
                "end\n"),
-          "the loops of a run turn at most 20000 times", Verdict::Error);
+          "the loops of a run turn at most 10000 times", Verdict::Error);
     fails(with("repeat 200\n"
                "  repeat 200\n"
                "    wait   0ms\n"
                "  end\n"
                "end\n"),
-          "the loops of a run turn at most 20000 times", Verdict::Error);
-    passes(with("repeat 20000\n"
+          "the loops of a run turn at most 10000 times", Verdict::Error);
+    passes(with("repeat 10000\n"
                 "  wait   0ms\n"
                 "end\n"));
 }
