@@ -80,7 +80,7 @@ TEST_CASE("errors: dissect", "[program]") {
         {"veriroce dissect \"$(printf 'a\\033[2J.pcap')\"",
          "veriroce: a\\x1b[2J.pcap: No such file or directory", tool},
         {"veriroce judge \"$(printf 'a\\033[2J.pcap')\"",
-         "veriroce: a\\x1b[2J.pcap: No such file or directory", tool},
+         "veriroce: a\\x1b[2J.pcap: No such file or directory", tool, true},
         {"veriroce dissect -r missing.pcap", "veriroce: missing.pcap: No such file or directory",
          tool},
         {"veriroce dissect .", "veriroce: .: reading failed at byte 0: Is a directory", tool},

@@ -12,7 +12,9 @@ namespace veriroce::net {
 
 namespace {
 
-constexpr int kBacklog = 4096; // the kernel's own limit is net.core.somaxconn
+// In a flood a client waits behind all of these, but is not lost; beyond it, it tries again after a
+// second. The kernel's own limit is net.core.somaxconn.
+constexpr int kBacklog = 512;
 
 Error listen_error(const LineAddress& address, int number) {
     const auto where = address.text();
