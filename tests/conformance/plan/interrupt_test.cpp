@@ -52,8 +52,8 @@ TEST_CASE("interrupt: a case that waits for long ends inside of its wait", "[pla
                                           "title  \"Long\"\n"
                                           "role   responder\n"
                                           "\n"
-                                          "repeat 1000000\n"
-                                          "  wait 10ms\n"
+                                          "repeat 10000\n"
+                                          "  wait 1s\n"
                                           "end\n");
     CHECK(result.verdict == Verdict::Error);
     CHECK(result.packets.empty());
