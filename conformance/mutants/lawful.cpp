@@ -1,4 +1,6 @@
-// Devices that behave oddly and lawfully.
+// Lawful oddities: what a device may do as a responder and as a requester. The other files have
+// more of each.
+#include "conformance/mutants/busy_at_times.hpp"
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 #include "conformance/mutants/read_log.hpp"
@@ -42,60 +44,6 @@ class RepeatsLaterReads final : public QpFilter<ReadLog> {
     }
 };
 
-struct Busy {
-    std::uint32_t plain = 0;         // requests since the last RNR NAK
-    std::optional<wire::Psn> awaits; // the request that was refused
-    std::optional<wire::Psn> newest; // answered
-    wire::Msn msn;
-    bool dead = false; // a fatal NAK was sent
-};
-
-// RNR-03: memory that is not there at the moment, say.
-class BusyAtTimes final : public QpFilter<Busy> {
-  public:
-    static constexpr std::uint32_t every = 16;
-
-  protected:
-    void arrives(Qp& qp, Passage& passage) override {
-        const wire::Packet& packet = passage.packet;
-        Busy& busy = qp.memory;
-        if (!packet.info().request() || busy.dead) return;
-        if (busy.awaits) {
-            const std::int32_t ahead = wire::distance(*busy.awaits, packet.bth.psn);
-            passage.dropped = ahead > 0; // RNR-04
-            if (ahead == 0) busy.awaits.reset();
-            return;
-        }
-        if (!plain(packet.info())) return;
-        const bool expected =
-            packet.bth.psn == (busy.newest ? *busy.newest + 1 : qp.first_request());
-        if (++busy.plain < every || !expected) return;
-        busy.plain = 0;
-        busy.awaits = packet.bth.psn;
-        passage.dropped = true;
-        passage.answers.push_back(acknowledge(
-            qp.peer(), packet.bth.pkey, packet.bth.psn,
-            wire::Syndrome::rnr(qp.report.attributes.min_rnr_timer.value_or(0)), busy.msn));
-    }
-    void leaves(Qp& qp, Passage& passage) override {
-        const wire::Packet& packet = passage.packet;
-        Busy& busy = qp.memory;
-        if (!packet.info().response()) return;
-        if (packet.info().operation == wire::Operation::Acknowledge && !is_ack(packet)) {
-            busy.dead |= !is_sequence_nak(packet) && !is_rnr_nak(packet);
-            return;
-        }
-        busy.newest = packet.bth.psn;
-        if (has_aeth(packet)) busy.msn = packet.aeth.msn;
-    }
-
-  private:
-    static bool plain(const wire::OpcodeInfo& info) {
-        return info.starts_message() && info.operation != wire::Operation::Send &&
-               !info.consumes_receive() && !info.reserved();
-    }
-};
-
 constexpr std::array kOddities{
     Mutant{.name = "partial_read_retry_goes_on_with_middle",
            .rule = "RDR-06",
@@ -135,7 +83,7 @@ constexpr std::array kOddities{
            .passive = true,
            .description = "One of sixteen plain WRITEs, READs and atomics draws an RNR NAK and "
                           "succeeds on retry.",
-           .make_filter = make<BusyAtTimes>},
+           .make_filter = make<BusyAtTimes<16>>},
     Mutant{.name = "wrong_sized_read_response_dropped",
            .rule = "REQ-21",
            .passive = false,
@@ -173,7 +121,7 @@ constexpr std::array kOddities{
 
 } // namespace
 
-std::span<const Mutant> lawful() {
+std::span<const Mutant> lawful_first() {
     return kOddities;
 }
 
