@@ -19,6 +19,9 @@ std::span<const Mutant> ack_req();
 std::span<const Mutant> tmo();
 std::span<const Mutant> cnp_rob();
 std::span<const Mutant> completions();
+std::span<const Mutant> answers();
+std::span<const Mutant> requests();
+std::span<const Mutant> effects();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();
