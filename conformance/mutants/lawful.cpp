@@ -60,35 +60,37 @@ constexpr std::array kOddities{
     Mutant{.name = "duplicate_without_ack_request_ignored",
            .rule = "RSP-11",
            .passive = true,
-           .description = "A duplicate SEND or WRITE without AckReq draws nothing.",
+           .description = "A duplicate SEND or WRITE without AckReq gets no answer.",
            .behaviour = {.duplicate_without_ack_request_is_acked = false}},
     Mutant{.name = "whole_read_asked_for_again",
            .rule = "REQ-09",
            .passive = true,
-           .description = "After a gap the whole READ is asked for again, from its first PSN.",
+           .description =
+               "After a gap, the requester asks for the whole READ again, from its first PSN.",
            .behaviour = {.read_restart = engine::ReadRestart::WholeRead}},
     Mutant{.name = "implied_nak_waits_for_the_timer",
            .rule = "REQ-09",
            .passive = true,
-           .description = "Lost READ responses are asked for again when the ACK timer expires, not "
-                          "when the gap shows.",
+           .description = "The requester asks for lost READ responses again when the ACK timer "
+                          "expires, not when the gap shows.",
            .behaviour = {.implied_nak = engine::ImpliedNak::OnTimeout}},
     Mutant{.name = "read_first_with_old_msn",
            .rule = "N-01",
            .passive = true,
            .description = "READ RESPONSE FIRST carries the MSN from before the READ.",
            .make_filter = make<EditsOutbound<first_with_old_msn>>},
-    Mutant{.name = "occasional_rnr_for_write",
-           .rule = "RNR-03",
-           .passive = true,
-           .description = "One of sixteen plain WRITEs, READs and atomics draws an RNR NAK and "
-                          "succeeds on retry.",
-           .make_filter = make<BusyAtTimes<16>>},
+    Mutant{
+        .name = "occasional_rnr_for_write",
+        .rule = "RNR-03",
+        .passive = true,
+        .description =
+            "One of sixteen plain WRITEs, READs and atomics gets an RNR NAK and succeeds on retry.",
+        .make_filter = make<BusyAtTimes<16>>},
     Mutant{.name = "wrong_sized_read_response_dropped",
            .rule = "REQ-21",
            .passive = false,
-           .description = "A READ response of a wrong size is dropped; the READ is asked for again "
-                          "by timeout.",
+           .description = "The requester drops a READ response of a wrong size, and asks for the "
+                          "READ again after a timeout.",
            .checks =
                engine::kStandardChecks.with(engine::ResponseCheck::ReadLength, drop_wrong_size)},
     Mutant{.name = "timeout_just_below_four_times",
@@ -109,14 +111,15 @@ constexpr std::array kOddities{
     Mutant{.name = "credits_reported",
            .rule = "ACK-10",
            .passive = true,
-           .description = "ACKs carry end-to-end credits in place of code 31.",
+           .description = "ACKs carry end-to-end credits instead of code 31.",
            .behaviour = {.credits = true}},
-    Mutant{.name = "later_responses_resent_too",
-           .rule = "RDR-04",
-           .passive = true,
-           .description = "After one duplicate READ the responses of all later READs come again as "
-                          "well.",
-           .make_filter = make<RepeatsLaterReads>},
+    Mutant{
+        .name = "later_responses_resent_too",
+        .rule = "RDR-04",
+        .passive = true,
+        .description =
+            "After a duplicate READ, the responder resends the responses of all later READs, too.",
+        .make_filter = make<RepeatsLaterReads>},
 };
 
 } // namespace
