@@ -273,7 +273,7 @@ constexpr std::array kMutants{
     Mutant{.name = "ack_one_psn_ahead",
            .rule = "ACK-04",
            .passive = true,
-           .description = "ACKs carry the PSN behind the one that they acknowledge, and so cover a "
+           .description = "ACKs carry the PSN after the one that they acknowledge, and so cover a "
                           "packet that has not arrived.",
            .cases = "ack/each-kind",
            .make_filter = make<EditsOutbound<one_ahead>>},

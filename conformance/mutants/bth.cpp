@@ -106,8 +106,8 @@ constexpr std::array kMutants{
     Mutant{.name = "unknown_qp_gets_a_nak",
            .rule = "BTH-02",
            .passive = false,
-           .description = "A request to a QP number that is not in use draws NAK Invalid Request, "
-                          "sent to the number that it named.",
+           .description = "A request to a QP number that is not in use gets NAK Invalid Request, "
+                          "sent to that number.",
            .cases = "bth/unknown-qp",
            .make_filter = make<NaksUnknownQps>},
     Mutant{.name = "service_class_ignored",

@@ -75,8 +75,8 @@ constexpr std::array kMutants{
     Mutant{.name = "cnp_taken_for_a_request",
            .rule = "CNP-12",
            .passive = true,
-           .description = "A CNP goes through the sequence check of its QP and draws a sequence "
-                          "NAK.",
+           .description =
+               "A CNP goes through the sequence check of its QP and gets a sequence NAK.",
            .cases = "cnp/among-requests cnp/not-answered",
            .make_filter = make<CnpIsARequest>},
     Mutant{.name = "pad_count_underflows_the_length",
@@ -88,7 +88,7 @@ constexpr std::array kMutants{
            .make_filter = make<PadUnderflows>},
     Mutant{.name = "stays_paused",
            .rule = "ROB-01",
-           .description = "After a MAC PAUSE frame the device takes nothing in any more.",
+           .description = "After a MAC PAUSE frame, the device accepts no packets any more.",
            .cases = "rob/other-frames rob/paused",
            .make_filter = make<StaysPaused>},
 };

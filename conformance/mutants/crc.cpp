@@ -140,9 +140,8 @@ constexpr std::array kMutants{
     Mutant{.name = "bad_icrc_gets_a_nak",
            .rule = "CRC-07",
            .passive = true,
-           .description =
-               "A request with a bad ICRC draws a sequence NAK at once, before any later "
-               "packet shows the gap.",
+           .description = "A request with a bad ICRC gets a sequence NAK at once, before a later "
+                          "packet shows the gap.",
            .cases = "bth/truncated crc/bad-icrc-request crc/covered-fields",
            .make_filter = make<NakForBadIcrc>},
     Mutant{.name = "every_icrc_wrong",

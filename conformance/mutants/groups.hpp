@@ -1,4 +1,5 @@
-// The planted defects by rule group: one function and one file each. Inside the room only.
+// The planted defects by rule group, and the lawful oddities by subject: one function and one file
+// each. Inside the room only.
 #pragma once
 
 #include "conformance/mutants/mutants.hpp"
@@ -18,5 +19,13 @@ std::span<const Mutant> ack_req();
 std::span<const Mutant> tmo();
 std::span<const Mutant> cnp_rob();
 std::span<const Mutant> completions();
+std::span<const Mutant> answers();
+std::span<const Mutant> requests();
+std::span<const Mutant> effects();
+
+std::span<const Mutant> lawful_first();
+std::span<const Mutant> lawful_responder();
+std::span<const Mutant> lawful_requester();
+std::span<const Mutant> lawful_port();
 
 } // namespace veriroce::mutants

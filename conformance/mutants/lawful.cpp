@@ -1,4 +1,6 @@
-// Devices that behave oddly and lawfully.
+// Lawful oddities: what a device may do as a responder and as a requester. The other files have
+// more of each.
+#include "conformance/mutants/busy_at_times.hpp"
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 #include "conformance/mutants/read_log.hpp"
@@ -42,60 +44,6 @@ class RepeatsLaterReads final : public QpFilter<ReadLog> {
     }
 };
 
-struct Busy {
-    std::uint32_t plain = 0;         // requests since the last RNR NAK
-    std::optional<wire::Psn> awaits; // the request that was refused
-    std::optional<wire::Psn> newest; // answered
-    wire::Msn msn;
-    bool dead = false; // a fatal NAK was sent
-};
-
-// RNR-03: memory that is not there at the moment, say.
-class BusyAtTimes final : public QpFilter<Busy> {
-  public:
-    static constexpr std::uint32_t every = 16;
-
-  protected:
-    void arrives(Qp& qp, Passage& passage) override {
-        const wire::Packet& packet = passage.packet;
-        Busy& busy = qp.memory;
-        if (!packet.info().request() || busy.dead) return;
-        if (busy.awaits) {
-            const std::int32_t ahead = wire::distance(*busy.awaits, packet.bth.psn);
-            passage.dropped = ahead > 0; // RNR-04
-            if (ahead == 0) busy.awaits.reset();
-            return;
-        }
-        if (!plain(packet.info())) return;
-        const bool expected =
-            packet.bth.psn == (busy.newest ? *busy.newest + 1 : qp.first_request());
-        if (++busy.plain < every || !expected) return;
-        busy.plain = 0;
-        busy.awaits = packet.bth.psn;
-        passage.dropped = true;
-        passage.answers.push_back(acknowledge(
-            qp.peer(), packet.bth.pkey, packet.bth.psn,
-            wire::Syndrome::rnr(qp.report.attributes.min_rnr_timer.value_or(0)), busy.msn));
-    }
-    void leaves(Qp& qp, Passage& passage) override {
-        const wire::Packet& packet = passage.packet;
-        Busy& busy = qp.memory;
-        if (!packet.info().response()) return;
-        if (packet.info().operation == wire::Operation::Acknowledge && !is_ack(packet)) {
-            busy.dead |= !is_sequence_nak(packet) && !is_rnr_nak(packet);
-            return;
-        }
-        busy.newest = packet.bth.psn;
-        if (has_aeth(packet)) busy.msn = packet.aeth.msn;
-    }
-
-  private:
-    static bool plain(const wire::OpcodeInfo& info) {
-        return info.starts_message() && info.operation != wire::Operation::Send &&
-               !info.consumes_receive() && !info.reserved();
-    }
-};
-
 constexpr std::array kOddities{
     Mutant{.name = "partial_read_retry_goes_on_with_middle",
            .rule = "RDR-06",
@@ -112,35 +60,37 @@ constexpr std::array kOddities{
     Mutant{.name = "duplicate_without_ack_request_ignored",
            .rule = "RSP-11",
            .passive = true,
-           .description = "A duplicate SEND or WRITE without AckReq draws nothing.",
+           .description = "A duplicate SEND or WRITE without AckReq gets no answer.",
            .behaviour = {.duplicate_without_ack_request_is_acked = false}},
     Mutant{.name = "whole_read_asked_for_again",
            .rule = "REQ-09",
            .passive = true,
-           .description = "After a gap the whole READ is asked for again, from its first PSN.",
+           .description =
+               "After a gap, the requester asks for the whole READ again, from its first PSN.",
            .behaviour = {.read_restart = engine::ReadRestart::WholeRead}},
     Mutant{.name = "implied_nak_waits_for_the_timer",
            .rule = "REQ-09",
            .passive = true,
-           .description = "Lost READ responses are asked for again when the ACK timer expires, not "
-                          "when the gap shows.",
+           .description = "The requester asks for lost READ responses again when the ACK timer "
+                          "expires, not when the gap shows.",
            .behaviour = {.implied_nak = engine::ImpliedNak::OnTimeout}},
     Mutant{.name = "read_first_with_old_msn",
            .rule = "N-01",
            .passive = true,
            .description = "READ RESPONSE FIRST carries the MSN from before the READ.",
            .make_filter = make<EditsOutbound<first_with_old_msn>>},
-    Mutant{.name = "occasional_rnr_for_write",
-           .rule = "RNR-03",
-           .passive = true,
-           .description = "One of sixteen plain WRITEs, READs and atomics draws an RNR NAK and "
-                          "succeeds on retry.",
-           .make_filter = make<BusyAtTimes>},
+    Mutant{
+        .name = "occasional_rnr_for_write",
+        .rule = "RNR-03",
+        .passive = true,
+        .description =
+            "One of sixteen plain WRITEs, READs and atomics gets an RNR NAK and succeeds on retry.",
+        .make_filter = make<BusyAtTimes<16>>},
     Mutant{.name = "wrong_sized_read_response_dropped",
            .rule = "REQ-21",
            .passive = false,
-           .description = "A READ response of a wrong size is dropped; the READ is asked for again "
-                          "by timeout.",
+           .description = "The requester drops a READ response of a wrong size, and asks for the "
+                          "READ again after a timeout.",
            .checks =
                engine::kStandardChecks.with(engine::ResponseCheck::ReadLength, drop_wrong_size)},
     Mutant{.name = "timeout_just_below_four_times",
@@ -161,19 +111,20 @@ constexpr std::array kOddities{
     Mutant{.name = "credits_reported",
            .rule = "ACK-10",
            .passive = true,
-           .description = "ACKs carry end-to-end credits in place of code 31.",
+           .description = "ACKs carry end-to-end credits instead of code 31.",
            .behaviour = {.credits = true}},
-    Mutant{.name = "later_responses_resent_too",
-           .rule = "RDR-04",
-           .passive = true,
-           .description = "After one duplicate READ the responses of all later READs come again as "
-                          "well.",
-           .make_filter = make<RepeatsLaterReads>},
+    Mutant{
+        .name = "later_responses_resent_too",
+        .rule = "RDR-04",
+        .passive = true,
+        .description =
+            "After a duplicate READ, the responder resends the responses of all later READs, too.",
+        .make_filter = make<RepeatsLaterReads>},
 };
 
 } // namespace
 
-std::span<const Mutant> lawful() {
+std::span<const Mutant> lawful_first() {
     return kOddities;
 }
 

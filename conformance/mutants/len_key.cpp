@@ -68,17 +68,14 @@ constexpr std::array kMutants{
     Mutant{.name = "zero_read_moves_no_psn",
            .rule = "LEN-07",
            .passive = true,
-           .description =
-               "A READ of length 0 is answered, but ePSN does not go on: the next request "
-               "draws a sequence NAK.",
+           .description = "A READ of length 0 is answered, but ePSN does not advance: the next "
+                          "request gets a sequence NAK.",
            .cases = "len/zero-length-read",
            .make_filter = make<ShiftsPsns<executed_empty_read>>},
     Mutant{.name = "unknown_key_is_invalid_request",
            .rule = "KEY-02",
            .passive = false,
-           .description =
-               "An R_Key that names nothing draws NAK Invalid Request in place of Remote "
-               "Access.",
+           .description = "An unknown R_Key gets NAK Invalid Request instead of Remote Access.",
            .cases =
                "key/deregistered key/send-with-invalidate key/unknown-rkey key/window-invalidated",
            .checks = engine::kStandardChecks

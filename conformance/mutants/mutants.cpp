@@ -1,23 +1,39 @@
 #include "conformance/mutants/mutants.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
 
 #include "conformance/mutants/groups.hpp"
 
 namespace veriroce::mutants {
 
+namespace {
+
+using Group = std::span<const Mutant> (*)();
+
+std::vector<Mutant> members_of(std::initializer_list<Group> groups) {
+    std::vector<Mutant> list;
+    for (const Group group : groups) {
+        const auto members = group();
+        list.insert(list.end(), members.begin(), members.end());
+    }
+    return list;
+}
+
+} // namespace
+
 std::span<const Mutant> all() {
-    static const std::vector<Mutant> mutants = [] {
-        std::vector<Mutant> list;
-        for (const auto group : {enc, crc, bth, sta, rsp, opc, len_key, rnr, rdr_atm, ack_req, tmo,
-                                 cnp_rob, completions, missing_checks}) {
-            const auto members = group();
-            list.insert(list.end(), members.begin(), members.end());
-        }
-        return list;
-    }();
+    static const std::vector<Mutant> mutants =
+        members_of({enc, crc, bth, sta, rsp, opc, len_key, rnr, rdr_atm, ack_req, tmo, cnp_rob,
+                    completions, answers, requests, effects, missing_checks});
     return mutants;
+}
+
+std::span<const Mutant> lawful() {
+    static const std::vector<Mutant> oddities =
+        members_of({lawful_first, lawful_responder, lawful_requester, lawful_port});
+    return oddities;
 }
 
 std::optional<std::reference_wrapper<const Mutant>> find(std::string_view name) {

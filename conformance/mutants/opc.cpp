@@ -47,8 +47,8 @@ constexpr std::array kMutants{
     Mutant{.name = "first_inside_a_message_restarts",
            .rule = "OPC-10",
            .passive = false,
-           .description = "A FIRST at ePSN inside an unfinished message drops the old one in "
-                          "silence and begins anew; there is no NAK.",
+           .description = "A FIRST at ePSN inside an unfinished message silently drops that "
+                          "message and begins a new one; there is no NAK.",
            .cases = "opc/inside-a-send opc/inside-a-write opc/matrix",
            .checks = engine::kStandardChecks.with(RequestCheck::OpcodeSequence, restart)},
     Mutant{.name = "response_taken_for_a_request",

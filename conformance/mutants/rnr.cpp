@@ -39,7 +39,7 @@ constexpr std::array kMutants{
     Mutant{.name = "rnr_nak_names_the_next_psn",
            .rule = "RNR-01",
            .passive = true,
-           .description = "The RNR NAK carries the PSN behind the refused request, which the peer "
+           .description = "The RNR NAK carries the PSN after the refused request, which the peer "
                           "takes for acknowledged.",
            .cases = "rnr/no-receive rnr/write-with-immediate",
            .make_filter = make<EditsOutbound<name_the_next>>},

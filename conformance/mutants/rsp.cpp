@@ -138,13 +138,13 @@ constexpr std::array kMutants{
     Mutant{.name = "nak_for_every_packet_ahead",
            .rule = "RSP-03",
            .passive = true,
-           .description = "Every packet ahead of ePSN draws a sequence NAK of its own.",
+           .description = "Every packet ahead of ePSN gets its own sequence NAK.",
            .cases = "rsp/fault-ahead rsp/gap-nak rsp/lost-again",
            .checks = engine::kStandardChecks.with(RequestCheck::OneNak, nak_again)},
     Mutant{.name = "nak_state_never_cleared",
            .rule = "RSP-06",
            .passive = true,
-           .description = "After one sequence NAK and its recovery the next gap draws none, until "
+           .description = "After one sequence NAK and its recovery, the next gap gets none until "
                           "the QP is reset.",
            .cases = "rsp/second-gap",
            .make_filter = make<NaksOnlyOnce>},
@@ -158,9 +158,8 @@ constexpr std::array kMutants{
     Mutant{.name = "read_psns_not_wrapped",
            .rule = "RSP-09",
            .passive = true,
-           .description =
-               "ePSN behind a READ whose responses cross 0xFFFFFF has more than 24 bits: "
-               "the next request draws a sequence NAK and is never executed.",
+           .description = "After a READ whose responses cross 0xFFFFFF, ePSN has more than 24 "
+                          "bits: the next request gets a sequence NAK and is never executed.",
            .cases = "rsp/psn-wrap",
            .make_filter = make<ReadsNotWrapped>},
     Mutant{.name = "duplicate_send_executed_again",

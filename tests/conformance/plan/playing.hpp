@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,12 @@ inline VirtualTestbedOptions right_engine(std::uint64_t seed = 1) {
     options.seed = seed;
     return options;
 }
+
+// As real ones are: nobody knows what passed the device's port when.
+inline constexpr InexactLab real_lab{.stamp_width = std::chrono::microseconds(50),
+                                     .path_delay = std::chrono::microseconds(200),
+                                     .call_delay = std::chrono::microseconds(300),
+                                     .jitter = std::chrono::microseconds(100)};
 
 // The right engine, and what a filter makes of its packets.
 template <typename Filter>

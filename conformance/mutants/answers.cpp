@@ -1,0 +1,233 @@
+// Defects in answers and CNPs.
+#include <algorithm>
+
+#include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/qp_filter.hpp"
+
+namespace veriroce::mutants {
+
+namespace {
+
+struct Nothing {};
+
+bool is_fatal_nak(const wire::Packet& packet) {
+    return packet.info().operation == wire::Operation::Acknowledge && !is_ack(packet) &&
+           !is_rnr_nak(packet) && !is_sequence_nak(packet);
+}
+
+class RepeatsFatalNaks final : public QpFilter<Nothing> {
+  protected:
+    void leaves(Qp& /*qp*/, Passage& passage) override {
+        if (is_fatal_nak(passage.packet)) passage.after.push_back(passage.packet);
+    }
+};
+
+void rnr_counted(wire::Packet& packet) {
+    if (is_rnr_nak(packet)) packet.aeth.msn = packet.aeth.msn + 1;
+}
+
+struct Unfinished {
+    std::optional<wire::Psn> psn; // of the newest packet inside a message
+};
+
+class CountsUnfinished final : public QpFilter<Unfinished> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        const wire::Packet& packet = passage.packet;
+        if (!packet.info().request()) return;
+        qp.memory.psn.reset();
+        if (!packet.info().ends_message()) qp.memory.psn = packet.bth.psn;
+    }
+    void leaves(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (is_ack(packet) && qp.memory.psn == packet.bth.psn) {
+            packet.aeth.msn = packet.aeth.msn + 1;
+        }
+    }
+};
+
+void atomic_not_counted(wire::Packet& packet) {
+    if (packet.info().operation == wire::Operation::AtomicAcknowledge) {
+        packet.aeth.msn = packet.aeth.msn + -1;
+    }
+}
+
+struct Body {
+    std::vector<std::byte> bytes; // of the packet that is changed, or of the last one
+};
+
+class ShiftsMiddles final : public QpFilter<Body> {
+  protected:
+    void leaves(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (!is_read_response(packet) || packet.info().position != wire::Position::Middle) return;
+        auto& bytes = qp.memory.bytes;
+        bytes.assign(packet.body.begin(), packet.body.end());
+        std::ranges::rotate(bytes, bytes.end() - 1);
+        packet.body = bytes;
+    }
+};
+
+class LastRepeats final : public QpFilter<Body> {
+  protected:
+    void leaves(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (!is_read_response(packet)) return;
+        auto& bytes = qp.memory.bytes;
+        if (packet.info().position == wire::Position::Last && bytes.size() >= packet.body.size()) {
+            packet.body = wire::Bytes(bytes).first(packet.body.size());
+        } else {
+            bytes.assign(packet.body.begin(), packet.body.end());
+        }
+    }
+};
+
+struct Answered {
+    std::optional<wire::Psn> newest;
+    wire::Msn msn;
+
+    [[nodiscard]] bool before(wire::Psn psn) const {
+        return newest && wire::distance(psn, *newest) >= 0;
+    }
+    void note(const wire::Packet& packet) {
+        if (!packet.info().response() || is_rnr_nak(packet) || is_sequence_nak(packet)) return;
+        if (!before(packet.bth.psn)) newest = packet.bth.psn;
+        if (has_aeth(packet)) msn = packet.aeth.msn;
+    }
+};
+
+class NaksDuplicateReads final : public QpFilter<Answered> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        const wire::Packet& packet = passage.packet;
+        const Answered& answered = qp.memory;
+        if (!is_read_request(packet) || !answered.before(packet.bth.psn)) return;
+        passage.dropped = true;
+        passage.answers.push_back(acknowledge(qp.peer(), packet.bth.pkey, *answered.newest + 1,
+                                              wire::Syndrome::nak(wire::NakCode::PsnSequence),
+                                              answered.msn));
+    }
+    void leaves(Qp& qp, Passage& passage) override { qp.memory.note(passage.packet); }
+};
+
+class ForgetsOriginals final : public QpFilter<Answered> {
+  protected:
+    void leaves(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (packet.info().operation == wire::Operation::AtomicAcknowledge &&
+            qp.memory.before(packet.bth.psn)) {
+            ++packet.atomic_ack.original;
+        }
+        qp.memory.note(packet);
+    }
+};
+
+// ATM-09: the device remembers the value for all QPs.
+class ReturnsTwice final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        auto packet = wire::decode_packet(datagram.bytes);
+        if (packet && packet->info().operation == wire::Operation::AtomicAcknowledge) {
+            if (last_ && last_->first != packet->bth.dest_qp) {
+                packet->atomic_ack.original = last_->second;
+            }
+            last_ = {packet->bth.dest_qp, packet->atomic_ack.original};
+            datagram.bytes = bytes_of(*packet);
+        }
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    std::optional<std::pair<wire::Qpn, std::uint64_t>> last_; // to whom, and what
+};
+
+void rnr_code_31(wire::Packet& packet) {
+    constexpr std::uint8_t half_a_second = 31;
+    if (is_rnr_nak(packet)) packet.aeth.syndrome = wire::Syndrome::rnr(half_a_second);
+}
+
+void cnp_psn(wire::Packet& packet) {
+    if (packet.bth.opcode == wire::kCnpOpcode) packet.bth.psn += 1;
+}
+
+void cnp_nobody(wire::Packet& packet) {
+    if (packet.bth.opcode == wire::kCnpOpcode) packet.bth.dest_qp = {};
+}
+
+class DropsCnps final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        const bool cnp = packet && packet->bth.opcode == wire::kCnpOpcode;
+        if (!cnp) out.push_back(std::move(datagram));
+    }
+};
+
+constexpr std::array kMutants{
+    Mutant{.name = "fatal_nak_sent_twice",
+           .rule = "N-07",
+           .description = "NAKs that end the QP are sent twice.",
+           .make_filter = make<RepeatsFatalNaks>},
+    Mutant{.name = "rnr_nak_counts_its_message",
+           .rule = "ACK-08",
+           .description = "RNR NAKs carry the MSN with the message that they refuse.",
+           .make_filter = make<EditsOutbound<rnr_counted>>},
+    Mutant{.name = "unfinished_message_counted",
+           .rule = "ACK-08",
+           .description = "An ACK inside a message carries the MSN with that message.",
+           .make_filter = make<CountsUnfinished>},
+    Mutant{.name = "atomic_not_in_its_msn",
+           .rule = "ATM-10",
+           .description = "ATOMIC ACKNOWLEDGEs carry the MSN from before the atomic.",
+           .make_filter = make<EditsOutbound<atomic_not_counted>>},
+    Mutant{.name = "read_data_shifted_in_middle_packets",
+           .rule = "RDR-01",
+           .description = "READ RESPONSE MIDDLEs carry their payload one byte too late.",
+           .make_filter = make<ShiftsMiddles>},
+    Mutant{.name = "second_half_of_a_read_repeats_the_first",
+           .rule = "RDR-01",
+           .description = "The LAST of a READ response carries the bytes of the packet before it.",
+           .make_filter = make<LastRepeats>},
+    Mutant{.name = "duplicate_read_gets_a_nak",
+           .rule = "RDR-04",
+           .description = "A duplicate READ draws a sequence NAK and no data.",
+           .make_filter = make<NaksDuplicateReads>},
+    Mutant{.name = "duplicate_atomic_returns_present_value",
+           .rule = "ATM-04",
+           .description =
+               "The answer to a duplicate atomic carries another value than the first answer.",
+           .make_filter = make<ForgetsOriginals>},
+    Mutant{
+        .name = "atomic_value_returned_twice",
+        .rule = "ATM-09",
+        .description =
+            "After an atomic of another QP the next one returns the value that the other returned.",
+        .make_filter = make<ReturnsTwice>},
+    Mutant{.name = "rnr_code_always_31",
+           .rule = "RNR-07",
+           .description =
+               "RNR NAKs carry timer code 31 (491.52 ms), whatever the QP was set up with.",
+           .make_filter = make<EditsOutbound<rnr_code_31>>},
+    Mutant{.name = "cnp_with_a_psn",
+           .rule = "CNP-02",
+           .description = "CNPs leave with PSN 1.",
+           .make_filter = make<EditsOutbound<cnp_psn>>},
+    Mutant{.name = "cnp_to_qp_0",
+           .rule = "CNP-02",
+           .description = "CNPs leave for QP 0.",
+           .make_filter = make<EditsOutbound<cnp_nobody>>},
+    Mutant{.name = "marks_never_told",
+           .rule = "CNP-01",
+           .description = "No CNP ever leaves, though the notification point is on.",
+           .make_filter = make<DropsCnps>},
+};
+
+} // namespace
+
+std::span<const Mutant> answers() {
+    return kMutants;
+}
+
+} // namespace veriroce::mutants

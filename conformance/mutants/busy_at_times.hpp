@@ -1,0 +1,61 @@
+// A responder that lacks a resource at times. Inside the room only.
+#pragma once
+
+#include "conformance/mutants/qp_filter.hpp"
+
+namespace veriroce::mutants {
+
+struct Busy {
+    std::uint32_t plain = 0;         // requests since the last RNR NAK
+    std::optional<wire::Psn> awaits; // the request that was refused
+    std::optional<wire::Psn> newest; // answered
+    wire::Msn msn;
+    bool dead = false; // a fatal NAK was sent
+};
+
+// RNR-03: memory that is not there at the moment, say. One of `Every` plain WRITEs, READs and
+// atomics is refused.
+template <std::uint32_t Every>
+class BusyAtTimes final : public QpFilter<Busy> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        const wire::Packet& packet = passage.packet;
+        Busy& busy = qp.memory;
+        if (!packet.info().request() || busy.dead) return;
+        if (busy.awaits) {
+            const std::int32_t ahead = wire::distance(*busy.awaits, packet.bth.psn);
+            passage.dropped = ahead > 0; // RNR-04
+            if (ahead == 0) busy.awaits.reset();
+            return;
+        }
+        if (!plain(packet.info())) return;
+        const bool expected =
+            packet.bth.psn == (busy.newest ? *busy.newest + 1 : qp.first_request());
+        if (++busy.plain < Every || !expected) return;
+        busy.plain = 0;
+        busy.awaits = packet.bth.psn;
+        passage.dropped = true;
+        passage.answers.push_back(acknowledge(
+            qp.peer(), packet.bth.pkey, packet.bth.psn,
+            wire::Syndrome::rnr(qp.report.attributes.min_rnr_timer.value_or(0)), busy.msn));
+    }
+    void leaves(Qp& qp, Passage& passage) override {
+        const wire::Packet& packet = passage.packet;
+        Busy& busy = qp.memory;
+        if (!packet.info().response()) return;
+        if (packet.info().operation == wire::Operation::Acknowledge && !is_ack(packet)) {
+            busy.dead |= !is_sequence_nak(packet) && !is_rnr_nak(packet);
+            return;
+        }
+        busy.newest = packet.bth.psn;
+        if (has_aeth(packet)) busy.msn = packet.aeth.msn;
+    }
+
+  private:
+    static bool plain(const wire::OpcodeInfo& info) {
+        return info.starts_message() && info.operation != wire::Operation::Send &&
+               !info.consumes_receive() && !info.reserved();
+    }
+};
+
+} // namespace veriroce::mutants
