@@ -87,6 +87,7 @@ std::vector<Row> case_rows(const CaseResult& result) {
                  fmt::format("{} ({}) {}", id, rules::word(rule->get().level), rule->get().text)});
         }
     }
+    if (!result.capture.empty()) rows.push_back({Row::Kind::Verbatim, "packets", result.capture});
     if (!result.command.empty()) rows.push_back({Row::Kind::Verbatim, "again", result.command});
     return rows;
 }

@@ -23,7 +23,8 @@ struct Row {
     std::string actual{}; // of a Difference
 };
 
-// The findings, the rules that they break, and the command that runs the case again.
+// The findings, the rules that they break, the file with the packets, and the command that runs the
+// case again.
 std::vector<Row> case_rows(const interpreter::CaseResult& result);
 
 // "expected 2, got 1" for a Difference, else its text.

@@ -109,8 +109,12 @@ std::string measure_text(std::vector<wire::Duration> samples) {
 } // namespace
 
 std::string console_head(const testbed::RunInfo& run) {
-    std::string out = fmt::format("DUT: {}\nlink: {}, seed {}\n", safe_text(run.dut),
-                                  safe_text(run.link), run.seed);
+    std::string out = fmt::format("DUT: {}\n", safe_text(run.dut));
+    if (!run.dut_host.empty()) {
+        out += fmt::format("DUT's host: {}\ntester's host: {}\n", safe_text(run.dut_host),
+                           safe_text(run.host));
+    }
+    out += fmt::format("link: {}, seed {}\n", safe_text(run.link), run.seed);
     if (!run.profile.empty()) out += fmt::format("profile: {}\n", safe_text(run.profile));
     for (const std::string& note : run.notes)
         out += fmt::format("note: {}\n", safe_text(note));

@@ -139,9 +139,10 @@ json::object case_object(const CaseResult& result) {
 
 json::object run_object(const testbed::RunInfo& run) {
     return {
-        {"seed", std::to_string(run.seed)}, {"dut", text(run.dut)},   {"link", text(run.link)},
-        {"profile", text(run.profile)},     {"host", text(run.host)}, {"complete", run.complete},
-        {"notes", strings(run.notes)},
+        {"seed", std::to_string(run.seed)}, {"dut", text(run.dut)},
+        {"link", text(run.link)},           {"profile", text(run.profile)},
+        {"dut_host", text(run.dut_host)},   {"host", text(run.host)},
+        {"complete", run.complete},         {"notes", strings(run.notes)},
     };
 }
 

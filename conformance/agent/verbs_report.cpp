@@ -1,7 +1,10 @@
 // The description of an RDMA device for hello, and its counters.
 #ifdef VERIROCE_HAVE_VERBS
 
+#include <ifaddrs.h>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +38,61 @@ std::string host_name() {
     std::array<char, 256> name{};
     if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
     return name.data();
+}
+
+std::optional<std::string> kernel_release() {
+    utsname system{};
+    if (uname(&system) != 0) return std::nullopt;
+    return system.release;
+}
+
+// A PCI device has a link to its driver. A soft RoCE device has none, but names its Ethernet
+// device.
+std::optional<std::string> driver_of(const std::string& device) {
+    const fs::path folder = fs::path("/sys/class/infiniband") / device;
+    std::error_code error;
+    const fs::path link = fs::read_symlink(folder / "device" / "driver", error);
+    if (!error) return link.filename().string();
+    if (fs::exists(folder / "parent", error)) return "rdma_rxe";
+    return std::nullopt;
+}
+
+std::optional<wire::IpAddress> address_of(const sockaddr& from) {
+    if (from.sa_family == AF_INET) {
+        sockaddr_in v4{};
+        std::memcpy(&v4, &from, sizeof v4);
+        return wire::IpAddress::from_v4(be32toh(v4.sin_addr.s_addr));
+    }
+    if (from.sa_family != AF_INET6) return std::nullopt;
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, &from, sizeof v6);
+    wire::IpAddress address;
+    std::memcpy(address.bytes.data(), &v6.sin6_addr, address.bytes.size());
+    return address;
+}
+
+// Loopback and link-local addresses do not reach this host from the device's network.
+bool reachable(const wire::IpAddress& address) {
+    if (address.v4()) return address.low32() >> 24U != 127 && address.low32() >> 16U != 0xA9FE;
+    constexpr unsigned link_local = 0xFE80;
+    return address != *wire::IpAddress::parse("::1") &&
+           (wire::load_u16(address.bytes, 0) & 0xFFC0U) != link_local;
+}
+
+// The addresses of all interfaces of this host, each once.
+std::vector<wire::IpAddress> host_addresses() {
+    std::vector<wire::IpAddress> addresses;
+    ifaddrs* all = nullptr;
+    if (getifaddrs(&all) != 0) return addresses;
+    for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+        if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_UP) == 0) continue;
+        const auto address = address_of(*one->ifa_addr);
+        if (!address || !reachable(*address)) continue;
+        if (std::ranges::find(addresses, *address) == addresses.end())
+            addresses.push_back(*address);
+    }
+    freeifaddrs(all);
+    return addresses;
 }
 
 std::vector<ibv_gid_entry> read_gids(ibv_context& context) {
@@ -92,6 +150,10 @@ dut::Port describe_port(ibv_context& context, std::uint8_t number, const ibv_por
                              .vlan = vlan_of(gid)});
         if (!port.gids.back().vlan) port.mac = mac_of(gid.ndev_ifindex);
     }
+    port.other_addresses = host_addresses();
+    std::erase_if(*port.other_addresses, [&](const wire::IpAddress& address) {
+        return std::ranges::find(port.gids, address, &dut::Gid::address) != port.gids.end();
+    });
     return port;
 }
 
@@ -161,6 +223,8 @@ dut::Welcome describe(ibv_context& context) {
                          .backend = "verbs",
                          .device = ibv_get_device_name(context.device),
                          .firmware = device.fw_ver,
+                         .kernel = kernel_release(),
+                         .driver = driver_of(ibv_get_device_name(context.device)),
                          .local_ca_ack_delay = device.local_ca_ack_delay,
                          .atomic = std::string(atomic_name(device.atomic_cap))};
     for (std::uint8_t number = 1; number <= device.phys_port_cnt; ++number) {

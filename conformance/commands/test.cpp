@@ -75,6 +75,8 @@ Accepted<int> play_or_refuse(const plan::Plan& plan, const plan::Selection& sele
                              const TestOptions& options, Console& console, std::FILE* err) {
     const auto profile = read_profile(options.dut.empty() ? std::string() : options.profile);
     if (!profile) return std::unexpected(profile.error());
+    const auto allowed_errors = share_in("--allow-errors", options.allow_errors);
+    if (!allowed_errors) return std::unexpected(allowed_errors.error());
     const auto faults = read_fault_plan(options.faults);
     if (!faults) return std::unexpected(faults.error());
     auto bench = choose_testbed(options);
@@ -96,7 +98,13 @@ Accepted<int> play_or_refuse(const plan::Plan& plan, const plan::Selection& sele
             "nothing was tested: all {} runs were skipped, for the reasons printed with them",
             skipped));
     }
-    return results.exit_code(options.strict);
+    const int code = results.exit_code(options.strict, *allowed_errors);
+    const std::size_t errors = results.count(interpreter::Verdict::Error);
+    if (code == kExitSuccess && errors > 0) {
+        console.say(fmt::format("note: --allow-errors {}: {} of {} runs ended with ERROR\n",
+                                options.allow_errors, errors, results.judged() + errors));
+    }
+    return code;
 }
 
 Accepted<int> run_or_refuse(const TestOptions& options, Console& console, std::FILE* err) {

@@ -37,6 +37,7 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
           std::pair{!options.token_file.empty(), "--dut-token-file"},
           std::pair{!options.tester_address.empty(), "--tester-address"},
           std::pair{!options.dut_address.empty(), "--dut-address"},
+          std::pair{!options.dut_other.empty(), "--dut-other-address"},
           std::pair{!options.profile.empty(), "--profile"},
           std::pair{!options.dut_reset.empty(), "--dut-reset"}}) {
         if (!given) continue;
@@ -96,11 +97,14 @@ Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
     if (!tester) return std::unexpected(tester.error());
     auto dut = addresses_in("--dut-address", listed(options.dut_address));
     if (!dut) return std::unexpected(dut.error());
+    auto others = addresses_in("--dut-other-address", listed(options.dut_other));
+    if (!others) return std::unexpected(others.error());
     testbed::LiveTestbedOptions live{.agent = *agent,
                                      .token = {},
                                      .interface = options.interface,
                                      .tester_addresses = std::move(*tester),
                                      .dut_addresses = std::move(*dut),
+                                     .dut_other_addresses = std::move(*others),
                                      .seed = options.seed};
     if (!options.token_file.empty()) {
         auto token = token_in(options.token_file);

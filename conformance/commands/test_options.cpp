@@ -10,8 +10,15 @@ namespace {
 using command_line::Command;
 
 void add_selection(Command& command, TestOptions& options) {
-    command.option("CASE", options.cases,
-                   "Case ids (rsp/gap-nak), groups (rsp) or script files (*.roce)");
+    command.option(
+        "CASE", options.cases,
+        "Case ids (rsp/gap-nak), single runs ('bth/truncated[ip=6,n=4]'), groups (rsp) or "
+        "script files (*.roce)");
+    command.option(
+        "--exclude", options.excluded,
+        "Leave out runs, cases or groups whose id matches: bth/truncated, 'tmo*'; repeat "
+        "it",
+        {.value = "GLOB"});
     command.option("--rule", options.rules, "Only cases for these rules",
                    {.value = "RULE", .takes_several = true, .comma_separated = true});
     command.option("--tag", options.tags, "Only cases with these tags",
@@ -45,6 +52,9 @@ void add_device(Command& command, TestOptions& options) {
                    {.value = "ADDRESSES"});
     command.option("--dut-address", options.dut_address,
                    "Addresses A[,B] of the device to use; repeat it", {.value = "ADDRESSES"});
+    command.option("--dut-other-address", options.dut_other,
+                   "Addresses A[,B] of the device's host that are not GIDs; repeat it",
+                   {.value = "ADDRESSES"});
     command.option("--profile", options.profile,
                    "Known facts about the device: capabilities, counters, deviations (YAML)",
                    {.value = "FILE"});
@@ -76,6 +86,9 @@ void add_reporting(Command& command, TestOptions& options) {
                    {.value = "FOLDER"});
     command.option("--capture", options.capture, "One pcapng file of the whole run",
                    {.value = "FILE"});
+    command.option("--allow-errors", options.allow_errors,
+                   "Exit code 0 although up to this share of the runs ended with ERROR: 2%",
+                   {.value = "N%"});
     command.flag("--strict", options.strict, "Exit code 1 also for a WARN");
     command.flag("-q,--quiet", options.quiet, "Print only runs that did not PASS");
 }
@@ -103,6 +116,7 @@ std::string repeat_options(const TestOptions& options) {
     add("-i", options.interface);
     add("--tester-address", listed(options.tester_address));
     add("--dut-address", listed(options.dut_address));
+    add("--dut-other-address", listed(options.dut_other));
     add("--profile", plan::shell_word(options.profile));
     add("--mutant", options.mutant);
     add("--faults", plan::shell_word(options.faults));

@@ -12,7 +12,8 @@
 namespace veriroce::commands {
 
 struct TestOptions {
-    std::vector<std::string> cases; // files, ids, groups; all if empty
+    std::vector<std::string> cases; // files, ids, groups, runs; all if empty
+    std::vector<std::string> excluded;
     std::vector<std::string> rules;
     std::vector<std::string> tags;
     std::optional<rules::Role> role;
@@ -25,6 +26,7 @@ struct TestOptions {
     std::uint64_t seed = 1;
     double timeout_scale = 1.0;
     bool strict = false;
+    std::string allow_errors; // "2%": this share of ERRORs does not change the exit code
     bool fail_fast = false;
     bool slow = false;
     bool list = false;
@@ -43,6 +45,7 @@ struct TestOptions {
     std::vector<std::string>
         tester_address; // A/N that the kernel does not own; else the interface's own
     std::vector<std::string> dut_address; // which GID of the DUT; else the first that fits
+    std::vector<std::string> dut_other;   // addresses of the DUT's host that are not GIDs
     std::string profile;                  // a file: what is known of the device
     std::string capture;                  // a pcapng of the whole run
 };

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "conformance/commands/test_device.hpp"
+#include "conformance/commands/test_report.hpp"
 #include "conformance/plan/shrink.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "reports/console.hpp"
@@ -151,6 +152,7 @@ Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
             const bool killer = *run.dead_since() == result->id;
             if (killer && !recovery.death.empty()) run.blame_for_death(*result, recovery.death);
         }
+        result->capture = report.capture_of(*result);
         console.say(reports::console_case(*result, style));
         results.cases.push_back(std::move(*result));
         report.add(results);

@@ -44,6 +44,19 @@ std::string Report::path_of(const std::string& name) const {
     return fs::path(options_.report) / name;
 }
 
+std::string Report::path_of_capture(const interpreter::CaseResult& result) const {
+    std::string name = result.id;
+    std::ranges::replace_if(
+        name, [](char c) { return std::string_view("/[],=").contains(c); }, '-');
+    return path_of(name + ".pcapng");
+}
+
+std::string Report::capture_of(const interpreter::CaseResult& result) const {
+    const bool passed = result.verdict == interpreter::Verdict::Pass;
+    if (options_.report.empty() || passed || result.packets.empty()) return {};
+    return path_of_capture(result);
+}
+
 Accepted<std::monostate> Report::begin(const plan::RunResults& results) {
     if (!options_.capture.empty()) {
         if (auto tried = try_capture(options_.capture); !tried) return tried;
@@ -78,16 +91,12 @@ void Report::add(const plan::RunResults& results) {
 }
 
 void Report::write_capture(const interpreter::CaseResult& result) {
-    std::string name = result.id;
-    std::ranges::replace_if(
-        name, [](char c) { return std::string_view("/[],=").contains(c); }, '-');
-    const std::string path = path_of(name + ".pcapng");
-    if (result.verdict == interpreter::Verdict::Pass || result.packets.empty()) {
+    if (result.capture.empty()) {
         std::error_code code;
-        fs::remove(path, code); // of an earlier run, in which it failed
+        fs::remove(path_of_capture(result), code); // of an earlier run, in which it failed
         return;
     }
-    if (const auto written = reports::write_pcapng(result, path); !written) {
+    if (const auto written = reports::write_pcapng(result, result.capture); !written) {
         errors_.push_back(written.error());
     }
 }

@@ -1,8 +1,12 @@
 #include "conformance/commands/test_selection.hpp"
 
+#include <algorithm>
+#include <charconv>
+
 #include <fmt/format.h>
 
 #include "conformance/commands/text_file.hpp"
+#include "conformance/plan/run_name.hpp"
 #include "conformance/script/script.hpp"
 
 namespace veriroce::commands {
@@ -33,8 +37,21 @@ Accepted<interpreter::FaultPlan> read_fault_plan(const std::string& path) {
     return plan;
 }
 
+Accepted<double> share_in(std::string_view option, const std::string& text) {
+    if (text.empty()) return 0.0;
+    double percent = 0;
+    const char* end = text.data() + text.size() - 1;
+    const auto read = std::from_chars(text.data(), end, percent);
+    if (*end != '%' || read.ec != std::errc{} || read.ptr != end || !(percent >= 0) ||
+        percent > 100) {
+        return misused(fmt::format("{}: expected a share such as 2%, got '{}'", option, text));
+    }
+    return percent / 100;
+}
+
 Accepted<plan::Selection> selection_of(const TestOptions& options) {
     plan::Selection selection{.names = options.cases,
+                              .excluded = options.excluded,
                               .rules = options.rules,
                               .tags = options.tags,
                               .role = options.role,
@@ -65,10 +82,12 @@ Accepted<std::vector<plan::ScriptFile>> read_files(const std::vector<std::string
             return misused(fmt::format(
                 "{} is a fault plan, not a test case: veriroce test CASE --faults {}", name, name));
         }
-        if (!name.ends_with(".roce")) continue;
-        auto text = read_text(name);
+        const std::string path(plan::parse_run_name(name).of);
+        if (!path.ends_with(".roce")) continue;
+        if (std::ranges::find(files, path, &plan::ScriptFile::path) != files.end()) continue;
+        auto text = read_text(path);
         if (!text) return unable(text.error());
-        files.push_back({name, std::move(*text)});
+        files.push_back({path, std::move(*text)});
     }
     return files;
 }

@@ -18,6 +18,9 @@ command_line::Accepted<std::optional<plan::Profile>> read_profile(const std::str
 // No rules if the path is empty.
 command_line::Accepted<interpreter::FaultPlan> read_fault_plan(const std::string& path);
 
+// "2%" as 0.02; 0 if the text is empty.
+command_line::Accepted<double> share_in(std::string_view option, const std::string& text);
+
 // make_plan() looks up the names of cases.
 command_line::Accepted<plan::Selection> selection_of(const TestOptions& options);
 

@@ -38,6 +38,8 @@ struct Port {
     std::string link_layer; // "Ethernet"
     std::vector<wire::Pkey> pkeys;
     std::vector<Gid> gids;
+    // Of the host: it accepts packets to them at this port, but they are not GIDs of it.
+    std::optional<std::vector<wire::IpAddress>> other_addresses;
 
     friend bool operator==(const Port&, const Port&) = default;
 };
@@ -77,6 +79,8 @@ struct Welcome {
     std::string backend; // "verbs", "engine"
     std::string device;
     std::string firmware;
+    std::optional<std::string> kernel; // of the device's host: "6.1.0-56-amd64"
+    std::optional<std::string> driver; // "rdma_rxe", "mlx5_core"
     std::vector<std::string> capabilities;
     std::vector<std::string> traits;
     std::vector<Port> ports;

@@ -75,7 +75,8 @@ constexpr auto fields_of(Of<Port> /*of*/) {
                       plain("mtu_max", &Port::mtu_max),
                       plain("link_layer", &Port::link_layer),
                       plain("pkeys", &Port::pkeys),
-                      plain("gids", &Port::gids)};
+                      plain("gids", &Port::gids),
+                      plain("other_addresses", &Port::other_addresses)};
 }
 constexpr auto fields_of(Of<DeviceMax> /*of*/) {
     return std::tuple{plain("qp", &DeviceMax::qp),
@@ -103,6 +104,8 @@ constexpr auto fields_of(Of<Welcome> /*of*/) {
                       plain("backend", &Welcome::backend),
                       plain("device", &Welcome::device),
                       plain("firmware", &Welcome::firmware),
+                      plain("kernel", &Welcome::kernel),
+                      plain("driver", &Welcome::driver),
                       plain("capabilities", &Welcome::capabilities),
                       plain("traits", &Welcome::traits),
                       plain("ports", &Welcome::ports),

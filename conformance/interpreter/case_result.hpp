@@ -69,6 +69,7 @@ struct CaseResult {
     std::vector<Finding> findings; // the gravest first; empty for PASS
     std::string file;              // of the script
     std::string command;           // that runs this case again
+    std::string capture;           // the file that gets its packets; empty if none does
     std::map<std::string, std::vector<wire::Duration>> measures;
     std::vector<FaultCount> faults;
     std::vector<RecordedPacket> packets;

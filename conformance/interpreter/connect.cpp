@@ -158,6 +158,12 @@ Task<Met<>> connect(Interpreter& interpreter) {
                                               "--tester-address",
                                               wanted, has));
     }
+    const std::size_t others = interpreter.script().dut_addresses.size();
+    if (interpreter.environment().dut_named.size() < others) {
+        co_return unsupported({}, fmt::format("needs {} addresses of the DUT's host that are not "
+                                              "GIDs, knows {}: --dut-other-address",
+                                              others, interpreter.environment().dut_named.size()));
+    }
     co_await make_queues_of_qps(interpreter);
     for (const script::QpSetup& setup : interpreter.run().qps) {
         for (std::uint32_t i = 0; i < setup.count; ++i) {

@@ -27,10 +27,12 @@ std::optional<wire::IpAddress> Environment::address(std::string_view name,
     wire::IpAddress base = tester.address;
     if (name == "dut") {
         base = dut_address;
+    } else if (const auto ours = tester.named.find(std::string(name)); ours != tester.named.end()) {
+        base = ours->second;
+    } else if (const auto its = dut_named.find(std::string(name)); its != dut_named.end()) {
+        base = its->second;
     } else if (name != "tester") {
-        const auto found = tester.named.find(std::string(name));
-        if (found == tester.named.end()) return std::nullopt;
-        base = found->second;
+        return std::nullopt;
     }
     wire::store_be<4>(base.bytes, 12, static_cast<std::uint32_t>(base.low32() + offset));
     return base;

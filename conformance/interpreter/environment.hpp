@@ -64,7 +64,9 @@ struct Environment {
     std::uint32_t gid_index = 0;
     std::optional<wire::VlanId> vlan; // of all that the tester sends
     wire::IpAddress dut_address;
-    wire::MacAddress dut_mac; // or of the next hop
+    wire::MacAddress dut_mac;                         // or of the next hop
+    std::vector<wire::IpAddress> dut_others;          // of the DUT's host; not RoCEv2 GIDs
+    std::map<std::string, wire::IpAddress> dut_named; // `dut address NAME`: the first of them
     TesterPort tester;
     wire::Mtu path_mtu = wire::Mtu::B1024; // where a case does not ask for another
     wire::Duration patience{std::chrono::seconds(1)};
@@ -92,8 +94,8 @@ struct Environment {
 
     [[nodiscard]] bool capable(std::string_view word) const;
     [[nodiscard]] bool trait(std::string_view word) const;
-    // Of `tester`, `dut`, or the name of a `tester address`, and so many further on; nothing if
-    // nothing has that name.
+    // Of `tester`, `dut`, or the name of a `tester address` or `dut address`, plus `offset`;
+    // nothing if nothing has that name.
     [[nodiscard]] std::optional<wire::IpAddress> address(std::string_view name,
                                                          std::int64_t offset) const;
     // How the device calls this counter.

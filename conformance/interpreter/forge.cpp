@@ -68,7 +68,7 @@ class Writer {
 
     Met<> write_address(const script::Address& address, Field of_header, Span span) {
         if (wire::field_info(of_header).kind == wire::FieldKind::Mac) {
-            const bool dut = address.name == "dut";
+            const bool dut = address.name == "dut" || environment_.dut_named.contains(address.name);
             spec_.fields.push_back(
                 {of_header, dut ? environment_.dut_mac : environment_.tester.mac});
             return {};

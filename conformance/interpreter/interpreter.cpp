@@ -19,10 +19,14 @@ namespace veriroce::interpreter {
 namespace {
 
 Environment with_named_addresses(const script::Case& script, Environment environment) {
-    for (std::size_t i = 0; i < script.tester_addresses.size(); ++i) {
-        if (i == environment.tester.spare.size()) break;
-        environment.tester.named[script.tester_addresses[i].text] = environment.tester.spare[i];
-    }
+    const auto name = [](const std::vector<script::Word>& names,
+                         const std::vector<wire::IpAddress>& from,
+                         std::map<std::string, wire::IpAddress>& into) {
+        for (std::size_t i = 0; i < std::min(names.size(), from.size()); ++i)
+            into[names[i].text] = from[i];
+    };
+    name(script.tester_addresses, environment.tester.spare, environment.tester.named);
+    name(script.dut_addresses, environment.dut_others, environment.dut_named);
     return environment;
 }
 

@@ -64,7 +64,7 @@ class Interpreter {
     // --- for the lines
     [[nodiscard]] const script::Case& script() const;
     [[nodiscard]] const script::Run& run() const;
-    [[nodiscard]] const Environment& environment() const; // with the case's `tester address` names
+    [[nodiscard]] const Environment& environment() const; // with the case's `... address` names
     [[nodiscard]] Record& record();
     [[nodiscard]] Wire& wire();
     [[nodiscard]] Objects& objects();

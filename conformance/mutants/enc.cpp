@@ -138,6 +138,39 @@ std::optional<engine::OwnedDatagram> hundred_ahead(wire::Bytes frame) {
     return engine::OwnedDatagram{.envelope = envelope, .bytes = {bytes.begin(), bytes.end()}};
 }
 
+// --- what a receive path does not survive
+
+// Takes nothing in any more after the first frame like this.
+template <bool (*Kills)(wire::Bytes)>
+class DiesOf final : public engine::SurfaceFilter {
+  public:
+    std::optional<engine::OwnedDatagram> admit(wire::Bytes frame, wire::Instant /*now*/) override {
+        dead_ = dead_ || Kills(frame);
+        return dead_ ? std::optional(dropped()) : std::nullopt;
+    }
+
+  private:
+    bool dead_ = false;
+};
+
+// The device's host has one address whose last byte is 128 above that of a GID.
+bool to_the_host_alone(wire::Bytes frame) {
+    constexpr std::byte ahead{128};
+    const auto decoded = wire::decode_frame(frame);
+    return decoded && (decoded->ipv4 || decoded->ipv6) &&
+           decoded->envelope().destination_port == wire::kRocePort &&
+           decoded->envelope().destination.bytes.back() >= ahead;
+}
+
+bool options_and_no_bth(wire::Bytes frame) {
+    constexpr std::size_t udp_bytes = 8;
+    if (wire::load_u16(frame, kEtherTypeAt) != kEtherTypeIpv4) return false;
+    if (frame.size() < kIpAt + wire::Ipv4::kSize) return false;
+    const std::size_t header = 4 * (std::to_integer<std::size_t>(frame[kIpAt]) & 0xFU);
+    const std::size_t whole = wire::load_u16(frame, kIpAt + 2);
+    return header > wire::Ipv4::kSize && whole < header + udp_bytes + wire::Bth::kSize;
+}
+
 constexpr std::array kMutants{
     Mutant{.name = "icrc_at_the_end_of_the_frame",
            .rule = "ENC-07",
@@ -206,6 +239,18 @@ constexpr std::array kMutants{
             "A packet to the address 100 above one of the device's own is accepted as one to this.",
         .cases = "enc/other-destination",
         .make_filter = make<Admits<hundred_ahead>>},
+    Mutant{.name = "dead_after_a_packet_to_its_host",
+           .rule = "ENC-13",
+           .description = "After a packet to an address of its host that is not a GID the device "
+                          "takes nothing in any more.",
+           .cases = "enc/host-address",
+           .make_filter = make<DiesOf<to_the_host_alone>>},
+    Mutant{.name = "dead_after_options_without_bth",
+           .rule = "BTH-20",
+           .description = "After a packet with IPv4 options that ends inside its BTH the device "
+                          "takes nothing in any more.",
+           .cases = "bth/truncated-options",
+           .make_filter = make<DiesOf<options_and_no_bth>>},
     Mutant{.name = "sent_from_another_address",
            .rule = "CA17-11",
            .description = "Packets leave with a source address whose lowest bit is inverted.",

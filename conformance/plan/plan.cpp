@@ -10,6 +10,7 @@
 #include "conformance/cases/embedded.hpp"
 #include "conformance/interpreter/playable.hpp"
 #include "conformance/plan/axes.hpp"
+#include "conformance/plan/run_name.hpp"
 #include "conformance/script/words.hpp"
 #include "dissector/wire/nearest_word.hpp"
 
@@ -22,13 +23,13 @@ using testbed::Testbed;
 namespace {
 
 bool is_file(std::string_view name) {
-    return name.ends_with(".roce");
+    return parse_run_name(name).of.ends_with(".roce");
 }
 
 bool selected_by_name(const cases::EmbeddedFile& file, const std::vector<std::string>& names) {
     if (names.empty()) return true;
     return std::ranges::any_of(names, [&](const std::string& name) {
-        return !is_file(name) && (file.id() == name || file.group() == name);
+        return !is_file(name) && (file.id() == parse_run_name(name).of || file.group() == name);
     });
 }
 
@@ -67,8 +68,9 @@ std::optional<PlanError> check_names(const Selection& selection) {
         known.emplace(file.group());
     }
     for (const std::string& name : selection.names) {
-        if (is_file(name) || known.contains(name)) continue;
-        const auto near = wire::nearest_word(name, known);
+        const std::string_view of = parse_run_name(name).of;
+        if (is_file(name) || known.contains(of)) continue;
+        const auto near = wire::nearest_word(of, known);
         return PlanError{
             near ? fmt::format("no case or group is called '{}'; did you mean '{}'?\n", name, *near)
                  : fmt::format("no case or group is called '{}'; "
@@ -139,6 +141,77 @@ bool fits_its_ip_version(PlannedRun& planned, const Selection& selection) {
     if (!own || planned.ip_version == *own) return true;
     if (selection.ip_versions.empty()) planned.ip_version = *own;
     return std::ranges::find(selection.ip_versions, *own) == selection.ip_versions.end();
+}
+
+// The runs of one case over the axes of a selection.
+std::vector<PlannedRun> runs_of(std::size_t case_index, const std::vector<script::Run>& runs,
+                                const Selection& selection) {
+    std::vector<PlannedRun> planned;
+    for (const PlannedRun& axes : axis_combinations(selection)) {
+        for (const script::Run& run : runs) {
+            PlannedRun one = axes;
+            one.case_index = case_index;
+            one.run = run;
+            if (fits_its_ip_version(one, selection)) planned.push_back(std::move(one));
+        }
+    }
+    return planned;
+}
+
+// The selection that a run's name asks for: its axes instead of those of the others.
+Selection with_axes_of(const RunName& name, Selection selection) {
+    for (const std::string_view value : name.values) {
+        if (value.starts_with("ip=")) selection.ip_versions.clear();
+        if (value.starts_with("psn=")) selection.start_psns.clear();
+        if (value.starts_with("migreq=")) selection.mig_reqs.clear();
+        // A value of the case is not an axis, and a wrong one selects nothing.
+        static_cast<void>(add_axis(selection, value));
+    }
+    return selection;
+}
+
+// The names that select this case; one that is empty if no name is needed.
+std::vector<RunName> names_of(const script::Case& one, bool from_file, const Selection& selection) {
+    std::vector<RunName> names;
+    for (const std::string& text : selection.names) {
+        const RunName name = parse_run_name(text);
+        const bool whole = name.values.empty();
+        if (from_file ? name.of == one.path : name.of == one.id() || text == one.group) {
+            // A plain name selects whatever another one narrows.
+            names.insert(whole ? names.begin() : names.end(), name);
+        }
+    }
+    if (names.empty()) names.emplace_back();
+    return names;
+}
+
+bool excluded(std::string_view id, const std::vector<std::string>& globs) {
+    const std::string_view of = parse_run_name(id).of;
+    const std::string_view group = of.substr(0, of.find('/'));
+    return std::ranges::any_of(globs, [&](const std::string& glob) {
+        return glob_matches(glob, id) || glob_matches(glob, of) || glob_matches(glob, group);
+    });
+}
+
+// A misspelt glob would play what its user fears.
+std::optional<PlanError> check_excluded(const Plan& plan, const std::vector<std::string>& globs) {
+    std::set<std::string, std::less<>> known;
+    for (const cases::EmbeddedFile& file : cases::embedded_files()) {
+        known.emplace(file.id());
+        known.emplace(file.group());
+    }
+    for (const PlannedRun& run : plan.runs)
+        known.emplace(run.id(plan.cases[run.case_index]));
+    for (const std::string& glob : globs) {
+        const std::vector<std::string> one{glob};
+        if (std::ranges::any_of(known, [&](const std::string& id) { return excluded(id, one); })) {
+            continue;
+        }
+        const auto near = wire::nearest_word(glob, known);
+        return PlanError{fmt::format("--exclude {}: no run, case or group matches{}\n", glob,
+                                     near ? fmt::format("; did you mean '{}'?", *near) : "")};
+    }
+    return std::nullopt;
 }
 
 // What a lethal case kills cannot be tested afterwards. Otherwise the order stays.
@@ -228,19 +301,30 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
     for (script::Script& script : scripts)
         plan.cases.push_back(std::move(script.test_case));
     if (const auto error = check_ids(plan.cases)) return std::unexpected(*error);
-    const std::vector<PlannedRun> combinations = axis_combinations(selection);
     for (std::size_t i = 0; i < plan.cases.size(); ++i) {
-        for (const PlannedRun& axes : combinations) {
-            for (const script::Run& run : scripts[i].runs) {
-                PlannedRun planned = axes;
-                planned.case_index = i;
-                planned.run = run;
-                if (i >= first_file) planned.file = plan.cases[i].path;
-                if (fits_its_ip_version(planned, selection))
-                    plan.runs.push_back(std::move(planned));
+        std::set<std::string, std::less<>> planned; // two names may select the same run
+        for (const RunName& name : names_of(plan.cases[i], i >= first_file, selection)) {
+            std::vector<PlannedRun> runs =
+                runs_of(i, scripts[i].runs, with_axes_of(name, selection));
+            std::erase_if(runs, [&](const PlannedRun& run) {
+                return !has_values(run.id(plan.cases[i]), name.values);
+            });
+            if (runs.empty() && !name.values.empty()) {
+                return std::unexpected(PlanError{fmt::format(
+                    "{} has no run with {}; 'veriroce test --list {}' shows them\n", name.of,
+                    fmt::join(name.values, " and "), shell_word(std::string(name.of)))});
+            }
+            for (PlannedRun& run : runs) {
+                if (i >= first_file) run.file = plan.cases[i].path;
+                if (planned.insert(run.id(plan.cases[i])).second)
+                    plan.runs.push_back(std::move(run));
             }
         }
     }
+    if (const auto error = check_excluded(plan, selection.excluded)) return std::unexpected(*error);
+    std::erase_if(plan.runs, [&](const PlannedRun& run) {
+        return excluded(run.id(plan.cases[run.case_index]), selection.excluded);
+    });
     put_lethal_last(plan);
     if (plan.runs.empty()) {
         return std::unexpected(PlanError{"the selection selects no case\n"});

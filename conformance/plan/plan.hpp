@@ -24,8 +24,11 @@ struct Shard {
 };
 
 struct Selection {
-    // A file (*.roce), a case's id ("rsp/gap-nak"), a group ("rsp"); all if empty.
+    // A file (*.roce), a case's id ("rsp/gap-nak"), a group ("rsp"), or single runs of a file or a
+    // case ("bth/truncated[ip=6,n=4]", run_name.hpp; its axes count for it alone); all if empty.
     std::vector<std::string> names;
+    // Globs of ids (of runs, cases or groups) that are left out.
+    std::vector<std::string> excluded;
     std::vector<std::string> rules;
     std::vector<std::string> tags;
     std::optional<rules::Role> role;

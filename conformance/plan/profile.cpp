@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "conformance/plan/run_name.hpp"
+
 namespace veriroce::plan {
 
 using interpreter::CaseResult;
@@ -45,11 +47,6 @@ void add_missing(std::vector<std::string>& words, const std::vector<std::string>
     }
 }
 
-bool names_case(const Deviation& entry, std::string_view id) {
-    if (entry.case_id.empty()) return false;
-    return id == entry.case_id || id.substr(0, id.find('[')) == entry.case_id;
-}
-
 bool cites(const Deviation& entry, const CaseResult& result) {
     return !entry.rule.empty() && std::ranges::find(result.rules, entry.rule) != result.rules.end();
 }
@@ -60,13 +57,48 @@ bool breaks(const Deviation& entry, const CaseResult& result) {
     });
 }
 
+bool covers(const Deviation& entry, const CaseResult& result) {
+    return names_run(entry.case_id, result.id) || cites(entry, result);
+}
+
+bool excuses(const Deviation& entry, const Finding& finding) {
+    if (!entry.kind) return true;
+    if (finding.kind != *entry.kind) return false;
+    if (!entry.lines.empty() && std::ranges::find(entry.lines, finding.line) == entry.lines.end()) {
+        return false;
+    }
+    // An entry of a rule excuses no violation of another one.
+    if (finding.kind == FindingKind::Violation && !entry.rule.empty() &&
+        std::ranges::find(finding.rules, entry.rule) == finding.rules.end()) {
+        return false;
+    }
+    if (entry.fields.empty()) return true;
+    return !finding.differences.empty() &&
+           std::ranges::all_of(finding.differences, [&](const interpreter::Difference& one) {
+               return std::ranges::find(entry.fields, one.field) != entry.fields.end();
+           });
+}
+
 std::string told(const Deviation& entry) {
     return entry.link.empty() ? entry.reason : fmt::format("{} ({})", entry.reason, entry.link);
 }
 
+// "missing, line 13, field psn".
+std::string excused_by(const Deviation& entry) {
+    if (!entry.kind) return "every finding";
+    std::string text(name_of(*entry.kind));
+    if (!entry.lines.empty()) text += fmt::format(", line {}", fmt::join(entry.lines, " or "));
+    if (!entry.fields.empty()) text += fmt::format(", field {}", fmt::join(entry.fields, " or "));
+    return text;
+}
+
+std::string_view subject_of(const Deviation& entry) {
+    return entry.rule.empty() ? entry.case_id : entry.rule;
+}
+
 } // namespace
 
-bool FirmwareRange::contains(std::string_view version) const {
+bool VersionRange::contains(std::string_view version) const {
     if (!last.empty() && !at_most(version, last)) return false;
     return first.empty() || numbers_of(first) <= numbers_of(version);
 }
@@ -81,38 +113,123 @@ Environment Profile::applied(Environment environment) const {
     return environment;
 }
 
-KnownDeviations::KnownDeviations(const Profile& profile, std::string_view firmware,
-                                 std::string_view today) {
+KnownDeviations::KnownDeviations(const Profile& profile, const ProfileScope& scope) {
+    std::size_t other_kernels = 0;
+    std::vector<std::uint32_t> broad;
     for (const Deviation& entry : profile.deviations) {
-        const std::string& of = entry.rule.empty() ? entry.case_id : entry.rule;
-        if (!entry.until.empty() && today > entry.until) {
+        const bool of_this_kernel =
+            !entry.kernel || (scope.kernel && entry.kernel->contains(*scope.kernel));
+        if (!entry.until.empty() && scope.today > entry.until) {
             notes_.push_back(fmt::format("the known deviation of {} ended on {} and counts no more",
-                                         of, entry.until));
-        } else if (entry.firmware && !entry.firmware->contains(firmware)) {
-            notes_.push_back(fmt::format("the known deviation of {} is not of firmware {}", of,
-                                         firmware.empty() ? "unknown" : firmware));
+                                         subject_of(entry), entry.until));
+        } else if (entry.firmware && !entry.firmware->contains(scope.firmware)) {
+            notes_.push_back(fmt::format("the known deviation of {} is not of firmware {}",
+                                         subject_of(entry),
+                                         scope.firmware.empty() ? "unknown" : scope.firmware));
+        } else if (!of_this_kernel) {
+            ++other_kernels;
         } else {
-            deviations_.push_back(entry);
+            if (!entry.kind) broad.push_back(entry.line);
+            entries_.push_back({.of = entry, .passes = {}});
+        }
+    }
+    if (other_kernels > 0) {
+        notes_.push_back(
+            scope.kernel ? fmt::format("{} entries of the profile are for other kernels than {}",
+                                       other_kernels, *scope.kernel)
+                         : fmt::format("{} entries of the profile do not count: they are for "
+                                       "some kernels, and the agent reports none",
+                                       other_kernels));
+    }
+    if (!broad.empty()) {
+        notes_.push_back(fmt::format("the profile's entries on lines {} excuse every failure of "
+                                     "their runs; 'kind', with 'line' or 'field', says which one",
+                                     fmt::join(broad, ", ")));
+    }
+}
+
+void KnownDeviations::will_play(std::string_view id, std::span<const std::string> rules) {
+    CaseResult to_come;
+    to_come.id = id;
+    to_come.rules.assign(rules.begin(), rules.end());
+    for (Entry& entry : entries_) {
+        if (entry.of.sometimes && covers(entry.of, to_come)) {
+            entry.passes.try_emplace(without_round(id), 0);
         }
     }
 }
 
-void KnownDeviations::judge(CaseResult& result) const {
-    const bool wrong = result.verdict == Verdict::Fail || result.verdict == Verdict::Warn;
-    if (!wrong && result.verdict != Verdict::Pass) return;
-    const auto entry = std::ranges::find_if(deviations_, [&](const Deviation& one) {
-        return names_case(one, result.id) || cites(one, result) || (wrong && breaks(one, result));
-    });
-    if (entry == deviations_.end()) return;
-    if (wrong) {
-        result.verdict = Verdict::Xfail;
-        result.findings.insert(result.findings.begin(), Finding{.kind = FindingKind::KnownDeviation,
-                                                                .detail = told(*entry)});
-    } else if (!entry->sometimes) {
+// Every finding must be excused: one that is not may be another defect.
+void KnownDeviations::excuse(CaseResult& result, std::span<Entry* const> entries) {
+    std::vector<const Entry*> used;
+    for (const Finding& finding : result.findings) {
+        const auto one = std::ranges::find_if(
+            entries, [&](const Entry* entry) { return excuses(entry->of, finding); });
+        if (one == entries.end()) {
+            const Deviation& known = entries.front()->of;
+            result.findings.push_back(
+                {.kind = FindingKind::KnownDeviation,
+                 .detail = fmt::format("{}; but line {} of the profile excuses only: {}",
+                                       told(known), known.line, excused_by(known))});
+            return;
+        }
+        if (std::ranges::find(used, *one) == used.end()) used.push_back(*one);
+    }
+    if (used.empty()) used.push_back(entries.front());
+    result.verdict = Verdict::Xfail;
+    std::vector<Finding> findings;
+    for (const Entry* entry : used) {
+        findings.push_back({.kind = FindingKind::KnownDeviation, .detail = told(entry->of)});
+    }
+    result.findings.insert(result.findings.begin(), findings.begin(), findings.end());
+}
+
+// Whether this was the last pass that the entry needed: all of its runs have passed so often.
+bool KnownDeviations::row_passed(Entry& entry, const CaseResult& result) {
+    const auto run = entry.passes.find(without_round(result.id));
+    if (run == entry.passes.end() || entry.shown) return false;
+    ++run->second;
+    const bool all = std::ranges::all_of(
+        entry.passes, [](const auto& one) { return one.second >= kPassesOfARow; });
+    return all && run->second == kPassesOfARow;
+}
+
+void KnownDeviations::miss(CaseResult& result, std::span<Entry* const> entries) {
+    for (Entry* entry : entries) {
+        const bool row = entry->of.sometimes && row_passed(*entry, result);
+        if (entry->of.sometimes && !row) continue;
         result.verdict = Verdict::Xpass;
-        result.findings.assign(1, Finding{.kind = FindingKind::DeviationAbsent,
-                                          .detail = fmt::format("{} (line {} of the profile)",
-                                                                told(*entry), entry->line)});
+        const std::string rounds = row ? fmt::format("; its {} runs passed {} times each",
+                                                     entry->passes.size(), kPassesOfARow)
+                                       : "";
+        result.findings.assign(
+            1, Finding{.kind = FindingKind::DeviationAbsent,
+                       .detail = fmt::format("{} (line {} of the profile{})", told(entry->of),
+                                             entry->of.line, rounds)});
+        return;
+    }
+}
+
+void KnownDeviations::judge(CaseResult& result) {
+    const bool wrong = result.verdict == Verdict::Fail || result.verdict == Verdict::Warn;
+    std::vector<Entry*> entries;
+    for (Entry& entry : entries_) {
+        if (covers(entry.of, result) || (wrong && breaks(entry.of, result))) {
+            entries.push_back(&entry);
+        }
+    }
+    if (entries.empty()) return;
+    if (wrong) {
+        excuse(result, entries);
+    } else if (result.verdict == Verdict::Pass) {
+        return miss(result, entries);
+    }
+    for (Entry* entry : entries) {
+        if (result.verdict == Verdict::Skip) {
+            entry->passes.erase(without_round(result.id));
+        } else if (entry->passes.contains(without_round(result.id))) {
+            entry->shown = true;
+        }
     }
 }
 

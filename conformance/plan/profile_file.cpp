@@ -14,6 +14,9 @@
 #include "dissector/wire/nearest_word.hpp"
 
 namespace veriroce::plan {
+
+using interpreter::FindingKind;
+
 namespace {
 
 using namespace std::string_view_literals;
@@ -21,8 +24,14 @@ using Words = std::span<const std::string_view>;
 
 constexpr std::array kProfileKeys{"profile"sv,  "capabilities"sv, "lacks"sv,     "traits"sv,
                                   "counters"sv, "time_scale"sv,   "deviations"sv};
-constexpr std::array kDeviationKeys{"rule"sv,     "case"sv,  "reason"sv,   "link"sv,
-                                    "firmware"sv, "until"sv, "sometimes"sv};
+constexpr std::array kDeviationKeys{"rule"sv,   "case"sv,   "kind"sv,     "line"sv,
+                                    "field"sv,  "reason"sv, "link"sv,     "firmware"sv,
+                                    "kernel"sv, "until"sv,  "sometimes"sv};
+// What an entry may excuse. The other kinds say nothing about the DUT, or come from the profile.
+constexpr std::array kExcusable{FindingKind::Missing,     FindingKind::Unexpected,
+                                FindingKind::Mismatch,    FindingKind::Late,
+                                FindingKind::Refused,     FindingKind::Violation,
+                                FindingKind::Discouraged, FindingKind::Unanswering};
 constexpr double kLargestScale = 100'000;
 // A profile is a map of lists of maps: what nests deeper is none, and could exhaust the stack.
 constexpr std::size_t kMaxNesting = 16;
@@ -195,13 +204,22 @@ class Parser {
                 const bool is = YAML::convert<bool>::decode(value, entry.sometimes);
                 return is ? void() : fail(value.Mark(), "'sometimes' is true or false");
             }
+            if (key == "line")
+                return each_value(value, key,
+                                  [&](const YAML::Node& one) { return line(one, entry); });
+            if (key == "field")
+                return each_value(value, key, [&](const YAML::Node& one) {
+                    entry.fields.push_back(one.Scalar());
+                });
             const auto text = text_in(value, key);
             if (!text) return;
+            if (key == "kind") kind(value, entry);
+            if (key == "kernel") entry.kernel = versions(value, key);
             if (key == "rule") rule(value, entry);
             if (key == "case") case_id(value, entry);
             if (key == "reason") entry.reason = *text;
             if (key == "link") entry.link = *text;
-            if (key == "firmware") firmware(value, entry);
+            if (key == "firmware") entry.firmware = versions(value, key);
             if (key == "until") until(value, entry);
         });
         if (errors_.size() != before) return;
@@ -211,9 +229,14 @@ class Parser {
         if (entry.reason.find_first_not_of(" \t\n") == std::string::npos) {
             fail(map.Mark(), "a deviation needs a 'reason': why is it known, and why let pass?");
         }
+        if (!entry.kind && !(entry.lines.empty() && entry.fields.empty())) {
+            fail(map.Mark(), "'line' and 'field' need a 'kind' of finding");
+        }
         const auto twin = std::ranges::find_if(profile_.deviations, [&](const Deviation& other) {
             return other.rule == entry.rule && other.case_id == entry.case_id &&
-                   other.firmware == entry.firmware && other.until == entry.until;
+                   other.kind == entry.kind && other.lines == entry.lines &&
+                   other.fields == entry.fields && other.firmware == entry.firmware &&
+                   other.kernel == entry.kernel && other.until == entry.until;
         });
         if (twin != profile_.deviations.end()) {
             fail(map.Mark(), fmt::format("the same deviation stands on line {}", twin->line));
@@ -250,21 +273,58 @@ class Parser {
         }
     }
 
-    void firmware(const YAML::Node& node, Deviation& entry) {
+    // A value, or a list of them.
+    void each_value(const YAML::Node& node, std::string_view key,
+                    const std::function<void(const YAML::Node&)>& take) {
+        const auto one = [&](const YAML::Node& value) {
+            if (text_in(value, key)) take(value);
+        };
+        if (!node.IsSequence()) return one(node);
+        for (const YAML::Node& value : node)
+            one(value);
+    }
+
+    void kind(const YAML::Node& node, Deviation& entry) {
+        const auto found = std::ranges::find_if(kExcusable, [&](FindingKind one) {
+            return interpreter::name_of(one) == node.Scalar();
+        });
+        if (found != kExcusable.end()) {
+            entry.kind = *found;
+            return;
+        }
+        std::vector<std::string_view> known;
+        for (const FindingKind one : kExcusable)
+            known.push_back(interpreter::name_of(one));
+        fail_word(node, "kind of finding", node.Scalar(), known);
+    }
+
+    void line(const YAML::Node& node, Deviation& entry) {
+        std::uint32_t number = 0;
+        if (YAML::convert<std::uint32_t>::decode(node, number) && number > 0) {
+            entry.lines.push_back(number);
+        } else {
+            fail(node.Mark(), "'line' is the number of a line of the script");
+        }
+    }
+
+    std::optional<VersionRange> versions(const YAML::Node& node, std::string_view key) {
         const std::string& text = node.Scalar();
         const std::size_t dots = text.find("..");
-        FirmwareRange range{text, text};
+        VersionRange range{text, text};
         if (dots != std::string::npos) range = {text.substr(0, dots), text.substr(dots + 2)};
         const auto wrong = [](const std::string& end) {
             return !end.empty() && end.find_first_of("0123456789") == std::string::npos;
         };
         if (wrong(range.first) || wrong(range.last) || (range.first + range.last).empty()) {
-            return fail(node.Mark(), "'firmware' is a version or a range: 6.1, 6.1..6.6, ..6.6");
+            fail(node.Mark(),
+                 fmt::format("'{}' is a version or a range: 6.1, 6.1..6.6, ..6.6", key));
+            return std::nullopt;
         }
         if (!range.first.empty() && !range.last.empty() && !range.contains(range.first)) {
-            return fail(node.Mark(), "'firmware' ends before it begins");
+            fail(node.Mark(), fmt::format("'{}' ends before it begins", key));
+            return std::nullopt;
         }
-        entry.firmware = range;
+        return range;
     }
 
     void until(const YAML::Node& node, Deviation& entry) {

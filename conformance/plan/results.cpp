@@ -16,13 +16,19 @@ std::size_t RunResults::count(Verdict verdict) const {
         cases, [verdict](const CaseResult& result) { return result.verdict == verdict; }));
 }
 
-int RunResults::exit_code(bool strict) const {
+std::size_t RunResults::judged() const {
+    return cases.size() - count(Verdict::Skip) - count(Verdict::Error);
+}
+
+int RunResults::exit_code(bool strict, double allowed_errors) const {
     const bool broken = count(Verdict::Fail) + count(Verdict::Xpass) > 0;
     if (broken || (strict && count(Verdict::Warn) > 0)) return command_line::kExitFound;
     // A run in which nothing reached a verdict proves nothing, and must not look like success.
-    const std::size_t judged = cases.size() - count(Verdict::Skip) - count(Verdict::Error);
-    if (count(Verdict::Error) > 0 || judged == 0) return command_line::kExitUnable;
-    return command_line::kExitSuccess;
+    if (judged() == 0) return command_line::kExitUnable;
+    const std::size_t errors = count(Verdict::Error);
+    const double allowed = allowed_errors * static_cast<double>(judged() + errors);
+    const bool few = run.complete && static_cast<double>(errors) <= allowed;
+    return errors == 0 || few ? command_line::kExitSuccess : command_line::kExitUnable;
 }
 
 } // namespace veriroce::plan

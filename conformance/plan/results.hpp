@@ -34,8 +34,11 @@ struct RunResults {
     Timing timing;
 
     [[nodiscard]] std::size_t count(interpreter::Verdict verdict) const;
-    // kExitSuccess, kExitFound or kExitUnable (command_line/exit_code.hpp).
-    [[nodiscard]] int exit_code(bool strict) const;
+    // Runs that reached a verdict on the DUT.
+    [[nodiscard]] std::size_t judged() const;
+    // kExitSuccess, kExitFound or kExitUnable (command_line/exit_code.hpp). Of a complete run, this
+    // share (0 to 1) may be ERRORs without a change of kExitSuccess.
+    [[nodiscard]] int exit_code(bool strict, double allowed_errors = 0) const;
 };
 
 } // namespace veriroce::plan

@@ -8,6 +8,7 @@
 
 #include "conformance/interpreter/judging.hpp"
 #include "conformance/plan/judgeable.hpp"
+#include "conformance/plan/run_name.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 
 namespace veriroce::plan {
@@ -61,13 +62,28 @@ PlanRun::PlanRun(Testbed& testbed, const Plan& plan, const Selection& selection,
     assert(sanity.has_value());
     sanity_ = std::move(*sanity);
     if (options_.profile) {
-        const std::string firmware = testbed_.environment({}).dut.firmware;
-        known_ = KnownDeviations(*options_.profile, firmware, options_.today);
+        const dut::Welcome dut = testbed_.environment({}).dut;
+        known_ = KnownDeviations(
+            *options_.profile,
+            {.firmware = dut.firmware, .kernel = dut.kernel, .today = options_.today});
+        tell_plan();
     }
     notes_ = known_.notes();
     for (std::string& note : not_judgeable(plan_, testbed_.environment({}).stamp_width))
         notes_.push_back(std::move(note));
     tester_qpn_ = first_qpn_of(options_.seed);
+}
+
+// A busy machine may hide what a case about time shows: its passes prove nothing.
+void PlanRun::tell_plan() {
+    for (const PlannedRun& planned : plan_.runs) {
+        const script::Case& of = plan_.cases[planned.case_index];
+        if (of.tagged("timing")) continue;
+        std::vector<std::string> rules;
+        for (const script::Word& rule : of.rules)
+            rules.push_back(rule.text);
+        known_.will_play(planned.id(of), rules);
+    }
 }
 
 Environment environment_alone(const Testbed& testbed, const PlannedRun& planned,
@@ -127,8 +143,12 @@ void PlanRun::revived() {
     over_ = false;
 }
 
-void PlanRun::blame_for_death(CaseResult& killer, std::string how) const {
-    if (killer.verdict == Verdict::Xfail || killer.verdict == Verdict::Skip) return;
+void PlanRun::blame_for_death(CaseResult& killer, std::string how) {
+    if (killer.verdict == Verdict::Skip) return;
+    // The profile is asked again: an entry for another failure does not excuse a death.
+    std::erase_if(killer.findings, [](const Finding& one) {
+        return one.kind == FindingKind::KnownDeviation || one.kind == FindingKind::DeviationAbsent;
+    });
     const bool told = std::ranges::any_of(
         killer.findings, [](const Finding& one) { return one.kind == FindingKind::Unanswering; });
     if (!told) {
@@ -207,12 +227,13 @@ CaseResult PlanRun::play_whole(const PlannedRun& planned, Environment& environme
     return second;
 }
 
-// Every run of this case alone, with what made it this run: axes, and the round's seed.
+// This run alone, with what made it this run: its values, its axes, and the round's seed.
 std::string PlanRun::command_for(const PlannedRun& planned) const {
     const script::Case& script = plan_.cases[planned.case_index];
-    std::string text = fmt::format("veriroce test {}{}",
-                                   planned.file.empty() ? script.id() : shell_word(planned.file),
-                                   options_.command);
+    const std::string id = without_round(planned.id(script));
+    const std::string values = id.substr(script.id().size());
+    const std::string name = (planned.file.empty() ? script.id() : planned.file) + values;
+    std::string text = fmt::format("veriroce test {}{}", shell_word(name), options_.command);
     for (const std::string& axis : planned.over())
         text += " --over " + axis;
     return text + fmt::format(" --seed {}", options_.seed + planned.round);

@@ -49,9 +49,10 @@ class PlanRun {
     void revived();
     // The device died in this case: it had to be reset, or was away and came back. A FAIL, or the
     // XFAIL of a known deviation.
-    void blame_for_death(interpreter::CaseResult& killer, std::string how) const;
+    void blame_for_death(interpreter::CaseResult& killer, std::string how);
 
   private:
+    void tell_plan();
     interpreter::CaseResult result_of(const PlannedRun& planned);
     interpreter::CaseResult play(const PlannedRun& planned);
     interpreter::CaseResult play_whole(const PlannedRun& planned,

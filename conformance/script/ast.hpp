@@ -118,7 +118,8 @@ struct Absolute {
     Expr value;
 };
 
-// An address of the tester or the DUT: `tester`, `dut`, the name of a `tester address`, or `dut+1`.
+// An address of the tester or the DUT: `tester`, `dut`, the name of a `tester address` or a
+// `dut address`, or `dut+1`.
 // It means the IP address in ip.* fields and the MAC address in eth.* fields.
 struct Address {
     std::string name;
@@ -505,7 +506,8 @@ struct Case {
     std::vector<Let> lets;
     std::vector<For> fors;
     std::vector<Word> tester_addresses;
-    std::string text; // the file
+    std::vector<Word> dut_addresses; // of the DUT's host; not RoCEv2 GIDs
+    std::string text;                // the file
 
     [[nodiscard]] std::string id() const { return group.empty() ? name : group + "/" + name; }
     [[nodiscard]] bool tagged(std::string_view tag) const {

@@ -25,8 +25,11 @@ class RunParser {
 
     Run parse(std::span<const BoundName> names, std::int64_t mtu) {
         scope_.put("mtu", {.kind = NameKind::Number, .constant = Constant{mtu, Unit::None}});
-        for (const Word& address : header_.head.tester_addresses)
-            scope_.put(address.text, {.kind = NameKind::Address});
+        for (const auto* addresses :
+             {&header_.head.tester_addresses, &header_.head.dut_addresses}) {
+            for (const Word& address : *addresses)
+                scope_.put(address.text, {.kind = NameKind::Address});
+        }
         bind(names);
         run_.title = titled(names);
         run_.qps.push_back({});

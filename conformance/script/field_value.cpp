@@ -173,7 +173,7 @@ bool is_flag(const FieldName& field) {
 }
 
 Address parse_address(Cursor& cursor, const Scope& scope) {
-    const Word word = cursor.word("an address: tester, dut or a 'tester address'");
+    const Word word = cursor.word("an address: tester, dut, a 'tester address' or a 'dut address'");
     Address address{word.text, 0, word.span};
     if (cursor.failed()) return address;
     if (word.text != "tester" && word.text != "dut" && !scope.has(word.text, NameKind::Address)) {

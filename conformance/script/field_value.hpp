@@ -8,7 +8,7 @@ namespace veriroce::script {
 // `match`: in a `<` line, where ranges and the packet's own fields may be used.
 Value parse_field_value(Cursor& cursor, const Scope& scope, const FieldName& field, bool match);
 
-// An Address: `tester`, `dut`, a `tester address`, each with +N.
+// An Address: `tester`, `dut`, a `tester address` or a `dut address`, each with +N.
 Address parse_address(Cursor& cursor, const Scope& scope);
 
 // A key: of a region or window, abs:N.

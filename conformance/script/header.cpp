@@ -79,13 +79,15 @@ class HeaderParser {
     }
     static bool looks_like_dialogue(const Line& line) {
         const Token& first = line.tokens.front();
-        if (first.is("tester")) return !is_tester_qp_line(line) && !is_address_line(line);
+        if (is_address_line(line)) return false;
+        if (first.is("tester")) return !is_tester_qp_line(line);
         return first.is(">") || first.is("<") || contains(statement_words(), first.text) ||
                (line.tokens.size() > 1 && (line.tokens[1].is(">") || line.tokens[1].is("<")));
     }
+    // `tester address NAME` or `dut address NAME`.
     static bool is_address_line(const Line& line) {
-        return line.tokens.size() > 1 && line.tokens[0].is("tester") &&
-               line.tokens[1].is("address");
+        return line.tokens.size() > 1 && line.tokens[1].is("address") &&
+               (line.tokens[0].is("tester") || line.tokens[0].is("dut"));
     }
 
     void line(const Line& source) {
@@ -93,15 +95,16 @@ class HeaderParser {
         if (cursor.failed()) seen_.insert(source.tokens.front().text); // present, although wrong
         const Word word = cursor.word("a header word");
         if (cursor.failed()) return;
-        const std::string key = is_address_line(source) ? "tester address" : word.text;
-        const bool repeats = key == "let" || key == "for" || key == "qp" || key == "tester" ||
-                             key == "tester address";
+        const bool is_address = is_address_line(source);
+        const std::string key = is_address ? word.text + " address" : word.text;
+        const bool repeats =
+            is_address || key == "let" || key == "for" || key == "qp" || key == "tester";
         if (!repeats && !seen_.insert(key).second) {
             return cursor.fail(word.span, "duplicate '" + key + "' line");
         }
         one(cursor, word, key);
         cursor.expect_end();
-        const bool names = key == "let" || key == "for" || key == "tester address";
+        const bool names = is_address || key == "let" || key == "for";
         if (names && cursor.failed()) header_.names_known = false;
     }
 
@@ -116,7 +119,8 @@ class HeaderParser {
         if (key == "tags") return word_list(cursor, head.tags, case_tags(), "tag");
         if (key == "let") return let(cursor);
         if (key == "for") return for_values(cursor);
-        if (key == "tester address") return address(cursor);
+        if (key == "tester address") return address(cursor, head.tester_addresses);
+        if (key == "dut address") return address(cursor, head.dut_addresses);
         if (key == "qp" || key == "tester") return skip(cursor); // parsed once per run
         cursor.fail(word.span, "unknown header line '" + word.text + "'" +
                                    suggestion(word.text, header_words()));
@@ -268,11 +272,11 @@ class HeaderParser {
         return parse_range(cursor, {.scope = &scope, .time = time});
     }
 
-    void address(Cursor& cursor) {
+    void address(Cursor& cursor, std::vector<Word>& addresses) {
         cursor.next();
         const Word name = cursor.word("a name for the address");
         scope_.define(cursor, name, {.kind = NameKind::Address});
-        header_.head.tester_addresses.push_back(name);
+        addresses.push_back(name);
     }
 
     static void skip(Cursor& cursor) {

@@ -12,7 +12,7 @@ namespace veriroce::script {
 struct Header {
     Case head;
     std::size_t lines = 0;   // index of the first line of the dialogue
-    bool names_known = true; // every `let`, `for` and `tester address` line is right
+    bool names_known = true; // every `let`, `for` and `... address` line is right
 };
 
 Header parse_header(std::string_view path, std::span<const Line> lines, Report& report);

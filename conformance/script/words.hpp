@@ -38,7 +38,7 @@ enum class AttributeKind : std::uint8_t {
     Type,    // RC UC UD
     State,   // RESET INIT ...
     Access,  // access words
-    Address, // tester, dut or a `tester address`
+    Address, // tester, dut, a `tester address` or a `dut address`
     Cq,      // a CQ's name, or `small`
     Srq,     // an SRQ's name
     Mig,     // MIGRATED REARM ARMED

@@ -239,6 +239,14 @@ Environment LiveTestbed::environment(const Network& network) const {
                          [&](const wire::IpAddress& one) {
                              return one.v4() == ends.tester.v4() && one != ends.tester;
                          });
+    const auto add_others = [&](const std::vector<wire::IpAddress>& others) {
+        std::ranges::copy_if(others, std::back_inserter(environment.dut_others),
+                             [&](const wire::IpAddress& one) {
+                                 return one.v4() == ends.dut.v4() && !link_local(one);
+                             });
+    };
+    add_others(options_.dut_other_addresses);
+    if (const auto& others = welcome_.ports.front().other_addresses) add_others(*others);
     environment.path_mtu = largest_mtu_for(link_->mtu(), welcome_.ports.front().mtu_active);
     environment.seed = options_.seed;
     environment.take_round_trips(round_trip_p99_);
@@ -263,6 +271,10 @@ RunInfo LiveTestbed::info() const {
     info.seed = options_.seed;
     info.dut = fmt::format("{} {} {} (backend {}) at {}", welcome_.name, welcome_.device,
                            welcome_.firmware, welcome_.backend, options_.agent.text());
+    if (welcome_.kernel) info.dut_host = "kernel " + *welcome_.kernel;
+    if (welcome_.driver) {
+        info.dut_host += (info.dut_host.empty() ? "" : ", ") + ("driver " + *welcome_.driver);
+    }
     info.link = fmt::format("{} {} MTU {}", link_->interface(), link_->mac().text(), link_->mtu());
     info.notes = link_->notes();
     for (const auto& [network, ends] : ends_) {

@@ -44,14 +44,19 @@ constexpr std::uint32_t kSpareAddresses = 8;
 constexpr wire::VlanId kSomeVlan{.id = 1};
 constexpr std::uint32_t kGidsOfANetwork = 2; // IPv4, IPv6
 
+// The device's host has an address that is not a GID: so far above the GID.
+constexpr std::uint32_t kHostAddressAhead = 128;
+
+wire::IpAddress ahead_of(wire::IpAddress address, std::uint32_t ahead) {
+    wire::store_be<4>(address.bytes, 12, address.low32() + ahead);
+    return address;
+}
+
 // Ours beside the first one: the numbers that follow it.
 std::vector<wire::IpAddress> spare_of(const wire::IpAddress& first) {
     std::vector<wire::IpAddress> spare;
-    for (std::uint32_t i = 1; i <= kSpareAddresses; ++i) {
-        wire::IpAddress address = first;
-        wire::store_be<4>(address.bytes, 12, first.low32() + i);
-        spare.push_back(address);
-    }
+    for (std::uint32_t i = 1; i <= kSpareAddresses; ++i)
+        spare.push_back(ahead_of(first, i));
     return spare;
 }
 
@@ -219,6 +224,7 @@ Environment VirtualTestbed::environment(const Network& network) const {
     environment.vlan = network.vlan;
     environment.dut_address = v4 ? kDutV4 : kDutV6;
     environment.dut_mac = kDutMac;
+    environment.dut_others = {ahead_of(environment.dut_address, kHostAddressAhead)};
     const wire::IpAddress tester = v4 ? kTesterV4 : kTesterV6;
     environment.tester = {
         .mac = kTesterMac, .address = tester, .spare = spare_of(tester), .named = {}};

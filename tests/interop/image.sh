@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Sourced by lab.sh: builds the guest's kernel and initramfs from Debian packages, which it extracts
-# and never installs. Needs $image, $debs, $lab_scripts, say and die.
+# and never installs. Needs $image, $debs, $lab_scripts, say and die. kernel.sh finds the kernel.
 
 guest_packages=(
     busybox-static dash iproute2 libc6 libgcc-s1
@@ -17,14 +17,16 @@ guest_programs=(
 )
 guest_modules=(
     virtio_pci virtio_net virtio_console virtio_rng 9p 9pnet_virtio
-    rdma_rxe ib_uverbs rdma_ucm crc32_generic sch_netem 8021q
+    rdma_rxe ib_uverbs rdma_ucm sch_netem 8021q
 )
+# Not in every kernel: built in, or gone (crc32_generic with 6.14).
+optional_modules=(crc32_generic)
 libdir=usr/lib/x86_64-linux-gnu
 
 # Names without versions: a working image is used until `clean`, also without a network.
 image_stamp() {
-    { echo "${guest_packages[*]} ${guest_programs[*]} ${guest_modules[*]}" &&
-        cat "$lab_scripts/guest-init" "$lab_scripts/image.sh"; } | sha256sum
+    { echo "${guest_packages[*]} ${guest_programs[*]} ${guest_modules[*]} ${optional_modules[*]}" &&
+        cat "$lab_scripts"/{guest-init,image.sh,kernel.sh}; } | sha256sum
 }
 
 build_image() {
@@ -40,11 +42,9 @@ build_image() {
     local work=$image/work
     rm -rf "$work" "$image/stamp"
     mkdir -p "$work"/{packages,kernel,root}
-    local kernel_package
-    kernel_package=$(newest_kernel)
-    download "$kernel_package" "${guest_packages[@]}"
+    download "${guest_packages[@]}"
     extract "$work/packages" "${guest_packages[@]}"
-    extract "$work/kernel" "$kernel_package"
+    fetch_kernel "$work/kernel"
     fill_root "$work"
     copy_modules "$work"
     (cd "$work/root" && find . | cpio --quiet -o -H newc) >"$image/initrd" || die "cpio failed"
@@ -52,14 +52,6 @@ build_image() {
     rm -rf "$work" "$image/accelerator"
     image_stamp >"$image/stamp"
     exec 8>&-
-}
-
-newest_kernel() {
-    local name
-    name=$(apt-cache depends --important linux-image-amd64 2>/dev/null |
-        sed -n 's/^ *Depends: \(linux-image-[0-9].*-amd64\)$/\1/p' | head -n 1)
-    [[ -n $name ]] || die "apt does not know linux-image-amd64 (apt-get update?)"
-    echo "$name"
 }
 
 newest_deb() { # package -> its newest .deb in $debs
@@ -131,15 +123,24 @@ fill_root() {
 }
 
 copy_modules() {
-    local work=$1 kernel=$1/kernel version module file
+    local work=$1 kernel=$1/kernel version module file to
     version=$(ls "$kernel/lib/modules")
     depmod -b "$kernel" "$version" || die "depmod failed"
     mkdir -p "$work/root/usr/lib/modules/$version"
-    for module in "${guest_modules[@]}"; do
-        modprobe -d "$kernel" -S "$version" --show-depends "$module" ||
-            die "the kernel has no module $module"
+    for module in "${guest_modules[@]}" "${optional_modules[@]}"; do
+        modprobe -d "$kernel" -S "$version" --show-depends "$module" 2>"$work/modprobe.txt" && continue
+        [[ " ${optional_modules[*]} " == *" $module "* ]] && continue
+        cat "$work/modprobe.txt" >&2
+        die "the kernel has no module $module"
     done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | sort -u | while read -r file; do
-        install -D -m 644 "$file" "$work/root/usr/${file#"$kernel"/}"
+        to=$work/root/usr/lib/modules/${file#*/lib/modules/}
+        install -D -m 644 "$file" "$to"
+        # busybox's insmod may not know the packed form.
+        case $file in
+            *.xz) xz -d "$to" ;;
+            *.zst) zstd -q -d --rm "$to" ;;
+            *.gz) gzip -d "$to" ;;
+        esac
     done
     cp "$kernel/lib/modules/$version"/modules.{order,builtin,builtin.modinfo} \
         "$work/root/usr/lib/modules/$version/"
@@ -149,9 +150,8 @@ copy_modules() {
 
 # QEMU boots the ELF kernel inside the bzImage directly, which takes half the time under emulation.
 unpack_kernel() {
-    local work=$1 packed offset
-    packed=$(first_of "$work"/kernel/boot/vmlinuz-*)
-    cp "$packed" "$image/kernel"
+    local work=$1 packed=$1/kernel/packed offset
+    cp -L "$packed" "$image/kernel"
     for offset in $(LC_ALL=C grep -abo $'\xfd7zXZ' "$packed" | cut -d: -f1); do
         tail -c "+$((offset + 1))" "$packed" | xz -dc --single-stream \
             >"$work/vmlinux" 2>/dev/null || true # what follows the stream is not xz

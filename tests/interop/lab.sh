@@ -17,8 +17,9 @@
 # VM i has eth0 = 10.77.0.i/24 and fd77::i/64, with rxe0 on it. The tester's end of the bridge is
 # tester0 = 10.77.0.254/24 and fd77::fe/64, inside the namespace.
 #
-# Environment: LAB_DIR (~/.cache/veriroce-lab), LAB_NS (veriroce-lab), LAB_MTU (1500),
-#   LAB_MEMORY (384 MiB), LAB_ACCEL (auto|kvm|tcg), LAB_LIFE (3600 s, after which every VM ends),
+# Environment: LAB_KERNEL (a version such as 6.12, .deb files, or a bzImage with LAB_MODULES; see
+#   kernel.sh; default: the newest of this host's release), LAB_DIR (~/.cache/veriroce-lab),
+#   LAB_NS (veriroce-lab), LAB_MTU (1500), LAB_MEMORY (384 MiB), LAB_ACCEL (auto|kvm|tcg), LAB_LIFE (3600 s, after which every VM ends),
 #   LAB_BOOT_SECONDS (120), LAB_JOB_SECONDS (600).
 # Exit codes: that of the command; 3 if the lab does not work here.
 set -euo pipefail
@@ -32,7 +33,6 @@ LAB_ACCEL=${LAB_ACCEL:-auto}
 LAB_LIFE=${LAB_LIFE:-3600}
 LAB_BOOT_SECONDS=${LAB_BOOT_SECONDS:-120}
 LAB_JOB_SECONDS=${LAB_JOB_SECONDS:-600}
-image=$LAB_DIR/image
 debs=$LAB_DIR/debs
 state=$LAB_DIR/run/$LAB_NS # state of this namespace's VMs: vmI/{pid,console.log,share/...}
 
@@ -41,8 +41,11 @@ die() {
     say "$*"
     exit 3
 }
+# shellcheck source=kernel.sh
+source "$lab_scripts/kernel.sh"
 # shellcheck source=image.sh
 source "$lab_scripts/image.sh"
+image=$LAB_DIR/image$(kernel_name)
 
 seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; }
 
@@ -80,6 +83,10 @@ network_up() {
     fi
     local in_ns=(ip -n "$LAB_NS")
     "${in_ns[@]}" link set lo up
+    # Only tester0 answers ARP for its address, and asks from it: lab0 is this host's as well, and a
+    # guest that learns its MAC sends packets that never reach tester0.
+    ip netns exec "$LAB_NS" sysctl -qw net.ipv4.conf.all.arp_ignore=1 \
+        net.ipv4.conf.all.arp_announce=2
     if ! "${in_ns[@]}" link show lab0 >/dev/null 2>&1; then
         ip netns exec "$LAB_NS" sysctl -qw net.ipv6.conf.default.accept_dad=0
         "${in_ns[@]}" link add lab0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0 ||

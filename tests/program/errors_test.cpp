@@ -208,6 +208,22 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
         {"veriroce test no-such-group-at-all",
          "veriroce: no case or group is called 'no-such-group-at-all'; 'veriroce test "
          "--list' shows them"},
+        {"veriroce test 'rsp/gap-nack[n=1]'",
+         "veriroce: no case or group is called 'rsp/gap-nack'; did you mean "
+         "'rsp/gap-nak'?"},
+        {"veriroce test 'bth/truncated[n=5]'",
+         "veriroce: bth/truncated has no run with n=5; 'veriroce test --list bth/truncated' shows "
+         "them"},
+        {"veriroce test --exclude bth/truncted",
+         "veriroce: --exclude bth/truncted: no run, case or group matches; did you mean "
+         "'bth/truncated'?"},
+        {"veriroce test bth/truncated --exclude 'bth*'", "veriroce: the selection selects no case"},
+        {"veriroce test --allow-errors 2",
+         "veriroce: --allow-errors: expected a share such as 2%, got '2'"},
+        {"veriroce test --allow-errors 101%",
+         "veriroce: --allow-errors: expected a share such as 2%, got '101%'"},
+        {"veriroce test --dut-other-address fd77:1::1",
+         "veriroce: --dut-other-address needs a device: name its agent with --dut HOST:PORT"},
         {"veriroce test --rule RSP-99", "veriroce: unknown rule 'RSP-99'; did you mean 'RSP-09'?"},
         {"veriroce test --rule RSP-02 --role requester", "veriroce: the selection selects no case"},
         {"veriroce test --role observer",

@@ -123,6 +123,24 @@ TEST_CASE("run: the command that runs a case again does", "[program]") {
     CHECK(place.run(again_in(slow.out)).code == 1);
 }
 
+TEST_CASE("run: the command that runs a case again plays that run alone", "[program]") {
+    const Workplace place;
+    const Outcome first =
+        place.run("veriroce test bth/transport-version --over ip=4,6 --mutant tver_not_checked "
+                  "--report out");
+    const std::string again = again_in(first.out);
+    INFO(again);
+    CHECK(again.find("'bth/transport-version[ip=4,v=1]'") != std::string::npos);
+    const Outcome second = place.run(again);
+    CHECK(second.code == 1);
+    CHECK(second.out.find("\n1 runs in ") != std::string::npos);
+    // The console names the file with the packets.
+    const std::size_t at = first.out.find("packets   ");
+    REQUIRE(at != std::string::npos);
+    const std::string file = first.out.substr(at + 10, first.out.find('\n', at) - at - 10);
+    CHECK(place.run("veriroce dissect " + file).code == 0);
+}
+
 TEST_CASE("run: where all is skipped, that is said", "[program]") {
     const Workplace place;
     const Outcome outcome = place.run("veriroce test opc/matrix");

@@ -17,6 +17,16 @@ TEST_CASE("console: the head names device, link, seed and notes", "[reports]") {
                                          "\n");
 }
 
+TEST_CASE("console: the head names both hosts where they are known", "[reports]") {
+    testbed::RunInfo run = made_up().run;
+    run.dut_host = "kernel 6.1.0-56-amd64, driver rdma_rxe\x1b";
+    run.host = "lab, Linux 6.1, 2 CPUs";
+    CHECK(console_head(run).starts_with("DUT: a device of paper\n"
+                                        "DUT's host: kernel 6.1.0-56-amd64, driver rdma_rxe\\x1b\n"
+                                        "tester's host: lab, Linux 6.1, 2 CPUs\n"
+                                        "link: "));
+}
+
 TEST_CASE("console: a PASS is one line and what it measured", "[reports]") {
     CHECK(console_case(passed(), {}) ==
           "PASS   key/unknown-rkey                             KEY-01\n"
@@ -54,6 +64,14 @@ TEST_CASE("console: a FAIL tells line, what came, its rule and how to run it aga
                                  "       again     veriroce test bth/transport-version --seed 1\n";
     CHECK(unwrapped(console_case(failed(), {})) == expected);
     CHECK(unwrapped(console_case(failed(), {.quiet = true})) == expected);
+}
+
+TEST_CASE("console: a run whose packets are kept names their file", "[reports]") {
+    interpreter::CaseResult result = failed();
+    result.capture = "out/bth-transport-version-v-1-.pcapng";
+    CHECK(console_case(result, {})
+              .find("\n       packets   out/bth-transport-version-v-1-.pcapng\n"
+                    "       again     ") != std::string::npos);
 }
 
 TEST_CASE("console: every field that differs has a row, and values stand in one column",

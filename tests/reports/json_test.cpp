@@ -178,6 +178,7 @@ TEST_CASE("json: the layout is two blanks a level and a newline at the end", "[r
     "dut": "",
     "link": "",
     "profile": "",
+    "dut_host": "",
     "host": "",
     "complete": true,
     "notes": [

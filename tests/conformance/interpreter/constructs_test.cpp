@@ -350,6 +350,21 @@ TEST_CASE("construct: another address of the tester", "[constructs]") {
     CHECK(wire::decode_frame(frames[0])->envelope().source.text() == "192.0.2.3");
 }
 
+TEST_CASE("construct: another address of the DUT's host", "[constructs]") {
+    const CaseResult result = passes(with("dut    recv id=1\n"
+                                          "> SEND_ONLY    psn=0 ackreq ip.dst=host eth.dst=host\n"
+                                          "dropped\n",
+                                          "dut    address host\n"));
+    const auto frames = sent_by(result, Side::Tester);
+    REQUIRE(!frames.empty());
+    CHECK(wire::decode_frame(frames[0])->envelope().destination.text() == "192.0.2.129");
+    const std::string two = with("> SEND_ONLY\n", "dut    address host\ndut    address more\n");
+    const CaseResult skipped = play_script(two);
+    CHECK(skipped.verdict == Verdict::Skip);
+    CHECK(skipped.reason() == "needs 2 addresses of the DUT's host that are not GIDs, knows 1: "
+                              "--dut-other-address");
+}
+
 TEST_CASE("construct: UC drops a message with a gap, and answers nothing", "[constructs]") {
     passes(with("dut    recv id=1..2 len=4KiB\n"
                 "> SEND_FIRST   psn=0\n"

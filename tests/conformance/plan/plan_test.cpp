@@ -49,6 +49,64 @@ TEST_CASE("plan: each value of each axis is a run with its own id", "[plan]") {
     CHECK(plan.runs.back().over() == std::vector<std::string>{"ip=6", "psn=wrap", "migreq=1"});
 }
 
+TEST_CASE("plan: a run is selected by its name, alone or beside others", "[plan]") {
+    using Ids = std::vector<std::string>;
+    CHECK(ids_of(plan_of(selected({"bth/truncated[ip=6,n=4]"}))) == Ids{"bth/truncated[ip=6,n=4]"});
+    CHECK(ids_of(plan_of(selected({"bth/truncated[n=4]", "bth/truncated[n=8]"}, {"ip=4,6"}))) ==
+          Ids{"bth/truncated[ip=4,n=4]", "bth/truncated[ip=6,n=4]", "bth/truncated[ip=4,n=8]",
+              "bth/truncated[ip=6,n=8]"});
+    // The axis of the one does not multiply the other; what both select is played once.
+    CHECK(ids_of(plan_of(selected({"rsp/gap-nak", "rsp/gap-nak[ip=6]", "bth/truncated[n=4]"}))) ==
+          Ids{"rsp/gap-nak", "rsp/gap-nak[ip=6]", "bth/truncated[n=4]"});
+    CHECK(make_plan(selected({"bth/truncated[n=4,n=5]"}), {}).error().text ==
+          "bth/truncated has no run with n=4 and n=5; 'veriroce test --list bth/truncated' shows "
+          "them\n");
+    const std::vector<ScriptFile> files{{"a/mine.roce", with_names}};
+    const auto mine = make_plan(selected({"a/mine.roce[n=2]"}), files);
+    REQUIRE(mine.has_value());
+    CHECK(ids_of(*mine) == Ids{"a/mine[n=2,kind=SEND_ONLY]"});
+    CHECK(mine->runs.front().file == "a/mine.roce");
+}
+
+TEST_CASE("plan: a glob leaves runs, cases and groups out", "[plan]") {
+    const auto left = [](std::vector<std::string> globs) {
+        Selection selection = selected({"bth/truncated", "rsp/gap-nak", "crc/noise"});
+        selection.excluded = std::move(globs);
+        return ids_of(plan_of(selection));
+    };
+    const std::size_t all = left({}).size();
+    CHECK(left({"bth/truncated"}).size() == all - 8);
+    CHECK(left({"bth/*"}).size() == all - 8);
+    CHECK(left({"bth"}).size() == all - 8);
+    CHECK(left({"bth/truncated[n=4]", "*nak"}).size() == all - 2);
+    CHECK(left({"*[n=1?]"}).size() == all - 4);
+    CHECK(left({"tmo"}).size() == all); // known, although not selected
+    Selection selection = selected({"rsp/gap-nak"});
+    selection.excluded = {"bth/trunkated"};
+    CHECK(make_plan(selection, {}).error().text ==
+          "--exclude bth/trunkated: no run, case or group matches; did you mean "
+          "'bth/truncated'?\n");
+}
+
+TEST_CASE("plan: a share of errors is allowed of a complete run alone", "[plan]") {
+    RunResults results;
+    results.cases.resize(100);
+    for (CaseResult& one : results.cases)
+        one.verdict = Verdict::Pass;
+    results.cases[0].verdict = results.cases[1].verdict = Verdict::Error;
+    CHECK(results.exit_code(false) == 3);
+    CHECK(results.exit_code(false, 0.02) == 0);
+    CHECK(results.exit_code(false, 0.019) == 3);
+    results.run.complete = false;
+    CHECK(results.exit_code(false, 0.02) == 3);
+    results.run.complete = true;
+    results.cases[2].verdict = Verdict::Fail;
+    CHECK(results.exit_code(false, 0.02) == 1);
+    for (CaseResult& one : results.cases)
+        one.verdict = Verdict::Error;
+    CHECK(results.exit_code(false, 1) == 3); // nothing was judged
+}
+
 TEST_CASE("plan: a case for one IP version is played over that one", "[plan]") {
     const auto versions = [](std::vector<std::string> axes) {
         std::vector<int> played;

@@ -33,12 +33,18 @@ CaseResult with(Verdict verdict, std::string id = "rsp/gap-nak[n=1]") {
 
 CaseResult judged(const Profile& profile, CaseResult result, std::string_view firmware = "2.1.7",
                   std::string_view today = "2026-06-01") {
-    KnownDeviations(profile, firmware, today).judge(result);
+    KnownDeviations(profile,
+                    {.firmware = std::string(firmware), .kernel = {}, .today = std::string(today)})
+        .judge(result);
     return result;
 }
 
 Profile with_entry(std::string_view lines) {
     return parsed("profile: d\ndeviations:\n  - reason: known\n    " + std::string(lines) + "\n");
+}
+
+std::vector<std::string> notes_of(const Profile& profile, const ProfileScope& scope) {
+    return KnownDeviations(profile, scope).notes();
 }
 
 } // namespace
@@ -125,6 +131,17 @@ TEST_CASE("profile: what is wrong is told with its place and the nearest word", 
          "p.yaml:5:12: 'until' is a day: 2027-03-31\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    firmware: old..new\n",
          "p.yaml:5:15: 'firmware' is a version or a range: 6.1, 6.1..6.6, ..6.6\n"},
+        {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    kernel: ..new\n",
+         "p.yaml:5:13: 'kernel' is a version or a range: 6.1, 6.1..6.6, ..6.6\n"},
+        {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    kind: mising\n",
+         "p.yaml:5:11: unknown kind of finding 'mising'; did you mean 'missing'?\n"},
+        {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    kind: noisy\n",
+         "p.yaml:5:11: unknown kind of finding 'noisy'\n"},
+        {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    line: 3\n",
+         "p.yaml:3:5: 'line' and 'field' need a 'kind' of finding\n"},
+        {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    kind: late\n    line: "
+         "last\n",
+         "p.yaml:6:11: 'line' is the number of a line of the script\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    sometimes: maybe\n",
          "p.yaml:5:16: 'sometimes' is true or false\n"},
     };
@@ -171,6 +188,179 @@ TEST_CASE("profile: a rule that the judge saw broken is known as well", "[plan]"
     CHECK(judged(with_entry("rule: ACK-07"), with(Verdict::Pass)).verdict == Verdict::Pass);
 }
 
+TEST_CASE("profile: an entry excuses one kind of finding at its lines and fields", "[plan]") {
+    CaseResult missing = with(Verdict::Fail);
+    missing.findings = {{.kind = FindingKind::Missing, .line = 13, .subject = "SEND_ONLY"}};
+    CaseResult twice = with(Verdict::Fail);
+    twice.findings = {{.kind = FindingKind::Unexpected, .line = 14, .subject = "SEND_ONLY"}};
+    CaseResult both = missing;
+    both.findings.push_back(twice.findings.front());
+
+    const Profile one = with_entry("case: rsp/gap-nak\n    kind: missing\n    line: 13");
+    CHECK(judged(one, missing).verdict == Verdict::Xfail);
+    const CaseResult other = judged(one, twice);
+    CHECK(other.verdict == Verdict::Fail);
+    CHECK(
+        other.reason() ==
+        "unexpected SEND_ONLY: line 14 allows none; and known deviation: known; but line 3 of the "
+        "profile excuses only: missing, line 13");
+    CHECK(judged(one, both).verdict == Verdict::Fail);
+    CHECK(judged(one, with(Verdict::Pass)).verdict == Verdict::Xpass);
+    CHECK(judged(with_entry("case: rsp/gap-nak\n    kind: missing\n    line: [12, 14]"), missing)
+              .verdict == Verdict::Fail);
+
+    const Profile two = parsed("profile: d\ndeviations:\n"
+                               "  - {case: rsp/gap-nak, reason: a, kind: missing, line: 13}\n"
+                               "  - {case: rsp/gap-nak, reason: b, kind: unexpected}\n");
+    const CaseResult known = judged(two, both);
+    CHECK(known.verdict == Verdict::Xfail);
+    CHECK(known.findings.size() == 4);
+    CHECK(known.findings[1].detail == "b");
+}
+
+TEST_CASE("profile: an entry with fields excuses no other field", "[plan]") {
+    CaseResult result = with(Verdict::Fail);
+    result.findings = {{.kind = FindingKind::Mismatch,
+                        .line = 9,
+                        .differences = {{.field = "msn", .expected = "2", .actual = "1"}},
+                        .subject = "ACK"}};
+    const auto profile = [](std::string_view fields) {
+        return with_entry("case: rsp/gap-nak\n    kind: mismatch\n    field: " +
+                          std::string(fields));
+    };
+    CHECK(judged(profile("msn"), result).verdict == Verdict::Xfail);
+    CHECK(judged(profile("psn"), result).verdict == Verdict::Fail);
+    result.findings.front().differences.push_back({.field = "psn", .expected = "2", .actual = "1"});
+    CHECK(judged(profile("msn"), result).verdict == Verdict::Fail);
+    CHECK(judged(profile("[msn, psn]"), result).verdict == Verdict::Xfail);
+    result.findings.front().differences.clear();
+    CHECK(judged(profile("msn"), result).verdict == Verdict::Fail);
+}
+
+TEST_CASE("profile: a rule's entry excuses no violation of another rule", "[plan]") {
+    CaseResult result = with(Verdict::Fail);
+    result.findings = {{.kind = FindingKind::Violation, .rules = {"ACK-07"}}};
+    result.violations = {
+        {.rule = "ACK-07", .certain = true, .packets = {}, .measured = {}, .allowed = {}}};
+    CHECK(judged(with_entry("rule: ACK-07\n    kind: violation"), result).verdict ==
+          Verdict::Xfail);
+    CHECK(judged(with_entry("rule: RSP-02\n    kind: violation"), result).verdict == Verdict::Fail);
+}
+
+TEST_CASE("profile: an entry of the old form excuses all, and a note says so", "[plan]") {
+    const std::string_view broad =
+        "the profile's entries on lines 3 excuse every failure of their runs; 'kind', with 'line' "
+        "or 'field', says which one";
+    CHECK(notes_of(with_entry("rule: RSP-03"), {}) == std::vector<std::string>{std::string(broad)});
+    CHECK(notes_of(with_entry("rule: RSP-03\n    kind: late"), {}).empty());
+}
+
+TEST_CASE("profile: an entry names runs by some of their values", "[plan]") {
+    const Profile profile = with_entry("case: 'rsp/gap-nak[n=1]'");
+    CHECK(judged(profile, with(Verdict::Fail, "rsp/gap-nak[ip=6,n=1]")).verdict == Verdict::Xfail);
+    CHECK(judged(profile, with(Verdict::Fail, "rsp/gap-nak[ip=6,n=2]")).verdict == Verdict::Fail);
+    CHECK(judged(with_entry("case: 'rsp/gap-nak[ip=6]'"),
+                 with(Verdict::Fail, "rsp/gap-nak[ip=4,n=1]"))
+              .verdict == Verdict::Fail);
+}
+
+TEST_CASE("profile: an entry is of the kernels that it names", "[plan]") {
+    const Profile profile = with_entry("rule: RSP-03\n    kernel: 6.12..");
+    const auto verdict = [&](std::optional<std::string> kernel) {
+        CaseResult result = with(Verdict::Fail);
+        KnownDeviations(profile, {.firmware = "0.0.0", .kernel = std::move(kernel), .today = {}})
+            .judge(result);
+        return result.verdict;
+    };
+    CHECK(verdict("6.12.117+deb13-amd64") == Verdict::Xfail);
+    CHECK(verdict("7.3.4") == Verdict::Xfail);
+    CHECK(verdict("6.1.0-56-amd64") == Verdict::Fail);
+    CHECK(verdict(std::nullopt) == Verdict::Fail);
+    CHECK(notes_of(profile, {.kernel = "6.1.0-56-amd64"}) ==
+          std::vector<std::string>{
+              "1 entries of the profile are for other kernels than 6.1.0-56-amd64"});
+    CHECK(notes_of(profile, {}) ==
+          std::vector<std::string>{"1 entries of the profile do not count: they are for some "
+                                   "kernels, and the agent reports none"});
+}
+
+// Plays two runs of a row so often, with these verdicts each time; the last result.
+TEST_CASE("profile: what shows only sometimes is out of date when all runs pass three times",
+          "[plan]") {
+    const Profile profile = with_entry("case: rsp/gap-nak\n    sometimes: true");
+    const auto played = [&](std::vector<std::array<Verdict, 2>> rounds) {
+        KnownDeviations known(profile, {});
+        const auto id = [](std::size_t round, std::size_t n) {
+            return "rsp/gap-nak[round=" + std::to_string(round + 1) + ",n=" + std::to_string(n) +
+                   "]";
+        };
+        for (std::size_t round = 0; round < rounds.size(); ++round) {
+            for (const std::size_t n : {0U, 1U})
+                known.will_play(id(round, n), {});
+        }
+        std::vector<Verdict> verdicts;
+        for (std::size_t round = 0; round < rounds.size(); ++round) {
+            for (const std::size_t n : {0U, 1U}) {
+                CaseResult result = with(rounds[round][n], id(round, n));
+                known.judge(result);
+                verdicts.push_back(result.verdict);
+            }
+        }
+        return verdicts;
+    };
+    constexpr auto pass = Verdict::Pass;
+    constexpr auto fail = Verdict::Fail;
+    constexpr auto skip = Verdict::Skip;
+    const std::array passed{pass, pass};
+    CHECK(played({passed, passed, passed}) ==
+          std::vector{pass, pass, pass, pass, pass, Verdict::Xpass});
+    CHECK(played({passed, passed}) == std::vector(4, pass));
+    CHECK(played({passed, passed, passed, passed}).back() == pass); // it is said once
+    CHECK(played({{pass, skip}, {pass, skip}, {pass, skip}}) ==
+          std::vector{pass, skip, pass, skip, Verdict::Xpass, skip});
+    CHECK(played({passed, {pass, fail}, passed, passed}).back() == pass);
+    CHECK(played({passed, {Verdict::Error, pass}, passed, passed}).back() == pass);
+}
+
+TEST_CASE("profile: three rounds without a deviation that shows sometimes fail the suite",
+          "[plan]") {
+    Selection selection = over_both({"bth/transport-version"});
+    selection.repeat = 3;
+    const Plan plan = plan_of(selection);
+    for (const bool deviates : {false, true}) {
+        VirtualTestbed testbed(deviates ? engine_of(*mutants::find("tver_not_checked"))
+                                        : right_engine());
+        RunOptions options;
+        options.profile = with_entry("case: bth/transport-version\n    sometimes: true");
+        PlanRun run(testbed, plan, selection, options);
+        RunResults results;
+        while (auto result = run.next())
+            results.cases.push_back(*result);
+        CHECK(results.cases.back().verdict == (deviates ? Verdict::Xfail : Verdict::Xpass));
+        CHECK(results.count(Verdict::Xpass) == (deviates ? 0 : 1));
+    }
+}
+
+TEST_CASE("profile: an entry for another failure does not excuse a death", "[plan]") {
+    const Selection selection = over_both({"rsp/gap-nak"});
+    const Plan plan = plan_of(selection);
+    const auto verdict = [&](std::string_view entry) {
+        VirtualTestbed testbed(engine_of(*mutants::find("nak_names_the_arrived_psn")));
+        RunOptions options;
+        if (!entry.empty()) options.profile = with_entry(entry);
+        PlanRun run(testbed, plan, selection, options);
+        CaseResult result = run.next().value();
+        CHECK(result.verdict == (entry.empty() ? Verdict::Fail : Verdict::Xfail));
+        const std::string kind(name_of(result.findings.back().kind));
+        run.blame_for_death(result, "the device had to be reset");
+        return std::pair{result.verdict, kind};
+    };
+    const std::string kind = verdict("").second;
+    const std::string narrow = "case: rsp/gap-nak\n    kind: " + kind;
+    CHECK(verdict(narrow).first == Verdict::Fail);
+    CHECK(verdict("case: rsp/gap-nak").first == Verdict::Xfail);
+}
+
 TEST_CASE("profile: what shows only sometimes may pass", "[plan]") {
     const Profile profile = with_entry("rule: RSP-03\n    sometimes: true");
     CHECK(judged(profile, with(Verdict::Pass)).verdict == Verdict::Pass);
@@ -181,7 +371,7 @@ TEST_CASE("profile: an entry ends with its day and its firmware", "[plan]") {
     const Profile dated = with_entry("rule: RSP-03\n    until: 2026-06-01");
     CHECK(judged(dated, with(Verdict::Fail)).verdict == Verdict::Xfail);
     CHECK(judged(dated, with(Verdict::Fail), "2.1", "2026-06-02").verdict == Verdict::Fail);
-    CHECK(KnownDeviations(dated, "2.1", "2026-06-02").notes() ==
+    CHECK(notes_of(dated, {.firmware = "2.1", .kernel = {}, .today = "2026-06-02"}) ==
           std::vector<std::string>{
               "the known deviation of RSP-03 ended on 2026-06-01 and counts no more"});
     const Profile ranged = with_entry("rule: RSP-03\n    firmware: 2.9..2.10");
@@ -189,7 +379,7 @@ TEST_CASE("profile: an entry ends with its day and its firmware", "[plan]") {
     CHECK(judged(ranged, with(Verdict::Fail), "fw-2.9.0").verdict == Verdict::Xfail);
     CHECK(judged(ranged, with(Verdict::Fail), "2.11").verdict == Verdict::Fail);
     CHECK(judged(ranged, with(Verdict::Fail), "2.8.99").verdict == Verdict::Fail);
-    CHECK(KnownDeviations(ranged, "2.8", "2026-06-02").notes() ==
+    CHECK(notes_of(ranged, {.firmware = "2.8", .kernel = {}, .today = "2026-06-02"}) ==
           std::vector<std::string>{"the known deviation of RSP-03 is not of firmware 2.8"});
 }
 
