@@ -242,18 +242,38 @@ class RunParser {
             return Quiet{};
         }
         cursor.next();
-        if (first.is("dut")) return parse_side(cursor, scope_, posted_ids_, Side::Dut);
-        if (first.is("tester")) return parse_side(cursor, scope_, posted_ids_, Side::Tester);
-        if (first.is("fault")) return FaultLine{parse_fault(cursor, scope_, FaultPlace::Case)};
-        if (first.is("expect")) return expect(cursor);
-        if (first.is("no")) return no(cursor);
-        if (first.is("quiet")) return Quiet{take_qp(cursor, scope_), optional_time(cursor)};
-        if (first.is("judged")) return Judged{take_qp(cursor, scope_), optional_time(cursor)};
-        if (first.is("dropped")) return Dropped{take_qp(cursor, scope_)};
-        if (first.is("wait")) return Wait{parse_time(cursor, scope_)};
+        for (const auto& [word, parse] : one_line_statements()) {
+            if (first.is(word)) return (this->*parse)(cursor);
+        }
         unknown(cursor, first);
         return Quiet{};
     }
+
+    // By the first word, which was read.
+    struct OneLine {
+        std::string_view word;
+        Node (RunParser::*parse)(Cursor&);
+    };
+    static std::span<const OneLine> one_line_statements() {
+        static constexpr std::array<OneLine, 9> table{{{"dut", &RunParser::dut},
+                                                       {"tester", &RunParser::tester},
+                                                       {"fault", &RunParser::fault},
+                                                       {"expect", &RunParser::expect},
+                                                       {"no", &RunParser::no},
+                                                       {"quiet", &RunParser::quiet},
+                                                       {"dropped", &RunParser::dropped},
+                                                       {"judged", &RunParser::judged},
+                                                       {"wait", &RunParser::wait}}};
+        return table;
+    }
+
+    Node dut(Cursor& cursor) { return parse_side(cursor, scope_, posted_ids_, Side::Dut); }
+    Node tester(Cursor& cursor) { return parse_side(cursor, scope_, posted_ids_, Side::Tester); }
+    Node fault(Cursor& cursor) { return FaultLine{parse_fault(cursor, scope_, FaultPlace::Case)}; }
+    Node quiet(Cursor& cursor) { return Quiet{take_qp(cursor, scope_), optional_time(cursor)}; }
+    Node judged(Cursor& cursor) { return Judged{take_qp(cursor, scope_), optional_time(cursor)}; }
+    Node dropped(Cursor& cursor) { return Dropped{take_qp(cursor, scope_)}; }
+    Node wait(Cursor& cursor) { return Wait{parse_time(cursor, scope_)}; }
 
     void unknown(Cursor& cursor, const Token& first) {
         if (first.kind == Token::Kind::Name && contains(header_words(), first.text)) {
