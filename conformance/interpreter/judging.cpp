@@ -211,9 +211,13 @@ void add_damage_of_first_play(CaseResult& result, const CaseResult& first) {
     if (before == first.violations.end()) return;
     const auto again = std::ranges::find_if(result.violations, is_damage);
     const bool certain = again != result.violations.end();
+    const auto expected = [&] {
+        if (!certain) return before->allowed;
+        return before->allowed.substr(0, before->allowed.find(" (")) + " (and one in this play)";
+    };
     Finding finding{.kind = FindingKind::Violation,
                     .differences = {{.field = before->rule,
-                                     .expected = before->allowed,
+                                     .expected = expected(),
                                      .actual = "in another play of this case " + before->measured}},
                     .rules = {before->rule},
                     .actual = first.packets[before->packets.front()].script};

@@ -275,6 +275,7 @@ void PlanRun::judge_sanity(CaseResult& result, const PlannedRun& planned,
     if (may_be_lost && (has_answered_ || next_ == 1)) {
         sanity = sanity_exchange(environment_for(planned));
     }
+    if (command_line::StopOnSignal::requested()) return; // it was cut short
     if (sanity.verdict == Verdict::Pass) {
         has_answered_ = true;
         return;

@@ -116,7 +116,7 @@ TEST_CASE("judging: what the tester could not play for a wrong ICRC is the devic
 
 TEST_CASE("judging: what fault rules damage is nobody's wrong ICRC", "[interpreter][CRC-01]") {
     const CaseResult result = play_script("rule   RSP-01\ntitle  \"made up\"\nrole   both\n\n"
-                                          "fault  corrupt byte=60 when from=dut first=1\n"
+                                          "fault  corrupt field=psn when from=dut first=1\n"
                                           "dut    recv id=1\n"
                                           "> SEND_ONLY  psn=0 ackreq\n"
                                           "quiet\n"

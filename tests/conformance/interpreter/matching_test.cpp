@@ -630,8 +630,13 @@ TEST_CASE("matching: what the DUT may send without a line", "[interpreter][ACK-0
     CHECK_FALSE(passes(acknowledge(tester_start, sequence_nak, 1)));
     CHECK_FALSE(passes(acknowledge(tester_start, wire::Syndrome::rnr(1), 1)));
     Entry bad = acknowledge(tester_start, plain_ack, 1);
-    bad.refusal = wire::FrameError::BadIcrc;
+    bad.refusal = wire::FrameError::BadUdpChecksum;
     CHECK_FALSE(passes(bad));
+    bad.refusal = wire::FrameError::BadIcrc; // it was lost; CRC-01 blames it
+    CHECK(passes(bad));
+    const auto ack = line(Acknowledgement::Ack, {});
+    CHECK_FALSE(scene.matched(ack, bad).satisfied);
+    CHECK(scene.matched(ack, acknowledge(tester_start, plain_ack, 1)).satisfied);
     // In another VLAN.
     scene.environment.vlan = wire::VlanId{.id = 7};
     CHECK_FALSE(passes(acknowledge(tester_start, plain_ack, 1)));

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "conformance/cases/embedded.hpp"
+#include "conformance/interpreter/judging.hpp"
 #include "conformance/mutants/mutants.hpp"
 #include "conformance/rules/rules.hpp"
 #include "dissector/wire/frame.hpp"
@@ -168,7 +169,13 @@ TEST_CASE("suite: no case passes a device whose ICRCs are all wrong", "[suite][m
             const auto play = [&](VirtualTestbed& testbed) {
                 return testbed.play(script, run.run, testbed.environment(run.network()));
             };
-            const CaseResult result = play(device);
+            // As a run of the plan: one packet may have been damaged by the wire.
+            CaseResult result = play(device);
+            if (lab.path_delay && result.damaged_packets == 1 && more_than_damage(result)) {
+                CaseResult second = play(device);
+                add_damage_of_first_play(second, result);
+                result = std::move(second);
+            }
             INFO(text_of(result) << (lab.path_delay ? "\nslow lab" : ""));
             if (waits_for_packet(run.run.body)) {
                 ++waiting;
