@@ -58,12 +58,12 @@ class Session {
   private:
     void judge_file(const std::string& file) {
         judge::Judge judge(assumptions_);
-        const bool readable = read(file, judge);
+        const bool to_its_end = read(file, judge);
         judge.finish();
         const judge::Summary summary = judge.summary();
         report(file, judge, summary);
         // What was not looked at must not pass for clean.
-        if (readable && summary.judged() == 0) complain(file + ": " + why_nothing(summary));
+        if (to_its_end && summary.judged() == 0) complain(file + ": " + why_nothing(summary));
     }
 
     void report(const std::string& file, const judge::Judge& judge, const judge::Summary& summary) {
@@ -90,7 +90,7 @@ class Session {
         append_summary(out_.text(), summary);
     }
 
-    // False if the file cannot be opened.
+    // False if the file could not be read to its end.
     bool read(const std::string& file, judge::Judge& judge) {
         auto reader = capture::Reader::open(file, &StopOnSignal::flag());
         if (StopOnSignal::requested()) return false;
@@ -101,10 +101,11 @@ class Session {
         capture::DissectedFrames frames(*reader, judge::Judge::kTogether);
         for (auto some = frames.next(); !some.empty(); some = frames.next()) {
             judge.observe(some);
-            if (StopOnSignal::requested()) return true;
+            if (StopOnSignal::requested()) return false;
         }
-        if (frames.error()) complain(capture::text_of(*frames.error(), file));
-        return true;
+        if (!frames.error()) return true;
+        complain(capture::text_of(*frames.error(), file));
+        return false;
     }
 
     void complain(const std::string& message) {
