@@ -152,3 +152,14 @@ if(TARGET veriroce-agent AND NOT VERIROCE_SANITIZE)
                 -DLATEST=${VERIROCE_AGENT_GLIBC} -P "${PROJECT_SOURCE_DIR}/cmake/glibc.cmake")
     endif()
 endif()
+
+# As SECURITY.md says.
+if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo AND NOT VERIROCE_SANITIZE)
+    foreach(program veriroce veriroce-agent)
+        if(TARGET ${program})
+            add_test(NAME "house: ${program} is hardened"
+                COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}>
+                    -P "${PROJECT_SOURCE_DIR}/cmake/hardening.cmake")
+        endif()
+    endforeach()
+endif()
