@@ -128,10 +128,12 @@ std::string text_of(std::string_view path) {
     return house::read_text(std::string(VERIROCE_SOURCE_DIR) + std::string(path));
 }
 
-// In one line, for sentences that are broken across lines.
-std::string unwrapped(std::string text) {
-    std::ranges::replace(text, '\n', ' ');
-    return text;
+// In one line, for sentences that are broken across lines, with or without indentation.
+std::string unwrapped(const std::string& text) {
+    std::string line;
+    for (const std::string& word : house::words(text))
+        line += (line.empty() ? "" : " ") + word;
+    return line;
 }
 
 } // namespace
