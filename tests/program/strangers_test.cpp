@@ -56,9 +56,9 @@ TEST_CASE("program: serve hears a peer behind silent ones, and answers no third 
     const auto play = [&](const std::string& options, const std::string& before) {
         return place.run_in_network(
             "bash -c 'veriroce serve --once --listen 127.0.0.1:18515 -n 10 " + options +
-            " >served 2>refused & for i in {1..200}; do ss -ltn | grep -q :18515 && break; "
+            " >served 2>refused & pid=$!; for i in {1..200}; do ss -ltn | grep -q :18515 && break; "
             "sleep 0.05; done; " +
-            before + "veriroce ping 127.0.0.1 -n 10 --address 127.0.0.2; wait %1'");
+            before + "veriroce ping 127.0.0.1 -n 10 --address 127.0.0.2; wait $pid'");
     };
     const auto elsewhere = play("", "");
     CHECK(elsewhere.code == 3);
