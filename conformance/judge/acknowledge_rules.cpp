@@ -48,6 +48,12 @@ bool judge_unsent(const Context& context, Kind kind) {
     return true;
 }
 
+std::string what_of(const Extent& gap) {
+    if (!gap.damaged) return ", which did not come";
+    if (gap.span == 1) return ", which came only with a wrong ICRC";
+    return phrase({" and ", gap.span - 1, " more, which did not come or only with a wrong ICRC"});
+}
+
 // An ACK says that everything up to its PSN arrived in order, a NAK that everything before it did.
 void judge_gap_below(const Context& context, bool refuses) {
     const flow::Stream& stream = context.stream();
@@ -63,9 +69,7 @@ void judge_gap_below(const Context& context, bool refuses) {
         const std::string_view rule = refuses ? "RSP-02" : "ACK-04";
         context.report(extent.damaged ? "CRC-07" : rule, kUnseenOrOvertaken,
                        Evidence(context.packet.number),
-                       {phrase({"it acknowledges ", extent.psn,
-                                extent.damaged ? ", which came only with a wrong ICRC"
-                                               : ", which did not come"}),
+                       {phrase({"it acknowledges ", extent.psn, what_of(extent)}),
                         "only requests that came may be acknowledged"});
         return;
     }

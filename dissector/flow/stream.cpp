@@ -2,6 +2,7 @@
 #include "dissector/flow/stream.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "dissector/flow/digest.hpp"
 
@@ -154,22 +155,20 @@ StreamResult Stream::append(const Packet& packet, Budget& budget) {
     return result;
 }
 
-// The PSNs before `end` were not seen. A packet that came with a wrong ICRC is a gap of its own.
+// The PSNs before `end` were not seen, or came with a wrong ICRC. The gap stays one extent: a READ
+// may fill all of it.
 void Stream::add_gap(wire::Psn end, Budget& budget) {
-    const auto add = [&](wire::Psn until, bool damaged) {
-        const auto span = static_cast<std::uint32_t>(wire::distance(next_, until));
-        if (span == 0) return;
-        add_back({.psn = next_, .span = span, .missing = true, .damaged = damaged}, budget);
-        next_ = until;
+    const auto inside = [&](wire::Psn psn) {
+        return wire::distance(next_, psn) >= 0 && wire::distance(psn, end) > 0;
     };
-    for (std::size_t i = 0; i < damaged_ahead_count_; ++i) {
-        const wire::Psn psn = damaged_ahead_[i];
-        if (wire::distance(next_, psn) < 0 || wire::distance(psn, end) <= 0) continue;
-        add(psn, false);
-        add(psn + 1, true);
-    }
+    const auto known = std::span(damaged_ahead_).first(damaged_ahead_count_);
+    add_back({.psn = next_,
+              .span = static_cast<std::uint32_t>(wire::distance(next_, end)),
+              .missing = true,
+              .damaged = std::ranges::any_of(known, inside)},
+             budget);
     damaged_ahead_count_ = 0;
-    add(end, false);
+    next_ = end;
 }
 
 // A request for a PSN that was not seen: splits the gap.
@@ -393,16 +392,8 @@ void Stream::damaged(const Packet& packet) {
     }
     const std::int32_t ahead = wire::distance(next_, packet.psn());
     if (ahead < 0 || ahead > kMaxGap) return;
-    // In PSN order. Of more, only the last are known.
-    if (damaged_ahead_count_ == damaged_ahead_.size()) {
-        std::ranges::rotate(damaged_ahead_, damaged_ahead_.begin() + 1);
-        --damaged_ahead_count_;
-    }
+    if (damaged_ahead_count_ == damaged_ahead_.size()) return; // one is enough for a gap
     damaged_ahead_[damaged_ahead_count_++] = packet.psn();
-    std::ranges::sort(damaged_ahead_.begin(), damaged_ahead_.begin() + damaged_ahead_count_,
-                      [this](wire::Psn a, wire::Psn b) {
-                          return wire::distance(next_, a) < wire::distance(next_, b);
-                      });
 }
 
 // The payload of a FIRST or MIDDLE packet is one path MTU long (LEN-10).

@@ -147,10 +147,10 @@ TEST_CASE("judge command: a capture of which nothing was judged exits 3", "[judg
     CHECK(empty.code == 3);
     CHECK(empty.err.find("nothing was judged: 0 frames; no RoCEv2 packets") != std::string::npos);
     // Datagrams have no connections, but each of them is judged by itself.
-    const Ran datagrams = ran({.files = {pcap("rxe-ud-send.pcap")}});
+    const Ran datagrams = ran({.files = {pcap("rxe-ud-verbs.pcap")}});
     CHECK(datagrams.code == 0);
     CHECK(datagrams.err.empty());
-    CHECK(datagrams.out == "100 RoCEv2 packets, 0 connections: 0 certain, 0 possible violations; "
+    CHECK(datagrams.out == "4 RoCEv2 packets, 0 connections: 0 certain, 0 possible violations; "
                            "only rules of single packets were judged\n");
 }
 

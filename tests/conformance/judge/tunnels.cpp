@@ -7,7 +7,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr std::size_t kEthernetBytes = 14;
+constexpr std::ptrdiff_t kEthernetBytes = 14;
 constexpr std::uint8_t kGre = 47;
 
 Bytes of(std::initializer_list<unsigned> values) {
@@ -22,16 +22,22 @@ Bytes operator+(Bytes first, const Bytes& second) {
     return first;
 }
 
+// Behind a VLAN tag, which does not go into a tunnel without an Ethernet header.
+std::ptrdiff_t packet_at(const Bytes& frame) {
+    const bool tagged = frame[12] == std::byte{0x81} && frame[13] == std::byte{0};
+    return kEthernetBytes + (tagged ? 4 : 0);
+}
+
 Bytes packet_of(const Bytes& frame) {
-    return {frame.begin() + kEthernetBytes, frame.end()};
+    return {frame.begin() + packet_at(frame), frame.end()};
 }
 
 Bytes type_of(const Bytes& frame) {
-    return {frame.begin() + 12, frame.begin() + kEthernetBytes};
+    return {frame.begin() + packet_at(frame) - 2, frame.begin() + packet_at(frame)};
 }
 
 bool is_v6(const Bytes& frame) {
-    return frame[12] == std::byte{0x86};
+    return type_of(frame)[0] == std::byte{0x86};
 }
 
 Bytes ethernet(const Bytes& type, const Bytes& payload) {

@@ -1,6 +1,7 @@
 // Every frame, cut at every length: by the capture it is cut, by its own lengths it is malformed.
 #include <catch2/catch.hpp>
 
+#include "dissector/wire/icrc.hpp"
 #include "dissector/wire/ip.hpp"
 #include "tests/dissector/corpus/other_corpus.hpp"
 #include "tests/dissector/decode/frames.hpp"
@@ -147,7 +148,8 @@ TEST_CASE("decode: an ICRC that is right by the UDP length is right, though the 
     wire::store_be<2>(ip, 2, wire::load_u16(ip, 2) + 8U);
     wire::store_be<2>(ip, 10, 0);
     wire::store_be<2>(ip, 10, wire::ipv4_checksum(ip));
-    wire::seal(frame);
+    const auto covered = wire::Bytes(frame).subspan(14, frame.size() - 14 - 4);
+    wire::store_icrc(wire::MutableBytes(frame).last(4), wire::icrc(covered));
     frame.resize(frame.size() + 8);
     const Dissection d = taken_apart(frame);
     CHECK(kinds_of(d) == std::vector{FindingKind::UdpLength});

@@ -205,15 +205,13 @@ TEST_CASE("tracker: a gap tells damaged packets from missing ones", "[flow][CRC-
     CHECK(beyond.kind == Class::BeyondGap);
     CHECK(beyond.skipped == 5);
     const auto& stream = stream_of_a(tracker);
-    for (std::uint32_t psn = 101; psn < 106; ++psn) {
-        INFO(psn);
-        const auto index = stream.index_of(wire::Psn(psn));
-        REQUIRE(index);
-        CHECK(stream.extents()[*index].missing);
-        CHECK(stream.extents()[*index].damaged == (psn == 102 || psn == 104));
-    }
+    const auto index = stream.index_of(wire::Psn(101));
+    REQUIRE(index);
+    CHECK(stream.extents()[*index].missing);
+    CHECK(stream.extents()[*index].span == 5); // a READ may fill all of it
+    CHECK(stream.extents()[*index].damaged);
     tracker.feed(wire.ack(106, 7));
-    CHECK(stream.counters().lost_by_capture == 3);
+    CHECK(stream.counters().lost_by_capture == 4); // one at least is in the capture
     // Later gaps know nothing of it.
     tracker.feed(wire.from_a(kSendOnly, 109));
     const auto later = stream.index_of(wire::Psn(107));
