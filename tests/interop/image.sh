@@ -128,7 +128,8 @@ copy_modules() {
     depmod -b "$kernel" "$version" || die "depmod failed"
     mkdir -p "$work/root/usr/lib/modules/$version"
     for module in "${guest_modules[@]}" "${optional_modules[@]}"; do
-        modprobe -d "$kernel" -S "$version" --show-depends "$module" 2>"$work/modprobe.txt" && continue
+        modprobe -d "$kernel" -S "$version" --show-depends "$module" 2>"$work/modprobe.txt" &&
+            continue
         [[ " ${optional_modules[*]} " == *" $module "* ]] && continue
         cat "$work/modprobe.txt" >&2
         die "the kernel has no module $module"

@@ -79,7 +79,8 @@ kernel_debs() { # version
 download_kernel() { # version
     local version=$1 folder=$LAB_DIR/kernels/$1 apt=$LAB_DIR/apt package
     [[ $version =~ ^[0-9]+\.[0-9]+(\.[0-9]+)?$ ]] ||
-        die "LAB_KERNEL: expected a version (6.12), .deb files or a bzImage with its path, got '$version'"
+        die "LAB_KERNEL: expected a version (6.12), .deb files or the path of a bzImage," \
+            "got '$version'"
     [[ -z $(kernel_debs "$version") ]] || return 0
     mkdir -p "$apt"/{state/lists/partial,cache/archives/partial} "$folder"
     cat >"$apt/conf" <<CONF
@@ -112,7 +113,8 @@ kernel_sources() {
         head -n 1 || true)
     for suite in "${kernel_suites[@]}"; do
         local archive=${main:-http://deb.debian.org/debian}
-        [[ $suite != *-security ]] || archive=${security:-http://security.debian.org/debian-security}
+        [[ $suite != *-security ]] ||
+            archive=${security:-http://security.debian.org/debian-security}
         echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $archive $suite main"
     done
 }

@@ -19,8 +19,9 @@
 #
 # Environment: LAB_KERNEL (a version such as 6.12, .deb files, or a bzImage with LAB_MODULES; see
 #   kernel.sh; default: the newest of this host's release), LAB_DIR (~/.cache/veriroce-lab),
-#   LAB_NS (veriroce-lab), LAB_MTU (1500), LAB_MEMORY (384 MiB), LAB_ACCEL (auto|kvm|tcg), LAB_LIFE (3600 s, after which every VM ends),
-#   LAB_BOOT_SECONDS (120), LAB_JOB_SECONDS (600).
+#   LAB_NS (veriroce-lab), LAB_MTU (1500), LAB_MEMORY (384 MiB), LAB_ACCEL (auto|kvm|tcg),
+#   LAB_LIFE (3600 s, after which every VM ends), LAB_BOOT_SECONDS (120),
+#   LAB_JOB_SECONDS (600).
 # Exit codes: that of the command; 3 if the lab does not work here.
 set -euo pipefail
 
