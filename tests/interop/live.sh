@@ -17,7 +17,8 @@ against=engine runs=20 kinds=(idle busy) profile=()
 if [[ ${1:-} == --rxe ]]; then
     against=rxe runs=5 kinds=(rxe)
     profile=(--profile conformance/profiles/linux-rxe.yaml)
-    profile+=(--exclude bth/truncated-options --exclude enc/host-address) # rxe's kernel dies of them
+    # rxe's kernel dies of these.
+    profile+=(--exclude bth/truncated-options --exclude enc/host-address)
     shift
 fi
 runs=${1:-$runs}

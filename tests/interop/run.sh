@@ -97,7 +97,10 @@ kernel=$("$lab" exec 1 "uname -r")
 vanished() { # CONSOLE: listed cases of this kernel that ran without their deviation
     awk -v kernel="$kernel" '
          function case_of(id) { sub(/\[.*/, "", id); return id }
-         function number(version, parts) { split(version, parts, "."); return parts[1] * 1000 + parts[2] }
+         function number(version, parts) {
+             split(version, parts, ".")
+             return parts[1] * 1000 + parts[2]
+         }
          function ours(range, ends) {
              if (range == "") return 1
              if (range !~ /\.\./) range = range ".." range
