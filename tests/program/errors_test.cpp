@@ -209,7 +209,7 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
          "veriroce: no case or group is called 'no-such-group-at-all'; 'veriroce test "
          "--list' shows them"},
         {"veriroce test 'rsp/gap-nack[n=1]'",
-         "veriroce: no case or group is called 'rsp/gap-nack'; did you mean "
+         "veriroce: no case or group is called 'rsp/gap-nack[n=1]'; did you mean "
          "'rsp/gap-nak'?"},
         {"veriroce test 'bth/truncated[n=5]'",
          "veriroce: bth/truncated has no run with n=5; 'veriroce test --list bth/truncated' shows "
