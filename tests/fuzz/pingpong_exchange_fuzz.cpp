@@ -11,8 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::copy_n(data, std::min(size, message.size()), message.begin());
     const auto side = pingpong::Introduction::decode(message);
     if (!side) {
-        fuzz::require(
-            std::ranges::all_of(side.error(), [](char c) { return c >= ' ' && c != 0x7F; }));
+        // Characters of UTF-8 may be shown.
+        fuzz::require(std::ranges::all_of(side.error(),
+                                          [](unsigned char c) { return c >= ' ' && c != 0x7F; }));
         return 0;
     }
     fuzz::require(pingpong::Introduction::decode(side->encode()) == *side);
