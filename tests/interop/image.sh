@@ -109,6 +109,11 @@ fill_root() {
         "$root/lib64/"
     # pthread_exit loads it by name; without it rping aborts.
     cp -L "$(first_of "$packages"/{lib,usr/lib}/x86_64-linux-gnu/libgcc_s.so.1)" "$root/$libdir/"
+    # veriroce-agent names the libraries that glibc had apart before 2.34.
+    local library
+    for library in libpthread.so.0 libdl.so.2 librt.so.1 libm.so.6; do
+        cp -L "$(first_of "$packages"/{lib,usr/lib}/x86_64-linux-gnu/"$library")" "$root/$libdir/"
+    done
     for program in "${guest_programs[@]}"; do
         copy_elf "$work" "$(first_of "$packages"/{,usr/}{bin,sbin}/"$program")" \
             "$root/usr/bin/$program"
