@@ -80,8 +80,17 @@ CLI::Option* add_reader(CLI::App& app, const char* name, Command::Reader read, c
     const auto check = [name = std::string(name), read = std::move(read)](const std::string& word) {
         if (const auto accepted = read(word); !accepted) refuse(name, accepted.error(), word);
     };
-    CLI::Option* option = app.add_option_function<std::string>(name, check, text);
+    if (!shape.repeated) {
+        CLI::Option* option = app.add_option_function<std::string>(name, check, text);
+        apply(*option, shape);
+        return option;
+    }
+    const auto check_each = [check](const std::vector<std::string>& words) {
+        std::ranges::for_each(words, check);
+    };
+    CLI::Option* option = app.add_option_function<std::vector<std::string>>(name, check_each, text);
     apply(*option, shape);
+    option->allow_extra_args(false);
     return option;
 }
 

@@ -128,7 +128,7 @@ TEST_CASE("errors: dissect", "[program]") {
         {"veriroce dissect -r short.pcap -F pcap",
          "veriroce: -F: expected pcapng, the one format of -w ('editcap -F' converts it), got "
          "'pcap'"},
-        {"veriroce dissect -r short.pcap -E header=1",
+        {"veriroce dissect -r short.pcap -E header=y -E header=1",
          "veriroce: -E: expected header=y or header=n, got 'header=1'"},
         {"veriroce dissect -r short.pcap -t x",
          "veriroce: -t: expected r, a, ad, u, ud, d, dd or e, got 'x'"},
