@@ -283,7 +283,8 @@ Program::~Program() = default;
 // Nobody may be reading any more: then there is nothing to say.
 int Program::output_failed(int error, std::FILE* err) const {
     if (error == EPIPE) return kExitSuccess;
-    fmt::print(err, "{}: standard output: {}\n", name_, std::strerror(error));
+    // It may be stderr that finds no room: nothing throws here.
+    std::fputs(fmt::format("{}: standard output: {}\n", name_, std::strerror(error)).c_str(), err);
     return kExitUnable;
 }
 
