@@ -78,7 +78,7 @@ class Session {
             }
             return;
         }
-        if (several) out_.text() += "==> " + file + " <==\n";
+        if (several) out_.text() += "==> " + wire::safe_text(file) + " <==\n";
         for (const judge::Violation& violation : judge.violations())
             append_text(out_.text(), violation, lines);
         if (options_.quiet) return;
@@ -104,7 +104,7 @@ class Session {
             if (StopOnSignal::requested()) return false;
         }
         if (!frames.error()) return true;
-        complain(capture::text_of(*frames.error(), file));
+        if (!StopOnSignal::requested()) complain(capture::text_of(*frames.error(), file));
         return false;
     }
 

@@ -24,6 +24,8 @@ namespace fs = std::filesystem;
 constexpr int kSpareAfterFailure = 2;
 constexpr int kSpare = 20;
 
+constexpr std::size_t kCapturesTold = 3; // of those that could not be written
+
 Accepted<std::monostate> accepted(std::expected<std::monostate, std::string> written) {
     if (written) return {};
     return unable(written.error());
@@ -111,7 +113,11 @@ Accepted<std::monostate> Report::finish(const plan::RunResults& results) {
         tell_unless(write_text(path_of("junit.xml"), reports::junit_xml(results)));
     }
     if (!options_.capture.empty()) tell_unless(reports::write_pcapng(results, options_.capture));
-    errors.insert(errors.end(), errors_.begin(), errors_.end());
+    const std::size_t told = std::min(errors_.size(), kCapturesTold);
+    errors.insert(errors.end(), errors_.begin(), errors_.begin() + static_cast<long>(told));
+    if (errors_.size() > told) {
+        errors.push_back(fmt::format("{} more captures failed", errors_.size() - told));
+    }
     if (errors.empty()) return {};
     return unable(fmt::format("{}", fmt::join(errors, "\nveriroce: ")));
 }

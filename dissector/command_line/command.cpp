@@ -80,8 +80,17 @@ CLI::Option* add_reader(CLI::App& app, const char* name, Command::Reader read, c
     const auto check = [name = std::string(name), read = std::move(read)](const std::string& word) {
         if (const auto accepted = read(word); !accepted) refuse(name, accepted.error(), word);
     };
-    CLI::Option* option = app.add_option_function<std::string>(name, check, text);
+    if (!shape.repeated) {
+        CLI::Option* option = app.add_option_function<std::string>(name, check, text);
+        apply(*option, shape);
+        return option;
+    }
+    const auto check_each = [check](const std::vector<std::string>& words) {
+        std::ranges::for_each(words, check);
+    };
+    CLI::Option* option = app.add_option_function<std::vector<std::string>>(name, check_each, text);
     apply(*option, shape);
+    option->allow_extra_args(false);
     return option;
 }
 
@@ -274,7 +283,8 @@ Program::~Program() = default;
 // Nobody may be reading any more: then there is nothing to say.
 int Program::output_failed(int error, std::FILE* err) const {
     if (error == EPIPE) return kExitSuccess;
-    fmt::print(err, "{}: standard output: {}\n", name_, std::strerror(error));
+    // It may be stderr that finds no room: nothing throws here.
+    std::fputs(fmt::format("{}: standard output: {}\n", name_, std::strerror(error)).c_str(), err);
     return kExitUnable;
 }
 

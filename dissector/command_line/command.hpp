@@ -38,6 +38,7 @@ struct Shape {
     bool shows_default = false; // in --help
     bool takes_several = false; // all words up to the next option, not only one
     bool comma_separated = false;
+    bool repeated = false; // of an option with a Reader, which then reads each word
 };
 
 template <typename T>

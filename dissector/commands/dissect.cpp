@@ -72,7 +72,7 @@ void add_output(Command& command, dissect::Options& options) {
     command.option("-E", style_reader(options.field_style),
                    "How -T fields prints: header=y, separator=C, aggregator=C, quote=d|s|n, "
                    "occurrence=f|l|a; repeat it",
-                   {.value = "NAME=VALUE"});
+                   {.value = "NAME=VALUE", .repeated = true});
     command.choice("-t", options.time_form,
                    {{"r", print::TimeForm::Relative},
                     {"a", print::TimeForm::Clock},

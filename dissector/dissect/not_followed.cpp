@@ -1,8 +1,16 @@
 #include "dissector/dissect/not_followed.hpp"
 
 #include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
 
 namespace veriroce::dissect {
+namespace {
+
+constexpr std::size_t kListed = 4; // types on one line
+
+} // namespace
 
 void NotFollowedCounts::count(const decode::NotFollowed& what) {
     ++total_;
@@ -14,6 +22,19 @@ void NotFollowedCounts::count(const decode::NotFollowed& what) {
     } else {
         ++others_;
     }
+}
+
+void NotFollowedCounts::append(std::string& out) const {
+    if (total_ == 0) return;
+    const auto to = std::back_inserter(out);
+    fmt::format_to(to, "{} frame{} not followed:", total_, total_ == 1 ? "" : "s");
+    const char* before = " ";
+    for (const Count& one : largest(kListed)) {
+        fmt::format_to(to, "{}{} {}", before, one.text, one.frames);
+        before = ", ";
+    }
+    if (types() > kListed) fmt::format_to(to, ", and {} more types", types() - kListed);
+    out += '\n';
 }
 
 std::vector<NotFollowedCounts::Count> NotFollowedCounts::largest(std::size_t most) const {

@@ -22,6 +22,10 @@ class NotFollowedCounts {
     // Different types; those beyond the limit are counted as one.
     [[nodiscard]] std::size_t types() const { return counts_.size() + (others_ > 0 ? 1 : 0); }
 
+    // "12 frames not followed: EtherType 0x8864 10, UDP port 2152 2", and a newline; nothing if
+    // there are none.
+    void append(std::string& out) const;
+
     struct Count {
         std::string text; // "EtherType 0x8864"
         std::uint64_t frames = 0;

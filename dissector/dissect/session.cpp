@@ -19,6 +19,7 @@
 namespace veriroce::dissect {
 
 void say(std::FILE* err, std::string_view message) {
+    // A message may quote the name of a file: nothing in it steers the terminal.
     fmt::print(err, "veriroce: {}\n", wire::safe_text(message, true));
 }
 
@@ -130,6 +131,7 @@ void Session::end() {
         fmt::format_to(std::back_inserter(out_.text()),
                        "{} frames, {} RoCE packets, {} of them with findings\n", packets_,
                        roce_packets_, packets_with_findings_);
+        not_followed_.append(out_.text());
     }
 }
 
@@ -164,6 +166,7 @@ bool Session::read_file(const std::string& file) {
     if (compiled_.capture_filter) compiled_.capture_filter->begin_file();
     const bool more = read_all(*reader, file);
     report_unfiltered(file);
+    report_unsupported(file);
     return more;
 }
 
@@ -183,6 +186,7 @@ void Session::read_live() {
         std::fflush(err_);
     }
     read_all(*live, options_.interface);
+    report_unsupported(options_.interface);
     out_.flush();
     const capture::Live::Counts counts = live->counts();
     if (options_.quiet && counts.dropped + counts.interface_dropped == 0) return;
@@ -195,6 +199,8 @@ void Session::read_live() {
 template <typename Packets>
 bool Session::read_all(Packets& packets, const std::string& name) {
     dissection_.frame = {};
+    dissection_.frame.file = name;
+    unsupported_.clear();
     time_.begin_file();
     if (rewriter_) rewriter_->begin_file();
     while (!enough() && !interrupted()) {
@@ -264,11 +270,27 @@ void Session::report_unfiltered(const std::string& file) {
         warn(fmt::format("{}: -f: {}", file, *link));
 }
 
+// Frames that nobody looked at must not pass for frames without findings.
+void Session::report_unsupported(const std::string& name) {
+    for (const auto& [code, frames] : unsupported_) {
+        const std::string message = fmt::format(
+            "{}: link type {} is not supported: {} frames were not decoded", name, code, frames);
+        if (options_.check) {
+            report_error(message);
+        } else {
+            warn(message);
+        }
+    }
+}
+
 template <typename Packets>
 bool Session::take(const Packets& packets, const std::string& name) {
     if (options_.snap_length) cut_record();
-    fill_facts(name, packets.interfaces());
+    fill_facts(packets.interfaces());
     decode::dissect_frame(decode_, dissection_);
+    if (dissection_.not_followed.stop == decode::Stop::LinkType) {
+        ++unsupported_[dissection_.not_followed.code];
+    }
     upper_.apply(dissection_);
     ++read_;
     if (compiled_.filter.matches(dissection_)) {
@@ -308,7 +330,7 @@ void Session::warn(std::string_view message) {
 
 void Session::name_file(const std::string& file) {
     if (options_.format == Format::Text && prints_packets()) {
-        fmt::format_to(std::back_inserter(out_.text()), "==> {} <==\n", file);
+        fmt::format_to(std::back_inserter(out_.text()), "==> {} <==\n", wire::safe_text(file));
     }
 }
 
@@ -318,9 +340,8 @@ void Session::cut_record() {
         record_.bytes.first(std::min<std::size_t>(record_.bytes.size(), *options_.snap_length));
 }
 
-void Session::fill_facts(std::string_view file, std::span<const capture::Interface> interfaces) {
+void Session::fill_facts(std::span<const capture::Interface> interfaces) {
     decode::FrameFacts& frame = dissection_.frame;
-    frame.file = file;
     frame.last_time_ns = frame.time_ns;
     capture::tell(record_, frame.number + 1, frame);
     if (!frame.first_time_ns) frame.first_time_ns = frame.time_ns;
@@ -346,6 +367,7 @@ void Session::packet(const std::string& file) {
     const bool fault = dissection_.findings.any_fault();
     if (fault) ++packets_with_findings_;
     if (options_.stats) return statistics_.add(dissection_);
+    not_followed_.add(dissection_);
     if (!prints_packets() || (options_.check && !fault)) return;
     ++printed_;
     std::string& out = out_.text();

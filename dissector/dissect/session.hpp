@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 
 #include "dissector/capture/bpf.hpp"
@@ -10,6 +11,7 @@
 #include "dissector/capture/reader.hpp"
 #include "dissector/decode/decoder.hpp"
 #include "dissector/dissect/dissect.hpp"
+#include "dissector/dissect/not_followed.hpp"
 #include "dissector/dissect/progress.hpp"
 #include "dissector/dissect/rewrite.hpp"
 #include "dissector/dissect/statistics.hpp"
@@ -68,6 +70,7 @@ class Session {
     bool take(const Packets& packets, const std::string& name);
     bool captured(); // whether the capture filter selects the packet
     void report_unfiltered(const std::string& file);
+    void report_unsupported(const std::string& name);
     bool write(std::span<const capture::Interface> interfaces);
     bool pass(bool now);
 
@@ -75,7 +78,7 @@ class Session {
     void warn(std::string_view message);
     void name_file(const std::string& file);
     void cut_record();
-    void fill_facts(std::string_view file, std::span<const capture::Interface> interfaces);
+    void fill_facts(std::span<const capture::Interface> interfaces);
     void fill_interface(const capture::Interface& interface);
     void packet(const std::string& file);
     void text();
@@ -97,6 +100,8 @@ class Session {
     flow::UpperConnections upper_;
     decode::Dissection dissection_; // its frame's number and times are relative to the file
     Statistics statistics_;
+    NotFollowedCounts not_followed_;
+    std::map<std::uint32_t, std::uint64_t> unsupported_; // frames of this file by link type
     print::TimeColumn time_;
     bool names_file_; // in each JSON packet
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();

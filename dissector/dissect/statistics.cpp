@@ -32,6 +32,7 @@ void Statistics::add(const decode::Dissection& d) {
         first_ns_ = std::min(first_ns_.value_or(*d.frame.time_ns), *d.frame.time_ns);
         last_ns_ = std::max(last_ns_.value_or(*d.frame.time_ns), *d.frame.time_ns);
     }
+    not_followed_.add(d);
     if (d.cut) ++cut_;
     if (d.fragment) ++fragments_;
     if (!d.transport_packet()) {
@@ -76,6 +77,10 @@ void Statistics::append(std::string& out) {
     append_to(out, "findings    in {} packets; {} malformed, {} frames cut by the capture\n",
               with_findings_, malformed_, cut_);
     append_findings(out);
+    if (not_followed_.total() > 0) {
+        out += "            ";
+        not_followed_.append(out);
+    }
     append_carriers(out);
     append_opcodes(out);
     append_flows(out);

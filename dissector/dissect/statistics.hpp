@@ -8,6 +8,7 @@
 
 #include "dissector/decode/dissection.hpp"
 #include "dissector/dissect/flow_counts.hpp"
+#include "dissector/dissect/not_followed.hpp"
 
 namespace veriroce::dissect {
 
@@ -40,6 +41,7 @@ class Statistics {
     std::uint64_t pauses_ = 0;    // PAUSE frames
     std::uint64_t priority_pauses_ = 0;
     FlowCounts flows_;
+    NotFollowedCounts not_followed_;
     std::optional<std::int64_t> first_ns_;
     std::optional<std::int64_t> last_ns_;
 };
