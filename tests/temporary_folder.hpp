@@ -1,4 +1,4 @@
-// A folder that goes away with the test, and what stands in it.
+// A folder that is deleted after the test, and its content.
 #pragma once
 
 #include <cstdlib>

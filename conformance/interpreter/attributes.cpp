@@ -10,7 +10,7 @@
 namespace veriroce::interpreter {
 namespace {
 
-// What a QP has unless the case says otherwise.
+// The attributes of a QP that the case does not set.
 constexpr std::int64_t kDefaultTimeout = 18;
 constexpr std::int64_t kDefaultRetries = 7;
 constexpr std::int64_t kDefaultRnrTimer = 12; // 0.64 ms
@@ -26,7 +26,7 @@ std::int64_t number_attribute(const script::QpSetup* setup, std::string_view nam
                               std::int64_t otherwise) {
     const auto* expr = attribute_value<script::Expr>(setup, name);
     if (expr == nullptr) return otherwise;
-    // Header expressions have no run-time names; the checker has seen to that.
+    // The compiler has checked that header expressions use no names of the run.
     const auto value =
         script::evaluate(*expr, {[](std::string_view) { return std::nullopt; },
                                  [](const script::FieldName&) { return std::nullopt; }});

@@ -17,13 +17,13 @@ namespace veriroce::interpreter {
 struct CaseQp;
 struct Environment;
 
-// Of a QP and its CQ, unless the case says otherwise.
+// The depth of a QP's queues and of its CQ if the case sets none.
 inline constexpr std::uint32_t kQueueDepth = 128;
 
-// What an owner may do with QPs and regions of his own, whatever a line writes.
+// The rights that an owner has on its own QPs and regions, whatever a line writes.
 inline constexpr engine::Access kOwnRights{.local_write = true};
 
-// A number that a line writes, `otherwise` if it writes none or there is no line.
+// The number that a line writes; `otherwise` if it writes none or there is no line.
 std::int64_t number_attribute(const script::QpSetup* setup, std::string_view name,
                               std::int64_t otherwise);
 // The value of this type that a line writes; null if it writes none or there is no line.
@@ -37,17 +37,17 @@ std::string name_attribute(const script::QpSetup& setup, std::string_view name,
                            std::string_view otherwise);
 engine::QpType type_of(const script::QpSetup& setup);
 wire::Qkey qkey_of(const script::QpSetup& setup);
-// A QP's local ACK timeout unless the case says otherwise. No settle time reaches it (1.07 s), so
-// that a slow lab is not taken for a retransmission.
+// A QP's local ACK timeout. Its default (1.07 s) is longer than any settle time, so that a slow lab
+// does not look like a retransmission.
 std::uint8_t timeout_of(const script::QpSetup& setup);
 
-// What brings the DUT's QP to this state, and nothing else.
+// The attributes that bring the DUT's QP to this state, and no others.
 dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environment& environment);
-// One attribute by its name in the script; nothing for those that only QP creation knows.
+// Sets one attribute by its name in the script; ignores those that only QP creation takes.
 void put_attribute(std::string_view name, const CaseQp& qp, const Environment& environment,
                    dut::QpAttributes& into);
 
-// What brings the tester's QP from RESET to RTS.
+// The steps that bring the tester's QP from RESET to RTS.
 std::array<engine::QpAttributes, 3> tester_steps(const CaseQp& qp, const Environment& environment);
 
 } // namespace veriroce::interpreter

@@ -18,11 +18,12 @@ struct CaseQp;
 // `<`
 struct AwaitedPacket {
     const script::ExpectPacket* line = nullptr;
-    script::ExpectPacket next;           // the line for the packet at hand
+    script::ExpectPacket next;           // the line for the next packet
     std::optional<std::uint64_t> length; // of a whole message
     std::int64_t packets = 0;            // that have come
     std::vector<std::byte> data;         // in them
-    // Passed over although it is of the right kind, by its place in the record, and what it lacks.
+    // A packet of the right kind that was passed over (its place in the record), and how it
+    // differs.
     std::optional<std::size_t> near;
     std::vector<Difference> lacks;
     std::string detail;
@@ -48,17 +49,16 @@ struct AwaitedNotification {
     bool came = false;
 };
 
-// A line that waits for something that the DUT or the tester's engine does: what that is, and how
-// far it has come.
+// A line that waits for something that the DUT or the tester's engine does, and its progress.
 struct Awaited {
     Span span;
     CaseQp* qp = nullptr;
     wire::Duration patience{0};
-    // `within T` counts from here. Without it a line waits from the end of whichever was met last.
+    // `within T` counts from here. Without it a line waits from the end of the line met last.
     std::optional<Moment> since;
     std::variant<AwaitedPacket, AwaitedCompletions, AwaitedState, AwaitedEvent, AwaitedNotification>
         what;
-    bool asked = false; // packets come unasked, all else is asked for
+    bool asked = false; // the DUT was asked; packets need no question
     bool met = false;
 
     [[nodiscard]] AwaitedPacket* packet() { return std::get_if<AwaitedPacket>(&what); }

@@ -19,13 +19,13 @@
 namespace veriroce::interpreter {
 namespace {
 
-// An alternative, and the packet or completion of the DUT with which it begins.
+// An alternative, and the packet or completion of the DUT that it begins with.
 struct Opening {
     Awaited line;
     const script::Alternative* alternative = nullptr;
 };
 
-// What comes and decides for its alternative: a packet, or a completion of the DUT.
+// A line that selects its alternative when it is met: a packet, or a completion of the DUT.
 bool decides(const script::Block& body) {
     if (body.empty()) return false;
     if (std::holds_alternative<script::ExpectPacket>(body.front().node)) return true;
@@ -46,7 +46,8 @@ Task<Met<>> take(Interpreter& interpreter, const script::Alternative& alternativ
     co_return Met<>{};
 }
 
-// The alternative whose opening is there. Packets first: asking takes time, in which more may come.
+// The alternative whose first line is met. Packets come first: a question to the DUT takes time,
+// and more packets may come during it.
 Task<Met<const script::Alternative*>> opened(Interpreter& interpreter,
                                              std::span<Opening> openings) {
     for (const bool packets : {true, false}) {
@@ -59,10 +60,10 @@ Task<Met<const script::Alternative*>> opened(Interpreter& interpreter,
     co_return nullptr;
 }
 
-// What a packet that opens no alternative means.
+// What happens to a packet that opens no alternative.
 enum class NextPacket : std::uint8_t { None, PassedOver, NeedsLine };
 
-// It is passed over if it needs no line, and no alternative wants silence.
+// The packet is passed over if it needs no line and no alternative expects silence.
 NextPacket pass_over(Interpreter& interpreter, std::span<const Opening> openings, bool silence,
                      std::string& came) {
     for (const Opening& opening : openings) {
@@ -89,7 +90,7 @@ std::string alternatives_text(const script::Case& script, const script::AnyBlock
     return text;
 }
 
-// What the alternatives begin with; those that begin with nothing want silence.
+// The first lines of the alternatives; an alternative without one expects silence.
 Met<std::vector<Opening>> openings_of(Interpreter& interpreter, const script::AnyBlock& block) {
     std::vector<Opening> openings;
     for (const script::Alternative& alternative : block.alternatives) {

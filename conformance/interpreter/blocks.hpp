@@ -8,8 +8,8 @@ namespace veriroce::interpreter {
 
 class Interpreter;
 
-// The first packet or completion that comes decides: it opens the alternative that begins with it.
-// If none comes within the settle time, the first alternative that begins with silence is taken.
+// The first packet or completion selects the alternative that begins with it. If none comes within
+// the settle time, the first alternative that begins with silence is selected.
 Task<Met<>> play(Interpreter& interpreter, const script::AnyBlock& block, Span span);
 Task<Met<>> play(Interpreter& interpreter, const script::Unordered& block, Span span);
 Task<Met<>> play(Interpreter& interpreter, const script::Repeat& block, Span span);

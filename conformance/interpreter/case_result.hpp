@@ -32,24 +32,24 @@ std::string_view name_of(Verdict verdict); // "PASS", ...
 using rules::Side;
 using wire::Interval; // when a packet was on the wire at the tester
 
-// A packet of the case, as it stood on the wire.
+// A packet of the case, as it was on the wire.
 struct RecordedPacket {
     Side from = Side::Tester;
     std::vector<std::byte> frame;
     Interval at;
     std::string script;               // in script notation: "< NAK psn=1 msn=1 code=PSN_SEQUENCE"
     std::vector<std::string> remarks; // "injected: drop", "the packet that line 14 did not expect"
-    // Whether it passed the tester's port. What a fault rule took away did not, nor did what it
-    // made of a packet of the DUT.
+    // Whether it passed the tester's port. A packet that a fault rule took away did not, nor did
+    // one that it made from a packet of the DUT.
     bool on_wire = true;
 };
 
-// A rule that the DUT broke by the judge's reading of the packets, whatever the script says.
+// A rule that the packets violate according to the judge, whatever the script says.
 struct Violation {
     std::string rule;
     rules::Level level = rules::Level::Must;
     bool certain = false;             // false: an ordinary network could explain it
-    std::vector<std::size_t> packets; // that prove it, as they count in CaseResult::packets
+    std::vector<std::size_t> packets; // that prove it: indices in CaseResult::packets
     std::string measured;             // "MSN is 0"
     std::string allowed;              // "MSN must be 1"
 };
@@ -76,17 +76,17 @@ struct CaseResult {
     std::vector<Violation> violations;
     std::uint32_t tolerated_retransmissions = 0; // signs of a slow lab
     std::uint64_t damaged_packets = 0;           // of the DUT, which came with a wrong ICRC
-    std::uint64_t lost_packets = 0;              // that the capture dropped: it is an ERROR
+    std::uint64_t lost_packets = 0;              // that the capture dropped: the case is an ERROR
 
-    // All that was found, in one line; empty if nothing was.
+    // All findings in one line; empty if there are none.
     [[nodiscard]] std::string reason() const { return summary(findings); }
-    // The gravest finding that names a line or a packet; null where none does.
+    // The gravest finding that names a line or a packet; null if none does.
     [[nodiscard]] const Finding* blamed() const;
-    // Of that one; empty or 0 where there is none.
+    // The values of that finding; empty or 0 if there is none.
     [[nodiscard]] std::string expected() const;
     [[nodiscard]] std::string actual() const;
     [[nodiscard]] std::uint32_t line() const;
-    // In place of whatever was found: the verdict says nothing about the DUT.
+    // Replaces all findings by one that says nothing about the DUT.
     void become(Verdict becomes, FindingKind kind, std::string detail);
 };
 

@@ -30,7 +30,7 @@ Interval Clock::interval_of(const Moment& moment) const {
 
 std::optional<Finding> Clock::own_lateness() const {
     for (const TimedPacket& one : timed_) {
-        if (one.packet >= record_.size()) continue; // it never left
+        if (one.packet >= record_.size()) continue; // the packet never left
         const wire::Duration waited = record_[one.packet].at.latest - record_[one.before].at.latest;
         if (waited <= one.after + one.after / 10) continue;
         return Finding{

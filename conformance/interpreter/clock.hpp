@@ -1,5 +1,5 @@
 // The times of a case: when the previous line ended, until when a line waits, and whether the
-// tester's own packets left when the script wanted.
+// tester's own packets left at the times of the script.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ namespace veriroce::interpreter {
 class Events;
 class Record;
 
-// The end of a line: an instant, or that of a packet, whose own time may be known better later.
+// The end of a line: an instant, or a packet, whose time may become more exact later.
 struct Moment {
     wire::Instant at{};
     std::optional<std::size_t> packet; // in the record
 };
 
-// `> … after T`: a packet of ours, and the one after which it was to leave.
+// `> … after T`: a packet of ours, and the packet after which it must leave.
 struct TimedPacket {
     std::size_t packet = 0; // in the record
     std::size_t before = 0;
@@ -42,8 +42,8 @@ class Clock {
     [[nodiscard]] Interval interval_of(const Moment& moment) const;
 
     void note(TimedPacket packet) { timed_.push_back(packet); }
-    // A packet of ours left too late: what the DUT made of it says nothing about the DUT. A tenth
-    // of the time that was wanted is too late.
+    // Whether a packet of ours left too late, by more than a tenth of the time that the line
+    // writes: then the DUT's answer to it says nothing about the DUT.
     [[nodiscard]] std::optional<Finding> own_lateness() const;
 
   private:

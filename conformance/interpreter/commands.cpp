@@ -25,7 +25,7 @@ Task<Met<>> wait_for(Interpreter& interpreter, const script::SideCommand& line, 
     co_return Met<>{};
 }
 
-// One command of one side. Without a catch-all: a command that no overload takes does not compile.
+// One command of one side. There is no catch-all: a command without an overload does not compile.
 struct OfDut {
     Interpreter& interpreter;
     const script::SideCommand& line;
@@ -75,7 +75,7 @@ struct OfTester {
         co_return make_tester_region(interpreter, mr, span);
     }
     Task<Met<>> operator()(const script::WriteMemory& write) const {
-        return play_dut(interpreter, write, span); // the region says whose it is
+        return play_dut(interpreter, write, span); // the region knows its side
     }
     template <OneOf<script::Post, script::Recv, script::Modify> Verb>
     Task<Met<>> operator()(const Verb& verb) const {

@@ -1,4 +1,4 @@
-// `dut …` and `tester …` lines: each by the `play` of its command, for the side that it names.
+// `dut …` and `tester …` lines: calls the function of the line's command for the line's side.
 #pragma once
 
 #include "conformance/interpreter/met.hpp"

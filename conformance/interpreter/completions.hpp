@@ -16,12 +16,12 @@ class Interpreter;
 struct CaseQp;
 struct Objects;
 
-// Fetches what the QP's CQ has, waiting at most `wait` for the first: each to its own QP, as QPs
-// may share the queue.
+// Fetches the completions of the QP's CQ, waiting at most `wait` for the first. Gives each to its
+// own QP, because QPs may share the queue.
 Task<Met<>> collect_completions(Interpreter& interpreter, CaseQp& qp, wire::Duration wait,
                                 Span span);
 Task<Met<>> collect_events(Interpreter& interpreter, wire::Duration wait, Span span);
-// Nothing if the DUT does not say.
+// Nothing if the DUT does not report its state.
 Task<Met<std::optional<engine::QpState>>> state_of_dut(Interpreter& interpreter, const CaseQp& qp,
                                                        Span span);
 
@@ -29,7 +29,7 @@ std::string completion_name(const dut::Completion& completion); // "recv complet
 std::string completion_text(const dut::Completion& completion); // "done recv id=3 status=..."
 std::string state_text(std::optional<engine::QpState> state);
 
-// In what the completion is not that of the line for this id: every value that differs.
+// How the completion differs from the line's for this id: every value.
 Met<std::vector<Difference>> differences(const Objects& objects, const CaseQp& qp,
                                          const script::Done& line, std::int64_t id,
                                          const dut::Completion& seen);

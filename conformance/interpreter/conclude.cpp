@@ -53,7 +53,7 @@ Verdict verdict_of(script::Level level) {
     return Verdict::Fail;
 }
 
-// A packet of ours that left late: a case about time has not held the DUT to its time.
+// A packet of ours left late, so a case about time did not test the time that its script names.
 void hold_to_own_times(Interpreter& interpreter, Met<>& outcome) {
     const bool failed = !outcome && (outcome.error().verdict == Verdict::Fail ||
                                      outcome.error().verdict == Verdict::Warn);
@@ -61,7 +61,7 @@ void hold_to_own_times(Interpreter& interpreter, Met<>& outcome) {
     if (auto late = interpreter.clock().own_lateness()) become_error(outcome, std::move(*late));
 }
 
-// A DUT that does not stop: a case whose packets nobody has seen has no verdict.
+// A DUT that does not stop sending: a case whose packets were not all recorded has no verdict.
 void hold_to_record(const Record& record, Met<>& outcome) {
     if (record.unrecorded() == 0) return;
     become_error(outcome, {.kind = FindingKind::Unplayable,
@@ -71,9 +71,9 @@ void hold_to_record(const Record& record, Met<>& outcome) {
                                record.unrecorded(), record.size(), record.most_bytes() >> 10)});
 }
 
-// A fault rule that did not act as it should have makes the case an ERROR, whatever else came of
-// it: it tested something else. But where a line was not met, what had begun was cut short there,
-// most likely by a DUT that did not send again: that is the finding.
+// A fault rule that did not act as often as it must makes the case an ERROR: the case tested
+// something else. But if a line was not met, the case ended early, most likely because the DUT did
+// not send again: then the unmet line is the finding.
 void close_faults(Interpreter& interpreter, Met<>& outcome) {
     interpreter.result().faults = interpreter.wire().fault_counts();
     const bool settled = !outcome && (outcome.error().verdict == Verdict::Skip ||
@@ -83,7 +83,7 @@ void close_faults(Interpreter& interpreter, Met<>& outcome) {
     become_error(outcome, {.kind = FindingKind::Unplayable, .detail = std::move(*idle)});
 }
 
-// The QPs as they are at the end.
+// The QPs with the numbers that they have at the end.
 std::vector<JudgedQp> last_qps(const Objects& objects) {
     std::vector<JudgedQp> qps;
     for (const auto& [name, qp] : objects.qps) {
@@ -94,8 +94,8 @@ std::vector<JudgedQp> last_qps(const Objects& objects) {
     return qps;
 }
 
-// The judge over all QPs as they are at the end, and over each that was reconnected by itself: as
-// it was before, by the packets that it had then.
+// The judge reads all QPs with their numbers at the end. It also reads each earlier life of a
+// reconnected QP by itself, with the numbers and the packets of that time.
 std::vector<Violation> violations(Interpreter& interpreter) {
     const Objects& objects = interpreter.objects();
     const Record& record = interpreter.record();
@@ -117,7 +117,8 @@ std::vector<Violation> violations(Interpreter& interpreter) {
         judge(interpreter.result().packets, last_qps(objects));
         return all;
     }
-    std::vector<RecordedPacket> left = interpreter.result().packets; // of no earlier time
+    std::vector<RecordedPacket> left =
+        interpreter.result().packets; // that belong to no earlier life
     for (const PastQp& past : objects.past) {
         std::vector<RecordedPacket> then = left;
         for (std::size_t i = 0; i < then.size(); ++i) {

@@ -1,5 +1,5 @@
-// The end of a case: after the last line nothing may be left that no line expects, and the verdict
-// follows from what was found.
+// The end of a case: whatever no line expects is a finding, and the verdict follows from the
+// findings.
 #pragma once
 
 #include "conformance/interpreter/met.hpp"
@@ -11,14 +11,14 @@ class Interpreter;
 struct CaseQp;
 
 // After the settle time: every packet, completion and event was claimed by a line or needs none,
-// and the memory around the DUT's regions is as it was.
+// and the memory around the DUT's regions is unchanged.
 Task<Met<>> conclude(Interpreter& interpreter);
 // The same for the packets and completions of one QP.
 Task<Met<>> all_claimed(Interpreter& interpreter, CaseQp& qp);
 
-// The verdict of the lines, unless what the tester itself did makes it an ERROR.
+// The verdict of the lines, or ERROR if the tester did not do its part.
 void judge_outcome(Interpreter& interpreter, Met<> outcome);
-// The packets of the record into the result, and the rules that they violate.
+// Copies the packets of the record into the result, with the rules that they violate.
 void judge_record(Interpreter& interpreter);
 
 } // namespace veriroce::interpreter

@@ -35,7 +35,7 @@ const script::QpSetup* setup_named(const std::vector<script::QpSetup>& setups,
     return found == setups.end() ? nullptr : &*found;
 }
 
-// The first PSNs are drawn again for each QP and each time, but for those that the case fixes.
+// Draws new first PSNs for each QP and each connection; the case may fix them instead.
 QpIdentity fresh_identity(const CaseQp& qp, QpIdentity known, const Environment& environment,
                           std::size_t times_before) {
     const std::uint64_t counter = known.tester_qpn.value + 1000 * times_before;
@@ -50,7 +50,7 @@ QpIdentity fresh_identity(const CaseQp& qp, QpIdentity known, const Environment&
     return known;
 }
 
-// Where the tester's end of this QP is; false if the case has no such address.
+// Sets the address of the tester's end of this QP; false if the case has no such address.
 bool take_address(CaseQp& qp, const Environment& environment) {
     const auto address = environment.address(name_attribute(qp.setup, "to", "tester"), 0);
     if (!address) return false;
@@ -135,7 +135,7 @@ Task<Met<>> make_qp(Interpreter& interpreter, const script::QpSetup& setup, std:
     co_return Met<>{};
 }
 
-// A QPN that this device has had and has no longer (`unused`).
+// A QPN that the device used and that no longer exists (`unused`).
 Task<Met<wire::Qpn>> unused_qpn(Interpreter& interpreter) {
     const dut::PdHandle pd = co_await domain(interpreter, 1, {});
     dut::Request cq_call = dut::CqCreate{.depth = 1};

@@ -1,5 +1,5 @@
-// QPs on both sides: from the case's header to RTS before the first line, and what `modify` and
-// `reconnect` lines make of them.
+// QPs on both sides: brings them from the case's header to RTS before the first line, and plays
+// `modify` and `reconnect` lines.
 #pragma once
 
 #include "conformance/interpreter/met.hpp"
@@ -10,16 +10,17 @@ namespace veriroce::interpreter {
 class Interpreter;
 struct CaseQp;
 
-// Protection domains, those queues that a QP has, the QPs, `unused`, and the counters that the case
-// cites.
+// Makes protection domains, the queues that QPs have, the QPs and `unused`, and reads the counters
+// that the case names.
 Task<Met<>> connect(Interpreter& interpreter);
 
-// `dut modify state=…` brings along what the verbs demand for that step, from the `qp` line; from
-// SQD back to RTS they demand nothing. All else is exactly what the line names.
+// `dut modify state=…` also sets the attributes that the verbs require for that step, from the `qp`
+// line; from SQD back to RTS they require none. Otherwise only what the line names is set.
 Task<Met<>> play_modify(Interpreter& interpreter, CaseQp& qp, const script::Modify& line,
                         Span span);
-// Both ends of a QP through RESET, with new first PSNs. What the DUT had not yet been asked about
-// is settled first: PSNs mean something else afterwards.
+// Takes both ends of a QP through RESET and connects them with new first PSNs. Packets and
+// completions of the time before must be claimed first, because PSNs mean something else
+// afterwards.
 Task<Met<>> play_reconnect(Interpreter& interpreter, CaseQp& qp, const script::Reconnect& line,
                            Span span);
 

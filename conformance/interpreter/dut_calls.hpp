@@ -14,11 +14,12 @@
 
 namespace veriroce::interpreter {
 
-// The DUT refused a verb, or could not be asked: an ERROR, as the tester could not set the scene.
+// The DUT refused a verb or did not answer: an ERROR, because the tester could not prepare the
+// case.
 std::unexpected<Unmet> refused(const dut::Failure& failure, Span span);
 [[nodiscard]] bool is_refusal(const Unmet& unmet);
 
-// How long one call to the DUT may wait: never so long that it outlives its case by much.
+// How long one call to the DUT may wait; bounded, so that it does not outlive its case by much.
 std::uint32_t wait_ms_of(wire::Duration left);
 
 template <typename Result>

@@ -18,7 +18,7 @@ struct Entry {
     std::vector<std::byte> bytes;
     wire::Frame frame;                  // views of `bytes`
     std::optional<wire::Packet> packet; // nothing if the bytes are too few for its headers
-    // Why a receiver drops the frame. The tester's may be wrong on purpose.
+    // Why a receiver drops the frame. The tester's own frames may be wrong on purpose.
     std::optional<wire::FrameError> refusal;
     Interval at;
     std::int64_t psn = 0; // in script notation
@@ -34,7 +34,7 @@ struct Entry {
     [[nodiscard]] wire::Datagram datagram() const { return {frame.envelope(), frame.transport}; }
 };
 
-// Takes the frame apart; what is no RoCEv2 frame has neither layers nor a packet.
+// Takes the frame apart; a frame that is not RoCEv2 has neither layers nor a packet.
 Entry parsed(Side from, std::vector<std::byte> bytes, Interval at);
 
 } // namespace veriroce::interpreter

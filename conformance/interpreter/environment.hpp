@@ -1,5 +1,5 @@
-// Where a case is played: who the two ends are, and how long things take there. Made once a run by
-// a driver, the same for every case.
+// Where a case is played: the two ends, and how long things take there. A testbed makes it once per
+// run; it is the same for every case.
 //
 // Units: times in ns; MTU of the link in bytes of IP. Source: rules of time in script.md's
 // "Silence" as conformance/script/README.md tells them.
@@ -29,30 +29,30 @@ struct TesterPort {
     std::size_t mtu = 9000;
 };
 
-// Where the first PSNs of a run are drawn from; what a case fixes stays as it is.
+// The range from which the first PSNs of a run are drawn, unless the case fixes them.
 enum class StartPsn : std::uint8_t {
     Any,
-    Low,  // 0 to 3: what comes before the first packet lies behind the wrap
+    Low,  // 0 to 3: PSNs before the first packet are at the top of the range
     Wrap, // the last four: the PSN wraps within the first packets
 };
 
-// The VLAN that frames with this tag are in: its ID, and 0 without a tag. VLAN 0 is a priority and
-// no VLAN.
+// The ID of the VLAN that frames with this tag belong to; 0 without a tag. VLAN 0 is only a
+// priority, not a VLAN.
 template <typename Tag>
 constexpr std::uint16_t vlan_id_of(const std::optional<Tag>& tag) {
     return tag ? tag->id : std::uint16_t{0};
 }
 
-// Which of the device's networks a case is played in.
+// The network of the device in which a case is played.
 struct Network {
     int ip_version = 4;
     std::optional<wire::VlanId> vlan; // of the frames: an ID, or 0 and a priority alone
 
-    // What tells networks apart.
+    // Networks with different IDs are different.
     [[nodiscard]] std::uint16_t vlan_id() const { return vlan_id_of(vlan); }
 };
 
-// Faults for every case that is played, from outside of it: they come before those of the case.
+// Faults for every case, from a file of their own: they act before those of the case.
 struct FaultPlan {
     std::string path;
     std::string text;
@@ -60,7 +60,7 @@ struct FaultPlan {
 };
 
 struct Environment {
-    dut::Welcome dut; // what the device said of itself
+    dut::Welcome dut; // the device's answer to hello
     std::uint32_t gid_index = 0;
     std::optional<wire::VlanId> vlan; // of all that the tester sends
     wire::IpAddress dut_address;
@@ -68,17 +68,17 @@ struct Environment {
     std::vector<wire::IpAddress> dut_others;          // of the DUT's host; not RoCEv2 GIDs
     std::map<std::string, wire::IpAddress> dut_named; // `dut address NAME`: the first of them
     TesterPort tester;
-    wire::Mtu path_mtu = wire::Mtu::B1024; // where a case does not ask for another
+    wire::Mtu path_mtu = wire::Mtu::B1024; // unless the case sets another
     wire::Duration patience{std::chrono::seconds(1)};
     wire::Duration settle{std::chrono::milliseconds(10)};
-    wire::Duration round_trip_p99{0}; // 99 % of the calibration's round trips took no longer
-    wire::Duration sleep_p99{0};      // the same of the tester's sleeps of 1 ms
-    // How far an instant of a packet may be from its stamp: 99 % of those measured were no farther.
+    wire::Duration round_trip_p99{0}; // 99th percentile of the calibration's round trips
+    wire::Duration sleep_p99{0};      // 99th percentile of the tester's sleeps of 1 ms
+    // How far a packet's instant may be from its stamp: the 99th percentile of the measured ones.
     wire::Duration stamp_width{0};
-    // How long every packet takes between the two ports, none lost and none overtaken. Known only
-    // in virtual time.
+    // How long every packet takes between the two ports, where none is lost or overtaken. Known
+    // only in virtual time.
     std::optional<wire::Duration> path_delay;
-    // Of the packets that a case keeps: what comes beyond them makes it an ERROR.
+    // The packets that a case keeps may take this much; with more the case is an ERROR.
     std::uint64_t most_recorded_bytes = std::uint64_t{128} << 20;
     std::uint64_t seed = 1;
     std::map<wire::DeviceCounter, std::string> counters; // the device's names, where they differ
@@ -86,10 +86,10 @@ struct Environment {
     bool judged = true; // rules that no line names; else the lines alone decide
     StartPsn start_psn = StartPsn::Any;
     std::optional<bool> mig_req; // of all that the tester sends (BTH-15); else each side's default
-    wire::Qpn first_tester_qpn{kLowestTesterQpn}; // never used again within a run
+    wire::Qpn first_tester_qpn{kLowestTesterQpn}; // not used again within a run
 
-    // Patience and settle time as these round trips want them. A device that states an ACK delay of
-    // its own longer than the floor is given that time (`dut` is known before).
+    // Derives patience and settle time from these round trips. If the device states its own ACK
+    // delay, the settle time includes it (`dut` must be set before).
     void take_round_trips(wire::Duration p99);
 
     [[nodiscard]] bool capable(std::string_view word) const;
@@ -98,7 +98,7 @@ struct Environment {
     // nothing if nothing has that name.
     [[nodiscard]] std::optional<wire::IpAddress> address(std::string_view name,
                                                          std::int64_t offset) const;
-    // How the device calls this counter.
+    // The device's name for this counter.
     [[nodiscard]] std::string counter_name(wire::DeviceCounter counter) const;
 };
 

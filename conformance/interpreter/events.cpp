@@ -14,7 +14,7 @@ void Events::packet(wire::Bytes frame, Interval at) {
 }
 
 void Events::reply(std::uint64_t ticket, dut::Answer answer) {
-    if (wake_on_reply_ != ticket) return; // of a call that the script has given up
+    if (wake_on_reply_ != ticket) return; // the interpreter has given up on this call
     answer_ = std::move(answer);
     wake();
 }

@@ -4,11 +4,11 @@
 // Outside (a driver, virtual or live):
 //   events.packet(frame, interval)...; events.advance(now); events.reply(ticket, answer);
 //   while (auto action = events.poll_action()) carry it out;  wait until events.deadline()
-//   In this order: whoever sees that a time has come must have seen the packets before it.
+//   In this order: the coroutine must see the packets that came before a deadline first.
 // Inside (the interpreter):
 //   Answer a = co_await events.call(request);   Wake w = co_await events.wait(deadline);
 //
-// It knows no clock: `now` is what the outside said last. Nothing here judges.
+// It has no clock: `now` is the time that the outside passed last. Nothing here judges.
 #pragma once
 
 #include <coroutine>
@@ -26,7 +26,7 @@
 
 namespace veriroce::interpreter {
 
-// What the interpreter wants done, in this order.
+// The actions that the interpreter requests, in this order.
 struct SendFrame {
     std::uint64_t number = 0; // counts from 1; `sent` names it when its interval is known
     std::vector<std::byte> frame;
@@ -42,7 +42,7 @@ enum class Wake : std::uint8_t { Packet, Deadline };
 
 class Events {
   public:
-    // Called for every packet that comes in, before the coroutine goes on.
+    // Called for every packet that comes in, before the coroutine continues.
     using Listener = std::function<void(wire::Bytes frame, Interval at)>;
 
     explicit Events(Listener listener) : listener_(std::move(listener)) {}
@@ -52,7 +52,7 @@ class Events {
     void reply(std::uint64_t ticket, dut::Answer answer);
     void advance(wire::Instant now);
     [[nodiscard]] std::optional<Action> poll_action();
-    // When the coroutine wants to be woken although nothing happens.
+    // When the coroutine must be woken even if nothing happens.
     [[nodiscard]] std::optional<wire::Instant> deadline() const { return wake_at_; }
 
     // --- inside

@@ -24,7 +24,7 @@ namespace {
 using script::SpecialField;
 using wire::Field;
 
-// Of a whole message's matches those that are not for the packet at hand.
+// Whether this field of a whole message is absent from one of its packets.
 bool not_in_packet(const script::FieldName& name, const wire::OpcodeInfo& info, bool last) {
     if (name == script::FieldName(SpecialField::Data)) return true;
     const auto* field = std::get_if<Field>(&name);
@@ -35,7 +35,7 @@ bool not_in_packet(const script::FieldName& name, const wire::OpcodeInfo& info, 
            (*field == Field::Msn && !info.headers.has(wire::Header::Aeth)) || (at_end && !last);
 }
 
-// Of a whole message the length, of which the packets are to come one after the other.
+// The length of a whole message; nothing for a single packet.
 Met<std::optional<std::uint64_t>>
 length_of(const Objects& objects, const script::ExpectPacket& line, const CaseQp& qp, Span span) {
     if (!std::holds_alternative<script::Message>(line.kind)) return std::nullopt;
@@ -47,7 +47,7 @@ length_of(const Objects& objects, const script::ExpectPacket& line, const CaseQp
     return static_cast<std::uint64_t>(*length);
 }
 
-// The line for the packet at hand.
+// The line as it applies to the current packet.
 script::ExpectPacket packet_wanted(const AwaitedPacket& packet, const QpIdentity& qp) {
     script::ExpectPacket one = *packet.line;
     if (!packet.length) return one;
@@ -88,7 +88,7 @@ Finding late(const Awaited& line, const Record& record, std::size_t index, Diffe
             .detail = std::string(since)};
 }
 
-// `within T` by the packet's own stamp: that it was looked at in time, or late, says nothing.
+// `within T` is judged by the packet's own stamp, not by the time at which the tester looked at it.
 Met<> in_time(Interpreter& interpreter, const Awaited& line, std::size_t index) {
     if (!line.since) return {};
     const Interval base = interpreter.clock().interval_of(*line.since);
@@ -107,7 +107,8 @@ Met<> in_time(Interpreter& interpreter, const Awaited& line, std::size_t index) 
                        "after the line before it"));
 }
 
-// When the latest earlier packet of this QP was on the wire, but for those that were passed over.
+// When the latest earlier packet of this QP was on the wire. Packets that were passed over do not
+// count.
 const Interval* before(const Record& record, const CaseQp& qp, std::size_t index) {
     const auto here = std::ranges::find(qp.entries.rbegin(), qp.entries.rend(), index);
     const auto found = std::find_if(std::next(here), qp.entries.rend(),
@@ -115,8 +116,8 @@ const Interval* before(const Record& record, const CaseQp& qp, std::size_t index
     return found == qp.entries.rend() ? nullptr : &record[*found].at;
 }
 
-// `after A..B` and `measure`. A bound that is broken for every instant of both intervals is a FAIL,
-// one that holds for every instant is met, and in between nobody can say.
+// `after A..B` and `measure`. A bound fails only if every instant of both intervals violates it; if
+// only some instants do, the stamps are too inexact for a finding.
 Met<> judge_time(Interpreter& interpreter, const Awaited& waiting, std::size_t index) {
     const script::ExpectPacket& line = *waiting.packet()->line;
     if (!line.after && !line.measure) return {};
@@ -150,7 +151,7 @@ Met<> judge_time(Interpreter& interpreter, const Awaited& waiting, std::size_t i
 
 // --- claiming ---------------------------------------------------------------------------------
 
-// The packet is the line's, or the next part of the message that it waits for.
+// Gives the packet to the line, as its packet or as the next part of its message.
 Met<> claim(Interpreter& interpreter, Awaited& line, std::size_t index) {
     AwaitedPacket& packet = *line.packet();
     const Entry& entry = interpreter.record()[index];

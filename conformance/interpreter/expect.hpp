@@ -21,13 +21,13 @@ struct MatchContext;
 
 Task<Met<>> play(Interpreter& interpreter, const script::ExpectPacket& line, Span span);
 
-// In the light of what packets of this QP are compared now.
+// The state of this QP that packets are compared with.
 MatchContext context_of(Interpreter& interpreter, const CaseQp& qp);
 
 Met<AwaitedPacket> awaited_packet(Interpreter& interpreter, const script::ExpectPacket& line,
                                   const CaseQp& qp, Span span);
-// Everything unclaimed of the QPs that open lines wait for: each packet to the first line that it
-// satisfies. A packet that satisfies none must be lawful without one.
+// Gives each unclaimed packet of the QPs that open lines wait for to the first line that it
+// satisfies. A packet that satisfies none must be lawful without a line.
 Met<> take_packets(Interpreter& interpreter, std::span<Awaited> open, Span span);
 // Whether the QP's next packet satisfies the line.
 Met<bool> packet_is_there(Interpreter& interpreter, const Awaited& line);
@@ -43,8 +43,8 @@ Finding overdue_packet(Interpreter& interpreter, const Awaited& line);
 // The latest frame of the DUT that no QP takes, by its place in the record, if it came since then.
 std::optional<std::size_t> astray_since(Interpreter& interpreter, const Interval& since);
 
-// A packet that no line claims is passed over if it is lawful without one. While the tester's
-// engine answers on the QP, it alone decides.
+// A packet that no line claims is passed over if it is lawful without a line. While the tester's
+// engine answers on the QP, the engine alone decides.
 bool passes_without_line(Interpreter& interpreter, const CaseQp& qp, std::size_t index);
 Finding unexpected_packet(const CaseQp& qp, const Record& record, std::size_t index, Span span);
 

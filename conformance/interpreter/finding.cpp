@@ -32,7 +32,7 @@ std::string violation(const Finding& finding) {
     return text;
 }
 
-// What the fields say, without time and detail.
+// The differing fields as a sentence, without time and detail.
 std::string head(const Finding& finding) {
     switch (finding.kind) {
     case FindingKind::Missing:
@@ -62,7 +62,7 @@ std::string head(const Finding& finding) {
     return joined(finding.differences);
 }
 
-// What leads from a finding to the one after it.
+// The words that connect a finding with the next one.
 std::string_view link(FindingKind before) {
     switch (before) {
     case FindingKind::KnownDeviation: return "; here: ";

@@ -16,7 +16,7 @@ namespace {
 using script::SpecialField;
 using wire::Field;
 
-constexpr std::size_t kDefaultPayload = 64; // of a whole message
+constexpr std::size_t kDefaultPayload = 64; // bytes of a whole message
 
 std::vector<std::byte> offsets(std::size_t length, std::uint64_t first) {
     std::vector<std::byte> bytes(length);
@@ -131,7 +131,7 @@ class Writer {
         case SpecialField::Code: return put_syndrome(0x60 | (value & code_bits));
         case SpecialField::Data:
         case SpecialField::PadBytes:
-        case SpecialField::IpOptions: return; // bytes, never a number
+        case SpecialField::IpOptions: return; // bytes, not a number
         }
     }
 
@@ -222,7 +222,7 @@ struct Segment {
     std::size_t bytes;
 };
 
-// How a message of this length is cut into packets (LEN-10).
+// Cuts a message of this length into packets (LEN-10).
 std::vector<Segment> segments_of(std::uint64_t length, wire::Mtu mtu) {
     const std::uint32_t packets = wire::packets_of(length, mtu);
     std::vector<Segment> segments;
@@ -259,7 +259,7 @@ MessageKind kind_of(script::Message message) {
     return {wire::Operation::Send};
 }
 
-// Of the fields of a message's first packet those that this packet does not have.
+// Removes those fields of the message's first packet that this packet does not have.
 bool not_in_packet(Field field, const wire::OpcodeInfo& info, bool last) {
     const bool reth = field == Field::Va || field == Field::Rkey || field == Field::DmaLength;
     const bool tail = field == Field::AckReq || field == Field::SolicitedEvent ||

@@ -1,4 +1,4 @@
-// What the script makes of the packets that an honest peer would send: `>` lines as specs.
+// `>` lines as packet specs: the packet of a correct peer, with the fields that the script changes.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,9 @@ struct CaseQp;
 struct Environment;
 struct Objects;
 
-// One packet, or those of a whole message: the line's fields say what the first carries; length,
-// opcodes, PSNs and payload of each follow, and AckReq belongs to the last (LEN-10).
+// One packet, or the packets of a whole message. The line's fields describe the first packet;
+// length, opcode, PSN and payload of the others follow from it, and only the last has AckReq
+// (LEN-10).
 Met<std::vector<wire::PacketSpec>> packets_of(Objects& objects, const Environment& environment,
                                               const script::SendPacket& line, const CaseQp& qp);
 

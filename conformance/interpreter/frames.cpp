@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint8_t kIpv6FragmentHeader = 44;
 constexpr std::uint8_t kGrhNextHeader = 0x1B; // InfiniBand transport
-constexpr std::size_t kFragmentUnit = 8;      // offsets count it
-constexpr std::size_t kShortestFrame = 60;    // of Ethernet, without its checksum
+constexpr std::size_t kFragmentUnit = 8;      // fragment offsets count units of 8 bytes
+constexpr std::size_t kShortestFrame = 60;    // Ethernet's minimum without the checksum
 const wire::MacAddress kPauseAddress = *wire::MacAddress::parse("01:80:c2:00:00:01");
 
 std::vector<std::byte> start(wire::MacAddress to, wire::MacAddress from, std::uint16_t type) {
@@ -27,7 +27,7 @@ void append(std::vector<std::byte>& frame, wire::Bytes bytes) {
     frame.insert(frame.end(), bytes.begin(), bytes.end());
 }
 
-// From whom and to whom as this one, and in its VLAN.
+// A frame with this one's addresses and VLAN.
 std::vector<std::byte> start_as(const wire::Frame& other, std::uint16_t type) {
     const wire::Ethernet& link = other.ethernet;
     if (!other.vlan) return start(link.destination, link.source, type);
@@ -83,7 +83,7 @@ std::optional<std::vector<std::byte>> fragment_of(wire::Bytes packet, std::size_
                                                   std::size_t length, std::uint32_t id) {
     const auto whole = wire::decode_frame(packet);
     if (!whole) return std::nullopt;
-    // From the UDP header to the ICRC.
+    // The fragmented bytes: from the UDP header to the ICRC.
     const std::size_t first = whole->layers.at(wire::Layer::Udp);
     const std::size_t end = whole->layers.at(wire::Layer::Icrc) + wire::kIcrcBytes;
     const wire::Bytes payload = packet.subspan(first, end - first);

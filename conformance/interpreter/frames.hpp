@@ -13,9 +13,9 @@
 
 namespace veriroce::interpreter {
 
-// Of a whole RoCEv2 frame the IP fragment that carries `length` bytes from `at` on, counted from
-// the UDP header. `id` identifies IPv6 fragments of one packet; IPv4 has the packet's own.
-// Nothing if the frame is no RoCEv2, or the piece does not begin at a multiple of 8 inside it.
+// The IP fragment of a whole RoCEv2 frame that carries `length` bytes from `at` on, counted from
+// the UDP header. `id` identifies the IPv6 fragments of one packet; IPv4 uses the packet's own.
+// Nothing if the frame is not RoCEv2, or the piece does not begin at a multiple of 8 inside it.
 std::optional<std::vector<std::byte>> fragment_of(wire::Bytes packet, std::size_t at,
                                                   std::size_t length, std::uint32_t id);
 
@@ -23,8 +23,8 @@ std::optional<std::vector<std::byte>> fragment_of(wire::Bytes packet, std::size_
 // bits.
 std::vector<std::byte> pfc_frame(wire::MacAddress from, unsigned priority, std::uint16_t quanta);
 
-// The packet of a RoCEv2 frame in the encapsulation of RoCEv1, its ICRC good. Nothing if the frame
-// is no RoCEv2 or has no whole BTH.
+// The packet of a RoCEv2 frame in the encapsulation of RoCEv1, with a correct ICRC. Nothing if the
+// frame is not RoCEv2 or has no whole BTH.
 std::optional<std::vector<std::byte>> rocev1_frame(wire::Bytes packet);
 
 } // namespace veriroce::interpreter

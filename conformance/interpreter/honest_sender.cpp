@@ -12,7 +12,7 @@ using wire::Field;
 
 constexpr std::size_t kDefaultPayload = 64;
 
-// What a packet of this opcode carries if the script does not say: one PMTU where more follows.
+// The payload of a packet whose line writes none: one PMTU if more packets of the message follow.
 std::size_t honest_payload(const wire::OpcodeInfo& info, wire::Mtu mtu) {
     if (!info.carries_payload()) return 0;
     if (info.operation == wire::Operation::AtomicWrite) return 8;
@@ -104,8 +104,7 @@ wire::Sender honest_sender(const CaseQp& qp, const Objects& objects, const Envir
     sender.packet.deth = {.qkey = qkey_of(qp.setup), .source_qp = book.identity().tester_qpn};
     sender.packet.reth.dma_length = static_cast<std::uint32_t>(payload);
     for (const Memory& region : objects.regions) {
-        if (region.side != Side::Dut || region.gone || !allows(region.access, info))
-            continue;
+        if (region.side != Side::Dut || region.gone || !allows(region.access, info)) continue;
         const bool whole = info.operation == wire::Operation::RdmaReadRequest ||
                            info.position == wire::Position::First;
         sender.packet.reth = {
@@ -115,8 +114,8 @@ wire::Sender honest_sender(const CaseQp& qp, const Objects& objects, const Envir
         sender.packet.atomic = {.virtual_address = region.address, .rkey = region.rkey};
         break;
     }
-    // Whoever reads the NAK of a PSN learns that the messages before it are done (RSP-02); every
-    // other acknowledge counts the message that ends at its PSN too (ACK-07).
+    // A NAK of a PSN acknowledges the messages before it (RSP-02); every other acknowledge also
+    // counts the message that ends at its PSN (ACK-07).
     const wire::FieldValue* syndrome = spec.written(Field::Syndrome);
     const bool counts_itself =
         syndrome == nullptr ||

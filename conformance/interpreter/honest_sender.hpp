@@ -12,11 +12,10 @@ struct CaseQp;
 struct Environment;
 struct Objects;
 
-// The PSN, as a script writes it, that comes next. Datagrams count by themselves: the number of the
-// packet on its QP.
+// The next PSN in script notation. For datagrams, the number of the packet on its QP.
 std::int64_t next_psn(const CaseQp& qp, std::uint8_t opcode);
 
-// All that a packet of this spec has beside what the spec writes. `ip_id`: its IPv4 identification.
+// All values of a packet that its spec does not write. `ip_id`: its IPv4 identification.
 wire::Sender honest_sender(const CaseQp& qp, const Objects& objects, const Environment& environment,
                            const wire::PacketSpec& spec, std::uint16_t ip_id);
 

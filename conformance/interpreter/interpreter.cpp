@@ -49,13 +49,13 @@ Task<Met<>> play_all(Interpreter& interpreter) {
     co_return Met<>{};
 }
 
-// The outermost task: whatever comes of the lines, it ends with a verdict and a DUT without what
-// the case made there.
+// The outermost task: however the lines end, it sets a verdict and destroys what the case made on
+// the DUT.
 Task<void> play_case(Interpreter& interpreter) {
     Met<> outcome;
     try {
         outcome = co_await play_all(interpreter);
-    } catch (const std::exception& escaped) { // a mistake of ours: one case is lost, not the run
+    } catch (const std::exception& escaped) { // our mistake: it costs one case, not the run
         outcome = std::unexpected(
             Unmet{Verdict::Error,
                   Finding{.kind = FindingKind::Internal,
@@ -92,7 +92,7 @@ struct Interpreter::Parts {
     Wire wire;
     Clock clock;
     CaseResult result;
-    Task<void> play; // last: it refers to all of them
+    Task<void> play; // the last member: it refers to the others
 };
 
 Interpreter::Interpreter(const script::Case& script, const script::Run& run,

@@ -51,12 +51,12 @@ class Interpreter {
     // Plays up to the first wait.
     void start(wire::Instant now);
     [[nodiscard]] bool finished() const;
-    // The time went on: deadlines of the script and of the tester's engine.
+    // The time is now `now`: deadlines of the script and of the tester's engine may be due.
     void advance(wire::Instant now);
     [[nodiscard]] std::optional<wire::Instant> deadline() const;
-    // When a frame that a SendFrame action asked for was on the wire.
+    // When the frame of a SendFrame action was on the wire.
     void sent(std::uint64_t number, Interval at);
-    // After finished(), or when the testbed gives up: what was found.
+    // The result; after finished(), or when the testbed gives up.
     CaseResult finish();
 
     [[nodiscard]] Events& events();

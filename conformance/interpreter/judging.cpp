@@ -16,7 +16,7 @@ constexpr std::size_t kMostProof = 8;     // packets that a violation names
 // Where the packets are seen: at the DUT's port if it is known when they were there, else at ours.
 judge::Assumptions known(const std::vector<JudgedQp>& qps, const Environment& environment) {
     judge::Assumptions assumptions;
-    assumptions.complete = true; // what a ring loses makes the case an ERROR
+    assumptions.complete = true; // a packet that the capture loses makes the case an ERROR
     assumptions.not_judged.push_back(environment.tester.address);
     for (const auto& [name, address] : environment.tester.named)
         assumptions.not_judged.push_back(address);
@@ -47,7 +47,8 @@ judge::Assumptions known(const std::vector<JudgedQp>& qps, const Environment& en
     return assumptions;
 }
 
-// In order of time. What comes to a device at the instant at which it sends came before.
+// Sorted by time. A packet that reaches the device at the instant at which it sends counts as
+// earlier.
 struct Passing {
     wire::Instant at;
     bool of_dut = false;
@@ -56,7 +57,7 @@ struct Passing {
     friend auto operator<=>(const Passing&, const Passing&) = default;
 };
 
-// What passed the port where the packets are seen.
+// The packets that passed the port at which they are seen.
 std::vector<Passing> passing(const std::vector<RecordedPacket>& packets,
                              const Environment& environment) {
     const wire::Duration delay = environment.path_delay.value_or(wire::Duration(0));
@@ -78,7 +79,7 @@ std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
                                      const Environment& environment, wire::Instant end) {
     judge::Judge judge(known(qps, environment));
     decode::Dissection dissection;
-    std::vector<std::size_t> order; // by the judge's numbers, which rise from 1
+    std::vector<std::size_t> order; // by the judge's packet numbers, which count from 1
     for (const Passing& one : passing(packets, environment)) {
         order.push_back(one.index);
         const wire::Bytes frame = packets[one.index].frame;

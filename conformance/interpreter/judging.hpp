@@ -1,5 +1,5 @@
-// The judge over the packets of a case: a rule that no line of the script names is kept all the
-// same. Source: script.md "Strictness" as conformance/script/README.md tells it.
+// Runs the judge over the packets of a case, so that rules which no line of the script names are
+// checked too. Source: script.md "Strictness" as conformance/script/README.md tells it.
 #pragma once
 
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace veriroce::interpreter {
 
-// A QP of the case as the judge has to know it.
+// The facts about a QP of the case that the judge needs.
 struct JudgedQp {
     QpIdentity identity;
     std::uint8_t dut_timeout = 0; // its local ACK timeout code
     wire::IpAddress tester_address;
 };
 
-// The rules that the DUT broke, by the packets that passed the tester's port. What the tester sent
-// is known to be wrong on purpose and not judged. `end`: until when the tester listened.
+// The rules that the DUT violates in the packets that passed the tester's port. The tester's
+// packets are not judged: they may be wrong on purpose. `end`: until when the tester listened.
 std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
                                      const std::vector<JudgedQp>& qps,
                                      const Environment& environment, wire::Instant end);
@@ -37,7 +37,7 @@ std::vector<Violation> judge_damage(const std::vector<DamagedPacket>& packets);
 // Whether the violation is a wrong ICRC.
 bool is_damage(const Violation& violation);
 
-// A case whose script was content fails all the same by a certain MUST, and warns by a SHOULD. A
+// A certain violation of a MUST fails a case whose lines all passed; one of a SHOULD warns. A
 // wrong ICRC is told whatever else was found, because the tester drops the packet: a single one
 // warns where the case was content, several fail it, and fail it too where the tester could not
 // play on without the packets.

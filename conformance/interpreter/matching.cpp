@@ -18,7 +18,7 @@ using script::FieldName;
 using script::SpecialField;
 using wire::Field;
 
-constexpr std::size_t kMostHexBytes = 16; // that a difference shows
+constexpr std::size_t kMostHexBytes = 16; // bytes that a difference shows
 
 std::optional<Acknowledgement> acknowledgement_of(const wire::Packet& packet) {
     if (packet.info().operation != wire::Operation::Acknowledge) return std::nullopt;
@@ -66,7 +66,7 @@ Met<std::int64_t> number(const script::Expr& expr, const Entry& entry, const Mat
 
 // --- fields -----------------------------------------------------------------------------------
 
-// What is compared: nothing if they agree.
+// The difference of two values; nothing if they agree.
 using Compared = Met<std::optional<Difference>>;
 
 // One field of one line against one packet, by the kind of value that the line writes.
@@ -195,7 +195,7 @@ class FieldComparison {
         return fmt::format("{}..{}", limits.low ? value_text(*limits.low, match_.field) : "",
                            limits.high ? value_text(*limits.high, match_.field) : "");
     }
-    // Timer codes compare by the time that they stand for.
+    // Timer codes are compared as times.
     [[nodiscard]] std::int64_t in_time(std::int64_t code) const {
         if (match_.field != FieldName(SpecialField::Timer)) return code;
         return wire::rnr_time(static_cast<std::uint8_t>(code & 0x1F)).count();
@@ -211,7 +211,8 @@ Met<Match> match_fields(const std::vector<script::FieldMatch>& matches, const En
                         const MatchContext& context) {
     Match result{.right_kind = true, .differences = {}, .detail = {}};
     for (const script::FieldMatch& match : matches) {
-        if (match.field == FieldName(SpecialField::Data)) continue; // compared once claimed
+        if (match.field == FieldName(SpecialField::Data))
+            continue; // compared after the line has claimed the packet
         auto compared = std::visit(FieldComparison(match, entry, context), match.value);
         if (!compared) return std::unexpected(std::move(compared.error()));
         if (*compared) result.differences.push_back(std::move(**compared));
@@ -260,8 +261,7 @@ struct KindText {
     std::string operator()(const script::SameAs& same) const { return "= " + same.name; }
 };
 
-// It is another packet. Two acknowledges differ in their other fields, too, which a reader wants to
-// know.
+// The packet is of another kind. For two acknowledges the other differing fields are listed too.
 Met<Match> another_kind(const script::ExpectPacket& line, const Entry& entry,
                         const MatchContext& context) {
     Match result;
@@ -283,8 +283,8 @@ Met<Match> another_kind(const script::ExpectPacket& line, const Entry& entry,
     return result;
 }
 
-// `< ACK psn=P`: the first acknowledgement that covers P satisfies it. Nothing: the line is no
-// such line, or the packet no acknowledgement, and is compared field by field.
+// `< ACK psn=P`: the first acknowledgement that covers P satisfies it. Returns nothing if the line
+// or the packet is not such an acknowledgement; then they are compared field by field.
 Met<std::optional<Match>> covers(const script::ExpectPacket& line, const Entry& entry,
                                  const MatchContext& context) {
     const auto* ack = std::get_if<Acknowledgement>(&line.kind);
@@ -297,7 +297,7 @@ Met<std::optional<Match>> covers(const script::ExpectPacket& line, const Entry& 
 
     const std::int64_t value = context.book.relative_psn(Side::Dut, *entry.packet);
     if (acknowledgement_of(*entry.packet) == Acknowledgement::Ack) {
-        // An ACK beyond what was sent covers nothing: it is wrong, and must not be passed over.
+        // An ACK of a PSN that was never sent is wrong and must not be passed over.
         if (value < *wanted || value >= context.book.next_request()) return std::nullopt;
         std::vector<script::FieldMatch> rest = line.matches;
         std::erase_if(rest, [&](const script::FieldMatch& match) {
@@ -317,7 +317,7 @@ Met<std::optional<Match>> covers(const script::ExpectPacket& line, const Entry& 
 
 // --- what else decides ------------------------------------------------------------------------
 
-// N-05: a packet of another VLAN is not for us.
+// N-05: a packet of another VLAN is not ours.
 std::optional<Difference> foreign_vlan(const Entry& entry, const Environment& environment) {
     const std::uint16_t found = vlan_id_of(entry.frame.vlan);
     const std::uint16_t wanted = vlan_id_of(environment.vlan);
@@ -328,7 +328,7 @@ std::optional<Difference> foreign_vlan(const Entry& entry, const Environment& en
     return Difference{.field = "vlan", .expected = text(wanted), .actual = text(found)};
 }
 
-// A retransmission, where the DUT's timer may have run out since it last sent this PSN.
+// A retransmission after which the DUT's timer may have expired since it last sent this PSN.
 bool timer_may_have_run_out(const Entry& entry, const MatchContext& context) {
     const auto timeout = wire::ack_timeout(context.timeout);
     if (entry.packet->info().service != wire::Service::Rc || !timeout || !entry.sent_before) {
@@ -337,7 +337,7 @@ bool timer_may_have_run_out(const Entry& entry, const MatchContext& context) {
     return entry.at.latest - entry.sent_before->earliest >= *timeout;
 }
 
-// A retransmission of the DUT that our last packet cannot have brought about, or need not have.
+// A retransmission of the DUT that our last packet did not cause, or may not have caused.
 bool crosses_ours(const Entry& entry, const MatchContext& context) {
     return context.last_sent &&
            entry.at.earliest <= context.last_sent->latest + context.environment.round_trip_p99 &&
@@ -449,12 +449,12 @@ bool needs_no_line(const Entry& entry, const MatchContext& context) {
     switch (packet.info().operation) {
     case wire::Operation::Cnp: return true;
     case wire::Operation::Acknowledge:
-        // ACK-02, ACK-03: whoever wants may acknowledge what was sent.
+        // ACK-02, ACK-03: a responder may acknowledge what was sent at any time.
         return acknowledgement_of(packet) == Acknowledgement::Ack &&
                entry.psn < book.next_request();
     case wire::Operation::RdmaReadResponse:
     case wire::Operation::AtomicAcknowledge:
-        // A duplicate of ours may bring later responses again (corrections G3).
+        // Our duplicate may cause later responses again (corrections G3).
         return book.dut_responses(entry.psn) > 1 && book.repeated_up_to(entry.psn);
     case wire::Operation::Send:
     case wire::Operation::RdmaWrite:

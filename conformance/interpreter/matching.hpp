@@ -1,5 +1,5 @@
-// Whether a packet is what a line describes, in which fields it differs, and whether it needs a
-// line at all. Pure functions of the line, the packet and what both sides have said on the QP.
+// Whether a packet matches a line, in which fields it differs, and whether it needs a line at all.
+// Pure functions of the line, the packet and the QP's earlier packets.
 //
 // Source: conformance/script/README.md; rules ACK-02, ACK-03, ACK-07, REQ-31, N-05, corrections G3.
 #pragma once
@@ -20,11 +20,11 @@
 
 namespace veriroce::interpreter {
 
-// What a packet is compared in the light of.
+// The state that a comparison depends on.
 struct MatchContext {
     const QpBook& book;
     const Environment& environment;
-    // What a name in an expression is worth in this field.
+    // The value of a name in an expression for this field.
     std::function<std::optional<std::int64_t>(std::string_view, std::optional<script::FieldName>)>
         value_of_name;
     // The packet of `= NAME`; null if there is none.
@@ -38,9 +38,9 @@ struct MatchContext {
 struct Match {
     bool satisfied = false;
     bool claims = true;      // a READ response that covers an ACK line stays for its own line
-    bool right_kind = false; // whatever its fields
+    bool right_kind = false; // the packet has the line's kind; its fields may differ
     std::vector<Difference> differences; // all of them
-    std::string detail;                  // what no field can say
+    std::string detail;                  // what the differences do not tell
 };
 Met<Match> match(const script::ExpectPacket& line, const Entry& entry, const MatchContext& context);
 
@@ -54,16 +54,16 @@ std::string kind_text(const script::PacketKind& kind);
 const script::FieldMatch* match_of(const std::vector<script::FieldMatch>& matches,
                                    script::FieldName field);
 
-// A field as a script counts it; nothing if the packet has none.
+// A field's value in script notation; nothing if the packet does not have the field.
 std::optional<std::int64_t> field_of(const QpBook& book, const Entry& entry,
                                      const script::FieldName& field);
 // Of a line about this packet.
 Met<script::Bounds> bounds(const script::ValueRange& range, const Entry& entry,
                            const MatchContext& context, std::optional<script::FieldName> field);
 
-// What the DUT may send without a line that asks for it: a CNP, an ACK of what was sent, a
-// repetition that its timer or the tester's duplicate explains. A packet with a wrong ICRC needs no
-// line either: it was lost, and is blamed for its ICRC alone (CRC-01).
+// Whether the DUT may send this packet without a line that expects it: a CNP, an ACK of what was
+// sent, a repetition that its timer or the tester's duplicate explains. A packet with a wrong ICRC
+// needs no line either: it was lost, and is blamed for its ICRC alone (CRC-01).
 bool needs_no_line(const Entry& entry, const MatchContext& context);
 
 } // namespace veriroce::interpreter

@@ -1,4 +1,4 @@
-// What a line of the script comes to: a value, or the finding that ends the case.
+// The outcome of a line of the script: a value, or the finding that ends the case.
 #pragma once
 
 #include <expected>
@@ -12,11 +12,11 @@ namespace veriroce::interpreter {
 
 using Span = script::SourceSpan;
 
-// Why a line was not met. Fail becomes WARN or INFO at the end, as the level of the case says.
+// Why a line was not met. Fail becomes WARN or INFO at the end if the case has that level.
 struct Unmet {
     Verdict verdict = Verdict::Fail;
     Finding finding;
-    std::vector<Finding> before = {}; // what was found before this became an ERROR
+    std::vector<Finding> before = {}; // findings from before the ERROR
     bool at_any_level = false;        // a FAIL, whatever the level of the case
 };
 template <typename T = void>
@@ -30,15 +30,15 @@ std::unexpected<Unmet> noisy(Span span, std::string detail);
 // The DUT or the link cannot do what the case needs: a SKIP.
 std::unexpected<Unmet> unsupported(Span span, std::string detail);
 
-// It came, with other values. `actual` is all of it in script notation.
+// The expected thing came with other values. `actual` is the whole of it in script notation.
 Finding mismatch(Span span, std::vector<Difference> differences, std::string actual = {});
-// The line waited so long for `subject`.
+// `subject` did not come while the line waited.
 Finding missing(Span span, std::string subject, wire::Duration waited);
-// `subject` came, which no line allows.
+// `subject` came, but no line allows it.
 Finding unexpected(Span span, std::string subject, std::string actual);
 
-// The outcome is an ERROR, for `reason`: it says nothing about the DUT. What was found before stays
-// in the message.
+// Makes the outcome an ERROR because of `reason`: it says nothing about the DUT. Earlier findings
+// stay in the message.
 void become_error(Met<>& outcome, Finding reason);
 
 } // namespace veriroce::interpreter

@@ -1,4 +1,4 @@
-// Packets, fields and times as a reader of scripts knows them: what a mismatch shows.
+// Packets, fields and times in script notation, for mismatches.
 // Source: conformance/script/README.md.
 #pragma once
 
@@ -21,11 +21,11 @@ std::string value_text(std::optional<std::int64_t> value, const script::FieldNam
 std::string duration_text(wire::Duration duration); // "67.108 ms"
 
 std::string_view opcode_text(const wire::Packet& packet); // "NAK", "RDMA_READ_REQUEST"
-// "ACK psn=2 msn=1": the opcode and the fields that say what the packet is about. `psn` is already
-// counted from the asking side's first.
+// "ACK psn=2 msn=1": the opcode and the most important fields. `psn` is relative to the first PSN
+// of the requesting side.
 std::string packet_text(const wire::Packet& packet, std::int64_t psn);
 
-// "q2 < ACK psn=2 msn=1": a packet of the record, behind the name of its QP.
+// "q2 < ACK psn=2 msn=1": a packet of the record after the name of its QP.
 // What a frame is that no QP takes: to which QPN it goes, or that it is wrapped twice.
 std::string astray_text(const Entry& entry);
 // Whether the payload is an IP packet to the RoCEv2 port once more.

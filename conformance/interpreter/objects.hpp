@@ -1,4 +1,4 @@
-// What a case made on both sides and refers to by name: QPs, protection domains, queues, regions,
+// The objects that a case made on both sides and names: QPs, protection domains, queues, regions,
 // windows, and the counters of its loops.
 #pragma once
 
@@ -35,17 +35,17 @@ struct Memory {
     bool gone = false; // deregistered
 };
 
-// `dut mw`: a window, and what it was bound to last.
+// `dut mw`: a window, and the region that it was last bound to.
 struct Window {
     std::string name;
     std::string on; // the region
     std::uint8_t type = 1;
     dut::MwHandle mw;
     wire::Rkey rkey;
-    std::uint64_t address = 0; // of its first byte, for who uses its key
+    std::uint64_t address = 0; // of its first byte, for users of its key
 };
 
-// One QP of the case, both ends of it.
+// Both ends of one QP of the case.
 struct CaseQp {
     QpBook book;
     script::QpSetup setup; // of the DUT's; `dut modify` adds to it
@@ -66,12 +66,12 @@ struct CaseQp {
     std::deque<dut::Completion> completions;
     std::deque<std::uint64_t> receives; // ids of posted receives that have not completed
     std::deque<dut::Completion> tester_completions; // as the device's agent would report them
-    // The PSN that followed all requests before the present run of `>` lines.
+    // The PSN after all requests before the current run of `>` lines.
     std::int64_t run_start = 0;
     bool in_run = false;
 };
 
-// A QP as it was before a `reconnect`: the judge has to see each time by itself.
+// A QP before a `reconnect`: the judge reads each life of a QP by itself.
 struct PastQp {
     std::string name;
     QpIdentity identity;
@@ -90,7 +90,7 @@ struct Piece {
 struct Objects {
     std::map<std::string, CaseQp> qps; // by their names in the script
     std::vector<PastQp> past;
-    wire::Qpn unused_qpn;                      // that the DUT has had and has no longer
+    wire::Qpn unused_qpn;                      // the DUT used it before and no longer has it
     std::map<std::int64_t, dut::PdHandle> pds; // by the script's numbers; 1 is the usual one
     std::map<std::string, dut::CqHandle> cqs;
     std::map<std::string, dut::SrqHandle> srqs;
@@ -108,15 +108,15 @@ struct Objects {
 
     // The case's own QP, for lines that concern none.
     [[nodiscard]] CaseQp& own_qp() { return qps.begin()->second; }
-    // The QP that a packet belongs to: the tester's QPN in what the DUT sends, the DUT's in what
-    // the tester sends. Null if it belongs to none.
+    // The QP that a packet belongs to: the destination is the tester's QPN in packets of the DUT,
+    // and the DUT's QPN in packets of the tester. Null if it belongs to none.
     [[nodiscard]] CaseQp* qp_of_packet(Side from, wire::Qpn destination);
     [[nodiscard]] const CaseQp* qp_of_packet(Side from, wire::Qpn destination) const;
     [[nodiscard]] CaseQp* qp_of_dut(dut::QpHandle handle);
     [[nodiscard]] CaseQp* qp_of_engine(engine::QpId id);
     [[nodiscard]] Memory* region(std::string_view name);
     [[nodiscard]] Window* window(std::string_view name);
-    // The receives from which the QP takes: its own, or those of its shared queue.
+    // The receives that the QP uses: its own, or those of its shared queue.
     [[nodiscard]] std::deque<std::uint64_t>& receives_of(CaseQp& qp);
     // A key for the next region's pattern, so that no two regions hold the same bytes.
     [[nodiscard]] std::uint64_t next_pattern_key() { return ++made_regions << 32; }

@@ -1,5 +1,5 @@
-// A visitor of a variant names the alternatives that it treats alike, so that one which nobody
-// handles does not compile.
+// A visitor of a variant names the alternatives that it treats alike, so that an alternative
+// without an overload does not compile.
 #pragma once
 
 #include <concepts>

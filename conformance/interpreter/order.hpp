@@ -1,6 +1,6 @@
-// A `post` line with its numbers evaluated, for whichever side is to carry it out.
+// A `post` line with its numbers evaluated, for either side.
 //
-// Units: bytes; keys and operands as they stand on the wire. Internal to this room.
+// Units: bytes; keys and operands as on the wire. Internal to this room.
 // Source: conformance/script/README.md, "The two sides".
 #pragma once
 
@@ -22,13 +22,13 @@ struct Order {
     std::optional<std::uint64_t> add;
     std::optional<std::uint64_t> remote_address;
     std::uint64_t remote_length = 0;
-    std::optional<wire::Rkey> rkey; // the remote region's, or what the line writes instead
+    std::optional<wire::Rkey> rkey; // the remote region's, or the line's `rkey=`
     std::optional<wire::Rkey> invalidate_rkey;
-    std::optional<wire::Lkey> lkey; // instead of the local regions'
+    std::optional<wire::Lkey> lkey; // the line's `lkey=`, instead of the local regions'
 
-    // Of a message without `local=`.
+    // The length of a message without `local=`.
     [[nodiscard]] std::uint64_t bytes(wire::WrOpcode operation) const;
-    // Of the only piece of `local=`, which has `has` bytes.
+    // The length of the only piece of `local=`, which has `has` bytes.
     [[nodiscard]] std::uint64_t bytes_of_piece(std::uint64_t has) const;
 };
 

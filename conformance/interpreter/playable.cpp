@@ -13,7 +13,7 @@
 namespace veriroce::interpreter {
 namespace {
 
-// What the tester's end of a QP can be given; the rest is the device's.
+// The attributes that the tester's end of a QP has; only the device has the others.
 constexpr std::array<std::string_view, 15> kTesterAttributes{"psn",
                                                              "timeout",
                                                              "retry_cnt",
@@ -36,14 +36,14 @@ bool contains(const auto& words, std::string_view word) {
     return std::ranges::find(words, word) != words.end();
 }
 
-// As it stands in the file, from 1.
+// A line of the file; the first is 1.
 std::string line_of(std::string_view text, std::uint32_t number) {
     for (std::uint32_t line = 1; line < number; ++line)
         text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
     return std::string(text.substr(0, text.find('\n')));
 }
 
-// Each place once, however many runs reach it.
+// Lists each place once, even if several runs contain it.
 class Refusals {
   public:
     explicit Refusals(const script::Case& of) : case_(of) {}
@@ -54,7 +54,7 @@ class Refusals {
         const auto behind = std::ranges::upper_bound(found_, place_of(span), {}, place);
         found_.insert(behind, {span, message, line_of(case_.text, span.line)});
     }
-    // In the order of their places.
+    // Sorted by place.
     std::vector<script::Diagnostic> take() { return std::move(found_); }
 
   private:

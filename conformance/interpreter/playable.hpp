@@ -1,4 +1,4 @@
-// What the language has and the interpreter cannot play: each at its place, never skipped.
+// Lines of the language that the interpreter cannot play, each with its place.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace veriroce::interpreter {
 
-// A script with any must be refused, not played in part.
+// A script with such a line must be rejected, not played in part.
 std::vector<script::Diagnostic> unplayable_lines(const script::Script& script);
 
 } // namespace veriroce::interpreter

@@ -5,7 +5,7 @@
 namespace veriroce::interpreter {
 namespace {
 
-// Whether PSNs of this opcode are counted from somebody's first one.
+// Whether a script counts the PSNs of this opcode from a first PSN.
 bool counted(const QpIdentity& identity, const wire::OpcodeInfo& info) {
     return info.service == identity.service && info.service != wire::Service::Ud;
 }
@@ -58,7 +58,7 @@ void QpBook::note_request_of_tester(std::int64_t psn, const wire::Packet& packet
 
 void QpBook::note_request_of_dut(std::int64_t psn, const wire::Packet& packet, Interval at) {
     Asked& asked = dut_requests_[psn];
-    // A READ that asks again for a tail is part of a message that has been counted already.
+    // A READ that requests a tail again belongs to a message that is already counted.
     asked.ends_message = packet.info().ends_message();
     asked.dma_length = packet.reth.dma_length;
     asked.last = at;

@@ -1,6 +1,5 @@
-// What both sides have said on one QP of a case: PSNs counted from the side that asks, messages,
-// repetitions. The defaults of what the tester sends and the tolerance for what the DUT sends are
-// read from it.
+// The history of one QP of a case: PSNs relative to the requesting side, messages, repetitions. It
+// gives the defaults of the tester's packets and tells which packets of the DUT need no line.
 //
 // PSNs here are relative (script notation): 0 is the first PSN of the side whose requests they
 // number, and they may be negative. Source: rules RSP-01, ACK-07, N-36.
@@ -38,7 +37,7 @@ class QpBook {
     [[nodiscard]] std::int64_t relative_psn(Side from, const wire::Packet& packet) const;
     [[nodiscard]] wire::Psn absolute_psn(Side from, std::uint8_t opcode, std::int64_t psn) const;
 
-    // Writes a packet into the book, in the order in which they were on the wire.
+    // Adds a packet; call it in the order in which packets were on the wire.
     void note(Side from, const wire::Packet& packet, Interval at);
 
     // Tester's requests: the PSN that follows all that were sent, and the PSN before the run of
@@ -46,14 +45,14 @@ class QpBook {
     [[nodiscard]] std::int64_t next_request() const { return next_request_; }
     void rewind_next_request(std::int64_t psn) { next_request_ = psn; }
 
-    // How many messages of the tester have ended, repeated ones counted again: no MSN of the DUT
-    // can lawfully be larger (ACK-07).
+    // How many messages of the tester have ended, counting repeated ones again. A lawful MSN of the
+    // DUT is not larger (ACK-07).
     [[nodiscard]] std::uint32_t messages_sent() const { return messages_sent_; }
 
     // How many messages of the DUT end at a PSN up to `psn` (`inclusive`) or before it: the MSN of
     // an honest peer's acknowledge.
     [[nodiscard]] wire::Msn msn_up_to(std::int64_t psn, bool inclusive) const;
-    // The latest PSN that the DUT has asked with; -1 before its first request.
+    // The latest PSN of the DUT's requests; -1 before the first one.
     [[nodiscard]] std::int64_t last_dut_request() const { return last_dut_request_; }
 
     struct Asked {
@@ -62,7 +61,7 @@ class QpBook {
         std::uint64_t dma_length = 0; // of a READ request
         Interval last;
     };
-    // The DUT's request at this PSN, as last seen; nothing if it never asked there.
+    // The DUT's latest request with this PSN; nothing if there is none.
     [[nodiscard]] std::optional<Asked> dut_request(std::int64_t psn) const;
     // How often the DUT sent a response with this PSN.
     [[nodiscard]] std::uint32_t dut_responses(std::int64_t psn) const;

@@ -23,7 +23,7 @@ bool has_queue(const std::vector<script::QpSetup>& qps, std::string_view kind,
         qps, [&](const script::QpSetup& qp) { return name_attribute(qp, kind, "") == name; });
 }
 
-// Of an expression that is evaluated before the first line.
+// The value of an expression that must be known before the first line.
 Met<std::uint32_t> constant(const script::Expr& expr, Span span, std::string_view what) {
     const auto value =
         script::evaluate(expr, {[](std::string_view) { return std::nullopt; },
@@ -32,7 +32,7 @@ Met<std::uint32_t> constant(const script::Expr& expr, Span span, std::string_vie
     return static_cast<std::uint32_t>(*value);
 }
 
-// The lines of one command and where they stand, in the order of the script.
+// The lines of one command with their places, in the order of the script.
 template <typename Command>
 std::vector<std::pair<Command, Span>> lines_of(const script::Run& run) {
     std::vector<std::pair<Command, Span>> lines;
@@ -41,7 +41,7 @@ std::vector<std::pair<Command, Span>> lines_of(const script::Run& run) {
     return lines;
 }
 
-// Whether the queue gives a notification within this time.
+// Whether the queue notifies within this time.
 Task<Met<bool>> notified_within(Interpreter& interpreter, const std::string& cq,
                                 wire::Duration time, Span span) {
     const wire::Instant deadline = interpreter.clock().now() + time;
@@ -175,7 +175,7 @@ Task<Met<>> note_counters(Interpreter& interpreter) {
     co_return Met<>{};
 }
 
-// A device may write its counters a little late.
+// A device may update its counters a little late.
 Task<Met<>> play_dut(Interpreter& interpreter, const script::Counter& line, Span span) {
     Objects& objects = interpreter.objects();
     const wire::Duration settle = interpreter.environment().settle;

@@ -1,5 +1,5 @@
-// What several QPs can share: protection domains, completion queues and their notifications, shared
-// receive queues. And the device's counters.
+// Objects that several QPs can share: protection domains, completion queues and their
+// notifications, shared receive queues. Also the device's counters.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace veriroce::interpreter {
 
 class Interpreter;
 
-// The protection domain of this number, made when it is first asked for.
+// The protection domain with this number, which the first call makes.
 Task<Met<dut::PdHandle>> domain(Interpreter& interpreter, std::int64_t number, Span span);
-// `dut cq` and `dut srq` lines whose queue a QP has (`qp cq=NAME`) are carried out before the QPs
-// are connected, wherever they stand.
+// Plays the `dut cq` and `dut srq` lines whose queue a QP has (`qp cq=NAME`), wherever they are in
+// the script, because the queues must exist before the QPs.
 Task<Met<>> make_queues_of_qps(Interpreter& interpreter);
-// The CQ that a `qp` line names, or the one that QPs have without a name.
+// The CQ that a `qp` line names, or the CQ of all QPs that name none.
 Task<Met<dut::CqHandle>> queue_of_qp(Interpreter& interpreter, const script::QpSetup& setup);
-// A limit is armed behind the first receives: an empty queue is below every limit, and some devices
-// say so at once.
+// Arms a limit after the first receives: an empty queue is below every limit, and some devices
+// would report that at once.
 Task<Met<>> arm_limit(Interpreter& interpreter, const std::string& srq, Span span);
-// What the counters of the case's `dut counter` lines are before its first line.
+// Reads the counters that the case's `dut counter` lines name, before its first line.
 Task<Met<>> note_counters(Interpreter& interpreter);
 
 Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeCq& line, Span span);

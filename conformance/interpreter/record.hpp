@@ -1,5 +1,5 @@
-// The record of a case: every packet that was sent or heard, in the order of time. References to
-// its entries stay good while it grows.
+// The record of a case: every packet that was sent or heard, in order of time. References to its
+// entries stay valid while it grows.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class Record {
 
     explicit Record(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
-    // Its place.
+    // Returns its place.
     std::size_t add(Entry entry);
     [[nodiscard]] std::size_t size() const { return entries_.size(); }
     [[nodiscard]] Entry& operator[](std::size_t index) { return entries_[index]; }
@@ -34,10 +34,10 @@ class Record {
     [[nodiscard]] std::uint64_t unrecorded() const { return unrecorded_; }
     [[nodiscard]] std::uint64_t most_bytes() const { return most_bytes_; }
 
-    // The newest packet belongs to no QP of the case: it goes again if there are many of them.
+    // The newest packet belongs to no QP of the case: it is removed if there are many such packets.
     // Whether it stays.
     bool keep_few();
-    // Says in the last of those that are kept how many are not.
+    // Adds a remark to the last kept packet: how many were not kept.
     void remark_on_those_not_kept();
 
     // When a frame was on the wire.
@@ -47,7 +47,7 @@ class Record {
     void name(const std::string& name, std::size_t index) { named_[name] = index; }
     [[nodiscard]] std::optional<std::size_t> named(std::string_view name) const;
 
-    // The first packet of the DUT to a QPN that nobody has.
+    // The first packet of the DUT to a QPN that no QP has.
     std::optional<std::size_t> stranger;
     // The latest frame of the DUT that no QP takes: too short, damaged, or to such a QPN.
     std::optional<std::size_t> astray;
@@ -55,7 +55,7 @@ class Record {
   private:
     std::uint64_t most_bytes_;
     std::deque<Entry> entries_;
-    std::uint64_t bytes_ = 0; // that the entries take
+    std::uint64_t bytes_ = 0; // of all entries
     std::uint64_t unrecorded_ = 0;
     std::uint64_t foreign_ = 0;
     std::size_t last_foreign_ = 0; // of those that are kept

@@ -17,9 +17,9 @@
 namespace veriroce::interpreter {
 namespace {
 
-constexpr std::size_t kBytesThatShow = 8; // of those that differ
+constexpr std::size_t kBytesThatShow = 8; // differing bytes that a finding shows
 
-// What a fill or a write leaves in `bytes`; hex bytes repeat to its end.
+// Writes the pattern to `bytes`; hex bytes repeat to the end.
 void fill(wire::MutableBytes bytes, const script::Pattern& pattern, std::uint64_t offset,
           std::uint64_t key) {
     if (const auto* kind = std::get_if<script::PatternKind>(&pattern)) {
@@ -46,7 +46,7 @@ std::string hex_from(const std::vector<std::byte>& bytes, std::size_t at) {
     return text.empty() ? "none" : text;
 }
 
-// What the line says that the region holds.
+// The content that the line expects in the region.
 class Wanted {
   public:
     Wanted(Interpreter& interpreter, const Piece& piece, Span span)

@@ -1,5 +1,5 @@
-// Memory of both sides: dut mr, tester mr, write, expect; and the pages around the DUT's regions,
-// which nobody may touch.
+// Memory of both sides: dut mr, tester mr, write, expect; and the guard pages around the DUT's
+// regions, which must not change.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Memory;
 struct Piece;
 
 Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeMr& line, Span span);
-// Of either side: the region says whose it is.
+// For regions of either side.
 Task<Met<>> play_dut(Interpreter& interpreter, const script::WriteMemory& line, Span span);
 Task<Met<>> play(Interpreter& interpreter, const script::ExpectRegion& line, Span span);
 Met<> make_tester_region(Interpreter& interpreter, const script::MakeMr& line, Span span);
@@ -28,7 +28,7 @@ Met<Memory*> anonymous_tester_region(Interpreter& interpreter, std::uint64_t len
 
 Task<Met<std::vector<std::byte>>> read_memory(Interpreter& interpreter, const Piece& piece,
                                               Span span);
-// Where bytes differ: the first of them, and the length if that differs.
+// How bytes differ: the first differing ones, and the length if it differs.
 std::vector<Difference> byte_differences(const std::vector<std::byte>& expected,
                                          const std::vector<std::byte>& actual,
                                          std::uint64_t first = 0);

@@ -20,7 +20,7 @@
 namespace veriroce::interpreter {
 namespace {
 
-// What a link's MTU does not count: the Ethernet header, and a VLAN tag.
+// A link's MTU does not count the Ethernet header and a VLAN tag.
 std::size_t link_bytes_of(wire::Bytes frame) {
     constexpr std::size_t with_tag = wire::Ethernet::kSize + wire::VlanTag::kSize;
     const bool tagged =
@@ -29,8 +29,8 @@ std::size_t link_bytes_of(wire::Bytes frame) {
     return tagged ? with_tag : wire::Ethernet::kSize;
 }
 
-// `after T`: until T after the QP's latest packet. Lines in between take the time that they take:
-// it is not the tester that is late then.
+// `after T`: waits until T after the QP's latest packet. Lines in between may take longer than T;
+// then the tester does not count as late.
 Task<Met<>> wait_after(Interpreter& interpreter, const CaseQp& qp, const script::Expr& after,
                        Span span) {
     if (qp.entries.empty()) co_return Met<>{};
@@ -46,7 +46,7 @@ Task<Met<>> wait_after(Interpreter& interpreter, const CaseQp& qp, const script:
     co_return Met<>{};
 }
 
-// The frame of one packet, as it leaves.
+// The frame of one packet as it leaves the tester.
 Met<std::vector<std::byte>> frame_of(Interpreter& interpreter, const script::SendPacket& line,
                                      const CaseQp& qp, const wire::PacketSpec& spec, Span span) {
     const Environment& environment = interpreter.environment();
@@ -87,7 +87,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::SendPacket& line, Span 
     co_return Met<>{};
 }
 
-// --- frames that are no packets of a QP -------------------------------------------------------
+// --- frames that belong to no QP -------------------------------------------------------
 
 Task<Met<>> play(Interpreter& interpreter, const script::SendRaw& line, Span /*span*/) {
     interpreter.wire().transmit(nullptr, line.frame.bytes);

@@ -22,12 +22,12 @@
 namespace veriroce::interpreter {
 namespace {
 
-constexpr std::uint64_t kProbeId = 0x70726F62; // of the receive that `dropped` posts
+constexpr std::uint64_t kProbeId = 0x70726F62; // id of the receive that `dropped` posts
 constexpr std::uint32_t kProbeBytes = 4;
 constexpr std::uint32_t kGrhBytes = 40;
 
-// Until the time is over: nothing of the QP that no line has claimed, and no packet to a QP that
-// nobody has.
+// Until the time is over, the QP sends nothing but packets that lines have claimed, and no packet
+// comes to a QPN that no QP has.
 Task<Met<>> nothing_heard(Interpreter& interpreter, CaseQp& qp, wire::Duration time, Span span) {
     Record& record = interpreter.record();
     const wire::Instant deadline = interpreter.clock().now() + time;
@@ -60,7 +60,7 @@ Task<Met<>> nothing_heard(Interpreter& interpreter, CaseQp& qp, wire::Duration t
     co_return Met<>{};
 }
 
-// No completion, no event, and the QP still in the state to which the case brought it.
+// Expects no completion, no event, and the QP still in the state to which the case brought it.
 Task<Met<>> still_ready(Interpreter& interpreter, CaseQp& qp, Span span) {
     co_await collect_completions(interpreter, qp, wire::Duration(0), span);
     if (!qp.completions.empty()) {
@@ -71,7 +71,7 @@ Task<Met<>> still_ready(Interpreter& interpreter, CaseQp& qp, Span span) {
     co_await collect_events(interpreter, wire::Duration(0), span);
     const auto& events = interpreter.objects().events;
     const auto event = std::ranges::find_if(events, [](const dut::Event& one) {
-        return one.type != engine::EventType::CommEst; // which may come or not
+        return one.type != engine::EventType::CommEst; // COMM_EST may come
     });
     if (event != events.end()) {
         const std::string name = fmt::format("event {}", engine::name_of(event->type));
@@ -84,7 +84,7 @@ Task<Met<>> still_ready(Interpreter& interpreter, CaseQp& qp, Span span) {
     co_return failed(mismatch(span, std::move(differing), "state " + state_text(state)));
 }
 
-// A small SEND at the PSN that the DUT has expected all the time.
+// A small SEND with the PSN that the DUT still expects.
 script::SendPacket probe_packet(const CaseQp& qp, Span span) {
     const QpIdentity& identity = qp.book.identity();
     const std::uint8_t opcode = *wire::opcode_by_name("SEND_ONLY", identity.service);
@@ -103,10 +103,10 @@ script::ExpectPacket probe_acknowledge(const CaseQp& qp, Span span) {
     return acknowledge;
 }
 
-// It completes the next receive.
+// The SEND completes the next receive.
 script::SideCommand probe_done(Objects& objects, CaseQp& qp) {
     const auto& receives = objects.receives_of(qp);
-    const bool datagram = qp.type == engine::QpType::Ud; // whose GRH is counted
+    const bool datagram = qp.type == engine::QpType::Ud; // its length includes the GRH
     const std::uint32_t length = kProbeBytes + (datagram ? kGrhBytes : 0);
     const std::int64_t next = receives.empty() ? 0 : static_cast<std::int64_t>(receives.front());
     return {.qp = {.name = qp.book.identity().name},
@@ -127,7 +127,8 @@ Met<> because(Met<> met, std::string_view what) {
     return met;
 }
 
-// The QP takes a small SEND: it was dropped, and nothing else happened.
+// Sends a small SEND, which the QP must accept: so it dropped the packet before, and nothing else
+// happened.
 Task<Met<>> probe(Interpreter& interpreter, CaseQp& qp, Span span) {
     qp.book.rewind_next_request(qp.run_start);
     const script::Recv receive{
@@ -168,7 +169,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::No& line, Span span) {
         .qp = line.qp, .kind = line.kind, .matches = line.matches, .exact = true};
     const wire::Instant deadline = interpreter.clock().now() + time;
     Record& record = interpreter.record();
-    std::size_t seen = qp.next; // what does not match stays for the lines that follow
+    std::size_t seen = qp.next; // packets that do not match stay for the next lines
     while (true) {
         for (; seen < qp.heard.size(); ++seen) {
             const std::size_t index = qp.heard[seen];
@@ -205,8 +206,8 @@ Task<Met<>> play(Interpreter& interpreter, const script::Dropped& line, Span spa
     co_return Met<>{};
 }
 
-// Whatever the DUT says meanwhile is left to the judge, who looks at every case. So are completions
-// and events that come of it: they have no line that could name them.
+// Leaves everything that the DUT sends meanwhile to the judge, which reads every case. Completions
+// and events that result from it need no line either.
 Task<Met<>> play(Interpreter& interpreter, const script::Judged& line, Span span) {
     Objects& objects = interpreter.objects();
     CaseQp& qp = *co_await qp_of(objects, line.qp);

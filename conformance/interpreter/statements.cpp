@@ -19,12 +19,12 @@ Task<Met<>> play(Interpreter& interpreter, const script::FaultLine& line, Span /
     co_return Met<>{};
 }
 
-// Refused before the run (playable.hpp); a case that reaches it is not played in part.
+// Cases with this line are rejected before the run (playable.hpp).
 Task<Met<>> play(Interpreter& /*interpreter*/, const script::CmMessage& line, Span span) {
     co_return unplayable(span, "the interpreter cannot play " + line.type.text);
 }
 
-// Without a catch-all: a kind of statement that has no `play` does not compile.
+// There is no catch-all: a kind of statement without a `play` does not compile.
 Task<Met<>> play_statement(Interpreter& interpreter, const script::Statement& statement) {
     return std::visit([&](const auto& line) { return play(interpreter, line, statement.span); },
                       statement.node);

@@ -1,4 +1,4 @@
-// Plays the statements of a block in their order: each by the `play` of its kind.
+// Plays the statements of a block in order, each with the `play` overload of its kind.
 #pragma once
 
 #include "conformance/interpreter/met.hpp"

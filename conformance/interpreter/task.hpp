@@ -26,7 +26,7 @@ class Task;
 
 namespace detail {
 
-// At the end of a task the one that awaits it goes on; the outermost has none.
+// At the end of a task the task that awaits it continues; no task awaits the outermost one.
 struct FinalAwaiter {
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <typename Promise>
@@ -45,7 +45,7 @@ struct PromiseBase {
     [[nodiscard]] FinalAwaiter final_suspend() const noexcept { return {}; }
     [[nodiscard]] std::coroutine_handle<> next() noexcept { return continuation; }
     void unhandled_exception() noexcept {
-        if (!continuation) std::terminate(); // nobody is left to be told
+        if (!continuation) std::terminate(); // no task awaits the exception
         escaped = std::current_exception();
     }
     void rethrow() const {
@@ -76,7 +76,8 @@ struct Promise<void> : PromiseBase {
 template <typename E>
 struct FailingPromise : PromiseBase {
     std::optional<E> failure;
-    FailingPromise* unwrapping = nullptr; // who awaits the value of this task, and fails with it
+    FailingPromise* unwrapping =
+        nullptr; // the task that awaits this one's value, and fails with it
 
     // Tasks that only wanted the value of one that failed end with it, without being resumed: their
     // holders destroy them where they wait.

@@ -66,7 +66,7 @@ engine::SendRequest request_of(const script::Post& post, const Order& order, con
     return request;
 }
 
-// One attribute into the change; false if the engine's stays as it is.
+// Adds one attribute to the change; false if the engine cannot change it.
 bool take(const script::Attribute& attribute, std::uint8_t value, engine::QpAttributes& change) {
     if (const auto* state = std::get_if<engine::QpState>(&attribute.value))
         change.state = *state;
@@ -97,7 +97,7 @@ Met<> tester_answers(CaseQp& qp, Span span) {
 
 Met<> must_answer(const CaseQp& qp, Span span) {
     if (qp.answering) return {};
-    return unplayable(span, "our engine takes part only behind a 'tester answers' line");
+    return unplayable(span, "our engine takes part only after a 'tester answers' line");
 }
 
 Met<> play_tester(Interpreter& interpreter, CaseQp& qp, const script::Post& post, Span span) {
@@ -155,7 +155,7 @@ Met<> play_tester(Interpreter& interpreter, CaseQp& qp, const script::Modify& li
         }
         if (take(attribute, static_cast<std::uint8_t>(value), change)) continue;
         return unplayable(attribute.span,
-                          fmt::format("our engine's '{}' stays as it is", attribute.name));
+                          fmt::format("our engine cannot change '{}'", attribute.name));
     }
     const auto modified =
         interpreter.tester().engine().modify_qp(qp.engine_qp, change, interpreter.clock().now());

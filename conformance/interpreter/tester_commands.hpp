@@ -11,7 +11,7 @@ class Interpreter;
 struct CaseQp;
 
 Met<> tester_answers(CaseQp& qp, Span span);
-// An error if the QP's script speaks for the tester.
+// An ERROR if the script, not the engine, answers for the tester on this QP.
 Met<> must_answer(const CaseQp& qp, Span span);
 
 Met<> play_tester(Interpreter& interpreter, CaseQp& qp, const script::Post& post, Span span);

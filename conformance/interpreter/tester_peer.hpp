@@ -31,9 +31,9 @@ class TesterPeer {
     // New completions go to their QPs, as the device's agent would report them.
     void collect_completions(Objects& objects);
 
-    // The tester's regions begin here; a virtual address needs no memory of the same number.
+    // The virtual addresses of the tester's regions begin here.
     [[nodiscard]] static std::uint64_t address_of_region(std::size_t index);
-    // The engine learns the region, and the region its keys.
+    // Registers the region with the engine, and sets the region's keys.
     Met<> register_region(Memory& memory, Span span);
 
     [[nodiscard]] std::optional<wire::Instant> next_timeout() const {

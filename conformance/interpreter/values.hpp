@@ -1,4 +1,4 @@
-// What the expressions, names and ranges of a line are worth at the moment when it is played.
+// The values of the expressions, names and ranges of a line when it is played.
 // Errors: an ERROR that names the line's word that has no value.
 #pragma once
 
@@ -17,7 +17,7 @@ struct CaseQp;
 struct Objects;
 struct Piece;
 
-// id=1..8: both ends belong to it.
+// id=1..8, with both ends.
 struct Ids {
     std::int64_t first = 0;
     std::int64_t last = 0;
@@ -27,14 +27,14 @@ using FieldOf = std::optional<script::FieldName>;
 
 Met<CaseQp*> qp_of(Objects& objects, const script::QpRef& ref);
 
-// What a name is worth in a line about `qp`: a region is its key in the fields for keys, else its
-// address. Nothing if it names nothing.
+// The value of a name in a line about `qp`. A region's value is its key in fields for keys, else
+// its address. Nothing for an unknown name.
 std::optional<std::int64_t> value_of_name(const Objects& objects, const CaseQp& qp,
                                           std::string_view name, FieldOf field);
 
 Met<std::int64_t> number(const Objects& objects, const script::Expr& expr, const CaseQp& qp,
                          FieldOf field = std::nullopt);
-// Of an expression that a line may lack.
+// The value of an optional expression.
 Met<std::int64_t> number_or(const Objects& objects, const std::optional<script::Expr>& expr,
                             std::int64_t otherwise, const CaseQp& qp);
 Met<wire::Duration> time_or(const Objects& objects, const std::optional<script::Expr>& expr,

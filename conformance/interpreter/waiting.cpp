@@ -20,7 +20,7 @@ namespace {
 
 // --- what lines wait for ----------------------------------------------------------------------
 
-// What a command waits for and its `within`; nothing if it does not wait.
+// The thing that a command waits for, and its `within`; nothing if the command does not wait.
 struct Wanted {
     decltype(Awaited::what) what;
     const std::optional<script::Expr>* within = nullptr;
@@ -95,7 +95,7 @@ class AwaitedByStatement {
 
 // --- until when -------------------------------------------------------------------------------
 
-// A packet with a time of its own is waited for a little longer than that: its stamp decides.
+// A line with its own time waits a little longer than that, because the packet's stamp decides.
 wire::Instant deadline_of(Interpreter& interpreter, const Awaited& line) {
     const Clock& clock = interpreter.clock();
     const bool stamped = line.since && line.packet() != nullptr;
@@ -141,7 +141,7 @@ class Overdue {
 
 // --- asking -----------------------------------------------------------------------------------
 
-// Until something happens that may have changed the tester's engine: a packet, or its own timer.
+// Waits for something that may change the tester's engine: a packet, or its own timer.
 Task<Met<>> wait_for_engine(Interpreter& interpreter, wire::Instant deadline) {
     TesterPeer& tester = interpreter.tester();
     const auto timer = tester.next_timeout();
@@ -150,7 +150,8 @@ Task<Met<>> wait_for_engine(Interpreter& interpreter, wire::Instant deadline) {
     co_return Met<>{};
 }
 
-// One question about what a line waits for. `sleeps`: it was asked before, and has `wait` to come.
+// Asks once for the thing that a line waits for. `sleeps`: this is not the first question, so it
+// may wait for the answer up to `wait`.
 struct Question {
     Interpreter& interpreter;
     Awaited& line;
@@ -196,8 +197,8 @@ struct Question {
     }
 };
 
-// One line may sleep in its question until the answer is there. Several take turns: every question
-// is asked without waiting, and again after a while or when a packet has come.
+// A single line may sleep in its question until the answer is there. Several lines take turns: each
+// asks without waiting, and asks again after a while or when a packet has come.
 Task<Met<>> ask_or_wait(Interpreter& interpreter, std::span<Awaited> open) {
     Awaited& first = open.front();
     const wire::Instant now = interpreter.clock().now();
@@ -231,8 +232,8 @@ bool take_event(Interpreter& interpreter, const script::EventSeen& wanted, const
     return true;
 }
 
-// The completions of the queue that `of` waits for: each to the line that wants it, and none may
-// come that no open line wants.
+// Gives each completion of the queue that `of` waits for to the open line that expects it. A
+// completion that no open line expects is a finding.
 Met<> take_completions(Interpreter& interpreter, std::span<Awaited> open, const Awaited& of) {
     const auto& wanted = std::get<AwaitedCompletions>(of.what);
     CaseQp& qp = *of.qp;
@@ -276,7 +277,8 @@ Met<> take_completions(Interpreter& interpreter, std::span<Awaited> open, const 
     return {};
 }
 
-// Whether the line has now what it waits for; completions and packets were given out before.
+// Whether the line now has the thing that it waits for. Completions and packets have been assigned
+// before.
 struct Taken {
     Interpreter& interpreter;
     const Awaited& line;
@@ -319,7 +321,7 @@ Met<Awaited> awaited(Interpreter& interpreter, const script::ExpectPacket& line,
                 .patience = *patience,
                 .since = {},
                 .what = std::move(*packet),
-                .asked = true}; // packets come unasked
+                .asked = true}; // packets need no question
     if (line.within) one.since = interpreter.clock().line_end();
     return one;
 }
@@ -384,7 +386,7 @@ Task<Met<>> ask_for(Interpreter& interpreter, Awaited& line, wire::Duration wait
 Met<bool> is_there(Interpreter& interpreter, const Awaited& line) {
     if (line.packet() != nullptr) return packet_is_there(interpreter, line);
     const auto* done = std::get_if<AwaitedCompletions>(&line.what);
-    if (done == nullptr) return false; // no alternative begins with anything else
+    if (done == nullptr) return false; // alternatives begin with packets or completions
     const CaseQp& qp = *line.qp;
     const bool ours = done->side == Side::Tester;
     const auto& seen = ours ? qp.tester_completions : qp.completions;

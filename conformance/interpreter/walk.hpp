@@ -13,7 +13,7 @@ void each_statement(const script::Block& block, const Visit& visit);
 
 namespace detail {
 
-// The blocks that a statement holds. Without a catch-all: a new kind of block does not compile.
+// The blocks that a statement holds. There is no catch-all: a new kind of block does not compile.
 template <typename Visit>
 struct InnerBlocks {
     const Visit& visit;

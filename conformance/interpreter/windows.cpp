@@ -14,13 +14,13 @@
 namespace veriroce::interpreter {
 namespace {
 
-// As ibv_inc_rkey: the same window, the next lowest byte.
+// As ibv_inc_rkey does: adds 1 to the lowest byte.
 wire::Rkey incremented(wire::Rkey key) {
     constexpr std::uint32_t variant = 0xFF;
     return {(key.value & ~variant) | ((key.value + 1) & variant)};
 }
 
-// What a region allows a peer.
+// The rights of a region that concern a peer.
 engine::Access remote_rights(engine::Access region) {
     return {.remote_write = region.remote_write,
             .remote_read = region.remote_read,
@@ -103,7 +103,7 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::Dereg& line, Span s
     } else if (region == nullptr || region->side != Side::Dut || region->gone) {
         co_return no_region(line.name, span);
     } else {
-        // Its guard pages go with it: they are looked at now.
+        // The guard pages disappear with the region, so they are checked now.
         co_await guards_intact(interpreter, *region, span);
         call = dut::MrDeregister{.mr = region->mr};
     }

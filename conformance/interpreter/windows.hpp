@@ -11,8 +11,8 @@ struct CaseQp;
 
 Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeMw& line, Span span);
 Task<Met<>> play_dut(Interpreter& interpreter, const script::Dereg& line, Span span);
-// Type 1 by the verb, which says the new key; type 2 by a work request, which names it: the next
-// variant of the old one unless `rkey=` is written.
+// Binds a window of type 1 with the verb, which returns the new key, and a window of type 2 with a
+// work request, which names the new key: `rkey=`, or the next variant of the old key.
 Task<Met<>> bind_window(Interpreter& interpreter, CaseQp& qp, const script::Post& post, Span span);
 
 } // namespace veriroce::interpreter

@@ -12,7 +12,7 @@
 namespace veriroce::interpreter {
 namespace {
 
-// When the DUT last sent what this packet is: the same opcode with the same PSN.
+// When the DUT last sent a packet with the same opcode and PSN.
 std::optional<Interval> sent_before(const Record& record, const CaseQp& qp, const Entry& entry) {
     for (auto one = qp.heard.rbegin(); one != qp.heard.rend(); ++one) {
         const Entry& earlier = record[*one];
@@ -33,7 +33,7 @@ Wire::Wire(const Environment& environment, Events& events, Record& record, Objec
         faults_.add(rule);
 }
 
-// What the fault rules make of a packet: nothing if it goes on as it is.
+// What the fault rules decide about a packet; nothing if it passes unchanged.
 std::optional<std::vector<fault::Emission>> Wire::fault(const CaseQp& qp, Entry& entry) {
     const auto decision =
         faults_.handle({.from = entry.from == Side::Dut ? fault::kDutEnd : fault::kTesterEnd,
@@ -89,7 +89,7 @@ void Wire::hear_astray(std::size_t index) {
     if (record_.keep_few() && !late && !datagram) record_.astray = index;
 }
 
-// A packet of the DUT that reached us: lines may claim it, and the tester's engine answers it.
+// A packet of the DUT has reached us: lines may claim it, and the tester's engine answers it.
 void Wire::arrive(CaseQp& qp, std::size_t index) {
     Entry& entry = record_[index];
     entry.sent_before = sent_before(record_, qp, entry);

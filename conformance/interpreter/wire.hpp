@@ -1,5 +1,5 @@
-// What is between the script and the link: packets out and in, through the case's fault rules and
-// into the record, and the frames that those rules delay.
+// The path between script and link: packets out and in, through the case's fault rules and into the
+// record, and the frames that those rules delay.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,15 @@ class Wire {
 
     void add(const fault::Rule& rule) { faults_.add(rule); }
 
-    // A frame of ours; its place in the record. `qp` is null for what is no packet of a QP.
+    // Sends a frame of ours and returns its place in the record. `qp` is null for frames that
+    // belong to no QP.
     std::size_t transmit(CaseQp* qp, std::vector<std::byte> frame);
-    // All that the tester's engine has to say.
+    // Sends all packets that the tester's engine has ready.
     void transmit_of_engine();
-    // A frame of the link, for whomever it is.
+    // Takes a frame from the link, whatever its destination.
     void hear(wire::Bytes frame, Interval at);
-    // The IPv4 identification of the next packet of ours: a tester whose IDs are all 0 tests less
-    // (CRC-06).
+    // The IPv4 identification of our next packet. The tester counts it, because a constant 0 would
+    // test less (CRC-06).
     std::uint16_t next_ip_id();
 
     // When a fault rule lets go of a frame that it holds.
@@ -41,8 +42,8 @@ class Wire {
 
     // How often each fault rule acted, for the results.
     [[nodiscard]] std::vector<FaultCount> fault_counts() const;
-    // A rule that did not act as it should have. If the case was `cut_short` by a line that was not
-    // met, what had begun to act counts as done.
+    // A rule that did not act as often as it must. If an unmet line cut the case short, a rule that
+    // has acted at least once counts as done.
     [[nodiscard]] std::optional<std::string> idle_rule(bool cut_short) const;
 
   private:

@@ -85,7 +85,7 @@ Task<Met<>> post_receive(Interpreter& interpreter, CaseQp& qp, const script::Rec
     const auto length = static_cast<std::uint64_t>(wanted);
     const std::optional<wire::Lkey> lkey = co_await lkey_of(objects, recv.lkey, qp);
     const std::string srq = recv.srq ? recv.srq->text : qp.srq;
-    // A shared queue is of domain 1.
+    // A shared queue belongs to domain 1.
     const dut::PdHandle pd = srq.empty() ? qp.pd : objects.pds.at(1);
     std::vector<dut::ReceiveRequest> chain;
     for (std::int64_t id = ids.first; id <= ids.last; ++id) {

@@ -1,5 +1,5 @@
 // make_captures DIR [PACKETS]: the four files of the dissector's and the judge's figures, or the
-// same with so many packets each.
+// same with this many packets each.
 #include <array>
 #include <cstdlib>
 #include <exception>

@@ -1,5 +1,5 @@
 // Any text is an expression: compiled and asked about some frame, or refused with a place inside
-// it. The frame is what stands behind the first zero byte.
+// it. The frame is the input after the first zero byte.
 #include <cstdlib>
 
 #include "dissector/decode/decoder.hpp"

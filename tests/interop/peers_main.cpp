@@ -174,7 +174,7 @@ void compare(const std::vector<std::byte>& is, const std::vector<std::byte>& sho
     }
 }
 
-// One transfer between two regions; what stands around the target must not change.
+// One transfer between two regions; the bytes around the target must not change.
 void transfer(Device& asking, Device& other, engine::WrOpcode opcode, std::uint64_t length,
               std::uint64_t key) {
     constexpr std::uint64_t at = guard + 8;

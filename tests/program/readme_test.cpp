@@ -51,7 +51,7 @@ bool same(std::string_view shown, std::string_view said) {
     return said.starts_with(shown.substr(0, shown.size() - cut.size()));
 }
 
-// Every shown line, in its order; lines may be missing only where "..." stands.
+// Every shown line, in order; lines may be missing only at a "...".
 void compare(const std::vector<std::string>& shown, const std::vector<std::string>& said) {
     std::size_t at = 0;
     bool gap = false;

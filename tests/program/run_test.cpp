@@ -21,7 +21,7 @@ TEST_CASE("run: a report has results.json and junit.xml", "[program]") {
 
 TEST_CASE("run: a signal ends it with a report of what ran", "[program]") {
     const Workplace place;
-    // So many rounds that no machine has played them all by then.
+    // More rounds than any machine can play in this time.
     const Outcome outcome =
         place.run("timeout --preserve-status -s INT 2 "
                   "veriroce test rsp/gap-nak --repeat 30000 --quiet --report out");

@@ -1,4 +1,4 @@
-// reports/README.md documents results.json field by field: every key that is written stands in its
+// reports/README.md documents results.json field by field: every key that is written is in its
 // table, and every key of the table is written.
 #include "reports/json.hpp"
 
@@ -43,7 +43,7 @@ std::set<std::string> written() {
     return keys;
 }
 
-// What stands in backquotes in the first column of the section's table.
+// The text in backquotes in the first column of the section's table.
 std::set<std::string> documented() {
     const std::filesystem::path root = VERIROCE_SOURCE_DIR;
     const std::string text = house::read_text(root / "reports" / "README.md");

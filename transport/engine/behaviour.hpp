@@ -1,8 +1,8 @@
 // What a device may do in more than one lawful way, as options with names, so that a suite that is
 // run against this engine meets every lawful behaviour. The defaults are what most devices do.
 //
-// Which rule leaves which choice open stands at each option and in README.md. What a rule forbids
-// is no option: it is a planted defect (conformance/mutants).
+// Each option and README.md name the rule that leaves the choice open. Behaviour that a rule
+// forbids is not an option but a planted defect (conformance/mutants).
 //
 // Source: the rules named at each option.
 #pragma once
@@ -25,7 +25,7 @@ enum class AckPolicy : std::uint8_t {
     Delayed,       // one when `ack_delay` is over (TMO-07, N-27)
 };
 
-// RSP-10: what answers a duplicate SEND or WRITE behind which a READ was executed.
+// RSP-10: the answer to a duplicate SEND or WRITE after which a READ was executed.
 enum class DuplicateAnswer : std::uint8_t { LastAck, ResendReadResponse, LatestPsn };
 
 // N-01: the MSN of the first of several READ responses, which may count the READ or not.
@@ -50,7 +50,7 @@ enum class OtherAtomic : std::uint8_t { Silent, SavedAnswer };
 // (RDR-10).
 enum class ExcessRead : std::uint8_t { NakInvalidRequest, Rnr, Silent };
 
-// RDR-13: what stands in a response's place when its key went away. The QP ends in any case.
+// RDR-13: what takes the place of a response whose key became invalid. The QP ends in any case.
 enum class LostKey : std::uint8_t { NakRemoteAccess, NakRemoteOperational, Silent };
 
 // --- faults at the responder
@@ -91,7 +91,7 @@ enum class ReadRestart : std::uint8_t { FirstMissing, WholeRead };
 // RNR-12, REQ-08: how soon an implied NAK makes the requester repeat a READ or atomic.
 enum class ImpliedNak : std::uint8_t { AtOnce, OnTimeout };
 
-// RNR-13: what is sent first after an RNR wait: everything, or the NAKed message alone.
+// RNR-13: what is sent first after an RNR wait: everything, or only the NAKed message.
 enum class AfterRnr : std::uint8_t { WholeWindow, OneMessage };
 
 // REQ-15: a second sequence NAK while nothing was sent since the first.
@@ -146,7 +146,7 @@ struct Behaviour {
     // Acknowledges
     std::uint32_t ack_every = 8;                              // AckPolicy::EveryNth
     wire::Duration ack_delay = std::chrono::microseconds(10); // EveryNth and Delayed
-    bool duplicate_rearms_nak = false; // RSP-03: a gap behind a duplicate is NAKed anew
+    bool duplicate_rearms_nak = false; // RSP-03: a gap after a duplicate is NAKed again
     FirstMsn first_msn = FirstMsn::New;
     ResponseMsn response_msn = ResponseMsn::OfRequest;
     bool unsolicited_credits = false; // ACK-11: an ACK says that there are receives again
@@ -154,7 +154,7 @@ struct Behaviour {
     // READs and atomics at the responder
     DuplicateRead duplicate_read = DuplicateRead::OriginalOnly;
     OtherAtomic other_atomic = OtherAtomic::Silent;
-    bool duplicate_resends_later = false; // G3: and all READs and atomics behind the duplicate
+    bool duplicate_resends_later = false; // G3: also all READs and atomics after the duplicate
     std::uint8_t remembered_extra = 0;    // RDR-08, ATM-06: more than max_dest_rd_atomic
     ExcessRead excess_read = ExcessRead::NakInvalidRequest;
     LostKey lost_key = LostKey::NakRemoteAccess;

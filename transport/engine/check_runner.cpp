@@ -119,7 +119,7 @@ RequestRuling CheckRunner::judge(const RequestView& view) const {
 std::optional<RefusedBy> CheckRunner::duplicate_refused_by(const RequestView& view) const {
     const auto found = call_each(functions<DuplicateCheck>(), view, true);
     if (const auto check = check_of<DuplicateCheck>(found, true)) return *check;
-    // What was executed once is only answered again, whatever has become of its key (EXT-04).
+    // An executed request is only answered again, even if its key is no longer valid (EXT-04).
     if (view.info.operation != wire::Operation::RdmaReadRequest) return std::nullopt;
     for (std::size_t i = 0; i < kRequestRows.size(); ++i) {
         if (!of_key(i)) continue;

@@ -22,10 +22,10 @@ struct CompletionQueue {
     CqId id;
     Ring<Completion> entries;
     std::uint32_t users = 0; // queues of QPs that complete here
-    bool overrun = false;    // it takes no more completions
+    bool overrun = false;    // the queue accepts no more completions
     Armed armed = Armed::Not;
     bool notified =
-        false; // what it was armed for has come, and take_notification() has not said so
+        false; // an awaited completion has come, and take_notification() has not reported it
 };
 
 // The opcode with which a work request completes.

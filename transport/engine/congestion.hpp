@@ -43,7 +43,7 @@ struct Dcqcn {
     std::uint32_t fast_recovery_steps = 5; // F
     std::uint64_t additive_rate = 40'000'000;
     std::uint64_t hyper_rate = 400'000'000;
-    wire::Duration cut_interval{0}; // at least, between two cuts; CNPs in between count for none
+    wire::Duration cut_interval{0}; // least time between two cuts; CNPs in between have no effect
     bool clamp_target = true;       // each cut, and not only the first, lowers the target too
 };
 

@@ -18,7 +18,7 @@ namespace veriroce::engine {
 struct Credits {
     wire::Psn newest;      // SSN of the message that was begun last
     wire::Psn limit;       // the newest SSN that may go without restraint
-    bool unlimited = true; // nobody restrains; once the peer has said so it is for good (REQ-30)
+    bool unlimited = true; // no limit; once the peer has said so, it stays (REQ-30)
 
     // Whether a message with this SSN may go, or one as many beyond the limit.
     [[nodiscard]] constexpr bool allows(wire::Psn ssn, std::int32_t beyond = 0) const {
@@ -30,7 +30,7 @@ struct Credits {
         if (!takes_receive) limit += 1;
         return newest;
     }
-    // What an acknowledge says. An MSN of more messages than were sent says nothing.
+    // The credits of an acknowledge. An MSN of more messages than were sent is ignored.
     constexpr void hear(const wire::Aeth& aeth) {
         const wire::Psn done(aeth.msn.value);
         if (aeth.syndrome.kind() != wire::AckKind::Ack || wire::distance(done, newest) < 0) return;

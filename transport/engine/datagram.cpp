@@ -54,7 +54,7 @@ void handle_datagram(Device& device, Qp& qp, const PacketView& packet) {
 
 namespace {
 
-// The datagram as this QP sees it. It is no cause for a CNP, which goes from one QP to another.
+// The datagram as this QP receives it. It does not cause a CNP, because CNPs go from QP to QP.
 void handle_copy(Device& device, Qp& qp, const wire::Envelope& envelope, const wire::Packet& packet,
                  wire::Instant now) {
     const PacketView view{envelope,
@@ -80,7 +80,7 @@ void handle_multicast(Device& device, const wire::Envelope& envelope, const wire
     if (packet.info().service == wire::Service::Ud) { // BTH-04
         device.groups.for_each_of(envelope.destination, [&](QpId qp) {
             heard = true;
-            handle_copy(device, *device.find(qp), envelope, packet, now); // who is attached lives
+            handle_copy(device, *device.find(qp), envelope, packet, now); // attached QPs exist
         });
     }
     if (!heard) device.drop(DropReason::UnknownGroup, packet.bth, now);

@@ -1,4 +1,4 @@
-// When what is due: one optional instant per timer of a QP.
+// The timers of a QP: one optional instant for each.
 //
 // A heap with one entry per armed timer. Moving a deadline later only notes it; the entry is
 // corrected when it comes to the top, so that a timer that is moved at every packet costs nothing.
@@ -14,7 +14,7 @@
 namespace veriroce::engine {
 
 enum class Timer : std::uint8_t {
-    Ack,      // TMO-01: no response to what was sent
+    Ack,      // TMO-01: sent packets had no response
     Rnr,      // RNR-08: the wait that an RNR NAK asked for
     AckDelay, // ACK-03: an ACK waits for more to acknowledge
     Pace,     // CA17-45: the QP sends below the line's rate
@@ -43,7 +43,7 @@ class Deadlines {
   private:
     struct State {
         wire::Instant when;
-        wire::Instant entry; // where its entry stands in the heap, if it is queued
+        wire::Instant entry; // the instant of its entry in the heap, if it is queued
         bool armed = false;
         bool queued = false;
     };

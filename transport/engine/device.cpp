@@ -6,7 +6,7 @@ namespace {
 
 std::uint8_t code_of(wire::Operation operation, wire::Position position, bool immediate = false,
                      bool invalidate = false, wire::Service service = wire::Service::Rc) {
-    // Nothing: there is no such packet, and nobody asks for it.
+    // Nothing: no such packet exists, and no caller asks for it.
     return wire::opcode_of(service, operation, position, immediate, invalidate).value_or(0);
 }
 

@@ -55,7 +55,7 @@ struct Device {
     NotificationQueue notifications;
     MulticastGroups groups;
     Counters counters;
-    Ring<Refusal> refusals{kRefusals}; // the newest ones that nobody has polled
+    Ring<Refusal> refusals{kRefusals}; // the newest ones that the user has not polled
     std::uint64_t refused = 0;         // in all
     Opcodes opcodes;
 

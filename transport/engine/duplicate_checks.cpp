@@ -22,7 +22,7 @@ bool within_read(const RequestView& view) {
            asked.virtual_address == saved.address + offset;
 }
 
-// ATM-05, EXT-04: a duplicate of another atomic, FLUSH or ATOMIC WRITE is nobody's.
+// ATM-05, EXT-04: a duplicate must repeat the same atomic, FLUSH or ATOMIC WRITE.
 bool same_atomic(const RequestView& view) {
     if (view.info.operation == wire::Operation::RdmaReadRequest) return true;
     if (view.saved == nullptr) return false;

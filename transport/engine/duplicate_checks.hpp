@@ -1,6 +1,6 @@
 // The responder's checks of a duplicate READ, atomic, FLUSH or ATOMIC WRITE. A duplicate READ,
 // which is executed again, must then pass the key checks of request_checks.hpp as well. A duplicate
-// is never NAKed, whatever is wrong with it (RSP-12).
+// is never NAKed, even if it is wrong (RSP-12).
 #pragma once
 
 #include "transport/engine/check_list.hpp"

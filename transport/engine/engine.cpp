@@ -66,7 +66,7 @@ void Engine::handle(const wire::Datagram& datagram, wire::Instant now) {
         handle_uc(device, *qp, view);
     } else if (qp->connection.type == QpType::Ud) {
         handle_datagram(device, *qp, view);
-    } else if (view.info.response()) { // OPC-07, REQ-35: the opcode says whose packet it is
+    } else if (view.info.response()) { // OPC-07, REQ-35: the opcode tells who handles the packet
         handle_response(device, *qp, view, now);
     } else {
         handle_request(device, *qp, view);
@@ -242,7 +242,7 @@ bool Engine::take_notification(CqId cq) {
 std::expected<Engine::Region, VerbError>
 Engine::register_region(PdId pd, wire::MutableBytes memory, std::uint64_t address, Access access) {
     if (!state_->alive(pd)) return std::unexpected(VerbError::NotFound);
-    // As in the verbs: who may write from afar must be able to write at home.
+    // As in the verbs: remote write access requires local write access.
     if ((access.remote_write || access.remote_atomic) && !access.local_write) {
         return std::unexpected(VerbError::InvalidArgument);
     }

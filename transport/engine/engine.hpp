@@ -68,7 +68,7 @@ struct Transmit {
     QpId qp;
 };
 
-// Counted by the engine for whoever asks; the names follow the canonical counters of the contract.
+// Counters of the engine; the names are those of wire::DeviceCounter, where they count the same.
 struct Counters {
     std::uint64_t out_of_sequence = 0;
     std::uint64_t duplicate_request = 0;
@@ -80,7 +80,7 @@ struct Counters {
     std::uint64_t cnp_handled = 0;
     std::uint64_t ecn_marked = 0;
     std::uint64_t dropped = 0;     // packets that no QP took, or that a check dropped silently
-    std::uint64_t events_lost = 0; // asynchronous events that nobody fetched in time
+    std::uint64_t events_lost = 0; // asynchronous events that the user did not fetch in time
 };
 
 class Engine {
@@ -108,7 +108,7 @@ class Engine {
     // with `solicited_only` the next that the peer asked for, or that failed. A queue that is armed
     // for any stays so.
     std::expected<void, VerbError> arm_cq(CqId cq, bool solicited_only);
-    // Whether what the queue was armed for has come; says so once.
+    // Whether a completion has come that the queue was armed for; true only once.
     bool take_notification(CqId cq);
 
     struct Region {

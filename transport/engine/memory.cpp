@@ -126,7 +126,7 @@ bool Memory::may_bind(const Binding& binding) const {
     const BindInfo& what = binding.what;
     if (binding.key >> 8 != window.key >> 8 || window.pd != binding.pd) return false;
     const bool type2 = window.kind == KeyKind::WindowType2;
-    // Type 2 is revoked before it is bound anew, and never bound to nothing.
+    // Type 2 must be revoked before it is bound again, and cannot be bound to zero bytes.
     if (type2 && (window.live || what.length == 0)) return false;
     if (!type2 && what.access.zero_based) return false;
     if (what.length == 0) return true; // type 1: bound to nothing
@@ -134,7 +134,7 @@ bool Memory::may_bind(const Binding& binding) const {
     if (behind == no_slot) return false;
     const Region& region = regions_[behind];
     if (region.pd != binding.pd || !region.access.mw_bind || region.access.zero_based) return false;
-    // Who may write from afar must be able to write at home; of reading nothing is asked.
+    // Remote write access requires local write access; remote reads require nothing.
     const bool writes = what.access.remote_write || what.access.remote_atomic;
     if (writes && !region.access.local_write) return false;
     if (what.access.flush_persistent && !region.access.flush_persistent) return false;

@@ -3,7 +3,7 @@
 // A key is (index << 8 | variant). The index names a slot of the table, the variant byte changes
 // each time the slot is used again, so that a stale key finds its slot and is still refused
 // (KEY-08). A region's lkey and rkey are the same number. A window is a slot as well: while it is
-// bound it looks like a region of its own to whoever asks by rkey, and its key is no lkey.
+// bound, its rkey works as that of a region of its own, and its key is not an lkey.
 //
 // Source: rules KEY-02..KEY-09, KEY-11, N-37; binding as the verbs have it (ibv_bind_mw).
 #pragma once
@@ -16,8 +16,8 @@
 
 namespace veriroce::engine {
 
-// What a key stands for. A window of type 2 belongs to the QP that bound it, one of type 1 to its
-// whole protection domain.
+// The kind of object of a key. A window of type 2 belongs to the QP that bound it, one of type 1 to
+// its whole protection domain.
 enum class KeyKind : std::uint8_t { Region, WindowType1, WindowType2 };
 
 // The memory that a key names: a region, or the part of one that a window is bound to. On one line

@@ -2,7 +2,7 @@
 // over to its alternate path when its peer does, when the verb says so, or when its retries on the
 // first path are used up; REARM becomes ARMED when the peer's packets say that it is rearmed too.
 //
-// A request to migrate whose packet does not fit the alternate path is not followed: PATH_MIG_ERR.
+// A QP does not migrate if the requesting packet does not fit the alternate path: PATH_MIG_ERR.
 //
 // MIGRATED sends MigReq 1 (or what the verb `mig_req` says), REARM and ARMED send 0.
 //
@@ -16,7 +16,7 @@ namespace veriroce::engine {
 // Whether the verb may change the path's state like this: REARM from MIGRATED with an alternate
 // path loaded, MIGRATED from ARMED. ARMED is not the host's to set.
 bool migration_allowed(const Connection& connection, const QpAttributes& attributes);
-// What a change that was allowed does.
+// Carries out a change that was allowed.
 void apply_migration(Device& device, Qp& qp, const QpAttributes& attributes);
 
 // To the alternate path, which is then the only one.
@@ -27,7 +27,7 @@ void migrate(Device& device, Qp& qp);
 // packet.
 void note_refused(Device& device, Qp& qp, const PacketView& view, PacketCheck by);
 
-// A packet passed the packet checks: what its MigReq says.
+// A packet passed the packet checks: acts on its MigReq.
 void note_mig_req(Device& device, Qp& qp, const PacketView& view);
 
 } // namespace veriroce::engine

@@ -19,7 +19,7 @@ bool is_multicast(const wire::IpAddress& address);
 
 class MulticastGroups {
   public:
-    // Both limits are bounds of what is kept: attachments in all, and QPs of one group.
+    // Limits: attachments in all, and QPs of one group.
     MulticastGroups(std::uint32_t attachments, std::uint32_t qps_of_group)
         : limit_(attachments), qps_of_group_(qps_of_group) {}
 

@@ -36,7 +36,7 @@ bool is_odd(const wire::Packet& packet) {
 
 bool NotificationQueue::destination_due(const wire::IpAddress& address, wire::Duration interval,
                                         wire::Instant now) {
-    // What is older than the interval says nothing any more.
+    // Entries older than the interval have no effect any more.
     while (!destinations_.empty() && now - destinations_.front().last >= interval)
         destinations_.pop();
     for (std::size_t i = 0; i < destinations_.size(); ++i) {
@@ -106,7 +106,7 @@ Transmit* next_cnp(Device& device) {
 }
 
 bool held_back(Device& device, Qp& qp, wire::Instant now) {
-    // What a dead QP has still to say is not held back: it is its last word (N-07).
+    // A QP that has ended sends what it still has at once (N-07).
     if (!qp.limiter || qp.connection.state == QpState::Err) return false;
     const wire::Instant next = qp.limiter->next_send(now);
     if (next <= now) return false;

@@ -37,7 +37,7 @@ class NotificationQueue {
     void push(const PendingCnp& cnp) { pending_.push(cnp); }
     PendingCnp pop() { return pending_.pop(); }
 
-    // Whether the interval has passed for this address, or for the port; if so it begins anew.
+    // Whether the interval has passed for this address, or for the port; if so it begins again.
     bool destination_due(const wire::IpAddress& address, wire::Duration interval,
                          wire::Instant now);
     bool port_due(wire::Duration interval, wire::Instant now);

@@ -35,7 +35,7 @@ bool members(wire::Pkey a, wire::Pkey b) {
 
 } // namespace
 
-// BTH-07. N-30: QP1 hears whatever matches a P_Key of the port.
+// BTH-07. N-30: QP1 accepts every P_Key that matches one of the port.
 bool pkey(const PacketView& view) {
     const wire::Pkey theirs = view.packet.bth.pkey;
     const wire::Pkey ours =

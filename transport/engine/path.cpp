@@ -34,7 +34,7 @@ std::optional<wire::Duration> ack_interval(const Device& device, const Connectio
 
 wire::Envelope envelope_to(const Device& device, const Qp& qp, const AddressVector& path,
                            wire::Qpn peer) {
-    constexpr std::uint8_t ect0 = 2; // CA17-5: who reacts to marks asks for them
+    constexpr std::uint8_t ect0 = 2; // CA17-5: a device that reacts to marks sets ECT
     const auto ecn = static_cast<std::uint8_t>(path.traffic_class & 3);
     return {.source = path.source,
             .destination = path.destination,

@@ -50,7 +50,7 @@ struct Qp {
     bool implied_nak_taken = false; // one retry for a gap, until there is progress
     bool rewound = false;           // nothing was sent since the cursor went back
     bool one_message = false;       // RNR-13: until there is progress only the oldest is sent
-    std::size_t drain_works = 0;    // in SQD: so many of the oldest may still begin
+    std::size_t drain_works = 0;    // in SQD: how many of the oldest may still begin
     bool drain_pending = false;     // SQ_DRAINED is to be raised (STA-06)
 
     bool ready = false;        // in the engine's list of QPs that may have packets to send
@@ -65,7 +65,7 @@ struct Qp {
 
     // Congestion
     std::optional<wire::Instant> last_cnp; // that answered a packet to this QP (CNP-04)
-    std::unique_ptr<RateLimiter> limiter;  // nothing: the device is no reaction point
+    std::unique_ptr<RateLimiter> limiter;  // null: the device is not a reaction point
 };
 
 } // namespace veriroce::engine

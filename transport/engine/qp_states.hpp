@@ -7,11 +7,11 @@
 
 namespace veriroce::engine {
 
-// Applies ibv_modify_qp to the QP, or refuses all of it (STA-09).
+// Applies ibv_modify_qp to the QP, or rejects all of it (STA-09).
 std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes& attributes);
 QpAttributes report(const Qp& qp);
 
-// STA-10: forgets everything that packets and verbs have left behind.
+// STA-10: clears all state of packets and verbs.
 void reset(Device& device, Qp& qp);
 
 // STA-07: to ERR; the timers stop, and posted work is flushed in order. The responder's queued

@@ -75,7 +75,7 @@ void RateLimiter::decay_alpha(wire::Instant now) {
         alpha_ -= less;
         alpha_due_ += parameters_.alpha_period;
         if (less != 0) continue;
-        // It falls no more: the periods that are left change nothing.
+        // It does not fall any more: the remaining periods change nothing.
         alpha_due_ += (now - alpha_due_) / parameters_.alpha_period * parameters_.alpha_period;
         if (alpha_due_ <= now) alpha_due_ += parameters_.alpha_period;
     }

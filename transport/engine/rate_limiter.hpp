@@ -17,7 +17,7 @@ class RateLimiter {
 
     // A CNP came: the rate falls by alpha/2, alpha rises.
     void congested(wire::Instant now);
-    // A packet of so many bytes left.
+    // A packet of this many bytes left.
     void sent(std::size_t bytes, wire::Instant now);
     // When the next packet may go: not later than now if it may go at once.
     wire::Instant next_send(wire::Instant now);

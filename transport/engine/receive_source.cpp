@@ -30,7 +30,7 @@ PdId receive_domain(const Qp& qp) {
 }
 
 void hold_receive(Device& device, Qp& qp) {
-    // The QP's own stays at the head of its queue: nobody else takes it.
+    // The QP's own receive stays at the head of its queue, because only this QP takes it.
     if (qp.srq == nullptr || qp.held || qp.srq->empty()) return;
     qp.held = take_shared(device, *qp.srq);
 }

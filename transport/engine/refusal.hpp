@@ -27,7 +27,7 @@ enum class DropReason : std::uint8_t {
     OddCnp,        // malformed, and the engine ignores such CNPs
     LostMessage,   // UC: an earlier packet of its message is missing
     NoReplyRoom,   // the answer finds no room: as if the request were lost, its sender asks again
-    NoReceiveLeft, // a planted defect let it pass, and there is no receive for it
+    NoReceiveLeft, // a planted defect accepted it, and there is no receive for it
 };
 
 using DropRow = CheckRow<DropReason, void()>;

@@ -13,7 +13,7 @@ void ReplyQueue::add(const Reply& reply, bool coalesce) {
             return;
         }
     }
-    // An acknowledge for which there is no room is lost, as it might be on the wire.
+    // Without room, the acknowledge is lost, as it may be on the wire.
     if (room()) queue_.push(reply);
 }
 

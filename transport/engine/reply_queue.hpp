@@ -17,7 +17,7 @@ struct Reply {
     wire::Syndrome syndrome;
     wire::Msn msn;
     std::uint64_t original = 0; // Atomic
-    // Read: what is left of the memory to send.
+    // Read: the memory that is still to send.
     wire::Rkey rkey;
     std::uint64_t address = 0;
     std::uint64_t left = 0;
@@ -27,7 +27,7 @@ struct Reply {
 
 class ReplyQueue {
   public:
-    // Makes room for as many READs and atomics at the same time; none before.
+    // Sets how many READs and atomics may be held at the same time; 0 before the first call.
     void make_room(std::size_t rd_atomic) {
         reserve_ = rd_atomic + 1;
         queue_.grow(kMergeFrom + 2 * reserve_);

@@ -48,7 +48,7 @@ RequestVerdict state(const RequestView& view) {
     return refuse_if(!receives(view.connection.state), Drop);
 }
 
-// RSP-03, RNR-04: behind a NAK nothing ahead of the expected PSN is NAKed, not even for another
+// RSP-03, RNR-04: after a NAK nothing ahead of the expected PSN is NAKed, not even for another
 // fault (RSP-05).
 RequestVerdict one_nak(const RequestView& view) {
     const bool ahead = wire::distance(view.inbound.expected_psn, view.packet.bth.psn) > 0;
@@ -70,7 +70,7 @@ RequestVerdict known_opcode(const RequestView& view) {
         !known, view.behaviour.reserved_opcode == ReservedOpcode::Nak ? NakInvalidRequest : Drop);
 }
 
-// OPC-01..05, OPC-10: a message is begun once, goes on as what it began as, and ends before the
+// OPC-01..05, OPC-10: a message begins once, continues with its own operation, and ends before the
 // next one begins.
 RequestVerdict opcode_sequence(const RequestView& view) {
     const bool begins = view.info.starts_message();
@@ -83,7 +83,7 @@ RequestVerdict opcode_sequence(const RequestView& view) {
     return refuse_if(!fits, NakInvalidRequest);
 }
 
-// KEY-01: what the QP was not set up for.
+// KEY-01: the QP's own access rights.
 RequestVerdict rights(const RequestView& view) {
     const Access& access = view.connection.access;
     bool allowed = true;
@@ -158,11 +158,11 @@ RequestVerdict payload_length(const RequestView& view) {
     return refuse_if(!fits, NakInvalidRequest);
 }
 
-// LEN-04: a WRITE brings what its RETH announced; the first packet that proves otherwise is NAKed.
+// LEN-04: a WRITE carries the length of its RETH; the first packet that proves otherwise is NAKed.
 // LEN-05, LEN-11: no message is larger than the limit.
 RequestVerdict message_length(const RequestView& view) {
     const std::uint64_t so_far = before(view) + view.packet.payload().size();
-    // Of a FLUSH a length is no message's.
+    // The length of a FLUSH is not that of a message.
     const bool has_reth =
         view.packet.headers.has(wire::Header::Reth) && view.info.operation != Operation::Flush;
     if (has_reth && view.packet.reth.dma_length > view.message_limit) {

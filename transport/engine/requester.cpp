@@ -29,7 +29,7 @@ bool supported(QpType type, WrOpcode opcode) {
     return false;
 }
 
-// What the last packet brings besides data, as Opcodes::Row counts it.
+// What the last packet carries besides data, as the index of Opcodes::Row.
 std::size_t ending_of(WrOpcode opcode) {
     if (opcode == WrOpcode::SendWithImm || opcode == WrOpcode::RdmaWriteWithImm) return 1;
     return opcode == WrOpcode::SendWithInv ? 2 : 0;
@@ -93,7 +93,7 @@ void start(Device& device, Qp& qp, SendWork& work) {
 
 namespace {
 
-// What is common to all packets that leave: new PSNs are noted, the timer runs.
+// For every packet that leaves: notes new PSNs and starts the timer.
 Transmit* sent(Device& device, Qp& qp, const wire::Packet& packet, wire::Bytes payload,
                wire::Psn behind, wire::Instant now) {
     const std::uint32_t known = forward(qp.outbound.unacked_psn, qp.outbound.next_psn);
@@ -289,7 +289,7 @@ std::expected<void, VerbError> enqueue(Device& device, Qp& qp, const SendRequest
 
 namespace {
 
-// The work whose packet goes next, started. Nothing if none may, and if one failed.
+// Starts and returns the work whose packet is next. Nothing if no work may send, or if one failed.
 SendWork* next_work(Device& device, Qp& qp) {
     while (qp.cursor.work < qp.sends.size()) {
         SendWork& work = qp.sends[qp.cursor.work];

@@ -28,7 +28,7 @@ inline bool may_begin(const Qp& qp) {
 // Gives the work its PSNs; sets its `fault` if its own memory is not reachable. Work that sends
 // nothing has no PSNs and is carried out here: in order, after the work that began before it.
 void start(Device& device, Qp& qp, SendWork& work);
-// The packet (packet_to_peer) of a SEND or WRITE at which the cursor stands.
+// The packet (packet_to_peer) of a SEND or WRITE at the cursor.
 wire::Packet& segment(Device& device, const Qp& qp, const SendWork& work, wire::Psn psn);
 // The payload at this place of the message. Nothing if its memory is not reachable.
 std::optional<wire::Bytes> payload_of(Device& device, const Qp& qp, const SendWork& work,

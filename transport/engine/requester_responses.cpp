@@ -12,7 +12,7 @@ namespace {
 
 using wire::Operation;
 
-// The started work in whose PSNs this one lies, counted from the oldest.
+// The index of the started work that this PSN belongs to, counted from the oldest.
 std::optional<std::size_t> work_holding(const Qp& qp, wire::Psn psn) {
     for (std::size_t i = 0; i < qp.sends.size() && qp.sends[i].started; ++i) {
         if (qp.sends[i].holds(psn)) return i;
@@ -119,7 +119,7 @@ void take_acknowledge(Device& device, Qp& qp, const ResponseView& view, wire::In
         acknowledge_through(device, qp, psn); // REQ-03
         return;
     }
-    // REQ-11, RNR-12: what stands before a NAK was received.
+    // REQ-11, RNR-12: a NAK acknowledges everything before it.
     if (psn != qp.outbound.unacked_psn) acknowledge_through(device, qp, psn - 1);
     const bool oldest =
         !qp.sends.empty() && qp.sends.front().started && qp.sends.front().holds(psn); // REQ-19
@@ -134,7 +134,7 @@ void take(Device& device, Qp& qp, const ResponseView& view, wire::Instant now) {
         take_acknowledge(device, qp, view, now);
         return;
     }
-    // REQ-26: data acknowledges all that stands before its request.
+    // REQ-26: data acknowledges everything before its request.
     const wire::Psn first = view.request->first;
     if (first != qp.outbound.unacked_psn && !qp.sends.front().holds(view.packet.bth.psn)) {
         acknowledge_through(device, qp, first - 1);
@@ -147,7 +147,7 @@ void take(Device& device, Qp& qp, const ResponseView& view, wire::Instant now) {
     if (operation == Operation::AtomicAcknowledge) take_atomic(device, qp, view);
 }
 
-// A response that is no use by itself still says that what stands before its request arrived.
+// A response that is useless by itself still acknowledges everything before its request.
 void note_arrival(Device& device, Qp& qp, const ResponseView& view) {
     const wire::Psn first = view.request->first;
     const bool behind = forward(qp.outbound.unacked_psn, first) <
@@ -195,7 +195,7 @@ void hear_credits(Qp& qp, const ResponseView& view, const ResponseRuling& ruling
     if (readable && (view.request || again)) qp.outbound.credits.hear(view.packet.aeth);
 }
 
-// TMO-04: progress winds the timer up, and ends a wait for what was answered after all.
+// TMO-04: progress restarts the timer, and ends a wait for something that has been answered.
 void after_progress(Device& device, Qp& qp, wire::Instant now) {
     const std::uint32_t index = Device::index_of(qp);
     if (qp.waits_for_rnr && wire::distance(qp.rnr_psn, qp.outbound.unacked_psn) > 0) {

@@ -74,7 +74,7 @@ Reply read_reply(const wire::Packet& packet, wire::Mtu mtu, wire::Msn msn) {
             .left = packet.reth.dma_length};
 }
 
-// RDR-01..03: the response is made when it is sent; what it may read is asked again then (RDR-13).
+// RDR-01..03: the response is made when it is sent; its access is checked again then (RDR-13).
 void read(Device& device, Qp& qp, const RequestView& view) {
     const std::uint32_t packets = wire::packets_of(view.packet.reth.dma_length, qp.connection.mtu);
     qp.inbound.msn = qp.inbound.msn + 1;
@@ -161,7 +161,7 @@ bool place(Device& device, Qp& qp, const RequestView& view) {
                        payload);
     }
     if (device.config.behaviour.write_excess == WriteExcess::AtLast) {
-        // LEN-04: the NAK is still to come; nothing beyond what was announced is written.
+        // LEN-04: the NAK follows later; nothing beyond the announced length is written.
         payload =
             payload.first(static_cast<std::size_t>(within_announced(qp.inbound, payload.size())));
     }
@@ -195,7 +195,7 @@ void receive(Device& device, Qp& qp, const RequestView& view) {
     if (view.info.ends_message()) {
         inbound.open = OpenMessage::None;
         inbound.receive_taken = false;
-        inbound.msn = inbound.msn + 1; // ACK-09: at the message's end, whatever it completes
+        inbound.msn = inbound.msn + 1; // ACK-09: at the message's end, with or without a completion
         if (needs_receive && !complete_receive(device, qp, view, inbound.received)) return;
     }
     acknowledge_request(device, qp, view);
@@ -246,7 +246,7 @@ void answer_duplicate(Device& device, Qp& qp, const RequestView& view) {
     Reply reply = repeat(device, qp, saved);
     if (view.info.operation == Operation::RdmaReadRequest) {
         reply = read_reply(view.packet, qp.connection.mtu, qp.inbound.msn);
-        // RDR-06: a repeated tail begins anew, or goes on where the READ would be.
+        // RDR-06: a repeated tail begins again, or continues at the READ's position.
         reply.begins = view.packet.bth.psn == saved.psn ||
                        device.config.behaviour.partial_read_reply == PartialReadReply::FirstOrOnly;
     }
@@ -263,7 +263,7 @@ void answer_duplicate(Device& device, Qp& qp, const RequestView& view) {
     device.mark_ready(qp);
 }
 
-// RSP-12: whatever is wrong with a duplicate, it is never NAKed.
+// RSP-12: a duplicate is never NAKed, even if it is wrong.
 void handle_duplicate(Device& device, Qp& qp, RequestView& view) {
     ++device.counters.duplicate_request;
     if (device.config.behaviour.duplicate_rearms_nak) qp.inbound.nak = NakState::None; // RSP-03
@@ -274,7 +274,7 @@ void handle_duplicate(Device& device, Qp& qp, RequestView& view) {
     }
     view.saved = qp.saved.holding(view.packet.bth.psn);
     auto refused_by = device.checks.duplicate_refused_by(view);
-    // A planted defect may let pass what is not remembered: there is nothing to answer it with.
+    // A planted defect may accept a duplicate that is not remembered: there is no answer to send.
     if (!refused_by && view.saved == nullptr) refused_by = DuplicateCheck::Remembered;
     if (refused_by) {
         device.drop(*refused_by, view.packet.bth, view.now);

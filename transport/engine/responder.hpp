@@ -9,7 +9,7 @@ namespace veriroce::engine {
 
 void handle_request(Device& device, Qp& qp, const PacketView& packet);
 
-// What the checks see of a request.
+// The values of a request that the checks read.
 RequestView request_view(const Device& device, const Qp& qp, const PacketView& packet);
 // Carries out a request that passed the checks.
 void carry_out(Device& device, Qp& qp, const RequestView& view);

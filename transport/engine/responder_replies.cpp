@@ -143,7 +143,7 @@ Transmit* read_packet(Device& device, Qp& qp, Reply& reply, std::uint64_t bytes)
     return transmit(device, qp, packet, payload);
 }
 
-// RDR-13, RDR-14: the key went away while the READ was answered; the NAK stands in the response's
+// RDR-13, RDR-14: the key became invalid while the READ was answered; the NAK takes the response's
 // place and is the QP's last word.
 Transmit* refuse_rest(Device& device, Qp& qp) {
     const LostKey choice = device.config.behaviour.lost_key;

@@ -64,7 +64,7 @@ ResponseVerdict window(const ResponseView& view) {
     return refuse_if(!inside || !view.request, Drop);
 }
 
-// REQ-08, N-11: whatever comes behind an unanswered READ or atomic says that its response is lost.
+// REQ-08, N-11: a response after an unanswered READ or atomic means that its response is lost.
 ResponseVerdict implied_nak(const ResponseView& view) {
     if (!view.request) return Drop;
     if (!view.request->behind_unanswered) return Take;
@@ -87,7 +87,7 @@ ResponseVerdict fits_request(const ResponseView& view) {
     return refuse_if(ack && wants_response(opcode), retried ? Retry : Drop);
 }
 
-// REQ-09: behind a gap nothing is taken; it is asked for again.
+// REQ-09: after a gap no response is accepted; the requester requests them again.
 ResponseVerdict read_order(const ResponseView& view) {
     if (!is_read_response(view)) return Take;
     if (!view.request) return Drop;

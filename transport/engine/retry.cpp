@@ -25,7 +25,7 @@ void retry(Device& device, Qp& qp) {
     const SendView view{qp.connection, qp.outbound, device.config.behaviour,
                         qp.sends.front().request};
     if (!device.checks.allows(SendCheck::RetryLeft, view)) {
-        if (qp.connection.migration == MigState::Armed) { // TMO-03: tried anew on the other path
+        if (qp.connection.migration == MigState::Armed) { // TMO-03: tried again on the other path
             migrate(device, qp);
             qp.outbound.retries = 0;
             rewind(device, qp);

@@ -31,7 +31,7 @@ class Ring {
     const T& front() const { return (*this)[0]; }
     T& back() { return (*this)[size_ - 1]; }
 
-    // The slot that `i` stands in, for what is stored beside the ring.
+    // The slot of `i`, for data that is stored beside the ring.
     [[nodiscard]] std::size_t place(std::size_t i) const {
         const std::size_t at = first_ + i;
         return at < capacity_ ? at : at - capacity_;
@@ -43,7 +43,7 @@ class Ring {
         slot = value;
         return slot;
     }
-    // A slot that still holds what was in it before: the caller sets all of it.
+    // A slot with its old content: the caller must set all of it.
     T& push() {
         assert(!full());
         ++size_;

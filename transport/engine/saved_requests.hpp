@@ -13,10 +13,10 @@ class SavedRequests {
     // Forgets all, and keeps this many from now on.
     void reset(std::size_t depth);
     void add(const SavedRequest& request);
-    // The one in whose PSNs this PSN lies; nullptr if there is none.
+    // The request that this PSN belongs to; nullptr if there is none.
     [[nodiscard]] const SavedRequest* holding(wire::Psn psn) const;
     [[nodiscard]] const SavedRequest* newest() const;
-    // Calls `use` for each one behind this PSN, in order.
+    // Calls `use` for each request after this PSN, in order.
     template <typename Use>
     void for_each_behind(wire::Psn psn, Use use) const {
         for (std::size_t i = 0; i < size_; ++i) {

@@ -2,7 +2,7 @@
 
 namespace veriroce::engine::send_check {
 
-// REQ-02, N-36: a READ counts all its responses. What is larger than the window goes alone.
+// REQ-02, N-36: a READ counts all its responses. A request larger than the window goes alone.
 bool window(const SendView& view) {
     const std::uint32_t out = forward(view.outbound.unacked_psn, view.outbound.next_psn);
     return out == 0 || std::uint64_t{out} + view.packets <= view.behaviour.max_unacked_packets;
@@ -14,7 +14,7 @@ bool rd_atomic(const SendView& view) {
            view.outbound.outstanding_rd_atomic < view.connection.max_rd_atomic;
 }
 
-// REQ-28: behind all earlier READs and atomics.
+// REQ-28: after all earlier READs and atomics.
 bool fence(const SendView& view) {
     return !view.request.flags.fence || view.outbound.outstanding_rd_atomic == 0;
 }

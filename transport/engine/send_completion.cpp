@@ -23,7 +23,7 @@ bool complete_oldest(Device& device, Qp& qp, WcStatus status) {
     if (qp.cursor.work > 0) {
         --qp.cursor.work;
     } else {
-        qp.cursor.packet = 0; // REQ-33: what is acknowledged is not sent again
+        qp.cursor.packet = 0; // REQ-33: acknowledged packets are not sent again
     }
     return !reported || deliver(device, qp, Queue::Send, completion);
 }

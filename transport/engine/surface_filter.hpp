@@ -1,5 +1,5 @@
 // A filter on what enters or leaves the engine's surface. Mutants and fault plans are made of it;
-// the engine itself knows nothing of it: whoever couples an engine to a link calls the filter.
+// the engine itself does not know the filter: the code that connects an engine to a link calls it.
 #pragma once
 
 #include <optional>

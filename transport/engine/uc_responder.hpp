@@ -1,5 +1,5 @@
 // Requests of UC in. A missing packet loses its whole message silently; the next FIRST or ONLY
-// begins a new message, whatever its PSN is.
+// begins a new message with any PSN.
 //
 // Source: rule EXT-06.
 #pragma once

@@ -53,7 +53,7 @@ Transmit* send_uc_segment(Device& device, Qp& qp, SendWork& work) {
         return nullptr;
     }
     wire::Packet& packet = segment(device, qp, work, qp.outbound.next_psn);
-    packet.bth.ack_request = false; // nobody answers
+    packet.bth.ack_request = false; // UC and UD have no answers
     packet.bth.pad = wire::pad_of(bytes);
     Transmit* const made = transmit(device, qp, packet, *payload);
     qp.outbound.next_psn += 1;
@@ -62,7 +62,7 @@ Transmit* send_uc_segment(Device& device, Qp& qp, SendWork& work) {
     return made;
 }
 
-// C10-93.1.1: a datagram larger than the port's MTU is not sent, and that is no error.
+// C10-93.1.1: a datagram larger than the port's MTU is not sent, without an error.
 bool oversize(const Device& device, const Qp& qp, const SendWork& work) {
     return qp.connection.type == QpType::Ud && work.length > wire::bytes_of(device.config.port_mtu);
 }
@@ -87,7 +87,7 @@ Transmit* next_unreliable(Device& device, Qp& qp) {
             start(device, qp, work);
             const bool failed = work.fault.has_value();
             if (failed || is_local(work.request.opcode)) {
-                settle_oldest(device, qp); // the work is no more
+                settle_oldest(device, qp); // the work does not exist any more
                 if (failed) return nullptr;
                 continue;
             }

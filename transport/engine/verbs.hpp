@@ -72,8 +72,8 @@ struct AddressVector {
     std::optional<wire::VlanId> vlan;
 };
 
-// Whom a datagram goes to, as an address handle says it and the work request. A Q_Key whose high
-// bit is set stands for the QP's own: such keys are controlled.
+// The destination of a datagram, from its address handle and work request. A Q_Key whose high bit
+// is set (a controlled key) means the QP's own.
 struct UdDestination {
     AddressVector path;
     wire::Qpn qpn;
@@ -133,7 +133,7 @@ struct AlternatePath {
     std::uint8_t timeout = 0; // 0..31, code of the local ACK timeout
 };
 
-// ibv_qp_attr: what is set is changed, and nothing else.
+// ibv_qp_attr: only the set members are changed.
 struct QpAttributes {
     std::optional<QpState> state;
     std::optional<wire::Mtu> path_mtu;

@@ -1,4 +1,4 @@
-// What the engine's checks see: plain values of a QP and the packet that is judged. The QP itself
+// The input of the engine's checks: plain values of a QP and of the packet. The QP itself
 // is made of Connection, Inbound and Outbound, so that a view copies nothing.
 //
 // PSNs count packets, all lengths are bytes.
@@ -20,7 +20,7 @@ namespace veriroce::engine {
 inline constexpr wire::Qpn kGsiQpn{1};
 inline constexpr wire::Qkey kGsiQkey{0x80010000};
 
-// What the verbs set and packets leave alone.
+// The values that only verbs change.
 struct Connection {
     QpType type = QpType::Rc;
     QpState state = QpState::Reset;
@@ -46,7 +46,7 @@ struct Connection {
     bool sqd_async_notify = false;
 };
 
-// Which NAK the responder waits behind (RSP-03, RNR-04).
+// The NAK after which the responder waits (RSP-03, RNR-04).
 enum class NakState : std::uint8_t { None, Sequence, Rnr };
 
 // A message of several packets that has begun and not ended.

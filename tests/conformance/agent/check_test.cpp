@@ -1,5 +1,5 @@
 // `--check` against our agent with the engine behind it, against the same that tells lies, and
-// against what is no agent.
+// against a program that is not an agent.
 #include "conformance/agent/check.hpp"
 
 #include <catch2/catch.hpp>

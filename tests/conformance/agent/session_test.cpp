@@ -176,7 +176,7 @@ TEST_CASE("session: a wait is answered in its time, cancelled, or ended by reset
     session.handle_line(poll(11, 300), start);
     session.handle_line(poll(12, 60'000), start);
     session.handle_line(ping, start);
-    CHECK(answers(session) == Lines{pong}); // nobody is held up
+    CHECK(answers(session) == Lines{pong}); // no other call waits
     CHECK(session.next_deadline(start) == start + Session::poll_interval);
 
     session.advance(start + 100ms);

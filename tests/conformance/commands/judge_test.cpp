@@ -55,7 +55,7 @@ class Changed {
     std::string path_;
 };
 
-// Behind the file's header, the packet's, Ethernet, IP, UDP and BTH: the first payload byte of the
+// After the file's header, the packet's, Ethernet, IP, UDP and BTH: the first payload byte of the
 // first packet of rxe-send-imm, whose ICRC is then wrong.
 constexpr std::size_t kFirstPayload = 24 + 16 + 14 + 20 + 8 + 12;
 

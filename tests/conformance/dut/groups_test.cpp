@@ -196,7 +196,7 @@ TEST_CASE("engine device: windows of both types, and keys that are revoked",
             CHECK(got.status == engine::WcStatus::Success);
             CHECK(got.invalidated_rkey == key);
             CHECK(done(both, write).status == engine::WcStatus::RemAccessErr);
-        } else { // only type 2 can be revoked: no NAK, and nobody answers any more
+        } else { // only type 2 can be revoked: no NAK and no further answer
             CHECK(done(both, revoke).status == engine::WcStatus::RetryExcErr);
             CHECK(both.completion(1).status == engine::WcStatus::LocQpOpErr);
         }

@@ -241,7 +241,7 @@ TEST_CASE("virtual dut: nobody answers, the retries are used up, the time is vir
     both.pair.call(0, PostSend{.qp = both.sides[0].qp.qp, .requests = {write}});
     CHECK(both.completion(0).status == engine::WcStatus::RetryExcErr);
     CHECK(both.pair.frames - before == 3); // once, and retry_cnt times more
-    // TMO: each wait lies between T and 4 T; T is 4.096 us * 2^10.
+    // TMO: each wait is between T and 4 T; T is 4.096 us * 2^10.
     CHECK(both.pair.now() - wire::Instant{} >= 3 * 4194304ns);
     CHECK(both.pair.now() - wire::Instant{} <= 3 * 4 * 4194304ns);
 }

@@ -98,7 +98,7 @@ TEST_CASE("events: a call ends with the reply to its ticket, and with nothing el
     REQUIRE(scene.answer->has_value());
     CHECK(std::holds_alternative<dut::Pong>(**scene.answer));
 
-    scene.events.reply(call->ticket, dut::Done{}); // nobody waits for it any more
+    scene.events.reply(call->ticket, dut::Done{}); // no task waits for it any more
     CHECK(std::holds_alternative<dut::Pong>(**scene.answer));
 }
 

@@ -1,5 +1,5 @@
-// What no line of a script names is judged all the same, and nobody is blamed for what fault rules
-// did.
+// Packets that no line of a script names are judged too, and the DUT is not blamed for what fault
+// rules did.
 #include <catch2/catch.hpp>
 
 #include <algorithm>

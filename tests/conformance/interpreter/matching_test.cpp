@@ -27,7 +27,7 @@ using wire::Field;
 using wire::Operation;
 using wire::Position;
 
-constexpr std::uint32_t tester_start = 0xFFFFFE; // PSNs wrap behind the second packet
+constexpr std::uint32_t tester_start = 0xFFFFFE; // PSNs wrap after the second packet
 constexpr std::uint32_t dut_start = 100;
 
 const wire::IpAddress dut_ip = *wire::IpAddress::parse("192.0.2.1");
@@ -86,7 +86,7 @@ struct Scene {
                 .timeout = timeout,
                 .last_sent = last_sent};
     }
-    // The tester sends so many SENDs.
+    // The tester sends this many SENDs.
     void send(std::uint32_t packets) {
         for (std::uint32_t i = 0; i < packets; ++i) {
             wire::Packet packet;
@@ -150,7 +150,7 @@ TEST_CASE("matching: PSNs count from the asking side's first, across the wrap", 
     const Match other = scene.matched(line(Acknowledgement::Nak, {is(Field::Psn, num(1))}), nak);
     CHECK_FALSE(other.satisfied);
     CHECK(text_of(other) == "psn: expected 1, got 2");
-    // As it stands on the wire.
+    // As on the wire.
     const auto absolute = line(Acknowledgement::Nak, {is(Field::Psn, script::Absolute{num(0)})});
     CHECK(scene.matched(absolute, nak).satisfied);
     const auto wrong = line(Acknowledgement::Nak, {is(Field::Psn, script::Absolute{num(2)})});
@@ -666,7 +666,7 @@ TEST_CASE("matching: a response again needs no line once the tester asked again"
     scene.book.note(Side::Dut, *response.packet, response.at);
     CHECK_FALSE(needs_no_line(response, scene.context()));
     scene.book.note(Side::Dut, *response.packet, response.at);
-    CHECK_FALSE(needs_no_line(response, scene.context())); // nobody asked again
+    CHECK_FALSE(needs_no_line(response, scene.context())); // no request was repeated
     scene.send(1);                                         // PSN 0 once more
     CHECK(needs_no_line(response, scene.context()));
 }

@@ -94,7 +94,7 @@ TEST_CASE("book: an honest MSN counts the DUT's messages, READs once", "[interpr
     CHECK(book.msn_up_to(1, true) == wire::Msn{1});
     CHECK(book.msn_up_to(4, true) == wire::Msn{2});
     CHECK(book.msn_up_to(5, true) == wire::Msn{3});
-    // The tail of the READ asked for again is no message of its own.
+    // A READ's tail that is requested again is not a message of its own.
     book.note(Side::Dut, read(2, 2 * 1024), {}); // psn 3
     CHECK(book.msn_up_to(5, true) == wire::Msn{3});
 }

@@ -112,7 +112,7 @@ std::string end_of(Mode mode) {
     return "";
 }
 
-// Resumes whoever sleeps, at most so often. True if the task came to its end.
+// Resumes the sleeping task, at most this often. True if the task came to its end.
 bool go_on(Task<void>& task, std::size_t most) {
     for (std::size_t i = 0; i < most && !task.done(); ++i)
         std::exchange(sleeper, nullptr).resume();

@@ -68,7 +68,7 @@ TEST_CASE("judge CNP-01: a CE mark draws a CNP", "[judge][CNP-01]") {
     CHECK(judged(assumptions, {marked, first, alive}) == certain("CNP-01"));
     CHECK(judged(assumptions, {marked, cnp, first, alive}) == kNothing);
     CHECK(judged(assumptions, {marked, cnp, first, second, alive}) ==
-          kNothing); // one stands for both
+          kNothing); // one violation covers both
     CHECK(judged(assumptions, {marked, first}) == kNothing);
     assumptions.notification_points = {{kB, microseconds(100)}};
     CHECK(judged(assumptions, {marked, cnp, first, second, alive}) == certain("CNP-01"));

@@ -141,7 +141,7 @@ wire::Duration longest_way(const sim::Scenario& scenario) {
 void check_fates(const Recording& recording, const std::vector<Sighting>& all, Share& ipv4,
                  Share& ipv6) {
     if (recording.ports.size() != 2) return; // of a third port's packets the way is not known
-    // What is dropped may come all the same when it is replayed.
+    // A dropped packet may still come when it is replayed.
     const auto replays = static_cast<std::size_t>(sim::FaultKind::Replay);
     if (recording.scenario.fault_rates.one_in[replays] != 0) return;
     flow::Deliveries deliveries(longest_way(recording.scenario));

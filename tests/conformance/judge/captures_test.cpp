@@ -77,7 +77,7 @@ std::vector<Frame> one_sided(const std::vector<Frame>& frames, Random& random) {
     return left;
 }
 
-// All of it once more a second later, as if the QPs had been connected anew.
+// All of it once more a second later, as if the QPs had been connected again.
 std::vector<Frame> lived_twice(const std::vector<Frame>& frames) {
     std::vector<Frame> both = frames;
     for (Frame frame : frames) {

@@ -1,4 +1,4 @@
-// What stands before the transport headers, the ICRC, and CM: real frames with one field changed.
+// The headers before the transport headers, the ICRC, and CM: real frames with one field changed.
 #include <catch2/catch.hpp>
 
 #include "dissector/wire/frame.hpp"

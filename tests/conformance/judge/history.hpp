@@ -69,7 +69,7 @@ inline std::vector<Found> found_by(const Judge& judge) {
     return found;
 }
 
-// The packets are numbered as they stand: one that stands there twice was sent twice.
+// The packets are numbered in their order: one that is listed twice was sent twice.
 inline std::vector<Found> judged(const Assumptions& assumptions,
                                  std::vector<flow::Packet> packets) {
     Judge judge(assumptions);

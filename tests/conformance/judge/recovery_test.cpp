@@ -1,4 +1,4 @@
-// What a requester does about a loss that it was told of; duplicates that nobody answers.
+// How a requester reacts to a loss that it was told of; duplicates without an answer.
 #include <catch2/catch.hpp>
 
 #include "tests/conformance/judge/history.hpp"

@@ -28,7 +28,7 @@ struct Recording {
     Recording(sim::Scenario played, const sim::Defect& defect);
 };
 
-// What a judge at the endpoint's port knows: that nothing is missing, and where it stands. With
+// The facts that a judge at the endpoint's port has: no packet is missing, and its place. With
 // `everything` also what the two ends of each connection have agreed upon, how long a device may
 // take to answer, and that no application writes where others may read.
 enum class Told : std::uint8_t { Place, Everything };

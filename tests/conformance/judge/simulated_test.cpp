@@ -1,5 +1,5 @@
 // Whole engines under random work, lawful options and faults, judged at the port of each: what the
-// network did is nobody's fault, and engines that keep the rules are blamed for nothing.
+// network did is not a device's fault, and engines that keep the rules violate nothing.
 #include <catch2/catch.hpp>
 
 #include "tests/conformance/judge/simulated.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t seeds = 100; // of each part
 
-// Nobody is blamed for certain by who stands at this port, the one at the far end neither.
+// A judge at this port finds no certain violation of either end.
 void check_innocence(const Recording& recording, std::size_t port, Told told, Summary& sum) {
     Assumptions assumptions = assumptions_at(recording, port, told);
     // What the network forges bears the name of the far end.

@@ -36,7 +36,7 @@ std::string run(const Play& play, const Mutant& device) {
     return bench.text();
 }
 
-// Mostly RC, at PSNs where something is going on, with anything behind the header.
+// Mostly RC, at PSNs where something is going on, with anything after the header.
 wire::Packet anything(Bench& bench, std::mt19937& random) {
     const auto below = [&](std::uint32_t limit) {
         return static_cast<std::uint32_t>(random() % limit);

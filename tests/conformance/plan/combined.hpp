@@ -15,7 +15,7 @@
 
 namespace veriroce::test {
 
-// Filters behind one another; the last one is next to the engine.
+// Filters after one another; the last one is next to the engine.
 class FilterChain final : public engine::SurfaceFilter {
   public:
     using Datagrams = std::vector<engine::OwnedDatagram>;

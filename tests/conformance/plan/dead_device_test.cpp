@@ -95,7 +95,7 @@ class Storm final : public engine::SurfaceFilter {
     }
 };
 
-// Sends a thousand copies of everything to a QP that nobody has.
+// Sends a thousand copies of everything to a QP that does not exist.
 class Misdirects final : public engine::SurfaceFilter {
   public:
     void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,

@@ -78,7 +78,7 @@ TEST_CASE("faults: no plan touches the sanity exchange", "[plan]") {
     options.plan = plan_with("delay 1us when from=dut\ndrop when psn=0 p=0.0\n");
     PlanRun run(testbed, plan, selection, options);
     CHECK(run.next()->verdict == Verdict::Pass);
-    options.plan = plan_with("drop when from=dut\n"); // nobody would answer a sanity exchange
+    options.plan = plan_with("drop when from=dut\n"); // no sanity exchange could pass
     PlanRun deaf(testbed, plan, selection, options);
     const auto result = deaf.next();
     CHECK(result->verdict == Verdict::Fail);

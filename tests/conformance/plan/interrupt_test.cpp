@@ -1,4 +1,4 @@
-// A signal in the middle of a case: it ends at once, and what ran before it stands.
+// A signal in the middle of a case: it ends at once, and earlier results stay.
 #include <catch2/catch.hpp>
 
 #include <csignal>

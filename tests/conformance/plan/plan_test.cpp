@@ -270,7 +270,7 @@ TEST_CASE("plan: psn=wrap and migreq=1 are what stands on the wire", "[plan][BTH
         const Selection selection = selected({"rsp/gap-nak"}, std::move(axes));
         const auto results = play_suite(selection, right_engine());
         const auto& frame = results.front().packets.front().frame;
-        std::array<unsigned, 12> bth{}; // behind Ethernet, IPv4 and UDP
+        std::array<unsigned, 12> bth{}; // after Ethernet, IPv4 and UDP
         for (std::size_t i = 0; i < bth.size(); ++i)
             bth[i] = std::to_integer<unsigned>(frame.at(14 + 20 + 8 + i));
         return bth;

@@ -65,7 +65,7 @@ inline Plan plan_of(const Selection& selection) {
     return std::move(*plan);
 }
 
-// As `veriroce test` plays it: with the sanity exchange behind each run.
+// As `veriroce test` plays it: with the sanity exchange after each run.
 inline std::vector<CaseResult> play_suite(const Selection& selection, VirtualTestbedOptions device,
                                           std::uint64_t seed = 1) {
     const Plan plan = plan_of(selection);
@@ -91,7 +91,7 @@ inline std::string text_of(const CaseResult& result) {
     return text;
 }
 
-// The first run of a script that stands in a test, without a sanity exchange.
+// The first run of a script in a test, without a sanity exchange.
 inline CaseResult play_script(std::string_view script,
                               VirtualTestbedOptions device = right_engine()) {
     const auto compiled = script::compile("made/up.roce", script);

@@ -43,7 +43,7 @@ bool condemned(const CaseResult& result) {
            (result.level == rules::Level::Should && result.verdict == Verdict::Warn);
 }
 
-// Whether any run of the case fails, by itself: without the sanity exchange behind it.
+// Whether any run of the case fails, by itself: without the sanity exchange after it.
 bool finds(const mutants::Caught& pair, std::string& told, InexactLab lab = {}) {
     const auto mutant = mutants::find(pair.mutant);
     REQUIRE(mutant.has_value());

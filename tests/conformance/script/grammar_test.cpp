@@ -1,5 +1,5 @@
 // The TextMate grammar for editors is made of the language's own tables, so that it cannot grow
-// old. VERIROCE_UPDATE_GOLDEN=1 test_script "grammar: *" writes it anew.
+// old. VERIROCE_UPDATE_GOLDEN=1 test_script "grammar: *" writes it again.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ WordSet enumerators() {
     return words;
 }
 
-// A regular expression for whole words, as a JSON string holds it. The longest stands first: of
+// A regular expression for whole words, as a JSON string holds it. The longest comes first: of
 // `ip` and `ip.ttl` an editor takes what comes first.
 std::string pattern(const WordSet& words, std::string_view before, std::string_view behind) {
     std::vector<std::string_view> ordered(words.begin(), words.end());

@@ -1,4 +1,4 @@
-// Every example in the project's pages compiles, and stands there as `script format` lays it out.
+// Every example in the project's pages compiles, and has the layout of `script format`.
 #include "tests/conformance/script/pages.hpp"
 #include "tests/conformance/script/text.hpp"
 

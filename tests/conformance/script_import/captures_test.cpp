@@ -152,7 +152,8 @@ TEST_CASE("script import: every script passes whatever a device may lawfully do"
     for (const Row& row : rows) {
         for (const Made& made : scripts_of(row.capture)) {
             for (const mutants::Mutant& oddity : mutants::lawful()) {
-                // RNR-03: whoever may be RNR NAKed at any time cannot say beforehand what he sends.
+                // RNR-03: a requester that may get an RNR NAK at any time cannot know its packets
+                // beforehand.
                 if (refuses_at_times(oddity) && made.tester_asks) continue;
                 INFO(made.name << ", " << oddity.name);
                 check_passes(made.script, veriroce::test::engine_of(oddity));

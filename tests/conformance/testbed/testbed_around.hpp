@@ -32,7 +32,7 @@ class TestbedAround : public Testbed {
                                  const Environment& environment) {
         return inner_.play(script, run, environment);
     }
-    // The exchange behind each case that shows whether the device still answers.
+    // The exchange after each case that shows whether the device still answers.
     virtual CaseResult play_sanity(const script::Case& script, const script::Run& run,
                                    const Environment& environment) {
         return inner_.play(script, run, environment);

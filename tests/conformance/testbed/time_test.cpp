@@ -20,7 +20,7 @@ CaseResult play_late(const std::string& script, wire::Duration lateness) {
     return play_in({.lateness = lateness}, script);
 }
 
-// The link of a testbed whose capture loses packets of the first so many plays.
+// The link of a testbed whose capture loses packets of the first few plays.
 class LossyTestbed final : public TestbedAround {
   public:
     explicit LossyTestbed(std::size_t losses) : losses_(losses) {}

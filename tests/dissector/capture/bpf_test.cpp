@@ -62,7 +62,7 @@ TEST_CASE("bpf: the packets that libpcap chooses of committed files", "[capture]
 }
 
 TEST_CASE("bpf: a file of several link types is filtered by each of them", "[capture]") {
-    // An IPv4 header alone, and one behind an Ethernet header; both to UDP port 4791.
+    // An IPv4 header alone, and one after an Ethernet header; both to UDP port 4791.
     const std::string ip("\x45\x00\x00\x1e\x00\x00\x40\x00\x40\x11\x00\x00\x0a\x00\x00\x01"
                          "\x0a\x00\x00\x02\x12\xb6\x12\xb7\x00\x0a\x00\x00hi",
                          30);

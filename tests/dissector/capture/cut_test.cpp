@@ -66,7 +66,7 @@ Made pcapng_file(bool big_endian) {
 // What a reader gives of the bytes, without copies.
 struct Read {
     std::size_t packets = 0;
-    bool inside = true; // all of each packet lies in the bytes
+    bool inside = true; // each packet is completely in the bytes
     std::optional<ReadError> error;
 };
 Read read(std::span<const std::byte> bytes) {
@@ -107,8 +107,8 @@ void cut_everywhere(const std::string& name, const Made& made, std::size_t extra
     CHECK(packets > 40);
 }
 
-// Compressed in members of so many bytes, and cut at every byte of a part of the file. What is read
-// is decompressed from the file's beginning each time, so no test takes more than a part.
+// Compressed in members of this many bytes, and cut at every byte of a part of the file. What is
+// read is decompressed from the file's beginning each time, so no test takes more than a part.
 void cut_compressed(const Compressor& compressor, std::size_t member, std::size_t from,
                     std::size_t up_to) {
     const Made made = pcap_file(0xA1B2C3D4, false, 1);
@@ -146,7 +146,7 @@ TEST_CASE("cut: pcapng of both byte orders", "[capture]") {
     for (const bool big_endian : {false, true}) {
         const Made made = pcapng_file(big_endian);
         cut_everywhere(big_endian ? "pcapng, big-endian" : "pcapng", made,
-                       made.packet_starts.front()); // behind the interface
+                       made.packet_starts.front()); // after the interface
     }
 }
 

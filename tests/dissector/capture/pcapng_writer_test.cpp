@@ -1,4 +1,4 @@
-// What the writer writes, our reader and libpcap read; what is not finished leaves nothing behind.
+// Our reader and libpcap read what the writer wrote; an unfinished file leaves nothing behind.
 #include <catch2/catch.hpp>
 
 #include <pcap/pcap.h>

@@ -7,7 +7,7 @@
 
 namespace veriroce::corpus {
 
-// Bytes put one behind the other.
+// Joins bytes.
 class Message {
   public:
     Message& be(std::uint64_t value, std::size_t bytes) {

@@ -147,7 +147,7 @@ Message header_of(const Pdu& pdu) {
     return header.up_to(48);
 }
 
-// A key and a value that fill so many bytes, with their pad.
+// A key and a value that fill this many bytes, with their pad.
 Message pairs(std::uint32_t bytes) {
     if (bytes == 0) return {};
     Message text;

@@ -187,7 +187,7 @@ TEST_CASE("decode: InfiniBand and RoCE v1, and lengths that contradict the frame
 }
 
 TEST_CASE("decode: IP over InfiniBand, where the packet proves itself", "[decode]") {
-    // A local UD SEND ONLY: LRH, BTH, DETH, the type, and an IPv4 header with 8 bytes behind it.
+    // A local UD SEND ONLY: LRH, BTH, DETH, the type, and an IPv4 header with 8 bytes after it.
     const auto carried = [](std::string_view type, const FrameBytes& packet) {
         FrameBytes frame =
             bytes_of("0002 0001 0000 0004 6440ffff 00000123 00000020 00000b1b 00000405") +
@@ -333,7 +333,7 @@ TEST_CASE("decode: behind a framed PDU that its CRC proves is another, whole or 
         more.insert(more.begin(), first.begin(), first.end());
         return more;
     };
-    // It goes on in the next segment: that is no cut. One that the capture cut is.
+    // It continues in the next segment, so it is not cut. One that the capture cut short is.
     for (std::size_t kept = 4; kept < write.size(); ++kept) {
         const FrameBytes part(write.begin(), write.begin() + static_cast<std::ptrdiff_t>(kept));
         INFO(kept);

@@ -12,7 +12,7 @@ using namespace veriroce::decode::test;
 
 namespace {
 
-// Layers but the first lie one behind the other inside the captured bytes.
+// All layers but the first follow each other inside the captured bytes.
 void check_layers(const Dissection& d) {
     std::uint32_t at = 0;
     for (const LayerSpan& layer : d.layers) {

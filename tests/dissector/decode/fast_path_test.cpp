@@ -127,7 +127,7 @@ TEST_CASE("fast path: every made frame is the same, cut, lengthened, and with an
                     bytes[at] = before;
                 }
             }
-            bytes.resize(bytes.size() + 5); // padding behind the packet
+            bytes.resize(bytes.size() + 5); // padding after the packet
             compare(bytes.size(), bytes.size());
         }
     }
@@ -137,7 +137,7 @@ TEST_CASE("fast path: every made frame is the same, cut, lengthened, and with an
 
 namespace {
 
-// A frame of the corpus that is recognised, with an IPv4 header of 20 bytes behind Ethernet.
+// A frame of the corpus that is recognised, with an IPv4 header of 20 bytes after Ethernet.
 std::vector<std::byte> plain_ipv4() {
     for (const auto& made : corpus::corpora()) {
         for (const auto& one : made.frames) {

@@ -78,11 +78,11 @@ TEST_CASE("decode: each fault of a packet is found where it stands, and no other
 TEST_CASE("decode: reserved bits of extended headers are found", "[decode][BTH-16]") {
     struct Header {
         std::uint8_t opcode;
-        std::uint32_t at;    // behind the BTH
+        std::uint32_t at;    // after the BTH
         std::uint32_t bytes; // with reserved bits
     };
     constexpr std::uint32_t kBth = 14 + 20 + 8;
-    // RDETH, the DETH behind it, DETH, XRCETH; of FETH four bytes, of which six bits are in use.
+    // RDETH, the DETH after it, DETH, XRCETH; of FETH four bytes, of which six bits are in use.
     for (const auto& [opcode, at, bytes] :
          {Header{0x44, 0, 1}, Header{0x44, 8, 1}, Header{0x64, 4, 1}, Header{0xA4, 0, 1},
           Header{0x1C, 0, 4}}) {
@@ -196,7 +196,7 @@ TEST_CASE("decode: a packet that contradicts the frame's type is taken apart by 
         CHECK(finding.expected == expected);
         CHECK(d.icrc.status == icrc);
     }
-    // Behind a header of neither version the sum is wrong as well.
+    // After a header of neither version the sum is wrong as well.
     const FrameBytes neither = version(v4, 0x0800, 0x55);
     const Dissection d = taken_apart(neither);
     CHECK(kinds_of(d) == std::vector{FindingKind::IpVersion, FindingKind::IpChecksum});

@@ -30,7 +30,7 @@ FrameBytes fragment_of(const FrameBytes& frame, std::size_t from, std::size_t by
     return part;
 }
 
-// One frame for each of the corpus's carriers that have an IPv4 header behind the first Ethernet
+// One frame for each of the corpus's carriers that have an IPv4 header after the first Ethernet
 // header.
 std::vector<corpus::CorpusFrame> carried_by_ipv4() {
     std::vector<corpus::CorpusFrame> frames;
@@ -81,7 +81,7 @@ TEST_CASE("fragments: what the capture holds less of than was on the wire is cut
                 CHECK(d.cut);
                 CHECK_FALSE(d.malformed);
             }
-            // Padding of the frame is no part of the fragment.
+            // Padding of the frame is not part of the fragment.
             FrameBytes padded = part;
             padded.resize(padded.size() + 6);
             const Dissection d = taken_apart(part, 1, length + 6);

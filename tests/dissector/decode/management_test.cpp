@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint8_t kUdSendOnly = 0x64;
 
-// A datagram to QP 1: byte i behind the common header is i.
+// A datagram to QP 1: byte i after the common header is i.
 FrameBytes datagram(std::uint8_t management_class, std::uint16_t attribute) {
     std::vector<std::byte> mad(kMadBytes);
     mad[0] = std::byte{1};

@@ -1,4 +1,4 @@
-// What lies above the transport: its layers, its findings, its end. That the fields are right is
+// The protocols above the transport: layers, findings, end. That the fields are right is
 // compared with tshark (tests/dissector/dissect/tshark_test.cpp).
 #include <catch2/catch.hpp>
 
@@ -58,7 +58,7 @@ std::optional<std::uint64_t> number(std::string_view name, const Dissection& d) 
     return number;
 }
 
-// Layers lie one behind the other and cover the frame.
+// Layers follow each other and cover the frame.
 bool covered(const Dissection& d) {
     std::uint32_t at = 0;
     for (const LayerSpan& layer : d.layers) {
@@ -145,7 +145,7 @@ TEST_CASE("upper: a Connect tells its queue, and its data the names", "[decode]"
     Column::find("nvme.fabrics.cmd.connect.data.subnqn")
         .value()
         .for_each(d->d, [&](const FieldRow&, const Value& value) { name = value.text; });
-    CHECK(name == "nnnnn"); // up to what is no printable character
+    CHECK(name == "nnnnn"); // up to the first character that is not printable
     const auto short_data = taken(facts(Upper::Nvme), Message(connect).fill(100, 1));
     CHECK(kinds_of(short_data->d) == std::vector{FindingKind::NvmeLength});
     CHECK_FALSE(connected_nvme_queue(taken(facts(Upper::Nvme), read_command(1))->d));

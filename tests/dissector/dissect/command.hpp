@@ -75,7 +75,7 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
     }
 }
 
-// Without the empty piece behind the last newline.
+// Without the empty piece after the last newline.
 inline std::vector<std::string> lines_of(const std::string& text) {
     auto lines = split(text, '\n');
     if (!lines.empty() && lines.back().empty()) lines.pop_back();

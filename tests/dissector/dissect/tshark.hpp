@@ -1,4 +1,4 @@
-// tshark, asked by tests. Without it they fail: a comparison that did not happen is no success.
+// tshark, asked by tests. Without it they fail: a comparison that did not happen is not a success.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -25,7 +25,7 @@ inline std::string written_by(const std::string& command) {
     return text;
 }
 
-// Its settings come from an empty folder, so that those of whoever runs the test do not matter.
+// Its settings come from an empty folder, so that the user's settings do not matter.
 inline std::string tshark(const std::string& arguments) {
     const TemporaryFolder settings;
     return written_by("WIRESHARK_CONFIG_DIR=" + settings.path().string() + " tshark " + arguments +

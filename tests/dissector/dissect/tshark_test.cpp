@@ -146,11 +146,11 @@ std::string read_late(const Corpus& corpus, const CorpusFrame& frame, const std:
 }
 
 // A difference of the made frames: tshark prints nothing, our value twice, what stands some
-// bytes behind it (likewise), a value that begins as ours and goes on, or something else.
+// bytes after it (likewise), a value that begins as ours and goes on, or something else.
 struct KnownForm {
     std::vector<std::string> opcodes;  // ranges: "40-55"
     std::vector<std::string> carriers; // how their names begin
-    std::string fields;                // likewise; with a $ behind it the whole name
+    std::string fields;                // likewise; with a $ after it the whole name
     std::string form;
     std::string reason;
     bool seen = false;

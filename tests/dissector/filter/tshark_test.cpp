@@ -1,5 +1,5 @@
 // Expressions that tshark 4.0 takes as well: they select the same frames of the committed captures.
-// Without tshark this fails: a comparison that did not happen is no success.
+// Without tshark this fails: a comparison that did not happen is not a success.
 #include <array>
 #include <set>
 

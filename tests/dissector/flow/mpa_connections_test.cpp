@@ -71,7 +71,7 @@ class Client {
         std::uint32_t at = 40;
         for (const decode::LayerSpan& layer : d_.layers.from(Tcp)) {
             if (layer.kind == Tcp) continue;
-            CHECK(layer.offset == at); // they lie one behind the other
+            CHECK(layer.offset == at); // each follows the one before
             at = layer.offset + layer.length;
             above.push_back(layer.kind);
         }
@@ -82,11 +82,11 @@ class Client {
     UpperConnections connections_;
     decode::Dissection d_;
     std::vector<std::byte> bytes_;
-    std::uint32_t next_ = 0xFFFFFFE0; // wraps behind the start-up
+    std::uint32_t next_ = 0xFFFFFFE0; // wraps after the start-up
     std::uint32_t server_next_ = 7000;
 };
 
-// A SEND of so many bytes, without a CRC.
+// A SEND of this many bytes, without a CRC.
 Message pdu(std::size_t bytes) {
     Message frame;
     frame.be(18 + bytes, 2).be(0x4143, 2).zeros(16).fill(bytes, 'd');
@@ -132,7 +132,7 @@ TEST_CASE("mpa connections: PDUs without a CRC where both ends wanted none", "[f
         Client one(request, reply); // RFC 5044: if one end wants them, both send them
         CHECK(one.see(pdu(32)) == std::vector{MpaMore});
     }
-    // Behind a gap it is iWARP, and nobody knows where its PDUs begin.
+    // After a gap it is iWARP, but the place of its PDUs is unknown.
     Client other(0);
     other.lose(1000);
     CHECK(other.see(pdu(32)) == std::vector{MpaMore});

@@ -128,7 +128,7 @@ TEST_CASE("upper connections: a QP that the user names needs no CM", "[flow]") {
     Watcher watcher(told);
     peers.send(From::Client, kSendOnly, command(), "command");
     CHECK(watcher.see(corpus));
-    CHECK(watcher.last().layers.has(LayerKind::NvmeAnyCommand)); // of which queue nobody knows
+    CHECK(watcher.last().layers.has(LayerKind::NvmeAnyCommand)); // the queue is unknown
     peers.send(From::Server, kSendOnly, Message().zeros(16), "to the other QP");
     CHECK_FALSE(watcher.see(corpus));
     Message connect;
@@ -218,7 +218,7 @@ TEST_CASE("upper connections: the oldest ends give way, and are counted", "[flow
     Corpus corpus;
     Conversation(corpus, false, 0).connect(3260, {}, {});
     std::vector<std::byte> request = corpus.frames[0].bytes;
-    const std::size_t message = 14 + 20 + 8 + 12 + 8 + 24; // behind BTH, DETH and the MAD header
+    const std::size_t message = 14 + 20 + 8 + 12 + 8 + 24; // after BTH, DETH and the MAD header
     UpperConnections connections;
     decode::Dissection d;
     for (std::size_t i = 0; i < kRequests; ++i) {

@@ -38,7 +38,7 @@ std::string line_of(wire::Bytes bytes, std::uint32_t original = 0, std::uint16_t
     return out;
 }
 
-// What stands behind protocol and length.
+// The text after protocol and length.
 std::string info_of(const wire::PacketSpec& spec) {
     const auto bytes = frame(spec);
     const std::string line = line_of(bytes);

@@ -19,7 +19,7 @@ std::vector<std::byte> noise(std::size_t size, std::mt19937& random) {
 
 using CopyCrc = std::uint32_t (*)(std::uint32_t, Bytes, MutableBytes);
 
-// Copied behind `offset` bytes that must stay, as must those that follow.
+// Copied after `offset` bytes that must stay, as must those that follow.
 bool right(CopyCrc copy, std::uint32_t seed, Bytes bytes, std::size_t offset) {
     constexpr std::size_t fence = 64;
     constexpr std::byte untouched{0xA5};

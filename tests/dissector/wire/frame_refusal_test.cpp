@@ -110,7 +110,7 @@ TEST_CASE("frame: lengths of IP that contradict the frame or the header", "[wire
     poke16(frame, 24, ipv4_checksum(Bytes(frame).subspan(14, 16)));
     CHECK(decoding(frame) == FrameError::LengthMismatch);
     CHECK(refusal(frame) == FrameError::LengthMismatch);
-    poke16(frame, 32, 4791); // what stands 16 bytes on looks like a UDP header
+    poke16(frame, 32, 4791); // the bytes 16 further look like a UDP header
     poke16(frame, 34, 32);
     CHECK(decoding(frame) == FrameError::LengthMismatch);
     frame = frames::kAck;

@@ -60,7 +60,7 @@ TEST_CASE("frame: map_transport finds the extended headers and the body", "[wire
 }
 
 TEST_CASE("frame: map_transport stops at the first header that is not there whole", "[wire]") {
-    auto bytes = frames::kAck;   // 4 bytes behind the BTH
+    auto bytes = frames::kAck;   // 4 bytes after the BTH
     bytes[42] = std::byte{0x0B}; // RETH 16, ImmDt 4
     auto frame = *decode_frame(bytes);
     map_transport(frame);

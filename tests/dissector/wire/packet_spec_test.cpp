@@ -45,7 +45,7 @@ TEST_CASE("spec: each number is written as it stands, and the sums made good", "
             PacketSpec spec = spec_of(*original);
             spec.fields = {{info.field, wrong}};
             const auto bytes = encoded(spec, sender_of(*original));
-            // A written pad count adds no bytes: the layers behind the payload move.
+            // A written pad count adds no bytes: the layers after the payload move.
             if (info.field == Field::Pad) continue;
             CHECK(read_field(bytes, frame.layers, info.field) == wrong);
             const auto ip = frame.layers.at(frame.ipv4 ? Layer::Ipv4 : Layer::Ipv6);

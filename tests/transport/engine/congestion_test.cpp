@@ -54,7 +54,7 @@ TEST_CASE("notification: a marked packet is answered by a CNP", "[engine][CNP-01
     CHECK(sent.envelope.destination_port == wire::kRocePort);
     CHECK(sent.envelope.dscp == 48);
     CHECK(sent.envelope.ecn == 0);
-    CHECK(all[1].name() == "ACKNOWLEDGE"); // the write was carried out all the same
+    CHECK(all[1].name() == "ACKNOWLEDGE"); // the write was still executed
     CHECK(lab.engine.counters().ecn_marked == 1);
     CHECK(lab.engine.counters().cnp_sent == 1);
 }

@@ -81,7 +81,7 @@ TEST_CASE("credits: beyond the limit the first packet alone asks", "[engine][REQ
     const auto first = lab.one();
     CHECK(first.name() == "SEND_FIRST");
     CHECK(first.packet.bth.ack_request);
-    // Taken, and no credit behind it: the message has its receive, the rest goes.
+    // Accepted, and no credit after it: the message has its receive, the rest is sent.
     hear(lab, 0, 0, 0);
     CHECK(psns(lab.drain()) == Psns{2001, 2002});
     hear(lab, 2, 1, 1);
@@ -99,7 +99,7 @@ TEST_CASE("credits: what takes no receive goes, and takes none away", "[engine][
     post(lab, WrOpcode::AtomicFetchAndAdd, 8, 4);
     post(lab, WrOpcode::RdmaWriteWithImm, 8, 5);
     CHECK(psns(lab.drain()) == Psns{2000, 2001, 2002, 2003});
-    hear(lab, 1, 2, 0); // two done, and two behind them that need none
+    hear(lab, 1, 2, 0); // two done, and two after them that need no credit
     CHECK(psns(lab.drain()).empty());
     lab.receive(response(lab, "RDMA_READ_RESPONSE_ONLY", 2, 3), pattern(8));
     wire::Packet done = response(lab, "ATOMIC_ACKNOWLEDGE", 3, 4);

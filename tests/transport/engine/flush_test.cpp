@@ -208,7 +208,7 @@ TEST_CASE("responder: duplicates of FLUSH and ATOMIC WRITE are answered and not 
     CHECK(lab.number(0) == changed);
     lab.receive(flush(lab, 1));
     check_response(lab.one(), 1001, 2);
-    // RSP-12, ATM-05: another request at that PSN is nobody's duplicate.
+    // RSP-12, ATM-05: a different request at that PSN is not a duplicate.
     lab.receive(atomic_write(lab, 0, 8), pattern(8, 1));
     lab.receive(flush(lab, 0));
     lab.receive(atomic_write(lab, 1), pattern(8, 1));
@@ -297,7 +297,7 @@ TEST_CASE("requester: FLUSH and ATOMIC WRITE count as READs do", "[engine][N-28]
     CHECK(lab.drain().size() == 2);
     lab.receive(response(lab, "RDMA_READ_RESPONSE_ONLY", 0, 1));
     CHECK(psns(lab.drain()) == Psns{2002, 2003});
-    // REQ-08: what is behind the unanswered ATOMIC WRITE makes it go again.
+    // REQ-08: a response to later work makes the unanswered ATOMIC WRITE go again.
     lab.receive(response(lab, "RDMA_READ_RESPONSE_ONLY", 2, 3));
     CHECK(psns(lab.drain()) == Psns{2001, 2002, 2003});
     lab.receive(response(lab, "RDMA_READ_RESPONSE_ONLY", 1, 2));

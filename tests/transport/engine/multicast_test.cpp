@@ -64,7 +64,7 @@ TEST_CASE("multicast: each attached QP gets one copy of what its group gets", "[
         post_receive(lab, qp, qp.value);
         post_receive(lab, qp, 10 + qp.value);
     }
-    receive(lab, to_group(lab)); // nobody is attached
+    receive(lab, to_group(lab)); // no QP is attached
     CHECK(lab.receives().empty());
     CHECK(lab.engine.counters().dropped == 1);
 

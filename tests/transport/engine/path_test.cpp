@@ -88,7 +88,7 @@ TEST_CASE("path: a packet of another VLAN is dropped unless the option says no",
     options.config.behaviour.vlan_checked = checked;
     Lab lab(options);
     wire::Envelope tagged = from_peer();
-    tagged.vlan = wire::VlanId{.id = 0, .priority = 5}; // a priority is no VLAN
+    tagged.vlan = wire::VlanId{.id = 0, .priority = 5}; // a priority is not a VLAN
     lab.receive(write(lab, 0), pattern(4), tagged);
     CHECK(lab.drain().size() == 1);
     tagged.vlan = wire::VlanId{.id = 7};
@@ -198,7 +198,7 @@ TEST_CASE("migration: REARM becomes ARMED by the peer's packets, and their MigRe
     CHECK(attributes(lab).path_mig_state == MigState::Migrated);
     CHECK(attributes(lab).timeout == 10);
     CHECK_FALSE(attributes(lab).alternate);
-    lab.receive(write(lab, 3, true), pattern(4), from_peer()); // the first path is no more
+    lab.receive(write(lab, 3, true), pattern(4), from_peer()); // the first path is gone
     CHECK(lab.drain().empty());
 }
 

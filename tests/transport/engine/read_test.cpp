@@ -51,7 +51,7 @@ TEST_CASE("requester: a gap in READ responses is asked for again, once",
     CHECK(again.psn() == (rest ? 2001 : 2000));
     CHECK(again.packet.reth.virtual_address == remote + (rest ? 1024 : 0));
     CHECK(again.packet.reth.dma_length == (rest ? 3072 : 4096));
-    if (rest) { // it may begin anew at the place that was asked for
+    if (rest) { // it may begin again at the requested place
         lab.receive(response(lab, "RDMA_READ_RESPONSE_FIRST", 1, 1), bytes.subspan(1024, 1024));
     } else {
         lab.receive(response(lab, "RDMA_READ_RESPONSE_FIRST", 0, 1), bytes.first(1024));

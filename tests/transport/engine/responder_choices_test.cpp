@@ -203,7 +203,7 @@ TEST_CASE("responder: another duplicate atomic is silent, or draws the saved ans
     REQUIRE(all.size() == (choice == OtherAtomic::SavedAnswer ? 1 : 0));
     if (!all.empty()) CHECK(all[0].packet.atomic_ack.original == before);
     CHECK(lab.number(0) == before + 5);
-    wire::Packet of_read = lab.packet("FETCH_ADD", rq_psn + 1); // a READ is no atomic
+    wire::Packet of_read = lab.packet("FETCH_ADD", rq_psn + 1); // a READ is not an atomic
     lab.receive(read(lab, 1, 8));
     lab.drain();
     lab.receive(of_read);

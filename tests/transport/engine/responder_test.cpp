@@ -43,7 +43,7 @@ wire::Packet read_request(const Lab& lab, wire::Psn psn, std::uint32_t length,
     return read;
 }
 
-// The opcode of the i-th of so many READ responses.
+// The opcode of the i-th of this many READ responses.
 std::string_view response_name(std::size_t i, std::size_t packets) {
     if (packets == 1) return "RDMA_READ_RESPONSE_ONLY";
     if (i == 0) return "RDMA_READ_RESPONSE_FIRST";

@@ -35,7 +35,7 @@ std::vector<Sent> everything(Lab& lab) {
     answer("RDMA_READ_REQUEST", 2);
     answer("FETCH_ADD", 5);
     answer("SEND_ONLY", 6, 8);            // RNR: there is no receive
-    answer("RDMA_WRITE_ONLY", 9, 8);      // a gap that hides behind it
+    answer("RDMA_WRITE_ONLY", 9, 8);      // a gap that the RNR NAK hides
     answer("RDMA_WRITE_MIDDLE", 6, 1024); // fatal
     return sent;
 }
@@ -213,7 +213,7 @@ TEST_CASE("rules: each pair of request opcodes is judged by the order of message
             CHECK(lab.state() == (fits && !too_long ? QpState::Rts : QpState::Err));
         }
     }
-    CHECK(lawful == 7 * 9 + 3 + 2); // behind a whole message nine begin; the open ones go on
+    CHECK(lawful == 7 * 9 + 3 + 2); // after a whole message nine may begin
 }
 
 TEST_CASE("rules: the pad must agree with the RETH's length", "[engine][BTH-11]") {
@@ -281,7 +281,7 @@ TEST_CASE("rules: every message counts once, at its last packet", "[engine][ACK-
     CHECK(lab.one().msn() == 0);
     lab.receive(lab.packet("SEND_LAST", rq_psn + 1), pattern(8));
     CHECK(lab.one().msn() == 1);
-    lab.receive(write_of(lab, 2, 0, 8), pattern(8)); // no receive, and counted all the same
+    lab.receive(write_of(lab, 2, 0, 8), pattern(8)); // no receive, but counted
     CHECK(lab.one().msn() == 2);
 }
 

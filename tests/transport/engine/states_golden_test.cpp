@@ -1,5 +1,5 @@
 // What each state of an RC QP does with each event: tests/golden/engine-states.txt. Run with
-// VERIROCE_UPDATE_GOLDEN=1 to write it anew, and read the difference.
+// VERIROCE_UPDATE_GOLDEN=1 to write it again, and read the difference.
 #include "tests/transport/engine/requests.hpp"
 
 #include <cstdlib>

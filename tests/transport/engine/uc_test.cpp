@@ -153,7 +153,7 @@ TEST_CASE("uc responder: a lost packet takes its message with it, in silence", "
     CHECK(lab.receives().empty());
     send_last(lab, rq_psn + 3);
     CHECK(lab.receives().empty());
-    send_only(lab, rq_psn + 50); // wherever its PSN stands, and with the same receive
+    send_only(lab, rq_psn + 50); // with any PSN, and with the same receive
     CHECK(ids(lab.receives()) == Ids{1});
     CHECK(lab.drain().empty());
     CHECK(lab.state() == QpState::Rts);
@@ -171,7 +171,7 @@ TEST_CASE("uc responder: a new message ends one that is not complete", "[engine]
     lab.receive(lab.packet("RDMA_WRITE_LAST", rq_psn + 3), pattern(10));
     send_last(lab, rq_psn + 4);
     CHECK(lab.receives().empty());
-    send_first(lab, rq_psn + 4); // a PSN that was used already is no duplicate here
+    send_first(lab, rq_psn + 4); // a PSN that was used before is not a duplicate here
     send_last(lab, rq_psn + 5);
     CHECK(ids(lab.receives()) == Ids{2});
 }

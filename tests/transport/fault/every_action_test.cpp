@@ -104,7 +104,8 @@ struct Leaves {
     End from = End::B;
 };
 
-// SEND_ONLYs with PSN 0, 1, … go in, a microsecond apart; what leaves behind each.
+// SEND_ONLYs with PSN 0, 1, … go in, a microsecond apart; returns the packets that leave after
+// each.
 struct Row {
     std::string_view plan;
     std::size_t packets = 1;

@@ -71,7 +71,7 @@ TEST_CASE("fault: a forged answer goes back to the sender", "[fault]") {
                     .to = ForgeTo::Sender};
     Wire wire({{.action = nak, .selector = only(1)}});
     const Frame before = packet("SEND_ONLY", 1);
-    CHECK(wire.pass(before, 1).untouched); // nobody has said yet which QP the sender is
+    CHECK(wire.pass(before, 1).untouched); // the sender's QP is not known yet
     const Frame answer = packet("ACKNOWLEDGE", 0);
     CHECK(wire.injector
               .handle({.from = End::A, .qpn = 0x99, .psn = 0, .now = wire.now, .frame = answer})

@@ -25,7 +25,7 @@ std::int64_t psn_of(const Frame& frame) {
     return veriroce::wire::distance(veriroce::wire::Psn(first_psn), bth->psn);
 }
 
-// What is on the wire behind the injector, as PSNs in the order in which they leave.
+// The packets on the wire after the injector, as PSNs in the order in which they leave.
 struct Leaving {
     explicit Leaving(std::vector<Rule> rules) : wire(std::move(rules)) {}
 

@@ -144,7 +144,7 @@ TEST_CASE("neighbour packets: half a packet is none", "[net]") {
             CHECK_FALSE(net::parse_neighbour(head(*whole, bytes)).has_value());
     }
     CHECK_FALSE(net::parse_neighbour(roce_frame(1)).has_value());
-    auto mapped = kSolicitation; // for ::ffff:10.77.0.9, which is no IPv6 address of the wire
+    auto mapped = kSolicitation; // for ::ffff:10.77.0.9, which is not an IPv6 address of the wire
     const auto target = ip("10.77.0.9");
     std::ranges::copy(target.bytes, mapped.begin() + 62);
     CHECK_FALSE(net::parse_neighbour(mapped).has_value());
@@ -169,7 +169,7 @@ TEST_CASE("neighbours: extra addresses are answered for, also while nobody recei
 TEST_CASE("neighbours: nobody else's address is answered for, and nothing is announced", "[net]") {
     const Lab lab;
     const auto link = lab.open({.extra_addresses = {ip("10.77.0.9")}});
-    ask_from_peer(lab, "10.77.0.10"); // nobody's
+    ask_from_peer(lab, "10.77.0.10"); // an unused address
     ask_from_peer(lab, "10.77.0.9");  // asked later: once it is answered the first would be, too
     CHECK(peer_learns(lab, ip("10.77.0.9"), soon()).has_value());
     std::size_t requests = 0;

@@ -206,7 +206,7 @@ TEST_CASE("udp offload: a run that the way does not take is refused datagram by 
     arrived.push_back(large.back());
     const auto seen = receive_count(*receiver, arrived.size());
     CHECK(differences(seen, arrived) == 0);
-    CHECK(expected_ids(seen) == arrived.size()); // the last was sent anew, with identification 0
+    CHECK(expected_ids(seen) == arrived.size()); // the last was sent again, with identification 0
     CHECK(sender->offloads().send);
 }
 

@@ -1,7 +1,7 @@
 // Real Linux Soft-RoCE's requests against our responder: what one rxe sent to another is fed, frame
 // by frame, to an engine with the other's numbers, and each answer is held against the answer that
 // rxe gave: opcode, PSN, kind of acknowledge, MSN and length. Captures with loss are left out: what
-// was lost behind the capturing point is in the file, and rxe never saw it.
+// was lost after the capturing point is in the file, and rxe never saw it.
 #include "tests/transport/sim/pair.hpp"
 
 #include <algorithm>
@@ -132,7 +132,7 @@ class Replay {
     [[nodiscard]] const std::vector<Answer>& theirs() const { return theirs_; }
 
   private:
-    // A run of another program behind the first one has other QPs.
+    // A run of another program after the first one has other QPs.
     void keep_first_connection() {
         std::optional<wire::Qpn> device;
         std::optional<wire::Qpn> peer;

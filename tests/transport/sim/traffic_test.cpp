@@ -87,7 +87,7 @@ void check_one_of_each(Pair& pair, std::uint32_t length) {
     CHECK(number(a.at(result_at, 8)) == 40);
     CHECK(number(a.at(result_at + 8, 8)) == 42);
     CHECK(number(b.at(atomic_at, 8)) == 7);
-    // Not a byte beyond: what stands behind each target is as it was made.
+    // No byte beyond: the bytes after each target are unchanged.
     const auto untouched = pattern(region_bytes, 2);
     for (const std::uint64_t at : {send_at, write_at, write_at + 0x4000, send_at + 0x4000}) {
         CHECK(equal(b.at(at + length, 16), wire::Bytes(untouched).subspan(at + length, 16)));
