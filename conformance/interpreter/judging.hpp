@@ -1,5 +1,5 @@
 // The judge over the packets of a case: a rule that no line of the script names is kept all the
-// same. Source: script.md "Strictness" as conformance/script/README.md tells it.
+// same. Source: "What needs no line" in conformance/script/README.md.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // Lines about what does not come: no, quiet, dropped; what only the judge knows: judged; and wait.
 //
 // "Silent" is no RoCEv2 packet, no completion, no event and no change of the QP's state; what the
-// host's own stack says (ICMP, ARP, ND) does not count (corrections G1).
+// host's own stack says (ICMP, ARP, ND) does not count (conformance/rules/catalogue.tsv).
 #pragma once
 
 #include "conformance/interpreter/met.hpp"
