@@ -69,6 +69,64 @@ TEST_CASE("style: no line is longer than 100 columns and no C++ source has a tab
     CHECK(files > 0);
 }
 
+TEST_CASE("style: every page that our files cite exists", "[house]") {
+    std::vector<std::string> pages;
+    for (const auto* top :
+         {".", "dissector", "transport", "conformance", "reports", "tests", "pcaps"}) {
+        const auto folder = root / top;
+        const auto files = *top == '.' ? std::vector{root / "README.md", root / "CONTRIBUTING.md",
+                                                     root / "SECURITY.md"}
+                                       : files_under(folder);
+        for (const auto& file : files) {
+            if (file.extension() != ".md") continue;
+            pages.push_back("/" + file.lexically_relative(root).generic_string());
+        }
+    }
+    // Relative to the root, to any folder, or by its name alone.
+    const auto exists = [&](std::string page) {
+        while (page.starts_with("../") || page.starts_with("./") || page.starts_with("/"))
+            page.erase(0, page.find('/') + 1);
+        return std::ranges::any_of(
+            pages, [&](const std::string& one) { return one.ends_with("/" + page); });
+    };
+    CHECK(exists("../script/README.md"));
+    CHECK_FALSE(exists("no_such_page"
+                       ".md"));
+    static const std::regex cited("[A-Za-z0-9_./-]+[.]md\\b");
+    for (const auto& file : our_files()) {
+        if (!is_cpp(file) && file.extension() != ".md") continue;
+        const std::string text = read_text(file);
+        for (std::sregex_iterator at(text.begin(), text.end(), cited), end; at != end; ++at) {
+            if (!exists((*at)[0])) FAIL_CHECK(file << " cites " << (*at)[0]);
+        }
+    }
+}
+
+TEST_CASE("style: every rule that our files cite is in the catalogue", "[house]") {
+    std::set<std::string> ids;
+    std::set<std::string> groups;
+    const std::string catalogue = read_text(root / "conformance/rules/catalogue.tsv");
+    for (const std::string_view line : lines(catalogue)) {
+        const std::string_view id = line.substr(0, line.find('\t'));
+        if (id.empty() || id.front() == '#') continue;
+        ids.emplace(id);
+        groups.emplace(id.substr(0, id.rfind('-')));
+    }
+    REQUIRE(ids.size() > 250);
+    static const std::set<std::string> others{"CRC-32", "RSP-99"}; // the polynomial; an example
+    static const std::regex cited("\\b([A-Z][A-Z0-9]*)-[0-9][0-9]+\\b");
+    for (const auto& file : our_files()) {
+        const bool test = file.string().starts_with((root / "tests").string());
+        if (test || (!is_cpp(file) && file.extension() != ".md")) continue;
+        const std::string text = read_text(file);
+        for (std::sregex_iterator at(text.begin(), text.end(), cited), end; at != end; ++at) {
+            const std::string id = (*at)[0];
+            if (!groups.contains((*at)[1]) || others.contains(id) || ids.contains(id)) continue;
+            FAIL_CHECK(file << " cites " << id);
+        }
+    }
+}
+
 TEST_CASE("style: every folder with sources of ours has a README.md", "[house]") {
     std::set<std::filesystem::path> folders;
     for (const auto* top : {"dissector", "transport", "conformance", "reports"}) {

@@ -8,12 +8,12 @@
 namespace veriroce::cases {
 
 // A case file. `path` is relative to conformance/cases, with forward slashes and the extension
-// ("responder/gap.roce"); `text` is the file's UTF-8 text, unparsed.
+// ("rsp/gap-nak.roce"); `text` is the file's UTF-8 text, unparsed.
 struct EmbeddedFile {
     std::string_view path;
     std::string_view text;
 
-    // "responder/gap" and "responder", as the command line names cases.
+    // "rsp/gap-nak" and "rsp", as the command line names cases.
     [[nodiscard]] constexpr std::string_view id() const { return path.substr(0, path.rfind('.')); }
     [[nodiscard]] constexpr std::string_view group() const {
         return path.substr(0, path.find('/'));

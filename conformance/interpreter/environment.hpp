@@ -1,8 +1,8 @@
 // Where a case is played: the two ends, and how long things take there. A testbed makes it once per
 // run; it is the same for every case.
 //
-// Units: times in ns; MTU of the link in bytes of IP. Source: rules of time in script.md's
-// "Silence" as conformance/script/README.md tells them.
+// Units: times in ns; MTU of the link in bytes of IP. Source: "What a `<` line waits for"
+// in conformance/script/README.md.
 #pragma once
 
 #include <cstdint>

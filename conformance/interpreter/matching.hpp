@@ -1,7 +1,7 @@
 // Whether a packet matches a line, in which fields it differs, and whether it needs a line at all.
 // Pure functions of the line, the packet and the QP's earlier packets.
 //
-// Source: conformance/script/README.md; rules ACK-02, ACK-03, ACK-07, REQ-31, N-05, corrections G3.
+// Source: conformance/script/README.md; rules ACK-02, ACK-03, ACK-07, REQ-31, N-05, N-38.
 #pragma once
 
 #include <compare>

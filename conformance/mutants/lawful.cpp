@@ -24,7 +24,7 @@ ResponseVerdict drop_wrong_size(const engine::ResponseView& view) {
                : ResponseVerdict::Drop;
 }
 
-// RDR-04, G3: requesters drop what they have already (N-38).
+// RDR-04: requesters drop what they have already (N-38).
 class RepeatsLaterReads final : public QpFilter<ReadLog> {
   protected:
     void arrives(Qp& qp, Passage& passage) override {

@@ -405,7 +405,7 @@ struct Quiet { // no RoCE packet of the QP at all
 struct Dropped { // no packet, completion, event or state change; then a SEND works
     QpRef qp;
 };
-struct Judged { // anything that the reference model allows
+struct Judged { // anything that the rules allow; the judge looks at it
     QpRef qp;
     std::optional<Expr> time;
 };
@@ -494,7 +494,7 @@ struct For {
 
 struct Case {
     std::string path;  // as given to load
-    std::string group; // the id is group/name: "responder", "gap" of ".../responder/gap.roce"
+    std::string group; // the id is group/name: "rsp", "gap-nak" of ".../rsp/gap-nak.roce"
     std::string name;
     std::vector<Word> rules; // all exist in the catalogue
     std::string title;       // with its {name}s

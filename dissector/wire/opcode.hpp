@@ -2,7 +2,7 @@
 // the engine, the script language, the fuzzers and the reports all read it; nothing that follows
 // from a row is typed a second time. The rows are in opcode_table.hpp.
 //
-// Source: rules.md "RC opcodes", EXT-01..06, CNP-02; the header lists of the other services are
+// Source: rules OPC-01 to OPC-10, EXT-01 to EXT-06, CNP-02; opcodes and header lists are
 // checked against values typed independently in tests/dissector/wire/opcode_test.cpp.
 #pragma once
 

@@ -1,6 +1,6 @@
 // The AETH syndrome: what an acknowledge says, and the tables of its timer and credit codes.
 //
-// Source: rules.md "AETH syndrome", "RNR NAK timer code", "AETH credit code", "Local ACK timeout".
+// Source: rules ACK-10, RNR-07, TMO-01; the tables are typed again in syndrome_test.cpp.
 #pragma once
 
 #include <chrono>

@@ -44,8 +44,8 @@ class ReplyQueue {
     // `coalesce` is set or the queue is short of room (ACK-03). For anything else the caller has
     // asked room().
     void add(const Reply& reply, bool coalesce = false);
-    // Adds the answer to a duplicate at its place. False if it cannot be answered now (G3: the
-    // requester asks again).
+    // Adds the answer to a duplicate at its place. False if it cannot be answered now (the
+    // requester asks again: REQ-08).
     bool add_duplicate(const Reply& reply);
 
   private:

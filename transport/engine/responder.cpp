@@ -41,7 +41,7 @@ void refuse(Device& device, Qp& qp, const RequestView& view, wire::NakCode code,
     enter_error(device, qp);
 }
 
-// Class J: the receive completes in error and the QP ends, but the peer is not told (G7).
+// Class J: the receive completes in error and the QP ends, but the peer is not told (KEY-11).
 void fail_silently(Device& device, Qp& qp) {
     if (!fail_receive(device, qp, WcStatus::LocQpOpErr)) device.raise(EventType::QpReqErr, qp);
     enter_error(device, qp);
@@ -255,7 +255,7 @@ void answer_duplicate(Device& device, Qp& qp, const RequestView& view) {
     if (!qp.replies.add_duplicate(reply)) {
         device.drop(DropReason::NoReplyRoom, view.packet.bth, view.now);
     }
-    if (device.config.behaviour.duplicate_resends_later) { // G3
+    if (device.config.behaviour.duplicate_resends_later) { // RDR-04
         qp.saved.for_each_behind(saved.psn, [&](const SavedRequest& later) {
             qp.replies.add_duplicate(repeat(device, qp, later));
         });
