@@ -13,7 +13,7 @@
 int main(int argc, char** argv) {
     using namespace veriroce;
     command_line::Program program(
-        "veriroce", "Decode RoCEv2, speak it, and test whether a device keeps its rules",
+        "veriroce", "Decode RoCEv2, send and receive it, and test whether a device obeys its rules",
         VERIROCE_VERSION);
     const command_line::Command top = program.command();
     commands::add_dissect(top);

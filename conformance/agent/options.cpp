@@ -66,18 +66,18 @@ void add_options(Command command, Options& options) {
              "needs --token-file",
              "ADDR:PORT|unix:PATH");
     add_text(command, "--token-file", options.token_file,
-             "Callers must know the first line of FILE (mode 600)", "FILE");
+             "The first line of FILE (mode 600) is the token; callers must send it", "FILE");
     add_text(command, "--backend", options.backend,
              "verbs (an RDMA device; the default), or engine (the built-in one; only in "
              "'veriroce agent')",
              "NAME");
     add_text(command, "--device", options.device, "The RDMA device, if there are several", "NAME");
     add_text(command, "--address", options.address,
-             "engine: the local address for RoCEv2, over a UDP socket; with --interface an "
+             "Backend engine: the local address for RoCEv2 over a UDP socket; with --interface, an "
              "address that the kernel does not own",
              "ADDR");
     add_text(command, "--interface", options.interface,
-             "engine: send and receive raw frames on this interface", "IFACE");
+             "Backend engine: send and receive raw frames on this interface", "IFACE");
     add_limit(command, "--max-connections", options.limits.connections,
               "Connections with a right token at a time (8)");
     add_limit(command, "--max-registered", options.limits.registered_bytes,
@@ -93,14 +93,16 @@ void add_options(Command command, Options& options) {
     add_limit(command, "--max-queued", options.limits.queued_bytes,
               "Bytes of answers that wait for one caller (64M)");
     add_limit(command, "--max-line", options.limits.line_bytes, "Bytes of one line (16M)");
-    add_text(command, "--check", options.check,
-             "Serve nothing: make every call of the contract to the agent at this address, and "
-             "report what is wrong (exit code 1) or that nothing is (exit code 0)",
-             "ADDR:PORT|unix:PATH");
-    command.footer("The agent serves the DUT contract (JSON-RPC, one object per line). The data "
-                   "path is RoCEv2 on the device's own port.\n"
-                   "The token and the data are not encrypted: over a network that is not yours use "
-                   "a tunnel (ssh -L).");
+    add_text(
+        command, "--check", options.check,
+        "Do not serve: make every call of the contract to the agent at this address, and report "
+        "the result (exit code 0 if all is right, 1 if not)",
+        "ADDR:PORT|unix:PATH");
+    command.footer(
+        "The agent serves the DUT contract (JSON-RPC, one object per line). The data "
+        "path is RoCEv2 on the device's own port.\n"
+        "The token and the data are not encrypted: over a network that you do not own, use "
+        "a tunnel (ssh -L).");
 }
 
 std::expected<std::string, std::string> read_token(const std::string& path) {

@@ -34,7 +34,7 @@ open_backend(const Options& options, std::span<const BackendKind> backends) {
         if (options.backend.empty() || kind.name == options.backend) return kind.open(options);
         known += (known.empty() ? "" : ", ") + std::string(kind.name);
     }
-    return std::unexpected("unknown backend \"" + options.backend + "\"; this program has " +
+    return std::unexpected("unknown backend \"" + options.backend + "\"; this program has only " +
                            known);
 }
 
@@ -64,7 +64,7 @@ std::expected<void, std::string> serve(const Options& options,
     const auto server = net::LineServer::listen(**loop, *address, limits);
     if (!server) return std::unexpected(server.error().text);
     Log log(STDERR_FILENO);
-    log.say((*backend)->text() + " on " + (*server)->address().text());
+    log.say((*backend)->text() + ", listening on " + (*server)->address().text());
     Service service(**loop, **server, **backend, log, std::move(*token));
     while (!(*loop)->poll_signal())
         service.step();

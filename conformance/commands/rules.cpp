@@ -21,7 +21,10 @@ bool is_called(const rules::Rule& rule, const std::string& id) {
 void add_rules(Command program) {
     auto command = program.add_command("rules", "Print the rule catalogue");
     const auto ids = std::make_shared<std::vector<std::string>>();
-    command.option("ID", *ids, "Rules (RSP-02) or groups (RSP); the default is all");
+    command.option(
+        "ID", *ids,
+        "Rules (RSP-02) or groups (RSP); the default is all. Roles: np and rp are the notification "
+        "and reaction points of congestion control");
     command.on_run([ids] { return run_rules(*ids, stdout, stderr); });
 }
 

@@ -28,7 +28,7 @@ void print(std::FILE* err, const std::string& path,
 } // namespace
 
 void add_script(Command program) {
-    auto script = program.add_group("script", "Check, format and make scripts");
+    auto script = program.add_group("script", "Check, format and import scripts");
     auto check = script.add_command("check", "Compile scripts without running them");
     const auto checked = std::make_shared<std::vector<std::string>>();
     check.option("FILE", *checked, "Scripts (*.roce) or fault plans (*.faults)",
@@ -38,7 +38,7 @@ void add_script(Command program) {
     const auto options = std::make_shared<FormatOptions>();
     format.option("FILE", options->files, "Scripts (*.roce) or fault plans (*.faults)",
                   {.required = true});
-    format.flag("--check", options->check_only, "Only name the files that would change");
+    format.flag("--check", options->check_only, "Only print the names of files that would change");
     format.on_run([options] { return run_script_format(*options, stdout, stderr); });
     add_script_import(script);
 }

@@ -129,8 +129,7 @@ Accepted<int> import_or_refuse(const ImportOptions& options, std::FILE* out, std
 } // namespace
 
 void add_script_import(Command script) {
-    auto command =
-        script.add_command("import", "Write a connection of a capture as a script that can be run");
+    auto command = script.add_command("import", "Turn a connection of a capture into a script");
     const auto options = std::make_shared<ImportOptions>();
     command.option("CAPTURE", options->capture,
                    "A pcap or pcapng file, also compressed with gzip or zstd", {.required = true});
@@ -139,11 +138,10 @@ void add_script_import(Command script) {
     command.choice("--as", options->tester,
                    {{"requester", script_import::Part::Requester},
                     {"responder", script_import::Part::Responder}},
-                   "The part of the tester; the device takes the other one");
-    command.option(
-        "--from", options->from,
-        "The end whose requests are written; the default is the one that moves more data",
-        {.value = "ADDRESS"});
+                   "The tester's role; the device takes the other");
+    command.option("--from", options->from,
+                   "The end whose requests to write; the default is the one that moves more data",
+                   {.value = "ADDRESS"});
     command.number("--messages", options->messages, {1, 1'000'000'000},
                    "Write only the first N messages");
     command.option("-o", options->output, "Write the script here, not to standard output",

@@ -34,7 +34,7 @@ std::string list_of_mutants() {
         text += fmt::format("  {:<{}} {:<8}{}\n", one.name, width, one.rule,
                             cases.empty() ? " -" : cases);
     }
-    text += "Lawful oddities, and the rule that allows each; no case fails on them:\n";
+    text += "Unusual but correct behaviour, and the rule that allows it; no case fails on it:\n";
     for (const mutants::Mutant& one : mutants::lawful())
         text += fmt::format("  {:<{}} {:<8} {}\n", one.name, width, one.rule, one.description);
     return text;
@@ -47,7 +47,8 @@ std::string list_of(const plan::Plan& plan) {
         std::vector<std::string> rules;
         for (const script::Word& rule : of.rules)
             rules.push_back(rule.text);
-        text += fmt::format("{:<44} {:<24} {}\n", run.id(of), fmt::join(rules, " "), run.run.title);
+        text += fmt::format("{:<44} {:<24} {}\n", run.id(of),
+                            fmt::format("{}", fmt::join(rules, " ")), run.run.title);
     }
     return text;
 }

@@ -36,7 +36,8 @@ void add_selection(Command& command, TestOptions& options) {
     command.number("--repeat", options.repeat, {1, 1'000'000},
                    "Play every run N times, each time with the next seed");
     command.option("--shard", options.shard, "Run shard I of N", {.value = "I/N"});
-    command.flag("--slow", options.slow, "Also run cases that take more than 5 s");
+    command.flag("--slow", options.slow,
+                 "Also run slow cases (more than 5 s each against a real device)");
 }
 
 void add_device(Command& command, TestOptions& options) {
@@ -55,26 +56,28 @@ void add_device(Command& command, TestOptions& options) {
     command.option("--dut-other-address", options.dut_other,
                    "Addresses A[,B] of the device's host that are not GIDs; repeat it",
                    {.value = "ADDRESSES"});
-    command.option("--profile", options.profile,
-                   "Known facts about the device: capabilities, counters, deviations (YAML)",
-                   {.value = "FILE"});
+    command.option(
+        "--profile", options.profile,
+        "A profile (YAML): what is known about the device, such as its deviations; needs --dut",
+        {.value = "FILE"});
     command.option("--dut-reset", options.dut_reset,
-                   "A shell command that revives a device that no longer answers",
+                   "A shell command that restarts a device that no longer answers",
                    {.value = "COMMAND"});
     command.option("--mutant", options.mutant, "Plant this defect in the built-in engine",
                    {.value = "NAME"});
 }
 
 void add_playing(Command& command, TestOptions& options) {
-    command.number("--seed", options.seed, {}, "Determines PSNs and random faults",
+    command.number("--seed", options.seed, {}, "The seed for PSNs and random faults",
                    {.value = "N", .shows_default = true});
     command.number("--timeout-scale", options.timeout_scale, {0.1, 100'000},
-                   "Multiply all timeouts", {.value = "FACTOR", .shows_default = true});
+                   "Multiply the tester's waiting times and settle time",
+                   {.value = "FACTOR", .shows_default = true});
     command.option("--faults", options.faults,
                    "Play every case under this fault plan; --shrink then shrinks the plan",
                    {.value = "FILE"});
     command.flag("--shrink", options.shrink,
-                 "Shrink the first failing case, and print the small script");
+                 "Shrink the first failing case, and print the smallest script that still fails");
     command.flag("--fail-fast", options.fail_fast, "Stop at the first FAIL");
     command.flag("--list-mutants", options.list_mutants, "List the defects for --mutant");
     command.flag("--list", options.list, "List the selected runs without playing them");
@@ -82,10 +85,11 @@ void add_playing(Command& command, TestOptions& options) {
 }
 
 void add_reporting(Command& command, TestOptions& options) {
-    command.option("--report", options.report, "A folder for results.json, junit.xml and captures",
+    command.option("--report", options.report,
+                   "Write results.json, junit.xml and captures to this folder",
                    {.value = "FOLDER"});
-    command.option("--capture", options.capture, "One pcapng file of the whole run",
-                   {.value = "FILE"});
+    command.option("--capture", options.capture,
+                   "Write the packets of the whole run to one pcapng file", {.value = "FILE"});
     command.option("--allow-errors", options.allow_errors,
                    "Exit code 0 although up to this share of the runs ended with ERROR: 2%",
                    {.value = "N%"});

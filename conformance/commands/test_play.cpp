@@ -92,10 +92,11 @@ std::optional<std::string> lost_device(const testbed::Testbed& bench, const plan
     if (!broken && !ended) return std::nullopt;
     const std::string why =
         broken ? *broken + ", during" : "neither the device nor the way to it answers a SEND since";
-    return fmt::format(
-        "{} {}; {} of {} runs were not played{}", why, run.dead_since().value_or("the last case"),
-        left, total,
-        options.dut_reset.empty() ? "; --dut-reset COMMAND can bring a device back and go on" : "");
+    return fmt::format("{} {}; {} of {} runs were not played{}", why,
+                       run.dead_since().value_or("the last case"), left, total,
+                       options.dut_reset.empty()
+                           ? "; with --dut-reset COMMAND, the run restarts the device and continues"
+                           : "");
 }
 
 void show_progress(Console& console, const plan::PlanRun& run, const plan::RunResults& results,
@@ -203,12 +204,12 @@ Accepted<int> shrink_first(testbed::Testbed& bench, const plan::Plan& plan,
         if (!small) continue;
         console.say(small->text);
         const interpreter::CaseResult& result = small->result;
-        fmt::print(err, "veriroce: {}: {}: {}; played {} times{}\n", planned.id(of),
+        fmt::print(err, "veriroce: {}: {}: {}; shrunk in {} runs{}\n", planned.id(of),
                    name_of(result.verdict), result.reason(), small->plays,
                    small->minimal ? "" : ", not yet minimal");
         return command_line::StopOnSignal::requested() ? kExitInterrupted : kExitFound;
     }
-    fmt::print(err, "veriroce: none of {} selected runs fails by itself\n", plan.runs.size());
+    fmt::print(err, "veriroce: no selected run fails ({} runs)\n", plan.runs.size());
     return 0;
 }
 

@@ -92,7 +92,7 @@ EngineDevice::translate(const QpModify& request) const {
             refused(QpModify::method, std::move(errno_name), std::move(message)));
     };
     if (from.alt_address_vector || from.alt_pkey_index || from.alt_port_num || from.alt_timeout) {
-        return refuse("EOPNOTSUPP", "the engine has no alternate path");
+        return refuse("EOPNOTSUPP", "this backend does not offer alternate paths");
     }
     if (from.port_num && *from.port_num != 1) return refuse("EINVAL", "port_num: there is port 1");
     engine::QpAttributes to{.state = from.state,

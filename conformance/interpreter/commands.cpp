@@ -58,7 +58,7 @@ struct OfDut {
     Task<Met<>> operator()(const script::Answers& /*answers*/) const { return only("tester"); }
 
     Task<Met<>> only(std::string_view side) const {
-        co_return unplayable(span, std::string("this command is of the ") + std::string(side));
+        co_return unplayable(span, "only the " + std::string(side) + " has this command");
     }
 };
 
@@ -96,7 +96,7 @@ struct OfTester {
                     script::Counter>
                   DutOnly>
     Task<Met<>> operator()(const DutOnly& /*command*/) const {
-        co_return unplayable(span, "this command is of the DUT");
+        co_return unplayable(span, "only the DUT has this command");
     }
 };
 
@@ -123,8 +123,8 @@ Task<Met<>> play(Interpreter& interpreter, const script::SideCommand& line, Span
     interpreter.clock().line_ended();
     if (met) {
         std::vector<Difference> differing;
-        differing.push_back({"verb", "refused", "done"});
-        co_return failed(mismatch(span, std::move(differing), "done"));
+        differing.push_back({"verb", "refused", "accepted"});
+        co_return failed(mismatch(span, std::move(differing), "accepted"));
     }
     if (!is_refusal(met.error())) co_return met;
     co_return Met<>{};

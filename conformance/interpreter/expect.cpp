@@ -123,7 +123,8 @@ Met<> judge_time(Interpreter& interpreter, const Awaited& waiting, std::size_t i
     if (!line.after && !line.measure) return {};
     const Record& record = interpreter.record();
     const Interval* base = before(record, *waiting.qp, index);
-    if (base == nullptr) return unplayable(waiting.span, "no packet before this");
+    if (base == nullptr)
+        return unplayable(waiting.span, "'after' and 'measure' need an earlier packet on this QP");
     const Interval& at = record[index].at;
     const wire::Duration least = at.earliest - base->latest;
     const wire::Duration most = at.latest - base->earliest;

@@ -45,7 +45,7 @@ class Writer {
         const auto* expr = std::get_if<script::Expr>(&field.value);
         const auto* absolute = std::get_if<script::Absolute>(&field.value);
         if (expr == nullptr && absolute == nullptr) {
-            return unplayable(field.span, "a number is needed here");
+            return unplayable(field.span, "expected a number");
         }
         const auto value =
             number(objects_, expr != nullptr ? *expr : absolute->value, qp_, field.field);

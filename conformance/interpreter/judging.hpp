@@ -1,10 +1,5 @@
-<<<<<<< HEAD
-// Runs the judge over the packets of a case, so that rules which no line of the script names are
-// checked too. Source: script.md "Strictness" as conformance/script/README.md tells it.
-=======
 // The judge over the packets of a case: a rule that no line of the script names is kept all the
 // same. Source: "What needs no line" in conformance/script/README.md.
->>>>>>> lang-comments
 #pragma once
 
 #include <vector>

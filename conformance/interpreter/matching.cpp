@@ -454,11 +454,7 @@ bool needs_no_line(const Entry& entry, const MatchContext& context) {
                entry.psn < book.next_request();
     case wire::Operation::RdmaReadResponse:
     case wire::Operation::AtomicAcknowledge:
-<<<<<<< HEAD
-        // Our duplicate may cause later responses again (corrections G3).
-=======
         // A duplicate of ours may bring later responses again (N-38).
->>>>>>> lang-comments
         return book.dut_responses(entry.psn) > 1 && book.repeated_up_to(entry.psn);
     case wire::Operation::Send:
     case wire::Operation::RdmaWrite:

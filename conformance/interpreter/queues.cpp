@@ -28,7 +28,7 @@ Met<std::uint32_t> constant(const script::Expr& expr, Span span, std::string_vie
     const auto value =
         script::evaluate(expr, {[](std::string_view) { return std::nullopt; },
                                 [](const script::FieldName&) { return std::nullopt; }});
-    if (!value) return unplayable(span, fmt::format("the {} must be known beforehand", what));
+    if (!value) return unplayable(span, fmt::format("the {} must be known before the run", what));
     return static_cast<std::uint32_t>(*value);
 }
 

@@ -187,7 +187,7 @@ Task<Met<std::vector<std::byte>>> read_memory(Interpreter& interpreter, const Pi
                                               Span span) {
     const Memory& memory = *piece.memory;
     if (memory.gone) {
-        co_return unplayable(span, "the region is deregistered: nobody can read it");
+        co_return unplayable(span, "the region is deregistered and cannot be read");
     }
     if (memory.side == Side::Tester) {
         const auto bytes = wire::Bytes(memory.bytes).subspan(piece.offset, piece.length);

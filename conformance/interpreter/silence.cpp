@@ -143,7 +143,8 @@ Task<Met<>> probe(Interpreter& interpreter, CaseQp& qp, Span span) {
     }
     const script::SideCommand done = probe_done(interpreter.objects(), qp);
     Met<> completed = co_await outcome_of(play(interpreter, done, span));
-    co_await because(std::move(completed), "the next good SEND must complete the next receive");
+    co_await because(std::move(completed),
+                     "'dropped' then sends a good SEND, which must complete the next receive");
     co_return Met<>{};
 }
 

@@ -1,13 +1,8 @@
 // Lines that expect silence (no, quiet, dropped), lines that leave packets to the judge (judged),
 // and wait.
 //
-<<<<<<< HEAD
-// Silence means no RoCEv2 packet, no completion, no event and no change of the QP's state. Packets
-// of the host's own stack (ICMP, ARP, ND) do not count (corrections G1).
-=======
 // "Silent" is no RoCEv2 packet, no completion, no event and no change of the QP's state; what the
 // host's own stack says (ICMP, ARP, ND) does not count (conformance/rules/catalogue.tsv).
->>>>>>> lang-comments
 #pragma once
 
 #include "conformance/interpreter/met.hpp"

@@ -89,7 +89,7 @@ bool take(const script::Attribute& attribute, std::uint8_t value, engine::QpAttr
 
 Met<> tester_answers(CaseQp& qp, Span span) {
     if (qp.book.last_dut_request() >= 0 || qp.book.next_request() > 0) {
-        return unplayable(span, "'tester answers' must stand before the first packet of its QP");
+        return unplayable(span, "'tester answers' must come before the first packet of its QP");
     }
     qp.answering = true;
     return {};
@@ -97,7 +97,7 @@ Met<> tester_answers(CaseQp& qp, Span span) {
 
 Met<> must_answer(const CaseQp& qp, Span span) {
     if (qp.answering) return {};
-    return unplayable(span, "our engine takes part only after a 'tester answers' line");
+    return unplayable(span, "this command needs a 'tester answers' line for its QP before it");
 }
 
 Met<> play_tester(Interpreter& interpreter, CaseQp& qp, const script::Post& post, Span span) {

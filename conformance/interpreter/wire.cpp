@@ -173,7 +173,7 @@ void Wire::release() {
         const Interval now{events_.now(), events_.now()};
         const std::size_t index = record_.add(parsed(due.from, std::move(due.frame), now));
         Entry& entry = record_[index];
-        entry.remarks.emplace_back("as the fault rules left it");
+        entry.remarks.emplace_back("changed by the fault rules");
         CaseQp* qp =
             entry.packet ? objects_.qp_of_packet(due.from, entry.packet->bth.dest_qp) : nullptr;
         if (qp != nullptr) entry.psn = qp->book.relative_psn(due.from, *entry.packet);

@@ -49,7 +49,7 @@ bool judge_unsent(const Context& context, Kind kind) {
 }
 
 std::string what_of(const Extent& gap) {
-    if (!gap.damaged) return ", which did not come";
+    if (!gap.damaged) return ", which did not arrive";
     if (gap.span == 1) return ", which came only with a wrong ICRC";
     return phrase({" and ", gap.span - 1, " more, which did not come or only with a wrong ICRC"});
 }
@@ -70,7 +70,7 @@ void judge_gap_below(const Context& context, bool refuses) {
         context.report(extent.damaged ? "CRC-07" : rule, kUnseenOrOvertaken,
                        Evidence(context.packet.number),
                        {phrase({"it acknowledges ", extent.psn, what_of(extent)}),
-                        "only requests that came may be acknowledged"});
+                        "only requests that arrived may be acknowledged"});
         return;
     }
 }
@@ -147,9 +147,9 @@ void judge_sequence_nak(const Context& context) {
     const bool nothing_ahead =
         psn == stream.next() || (index && *index + 1 == stream.extents().size());
     if (nothing_ahead && !notes.unfollowed) {
-        context.report("RSP-02", kUnseenOrOvertaken, Evidence(packet.number),
-                       {phrase({"the NAK expects ", psn}),
-                        "nothing ahead of it was sent, so that no NAK is due"});
+        context.report(
+            "RSP-02", kUnseenOrOvertaken, Evidence(packet.number),
+            {phrase({"the NAK expects ", psn}), "nothing ahead of it was sent, so no NAK is due"});
     }
 }
 
@@ -168,7 +168,7 @@ void judge_second_nak(const Context& context) {
                    Evidence(packet.number, notes.sequence_nak->number),
                    {phrase({"a second NAK expects ", packet.psn()}),
                     resent ? "one NAK is allowed, and that PSN was sent again since"
-                           : "one NAK is allowed until that PSN comes"});
+                           : "one NAK is allowed until that PSN arrives"});
 }
 
 // A fatal NAK ends the QP: it says nothing more, but READ responses may still be on their way.

@@ -62,7 +62,7 @@ void judge_response_length(const Context& context, const Extent& read, std::uint
     if (packet.body_bytes == wanted + pad) {
         context.report("BTH-09", kConnectionExcuses, Evidence(packet.number, read.first_number),
                        {phrase({"PadCnt is ", packet.transport.bth.pad}),
-                        phrase({"PadCnt must be ", pad, " behind ", wanted, " bytes"})});
+                        phrase({"PadCnt must be ", pad, " after ", wanted, " bytes"})});
         return;
     }
     context.report(read.length == 0 ? "LEN-07" : "RDR-01", kConnectionExcuses,
@@ -91,7 +91,7 @@ void judge_response_order(const Context& context, const Extent& read) {
     if (ahead > 0 && same_read && !repeated && context.recorded_at(packet.source)) {
         context.report("RDR-02", kUnseenOrOvertaken,
                        Evidence(packet.number, notes.last_read_response),
-                       {phrase({"the responses go on at ", packet.psn()}),
+                       {phrase({"the responses continue at ", packet.psn()}),
                         phrase({"the next one must have ", *expected})});
     }
     if (!expected || ahead >= 0) {
@@ -124,7 +124,7 @@ void judge_content(const Context& context, const Extent& read) {
         if (earlier.digest != digest && unwritten_since(context, read)) {
             context.report("RDR-05", kUnseen, Evidence(packet.number, earlier.number),
                            {phrase({packet.psn(), " carries other bytes than before"}),
-                            "nothing was written, so that the bytes must be the same"});
+                            "nothing was written, so the bytes must be the same"});
         }
         return;
     }

@@ -22,7 +22,7 @@ void judge_resume(const Context& context) {
     const bool from_there = wire::distance(notes.at_port->resume->psn, packet.psn()) <= 0;
     if (!from_there) {
         context.report("REQ-11", kUnseen, Evidence(packet.number, notes.at_port->resume->number),
-                       {phrase({"the requester goes on from ", packet.psn()}),
+                       {phrase({"the requester continues from ", packet.psn()}),
                         phrase({"the NAK expects ", notes.at_port->resume->psn})});
     }
     notes.at_port->resume.reset();
@@ -40,13 +40,13 @@ void judge_overdue(const Context& context, wire::Duration longest, const Evidenc
     if (notes.at_port->unanswered) {
         context.report_of(requester, notes.at_port->hole ? "REQ-09" : "REQ-08", excuses, shown,
                           {phrase({"the request at ", notes.at_port->unanswered->psn,
-                                   " has no whole answer, and is not sent again"}),
+                                   " has no complete answer, and was not sent again"}),
                            within()});
         notes.at_port->unanswered.reset();
     } else if (wire::distance(context.stream().unacknowledged(), notes.at_port->timer->psn) >= 0) {
         context.report_of(requester, "TMO-01", excuses, shown,
                           {phrase({context.stream().unacknowledged(),
-                                   " is not acknowledged, and is not sent again"}),
+                                   " is not acknowledged, and was not sent again"}),
                            within()});
     }
     notes.at_port->timer.reset();

@@ -110,7 +110,7 @@ void judge_acceptance(const Context& context) {
         if (accepts) {
             context.report(defect.rule, kUnseen, Evidence(packet.number, defect.number),
                            {phrase({"the request at ", defect.psn, " is acknowledged"}),
-                            "it must be refused"});
+                            "it must be rejected"});
         }
         return true;
     });

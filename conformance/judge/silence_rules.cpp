@@ -121,7 +121,7 @@ void report_silence(const Context& context, Excuses excuses) {
     report(notes.at_port->overdue_answer, "the request at ", " asks for an answer, and none came",
            "it");
     report(notes.at_port->overdue_repeat, "the duplicate at ",
-           " asks for an answer, and none came to it or to the 3 before", "one");
+           " asks for an answer; it and the 3 before it got none", "one");
 }
 
 } // namespace

@@ -4,7 +4,7 @@ namespace veriroce::judge {
 
 std::string_view text_of(Excuse excuse) {
     switch (excuse) {
-    case Excuse::CaptureLoss: return "the capture lacks a packet";
+    case Excuse::CaptureLoss: return "the capture missed a packet";
     case Excuse::Beginning: return "the capture began in the middle";
     case Excuse::NetworkLoss: return "the network lost a packet";
     case Excuse::NetworkOrder: return "a packet overtook another";

@@ -349,7 +349,8 @@ std::optional<std::string> reason_to_skip(const script::Case& script, const Plan
         }
     }
     for (const script::Word& trait : script.unless) {
-        if (environment.trait(trait.text)) return fmt::format("unless {}", trait.text);
+        if (environment.trait(trait.text))
+            return fmt::format("the device has the trait {}", trait.text);
     }
     if (script.tagged("slow") && !selection.slow) return std::string("slow: use --slow");
     return std::nullopt;

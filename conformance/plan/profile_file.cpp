@@ -94,7 +94,7 @@ class Parser {
     // Text of a node that has one; nothing, and an error, otherwise.
     std::optional<std::string> text_in(const YAML::Node& node, std::string_view key) {
         if (node.IsScalar() && !node.Scalar().empty()) return node.Scalar();
-        fail(node.Mark(), fmt::format("'{}' wants a text", key));
+        fail(node.Mark(), fmt::format("'{}': expected text", key));
         return std::nullopt;
     }
 
@@ -165,7 +165,9 @@ class Parser {
 
     void counters(const YAML::Node& map) {
         if (map.IsNull()) return;
-        if (!map.IsMap()) return fail(map.Mark(), "a map is wanted: canonical name, device's name");
+        if (!map.IsMap())
+            return fail(map.Mark(),
+                        "expected a map from the contract's counter names to the device's");
         each_key(map, wire::kNamesOf<wire::DeviceCounter>, "counter",
                  [&](const std::string& key, const YAML::Node& value) {
                      const auto counter = wire::enum_by_name<wire::DeviceCounter>(key);
@@ -186,12 +188,12 @@ class Parser {
 
     void deviations(const YAML::Node& list) {
         if (list.IsNull()) return;
-        if (!list.IsSequence()) return fail(list.Mark(), "a list of deviations is wanted");
+        if (!list.IsSequence()) return fail(list.Mark(), "expected a list of deviations");
         for (const YAML::Node& one : list) {
             if (one.IsMap())
                 deviation(one);
             else
-                fail(one.Mark(), "a deviation is a map with 'rule' or 'case', and 'reason'");
+                fail(one.Mark(), "expected a map with 'reason' and either 'rule' or 'case'");
         }
     }
 
@@ -269,7 +271,7 @@ class Parser {
         if (near)
             fail_word(node, "case", name, known);
         else if (name.find('/') == std::string::npos) {
-            fail(node.Mark(), fmt::format("'{}' is no case's id: GROUP/NAME", name));
+            fail(node.Mark(), fmt::format("expected a case's id, GROUP/NAME, got '{}'", name));
         }
     }
 

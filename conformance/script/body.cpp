@@ -202,7 +202,8 @@ class RunParser {
         const std::string word = cursor.peek().text;
         if (word == "any" || word == "unordered" || word == "repeat") {
             if (depth >= kMaxDepth) {
-                cursor.fail_here("blocks are nested too deeply");
+                cursor.fail_here("blocks can be nested up to " + std::to_string(kMaxDepth) +
+                                 " levels");
             }
             result.node = block_statement(cursor, word, depth);
         } else {

@@ -285,7 +285,8 @@ class HeaderParser {
     }
 
     void count_name(Cursor& cursor) {
-        if (++names_ > kMaxNames) cursor.fail_here("too many names in one case");
+        if (++names_ > kMaxNames)
+            cursor.fail_here("a case has at most " + std::to_string(kMaxNames) + " names");
     }
 
     void check_complete() {

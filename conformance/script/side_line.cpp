@@ -119,7 +119,8 @@ class SideLine {
                     target = parse_ids(cursor_, scope_);
                     if (cursor_.failed() || known_ids(target) || !constant_of(target.first)) return;
                     if (!constant_of(target.last)) return;
-                    cursor_.fail(target.first.span, "the range of ids is empty or too large");
+                    cursor_.fail(target.first.span,
+                                 "expected a range of ids that is neither empty nor too large");
                 }};
     }
     Option number(std::string_view name, std::optional<Expr>& target, std::int64_t high) {

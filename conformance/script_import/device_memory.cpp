@@ -55,7 +55,8 @@ void DeviceMemory::make_windows() {
     }
     if (windows_.empty()) return;
     draft_.need("mw");
-    draft_.comment("what a SEND with Invalidate ends is not seen: each has a memory window here");
+    draft_.comment("the capture does not show what SEND with Invalidate invalidates; here each "
+                   "gets a memory window");
     draft_.line("dut mr v len=4KiB access=mw_bind,remote_write");
     for (std::size_t number = 1; number <= windows_.size(); ++number) {
         draft_.line(fmt::format("dut mw w{} on=v type=2", number));

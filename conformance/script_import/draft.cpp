@@ -154,7 +154,7 @@ void describe(const Exchange& exchange, Draft& draft) {
                                  end.address.text()));
     }
     if (conversation.unused > 0) {
-        draft.remark(fmt::format("left out: {} packets behind the first {}", conversation.unused,
+        draft.remark(fmt::format("left out: {} packets after the first {}", conversation.unused,
                                  kMostPackets));
     }
 }

@@ -93,7 +93,8 @@ class Collector {
         // A work request for a FLUSH names a range.
         const bool range = message.first.feth.selectivity == 0;
         if (!natural || !announced || !aligned || !exact || !range) {
-            return fmt::format("no device makes such a message as ends in frame {}", event.number);
+            return fmt::format("no device can send the message that ends in frame {}",
+                               event.number);
         }
         messages_.all.push_back(message);
         return {};

@@ -124,7 +124,7 @@ class Answerer {
                    alike(messages_[last]))
                 ++last;
             if (last - oldest() > kMostPosted) {
-                draft_.comment("answered here, as a send queue has its bounds");
+                draft_.comment("answered here, because a send queue holds only so many requests");
                 answer_open();
             }
             if (last - done_ > kMostPosted) done();

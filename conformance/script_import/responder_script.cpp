@@ -61,12 +61,14 @@ class Asker {
         const bool answered = std::ranges::any_of(
             exchange_.steps, [](const Step& step) { return step.fate == Fate::Answer; });
         if (!answered) {
-            draft_.remark("the capture shows no answer; here stands what must be answered");
+            draft_.remark(
+                "the capture shows no answers; the script expects those that the rules require");
         }
         if (exchange_.lost > 0) {
-            draft_.remark(fmt::format("left out: {} requests that were lost behind the capture, as "
-                                      "sequence NAKs and RNR NAKs show",
-                                      exchange_.lost));
+            draft_.remark(
+                fmt::format("left out: {} requests that were lost after the capture point, as "
+                            "sequence NAKs and RNR NAKs show",
+                            exchange_.lost));
         }
         draft_.dut_qp(fmt::format("mtu={}", wire::bytes_of(exchange_.mtu)));
         if (rnr_timer_) draft_.dut_qp(fmt::format("min_rnr_timer={}", *rnr_timer_));
@@ -201,7 +203,7 @@ class Asker {
         const bool right = code == wire::NakCode::InvalidRequest && access && !used;
         const bool key = code == wire::NakCode::RemoteAccess && access;
         if (!step.visible && !right && !key) {
-            return fmt::format("why frame {} drew NAK {} is not seen", event.number,
+            return fmt::format("the capture does not show why frame {} got NAK {}", event.number,
                                wire::name_of(code));
         }
         if (access && !memory_.place(access->address, key ? 0 : access->bytes)) {
@@ -209,11 +211,12 @@ class Asker {
         }
         duties_.flush();
         if (key) {
-            draft_.comment("the capture does not say why this is refused: an R_Key of nothing is");
+            draft_.comment(
+                "the capture does not show why this was rejected; here the R_Key is unknown");
             draft_.rule("KEY-02");
         } else if (!step.visible) {
             draft_.comment(
-                "the capture does not say why this is refused: a QP without the right is");
+                "the capture does not show why this was rejected; here the QP lacks the right");
             draft_.rule("KEY-01");
             no_right_ = true;
         }

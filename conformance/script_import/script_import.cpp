@@ -70,8 +70,8 @@ std::expected<std::string, std::string> script_of(const Conversation& conversati
     if (!draft) return draft;
     if (draft->size() > script::kMaxTextBytes) {
         return std::unexpected(
-            fmt::format("the script would be {} KiB long, and {} KiB is the most: take fewer "
-                        "messages (--messages)",
+            fmt::format("the script would be {} KiB long; the limit is {} KiB. Take fewer messages "
+                        "(--messages)",
                         draft->size() >> 10, script::kMaxTextBytes >> 10));
     }
     auto laid_out = script::format("import.roce", *draft);

@@ -190,9 +190,9 @@ std::expected<LiveTestbed::Ends, std::string> LiveTestbed::ends_of(const Network
                std::ranges::find(wanted, one.address) != wanted.end();
     });
     if (gid == gids.end()) {
-        return std::unexpected(fmt::format("the device has no RoCEv2 GID with such an {} address{}",
-                                           family,
-                                           vlan == 0 ? "" : fmt::format(" in VLAN {}", vlan)));
+        return std::unexpected(fmt::format(
+            "the device has no usable RoCEv2 GID with an {} address{}; see --dut-address", family,
+            vlan == 0 ? "" : fmt::format(" in VLAN {}", vlan)));
     }
     ends.dut = gid->address;
     ends.gid_index = gid->index;
@@ -284,7 +284,8 @@ RunInfo LiveTestbed::info() const {
     if (!calibration_note_.empty()) info.notes.push_back(calibration_note_);
     const Environment environment = this->environment({});
     info.notes.push_back(fmt::format(
-        "99 % of round trips take at most {}, of sleeps of 1 ms {}; settle time {}, patience {}",
+        "99 % of round trips take at most {}, and 99 % of 1 ms sleeps at most {}; settle time {}, "
+        "patience {}",
         duration_text(round_trip_p99_), duration_text(sleep_p99_),
         duration_text(environment.settle), duration_text(environment.patience)));
     return info;

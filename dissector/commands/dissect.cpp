@@ -27,7 +27,7 @@ void add_input(Command& command, dissect::Options& options) {
     command.number("-B", options.buffer_mib, {1, 2047},
                    "Size of the kernel's buffer for live capture; the default is 16 MiB",
                    {.value = "MIB"});
-    command.number("--roce-port", options.roce_ports, {},
+    command.number("--roce-port", options.roce_ports, {1, 65'535},
                    "A UDP port that carries RoCEv2, in addition to 4791; repeat it",
                    {.value = "PORT"});
     command.option("--decode-as", options.decode_as,
@@ -107,7 +107,7 @@ void add_output(Command& command, dissect::Options& options) {
     command.flag("-l", options.line_buffered, "Write each packet as soon as it is printed");
     command.flag("--stats", options.stats, "Print a summary instead of packets");
     command.flag("--check", options.check,
-                 "Print only packets with findings; exit code 1 if there are any");
+                 "Print only packets with errors or warnings; exit code 1 if there are any");
     command.flag("--verify-icrc", options.verify_icrc,
                  "Check every ICRC, even if the output does not show it");
     command.flag("-q,--quiet", options.quiet, "Omit the summary line of --check and -i");

@@ -9,7 +9,7 @@ using Values = FindingInfo::Values;
 
 constexpr std::array<FindingInfo, kFindingKinds> kFindings{{
     {HeaderTooShort, "BTH-20", Error, "the packet ends inside this header", Values::Decimal},
-    {IpVersion, "CA17-27", Error, "the IP version does not fit the frame's type", Values::Decimal},
+    {IpVersion, "CA17-27", Error, "the IP version contradicts the EtherType", Values::Decimal},
     {IpHeaderLength, "ENC-08", Error, "the IPv4 header length is too small", Values::Decimal},
     {IpLength, "ENC-08", Error, "the IP length contradicts the frame", Values::Decimal},
     {IbLength, "ENC-08", Error, "the length in LRH or GRH contradicts the frame", Values::Decimal},
@@ -35,10 +35,11 @@ constexpr std::array<FindingInfo, kFindingKinds> kFindings{{
     {DmaLength, "LEN-05", Error, "the DMA length is above 2^31", Values::Found},
     {AtomicAlignment, "ATM-02", Error, "the address of an atomic is not a multiple of 8",
      Values::None},
-    {AtomicWriteShape, "EXT-01", Error, "an ATOMIC WRITE is not of 8 aligned bytes", Values::Found},
+    {AtomicWriteShape, "EXT-01", Error, "an ATOMIC WRITE is not 8 bytes at a multiple of 8",
+     Values::Found},
     {ReservedSyndrome, "REQ-17", Warning, "the AETH syndrome is reserved", Values::Found},
-    {CnpShape, "CNP-02", Warning, "a field of the CNP is not as it must be", Values::None},
-    {MadLength, "N-30", Error, "a management datagram has not 256 bytes", Values::Decimal},
+    {CnpShape, "CNP-02", Warning, "a field of the CNP has the wrong value", Values::None},
+    {MadLength, "N-30", Error, "a management datagram is not 256 bytes long", Values::Decimal},
     {MadVersion, "N-31", Error, "the MAD base version is not 1", Values::Found},
     {BadIcrc, "CRC-01", Error, "the ICRC is wrong", Values::Hex},
     {NvmeLength, "NVMe-oF", Error, "the message is not as long as an NVMe capsule",
@@ -50,7 +51,8 @@ constexpr std::array<FindingInfo, kFindingKinds> kFindings{{
     {RpcRdmaLength, "RFC 8166", Error, "the message ends inside its RPC-over-RDMA header",
      Values::Decimal},
     {RpcRdmaVersion, "RFC 8166", Error, "the version of RPC-over-RDMA is not 1", Values::Found},
-    {RpcRdmaList, "RFC 8166", Error, "a chunk list goes on with neither 0 nor 1", Values::Found},
+    {RpcRdmaList, "RFC 8166", Error, "a chunk list item is marked with neither 0 nor 1",
+     Values::Found},
 }};
 
 constexpr bool in_order() {

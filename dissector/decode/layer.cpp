@@ -102,7 +102,7 @@ constexpr std::array<LayerInfo, kLayerKinds> kLayers{{
     {RdmapTerminate, "iwarp_rdma.terminate", "iWARP RDMAP Terminate"},
     {MpaCrc, "iwarp_mpa.crc_check", "iWARP MPA CRC"},
     {MpaCrcUnused, "iwarp_mpa.crc", "iWARP MPA CRC, not in use"},
-    {MpaMore, "iwarp_mpa.more", "iWARP, not taken apart"},
+    {MpaMore, "iwarp_mpa.more", "iWARP, not decoded"},
     {Data, "data", "Data"},
     {Trailer, "eth.trailer", "Trailer"},
     {Unsupported, "roce.unsupported", "Unsupported link type"},

@@ -225,7 +225,7 @@ void append_iwarp(std::string& out, const Dissection& d) {
     for (const decode::LayerSpan& layer : d.layers) {
         if (layer.kind == LayerKind::MpaStart) append_mpa_start(out, d);
         if (layer.kind == LayerKind::MpaContinued) say("continued PDU");
-        if (layer.kind == LayerKind::MpaMore) say("iWARP not taken apart");
+        if (layer.kind == LayerKind::MpaMore) say("iWARP, not decoded");
         if (layer.kind == LayerKind::RdmapTerminate) append_terminate(out, d.bytes_of(layer));
         if (layer.kind == LayerKind::MpaCrc || layer.kind == LayerKind::MpaCrcUnused) {
             goes_on = layer.length < decode::kMpaCrcBytes;

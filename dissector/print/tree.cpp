@@ -104,9 +104,9 @@ void append_finding(std::string& out, const decode::Finding& finding) {
                         decode::sentence_of(finding));
     switch (info.values) {
     case Values::None: break;
-    case Values::Found: append<" (found {:#x})">(out, finding.found); break;
+    case Values::Found: append<" (got {:#x})">(out, finding.found); break;
     case Values::Decimal:
-        append<" (found {}, expected {})">(out, finding.found, finding.expected);
+        append<" (expected {}, got {})">(out, finding.expected, finding.found);
         break;
     case Values::Hex:
         out += " (found 0x";
@@ -116,7 +116,7 @@ void append_finding(std::string& out, const decode::Finding& finding) {
         out += ')';
         break;
     }
-    if (finding.length == 0) {
+    if (finding.length <= 1) {
         append<", at byte {}">(out, finding.offset);
     } else {
         append<", bytes {}..{}">(out, finding.offset, finding.offset + finding.length - 1);

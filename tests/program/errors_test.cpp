@@ -133,7 +133,7 @@ TEST_CASE("errors: dissect", "[program]") {
         {"veriroce dissect -r short.pcap -t x",
          "veriroce: -t: expected r, a, ad, u, ud, d, dd or e, got 'x'"},
         {"veriroce dissect -r short.pcap ip adn udp",
-         "veriroce: dissect: -Y: column 4: expected an operator, got 'adn'\n"
+         "veriroce: dissect: -Y: column 4: unknown operator 'adn'; did you mean 'and'?\n"
          "    ip adn udp\n"
          "       ^^^"},
         {"veriroce dissect", "veriroce: dissect: no capture file; give a file name, - for standard "

@@ -17,13 +17,14 @@ void add_measuring(Command& command, bench::Options& options) {
 } // namespace
 
 void add_bench(Command program) {
-    auto group = program.add_group("bench", "Measure this machine");
+    auto group = program.add_group(
+        "bench", "Measure the speed of the engine and of the ICRC on this machine");
     const auto options = std::make_shared<bench::Options>();
     auto engine = group.add_command(
         "engine", "Two engines in one process: throughput, message rate, many QPs");
     add_measuring(engine, *options);
-    engine.number("--qps", options->many_qps, {16, 1'000'000}, "The number of QPs for many QPs",
-                  {.value = "N", .shows_default = true});
+    engine.number("--qps", options->many_qps, {16, 1'000'000},
+                  "QPs in the measurement with many QPs", {.value = "N", .shows_default = true});
     engine.on_run([options] { return bench::bench_engine(*options, stdout, stderr); });
     auto icrc = group.add_command("icrc", "ICRC compared with a bare CRC-32");
     add_measuring(icrc, *options);

@@ -72,7 +72,8 @@ std::string failure_text(const FuzzOptions& options, const Sum& sum, const sim::
 
 void add_fuzz(Command program) {
     auto command = program.add_command(
-        "fuzz", "Play random work between built-in engines, and compare it with a reference model");
+        "fuzz",
+        "Run random work between built-in engines, and compare the results with a reference model");
     const auto options = std::make_shared<FuzzOptions>();
     command.number("--seeds", options->seeds, {}, "How many seeds to play",
                    {.value = "N", .shows_default = true});

@@ -55,10 +55,11 @@ void add_options(Command& command, RoundTripOptions& options) {
                    {.value = "BYTES", .shows_default = true});
     command.number("-n,--rounds", options.rounds, {1, 1'000'000'000}, "Round trips",
                    {.value = "N", .shows_default = true});
-    command.number("-m,--mtu", options.mtu, {}, "Path MTU; the default is at most 1024",
+    command.number("-m,--mtu", options.mtu, {},
+                   "Path MTU; the default is 1024, or less if the link cannot carry it",
                    {.value = "BYTES"});
     command.flag("-v,--verbose", options.verbose,
-                 "Print which packets our engine refuses, and by which check");
+                 "Print each packet that the engine refuses, and the check that refuses it");
     command.number("--psn", options.psn, {0, 0xFFFFFF}, "Our first PSN; the default is random",
                    {.value = "PSN"});
 }
@@ -183,7 +184,7 @@ Accepted<bool> Play::step(Pingpong& side, wire::Instant now) {
     } else if (now - heard_ > kSilenceLimit) {
         return broken_off(
             fmt::format("the peer has been silent for 10 s, after {} "
-                        "messages: do both sides want the same number of round trips (-n)?",
+                        "messages: do both sides use the same number of round trips (-n)?",
                         side.received()));
     }
     return false;

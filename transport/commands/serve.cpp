@@ -300,11 +300,11 @@ Accepted<std::vector<wire::IpAddress>> allowed_gids(const ServeOptions& options)
 
 void add_serve(Command program) {
     auto command = program.add_command(
-        "serve", "Wait for ibv_rc_pingpong or 'veriroce ping', and send back what it sends");
+        "serve", "Answer ibv_rc_pingpong or 'veriroce ping': send every message back");
     const auto options = std::make_shared<ServeOptions>();
     add_options(command, *options);
     command.option("--listen", options->listen,
-                   "Where to wait; the default is port 18515 on every address",
+                   "Where to listen; the default is port 18515 on every address",
                    {.value = "ADDRESS:PORT", .takes_several = true});
     command.option("--allow-gid", options->gids,
                    "Also serve a peer that names this GID although its exchange comes from another "

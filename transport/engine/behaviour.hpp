@@ -154,11 +154,7 @@ struct Behaviour {
     // READs and atomics at the responder
     DuplicateRead duplicate_read = DuplicateRead::OriginalOnly;
     OtherAtomic other_atomic = OtherAtomic::Silent;
-<<<<<<< HEAD
-    bool duplicate_resends_later = false; // G3: also all READs and atomics after the duplicate
-=======
     bool duplicate_resends_later = false; // all later READs and atomics, too (N-38)
->>>>>>> lang-comments
     std::uint8_t remembered_extra = 0;    // RDR-08, ATM-06: more than max_dest_rd_atomic
     ExcessRead excess_read = ExcessRead::NakInvalidRequest;
     LostKey lost_key = LostKey::NakRemoteAccess;

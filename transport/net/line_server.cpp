@@ -232,7 +232,7 @@ void LineServer::Impl::timer_ran_out(ConnectionId id, Connection& connection) {
     case Phase::Greeting:
         if (connection.lines == 0) drop(id, "said nothing in time");
         break;
-    case Phase::Delayed: drop(id, "closed here, after a delay"); break;
+    case Phase::Delayed: drop(id, "the agent closed it after a delay"); break;
     case Phase::Lingering: connections.erase(id); break;
     case Phase::Open: check_idle(id, connection); break;
     case Phase::Finished:
