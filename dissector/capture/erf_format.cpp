@@ -8,7 +8,6 @@ namespace {
 constexpr std::size_t kHeaderBytes = 16;
 constexpr std::size_t kTypeAt = 8;
 constexpr std::size_t kRecordLengthAt = 10; // header, extensions, packet and padding
-constexpr std::size_t kWireLengthAt = 14;
 constexpr std::uint8_t kTypeMask = 0x7F;
 constexpr std::uint8_t kMostTypes = 48; // the highest number that was given out
 constexpr std::uint8_t kPadType = 48;   // records between others, without a packet

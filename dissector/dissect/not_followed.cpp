@@ -42,7 +42,9 @@ std::vector<NotFollowedCounts::Count> NotFollowedCounts::largest(std::size_t mos
     for (const auto& [what, frames] : counts_)
         all.push_back({what.text(), frames});
     if (others_ > 0) all.push_back({"other types", others_});
-    std::ranges::stable_sort(all, std::ranges::greater(), &Count::frames);
+    std::ranges::sort(all, [](const Count& a, const Count& b) {
+        return a.frames != b.frames ? a.frames > b.frames : a.text < b.text;
+    });
     if (all.size() > most) all.resize(most);
     return all;
 }
