@@ -26,26 +26,6 @@ void rnr_counted(wire::Packet& packet) {
     if (is_rnr_nak(packet)) packet.aeth.msn = packet.aeth.msn + 1;
 }
 
-struct Unfinished {
-    std::optional<wire::Psn> psn; // of the newest packet inside a message
-};
-
-class CountsUnfinished final : public QpFilter<Unfinished> {
-  protected:
-    void arrives(Qp& qp, Passage& passage) override {
-        const wire::Packet& packet = passage.packet;
-        if (!packet.info().request()) return;
-        qp.memory.psn.reset();
-        if (!packet.info().ends_message()) qp.memory.psn = packet.bth.psn;
-    }
-    void leaves(Qp& qp, Passage& passage) override {
-        wire::Packet& packet = passage.packet;
-        if (is_ack(packet) && qp.memory.psn == packet.bth.psn) {
-            packet.aeth.msn = packet.aeth.msn + 1;
-        }
-    }
-};
-
 void atomic_not_counted(wire::Packet& packet) {
     if (packet.info().operation == wire::Operation::AtomicAcknowledge) {
         packet.aeth.msn = packet.aeth.msn + -1;
@@ -151,77 +131,61 @@ void cnp_psn(wire::Packet& packet) {
     if (packet.bth.opcode == wire::kCnpOpcode) packet.bth.psn += 1;
 }
 
-void cnp_nobody(wire::Packet& packet) {
-    if (packet.bth.opcode == wire::kCnpOpcode) packet.bth.dest_qp = {};
-}
-
-class DropsCnps final : public engine::SurfaceFilter {
-  public:
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        const auto packet = wire::decode_packet(datagram.bytes);
-        const bool cnp = packet && packet->bth.opcode == wire::kCnpOpcode;
-        if (!cnp) out.push_back(std::move(datagram));
-    }
-};
-
 constexpr std::array kMutants{
     Mutant{.name = "fatal_nak_sent_twice",
            .rule = "N-07",
            .description = "NAKs that end the QP are sent twice.",
+           .cases = "sta/fatal-nak key/unknown-rkey",
            .make_filter = make<RepeatsFatalNaks>},
     Mutant{.name = "rnr_nak_counts_its_message",
            .rule = "ACK-08",
            .description = "RNR NAKs carry the MSN with the message that they refuse.",
+           .cases = "rnr/no-receive rnr/shared-queue",
            .make_filter = make<EditsOutbound<rnr_counted>>},
-    Mutant{.name = "unfinished_message_counted",
-           .rule = "ACK-08",
-           .description = "An ACK inside a message carries the MSN with that message.",
-           .make_filter = make<CountsUnfinished>},
     Mutant{.name = "atomic_not_in_its_msn",
            .rule = "ATM-10",
            .description = "ATOMIC ACKNOWLEDGEs carry the MSN from before the atomic.",
+           .cases = "atm/compare-swap atm/fetch-add",
            .make_filter = make<EditsOutbound<atomic_not_counted>>},
     Mutant{.name = "read_data_shifted_in_middle_packets",
            .rule = "RDR-01",
            .description = "READ RESPONSE MIDDLEs carry their payload one byte too late.",
+           .cases = "rdr/response-opcodes rdr/duplicate",
            .make_filter = make<ShiftsMiddles>},
     Mutant{.name = "second_half_of_a_read_repeats_the_first",
            .rule = "RDR-01",
            .description = "The LAST of a READ response carries the bytes of the packet before it.",
+           .cases = "rdr/response-opcodes rdr/tail",
            .make_filter = make<LastRepeats>},
     Mutant{.name = "duplicate_read_gets_a_nak",
            .rule = "RDR-04",
            .description = "A duplicate READ draws a sequence NAK and no data.",
+           .cases = "rdr/duplicate rdr/tail",
            .make_filter = make<NaksDuplicateReads>},
     Mutant{.name = "duplicate_atomic_returns_present_value",
            .rule = "ATM-04",
            .description =
                "The answer to a duplicate atomic carries another value than the first answer.",
+           .cases = "atm/duplicate atm/replay-cache",
            .make_filter = make<ForgetsOriginals>},
     Mutant{
         .name = "atomic_value_returned_twice",
         .rule = "ATM-09",
         .description =
             "After an atomic of another QP the next one returns the value that the other returned.",
+        .cases = "atm/two-qps",
         .make_filter = make<ReturnsTwice>},
-    Mutant{.name = "rnr_code_always_31",
+    Mutant{.name = "rnr_code_always_half_a_second",
            .rule = "RNR-07",
            .description =
                "RNR NAKs carry timer code 31 (491.52 ms), whatever the QP was set up with.",
+           .cases = "rnr/timer-code",
            .make_filter = make<EditsOutbound<rnr_code_31>>},
     Mutant{.name = "cnp_with_a_psn",
            .rule = "CNP-02",
            .description = "CNPs leave with PSN 1.",
+           .cases = "crc/congestion-mark",
            .make_filter = make<EditsOutbound<cnp_psn>>},
-    Mutant{.name = "cnp_to_qp_0",
-           .rule = "CNP-02",
-           .description = "CNPs leave for QP 0.",
-           .make_filter = make<EditsOutbound<cnp_nobody>>},
-    Mutant{.name = "marks_never_told",
-           .rule = "CNP-01",
-           .description = "No CNP ever leaves, though the notification point is on.",
-           .make_filter = make<DropsCnps>},
 };
 
 } // namespace

@@ -133,72 +133,71 @@ class MixesStatus final : public engine::SurfaceFilter {
     }
 };
 
-class HidesInvalidated final : public engine::SurfaceFilter {
-  public:
-    std::optional<engine::Completion> completion(const engine::Completion& completion) override {
-        engine::Completion seen = completion;
-        seen.invalidated_rkey.reset();
-        return seen;
-    }
-};
-
 constexpr std::array kMutants{
     Mutant{.name = "old_write_executed_again",
            .rule = "RSP-15",
            .description = "A duplicate WRITE ONLY is written to memory again and raises the MSN.",
+           .cases = "rsp/duplicate-write",
            .checks =
                engine::kStandardChecks.with(engine::RequestCheck::ExpectedPsn, write_duplicate),
            .make_filter = make<ShiftsPsns<executed_write_again>>},
     Mutant{.name = "illegal_opcode_dropped_in_silence",
            .rule = "OPC-01",
            .description = "An opcode that may not follow is dropped without a NAK.",
+           .cases = "opc/inside-a-send opc/inside-a-write opc/without-first",
            .checks =
                engine::kStandardChecks.with(engine::RequestCheck::OpcodeSequence, drop_illegal)},
     Mutant{.name = "retried_write_imm_writes_zeros",
            .rule = "RNR-06",
            .description = "What is sent again after an RNR NAK arrives as zeros.",
+           .cases = "rnr/write-with-immediate",
            .make_filter = make<LosesRefusedData>},
     Mutant{.name = "immediate_of_write_lost",
            .rule = "N-15",
            .description = "WRITEs with immediate data deliver 0.",
+           .cases = "len/zero-length-write rnr/write-with-immediate rsp/duplicate-write-imm",
            .make_filter = make<LosesWriteImmediate>},
     Mutant{.name = "write_imm_tells_its_last_packet",
            .rule = "N-15",
            .description = "The byte length of a WRITE with immediate is that of its last packet.",
+           .cases = "rnr/write-with-immediate",
            .make_filter = make<TellsLastPacket>},
     Mutant{.name = "pad_counted_in_byte_length",
            .rule = "BTH-09",
            .description = "The byte length of a receive counts the pad bytes.",
+           .cases = "bth/pad-bytes len/only-good n/receives-in-order",
            .make_filter = make<CountsPad>},
     Mutant{.name = "key_not_invalidated",
            .rule = "KEY-11",
            .description = "SEND with invalidate delivers its data and revokes no key.",
+           .cases = "key/send-with-invalidate",
            .make_filter = make<KeepsKeys>},
-    Mutant{.name = "addition_of_32_bits",
+    Mutant{.name = "addition_of_the_low_half",
            .rule = "ATM-08",
            .description = "Fetch-and-add adds the low 32 bits of its operand only.",
+           .cases = "atm/fetch-add",
            .make_filter = make<EditsInbound<half_add>>},
     Mutant{.name = "access_nak_taken_for_a_gap",
            .rule = "REQ-16",
            .description = "NAK Remote Access is taken for a sequence NAK.",
+           .cases = "req/nak-remote-access",
            .make_filter = make<EditsInbound<access_as_gap>>},
     Mutant{.name = "reserved_nak_taken_for_an_ack",
            .rule = "REQ-17",
            .description = "NAKs with a reserved code are taken for ACKs of the same PSN.",
+           .cases = "req/reserved-nak",
            .make_filter = make<EditsInbound<reserved_as_ack>>},
     Mutant{.name = "failed_request_named_after_the_next",
            .rule = "REQ-19",
            .description = "A request that fails completes with the id of the next one.",
+           .cases = "req/nak-remote-access tmo/retry-exceeded",
            .make_filter = make<NamesTheNext>},
     Mutant{.name = "access_error_reported_as_invalid_request",
            .rule = "REQ-16",
            .description =
                "NAK Remote Access completes its request as remote invalid request error.",
+           .cases = "req/nak-remote-access",
            .make_filter = make<MixesStatus>},
-    Mutant{.name = "invalidated_key_not_told",
-           .rule = "REQ-34",
-           .description = "The completion of a SEND with invalidate names no key.",
-           .make_filter = make<HidesInvalidated>},
 };
 
 } // namespace

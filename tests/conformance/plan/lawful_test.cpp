@@ -1,11 +1,10 @@
 // No case blames a device that keeps every rule and behaves unusually.
 #include <catch2/catch.hpp>
 
-#include <map>
-#include <random>
+#include <algorithm>
 #include <set>
 
-#include "tests/conformance/plan/combined.hpp"
+#include "tests/conformance/plan/playing.hpp"
 #include "tests/part_of.hpp"
 
 namespace veriroce::test {
@@ -62,34 +61,6 @@ void blames_nobody(std::size_t part, std::size_t parts) {
     }
 }
 
-// Three oddities that do not make the same choice.
-std::vector<mutants::Mutant> three_of(std::mt19937_64& random) {
-    std::vector<mutants::Mutant> candidates;
-    std::ranges::copy_if(
-        mutants::lawful(), std::back_inserter(candidates),
-        [](const mutants::Mutant& oddity) { return known_blame_of(oddity.name).empty(); });
-    std::vector<mutants::Mutant> some;
-    do {
-        some.clear();
-        std::ranges::sample(candidates, std::back_inserter(some), 3, random);
-    } while (!combination_of(some));
-    return some;
-}
-
-void blames_no_three(std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    const auto oddities = three_of(random);
-    auto device = combination_of(oddities);
-    REQUIRE(device.has_value());
-    if (seed % 2 == 0) device->lab = real_lab;
-    std::string told;
-    const Ids blamed = blamed_by(over(seed % 4 < 2 ? 4 : 6), std::move(*device), told);
-    INFO("seed " << seed << ": " << oddities[0].name << ", " << oddities[1].name << ", "
-                 << oddities[2].name << "\n"
-                 << told);
-    CHECK(blamed.empty());
-}
-
 } // namespace
 
 TEMPLATE_TEST_CASE_SIG("suite: no case fails on a lawful oddity", "[suite][mutants]",
@@ -97,17 +68,6 @@ TEMPLATE_TEST_CASE_SIG("suite: no case fails on a lawful oddity", "[suite][mutan
                        15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33,
                        34, 35, 36, 37, 38, 39) {
     blames_nobody(part, 40);
-}
-
-TEMPLATE_TEST_CASE_SIG("suite: no case fails on three lawful oddities at once", "[suite][mutants]",
-                       ((std::uint64_t seed), seed), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12) {
-    blames_no_three(seed);
-}
-
-// Hidden: more combinations, as many as there is time for.
-TEST_CASE("survey: three lawful oddities at once", "[.survey]") {
-    for (std::uint64_t seed = 1; seed <= 200; ++seed)
-        blames_no_three(seed);
 }
 
 TEST_CASE("suite: there are lawful oddities of many kinds", "[suite][mutants]") {

@@ -38,11 +38,16 @@ TEST_CASE("verbs: every enumerator has a name that leads back to it", "[wire]") 
 TEST_CASE("verbs: the names are those of rdma-core and errno", "[wire]") {
     CHECK(name_of(QpType::Uc) == "UC");
     CHECK(name_of(QpState::Sqe) == "SQE");
+    CHECK(name_of(QpState::Sqd) == "SQD");
     CHECK(name_of(MigState::Rearm) == "REARM");
     CHECK(name_of(Queue::Receive) == "recv");
     CHECK(name_of(WrOpcode::AtomicCmpAndSwp) == "ATOMIC_CMP_AND_SWP");
+    CHECK(name_of(WrOpcode::RdmaWriteWithImm) == "RDMA_WRITE_WITH_IMM");
+    CHECK(name_of(WcStatus::RemAccessErr) == "REM_ACCESS_ERR");
     CHECK(name_of(WcStatus::RnrRetryExcErr) == "RNR_RETRY_EXC_ERR");
     CHECK(name_of(WcOpcode::CompSwap) == "COMP_SWAP");
+    CHECK(name_of(WcOpcode::RecvRdmaWithImm) == "RECV_RDMA_WITH_IMM");
+    CHECK(name_of(EventType::LastWqeReached) == "LAST_WQE_REACHED");
     CHECK(name_of(EventType::SrqLimitReached) == "SRQ_LIMIT_REACHED");
     CHECK(name_of(VerbError::Busy) == "EBUSY");
     CHECK(name_of(FillPattern::Offsets) == "offsets");
