@@ -88,11 +88,6 @@ constexpr std::array kOddities{
            .description =
                "READ responses and atomic acknowledges carry the MSN of the time when they leave.",
            .behaviour = {.response_msn = engine::ResponseMsn::Current}},
-    Mutant{.name = "gap_after_a_duplicate_naked_again",
-           .rule = "RSP-03",
-           .description =
-               "After a duplicate was answered, the next packet ahead draws one more sequence NAK.",
-           .behaviour = {.duplicate_rearms_nak = true}},
     Mutant{.name = "atomics_resent_after_a_duplicate",
            .rule = "N-38",
            .description =
@@ -195,10 +190,6 @@ constexpr std::array kOddities{
            .rule = "ACK-12",
            .description = "Answers leave 100 us later than they could.",
            .make_filter = make<AnswersLater<100>>},
-    Mutant{.name = "answers_much_later",
-           .rule = "RSP-16",
-           .description = "Answers, NAKs included, leave 2 ms later than they could.",
-           .make_filter = make<AnswersLater<2000>>},
     Mutant{.name = "answers_spaced",
            .rule = "ACK-12",
            .description = "Answers leave at least 20 us apart.",
