@@ -32,7 +32,7 @@ void add_violation(std::vector<Row>& rows, const Finding& finding, bool lines_me
         {Row::Kind::Sentence, "",
          fmt::format("{}the packets violate {}", lines_met ? "every line passed, but " : "",
                      fmt::join(finding.rules, " "))});
-    if (!finding.actual.empty()) rows.push_back({Row::Kind::Verbatim, "packet", finding.actual});
+    if (!finding.actual.empty()) rows.push_back({Row::Kind::Verbatim, "got", finding.actual});
     for (const interpreter::Difference& one : finding.differences) {
         rows.push_back({Row::Kind::Text, "measured", one.actual});
         rows.push_back({Row::Kind::Text, "allowed", one.expected});
@@ -88,7 +88,7 @@ std::vector<Row> case_rows(const CaseResult& result) {
         }
     }
     if (!result.capture.empty()) rows.push_back({Row::Kind::Verbatim, "packets", result.capture});
-    if (!result.command.empty()) rows.push_back({Row::Kind::Verbatim, "rerun", result.command});
+    if (!result.command.empty()) rows.push_back({Row::Kind::Verbatim, "again", result.command});
     return rows;
 }
 

@@ -98,11 +98,10 @@ double milliseconds(wire::Duration duration) {
     return static_cast<double>(duration.count()) / 1e6;
 }
 
-// "12 samples: min 4.1 ms, median 4.4 ms, max 5.0 ms".
+// "12 samples, 4.1 / 4.4 / 5.0 ms" (least, median, most).
 std::string measure_text(std::vector<wire::Duration> samples) {
     std::ranges::sort(samples);
-    return fmt::format("{} sample{}: min {:.3f} ms, median {:.3f} ms, max {:.3f} ms",
-                       samples.size(), samples.size() == 1 ? "" : "s",
+    return fmt::format("{} samples, {:.3f} / {:.3f} / {:.3f} ms", samples.size(),
                        milliseconds(samples.front()), milliseconds(samples[samples.size() / 2]),
                        milliseconds(samples.back()));
 }
@@ -160,9 +159,8 @@ std::string console_summary(const plan::RunResults& results, const ConsoleStyle&
                "\n";
     }
     if (!results.run.complete) out += "incomplete: this is what ran until then\n";
-    out +=
-        fmt::format("{} run{} in {:.3f} s\n", results.cases.size(),
-                    results.cases.size() == 1 ? "" : "s", milliseconds(results.timing.wall) / 1e3);
+    out += fmt::format("{} runs in {:.3f} s\n", results.cases.size(),
+                       milliseconds(results.timing.wall) / 1e3);
     return out + fmt::format("{} passed, {} failed, {} skipped\n", results.count(Verdict::Pass),
                              results.count(Verdict::Fail) + results.count(Verdict::Xpass),
                              results.count(Verdict::Skip));

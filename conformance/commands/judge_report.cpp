@@ -26,7 +26,7 @@ std::string excuses_of(judge::Excuses excuses) {
 }
 
 void append_counted(std::string& out, std::uint64_t count, std::string_view what) {
-    if (count > 0) fmt::format_to(std::back_inserter(out), "; {}: {}", what, count);
+    if (count > 0) fmt::format_to(std::back_inserter(out), "; {} {}", count, what);
 }
 
 } // namespace

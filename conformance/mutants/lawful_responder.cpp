@@ -48,22 +48,6 @@ class AnswersLater final : public engine::SurfaceFilter {
     }
 };
 
-class SpacesAnswers final : public engine::SurfaceFilter {
-  public:
-    void outbound(engine::OwnedDatagram datagram, wire::Instant now,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        if (is_response(datagram)) {
-            next_ = std::max(next_, now);
-            datagram.delay += next_ - now;
-            next_ += 20us;
-        }
-        out.push_back(std::move(datagram));
-    }
-
-  private:
-    wire::Instant next_{}; // when the next answer may leave
-};
-
 constexpr std::array kOddities{
     Mutant{.name = "every_packet_acknowledged",
            .rule = "ACK-02",
@@ -88,11 +72,6 @@ constexpr std::array kOddities{
            .description =
                "READ responses and atomic acknowledges carry the MSN of the time when they leave.",
            .behaviour = {.response_msn = engine::ResponseMsn::Current}},
-    Mutant{.name = "gap_after_a_duplicate_naked_again",
-           .rule = "RSP-03",
-           .description =
-               "After a duplicate was answered, the next packet ahead draws one more sequence NAK.",
-           .behaviour = {.duplicate_rearms_nak = true}},
     Mutant{.name = "atomics_resent_after_a_duplicate",
            .rule = "N-38",
            .description =
@@ -195,14 +174,6 @@ constexpr std::array kOddities{
            .rule = "ACK-12",
            .description = "Answers leave 100 us later than they could.",
            .make_filter = make<AnswersLater<100>>},
-    Mutant{.name = "answers_much_later",
-           .rule = "RSP-16",
-           .description = "Answers, NAKs included, leave 2 ms later than they could.",
-           .make_filter = make<AnswersLater<2000>>},
-    Mutant{.name = "answers_spaced",
-           .rule = "ACK-12",
-           .description = "Answers leave at least 20 us apart.",
-           .make_filter = make<SpacesAnswers>},
 };
 
 } // namespace

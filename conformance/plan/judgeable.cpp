@@ -67,8 +67,7 @@ std::vector<std::string> not_judgeable(const Plan& plan, wire::Duration stamp_wi
     }
     std::vector<std::string> sentences;
     for (const auto& [rule, needs] : rules) {
-        sentences.push_back(fmt::format("{} may be too noisy to judge here: {} checks a time of "
-                                        "{}, but timestamps are uncertain by {}",
+        sentences.push_back(fmt::format("{} may be too noisy to judge here: {} needs {}, has {}",
                                         rule, needs.run, duration_text(needs.time),
                                         duration_text(stamp_width)));
     }

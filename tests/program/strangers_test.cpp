@@ -10,9 +10,11 @@ namespace {
 // Starts the agent on our engine in the background, waits until it listens, and ends it with the
 // shell. `{}` are more options and redirections.
 std::string with_agent(const std::string& options, const std::string& then) {
-    return "bash -c '(veriroce agent --backend engine --address 127.0.0.1 --listen unix:agent " +
+    return "bash -c '(exec veriroce agent --backend engine --address 127.0.0.1 --listen "
+           "unix:agent " +
            options +
-           ") & trap \"kill %1\" EXIT; for i in {1..200}; do [[ -S agent ]] && break; sleep 0.05; "
+           ") & agent=$!; trap \"kill $agent\" EXIT; for i in {1..200}; do [[ -S agent ]] && "
+           "break; sleep 0.05; "
            "done; " +
            then + "'";
 }
@@ -45,7 +47,7 @@ TEST_CASE("program: a token file may have the line ends of another system", "[pr
 TEST_CASE("program: an agent whose stderr nobody reads any more serves on", "[program]") {
     const Workplace place;
     const auto outcome = place.run_in_network(
-        with_agent("2>&1 | true", "sleep 0.2; veriroce agent --check unix:agent | tail -1"));
+        with_agent("2> >(true)", "sleep 0.2; veriroce agent --check unix:agent | tail -1"));
     CHECK(outcome.code == 0);
     CHECK(outcome.out.ends_with(" ok, 0 failed, 0 not checked\n"));
 }

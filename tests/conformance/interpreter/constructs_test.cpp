@@ -287,7 +287,7 @@ TEST_CASE("construct: refused verbs of every kind", "[constructs]") {
                 "dut    done send id=1\n"
                 "dut    refuses dereg a\n"
                 "dut    refuses post SEND id=9 len=2048 inline\n"));
-    fails(with("dut    refuses mr a len=64\n"), "verb: expected refused, got done");
+    fails(with("dut    refuses mr a len=64\n"), "verb: expected refused, got accepted");
     fails(with("dut    mr a len=64\ndut dereg a\ndut refuses dereg a\n"), "is not a region",
           Verdict::Error);
 }

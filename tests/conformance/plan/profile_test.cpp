@@ -393,7 +393,7 @@ TEST_CASE("profile: capabilities, traits, counters and time reach the run", "[pl
     PlanRun run(testbed, plan, selection, options);
     const auto result = run.next();
     CHECK(result->verdict == Verdict::Skip);
-    CHECK(result->reason() == "unless out_of_order");
+    CHECK(result->reason() == "the device has the trait out_of_order");
     const Environment environment = options.profile->applied(testbed.environment({}));
     CHECK_FALSE(environment.capable("ud"));
     CHECK(environment.counter_name(wire::DeviceCounter::BadPkey) == "pkey_errs");

@@ -347,7 +347,8 @@ TEST_CASE("suite: results name case, rules, file and the command that runs them 
     CHECK(result->id == "tmo/retry-exceeded[ip=4,n=0]");
     CHECK(result->rules == std::vector<std::string>{"TMO-03"});
     CHECK(result->file == "tmo/retry-exceeded.roce");
-    CHECK(result->command == "veriroce test tmo/retry-exceeded -i eth1 --over ip=4 --seed 5");
+    CHECK(result->command ==
+          "veriroce test 'tmo/retry-exceeded[ip=4,n=0]' -i eth1 --over ip=4 --seed 5");
     CHECK(run.done() == 1);
 }
 

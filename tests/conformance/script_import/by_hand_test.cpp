@@ -212,7 +212,7 @@ TEST_CASE("script import: a script that would be too long is refused, with what 
         packets.push_back(wire.from_a(send_only, 100 + i, 8));
     const auto script = script_of(conversation_of(packets), {});
     REQUIRE_FALSE(script.has_value());
-    CHECK(script.error().ends_with("take fewer messages (--messages)"));
+    CHECK(script.error().ends_with("Take fewer messages (--messages)"));
 }
 
 TEST_CASE("script import: memory beyond what a region holds ends the script", "[script_import]") {

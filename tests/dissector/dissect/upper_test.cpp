@@ -149,8 +149,8 @@ TEST_CASE("above: wrong lengths are findings", "[dissect]") {
     const TemporaryFolder folder;
     const Ran result = ran({.files = {capture(folder, "nvme")}, .check = true});
     CHECK(result.code == 1);
-    CHECK(result.out.find("error NVMe-oF: the message is not as long as an NVMe capsule (found 20, "
-                          "expected 64), bytes 54..73\n") != std::string::npos);
+    CHECK(result.out.find("error NVMe-oF: the message is not as long as an NVMe capsule (expected "
+                          "64, got 20), bytes 54..73\n") != std::string::npos);
     CHECK(result.out.ends_with("84 frames, 84 RoCE packets, 4 of them with findings\n"));
     for (const auto& [name, found] :
          {std::pair{"iser", "4"}, {"smb_direct", "4"}, {"rpcordma", "6"}}) {

@@ -29,6 +29,14 @@ constexpr auto* kSetUpHere =
 constexpr auto* kSetUpPeer =
     "ip link set lo up && ip link set vb address 52:54:00:77:00:02 addrgenmode none && "
     "ip link set vb up && ip addr add 10.77.0.2/24 dev vb && ip addr add fd77::2/64 dev vb nodad";
+// The kernel tells at most once a second what became of links: where many come and go, one that
+// is set up may need a while until it takes packets.
+constexpr auto* kWaitHere =
+    "for i in $(seq 500); do ip -o link show va | grep -q 'state UP' && exit 0; sleep 0.01; done; "
+    "exit 1";
+constexpr auto* kWaitPeer =
+    "for i in $(seq 500); do ip -o link show vb | grep -q 'state UP' && exit 0; sleep 0.01; done; "
+    "exit 1";
 
 net::Descriptor open_namespace(const std::string& path) {
     net::Descriptor space(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -86,6 +94,8 @@ Lab::Lab() : outside_(open_namespace("/proc/thread-self/ns/net")) {
     run("ip link add va type veth peer name vb netns " + std::to_string(keeper_));
     run(kSetUpHere);
     run_at_peer(kSetUpPeer);
+    run(kWaitHere);
+    run_at_peer(kWaitPeer);
 }
 
 Lab::~Lab() {
