@@ -1,6 +1,7 @@
 #include "conformance/interpreter/conclude.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -221,9 +222,11 @@ void judge_record(Interpreter& interpreter) {
              .on_wire = entry.on_wire});
     }
     if (whole && interpreter.environment().judged) {
-        result.violations = violations(interpreter);
-        std::ranges::move(wrong_icrcs(interpreter, record), std::back_inserter(result.violations));
-        std::ranges::stable_partition(result.violations, is_damage);
+        const std::vector<Violation> judged = violations(interpreter);
+        const auto all = std::back_inserter(result.violations);
+        std::ranges::copy_if(judged, all, is_damage);
+        std::ranges::move(wrong_icrcs(interpreter, record), all);
+        std::ranges::copy_if(judged, all, std::not_fn(is_damage));
     }
     blame_violations(result);
 }

@@ -65,7 +65,7 @@ Bytes ip(const OuterHeader& outer, std::uint8_t protocol, const Bytes& payload) 
     if (!outer.v6) return ipv4(outer, protocol, payload);
     Bytes header(40);
     wire::store_be<1>(header, 0, 0x60);
-    wire::store_be<1>(header, 1, outer.ecn << 4);
+    wire::store_be<1>(header, 1, std::uint64_t{outer.ecn} << 4);
     wire::store_be<2>(header, 4, payload.size());
     wire::store_be<1>(header, 6, protocol);
     wire::store_be<1>(header, 7, outer.ttl);
