@@ -110,9 +110,11 @@ TEST_CASE("live: a device that has to be reset fails the case in which it died",
     const Live live;
     live.place.write("reset.sh", "rm -f agent\n$(cat inside) sh device.sh &\necho $! >device\n"
                                  "while [ ! -S agent ]; do sleep 0.02; done\n");
-    const Outcome outcome = live.play("", "rsp/gap-nak --repeat 60 --dut-reset 'sh reset.sh'",
-                                      "while [ ! -e killed ]; do sleep 1; kill -9 \\$(cat device) "
-                                      "&& touch killed; done");
+    // Killed when the first case has been played; the wait ends in any case.
+    const Outcome outcome =
+        live.play("", "rsp/gap-nak --repeat 150 --dut-reset 'sh reset.sh'",
+                  "for i in \\$(seq 400); do sleep 0.05; grep -q verdict out/results.json && "
+                  "kill -9 \\$(cat device) && break; done 2>/dev/null");
     INFO(outcome.out << outcome.err);
     CHECK(outcome.code == 1);
     CHECK(outcome.out.find("--dut-reset had to bring it back") != std::string::npos);
