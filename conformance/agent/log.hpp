@@ -1,5 +1,5 @@
-// The agent's log: lines on stderr. A line is written at once or not at all: an agent whose stderr
-// is a pipe that nobody reads must not stand still.
+// The agent's log: lines on stderr. A line is written at once or not at all: an agent must
+// not stop because its stderr is a pipe without a reader.
 //
 // Source: pipe(7): a pipe that poll() calls writable takes PIPE_BUF bytes without blocking.
 #pragma once

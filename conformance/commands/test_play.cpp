@@ -30,7 +30,7 @@ std::string host() {
 }
 
 constexpr std::chrono::seconds kRevivalPatience{60};
-constexpr std::chrono::seconds kReturnPatience{30}; // of a device that nobody resets
+constexpr std::chrono::seconds kReturnPatience{30}; // for a device without --dut-reset
 constexpr std::chrono::seconds kFirstLook{1};       // before it is reset
 
 // The error is a sentence for the report.

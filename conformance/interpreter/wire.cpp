@@ -72,9 +72,8 @@ void Wire::hear(wire::Bytes bytes, Interval at) {
     release();
 }
 
-// A packet to a QPN that nobody has. To one of our QPNs of an earlier case it is only late, and
-// management goes to QP 1. With a wrong ICRC nobody can say where it was meant to go, unless it is
-// seen what it is.
+// A packet to a QPN that no QP of the case has. If an earlier case had the QPN, the packet is only
+// late; management goes to QP 1. If the ICRC is wrong, the QPN may be wrong too.
 void Wire::hear_astray(std::size_t index) {
     Entry& entry = record_[index];
     const std::uint32_t qpn = entry.packet->bth.dest_qp.value;

@@ -1,6 +1,6 @@
-// ACK-01, N-17: requests that nobody answers until the capture ends, wherever it was recorded.
+// ACK-01, N-17: requests without an answer when the capture ends, wherever it was recorded.
 // silence_rules.cpp knows more where the responder's own port was recorded and its expected PSN is
-// known; this here also sees a responder that says nothing from the first request on.
+// known; this file also sees a responder that says nothing from the first request on.
 //
 // The network may have lost the request, the answer may take another way, the QP may have ended: so
 // the violation is possible. It is certain only if the capture is complete and was recorded at the
@@ -41,7 +41,7 @@ void note_request(Notes& notes, const flow::Packet& packet) {
     if (wire::distance(waiting->latest.psn, asked.psn) >= 0) waiting->latest = asked;
 }
 
-// Whatever is said begins the wait anew. After a NAK the requester must send again.
+// Each response starts the wait again. After a NAK the requester must send again.
 void note_response(Notes& notes, const flow::Packet& packet) {
     std::optional<Unanswered>& waiting = notes.unanswered;
     if (!waiting) return;

@@ -151,7 +151,8 @@ std::expected<FoundAgain, std::string> LiveTestbed::find_again(wire::Duration pa
         if (command_line::StopOnSignal::requested() || net::monotonic_now() + kOneSecond > end) {
             return std::unexpected(found.error());
         }
-        // What comes meanwhile is nobody's. A link that is gone does not come back here.
+        // Packets that come meanwhile belong to no case. A link that is gone does not come back
+        // here.
         const wire::Instant next = net::monotonic_now() + kOneSecond;
         while (net::monotonic_now() < next) {
             const auto received = link_->receive(next);
@@ -309,7 +310,7 @@ std::expected<void, std::string> LiveTestbed::calibrate() {
     std::vector<wire::Duration> sleeps;
     for (int i = 0; i < 200; ++i) {
         const wire::Instant before = net::monotonic_now();
-        // Frames that come meanwhile end the sleep early; they are nobody's yet.
+        // Frames that come meanwhile end the sleep early; they belong to no case yet.
         while (net::monotonic_now() < before + std::chrono::milliseconds(1)) {
             const auto received = link_->receive(before + std::chrono::milliseconds(1));
             if (!received) return std::unexpected(received.error().text);

@@ -56,8 +56,8 @@ void PagePrefetcher::reached(std::size_t offset) {
 void PagePrefetcher::give_back(std::size_t reached) {
     while (reached >= given_back_ + kGivenBack + kBehind) {
         const wire::Bytes pages = map_.subspan(given_back_, kGivenBack);
-        // madvise's parameter lacks const; the pages of a private map that nobody wrote are the
-        // file's.
+        // madvise's parameter lacks const. Pages of a private map that were not written are read
+        // from the file again.
         ::madvise(const_cast<std::byte*>(pages.data()), pages.size(), MADV_DONTNEED);
         given_back_ += kGivenBack;
     }

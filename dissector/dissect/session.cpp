@@ -270,7 +270,7 @@ void Session::report_unfiltered(const std::string& file) {
         warn(fmt::format("{}: -f: {}", file, *link));
 }
 
-// Frames that nobody looked at must not pass for frames without findings.
+// Frames that were not decoded must not look like frames without findings.
 void Session::report_unsupported(const std::string& name) {
     for (const auto& [code, frames] : unsupported_) {
         const std::string message = fmt::format(

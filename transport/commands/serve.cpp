@@ -19,7 +19,7 @@ namespace {
 
 using namespace command_line;
 
-// Of peers whose exchange is not complete. One more closes the oldest: silent ones hold up nobody.
+// Peers whose exchange is not complete. One more closes the oldest, so silent ones delay no other.
 constexpr std::size_t kMostExchanging = 64;
 // Of peers that play; each has a message in memory.
 constexpr std::ptrdiff_t kMostPlaying = 8;

@@ -1,5 +1,5 @@
 // The command `veriroce serve`: our engine answers the round trips of peers (pingpong.hpp), of
-// several at a time. Whoever connects and says nothing holds up nobody.
+// several at a time. A peer that connects and stays silent delays no other.
 #pragma once
 
 #include <cstdio>
