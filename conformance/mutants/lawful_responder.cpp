@@ -38,12 +38,11 @@ bool is_response(const engine::OwnedDatagram& datagram) {
     return packet && packet->info().response();
 }
 
-template <int Microseconds>
 class AnswersLater final : public engine::SurfaceFilter {
   public:
     void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
                   std::vector<engine::OwnedDatagram>& out) override {
-        if (is_response(datagram)) datagram.delay += std::chrono::microseconds(Microseconds);
+        if (is_response(datagram)) datagram.delay += 100us;
         out.push_back(std::move(datagram));
     }
 };
@@ -173,7 +172,7 @@ constexpr std::array kOddities{
     Mutant{.name = "answers_a_little_later",
            .rule = "ACK-12",
            .description = "Answers leave 100 us later than they could.",
-           .make_filter = make<AnswersLater<100>>},
+           .make_filter = make<AnswersLater>},
 };
 
 } // namespace
