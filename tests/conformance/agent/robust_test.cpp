@@ -38,12 +38,7 @@ class Caller {
   public:
     explicit Caller(const std::string& address)
         : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        sockaddr_in to{};
-        to.sin_family = AF_INET;
-        to.sin_port =
-            htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        REQUIRE(::connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0);
+        REQUIRE(agent::test::connect_to(socket_, address));
     }
     Caller(const Caller&) = delete;
     Caller& operator=(const Caller&) = delete;

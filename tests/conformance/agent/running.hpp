@@ -96,17 +96,22 @@ class OtherServer {
     std::thread thread_;
 };
 
+// Connects a TCP socket to the port of an agent on this host.
+inline bool connect_to(int socket, const std::string& address) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port =
+        htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return ::connect(socket, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+}
+
 // Opens a connection from a thread in which nothing may be asserted.
 class Stranger {
   public:
     explicit Stranger(const std::string& address)
         : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        sockaddr_in to{};
-        to.sin_family = AF_INET;
-        to.sin_port =
-            htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        static_cast<void>(::connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof to));
+        static_cast<void>(connect_to(socket_, address));
     }
     Stranger(const Stranger&) = delete;
     Stranger& operator=(const Stranger&) = delete;
