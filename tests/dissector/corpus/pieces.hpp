@@ -1,4 +1,4 @@
-// Frames put together of pieces. Internal to this folder.
+// Frames put together from pieces.
 #pragma once
 
 #include <cstddef>

@@ -2,28 +2,19 @@
 // right, and what is not followed is named.
 #include <catch2/catch.hpp>
 
+#include "tests/dissector/corpus/pieces.hpp"
 #include "tests/dissector/decode/frames.hpp"
 
 using namespace veriroce;
 using namespace veriroce::decode;
 using namespace veriroce::decode::test;
 using enum LayerKind;
+using corpus::bytes_of;
+using corpus::operator+;
 
 namespace {
 
 constexpr std::size_t kEthernetBytes = 14;
-
-FrameBytes of(std::initializer_list<unsigned> values) {
-    FrameBytes bytes;
-    for (const unsigned value : values)
-        bytes.push_back(static_cast<std::byte>(value));
-    return bytes;
-}
-
-FrameBytes operator+(FrameBytes first, const FrameBytes& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
-}
 
 FrameBytes frame_of(bool v6) {
     return made({.opcode = 0x04, .payload = payload(24)}, v6);
@@ -68,38 +59,41 @@ constexpr std::uint16_t kLoop = 108;
 } // namespace
 
 TEST_CASE("decode: loopback of BSD and macOS, in either byte order", "[decode]") {
-    for (const auto& family : {of({2, 0, 0, 0}), of({0, 0, 0, 2})})
+    for (const auto& family : {bytes_of({2, 0, 0, 0}), bytes_of({0, 0, 0, 2})})
         check_found(family + packet_of(false), kNull, {Null}, false);
     for (const unsigned family : {10U, 24U, 28U, 30U}) {
-        check_found(of({family, 0, 0, 0}) + packet_of(true), kNull, {Null}, true);
-        check_found(of({0, 0, 0, family}) + packet_of(true), kNull, {Null}, true);
-        check_found(of({0, 0, 0, family}) + packet_of(true), kLoop, {Null}, true);
+        check_found(bytes_of({family, 0, 0, 0}) + packet_of(true), kNull, {Null}, true);
+        check_found(bytes_of({0, 0, 0, family}) + packet_of(true), kNull, {Null}, true);
+        check_found(bytes_of({0, 0, 0, family}) + packet_of(true), kLoop, {Null}, true);
     }
-    check_found(of({0, 0, 0, 2}) + packet_of(false), kLoop, {Null}, false);
-    CHECK(taken_apart(of({7, 0, 0, 0}) + packet_of(false), kNull).not_followed ==
+    check_found(bytes_of({0, 0, 0, 2}) + packet_of(false), kLoop, {Null}, false);
+    CHECK(taken_apart(bytes_of({7, 0, 0, 0}) + packet_of(false), kNull).not_followed ==
           NotFollowed{Stop::AddressFamily, 7});
 }
 
 TEST_CASE("decode: PPP with and without framing, and Cisco HDLC", "[decode]") {
     for (const std::uint16_t link : {kPpp, kPppHdlc}) {
-        check_found(of({0xFF, 3, 0, 0x21}) + packet_of(false), link, {Ppp}, false);
-        check_found(of({0, 0x21}) + packet_of(false), link, {Ppp}, false);
-        check_found(of({0x21}) + packet_of(false), link, {Ppp}, false);
-        check_found(of({0xFF, 3, 0x57}) + packet_of(true), link, {Ppp}, true);
+        check_found(bytes_of({0xFF, 3, 0, 0x21}) + packet_of(false), link, {Ppp}, false);
+        check_found(bytes_of({0, 0x21}) + packet_of(false), link, {Ppp}, false);
+        check_found(bytes_of({0x21}) + packet_of(false), link, {Ppp}, false);
+        check_found(bytes_of({0xFF, 3, 0x57}) + packet_of(true), link, {Ppp}, true);
     }
-    check_found(of({0x0F, 0, 8, 0}) + packet_of(false), kChdlc, {Chdlc}, false);
-    check_found(of({0x0F, 0, 0x86, 0xDD}) + packet_of(true), kChdlc, {Chdlc}, true);
-    CHECK(taken_apart(of({0xFF, 3, 0xC0, 0x21, 1, 2, 3}), kPpp).not_followed ==
+    check_found(bytes_of({0x0F, 0, 8, 0}) + packet_of(false), kChdlc, {Chdlc}, false);
+    check_found(bytes_of({0x0F, 0, 0x86, 0xDD}) + packet_of(true), kChdlc, {Chdlc}, true);
+    CHECK(taken_apart(bytes_of({0xFF, 3, 0xC0, 0x21, 1, 2, 3}), kPpp).not_followed ==
           NotFollowed{Stop::PppProtocol, 0xC021});
 }
 
 TEST_CASE("decode: tags of fabrics", "[decode]") {
     for (const bool v6 : {false, true}) {
         const FrameBytes frame = frame_of(v6);
-        check_found(tagged(of({0x89, 0x26, 0x80, 0x03, 0, 0x04}), frame), 1, {Ethernet, VnTag}, v6);
-        check_found(tagged(of({0x89, 0x3F, 0xE0, 1, 0, 2, 0, 0}), frame), 1, {Ethernet, ETag}, v6);
-        check_found(tagged(of({0x89, 0x09, 1, 1, 0, 1, 0, 9}), frame), 1, {Ethernet, CmdTag}, v6);
-        check_found(tagged(of({0x89, 0x26, 0x80, 3, 0, 4, 0x81, 0, 0, 5}), frame), 1,
+        check_found(tagged(bytes_of({0x89, 0x26, 0x80, 0x03, 0, 0x04}), frame), 1,
+                    {Ethernet, VnTag}, v6);
+        check_found(tagged(bytes_of({0x89, 0x3F, 0xE0, 1, 0, 2, 0, 0}), frame), 1, {Ethernet, ETag},
+                    v6);
+        check_found(tagged(bytes_of({0x89, 0x09, 1, 1, 0, 1, 0, 9}), frame), 1, {Ethernet, CmdTag},
+                    v6);
+        check_found(tagged(bytes_of({0x89, 0x26, 0x80, 3, 0, 4, 0x81, 0, 0, 5}), frame), 1,
                     {Ethernet, VnTag, LayerKind::Vlan}, v6);
     }
 }
@@ -108,7 +102,8 @@ TEST_CASE("decode: LLC with SNAP, whose length ends the packet", "[decode]") {
     const auto framed = [](unsigned organisation, const FrameBytes& packet) {
         const auto length = static_cast<unsigned>(packet.size() + 8);
         return FrameBytes(12, std::byte{2}) +
-               of({length >> 8, length & 0xFF, 0xAA, 0xAA, 3, 0, 0, organisation, 8, 0}) + packet;
+               bytes_of({length >> 8, length & 0xFF, 0xAA, 0xAA, 3, 0, 0, organisation, 8, 0}) +
+               packet;
     };
     check_found(framed(0, packet_of(false)), 1, {Ethernet, Llc}, false);
     check_found(framed(0xF8, packet_of(false)), 1, {Ethernet, Llc}, false);
@@ -118,19 +113,19 @@ TEST_CASE("decode: LLC with SNAP, whose length ends the packet", "[decode]") {
     CHECK(layers_of(padded).back() == Trailer);
     CHECK(taken_apart(framed(0x0C, packet_of(false))).not_followed ==
           NotFollowed{Stop::LlcSap, 0xAA});
-    const FrameBytes bridge = FrameBytes(12, std::byte{2}) + of({0, 38, 0x42, 0x42, 3}) +
+    const FrameBytes bridge = FrameBytes(12, std::byte{2}) + bytes_of({0, 38, 0x42, 0x42, 3}) +
                               FrameBytes(43); // a spanning tree
     CHECK(taken_apart(bridge).not_followed == NotFollowed{Stop::LlcSap, 0x42});
 }
 
 TEST_CASE("decode: VXLAN-GPE says what it carries", "[decode]") {
     const auto tunnel = [](unsigned flags, unsigned next, const FrameBytes& inside) {
-        FrameBytes udp = of({0xC0, 0, 0x12, 0xB6, 0, 0, 0, 0});
-        const FrameBytes data = of({flags, 0, 0, next, 0, 0, 1, 0}) + inside;
+        FrameBytes udp = bytes_of({0xC0, 0, 0x12, 0xB6, 0, 0, 0, 0});
+        const FrameBytes data = bytes_of({flags, 0, 0, next, 0, 0, 1, 0}) + inside;
         wire::store_be<2>(udp, 4, udp.size() + data.size());
-        FrameBytes ip = of({0x60, 0, 0, 0, 0, 0, 17, 64}) + FrameBytes(32);
+        FrameBytes ip = bytes_of({0x60, 0, 0, 0, 0, 0, 17, 64}) + FrameBytes(32);
         wire::store_be<2>(ip, 4, udp.size() + data.size());
-        return FrameBytes(12, std::byte{2}) + of({0x86, 0xDD}) + ip + udp + data;
+        return FrameBytes(12, std::byte{2}) + bytes_of({0x86, 0xDD}) + ip + udp + data;
     };
     check_found(tunnel(0x0C, 3, frame_of(false)), 1, {Ethernet, Ipv6, Udp, VxlanGpe, Ethernet},
                 false);
@@ -147,7 +142,7 @@ TEST_CASE("decode: what is not followed is named", "[decode]") {
     const auto stop = [](const FrameBytes& frame, std::uint16_t link = 1) {
         return taken_apart(frame, link).not_followed.text();
     };
-    CHECK(stop(addresses + of({0x88, 0x64}) + packet_of(false)) == "EtherType 0x8864");
+    CHECK(stop(addresses + bytes_of({0x88, 0x64}) + packet_of(false)) == "EtherType 0x8864");
     CHECK(stop(packet_of(false), 147) == "link type 147");
     FrameBytes esp = frame_of(false);
     esp[kEthernetBytes + 9] = std::byte{50};
@@ -155,16 +150,17 @@ TEST_CASE("decode: what is not followed is named", "[decode]") {
     FrameBytes gtp = frame_of(false);
     wire::store_be<2>(gtp, kEthernetBytes + 20 + 2, 2152);
     CHECK(stop(gtp) == "UDP port 2152");
-    FrameBytes labels = addresses + of({0x88, 0x47});
+    FrameBytes labels = addresses + bytes_of({0x88, 0x47});
     for (int i = 0; i < 9; ++i)
-        labels = labels + of({0, 0, 0x10, 0x40});
+        labels = labels + bytes_of({0, 0, 0x10, 0x40});
     CHECK(stop(labels + packet_of(false)) == "too many MPLS labels");
     CHECK(stop(frame_of(false)).empty());
-    CHECK(stop(addresses + of({8, 6}) + FrameBytes(46)).empty()); // ARP is known not to be ours
+    CHECK(
+        stop(addresses + bytes_of({8, 6}) + FrameBytes(46)).empty()); // ARP is known not to be ours
 }
 
 TEST_CASE("decode: ARP ends before the padding of its frame", "[decode]") {
-    const FrameBytes arp = FrameBytes(12, std::byte{2}) + of({8, 6, 0, 1, 8, 0, 6, 4, 0, 1}) +
+    const FrameBytes arp = FrameBytes(12, std::byte{2}) + bytes_of({8, 6, 0, 1, 8, 0, 6, 4, 0, 1}) +
                            FrameBytes(20) + FrameBytes(18);
     const Dissection d = taken_apart(arp);
     CHECK(layers_of(d) == std::vector{Frame, Ethernet, Data, Trailer});
