@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "conformance/plan/run_name.hpp"
+
 namespace veriroce::plan {
 
 using interpreter::StartPsn;
@@ -111,14 +113,9 @@ std::expected<Shard, std::string> parse_shard(std::string_view text) {
 }
 
 std::vector<std::string> PlannedRun::over() const {
-    std::vector<std::string> options;
-    for (std::size_t from = 0; from < axes.size();) {
-        const std::size_t comma = std::min(axes.find(',', from), axes.size());
-        const std::string one = axes.substr(from, comma - from);
-        if (!one.starts_with("round=")) options.push_back(one);
-        from = comma + 1;
-    }
-    return options;
+    std::vector<std::string_view> values = values_of(axes);
+    std::erase_if(values, is_round);
+    return {values.begin(), values.end()};
 }
 
 std::vector<PlannedRun> axis_combinations(const Selection& selection) {

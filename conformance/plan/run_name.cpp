@@ -6,17 +6,25 @@
 
 namespace veriroce::plan {
 
+std::vector<std::string_view> values_of(std::string_view list) {
+    std::vector<std::string_view> values;
+    while (!list.empty()) {
+        const std::size_t comma = std::min(list.find(','), list.size());
+        values.push_back(list.substr(0, comma));
+        list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+    return values;
+}
+
+bool is_round(std::string_view value) {
+    return value.starts_with("round=");
+}
+
 RunName parse_run_name(std::string_view text) {
     const std::size_t open = text.find('[');
     if (open == std::string_view::npos || !text.ends_with(']')) return {.of = text, .values = {}};
-    RunName name{.of = text.substr(0, open), .values = {}};
-    std::string_view rest = text.substr(open + 1, text.size() - open - 2);
-    while (!rest.empty()) {
-        const std::size_t comma = std::min(rest.find(','), rest.size());
-        name.values.push_back(rest.substr(0, comma));
-        rest.remove_prefix(std::min(comma + 1, rest.size()));
-    }
-    return name;
+    return {.of = text.substr(0, open),
+            .values = values_of(text.substr(open + 1, text.size() - open - 2))};
 }
 
 bool has_values(std::string_view id, std::span<const std::string_view> values) {
@@ -33,7 +41,7 @@ bool names_run(std::string_view name, std::string_view id) {
 
 std::string without_round(std::string_view id) {
     RunName run = parse_run_name(id);
-    std::erase_if(run.values, [](std::string_view value) { return value.starts_with("round="); });
+    std::erase_if(run.values, is_round);
     if (run.values.empty()) return std::string(run.of);
     return fmt::format("{}[{}]", run.of, fmt::join(run.values, ","));
 }

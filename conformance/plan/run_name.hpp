@@ -14,6 +14,12 @@ struct RunName {
     std::vector<std::string_view> values; // "ip=6", "n=4"; of axes, and of the case's `for` lines
 };
 
+// The values of "ip=6,n=4".
+std::vector<std::string_view> values_of(std::string_view list);
+// Whether this is the value of --repeat ("round=2"), which a run that is played alone does not
+// have.
+bool is_round(std::string_view value);
+
 // Of any text: one without brackets at its end has no values.
 RunName parse_run_name(std::string_view text);
 
@@ -23,7 +29,7 @@ bool has_values(std::string_view id, std::span<const std::string_view> values);
 // Whether a run with this id has this name: the same case, and at least these values.
 bool names_run(std::string_view name, std::string_view id);
 
-// The id without the value of --repeat ("round=2"), which a run that is played alone does not have.
+// The id without the value of --repeat.
 std::string without_round(std::string_view id);
 
 // `*` stands for any text, `?` for any character; everything else, brackets too, for itself.
