@@ -159,6 +159,7 @@ if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo AND NOT VERIROCE_SANITIZE)
         if(TARGET ${program})
             add_test(NAME "house: ${program} is hardened"
                 COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}>
+                    -DROOM=$<TARGET_FILE:veriroce_net> -DCET=${VERIROCE_CET}
                     -P "${PROJECT_SOURCE_DIR}/cmake/hardening.cmake")
         endif()
     endforeach()
