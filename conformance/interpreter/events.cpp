@@ -44,7 +44,8 @@ void Events::wake() {
 }
 
 Events::CallAwaiter::CallAwaiter(Events& events, dut::Request request)
-    : events_(events), ticket_(++events.last_ticket_) {
+    : events_(events), ticket_(++events.last_ticket_),
+      logged_(events.call_log_.asked(request, events.now_, events.recorded_())) {
     events_.actions_.emplace_back(CallDut{ticket_, std::move(request)});
 }
 
@@ -57,6 +58,7 @@ void Events::CallAwaiter::await_suspend(std::coroutine_handle<> sleeper) {
 dut::Answer Events::CallAwaiter::await_resume() {
     dut::Answer answer = std::move(*events_.answer_);
     events_.answer_.reset();
+    events_.call_log_.answered(logged_, answer, events_.now_, events_.recorded_());
     return answer;
 }
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "conformance/dut/contract.hpp"
+#include "conformance/interpreter/call_log.hpp"
 #include "conformance/interpreter/case_result.hpp"
 #include "dissector/wire/bytes.hpp"
 #include "dissector/wire/instant.hpp"
@@ -45,7 +46,11 @@ class Events {
     // Called for every packet that comes in, before the coroutine continues.
     using Listener = std::function<void(wire::Bytes frame, Interval at)>;
 
-    explicit Events(Listener listener) : listener_(std::move(listener)) {}
+    // How many packets were recorded.
+    using Recorded = std::function<std::size_t()>;
+
+    Events(Listener listener, Recorded recorded)
+        : listener_(std::move(listener)), recorded_(std::move(recorded)) {}
 
     // --- outside
     void packet(wire::Bytes frame, Interval at);
@@ -58,6 +63,8 @@ class Events {
     // --- inside
     [[nodiscard]] wire::Instant now() const { return now_; }
     std::uint64_t send(std::vector<std::byte> frame);
+    // Every call, for the model.
+    [[nodiscard]] CallLog& call_log() { return call_log_; }
 
     class CallAwaiter {
       public:
@@ -69,6 +76,7 @@ class Events {
       private:
         Events& events_;
         std::uint64_t ticket_;
+        std::size_t logged_; // its place in the log
     };
     CallAwaiter call(dut::Request request) { return {*this, std::move(request)}; }
 
@@ -94,6 +102,8 @@ class Events {
     void wake();
 
     Listener listener_;
+    Recorded recorded_;
+    CallLog call_log_;
     std::deque<Action> actions_;
     wire::Instant now_{};
     std::uint64_t packets_ = 0;

@@ -75,9 +75,9 @@ struct Interpreter::Parts {
     Parts(Interpreter& interpreter, const script::Case& of, const script::Run& its_run,
           const Environment& where)
         : script(of), run(its_run), environment(with_named_addresses(of, where)),
-          events([&interpreter](wire::Bytes frame, Interval at) {
-              interpreter.wire().hear(frame, at);
-          }),
+          events([&interpreter](wire::Bytes frame,
+                                Interval at) { interpreter.wire().hear(frame, at); },
+                 [&interpreter] { return interpreter.record().size(); }),
           record(environment.most_recorded_bytes), tester(environment),
           wire(environment, events, record, objects, tester), clock(events, record),
           result(result_of(of, its_run)) {}

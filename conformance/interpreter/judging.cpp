@@ -165,13 +165,15 @@ bool is_graver(const Violation& violation, Verdict becomes, const CaseResult& re
 }
 
 Finding finding_of(const CaseResult& result, const Violation& violation) {
-    return {.kind = FindingKind::Violation,
-            .differences = {{.field = violation.rule,
-                             .expected = violation.allowed,
-                             .actual = violation.measured}},
-            .packet = violation.packets.front(),
-            .rules = {violation.rule},
-            .actual = result.packets[violation.packets.front()].script};
+    Finding finding{.kind = FindingKind::Violation,
+                    .differences = {{.field = violation.rule,
+                                     .expected = violation.allowed,
+                                     .actual = violation.measured}},
+                    .rules = {violation.rule}};
+    if (violation.packets.empty()) return finding; // memory, completions
+    finding.packet = violation.packets.front();
+    finding.actual = result.packets[violation.packets.front()].script;
+    return finding;
 }
 
 } // namespace
@@ -180,7 +182,7 @@ void blame_violations(CaseResult& result) {
     bool damage_told = false;
     for (const Violation& violation : result.violations) {
         const bool damage = is_damage(violation);
-        if (violation.packets.empty() || violation.level == rules::Level::Info) continue;
+        if (violation.level == rules::Level::Info) continue;
         if (!violation.certain && !damage) continue;
         const bool must = violation.certain && violation.level == rules::Level::Must;
         const Verdict becomes = must ? Verdict::Fail : Verdict::Warn;

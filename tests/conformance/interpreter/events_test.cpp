@@ -18,7 +18,7 @@ constexpr std::byte frame[] = {std::byte{1}, std::byte{2}};
 
 struct Scene {
     std::size_t heard = 0;
-    Events events{[this](wire::Bytes, Interval) { ++heard; }};
+    Events events{[this](wire::Bytes, Interval) { ++heard; }, [this] { return heard; }};
     std::optional<Wake> woken;
     std::optional<dut::Answer> answer;
     Task<void> play;

@@ -1,0 +1,96 @@
+#include "conformance/interpreter/story.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/record.hpp"
+
+namespace veriroce::interpreter {
+namespace {
+
+// At one instant the device first takes what comes, then what its application asks for, and then
+// sends.
+enum class Turn : std::uint8_t { Arrival, Asked, Departure, Answered };
+
+struct Placed {
+    wire::Instant at; // at the device, if it is known; else all are equal
+    Turn turn = Turn::Arrival;
+    std::size_t place = 0; // in the order of the tester
+    model::Step step;
+
+    [[nodiscard]] auto by_device() const { return std::tuple(at, turn, place); }
+};
+
+model::Setting setting_of(const Environment& environment) {
+    return {.dut = environment.dut,
+            .gid_index = environment.gid_index,
+            .dut_address = environment.dut_address,
+            .dut_mac = environment.dut_mac,
+            .tester_mac = environment.tester.mac,
+            .vlan = environment.vlan,
+            .exact = environment.path_delay.has_value()};
+}
+
+} // namespace
+
+model::Story story_of(const Environment& environment, const Record& record, CallLog& log,
+                      wire::Instant end) {
+    using Kind = model::Step::Kind;
+    model::Story story{.setting = setting_of(environment), .end = end};
+    const wire::Duration delay = environment.path_delay.value_or(wire::Duration(0));
+    const bool exact = environment.path_delay.has_value();
+    std::vector<Placed> placed;
+    const auto place = [&](wire::Instant at, Turn turn, model::Step step) {
+        placed.push_back({exact ? at : wire::Instant{}, turn, placed.size(), step});
+    };
+    std::vector<CallLog::Logged>& calls = log.calls();
+    // There is one call at a time, so they are in order.
+    std::size_t next = 0; // of what the log says: each call when asked and when answered
+    const auto calls_before = [&](std::size_t packet) {
+        for (; next < 2 * calls.size(); ++next) {
+            const CallLog::Logged& logged = calls[next / 2];
+            const bool asks = next % 2 == 0;
+            if ((asks ? logged.next_when_asked : logged.next_when_answered) > packet) return;
+            if (asks)
+                place(logged.call.asked, Turn::Asked, {Kind::Asked, next / 2});
+            else if (logged.call.answer)
+                place(logged.call.answered, Turn::Answered, {Kind::Answered, next / 2});
+        }
+    };
+    for (std::size_t i = 0; i < record.size(); ++i) {
+        calls_before(i);
+        const Entry& entry = record[i];
+        if (!entry.on_wire) continue; // what fault rules took away, or made of the device's packets
+        const bool of_dut = entry.from == Side::Dut;
+        place(entry.at.latest + (of_dut ? -delay : delay), of_dut ? Turn::Departure : Turn::Arrival,
+              {Kind::Packet, story.packets.size()});
+        story.packets.push_back({.from = entry.from,
+                                 .number = i,
+                                 .bytes = entry.bytes,
+                                 .frame = entry.frame,
+                                 .packet = entry.packet,
+                                 .refusal = entry.refusal,
+                                 .at = entry.at});
+    }
+    calls_before(record.size());
+    if (exact) std::ranges::sort(placed, {}, &Placed::by_device);
+    for (const Placed& one : placed)
+        story.steps.push_back(one.step);
+    for (CallLog::Logged& logged : calls)
+        story.calls.push_back(std::move(logged.call));
+    calls.clear();
+    return story;
+}
+
+Violation violation_of(const model::Deviation& deviation, const model::Setting& setting) {
+    return {.rule = deviation.rule,
+            .level = deviation.level,
+            .certain = deviation.kind == model::Class::Contradiction || setting.exact,
+            .packets = deviation.packets,
+            .measured = deviation.measured,
+            .allowed = deviation.allowed};
+}
+
+} // namespace veriroce::interpreter

@@ -1,0 +1,81 @@
+// What happened in one run of a case, as plain values in order of time: the packets of both sides
+// and the calls of the DUT contract. The model reads it and says where the device deviates; who
+// wrote the script, and what its lines want, it does not know.
+//
+// A packet of the device is here as it left the device, before the case's fault rules act on it. A
+// packet of the tester is here only if it was on the wire, as it was there. QPs, regions and work
+// requests are what the calls made.
+//
+// Units: instants of the tester's clock. Source: shapes of the DUT contract
+// (conformance/dut/contract.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "conformance/dut/contract.hpp"
+#include "conformance/rules/rules.hpp"
+#include "dissector/wire/frame.hpp"
+#include "dissector/wire/instant.hpp"
+#include "dissector/wire/packet.hpp"
+
+namespace veriroce::model {
+
+using rules::Side;
+
+struct Packet {
+    Side from = Side::Tester;
+    std::size_t number = 0;             // its place in CaseResult::packets
+    wire::Bytes bytes;                  // the frame; lives as long as the record of the case
+    wire::Frame frame;                  // views of `bytes`; empty for a frame that is not RoCEv2
+    std::optional<wire::Packet> packet; // nothing if the bytes are too few for its headers
+    std::optional<wire::FrameError> refusal; // why every receiver drops it
+    wire::Interval at;                       // at the tester's port
+
+    // Whether a receiver looks at it at all.
+    [[nodiscard]] bool sound() const { return packet.has_value() && !refusal.has_value(); }
+};
+
+struct Call {
+    dut::Request request;
+    std::optional<dut::Answer> answer; // nothing: the case ended before
+    wire::Instant asked;
+    wire::Instant answered;
+};
+
+struct Step {
+    enum class Kind : std::uint8_t { Packet, Asked, Answered };
+    Kind kind = Kind::Packet;
+    std::size_t index = 0; // in `packets` or `calls`
+};
+
+// Who the two ends are, and what is between them.
+struct Setting {
+    dut::Welcome dut;
+    std::uint32_t gid_index = 0;
+    wire::IpAddress dut_address;
+    wire::MacAddress dut_mac; // or of the next hop
+    wire::MacAddress tester_mac;
+    std::optional<wire::VlanId> vlan; // of the network that the case is played in
+    // No packet is lost, overtaken or changed between the ports, and it is known what passed the
+    // device's port in which order: the steps are in the order of the device. Else they are in that
+    // of the tester: the device may have got a packet later than its step, or never, and sent one
+    // earlier.
+    bool exact = false;
+
+    [[nodiscard]] bool trait(std::string_view word) const;
+};
+
+struct Story {
+    Setting setting;
+    std::vector<Packet> packets;
+    std::vector<Call> calls;
+    std::vector<Step>
+        steps;         // in order of time: each packet once, each call when asked and answered
+    wire::Instant end; // until when the tester listened
+};
+
+} // namespace veriroce::model
