@@ -87,7 +87,7 @@ model::Story story_of(const Environment& environment, const Record& record, Call
 Violation violation_of(const model::Deviation& deviation, const model::Setting& setting) {
     return {.rule = deviation.rule,
             .level = deviation.level,
-            .certain = deviation.kind == model::Class::Contradiction || setting.exact,
+            .certain = deviation.kind == rules::FindingClass::Contradiction || setting.exact,
             .packets = deviation.packets,
             .measured = deviation.measured,
             .allowed = deviation.allowed};

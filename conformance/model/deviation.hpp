@@ -2,26 +2,18 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "conformance/rules/finding_class.hpp"
 #include "conformance/rules/rules.hpp"
 
 namespace veriroce::model {
 
-enum class Class : std::uint8_t {
-    Contradiction, // no loss and no delay explains it: a wrong field under a right ICRC
-    Absence,       // something that is due did not come
-    Surplus,       // something came that nothing asked for
-};
-std::string_view name_of(Class kind); // "contradiction"
-
 struct Deviation {
     std::string rule; // id of the catalogue
     rules::Level level = rules::Level::Must;
-    Class kind = Class::Contradiction;
+    rules::FindingClass kind = rules::FindingClass::Contradiction;
     std::string field;                // as scripts name it: "psn"
     std::string allowed;              // "dscp must be 26"
     std::string measured;             // "dscp is 0"

@@ -96,10 +96,10 @@ TEST_CASE("story: a call without an answer was only asked", "[interpreter]") {
 }
 
 TEST_CASE("story: only a contradiction is certain on a real link", "[interpreter]") {
-    model::Deviation deviation{.rule = "CA17-4", .kind = model::Class::Contradiction};
+    model::Deviation deviation{.rule = "CA17-4", .kind = rules::FindingClass::Contradiction};
     model::Setting setting;
     CHECK(violation_of(deviation, setting).certain);
-    deviation.kind = model::Class::Absence;
+    deviation.kind = rules::FindingClass::Absence;
     CHECK_FALSE(violation_of(deviation, setting).certain);
     setting.exact = true;
     CHECK(violation_of(deviation, setting).certain);
