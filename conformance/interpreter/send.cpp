@@ -89,8 +89,26 @@ Task<Met<>> play(Interpreter& interpreter, const script::SendPacket& line, Span 
 
 // --- frames that belong to no QP -------------------------------------------------------
 
+namespace {
+
+// Zeros in place of a MAC stand for the device's (destination) or the tester's (source): a script
+// cannot know them, and a frame with foreign ones would disturb other hosts and switches.
+void fill_in(wire::MutableBytes frame, std::size_t at, const wire::MacAddress& mac) {
+    if (frame.size() < at + mac.bytes.size()) return;
+    const auto place = frame.subspan(at, mac.bytes.size());
+    if (std::ranges::all_of(place, [](std::byte one) { return one == std::byte{0}; })) {
+        std::ranges::copy(mac.bytes, place.begin());
+    }
+}
+
+} // namespace
+
 Task<Met<>> play(Interpreter& interpreter, const script::SendRaw& line, Span /*span*/) {
-    interpreter.wire().transmit(nullptr, line.frame.bytes);
+    std::vector<std::byte> frame = line.frame.bytes;
+    const Environment& environment = interpreter.environment();
+    fill_in(frame, 0, environment.dut_mac);
+    fill_in(frame, environment.dut_mac.bytes.size(), environment.tester.mac);
+    interpreter.wire().transmit(nullptr, std::move(frame));
     interpreter.clock().line_ended();
     co_return Met<>{};
 }

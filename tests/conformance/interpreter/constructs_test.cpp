@@ -493,6 +493,20 @@ TEST_CASE("construct: RAW is the frame as it is written", "[constructs]") {
     CHECK(wire::load_u32(frames[0], 12) == 0x88080102);
 }
 
+TEST_CASE("construct: zeros in place of a MAC of a RAW frame stand for the two hosts'",
+          "[constructs]") {
+    const CaseResult result = passes(with("dut    recv id=1\n"
+                                          "> RAW  hex\"000000000000 000000000000 8808\"\n"
+                                          "> RAW  hex\"0000000000\"\n"
+                                          "dropped\n"));
+    const auto frames = sent_by(result, Side::Tester);
+    REQUIRE(frames.size() == 3);
+    // The exchange of `dropped` has the same two addresses.
+    CHECK(std::ranges::equal(frames[0].first(12), frames[2].first(12)));
+    CHECK(wire::load_u16(frames[0], 12) == 0x8808);
+    CHECK(frames[1].size() == 5);
+}
+
 TEST_CASE("construct: FRAGMENT cuts the IP packet of an earlier line", "[constructs]") {
     const CaseResult result = passes(with("dut    recv id=1..2\n"
                                           "> SEND_ONLY  psn=0 len=40 ackreq as whole\n"
