@@ -56,7 +56,8 @@ Accepted<plan::Selection> selection_of(const TestOptions& options) {
                               .tags = options.tags,
                               .role = options.role,
                               .repeat = options.repeat,
-                              .slow = options.slow};
+                              .slow = options.slow,
+                              .shared_fabric = options.shared_fabric};
     for (const std::string& axis : options.over) {
         if (const auto added = plan::add_axis(selection, axis); !added) {
             return misused(fmt::format("--over {}: {}", axis, added.error()));

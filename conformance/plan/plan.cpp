@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "conformance/cases/embedded.hpp"
+#include "conformance/interpreter/link_effects.hpp"
 #include "conformance/interpreter/playable.hpp"
 #include "conformance/plan/axes.hpp"
 #include "conformance/plan/run_name.hpp"
@@ -351,6 +352,12 @@ std::optional<std::string> reason_to_skip(const script::Case& script, const Plan
     for (const script::Word& trait : script.unless) {
         if (environment.trait(trait.text))
             return fmt::format("the device has the trait {}", trait.text);
+    }
+    if (selection.shared_fabric && interpreter::sends_pause(planned.run)) {
+        return std::string("--shared-fabric: it sends PAUSE frames, which may stop other hosts");
+    }
+    if (selection.shared_fabric && interpreter::sends_to_everybody(planned.run)) {
+        return std::string("--shared-fabric: it sends malformed frames to every host");
     }
     if (script.tagged("slow") && !selection.slow) return std::string("slow: use --slow");
     return std::nullopt;
