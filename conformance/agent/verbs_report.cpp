@@ -16,6 +16,7 @@
 
 #include "conformance/agent/verbs_device.hpp"
 #include "conformance/agent/verbs_names.hpp"
+#include "transport/net/pause_counters.hpp"
 
 namespace veriroce::agent {
 
@@ -260,6 +261,9 @@ std::map<std::string, std::uint64_t> read_counters(const std::string& device) {
                     counters[port == 1 ? name : std::to_string(port) + '.' + name] = value;
             }
         }
+        // They say whether PAUSE frames of the tester arrive.
+        const std::string interface = first_line(port_folder(device, port) / "gid_attrs/ndevs/0");
+        if (port == 1 && !interface.empty()) counters.merge(net::received_pause(interface));
     }
     return counters;
 }

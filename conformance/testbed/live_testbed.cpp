@@ -7,11 +7,17 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <poll.h>
 
+#include "conformance/interpreter/link_effects.hpp"
 #include "conformance/interpreter/notation.hpp"
+#include "conformance/preflight/gather.hpp"
+#include "conformance/preflight/pair.hpp"
 #include "conformance/script/script.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/net/clock.hpp"
+#include "transport/net/descriptor.hpp"
+#include "transport/net/pause_counters.hpp"
 
 namespace veriroce::testbed {
 
@@ -26,11 +32,15 @@ using interpreter::kLowestTesterQpn;
 using interpreter::Network;
 using interpreter::SendFrame;
 using interpreter::Verdict;
+using preflight::link_local;
 
 namespace {
 
 constexpr wire::Duration kAgentPatience = std::chrono::seconds(5);
 constexpr wire::Duration kResolvePatience = std::chrono::seconds(2);
+// Some drivers read their counters only every two seconds.
+constexpr wire::Duration kCounterPatience = std::chrono::milliseconds(2500);
+constexpr wire::Duration kCounterPause = std::chrono::milliseconds(100);
 constexpr wire::Duration kOneSecond = std::chrono::seconds(1);
 constexpr wire::Duration kCalibrationAge = std::chrono::minutes(10);
 // IPv6, UDP, BTH, RETH and immediate, ICRC: what a packet has beside a full PMTU.
@@ -68,11 +78,6 @@ constexpr std::size_t kEnoughRoundTrips = 50;
 // Of a device whose answers cannot be measured.
 constexpr wire::Duration kDefaultRoundTrip = std::chrono::milliseconds(2);
 constexpr wire::Duration kDefaultStampWidth = std::chrono::milliseconds(1);
-
-bool link_local(const wire::IpAddress& address) {
-    return !address.v4() && address.bytes[0] == std::byte{0xFE} &&
-           (address.bytes[1] & std::byte{0xC0}) == std::byte{0x80};
-}
 
 // In another VLAN the tester has no network of its own: of its addresses the one that shares most
 // leading bits with the device's is the one that the device has a route to.
@@ -112,6 +117,8 @@ std::expected<std::unique_ptr<LiveTestbed>, std::string>
 LiveTestbed::open(const LiveTestbedOptions& options) {
     std::unique_ptr<LiveTestbed> testbed(new LiveTestbed);
     testbed->options_ = options;
+    preflight::Facts facts{
+        .tester = preflight::tester_facts(options.interface, options.tester_addresses)};
     auto opened = net::RawLink::open(
         {.interface = options.interface, .extra_addresses = options.tester_addresses});
     if (!opened) return std::unexpected(opened.error().text);
@@ -119,6 +126,9 @@ LiveTestbed::open(const LiveTestbedOptions& options) {
 
     const auto found = testbed->find_device(net::monotonic_now() + kAgentPatience);
     if (!found) return std::unexpected(found.error());
+    facts.dut = preflight::dut_facts(options.agent.text(), *testbed->dut_, testbed->link_.get(),
+                                     options.dut_addresses);
+    testbed->checks_ = preflight::check(facts);
     return testbed;
 }
 
@@ -182,22 +192,26 @@ std::expected<LiveTestbed::Ends, std::string> LiveTestbed::ends_of(const Network
             fmt::format("the tester has no {} address on {}", family, link_->interface()));
     }
     const auto& wanted = options_.dut_addresses;
-    const auto& gids = welcome_.ports.front().gids;
-    const auto gid = std::ranges::find_if(gids, [&](const dut::Gid& one) {
-        if (one.type != "rocev2" || !fits(one.address) || one.vlan.value_or(0) != vlan) {
-            return false;
-        }
-        return std::ranges::none_of(wanted, fits) ||
-               std::ranges::find(wanted, one.address) != wanted.end();
-    });
-    if (gid == gids.end()) {
+    std::vector<dut::Gid> gids;
+    std::ranges::copy_if(
+        welcome_.ports.front().gids, std::back_inserter(gids), [&](const dut::Gid& one) {
+            if (one.type != "rocev2" || !fits(one.address) || one.vlan.value_or(0) != vlan) {
+                return false;
+            }
+            return std::ranges::none_of(wanted, fits) ||
+                   std::ranges::find(wanted, one.address) != wanted.end();
+        });
+    if (gids.empty()) {
         return std::unexpected(fmt::format(
             "the device has no usable RoCEv2 GID with an {} address{}; see --dut-address", family,
             vlan == 0 ? "" : fmt::format(" in VLAN {}", vlan)));
     }
-    ends.dut = gid->address;
-    ends.gid_index = gid->index;
-    ends.tester = vlan == 0 ? *std::ranges::find_if(pool, fits) : nearest_to(ends.dut, pool);
+    std::vector<wire::IpAddress> testers;
+    std::ranges::copy_if(pool, std::back_inserter(testers), fits);
+    const preflight::Pair pair = preflight::best_pair(gids, testers, link_->subnets());
+    ends.dut = pair.gid.address;
+    ends.gid_index = pair.gid.index;
+    ends.tester = vlan == 0 ? pair.tester : nearest_to(ends.dut, pool);
     const auto in_vlan = vlan == 0 ? std::optional<wire::VlanId>() : network.vlan;
     const auto mac =
         link_->resolve(ends.dut, ends.tester, in_vlan, net::monotonic_now() + kResolvePatience);
@@ -281,6 +295,9 @@ RunInfo LiveTestbed::info() const {
     for (const auto& [network, ends] : ends_) {
         info.notes.push_back(fmt::format("IPv{}: tester {}, DUT {}", network.second,
                                          ends.tester.text(), ends.dut.text()));
+    }
+    for (const preflight::CheckResult& one : checks_) {
+        if (one.grade != preflight::Grade::Ok) info.notes.push_back(preflight::note_of(one));
     }
     if (!calibration_note_.empty()) info.notes.push_back(calibration_note_);
     const Environment environment = this->environment({});
@@ -370,9 +387,11 @@ std::expected<std::vector<wire::Duration>, std::string> LiveTestbed::round_trips
     }
     const std::string dut = environment.dut_address.text();
     if (!spoke) {
-        return std::unexpected(
-            fmt::format("no RoCEv2 packet comes from the device at {}: it answers neither {}", dut,
-                        unmeasured));
+        return std::unexpected(fmt::format(
+            "no RoCEv2 packet comes from the device at {}, which answers ARP: most likely "
+            "an RDMA device owns the tester's {} and takes its packets, see 'veriroce "
+            "doctor -i {}'; the device answers neither {}",
+            dut, link_->interface(), link_->interface(), unmeasured));
     }
     if (measured_before) {
         return std::unexpected(
@@ -392,6 +411,8 @@ CaseResult LiveTestbed::play(const script::Case& script, const script::Run& run,
                              const Environment& environment) {
     const std::uint64_t drops_before = link_->drops();
     merged_.reset();
+    const bool pauses = interpreter::sends_pause(run);
+    const auto pauses_before = pauses ? received_pause() : decltype(received_pause()){};
     Interpreter interpreter(script, run, environment);
     interpreter.start(net::monotonic_now());
     play_on(interpreter);
@@ -406,8 +427,48 @@ CaseResult LiveTestbed::play(const script::Case& script, const script::Run& run,
     } else if (const std::uint64_t lost = link_->drops() - drops_before; lost > 0) {
         harness_failed(fmt::format("the kernel dropped {} packets of this capture", lost));
         result.lost_packets = lost;
+    } else if (pauses && result.verdict == Verdict::Pass) {
+        if (auto reason = no_pause_since(pauses_before)) {
+            result.become(Verdict::Skip, FindingKind::Unsupported, std::move(*reason));
+        }
     }
     return result;
+}
+
+// The device's counters of received PAUSE frames; empty if it has none, or does not answer.
+std::map<std::string, std::uint64_t> LiveTestbed::received_pause() {
+    const wire::Instant start = net::monotonic_now();
+    const dut::CallId call = dut_->submit(dut::Counters{}, start);
+    while (net::monotonic_now() < start + kAgentPatience) {
+        const auto reply = dut_->poll(net::monotonic_now());
+        if (!reply) {
+            net::wait_for(dut_->descriptor(), POLLIN, start + kAgentPatience);
+            continue;
+        }
+        if (reply->call != call) continue; // of a case that has ended
+        if (!reply->answer) break;
+        auto counters = std::get<dut::CounterValues>(*reply->answer).values;
+        std::erase_if(counters,
+                      [](const auto& one) { return !net::counts_received_pause(one.first); });
+        return counters;
+    }
+    return {};
+}
+
+std::optional<std::string>
+LiveTestbed::no_pause_since(const std::map<std::string, std::uint64_t>& before) {
+    if (before.empty()) {
+        return "it sends PAUSE frames, and the device has no counter that says whether they arrive";
+    }
+    const wire::Instant end = net::monotonic_now() + kCounterPatience;
+    do {
+        if (received_pause() != before) return std::nullopt;
+        net::wait_for(dut_->descriptor(), POLLIN, net::monotonic_now() + kCounterPause);
+    } while (net::monotonic_now() < end);
+    return fmt::format(
+        "it sends PAUSE frames, but the device's counter {} did not move: a switch, or "
+        "the tester's NIC, keeps them",
+        before.begin()->first);
 }
 
 void LiveTestbed::play_on(Interpreter& interpreter) {
@@ -502,9 +563,10 @@ void LiveTestbed::take_packet(Interpreter& interpreter, const net::Received& pac
         }
         return;
     }
-    if (packet.longer_than_mtu) {
-        merged_ = fmt::format("a received packet is longer than the MTU of {}: GRO or LRO is on; "
-                              "turn it off with 'ethtool -K {} gro off lro off'",
+    if (packet.merged) {
+        merged_ = fmt::format("{} merged received packets into one (GRO or LRO), which therefore "
+                              "cannot be judged; turn this off with 'ethtool -K {} gro off lro off "
+                              "rx-gro-hw off'",
                               link_->interface(), link_->interface());
         return;
     }

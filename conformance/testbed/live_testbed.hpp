@@ -16,6 +16,7 @@
 #include "conformance/dut/remote_dut.hpp"
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/interpreter.hpp"
+#include "conformance/preflight/checks.hpp"
 #include "conformance/testbed/testbed.hpp"
 #include "transport/net/line_address.hpp"
 #include "transport/net/raw_link.hpp"
@@ -67,6 +68,9 @@ class LiveTestbed final : public Testbed {
     void find_ends(const interpreter::Network& network);
     std::expected<void, std::string> calibrate();
     std::expected<std::vector<wire::Duration>, std::string> round_trips();
+    std::map<std::string, std::uint64_t> received_pause();
+    // Why nothing is proved by a case that sends PAUSE frames: none can be seen to have arrived.
+    std::optional<std::string> no_pause_since(const std::map<std::string, std::uint64_t>& before);
     void play_on(interpreter::Interpreter& interpreter);
     bool carry_out(interpreter::Interpreter& interpreter, interpreter::Action action);
     bool take_replies(interpreter::Interpreter& interpreter);
@@ -89,8 +93,9 @@ class LiveTestbed final : public Testbed {
     wire::Duration sleep_p99_{0};
     wire::Duration stamp_width_{0};
     wire::Instant calibrated_at_{};
-    std::vector<std::string> changes_; // of the interface
-    std::string calibration_note_;     // empty: as it should be
+    std::vector<std::string> changes_;           // of the interface
+    std::string calibration_note_;               // empty: as it should be
+    std::vector<preflight::CheckResult> checks_; // as they were at open()
 };
 
 } // namespace veriroce::testbed

@@ -1,13 +1,12 @@
 #include "transport/net/ethtool_features.hpp"
 
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "transport/net/ethtool_command.hpp"
 
 namespace veriroce::net {
 
@@ -15,27 +14,10 @@ namespace {
 
 constexpr std::size_t kBitsPerBlock = 32;
 
-// Structures of linux/ethtool.h end in arrays without a size: space for one with `extra_bytes`.
-template <typename Header>
-class Command {
-  public:
-    explicit Command(std::uint32_t number, std::size_t extra_bytes = 0)
-        : words_((sizeof(Header) + extra_bytes) / sizeof(std::uint64_t) + 1) {
-        get()->cmd = number;
-    }
-    Header* get() { return reinterpret_cast<Header*>(words_.data()); }
-
-  private:
-    std::vector<std::uint64_t> words_; // aligned for all of these structures
-};
-
 } // namespace
 
 int EthtoolFeatures::call(void* command) const {
-    ifreq request{};
-    std::strncpy(request.ifr_name, interface_.c_str(), IFNAMSIZ - 1);
-    request.ifr_data = static_cast<char*>(command);
-    return ::ioctl(socket_.fd(), SIOCETHTOOL, &request) < 0 ? errno : 0;
+    return ethtool_call(socket_, interface_, command);
 }
 
 std::expected<EthtoolFeatures, Error> EthtoolFeatures::open(const std::string& interface) {
@@ -50,12 +32,12 @@ std::expected<void, Error> EthtoolFeatures::read_names() {
     const auto failed = [this](int number) {
         return std::unexpected(system_error("cannot read the offloads of " + interface_, number));
     };
-    Command<ethtool_sset_info> info(ETHTOOL_GSSET_INFO, sizeof(std::uint32_t));
+    EthtoolCommand<ethtool_sset_info> info(ETHTOOL_GSSET_INFO, sizeof(std::uint32_t));
     info.get()->sset_mask = 1ULL << ETH_SS_FEATURES;
     if (const int number = call(info.get()); number != 0) return failed(number);
     const std::size_t count = info.get()->sset_mask == 0 ? 0 : info.get()->data[0];
 
-    Command<ethtool_gstrings> strings(ETHTOOL_GSTRINGS, count * ETH_GSTRING_LEN);
+    EthtoolCommand<ethtool_gstrings> strings(ETHTOOL_GSTRINGS, count * ETH_GSTRING_LEN);
     strings.get()->string_set = ETH_SS_FEATURES;
     strings.get()->len = static_cast<std::uint32_t>(count);
     if (const int number = call(strings.get()); number != 0) return failed(number);
@@ -71,7 +53,8 @@ std::expected<bool, Error> EthtoolFeatures::is_on(std::string_view name) const {
     if (found == names_.end()) return false;
     const auto bit = static_cast<std::size_t>(found - names_.begin());
     const auto blocks = (names_.size() + kBitsPerBlock - 1) / kBitsPerBlock;
-    Command<ethtool_gfeatures> read(ETHTOOL_GFEATURES, blocks * sizeof(ethtool_get_features_block));
+    EthtoolCommand<ethtool_gfeatures> read(ETHTOOL_GFEATURES,
+                                           blocks * sizeof(ethtool_get_features_block));
     read.get()->size = static_cast<std::uint32_t>(blocks);
     if (const int number = call(read.get()); number != 0) {
         return std::unexpected(system_error("cannot read the offloads of " + interface_, number));
@@ -80,13 +63,25 @@ std::expected<bool, Error> EthtoolFeatures::is_on(std::string_view name) const {
     return (active >> bit % kBitsPerBlock & 1U) != 0;
 }
 
+bool EthtoolFeatures::can_change(std::string_view name) const {
+    const auto found = std::ranges::find(names_, name);
+    if (found == names_.end()) return false;
+    const auto bit = static_cast<std::size_t>(found - names_.begin());
+    const auto blocks = (names_.size() + kBitsPerBlock - 1) / kBitsPerBlock;
+    EthtoolCommand<ethtool_gfeatures> read(ETHTOOL_GFEATURES,
+                                           blocks * sizeof(ethtool_get_features_block));
+    read.get()->size = static_cast<std::uint32_t>(blocks);
+    if (call(read.get()) != 0) return false;
+    return (read.get()->features[bit / kBitsPerBlock].available >> bit % kBitsPerBlock & 1U) != 0;
+}
+
 int EthtoolFeatures::set(std::string_view name, bool on) const {
     const auto found = std::ranges::find(names_, name);
     if (found == names_.end()) return EOPNOTSUPP;
     const auto bit = static_cast<std::size_t>(found - names_.begin());
     const auto blocks = (names_.size() + kBitsPerBlock - 1) / kBitsPerBlock;
-    Command<ethtool_sfeatures> write(ETHTOOL_SFEATURES,
-                                     blocks * sizeof(ethtool_set_features_block));
+    EthtoolCommand<ethtool_sfeatures> write(ETHTOOL_SFEATURES,
+                                            blocks * sizeof(ethtool_set_features_block));
     write.get()->size = static_cast<std::uint32_t>(blocks);
     auto& block = write.get()->features[bit / kBitsPerBlock];
     block.valid = 1U << bit % kBitsPerBlock;

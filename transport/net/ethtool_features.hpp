@@ -12,12 +12,18 @@
 
 namespace veriroce::net {
 
+// Kernel name of the feature that ethtool calls rx-vlan-filter, too.
+inline constexpr std::string_view kVlanFilter = "rx-vlan-filter";
+
 class EthtoolFeatures {
   public:
     static std::expected<EthtoolFeatures, Error> open(const std::string& interface);
 
     // Whether the feature is on; also false if this kernel does not know it.
     [[nodiscard]] std::expected<bool, Error> is_on(std::string_view name) const;
+
+    // Whether the driver lets it be changed (`ethtool -k` writes [fixed] otherwise).
+    [[nodiscard]] bool can_change(std::string_view name) const;
 
     // Asks the driver to change a feature. Returns an errno, or 0 even if the driver did not change
     // it: check with is_on().

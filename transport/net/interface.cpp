@@ -10,11 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <set>
@@ -22,7 +20,9 @@
 #include "transport/net/clock.hpp"
 #include "transport/net/descriptor.hpp"
 #include "transport/net/netlink.hpp"
+#include "transport/net/rdma_owner.hpp"
 #include "transport/net/socket_address.hpp"
+#include "transport/net/system_files.hpp"
 
 namespace veriroce::net {
 
@@ -54,19 +54,33 @@ std::string interface_names() {
     return text;
 }
 
-std::vector<wire::IpAddress> addresses_of(const std::string& name) {
-    std::vector<wire::IpAddress> addresses;
+wire::IpAddress address_in(const sockaddr& generic) {
+    SocketAddress address;
+    address.size = generic.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    std::memcpy(&address.storage, &generic, address.size);
+    return address.ip();
+}
+
+std::uint8_t prefix_bits(const sockaddr& mask) {
+    const wire::IpAddress bits = address_in(mask);
+    int count = 0;
+    for (std::size_t i = mask.sa_family == AF_INET ? 12 : 0; i < bits.bytes.size(); ++i)
+        count += std::popcount(std::to_integer<std::uint8_t>(bits.bytes[i]));
+    return static_cast<std::uint8_t>(count);
+}
+
+std::vector<Subnet> subnets_of(const std::string& name) {
+    std::vector<Subnet> subnets;
     const auto list = read_ifaddrs();
     for (const auto* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
         if (entry->ifa_addr == nullptr || name != entry->ifa_name) continue;
         const auto family = entry->ifa_addr->sa_family;
         if (family != AF_INET && family != AF_INET6) continue;
-        SocketAddress address;
-        address.size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-        std::memcpy(&address.storage, entry->ifa_addr, address.size);
-        addresses.push_back(address.ip());
+        const bool masked = entry->ifa_netmask != nullptr;
+        subnets.push_back({address_in(*entry->ifa_addr),
+                           masked ? prefix_bits(*entry->ifa_netmask) : std::uint8_t{0}});
     }
-    return addresses;
+    return subnets;
 }
 
 Error no_interface(const std::string& name) {
@@ -101,24 +115,6 @@ int operational_state(int index) {
     return state;
 }
 
-// The only line of a file; empty if it cannot be read.
-std::optional<std::string> first_line(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    std::string line;
-    if (!std::getline(file, line)) return std::nullopt;
-    return line;
-}
-
-// The sorted names in a folder; empty if it does not exist.
-std::vector<std::filesystem::path> entries(const std::filesystem::path& folder) {
-    std::error_code ignored;
-    std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
-        found.push_back(entry.path());
-    std::ranges::sort(found);
-    return found;
-}
-
 } // namespace
 
 std::expected<Interface, Error> Interface::find(const std::string& name) {
@@ -140,9 +136,11 @@ std::expected<Interface, Error> Interface::find(const std::string& name) {
             Error{ErrorKind::InterfaceDown,
                   "interface " + name + " is down: ip link set " + name + " up"});
     }
-    Interface found{name, index->ifr_ifindex, static_cast<std::size_t>(mtu->ifr_mtu), {}, {}};
+    Interface found{name, index->ifr_ifindex, static_cast<std::size_t>(mtu->ifr_mtu), {}, {}, {}};
     std::memcpy(found.mac.bytes.data(), hardware->ifr_hwaddr.sa_data, found.mac.bytes.size());
-    found.addresses = addresses_of(name);
+    found.subnets = subnets_of(name);
+    for (const Subnet& one : found.subnets)
+        found.addresses.push_back(one.address);
     return found;
 }
 
@@ -174,18 +172,13 @@ Error lost_interface(const std::string& name, int index) {
 
 std::expected<void, Error> check_no_rdma(const std::string& interface,
                                          const std::string& rdma_class) {
-    for (const auto& device : entries(rdma_class)) {
-        for (const auto& port : entries(device / "ports")) {
-            for (const auto& gid : entries(port / "gid_attrs" / "ndevs")) {
-                if (first_line(gid) != interface) continue;
-                const auto owner = device.filename().string();
-                return std::unexpected(
-                    Error{ErrorKind::RdmaOwnsIt,
-                          "interface " + interface + " belongs to the RDMA device " + owner +
-                              ", which would get the packets: use another interface, or remove " +
-                              "the device (rdma link delete " + owner + ")"});
-            }
-        }
+    for (const RdmaOwner& owner : rdma_owners(interface, {.rdma_class = rdma_class})) {
+        if (owner.device.empty()) continue; // it may be of no use to RoCE: only a hint
+        return std::unexpected(
+            Error{ErrorKind::RdmaOwnsIt,
+                  "interface " + interface + " belongs to the RDMA device " + owner.device +
+                      ", which would get the packets: use another interface, or remove " +
+                      "the device (" + cure(owner) + ")"});
     }
     return {};
 }

@@ -7,6 +7,7 @@
 
 #include "dissector/wire/ip_address.hpp"
 #include "transport/net/error.hpp"
+#include "transport/net/subnet.hpp"
 
 namespace veriroce::net {
 
@@ -16,6 +17,7 @@ struct Interface {
     std::size_t mtu = 0;
     wire::MacAddress mac;
     std::vector<wire::IpAddress> addresses;
+    std::vector<Subnet> subnets; // of the addresses, in their order
 
     // Fails if no interface has this name, if it is down, or if it is not Ethernet.
     static std::expected<Interface, Error> find(const std::string& name);

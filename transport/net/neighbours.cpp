@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 1U << 20U;
 constexpr auto kRepeat = std::chrono::milliseconds(200);
+constexpr std::size_t kMostAnswers = 16;
 constexpr auto kErrorPause = std::chrono::milliseconds(50);
 
 std::uint16_t id_of(const std::optional<wire::VlanId>& vlan) {
@@ -80,7 +81,10 @@ void Neighbours::handle(const NeighbourMessage& message) {
     if (!search_ || search_->address != message.target || search_->vlan_id != id_of(message.vlan)) {
         return;
     }
-    search_->found = message.target_mac;
+    if (std::ranges::find(search_->found, message.target_mac) == search_->found.end() &&
+        search_->found.size() < kMostAnswers) {
+        search_->found.push_back(message.target_mac);
+    }
     answered_.notify_all();
 }
 
@@ -101,14 +105,31 @@ std::expected<wire::MacAddress, Error> Neighbours::resolve(const wire::IpAddress
         }
         const auto again = std::min(deadline, monotonic_now() + kRepeat);
         answered_.wait_until(lock, std::chrono::steady_clock::time_point(again.time_since_epoch()),
-                             [this] { return search_->found.has_value(); });
-    } while (!search_->found && monotonic_now() < deadline);
-    const auto found = search_->found;
+                             [this] { return !search_->found.empty(); });
+    } while (search_->found.empty() && monotonic_now() < deadline);
+    const auto found = std::move(search_->found);
     search_.reset();
-    if (found) return *found;
+    if (!found.empty()) return found.front();
     return std::unexpected(
         Error{ErrorKind::NoNeighbour, address.text() + " does not answer on " + interface_.name +
                                           ": it must be up and on the same L2 network"});
+}
+
+std::vector<wire::MacAddress> Neighbours::who_has(const wire::IpAddress& address,
+                                                  const wire::IpAddress& source,
+                                                  wire::Instant deadline) {
+    const auto request = neighbour_request(interface_.mac, source, address, std::nullopt);
+    std::unique_lock lock(mutex_);
+    search_ = Search{address, 0, {}};
+    do {
+        (void)socket_.send(request); // of a link that is down, nobody answers
+        const auto again = std::min(deadline, monotonic_now() + kRepeat);
+        answered_.wait_until(lock, std::chrono::steady_clock::time_point(again.time_since_epoch()),
+                             [] { return false; }); // another one may answer later
+    } while (monotonic_now() < deadline);
+    auto found = std::move(search_->found);
+    search_.reset();
+    return found;
 }
 
 } // namespace veriroce::net

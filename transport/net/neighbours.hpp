@@ -34,14 +34,17 @@ class Neighbours {
                                                    const wire::IpAddress& source,
                                                    const std::optional<wire::VlanId>& vlan,
                                                    wire::Instant deadline);
+    // See RawLink::who_has.
+    std::vector<wire::MacAddress> who_has(const wire::IpAddress& address,
+                                          const wire::IpAddress& source, wire::Instant deadline);
 
   private:
-    // A pending resolve() and its answer. There is at most one, because a RawLink is used by one
-    // thread.
+    // A pending resolve() or who_has() and its answers. There is at most one, because a RawLink is
+    // used by one thread.
     struct Search {
         wire::IpAddress address;
         std::uint16_t vlan_id = 0;
-        std::optional<wire::MacAddress> found;
+        std::vector<wire::MacAddress> found; // each once
     };
 
     Neighbours(Interface interface, std::vector<wire::IpAddress> extra, bool answers,

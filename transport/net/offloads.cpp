@@ -21,10 +21,11 @@ namespace veriroce::net {
 
 namespace {
 
-// Kernel names; ethtool calls them gro, lro, rx-gro-hw, rx-udp-gro-forwarding, rx-gro-list and
-// rx-vlan-offload.
-constexpr std::array<std::string_view, 6> kUnwanted{
-    "rx-gro", "rx-lro", "rx-gro-hw", "rx-udp-gro-forwarding", "rx-gro-list", "rx-vlan-hw-parse",
+// Kernel names; ethtool calls them gro, lro, rx-gro-hw, rx-udp-gro-forwarding, rx-gro-list,
+// rx-vlan-offload and rx-vlan-filter.
+constexpr std::array<std::string_view, 7> kUnwanted{
+    "rx-gro",      "rx-lro",           "rx-gro-hw", "rx-udp-gro-forwarding",
+    "rx-gro-list", "rx-vlan-hw-parse", kVlanFilter,
 };
 
 std::string joined(const std::vector<std::string>& names) {
@@ -91,6 +92,10 @@ std::expected<std::vector<std::string>, Error> unwanted_on(const EthtoolFeatures
 }
 
 } // namespace
+
+std::span<const std::string_view> unwanted_offloads() {
+    return kUnwanted;
+}
 
 std::string restore_file(const std::string& interface) {
     const char* runtime = std::getenv("XDG_RUNTIME_DIR");

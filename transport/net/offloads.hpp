@@ -1,6 +1,6 @@
 // Receive offloads that would show a tester different packets than the wire carried: GRO and its
-// variants, LRO, and VLAN tag stripping. They are turned off while a link is open and restored when
-// it closes.
+// variants, LRO, VLAN tag stripping, and the filter of VLANs. They are turned off while a link is
+// open and restored when it closes.
 //
 // The planned changes are first written to a file (see restore_file), so that a killed run can be
 // cleaned up: by restore_offloads, or by the next turn_off, which takes over the file's entries.
@@ -10,7 +10,9 @@
 #pragma once
 
 #include <expected>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "transport/net/descriptor.hpp"
@@ -46,6 +48,9 @@ class Offloads {
     std::vector<std::string> changed_;
     std::vector<std::string> notes_;
 };
+
+// Kernel names of the offloads that are turned off.
+std::span<const std::string_view> unwanted_offloads();
 
 // Restores what a killed run turned off, and removes its file. Returns the names; empty if there
 // was no file.

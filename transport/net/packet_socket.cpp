@@ -22,6 +22,15 @@ namespace {
 constexpr std::size_t kLargestPacket = (64U << 10U) + 64;
 constexpr std::size_t kMacBytes = 12;
 
+// virtio_net_hdr of linux/virtio_net.h, which is not C++: it stands before each frame of a socket
+// with PACKET_VNET_HDR. A type that is not 0 is a way to cut the frame into packets.
+struct OffloadHeader {
+    std::uint8_t flags = 0;
+    std::uint8_t segmentation_type = 0;
+    std::array<std::uint16_t, 4> rest{};
+};
+static_assert(sizeof(OffloadHeader) == 10);
+
 std::expected<Descriptor, Error> open_socket(const Interface& interface) {
     // Protocol 0: it receives nothing until it is bound, so that no packet bypasses the filter.
     Descriptor socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
@@ -86,6 +95,9 @@ std::expected<PacketSocket, Error> PacketSocket::receiver(const Interface& inter
     }
     switch_on(*socket, SOL_PACKET, PACKET_AUXDATA);
     switch_on(*socket, SOL_SOCKET, SO_TIMESTAMPNS);
+    // The kernel then says of each frame whether it is several packets that were merged. Nothing
+    // in the frame does: GRO writes the sum into the lengths of IP and UDP.
+    switch_on(*socket, SOL_PACKET, PACKET_VNET_HDR);
     if (const int number = bind_to(*socket, interface.index, ETH_P_ALL); number != 0) {
         return failed(number);
     }
@@ -120,23 +132,29 @@ int PacketSocket::send(wire::Bytes frame) const {
 
 std::expected<std::optional<CapturedPacket>, int> PacketSocket::receive() {
     std::byte* const start = buffer_.data() + wire::VlanTag::kSize;
-    iovec place{start, kLargestPacket};
+    OffloadHeader offload;
+    std::array<iovec, 2> places{{{&offload, sizeof offload}, {start, kLargestPacket}}};
     sockaddr_ll from{};
     alignas(cmsghdr) std::array<std::byte, 256> controls{};
     msghdr message{};
     message.msg_name = &from;
     message.msg_namelen = sizeof from;
-    message.msg_iov = &place;
-    message.msg_iovlen = 1;
+    message.msg_iov = places.data();
+    message.msg_iovlen = places.size();
     message.msg_control = controls.data();
     message.msg_controllen = controls.size();
     const auto count = ::recvmsg(fd(), &message, MSG_DONTWAIT | MSG_TRUNC);
     if (count < 0) {
         if (errno == EAGAIN || errno == EINTR) return std::nullopt;
+        // Before Linux 6.2, of datagrams that were merged: the kernel had no word for them.
+        if (errno == EINVAL) return CapturedPacket{.merged = true};
         return std::unexpected(errno);
     }
 
     CapturedPacket packet;
+    const std::size_t frame_bytes =
+        static_cast<std::size_t>(count) - std::min(static_cast<std::size_t>(count), sizeof offload);
+    packet.merged = offload.segmentation_type != 0;
     tpacket_auxdata aux{};
     for (auto* control = CMSG_FIRSTHDR(&message); control != nullptr;
          control = CMSG_NXTHDR(&message, control)) {
@@ -146,9 +164,9 @@ std::expected<std::optional<CapturedPacket>, int> PacketSocket::receive() {
         }
         read_control(*control, SOL_PACKET, PACKET_AUXDATA, aux);
     }
-    const auto size = std::min(static_cast<std::size_t>(count), kLargestPacket);
+    const auto size = std::min(frame_bytes, kLargestPacket);
     packet.frame = {start, size};
-    packet.truncated = static_cast<std::size_t>(count) > size;
+    packet.truncated = frame_bytes > size;
     packet.outgoing = from.sll_pkttype == PACKET_OUTGOING;
     packet.checksum_not_ready = (aux.tp_status & TP_STATUS_CSUMNOTREADY) != 0;
     if ((aux.tp_status & TP_STATUS_VLAN_VALID) != 0 && size >= kMacBytes) {

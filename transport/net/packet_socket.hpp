@@ -22,6 +22,7 @@ struct CapturedPacket {
     bool checksum_not_ready = false;
     bool vlan_put_back = false;
     bool truncated = false;
+    bool merged = false; // by GRO, LRO or a sender's segmentation; may come without its frame
 };
 
 class PacketSocket {

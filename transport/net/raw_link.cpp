@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "transport/net/clock.hpp"
+#include "transport/net/ethtool_features.hpp"
 #include "transport/net/interface.hpp"
 #include "transport/net/neighbours.hpp"
 #include "transport/net/offloads.hpp"
@@ -49,6 +50,7 @@ class PacketLink final : public RawLink {
         return interface_.addresses;
     }
     const std::vector<wire::IpAddress>& extra_addresses() const override { return extra_; }
+    const std::vector<Subnet>& subnets() const override { return interface_.subnets; }
     const std::vector<std::string>& notes() const override { return notes_; }
     void set_path_delay(wire::Duration delay) override { path_delay_ = delay; }
 
@@ -62,8 +64,14 @@ class PacketLink final : public RawLink {
                                                    const wire::IpAddress& source,
                                                    const std::optional<wire::VlanId>& vlan,
                                                    wire::Instant deadline) override;
+    std::vector<wire::MacAddress> who_has(const wire::IpAddress& address,
+                                          const wire::IpAddress& source,
+                                          wire::Instant deadline) override {
+        return neighbours_->who_has(address, source, deadline);
+    }
 
   private:
+    void pass_vlan_filter();
     Error send_error(int number, std::size_t frame_bytes) const;
     Error receive_error(int number) const;
     Received describe(const CapturedPacket& packet);
@@ -99,12 +107,26 @@ std::expected<void, Error> PacketLink::prepare(const RawLinkOptions& options) {
         if (!offloads) return std::unexpected(offloads.error());
         notes_ = offloads->notes();
         offloads_ = std::move(*offloads);
+        pass_vlan_filter();
     }
     // A passive link does not answer requests, but may have to resolve addresses.
     auto neighbours = Neighbours::start(interface_, extra_, !options.passive);
     if (!neighbours) return std::unexpected(neighbours.error());
     neighbours_ = std::move(*neighbours);
     return {};
+}
+
+// A filter in the device that cannot be turned off drops frames of VLANs in which the kernel has no
+// interface, unless the interface is promiscuous.
+void PacketLink::pass_vlan_filter() {
+    const auto features = EthtoolFeatures::open(interface_.name);
+    if (!features || !features->is_on(kVlanFilter).value_or(false)) return;
+    notes_.push_back(
+        receiver_.join_all()
+            ? interface_.name + " is promiscuous while the link is open, because its " +
+                  std::string(kVlanFilter) + " stays on"
+            : interface_.name + " may drop frames of VLANs: its " + std::string(kVlanFilter) +
+                  " stays on, and it cannot be promiscuous");
 }
 
 Error PacketLink::send_error(int number, std::size_t frame_bytes) const {
@@ -159,7 +181,7 @@ Received PacketLink::describe(const CapturedPacket& packet) {
     received.vlan_put_back = packet.vlan_put_back;
     received.truncated = packet.truncated;
     const auto overhead = wire::Ethernet::kSize + tag_bytes(packet.frame);
-    received.longer_than_mtu = packet.frame.size() > interface_.mtu + overhead;
+    received.merged = packet.merged || packet.frame.size() > interface_.mtu + overhead;
     if (!packet.outgoing) return received;
     received.when.earliest = stamp; // for reflected frames of other programs, nothing else is known
     if (const auto ours = sent_.take(packet.frame, stamp)) {

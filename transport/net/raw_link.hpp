@@ -28,6 +28,7 @@
 #include "dissector/wire/frame.hpp"
 #include "dissector/wire/instant.hpp"
 #include "transport/net/error.hpp"
+#include "transport/net/subnet.hpp"
 
 namespace veriroce::net {
 
@@ -60,8 +61,9 @@ struct Received {
     // The UDP checksum is partial: it cannot be checked, but is not wrong.
     bool checksum_not_ready = false;
     bool vlan_put_back = false;
-    bool longer_than_mtu = false; // merged by an offload (GRO, LRO), so not a packet of the wire
-    bool truncated = false;       // longer than 64 KiB: `frame` is only its beginning
+    // Several packets of the wire that an offload (GRO, LRO) made into one; `frame` may be empty.
+    bool merged = false;
+    bool truncated = false; // longer than 64 KiB: `frame` is only its beginning
 };
 
 class RawLink {
@@ -78,6 +80,8 @@ class RawLink {
     // The interface's own addresses, then the extra ones.
     [[nodiscard]] virtual const std::vector<wire::IpAddress>& own_addresses() const = 0;
     [[nodiscard]] virtual const std::vector<wire::IpAddress>& extra_addresses() const = 0;
+    // The subnets of the interface's own addresses.
+    [[nodiscard]] virtual const std::vector<Subnet>& subnets() const = 0;
     // What open() changed or could not change, one line each, for users.
     [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
 
@@ -110,6 +114,13 @@ class RawLink {
                                                            const wire::IpAddress& source,
                                                            const std::optional<wire::VlanId>& vlan,
                                                            wire::Instant deadline) = 0;
+
+    // All MACs that answer a question for this address until the deadline, each once, in the order
+    // of their answers: several mean that several hosts or interfaces claim it. Asks on the wire,
+    // whatever the kernel knows.
+    virtual std::vector<wire::MacAddress> who_has(const wire::IpAddress& address,
+                                                  const wire::IpAddress& source,
+                                                  wire::Instant deadline) = 0;
 
   protected:
     RawLink() = default;
