@@ -1,5 +1,6 @@
 // The program veriroce: its commands. Each is a file in the folder `commands` of its product.
 #include "conformance/commands/agent.hpp"
+#include "conformance/commands/doctor.hpp"
 #include "conformance/commands/judge.hpp"
 #include "conformance/commands/rules.hpp"
 #include "conformance/commands/script.hpp"
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
     commands::add_dissect(top);
     commands::add_judge(top);
     commands::add_test(top);
+    commands::add_doctor(top);
     commands::add_script(top);
     commands::add_rules(top);
     commands::add_agent(top);

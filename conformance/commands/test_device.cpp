@@ -56,12 +56,42 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
     return std::make_unique<testbed::VirtualTestbed>(std::move(bench));
 }
 
-// "10.77.0.200/24,fd77::200": the prefix has no effect, because the device must be on the same
-// layer 2 network.
+Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
+    if (options.interface.empty()) {
+        return misused("--dut needs the tester's interface on the device's network: -i IFACE");
+    }
+    if (!options.mutant.empty()) {
+        return misused("--mutant plants a defect in the built-in engine: leave out --dut");
+    }
+    const auto agent = net::LineAddress::parse(options.dut);
+    if (!agent) return misused(fmt::format("--dut: {}", agent.error().text));
+    auto tester = addresses_in("--tester-address", options.tester_address);
+    if (!tester) return std::unexpected(tester.error());
+    auto dut = addresses_in("--dut-address", options.dut_address);
+    if (!dut) return std::unexpected(dut.error());
+    auto others = addresses_in("--dut-other-address", options.dut_other);
+    if (!others) return std::unexpected(others.error());
+    testbed::LiveTestbedOptions live{.agent = *agent,
+                                     .token = {},
+                                     .interface = options.interface,
+                                     .tester_addresses = std::move(*tester),
+                                     .dut_addresses = std::move(*dut),
+                                     .dut_other_addresses = std::move(*others),
+                                     .seed = options.seed};
+    if (!options.token_file.empty()) {
+        auto token = token_in(options.token_file);
+        if (!token) return std::unexpected(token.error());
+        live.token = std::move(*token);
+    }
+    return live;
+}
+
+} // namespace
+
 Accepted<std::vector<wire::IpAddress>> addresses_in(std::string_view option,
-                                                    const std::string& list) {
+                                                    const std::vector<std::string>& lists) {
     std::vector<wire::IpAddress> addresses;
-    std::istringstream stream(list);
+    std::istringstream stream(listed(lists));
     for (std::string text; std::getline(stream, text, ',');) {
         const auto address =
             wire::IpAddress::parse(std::string_view(text).substr(0, text.find('/')));
@@ -83,38 +113,6 @@ Accepted<std::string> token_in(const std::string& path) {
     }
     return token;
 }
-
-Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
-    if (options.interface.empty()) {
-        return misused("--dut needs the tester's interface on the device's network: -i IFACE");
-    }
-    if (!options.mutant.empty()) {
-        return misused("--mutant plants a defect in the built-in engine: leave out --dut");
-    }
-    const auto agent = net::LineAddress::parse(options.dut);
-    if (!agent) return misused(fmt::format("--dut: {}", agent.error().text));
-    auto tester = addresses_in("--tester-address", listed(options.tester_address));
-    if (!tester) return std::unexpected(tester.error());
-    auto dut = addresses_in("--dut-address", listed(options.dut_address));
-    if (!dut) return std::unexpected(dut.error());
-    auto others = addresses_in("--dut-other-address", listed(options.dut_other));
-    if (!others) return std::unexpected(others.error());
-    testbed::LiveTestbedOptions live{.agent = *agent,
-                                     .token = {},
-                                     .interface = options.interface,
-                                     .tester_addresses = std::move(*tester),
-                                     .dut_addresses = std::move(*dut),
-                                     .dut_other_addresses = std::move(*others),
-                                     .seed = options.seed};
-    if (!options.token_file.empty()) {
-        auto token = token_in(options.token_file);
-        if (!token) return std::unexpected(token.error());
-        live.token = std::move(*token);
-    }
-    return live;
-}
-
-} // namespace
 
 command_line::Accepted<std::unique_ptr<testbed::Testbed>>
 choose_testbed(const TestOptions& options) {
