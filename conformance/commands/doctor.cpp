@@ -12,6 +12,7 @@
 #include "conformance/preflight/gather.hpp"
 #include "conformance/testbed/live_testbed.hpp"
 #include "dissector/command_line/refusal.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "dissector/print/json.hpp"
 #include "dissector/wire/safe_text.hpp"
 #include "transport/net/clock.hpp"
@@ -83,7 +84,7 @@ Accepted<std::vector<CheckResult>> look(const DoctorOptions& options) {
         facts.dut = look_at_dut(*agent, options.dut, token, link ? link->get() : nullptr, *wanted);
     }
     auto results = preflight::check(facts);
-    if (agent && count(results, Grade::Must) == 0) {
+    if (agent && link && count(results, Grade::Must) == 0) {
         link->reset(); // it reserves UDP 4791
         results.push_back(try_packets({.agent = *agent,
                                        .token = std::move(token),
@@ -149,7 +150,9 @@ void add_doctor(Command program) {
 }
 
 int run_doctor(const DoctorOptions& options, std::FILE* out, std::FILE* err) {
+    const StopOnSignal stop; // so that offloads are turned on again
     const auto results = look(options);
+    if (StopOnSignal::requested()) return kExitInterrupted;
     if (!results) return tell(err, results.error());
     fmt::print(out, "{}", options.json ? json_of(*results) : text_of(*results));
     return count(*results, Grade::Must) > 0 ? kExitFound : kExitSuccess;

@@ -42,7 +42,7 @@ void check_port(const dut::Port& port, List& list) {
     if (port.mtu_active < port.mtu_max) {
         list.warning("MTU",
                      fmt::format("{}, but the device can do {}", mtu, wire::bytes_of(port.mtu_max)),
-                     fmt::format("ip link set IFACE mtu {}, on the DUT's host",
+                     fmt::format("ip link set IFACE mtu {} (on the DUT's host)",
                                  wire::bytes_of(port.mtu_max) + 104));
     } else {
         list.ok("MTU", mtu);
@@ -67,7 +67,7 @@ void check_gids(const dut::Port& port, List& list) {
                   "turn on RoCE v2 for the port (cma_roce_mode, or the driver's option)");
     } else {
         list.must("GID", "the port has no GID",
-                  "ip addr add 192.0.2.1/24 dev IFACE, on the DUT's host");
+                  "ip addr add 192.0.2.1/24 dev IFACE (on the DUT's host)");
     }
 }
 
@@ -81,7 +81,7 @@ void check_arp(const Ends& ends, const wire::MacAddress& port_mac, List& list) {
     }
     const wire::MacAddress& first = ends.answered.front();
     const std::string remedy = "sysctl -w net.ipv4.conf.all.arp_ignore=1 "
-                               "net.ipv4.conf.all.arp_announce=2, on the DUT's host";
+                               "net.ipv4.conf.all.arp_announce=2 (on the DUT's host)";
     if (ends.answered.size() > 1) {
         std::vector<std::string> all;
         for (const wire::MacAddress& one : ends.answered)
@@ -139,7 +139,7 @@ void check_ends(const TesterFacts& tester, const DutFacts& dut, const Ends& ends
 void check_dut(const DutFacts& facts, List& list) {
     if (facts.no_agent) {
         list.must("agent", *facts.no_agent,
-                  fmt::format("veriroce-agent --listen {}, on the DUT's host",
+                  fmt::format("veriroce-agent --listen {} (on the DUT's host)",
                               facts.agent.empty() ? "HOST:4790" : facts.agent));
         return;
     }

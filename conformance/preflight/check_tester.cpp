@@ -19,6 +19,7 @@ constexpr std::size_t kReceiveBuffer = 64U << 20U;
 // The answers to a READ of 64 KiB with path MTU 256, and as many of the case beside it.
 constexpr std::uint32_t kShortRing = 512;
 constexpr std::uint32_t kLateUsecs = 10;
+constexpr auto* kPrivileges = "run as root, or setcap cap_net_raw,cap_net_admin+ep on the program";
 constexpr double kMuchStolen = 0.005;
 
 // False if nothing else about the interface is worth a look.
@@ -59,11 +60,10 @@ bool check_link(const net::InterfaceFacts& interface, List& list) {
 
 void check_permission(const TesterFacts& facts, List& list) {
     if (!facts.host.net_raw) {
-        list.must("permission", "raw frames need CAP_NET_RAW",
-                  "run as root, or setcap cap_net_raw,cap_net_admin+ep on the program");
+        list.must("permission", "raw frames need CAP_NET_RAW", kPrivileges);
     } else if (!facts.host.net_admin) {
         list.warning("permission", "without CAP_NET_ADMIN, a run cannot turn off offloads",
-                     "run as root, or setcap cap_net_raw,cap_net_admin+ep on the program");
+                     kPrivileges);
     } else {
         list.ok("permission", "CAP_NET_RAW and CAP_NET_ADMIN");
     }
@@ -71,7 +71,7 @@ void check_permission(const TesterFacts& facts, List& list) {
 
 void check_rdma(const net::InterfaceFacts& interface, List& list) {
     for (const net::RdmaOwner& owner : interface.rdma) {
-        const std::string remedy = cure(owner) + "; or use another interface";
+        const std::string remedy = cure(owner) + " (or use another interface)";
         if (owner.device.empty()) {
             list.warning("RDMA",
                          fmt::format("the RDMA driver {} is loaded for {}, but its device is not "
@@ -97,7 +97,7 @@ void check_mtu(const net::InterfaceFacts& interface, List& list) {
     }
     list.warning("MTU",
                  fmt::format("{} is too small for path MTU 4096, which needs {}", has, kWholeMtu),
-                 fmt::format("ip link set {} mtu {}, there and on the DUT's host and the switch",
+                 fmt::format("ip link set {} mtu {} (and so the DUT's interface and the switch)",
                              interface.name, kWholeMtu));
 }
 
@@ -109,10 +109,11 @@ void check_addresses(const TesterFacts& facts, List& list) {
         if (!link_local(one.address)) usable.push_back(one.text());
     }
     if (usable.empty()) {
-        list.must("address",
-                  fmt::format("{} has no address that the DUT can answer", facts.interface.name),
-                  fmt::format("ip addr add 192.0.2.2/24 dev {}, in the subnet of the DUT",
-                              facts.interface.name));
+        list.must(
+            "address",
+            fmt::format("{} has no address that the DUT can answer", facts.interface.name),
+            fmt::format("ip addr add 192.0.2.2/24 dev {} (an address in the subnet of the DUT)",
+                        facts.interface.name));
         return;
     }
     list.ok("address", fmt::format("{}", fmt::join(usable, ", ")));
@@ -156,9 +157,7 @@ void check_order(const net::InterfaceFacts& interface, List& list) {
             fmt::format("{} receives by {} queues: packets of several QPs may seem to come "
                         "in another order",
                         name, queues),
-            fmt::format("ethtool -L {} {} 1; or ethtool -N {} rx-flow-hash udp4 sd, and "
-                        "udp6 sd",
-                        name, which, name));
+            fmt::format("ethtool -L {} {} 1", name, which));
     } else if (queues > 1) {
         list.ok("order", fmt::format("{} queues, but addresses alone choose the queue", queues));
     } else {
@@ -299,11 +298,14 @@ void check_other_interfaces(const TesterFacts& facts, List& list) {
 // What only the attempt to open a link shows.
 void check_open(const TesterFacts& facts, List& list) {
     if (!facts.link_error) return;
+    const bool permitted = facts.host.net_raw; // and still refused
     switch (facts.link_error->kind) {
+    case net::ErrorKind::NotPermitted:
+        if (permitted) list.must("raw link", facts.link_error->text, "");
+        return;
     case net::ErrorKind::NoInterface:
     case net::ErrorKind::InterfaceDown:
     case net::ErrorKind::NotEthernet:
-    case net::ErrorKind::NotPermitted:
     case net::ErrorKind::RdmaOwnsIt: return; // said above
     case net::ErrorKind::BadAddress:
     case net::ErrorKind::PortTaken:

@@ -106,7 +106,7 @@ TEST_CASE("doctor: an agent that is not there must be started", "[program]") {
     INFO(outcome.out << outcome.err);
     CHECK(outcome.code == 1);
     CHECK(has(outcome.out, "DUT      must     agent "));
-    CHECK(has(outcome.out, "-> veriroce-agent --listen unix:nobody, on the DUT's host\n"));
+    CHECK(has(outcome.out, "-> veriroce-agent --listen unix:nobody (on the DUT's host)\n"));
 }
 
 TEST_CASE("doctor: a device that answers ARP and nothing else is told from one that is not there",

@@ -102,7 +102,7 @@ TEST_CASE("preflight: each thing that is wrong is found, graded and cured", "[pr
          "plug in the cable, or set the other end up"},
         {[](Facts& f) { f.tester.interface.mtu = 1500; },
          "warning: tester, MTU: MTU 1500 is too small for path MTU 4096, which needs 4200",
-         "ip link set eth1 mtu 4200, there and on the DUT's host and the switch"},
+         "ip link set eth1 mtu 4200 (and so the DUT's interface and the switch)"},
         {[](Facts& f) { f.tester.interface.mtu = 4199; }, "warning: tester, MTU: MTU 4199", ""},
         {[](Facts& f) { f.tester.interface.subnets = {{ip("fe80::1"), 64}}; },
          "must: tester, address: eth1 has no address that the DUT can answer", ""},
@@ -117,24 +117,22 @@ TEST_CASE("preflight: each thing that is wrong is found, graded and cured", "[pr
         {[](Facts& f) { f.tester.interface.rdma = {{"mlx5_1", "mlx5_core", "0000:03:00.1"}}; },
          "must: tester, RDMA: the RDMA device mlx5_1 owns eth1 and takes the packets to UDP 4791",
          "devlink dev param set pci/0000:03:00.1 name enable_roce value false cmode driverinit && "
-         "devlink dev reload pci/0000:03:00.1; or use another interface"},
+         "devlink dev reload pci/0000:03:00.1 (or use another interface)"},
         {[](Facts& f) { f.tester.interface.rdma = {{"rxe0", "", ""}}; },
          "must: tester, RDMA: the RDMA device rxe0 owns eth1",
-         "rdma link delete rxe0; or use another interface"},
+         "rdma link delete rxe0 (or use another interface)"},
         {[](Facts& f) { f.tester.interface.rdma = {{"", "irdma", "0000:03:00.1"}}; },
          "warning: tester, RDMA: the RDMA driver irdma is loaded for eth1, but its device is not",
-         "modprobe -r irdma; or use another interface"},
+         "modprobe -r irdma (or use another interface)"},
         {[](Facts& f) { f.tester.interface.offloads = {Offload{"rx-gro-hw", false}}; },
          "warning: tester, offloads: rx-gro-hw cannot be turned off", ""},
         {[](Facts& f) { f.tester.interface.queues = {.receive = 32, .combined = true}; },
-         "warning: tester, order: eth1 receives by 32 queues",
-         "ethtool -L eth1 combined 1; or ethtool -N eth1 rx-flow-hash udp4 sd, and udp6 sd"},
+         "warning: tester, order: eth1 receives by 32 queues", "ethtool -L eth1 combined 1"},
         {[](Facts& f) {
              f.tester.interface.queues = {.receive = 4, .combined = false};
              f.tester.interface.hashes_ports_v4 = false; // of IPv6 nothing is known
          },
-         "warning: tester, order: eth1 receives by 4 queues",
-         "ethtool -L eth1 rx 1; or ethtool -N eth1 rx-flow-hash udp4 sd, and udp6 sd"},
+         "warning: tester, order: eth1 receives by 4 queues", "ethtool -L eth1 rx 1"},
         {[](Facts& f) { f.tester.interface.steers_packets = true; },
          "warning: tester, RPS: the kernel spreads packets of eth1 over several CPUs", ""},
         {[](Facts& f) { f.tester.interface.coalescing->adaptive = true; },
@@ -172,11 +170,15 @@ TEST_CASE("preflight: each thing that is wrong is found, graded and cured", "[pr
          },
          "must: tester, raw link: UDP port 4791 is taken", ""},
         {[](Facts& f) {
+             f.tester.link_error = net::Error{net::ErrorKind::NotPermitted, "a policy forbids it"};
+         },
+         "must: tester, raw link: a policy forbids it", ""},
+        {[](Facts& f) {
              f.dut->no_agent = "nothing listens on 10.0.0.1:4790";
              f.dut->ends.clear();
          },
          "must: DUT, agent: nothing listens on 10.0.0.1:4790",
-         "veriroce-agent --listen 10.0.0.1:4790, on the DUT's host"},
+         "veriroce-agent --listen 10.0.0.1:4790 (on the DUT's host)"},
         {[](Facts& f) { f.dut->answers = std::chrono::milliseconds(35); },
          "warning: DUT, agent: the agent answers within 35 ms", ""},
         {[](Facts& f) {
@@ -188,14 +190,14 @@ TEST_CASE("preflight: each thing that is wrong is found, graded and cured", "[pr
          "must: DUT, port: port 1 is InfiniBand, and RoCE needs Ethernet", ""},
         {[&](Facts& f) { port(f).mtu_active = wire::Mtu::B1024; },
          "warning: DUT, MTU: active path MTU 1024, but the device can do 4096",
-         "ip link set IFACE mtu 4200, on the DUT's host"},
+         "ip link set IFACE mtu 4200 (on the DUT's host)"},
         {[&](Facts& f) {
              port(f).gids.front().type = "rocev1";
              f.dut->ends.clear();
              f.dut->welcome.ports.front().gids.clear();
          },
          "must: DUT, GID: the port has no GID",
-         "ip addr add 192.0.2.1/24 dev IFACE, on the DUT's host"},
+         "ip addr add 192.0.2.1/24 dev IFACE (on the DUT's host)"},
         {[](Facts& f) { f.dut->ends.clear(); },
          "must: network, subnet: the tester and the DUT have no IP version in common", ""},
         {[](Facts& f) { f.dut->ends.front().one_subnet = false; },
