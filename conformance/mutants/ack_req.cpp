@@ -57,7 +57,9 @@ void make_up(const UnansweredRead& read, const wire::Packet& ack, wire::Mtu mtu,
     }
 }
 
-class AckAnswersReads final : public QpFilter<UnansweredReads> {
+// `Answers`: which packets from behind a READ are taken for its end, too.
+template <bool (*Answers)(const wire::Packet&)>
+class AnswersReads final : public QpFilter<UnansweredReads> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
@@ -88,7 +90,7 @@ class AckAnswersReads final : public QpFilter<UnansweredReads> {
         }
         const wire::Psn psn = packet.bth.psn;
         // REQ-07: an acknowledge of what was never sent is nobody's.
-        if (!is_ack(packet) || wire::distance(qp.memory.newest.value_or(psn - 1), psn) > 0) return;
+        if (!Answers(packet) || wire::distance(qp.memory.newest.value_or(psn - 1), psn) > 0) return;
         while (!reads.empty() && wire::distance(reads.front().last(), psn) > 0 &&
                wire::distance(reads.front().next, reads.front().last()) <
                    UnansweredReads::most_made_up) {
@@ -283,7 +285,25 @@ constexpr std::array kMutants{
            .description = "An ACK behind a READ whose response was lost completes the READ with "
                           "zeros in its buffer; it is never asked for again.",
            .cases = "req/implied-nak req/read-overtaken",
-           .make_filter = make<AckAnswersReads>},
+           .make_filter = make<AnswersReads<is_ack>>},
+    Mutant{.name = "nak_completes_an_unanswered_read",
+           .rule = "N-11",
+           .description = "A sequence NAK behind a READ whose response was lost completes the READ "
+                          "with zeros in its buffer.",
+           .cases = "req/nak-behind-a-read",
+           .make_filter = make<AnswersReads<is_sequence_nak>>},
+    Mutant{.name = "rnr_nak_completes_an_unanswered_read",
+           .rule = "RNR-12",
+           .description = "An RNR NAK behind a READ whose response was lost completes the READ "
+                          "with zeros in its buffer.",
+           .cases = "rnr/behind-a-read",
+           .make_filter = make<AnswersReads<is_rnr_nak>>},
+    Mutant{.name = "later_response_completes_an_unanswered_read",
+           .rule = "REQ-08",
+           .description = "The response to a later READ completes an unanswered one with zeros in "
+                          "its buffer.",
+           .cases = "req/second-read-first",
+           .make_filter = make<AnswersReads<is_read_response>>},
     Mutant{.name = "read_gap_overlooked",
            .rule = "REQ-09",
            .passive = true,
