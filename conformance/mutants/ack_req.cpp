@@ -309,7 +309,8 @@ constexpr std::array kMutants{
            .passive = true,
            .description = "With a READ response missing the requester never asks again, and "
                           "completes on LAST with a hole in the data.",
-           .cases = "crc/noise req/lost-read-response req/read-scattered",
+           .cases =
+               "crc/noise req/lost-first-read-response req/lost-read-response req/read-scattered",
            .checks = engine::kStandardChecks.with(engine::ResponseCheck::ReadOrder, overlook_gap)},
     Mutant{.name = "nak_resends_from_the_next",
            .rule = "REQ-11",
@@ -328,7 +329,8 @@ constexpr std::array kMutants{
            .rule = "REQ-26",
            .description = "READ responses and ATOMIC ACKNOWLEDGEs are dropped when they arrive.",
            .cases = "atm/lost-answer n/completion-order n/extra-responses n/nak-inside-a-read "
-                    "req/ack-for-a-read req/psns-of-a-read req/read-acknowledges rnr/read",
+                    "req/ack-for-a-read req/lost-last-read-response req/psns-of-a-read "
+                    "req/read-acknowledges rnr/read",
            .make_filter = make<DropsInbound<response_with_data>>},
     Mutant{.name = "nak_taken_for_an_ack",
            .rule = "REQ-16",
@@ -360,7 +362,7 @@ constexpr std::array kMutants{
     Mutant{.name = "received_last_byte_changed",
            .rule = "RSP-01",
            .description = "The last byte of every payload that comes in is inverted.",
-           .cases = "key/scattered req/read-scattered req/repeated-answers",
+           .cases = "ext/datagram-data key/scattered req/read-scattered req/repeated-answers",
            .make_filter = make<ChangesLastByte<true>>},
     Mutant{.name = "sent_last_byte_changed",
            .rule = "REQ-34",

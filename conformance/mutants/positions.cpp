@@ -154,6 +154,40 @@ class OneNakUntilClosed final : public QpFilter<Gap> {
     }
 };
 
+bool empty_write(const RequestView& view) {
+    return view.info.operation == Operation::RdmaWrite && view.packet.reth.dma_length == 0 &&
+           view.info.starts_message();
+}
+
+struct NewestAnswered {
+    std::optional<wire::Psn> psn;
+};
+
+// ACK-04: an old duplicate draws an ACK for what has not come yet.
+class AcknowledgesAhead final : public QpFilter<NewestAnswered> {
+  protected:
+    void leaves(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (!packet.info().response()) return;
+        auto& newest = qp.memory.psn;
+        const bool old = newest && wire::distance(packet.bth.psn, *newest) >= 0;
+        if (!old) newest = packet.bth.psn;
+        if (old && is_ack(packet)) packet.bth.psn = *newest + 1;
+    }
+};
+
+// BTH-05: the RC opcodes for the WRITEs of UC.
+void uc_write_as_rc(wire::Packet& packet) {
+    constexpr std::uint8_t uc = 1;
+    constexpr unsigned service_shift = 5;
+    constexpr std::uint8_t operation_bits = 0x1F;
+    if (packet.bth.opcode >> service_shift != uc ||
+        packet.info().operation != Operation::RdmaWrite) {
+        return;
+    }
+    packet.bth.opcode &= operation_bits;
+}
+
 // RSP-09
 bool wrapped_write(const engine::OwnedDatagram& datagram) {
     const auto packet = wire::decode_packet(datagram.bytes);
@@ -491,6 +525,21 @@ constexpr std::array kMutants{
            .description = "A WRITE of several packets may leave its region.",
            .cases = "key/long-write-out-of-range",
            .checks = sparing<right::key_range, write_of_several>(RequestCheck::KeyRange)},
+    Mutant{.name = "empty_write_needs_no_right",
+           .rule = "LEN-08",
+           .description = "A WRITE of zero bytes is executed on a QP that allows no WRITEs.",
+           .cases = "len/zero-length-write-not-allowed",
+           .checks = sparing<right::rights, empty_write>(RequestCheck::Rights)},
+    Mutant{.name = "duplicate_acknowledged_ahead",
+           .rule = "ACK-04",
+           .description = "A duplicate draws an ACK for the PSN that is expected.",
+           .cases = "rsp/far-behind-asks-for-an-ack",
+           .make_filter = make<AcknowledgesAhead>},
+    Mutant{.name = "uc_writes_executed",
+           .rule = "BTH-05",
+           .description = "A UC WRITE to an RC QP is executed and acknowledged.",
+           .cases = "bth/service-class-write",
+           .make_filter = make<EditsInbound<uc_write_as_rc>>},
     Mutant{.name = "duplicate_ends_the_send",
            .rule = "RSP-13",
            .description = "A duplicate inside an unfinished SEND gets NAK Invalid Request.",

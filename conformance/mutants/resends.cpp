@@ -382,6 +382,21 @@ class GoesOnAtNak final : public QpFilter<AskedRead> {
     }
 };
 
+// REQ-09: the responses of a READ are counted from the first that comes.
+engine::ResponseVerdict overlook_lost_first(const engine::ResponseView& view) {
+    const engine::ResponseVerdict verdict = engine::response_check::read_order(view);
+    const bool first_lost = view.request && is_read_response(view.packet) &&
+                            view.request->expected_response == view.request->first &&
+                            wire::distance(view.request->first, view.packet.bth.psn) > 0;
+    return first_lost ? engine::ResponseVerdict::Take : verdict;
+}
+
+// RNR-09
+bool sixty_four_are_for_ever(const SendView& view) {
+    constexpr unsigned most = 64;
+    return engine::send_check::rnr_retry_left(view) && view.outbound.rnr_retries < most;
+}
+
 // REQ-21
 engine::ResponseVerdict short_read_taken(const engine::ResponseView& view) {
     const engine::ResponseVerdict verdict = engine::response_check::read_length(view);
@@ -572,6 +587,18 @@ constexpr std::array kMutants{
            .description = "READ responses without payload are dropped.",
            .cases = "req/zero-length",
            .make_filter = make<DropsInbound<empty_read_response>>},
+    Mutant{.name = "lost_first_read_response_overlooked",
+           .rule = "REQ-09",
+           .description = "When the first response of a READ is lost, the next one is taken.",
+           .cases = "req/lost-first-read-response",
+           .checks =
+               engine::kStandardChecks.with(engine::ResponseCheck::ReadOrder, overlook_lost_first)},
+    Mutant{.name = "rnr_seven_is_sixty_four",
+           .rule = "RNR-09",
+           .description = "With rnr_retry 7 the requester gives up after 64 RNR NAKs.",
+           .cases = "rnr/for-ever",
+           .checks =
+               engine::kStandardChecks.with(SendCheck::RnrRetryLeft, sixty_four_are_for_ever)},
 };
 
 } // namespace
