@@ -96,7 +96,7 @@ std::span<const Mutant> missing_checks() {
         missing(RequestCheck::OpcodeSequence,
                 "opc/inside-a-send opc/inside-a-write opc/matrix opc/without-first"),
         missing(RequestCheck::Rights, "key/qp-atomic-right key/qp-rights"),
-        missing(RequestCheck::ReplyResources, ""),
+        missing(RequestCheck::ReplyResources, "rdr/no-resources"),
         missing(RequestCheck::ReceiveReady,
                 "n/gap-then-no-receive rnr/no-receive rnr/shared-queue rnr/write-with-immediate"),
         missing(RequestCheck::PadCount, "bth/pad-too-large"),

@@ -409,6 +409,18 @@ bool or_concerned(const SendView& view) {
     return Concerned(view.request.opcode) || Check(view);
 }
 
+// N-22
+class SucceedsWithoutRegion final : public engine::SurfaceFilter {
+  public:
+    std::optional<engine::Completion> completion(const engine::Completion& completion) override {
+        engine::Completion seen = completion;
+        if (seen.queue == engine::Queue::Send && seen.status == engine::WcStatus::LocProtErr) {
+            seen.status = engine::WcStatus::Success;
+        }
+        return seen;
+    }
+};
+
 bool a_write(engine::WrOpcode opcode) {
     return opcode == engine::WrOpcode::RdmaWrite || opcode == engine::WrOpcode::RdmaWriteWithImm;
 }
@@ -498,7 +510,7 @@ constexpr std::array kMutants{
            .rule = "REQ-12",
            .description = "After a sequence NAK the requester sends again, however many retries "
                           "are left.",
-           .cases = "req/no-retry-left",
+           .cases = "req/no-retry-left req/no-retry-left-of-a-read",
            .make_filter = make<CountsNoNaks>},
     Mutant{.name = "write_retried_for_ever",
            .rule = "TMO-03",
@@ -599,6 +611,12 @@ constexpr std::array kMutants{
            .cases = "rnr/for-ever",
            .checks =
                engine::kStandardChecks.with(SendCheck::RnrRetryLeft, sixty_four_are_for_ever)},
+    Mutant{.name = "faulty_request_succeeds",
+           .rule = "N-22",
+           .description = "A request that meets a protection error in its own memory completes "
+                          "with SUCCESS; the QP is in ERR behind it.",
+           .cases = "req/read-into-a-lost-region sta/local-error",
+           .make_filter = make<SucceedsWithoutRegion>},
 };
 
 } // namespace
