@@ -43,8 +43,8 @@ class CnpForEct final : public engine::SurfaceFilter {
             static constexpr std::array<std::byte, 16> zeros{};
             wire::Packet cnp;
             cnp.bth = {.opcode = wire::kCnpOpcode,
-                       .becn = true,
                        .pkey = packet->bth.pkey,
+                       .becn = true,
                        .dest_qp = peers_[packet->bth.dest_qp]};
             cnp.headers = cnp.info().headers;
             cnp.body = zeros;
