@@ -57,7 +57,9 @@ void make_up(const UnansweredRead& read, const wire::Packet& ack, wire::Mtu mtu,
     }
 }
 
-class AckAnswersReads final : public QpFilter<UnansweredReads> {
+// `Answers`: which packets from behind a READ are taken for its end, too.
+template <bool (*Answers)(const wire::Packet&)>
+class AnswersReads final : public QpFilter<UnansweredReads> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
@@ -88,7 +90,7 @@ class AckAnswersReads final : public QpFilter<UnansweredReads> {
         }
         const wire::Psn psn = packet.bth.psn;
         // REQ-07: an acknowledge of what was never sent is nobody's.
-        if (!is_ack(packet) || wire::distance(qp.memory.newest.value_or(psn - 1), psn) > 0) return;
+        if (!Answers(packet) || wire::distance(qp.memory.newest.value_or(psn - 1), psn) > 0) return;
         while (!reads.empty() && wire::distance(reads.front().last(), psn) > 0 &&
                wire::distance(reads.front().next, reads.front().last()) <
                    UnansweredReads::most_made_up) {
@@ -283,13 +285,32 @@ constexpr std::array kMutants{
            .description = "An ACK behind a READ whose response was lost completes the READ with "
                           "zeros in its buffer; it is never asked for again.",
            .cases = "req/implied-nak req/read-overtaken",
-           .make_filter = make<AckAnswersReads>},
+           .make_filter = make<AnswersReads<is_ack>>},
+    Mutant{.name = "nak_completes_an_unanswered_read",
+           .rule = "N-11",
+           .description = "A sequence NAK behind a READ whose response was lost completes the READ "
+                          "with zeros in its buffer.",
+           .cases = "req/nak-behind-a-read",
+           .make_filter = make<AnswersReads<is_sequence_nak>>},
+    Mutant{.name = "rnr_nak_completes_an_unanswered_read",
+           .rule = "RNR-12",
+           .description = "An RNR NAK behind a READ whose response was lost completes the READ "
+                          "with zeros in its buffer.",
+           .cases = "rnr/behind-a-read",
+           .make_filter = make<AnswersReads<is_rnr_nak>>},
+    Mutant{.name = "later_response_completes_an_unanswered_read",
+           .rule = "REQ-08",
+           .description = "The response to a later READ completes an unanswered one with zeros in "
+                          "its buffer.",
+           .cases = "req/second-read-first",
+           .make_filter = make<AnswersReads<is_read_response>>},
     Mutant{.name = "read_gap_overlooked",
            .rule = "REQ-09",
            .passive = true,
            .description = "With a READ response missing the requester never asks again, and "
                           "completes on LAST with a hole in the data.",
-           .cases = "crc/noise req/lost-read-response req/read-scattered",
+           .cases =
+               "crc/noise req/lost-first-read-response req/lost-read-response req/read-scattered",
            .checks = engine::kStandardChecks.with(engine::ResponseCheck::ReadOrder, overlook_gap)},
     Mutant{.name = "nak_resends_from_the_next",
            .rule = "REQ-11",
@@ -308,7 +329,8 @@ constexpr std::array kMutants{
            .rule = "REQ-26",
            .description = "READ responses and ATOMIC ACKNOWLEDGEs are dropped when they arrive.",
            .cases = "atm/lost-answer n/completion-order n/extra-responses n/nak-inside-a-read "
-                    "req/ack-for-a-read req/psns-of-a-read req/read-acknowledges rnr/read",
+                    "req/ack-for-a-read req/lost-last-read-response req/psns-of-a-read "
+                    "req/read-acknowledges rnr/read",
            .make_filter = make<DropsInbound<response_with_data>>},
     Mutant{.name = "nak_taken_for_an_ack",
            .rule = "REQ-16",
@@ -340,7 +362,7 @@ constexpr std::array kMutants{
     Mutant{.name = "received_last_byte_changed",
            .rule = "RSP-01",
            .description = "The last byte of every payload that comes in is inverted.",
-           .cases = "key/scattered req/read-scattered req/repeated-answers",
+           .cases = "ext/datagram-data key/scattered req/read-scattered req/repeated-answers",
            .make_filter = make<ChangesLastByte<true>>},
     Mutant{.name = "sent_last_byte_changed",
            .rule = "REQ-34",

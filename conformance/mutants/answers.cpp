@@ -1,5 +1,6 @@
 // Defects in answers and CNPs.
 #include <algorithm>
+#include <chrono>
 
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
@@ -122,6 +123,41 @@ class ReturnsTwice final : public engine::SurfaceFilter {
     std::optional<std::pair<wire::Qpn, std::uint64_t>> last_; // to whom, and what
 };
 
+// ATM-09: two that are carried out at once find the same value; the sum is right.
+class ReturnsOneValue final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant now,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        constexpr wire::Duration at_once = std::chrono::microseconds(5);
+        auto packet = wire::decode_packet(datagram.bytes);
+        if (packet && packet->info().operation == wire::Operation::AtomicAcknowledge) {
+            const bool other = last_ && last_->peer != packet->bth.dest_qp;
+            if (other && now - last_->at < at_once) {
+                packet->atomic_ack.original = last_->original;
+                datagram.bytes = bytes_of(*packet);
+            }
+            last_ = {packet->bth.dest_qp, packet->atomic_ack.original, now};
+        }
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    struct Last {
+        wire::Qpn peer;
+        std::uint64_t original = 0;
+        wire::Instant at;
+    };
+    std::optional<Last> last_;
+};
+
+void asks_for_an_ack(wire::Packet& packet) {
+    if (is_ack(packet)) packet.bth.ack_request = true;
+}
+
+void solicited(wire::Packet& packet) {
+    if (is_ack(packet)) packet.bth.solicited = true;
+}
+
 void rnr_code_31(wire::Packet& packet) {
     constexpr std::uint8_t half_a_second = 31;
     if (is_rnr_nak(packet)) packet.aeth.syndrome = wire::Syndrome::rnr(half_a_second);
@@ -175,6 +211,22 @@ constexpr std::array kMutants{
             "After an atomic of another QP the next one returns the value that the other returned.",
         .cases = "atm/two-qps",
         .make_filter = make<ReturnsTwice>},
+    Mutant{.name = "atomics_at_once_return_one_value",
+           .rule = "ATM-09",
+           .description = "Atomics of two QPs that are answered at the same time return the same "
+                          "value; no addition is lost.",
+           .cases = "atm/two-qps",
+           .make_filter = make<ReturnsOneValue>},
+    Mutant{.name = "ack_asks_for_an_ack",
+           .rule = "BTH-19",
+           .description = "ACKs leave with AckReq set.",
+           .cases = "bth/answer-flags",
+           .make_filter = make<EditsOutbound<asks_for_an_ack>>},
+    Mutant{.name = "ack_sent_solicited",
+           .rule = "BTH-19",
+           .description = "ACKs leave with SE set.",
+           .cases = "bth/answer-flags",
+           .make_filter = make<EditsOutbound<solicited>>},
     Mutant{.name = "rnr_code_always_half_a_second",
            .rule = "RNR-07",
            .description =

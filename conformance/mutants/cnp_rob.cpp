@@ -1,4 +1,6 @@
 // Defects with packets that a careless parser takes for requests.
+#include <map>
+
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
@@ -23,6 +25,36 @@ class CnpIsARequest final : public QpFilter<NewestRequest> {
         packet.headers = packet.info().headers;
         packet.bth.psn = qp.memory.psn.value_or(qp.first_request()) + kFarAhead;
     }
+};
+
+// CNP-03
+class CnpForEct final : public engine::SurfaceFilter {
+  public:
+    void qp_changed(const engine::QpReport& report) override {
+        if (report.attributes.dest_qp) peers_[report.qpn] = *report.attributes.dest_qp;
+    }
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& answers) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        const bool capable =
+            datagram.envelope.ecn != 0 && datagram.envelope.ecn != wire::kCongestionExperienced;
+        if (packet && packet->info().request() && capable) {
+            static constexpr std::array<std::byte, 16> zeros{};
+            wire::Packet cnp;
+            cnp.bth = {.opcode = wire::kCnpOpcode,
+                       .pkey = packet->bth.pkey,
+                       .becn = true,
+                       .dest_qp = peers_[packet->bth.dest_qp]};
+            cnp.headers = cnp.info().headers;
+            cnp.body = zeros;
+            answers.push_back({.envelope = back(datagram.envelope), .bytes = bytes_of(cnp)});
+        }
+        in.push_back(std::move(datagram));
+    }
+
+  private:
+    std::map<wire::Qpn, wire::Qpn> peers_; // by our QPN
 };
 
 // ROB-02: payload bytes less pad bytes, in 32 bits. The packet goes in as an empty SEND, whose
@@ -79,6 +111,11 @@ constexpr std::array kMutants{
                "A CNP goes through the sequence check of its QP and gets a sequence NAK.",
            .cases = "cnp/among-requests cnp/not-answered",
            .make_filter = make<CnpIsARequest>},
+    Mutant{.name = "cnp_for_every_capable_packet",
+           .rule = "CNP-03",
+           .description = "Requests marked ECT draw a CNP, as if they were marked CE.",
+           .cases = "cnp/without-mark",
+           .make_filter = make<CnpForEct>},
     Mutant{.name = "pad_count_underflows_the_length",
            .rule = "ROB-02",
            .passive = false,

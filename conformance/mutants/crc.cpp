@@ -47,6 +47,48 @@ class SwappedIcrc final : public engine::SurfaceFilter {
     }
 };
 
+// CRC-09: the ICRC of some packets is not compared.
+template <bool (*Spared)(const wire::Packet&)>
+class AnyIcrcOf final : public engine::SurfaceFilter {
+  public:
+    std::optional<engine::OwnedDatagram> admit(wire::Bytes bytes, wire::Instant /*now*/) override {
+        const auto frame = wrong_by_icrc_only(bytes);
+        if (!frame) return std::nullopt;
+        const auto packet = wire::decode_packet(frame->transport);
+        if (!packet || !Spared(*packet)) return std::nullopt;
+        return owned(*frame);
+    }
+};
+
+bool a_nak(const wire::Packet& packet) {
+    return packet.info().operation == wire::Operation::Acknowledge && !is_ack(packet);
+}
+
+// CRC-06: the ICRC leaves some bytes out. Such a frame is one that is right with another bit there.
+template <wire::Header Where, std::size_t From, std::size_t To>
+class LeavesOut final : public engine::SurfaceFilter {
+  public:
+    std::optional<engine::OwnedDatagram> admit(wire::Bytes bytes, wire::Instant /*now*/) override {
+        const auto frame = wrong_by_icrc_only(bytes);
+        if (!frame) return std::nullopt;
+        const auto packet = wire::decode_packet(frame->transport);
+        if (!packet || !packet->headers.has(Where)) return std::nullopt;
+        const auto start = static_cast<std::size_t>(frame->transport.data() - bytes.data());
+        std::vector<std::byte> other(bytes.begin(), bytes.end());
+        for (std::size_t at = start + From; at < start + To && at < other.size(); ++at) {
+            for (unsigned bit = 0; bit < 8; ++bit) {
+                other[at] ^= std::byte{1} << bit;
+                const auto parsed = wire::parse_frame(other);
+                if (parsed && !parsed->refusal) return owned(*frame);
+                other[at] ^= std::byte{1} << bit;
+            }
+        }
+        return std::nullopt;
+    }
+};
+
+constexpr std::size_t kBehindBth = 12;
+
 // The packet goes in as one that is far ahead: the engine drops it and asks for the expected one.
 class NakForBadIcrc final : public engine::SurfaceFilter {
   public:
@@ -185,6 +227,31 @@ constexpr std::array kMutants{
            .description = "IPv6 packets with a flow label are dropped, as if the ICRC covered it.",
            .cases = "crc/flow-label",
            .make_filter = make<DropsInbound<with_flow_label>>},
+    Mutant{.name = "bad_icrc_of_naks_accepted",
+           .rule = "CRC-09",
+           .description = "The ICRC of NAKs and RNR NAKs is not compared.",
+           .cases = "crc/bad-icrc-nak",
+           .make_filter = make<AnyIcrcOf<a_nak>>},
+    Mutant{.name = "bad_icrc_of_read_responses_accepted",
+           .rule = "CRC-09",
+           .description = "The ICRC of READ responses is not compared.",
+           .cases = "crc/bad-icrc-read-response",
+           .make_filter = make<AnyIcrcOf<is_read_response>>},
+    Mutant{.name = "icrc_leaves_out_the_upper_address",
+           .rule = "CRC-06",
+           .description = "The ICRC does not cover the upper half of a 32-bit address's bits.",
+           .cases = "crc/covered-upper-bits",
+           .make_filter = make<LeavesOut<wire::Header::Reth, kBehindBth, kBehindBth + 6>>},
+    Mutant{.name = "icrc_leaves_out_the_immediate",
+           .rule = "CRC-06",
+           .description = "The ICRC of SENDs does not cover the immediate data.",
+           .cases = "crc/covered-immediate",
+           .make_filter = make<LeavesOut<wire::Header::ImmDt, kBehindBth, kBehindBth + 4>>},
+    Mutant{.name = "icrc_leaves_out_the_aeth",
+           .rule = "CRC-06",
+           .description = "The ICRC does not cover the AETH.",
+           .cases = "crc/covered-answer",
+           .make_filter = make<LeavesOut<wire::Header::Aeth, kBehindBth, kBehindBth + 4>>},
 };
 
 } // namespace

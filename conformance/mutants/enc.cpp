@@ -171,6 +171,28 @@ bool options_and_no_bth(wire::Bytes frame) {
     return header > wire::Ipv4::kSize && whole < header + udp_bytes + wire::Bth::kSize;
 }
 
+void hop_limit_1(wire::Envelope& envelope) {
+    envelope.hop_limit = 1;
+}
+
+void marked_v4(wire::Envelope& envelope) {
+    if (envelope.source.v4()) envelope.ecn = wire::kCongestionExperienced;
+}
+
+void marked_v6(wire::Envelope& envelope) {
+    if (!envelope.source.v4()) envelope.ecn = wire::kCongestionExperienced;
+}
+
+class AnswersWithoutDscp final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        if (packet && packet->info().response()) datagram.envelope.dscp = 0;
+        out.push_back(std::move(datagram));
+    }
+};
+
 constexpr std::array kMutants{
     Mutant{.name = "icrc_at_the_end_of_the_frame",
            .rule = "ENC-07",
@@ -256,6 +278,26 @@ constexpr std::array kMutants{
            .description = "Packets leave with a source address whose lowest bit is inverted.",
            .cases = "enc/answer-addresses",
            .make_filter = make<EditsSentEnvelope<from_another_address>>},
+    Mutant{.name = "sent_with_hop_limit_1",
+           .rule = "ENC-11",
+           .description = "Packets leave with hop limit 1, whatever the address vector says.",
+           .cases = "enc/sent-fields",
+           .make_filter = make<EditsSentEnvelope<hop_limit_1>>},
+    Mutant{.name = "sent_as_congested",
+           .rule = "CA17-5",
+           .description = "IPv4 packets leave marked \"congestion experienced\".",
+           .cases = "enc/sent-fields",
+           .make_filter = make<EditsSentEnvelope<marked_v4>>},
+    Mutant{.name = "sent_as_congested_ipv6",
+           .rule = "CA17-14",
+           .description = "IPv6 packets leave marked \"congestion experienced\".",
+           .cases = "enc/sent-fields",
+           .make_filter = make<EditsSentEnvelope<marked_v6>>},
+    Mutant{.name = "dscp_not_sent_in_answers",
+           .rule = "ENC-12",
+           .description = "ACKs and READ responses leave with DSCP 0.",
+           .cases = "enc/answer-traffic-class",
+           .make_filter = make<AnswersWithoutDscp>},
 };
 
 } // namespace

@@ -22,6 +22,8 @@ std::span<const Mutant> completions();
 std::span<const Mutant> answers();
 std::span<const Mutant> requests();
 std::span<const Mutant> effects();
+std::span<const Mutant> resends();
+std::span<const Mutant> positions();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();

@@ -87,7 +87,7 @@ Mutant missing(Check check, std::string_view cases) {
 std::span<const Mutant> missing_checks() {
     static const std::vector<Mutant> mutants{
         missing(RequestCheck::State, "sta/error-is-silent"),
-        missing(RequestCheck::OneNak, "rnr/pipeline rsp/fault-ahead"),
+        missing(RequestCheck::OneNak, "rnr/lost-retry rnr/pipeline rsp/fault-ahead"),
         missing(RequestCheck::ExpectedPsn,
                 "atm/other-duplicate ext/atomic-write-duplicate rdr/duplicate "
                 "rsp/duplicate-in-a-message rsp/far-behind rsp/fault-in-duplicate rsp/ghosts "
@@ -96,7 +96,7 @@ std::span<const Mutant> missing_checks() {
         missing(RequestCheck::OpcodeSequence,
                 "opc/inside-a-send opc/inside-a-write opc/matrix opc/without-first"),
         missing(RequestCheck::Rights, "key/qp-atomic-right key/qp-rights"),
-        missing(RequestCheck::ReplyResources, ""),
+        missing(RequestCheck::ReplyResources, "rdr/no-resources"),
         missing(RequestCheck::ReceiveReady,
                 "n/gap-then-no-receive rnr/no-receive rnr/shared-queue rnr/write-with-immediate"),
         missing(RequestCheck::PadCount, "bth/pad-too-large"),
@@ -129,14 +129,14 @@ std::span<const Mutant> missing_checks() {
         missing(DatagramCheck::ReceiveReady, ""),
         missing(DatagramCheck::ReceiveRoom, ""),
         missing(ResponseCheck::State, ""),
-        missing(ResponseCheck::Shape, ""),
+        missing(ResponseCheck::Shape, "req/ack-with-payload"),
         missing(ResponseCheck::KnownSyndrome, ""),
         missing(ResponseCheck::Window, ""),
         missing(ResponseCheck::ImpliedNak, ""),
-        missing(ResponseCheck::FitsRequest, ""),
+        missing(ResponseCheck::FitsRequest, "req/atomic-answer-to-a-read"),
         missing(ResponseCheck::ReadOrder, "req/lost-read-response"),
-        missing(ResponseCheck::ReadPosition, ""),
-        missing(ResponseCheck::ReadLength, ""),
+        missing(ResponseCheck::ReadPosition, "req/first-twice req/last-before-first"),
+        missing(ResponseCheck::ReadLength, "req/response-too-short"),
         missing(SendCheck::Window, ""),
         missing(SendCheck::RdAtomic, "req/outstanding-reads"),
         missing(SendCheck::Fence, "req/fence"),

@@ -26,7 +26,7 @@ std::vector<Mutant> members_of(std::initializer_list<Group> groups) {
 std::span<const Mutant> all() {
     static const std::vector<Mutant> mutants =
         members_of({enc, crc, bth, sta, rsp, opc, len_key, rnr, rdr_atm, ack_req, tmo, cnp_rob,
-                    completions, answers, requests, effects, missing_checks});
+                    completions, answers, requests, effects, resends, positions, missing_checks});
     return mutants;
 }
 

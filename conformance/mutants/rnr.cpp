@@ -61,7 +61,7 @@ constexpr std::array kMutants{
     Mutant{.name = "rnr_wait_always_shortest",
            .rule = "RNR-08",
            .description = "Every RNR NAK is waited out for 0.01 ms, whatever its timer code says.",
-           .cases = "rnr/ack-timer rnr/requester-waits",
+           .cases = "rnr/ack-timer rnr/nothing-new rnr/requester-waits",
            .make_filter = make<EditsInbound<shortest_rnr_code>>},
     Mutant{.name = "rnr_code_always_shortest",
            .rule = "RNR-07",

@@ -92,7 +92,7 @@ constexpr std::array kMutants{
            .passive = true,
            .description = "After NAK Remote Access the responder keeps its state and executes the "
                           "next request at ePSN.",
-           .cases = "sta/fatal-nak",
+           .cases = "sta/event-after-a-refused-write sta/fatal-nak",
            .checks =
                engine::kStandardChecks.with(RequestCheck::KeyKnown, survivable<right::key_known>)
                    .with(RequestCheck::KeyVariant, survivable<right::key_variant>)
