@@ -52,6 +52,8 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
         bench.engine.behaviour = (*mutant)->behaviour;
         bench.checks = (*mutant)->checks;
         bench.filter = (*mutant)->make_filter;
+        bench.traits = mutants::traits_of(**mutant);
+        bench.ack_timer_floor = (*mutant)->ack_timer_floor;
     }
     return std::make_unique<testbed::VirtualTestbed>(std::move(bench));
 }

@@ -28,6 +28,7 @@ struct AwaitedPacket {
     std::vector<Difference> lacks;
     std::string detail;
     std::optional<std::size_t> passed; // the last one that was passed over
+    bool window_opened = false;        // the tester answered what held the packet back (REQ-02)
 };
 // `done`
 struct AwaitedCompletions {

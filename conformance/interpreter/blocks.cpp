@@ -8,6 +8,7 @@
 #include "conformance/interpreter/environment.hpp"
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/expect.hpp"
+#include "conformance/interpreter/honest_peer.hpp"
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/notation.hpp"
 #include "conformance/interpreter/objects.hpp"
@@ -71,13 +72,28 @@ NextPacket pass_over(Interpreter& interpreter, std::span<const Opening> openings
         if (opening.line.packet() == nullptr || qp.next >= qp.heard.size()) continue;
         const std::size_t index = qp.heard[qp.next];
         came = entry_text(interpreter.record()[index], qp.book.identity().name);
-        const bool heard = !interpreter.record()[index].lost();
-        if ((silence && heard) || !passes_without_line(interpreter, qp, index))
-            return NextPacket::NeedsLine;
+        const bool passes = silence ? passes_in_silence(interpreter, qp, index)
+                                    : passes_without_line(interpreter, qp, index);
+        if (!passes) return NextPacket::NeedsLine;
         ++qp.next;
         return NextPacket::PassedOver;
     }
     return NextPacket::None;
+}
+
+// RNR-03: whether a QP had an RNR NAK that the tester obeyed.
+Task<Met<bool>> obeyed(Interpreter& interpreter, std::span<Opening> openings, Span span) {
+    for (Opening& one : openings) {
+        if (co_await obey_refusal(interpreter, *one.line.qp, span)) co_return true;
+    }
+    co_return false;
+}
+
+// Whether there were duplicates to repeat.
+bool repeated(Interpreter& interpreter, std::span<Opening> openings) {
+    return std::ranges::any_of(openings, [&](Opening& one) {
+        return one.line.packet() != nullptr && repeat_duplicates(interpreter, *one.line.qp);
+    });
 }
 
 // "any of: < ACK psn=0; or: dropped".
@@ -125,7 +141,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::AnyBlock& block, Span s
         asks = asks || !one.line.asked;
     }
     Clock& clock = interpreter.clock();
-    const wire::Instant deadline = clock.interval_of(clock.line_end()).latest + patience;
+    wire::Instant deadline = clock.interval_of(clock.line_end()).latest + patience;
     std::string came = "nothing";
     while (!openings.empty()) {
         const std::size_t heard = interpreter.record().size();
@@ -135,10 +151,17 @@ Task<Met<>> play(Interpreter& interpreter, const script::AnyBlock& block, Span s
             co_return Met<>{};
         }
         if (interpreter.record().size() != heard) continue;
+        if (co_await obeyed(interpreter, openings, span)) {
+            deadline = clock.interval_of(clock.line_end()).latest + patience;
+            continue;
+        }
         const NextPacket next = pass_over(interpreter, openings, silent != nullptr, came);
         if (next == NextPacket::NeedsLine) break;
         if (next == NextPacket::PassedOver) continue; // the next one may open an alternative
-        if (clock.now() >= deadline) break;
+        if (clock.now() >= deadline) {
+            if (silent != nullptr || !repeated(interpreter, openings)) break;
+            deadline = clock.interval_of(clock.line_end()).latest + patience;
+        }
         const wire::Instant next_look = clock.now() + interpreter.environment().settle / 10;
         co_await interpreter.events().wait(asks ? std::min(deadline, next_look) : deadline);
     }

@@ -10,6 +10,7 @@
 #include "conformance/interpreter/completions.hpp"
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/expect.hpp"
+#include "conformance/interpreter/honest_peer.hpp"
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/judging.hpp"
 #include "conformance/interpreter/notation.hpp"
@@ -60,6 +61,22 @@ void hold_to_own_times(Interpreter& interpreter, Met<>& outcome) {
                                      outcome.error().verdict == Verdict::Warn);
     if (!failed && !(outcome && interpreter.script().tagged("timing"))) return;
     if (auto late = interpreter.clock().own_lateness()) become_error(outcome, std::move(*late));
+}
+
+// REQ-02: a case that needs more requests outstanding than the DUT sends says nothing about it.
+void hold_to_window(const Objects& objects, Met<>& outcome) {
+    if (outcome || outcome.error().verdict == Verdict::Skip) return;
+    for (const auto& [name, qp] : objects.qps) {
+        if (!qp.window.helped) continue;
+        Unmet& unmet = outcome.error();
+        unmet.verdict = Verdict::Skip;
+        unmet.finding = {.kind = FindingKind::Unsupported,
+                         .line = unmet.finding.line,
+                         .detail = fmt::format("needs more requests outstanding: the DUT waits for "
+                                               "an answer after {}",
+                                               qp.window.answered)};
+        return;
+    }
 }
 
 // A DUT that does not stop sending: a case whose packets were not all recorded has no verdict.
@@ -157,6 +174,12 @@ std::vector<Violation> wrong_icrcs(const Interpreter& interpreter, const Record&
 Task<Met<>> conclude(Interpreter& interpreter) {
     co_await interpreter.events().sleep(interpreter.clock().now() +
                                         interpreter.environment().settle);
+    for (auto& [name, qp] : interpreter.objects().qps) {
+        while (co_await obey_refusal(interpreter, qp, {})) {
+            co_await interpreter.events().sleep(interpreter.clock().now() +
+                                                interpreter.environment().settle);
+        }
+    }
     for (auto& [name, qp] : interpreter.objects().qps)
         co_await collect_completions(interpreter, qp, wire::Duration(0), {});
     for (auto& [name, qp] : interpreter.objects().qps)
@@ -186,6 +209,7 @@ void judge_outcome(Interpreter& interpreter, Met<> outcome) {
     if (!outcome && outcome.error().verdict == Verdict::Fail && !outcome.error().at_any_level) {
         outcome.error().verdict = verdict_of(interpreter.script().level);
     }
+    hold_to_window(interpreter.objects(), outcome);
     hold_to_own_times(interpreter, outcome);
     hold_to_record(interpreter.record(), outcome);
     close_faults(interpreter, outcome);

@@ -24,7 +24,8 @@ struct Entry {
     std::int64_t psn = 0; // in script notation
     // When the DUT last sent the same opcode with the same PSN before this.
     std::optional<Interval> sent_before;
-    std::uint64_t number = 0; // of SendFrame
+    std::optional<Interval> answered; // when the tester first answered that
+    std::uint64_t number = 0;         // of SendFrame
     std::vector<std::string> remarks;
     bool on_wire = true;    // it passed the tester's port
     bool tolerated = false; // no line claims it, and none needs to

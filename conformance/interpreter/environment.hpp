@@ -88,10 +88,17 @@ struct Environment {
     std::optional<bool> mig_req; // of all that the tester sends (BTH-15); else each side's default
     wire::Qpn first_tester_qpn{kLowestTesterQpn}; // not used again within a run
 
+    // TMO-05: the DUT's ACK timer takes smaller codes for this one, as its profile says.
+    std::uint8_t ack_timer_floor = 0;
+
     // Derives patience and settle time from these round trips. If the device states its own ACK
     // delay, the settle time includes it (`dut` must be set before).
     void take_round_trips(wire::Duration p99);
 
+    // TMO-08: whether the DUT is known to send again sooner than its ACK timer says.
+    [[nodiscard]] bool early_ack_timer() const {
+        return trait("adaptive_retransmission") || trait("ack_timer_ignored");
+    }
     [[nodiscard]] bool capable(std::string_view word) const;
     [[nodiscard]] bool trait(std::string_view word) const;
     // Of `tester`, `dut`, or the name of a `tester address` or `dut address`, plus `offset`;

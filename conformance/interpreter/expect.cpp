@@ -8,6 +8,7 @@
 
 #include "conformance/interpreter/awaited.hpp"
 #include "conformance/interpreter/clock.hpp"
+#include "conformance/interpreter/honest_peer.hpp"
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/matching.hpp"
 #include "conformance/interpreter/notation.hpp"
@@ -23,6 +24,13 @@ namespace {
 
 using script::SpecialField;
 using wire::Field;
+
+// TMO, N-27: whether the case says when, or how often, the DUT sends again without an answer.
+bool about_ack_timer(const script::Case& script) {
+    return std::ranges::any_of(script.rules, [](const script::Word& rule) {
+        return rule.text.starts_with("TMO-") || rule.text == "N-27";
+    });
+}
 
 // Whether this field of a whole message is absent from one of its packets.
 bool not_in_packet(const script::FieldName& name, const wire::OpcodeInfo& info, bool last) {
@@ -164,6 +172,7 @@ Met<> claim(Interpreter& interpreter, Awaited& line, std::size_t index) {
     if (const Met<> judged = judge_time(interpreter, line, index); !judged) return judged;
     const wire::Bytes payload = entry.packet->payload();
     packet.data.insert(packet.data.end(), payload.begin(), payload.end());
+    line.qp->window.helped = line.qp->window.helped || std::exchange(packet.window_opened, false);
     ++packet.packets;
     line.met = !packet.length || packet.data.size() >= *packet.length;
     if (line.met) return {};
@@ -199,6 +208,11 @@ Met<> take_packet(Interpreter& interpreter, std::span<Awaited> open, CaseQp& qp,
         only = ++waiting == 1 ? &line : nullptr;
         why = std::move(*matched);
     }
+    if (!entry.tolerated && lacks_resource(interpreter, qp, index)) {
+        qp.refusal = index;
+        ++qp.next;
+        return {};
+    }
     if (passes_without_line(interpreter, qp, index)) {
         ++qp.next;
         return {};
@@ -228,6 +242,8 @@ MatchContext context_of(Interpreter& interpreter, const CaseQp& qp) {
                          .value_of_name = {},
                          .packet_of_name = {},
                          .timeout = qp.timeout,
+                         .early_resends = interpreter.environment().early_ack_timer() ||
+                                          !about_ack_timer(interpreter.script()),
                          .last_sent = {}};
     context.value_of_name = [&objects, &qp](std::string_view name, FieldOf field) {
         return value_of_name(objects, qp, name, field);
@@ -251,6 +267,18 @@ Met<AwaitedPacket> awaited_packet(Interpreter& interpreter, const script::Expect
         .line = &line, .next = {}, .length = *length, .data = {}, .lacks = {}, .detail = {}};
     packet.next = packet_wanted(packet, qp.book.identity());
     return packet;
+}
+
+std::optional<std::int64_t> request_wanted(Interpreter& interpreter, const AwaitedPacket& packet,
+                                           const CaseQp& qp) {
+    const auto* opcode = std::get_if<script::Opcode>(&packet.next.kind);
+    if (opcode == nullptr || !wire::opcode_info(opcode->code).request()) return std::nullopt;
+    const script::FieldMatch* psn = match_of(packet.next.matches, Field::Psn);
+    const auto* expr = psn == nullptr ? nullptr : std::get_if<script::Expr>(&psn->value);
+    if (expr == nullptr || psn->comparison != script::Comparison::Equal) return std::nullopt;
+    const auto wanted = number(interpreter.objects(), *expr, qp);
+    if (!wanted) return std::nullopt;
+    return *wanted;
 }
 
 Met<> take_packets(Interpreter& interpreter, std::span<Awaited> open, Span span) {
@@ -344,14 +372,46 @@ std::optional<std::size_t> astray_since(Interpreter& interpreter, const Interval
 }
 
 bool passes_without_line(Interpreter& interpreter, const CaseQp& qp, std::size_t index) {
-    if (qp.answering) return true;
     Entry& entry = interpreter.record()[index];
+    if (qp.answering) return needs_no_line_of_engine(entry, context_of(interpreter, qp));
     if (!entry.tolerated && needs_no_line(entry, context_of(interpreter, qp))) {
         entry.tolerated = true;
         if (!entry.lost() && entry.packet->info().request())
             ++interpreter.result().tolerated_retransmissions;
     }
     return entry.tolerated;
+}
+
+namespace {
+
+// ACK-04: whether the packet is an ACK that the QP heard before, and left before the DUT could have
+// seen what we sent since.
+bool is_copied_ack(Interpreter& interpreter, const CaseQp& qp, std::size_t index) {
+    const Record& record = interpreter.record();
+    const Entry& entry = record[index];
+    if (!entry.packet || entry.refusal) return false;
+    const auto here = std::ranges::find(qp.entries.rbegin(), qp.entries.rend(), index);
+    const auto original = std::find_if(here, qp.entries.rend(), [&](std::size_t one) {
+        const Entry& earlier = record[one];
+        return one != index && earlier.from == Side::Dut && earlier.packet &&
+               same_acknowledge(*earlier.packet, *entry.packet);
+    });
+    if (original == qp.entries.rend()) return false;
+    const auto since = std::ranges::find(original.base(), qp.entries.end(), Side::Tester,
+                                         [&](std::size_t one) { return record[one].from; });
+    // Sooner than any answer: packets on the way take turns.
+    const wire::Duration jitter = interpreter.environment().round_trip_p99 / 4;
+    return since == qp.entries.end() || entry.at.earliest <= record[*since].at.latest + jitter;
+}
+
+} // namespace
+
+bool passes_in_silence(Interpreter& interpreter, const CaseQp& qp, std::size_t index) {
+    Entry& entry = interpreter.record()[index];
+    const bool cnp = entry.packet && entry.packet->info().operation == wire::Operation::Cnp;
+    if (!entry.lost() && !cnp && !is_copied_ack(interpreter, qp, index)) return false;
+    entry.tolerated = true;
+    return true;
 }
 
 Finding unexpected_packet(const CaseQp& qp, const Record& record, std::size_t index, Span span) {

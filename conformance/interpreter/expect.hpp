@@ -26,6 +26,9 @@ MatchContext context_of(Interpreter& interpreter, const CaseQp& qp);
 
 Met<AwaitedPacket> awaited_packet(Interpreter& interpreter, const script::ExpectPacket& line,
                                   const CaseQp& qp, Span span);
+// The PSN of the DUT's request that the line waits for now; nothing if it names none.
+std::optional<std::int64_t> request_wanted(Interpreter& interpreter, const AwaitedPacket& packet,
+                                           const CaseQp& qp);
 // Gives each unclaimed packet of the QPs that open lines wait for to the first line that it
 // satisfies. A packet that satisfies none must be lawful without a line.
 Met<> take_packets(Interpreter& interpreter, std::span<Awaited> open, Span span);
@@ -46,6 +49,9 @@ std::optional<std::size_t> astray_since(Interpreter& interpreter, const Interval
 // A packet that no line claims is passed over if it is lawful without a line. While the tester's
 // engine answers on the QP, the engine alone decides.
 bool passes_without_line(Interpreter& interpreter, const CaseQp& qp, std::size_t index);
+// The same where a line expects silence: a CNP (CNP-05), a packet with a wrong ICRC, and the copy
+// of an ACK that left before our last packet arrived (ACK-04).
+bool passes_in_silence(Interpreter& interpreter, const CaseQp& qp, std::size_t index);
 Finding unexpected_packet(const CaseQp& qp, const Record& record, std::size_t index, Span span);
 
 } // namespace veriroce::interpreter

@@ -80,7 +80,9 @@ struct Interpreter::Parts {
                  [&interpreter] { return interpreter.record().size(); }),
           record(environment.most_recorded_bytes), tester(environment),
           wire(environment, events, record, objects, tester), clock(events, record),
-          result(result_of(of, its_run)) {}
+          result(result_of(of, its_run)) {
+        objects.least_timeout = environment.ack_timer_floor;
+    }
 
     const script::Case& script;
     const script::Run& run;

@@ -13,6 +13,13 @@ namespace {
 constexpr std::size_t kCertainDamage = 2; // packets with a wrong ICRC in one run
 constexpr std::size_t kMostProof = 8;     // packets that a violation names
 
+// The ACK timer that the judge holds the DUT to; nothing if the DUT is known to have another.
+std::optional<std::uint8_t> timer_of(const JudgedQp& qp, const Environment& environment) {
+    if (environment.early_ack_timer()) return std::nullopt;
+    if (qp.dut_timeout == 0) return qp.dut_timeout;
+    return std::max(qp.dut_timeout, environment.ack_timer_floor);
+}
+
 // Where the packets are seen: at the DUT's port if it is known when they were there, else at ours.
 judge::Assumptions known(const std::vector<JudgedQp>& qps, const Environment& environment) {
     judge::Assumptions assumptions;
@@ -29,6 +36,7 @@ judge::Assumptions known(const std::vector<JudgedQp>& qps, const Environment& en
         assumptions.round_trip = environment.round_trip_p99;
         assumptions.clock_error = std::max(assumptions.clock_error, environment.round_trip_p99);
     }
+    if (environment.trait("out_of_order")) assumptions.out_of_order = {environment.dut_address};
     for (const JudgedQp& qp : qps) {
         assumptions.connections.push_back(
             {flow::Introduction{.address = environment.dut_address,
@@ -36,7 +44,7 @@ judge::Assumptions known(const std::vector<JudgedQp>& qps, const Environment& en
                                 .attributes = {.mtu = qp.identity.mtu,
                                                .first_psn = qp.identity.dut_start,
                                                .max_rd_atomic = std::nullopt,
-                                               .timeout = qp.dut_timeout}},
+                                               .timeout = timer_of(qp, environment)}},
              flow::Introduction{.address = qp.tester_address,
                                 .qpn = qp.identity.tester_qpn,
                                 .attributes = {.mtu = qp.identity.mtu,

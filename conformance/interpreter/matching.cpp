@@ -19,6 +19,8 @@ using script::SpecialField;
 using wire::Field;
 
 constexpr std::size_t kMostHexBytes = 16; // bytes that a difference shows
+// TMO-08: NVIDIA's adaptive retransmission begins at about 2 ms.
+constexpr wire::Duration kLeastAdaptiveTimeout = std::chrono::milliseconds(1);
 
 std::optional<Acknowledgement> acknowledgement_of(const wire::Packet& packet) {
     if (packet.info().operation != wire::Operation::Acknowledge) return std::nullopt;
@@ -58,7 +60,8 @@ Met<std::int64_t> number(const script::Expr& expr, const Entry& entry, const Mat
                          std::optional<FieldName> field) {
     const script::Lookup lookup{
         .name = [&](std::string_view name) { return context.value_of_name(name, field); },
-        .field = [&](const FieldName& wanted) { return field_of(context.book, entry, wanted); }};
+        .field = [&](const FieldName& wanted) { return field_of(context.book, entry, wanted); },
+        .least_timeout = context.environment.ack_timer_floor};
     const auto value = script::evaluate(expr, lookup);
     if (!value) return unplayable(value.error().span, script::text_of(value.error()));
     return *value;
@@ -341,10 +344,31 @@ bool timer_may_have_run_out(const Entry& entry, const MatchContext& context) {
 bool crosses_ours(const Entry& entry, const MatchContext& context) {
     return context.last_sent &&
            entry.at.earliest <= context.last_sent->latest + context.environment.round_trip_p99 &&
-           timer_may_have_run_out(entry, context);
+           (timer_may_have_run_out(entry, context) || is_early_resend(entry, context));
+}
+
+// ACK-07: more messages than have ended.
+bool counts_too_much(const Entry& entry, const MatchContext& context) {
+    return entry.packet->headers.has(wire::Header::Aeth) &&
+           entry.packet->aeth.msn.value > context.book.messages_sent();
 }
 
 } // namespace
+
+bool is_early_resend(const Entry& entry, const MatchContext& context) {
+    if (!context.early_resends || !entry.packet || entry.lost() || !entry.sent_before) return false;
+    const wire::OpcodeInfo& info = entry.packet->info();
+    if (info.service != wire::Service::Rc || !info.request() || context.timeout == 0) return false;
+    if (entry.at.latest - entry.sent_before->earliest < kLeastAdaptiveTimeout) return false;
+    return !entry.answered ||
+           entry.at.earliest <= entry.answered->latest + context.environment.round_trip_p99;
+}
+
+bool same_acknowledge(const wire::Packet& one, const wire::Packet& other) {
+    return acknowledgement_of(one) == Acknowledgement::Ack &&
+           acknowledgement_of(other) == Acknowledgement::Ack && one.bth.psn == other.bth.psn &&
+           one.aeth.syndrome == other.aeth.syndrome && one.aeth.msn == other.aeth.msn;
+}
 
 bool holds(Comparison comparison, std::partial_ordering order) {
     switch (comparison) {
@@ -437,15 +461,22 @@ Met<script::Bounds> bounds(const script::ValueRange& range, const Entry& entry,
     return result;
 }
 
+bool needs_no_line_of_engine(const Entry& entry, const MatchContext& context) {
+    if (entry.lost()) return true;
+    if (!entry.packet || entry.refusal || counts_too_much(entry, context)) return false;
+    if (foreign_vlan(entry, context.environment)) return false;
+    const wire::OpcodeInfo& info = entry.packet->info();
+    const bool answer = info.service == wire::Service::Rc && info.response() &&
+                        info.operation != wire::Operation::Cnp;
+    return !answer || entry.psn <= context.book.next_request();
+}
+
 bool needs_no_line(const Entry& entry, const MatchContext& context) {
     if (entry.lost()) return true;
-    if (!entry.packet || entry.refusal) return false;
+    if (!entry.packet || entry.refusal || counts_too_much(entry, context)) return false;
     if (foreign_vlan(entry, context.environment)) return false;
     const wire::Packet& packet = *entry.packet;
     const QpBook& book = context.book;
-    if (packet.headers.has(wire::Header::Aeth) && packet.aeth.msn.value > book.messages_sent()) {
-        return false;
-    }
     switch (packet.info().operation) {
     case wire::Operation::Cnp: return true;
     case wire::Operation::Acknowledge:
@@ -466,7 +497,7 @@ bool needs_no_line(const Entry& entry, const MatchContext& context) {
     case wire::Operation::AtomicWrite:
     case wire::Operation::Reserved: break;
     }
-    return timer_may_have_run_out(entry, context);
+    return timer_may_have_run_out(entry, context) || is_early_resend(entry, context);
 }
 
 } // namespace veriroce::interpreter

@@ -30,6 +30,9 @@ struct MatchContext {
     // The packet of `= NAME`; null if there is none.
     std::function<const wire::Packet*(std::string_view)> packet_of_name;
     std::uint8_t timeout = 0; // the DUT's local ACK timeout
+    // TMO-08: the DUT may send again sooner than that, because it is known to, or because the case
+    // is not about its timer.
+    bool early_resends = false;
     // When the tester's latest packet was on the wire, if the DUT's answer to it may still be
     // under way.
     std::optional<Interval> last_sent;
@@ -65,5 +68,12 @@ Met<script::Bounds> bounds(const script::ValueRange& range, const Entry& entry,
 // sent, a repetition that its timer or the tester's duplicate explains. A packet with a wrong ICRC
 // needs no line either: it was lost, and is blamed for its ICRC alone (CRC-01).
 bool needs_no_line(const Entry& entry, const MatchContext& context);
+// The same while the tester's engine answers on the QP: it alone knows which requests and NAKs are
+// due, but no packet may be malformed, answer what was never sent, or count more than was sent.
+bool needs_no_line_of_engine(const Entry& entry, const MatchContext& context);
+// Whether it is such a repetition before the configured timeout.
+bool is_early_resend(const Entry& entry, const MatchContext& context);
+// Whether both are ACKs, and equal.
+bool same_acknowledge(const wire::Packet& one, const wire::Packet& other);
 
 } // namespace veriroce::interpreter

@@ -69,6 +69,19 @@ struct CaseQp {
     // The PSN after all requests before the current run of `>` lines.
     std::int64_t run_start = 0;
     bool in_run = false;
+    // RNR-03: an RNR NAK that the tester has yet to obey, and how often in a row the DUT refused
+    // this request, which needs no receive.
+    std::optional<std::size_t> refusal;
+    std::int64_t refused_psn = 0;
+    std::uint32_t refusals = 0;
+    std::optional<std::int64_t> rnr_timer; // the code of the DUT's latest RNR NAK
+    // REQ-02: the requests that the tester answered by itself so that the next one may come, and
+    // whether a request that a line waited for came after that.
+    struct Window {
+        std::size_t answered = 0;
+        bool helped = false;
+    };
+    Window window;
 };
 
 // A QP before a `reconnect`: the judge reads each life of a QP by itself.
@@ -105,6 +118,7 @@ struct Objects {
     std::vector<std::pair<std::string, std::int64_t>> loop_counters;
     std::int64_t loop_turns = 0; // of all loops so far
     std::uint64_t made_regions = 0;
+    std::uint8_t least_timeout = 0; // codes of `timeout(n)` below it are worth as much (TMO-05)
 
     // The case's own QP, for lines that concern none.
     [[nodiscard]] CaseQp& own_qp() { return qps.begin()->second; }

@@ -32,8 +32,8 @@ Task<Met<>> nothing_heard(Interpreter& interpreter, CaseQp& qp, wire::Duration t
     Record& record = interpreter.record();
     const wire::Instant deadline = interpreter.clock().now() + time;
     while (true) {
-        while (qp.next < qp.heard.size() && record[qp.heard[qp.next]].lost())
-            record[qp.heard[qp.next++]].tolerated = true;
+        while (qp.next < qp.heard.size() && passes_in_silence(interpreter, qp, qp.heard[qp.next]))
+            ++qp.next;
         if (qp.next < qp.heard.size()) {
             const std::size_t index = qp.heard[qp.next];
             record[index].remarks.push_back(fmt::format("line {} expects silence", span.line));
@@ -174,6 +174,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::No& line, Span span) {
     while (true) {
         for (; seen < qp.heard.size(); ++seen) {
             const std::size_t index = qp.heard[seen];
+            if (is_early_resend(record[index], context_of(interpreter, qp))) continue;
             const Match matched =
                 co_await match(unwanted, record[index], context_of(interpreter, qp));
             if (!matched.satisfied) continue;

@@ -37,6 +37,16 @@ Met<CaseQp*> qp_of(Objects& objects, const script::QpRef& ref) {
     return &found->second;
 }
 
+namespace {
+
+// `timer` is the code of the RNR NAK that the QP heard last; nothing else is kept.
+std::optional<std::int64_t> field_heard(const CaseQp& qp, const script::FieldName& field) {
+    if (field != script::FieldName(script::SpecialField::Timer)) return std::nullopt;
+    return qp.rnr_timer;
+}
+
+} // namespace
+
 std::optional<std::int64_t> value_of_name(const Objects& objects, const CaseQp& qp,
                                           std::string_view name, FieldOf field) {
     for (auto one = objects.loop_counters.rbegin(); one != objects.loop_counters.rend(); ++one) {
@@ -64,7 +74,8 @@ Met<std::int64_t> number(const Objects& objects, const script::Expr& expr, const
     const auto value = script::evaluate(
         expr,
         {.name = [&](std::string_view name) { return value_of_name(objects, qp, name, field); },
-         .field = [](const script::FieldName&) { return std::nullopt; }});
+         .field = [&](const script::FieldName& wanted) { return field_heard(qp, wanted); },
+         .least_timeout = objects.least_timeout});
     if (!value) return no_value(value.error());
     return *value;
 }

@@ -9,6 +9,7 @@
 #include "conformance/interpreter/dut_calls.hpp"
 #include "conformance/interpreter/environment.hpp"
 #include "conformance/interpreter/expect.hpp"
+#include "conformance/interpreter/honest_peer.hpp"
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/one_of.hpp"
 #include "conformance/interpreter/tester_peer.hpp"
@@ -94,6 +95,16 @@ class AwaitedByStatement {
 };
 
 // --- until when -------------------------------------------------------------------------------
+
+// When the tester answers what holds back the packet that the line waits for; nothing if nothing
+// does, or if it has been answered.
+std::optional<wire::Instant> window_opens_for(Interpreter& interpreter, const Awaited& line) {
+    const AwaitedPacket* packet = line.packet();
+    if (packet == nullptr || line.met || packet->window_opened) return std::nullopt;
+    const auto psn = request_wanted(interpreter, *packet, *line.qp);
+    if (!psn) return std::nullopt;
+    return window_opens_at(interpreter, *line.qp, *psn);
+}
 
 // A line with its own time waits a little longer than that, because the packet's stamp decides.
 wire::Instant deadline_of(Interpreter& interpreter, const Awaited& line) {
@@ -208,8 +219,10 @@ Task<Met<>> ask_or_wait(Interpreter& interpreter, std::span<Awaited> open) {
     }
     if (std::ranges::all_of(open, &Awaited::asked)) {
         wire::Instant until = deadline_of(interpreter, first);
-        for (const Awaited& line : open)
+        for (const Awaited& line : open) {
             until = std::min(until, deadline_of(interpreter, line));
+            until = std::min(until, window_opens_for(interpreter, line).value_or(until));
+        }
         const bool asks =
             std::ranges::any_of(open, [](const Awaited& line) { return line.packet() == nullptr; });
         if (asks) until = std::min(until, now + interpreter.environment().settle / 10);
@@ -350,6 +363,31 @@ Met<std::optional<Awaited>> awaited(Interpreter& interpreter, const script::Stat
     return std::visit(AwaitedByStatement(interpreter, line.span), line.node);
 }
 
+namespace {
+
+// Does what a correct peer would do by itself at this moment. Whether that was anything: then the
+// lines wait as if it had been the line before them.
+Task<Met<bool>> act_as_peer(Interpreter& interpreter, std::span<Awaited> open) {
+    bool acted = false;
+    for (Awaited& line : open) {
+        const bool obeyed = co_await obey_refusal(interpreter, *line.qp, line.span);
+        const auto opens = window_opens_for(interpreter, line);
+        const bool holds_back = opens && interpreter.clock().now() >= *opens;
+        if (holds_back) {
+            line.packet()->window_opened = true;
+            co_await open_window(interpreter, *line.qp, line.span);
+        }
+        acted = acted || obeyed || holds_back;
+    }
+    if (!acted) co_return false;
+    for (Awaited& line : open) {
+        if (line.since) line.since = interpreter.clock().line_end();
+    }
+    co_return true;
+}
+
+} // namespace
+
 Task<Met<>> await_all(Interpreter& interpreter, std::vector<Awaited> open, Span span) {
     while (true) {
         co_await take_what_came(interpreter, open, span);
@@ -358,10 +396,15 @@ Task<Met<>> await_all(Interpreter& interpreter, std::vector<Awaited> open, Span 
         }
         std::erase_if(open, &Awaited::met);
         if (open.empty()) co_return Met<>{};
+        if (co_await act_as_peer(interpreter, open)) continue;
         const auto late = std::ranges::find_if(open, [&](const Awaited& line) {
             return line.asked && interpreter.clock().now() >= deadline_of(interpreter, line);
         });
         if (late != open.end()) {
+            if (late->packet() != nullptr && repeat_duplicates(interpreter, *late->qp)) {
+                if (late->since) late->since = interpreter.clock().line_end();
+                continue;
+            }
             co_return failed(std::visit(Overdue(interpreter, *late), late->what));
         }
         co_await ask_or_wait(interpreter, open);

@@ -12,15 +12,70 @@
 namespace veriroce::interpreter {
 namespace {
 
-// When the DUT last sent a packet with the same opcode and PSN.
+// REQ-32: whether the packet asks for a piece of this earlier READ, whatever its length.
+bool is_piece_of(const Entry& read, const Entry& entry, wire::Mtu mtu) {
+    if (entry.packet->info().operation != wire::Operation::RdmaReadRequest) return false;
+    const std::int64_t ahead = entry.psn - read.psn;
+    const wire::Reth& whole = read.packet->reth;
+    const wire::Reth& piece = entry.packet->reth;
+    const std::uint64_t offset = static_cast<std::uint64_t>(ahead) * wire::bytes_of(mtu);
+    return ahead >= 0 && piece.rkey == whole.rkey && offset < whole.dma_length &&
+           piece.virtual_address == whole.virtual_address + offset &&
+           piece.dma_length <= whole.dma_length - offset;
+}
+
+// When the DUT last sent a packet with the same opcode and PSN, or a READ of which this asks for a
+// piece.
 std::optional<Interval> sent_before(const Record& record, const CaseQp& qp, const Entry& entry) {
     for (auto one = qp.heard.rbegin(); one != qp.heard.rend(); ++one) {
         const Entry& earlier = record[*one];
-        if (!earlier.packet || earlier.psn != entry.psn) continue;
-        if (earlier.packet->bth.opcode != entry.packet->bth.opcode) continue;
+        if (!earlier.packet || earlier.packet->bth.opcode != entry.packet->bth.opcode) continue;
+        if (earlier.psn != entry.psn && !is_piece_of(earlier, entry, qp.book.identity().mtu))
+            continue;
         if (earlier.at.earliest < entry.at.earliest) return earlier.at;
     }
     return std::nullopt;
+}
+
+// Whether this packet of ours answers that request of the DUT: wholly, or by ending it.
+bool answers(const Entry& ours, const Entry& request) {
+    if (ours.from != Side::Tester || !ours.packet || ours.lost()) return false;
+    const wire::OpcodeInfo& info = ours.packet->info();
+    if (!info.response()) return false;
+    if (info.operation != wire::Operation::Acknowledge) {
+        return ours.psn >= request.psn && info.ends_message();
+    }
+    const wire::Operation asked = request.packet->info().operation;
+    const bool by_ack = asked == wire::Operation::Send || asked == wire::Operation::RdmaWrite;
+    switch (ours.packet->aeth.syndrome.kind()) {
+    case wire::AckKind::Ack: return by_ack && ours.psn >= request.psn;
+    case wire::AckKind::Nak:
+        if (ours.packet->aeth.syndrome.nak_code() != wire::NakCode::PsnSequence) return true;
+        return by_ack && ours.psn > request.psn;
+    case wire::AckKind::RnrNak:
+        // RNR-13: it waits, and sends nothing meanwhile.
+        return ours.psn <= request.psn || by_ack;
+    case wire::AckKind::Reserved: return false;
+    }
+    return false;
+}
+
+// When the tester first answered the request, since the DUT last sent it.
+std::optional<Interval> answered(const Record& record, const CaseQp& qp, const Entry& request) {
+    std::optional<Interval> first;
+    for (auto one = qp.entries.rbegin(); one != qp.entries.rend(); ++one) {
+        const Entry& entry = record[*one];
+        if (answers(entry, request)) first = entry.at;
+    }
+    return first;
+}
+
+// Of a packet of the DUT.
+void take_note(CaseQp& qp, const Entry& entry) {
+    qp.book.note(Side::Dut, *entry.packet, entry.at);
+    const bool acknowledge = entry.packet->info().operation == wire::Operation::Acknowledge;
+    const wire::Syndrome syndrome = entry.packet->aeth.syndrome;
+    if (acknowledge && syndrome.kind() == wire::AckKind::RnrNak) qp.rnr_timer = syndrome.code();
 }
 
 } // namespace
@@ -80,7 +135,8 @@ void Wire::hear_astray(std::size_t index) {
     const bool late = qpn >= kLowestTesterQpn.value && qpn < environment_.first_tester_qpn.value;
     const bool wrapped = is_wrapped_twice(entry);
     const bool datagram = entry.packet->info().service == wire::Service::Ud && !wrapped;
-    const bool stranger = !late && !datagram && (wrapped || !entry.lost());
+    const bool reliable = entry.packet->info().service == wire::Service::Rc;
+    const bool stranger = !late && (wrapped || (reliable && !entry.lost()));
     if (stranger && !record_.stranger) {
         record_.stranger = record_.astray = index;
         return;
@@ -92,12 +148,13 @@ void Wire::hear_astray(std::size_t index) {
 void Wire::arrive(CaseQp& qp, std::size_t index) {
     Entry& entry = record_[index];
     entry.sent_before = sent_before(record_, qp, entry);
+    if (entry.sent_before) entry.answered = answered(record_, qp, entry);
     if (entry.lost())
         entry.remarks.emplace_back("wrong ICRC: the tester drops it");
     else if (entry.refusal)
         entry.remarks.emplace_back(wire::text_of(*entry.refusal));
     else
-        qp.book.note(Side::Dut, *entry.packet, entry.at);
+        take_note(qp, entry);
     qp.entries.push_back(index);
     qp.heard.push_back(index);
     if (!qp.answering || entry.refusal) return;

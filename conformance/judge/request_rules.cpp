@@ -150,7 +150,7 @@ void judge_path(const Context& context) {
     if (!notes.source_port) {
         notes.source_port = packet.source_port;
         notes.source_port_number = packet.number;
-    } else if (*notes.source_port != packet.source_port) {
+    } else if (*notes.source_port != packet.source_port && !context.out_of_order(packet.source)) {
         context.report("ENC-02", kAnew, Evidence(packet.number, notes.source_port_number),
                        {phrase({"the QP's UDP source port changed from ", *notes.source_port,
                                 " to ", packet.source_port}),

@@ -35,12 +35,13 @@ wire::Packet notification(wire::Qpn to, wire::Pkey pkey) {
 
 struct Nothing {};
 
-// CNP-05: some devices slow their peer down when packets are lost.
+// CNP-05: some devices slow their peer down when packets are lost, or before.
+template <bool Always>
 class NotifiesOfLoss final : public QpFilter<Nothing> {
   protected:
     void leaves(Qp& /*qp*/, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
-        if (is_sequence_nak(packet)) {
+        if (Always ? packet.info().response() : is_sequence_nak(packet)) {
             passage.after.push_back(notification(packet.bth.dest_qp, packet.bth.pkey));
         }
     }
@@ -91,7 +92,11 @@ constexpr std::array kOddities{
     Mutant{.name = "cnp_with_each_nak",
            .rule = "CNP-05",
            .description = "A CNP leaves beside each sequence NAK.",
-           .make_filter = make<NotifiesOfLoss>},
+           .make_filter = make<NotifiesOfLoss<false>>},
+    Mutant{.name = "cnp_with_each_answer",
+           .rule = "CNP-05",
+           .description = "A CNP leaves beside each ACK, NAK and READ response.",
+           .make_filter = make<NotifiesOfLoss<true>>},
 };
 
 } // namespace

@@ -1,4 +1,6 @@
 // Lawful oddities of the requester.
+#include <algorithm>
+#include <chrono>
 
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
@@ -6,6 +8,19 @@
 namespace veriroce::mutants {
 
 namespace {
+
+using namespace std::chrono_literals;
+
+// REQ-27: "rounding down is allowed".
+bool one_rd_atomic(const engine::SendView& view) {
+    return engine::send_check::rd_atomic(view) && (!engine::wants_response(view.request.opcode) ||
+                                                   view.outbound.outstanding_rd_atomic == 0);
+}
+
+// REQ-02: a smaller limit is the requester's own choice.
+bool one_message(const engine::SendView& view) {
+    return view.outbound.unacked_psn == view.outbound.next_psn;
+}
 
 struct Sent {
     std::optional<wire::Psn> newest; // of a request
@@ -24,6 +39,25 @@ class ResendsWithAckRequest final : public QpFilter<Sent> {
         wire::Packet& packet = passage.packet;
         if (packet.info().request() && qp.memory.again(packet.bth.psn)) {
             packet.bth.ack_request = true;
+        }
+    }
+};
+
+class ReadsAgainInPieces final : public QpFilter<Sent> {
+  protected:
+    void leaves(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (!packet.info().request() || !qp.memory.again(packet.bth.psn)) return;
+        if (!is_read_request(packet)) return;
+        const auto mtu = static_cast<std::uint32_t>(wire::bytes_of(qp.mtu()));
+        wire::Packet rest = packet;
+        packet.reth.dma_length = std::min(packet.reth.dma_length, mtu);
+        while (rest.reth.dma_length > mtu) {
+            rest.bth.psn += 1;
+            rest.reth.virtual_address += mtu;
+            rest.reth.dma_length -= mtu;
+            passage.after.push_back(rest);
+            passage.after.back().reth.dma_length = std::min(rest.reth.dma_length, mtu);
         }
     }
 };
@@ -57,6 +91,22 @@ constexpr std::array kOddities{
            .rule = "BTH-18",
            .description = "Each request packet asks for an ACK.",
            .behaviour = {.ack_request_every = 1}},
+    Mutant{.name = "one_packet_outstanding",
+           .rule = "REQ-02",
+           .description = "The next request packet leaves when the last one is acknowledged.",
+           .behaviour = {.ack_request_every = 1, .max_unacked_packets = 1}},
+    Mutant{.name = "four_packets_outstanding",
+           .rule = "REQ-02",
+           .description = "At most four packets are outstanding.",
+           .behaviour = {.ack_request_every = 2, .max_unacked_packets = 4}},
+    Mutant{.name = "one_read_outstanding",
+           .rule = "REQ-27",
+           .description = "At most one READ or atomic is outstanding, whatever was negotiated.",
+           .checks = engine::kStandardChecks.with(engine::SendCheck::RdAtomic, one_rd_atomic)},
+    Mutant{.name = "one_message_outstanding",
+           .rule = "REQ-02",
+           .description = "The next message begins when all earlier ones are acknowledged.",
+           .checks = engine::kStandardChecks.with(engine::SendCheck::Window, one_message)},
     Mutant{.name = "timeout_of_exactly_t",
            .rule = "TMO-01",
            .description = "Resends come 1.0625 T after the last packet that asked for an ACK.",
@@ -65,10 +115,37 @@ constexpr std::array kOddities{
            .rule = "TMO-01",
            .description = "Resends come 2 T after the last packet that asked for an ACK.",
            .behaviour = {.timeout_sixteenths = 32}},
+    Mutant{.name = "timeout_grows",
+           .rule = "TMO-08",
+           .description = "Each further timeout of a request is twice as long as the last.",
+           .behaviour = {.timeout_grows = true}},
+    Mutant{.name = "credits_obeyed",
+           .rule = "REQ-29",
+           .description = "The requester obeys end-to-end credits.",
+           .behaviour = {.obey_credits = true}},
+    Mutant{.name = "adaptive_timeout",
+           .rule = "TMO-08",
+           .description = "The first resends come after 4, 8, 16 ms and so on, whatever T is.",
+           .traits = "adaptive_retransmission",
+           .behaviour = {.adaptive_timeout = 4ms}},
+    Mutant{.name = "ack_timer_ignored",
+           .rule = "TMO-08",
+           .description = "The ACK timer is always 30 ms, whatever was configured.",
+           .traits = "ack_timer_ignored",
+           .behaviour = {.fixed_timeout = 30ms}},
+    Mutant{.name = "ack_timer_with_a_floor",
+           .rule = "TMO-05",
+           .description = "Timeout codes below 15 (134 ms) act as 15.",
+           .ack_timer_floor = 15,
+           .behaviour = {.timeout_floor = 15}},
     Mutant{.name = "resend_asks_for_acks",
            .rule = "REQ-31",
            .description = "Each packet that is sent again asks for an ACK.",
            .make_filter = make<ResendsWithAckRequest>},
+    Mutant{.name = "read_asked_for_in_pieces",
+           .rule = "REQ-32",
+           .description = "A READ that is tried again is asked for one response at a time.",
+           .make_filter = make<ReadsAgainInPieces>},
 };
 
 } // namespace

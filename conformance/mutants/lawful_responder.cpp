@@ -1,8 +1,10 @@
 // Lawful oddities of the responder.
+#include <algorithm>
 #include <chrono>
+#include <map>
 
+#include "conformance/mutants/busy_at_times.hpp"
 #include "conformance/mutants/groups.hpp"
-#include "conformance/mutants/qp_filter.hpp"
 
 namespace veriroce::mutants {
 
@@ -26,10 +28,46 @@ class CountsFailedReads final : public QpFilter<NewestRead> {
     }
     void leaves(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
-        const bool by_key = packet.info().operation == wire::Operation::Acknowledge &&
-                            packet.aeth.syndrome.kind() == wire::AckKind::Nak &&
-                            packet.aeth.syndrome.nak_code() == wire::NakCode::RemoteAccess;
-        if (by_key && qp.memory.psn == packet.bth.psn) packet.aeth.msn = packet.aeth.msn + 1;
+        const bool fatal = packet.info().operation == wire::Operation::Acknowledge &&
+                           !is_ack(packet) && !is_rnr_nak(packet) && !is_sequence_nak(packet);
+        if (fatal && qp.memory.psn == packet.bth.psn) packet.aeth.msn = packet.aeth.msn + 1;
+    }
+};
+
+struct Copies {
+    std::optional<wire::Psn> newest;          // answered
+    std::map<std::uint32_t, unsigned> copies; // that came of a duplicate, by PSN
+};
+
+// RDR-04, ATM-04, RSP-10: a device that drops duplicates under load. The requester comes again.
+template <unsigned Dropped>
+class AnswersTheThird final : public QpFilter<Copies> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        const wire::Packet& packet = passage.packet;
+        Copies& memory = qp.memory;
+        if (!packet.info().request() || !memory.newest) return;
+        if (wire::distance(packet.bth.psn, *memory.newest) < 0) return;
+        passage.dropped = ++memory.copies[packet.bth.psn.value()] <= Dropped;
+    }
+    void leaves(Qp& qp, Passage& passage) override {
+        const wire::Packet& packet = passage.packet;
+        const bool answer = packet.info().operation == wire::Operation::Acknowledge
+                                ? is_ack(packet)
+                                : packet.info().response();
+        auto& newest = qp.memory.newest;
+        if (answer && (!newest || wire::distance(*newest, packet.bth.psn) > 0)) {
+            newest = packet.bth.psn;
+        }
+    }
+};
+
+struct Nothing {};
+
+class RepeatsAcks final : public QpFilter<Nothing> {
+  protected:
+    void leaves(Qp& /*qp*/, Passage& passage) override {
+        if (is_ack(passage.packet)) passage.after.push_back(passage.packet);
     }
 };
 
@@ -38,13 +76,30 @@ bool is_response(const engine::OwnedDatagram& datagram) {
     return packet && packet->info().response();
 }
 
+template <int Microseconds>
 class AnswersLater final : public engine::SurfaceFilter {
   public:
     void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
                   std::vector<engine::OwnedDatagram>& out) override {
-        if (is_response(datagram)) datagram.delay += 100us;
+        if (is_response(datagram)) datagram.delay += std::chrono::microseconds(Microseconds);
         out.push_back(std::move(datagram));
     }
+};
+
+class SpacesAnswers final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant now,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        if (is_response(datagram)) {
+            next_ = std::max(next_, now);
+            datagram.delay += next_ - now;
+            next_ += 20us;
+        }
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    wire::Instant next_{}; // when the next answer may leave
 };
 
 constexpr std::array kOddities{
@@ -71,6 +126,11 @@ constexpr std::array kOddities{
            .description =
                "READ responses and atomic acknowledges carry the MSN of the time when they leave.",
            .behaviour = {.response_msn = engine::ResponseMsn::Current}},
+    Mutant{.name = "gap_after_a_duplicate_naked_again",
+           .rule = "RSP-03",
+           .description =
+               "After a duplicate was answered, the next packet ahead draws one more sequence NAK.",
+           .behaviour = {.duplicate_rearms_nak = true}},
     Mutant{.name = "atomics_resent_after_a_duplicate",
            .rule = "N-38",
            .description =
@@ -167,12 +227,42 @@ constexpr std::array kOddities{
            .make_filter = make<EditsOutbound<without_credits>>},
     Mutant{.name = "failed_read_counted",
            .rule = "ACK-08",
-           .description = "NAK Remote Access for a READ counts the READ in its MSN.",
+           .description = "The NAK of a READ counts the READ in its MSN.",
            .make_filter = make<CountsFailedReads>},
+    Mutant{.name = "every_second_rnr_for_write",
+           .rule = "RNR-03",
+           .description =
+               "Every second plain WRITE, READ and atomic draws an RNR NAK and succeeds on retry.",
+           .make_filter = make<BusyAtTimes<2>>},
+    Mutant{.name = "every_rnr_for_write",
+           .rule = "RNR-03",
+           .description =
+               "Each plain WRITE, READ and atomic draws an RNR NAK and succeeds on retry.",
+           .make_filter = make<BusyAtTimes<1>>},
+    Mutant{.name = "duplicates_answered_at_the_third",
+           .rule = "RDR-04",
+           .description = "The first two copies of each duplicate are dropped.",
+           .make_filter = make<AnswersTheThird<2>>},
+    Mutant{.name = "duplicates_answered_at_the_second",
+           .rule = "ATM-04",
+           .description = "The first copy of each duplicate is dropped.",
+           .make_filter = make<AnswersTheThird<1>>},
+    Mutant{.name = "acks_sent_twice",
+           .rule = "ACK-04",
+           .description = "Each ACK without a NAK code is sent twice.",
+           .make_filter = make<RepeatsAcks>},
     Mutant{.name = "answers_a_little_later",
            .rule = "ACK-12",
            .description = "Answers leave 100 us later than they could.",
-           .make_filter = make<AnswersLater>},
+           .make_filter = make<AnswersLater<100>>},
+    Mutant{.name = "answers_after_2_ms",
+           .rule = "RSP-16",
+           .description = "Answers, NAKs included, leave 2 ms later than they could.",
+           .make_filter = make<AnswersLater<2000>>},
+    Mutant{.name = "responses_20_us_apart",
+           .rule = "ACK-12",
+           .description = "Answers leave at least 20 us apart.",
+           .make_filter = make<SpacesAnswers>},
 };
 
 } // namespace

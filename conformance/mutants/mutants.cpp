@@ -21,6 +21,17 @@ std::vector<Mutant> members_of(std::initializer_list<Group> groups) {
     return list;
 }
 
+// Of a list with single spaces between the words.
+std::vector<std::string_view> words_of(std::string_view list) {
+    std::vector<std::string_view> words;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(' '), list.size());
+        words.push_back(list.substr(0, end));
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return words;
+}
+
 } // namespace
 
 std::span<const Mutant> all() {
@@ -44,14 +55,16 @@ std::optional<std::reference_wrapper<const Mutant>> find(std::string_view name) 
     return std::nullopt;
 }
 
+std::vector<std::string> traits_of(const Mutant& mutant) {
+    const auto words = words_of(mutant.traits);
+    return {words.begin(), words.end()};
+}
+
 std::vector<Caught> caught_by_cases(const Mutant& mutant) {
     std::vector<Caught> list;
     const auto add = [&](std::string_view cases, bool judge_alone) {
-        while (!cases.empty()) {
-            const std::size_t end = std::min(cases.find(' '), cases.size());
-            list.push_back({cases.substr(0, end), mutant.name, judge_alone});
-            cases.remove_prefix(std::min(end + 1, cases.size()));
-        }
+        for (const std::string_view id : words_of(cases))
+            list.push_back({id, mutant.name, judge_alone});
     };
     add(mutant.cases, false);
     add(mutant.judge_cases, true);

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +39,10 @@ struct Mutant {
     std::string_view cases;
     // The same, but every line of the case passes: the judge alone sees the defect in the packets.
     std::string_view judge_cases;
+    // What a tester must know about the device: words of `unless`, separated by spaces, and the
+    // least code of its ACK timer (conformance/profiles).
+    std::string_view traits;
+    std::uint8_t ack_timer_floor = 0;
     engine::Checks checks = engine::kStandardChecks;
     engine::Behaviour behaviour{};
     std::unique_ptr<engine::SurfaceFilter> (*make_filter)() = nullptr; // null: no filter
@@ -54,6 +59,9 @@ std::span<const Mutant> lawful();
 
 // Looks in all() and lawful().
 std::optional<std::reference_wrapper<const Mutant>> find(std::string_view name);
+
+// Its traits as a list.
+std::vector<std::string> traits_of(const Mutant& mutant);
 
 // A case, and a planted defect that it must catch.
 struct Caught {

@@ -110,6 +110,7 @@ Environment Profile::applied(Environment environment) const {
     });
     add_missing(environment.dut.traits, traits);
     environment.counters = counters;
+    environment.ack_timer_floor = std::max(environment.ack_timer_floor, ack_timer_floor);
     return environment;
 }
 

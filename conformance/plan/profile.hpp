@@ -55,6 +55,7 @@ struct Profile {
     std::vector<std::string> traits;
     std::map<wire::DeviceCounter, std::string> counters; // the device's names
     double time_scale = 1.0;
+    std::uint8_t ack_timer_floor = 0; // smaller codes of `timeout` act as this one
     std::vector<Deviation> deviations;
 
     // The device as it stands in an environment, with what the profile knows of it.

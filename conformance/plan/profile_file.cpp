@@ -22,8 +22,8 @@ namespace {
 using namespace std::string_view_literals;
 using Words = std::span<const std::string_view>;
 
-constexpr std::array kProfileKeys{"profile"sv,  "capabilities"sv, "lacks"sv,     "traits"sv,
-                                  "counters"sv, "time_scale"sv,   "deviations"sv};
+constexpr std::array kProfileKeys{"profile"sv,   "capabilities"sv, "lacks"sv,      "traits"sv,
+                                  "ack_timer"sv, "counters"sv,     "time_scale"sv, "deviations"sv};
 constexpr std::array kDeviationKeys{"rule"sv,   "case"sv,   "kind"sv,     "line"sv,
                                     "field"sv,  "reason"sv, "link"sv,     "firmware"sv,
                                     "kernel"sv, "until"sv,  "sometimes"sv};
@@ -124,6 +124,7 @@ class Parser {
             if (key == "lacks")
                 words(value, profile_.lacks, "capability", "capabilities", capabilities());
             if (key == "traits") words(value, profile_.traits, "trait", "traits", script::traits());
+            if (key == "ack_timer") ack_timer(value);
             if (key == "counters") counters(value);
             if (key == "time_scale") time_scale(value);
             if (key == "deviations") deviations(value);
@@ -173,6 +174,24 @@ class Parser {
                      const auto counter = wire::enum_by_name<wire::DeviceCounter>(key);
                      if (auto name = text_in(value, key)) profile_.counters[*counter] = *name;
                  });
+    }
+
+    // `adaptive` and `ignored` are traits; a map holds the floor.
+    void ack_timer(const YAML::Node& node) {
+        constexpr int largest = 31;
+        int code = 0;
+        if (node.IsScalar() && node.Scalar() == "adaptive") {
+            profile_.traits.emplace_back("adaptive_retransmission");
+        } else if (node.IsScalar() && node.Scalar() == "ignored") {
+            profile_.traits.emplace_back("ack_timer_ignored");
+        } else if (node.IsMap() && node.size() == 1 && node["floor"] &&
+                   YAML::convert<int>::decode(node["floor"], code) && code >= 1 &&
+                   code <= largest) {
+            profile_.ack_timer_floor = static_cast<std::uint8_t>(code);
+        } else {
+            fail(node.Mark(), "'ack_timer' is adaptive, ignored, or {floor: N}, N a timeout code "
+                              "from 1 to 31");
+        }
     }
 
     void time_scale(const YAML::Node& node) {

@@ -98,7 +98,9 @@ Number evaluate(const Expr& expr, const Lookup& lookup) {
     const Number first = evaluate(expr.operands[0], lookup);
     if (!first) return first;
     if (expr.kind == Expr::Kind::Rnr || expr.kind == Expr::Kind::Timeout) {
-        return time_of(expr, *first);
+        const bool timeout = expr.kind == Expr::Kind::Timeout && *first > 0;
+        const std::int64_t least = timeout ? lookup.least_timeout : 0;
+        return time_of(expr, std::max(*first, least));
     }
     if (expr.kind == Expr::Kind::Negate) {
         if (*first == std::numeric_limits<std::int64_t>::min()) {

@@ -22,6 +22,8 @@ struct Lookup {
     // A field of the packet being matched (psn relative, rkey unchanged); empty outside of `<`
     // lines.
     std::function<std::optional<std::int64_t>(const FieldName&)> field;
+    // timeout(n) of a smaller code is that of this one (TMO-05).
+    std::uint8_t least_timeout = 0;
 };
 
 enum class EvalErrorKind : std::uint8_t {

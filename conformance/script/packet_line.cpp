@@ -45,6 +45,13 @@ FlipBit parse_flip(Cursor& cursor, const Scope& scope) {
     return flip;
 }
 
+// `after rnr(timer)`: the timer code of the RNR NAK that came last; no other field is kept.
+bool only_timer(const Expr& expr) {
+    const bool allowed =
+        expr.kind != Expr::Kind::Field || expr.field == FieldName(SpecialField::Timer);
+    return allowed && std::ranges::all_of(expr.operands, only_timer);
+}
+
 class SendLine {
   public:
     SendLine(Cursor& cursor, Scope& scope, wire::Service service)
@@ -70,7 +77,11 @@ class SendLine {
             return true;
         }
         if (name.text == "after") {
-            packet.after = parse_time(cursor_, scope_);
+            packet.after = parse_time(cursor_, scope_, true);
+            if (!only_timer(*packet.after)) {
+                cursor_.fail(packet.after->span,
+                             "the only field that 'after' can name here is 'timer': rnr(timer)");
+            }
             return true;
         }
         return false;

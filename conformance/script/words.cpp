@@ -22,8 +22,8 @@ constexpr std::array kCapabilityList{
     "pkey_table"sv, "events"sv,     "notify"sv, "srq"sv,          "mw"sv,
     "cm"sv,         "congestion"sv, "raw"sv,    "hwtime"sv,       "mtu"sv};
 constexpr std::array kTraitList{
-    "out_of_order"sv, "selective_repeat"sv,   "adaptive_retransmission"sv,
-    "odp"sv,          "buffers_before_rtr"sv, "full_cq_idles"sv};
+    "out_of_order"sv, "selective_repeat"sv,   "adaptive_retransmission"sv, "ack_timer_ignored"sv,
+    "odp"sv,          "buffers_before_rtr"sv, "full_cq_idles"sv,           "dscp_overridden"sv};
 constexpr std::array kTagList{"lethal"sv, "slow"sv, "timing"sv};
 // One word for each row of the verbs' table of rights.
 constexpr auto kAccessList = [] {

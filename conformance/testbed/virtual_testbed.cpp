@@ -233,6 +233,7 @@ Environment VirtualTestbed::environment(const Network& network) const {
     if (!lab.path_delay) environment.path_delay = sim::kLinkDelay;
     environment.stamp_width = lab.stamp_width;
     environment.seed = options_.seed;
+    environment.ack_timer_floor = options_.ack_timer_floor;
     return environment;
 }
 

@@ -31,6 +31,7 @@ struct VirtualTestbedOptions {
     std::function<std::unique_ptr<engine::SurfaceFilter>()> filter;
     std::uint64_t seed = 1;
     std::vector<std::string> traits;
+    std::uint8_t ack_timer_floor = 0; // as a profile tells it
     InexactLab lab;
 };
 

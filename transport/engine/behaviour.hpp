@@ -175,7 +175,12 @@ struct Behaviour {
     BadReadLength bad_read_length = BadReadLength::Error;
     AcknowledgedRead acknowledged_read = AcknowledgedRead::Ignored;
     Drain drain = Drain::Begun;
-    bool timeout_grows = false;            // TMO-01, TMO-08: each further one is twice as long
+    bool timeout_grows = false; // TMO-01, TMO-08: each further one is twice as long
+    // TMO-08: the first timeout, doubled at each further one until it is T; these resends use up
+    // none of retry_cnt. 0: T from the first on.
+    wire::Duration adaptive_timeout{0};
+    wire::Duration fixed_timeout{0};       // instead of T, unless T is infinite; 0: T counts
+    std::uint8_t timeout_floor = 0;        // TMO-05: smaller codes act as this one
     std::uint8_t rnr_wait_sixteenths = 16; // RNR-08: 16 is the time that was asked for
 
     // Datagrams, paths, congestion

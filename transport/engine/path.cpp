@@ -1,5 +1,7 @@
 #include "transport/engine/path.hpp"
 
+#include <algorithm>
+
 namespace veriroce::engine {
 
 namespace {
@@ -25,9 +27,13 @@ std::uint16_t source_port(SourcePort choice, const AddressVector& path, wire::Qp
 
 std::optional<wire::Duration> ack_interval(const Device& device, const Connection& connection) {
     constexpr int sixteenths = 16;
-    const auto nominal = wire::ack_timeout(connection.timeout);
-    if (!nominal) return std::nullopt; // TMO-02
-    return *nominal * device.config.behaviour.timeout_sixteenths / sixteenths;
+    const Behaviour& behaviour = device.config.behaviour;
+    const bool never = connection.timeout == 0; // TMO-02
+    const auto code = never ? 0 : std::max(connection.timeout, behaviour.timeout_floor);
+    const auto nominal = wire::ack_timeout(static_cast<std::uint8_t>(code));
+    if (!nominal) return std::nullopt;
+    if (behaviour.fixed_timeout.count() > 0) return behaviour.fixed_timeout;
+    return *nominal * behaviour.timeout_sixteenths / sixteenths;
 }
 
 } // namespace

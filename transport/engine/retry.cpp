@@ -38,8 +38,24 @@ void retry(Device& device, Qp& qp) {
     rewind(device, qp);
 }
 
+namespace {
+
+// TMO-08: the interval of an adaptive timer that has not grown to T yet.
+std::optional<wire::Duration> adaptive_interval(const Device& device, const Qp& qp) {
+    const wire::Duration first = device.config.behaviour.adaptive_timeout;
+    if (first.count() == 0 || !qp.ack_interval) return std::nullopt;
+    const wire::Duration grown = first * (std::int64_t{1} << qp.outbound.early_resends);
+    return grown < *qp.ack_interval ? std::optional(grown) : std::nullopt;
+}
+
+} // namespace
+
 void arm_ack_timer(Device& device, Qp& qp, wire::Instant now) {
     if (!qp.ack_interval) return; // TMO-02
+    if (const auto early = adaptive_interval(device, qp)) {
+        device.deadlines.arm(Device::index_of(qp), Timer::Ack, now + *early);
+        return;
+    }
     // TMO-01, TMO-08: the first interval is as it was set; no further one is above 64 times it.
     constexpr int most_doublings = 6;
     const int doublings = device.config.behaviour.timeout_grows
@@ -62,7 +78,12 @@ void handle_timer(Device& device, Qp& qp, Timer timer, wire::Instant now) {
     case Timer::Ack:
         ++device.counters.local_ack_timeout;
         qp.implied_nak_taken = false;
-        retry(device, qp);
+        if (!qp.sends.empty() && adaptive_interval(device, qp)) {
+            ++qp.outbound.early_resends;
+            rewind(device, qp);
+        } else {
+            retry(device, qp);
+        }
         if (qp.connection.state != QpState::Err) arm_ack_timer(device, qp, now);
         return;
     }

@@ -45,6 +45,7 @@ void note_progress(Qp& qp, wire::Psn acknowledged_before) {
     qp.outbound.unacked_psn = acknowledged_before;
     qp.outbound.retries = 0;
     qp.outbound.rnr_retries = 0;
+    qp.outbound.early_resends = 0;
     qp.implied_nak_taken = false;
     qp.one_message = false;
 }

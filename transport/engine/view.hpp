@@ -73,8 +73,9 @@ struct Outbound {
     wire::Psn unacked_psn; // the oldest that is not acknowledged
     wire::Msn msn;         // the newest that the peer told
     std::uint32_t outstanding_rd_atomic = 0;
-    std::uint8_t retries = 0;     // used since the last progress
-    std::uint8_t rnr_retries = 0; // used since the last progress
+    std::uint8_t retries = 0;       // used since the last progress
+    std::uint8_t rnr_retries = 0;   // used since the last progress
+    std::uint8_t early_resends = 0; // of an adaptive timer, since the last progress
     Credits credits;
 };
 

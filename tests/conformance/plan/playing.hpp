@@ -47,6 +47,8 @@ inline VirtualTestbedOptions engine_of(const mutants::Mutant& mutant) {
     options.engine.behaviour = mutant.behaviour;
     options.checks = mutant.checks;
     options.filter = mutant.make_filter;
+    options.traits = mutants::traits_of(mutant);
+    options.ack_timer_floor = mutant.ack_timer_floor;
     return options;
 }
 

@@ -58,6 +58,7 @@ TEST_CASE("profile: every key is read", "[plan]") {
     CHECK(profile.traits == std::vector<std::string>{"buffers_before_rtr"});
     CHECK(profile.counters.at(wire::DeviceCounter::IcrcError) == "rx_icrc_encapsulated");
     CHECK(profile.time_scale == 1.0);
+    CHECK(profile.ack_timer_floor == 10);
     REQUIRE(profile.deviations.size() == 2);
     const Deviation& first = profile.deviations.front();
     CHECK(first.case_id == "bth/pad-count[n=1]");
@@ -68,9 +69,19 @@ TEST_CASE("profile: every key is read", "[plan]") {
     CHECK(first.firmware->last == "2.1");
     CHECK(first.until == "2027-03-31");
     CHECK_FALSE(first.sometimes);
-    CHECK(first.line == 27);
+    CHECK(first.line == 31);
     CHECK(profile.deviations.back().rule == "CNP-02");
     CHECK(profile.deviations.back().sometimes);
+}
+
+TEST_CASE("profile: an ACK timer that differs is a trait or a floor", "[plan][TMO-05][TMO-08]") {
+    CHECK(parsed("profile: d\nack_timer: adaptive\n").traits ==
+          std::vector<std::string>{"adaptive_retransmission"});
+    CHECK(parsed("profile: d\nack_timer: ignored\n").traits ==
+          std::vector<std::string>{"ack_timer_ignored"});
+    const Profile floor = parsed("profile: d\nack_timer: {floor: 16}\n");
+    CHECK(floor.traits.empty());
+    CHECK(floor.applied({}).ack_timer_floor == 16);
 }
 
 TEST_CASE("profile: every file that is shipped can be read", "[plan]") {
@@ -103,6 +114,12 @@ TEST_CASE("profile: what is wrong is told with its place and the nearest word", 
         {"profile: d\ncapabilities: [raw]\n", "p.yaml:2:16: unknown capability 'raw'\n"},
         {"profile: d\ncounters: {cnp_snt: x}\n",
          "p.yaml:2:12: unknown counter 'cnp_snt'; did you mean 'cnp_sent'?\n"},
+        {"profile: d\nack_timer: {floor: 32}\n",
+         "p.yaml:2:12: 'ack_timer' is adaptive, ignored, or {floor: N}, N a timeout code from 1 to "
+         "31\n"},
+        {"profile: d\nack_timer: fixed\n",
+         "p.yaml:2:12: 'ack_timer' is adaptive, ignored, or {floor: N}, N a timeout code from 1 to "
+         "31\n"},
         {"profile: d\ntime_scale: fast\n",
          "p.yaml:2:13: 'time_scale' is a number from 0.1 to 100000\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-02\n",

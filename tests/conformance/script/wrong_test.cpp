@@ -129,6 +129,8 @@ const std::array wrong_scripts{
           "rrn"},
     Wrong{"", "< ACK after 3ms\n", "5:13: expected a range of times: after 1ms.. or after 1ms..4ms",
           "3ms"},
+    Wrong{"", "> SEND_ONLY after rnr(psn)\n",
+          "5:19: the only field that 'after' can name here is 'timer': rnr(timer)", "rnr(psn)"},
     Wrong{"", "> SEND_ONLY psn=1/0\n", "5:17: division by zero", "1/0"},
     Wrong{"", "> SEND_ONLY psn=2^64\n", "5:17: the number does not fit in 64 bits", "2^64"},
     Wrong{"", "> SEND_ONLY psn=1.5\n", "5:17: expected a whole number", "1.5"},

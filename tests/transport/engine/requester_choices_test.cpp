@@ -171,6 +171,44 @@ TEST_CASE("requester: further timeouts are as long as the first, or grow",
     CHECK(lab.engine.next_timeout().value() - lab.now == first);
 }
 
+TEST_CASE("requester: an adaptive timer begins short and uses up no retries before it is T",
+          "[engine][TMO-08]") {
+    LabOptions options = choosing({.timeout_sixteenths = 16, .adaptive_timeout = 20ms});
+    options.retry_count = 1;
+    Lab lab(options);
+    post(lab, WrOpcode::Send, 4);
+    lab.drain();
+    for (const wire::Duration wanted : {20'000'000ns, 40'000'000ns, 67'108'864ns, 67'108'864ns}) {
+        CHECK(lab.engine.next_timeout().value() - lab.now == wanted);
+        lab.next_deadline();
+        if (lab.drain().empty()) break;
+    }
+    const auto done = lab.sends(); // after T twice: the request, and one retry
+    REQUIRE(done.size() == 1);
+    CHECK(done.front().status == WcStatus::RetryExcErr);
+    Lab progress(options);
+    post(progress, WrOpcode::Send, 4);
+    progress.drain();
+    progress.next_deadline();
+    progress.drain();
+    progress.receive(progress.ack(sq_psn, 1));
+    post(progress, WrOpcode::Send, 4);
+    progress.drain();
+    CHECK(progress.engine.next_timeout().value() - progress.now == 20ms);
+}
+
+TEST_CASE("requester: a timer may have a floor, or a time of its own", "[engine][TMO-05][TMO-08]") {
+    const auto timeout_of = [](const Behaviour& behaviour) {
+        Lab lab(choosing(behaviour));
+        post(lab, WrOpcode::Send, 4);
+        lab.drain();
+        return lab.engine.next_timeout().value() - lab.now;
+    };
+    CHECK(timeout_of({.timeout_sixteenths = 16, .timeout_floor = 15}) == 2 * 67'108'864ns);
+    CHECK(timeout_of({.timeout_sixteenths = 16, .timeout_floor = 13}) == 67'108'864ns);
+    CHECK(timeout_of({.fixed_timeout = 30ms}) == 30ms);
+}
+
 TEST_CASE("requester: the timeout lies anywhere between once and four times the nominal",
           "[engine][TMO-01]") {
     const std::uint8_t sixteenths = GENERATE(std::uint8_t{16}, std::uint8_t{64});

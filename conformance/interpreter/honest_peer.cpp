@@ -1,0 +1,256 @@
+#include "conformance/interpreter/honest_peer.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "conformance/interpreter/clock.hpp"
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/events.hpp"
+#include "conformance/interpreter/expect.hpp"
+#include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/record.hpp"
+#include "conformance/interpreter/send.hpp"
+#include "conformance/interpreter/wire.hpp"
+
+namespace veriroce::interpreter {
+namespace {
+
+constexpr std::uint32_t kMostRefusals = 8; // of one request
+constexpr std::ptrdiff_t kMostCopies = 3;  // of a duplicate
+
+bool is_request(const Entry& entry) {
+    return entry.packet && entry.packet->info().service == wire::Service::Rc &&
+           entry.packet->info().request();
+}
+
+bool is_rnr_nak(const Entry& entry) {
+    return entry.packet && entry.packet->info().operation == wire::Operation::Acknowledge &&
+           entry.packet->aeth.syndrome.kind() == wire::AckKind::RnrNak;
+}
+
+bool is_answer(const Entry& entry) {
+    if (!entry.packet || entry.refusal || !entry.packet->info().response()) return false;
+    return entry.packet->info().operation != wire::Operation::Acknowledge ||
+           entry.packet->aeth.syndrome.kind() == wire::AckKind::Ack;
+}
+
+// The highest PSN that the DUT answered before this place in the QP's packets.
+std::int64_t answered_before(const Record& record, const CaseQp& qp, std::size_t index) {
+    std::int64_t highest = std::numeric_limits<std::int64_t>::min();
+    for (const std::size_t one : qp.heard) {
+        if (one >= index) break;
+        if (is_answer(record[one])) highest = std::max(highest, record[one].psn);
+    }
+    return highest;
+}
+
+// A WRITE without immediate data, a READ or an atomic.
+bool needs_no_receive(const wire::OpcodeInfo& info) {
+    return info.operation != wire::Operation::Send && !info.consumes_receive();
+}
+
+// The tester's latest request with this PSN before `end`, by its place among the QP's packets.
+std::optional<std::size_t> latest_request(const Record& record, const CaseQp& qp, std::int64_t psn,
+                                          std::size_t end) {
+    for (std::size_t i = qp.entries.size(); i-- > 0;) {
+        const Entry& entry = record[qp.entries[i]];
+        if (qp.entries[i] >= end || entry.from != Side::Tester) continue;
+        if (is_request(entry) && entry.psn == psn) return i;
+    }
+    return std::nullopt;
+}
+
+std::vector<std::vector<std::byte>> requests_from(const Record& record, const CaseQp& qp,
+                                                  std::size_t first) {
+    std::vector<std::vector<std::byte>> frames;
+    for (std::size_t i = first; i < qp.entries.size(); ++i) {
+        const Entry& entry = record[qp.entries[i]];
+        if (entry.from == Side::Tester && is_request(entry)) frames.push_back(entry.bytes);
+    }
+    return frames;
+}
+
+void transmit_all(Interpreter& interpreter, CaseQp& qp,
+                  std::vector<std::vector<std::byte>> frames) {
+    std::optional<std::size_t> last;
+    for (auto& frame : frames)
+        last = interpreter.wire().transmit(&qp, std::move(frame));
+    interpreter.clock().line_sent(last);
+}
+
+// The last PSN that this request takes.
+std::int64_t last_psn_of(const Entry& entry, wire::Mtu mtu) {
+    if (entry.packet->info().operation != wire::Operation::RdmaReadRequest) return entry.psn;
+    return entry.psn + wire::packets_of(entry.packet->reth.dma_length, mtu) - 1;
+}
+
+// The highest PSN that the tester answered.
+std::int64_t answered_by_tester(const Record& record, const CaseQp& qp) {
+    std::int64_t highest = -1;
+    for (const std::size_t one : qp.entries) {
+        const Entry& entry = record[one];
+        if (entry.from != Side::Tester || !entry.packet || !entry.packet->info().response())
+            continue;
+        highest = std::max(highest, is_answer(entry) ? entry.psn : entry.psn - 1);
+    }
+    return highest;
+}
+
+// The DUT's requests after this PSN, the latest copy of each, in their order.
+std::map<std::int64_t, std::size_t> open_requests(const Record& record, const CaseQp& qp,
+                                                  std::int64_t after) {
+    std::map<std::int64_t, std::size_t> open;
+    for (const std::size_t one : qp.heard) {
+        const Entry& entry = record[one];
+        if (!entry.lost() && is_request(entry) && entry.psn > after) open[entry.psn] = one;
+    }
+    return open;
+}
+
+const Memory* region_of(const Objects& objects, const wire::Reth& reth) {
+    for (const Memory& region : objects.regions) {
+        if (region.side != Side::Tester || region.rkey != reth.rkey) continue;
+        const std::uint64_t offset = reth.virtual_address - region.address;
+        if (offset <= region.bytes.size() && reth.dma_length <= region.bytes.size() - offset)
+            return &region;
+    }
+    return nullptr;
+}
+
+script::Expr expr_of(std::int64_t number) {
+    return {.number = number};
+}
+
+// The answer of a correct peer to a request of the DUT; nothing if the tester cannot make it.
+std::optional<script::SendPacket> answer_to(const Objects& objects, const QpIdentity& qp,
+                                            const Entry& entry, Span span) {
+    const wire::OpcodeInfo& info = entry.packet->info();
+    script::SendPacket answer{.qp = {.name = qp.name}, .kind = script::Acknowledgement::Ack};
+    answer.fields.push_back({wire::Field::Psn, expr_of(entry.psn), span});
+    if (info.operation == wire::Operation::RdmaReadRequest) {
+        const wire::Reth& reth = entry.packet->reth;
+        const Memory* region = region_of(objects, reth);
+        if (region == nullptr) return std::nullopt;
+        const auto offset = static_cast<std::int64_t>(reth.virtual_address - region->address);
+        answer.kind = script::Message::RdmaReadResponse;
+        answer.fields.push_back({script::SpecialField::Data,
+                                 script::RegionSlice{.region = region->name,
+                                                     .offset = expr_of(offset),
+                                                     .length = expr_of(reth.dma_length),
+                                                     .span = span},
+                                 span});
+    } else if (info.operation != wire::Operation::Send &&
+               info.operation != wire::Operation::RdmaWrite) {
+        return std::nullopt; // an atomic: its answer is the script's to choose
+    }
+    return answer;
+}
+
+} // namespace
+
+bool lacks_resource(Interpreter& interpreter, const CaseQp& qp, std::size_t index) {
+    const Record& record = interpreter.record();
+    const Entry& entry = record[index];
+    if (qp.answering || entry.refusal || !is_rnr_nak(entry)) return false;
+    const auto refused = latest_request(record, qp, entry.psn, index);
+    return refused && needs_no_receive(record[qp.entries[*refused]].packet->info()) &&
+           answered_before(record, qp, index) < entry.psn;
+}
+
+Task<Met<>> send_again_later(Interpreter& interpreter, CaseQp& qp, std::size_t refusal, Span span) {
+    Record& record = interpreter.record();
+    Entry& entry = record[refusal];
+    const auto first = latest_request(record, qp, entry.psn, refusal);
+    if (!first) co_return Met<>{};
+    entry.tolerated = true;
+    qp.refusals = qp.refused_psn == entry.psn ? qp.refusals + 1 : 1;
+    qp.refused_psn = entry.psn;
+    if (qp.refusals > kMostRefusals) {
+        entry.remarks.emplace_back("refuses the same request for good");
+        Finding finding = unexpected_packet(qp, record, refusal, span);
+        finding.detail = fmt::format(
+            "the request needs no receive, and the DUT refused it {} times", qp.refusals);
+        finding.rules = {"RNR-03"};
+        co_return failed(std::move(finding));
+    }
+    entry.remarks.emplace_back("the tester obeys it (RNR-03)");
+    const wire::Duration wait = wire::rnr_time(entry.packet->aeth.syndrome.code());
+    co_await interpreter.events().sleep(entry.at.latest + wait);
+    transmit_all(interpreter, qp, requests_from(record, qp, *first));
+    co_return Met<>{};
+}
+
+Task<Met<bool>> obey_refusal(Interpreter& interpreter, CaseQp& qp, Span span) {
+    if (const auto refusal = std::exchange(qp.refusal, std::nullopt)) {
+        co_await send_again_later(interpreter, qp, *refusal, span);
+        co_return true;
+    }
+    for (std::size_t i = qp.next; i < qp.heard.size(); ++i) {
+        const std::size_t index = qp.heard[i];
+        if (interpreter.record()[index].tolerated || !lacks_resource(interpreter, qp, index))
+            continue;
+        co_await send_again_later(interpreter, qp, index, span);
+        co_return true;
+    }
+    co_return false;
+}
+
+bool repeat_duplicates(Interpreter& interpreter, CaseQp& qp) {
+    const Record& record = interpreter.record();
+    if (qp.answering) return false;
+    std::size_t first = qp.entries.size();
+    const auto of_tester_or_none = [&](std::size_t place) {
+        const Entry& entry = record[qp.entries[place]];
+        return entry.from == Side::Tester || entry.tolerated;
+    };
+    while (first > 0 && of_tester_or_none(first - 1))
+        --first;
+    std::vector<std::vector<std::byte>> frames;
+    for (std::size_t i = first; i < qp.entries.size(); ++i) {
+        const std::size_t index = qp.entries[i];
+        const Entry& entry = record[index];
+        if (entry.from != Side::Tester || entry.refusal || !is_request(entry)) continue;
+        const bool duplicate =
+            last_psn_of(entry, qp.book.identity().mtu) <= answered_before(record, qp, index);
+        if (!duplicate || std::ranges::find(frames, entry.bytes) != frames.end()) continue;
+        const auto copies = std::ranges::count_if(
+            qp.entries.begin() + static_cast<std::ptrdiff_t>(first), qp.entries.end(),
+            [&](std::size_t one) { return record[one].bytes == entry.bytes; });
+        if (copies < kMostCopies) frames.push_back(entry.bytes);
+    }
+    if (frames.empty()) return false;
+    transmit_all(interpreter, qp, std::move(frames));
+    return true;
+}
+
+std::optional<wire::Instant> window_opens_at(Interpreter& interpreter, const CaseQp& qp,
+                                             std::int64_t psn) {
+    const Record& record = interpreter.record();
+    if (qp.answering || qp.type != engine::QpType::Rc) return std::nullopt;
+    if (psn <= qp.book.last_dut_request()) return std::nullopt; // was sent before
+    if (open_requests(record, qp, answered_by_tester(record, qp)).empty()) return std::nullopt;
+    return record[qp.entries.back()].at.latest + interpreter.environment().settle;
+}
+
+Task<Met<>> open_window(Interpreter& interpreter, CaseQp& qp, Span span) {
+    const Record& record = interpreter.record();
+    const std::int64_t before = answered_by_tester(record, qp);
+    std::size_t held = 0;
+    for (const auto& [psn, index] : open_requests(record, qp, before)) {
+        const auto answer =
+            answer_to(interpreter.objects(), qp.book.identity(), record[index], span);
+        if (!answer) break;
+        co_await play(interpreter, *answer, span);
+        ++held;
+    }
+    qp.window = {.answered = held, .helped = qp.window.helped};
+    co_return Met<>{};
+}
+
+} // namespace veriroce::interpreter

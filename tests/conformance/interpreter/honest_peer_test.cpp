@@ -1,0 +1,182 @@
+// What the tester does by itself while a line waits, so that lawful devices meet the line.
+#include <catch2/catch.hpp>
+
+#include "tests/conformance/interpreter/lines.hpp"
+
+namespace veriroce::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+CaseResult play_on(const std::string& script, const engine::Behaviour& behaviour,
+                   std::vector<std::string> traits = {}) {
+    VirtualTestbedOptions device = right_engine();
+    device.engine.behaviour = behaviour;
+    device.traits = std::move(traits);
+    CaseResult result = play_script(script, std::move(device));
+    UNSCOPED_INFO(script << "\n" << text_of(result));
+    return result;
+}
+
+std::size_t requests_of(const CaseResult& result, Side side) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(result.packets, [&](const RecordedPacket& packet) {
+            const bool answer = packet.script.find("ACK") != std::string::npos ||
+                                packet.script.find("RESPONSE") != std::string::npos;
+            return packet.from == side && !answer;
+        }));
+}
+
+const std::string write_zero = "dut    mr a len=4KiB access=remote_write,remote_read\n"
+                               "> RDMA_WRITE_ONLY  psn=0 va=a rkey=a len=64 ackreq\n";
+
+} // namespace
+
+// --- RNR-03 -----------------------------------------------------------------------------------
+
+TEST_CASE("honest peer: an RNR NAK of a WRITE, READ or atomic is obeyed", "[interpreter][RNR-03]") {
+    // Timer code 1: 10 us. The fault turns the first answer into the NAK.
+    const std::string busy = "fault  rewrite syndrome=0x21 msn=0 when from=dut opcode=acks nth=1\n";
+    const CaseResult once = passes(with(busy + write_zero + "< ACK  psn=0 msn=1\n"));
+    CHECK(requests_of(once, Side::Tester) == 2);
+    const std::string later = busy + write_zero +
+                              "> RDMA_WRITE_ONLY  psn=1 va=a rkey=a len=64\n"
+                              "> RDMA_WRITE_ONLY  psn=2 va=a rkey=a len=64 ackreq\n"
+                              "< ACK  psn=2 msn=3\n";
+    CHECK(requests_of(passes(with(later)), Side::Tester) == 6);
+    passes(with(busy + write_zero + "any\n  < ACK  psn=0 msn=1\nor\n  < NAK  psn=0\nend\n"));
+    passes(with(busy + write_zero)); // also at the end
+    fails(with("fault  rewrite syndrome=0x21 msn=0 when from=dut opcode=acks\n" + write_zero +
+               "< ACK  psn=0 msn=1\n"),
+          "the DUT refused it 9 times");
+    // A SEND has its receive: no other resource is missing.
+    fails(with(busy + "dut    recv id=1\n> SEND_ONLY  psn=0 ackreq\n< ACK  psn=0\n"),
+          "expected ACK, got RNR_NAK");
+}
+
+TEST_CASE("honest peer: an RNR NAK of an answered request is not obeyed", "[interpreter][RNR-03]") {
+    fails(with("fault  rewrite syndrome=0x21 when from=dut opcode=acks nth=2\n" + write_zero +
+               "< ACK  psn=0 msn=1\n"
+               "> RDMA_WRITE_ONLY  psn=0 va=a rkey=a len=64 ackreq\n"
+               "< ACK  psn=0 msn=1 exact\n"),
+          "expected ACK, got RNR_NAK");
+}
+
+// --- RDR-04, ATM-04, RSP-10 -------------------------------------------------------------------
+
+TEST_CASE("honest peer: a duplicate without an answer is sent three times",
+          "[interpreter][RDR-04][RSP-10]") {
+    const std::string again = write_zero + "< ACK  psn=0 msn=1\n"
+                                           "> RDMA_WRITE_ONLY  psn=0 va=a rkey=a len=64 ackreq\n";
+    const std::string answered = "< ACK  psn=0 msn=1 exact\n";
+    const auto lost = [](std::string_view passes_of_it) {
+        return "fault  drop when from=tester psn=0 pass=" + std::string(passes_of_it) + "\n";
+    };
+    CHECK(requests_of(passes(with(lost("2") + again + answered)), Side::Tester) == 3);
+    CHECK(requests_of(passes(with(lost("2..3") + again + answered)), Side::Tester) == 4);
+    passes(with(lost("2..3") + again + "any\n  " + answered + "or\n  < NAK psn=0\nend\n"));
+    const CaseResult never = fails(with(lost("2..4") + again + answered), "expected ACK, got");
+    CHECK(requests_of(never, Side::Tester) == 4);
+    // What is no duplicate is sent once.
+    fails(with(lost("1") + write_zero + "< ACK  psn=0 msn=1\n"), "expected ACK, got nothing");
+}
+
+// --- REQ-02 -----------------------------------------------------------------------------------
+
+TEST_CASE("honest peer: what waits for an answer before it comes is answered",
+          "[interpreter][REQ-02]") {
+    const engine::Behaviour one{.ack_request_every = 1, .max_unacked_packets = 1};
+    const std::string two = "dut    post SEND id=1..2\n"
+                            "< SEND_ONLY  psn=0\n"
+                            "< SEND_ONLY  psn=1\n";
+    CHECK(play_on(with(two + "> ACK  psn=1\ndut    done send id=1..2\n"), one).verdict ==
+          Verdict::Pass);
+    const std::string refused = two + "> NAK  psn=0 code=REMOTE_ACCESS\n"
+                                      "dut    done send id=1 status=REM_ACCESS_ERR\n"
+                                      "dut    done send id=2 status=WR_FLUSH_ERR\n"
+                                      "dut    state ERR\n";
+    CHECK(play_on(with(refused), {}).verdict == Verdict::Pass);
+    const CaseResult skipped = play_on(with(refused), one);
+    CHECK(skipped.verdict == Verdict::Skip);
+    CHECK(skipped.reason().find("needs more requests outstanding") != std::string::npos);
+    // One that sends no more after the answer either is not excused.
+    fails(with("dut    post SEND id=1\n< SEND_ONLY  psn=0\n< SEND_ONLY  psn=1\n"),
+          "expected SEND_ONLY, got nothing");
+    const std::string message = "dut    post SEND id=1 len=8KiB\n"
+                                "< SEND  psn=0 len=8KiB\n"
+                                "> ACK   psn=7\n"
+                                "dut    done send id=1\n";
+    CHECK(play_on(with(message), one).verdict == Verdict::Pass);
+}
+
+// --- RNR-05, RNR-07 ---------------------------------------------------------------------------
+
+TEST_CASE("honest peer: 'after rnr(timer)' waits as long as the RNR NAK asks for",
+          "[interpreter][RNR-05]") {
+    const engine::Behaviour slow{.early_resend = engine::EarlyResend::Silent,
+                                 .shortest_rnr_wait = 50ms};
+    const std::string retry = "> SEND_ONLY  psn=0 ackreq\n"
+                              "< RNR_NAK    psn=0 msn=0\n"
+                              "dut    recv id=1\n";
+    const std::string done = "< ACK        psn=0 msn=1\ndut    done recv id=1\n";
+    CHECK(play_on(with(retry + "> SEND_ONLY  psn=0 ackreq  after rnr(timer)\n" + done), slow)
+              .verdict == Verdict::Pass);
+    CHECK(play_on(with(retry + "> SEND_ONLY  psn=0 ackreq  after 1ms\n" + done), slow).verdict ==
+          Verdict::Fail);
+    fails(with("> CNP  psn=0 after rnr(timer)\n"), "no field 'timer'", Verdict::Error);
+}
+
+// --- CNP-05, ACK-04 ---------------------------------------------------------------------------
+
+TEST_CASE("honest peer: a CNP and the copy of an ACK break no silence",
+          "[interpreter][CNP-05][ACK-04]") {
+    const std::string asked = "dut    recv id=1..2\n> SEND_ONLY  psn=0 ackreq\n"
+                              "< ACK  psn=0\ndut    done recv id=1\n";
+    passes(with("fault  forge CNP becn=1 ackreq=0 psn=abs:0 when from=dut opcode=acks\n" + asked +
+                "quiet\n"));
+    passes(with("fault  duplicate when from=dut opcode=acks\n" + asked + "dropped\n"));
+    fails(with("fault  duplicate after=5ms when from=dut opcode=acks\n" + asked +
+               "wait 1ms\n> SEND_ONLY  psn=0 icrc=bad ackreq\nquiet\n"),
+          "unexpected ACK");
+}
+
+// --- TMO-05, TMO-08 ---------------------------------------------------------------------------
+
+TEST_CASE("honest peer: who sends again early fails the cases about timers alone",
+          "[interpreter][TMO-08]") {
+    const engine::Behaviour early{.adaptive_timeout = 4ms};
+    const std::string held = "dut    post SEND id=1\n"
+                             "< SEND_ONLY  psn=0\n"
+                             "> ACK        psn=0  after 20ms\n"
+                             "dut    done send id=1\n";
+    const std::string timers = "rule   TMO-06\ntitle  \"made up\"\nrole   both\n\n" + held;
+    const CaseResult other = play_on(with(held), early);
+    CHECK(other.verdict == Verdict::Pass);
+    CHECK(other.tolerated_retransmissions > 0);
+    CHECK(play_on(timers, {}).verdict == Verdict::Pass);
+    CHECK(play_on(timers, early).verdict == Verdict::Fail);
+    CHECK(play_on(timers, early, {"adaptive_retransmission"}).verdict == Verdict::Pass);
+    // Nothing explains one that comes at once, or after its answer.
+    const std::string copied = "fault  duplicate when from=dut opcode=requests\n";
+    fails(with(copied + held), "SEND_ONLY");
+    fails(
+        with("fault  duplicate after=50ms when from=dut opcode=requests\n" + held + "wait 100ms\n"),
+        "SEND_ONLY");
+}
+
+TEST_CASE("honest peer: timeout(n) is not below the floor of a profile", "[interpreter][TMO-05]") {
+    const std::string script = with("dut    post SEND id=1\n"
+                                    "< SEND_ONLY  psn=0\n"
+                                    "< SEND_ONLY  psn=0  within 5s  after timeout(12)..\n"
+                                    "> ACK        psn=0\n"
+                                    "dut    done send id=1\n",
+                                    "qp     timeout=12 retry_cnt=7\n");
+    VirtualTestbedOptions device = right_engine();
+    CHECK(play_script(script, device).verdict == Verdict::Pass);
+    device.ack_timer_floor = 15; // what is said of it is wrong
+    CHECK(play_script(script, device).verdict == Verdict::Fail);
+    device.engine.behaviour.timeout_floor = 15;
+    CHECK(play_script(script, device).verdict == Verdict::Pass);
+}
+
+} // namespace veriroce::test
