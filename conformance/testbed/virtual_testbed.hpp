@@ -31,6 +31,9 @@ struct VirtualTestbedOptions {
     std::function<std::unique_ptr<engine::SurfaceFilter>()> filter;
     std::uint64_t seed = 1;
     std::vector<std::string> traits;
+    dut::Lacks lacks;            // what the device does not have
+    std::uint32_t least_cqe = 1; // depth of its smallest completion queue
+    dut::Told told = dut::Told::Yes;
     InexactLab lab;
 };
 

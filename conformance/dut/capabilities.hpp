@@ -1,0 +1,21 @@
+// What the capabilities of a hello mean, whoever reports them.
+//
+// Source: conformance/agent/README.md, "Capabilities and traits".
+#pragma once
+
+#include <string_view>
+
+#include "conformance/dut/device_methods.hpp"
+
+namespace veriroce::dut {
+
+// Adds the words that follow from the reported ones: `mw` from `mw1` or `mw2`. An agent that does
+// not say that it probed may know only the words of the first contract, in which `mw` meant both
+// types, and resetting QPs, querying them and a path MTU of 256 needed no word.
+void complete(Welcome& welcome);
+
+// With a word go the words that follow from it: `mw` takes `mw1` and `mw2` along.
+void remove_capability(Welcome& welcome, std::string_view word);
+void add_capability(Welcome& welcome, std::string_view word);
+
+} // namespace veriroce::dut
