@@ -44,6 +44,9 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
         return misused(fmt::format("{} needs a device: name its agent with --dut HOST:PORT", name));
     }
     testbed::VirtualTestbedOptions bench{.seed = options.seed};
+    auto lacks = dut::Lacks::parse(options.dut_lacks);
+    if (!lacks) return misused(fmt::format("--dut-lacks: {}", lacks.error()));
+    bench.lacks = std::move(*lacks);
     if (!options.mutant.empty()) {
         const auto mutant = mutant_named(options.mutant);
         if (!mutant) return std::unexpected(mutant.error());
@@ -90,6 +93,9 @@ Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
     }
     if (!options.mutant.empty()) {
         return misused("--mutant plants a defect in the built-in engine: leave out --dut");
+    }
+    if (!options.dut_lacks.empty()) {
+        return misused("--dut-lacks limits the built-in engine: leave out --dut");
     }
     const auto agent = net::LineAddress::parse(options.dut);
     if (!agent) return misused(fmt::format("--dut: {}", agent.error().text));

@@ -33,8 +33,6 @@ constexpr wire::Duration kAgentPatience = std::chrono::seconds(5);
 constexpr wire::Duration kResolvePatience = std::chrono::seconds(2);
 constexpr wire::Duration kOneSecond = std::chrono::seconds(1);
 constexpr wire::Duration kCalibrationAge = std::chrono::minutes(10);
-// IPv6, UDP, BTH, RETH and immediate, ICRC: what a packet has beside a full PMTU.
-constexpr std::size_t kPacketOverhead = 40 + 8 + 12 + 20 + 4;
 
 // What round trips are measured with. An empty WRITE needs no key, no address (LEN-08) and no
 // receive, so it can be sent often; a device that does not answer it gets small SENDs.
@@ -93,17 +91,6 @@ wire::IpAddress nearest_to(const wire::IpAddress& device,
 wire::Duration percentile_99(std::vector<wire::Duration> samples) {
     std::ranges::sort(samples);
     return samples.empty() ? wire::Duration(0) : samples[(samples.size() - 1) * 99 / 100];
-}
-
-wire::Mtu largest_mtu_for(std::size_t link_mtu, wire::Mtu active) {
-    wire::Mtu best = wire::Mtu::B256;
-    for (const wire::Mtu mtu : {wire::Mtu::B512, wire::Mtu::B1024}) {
-        if (wire::bytes_of(mtu) + kPacketOverhead <= link_mtu &&
-            wire::bytes_of(mtu) <= wire::bytes_of(active)) {
-            best = mtu;
-        }
-    }
-    return best;
 }
 
 } // namespace
@@ -248,7 +235,11 @@ Environment LiveTestbed::environment(const Network& network) const {
     };
     add_others(options_.dut_other_addresses);
     if (const auto& others = welcome_.ports.front().other_addresses) add_others(*others);
-    environment.path_mtu = largest_mtu_for(link_->mtu(), welcome_.ports.front().mtu_active);
+    environment.dut_port = welcome_.ports.front().port;
+    environment.largest_mtu =
+        interpreter::largest_mtu(link_->mtu(), welcome_.ports.front().mtu_active);
+    environment.path_mtu = environment.largest_mtu; // as devices are used (LEN-01)
+    environment.mig_req = true; // a device may take packets without it by a slow path (BTH-15)
     environment.seed = options_.seed;
     environment.take_round_trips(round_trip_p99_);
     environment.sleep_p99 = sleep_p99_;
