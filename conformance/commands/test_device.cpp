@@ -1,6 +1,7 @@
 #include "conformance/commands/test_device.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -37,6 +38,8 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
           std::pair{!options.token_file.empty(), "--dut-token-file"},
           std::pair{!options.tester_address.empty(), "--tester-address"},
           std::pair{!options.dut_address.empty(), "--dut-address"},
+          std::pair{options.dut_port != 0, "--dut-port"},
+          std::pair{!options.dut_gid.empty(), "--dut-gid"},
           std::pair{!options.dut_other.empty(), "--dut-other-address"},
           std::pair{!options.profile.empty(), "--profile"},
           std::pair{!options.dut_reset.empty(), "--dut-reset"}}) {
@@ -75,6 +78,19 @@ Accepted<std::vector<wire::IpAddress>> addresses_in(std::string_view option,
     return addresses;
 }
 
+Accepted<std::vector<std::uint32_t>> indices_in(std::string_view option, const std::string& list) {
+    std::vector<std::uint32_t> indices;
+    std::istringstream stream(list);
+    for (std::string text; std::getline(stream, text, ',');) {
+        std::uint32_t index = 0;
+        const auto read = std::from_chars(text.data(), text.data() + text.size(), index);
+        if (read.ec != std::errc{} || read.ptr != text.data() + text.size())
+            return misused(fmt::format("{}: expected an index, got '{}'", option, text));
+        indices.push_back(index);
+    }
+    return indices;
+}
+
 Accepted<std::string> token_in(const std::string& path) {
     auto text = read_text(path);
     if (!text) return unable(text.error());
@@ -105,11 +121,16 @@ Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
     if (!dut) return std::unexpected(dut.error());
     auto others = addresses_in("--dut-other-address", listed(options.dut_other));
     if (!others) return std::unexpected(others.error());
+    auto gids = indices_in("--dut-gid", listed(options.dut_gid));
+    if (!gids) return std::unexpected(gids.error());
+    dut::Chosen chosen{.port = {}, .gids = std::move(*gids)};
+    if (options.dut_port != 0) chosen.port = static_cast<std::uint8_t>(options.dut_port);
     testbed::LiveTestbedOptions live{.agent = *agent,
                                      .token = {},
                                      .interface = options.interface,
                                      .tester_addresses = std::move(*tester),
                                      .dut_addresses = std::move(*dut),
+                                     .dut_chosen = std::move(chosen),
                                      .dut_other_addresses = std::move(*others),
                                      .seed = options.seed};
     if (!options.token_file.empty()) {

@@ -54,6 +54,11 @@ void add_device(Command& command, TestOptions& options) {
                    {.value = "ADDRESSES"});
     command.option("--dut-address", options.dut_address,
                    "Addresses A[,B] of the device to use; repeat it", {.value = "ADDRESSES"});
+    command.number("--dut-port", options.dut_port, {1, 255},
+                   "The port of the device to use; the default is its first one", {.value = "N"});
+    command.option("--dut-gid", options.dut_gid,
+                   "GIDs N[,N] of the device to use, by their index; repeat it",
+                   {.value = "INDICES"});
     command.option("--dut-other-address", options.dut_other,
                    "Addresses A[,B] of the device's host that are not GIDs; repeat it",
                    {.value = "ADDRESSES"});
@@ -127,6 +132,8 @@ std::string repeat_options(const TestOptions& options) {
     add("-i", options.interface);
     add("--tester-address", listed(options.tester_address));
     add("--dut-address", listed(options.dut_address));
+    if (options.dut_port != 0) add("--dut-port", fmt::to_string(options.dut_port));
+    add("--dut-gid", listed(options.dut_gid));
     add("--dut-other-address", listed(options.dut_other));
     add("--profile", plan::shell_word(options.profile));
     add("--mutant", options.mutant);

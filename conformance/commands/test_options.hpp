@@ -45,6 +45,8 @@ struct TestOptions {
     std::vector<std::string>
         tester_address; // A/N that the kernel does not own; else the interface's own
     std::vector<std::string> dut_address; // which GID of the DUT; else the first that fits
+    std::uint32_t dut_port = 0;           // of the device; 0: the first
+    std::vector<std::string> dut_gid;     // indices of GIDs
     std::vector<std::string> dut_other;   // addresses of the DUT's host that are not GIDs
     std::string profile;                  // a file: what is known of the device
     std::string write_profile;            // a file that gets a draft of one

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace veriroce::dut {
 
 namespace {
@@ -39,6 +42,35 @@ void remove_capability(Welcome& welcome, std::string_view word) {
     }
     const bool window = word == "mw1" || word == "mw2";
     if (window && !has(welcome, "mw1") && !has(welcome, "mw2")) erase("mw");
+}
+
+std::expected<void, std::string> choose(Welcome& welcome, const Chosen& chosen) {
+    if (chosen.port) {
+        const auto port = std::ranges::find(welcome.ports, *chosen.port, &Port::port);
+        if (port == welcome.ports.end()) {
+            std::vector<unsigned> has;
+            for (const Port& one : welcome.ports)
+                has.push_back(one.port);
+            return std::unexpected(fmt::format("the device {} has no port {}; it has {}",
+                                               welcome.device, *chosen.port, fmt::join(has, ", ")));
+        }
+        std::rotate(welcome.ports.begin(), port, port + 1);
+    }
+    if (chosen.gids.empty() || welcome.ports.empty()) return {};
+    auto& gids = welcome.ports.front().gids;
+    for (const std::uint32_t index : chosen.gids) {
+        if (std::ranges::find(gids, index, &Gid::index) != gids.end()) continue;
+        std::vector<std::string> has;
+        for (const Gid& one : gids)
+            has.push_back(fmt::format("{} ({})", one.index, one.address.text()));
+        return std::unexpected(fmt::format("port {} of the device {} has no GID {}; it has {}",
+                                           welcome.ports.front().port, welcome.device, index,
+                                           fmt::join(has, ", ")));
+    }
+    std::erase_if(gids, [&](const Gid& one) {
+        return std::ranges::find(chosen.gids, one.index) == chosen.gids.end();
+    });
+    return {};
 }
 
 void add_capability(Welcome& welcome, std::string_view word) {

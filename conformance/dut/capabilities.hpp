@@ -3,7 +3,12 @@
 // Source: conformance/agent/README.md, "Capabilities and traits".
 #pragma once
 
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "conformance/dut/device_methods.hpp"
 
@@ -17,5 +22,15 @@ void complete(Welcome& welcome);
 // With a word go the words that follow from it: `mw` takes `mw1` and `mw2` along.
 void remove_capability(Welcome& welcome, std::string_view word);
 void add_capability(Welcome& welcome, std::string_view word);
+
+// What a user chose of a device; everything where nothing is chosen.
+struct Chosen {
+    std::optional<std::uint8_t> port;
+    std::vector<std::uint32_t> gids; // by index
+};
+
+// Puts the chosen port first, and leaves it no GIDs but the chosen ones. The error is one sentence
+// that says what there is.
+std::expected<void, std::string> choose(Welcome& welcome, const Chosen& chosen);
 
 } // namespace veriroce::dut

@@ -112,6 +112,7 @@ LiveTestbed::open(const LiveTestbedOptions& options) {
 std::expected<void, std::string> LiveTestbed::find_device(wire::Instant until) {
     auto dut = dut::RemoteDut::connect(options_.agent, options_.token, until);
     if (!dut) return std::unexpected(dut.error());
+    if (auto chosen = (*dut)->choose(options_.dut_chosen); !chosen) return chosen;
     dut_ = std::move(*dut);
     tickets_.clear();
     // A device that comes back without its port or addresses leaves what was known of it.

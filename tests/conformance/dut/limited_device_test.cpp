@@ -116,3 +116,24 @@ TEST_CASE("capabilities: both types of windows go and come with their word", "[d
     add_capability(welcome, "mw");
     CHECK(welcome.capabilities == Words{"mw2", "mw"});
 }
+
+TEST_CASE("chosen: a port comes first, with the chosen GIDs only", "[dut]") {
+    const auto address = *wire::IpAddress::parse("192.0.2.1");
+    const Gid first{.index = 1, .type = "rocev2", .address = address};
+    const Gid second{.index = 3, .type = "rocev2", .address = address};
+    const Welcome both{
+        .device = "x0",
+        .ports = {{.port = 1, .gids = {first}}, {.port = 2, .gids = {first, second}}}};
+    Welcome welcome = both;
+    CHECK(choose(welcome, {}));
+    CHECK(welcome == both);
+    CHECK(choose(welcome, {.port = 2, .gids = {3}}));
+    CHECK(welcome.ports.front().port == 2);
+    CHECK(welcome.ports.front().gids == std::vector{second});
+    CHECK(welcome.ports.back() == both.ports.front());
+    welcome = both;
+    CHECK(choose(welcome, {.port = 3, .gids = {}}).error() ==
+          "the device x0 has no port 3; it has 1, 2");
+    CHECK(choose(welcome, {.port = {}, .gids = {2}}).error() ==
+          "port 1 of the device x0 has no GID 2; it has 1 (192.0.2.1)");
+}
