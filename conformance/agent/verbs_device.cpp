@@ -72,7 +72,9 @@ dut::Answer VerbsDevice::carry_out(const dut::Hello& /*request*/, wire::Instant 
     auto welcome = describe(*context_);
     welcome.max.mr_bytes = std::min(
         welcome.max.mr_bytes, dut::RegionMemory::largest_within(budget_.limits().registered_bytes));
+    const auto memlock = welcome.limits.memlock_bytes;
     welcome.limits = budget_.limits();
+    welcome.limits.memlock_bytes = memlock;
     return welcome;
 }
 
@@ -124,8 +126,9 @@ dut::Answer VerbsDevice::carry_out(const dut::CqCreate& request, wire::Instant /
         ibv_create_cq(context_.get(), static_cast<int>(request.depth), nullptr, channel.get(), 0));
     if (cq == nullptr) return std::unexpected(refused_with(dut::CqCreate::method, errno));
     const auto handle = next_handle<dut::CqHandle>();
+    const auto depth = static_cast<std::uint32_t>(std::max(cq->cqe, 0));
     cqs_.emplace(handle, Cq{.channel = std::move(channel), .cq = std::move(cq)});
-    return dut::CqCreated{.cq = handle};
+    return dut::CqCreated{.cq = handle, .depth = depth};
 }
 
 dut::Answer VerbsDevice::carry_out(const dut::CqDestroy& request, wire::Instant now) {
@@ -182,7 +185,13 @@ dut::Answer VerbsDevice::carry_out(const dut::MrRegister& request, wire::Instant
     if (mr == nullptr) {
         const int error = errno;
         budget_.give_memory(dut::RegionMemory::footprint(request.length));
-        return std::unexpected(refused_with(dut::MrRegister::method, error));
+        auto failure = refused_with(dut::MrRegister::method, error);
+        if (const auto lockable = lockable_bytes(); lockable && error == ENOMEM) {
+            failure.message += "; this agent may lock " + std::to_string(*lockable) +
+                               " bytes of memory: raise it with 'ulimit -l unlimited' before "
+                               "the agent starts (LimitMEMLOCK=infinity in systemd)";
+        }
+        return std::unexpected(std::move(failure));
     }
     // ZERO_BASED (verbs): the address of the first byte is 0.
     const auto address =

@@ -44,8 +44,11 @@ struct Deallocated {
 };
 using MwPtr = std::unique_ptr<ibv_mw, Deallocated>;
 
-// The answer to hello, except version and limits. In verbs_report.cpp.
+// The answer to hello, except version and limits. It tries what the device claims. In
+// verbs_report.cpp.
 dut::Welcome describe(ibv_context& context);
+// How much memory the kernel lets this process lock; nothing if it may lock all.
+std::optional<std::uint64_t> lockable_bytes();
 // Every counter that the kernel shows for the device's ports, by the name of its file.
 std::map<std::string, std::uint64_t> read_counters(const std::string& device);
 
@@ -80,6 +83,7 @@ class VerbsDevice final : public dut::Executor {
     struct Qp {
         QpPtr qp;
         ibv_pd* pd = nullptr;
+        std::uint8_t port = 1;               // of the last qp_modify that named one
         std::vector<UdAddress> destinations; // of a UD QP, in the order of first use
     };
 

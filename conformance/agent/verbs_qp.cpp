@@ -64,7 +64,7 @@ struct Change {
 };
 
 // The attribute mask consists exactly of the given names.
-std::expected<Change, dut::Failure> change_of(const dut::QpAttributes& from) {
+std::expected<Change, dut::Failure> change_of(const dut::QpAttributes& from, std::uint8_t port) {
     Change change;
     auto& to = change.attributes;
     if (from.state) change.set(IBV_QP_STATE, to.qp_state, std::optional(to_verbs(*from.state)));
@@ -97,15 +97,15 @@ std::expected<Change, dut::Failure> change_of(const dut::QpAttributes& from) {
         change.set(IBV_QP_DEST_QPN, to.dest_qp_num, std::optional(from.dest_qp_num->value));
     }
     if (from.address_vector) {
-        const auto vector = ah_attr_of(*from.address_vector, from.port_num.value_or(1));
+        const auto vector = ah_attr_of(*from.address_vector, from.port_num.value_or(port));
         if (!vector) return std::unexpected(vector.error());
         change.set(IBV_QP_AV, to.ah_attr, std::optional(*vector));
     }
     if (from.alt_address_vector) {
-        const auto vector = ah_attr_of(*from.alt_address_vector, from.alt_port_num.value_or(1));
+        const auto vector = ah_attr_of(*from.alt_address_vector, from.alt_port_num.value_or(port));
         if (!vector) return std::unexpected(vector.error());
         to.alt_pkey_index = from.alt_pkey_index.value_or(0);
-        to.alt_port_num = from.alt_port_num.value_or(1);
+        to.alt_port_num = from.alt_port_num.value_or(port);
         to.alt_timeout = from.alt_timeout.value_or(0);
         change.set(IBV_QP_ALT_PATH, to.alt_ah_attr, std::optional(*vector));
     } else if (from.alt_pkey_index || from.alt_port_num || from.alt_timeout) {
@@ -156,14 +156,15 @@ dut::Answer VerbsDevice::carry_out(const dut::QpCreate& request, wire::Instant /
 }
 
 dut::Answer VerbsDevice::carry_out(const dut::QpModify& request, wire::Instant /*now*/) {
-    const auto* qp = find_in(qps_, request.qp);
+    auto* qp = find_in(qps_, request.qp);
     if (qp == nullptr) return std::unexpected(dut::no_such("qp", request.qp.value));
-    auto change = change_of(request.attributes);
+    auto change = change_of(request.attributes, qp->port);
     if (!change) return std::unexpected(change.error());
     const int result = ibv_modify_qp(qp->qp.get(), &change->attributes, change->mask);
     if (result != 0) {
         return std::unexpected(refused_with(dut::QpModify::method, result < 0 ? errno : result));
     }
+    qp->port = request.attributes.port_num.value_or(qp->port);
     // On the way back to RESET the verbs discard posted requests without completions.
     if (request.attributes.state == engine::QpState::Reset) posted_requests_.forget(request.qp);
     return dut::Done{};

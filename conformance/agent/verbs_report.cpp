@@ -4,6 +4,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@
 #include "conformance/agent/verbs_device.hpp"
 #include "conformance/agent/verbs_names.hpp"
 #include "transport/net/pause_counters.hpp"
+#include "conformance/agent/verbs_probe.hpp"
+#include "conformance/dut/capabilities.hpp"
 
 namespace veriroce::agent {
 
@@ -132,11 +135,24 @@ std::optional<std::uint16_t> vlan_of(const ibv_gid_entry& entry) {
     return id;
 }
 
+std::string_view state_name(ibv_port_state state) {
+    switch (state) {
+    case IBV_PORT_NOP: return "NOP";
+    case IBV_PORT_DOWN: return "DOWN";
+    case IBV_PORT_INIT: return "INIT";
+    case IBV_PORT_ARMED: return "ARMED";
+    case IBV_PORT_ACTIVE: return "ACTIVE";
+    case IBV_PORT_ACTIVE_DEFER: return "ACTIVE_DEFER";
+    }
+    return "NOP";
+}
+
 dut::Port describe_port(ibv_context& context, std::uint8_t number, const ibv_port_attr& from,
                         std::span<const ibv_gid_entry> gids) {
     dut::Port port{.port = number};
     port.mtu_active = mtu_of(from.active_mtu).value_or(wire::Mtu::B256);
     port.mtu_max = mtu_of(from.max_mtu).value_or(wire::Mtu::B256);
+    port.state = std::string(state_name(from.state));
     port.link_layer = from.link_layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet" : "InfiniBand";
     for (int i = 0; i < from.pkey_tbl_len; ++i) {
         __be16 pkey = 0;
@@ -156,27 +172,6 @@ dut::Port describe_port(ibv_context& context, std::uint8_t number, const ibv_por
         return std::ranges::find(port.gids, address, &dut::Gid::address) != port.gids.end();
     });
     return port;
-}
-
-// The verbs have no query for it: the largest value with which a QP can be created.
-std::uint32_t probe_inline(ibv_context& context) {
-    const PdPtr pd(ibv_alloc_pd(&context));
-    const CqPtr cq(ibv_create_cq(&context, 1, nullptr, nullptr, 0));
-    if (pd == nullptr || cq == nullptr) return 0;
-    for (const std::uint32_t bytes : {1024U, 512U, 256U, 128U, 64U, 32U}) {
-        ibv_qp_init_attr attributes{};
-        attributes.send_cq = cq.get();
-        attributes.recv_cq = cq.get();
-        attributes.cap = {.max_send_wr = 1,
-                          .max_recv_wr = 1,
-                          .max_send_sge = 1,
-                          .max_recv_sge = 1,
-                          .max_inline_data = bytes};
-        attributes.qp_type = IBV_QPT_RC;
-        const QpPtr qp(ibv_create_qp(pd.get(), &attributes));
-        if (qp != nullptr) return bytes;
-    }
-    return 0;
 }
 
 std::string_view atomic_name(ibv_atomic_cap cap) {
@@ -216,6 +211,13 @@ std::uint32_t count(int value) {
 
 } // namespace
 
+std::optional<std::uint64_t> lockable_bytes() {
+    rlimit limit{};
+    if (geteuid() == 0 || getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return std::nullopt;
+    if (limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+    return limit.rlim_cur;
+}
+
 dut::Welcome describe(ibv_context& context) {
     ibv_device_attr device{};
     static_cast<void>(ibv_query_device(&context, &device));
@@ -242,7 +244,9 @@ dut::Welcome describe(ibv_context& context) {
     welcome.max.mr_bytes = device.max_mr_size;
     welcome.max.rd_atomic = count(device.max_qp_init_rd_atom);
     welcome.max.dest_rd_atomic = count(device.max_qp_rd_atom);
-    welcome.max.inline_bytes = probe_inline(context);
+    welcome.limits.memlock_bytes = lockable_bytes();
+    dut::complete(welcome); // what the verbs claim; probing takes out what they refuse
+    probe(context, welcome);
     return welcome;
 }
 

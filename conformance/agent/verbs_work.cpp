@@ -83,7 +83,7 @@ std::expected<ibv_ah*, dut::Failure> VerbsDevice::destination(const dut::UdDesti
     if (known != qp.destinations.end()) return known->ah.get();
     ibv_ah_attr attributes{};
     attributes.is_global = 1;
-    attributes.port_num = 1;
+    attributes.port_num = qp.port;
     attributes.grh.sgid_index = static_cast<std::uint8_t>(ud.gid_index);
     attributes.grh.hop_limit = 64;
     std::memcpy(attributes.grh.dgid.raw, ud.address.bytes.data(), sizeof attributes.grh.dgid.raw);

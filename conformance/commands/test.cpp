@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,7 +13,9 @@
 #include "conformance/commands/test_play.hpp"
 #include "conformance/commands/test_report.hpp"
 #include "conformance/commands/test_selection.hpp"
+#include "conformance/commands/text_file.hpp"
 #include "conformance/mutants/mutants.hpp"
+#include "conformance/plan/profile_draft.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 
 namespace veriroce::commands {
@@ -72,8 +76,38 @@ Accepted<int> dry_run(const plan::Plan& plan, const TestOptions& options, Consol
     return 0;
 }
 
-Accepted<int> play_or_refuse(const plan::Plan& plan, const plan::Selection& selection,
-                             const TestOptions& options, Console& console, std::FILE* err) {
+// The profile that a new device needs, or how to get it.
+Accepted<void> draft_profile(const testbed::Testbed& bench, const plan::RunResults& results,
+                             const TestOptions& options, Console& console) {
+    const std::size_t found = plan::unexplained(results.cases);
+    if (!options.write_profile.empty()) {
+        const std::string draft = plan::profile_draft(bench.environment({}).dut, results.cases);
+        if (const auto written = write_text(options.write_profile, draft); !written) {
+            return unable(written.error());
+        }
+        console.say(fmt::format("note: {} describes {} runs; add the reasons\n",
+                                options.write_profile, found));
+    } else if (found > 0 && !options.dut.empty() && options.profile.empty()) {
+        console.say("note: if the device is known to behave so, --write-profile FILE drafts a "
+                    "profile that says it\n");
+    }
+    return {};
+}
+
+// `mtu` is a number in a plan: one for another path MTU than the testbed's is made again.
+Accepted<plan::Plan> plan_for(const testbed::Testbed& bench, plan::Plan plan,
+                              plan::Selection& selection, std::span<const plan::ScriptFile> files) {
+    const wire::Mtu mtu = bench.environment({}).path_mtu;
+    if (mtu == selection.usual_mtu) return plan;
+    selection.usual_mtu = mtu;
+    auto again = plan::make_plan(selection, files);
+    if (!again) return misused(again.error().text);
+    return std::move(*again);
+}
+
+Accepted<int> play_or_refuse(plan::Plan first_plan, plan::Selection selection,
+                             std::span<const plan::ScriptFile> files, const TestOptions& options,
+                             Console& console, std::FILE* err) {
     const auto profile = read_profile(options.dut.empty() ? std::string() : options.profile);
     if (!profile) return std::unexpected(profile.error());
     const auto allowed_errors = share_in("--allow-errors", options.allow_errors);
@@ -82,6 +116,9 @@ Accepted<int> play_or_refuse(const plan::Plan& plan, const plan::Selection& sele
     if (!faults) return std::unexpected(faults.error());
     auto bench = choose_testbed(options);
     if (!bench) return std::unexpected(bench.error());
+    const auto planned = plan_for(**bench, std::move(first_plan), selection, files);
+    if (!planned) return std::unexpected(planned.error());
+    const plan::Plan& plan = *planned;
     if (options.shrink) {
         return shrink_first(**bench, plan, selection, *faults, options, console, err);
     }
@@ -91,6 +128,9 @@ Accepted<int> play_or_refuse(const plan::Plan& plan, const plan::Selection& sele
     const plan::RunResults& results = *played;
     if (const auto written = report.finish(results); !written) {
         return std::unexpected(written.error());
+    }
+    if (const auto drafted = draft_profile(**bench, results, options, console); !drafted) {
+        return std::unexpected(drafted.error());
     }
     if (command_line::StopOnSignal::requested()) return kExitInterrupted;
     const std::size_t skipped = results.count(interpreter::Verdict::Skip);
@@ -121,14 +161,14 @@ Accepted<int> run_or_refuse(const TestOptions& options, Console& console, std::F
     if (!selection) return std::unexpected(selection.error());
     const auto files = read_files(options.cases);
     if (!files) return std::unexpected(files.error());
-    const auto plan = plan::make_plan(*selection, *files);
+    auto plan = plan::make_plan(*selection, *files);
     if (!plan) return misused(plan.error().text);
     if (options.dry_run) return dry_run(*plan, options, console);
     if (options.list) {
         console.say(list_of(*plan));
         return 0;
     }
-    return play_or_refuse(*plan, *selection, options, console, err);
+    return play_or_refuse(std::move(*plan), *selection, *files, options, console, err);
 }
 
 } // namespace

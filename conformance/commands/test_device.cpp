@@ -1,6 +1,7 @@
 #include "conformance/commands/test_device.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -37,6 +38,8 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
           std::pair{!options.token_file.empty(), "--dut-token-file"},
           std::pair{!options.tester_address.empty(), "--tester-address"},
           std::pair{!options.dut_address.empty(), "--dut-address"},
+          std::pair{options.dut_port != 0, "--dut-port"},
+          std::pair{!options.dut_gid.empty(), "--dut-gid"},
           std::pair{!options.dut_other.empty(), "--dut-other-address"},
           std::pair{!options.profile.empty(), "--profile"},
           std::pair{!options.dut_reset.empty(), "--dut-reset"}}) {
@@ -44,6 +47,9 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
         return misused(fmt::format("{} needs a device: name its agent with --dut HOST:PORT", name));
     }
     testbed::VirtualTestbedOptions bench{.seed = options.seed};
+    auto lacks = dut::Lacks::parse(options.dut_lacks);
+    if (!lacks) return misused(fmt::format("--dut-lacks: {}", lacks.error()));
+    bench.lacks = std::move(*lacks);
     if (!options.mutant.empty()) {
         const auto mutant = mutant_named(options.mutant);
         if (!mutant) return std::unexpected(mutant.error());
@@ -58,12 +64,28 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
     return std::make_unique<testbed::VirtualTestbed>(std::move(bench));
 }
 
+Accepted<std::vector<std::uint32_t>> indices_in(std::string_view option, const std::string& list) {
+    std::vector<std::uint32_t> indices;
+    std::istringstream stream(list);
+    for (std::string text; std::getline(stream, text, ',');) {
+        std::uint32_t index = 0;
+        const auto read = std::from_chars(text.data(), text.data() + text.size(), index);
+        if (read.ec != std::errc{} || read.ptr != text.data() + text.size())
+            return misused(fmt::format("{}: expected an index, got '{}'", option, text));
+        indices.push_back(index);
+    }
+    return indices;
+}
+
 Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
     if (options.interface.empty()) {
         return misused("--dut needs the tester's interface on the device's network: -i IFACE");
     }
     if (!options.mutant.empty()) {
         return misused("--mutant plants a defect in the built-in engine: leave out --dut");
+    }
+    if (!options.dut_lacks.empty()) {
+        return misused("--dut-lacks limits the built-in engine: leave out --dut");
     }
     const auto agent = net::LineAddress::parse(options.dut);
     if (!agent) return misused(fmt::format("--dut: {}", agent.error().text));
@@ -73,11 +95,16 @@ Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
     if (!dut) return std::unexpected(dut.error());
     auto others = addresses_in("--dut-other-address", options.dut_other);
     if (!others) return std::unexpected(others.error());
+    auto gids = indices_in("--dut-gid", listed(options.dut_gid));
+    if (!gids) return std::unexpected(gids.error());
+    dut::Chosen chosen{.port = {}, .gids = std::move(*gids)};
+    if (options.dut_port != 0) chosen.port = static_cast<std::uint8_t>(options.dut_port);
     testbed::LiveTestbedOptions live{.agent = *agent,
                                      .token = {},
                                      .interface = options.interface,
                                      .tester_addresses = std::move(*tester),
                                      .dut_addresses = std::move(*dut),
+                                     .dut_chosen = std::move(chosen),
                                      .dut_other_addresses = std::move(*others),
                                      .seed = options.seed};
     if (!options.token_file.empty()) {

@@ -26,10 +26,11 @@ void add_selection(Command& command, TestOptions& options) {
     command.choice("--role", options.role,
                    {{"responder", rules::Role::Responder}, {"requester", rules::Role::Requester}},
                    "Only cases for this role of the device");
-    command.option("--over", options.over,
-                   "Run every case once per value: ip=4,6, psn=low,wrap (first PSNs) or "
-                   "migreq=0,1; repeat it",
-                   {.value = "AXIS"});
+    command.option(
+        "--over", options.over,
+        "Run every case once per value: ip=4,6, psn=low,wrap (first PSNs), migreq=0,1 or "
+        "mtu=256,512,1024,2048,4096; repeat it",
+        {.value = "AXIS"});
     command.option("-D", options.parameters,
                    "Set a 'let' or 'for' variable of the selected cases; repeat it",
                    {.value = "NAME=VALUE"});
@@ -55,6 +56,11 @@ void add_device(Command& command, TestOptions& options) {
                    {.value = "ADDRESSES"});
     command.option("--dut-address", options.dut_address,
                    "Addresses A[,B] of the device to use; repeat it", {.value = "ADDRESSES"});
+    command.number("--dut-port", options.dut_port, {1, 255},
+                   "The port of the device to use; the default is its first one", {.value = "N"});
+    command.option("--dut-gid", options.dut_gid,
+                   "GIDs N[,N] of the device to use, by their index; repeat it",
+                   {.value = "INDICES"});
     command.option("--dut-other-address", options.dut_other,
                    "Addresses A[,B] of the device's host that are not GIDs; repeat it",
                    {.value = "ADDRESSES"});
@@ -67,6 +73,9 @@ void add_device(Command& command, TestOptions& options) {
                    {.value = "COMMAND"});
     command.option("--mutant", options.mutant, "Plant this defect in the built-in engine",
                    {.value = "NAME"});
+    command.option("--dut-lacks", options.dut_lacks,
+                   "Take these capabilities away from the built-in engine: uc,mw2,sge>=2,mtu>=2048",
+                   {.value = "LIST"});
 }
 
 void add_playing(Command& command, TestOptions& options) {
@@ -92,6 +101,9 @@ void add_reporting(Command& command, TestOptions& options) {
                    {.value = "FOLDER"});
     command.option("--capture", options.capture,
                    "Write the packets of the whole run to one pcapng file", {.value = "FILE"});
+    command.option("--write-profile", options.write_profile,
+                   "Write a draft of a profile with one entry for each deviation that was found",
+                   {.value = "FILE"});
     command.option("--allow-errors", options.allow_errors,
                    "Exit code 0 although up to this share of the runs ended with ERROR: 2%",
                    {.value = "N%"});
@@ -122,9 +134,12 @@ std::string repeat_options(const TestOptions& options) {
     add("-i", options.interface);
     add("--tester-address", listed(options.tester_address));
     add("--dut-address", listed(options.dut_address));
+    if (options.dut_port != 0) add("--dut-port", fmt::to_string(options.dut_port));
+    add("--dut-gid", listed(options.dut_gid));
     add("--dut-other-address", listed(options.dut_other));
     add("--profile", plan::shell_word(options.profile));
     add("--mutant", options.mutant);
+    add("--dut-lacks", plan::shell_word(options.dut_lacks));
     add("--faults", plan::shell_word(options.faults));
     add("--dut-reset", plan::shell_word(options.dut_reset));
     for (const std::string& parameter : options.parameters)

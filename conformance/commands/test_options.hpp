@@ -17,7 +17,7 @@ struct TestOptions {
     std::vector<std::string> rules;
     std::vector<std::string> tags;
     std::optional<rules::Role> role;
-    std::vector<std::string> over;       // "ip=4,6", "psn=low,wrap", "migreq=0,1"
+    std::vector<std::string> over;       // "ip=4,6", "psn=low,wrap", "migreq=0,1", "mtu=512,4096"
     std::vector<std::string> parameters; // "lost=7"
     std::uint32_t repeat = 1;
     bool shrink = false;   // the first run that fails, instead of a report of all
@@ -46,8 +46,12 @@ struct TestOptions {
     std::vector<std::string>
         tester_address; // A/N that the kernel does not own; else the interface's own
     std::vector<std::string> dut_address; // which GID of the DUT; else the first that fits
+    std::uint32_t dut_port = 0;           // of the device; 0: the first
+    std::vector<std::string> dut_gid;     // indices of GIDs
     std::vector<std::string> dut_other;   // addresses of the DUT's host that are not GIDs
     std::string profile;                  // a file: what is known of the device
+    std::string write_profile;            // a file that gets a draft of one
+    std::string dut_lacks;                // "uc,sge>=2": the built-in engine without them
     std::string capture;                  // a pcapng of the whole run
 };
 

@@ -35,7 +35,8 @@ struct Port {
     wire::MacAddress mac;
     wire::Mtu mtu_active = wire::Mtu::B1024;
     wire::Mtu mtu_max = wire::Mtu::B4096;
-    std::string link_layer; // "Ethernet"
+    std::string link_layer;           // "Ethernet"
+    std::optional<std::string> state; // "ACTIVE", "DOWN"
     std::vector<wire::Pkey> pkeys;
     std::vector<Gid> gids;
     // Of the host: it accepts packets to them at this port, but they are not GIDs of it.
@@ -69,6 +70,7 @@ struct AgentLimits {
     // Agents of the first version of the contract do not report these.
     std::optional<std::uint32_t> objects = 16384; // PDs, CQs, SRQs and memory windows
     std::optional<std::uint32_t> idle_seconds = 600;
+    std::optional<std::uint64_t> memlock_bytes; // RLIMIT_MEMLOCK of the agent, where it counts
 
     friend bool operator==(const AgentLimits&, const AgentLimits&) = default;
 };
@@ -82,6 +84,8 @@ struct Welcome {
     std::optional<std::string> kernel; // of the device's host: "6.1.0-56-amd64"
     std::optional<std::string> driver; // "rdma_rxe", "mlx5_core"
     std::vector<std::string> capabilities;
+    // True if the agent tried everything that it reports: an absent word is then lacking.
+    std::optional<bool> probed;
     std::vector<std::string> traits;
     std::vector<Port> ports;
     DeviceMax max;

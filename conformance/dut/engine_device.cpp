@@ -53,7 +53,7 @@ Answer EngineDevice::execute(const Request& request, wire::Instant now) {
 
 Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) {
     const auto& limits = engine_.limits();
-    Port port{.port = 1,
+    Port port{.port = description_.port,
               .mac = description_.mac,
               .mtu_active = description_.mtu_active,
               .mtu_max = wire::Mtu::B4096,
@@ -75,7 +75,9 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
         .device = description_.device,
         .firmware = description_.firmware,
         .capabilities = {"rc", "uc", "ud", "read", "atomics", "imm", "send_inv", "flush",
-                         "atomic_write", "sqd", "events", "notify", "srq", "mw"},
+                         "atomic_write", "sqd", "events", "notify", "srq", "mw", "mw1", "mw2",
+                         "mtu256", "reset_reuse", "query_qp"},
+        .probed = true, // the engine is the same everywhere
         .traits = description_.traits,
         .ports = {std::move(port)},
         .max = {.qp = limits.qps,
@@ -149,11 +151,12 @@ Answer EngineDevice::carry_out(const PdDestroy& request, wire::Instant /*now*/) 
 }
 
 Answer EngineDevice::carry_out(const CqCreate& request, wire::Instant /*now*/) {
-    const auto cq = engine_.create_cq(request.depth);
+    const std::uint32_t depth = std::max(request.depth, description_.least_cqe);
+    const auto cq = engine_.create_cq(depth);
     if (!cq) return std::unexpected(refused_by_engine(CqCreate::method, cq.error()));
     const auto handle = handle_of<CqHandle>(*cq);
     cqs_.insert(handle);
-    return CqCreated{.cq = handle};
+    return CqCreated{.cq = handle, .depth = depth};
 }
 
 Answer EngineDevice::carry_out(const CqDestroy& request, wire::Instant /*now*/) {

@@ -94,7 +94,9 @@ EngineDevice::translate(const QpModify& request) const {
     if (from.alt_address_vector || from.alt_pkey_index || from.alt_port_num || from.alt_timeout) {
         return refuse("EOPNOTSUPP", "this backend does not offer alternate paths");
     }
-    if (from.port_num && *from.port_num != 1) return refuse("EINVAL", "port_num: there is port 1");
+    if (from.port_num && *from.port_num != description_.port) {
+        return refuse("EINVAL", "port_num: expected " + std::to_string(description_.port));
+    }
     engine::QpAttributes to{.state = from.state,
                             .path_mtu = from.path_mtu,
                             .dest_qp = from.dest_qp_num,

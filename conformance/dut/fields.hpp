@@ -74,6 +74,7 @@ constexpr auto fields_of(Of<Port> /*of*/) {
                       plain("mtu_active", &Port::mtu_active),
                       plain("mtu_max", &Port::mtu_max),
                       plain("link_layer", &Port::link_layer),
+                      plain("state", &Port::state),
                       plain("pkeys", &Port::pkeys),
                       plain("gids", &Port::gids),
                       plain("other_addresses", &Port::other_addresses)};
@@ -96,7 +97,8 @@ constexpr auto fields_of(Of<AgentLimits> /*of*/) {
                       plain("queued_bytes", &AgentLimits::queued_bytes),
                       plain("line_bytes", &AgentLimits::line_bytes),
                       plain("objects", &AgentLimits::objects),
-                      plain("idle_seconds", &AgentLimits::idle_seconds)};
+                      plain("idle_seconds", &AgentLimits::idle_seconds),
+                      plain("memlock_bytes", &AgentLimits::memlock_bytes)};
 }
 constexpr auto fields_of(Of<Welcome> /*of*/) {
     return std::tuple{plain("version", &Welcome::version),
@@ -107,6 +109,7 @@ constexpr auto fields_of(Of<Welcome> /*of*/) {
                       plain("kernel", &Welcome::kernel),
                       plain("driver", &Welcome::driver),
                       plain("capabilities", &Welcome::capabilities),
+                      plain("probed", &Welcome::probed),
                       plain("traits", &Welcome::traits),
                       plain("ports", &Welcome::ports),
                       plain("max", &Welcome::max),
@@ -130,7 +133,7 @@ constexpr auto fields_of(Of<CqCreate> /*of*/) {
     return std::tuple{plain("depth", &CqCreate::depth)};
 }
 constexpr auto fields_of(Of<CqCreated> /*of*/) {
-    return std::tuple{plain("cq", &CqCreated::cq)};
+    return std::tuple{plain("cq", &CqCreated::cq), plain("depth", &CqCreated::depth)};
 }
 constexpr auto fields_of(Of<CqDestroy> /*of*/) {
     return std::tuple{plain("cq", &CqDestroy::cq)};

@@ -39,6 +39,7 @@ struct PdDestroy {
 
 struct CqCreated {
     CqHandle cq;
+    std::optional<std::uint32_t> depth; // the real one; a device may round it up
     friend bool operator==(const CqCreated&, const CqCreated&) = default;
 };
 struct CqCreate {

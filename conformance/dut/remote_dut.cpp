@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "conformance/dut/capabilities.hpp"
 #include "conformance/dut/pending_calls.hpp"
 
 namespace veriroce::dut {
@@ -61,6 +62,7 @@ std::expected<void, std::string> RemoteDut::greet(const std::optional<std::strin
         return std::unexpected(peer + " rejected hello: " + reply->answer.error().message);
     }
     welcome_ = std::get<Welcome>(std::move(*reply->answer));
+    complete(welcome_);
     if (welcome_.version != kContractVersion) {
         return std::unexpected(peer + " speaks version " + std::to_string(welcome_.version) +
                                " of the contract, this program version " +

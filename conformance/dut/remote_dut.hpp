@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 
+#include "conformance/dut/capabilities.hpp"
 #include "conformance/dut/codec.hpp"
 #include "conformance/dut/dut.hpp"
 #include "transport/net/line_client.hpp"
@@ -44,6 +45,10 @@ class RemoteDut final : public Dut {
     [[nodiscard]] int descriptor() const override { return client_.fd(); }
 
     [[nodiscard]] const Welcome& welcome() const { return welcome_; }
+    // From now on hello describes only what the user chose of the device.
+    std::expected<void, std::string> choose(const Chosen& chosen) {
+        return dut::choose(welcome_, chosen);
+    }
 
   private:
     explicit RemoteDut(net::LineClient client) : client_(std::move(client)) {}

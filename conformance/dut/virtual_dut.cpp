@@ -13,7 +13,8 @@ struct VirtualDut::State {
                                        .first_ip_id = options.first_ip_id},
                                       engine, filter.get()),
           neighbour(options.neighbour),
-          device(engine, budget, std::move(options.description), filter.get()) {}
+          device(engine, budget, std::move(options.description), filter.get()),
+          limited(device, std::move(options.lacks), options.told) {}
 
     std::unique_ptr<engine::SurfaceFilter> filter;
     engine::Engine engine;
@@ -21,6 +22,7 @@ struct VirtualDut::State {
     sim::Nic nic;
     wire::MacAddress neighbour;
     EngineDevice device;
+    LimitedDevice limited; // in front of it
     PendingCalls pending;
     std::uint64_t next_call = 1;
 
@@ -28,7 +30,7 @@ struct VirtualDut::State {
     void settle(wire::Instant now) {
         while (const auto event = engine.poll_event())
             device.offer(*event, now);
-        pending.advance(device, now);
+        pending.advance(limited, now);
     }
 };
 
@@ -50,7 +52,7 @@ CallId VirtualDut::submit(Request request, wire::Instant now) {
         }
     }
     state_->settle(now); // answer earlier calls first
-    state_->pending.submit(call, request, state_->device, now);
+    state_->pending.submit(call, request, state_->limited, now);
     return call;
 }
 

@@ -18,6 +18,7 @@
 
 #include "conformance/dut/dut.hpp"
 #include "conformance/dut/engine_device.hpp"
+#include "conformance/dut/limited_device.hpp"
 #include "conformance/dut/pending_calls.hpp"
 #include "transport/engine/engine.hpp"
 #include "transport/engine/surface_filter.hpp"
@@ -34,6 +35,8 @@ struct VirtualDutOptions {
     // The only neighbour of the port: it leads to every peer of a QP.
     wire::MacAddress neighbour;
     std::uint16_t first_ip_id = 1; // counts up, so that an ICRC without it is detected
+    Lacks lacks;
+    Told told = Told::Yes;
 };
 
 class VirtualDut final : public Dut {

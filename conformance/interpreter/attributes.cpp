@@ -39,6 +39,10 @@ std::string name_attribute(const script::QpSetup& setup, std::string_view name,
     return word == nullptr ? std::string(otherwise) : word->text;
 }
 
+std::int64_t usual_rd_atomic(std::uint32_t most) {
+    return std::min<std::int64_t>(kDefaultRdAtomic, most);
+}
+
 engine::QpType type_of(const script::QpSetup& setup) {
     const auto* type = attribute_value<engine::QpType>(&setup, "type");
     return type == nullptr ? engine::QpType::Rc : *type;
@@ -123,11 +127,10 @@ dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environ
     const auto small = [&](std::string_view name, std::int64_t otherwise) {
         return static_cast<std::uint8_t>(number_attribute(&setup, name, otherwise));
     };
-    const auto depth = [&](std::int64_t most) { return std::min(kDefaultRdAtomic, most); };
     dut::QpAttributes step{.state = state};
     if (state == engine::QpState::Init) {
         step.pkey_index = static_cast<std::uint16_t>(number_attribute(&setup, "pkey_index", 0));
-        step.port_num = std::uint8_t{1};
+        step.port_num = environment.dut_port;
         if (connected) step.access = qp_access(qp, environment);
         if (!connected) step.qkey = qkey_of(setup);
     }
@@ -140,7 +143,7 @@ dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environ
     if (state == engine::QpState::Rtr && reliable) {
         step.min_rnr_timer = small("min_rnr_timer", kDefaultRnrTimer);
         step.max_dest_rd_atomic =
-            small("max_dest_rd_atomic", depth(environment.dut.max.dest_rd_atomic));
+            small("max_dest_rd_atomic", usual_rd_atomic(environment.dut.max.dest_rd_atomic));
     }
     if (state == engine::QpState::Sqd && setup.attribute("en_sqd_async_notify") != nullptr) {
         put_attribute("en_sqd_async_notify", qp, environment, step);
@@ -150,7 +153,7 @@ dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environ
         step.timeout = qp.timeout;
         step.retry_cnt = small("retry_cnt", kDefaultRetries);
         step.rnr_retry = small("rnr_retry", kDefaultRetries);
-        step.max_rd_atomic = small("max_rd_atomic", depth(environment.dut.max.rd_atomic));
+        step.max_rd_atomic = small("max_rd_atomic", usual_rd_atomic(environment.dut.max.rd_atomic));
         if (setup.attribute("path_mig_state") != nullptr)
             put_attribute("path_mig_state", qp, environment, step);
     }

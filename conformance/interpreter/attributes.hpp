@@ -35,6 +35,8 @@ const T* attribute_value(const script::QpSetup* setup, std::string_view name) {
 // The name of a CQ, an SRQ or an address that a line writes.
 std::string name_attribute(const script::QpSetup& setup, std::string_view name,
                            std::string_view otherwise);
+// max_rd_atomic and max_dest_rd_atomic of a case that sets none, on a device with this maximum.
+std::int64_t usual_rd_atomic(std::uint32_t most);
 engine::QpType type_of(const script::QpSetup& setup);
 wire::Qkey qkey_of(const script::QpSetup& setup);
 // A QP's local ACK timeout. Its default (1.07 s) is longer than any settle time, so that a slow lab

@@ -46,8 +46,13 @@ Task<Met<>> collect_events(Interpreter& interpreter, wire::Duration wait, Span s
     co_return Met<>{};
 }
 
+bool reports_state(const Interpreter& interpreter) {
+    return interpreter.environment().capable("query_qp");
+}
+
 Task<Met<std::optional<engine::QpState>>> state_of_dut(Interpreter& interpreter, const CaseQp& qp,
                                                        Span span) {
+    if (!reports_state(interpreter)) co_return std::nullopt;
     dut::Request query = dut::QpQuery{.qp = qp.dut_qp};
     const dut::QpQueried report = co_await ask<dut::QpQueried>(interpreter, std::move(query), span);
     co_return report.attributes.state;

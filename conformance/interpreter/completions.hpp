@@ -21,6 +21,8 @@ struct Objects;
 Task<Met<>> collect_completions(Interpreter& interpreter, CaseQp& qp, wire::Duration wait,
                                 Span span);
 Task<Met<>> collect_events(Interpreter& interpreter, wire::Duration wait, Span span);
+// A device without `query_qp` does not report the state of a QP: lines about it are passed over.
+bool reports_state(const Interpreter& interpreter);
 // Nothing if the DUT does not report its state.
 Task<Met<std::optional<engine::QpState>>> state_of_dut(Interpreter& interpreter, const CaseQp& qp,
                                                        Span span);

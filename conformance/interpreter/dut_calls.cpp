@@ -5,12 +5,85 @@
 
 #include <fmt/format.h>
 
+#include "conformance/interpreter/attributes.hpp"
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/one_of.hpp"
+
 namespace veriroce::interpreter {
 
-std::unexpected<Unmet> refused(const dut::Failure& failure, Span span) {
+namespace {
+
+// Every device can create an RC QP with one SGE, and post SENDs and WRITEs without immediate data
+// on it. Whatever else a case asks for, some shipped device refuses.
+struct DemandOf {
+    const Environment& environment;
+
+    bool operator()(const dut::QpCreate& r) const {
+        return r.type != engine::QpType::Rc || r.srq || r.max_sge.value_or(1) > 1 ||
+               r.max_inline.value_or(0) > 0 || r.signal_all.value_or(false);
+    }
+    bool operator()(const dut::QpModify& r) const {
+        const dut::QpAttributes& to = r.attributes;
+        const auto& max = environment.dut.max;
+        const auto differs = [](const auto& value, std::int64_t usual) {
+            return value && *value != usual;
+        };
+        return to.state == engine::QpState::Sqd || to.path_mig_state || to.alt_address_vector ||
+               to.en_sqd_async_notify || differs(to.pkey_index, 0) ||
+               (to.path_mtu && *to.path_mtu != environment.path_mtu) ||
+               differs(to.max_rd_atomic, usual_rd_atomic(max.rd_atomic)) ||
+               differs(to.max_dest_rd_atomic, usual_rd_atomic(max.dest_rd_atomic)) ||
+               (to.address_vector &&
+                (to.address_vector->udp_sport || to.address_vector->flow_label ||
+                 to.address_vector->traffic_class));
+    }
+    bool operator()(const dut::MrRegister& r) const {
+        return r.access.mw_bind || r.access.zero_based || r.access.flush_global ||
+               r.access.flush_persistent || r.access.remote_atomic;
+    }
+    bool operator()(const dut::PostSend& r) const {
+        return std::ranges::any_of(r.requests, [](const dut::SendRequest& one) {
+            const bool usual =
+                one.opcode == engine::WrOpcode::Send || one.opcode == engine::WrOpcode::RdmaWrite;
+            return !usual || one.flags.inline_data || one.sge.size() > 1;
+        });
+    }
+    template <OneOf<dut::QpQuery, dut::Events, dut::CqArm, dut::CqWait, dut::SrqCreate,
+                    dut::SrqModify, dut::SrqPost, dut::MwAlloc, dut::MwBind>
+                  OfGroup>
+    bool operator()(const OfGroup& /*request*/) const {
+        return true;
+    }
+    template <OneOf<dut::Hello, dut::PdCreate, dut::PdDestroy, dut::CqCreate, dut::CqDestroy,
+                    dut::MrRead, dut::MrWrite, dut::MrFill, dut::MrDigest, dut::MrDeregister,
+                    dut::QpDestroy, dut::PostRecv, dut::Poll, dut::Counters, dut::Cancel,
+                    dut::Reset, dut::Ping, dut::SrqDestroy, dut::MwDealloc>
+                  Basic>
+    bool operator()(const Basic& /*request*/) const {
+        return false;
+    }
+};
+
+bool says_unsupported(const dut::Failure& failure) {
+    return failure.errno_name == "EOPNOTSUPP" || failure.errno_name == "ENOTSUP" ||
+           failure.errno_name == "ENOSYS";
+}
+
+} // namespace
+
+Demand demand_of(const dut::Request& request, const Environment& environment) {
+    return std::visit(DemandOf{environment}, request) ? Demand::Optional : Demand::Basic;
+}
+
+std::unexpected<Unmet> refused(const dut::Failure& failure, Demand demand, Span span) {
+    if (failure.code == static_cast<std::int32_t>(dut::FailureCode::MethodNotFound)) {
+        return unsupported(span, failure.message);
+    }
     if (!failure.refused()) return unplayable(span, failure.message);
+    const bool lacks =
+        says_unsupported(failure) || (demand == Demand::Optional && failure.errno_name == "EINVAL");
     return std::unexpected(
-        Unmet{Verdict::Error,
+        Unmet{lacks ? Verdict::Skip : Verdict::Error,
               Finding{.kind = FindingKind::Refused,
                       .line = span.line,
                       .subject = failure.verb,

@@ -14,9 +14,15 @@
 
 namespace veriroce::interpreter {
 
+struct Environment;
+
+// Whether every device can do what the request asks for, or a lawful device may lack it.
+enum class Demand : std::uint8_t { Basic, Optional };
+Demand demand_of(const dut::Request& request, const Environment& environment);
+
 // The DUT refused a verb or did not answer: an ERROR, because the tester could not prepare the
-// case.
-std::unexpected<Unmet> refused(const dut::Failure& failure, Span span);
+// case. If the device lacks what was demanded: a SKIP that names the verb.
+std::unexpected<Unmet> refused(const dut::Failure& failure, Demand demand, Span span);
 [[nodiscard]] bool is_refusal(const Unmet& unmet);
 
 // How long one call to the DUT may wait; bounded, so that it does not outlive its case by much.
@@ -24,8 +30,9 @@ std::uint32_t wait_ms_of(wire::Duration left);
 
 template <typename Result>
 Task<Met<Result>> ask(Interpreter& interpreter, dut::Request request, Span span) {
+    const Demand demand = demand_of(request, interpreter.environment());
     dut::Answer answer = co_await interpreter.events().call(std::move(request));
-    if (!answer) co_return refused(answer.error(), span);
+    if (!answer) co_return refused(answer.error(), demand, span);
     auto* result = std::get_if<Result>(&*answer);
     if (result == nullptr) co_return unplayable(span, "the DUT answered another question");
     co_return std::move(*result);

@@ -11,8 +11,20 @@ constexpr wire::Duration kLeastPatience = std::chrono::seconds(1);
 constexpr wire::Duration kLeastSettle = std::chrono::milliseconds(10);
 constexpr wire::Duration kMostAckDelay = std::chrono::milliseconds(200);
 constexpr int kPatienceRoundTrips = 20;
+// IPv6, UDP, BTH, RETH and immediate, ICRC: what a packet has beside a full PMTU.
+constexpr std::size_t kPacketOverhead = 40 + 8 + 12 + 20 + 4;
 
 } // namespace
+
+wire::Mtu largest_mtu(std::size_t link_mtu, wire::Mtu active) {
+    wire::Mtu largest = wire::Mtu::B256;
+    using enum wire::Mtu;
+    for (const wire::Mtu mtu : {B512, B1024, B2048, B4096}) {
+        const bool fits = wire::bytes_of(mtu) + kPacketOverhead <= link_mtu;
+        if (fits && mtu <= active) largest = mtu;
+    }
+    return largest;
+}
 
 bool Environment::capable(std::string_view word) const {
     return std::ranges::find(dut.capabilities, word) != dut.capabilities.end();

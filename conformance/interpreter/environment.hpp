@@ -59,6 +59,9 @@ struct FaultPlan {
     std::vector<fault::Rule> rules; // of it
 };
 
+// The largest path MTU whose packets fit through a link of this MTU and a port of this one.
+wire::Mtu largest_mtu(std::size_t link_mtu, wire::Mtu active);
+
 struct Environment {
     dut::Welcome dut; // the device's answer to hello
     std::uint32_t gid_index = 0;
@@ -68,7 +71,9 @@ struct Environment {
     std::vector<wire::IpAddress> dut_others;          // of the DUT's host; not RoCEv2 GIDs
     std::map<std::string, wire::IpAddress> dut_named; // `dut address NAME`: the first of them
     TesterPort tester;
-    wire::Mtu path_mtu = wire::Mtu::B1024; // unless the case sets another
+    std::uint8_t dut_port = 1;                // of the device, by its number
+    wire::Mtu path_mtu = wire::Mtu::B1024;    // unless the case sets another
+    wire::Mtu largest_mtu = wire::Mtu::B1024; // that link and device allow
     wire::Duration patience{std::chrono::seconds(1)};
     wire::Duration settle{std::chrono::milliseconds(10)};
     wire::Duration round_trip_p99{0}; // 99th percentile of the calibration's round trips

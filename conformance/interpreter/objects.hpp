@@ -106,6 +106,7 @@ struct Objects {
     wire::Qpn unused_qpn;                      // the DUT used it before and no longer has it
     std::map<std::int64_t, dut::PdHandle> pds; // by the script's numbers; 1 is the usual one
     std::map<std::string, dut::CqHandle> cqs;
+    std::map<std::string, std::uint32_t> cq_depths; // real ones, of those with a name
     std::map<std::string, dut::SrqHandle> srqs;
     std::map<std::string, std::deque<std::uint64_t>> srq_receives;
     std::map<std::string, std::uint32_t> srq_limits; // not armed yet

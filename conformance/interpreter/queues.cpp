@@ -112,6 +112,7 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeCq& line, Span 
     dut::Request call = dut::CqCreate{.depth = depth};
     const dut::CqCreated made = co_await ask<dut::CqCreated>(interpreter, std::move(call), span);
     cqs[line.name.text] = made.cq;
+    interpreter.objects().cq_depths[line.name.text] = made.depth.value_or(depth);
     interpreter.clock().line_ended();
     co_return Met<>{};
 }

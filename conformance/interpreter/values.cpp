@@ -64,6 +64,8 @@ std::optional<std::int64_t> value_of_name(const Objects& objects, const CaseQp& 
     if (region != objects.regions.end()) return key_or_address(*region);
     const auto window = std::ranges::find(objects.windows, name, &Window::name);
     if (window != objects.windows.end()) return key_or_address(*window);
+    const auto queue = objects.cq_depths.find(std::string(name));
+    if (queue != objects.cq_depths.end()) return queue->second;
     const auto other = objects.qps.find(std::string(name));
     if (other != objects.qps.end()) return other->second.book.identity().dut_qpn.value;
     return std::nullopt;

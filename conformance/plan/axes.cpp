@@ -52,13 +52,25 @@ bool take_migreq(Selection& selection, std::string_view word) {
     return true;
 }
 
+bool take_mtu(Selection& selection, std::string_view word) {
+    using enum wire::Mtu;
+    for (const wire::Mtu mtu : {B256, B512, B1024, B2048, B4096}) {
+        if (fmt::to_string(wire::bytes_of(mtu)) != word) continue;
+        add_once(selection.mtus, mtu);
+        return true;
+    }
+    return false;
+}
+
 struct Axis {
     std::string_view name;
     std::string_view values; // for messages
     bool (*take)(Selection&, std::string_view);
 };
-constexpr Axis kAxes[] = {
-    {"ip", "4 or 6", take_ip}, {"psn", "low or wrap", take_psn}, {"migreq", "0 or 1", take_migreq}};
+constexpr Axis kAxes[] = {{"ip", "4 or 6", take_ip},
+                          {"psn", "low or wrap", take_psn},
+                          {"migreq", "0 or 1", take_migreq},
+                          {"mtu", "256, 512, 1024, 2048 or 4096", take_mtu}};
 
 // Each run so far with each value of one more axis; as they are where it was not asked for.
 template <typename T, typename Set>
@@ -82,7 +94,8 @@ std::expected<void, std::string> add_axis(Selection& selection, std::string_view
     const std::size_t equals = text.find('=');
     const auto axis = std::ranges::find(kAxes, text.substr(0, equals), &Axis::name);
     if (axis == std::end(kAxes) || equals == std::string_view::npos) {
-        return std::unexpected(std::string("the axes are ip=4,6, psn=low,wrap and migreq=0,1"));
+        return std::unexpected(std::string(
+            "the axes are ip=4,6, psn=low,wrap, migreq=0,1 and mtu=256,512,1024,2048,4096"));
     }
     std::string_view rest = text.substr(equals + 1);
     for (;;) {
@@ -135,9 +148,15 @@ std::vector<PlannedRun> axis_combinations(const Selection& selection) {
         run.start_psn = start;
         return fmt::format("psn={}", name_of(start));
     });
-    return multiplied(runs, selection.mig_reqs, [](PlannedRun& run, bool mig_req) {
+    runs = multiplied(runs, selection.mig_reqs, [](PlannedRun& run, bool mig_req) {
         run.mig_req = mig_req;
         return fmt::format("migreq={}", mig_req ? 1 : 0);
+    });
+    for (PlannedRun& run : runs)
+        run.path_mtu = selection.usual_mtu;
+    return multiplied(runs, selection.mtus, [](PlannedRun& run, wire::Mtu mtu) {
+        run.path_mtu = mtu;
+        return fmt::format("mtu={}", wire::bytes_of(mtu));
     });
 }
 

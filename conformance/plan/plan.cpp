@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "conformance/interpreter/link_effects.hpp"
 #include "conformance/interpreter/playable.hpp"
 #include "conformance/plan/axes.hpp"
+#include "conformance/plan/needs.hpp"
 #include "conformance/plan/run_name.hpp"
 #include "conformance/script/words.hpp"
 #include "dissector/wire/nearest_word.hpp"
@@ -53,8 +55,8 @@ std::string all_text(std::string_view path, const std::vector<script::Diagnostic
 }
 
 std::expected<script::Script, PlanError> compiled(Compile compile, std::string_view path,
-                                                  std::string_view text) {
-    auto script = compile(path, text);
+                                                  std::string_view text, wire::Mtu mtu) {
+    auto script = compile(path, text, wire::bytes_of(mtu));
     if (!script) return std::unexpected(PlanError{all_text(path, script.error())});
     const auto beyond = interpreter::unplayable_lines(*script);
     if (!beyond.empty()) return std::unexpected(PlanError{all_text(path, beyond)});
@@ -98,7 +100,7 @@ std::optional<PlanError> check_names(const Selection& selection) {
 // nothing, and its user would think that it had.
 std::optional<PlanError> set_parameters(std::vector<script::Script>& scripts,
                                         const std::vector<script::Parameter>& parameters,
-                                        Compile compile) {
+                                        Compile compile, wire::Mtu mtu) {
     if (parameters.empty()) return std::nullopt;
     std::set<std::string> known;
     std::set<std::string> used;
@@ -109,7 +111,7 @@ std::optional<PlanError> set_parameters(std::vector<script::Script>& scripts,
         auto with = script::with_parameters(before.text, parameters);
         if (with.used.empty()) continue;
         used.insert(with.used.begin(), with.used.end());
-        auto after = compiled(compile, before.path, with.text);
+        auto after = compiled(compile, before.path, with.text, mtu);
         if (!after) return after.error();
         one = std::move(*after);
     }
@@ -159,12 +161,32 @@ std::vector<PlannedRun> runs_of(std::size_t case_index, const std::vector<script
     return planned;
 }
 
+// `mtu` is a number in a compiled run, so each path MTU has runs of its own. A case that sets its
+// path MTU is played over that one.
+std::expected<std::vector<PlannedRun>, PlanError>
+runs_over_mtus(const script::Case& of, std::size_t case_index, const std::vector<script::Run>& runs,
+               Selection selection, Compile compile) {
+    const bool sets_mtu = std::ranges::any_of(
+        runs, [](const script::Run& run) { return PlannedRun{.run = run}.sets_mtu(); });
+    const std::vector<wire::Mtu> mtus = std::exchange(selection.mtus, {});
+    if (sets_mtu || mtus.empty()) return runs_of(case_index, runs, selection);
+    std::vector<PlannedRun> all;
+    for (const wire::Mtu mtu : mtus) {
+        const auto script = compiled(compile, of.path, of.text, mtu);
+        if (!script) return std::unexpected(script.error());
+        selection.mtus = {mtu};
+        std::ranges::move(runs_of(case_index, script->runs, selection), std::back_inserter(all));
+    }
+    return all;
+}
+
 // The selection that a run's name asks for: its axes instead of those of the others.
 Selection with_axes_of(const RunName& name, Selection selection) {
     for (const std::string_view value : name.values) {
         if (value.starts_with("ip=")) selection.ip_versions.clear();
         if (value.starts_with("psn=")) selection.start_psns.clear();
         if (value.starts_with("migreq=")) selection.mig_reqs.clear();
+        if (value.starts_with("mtu=")) selection.mtus.clear();
         // A value of the case is not an axis, and a wrong one selects nothing.
         static_cast<void>(add_axis(selection, value));
     }
@@ -248,6 +270,10 @@ std::string shell_word(const std::string& text) {
     return result + "'";
 }
 
+bool PlannedRun::sets_mtu() const {
+    return run.qps.front().attribute("mtu") != nullptr;
+}
+
 std::optional<int> PlannedRun::own_ip_version() const {
     const script::Attribute* found = run.qps.front().attribute("ip");
     const auto* expr = found == nullptr ? nullptr : std::get_if<script::Expr>(&found->value);
@@ -284,17 +310,18 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
     std::vector<script::Script> scripts;
     for (const cases::EmbeddedFile& file : cases::embedded_files()) {
         if (!selected_by_name(file, selection.names)) continue;
-        auto script = compiled(compile, file.path, file.text);
+        auto script = compiled(compile, file.path, file.text, selection.usual_mtu);
         if (!script) return std::unexpected(script.error());
         if (selected(script->test_case, selection)) scripts.push_back(std::move(*script));
     }
     const std::size_t first_file = scripts.size();
     for (const ScriptFile& file : files) {
-        auto script = compiled(compile, file.path, file.text);
+        auto script = compiled(compile, file.path, file.text, selection.usual_mtu);
         if (!script) return std::unexpected(script.error());
         scripts.push_back(std::move(*script));
     }
-    if (const auto error = set_parameters(scripts, selection.parameters, compile)) {
+    if (const auto error =
+            set_parameters(scripts, selection.parameters, compile, selection.usual_mtu)) {
         return std::unexpected(*error);
     }
 
@@ -305,8 +332,10 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
     for (std::size_t i = 0; i < plan.cases.size(); ++i) {
         std::set<std::string, std::less<>> planned; // two names may select the same run
         for (const RunName& name : names_of(plan.cases[i], i >= first_file, selection)) {
-            std::vector<PlannedRun> runs =
-                runs_of(i, scripts[i].runs, with_axes_of(name, selection));
+            auto over_mtus = runs_over_mtus(plan.cases[i], i, scripts[i].runs,
+                                            with_axes_of(name, selection), compile);
+            if (!over_mtus) return std::unexpected(over_mtus.error());
+            std::vector<PlannedRun>& runs = *over_mtus;
             std::erase_if(runs, [&](const PlannedRun& run) {
                 return !has_values(run.id(plan.cases[i]), name.values);
             });
@@ -339,15 +368,12 @@ std::optional<std::string> reason_to_skip(const script::Case& script, const Plan
                                           const Selection& selection) {
     const auto own = planned.own_ip_version();
     if (own && *own != planned.ip_version) return fmt::format("it is for IPv{} alone", *own);
-    for (const script::Need& need : script.needs) {
-        if (need.word == "mtu") {
-            const auto has = static_cast<std::int64_t>(wire::bytes_of(environment.path_mtu));
-            if (need.at_least && has < *need.at_least) {
-                return fmt::format("needs mtu>={}, has {}", *need.at_least, has);
-            }
-        } else if (!environment.capable(need.word) && !testbed.link_capable(need.word)) {
-            return fmt::format("needs {}", need.word);
-        }
+    if (!planned.sets_mtu() && planned.path_mtu > environment.largest_mtu) {
+        return fmt::format("needs mtu>={}, has {}", wire::bytes_of(planned.path_mtu),
+                           wire::bytes_of(environment.largest_mtu));
+    }
+    for (const script::Need& need : needs_of(script, planned.run)) {
+        if (const auto why = lacking(need, testbed, environment)) return why;
     }
     for (const script::Word& trait : script.unless) {
         if (environment.trait(trait.text))

@@ -36,6 +36,9 @@ struct Selection {
     std::vector<int> ip_versions;
     std::vector<interpreter::StartPsn> start_psns;
     std::vector<bool> mig_reqs;
+    std::vector<wire::Mtu> mtus;
+    // The path MTU of runs for which neither their case nor an axis sets one.
+    wire::Mtu usual_mtu{script::kUsualMtu};
     std::uint32_t repeat = 1; // rounds of every run, each with a seed of its own
     Shard shard;
     std::vector<script::Parameter> parameters; // -D; each must have a line to stand in
@@ -54,12 +57,15 @@ struct PlannedRun {
     int ip_version = 4;
     interpreter::StartPsn start_psn = interpreter::StartPsn::Any;
     std::optional<bool> mig_req;
+    wire::Mtu path_mtu{script::kUsualMtu}; // `mtu` in its lines, unless the case sets another
     std::uint32_t round = 0; // of --repeat, from 0: the seed is that of the run and this
     std::string file;        // that the selection names; empty of the program's own cases
     std::string axes;        // "ip=6,psn=wrap,round=2"; empty where nothing was asked for
 
     // The IP version that the case itself is for, by `qp ip=`.
     [[nodiscard]] std::optional<int> own_ip_version() const;
+    // Whether the case itself sets the path MTU.
+    [[nodiscard]] bool sets_mtu() const;
     // Where it is played: the axis, and the VLAN of `qp vlan=`.
     [[nodiscard]] interpreter::Network network() const;
     // group/name[ip=6,mtu=256]
@@ -68,7 +74,8 @@ struct PlannedRun {
     [[nodiscard]] std::vector<std::string> over() const;
 };
 
-// Takes "ip=4,6", "psn=low,wrap" or "migreq=0,1" into the selection. The error is a phrase.
+// Takes "ip=4,6", "psn=low,wrap", "migreq=0,1" or "mtu=256,4096" into the selection. The error is a
+// phrase.
 std::expected<void, std::string> add_axis(Selection& selection, std::string_view text);
 
 // "2/5": the second of five. The error is a phrase.
@@ -85,9 +92,9 @@ struct ScriptFile {
     std::string text;
 };
 
-// Every script is compiled by this, once.
+// Every script is compiled by this, once for each path MTU.
 using Compile = std::expected<script::Script, std::vector<script::Diagnostic>> (*)(
-    std::string_view path, std::string_view text);
+    std::string_view path, std::string_view text, std::int64_t usual_mtu);
 
 // A word for the shell, in quotes where it needs them.
 std::string shell_word(const std::string& text);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/dut/capabilities.hpp"
 #include "conformance/plan/run_name.hpp"
 
 namespace veriroce::plan {
@@ -104,10 +105,10 @@ bool VersionRange::contains(std::string_view version) const {
 }
 
 Environment Profile::applied(Environment environment) const {
-    add_missing(environment.dut.capabilities, capabilities);
-    std::erase_if(environment.dut.capabilities, [&](const std::string& word) {
-        return std::ranges::find(lacks, word) != lacks.end();
-    });
+    for (const std::string& word : capabilities)
+        dut::add_capability(environment.dut, word);
+    for (const std::string& word : lacks)
+        dut::remove_capability(environment.dut, word);
     add_missing(environment.dut.traits, traits);
     environment.counters = counters;
     environment.ack_timer_floor = std::max(environment.ack_timer_floor, ack_timer_floor);

@@ -50,6 +50,8 @@ struct Deviation {
 
 struct Profile {
     std::string name;
+    std::string unverified;                // why its statements may be wrong; empty: they are not
+    std::vector<std::string> drivers;      // whose devices it describes; any if empty
     std::vector<std::string> capabilities; // that it has, whatever its agent says
     std::vector<std::string> lacks;        // that it has not
     std::vector<std::string> traits;
@@ -61,6 +63,10 @@ struct Profile {
     // The device as it stands in an environment, with what the profile knows of it.
     [[nodiscard]] interpreter::Environment applied(interpreter::Environment environment) const;
 };
+
+// Whether an entry may excuse findings of this kind. The others say nothing about the DUT, or come
+// from the profile.
+bool excusable(interpreter::FindingKind kind);
 
 inline constexpr std::size_t kMaxProfileBytes = 256U << 10;
 

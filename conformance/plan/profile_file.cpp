@@ -22,12 +22,13 @@ namespace {
 using namespace std::string_view_literals;
 using Words = std::span<const std::string_view>;
 
-constexpr std::array kProfileKeys{"profile"sv,   "capabilities"sv, "lacks"sv,      "traits"sv,
-                                  "ack_timer"sv, "counters"sv,     "time_scale"sv, "deviations"sv};
+constexpr std::array kProfileKeys{"profile"sv,      "unverified"sv, "drivers"sv,
+                                  "capabilities"sv, "lacks"sv,      "traits"sv,
+                                  "ack_timer"sv,    "counters"sv,   "time_scale"sv,
+                                  "deviations"sv};
 constexpr std::array kDeviationKeys{"rule"sv,   "case"sv,   "kind"sv,     "line"sv,
                                     "field"sv,  "reason"sv, "link"sv,     "firmware"sv,
                                     "kernel"sv, "until"sv,  "sometimes"sv};
-// What an entry may excuse. The other kinds say nothing about the DUT, or come from the profile.
 constexpr std::array kExcusable{FindingKind::Missing,     FindingKind::Unexpected,
                                 FindingKind::Mismatch,    FindingKind::Late,
                                 FindingKind::Refused,     FindingKind::Violation,
@@ -119,6 +120,12 @@ class Parser {
         if (!root.IsMap()) return fail(root.Mark(), "a profile is a map; see the template");
         each_key(root, kProfileKeys, "key", [&](const std::string& key, const YAML::Node& value) {
             if (key == "profile") profile_.name = text_in(value, key).value_or("");
+            if (key == "unverified") profile_.unverified = text_in(value, key).value_or("");
+            if (key == "drivers") {
+                each_value(value, key, [&](const YAML::Node& one) {
+                    profile_.drivers.push_back(one.Scalar());
+                });
+            }
             if (key == "capabilities")
                 words(value, profile_.capabilities, "capability", "capabilities", capabilities());
             if (key == "lacks")
@@ -144,7 +151,7 @@ class Parser {
         std::vector<std::string_view> all(script::capabilities().begin(),
                                           script::capabilities().end());
         std::erase_if(all, [](std::string_view one) {
-            return one == "raw" || one == "hwtime" || one == "mtu";
+            return one == "raw" || one == "hwtime" || script::contains(script::amounts(), one);
         });
         return all;
     }
@@ -374,6 +381,10 @@ class Parser {
 };
 
 } // namespace
+
+bool excusable(FindingKind kind) {
+    return std::ranges::find(kExcusable, kind) != kExcusable.end();
+}
 
 std::expected<Profile, std::string> parse_profile(std::string_view path, std::string_view text) {
     return Parser(path).parse(text);

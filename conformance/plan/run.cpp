@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "conformance/interpreter/judging.hpp"
+#include "conformance/plan/device_notes.hpp"
 #include "conformance/plan/judgeable.hpp"
 #include "conformance/plan/run_name.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
@@ -69,6 +70,10 @@ PlanRun::PlanRun(Testbed& testbed, const Plan& plan, const Selection& selection,
         tell_plan();
     }
     notes_ = known_.notes();
+    interpreter::Environment environment = testbed_.environment({});
+    if (options_.profile) environment = options_.profile->applied(std::move(environment));
+    for (std::string& note : device_notes(environment.dut, options_.profile))
+        notes_.push_back(std::move(note));
     for (std::string& note : not_judgeable(plan_, testbed_.environment({}).stamp_width))
         notes_.push_back(std::move(note));
     tester_qpn_ = first_qpn_of(options_.seed);
@@ -97,7 +102,8 @@ Environment environment_alone(const Testbed& testbed, const PlannedRun& planned,
     environment.seed = options.seed + planned.round;
     environment.plan = options.plan;
     environment.start_psn = planned.start_psn;
-    environment.mig_req = planned.mig_req;
+    if (planned.mig_req) environment.mig_req = planned.mig_req;
+    environment.path_mtu = planned.path_mtu;
     environment.patience = scaled(environment.patience, scale);
     environment.settle = scaled(environment.settle, scale);
     environment.first_tester_qpn = {first_qpn_of(options.seed)};
@@ -234,7 +240,12 @@ std::string PlanRun::command_for(const PlannedRun& planned) const {
     const std::string values = id.substr(script.id().size());
     const std::string name = (planned.file.empty() ? script.id() : planned.file) + values;
     std::string text = fmt::format("veriroce test {}{}", shell_word(name), options_.command);
-    for (const std::string& axis : planned.over())
+    std::vector<std::string> over = planned.over();
+    const std::string mtu = fmt::format("mtu={}", wire::bytes_of(planned.path_mtu));
+    const bool usual = planned.path_mtu == wire::Mtu{script::kUsualMtu} || planned.sets_mtu();
+    // Elsewhere another path MTU may be the usual one.
+    if (!usual && std::ranges::find(over, mtu) == over.end()) over.push_back(mtu);
+    for (const std::string& axis : over)
         text += " --over " + axis;
     return text + fmt::format(" --seed {}", options_.seed + planned.round);
 }

@@ -163,7 +163,8 @@ class Reduction {
     // Nothing if the text is no script, or no plan where a plan is made small.
     std::optional<Played> play(Testbed& testbed, const std::string& text) {
         if (!environment_.plan.rules.empty()) return play_under(testbed, text);
-        const auto script = script::compile(script_.path, text);
+        const auto script =
+            script::compile(script_.path, text, wire::bytes_of(environment_.path_mtu));
         if (!script || script->runs.size() != 1) return std::nullopt;
         if (!interpreter::unplayable_lines(*script).empty()) return std::nullopt;
         ++plays_;

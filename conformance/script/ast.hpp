@@ -471,10 +471,18 @@ struct QpSetup {
     }
 };
 
-// A capability of the DUT contract or of the link; `at_least` is used only for "mtu>=4096".
+// The value of a `for` name in one run.
+struct Binding {
+    std::string name;
+    std::variant<std::int64_t, std::string> value;
+};
+
+// A capability of the DUT contract or of the link; `at_least` is for amounts: "sge>=3". With
+// `of_value` only the runs with that value need it: "needs atomics for op=FETCH_ADD".
 struct Need {
     std::string word;
     std::optional<std::int64_t> at_least;
+    std::optional<Binding> of_value = {};
     SourceSpan span;
 };
 
@@ -518,12 +526,6 @@ struct Case {
     }
     // The source line of a span, without line end and comment; empty beyond the end.
     [[nodiscard]] std::string_view line_text(const SourceSpan& span) const;
-};
-
-// The value of a `for` name in one run.
-struct Binding {
-    std::string name;
-    std::variant<std::int64_t, std::string> value;
 };
 
 struct Run {

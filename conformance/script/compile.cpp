@@ -10,9 +10,6 @@
 namespace veriroce::script {
 namespace {
 
-// The path MTU of a case that does not set it.
-constexpr std::int64_t kUsualMtu = 1024;
-
 using Definition = std::variant<const Let*, const For*>;
 
 std::uint32_t line_of(const Definition& definition) {
@@ -137,8 +134,8 @@ std::int64_t mtu_of(std::span<const Line> lines, std::span<const BoundName> name
 
 } // namespace
 
-std::expected<Script, std::vector<Diagnostic>> compile(std::string_view path,
-                                                       std::string_view text) {
+std::expected<Script, std::vector<Diagnostic>> compile(std::string_view path, std::string_view text,
+                                                       std::int64_t usual_mtu) {
     if (text.size() > kMaxTextBytes) {
         return std::unexpected(std::vector{Diagnostic{
             {1, 1, 1}, "the file is longer than " + std::to_string(kMaxTextBytes) + " bytes", {}}});
@@ -149,9 +146,9 @@ std::expected<Script, std::vector<Diagnostic>> compile(std::string_view path,
     Script compiled;
     if (header.names_known) {
         const std::span<const Line> head_lines = std::span(lines).first(header.lines);
-        const std::int64_t common = mtu_of(head_lines, {}, kUsualMtu);
+        const std::int64_t common = mtu_of(head_lines, {}, usual_mtu);
         for (const auto& names : Combinations(header.head, common, report).all()) {
-            const std::int64_t own = mtu_of(head_lines, names, kUsualMtu);
+            const std::int64_t own = mtu_of(head_lines, names, usual_mtu);
             compiled.runs.push_back(parse_run(header, lines, names, own, report));
             if (report.full()) break;
         }

@@ -128,8 +128,10 @@ class ExprParser {
         case NameKind::Qp:
             if (context_.use == NameUse::Qpns) return result;
             break;
+        case NameKind::Cq: // its real depth, which only the run knows
+            if (context_.use == NameUse::Plain && !context_.time) return result;
+            break;
         case NameKind::Address:
-        case NameKind::Cq:
         case NameKind::Srq:
         case NameKind::Packet: break;
         }

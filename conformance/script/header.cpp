@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 
 #include "conformance/rules/rules.hpp"
@@ -97,8 +98,8 @@ class HeaderParser {
         if (cursor.failed()) return;
         const bool is_address = is_address_line(source);
         const std::string key = is_address ? word.text + " address" : word.text;
-        const bool repeats =
-            is_address || key == "let" || key == "for" || key == "qp" || key == "tester";
+        const bool repeats = is_address || key == "let" || key == "for" || key == "qp" ||
+                             key == "tester" || key == "needs";
         if (!repeats && !seen_.insert(key).second) {
             return cursor.fail(word.span, "duplicate '" + key + "' line");
         }
@@ -158,16 +159,37 @@ class HeaderParser {
     }
 
     void needs(Cursor& cursor) {
+        std::vector<Need> found;
         do {
             const Word word = word_of(cursor, capabilities(), "capability");
-            Need need{word.text, {}, word.span};
+            Need need{.word = word.text, .at_least = {}, .span = word.span};
             if (cursor.accept(">="))
-                need.at_least = parse_constant(cursor, scope_, 0, 65'535, "mtu");
-            if (need.at_least.has_value() != (need.word == "mtu")) {
-                cursor.fail(word.span, "only mtu takes a comparison: mtu>=4096");
+                need.at_least = parse_constant(cursor, scope_, 0, 65'535, word.text);
+            if (need.at_least.has_value() != contains(amounts(), need.word)) {
+                cursor.fail(word.span, need.at_least ? "'" + word.text + "' is not an amount"
+                                                     : "expected an amount: " + word.text + ">=1");
             }
-            header_.head.needs.push_back(std::move(need));
-        } while (!cursor.at_end());
+            found.push_back(std::move(need));
+        } while (!cursor.failed() && !cursor.at_end() && !cursor.peek().is("for"));
+        if (cursor.accept("for")) needs_of_value(cursor, found);
+        std::ranges::move(found, std::back_inserter(header_.head.needs));
+    }
+
+    // `needs atomics for op=FETCH_ADD`: the `for` line may come later.
+    static void needs_of_value(Cursor& cursor, std::vector<Need>& needs) {
+        const Word name = cursor.word("the name of a 'for' line");
+        cursor.expect("=", "and one of its values: needs atomics for op=FETCH_ADD");
+        const Token value = cursor.next();
+        Binding binding{.name = name.text, .value = value.text};
+        if (value.kind == Token::Kind::Number) {
+            binding.value = value.number;
+        } else if (value.kind != Token::Kind::Name) {
+            return cursor.fail(value.span, "expected one of the values of " + name.text);
+        }
+        for (Need& one : needs) {
+            one.of_value = binding;
+            one.span = name.span;
+        }
     }
 
     static void word_list(Cursor& cursor, std::vector<Word>& target, Words words,
@@ -301,6 +323,10 @@ class HeaderParser {
             header_.head.level = rules::catalogue().at(head.rules.front().text).level;
         }
         check_title();
+        for (const Need& need : head.needs) {
+            if (!need.of_value || is_for(need.of_value->name)) continue;
+            report_.add(need.span, "no 'for' line defines '" + need.of_value->name + "'");
+        }
     }
 
     void check_title() {

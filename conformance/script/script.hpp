@@ -38,9 +38,13 @@ struct Script {
     std::vector<Run> runs;
 };
 
-// `path` determines the case's id and appears in messages.
-std::expected<Script, std::vector<Diagnostic>> compile(std::string_view path,
-                                                       std::string_view text);
+// The value of `mtu` in a case that does not set it.
+inline constexpr std::int64_t kUsualMtu = 1024;
+
+// `path` determines the case's id and appears in messages. `usual_mtu` is the path MTU of the runs
+// that do not set one.
+std::expected<Script, std::vector<Diagnostic>> compile(std::string_view path, std::string_view text,
+                                                       std::int64_t usual_mtu = kUsualMtu);
 
 // The canonical layout of a file, with its comments. Fails if `compile` fails.
 std::expected<std::string, std::vector<Diagnostic>> format(std::string_view path,

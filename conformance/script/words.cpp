@@ -16,11 +16,14 @@ constexpr std::array kStatementList{"dut"sv,   "tester"sv,    "fault"sv,  "expec
                                     "or"sv,    "unordered"sv, "repeat"sv, "end"sv};
 // The words of the DUT contract, and those that the testbed measures on the link.
 constexpr std::array kCapabilityList{
-    "rc"sv,         "uc"sv,         "ud"sv,     "read"sv,         "atomics"sv,
-    "send_inv"sv,   "imm"sv,        "ipv6"sv,   "vlan"sv,         "rocev1"sv,
-    "sqd"sv,        "apm"sv,        "flush"sv,  "atomic_write"sv, "e2e_credits"sv,
-    "pkey_table"sv, "events"sv,     "notify"sv, "srq"sv,          "mw"sv,
-    "cm"sv,         "congestion"sv, "raw"sv,    "hwtime"sv,       "mtu"sv};
+    "rc"sv,    "uc"sv,           "ud"sv,          "read"sv,          "atomics"sv,     "send_inv"sv,
+    "imm"sv,   "ipv6"sv,         "vlan"sv,        "rocev1"sv,        "sqd"sv,         "apm"sv,
+    "flush"sv, "atomic_write"sv, "e2e_credits"sv, "pkey_table"sv,    "events"sv,      "notify"sv,
+    "srq"sv,   "mw"sv,           "cm"sv,          "congestion"sv,    "raw"sv,         "hwtime"sv,
+    "mtu"sv,   "mw1"sv,          "mw2"sv,         "mtu256"sv,        "reset_reuse"sv, "query_qp"sv,
+    "sge"sv,   "inline"sv,       "rd_atomic"sv,   "dest_rd_atomic"sv};
+// Those that are an amount: `needs sge>=3`. The testbed knows the MTU, hello's `max` the others.
+constexpr std::array kAmountList{"mtu"sv, "sge"sv, "inline"sv, "rd_atomic"sv, "dest_rd_atomic"sv};
 constexpr std::array kTraitList{
     "out_of_order"sv, "selective_repeat"sv,   "adaptive_retransmission"sv, "ack_timer_ignored"sv,
     "odp"sv,          "buffers_before_rtr"sv, "full_cq_idles"sv,           "dscp_overridden"sv};
@@ -101,6 +104,9 @@ Words statement_words() {
 }
 Words capabilities() {
     return kCapabilityList;
+}
+Words amounts() {
+    return kAmountList;
 }
 Words traits() {
     return kTraitList;

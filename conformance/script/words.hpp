@@ -20,6 +20,7 @@ using Words = std::span<const std::string_view>;
 Words header_words();    // rule title role level needs unless tags let for qp tester
 Words statement_words(); // dut tester fault expect no quiet dropped judged wait any ... end
 Words capabilities();
+Words amounts(); // capabilities that are a number: sge, inline, mtu, …
 Words traits();
 Words case_tags();
 Words access_words();

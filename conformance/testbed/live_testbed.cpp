@@ -43,8 +43,6 @@ constexpr wire::Duration kCounterPatience = std::chrono::milliseconds(2500);
 constexpr wire::Duration kCounterPause = std::chrono::milliseconds(100);
 constexpr wire::Duration kOneSecond = std::chrono::seconds(1);
 constexpr wire::Duration kCalibrationAge = std::chrono::minutes(10);
-// IPv6, UDP, BTH, RETH and immediate, ICRC: what a packet has beside a full PMTU.
-constexpr std::size_t kPacketOverhead = 40 + 8 + 12 + 20 + 4;
 
 // What round trips are measured with. An empty WRITE needs no key, no address (LEN-08) and no
 // receive, so it can be sent often; a device that does not answer it gets small SENDs.
@@ -100,17 +98,6 @@ wire::Duration percentile_99(std::vector<wire::Duration> samples) {
     return samples.empty() ? wire::Duration(0) : samples[(samples.size() - 1) * 99 / 100];
 }
 
-wire::Mtu largest_mtu_for(std::size_t link_mtu, wire::Mtu active) {
-    wire::Mtu best = wire::Mtu::B256;
-    for (const wire::Mtu mtu : {wire::Mtu::B512, wire::Mtu::B1024}) {
-        if (wire::bytes_of(mtu) + kPacketOverhead <= link_mtu &&
-            wire::bytes_of(mtu) <= wire::bytes_of(active)) {
-            best = mtu;
-        }
-    }
-    return best;
-}
-
 } // namespace
 
 std::expected<std::unique_ptr<LiveTestbed>, std::string>
@@ -135,6 +122,7 @@ LiveTestbed::open(const LiveTestbedOptions& options) {
 std::expected<void, std::string> LiveTestbed::find_device(wire::Instant until) {
     auto dut = dut::RemoteDut::connect(options_.agent, options_.token, until);
     if (!dut) return std::unexpected(dut.error());
+    if (auto chosen = (*dut)->choose(options_.dut_chosen); !chosen) return chosen;
     dut_ = std::move(*dut);
     tickets_.clear();
     // A device that comes back without its port or addresses leaves what was known of it.
@@ -262,7 +250,11 @@ Environment LiveTestbed::environment(const Network& network) const {
     };
     add_others(options_.dut_other_addresses);
     if (const auto& others = welcome_.ports.front().other_addresses) add_others(*others);
-    environment.path_mtu = largest_mtu_for(link_->mtu(), welcome_.ports.front().mtu_active);
+    environment.dut_port = welcome_.ports.front().port;
+    environment.largest_mtu =
+        interpreter::largest_mtu(link_->mtu(), welcome_.ports.front().mtu_active);
+    environment.path_mtu = environment.largest_mtu; // as devices are used (LEN-01)
+    environment.mig_req = true; // a device may take packets without it by a slow path (BTH-15)
     environment.seed = options_.seed;
     environment.take_round_trips(round_trip_p99_);
     environment.sleep_p99 = sleep_p99_;

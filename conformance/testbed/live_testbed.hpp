@@ -29,6 +29,7 @@ struct LiveTestbedOptions {
     std::string interface;                         // of the tester
     std::vector<wire::IpAddress> tester_addresses; // that the kernel does not own; else its own
     std::vector<wire::IpAddress> dut_addresses; // which GIDs of the device; else the first that fit
+    dut::Chosen dut_chosen;                     // of its ports and GIDs
     // Of the device's host and not GIDs, beside those that the agent knows.
     std::vector<wire::IpAddress> dut_other_addresses;
     std::uint64_t seed = 1;

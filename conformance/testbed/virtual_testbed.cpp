@@ -5,6 +5,8 @@
 #include <map>
 #include <random>
 
+#include <fmt/format.h>
+
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/interpreter.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
@@ -209,9 +211,12 @@ std::unique_ptr<dut::VirtualDut> VirtualTestbed::make_device(wire::VlanId vlan) 
     options.description.addresses = {kDutV4, kDutV6};
     options.description.vlans = {vlan};
     options.description.traits = options_.traits;
+    options.description.least_cqe = options_.least_cqe;
     options.engine = options_.engine;
     options.checks = options_.checks;
     if (options_.filter) options.filter = options_.filter();
+    options.lacks = options_.lacks;
+    options.told = options_.told;
     options.neighbour = kTesterMac;
     return std::make_unique<dut::VirtualDut>(std::move(options));
 }
@@ -232,14 +237,25 @@ Environment VirtualTestbed::environment(const Network& network) const {
     environment.take_round_trips(2 * (lab.path_delay.value_or(sim::kLinkDelay) + lab.jitter));
     if (!lab.path_delay) environment.path_delay = sim::kLinkDelay;
     environment.stamp_width = lab.stamp_width;
+    environment.dut_port = welcome_.ports.front().port;
+    const wire::Mtu active = welcome_.ports.front().mtu_active;
+    environment.path_mtu = std::min(environment.path_mtu, active);
+    environment.largest_mtu = interpreter::largest_mtu(environment.tester.mtu, active);
     environment.seed = options_.seed;
     environment.ack_timer_floor = options_.ack_timer_floor;
     return environment;
 }
 
 std::optional<std::string> VirtualTestbed::lacks(const Network& network) {
-    if (network.ip_version == 4 || network.ip_version == 6) return std::nullopt;
-    return "no such IP version";
+    if (network.ip_version != 4 && network.ip_version != 6) return "no such IP version";
+    const auto& gids = welcome_.ports.front().gids;
+    const bool vlan = network.vlan_id() != 0;
+    const bool found = std::ranges::any_of(gids, [&](const dut::Gid& gid) {
+        return gid.address.v4() == (network.ip_version == 4) && gid.vlan.has_value() == vlan;
+    });
+    if (found) return std::nullopt;
+    return fmt::format("the device has no GID for IPv{}{}", network.ip_version,
+                       vlan ? " in a VLAN" : "");
 }
 
 bool VirtualTestbed::link_capable(std::string_view word) const {

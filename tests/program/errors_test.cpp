@@ -251,8 +251,9 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
         {"veriroce test missing.roce", "veriroce: missing.roce: No such file or directory", tool},
         {"veriroce test --over ip=5", "veriroce: --over ip=5: '5' is no value of ip; it is 4 or 6"},
         {"veriroce test --over ip=", "veriroce: --over ip=: '' is no value of ip; it is 4 or 6"},
-        {"veriroce test --over mtu=256",
-         "veriroce: --over mtu=256: the axes are ip=4,6, psn=low,wrap and migreq=0,1"},
+        {"veriroce test --over size=256",
+         "veriroce: --over size=256: the axes are ip=4,6, psn=low,wrap, migreq=0,1 and "
+         "mtu=256,512,1024,2048,4096"},
         {"veriroce test --over psn=high",
          "veriroce: --over psn=high: 'high' is no value of psn; it is low or wrap"},
         {"veriroce test --shard 3", "veriroce: --shard: '3' is not I/N, as in 2/5"},

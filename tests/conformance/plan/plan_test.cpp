@@ -150,11 +150,43 @@ TEST_CASE("plan: a script for both IP versions is played over each", "[plan]") {
 
 TEST_CASE("plan: what is no axis or no value of it is said", "[plan]") {
     Selection selection;
-    CHECK(add_axis(selection, "mtu=256").error() ==
-          "the axes are ip=4,6, psn=low,wrap and migreq=0,1");
-    CHECK(add_axis(selection, "ip").error() == "the axes are ip=4,6, psn=low,wrap and migreq=0,1");
+    CHECK(add_axis(selection, "size=256").error() ==
+          "the axes are ip=4,6, psn=low,wrap, migreq=0,1 and mtu=256,512,1024,2048,4096");
+    CHECK(add_axis(selection, "ip").error() ==
+          "the axes are ip=4,6, psn=low,wrap, migreq=0,1 and mtu=256,512,1024,2048,4096");
     CHECK(add_axis(selection, "psn=low,").error() == "'' is no value of psn; it is low or wrap");
     CHECK(add_axis(selection, "migreq=2").error() == "'2' is no value of migreq; it is 0 or 1");
+    CHECK(add_axis(selection, "mtu=1500").error() ==
+          "'1500' is no value of mtu; it is 256, 512, 1024, 2048 or 4096");
+}
+
+TEST_CASE("plan: each path MTU has runs of its own, except where the case sets it", "[plan]") {
+    const Plan plan = plan_of(selected({"len/only-good", "len/only"}, {"mtu=512,4096"}));
+    CHECK(ids_of(plan) == std::vector<std::string>{
+                              "len/only-good[mtu=512,n=0]", "len/only-good[mtu=512,n=1]",
+                              "len/only-good[mtu=512,n=4]", "len/only-good[mtu=512,n=511]",
+                              "len/only-good[mtu=512,n=512]", "len/only-good[mtu=4096,n=0]",
+                              "len/only-good[mtu=4096,n=1]", "len/only-good[mtu=4096,n=4]",
+                              "len/only-good[mtu=4096,n=4095]", "len/only-good[mtu=4096,n=4096]",
+                              "len/only[mtu=256]", "len/only[mtu=512]"});
+    CHECK(plan.runs[5].path_mtu == wire::Mtu::B4096);
+    CHECK(plan.runs[5].over() == std::vector<std::string>{"mtu=4096"});
+    const Plan one = plan_of(selected({"len/only-good[mtu=4096,n=4095]"}));
+    CHECK(ids_of(one) == std::vector<std::string>{"len/only-good[mtu=4096,n=4095]"});
+    Selection large = selected({"len/only-good"});
+    large.usual_mtu = wire::Mtu::B4096;
+    CHECK(ids_of(plan_of(large)).back() == "len/only-good[n=4096]");
+}
+
+TEST_CASE("plan: a run over a path MTU has it on the wire, and says how to play it again",
+          "[plan]") {
+    Selection selection = selected({"len/only-good[n=4096]"});
+    selection.usual_mtu = wire::Mtu::B4096;
+    const auto results = play_suite(selection, right_engine());
+    REQUIRE(results.size() == 1);
+    CHECK(results.front().verdict == Verdict::Pass);
+    CHECK(results.front().packets.front().frame.size() > 4096);
+    CHECK(results.front().command.find("--over mtu=4096") != std::string::npos);
 }
 
 TEST_CASE("plan: rounds are runs of their own, lethal cases still last", "[plan]") {
@@ -287,10 +319,10 @@ namespace {
 
 std::size_t compilations = 0;
 
-std::expected<script::Script, std::vector<script::Diagnostic>> counted(std::string_view path,
-                                                                       std::string_view text) {
+std::expected<script::Script, std::vector<script::Diagnostic>>
+counted(std::string_view path, std::string_view text, std::int64_t usual_mtu) {
     ++compilations;
-    return script::compile(path, text);
+    return script::compile(path, text, usual_mtu);
 }
 
 } // namespace

@@ -53,6 +53,8 @@ TEST_CASE("profile: every key is read", "[plan]") {
     const Profile profile = parsed(
         house::read_text(std::string(VERIROCE_SOURCE_DIR) + "/conformance/profiles/template.yaml"));
     CHECK(profile.name == "An example device");
+    CHECK(profile.unverified == "seen once, in another laboratory");
+    CHECK(profile.drivers == std::vector<std::string>{"example_core"});
     CHECK(profile.capabilities == std::vector<std::string>{"imm", "send_inv"});
     CHECK(profile.lacks == std::vector<std::string>{"sqd"});
     CHECK(profile.traits == std::vector<std::string>{"buffers_before_rtr"});

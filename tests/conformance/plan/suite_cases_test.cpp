@@ -107,6 +107,17 @@ TEST_CASE("suite: the built-in engine passes every case over IPv4 and IPv6", "[s
     }
 }
 
+TEMPLATE_TEST_CASE_SIG("suite: the built-in engine passes every case over every path MTU",
+                       "[suite]", ((std::uint16_t bytes), bytes), 256, 512, 2048, 4096) {
+    Selection selection = over_both();
+    selection.usual_mtu = wire::Mtu{bytes};
+    selection.mig_reqs = {true}; // as on a real link
+    for (const CaseResult& result : play_suite(selection, right_engine())) {
+        INFO(text_of(result));
+        CHECK(result.verdict == Verdict::Pass);
+    }
+}
+
 // What a call does is then on the wire long before its answer is there, and packets come while the
 // case waits for the answer to a question.
 TEMPLATE_TEST_CASE_SIG("suite: the time that the agent takes to answer changes no verdict",

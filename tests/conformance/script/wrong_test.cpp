@@ -208,7 +208,11 @@ const std::array wrong_scripts{
     // header
     Wrong{"unless odb\n", "dropped\n", "4:8: unknown trait 'odb'; did you mean 'odp'?", "odb"},
     Wrong{"needs row\n", "dropped\n", "4:7: unknown capability 'row'; did you mean 'raw'?", "row"},
-    Wrong{"needs mtu\n", "dropped\n", "4:7: only mtu takes a comparison: mtu>=4096", "mtu"},
+    Wrong{"needs mtu\n", "dropped\n", "4:7: expected an amount: mtu>=1", "mtu"},
+    Wrong{"needs atomics>=2\n", "dropped\n", "4:7: 'atomics' is not an amount", "atomics"},
+    Wrong{"needs imm for op=SEND_ONLY\n", "dropped\n", "4:15: no 'for' line defines 'op'", "op"},
+    Wrong{"needs imm for op\n", "dropped\n",
+          "4:17: expected '=' and one of its values: needs atomics for op=FETCH_ADD", ""},
     Wrong{"level MAY\n", "dropped\n", "4:7: unknown level 'MAY'", "MAY"},
     Wrong{"title \"again\"\n", "dropped\n", "4:1: duplicate 'title' line", "title"},
     Wrong{"tagz slow\n", "dropped\n", "4:1: unknown header line 'tagz'; did you mean 'tags'?",
