@@ -44,6 +44,11 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
         return misused(fmt::format("{} needs a device: name its agent with --dut HOST:PORT", name));
     }
     testbed::VirtualTestbedOptions bench{.seed = options.seed};
+    if (!options.noise.empty()) {
+        const auto noise = testbed::parse_noise(options.noise);
+        if (!noise) return misused(fmt::format("--noise: {}", noise.error()));
+        bench.noise = *noise;
+    }
     if (!options.mutant.empty()) {
         const auto mutant = mutant_named(options.mutant);
         if (!mutant) return std::unexpected(mutant.error());
@@ -90,6 +95,9 @@ Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
     }
     if (!options.mutant.empty()) {
         return misused("--mutant plants a defect in the built-in engine: leave out --dut");
+    }
+    if (!options.noise.empty()) {
+        return misused("--noise disturbs the wire in virtual time: leave out --dut");
     }
     const auto agent = net::LineAddress::parse(options.dut);
     if (!agent) return misused(fmt::format("--dut: {}", agent.error().text));

@@ -10,6 +10,7 @@
 
 #include "conformance/dut/virtual_dut.hpp"
 #include "conformance/testbed/testbed.hpp"
+#include "conformance/testbed/wire_noise.hpp"
 
 namespace veriroce::testbed {
 
@@ -32,6 +33,7 @@ struct VirtualTestbedOptions {
     std::uint64_t seed = 1;
     std::vector<std::string> traits;
     InexactLab lab;
+    WireNoise noise;
 };
 
 class VirtualTestbed final : public Testbed {
@@ -41,6 +43,7 @@ class VirtualTestbed final : public Testbed {
     [[nodiscard]] interpreter::Environment
     environment(const interpreter::Network& network) const override;
     [[nodiscard]] std::optional<std::string> lacks(const interpreter::Network& network) override;
+    [[nodiscard]] bool may_lose_packets() const override { return options_.noise.any(); }
     [[nodiscard]] bool link_capable(std::string_view word) const override;
     interpreter::CaseResult play(const script::Case& script, const script::Run& run,
                                  const interpreter::Environment& environment) override;
