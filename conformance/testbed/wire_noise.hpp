@@ -19,7 +19,7 @@ struct WireNoise {
     double loss = 0;
     double duplicate = 0; // a copy arrives some time after the packet
     double reorder = 0;   // the packet arrives later, behind others
-    double corrupt = 0;   // one bit behind the IP header is wrong
+    double corrupt = 0;   // one bit is wrong, not of the Ethernet and IPv4 headers
 
     [[nodiscard]] bool any() const { return loss + duplicate + reorder + corrupt > 0; }
     bool operator==(const WireNoise&) const = default;
