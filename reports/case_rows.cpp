@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/plan/results.hpp"
 #include "conformance/rules/rules.hpp"
 
 namespace veriroce::reports {
@@ -55,6 +56,23 @@ void add_finding(std::vector<Row>& rows, const Finding& finding) {
     rows.push_back({Row::Kind::Sentence, "", sentence(finding)});
 }
 
+// What the other plays of the case came to, and where their packets are.
+void add_plays(std::vector<Row>& rows, const CaseResult& result) {
+    if (result.seen_in > 0 && !plan::is_not_repeatable(result)) {
+        rows.push_back({Row::Kind::Text, "plays", result.seen_text()});
+        if (result.seen_in == result.other_plays.size() + 1) return; // they are all alike
+    }
+    for (const interpreter::OtherPlay& play : result.other_plays) {
+        std::string text(name_of(play.verdict));
+        const std::string why = summary(play.findings);
+        if (!why.empty()) text += ": " + why;
+        rows.push_back({Row::Kind::Text, "another", std::move(text)});
+        if (!play.capture.empty()) {
+            rows.push_back({Row::Kind::Verbatim, "packets", play.capture});
+        }
+    }
+}
+
 // The rules that the findings name, or else those of the case.
 std::vector<std::string> broken_rules(const CaseResult& result) {
     std::vector<std::string> rules;
@@ -87,6 +105,7 @@ std::vector<Row> case_rows(const CaseResult& result) {
                  fmt::format("{} ({}) {}", id, rules::word(rule->get().level), rule->get().text)});
         }
     }
+    add_plays(rows, result);
     if (!result.capture.empty()) rows.push_back({Row::Kind::Verbatim, "packets", result.capture});
     if (!result.command.empty()) rows.push_back({Row::Kind::Verbatim, "again", result.command});
     return rows;

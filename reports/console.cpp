@@ -154,9 +154,10 @@ std::string console_summary(const plan::RunResults& results, const ConsoleStyle&
          {Verdict::Warn, Verdict::Info, Verdict::Xfail, Verdict::Xpass, Verdict::Error}) {
         const std::size_t count = results.count(verdict);
         if (count == 0) continue;
+        const std::size_t once = verdict == Verdict::Error ? results.not_repeatable() : 0;
         out += painted(colour_of(verdict), fmt::format("{} {}", count, name_of(verdict)),
                        style.colour) +
-               "\n";
+               (once == 0 ? "\n" : fmt::format(", {} of them not repeatable\n", once));
     }
     if (!results.run.complete) out += "incomplete: this is what ran until then\n";
     out += fmt::format("{} runs in {:.3f} s\n", results.cases.size(),

@@ -118,6 +118,16 @@ json::object faults_object(const CaseResult& result) {
     return object;
 }
 
+json::value plays_value(const CaseResult& result) {
+    if (result.other_plays.empty()) return nullptr;
+    json::array others;
+    for (const interpreter::OtherPlay& play : result.other_plays) {
+        others.emplace_back(json::object{{"verdict", name_of(play.verdict)},
+                                         {"summary", text(summary(play.findings))}});
+    }
+    return json::object{{"seen_in", result.seen_in}, {"others", std::move(others)}};
+}
+
 json::object case_object(const CaseResult& result) {
     return {
         {"id", text(result.id)},
@@ -127,6 +137,7 @@ json::object case_object(const CaseResult& result) {
         {"verdict", name_of(result.verdict)},
         {"summary", text(result.reason())},
         {"findings", findings_array(result)},
+        {"plays", plays_value(result)},
         {"file", text(result.file)},
         {"packets", packets_array(result)},
         {"violations", violations_array(result)},

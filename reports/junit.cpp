@@ -64,9 +64,10 @@ std::string details(const CaseResult& result) {
 }
 
 std::string outcome(const CaseResult& result) {
+    const std::string_view type =
+        plan::is_not_repeatable(result) ? "NOT-REPEATABLE" : name_of(result.verdict);
     const auto element = [&](std::string_view name) {
-        return fmt::format("      <{}{}{}>{}</{}>\n", name,
-                           attribute("type", name_of(result.verdict)),
+        return fmt::format("      <{}{}{}>{}</{}>\n", name, attribute("type", type),
                            attribute("message", result.reason()), escaped(details(result)), name);
     };
     switch (result.verdict) {

@@ -50,6 +50,11 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
     auto lacks = dut::Lacks::parse(options.dut_lacks);
     if (!lacks) return misused(fmt::format("--dut-lacks: {}", lacks.error()));
     bench.lacks = std::move(*lacks);
+    if (!options.noise.empty()) {
+        const auto noise = testbed::parse_noise(options.noise);
+        if (!noise) return misused(fmt::format("--noise: {}", noise.error()));
+        bench.noise = *noise;
+    }
     if (!options.mutant.empty()) {
         const auto mutant = mutant_named(options.mutant);
         if (!mutant) return std::unexpected(mutant.error());
@@ -86,6 +91,9 @@ Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
     }
     if (!options.dut_lacks.empty()) {
         return misused("--dut-lacks limits the built-in engine: leave out --dut");
+    }
+    if (!options.noise.empty()) {
+        return misused("--noise disturbs the wire in virtual time: leave out --dut");
     }
     const auto agent = net::LineAddress::parse(options.dut);
     if (!agent) return misused(fmt::format("--dut: {}", agent.error().text));

@@ -87,6 +87,10 @@ void add_playing(Command& command, TestOptions& options) {
     command.option("--faults", options.faults,
                    "Play every case under this fault plan; --shrink then shrinks the plan",
                    {.value = "FILE"});
+    command.option("--noise", options.noise,
+                   "Make the virtual wire a bad one, in both directions: loss=0.2%, duplicate=1%, "
+                   "reorder=1%, corrupt=1%, some of them",
+                   {.value = "NOISE"});
     command.flag("--shrink", options.shrink,
                  "Shrink the first failing case, and print the smallest script that still fails");
     command.flag("--fail-fast", options.fail_fast, "Stop at the first FAIL");
@@ -141,6 +145,7 @@ std::string repeat_options(const TestOptions& options) {
     add("--mutant", options.mutant);
     add("--dut-lacks", plan::shell_word(options.dut_lacks));
     add("--faults", plan::shell_word(options.faults));
+    add("--noise", options.noise);
     add("--dut-reset", plan::shell_word(options.dut_reset));
     for (const std::string& parameter : options.parameters)
         add("-D", plan::shell_word(parameter));

@@ -39,6 +39,7 @@ struct TestOptions {
     std::string report;    // a folder
     std::string mutant;    // of the built-in engine
     std::string faults;    // a plan (*.faults) under which every case is played
+    std::string noise;     // of the wire in virtual time: "loss=0.2%,reorder=1%"
 
     std::string dut;        // HOST:PORT or unix:PATH; the built-in engine if empty
     std::string token_file; // of the agent

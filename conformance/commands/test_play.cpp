@@ -153,7 +153,7 @@ Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
             const bool killer = *run.dead_since() == result->id;
             if (killer && !recovery.death.empty()) run.blame_for_death(*result, recovery.death);
         }
-        result->capture = report.capture_of(*result);
+        report.name_captures(*result);
         console.say(reports::console_case(*result, style));
         results.cases.push_back(std::move(*result));
         report.add(results);

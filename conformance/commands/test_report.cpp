@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "conformance/commands/text_file.hpp"
+#include "conformance/plan/replay.hpp"
 #include "dissector/capture/pcapng_writer.hpp"
 #include "reports/json.hpp"
 #include "reports/junit.hpp"
@@ -46,17 +47,21 @@ std::string Report::path_of(const std::string& name) const {
     return fs::path(options_.report) / name;
 }
 
-std::string Report::path_of_capture(const interpreter::CaseResult& result) const {
+std::string Report::path_of_capture(const interpreter::CaseResult& result, std::size_t play) const {
     std::string name = result.id;
     std::ranges::replace_if(
         name, [](char c) { return std::string_view("/[],=").contains(c); }, '-');
-    return path_of(name + ".pcapng");
+    return path_of(play == 0 ? name + ".pcapng" : fmt::format("{}.play-{}.pcapng", name, play));
 }
 
-std::string Report::capture_of(const interpreter::CaseResult& result) const {
+void Report::name_captures(interpreter::CaseResult& result) const {
     const bool passed = result.verdict == interpreter::Verdict::Pass;
-    if (options_.report.empty() || passed || result.packets.empty()) return {};
-    return path_of_capture(result);
+    if (options_.report.empty() || passed) return;
+    if (!result.packets.empty()) result.capture = path_of_capture(result);
+    for (std::size_t i = 0; i < result.other_plays.size(); ++i) {
+        interpreter::OtherPlay& play = result.other_plays[i];
+        if (!play.packets.empty()) play.capture = path_of_capture(result, i + 1);
+    }
 }
 
 Accepted<std::monostate> Report::begin(const plan::RunResults& results) {
@@ -93,13 +98,24 @@ void Report::add(const plan::RunResults& results) {
 }
 
 void Report::write_capture(const interpreter::CaseResult& result) {
-    if (result.capture.empty()) {
+    for (std::size_t i = 0; i <= plan::Replay::kMostPlays; ++i) { // of an earlier run
         std::error_code code;
-        fs::remove(path_of_capture(result), code); // of an earlier run, in which it failed
-        return;
+        fs::remove(path_of_capture(result, i), code);
     }
-    if (const auto written = reports::write_pcapng(result, result.capture); !written) {
-        errors_.push_back(written.error());
+    const auto write = [&](const interpreter::CaseResult& one) {
+        if (one.capture.empty()) return;
+        if (const auto written = reports::write_pcapng(one, one.capture); !written) {
+            errors_.push_back(written.error());
+        }
+    };
+    write(result);
+    for (const interpreter::OtherPlay& play : result.other_plays) {
+        interpreter::CaseResult other;
+        other.id = result.id;
+        other.findings = play.findings;
+        other.packets = play.packets;
+        other.capture = play.capture;
+        write(other);
     }
 }
 

@@ -22,9 +22,9 @@ class Report {
     // Before the first run: writes the folder and a results.json without cases, and tries the other
     // files. The refusal says what cannot be written.
     command_line::Accepted<std::monostate> begin(const plan::RunResults& results);
-    // The file for the packets of this run; empty if none is written. It belongs into
-    // CaseResult::capture before add().
-    [[nodiscard]] std::string capture_of(const interpreter::CaseResult& result) const;
+    // Sets the files for the packets of this run and of its other plays, before add(); empty if
+    // none is written.
+    void name_captures(interpreter::CaseResult& result) const;
     // After each run: its capture unless it passed, and results.json. The latter is as long as the
     // run so far, so that it may be left out if writing it took a large part of the time.
     void add(const plan::RunResults& results);
@@ -34,7 +34,9 @@ class Report {
   private:
     using Clock = std::chrono::steady_clock;
     void write_capture(const interpreter::CaseResult& result);
-    [[nodiscard]] std::string path_of_capture(const interpreter::CaseResult& result) const;
+    // Of another play by its number; 0: of the one that decided.
+    [[nodiscard]] std::string path_of_capture(const interpreter::CaseResult& result,
+                                              std::size_t play = 0) const;
     [[nodiscard]] std::string path_of(const std::string& name) const;
 
     const TestOptions& options_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace veriroce::interpreter {
 
 std::string_view name_of(Verdict verdict) {
@@ -42,6 +44,11 @@ std::uint32_t CaseResult::line() const {
 void CaseResult::become(Verdict becomes, FindingKind kind, std::string detail) {
     verdict = becomes;
     findings.assign(1, Finding{.kind = kind, .detail = std::move(detail)});
+}
+
+std::string CaseResult::seen_text() const {
+    if (seen_in == 0) return {};
+    return fmt::format("seen in {} of {} plays", seen_in, other_plays.size() + 1);
 }
 
 } // namespace veriroce::interpreter

@@ -52,6 +52,16 @@ struct Violation {
     std::vector<std::size_t> packets; // that prove it: indices in CaseResult::packets
     std::string measured;             // "MSN is 0"
     std::string allowed;              // "MSN must be 1"
+    // Whether a lossy wire could explain a certain one.
+    rules::FindingClass of_class = rules::FindingClass::Contradiction;
+};
+
+// Another play of the same case, with the same seed and new QPs. A wire may have disturbed either.
+struct OtherPlay {
+    Verdict verdict = Verdict::Error;
+    std::vector<Finding> findings;
+    std::vector<RecordedPacket> packets;
+    std::string capture; // the file that gets its packets; empty if none does
 };
 
 // How often a fault rule of the case acted.
@@ -76,7 +86,10 @@ struct CaseResult {
     std::vector<Violation> violations;
     std::uint32_t tolerated_retransmissions = 0; // signs of a slow lab
     std::uint64_t damaged_packets = 0;           // of the DUT, which came with a wrong ICRC
-    std::uint64_t lost_packets = 0;              // that the capture dropped: the case is an ERROR
+    std::uint64_t lost_packets = 0;     // that the tester dropped: no FAIL without a replay
+    std::vector<OtherPlay> other_plays; // in order; empty where one play was enough
+    // In how many of all plays the finding was that decided the verdict; 0 where one was enough.
+    std::uint32_t seen_in = 0;
 
     // All findings in one line; empty if there are none.
     [[nodiscard]] std::string reason() const { return summary(findings); }
@@ -88,6 +101,8 @@ struct CaseResult {
     [[nodiscard]] std::uint32_t line() const;
     // Replaces all findings by one that says nothing about the DUT.
     void become(Verdict becomes, FindingKind kind, std::string detail);
+    // "seen in 2 of 3 plays"; empty where one play was enough.
+    [[nodiscard]] std::string seen_text() const;
 };
 
 } // namespace veriroce::interpreter

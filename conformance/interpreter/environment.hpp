@@ -86,6 +86,7 @@ struct Environment {
     // The packets that a case keeps may take this much; with more the case is an ERROR.
     std::uint64_t most_recorded_bytes = std::uint64_t{128} << 20;
     std::uint64_t seed = 1;
+    std::uint64_t wire_seed = 1; // of a noisy virtual wire: another in each play
     std::map<wire::DeviceCounter, std::string> counters; // the device's names, where they differ
     FaultPlan plan;
     bool judged = true; // rules that no line names; else the lines alone decide

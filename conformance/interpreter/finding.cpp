@@ -1,10 +1,15 @@
 #include "conformance/interpreter/finding.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace veriroce::interpreter {
+
+using rules::FindingClass;
+
 namespace {
 
 std::string joined(std::span<const Difference> differences) {
@@ -32,6 +37,19 @@ std::string violation(const Finding& finding) {
     return text;
 }
 
+// Fields of a packet that do not depend on which packets came before it, and that a switch cannot
+// change without a wrong ICRC. Of all others a lost packet can be the reason: the device then
+// answers another packet, says less, asks again, or is asked for other data.
+constexpr std::array<std::string_view, 5> kUnaffected{"tver", "resv7", "pkey", "ip.src", "ip.dst"};
+
+bool unaffected(const Difference& difference) {
+    return std::ranges::find(kUnaffected, difference.field) != kUnaffected.end();
+}
+
+bool damaged(const Difference& difference) {
+    return difference.field == "icrc";
+}
+
 // The differing fields as a sentence, without time and detail.
 std::string head(const Finding& finding) {
     switch (finding.kind) {
@@ -54,6 +72,7 @@ std::string head(const Finding& finding) {
     case FindingKind::Discouraged:
     case FindingKind::Unsupported:
     case FindingKind::Unplayable:
+    case FindingKind::NotRepeatable:
     case FindingKind::Noisy:
     case FindingKind::Environment:
     case FindingKind::Interrupted:
@@ -66,6 +85,7 @@ std::string head(const Finding& finding) {
 std::string_view link(FindingKind before) {
     switch (before) {
     case FindingKind::KnownDeviation: return "; here: ";
+    case FindingKind::NotRepeatable: return "; there: ";
     case FindingKind::Unanswering:
     case FindingKind::Environment: return "; before that: ";
     case FindingKind::Missing:
@@ -87,6 +107,45 @@ std::string_view link(FindingKind before) {
 
 } // namespace
 
+rules::FindingClass class_of(const Finding& finding) {
+    if (finding.known_class) return *finding.known_class;
+    switch (finding.kind) {
+    // The exchange after the case was repeated often enough already.
+    case FindingKind::Unanswering: return FindingClass::Contradiction;
+    case FindingKind::Unexpected:
+    case FindingKind::Discouraged: return FindingClass::Surplus;
+    case FindingKind::Missing:
+    case FindingKind::Mismatch: {
+        const bool proven = finding.packet &&
+                            std::ranges::any_of(finding.differences, unaffected) &&
+                            std::ranges::none_of(finding.differences, damaged);
+        return proven ? FindingClass::Contradiction : FindingClass::Absence;
+    }
+    case FindingKind::Late:
+    case FindingKind::Refused:
+    case FindingKind::Violation:
+    case FindingKind::KnownDeviation:
+    case FindingKind::DeviationAbsent:
+    case FindingKind::Unsupported:
+    case FindingKind::NotRepeatable:
+    case FindingKind::Unplayable:
+    case FindingKind::Noisy:
+    case FindingKind::Environment:
+    case FindingKind::Interrupted:
+    case FindingKind::Internal: return FindingClass::Absence;
+    }
+    return FindingClass::Absence;
+}
+
+std::string signature_of(const Finding& finding) {
+    std::vector<std::string_view> fields;
+    for (const Difference& one : finding.differences)
+        fields.push_back(one.field);
+    std::ranges::sort(fields);
+    return fmt::format("{} line {} {} [{}] {}", name_of(finding.kind), finding.line,
+                       finding.subject, fmt::join(fields, " "), fmt::join(finding.rules, " "));
+}
+
 std::string_view name_of(FindingKind kind) {
     switch (kind) {
     case FindingKind::Missing: return "missing";
@@ -100,6 +159,7 @@ std::string_view name_of(FindingKind kind) {
     case FindingKind::KnownDeviation: return "known-deviation";
     case FindingKind::DeviationAbsent: return "deviation-absent";
     case FindingKind::Unsupported: return "unsupported";
+    case FindingKind::NotRepeatable: return "not-repeatable";
     case FindingKind::Unplayable: return "unplayable";
     case FindingKind::Noisy: return "noisy";
     case FindingKind::Environment: return "environment";

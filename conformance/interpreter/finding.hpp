@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/rules/finding_class.hpp"
 #include "dissector/wire/duration_text.hpp"
 
 namespace veriroce::interpreter {
@@ -40,13 +41,14 @@ enum class FindingKind : std::uint8_t {
     // SKIP.
     Unsupported, // the DUT or the link cannot do what the case needs
     // ERROR: it says nothing about the DUT.
-    Unplayable,  // the tester cannot carry out a line, or a fault rule never fired
-    Noisy,       // times are too uncertain, or our own packet left too late, to judge
-    Environment, // the link, the agent or the capture failed
-    Interrupted, // a signal ended the case
-    Internal,    // a mistake in veriroce
+    NotRepeatable, // not in enough plays of the case: the wire may have lost packets
+    Unplayable,    // the tester cannot carry out a line, or a fault rule never fired
+    Noisy,         // times are too uncertain, or our own packet left too late, to judge
+    Environment,   // the link, the agent or the capture failed
+    Interrupted,   // a signal ended the case
+    Internal,      // a mistake in veriroce
 };
-inline constexpr std::size_t kFindingKinds = 16;
+inline constexpr std::size_t kFindingKinds = 17;
 std::string_view name_of(FindingKind kind); // "missing", "known-deviation"
 
 struct Finding {
@@ -62,9 +64,18 @@ struct Finding {
     std::string actual;                // the packet or completion that came, in script notation
     std::optional<wire::Duration> time = {}; // how long the line waited, or allows nothing
     std::string detail;                      // what no field can say; "" where they say it all
+    // Set where the one who found it knows; `class_of` decides the others.
+    std::optional<rules::FindingClass> known_class = {};
 
     friend bool operator==(const Finding&, const Finding&) = default;
 };
+
+// Whether a packet that was lost, late, repeated or overtaken could explain the finding. The one
+// place that decides it from the finding's kind and fields.
+rules::FindingClass class_of(const Finding& finding);
+// Equal for findings that are the same in two plays of a case: the kind, the line, what is missing
+// or unexpected, the fields that differ, and the rules, but neither values nor times.
+std::string signature_of(const Finding& finding);
 
 // "msn: expected 2, got 1 (waited 1 s)". One line, without a full stop.
 std::string sentence(const Finding& finding);

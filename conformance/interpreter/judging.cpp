@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kCertainDamage = 2; // packets with a wrong ICRC in one run
 constexpr std::size_t kMostProof = 8;     // packets that a violation names
+constexpr std::string_view kRareDamage = " (a wire damages packets, but very rarely)";
 
 // The ACK timer that the judge holds the DUT to; nothing if the DUT is known to have another.
 std::optional<std::uint8_t> timer_of(const JudgedQp& qp, const Environment& environment) {
@@ -80,37 +81,67 @@ std::vector<Passing> passing(const std::vector<RecordedPacket>& packets,
     return all;
 }
 
-} // namespace
-
-std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
-                                     const std::vector<JudgedQp>& qps,
-                                     const Environment& environment, wire::Instant end) {
-    judge::Judge judge(known(qps, environment));
+// Numbers the packets from 1 in the order in which they passed.
+judge::Judge judged(const std::vector<Passing>& order, const std::vector<RecordedPacket>& packets,
+                    judge::Assumptions assumptions, wire::Instant end) {
+    judge::Judge judge(std::move(assumptions));
     decode::Dissection dissection;
-    std::vector<std::size_t> order; // by the judge's packet numbers, which count from 1
-    for (const Passing& one : passing(packets, environment)) {
-        order.push_back(one.index);
+    std::uint64_t number = 0;
+    for (const Passing& one : order) {
         const wire::Bytes frame = packets[one.index].frame;
         const decode::FrameFacts facts{.bytes = frame,
                                        .original_length = static_cast<std::uint32_t>(frame.size()),
-                                       .number = order.size(),
+                                       .number = ++number,
                                        .time_ns = one.at.time_since_epoch().count()};
         decode::dissect_frame(facts, {}, dissection);
         judge.observe(dissection);
     }
     judge.finish(end);
+    return judge;
+}
+
+bool certain(const judge::Violation& one) {
+    return one.certainty == judge::Certainty::Certain;
+}
+
+bool same(const judge::Violation& one, const judge::Violation& other) {
+    return one.rule == other.rule && one.measured == other.measured &&
+           one.packets.numbers == other.packets.numbers;
+}
+
+} // namespace
+
+std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
+                                     const std::vector<JudgedQp>& qps,
+                                     const Environment& environment, wire::Instant end) {
+    const std::vector<Passing> order = passing(packets, environment);
+    const judge::Judge judge = judged(order, packets, known(qps, environment), end);
+    // A wire may lose what the DUT sent: what is certain even then, no lost packet explains.
+    std::optional<judge::Judge> unsure;
+    if (!environment.path_delay && std::ranges::any_of(judge.violations(), certain)) {
+        judge::Assumptions assumptions = known(qps, environment);
+        assumptions.complete = false;
+        unsure.emplace(judged(order, packets, std::move(assumptions), end));
+    }
+    const auto contradicts = [&](const judge::Violation& one) {
+        return !unsure || std::ranges::any_of(unsure->violations(), [&](const auto& other) {
+            return certain(other) && same(one, other);
+        });
+    };
     std::vector<Violation> found;
     for (const judge::Violation& one : judge.violations()) {
         if (one.certainty == judge::Certainty::Undecidable) continue;
-        Violation& violation =
-            found.emplace_back(Violation{.rule = std::string(one.rule),
-                                         .level = one.level,
-                                         .certain = one.certainty == judge::Certainty::Certain,
-                                         .packets = {},
-                                         .measured = one.measured,
-                                         .allowed = one.allowed});
+        Violation& violation = found.emplace_back(
+            Violation{.rule = std::string(one.rule),
+                      .level = one.level,
+                      .certain = certain(one),
+                      .packets = {},
+                      .measured = one.measured,
+                      .allowed = one.allowed,
+                      .of_class = contradicts(one) ? rules::FindingClass::Contradiction
+                                                   : rules::FindingClass::Absence});
         for (std::size_t i = 0; i < one.packets.size; ++i)
-            violation.packets.push_back(order[one.packets.numbers[i] - 1]);
+            violation.packets.push_back(order[one.packets.numbers[i] - 1].index);
     }
     return found;
 }
@@ -138,9 +169,9 @@ std::vector<Violation> judge_damage(const std::vector<DamagedPacket>& packets) {
                              ? fmt::format("the ICRC of one packet is 0x{:08X}", first->found)
                              : fmt::format("{} packets have a wrong ICRC, the first 0x{:08X}",
                                            count, first->found),
-             .allowed =
-                 fmt::format("{} must be 0x{:08X}{}", count == 1 ? "it" : "that", first->right,
-                             certain ? "" : " (a wire damages packets, but very rarely)")});
+             .allowed = fmt::format("{} must be 0x{:08X}{}", count == 1 ? "it" : "that",
+                                    first->right, certain ? "" : kRareDamage),
+             .of_class = rules::FindingClass::Absence});
     }
     return found;
 }
@@ -177,11 +208,16 @@ Finding finding_of(const CaseResult& result, const Violation& violation) {
                     .differences = {{.field = violation.rule,
                                      .expected = violation.allowed,
                                      .actual = violation.measured}},
-                    .rules = {violation.rule}};
+                    .rules = {violation.rule},
+                    .known_class = violation.of_class};
     if (violation.packets.empty()) return finding; // memory, completions
     finding.packet = violation.packets.front();
     finding.actual = result.packets[violation.packets.front()].script;
     return finding;
+}
+
+void add_rule(CaseResult& result, const std::string& rule) {
+    if (std::ranges::find(result.rules, rule) == result.rules.end()) result.rules.push_back(rule);
 }
 
 } // namespace
@@ -203,48 +239,33 @@ void blame_violations(CaseResult& result) {
             continue;
         }
         damage_told = damage_told || damage;
-        if (std::ranges::find(result.rules, violation.rule) == result.rules.end()) {
-            result.rules.push_back(violation.rule);
+        add_rule(result, violation.rule);
+    }
+}
+
+void tell_contradictions(CaseResult& result) {
+    for (const Violation& violation : result.violations) {
+        const bool proven = violation.certain && violation.level == rules::Level::Must &&
+                            violation.of_class == rules::FindingClass::Contradiction;
+        if (!proven || violation.packets.empty()) continue;
+        Finding finding = finding_of(result, violation);
+        if (std::ranges::find(result.findings, finding) != result.findings.end()) continue;
+        result.findings.push_back(std::move(finding));
+        add_rule(result, violation.rule);
+    }
+}
+
+void make_damage_certain(CaseResult& result) {
+    for (Violation& violation : result.violations) {
+        if (is_damage(violation)) violation.certain = true;
+    }
+    for (Finding& finding : result.findings) {
+        for (Difference& one : finding.differences) {
+            const std::size_t at = one.expected.find(kRareDamage);
+            if (at != std::string::npos) one.expected.erase(at, kRareDamage.size());
         }
     }
-}
-
-bool more_than_damage(const CaseResult& result) {
-    if (result.verdict == Verdict::Fail || result.verdict == Verdict::Error) return true;
-    return std::ranges::any_of(result.findings, [](const Finding& one) {
-        return one.kind != FindingKind::Violation && one.kind != FindingKind::Discouraged;
-    });
-}
-
-void add_damage_of_first_play(CaseResult& result, const CaseResult& first) {
-    if (result.verdict == Verdict::Skip) return;
-    const auto before = std::ranges::find_if(first.violations, is_damage);
-    if (before == first.violations.end()) return;
-    const auto again = std::ranges::find_if(result.violations, is_damage);
-    const bool certain = again != result.violations.end();
-    const auto expected = [&] {
-        if (!certain) return before->allowed;
-        return before->allowed.substr(0, before->allowed.find(" (")) + " (and one in this play)";
-    };
-    Finding finding{.kind = FindingKind::Violation,
-                    .differences = {{.field = before->rule,
-                                     .expected = expected(),
-                                     .actual = "in another play of this case " + before->measured}},
-                    .rules = {before->rule},
-                    .actual = first.packets[before->packets.front()].script};
-    if (certain) {
-        again->certain = true;
-        result.verdict = Verdict::Fail;
-        result.findings.insert(result.findings.begin(), std::move(finding));
-    } else if (result.verdict == Verdict::Pass) {
-        result.verdict = Verdict::Warn;
-        result.findings.assign(1, std::move(finding));
-    } else {
-        result.findings.push_back(std::move(finding));
-    }
-    if (std::ranges::find(result.rules, before->rule) == result.rules.end()) {
-        result.rules.push_back(before->rule);
-    }
+    result.verdict = Verdict::Fail;
 }
 
 } // namespace veriroce::interpreter

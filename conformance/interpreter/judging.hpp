@@ -43,12 +43,11 @@ bool is_damage(const Violation& violation);
 // play on without the packets.
 void blame_violations(CaseResult& result);
 
-// Whether the case found anything but a single packet with a wrong ICRC: it may be what the
-// damaged packet brought about.
-bool more_than_damage(const CaseResult& result);
+// Adds the violations of a MUST that no lost packet explains to the findings of a case that has
+// failed for another reason: that one may be the wire's doing.
+void tell_contradictions(CaseResult& result);
 
-// A case that was played again, because one packet of the first play came with a wrong ICRC. If
-// one did in this play as well, the device is to blame.
-void add_damage_of_first_play(CaseResult& result, const CaseResult& first);
+// A wrong ICRC in several plays of a case is the device's doing: the case fails.
+void make_damage_certain(CaseResult& result);
 
 } // namespace veriroce::interpreter

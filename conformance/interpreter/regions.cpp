@@ -262,7 +262,9 @@ Task<Met<>> guards_intact(Interpreter& interpreter, const Memory& memory, Span s
                                      memory.name.empty() ? memory.purpose
                                                          : fmt::format("region '{}'", memory.name)),
                          "untouched", std::move(found)});
-    co_return failed(mismatch(span, std::move(differing), "memory outside the region changed"));
+    Finding finding = mismatch(span, std::move(differing), "memory outside the region changed");
+    finding.known_class = rules::FindingClass::Contradiction;
+    co_return failed(std::move(finding));
 }
 
 } // namespace veriroce::interpreter

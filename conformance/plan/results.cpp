@@ -11,9 +11,20 @@ using interpreter::Finding;
 using interpreter::FindingKind;
 using interpreter::Verdict;
 
+bool is_not_repeatable(const CaseResult& result) {
+    return result.verdict == Verdict::Error &&
+           std::ranges::any_of(result.findings, [](const Finding& one) {
+               return one.kind == FindingKind::NotRepeatable;
+           });
+}
+
 std::size_t RunResults::count(Verdict verdict) const {
     return static_cast<std::size_t>(std::ranges::count_if(
         cases, [verdict](const CaseResult& result) { return result.verdict == verdict; }));
+}
+
+std::size_t RunResults::not_repeatable() const {
+    return static_cast<std::size_t>(std::ranges::count_if(cases, is_not_repeatable));
 }
 
 std::size_t RunResults::judged() const {

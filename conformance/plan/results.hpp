@@ -28,12 +28,17 @@ struct Timing {
     std::vector<CaseTiming> cases;
 };
 
+// Whether it is an ERROR because a finding did not show in enough plays of the case.
+[[nodiscard]] bool is_not_repeatable(const interpreter::CaseResult& result);
+
 struct RunResults {
     testbed::RunInfo run;
     std::vector<interpreter::CaseResult> cases;
     Timing timing;
 
     [[nodiscard]] std::size_t count(interpreter::Verdict verdict) const;
+    // Those of the ERRORs whose finding did not show in enough plays.
+    [[nodiscard]] std::size_t not_repeatable() const;
     // Runs that reached a verdict on the DUT.
     [[nodiscard]] std::size_t judged() const;
     // kExitSuccess, kExitFound or kExitUnable (command_line/exit_code.hpp). Of a complete run, this

@@ -36,6 +36,25 @@ dut    recv id=1
 dut    done recv id=1
 )";
 
+// What the wire loses is measured with requests that need nothing but a QP.
+constexpr std::string_view kProbeScript = R"(rule   LEN-08
+title  "Whether the wire loses packets"
+role   responder
+
+repeat i in 0..99
+  > RDMA_WRITE_ONLY  psn=2*i len=0 dmalen=0 ackreq
+  > RDMA_WRITE_ONLY  psn=2*i+1 len=0 dmalen=0 ackreq
+  < ACK  psn=2*i+1
+end
+)";
+constexpr std::uint64_t kProbePackets = 4000; // that the run has seen before it blames a device
+constexpr std::size_t kMostProbes = 40;
+
+// How often the exchange after a case is held before it counts as unanswered: where no packet is
+// lost, and where some may be.
+constexpr std::size_t kSanityTries = 2;
+constexpr std::size_t kSanityTriesOnWire = 6;
+
 // QPNs that a case may take; the next case begins behind them.
 constexpr std::uint32_t kQpnsPerCase = 128;
 static_assert(script::kMaxQps < kQpnsPerCase);
@@ -62,6 +81,9 @@ PlanRun::PlanRun(Testbed& testbed, const Plan& plan, const Selection& selection,
     auto sanity = script::compile("sanity.roce", kSanityScript);
     assert(sanity.has_value());
     sanity_ = std::move(*sanity);
+    auto probe = script::compile("probe.roce", kProbeScript);
+    assert(probe.has_value());
+    probe_ = std::move(*probe);
     if (options_.profile) {
         const dut::Welcome dut = testbed_.environment({}).dut;
         known_ = KnownDeviations(
@@ -115,6 +137,9 @@ Environment PlanRun::environment_for(const PlannedRun& planned) {
     if (tester_qpn_ + kQpnsPerCase > kLastQpn) tester_qpn_ = kFirstQpn;
     environment.first_tester_qpn = {tester_qpn_};
     tester_qpn_ += kQpnsPerCase;
+    const std::string play = fmt::format("{} {} {}", planned.id(plan_.cases[planned.case_index]),
+                                         environment.seed, plays_of_run_++);
+    environment.wire_seed = std::hash<std::string>{}(play);
     return environment;
 }
 
@@ -195,16 +220,34 @@ CaseResult PlanRun::play(const PlannedRun& planned) {
     const script::Case& script = plan_.cases[planned.case_index];
     std::optional<std::string> skip = testbed_.lacks(planned.network());
     testbed_.keep_calibrated();
-    Environment environment = environment_for(planned);
-    if (!skip) skip = reason_to_skip(script, planned, testbed_, environment, selection_);
-    CaseResult result;
+    if (!skip) {
+        const Environment environment = environment_alone(testbed_, planned, options_);
+        skip = reason_to_skip(script, planned, testbed_, environment, selection_);
+    }
     if (skip) {
+        CaseResult result;
         result.become(Verdict::Skip, FindingKind::Unsupported, *skip);
         return result;
     }
+    plays_of_run_ = 0;
+    CaseResult result = play_once(planned);
+    if (!testbed_.may_lose_packets() || interrupted() || known(planned, result)) return result;
+    if (Replay::needed_for(result)) return play_again(planned, std::move(result));
+    wire_.add(result.packets.size(), false);
+    return result;
+}
+
+bool PlanRun::interrupted() const {
+    return dead_since_ || testbed_.broken() || command_line::StopOnSignal::requested();
+}
+
+CaseResult PlanRun::play_once(const PlannedRun& planned) {
+    const script::Case& script = plan_.cases[planned.case_index];
+    const Environment environment = environment_for(planned);
+    CaseResult result;
     // The program's own mistake costs this case: those played before it are still reported.
     try {
-        result = play_whole(planned, environment);
+        result = testbed_.play(script, planned.run, environment);
     } catch (const std::exception& escaped) {
         result.become(Verdict::Error, FindingKind::Internal,
                       fmt::format("the harness failed: {}", escaped.what()));
@@ -218,19 +261,40 @@ CaseResult PlanRun::play(const PlannedRun& planned) {
     return result;
 }
 
-// A case of whose packets the capture lost some is played once more. So is one that did not pass
-// and in which a single packet of the device came with a wrong ICRC: a wire may damage one packet,
-// but hardly one of each play.
-CaseResult PlanRun::play_whole(const PlannedRun& planned, Environment& environment) {
-    const script::Case& script = plan_.cases[planned.case_index];
-    CaseResult result = testbed_.play(script, planned.run, environment);
-    const bool damaged = result.damaged_packets == 1 && !environment.path_delay &&
-                         interpreter::more_than_damage(result);
-    if ((result.lost_packets == 0 && !damaged) || testbed_.broken()) return result;
-    environment = environment_for(planned); // late packets of the first time must be strangers
-    CaseResult second = testbed_.play(script, planned.run, environment);
-    if (damaged) interpreter::add_damage_of_first_play(second, result);
-    return second;
+CaseResult PlanRun::play_again(const PlannedRun& planned, CaseResult first) {
+    probe_wire(planned);
+    Replay replay(wire_);
+    replay.add(std::move(first));
+    while (!replay.settled() && !interrupted())
+        replay.add(play_once(planned));
+    CaseResult result = replay.take_result();
+    replay.tell(wire_);
+    return result;
+}
+
+bool PlanRun::known(const PlannedRun& planned, const CaseResult& result) const {
+    KnownDeviations known = known_;
+    CaseResult copy = result;
+    copy.id = planned.id(plan_.cases[planned.case_index]);
+    known.judge(copy);
+    return copy.verdict == Verdict::Xfail;
+}
+
+// A device that never passes a whole probe, and never answers another part of it, tells nothing
+// about the wire: then two plays of three decide.
+void PlanRun::probe_wire(const PlannedRun& planned) {
+    for (std::size_t i = 0; i < kMostProbes && wire_.packets() < kProbePackets; ++i) {
+        if (interrupted()) return;
+        Environment environment = environment_for(planned);
+        environment.plan = {};
+        environment.judged = false;
+        const CaseResult probe = testbed_.play(probe_.test_case, probe_.runs.front(), environment);
+        const auto sent = std::ranges::count(probe.packets, interpreter::Side::Tester,
+                                             &interpreter::RecordedPacket::from);
+        const auto came = std::ssize(probe.packets) - sent;
+        if (probe.verdict != Verdict::Pass && came == 0) continue;
+        wire_.add(probe.packets.size(), probe.verdict != Verdict::Pass || came > sent);
+    }
 }
 
 // This run alone, with what made it this run: its values, its axes, and the round's seed.
@@ -254,13 +318,22 @@ std::string PlanRun::command_for(const PlannedRun& planned) const {
 CaseResult PlanRun::sanity_exchange(const Environment& environment) {
     Environment fresh = environment;
     fresh.first_tester_qpn = {environment.first_tester_qpn.value + script::kMaxQps};
+    ++fresh.wire_seed;
     fresh.plan = {};
     fresh.judged = false;
     return testbed_.play(sanity_.test_case, sanity_.runs.front(), fresh);
 }
 
+std::size_t PlanRun::sanity_tries() const {
+    if (!has_answered_ && next_ != 1) return 1;
+    return testbed_.may_lose_packets() ? kSanityTriesOnWire : kSanityTries;
+}
+
 bool PlanRun::answers_again(const PlannedRun& planned) {
-    return !testbed_.broken() && sanity_exchange(environment_for(planned)).verdict == Verdict::Pass;
+    for (std::size_t i = 0; i < sanity_tries() && !testbed_.broken(); ++i) {
+        if (sanity_exchange(environment_for(planned)).verdict == Verdict::Pass) return true;
+    }
+    return false;
 }
 
 namespace {
@@ -278,13 +351,15 @@ bool saw_silence(const CaseResult& result) {
 // Whatever the case found, a device that no longer answers is the graver finding. A sanity exchange
 // that could not be held (the agent is gone, the way to the device is broken) says nothing about
 // the device, but no later case can be played either. What the case itself found stays in the
-// message. An exchange that fails is held once more: a wire may lose a packet.
+// message. An exchange that fails is held again: a wire may lose a packet.
 void PlanRun::judge_sanity(CaseResult& result, const PlannedRun& planned,
                            const Environment& environment) {
     CaseResult sanity = sanity_exchange(environment);
-    const bool may_be_lost = sanity.verdict != Verdict::Pass && !testbed_.broken();
-    if (may_be_lost && (has_answered_ || next_ == 1)) {
+    wire_.add(sanity.packets.size(), false);
+    for (std::size_t tries = 1; tries < sanity_tries(); ++tries) {
+        if (sanity.verdict == Verdict::Pass || testbed_.broken()) break;
         sanity = sanity_exchange(environment_for(planned));
+        wire_.add(sanity.packets.size(), sanity.verdict == Verdict::Pass);
     }
     if (command_line::StopOnSignal::requested()) return; // it was cut short
     if (sanity.verdict == Verdict::Pass) {

@@ -6,6 +6,7 @@
 
 #include "conformance/plan/plan.hpp"
 #include "conformance/plan/profile.hpp"
+#include "conformance/plan/replay.hpp"
 #include "conformance/plan/results.hpp"
 #include "conformance/testbed/testbed.hpp"
 
@@ -55,13 +56,23 @@ class PlanRun {
     void tell_plan();
     interpreter::CaseResult result_of(const PlannedRun& planned);
     interpreter::CaseResult play(const PlannedRun& planned);
-    interpreter::CaseResult play_whole(const PlannedRun& planned,
-                                       interpreter::Environment& environment);
+    // One play, and the sanity exchange after it.
+    interpreter::CaseResult play_once(const PlannedRun& planned);
+    // More plays of a case whose first one does not prove enough.
+    interpreter::CaseResult play_again(const PlannedRun& planned, interpreter::CaseResult first);
+    // Whether a known deviation excuses this result.
+    [[nodiscard]] bool known(const PlannedRun& planned,
+                             const interpreter::CaseResult& result) const;
+    // Sees to it that something is known about the wire before a device is blamed.
+    void probe_wire(const PlannedRun& planned);
+    [[nodiscard]] bool interrupted() const;
     // A small exchange on a fresh QP: whether the device still answers.
     interpreter::CaseResult sanity_exchange(const interpreter::Environment& environment);
     void judge_sanity(interpreter::CaseResult& result, const PlannedRun& planned,
                       const interpreter::Environment& environment);
     [[nodiscard]] bool answers_again(const PlannedRun& planned);
+    [[nodiscard]] std::size_t sanity_tries() const;
+    // Of the next play: with QPs of its own.
     [[nodiscard]] interpreter::Environment environment_for(const PlannedRun& planned);
     [[nodiscard]] std::string command_for(const PlannedRun& planned) const;
 
@@ -72,8 +83,11 @@ class PlanRun {
     KnownDeviations known_;
     std::vector<std::string> notes_;
     script::Script sanity_;
+    script::Script probe_;
+    WireRecord wire_;
     std::size_t next_ = 0;
     std::uint32_t tester_qpn_ = 0;
+    std::uint64_t plays_of_run_ = 0; // of the run at hand, sanity exchanges included
     bool over_ = false;
     bool has_answered_ = false; // a sanity exchange of this run
     std::optional<std::string> dead_since_;

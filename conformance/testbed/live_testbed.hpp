@@ -43,6 +43,7 @@ class LiveTestbed final : public Testbed {
     [[nodiscard]] interpreter::Environment
     environment(const interpreter::Network& network) const override;
     [[nodiscard]] std::optional<std::string> lacks(const interpreter::Network& network) override;
+    [[nodiscard]] bool may_lose_packets() const override { return true; }
     [[nodiscard]] bool link_capable(std::string_view word) const override;
     interpreter::CaseResult play(const script::Case& script, const script::Run& run,
                                  const interpreter::Environment& environment) override;

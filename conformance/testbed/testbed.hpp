@@ -31,6 +31,9 @@ class Testbed {
     // Why cases cannot be played in this network; nothing if they can. Ask before `environment`:
     // the device may have to be looked for there.
     [[nodiscard]] virtual std::optional<std::string> lacks(const interpreter::Network& network) = 0;
+    // Whether packets may be lost, late, repeated or damaged on the way: then a finding that this
+    // could explain counts only if it shows again.
+    [[nodiscard]] virtual bool may_lose_packets() const { return false; }
     // What belongs to the link rather than to the device: "raw", "hwtime".
     [[nodiscard]] virtual bool link_capable(std::string_view word) const = 0;
     // Plays until the interpreter has finished, or until the testbed cannot go on.

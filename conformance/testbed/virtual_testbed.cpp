@@ -65,9 +65,12 @@ std::vector<wire::IpAddress> spare_of(const wire::IpAddress& first) {
 // One case in virtual time.
 class Play {
   public:
-    Play(Interpreter& interpreter, dut::VirtualDut& device, InexactLab lab, std::uint64_t seed)
-        : interpreter_(interpreter), device_(device), lab_(lab),
-          link_(2, lab.path_delay.value_or(sim::kLinkDelay)), random_(seed) {}
+    Play(Interpreter& interpreter, dut::VirtualDut& device, const VirtualTestbedOptions& options,
+         std::uint64_t wire_seed)
+        : interpreter_(interpreter), device_(device), lab_(options.lab),
+          link_(2, lab_.path_delay.value_or(sim::kLinkDelay)), random_(options.seed) {
+        if (options.noise.any()) noise_.emplace(options.noise, wire_seed);
+    }
 
     // False if the case never ends, or a signal ends it.
     bool run() {
@@ -101,7 +104,7 @@ class Play {
                 busy = true;
             }
             while (const auto frame = device_.transmit(now_)) {
-                link_.send(kDutPort, *frame, now_, in_order(last_heard_));
+                put_on_wire(kDutPort, *frame, now_, in_order(last_heard_));
                 busy = true;
             }
             while (auto reply = device_.poll(now_)) {
@@ -121,11 +124,18 @@ class Play {
     void carry_out(Action action) {
         if (const auto* send = std::get_if<SendFrame>(&action)) {
             const wire::Instant left = now_ + lab_.lateness;
-            link_.send(kTesterPort, send->frame, left, in_order(last_sent_));
+            put_on_wire(kTesterPort, send->frame, left, in_order(last_sent_));
             interpreter_.sent(send->number, {left, left});
             return;
         }
         send_off(calls_, std::get<CallDut>(std::move(action)));
+    }
+
+    void put_on_wire(std::size_t port, wire::Bytes frame, wire::Instant left,
+                     wire::Duration jitter) {
+        if (!noise_) return link_.send(port, frame, left, jitter);
+        for (const NoisyWire::Arriving& one : noise_->pass(frame))
+            link_.send(port, one.frame, left, jitter + one.delay);
     }
 
     void deliver() {
@@ -186,6 +196,7 @@ class Play {
     dut::VirtualDut& device_;
     InexactLab lab_;
     sim::Network link_;
+    std::optional<NoisyWire> noise_;
     std::mt19937_64 random_;
     wire::Instant now_{};
     wire::Instant last_sent_{}; // when the last frame would be there but for the way's own time
@@ -234,8 +245,10 @@ Environment VirtualTestbed::environment(const Network& network) const {
     environment.tester = {
         .mac = kTesterMac, .address = tester, .spare = spare_of(tester), .named = {}};
     const InexactLab& lab = options_.lab;
-    environment.take_round_trips(2 * (lab.path_delay.value_or(sim::kLinkDelay) + lab.jitter));
-    if (!lab.path_delay) environment.path_delay = sim::kLinkDelay;
+    const wire::Duration held_back = options_.noise.any() ? kMostNoiseDelay : wire::Duration(0);
+    environment.take_round_trips(
+        2 * (lab.path_delay.value_or(sim::kLinkDelay) + lab.jitter + held_back));
+    if (!lab.path_delay && !options_.noise.any()) environment.path_delay = sim::kLinkDelay;
     environment.stamp_width = lab.stamp_width;
     environment.dut_port = welcome_.ports.front().port;
     const wire::Mtu active = welcome_.ports.front().mtu_active;
@@ -266,7 +279,7 @@ CaseResult VirtualTestbed::play(const script::Case& script, const script::Run& r
                                 const Environment& environment) {
     const auto device = make_device(environment.vlan.value_or(kSomeVlan));
     Interpreter interpreter(script, run, environment);
-    const bool ended = Play(interpreter, *device, options_.lab, options_.seed).run();
+    const bool ended = Play(interpreter, *device, options_, environment.wire_seed).run();
     CaseResult result = interpreter.finish();
     if (!ended) {
         result.become(Verdict::Error, FindingKind::Internal,
@@ -280,6 +293,14 @@ RunInfo VirtualTestbed::info() const {
     info.seed = options_.seed;
     info.dut = options_.device;
     info.link = "virtual, 1 us";
+    const WireNoise& noise = options_.noise;
+    const auto add = [&](std::string_view what, double share) {
+        if (share > 0) info.link += fmt::format(", {} {:g} %", what, 100 * share);
+    };
+    add("loss", noise.loss);
+    add("duplicates", noise.duplicate);
+    add("reordering", noise.reorder);
+    add("corruption", noise.corrupt);
     return info;
 }
 

@@ -10,6 +10,7 @@
 
 #include "conformance/dut/virtual_dut.hpp"
 #include "conformance/testbed/testbed.hpp"
+#include "conformance/testbed/wire_noise.hpp"
 
 namespace veriroce::testbed {
 
@@ -36,6 +37,7 @@ struct VirtualTestbedOptions {
     std::uint32_t least_cqe = 1; // depth of its smallest completion queue
     dut::Told told = dut::Told::Yes;
     InexactLab lab;
+    WireNoise noise;
 };
 
 class VirtualTestbed final : public Testbed {
@@ -45,6 +47,7 @@ class VirtualTestbed final : public Testbed {
     [[nodiscard]] interpreter::Environment
     environment(const interpreter::Network& network) const override;
     [[nodiscard]] std::optional<std::string> lacks(const interpreter::Network& network) override;
+    [[nodiscard]] bool may_lose_packets() const override { return options_.noise.any(); }
     [[nodiscard]] bool link_capable(std::string_view word) const override;
     interpreter::CaseResult play(const script::Case& script, const script::Run& run,
                                  const interpreter::Environment& environment) override;

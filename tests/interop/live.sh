@@ -6,11 +6,13 @@
 # the host's network.
 #
 #   live.sh [RUNS] [FOLDER]         RUNS of each kind (20); writes reports to FOLDER (build/live)
+#   live.sh --noisy [RUNS] [FOLDER] RUNS (3) against the engine over a bridge that loses one of 500
+#                                   packets
 #   live.sh --rxe [RUNS] [FOLDER]   RUNS against rxe (5), about 3 minutes each
 #
-# Exit codes: 0 if only cases tagged `timing` end with ERROR, none with FAIL or WARN, and the same
-# ones with XFAIL in all runs (live_verdicts.py); 1 otherwise; 3 if the virtual machine does not
-# work here.
+# Exit codes: 0 if only cases tagged `timing` end with ERROR (over the bad bridge also others), none
+# with FAIL or WARN, and the same ones with XFAIL in all runs (live_verdicts.py); 1 otherwise; 3 if
+# the virtual machine does not work here.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 against=engine runs=20 kinds=(idle busy) profile=()
@@ -19,6 +21,9 @@ if [[ ${1:-} == --rxe ]]; then
     profile=(--profile conformance/profiles/linux-rxe.yaml)
     # rxe's kernel dies of these.
     profile+=(--exclude bth/truncated-options --exclude enc/host-address)
+    shift
+elif [[ ${1:-} == --noisy ]]; then
+    runs=3 kinds=(noisy)
     shift
 fi
 runs=${1:-$runs}
@@ -34,13 +39,39 @@ mkdir -p "$folder"
 token_file=$folder/token
 new_token "$token_file"
 
+# bad_bridge TESTER DUT: a wire between the two namespaces, through a third one in which a bridge
+# loses one of 500 RoCEv2 packets in both directions.
+bad_bridge() {
+    bridge=veriroce-live-bridge-$$
+    namespaces+=("$bridge")
+    ip netns add "$bridge"
+    ip -n "$1" link add tester0 mtu 4500 type veth peer name near mtu 4500 netns "$bridge"
+    ip -n "$2" link add port0 mtu 4500 type veth peer name far mtu 4500 netns "$bridge"
+    ip -n "$bridge" link add br0 mtu 4500 type bridge
+    local port
+    for port in near far; do ip -n "$bridge" link set "$port" master br0 up; done
+    ip -n "$bridge" link set br0 up
+    ip netns exec "$bridge" nft -f - <<'NFT'
+table bridge veriroce_loss {
+    chain forward {
+        type filter hook forward priority 0;
+        udp dport 4791 numgen random mod 500 < 1 counter drop
+    }
+}
+NFT
+}
+
 # Two namespaces, connected by one wire for the test and one for the agent's contract.
 start_engine() {
     local dut=veriroce-live-dut-$$ tester=veriroce-live-tester-$$
     namespaces+=("$dut" "$tester")
     ip netns add "$dut"
     ip netns add "$tester"
-    ip -n "$tester" link add tester0 mtu 4500 type veth peer name port0 mtu 4500 netns "$dut"
+    if [[ ${kinds[0]} == noisy ]]; then
+        bad_bridge "$tester" "$dut"
+    else
+        ip -n "$tester" link add tester0 mtu 4500 type veth peer name port0 mtu 4500 netns "$dut"
+    fi
     ip -n "$tester" link add control0 type veth peer name control0 netns "$dut"
     ip -n "$tester" addr add 10.79.0.2/24 dev tester0
     ip -n "$tester" addr add 10.78.0.2/24 dev control0
@@ -77,7 +108,7 @@ start_rxe() {
     start_agent
 }
 
-pids=() namespaces=() lab=''
+pids=() namespaces=() lab='' bridge=''
 clean_up() {
     ((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null || true
     local name
@@ -110,6 +141,13 @@ for kind in "${kinds[@]}"; do
     fi
     play "$kind"
 done
+
+if [[ -n $bridge ]]; then
+    lost=$(ip netns exec "$bridge" nft list table bridge veriroce_loss |
+        sed -n 's/.*counter packets \([0-9]*\).*/\1/p')
+    echo "live: the bridge lost $lost packets"
+    [[ $lost != 0 ]] || { echo "live: no packet was lost on the bridge" >&2 && exit 1; }
+fi
 
 "$veriroce" test --list --tag timing >"$folder/timing.txt"
 python3 -B tests/interop/live_verdicts.py "$folder" "$runs" "${kinds[@]}"

@@ -21,6 +21,7 @@ class TestbedAround : public Testbed {
     CaseResult play(const script::Case& script, const script::Run& run,
                     const Environment& environment) final {
         if (script.name == "sanity") return play_sanity(script, run, environment);
+        if (script.name == "probe") return inner_.play(script, run, environment);
         ++played_;
         return play_case(script, run, environment);
     }

@@ -1,0 +1,194 @@
+#include "conformance/plan/replay.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "conformance/interpreter/judging.hpp"
+
+namespace veriroce::plan {
+
+using interpreter::CaseResult;
+using interpreter::Finding;
+using interpreter::FindingKind;
+using interpreter::Verdict;
+using rules::FindingClass;
+
+namespace {
+
+// Findings that the wire explains with this probability are not blamed on the device: where it has
+// never been seen to lose a packet, and where it has.
+constexpr double kChanceOnGoodWire = 1e-3;
+constexpr double kChanceOnBadWire = 1e-6;
+
+bool blames(const CaseResult& result) {
+    return result.verdict == Verdict::Fail || result.verdict == Verdict::Warn;
+}
+
+bool passes(const CaseResult& result) {
+    return result.verdict == Verdict::Pass || result.verdict == Verdict::Info;
+}
+
+bool is_contradiction(const Finding& finding) {
+    return class_of(finding) == FindingClass::Contradiction;
+}
+
+bool contradicts(const CaseResult& result) {
+    return blames(result) && std::ranges::any_of(result.findings, is_contradiction);
+}
+
+bool shows(const CaseResult& result, const std::string& signature) {
+    return blames(result) && std::ranges::any_of(result.findings, [&](const Finding& one) {
+               return signature_of(one) == signature;
+           });
+}
+
+bool is_damage(const Finding& finding) {
+    return finding.kind == FindingKind::Violation &&
+           (finding.rules.front() == "CRC-01" || finding.rules.front() == "CRC-10");
+}
+
+} // namespace
+
+// --- the wire ---------------------------------------------------------------------------------
+
+void WireRecord::add(std::uint64_t packets, bool disturbed) {
+    packets_ += packets;
+    if (disturbed) ++disturbed_;
+}
+
+double WireRecord::share() const {
+    return static_cast<double>(disturbed_ + 1) / static_cast<double>(packets_ + 1);
+}
+
+double WireRecord::chance(std::uint64_t plays, std::uint64_t disturbed,
+                          std::uint64_t packets) const {
+    const double share_of_play =
+        1 - std::pow(1 - std::min(1.0, share()), static_cast<double>(std::max(packets, 1UL)));
+    double sum = 0;
+    double ways = 1; // to choose `some` of `plays`
+    for (std::uint64_t some = 0; some <= plays; ++some) {
+        if (some >= disturbed) {
+            sum += ways * std::pow(share_of_play, static_cast<double>(some)) *
+                   std::pow(1 - share_of_play, static_cast<double>(plays - some));
+        }
+        ways = ways * static_cast<double>(plays - some) / static_cast<double>(some + 1);
+    }
+    return sum;
+}
+
+// --- the plays --------------------------------------------------------------------------------
+
+bool Replay::needed_for(const CaseResult& result) {
+    const bool final = std::ranges::any_of(result.findings, [](const Finding& one) {
+        return one.kind == FindingKind::Unanswering || one.kind == FindingKind::Internal ||
+               one.kind == FindingKind::Interrupted;
+    });
+    return !final && (blames(result) || result.verdict == Verdict::Error);
+}
+
+void Replay::add(CaseResult result) {
+    if (blames(result)) interpreter::tell_contradictions(result);
+    plays_.push_back(std::move(result));
+}
+
+bool Replay::settled() const {
+    return decision() != Decision::Open;
+}
+
+std::size_t Replay::clean() const {
+    return static_cast<std::size_t>(std::ranges::count_if(plays_, passes));
+}
+
+Replay::Seen Replay::most_seen() const {
+    const bool proven = std::ranges::any_of(plays_, contradicts);
+    Seen most;
+    for (std::size_t i = 0; i < plays_.size(); ++i) {
+        if (!blames(plays_[i])) continue;
+        for (const Finding& finding : plays_[i].findings) {
+            if (proven && !is_contradiction(finding)) continue;
+            std::string signature = signature_of(finding);
+            const auto plays = static_cast<std::size_t>(std::ranges::count_if(
+                plays_, [&](const CaseResult& one) { return shows(one, signature); }));
+            if (plays > most.plays) most = {i, plays, std::move(signature)};
+        }
+    }
+    return most;
+}
+
+bool Replay::wire_explains() const {
+    std::size_t packets = 0;
+    for (const CaseResult& play : plays_)
+        packets = std::max(packets, play.packets.size());
+    const double chance = wire_.chance(plays_.size(), plays_.size() - clean(), packets);
+    return chance > (wire_.disturbed() == 0 ? kChanceOnGoodWire : kChanceOnBadWire);
+}
+
+Replay::Decision Replay::decision() const {
+    const std::size_t plays = plays_.size();
+    if (plays == 0) return Decision::Open;
+    if (std::ranges::any_of(plays_, contradicts)) {
+        return plays < kPlays ? Decision::Open : Decision::Blamed;
+    }
+    if (std::ranges::none_of(plays_, blames)) {
+        if (clean() > 0) return Decision::Clean;
+        return plays < 2 ? Decision::Open : Decision::Unjudged;
+    }
+    const std::size_t seen = most_seen().plays;
+    const bool most = seen >= 2 && 2 * seen > plays;
+    if (most && !wire_explains()) return Decision::Blamed;
+    if (plays < kPlays) return Decision::Open;
+    return most && plays < kMostPlays ? Decision::Open : Decision::NotRepeatable;
+}
+
+CaseResult Replay::take_result() {
+    Decision decided = decision();
+    if (decided == Decision::Open) { // the device or the way to it is gone
+        const bool proven = std::ranges::any_of(plays_, contradicts);
+        decided = proven ? Decision::Blamed : Decision::Unjudged;
+    }
+    const Seen seen = most_seen();
+    std::size_t chosen = plays_.size() - 1; // a pass after an ERROR, or an ERROR again
+    if (decided == Decision::Blamed || decided == Decision::NotRepeatable) chosen = seen.play;
+    const bool damage = decided == Decision::Blamed && seen.plays >= 2 &&
+                        std::ranges::any_of(plays_[chosen].findings, [&](const Finding& one) {
+                            return is_damage(one) && signature_of(one) == seen.signature;
+                        });
+    for (const CaseResult& play : plays_) {
+        const bool wire = !passes(play) && decided != Decision::Blamed;
+        if (decided != Decision::Blamed || passes(play))
+            told_.push_back({play.packets.size(), wire});
+    }
+    CaseResult result = std::move(plays_[chosen]);
+    for (std::size_t i = 0; i < plays_.size(); ++i) {
+        if (i == chosen) continue;
+        result.other_plays.push_back({.verdict = plays_[i].verdict,
+                                      .findings = std::move(plays_[i].findings),
+                                      .packets = std::move(plays_[i].packets),
+                                      .capture = {}});
+    }
+    if (decided == Decision::Clean || decided == Decision::Unjudged) return result;
+    result.seen_in = static_cast<std::uint32_t>(seen.plays);
+    if (damage) interpreter::make_damage_certain(result);
+    if (decided == Decision::Blamed) return result;
+    std::string why = fmt::format("not repeatable: {}", result.seen_text());
+    if (2 * seen.plays > result.other_plays.size() + 1) {
+        why += fmt::format(", but about {:.1f} % of the packets are lost or changed on the way, "
+                           "which explains as much",
+                           100 * wire_.share());
+    }
+    result.verdict = Verdict::Error;
+    result.findings.insert(result.findings.begin(),
+                           Finding{.kind = FindingKind::NotRepeatable, .detail = std::move(why)});
+    return result;
+}
+
+void Replay::tell(WireRecord& wire) const {
+    for (const Told& one : told_)
+        wire.add(one.packets, one.disturbed);
+}
+
+} // namespace veriroce::plan

@@ -1,0 +1,79 @@
+// Plays of one case, and what they prove together. On a wire that may lose packets, one play does
+// not prove what a lost, late, repeated or damaged packet would explain as well.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "conformance/interpreter/case_result.hpp"
+
+namespace veriroce::plan {
+
+// How often something went wrong on the way to the device, as far as this run has seen. Plays that
+// a device's defect decided are not counted.
+class WireRecord {
+  public:
+    void add(std::uint64_t packets, bool disturbed);
+    [[nodiscard]] std::uint64_t packets() const { return packets_; }
+    [[nodiscard]] std::uint64_t disturbed() const { return disturbed_; }
+    // The share of packets that something happens to: a cautious guess, 0 to 1.
+    [[nodiscard]] double share() const;
+    // How probable it is that the wire disturbs at least `disturbed` of `plays` plays of so many
+    // packets.
+    [[nodiscard]] double chance(std::uint64_t plays, std::uint64_t disturbed,
+                                std::uint64_t packets) const;
+
+  private:
+    std::uint64_t packets_ = 0;
+    std::uint64_t disturbed_ = 0;
+};
+
+// The plays of one case. The caller adds one after the other until `settled`.
+//
+// A finding that the wire could explain counts if it shows in two of three plays, and if the wire
+// has been seen to be too good to have done that. On a wire that loses packets this takes more
+// plays. A contradiction counts even if it shows once; three plays tell how often it does.
+class Replay {
+  public:
+    static constexpr std::size_t kPlays = 3;
+    static constexpr std::size_t kMostPlays = 12; // on a wire that loses packets
+
+    explicit Replay(const WireRecord& wire) : wire_(wire) {}
+
+    // Whether one play of this result is not enough: a lost packet could explain it, or the tester
+    // could not do its part. A contradiction counts without another play, but it is told in how
+    // many plays it shows. A device that no longer answers is not asked again.
+    [[nodiscard]] static bool needed_for(const interpreter::CaseResult& result);
+
+    void add(interpreter::CaseResult result);
+    [[nodiscard]] bool settled() const;
+    // The verdict of all plays, with the other recordings beside it. Once, at the end: when they
+    // are settled, or when the device or the way to it is gone.
+    [[nodiscard]] interpreter::CaseResult take_result();
+    // What the plays said about the wire, after `take_result`.
+    void tell(WireRecord& wire) const;
+
+  private:
+    enum class Decision : std::uint8_t { Open, Clean, Unjudged, Blamed, NotRepeatable };
+    struct Seen {
+        std::size_t play = 0; // the first that shows it
+        std::size_t plays = 0;
+        std::string signature;
+    };
+    [[nodiscard]] Decision decision() const;
+    [[nodiscard]] std::size_t clean() const;
+    // The finding that shows in most plays; of contradictions alone if there are any.
+    [[nodiscard]] Seen most_seen() const;
+    [[nodiscard]] bool wire_explains() const;
+
+    const WireRecord& wire_;
+    std::vector<interpreter::CaseResult> plays_;
+    struct Told {
+        std::uint64_t packets = 0;
+        bool disturbed = false;
+    };
+    std::vector<Told> told_;
+};
+
+} // namespace veriroce::plan

@@ -1,0 +1,228 @@
+// What several plays of a case prove together.
+#include <catch2/catch.hpp>
+
+#include "conformance/plan/replay.hpp"
+#include "conformance/plan/results.hpp"
+
+namespace veriroce::plan::test {
+
+using namespace interpreter;
+using rules::FindingClass;
+
+namespace {
+
+constexpr std::size_t packets_of_play = 10;
+
+CaseResult played(Verdict verdict, std::vector<Finding> findings = {}) {
+    CaseResult result;
+    result.verdict = verdict;
+    result.findings = std::move(findings);
+    result.packets.resize(packets_of_play);
+    return result;
+}
+
+CaseResult passed() {
+    return played(Verdict::Pass);
+}
+
+// A line to which nothing came, by its number.
+CaseResult missed(std::uint32_t line, Verdict verdict = Verdict::Fail) {
+    return played(verdict,
+                  {{.kind = FindingKind::Missing, .line = line, .subject = "ACK", .rules = {}}});
+}
+
+CaseResult contradicted() {
+    return played(Verdict::Fail, {{.kind = FindingKind::Mismatch,
+                                   .line = 3,
+                                   .differences = {{"tver", "0", "1"}},
+                                   .packet = 1}});
+}
+
+CaseResult damaged(Verdict verdict) {
+    CaseResult result =
+        played(verdict, {{.kind = FindingKind::Violation,
+                          .differences = {{"CRC-01",
+                                           "it must be 1 (a wire damages packets, but very "
+                                           "rarely)",
+                                           "2"}},
+                          .rules = {"CRC-01"},
+                          .known_class = FindingClass::Absence}});
+    result.violations = {{.rule = "CRC-01", .packets = {1}, .of_class = FindingClass::Absence}};
+    return result;
+}
+
+const WireRecord& good_wire() {
+    static const WireRecord wire = [] {
+        WireRecord made;
+        made.add(4000, false);
+        return made;
+    }();
+    return wire;
+}
+
+// Of whose packets 1 % are lost.
+WireRecord bad_wire() {
+    WireRecord wire;
+    for (int i = 0; i < 40; ++i)
+        wire.add(100, true);
+    return wire;
+}
+
+// Takes as many plays as it needs; the last one is played again and again.
+struct Settled {
+    CaseResult result;
+    std::size_t plays = 0;
+};
+Settled settled(const std::vector<CaseResult>& plays, const WireRecord& wire = good_wire()) {
+    Replay replay(wire);
+    std::size_t used = 0;
+    while (!replay.settled()) {
+        replay.add(plays[std::min(used, plays.size() - 1)]);
+        REQUIRE(++used <= Replay::kMostPlays);
+    }
+    return {replay.take_result(), used};
+}
+
+} // namespace
+
+TEST_CASE("replay: what shows in two plays of three counts", "[plan]") {
+    const Settled twice = settled({missed(7), missed(7)});
+    CHECK(twice.result.verdict == Verdict::Fail);
+    CHECK(twice.result.seen_text() == "seen in 2 of 2 plays");
+    CHECK(twice.plays == 2);
+    const Settled not_always = settled({missed(7), passed(), missed(7)});
+    CHECK(not_always.result.verdict == Verdict::Fail);
+    CHECK(not_always.result.seen_text() == "seen in 2 of 3 plays");
+    REQUIRE(not_always.result.other_plays.size() == 2);
+    CHECK(not_always.result.other_plays.front().verdict == Verdict::Pass);
+    CHECK(not_always.result.other_plays.front().packets.size() == packets_of_play);
+    CHECK(settled({missed(7, Verdict::Warn)}).result.verdict == Verdict::Warn);
+}
+
+TEST_CASE("replay: what shows in one play of three is not repeatable", "[plan]") {
+    const Settled once = settled({missed(7), passed()});
+    CHECK(once.result.verdict == Verdict::Error);
+    CHECK(once.plays == 3);
+    REQUIRE(once.result.findings.size() == 2);
+    CHECK(once.result.findings.front().kind == FindingKind::NotRepeatable);
+    CHECK(once.result.reason() ==
+          "not repeatable: seen in 1 of 3 plays; there: line 7: expected ACK, got nothing");
+    CHECK(once.result.other_plays.size() == 2);
+    // Another line each time: a device that is wrong is wrong in one way.
+    CHECK(settled({missed(7), missed(8), missed(9)}).result.verdict == Verdict::Error);
+}
+
+TEST_CASE("replay: a contradiction counts in one play, and is told as such", "[plan]") {
+    const Settled once = settled({contradicted(), passed()});
+    CHECK(once.result.verdict == Verdict::Fail);
+    CHECK(once.result.seen_text() == "seen in 1 of 3 plays");
+    const Settled later = settled({missed(7), contradicted(), passed()});
+    CHECK(later.result.verdict == Verdict::Fail);
+    CHECK(later.result.line() == 3);
+    CHECK(settled({contradicted()}).result.seen_text() == "seen in 3 of 3 plays");
+}
+
+TEST_CASE("replay: a violation that no loss explains counts beside a line that one explains",
+          "[plan]") {
+    CaseResult play = missed(7);
+    play.violations = {{.rule = "BTH-01", .certain = true, .packets = {1}}};
+    CHECK(settled({play, passed()}).result.verdict == Verdict::Fail);
+    play.violations.front().of_class = FindingClass::Absence;
+    CHECK(settled({play, passed()}).result.verdict == Verdict::Error);
+}
+
+TEST_CASE("replay: a wrong ICRC in two plays is the device's doing", "[plan][CRC-01]") {
+    const Settled once = settled({damaged(Verdict::Warn), passed()});
+    CHECK(once.result.verdict == Verdict::Error);
+    const Settled twice = settled({damaged(Verdict::Warn), passed(), damaged(Verdict::Warn)});
+    CHECK(twice.result.verdict == Verdict::Fail);
+    CHECK(twice.result.violations.front().certain);
+    CHECK(twice.result.reason().find("rarely") == std::string::npos);
+}
+
+TEST_CASE("replay: a wire that loses packets takes more plays", "[plan]") {
+    const Settled always = settled({missed(7)}, bad_wire());
+    CHECK(always.result.verdict == Verdict::Fail);
+    CHECK(always.plays > 4);
+    CHECK(always.result.seen_in == always.plays);
+    CHECK(settled({missed(7), passed(), missed(7)}, bad_wire()).result.verdict == Verdict::Error);
+    // Where the wire explains everything nothing counts.
+    WireRecord unknown;
+    const Settled never = settled({missed(7)}, unknown);
+    CHECK(never.result.verdict == Verdict::Error);
+    CHECK(never.plays == Replay::kMostPlays);
+    CHECK(never.result.reason().find("which explains as much") != std::string::npos);
+}
+
+TEST_CASE("replay: what the tester could not do, it tries once more", "[plan]") {
+    const CaseResult failed =
+        played(Verdict::Error, {{.kind = FindingKind::Unplayable, .detail = "it never fired"}});
+    CHECK(Replay::needed_for(failed));
+    const Settled then = settled({failed, passed()});
+    CHECK(then.result.verdict == Verdict::Pass);
+    CHECK(then.plays == 2);
+    CHECK(then.result.seen_in == 0);
+    const Settled again = settled({failed});
+    CHECK(again.result.verdict == Verdict::Error);
+    CHECK(again.plays == 2);
+    CHECK_FALSE(is_not_repeatable(again.result));
+}
+
+TEST_CASE("replay: a device that does not answer is not asked again", "[plan]") {
+    CaseResult dead = missed(7);
+    dead.findings.insert(dead.findings.begin(), {.kind = FindingKind::Unanswering});
+    CHECK_FALSE(Replay::needed_for(dead));
+    CHECK_FALSE(Replay::needed_for(passed()));
+    CHECK(Replay::needed_for(missed(7, Verdict::Warn)));
+    // It died in the second play: that one is told.
+    Replay replay(good_wire());
+    replay.add(missed(7));
+    replay.add(dead);
+    CHECK(replay.take_result().findings.front().kind == FindingKind::Unanswering);
+}
+
+TEST_CASE("replay: the wire is known by the plays that a device does not decide", "[plan]") {
+    const auto told = [](const std::vector<CaseResult>& plays) {
+        WireRecord wire = good_wire();
+        Replay replay(wire);
+        for (const CaseResult& play : plays)
+            replay.add(play);
+        static_cast<void>(replay.take_result());
+        replay.tell(wire);
+        return wire;
+    };
+    CHECK(told({missed(7), passed(), passed()}).disturbed() == 1);
+    CHECK(told({missed(7), missed(7)}).disturbed() == 0);
+    CHECK(told({missed(7), missed(7)}).packets() == good_wire().packets());
+    CHECK(good_wire().chance(2, 2, 10) < 1e-4);
+    CHECK(good_wire().chance(3, 0, 10) == Approx(1));
+    CHECK(bad_wire().chance(2, 2, 10) > 5e-3);
+}
+
+TEST_CASE("finding: what no lost packet explains", "[interpreter]") {
+    const auto with = [](std::string field, std::optional<std::size_t> packet) {
+        return Finding{.kind = FindingKind::Mismatch,
+                       .differences = {{.field = std::move(field), .expected = "1", .actual = "2"}},
+                       .packet = packet};
+    };
+    CHECK(class_of(with("tver", 0)) == FindingClass::Contradiction);
+    CHECK(class_of(with("tver", std::nullopt)) == FindingClass::Absence);
+    for (const auto* field : {"psn", "msn", "packet", "syndrome", "data", "len", "ip.ttl", "icrc"})
+        CHECK(class_of(with(field, 0)) == FindingClass::Absence);
+    Finding damaged = with("tver", 0);
+    damaged.differences.push_back({.field = "icrc", .expected = "good", .actual = "bad"});
+    CHECK(class_of(damaged) == FindingClass::Absence);
+    CHECK(class_of({.kind = FindingKind::Unexpected}) == FindingClass::Surplus);
+    CHECK(class_of({.kind = FindingKind::Violation, .known_class = FindingClass::Contradiction}) ==
+          FindingClass::Contradiction);
+    // Two plays never agree in times, and need not in values.
+    Finding one = with("msn", 0);
+    Finding other = with("msn", 5);
+    other.differences.front().actual = "7";
+    other.time = std::chrono::seconds(1);
+    CHECK(signature_of(one) == signature_of(other));
+    other.line = 9;
+    CHECK(signature_of(one) != signature_of(other));
+}
+
+} // namespace veriroce::plan::test
