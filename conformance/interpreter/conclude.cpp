@@ -17,7 +17,9 @@
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/record.hpp"
 #include "conformance/interpreter/regions.hpp"
+#include "conformance/interpreter/story.hpp"
 #include "conformance/interpreter/wire.hpp"
+#include "conformance/model/shadow.hpp"
 #include "dissector/wire/icrc.hpp"
 
 namespace veriroce::interpreter {
@@ -169,6 +171,28 @@ std::vector<Violation> wrong_icrcs(const Interpreter& interpreter, const Record&
     return judge_damage(packets);
 }
 
+model::RegionNames names_of_regions(const Objects& objects) {
+    model::RegionNames names;
+    for (const Memory& one : objects.regions) {
+        if (one.side != Side::Dut) continue;
+        names[one.mr] = one.name.empty() ? one.purpose : fmt::format("region '{}'", one.name);
+    }
+    return names;
+}
+
+// What the model finds in the whole run, whatever the lines named.
+std::vector<Violation> deviations(Interpreter& interpreter) {
+    const model::Story story =
+        story_of(interpreter.environment(), interpreter.record(), interpreter.events().call_log(),
+                 interpreter.events().now());
+    std::vector<Violation> found;
+    for (const model::Deviation& one :
+         model::check_memory(story, names_of_regions(interpreter.objects()))) {
+        found.push_back(violation_of(one, story.setting));
+    }
+    return found;
+}
+
 } // namespace
 
 Task<Met<>> conclude(Interpreter& interpreter) {
@@ -251,6 +275,7 @@ void judge_record(Interpreter& interpreter) {
         std::ranges::copy_if(judged, all, is_damage);
         std::ranges::move(wrong_icrcs(interpreter, record), all);
         std::ranges::copy_if(judged, all, std::not_fn(is_damage));
+        std::ranges::move(deviations(interpreter), all);
     }
     blame_violations(result);
 }

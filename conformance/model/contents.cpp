@@ -1,0 +1,244 @@
+#include "conformance/model/contents.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace veriroce::model {
+namespace {
+
+// The part of a range that lies in `size` bytes.
+ByteRange cut(std::uint64_t offset, std::uint64_t length, std::uint64_t size) {
+    if (offset >= size) return {size, 0};
+    return {offset, std::min(length, size - offset)};
+}
+
+std::vector<std::byte> part(const std::vector<std::byte>& bytes, std::uint64_t from,
+                            std::uint64_t length) {
+    if (bytes.empty()) return {};
+    const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(from);
+    return {begin, begin + static_cast<std::ptrdiff_t>(length)};
+}
+
+} // namespace
+
+bool Contents::certain(std::uint64_t offset, std::uint64_t length) const {
+    auto next = uncertain_.upper_bound(offset);
+    if (next != uncertain_.begin()) {
+        const auto& [at, piece] = *std::prev(next);
+        if (at + piece.length > offset) return length == 0;
+    }
+    return next == uncertain_.end() || next->first >= offset + length;
+}
+
+// Makes a piece that covers `at` end there, and another begin.
+void Contents::split(std::uint64_t at) {
+    auto next = uncertain_.upper_bound(at);
+    if (next == uncertain_.begin()) return;
+    auto& [begin, piece] = *std::prev(next);
+    const std::uint64_t first = at - begin;
+    if (first == 0 || first >= piece.length) return;
+    Piece second{.length = piece.length - first, .old = piece.old, .candidates = {}};
+    for (Candidate& one : piece.candidates) {
+        second.candidates.push_back({.write = one.write,
+                                     .settled = one.settled,
+                                     .anything = one.anything,
+                                     .bytes = part(one.bytes, first, second.length)});
+        if (!one.bytes.empty()) one.bytes.resize(first);
+    }
+    piece.length = first;
+    uncertain_.emplace(at, std::move(second));
+}
+
+void Contents::add(std::uint64_t offset, std::uint64_t length, const Candidate& candidate) {
+    const ByteRange in = cut(offset, length, size());
+    const std::uint64_t end = in.offset + in.length;
+    split(in.offset);
+    split(end);
+    std::uint64_t at = in.offset;
+    while (at < end) {
+        auto found = uncertain_.lower_bound(at);
+        if (found == uncertain_.end() || found->first > at) { // known up to there
+            const std::uint64_t next =
+                found == uncertain_.end() ? end : std::min(end, found->first);
+            found =
+                uncertain_.emplace(at, Piece{.length = next - at, .old = true, .candidates = {}})
+                    .first;
+        }
+        Piece& piece = found->second;
+        Candidate here{.write = candidate.write,
+                       .settled = candidate.settled,
+                       .anything = candidate.anything,
+                       .bytes = part(candidate.bytes, at - offset, piece.length)};
+        // A packet that is sent again changes nothing about what it may leave.
+        const bool repeated = !piece.candidates.empty() &&
+                              piece.candidates.back().write.id == here.write.id &&
+                              piece.candidates.back().bytes == here.bytes &&
+                              piece.candidates.back().anything == here.anything;
+        if (!repeated && piece.candidates.size() >= kMostCandidates) {
+            here.anything = true;
+            here.bytes.clear();
+            piece.candidates.clear();
+        }
+        if (!repeated) piece.candidates.push_back(std::move(here));
+        at += piece.length;
+    }
+}
+
+void Contents::may_hold(const Write& write, std::uint64_t offset, wire::Bytes data) {
+    add(offset, data.size(), {.write = write, .bytes = {data.begin(), data.end()}});
+}
+
+void Contents::may_hold_anything(const Write& write, std::uint64_t offset, std::uint64_t length) {
+    add(offset, length, {.write = write, .anything = true, .bytes = {}});
+}
+
+bool Contents::resolve(std::uint64_t offset, Piece& piece) {
+    if (piece.candidates.empty()) return true;
+    const Candidate& only = piece.candidates.front();
+    if (piece.old || piece.candidates.size() > 1 || only.anything || only.settled == 0) {
+        return false;
+    }
+    std::ranges::copy(only.bytes, known_.begin() + static_cast<std::ptrdiff_t>(offset));
+    return true;
+}
+
+void Contents::settle(std::uint64_t write, ByteRange range, std::uint64_t serial) {
+    const ByteRange in = cut(range.offset, range.length, size());
+    split(in.offset);
+    split(in.offset + in.length);
+    auto at = uncertain_.lower_bound(in.offset);
+    while (at != uncertain_.end() && at->first < in.offset + in.length) {
+        Piece& piece = at->second;
+        auto& all = piece.candidates;
+        const auto done =
+            std::ranges::find(all, write, [](const Candidate& one) { return one.write.id; });
+        if (done == all.end()) {
+            ++at;
+            continue;
+        }
+        done->settled = serial;
+        piece.old = false;
+        const Write by = done->write;
+        const auto replaced = [&](const Candidate& one) {
+            const bool before = one.settled != 0 && one.settled < by.made;
+            return before || one.write.origin == by.origin;
+        };
+        all.erase(std::remove_if(all.begin(), done, replaced), done);
+        at = resolve(at->first, piece) ? uncertain_.erase(at) : std::next(at);
+    }
+}
+
+void Contents::refine(std::uint64_t write, std::uint64_t offset, wire::Bytes data) {
+    const ByteRange in = cut(offset, data.size(), size());
+    split(in.offset);
+    split(in.offset + in.length);
+    for (auto at = uncertain_.lower_bound(in.offset);
+         at != uncertain_.end() && at->first < in.offset + in.length; ++at) {
+        for (Candidate& one : at->second.candidates) {
+            if (one.write.id != write) continue;
+            const wire::Bytes here = data.subspan(at->first - offset, at->second.length);
+            one.anything = false;
+            one.bytes.assign(here.begin(), here.end());
+        }
+    }
+}
+
+void Contents::retract(std::uint64_t write, ByteRange range) {
+    const ByteRange in = cut(range.offset, range.length, size());
+    split(in.offset);
+    split(in.offset + in.length);
+    auto at = uncertain_.lower_bound(in.offset);
+    while (at != uncertain_.end() && at->first < in.offset + in.length) {
+        Piece& piece = at->second;
+        std::erase_if(piece.candidates, [&](const Candidate& one) {
+            return one.write.id == write && one.settled == 0;
+        });
+        at = resolve(at->first, piece) ? uncertain_.erase(at) : std::next(at);
+    }
+}
+
+std::vector<std::byte> Contents::candidates_at(std::uint64_t at, bool& anything) const {
+    auto next = uncertain_.upper_bound(at);
+    const bool open =
+        next != uncertain_.begin() && std::prev(next)->first + std::prev(next)->second.length > at;
+    if (!open) return {known_[at]};
+    const auto& [begin, piece] = *std::prev(next);
+    std::vector<std::byte> all;
+    if (piece.old) all.push_back(known_[at]);
+    for (const Candidate& one : piece.candidates) {
+        anything = anything || one.anything;
+        if (!one.anything) all.push_back(one.bytes[at - begin]);
+    }
+    std::ranges::sort(all);
+    const auto [first, last] = std::ranges::unique(all);
+    all.erase(first, last);
+    return all;
+}
+
+std::string Contents::text(std::uint64_t offset, std::uint64_t length) const {
+    std::string text;
+    for (std::uint64_t at = offset; at < std::min(offset + length, size()); ++at) {
+        bool anything = false;
+        std::string one;
+        for (const std::byte value : candidates_at(at, anything)) {
+            one +=
+                fmt::format("{}{:02x}", one.empty() ? "" : "|", std::to_integer<unsigned>(value));
+        }
+        text += (text.empty() ? "" : " ") + (anything ? "any" : one);
+    }
+    return text;
+}
+
+std::vector<ByteRange> Contents::differences(std::uint64_t offset, wire::Bytes actual) const {
+    std::vector<ByteRange> found;
+    const auto wrong = [&](std::uint64_t at) {
+        if (!found.empty() && found.back().offset + found.back().length == at) {
+            ++found.back().length;
+        } else {
+            found.push_back({at, 1});
+        }
+    };
+    const ByteRange in = cut(offset, actual.size(), size());
+    const std::uint64_t end = in.offset + in.length;
+    auto piece = uncertain_.upper_bound(in.offset);
+    if (piece != uncertain_.begin()) --piece;
+    for (std::uint64_t at = in.offset; at < end; ++at) {
+        while (piece != uncertain_.end() && piece->first + piece->second.length <= at)
+            ++piece;
+        const std::byte seen = actual[at - offset];
+        const bool open = piece != uncertain_.end() && piece->first <= at;
+        bool permitted = (!open || piece->second.old) && seen == known_[at];
+        if (open && !permitted) {
+            permitted = std::ranges::any_of(piece->second.candidates, [&](const Candidate& one) {
+                return one.anything || one.bytes[at - piece->first] == seen;
+            });
+        }
+        if (!permitted) wrong(at);
+    }
+    return found;
+}
+
+Contents Contents::slice(std::uint64_t offset, std::uint64_t length) const {
+    const ByteRange in = cut(offset, length, size());
+    Contents copy(part(known_, in.offset, in.length));
+    const std::uint64_t end = in.offset + in.length;
+    for (const auto& [begin, piece] : uncertain_) {
+        const std::uint64_t from = std::max(begin, in.offset);
+        const std::uint64_t to = std::min(begin + piece.length, end);
+        if (from >= to) continue;
+        Piece cut_piece{.length = to - from, .old = piece.old, .candidates = {}};
+        for (const Candidate& one : piece.candidates) {
+            cut_piece.candidates.push_back({.write = one.write,
+                                            .settled = one.settled,
+                                            .anything = one.anything,
+                                            .bytes = part(one.bytes, from - begin, to - from)});
+        }
+        copy.uncertain_.emplace(from - in.offset, std::move(cut_piece));
+    }
+    return copy;
+}
+
+} // namespace veriroce::model

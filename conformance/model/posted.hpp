@@ -1,0 +1,100 @@
+// The QPs of a device and what was posted to them, as the calls of the DUT contract say: states,
+// first PSNs, work requests in posting order, the PSNs that each request takes, and which of them
+// have completed.
+//
+// A QP that went through RESET has a new life: everything begins again. PSNs are counted from the
+// first one of a life, so that they do not wrap.
+//
+// Source: the DUT contract (conformance/dut/qp_methods.hpp); rules REQ-01, STA-10, N-20, N-36.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "conformance/dut/contract.hpp"
+#include "conformance/model/story.hpp"
+
+namespace veriroce::model {
+
+struct SendWork {
+    dut::SendRequest request;
+    std::int64_t first = 0;    // PSN
+    std::int64_t packets = 0;  // PSNs that it takes; 0 for what concerns no peer
+    std::uint64_t bytes = 0;   // of all pieces
+    bool signaled = true;      // its success makes a completion
+    bool silence_open = false; // whether it does is not known
+    bool done = false;         // it has completed, or a later one has
+    bool polled = false;       // by a completion of its own
+    wire::WcStatus status = wire::WcStatus::Success;
+};
+
+struct ReceiveWork {
+    dut::ReceiveRequest request;
+    bool polled = false;
+    wire::WcStatus status = wire::WcStatus::Success;
+    std::uint32_t byte_len = 0; // that the completion told
+
+    [[nodiscard]] std::uint64_t bytes() const;
+};
+
+struct Qp {
+    dut::QpHandle handle;
+    wire::Qpn qpn;
+    dut::PdHandle pd;
+    wire::QpType type = wire::QpType::Rc;
+    dut::CqHandle send_cq;
+    dut::CqHandle recv_cq;
+    std::optional<dut::SrqHandle> srq;
+    bool signal_all = false;
+    dut::QpAttributes attributes; // as last set
+    wire::QpState state = wire::QpState::Reset;
+    std::uint64_t life = 1; // unique among all lives of all QPs
+    bool gone = false;
+    std::deque<SendWork> sends; // of this life, in posting order
+    std::deque<ReceiveWork> receives;
+
+    [[nodiscard]] wire::Mtu mtu() const { return attributes.path_mtu.value_or(wire::Mtu::B1024); }
+};
+
+// A completion that was polled, and the work request that it names.
+struct Polled {
+    dut::Completion completion;
+    Qp* qp = nullptr;               // null: no QP has this handle
+    SendWork* send = nullptr;       // at most one of the two
+    ReceiveWork* receive = nullptr; // null: no open work request of the queue has this id
+};
+
+class Posted {
+  public:
+    // Posts count from when they are asked for: a device may begin before it has answered.
+    void asked(const Call& call);
+    // The completions that the call polled, in their order.
+    std::vector<Polled> answered(const Call& call);
+
+    [[nodiscard]] std::deque<Qp>& qps() { return qps_; }
+    [[nodiscard]] Qp* find(dut::QpHandle handle);
+    // The QP that takes packets to this QPN, and the one whose peer has it.
+    [[nodiscard]] Qp* of_qpn(wire::Qpn qpn);
+    [[nodiscard]] Qp* of_peer(wire::Qpn qpn);
+    [[nodiscard]] std::deque<ReceiveWork>& shared(dut::SrqHandle srq) { return shared_[srq]; }
+    [[nodiscard]] std::deque<ReceiveWork>& receives_of(Qp& qp) {
+        return qp.srq ? shared_[*qp.srq] : qp.receives;
+    }
+
+  private:
+    void post(Qp& qp, const dut::SendRequest& request, bool silence_open);
+    void modified(Qp& qp, const dut::QpAttributes& change);
+    Polled match(const dut::Completion& completion);
+
+    std::deque<Qp> qps_;
+    std::map<dut::SrqHandle, std::deque<ReceiveWork>> shared_;
+    std::uint64_t lives_ = 0;
+};
+
+// How many PSNs a request takes.
+std::int64_t psns_of(const dut::SendRequest& request, std::uint64_t bytes, wire::Mtu mtu);
+
+} // namespace veriroce::model

@@ -1,0 +1,75 @@
+#include "conformance/model/requester_view.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace veriroce::model {
+namespace {
+
+constexpr std::size_t kAtomicBytes = 8;
+
+// The bytes that the response brings for a work request; nothing if it is none for it.
+std::vector<std::byte> bytes_for(const SendWork& work, const wire::Packet& packet) {
+    using enum wire::WrOpcode;
+    const wire::Operation operation = packet.info().operation;
+    if (work.request.opcode == RdmaRead && operation == wire::Operation::RdmaReadResponse) {
+        const wire::Bytes payload = packet.payload();
+        return {payload.begin(), payload.end()};
+    }
+    const bool atomic =
+        work.request.opcode == AtomicCmpAndSwp || work.request.opcode == AtomicFetchAndAdd;
+    std::vector<std::byte> bytes;
+    if (!atomic || operation != wire::Operation::AtomicAcknowledge) return bytes;
+    for (std::size_t i = 0; i < kAtomicBytes; ++i)
+        bytes.push_back(static_cast<std::byte>(packet.atomic_ack.original >> (8 * i)));
+    return bytes;
+}
+
+} // namespace
+
+void RequesterView::response(Qp& qp, const Packet& packet) {
+    if (qp.sends.empty()) return;
+    const wire::Psn first = qp.attributes.sq_psn.value_or(wire::Psn(0));
+    const std::int64_t end = qp.sends.back().first + qp.sends.back().packets;
+    const std::int64_t psn = end + wire::distance(first + end, packet.packet->bth.psn);
+    const auto found = std::ranges::find_if(qp.sends, [&](const SendWork& one) {
+        return one.first <= psn && psn < one.first + one.packets;
+    });
+    if (found == qp.sends.end() || found->done) return;
+    std::vector<std::byte> data = bytes_for(*found, *packet.packet);
+    if (data.empty()) return;
+    const auto offset = static_cast<std::uint64_t>(psn - found->first) * wire::bytes_of(qp.mtu());
+    Arrived fresh{.data = std::move(data),
+                  .write = {++counters_.write, origin_, counters_.serial},
+                  .places = {}};
+    fresh.places = places_of(found->request.sge, offset, fresh.data.size(), memory_);
+    auto [at, added] = arrived_.try_emplace(psn, fresh);
+    if (!added && at->second.data != fresh.data) at->second.alone = false;
+    const Arrived& now = added || at->second.data == fresh.data ? at->second : fresh;
+    for (const Place& place : now.places) {
+        place.region->may_hold(now.write, place.range.offset,
+                               wire::Bytes(now.data).subspan(place.from, place.range.length),
+                               counters_.now);
+        place.region->touched.push_back({place.range, "REQ-34", packet.number});
+    }
+}
+
+void RequesterView::completed(const Qp& qp, const SendWork& work) {
+    const bool read = work.request.opcode == wire::WrOpcode::RdmaRead;
+    const std::uint64_t mtu = wire::bytes_of(qp.mtu());
+    const auto expected = [&](std::int64_t psn) {
+        const auto offset = static_cast<std::uint64_t>(psn - work.first) * mtu;
+        return read ? std::min(mtu, work.bytes - offset) : kAtomicBytes;
+    };
+    const auto first = arrived_.lower_bound(work.first);
+    const auto last = arrived_.lower_bound(work.first + work.packets);
+    for (auto at = first; at != last; ++at) {
+        const auto& [psn, arrived] = *at;
+        if (!arrived.alone || arrived.data.size() != expected(psn)) continue;
+        for (const Place& place : arrived.places)
+            place.region->settle(arrived.write, place.range, counters_.serial);
+    }
+    arrived_.erase(first, last);
+}
+
+} // namespace veriroce::model

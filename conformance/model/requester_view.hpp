@@ -1,0 +1,41 @@
+// What the tester's responses to one RC QP may do to the device's memory: the targets of the READs
+// and atomics that the device posted. PSNs are counted from the first one that the device sends.
+//
+// Source: rules REQ-09, REQ-21, REQ-22, REQ-34, N-22, N-36.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "conformance/model/posted.hpp"
+#include "conformance/model/registered.hpp"
+#include "conformance/model/responder_view.hpp"
+
+namespace veriroce::model {
+
+class RequesterView {
+  public:
+    RequesterView(Registered& memory, Counters& counters, std::uint64_t origin)
+        : memory_(memory), counters_(counters), origin_(origin) {}
+
+    // A response of the tester that reaches the QP.
+    void response(Qp& qp, const Packet& packet);
+    // The work request, or a later one, completed with success.
+    void completed(const Qp& qp, const SendWork& work);
+
+  private:
+    struct Arrived { // bytes for one PSN
+        std::vector<std::byte> data;
+        Write write;
+        std::vector<Place> places;
+        bool alone = true; // no other bytes came for it
+    };
+
+    Registered& memory_;
+    Counters& counters_;
+    std::uint64_t origin_ = 0;
+    std::map<std::int64_t, Arrived> arrived_; // by PSN
+};
+
+} // namespace veriroce::model

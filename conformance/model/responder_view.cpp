@@ -1,0 +1,519 @@
+#include "conformance/model/responder_view.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace veriroce::model {
+namespace {
+
+constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 31; // LEN-05
+constexpr std::uint64_t kMostComparedRead = std::uint64_t{1} << 20;
+constexpr std::size_t kMostReads = 256;
+constexpr std::uint64_t kAtomicBytes = 8;
+
+std::array<std::byte, kAtomicBytes> little_endian(std::uint64_t value) {
+    std::array<std::byte, kAtomicBytes> bytes{};
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<std::byte>(value >> (8 * i));
+    return bytes;
+}
+
+bool is_atomic(wire::Operation operation) {
+    return operation == wire::Operation::CompareSwap || operation == wire::Operation::FetchAdd;
+}
+
+std::uint64_t value_after(const wire::Packet& packet, std::uint64_t original) {
+    const wire::AtomicEth& asked = packet.atomic;
+    if (packet.info().operation == wire::Operation::FetchAdd) return original + asked.swap_or_add;
+    return original == asked.compare ? asked.swap_or_add : original;
+}
+
+// The remote address, key and length that a request names; nothing if it names none.
+struct Named {
+    std::uint64_t address = 0;
+    wire::Rkey rkey;
+    std::uint64_t length = 0;
+};
+std::optional<Named> named_by(const wire::Packet& packet) {
+    if (packet.headers.has(wire::Header::AtomicEth)) {
+        return Named{packet.atomic.virtual_address, packet.atomic.rkey, kAtomicBytes};
+    }
+    const bool writes = packet.info().operation == wire::Operation::RdmaWrite ||
+                        packet.info().operation == wire::Operation::AtomicWrite;
+    if (writes && packet.headers.has(wire::Header::Reth)) {
+        return Named{packet.reth.virtual_address, packet.reth.rkey, packet.payload().size()};
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+std::vector<Place> places_of(const std::vector<dut::Sge>& pieces, std::uint64_t offset,
+                             std::uint64_t length, Registered& memory) {
+    std::vector<Place> places;
+    std::uint64_t begin = 0; // of the piece in the message
+    const std::uint64_t end = offset + length;
+    for (const dut::Sge& piece : pieces) {
+        const std::uint64_t from = std::max(begin, offset);
+        const std::uint64_t to = std::min(begin + piece.length, end);
+        Region* region = memory.find(piece.mr);
+        if (from < to && region != nullptr) {
+            places.push_back({.region = region,
+                              .range = {piece.offset + (from - begin), to - from},
+                              .from = from - offset});
+        }
+        begin += piece.length;
+    }
+    return places;
+}
+
+std::int64_t ResponderView::relative(const Qp& qp, wire::Psn psn) const {
+    const wire::Psn first = qp.attributes.rq_psn.value_or(wire::Psn(0));
+    return high_ + wire::distance(first + high_, psn);
+}
+
+ResponderView::Slot* ResponderView::slot_of(std::int64_t psn) {
+    const auto found = std::ranges::find_if(
+        slots_, [&](const Slot& one) { return one.first <= psn && psn < one.first + one.packets; });
+    return found == slots_.end() ? nullptr : &*found;
+}
+
+bool ResponderView::same(const Packet& a, const Packet& b) const {
+    const wire::Packet& one = *a.packet;
+    const wire::Packet& other = *b.packet;
+    return one.bth.opcode == other.bth.opcode && one.bth.psn == other.bth.psn &&
+           one.bth.pad == other.bth.pad && one.reth == other.reth && one.atomic == other.atomic &&
+           one.imm == other.imm && std::ranges::equal(one.body, other.body);
+}
+
+bool ResponderView::message_open() const {
+    const auto left = std::ranges::count_if(
+        slots_, [&](const Slot& one) { return one.receive && *one.receive >= received_; });
+    return left > 0;
+}
+
+void ResponderView::dropped(Qp& qp, const Packet& packet, std::string rule, std::string why) {
+    const auto named = named_by(*packet.packet);
+    if (!named) return;
+    for (const auto right : {&wire::Access::remote_write, &wire::Access::remote_atomic}) {
+        const auto target =
+            memory_.target(named->rkey, named->address, named->length, qp.pd, right);
+        if (!target) continue;
+        untouchable_.push_back({.region = target->region,
+                                .range = target->range,
+                                .rule = std::move(rule),
+                                .why = std::move(why),
+                                .packet = packet.number});
+        return;
+    }
+}
+
+void ResponderView::loosen(Qp& qp) {
+    if (std::exchange(loose_, true)) return;
+    const auto open = [&](Region& region, ByteRange range) {
+        region.may_hold_anything({++counters_.write, origin_, counters_.serial}, range,
+                                 counters_.now);
+    };
+    for (ReceiveWork& work : posted_.receives_of(qp)) {
+        for (const Place& place : places_of(work.request.sge, 0, work.bytes(), memory_))
+            open(*place.region, place.range);
+    }
+    for (const Untouchable& one : untouchable_)
+        open(*one.region, one.range);
+    for (const Slot& slot : slots_) {
+        for (const Effect& effect : slot.effects)
+            open(*effect.region, effect.range);
+    }
+    reads_.clear();
+}
+
+// --- requests ---------------------------------------------------------------------------------
+
+void ResponderView::request(Qp& qp, const Packet& packet) {
+    if (ended_) {
+        return dropped(qp, packet, "N-07", "a request to a QP that has failed");
+    }
+    const std::int64_t psn = relative(qp, packet.packet->bth.psn);
+    const bool reads = packet.packet->info().operation == wire::Operation::RdmaReadRequest;
+    if (psn > high_) {
+        dropped(qp, packet, "RSP-02", "a request ahead of the expected PSN");
+        if (story_.setting.trait("out_of_order")) loosen(qp);
+        return;
+    }
+    if (psn == high_) return next(qp, packet, psn, true);
+    Slot* slot = slot_of(psn);
+    const bool repeated = slot != nullptr && slot->first == psn && same(*slot->packet, packet);
+    // A part of an open READ, or what has been answered, asked for again.
+    const bool part = reads && !repeated && slot != nullptr &&
+                      slot->packet->packet->info().operation == wire::Operation::RdmaReadRequest;
+    if (psn < low_ || part) {
+        if (reads) {
+            Slot again{
+                .first = psn, .before = {}, .packet = &packet, .effects = {}, .snapshots = {}};
+            apply_read(qp, again);
+        } else {
+            dropped(qp, packet, "RSP-15", "a duplicate");
+        }
+        return;
+    }
+    if (slot == nullptr) return loosen(qp);
+    if (repeated) {
+        Context after = slot->before;
+        slot->effects.clear();
+        return apply(qp, *slot, after);
+    }
+    // Another packet with a PSN that the device may still expect: it may have dropped the first.
+    const std::int64_t from = slot->first;
+    context_ = slot->before;
+    while (!slots_.empty() && slots_.back().first >= from)
+        slots_.pop_back();
+    high_ = from;
+    if (psn != from) return loosen(qp);
+    next(qp, packet, psn, false);
+}
+
+void ResponderView::next(Qp& qp, const Packet& packet, std::int64_t psn, bool alone) {
+    const wire::Packet& request = *packet.packet;
+    Slot& slot = slots_.emplace_back(Slot{.first = psn,
+                                          .before = context_,
+                                          .packet = &packet,
+                                          .alone = alone,
+                                          .write = ++counters_.write,
+                                          .made = counters_.serial,
+                                          .effects = {},
+                                          .snapshots = {}});
+    if (request.info().operation == wire::Operation::RdmaReadRequest) {
+        slot.packets = wire::packets_of(request.reth.dma_length, qp.mtu());
+    }
+    Context after = context_;
+    apply(qp, slot, after);
+    context_ = after;
+    high_ = psn + slot.packets;
+}
+
+// What the packet may do if the device takes it now.
+void ResponderView::apply(Qp& qp, Slot& slot, Context& after) {
+    const wire::OpcodeInfo& info = slot.packet->packet->info();
+    // BadUdpChecksum: whether a receiver looks at it is its own affair (ENC-06).
+    slot.legal = slot.packet->sound();
+    switch (info.operation) {
+    case wire::Operation::RdmaWrite:
+    case wire::Operation::AtomicWrite: return apply_write(qp, slot, after);
+    case wire::Operation::Send: return apply_send(qp, slot, after);
+    case wire::Operation::RdmaReadRequest: return apply_read(qp, slot);
+    case wire::Operation::CompareSwap:
+    case wire::Operation::FetchAdd: return apply_atomic(qp, slot);
+    case wire::Operation::Flush: return;
+    case wire::Operation::RdmaReadResponse:
+    case wire::Operation::Acknowledge:
+    case wire::Operation::AtomicAcknowledge:
+    case wire::Operation::Resync:
+    case wire::Operation::Cnp:
+    case wire::Operation::Reserved: slot.legal = false; return;
+    }
+}
+
+void ResponderView::put(Slot& slot, Region& region, std::uint64_t offset, wire::Bytes data) {
+    if (data.empty()) return;
+    const Write write{slot.write, origin_, slot.made};
+    region.may_hold(write, offset, data, counters_.now);
+    region.touched.push_back({{offset, data.size()}, "RSP-01", slot.packet->number});
+    slot.effects.push_back({&region, {offset, data.size()}, write});
+}
+
+void ResponderView::apply_write(Qp& qp, Slot& slot, Context& after) {
+    const wire::Packet& packet = *slot.packet->packet;
+    const wire::OpcodeInfo& info = packet.info();
+    const wire::Bytes payload = packet.payload();
+    const bool fits =
+        info.starts_message() ? !after.open : after.open && after.operation == info.operation;
+    slot.legal = slot.legal && fits && !packet.pad_exceeds_body();
+    if (info.starts_message()) {
+        after = {.open = true,
+                 .operation = info.operation,
+                 .reth = packet.reth,
+                 .start = slot.first,
+                 .receives = after.receives};
+        const auto all = memory_.target(packet.reth.rkey, packet.reth.virtual_address,
+                                        packet.reth.dma_length, qp.pd, &wire::Access::remote_write);
+        const bool reached = packet.reth.dma_length == 0 || (all && all->whole);
+        after.legal = reached && packet.reth.dma_length <= kLongestMessage;
+    }
+    const bool full = payload.size() == wire::bytes_of(qp.mtu()) && packet.bth.pad == 0;
+    const std::uint64_t total = after.bytes + payload.size();
+    const bool sized = info.ends_message()
+                           ? total == after.reth.dma_length && payload.size() <= bytes_of(qp.mtu())
+                           : full && total < after.reth.dma_length;
+    after.legal = after.legal && sized;
+    slot.legal = slot.legal && after.legal;
+    if (fits && !payload.empty()) {
+        const auto target =
+            memory_.target(after.reth.rkey, after.reth.virtual_address + after.bytes,
+                           payload.size(), qp.pd, &wire::Access::remote_write);
+        // KEY-01: a QP without the right lets nothing through.
+        const bool may = !qp.attributes.access || qp.attributes.access->remote_write;
+        if (target && may) {
+            put(slot, *target->region, target->range.offset,
+                payload.subspan(target->skip, target->range.length));
+        } else {
+            slot.legal = false;
+        }
+    }
+    after.bytes = total;
+    if (info.immediate()) {
+        slot.receive = after.receives;
+        ++after.receives;
+    }
+    if (info.ends_message()) after.open = false;
+}
+
+void ResponderView::apply_send(Qp& qp, Slot& slot, Context& after) {
+    const wire::Packet& packet = *slot.packet->packet;
+    const wire::OpcodeInfo& info = packet.info();
+    const wire::Bytes payload = packet.payload();
+    const bool fits = info.starts_message()
+                          ? !after.open
+                          : after.open && after.operation == wire::Operation::Send;
+    slot.legal = slot.legal && fits && !packet.pad_exceeds_body();
+    if (info.starts_message()) {
+        after = {.open = true,
+                 .operation = wire::Operation::Send,
+                 .start = slot.first,
+                 .receives = after.receives + 1};
+    }
+    if (!fits) return;
+    const std::uint64_t number = after.receives - 1;
+    slot.receive = number;
+    if (!qp.srq && number < qp.receives.size()) {
+        const ReceiveWork& work = qp.receives[number];
+        for (const Place& place :
+             places_of(work.request.sge, after.bytes, payload.size(), memory_)) {
+            put(slot, *place.region, place.range.offset,
+                payload.subspan(place.from, place.range.length));
+        }
+    }
+    after.bytes += payload.size();
+    if (info.ends_message()) after.open = false;
+}
+
+void ResponderView::apply_atomic(Qp& qp, Slot& slot) {
+    const wire::AtomicEth& asked = slot.packet->packet->atomic;
+    slot.legal = slot.legal && !slot.before.open && asked.virtual_address % kAtomicBytes == 0;
+    const auto target = memory_.target(asked.rkey, asked.virtual_address, kAtomicBytes, qp.pd,
+                                       &wire::Access::remote_atomic);
+    const bool may = !qp.attributes.access || qp.attributes.access->remote_atomic;
+    if (!target || !may) {
+        slot.legal = false;
+        return;
+    }
+    slot.legal = slot.legal && target->whole;
+    // What it leaves is known when its answer tells the original.
+    Region& region = *target->region;
+    Snapshot snapshot{.id = ++counters_.snapshot,
+                      .offset = target->range.offset,
+                      .origin = origin_,
+                      .made = counters_.serial,
+                      .contents =
+                          region.contents.slice(target->range.offset, target->range.length)};
+    const Write write{slot.write, origin_, slot.made};
+    region.may_hold_anything(write, target->range, counters_.now);
+    region.touched.push_back({target->range, "ATM-01", slot.packet->number});
+    region.keep(std::move(snapshot));
+    slot.snapshots.push_back(counters_.snapshot);
+    slot.effects.push_back({&region, target->range, write});
+}
+
+void ResponderView::apply_read(Qp& qp, Slot& slot) {
+    const wire::Reth& asked = slot.packet->packet->reth;
+    const bool may = !qp.attributes.access || qp.attributes.access->remote_read;
+    const auto target = memory_.target(asked.rkey, asked.virtual_address, asked.dma_length, qp.pd,
+                                       &wire::Access::remote_read);
+    Read read{.first = slot.first, .length = asked.dma_length, .packet = slot.packet->number};
+    slot.legal = slot.legal && may && !slot.before.open &&
+                 (asked.dma_length == 0 || (target && target->whole));
+    if (target && target->whole && asked.dma_length > 0 && asked.dma_length <= kMostComparedRead) {
+        read.region = target->region;
+        read.snapshot = ++counters_.snapshot;
+        target->region->keep(
+            {.id = read.snapshot,
+             .offset = target->range.offset,
+             .origin = origin_,
+             .made = counters_.serial,
+             .contents = target->region->contents.slice(target->range.offset, asked.dma_length)});
+    }
+    reads_.push_back(read);
+    if (reads_.size() > kMostReads) reads_.pop_front();
+}
+
+// --- answers ----------------------------------------------------------------------------------
+
+void ResponderView::settle(Slot& slot) {
+    const wire::Operation operation = slot.packet->packet->info().operation;
+    if (slot.done || !slot.legal || !slot.alone || is_atomic(operation)) return;
+    if (operation == wire::Operation::Send) return; // known when its receive has completed
+    slot.done = true;
+    for (const Effect& one : slot.effects) {
+        one.region->settle(one.write, one.range, counters_.serial);
+        one.region->changed = counters_.now; // visible soon (ACK-05)
+    }
+}
+
+void ResponderView::cover(Qp& qp, std::int64_t before) {
+    if (before > high_) return loosen(qp); // it answers for what was not sent, as far as we saw
+    if (before <= low_ || loose_) return;
+    low_ = before;
+    for (Slot& slot : slots_) {
+        if (slot.first + slot.packets > low_) break;
+        settle(slot);
+    }
+}
+
+void ResponderView::refuse(Qp& qp, std::int64_t psn) {
+    const Slot* refused = slot_of(psn);
+    // What an aborted message leaves in its target is undefined (KEY-14).
+    const std::int64_t start =
+        refused != nullptr && refused->before.open ? refused->before.start : psn;
+    cover(qp, start);
+    ended_ = true;
+    // Requests behind a READ may be executed before it is answered (RDR-12).
+    const bool read = refused != nullptr &&
+                      refused->packet->packet->info().operation == wire::Operation::RdmaReadRequest;
+    if (refused == nullptr || read) return;
+    for (Slot& slot : slots_) {
+        if (slot.first <= psn || slot.done) continue;
+        for (const Effect& one : slot.effects) {
+            one.region->retract(one.write, one.range);
+            untouchable_.push_back({.region = one.region,
+                                    .range = one.range,
+                                    .rule = "N-07",
+                                    .why = "a request behind a refused one",
+                                    .packet = slot.packet->number});
+        }
+    }
+}
+
+void ResponderView::answer(Qp& qp, const Packet& packet, std::vector<Deviation>& found) {
+    const wire::Packet& answer = *packet.packet;
+    const std::int64_t psn = relative(qp, answer.bth.psn);
+    if (psn > high_ || psn < 0) return;
+    const wire::OpcodeInfo& info = answer.info();
+    const bool refused =
+        answer.headers.has(wire::Header::Aeth) && answer.aeth.syndrome.kind() != wire::AckKind::Ack;
+    if (refused) {
+        if (answer.aeth.syndrome.kind() == wire::AckKind::Reserved) return;
+        const bool fatal = answer.aeth.syndrome.kind() == wire::AckKind::Nak &&
+                           answer.aeth.syndrome.nak_code() != wire::NakCode::PsnSequence;
+        return fatal ? refuse(qp, psn) : cover(qp, psn);
+    }
+    if (info.operation == wire::Operation::Acknowledge) return cover(qp, psn + 1);
+    if (info.operation == wire::Operation::AtomicAcknowledge) {
+        cover(qp, psn + 1);
+        return take_original(packet, psn, found);
+    }
+    if (info.operation != wire::Operation::RdmaReadResponse) return;
+    const Slot* slot = slot_of(psn);
+    const bool ends = slot != nullptr && psn + 1 == slot->first + slot->packets;
+    if (slot != nullptr) cover(qp, ends ? psn + 1 : slot->first);
+    check_read(qp, packet, psn, found);
+}
+
+void ResponderView::check_read(const Qp& qp, const Packet& packet, std::int64_t psn,
+                               std::vector<Deviation>& found) {
+    const wire::Bytes payload = packet.packet->payload();
+    if (payload.empty() || loose_) return;
+    const std::uint64_t mtu = wire::bytes_of(qp.mtu());
+    const Read* asked = nullptr;
+    std::uint64_t wrong = 0;
+    for (const Read& read : reads_) {
+        if (psn < read.first || psn >= read.first + wire::packets_of(read.length, qp.mtu()))
+            continue;
+        if (read.region == nullptr) return;
+        const Snapshot* snapshot = read.region->snapshot(read.snapshot);
+        if (snapshot == nullptr) return;
+        const auto offset = static_cast<std::uint64_t>(psn - read.first) * mtu;
+        const auto differing = snapshot->contents.differences(offset, payload);
+        if (differing.empty()) return;
+        asked = &read;
+        wrong = differing.front().offset;
+    }
+    if (asked == nullptr) return;
+    const auto at = wrong - static_cast<std::uint64_t>(psn - asked->first) * mtu;
+    const Snapshot* snapshot = asked->region->snapshot(asked->snapshot);
+    found.push_back({.rule = "RDR-01",
+                     .level = rules::Level::Must,
+                     .field = "payload",
+                     .allowed = fmt::format("it must be {}, what the memory held",
+                                            snapshot->contents.text(wrong)),
+                     .measured = fmt::format("byte {} of the READ response's payload is {:02x}", at,
+                                             std::to_integer<unsigned>(payload[at])),
+                     .packets = {packet.number, asked->packet}});
+}
+
+void ResponderView::take_original(const Packet& packet, std::int64_t psn,
+                                  std::vector<Deviation>& found) {
+    Slot* slot = slot_of(psn);
+    if (slot == nullptr || !is_atomic(slot->packet->packet->info().operation)) return;
+    const std::uint64_t original = packet.packet->atomic_ack.original;
+    if (loose_ || !slot->alone) return;
+    if (slot->original) {
+        if (*slot->original == original) return;
+        found.push_back(
+            {.rule = "ATM-04",
+             .level = rules::Level::Must,
+             .field = "original",
+             .allowed = fmt::format("it must be 0x{:X}, as first answered", *slot->original),
+             .measured = fmt::format("the repeated answer's original is 0x{:X}", original),
+             .packets = {packet.number}});
+        return;
+    }
+    slot->original = original;
+    if (slot->effects.empty() || !slot->legal) return;
+    const Effect& effect = slot->effects.front();
+    const auto before = little_endian(original);
+    const Snapshot* snapshot = effect.region->snapshot(slot->snapshots.front());
+    if (snapshot != nullptr && !snapshot->contents.differences(0, before).empty()) {
+        found.push_back({.rule = "ATM-01",
+                         .level = rules::Level::Must,
+                         .field = "original",
+                         .allowed = fmt::format("memory held {}", snapshot->contents.text(0, 8)),
+                         .measured = fmt::format("the atomic's original is 0x{:X}", original),
+                         .packets = {packet.number, slot->packet->number}});
+    }
+    const auto after = little_endian(value_after(*slot->packet->packet, original));
+    effect.region->refine(effect.write, effect.range, after);
+    effect.region->settle(effect.write, effect.range, counters_.serial);
+    slot->done = true;
+}
+
+void ResponderView::received(Qp& qp, ReceiveWork& work) {
+    const std::uint64_t number = received_++;
+    if (loose_) return;
+    const bool in_order = qp.srq || (number < qp.receives.size() && &qp.receives[number] == &work);
+    if (!in_order) return loosen(qp);
+    std::int64_t end = low_;
+    std::uint64_t at = 0;
+    for (Slot& slot : slots_) {
+        if (slot.receive != number) continue;
+        end = slot.first + slot.packets;
+        if (slot.packet->packet->info().operation != wire::Operation::Send) continue;
+        const wire::Bytes payload = slot.packet->packet->payload();
+        if (qp.srq && slot.effects.empty()) {
+            for (const Place& place : places_of(work.request.sge, at, payload.size(), memory_)) {
+                put(slot, *place.region, place.range.offset,
+                    payload.subspan(place.from, place.range.length));
+            }
+        }
+        at += payload.size();
+        if (slot.done || !slot.alone || !slot.legal) continue;
+        slot.done = true;
+        for (const Effect& one : slot.effects)
+            one.region->settle(one.write, one.range, counters_.serial);
+    }
+    cover(qp, end);
+}
+
+} // namespace veriroce::model

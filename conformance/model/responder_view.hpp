@@ -1,0 +1,151 @@
+// What the tester's requests to one RC QP may do to the device's memory, by their PSNs and by the
+// device's answers.
+//
+// A request is in one of four places: behind every PSN that the device has answered for (a
+// duplicate), among those that it may or may not have taken, at the end of them (the next one), or
+// ahead of that (dropped). `low_` and `high_` are these bounds of the expected PSN.
+//
+// PSNs are counted from the first one that the device expects. Source: rules RSP-01, RSP-02,
+// RSP-08, RSP-15, OPC-01 to OPC-10, LEN-01 to LEN-06, N-07.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/model/deviation.hpp"
+#include "conformance/model/posted.hpp"
+#include "conformance/model/registered.hpp"
+#include "conformance/model/story.hpp"
+
+namespace veriroce::model {
+
+// A place in memory that a work request's pieces put bytes of a message to.
+struct Place {
+    Region* region = nullptr;
+    ByteRange range;
+    std::uint64_t from = 0; // of the bytes that are placed
+};
+// Where `length` bytes from `offset` of the message go.
+std::vector<Place> places_of(const std::vector<dut::Sge>& pieces, std::uint64_t offset,
+                             std::uint64_t length, Registered& memory);
+
+// A range that a packet names and must not change: named in a finding if it did.
+struct Untouchable {
+    Region* region = nullptr;
+    ByteRange range;
+    std::string rule;
+    std::string why;
+    std::size_t packet = 0; // in CaseResult::packets
+};
+
+// Numbers that are unique in a story.
+struct Counters {
+    std::uint64_t serial = 0; // of steps
+    std::uint64_t write = 0;
+    std::uint64_t snapshot = 0;
+    wire::Instant now{};
+};
+
+class ResponderView {
+  public:
+    ResponderView(const Story& story, Posted& posted, Registered& memory, Counters& counters,
+                  std::vector<Untouchable>& untouchable, std::uint64_t origin)
+        : story_(story), posted_(posted), memory_(memory), counters_(counters),
+          untouchable_(untouchable), origin_(origin) {}
+
+    // A request of the tester that reaches the QP.
+    void request(Qp& qp, const Packet& packet);
+    // An answer of the device; what it tells must be among what memory may hold.
+    void answer(Qp& qp, const Packet& packet, std::vector<Deviation>& found);
+    // A receive of the QP completed with success.
+    void received(Qp& qp, ReceiveWork& work);
+    // The QP ended: requests that come from now on change nothing.
+    void ended() { ended_ = true; }
+    // Nothing can be said of this QP any more.
+    void loosen(Qp& qp);
+    [[nodiscard]] bool loose() const { return loose_; }
+
+    // Messages that began and may be in a receive that has not completed.
+    [[nodiscard]] bool message_open() const;
+    // Requests that were dropped for certain, or come too late.
+    void dropped(Qp& qp, const Packet& packet, std::string rule, std::string why);
+
+  private:
+    // The message that the next packet continues.
+    struct Context {
+        bool open = false;
+        wire::Operation operation = wire::Operation::Send;
+        wire::Reth reth;
+        std::uint64_t bytes = 0;    // so far
+        std::int64_t start = 0;     // PSN
+        std::uint64_t receives = 0; // that earlier messages take
+        bool legal = true;          // the message so far
+    };
+    struct Effect {
+        Region* region = nullptr;
+        ByteRange range;
+        Write write;
+    };
+    struct Slot {
+        std::int64_t first = 0;
+        std::int64_t packets = 1;
+        Context before;
+        const Packet* packet = nullptr;
+        bool legal = false; // a right device accepts it, as far as can be seen
+        bool alone = true;  // no other packet with this PSN may have been taken in its place
+        bool done = false;
+        std::uint64_t write = 0; // id
+        std::uint64_t made = 0;
+        std::vector<Effect> effects;
+        std::optional<std::uint64_t> receive;  // the number of the receive that takes its bytes
+        std::optional<std::uint64_t> original; // of an atomic that was answered
+        std::vector<std::uint64_t> snapshots;
+    };
+    // A READ request, and what may be in its answer.
+    struct Read {
+        std::int64_t first = 0;
+        std::uint64_t length = 0;
+        Region* region = nullptr; // null: cannot be compared
+        std::uint64_t snapshot = 0;
+        std::size_t packet = 0;
+    };
+
+    [[nodiscard]] std::int64_t relative(const Qp& qp, wire::Psn psn) const;
+    [[nodiscard]] Slot* slot_of(std::int64_t psn);
+    [[nodiscard]] bool same(const Packet& a, const Packet& b) const;
+
+    void next(Qp& qp, const Packet& packet, std::int64_t psn, bool alone);
+    void apply(Qp& qp, Slot& slot, Context& after);
+    void apply_write(Qp& qp, Slot& slot, Context& after);
+    void apply_send(Qp& qp, Slot& slot, Context& after);
+    void apply_atomic(Qp& qp, Slot& slot);
+    void apply_read(Qp& qp, Slot& slot);
+    void put(Slot& slot, Region& region, std::uint64_t offset, wire::Bytes data);
+    // Every request before this PSN was accepted.
+    void cover(Qp& qp, std::int64_t before);
+    void settle(Slot& slot);
+    void refuse(Qp& qp, std::int64_t psn);
+    void check_read(const Qp& qp, const Packet& packet, std::int64_t psn,
+                    std::vector<Deviation>& found);
+    void take_original(const Packet& packet, std::int64_t psn, std::vector<Deviation>& found);
+
+    const Story& story_;
+    Posted& posted_;
+    Registered& memory_;
+    Counters& counters_;
+    std::vector<Untouchable>& untouchable_;
+    std::uint64_t origin_ = 0;
+    std::int64_t low_ = 0;
+    std::int64_t high_ = 0;
+    Context context_;
+    std::deque<Slot> slots_;
+    std::deque<Read> reads_;
+    std::uint64_t received_ = 0; // receives that completed with success
+    bool ended_ = false;
+    bool loose_ = false;
+};
+
+} // namespace veriroce::model

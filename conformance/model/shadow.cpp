@@ -1,0 +1,411 @@
+#include "conformance/model/shadow.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "conformance/dut/pattern.hpp"
+#include "conformance/model/posted.hpp"
+#include "conformance/model/registered.hpp"
+#include "conformance/model/requester_view.hpp"
+#include "conformance/model/responder_view.hpp"
+#include "dissector/wire/crc32c.hpp"
+
+namespace veriroce::model {
+namespace {
+
+// An ACK does not promise that its data are visible (ACK-05): a region is compared when nothing has
+// changed it for this long.
+constexpr wire::Duration kVisible = std::chrono::milliseconds(5);
+constexpr std::uint64_t kBytesThatShow = 8;
+constexpr std::uint64_t kHost = 1; // the origin of the owner's own writes
+constexpr std::uint16_t kPkeyNumber = 0x7FFF;
+
+struct Views {
+    std::uint64_t life = 0;
+    std::unique_ptr<ResponderView> responder;
+    std::unique_ptr<RequesterView> requester;
+};
+
+class Shadow {
+  public:
+    Shadow(const Story& story, const RegionNames& names) : story_(story), names_(names) {}
+
+    std::vector<Deviation> run() {
+        for (const Step& step : story_.steps) {
+            ++counters_.serial;
+            switch (step.kind) {
+            case Step::Kind::Packet: packet(story_.packets[step.index]); break;
+            case Step::Kind::Asked: asked(story_.calls[step.index]); break;
+            case Step::Kind::Answered: answered(story_.calls[step.index]); break;
+            }
+        }
+        if (undecided_) return {};
+        return std::move(found_);
+    }
+
+  private:
+    // --- packets
+    void packet(const Packet& packet);
+    void from_tester(Qp& qp, const Packet& packet);
+    // Why the QP drops a sound packet; nothing if it takes it. {"", ""}: nobody can tell.
+    struct Drop {
+        std::string rule;
+        std::string why;
+    };
+    [[nodiscard]] std::optional<Drop> drop(const Qp& qp, const Packet& packet) const;
+    [[nodiscard]] bool other_partition(const Qp& qp, wire::Pkey pkey) const;
+    Views& views_of(const Qp& qp);
+
+    // --- calls
+    void asked(const Call& call);
+    void answered(const Call& call);
+    void host_write(dut::MrHandle mr, std::uint64_t offset, wire::Bytes data);
+    void host_wrote(bool done, dut::MrHandle mr, ByteRange range);
+    void completed(const Polled& polled);
+    void bound(const Call& call);
+
+    // --- comparing
+    void compare(dut::MrHandle mr, std::uint64_t offset, wire::Bytes actual);
+    void compare_digest(const dut::MrDigest& asked, const dut::MrDigested& digest);
+    void open_undecided_receives();
+    [[nodiscard]] bool beyond_byte_len(const Region& region, ByteRange range);
+    [[nodiscard]] std::string name_of(dut::MrHandle mr) const;
+
+    const Story& story_;
+    const RegionNames& names_;
+    Counters counters_;
+    Posted posted_;
+    Registered memory_;
+    std::vector<Untouchable> untouchable_;
+    std::map<dut::QpHandle, Views> views_;
+    std::set<dut::QpHandle> changing_;                   // a qp_modify is under way
+    std::set<dut::MrHandle> told_;                       // regions with a finding
+    std::map<std::uint64_t, std::uint64_t> host_writes_; // by region: the newest
+    std::vector<Deviation> found_;
+    bool undecided_ = false;
+};
+
+// --- packets ----------------------------------------------------------------------------------
+
+Views& Shadow::views_of(const Qp& qp) {
+    Views& views = views_[qp.handle];
+    if (views.life == qp.life) return views;
+    views.life = qp.life;
+    const std::uint64_t origin = 2 * qp.life;
+    views.responder =
+        std::make_unique<ResponderView>(story_, posted_, memory_, counters_, untouchable_, origin);
+    views.requester = std::make_unique<RequesterView>(memory_, counters_, origin + 1);
+    return views;
+}
+
+bool Shadow::other_partition(const Qp& qp, wire::Pkey pkey) const {
+    const std::size_t index = qp.attributes.pkey_index.value_or(0);
+    const std::uint8_t port = qp.attributes.port_num.value_or(1);
+    for (const dut::Port& one : story_.setting.dut.ports) {
+        if (one.port != port || index >= one.pkeys.size()) continue;
+        return ((one.pkeys[index].value ^ pkey.value) & kPkeyNumber) != 0;
+    }
+    return false;
+}
+
+std::optional<Shadow::Drop> Shadow::drop(const Qp& qp, const Packet& packet) const {
+    const wire::Packet& what = *packet.packet;
+    if (packet.refusal == wire::FrameError::BadIcrc) return Drop{"CRC-07", "a wrong ICRC"};
+    if (what.bth.version != 0) return Drop{"BTH-01", "a transport version other than 0"};
+    if (what.info().service != wire::Service::Rc && !what.info().reserved()) {
+        return Drop{"BTH-05", "an opcode of another service"};
+    }
+    if (other_partition(qp, what.bth.pkey)) return Drop{"BTH-07", "a P_Key of another partition"};
+    const wire::Envelope envelope = packet.frame.envelope();
+    if (envelope.destination != story_.setting.dut_address) {
+        return Drop{"ENC-13", "another destination address"};
+    }
+    const auto& path = qp.attributes.address_vector;
+    if (path && envelope.source != path->address && !qp.attributes.alt_address_vector) {
+        return Drop{"ENC-14", "a source address that is not the peer's"};
+    }
+    switch (qp.state) {
+    case wire::QpState::Reset:
+    case wire::QpState::Init: return Drop{"STA-02", "a request before RTR"};
+    case wire::QpState::Err: return Drop{"STA-07", "a request to a QP in ERR"};
+    case wire::QpState::Rtr:
+    case wire::QpState::Rts:
+    case wire::QpState::Sqd:
+    case wire::QpState::Sqe: return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+void Shadow::from_tester(Qp& qp, const Packet& packet) {
+    if (qp.type != wire::QpType::Rc) return views_of(qp).responder->loosen(qp);
+    Views& views = views_of(qp);
+    const bool ready = qp.state != wire::QpState::Reset && qp.state != wire::QpState::Init;
+    const bool buffered = !ready && story_.setting.trait("buffers_before_rtr");
+    const bool odd_ip = packet.frame.ipv4 && packet.frame.ipv4->header_length != 5;
+    const bool other_vlan = packet.frame.vlan.has_value() != story_.setting.vlan.has_value();
+    const bool unclear = packet.refusal == wire::FrameError::LengthMismatch || odd_ip || other_vlan;
+    if (changing_.contains(qp.handle) || buffered || unclear) return views.responder->loosen(qp);
+    if (const auto why = drop(qp, packet)) {
+        return views.responder->dropped(qp, packet, why->rule, why->why);
+    }
+    const bool taken = !packet.refusal || packet.refusal == wire::FrameError::BadUdpChecksum;
+    if (!taken || packet.packet->info().operation == wire::Operation::Cnp) return;
+    if (packet.packet->info().response()) {
+        views.requester->response(qp, packet);
+    } else {
+        views.responder->request(qp, packet);
+    }
+}
+
+void Shadow::packet(const Packet& packet) {
+    counters_.now = std::max(counters_.now, packet.at.latest);
+    // A device may put fragments together (ENC-09).
+    if (packet.refusal == wire::FrameError::Fragment) undecided_ = true;
+    if (!packet.packet) return;
+    const wire::Qpn to = packet.packet->bth.dest_qp;
+    if (packet.from == Side::Tester) {
+        if (Qp* qp = posted_.of_qpn(to)) from_tester(*qp, packet);
+        return;
+    }
+    Qp* qp = posted_.of_peer(to);
+    if (qp == nullptr || !packet.sound() || qp->type != wire::QpType::Rc) return;
+    if (!packet.packet->info().response()) return;
+    views_of(*qp).responder->answer(*qp, packet, found_);
+}
+
+// --- calls ------------------------------------------------------------------------------------
+
+void Shadow::host_write(dut::MrHandle mr, std::uint64_t offset, wire::Bytes data) {
+    Region* region = memory_.find(mr);
+    if (region == nullptr) return;
+    const Write write{++counters_.write, kHost, counters_.serial};
+    host_writes_[mr.value] = write.id;
+    region->may_hold(write, offset, data, counters_.now);
+}
+
+void Shadow::host_wrote(bool done, dut::MrHandle mr, ByteRange range) {
+    Region* region = memory_.find(mr);
+    if (region == nullptr) return;
+    const Write write{host_writes_[mr.value], kHost, counters_.serial};
+    if (done) {
+        region->settle(write, range, counters_.serial);
+    } else {
+        region->retract(write, range);
+    }
+}
+
+void Shadow::asked(const Call& call) {
+    counters_.now = std::max(counters_.now, call.asked);
+    posted_.asked(call);
+    if (const auto* write = std::get_if<dut::MrWrite>(&call.request)) {
+        host_write(write->mr, write->offset, write->data);
+    } else if (const auto* fill = std::get_if<dut::MrFill>(&call.request)) {
+        std::vector<std::byte> bytes(fill->length);
+        dut::write_pattern(bytes, fill->pattern, fill->offset, fill->key.value_or(0));
+        host_write(fill->mr, fill->offset, bytes);
+    } else if (const auto* modify = std::get_if<dut::QpModify>(&call.request)) {
+        changing_.insert(modify->qp);
+    } else if (const auto* post = std::get_if<dut::PostSend>(&call.request)) {
+        for (const dut::SendRequest& one : post->requests) {
+            if (one.opcode != wire::WrOpcode::BindMw || !one.mw || !one.bind) continue;
+            memory_.bind({.mw = *one.mw,
+                          .rkey = one.rkey.value_or(wire::Rkey{}),
+                          .mr = one.bind->mr,
+                          .range = {one.bind->offset, one.bind->length},
+                          .access = one.bind->access});
+        }
+    }
+}
+
+void Shadow::bound(const Call& call) {
+    const auto& bind = std::get<dut::MwBind>(call.request);
+    const auto* made = std::get_if<dut::MwBound>(&**call.answer);
+    Qp* qp = posted_.find(bind.qp);
+    if (made == nullptr || qp == nullptr || qp->sends.empty()) return;
+    memory_.bind({.mw = bind.mw,
+                  .rkey = made->rkey,
+                  .mr = bind.mr,
+                  .range = {bind.offset, bind.length},
+                  .access = bind.access});
+    qp->sends.back().request.rkey = made->rkey; // its completion names it
+}
+
+void Shadow::completed(const Polled& polled) {
+    if (polled.qp == nullptr) return;
+    Qp& qp = *polled.qp;
+    Views& views = views_of(qp);
+    const bool success = polled.completion.status == wire::WcStatus::Success;
+    if (!success && qp.type == wire::QpType::Rc) views.responder->ended();
+    if (polled.receive != nullptr && success) {
+        views.responder->received(qp, *polled.receive);
+    }
+    if (polled.send == nullptr) return;
+    const dut::SendRequest& request = polled.send->request;
+    if (request.opcode == wire::WrOpcode::BindMw && request.rkey) {
+        success ? memory_.bound(*request.rkey) : memory_.not_bound(*request.rkey);
+    }
+    if (!success) return;
+    if (request.opcode == wire::WrOpcode::LocalInv) {
+        if (request.invalidate_rkey) memory_.invalidate(*request.invalidate_rkey);
+        if (request.rkey) memory_.invalidate(*request.rkey);
+    }
+    for (SendWork& work : qp.sends) {
+        if (&work == polled.send || !work.done) {
+            work.done = true;
+            views.requester->completed(qp, work);
+        }
+        if (&work == polled.send) break;
+    }
+}
+
+void Shadow::answered(const Call& call) {
+    counters_.now = std::max(counters_.now, call.answered);
+    const bool done = call.answer && call.answer->has_value();
+    for (const Polled& one : posted_.answered(call))
+        completed(one);
+    if (const auto* write = std::get_if<dut::MrWrite>(&call.request)) {
+        host_wrote(done, write->mr, {write->offset, write->data.size()});
+    } else if (const auto* fill = std::get_if<dut::MrFill>(&call.request)) {
+        host_wrote(done, fill->mr, {fill->offset, fill->length});
+    } else if (const auto* modify = std::get_if<dut::QpModify>(&call.request)) {
+        changing_.erase(modify->qp);
+        Qp* qp = posted_.find(modify->qp);
+        if (done && qp != nullptr && modify->attributes.state == wire::QpState::Err) {
+            views_of(*qp).responder->ended();
+        }
+    }
+    if (!done) return;
+    if (const auto* made = std::get_if<dut::MrRegistered>(&**call.answer)) {
+        memory_.add(std::get<dut::MrRegister>(call.request), *made);
+    } else if (const auto* gone = std::get_if<dut::MrDeregister>(&call.request)) {
+        if (Region* region = memory_.find(gone->mr)) region->gone = true;
+    } else if (const auto* freed = std::get_if<dut::MwDealloc>(&call.request)) {
+        memory_.unbind_all_of(freed->mw);
+    } else if (std::holds_alternative<dut::MwBind>(call.request)) {
+        bound(call);
+    } else if (const auto* read = std::get_if<dut::MrRead>(&call.request)) {
+        const auto* data = std::get_if<dut::MrData>(&**call.answer);
+        if (data != nullptr) compare(read->mr, read->offset, data->data);
+    } else if (const auto* digest = std::get_if<dut::MrDigest>(&call.request)) {
+        const auto* told = std::get_if<dut::MrDigested>(&**call.answer);
+        if (told != nullptr) compare_digest(*digest, *told);
+    }
+}
+
+// --- comparing --------------------------------------------------------------------------------
+
+std::string Shadow::name_of(dut::MrHandle mr) const {
+    const auto found = names_.find(mr);
+    return found == names_.end() ? fmt::format("region {}", mr.value) : found->second;
+}
+
+// Receives of which nobody can tell yet what they hold.
+void Shadow::open_undecided_receives() {
+    for (Qp& qp : posted_.qps()) {
+        const auto found = views_.find(qp.handle);
+        const bool seen = found != views_.end() && found->second.life == qp.life;
+        const bool loose =
+            qp.type != wire::QpType::Rc || (seen && found->second.responder->loose());
+        const bool shared = qp.srq && seen && found->second.responder->message_open();
+        if (!loose && !shared) continue;
+        for (const ReceiveWork& work : posted_.receives_of(qp)) {
+            if (work.polled && !loose) continue;
+            for (const Place& place : places_of(work.request.sge, 0, work.bytes(), memory_)) {
+                place.region->contents.may_hold_anything({++counters_.write, 0, counters_.serial},
+                                                         place.range.offset, place.range.length);
+            }
+        }
+    }
+}
+
+// Bytes of a receive that its completion does not count.
+bool Shadow::beyond_byte_len(const Region& region, ByteRange range) {
+    const auto holds = [&](const ReceiveWork& work) {
+        if (!work.polled || work.status != wire::WcStatus::Success) return false;
+        const std::uint64_t all = work.bytes();
+        if (work.byte_len >= all) return false;
+        const auto places =
+            places_of(work.request.sge, work.byte_len, all - work.byte_len, memory_);
+        return std::ranges::any_of(places, [&](const Place& place) {
+            return place.region == &region && place.range.offset <= range.offset &&
+                   range.offset + range.length <= place.range.offset + place.range.length;
+        });
+    };
+    return std::ranges::any_of(
+        posted_.qps(), [&](Qp& qp) { return std::ranges::any_of(posted_.receives_of(qp), holds); });
+}
+
+void Shadow::compare(dut::MrHandle mr, std::uint64_t offset, wire::Bytes actual) {
+    Region* region = memory_.find(mr);
+    if (region == nullptr || counters_.now - region->changed < kVisible) return;
+    open_undecided_receives();
+    const std::vector<ByteRange> wrong = region->contents.differences(offset, actual);
+    if (wrong.empty() || !told_.insert(mr).second) return;
+    const ByteRange first = wrong.front();
+    const auto overlaps = [&](ByteRange range) {
+        return range.offset < first.offset + first.length &&
+               first.offset < range.offset + range.length;
+    };
+    Deviation deviation{.rule = "KEY-14", .level = rules::Level::Must, .field = "memory"};
+    std::string why = "nothing names it";
+    for (const Touched& one : region->touched) {
+        if (!overlaps(one.range)) continue;
+        deviation.rule = one.rule;
+        deviation.packets.assign(1, one.packet);
+        why = "by the packets";
+    }
+    for (const Untouchable& one : untouchable_) {
+        if (one.region != region || !overlaps(one.range)) continue;
+        deviation.rule = one.rule;
+        deviation.packets.assign(1, one.packet);
+        why = "not changed by " + one.why;
+    }
+    if (beyond_byte_len(*region, first)) {
+        deviation.level = rules::Level::Should;
+        why = "the completion does not count it";
+    }
+    const std::uint64_t shown = std::min(first.length, kBytesThatShow);
+    std::string seen;
+    for (const std::byte one : actual.subspan(first.offset - offset, shown))
+        seen += fmt::format("{}{:02x}", seen.empty() ? "" : " ", std::to_integer<unsigned>(one));
+    deviation.allowed =
+        fmt::format("it must be {} ({})", region->contents.text(first.offset, shown), why);
+    deviation.measured =
+        fmt::format("byte {} of {} on is {}{}", first.offset, name_of(mr), seen,
+                    first.length > shown ? fmt::format(" ({} bytes differ)", first.length) : "");
+    found_.push_back(std::move(deviation));
+}
+
+// Tells that a region differs, not where: for those that are too large to be read.
+void Shadow::compare_digest(const dut::MrDigest& asked, const dut::MrDigested& digest) {
+    const Region* region = memory_.find(asked.mr);
+    if (region == nullptr || asked.length <= kMostRead) return;
+    if (counters_.now - region->changed < kVisible) return;
+    open_undecided_receives();
+    if (!region->contents.certain(asked.offset, asked.length)) return;
+    const std::uint32_t expected =
+        wire::crc32c(region->contents.known().subspan(asked.offset, asked.length));
+    if (expected == digest.crc32c || !told_.insert(asked.mr).second) return;
+    found_.push_back(
+        {.rule = "KEY-14",
+         .level = rules::Level::Must,
+         .field = "memory",
+         .allowed = fmt::format("it must be 0x{:08X}", expected),
+         .measured = fmt::format("the CRC-32C of {} is 0x{:08X}", name_of(asked.mr), digest.crc32c),
+         .packets = {}});
+}
+
+} // namespace
+
+std::vector<Deviation> check_memory(const Story& story, const RegionNames& names) {
+    return Shadow(story, names).run();
+}
+
+} // namespace veriroce::model
