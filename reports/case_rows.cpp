@@ -33,7 +33,7 @@ void add_violation(std::vector<Row>& rows, const Finding& finding, bool lines_me
         {Row::Kind::Sentence, "",
          fmt::format("{}the packets violate {}", lines_met ? "every line passed, but " : "",
                      fmt::join(finding.rules, " "))});
-    if (!finding.actual.empty()) rows.push_back({Row::Kind::Verbatim, "got", finding.actual});
+    if (!finding.actual.empty()) rows.push_back({Row::Kind::Verbatim, "packet", finding.actual});
     for (const interpreter::Difference& one : finding.differences) {
         rows.push_back({Row::Kind::Text, "measured", one.actual});
         rows.push_back({Row::Kind::Text, "allowed", one.expected});
@@ -107,7 +107,7 @@ std::vector<Row> case_rows(const CaseResult& result) {
     }
     add_plays(rows, result);
     if (!result.capture.empty()) rows.push_back({Row::Kind::Verbatim, "packets", result.capture});
-    if (!result.command.empty()) rows.push_back({Row::Kind::Verbatim, "again", result.command});
+    if (!result.command.empty()) rows.push_back({Row::Kind::Verbatim, "rerun", result.command});
     return rows;
 }
 

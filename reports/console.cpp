@@ -98,10 +98,11 @@ double milliseconds(wire::Duration duration) {
     return static_cast<double>(duration.count()) / 1e6;
 }
 
-// "12 samples, 4.1 / 4.4 / 5.0 ms" (least, median, most).
+// "12 samples: min 4.1 ms, median 4.4 ms, max 5.0 ms".
 std::string measure_text(std::vector<wire::Duration> samples) {
     std::ranges::sort(samples);
-    return fmt::format("{} samples, {:.3f} / {:.3f} / {:.3f} ms", samples.size(),
+    return fmt::format("{} sample{}: min {:.3f} ms, median {:.3f} ms, max {:.3f} ms",
+                       samples.size(), samples.size() == 1 ? "" : "s",
                        milliseconds(samples.front()), milliseconds(samples[samples.size() / 2]),
                        milliseconds(samples.back()));
 }
@@ -134,7 +135,7 @@ std::string console_case(const CaseResult& result, const ConsoleStyle& style) {
     if (result.verdict != Verdict::Pass) rows = case_rows(result);
     for (const auto& [name, samples] : result.measures) {
         rows.push_back(
-            {Row::Kind::Text, "measured", fmt::format("{}: {}", name, measure_text(samples))});
+            {Row::Kind::Text, "measure", fmt::format("{}: {}", name, measure_text(samples))});
     }
     return out + text_of(rows, style.colour);
 }
@@ -159,9 +160,10 @@ std::string console_summary(const plan::RunResults& results, const ConsoleStyle&
                        style.colour) +
                (once == 0 ? "\n" : fmt::format(", {} of them not repeatable\n", once));
     }
-    if (!results.run.complete) out += "incomplete: this is what ran until then\n";
-    out += fmt::format("{} runs in {:.3f} s\n", results.cases.size(),
-                       milliseconds(results.timing.wall) / 1e3);
+    if (!results.run.complete) out += "incomplete: the run ended before its last case\n";
+    out +=
+        fmt::format("{} run{} in {:.3f} s\n", results.cases.size(),
+                    results.cases.size() == 1 ? "" : "s", milliseconds(results.timing.wall) / 1e3);
     return out + fmt::format("{} passed, {} failed, {} skipped\n", results.count(Verdict::Pass),
                              results.count(Verdict::Fail) + results.count(Verdict::Xpass),
                              results.count(Verdict::Skip));

@@ -1,176 +1,16 @@
 #include "reports/json.hpp"
 
-#include <boost/json.hpp>
-#include <fmt/format.h>
+#include <utility>
 
-#include "conformance/rules/rules.hpp"
-#include "dissector/wire/safe_text.hpp"
-#include "reports/case_rows.hpp"
+#include <boost/json.hpp>
+
+#include "reports/json_objects.hpp"
 
 namespace veriroce::reports {
 namespace {
 
-using wire::safe_text;
-
 namespace json = boost::json;
 using interpreter::CaseResult;
-
-// The serializer escapes line ends and tabs; what a terminal would obey must not be stored.
-std::string text(std::string_view value) {
-    return safe_text(value, true);
-}
-
-json::array strings(const std::vector<std::string>& values) {
-    json::array array;
-    for (const std::string& value : values)
-        array.emplace_back(text(value));
-    return array;
-}
-
-json::object packet_object(const CaseResult& result, std::size_t place) {
-    const interpreter::RecordedPacket& packet = result.packets[place];
-    const wire::Instant origin = result.packets.front().at.earliest;
-    return {
-        {"from", packet.from == interpreter::Side::Tester ? "tester" : "dut"},
-        {"text", text(packet.script)},
-        {"remarks", strings(remarks_of(result, place))},
-        {"bytes", packet.frame.size()},
-        {"timing", json::object{{"earliest_ns", (packet.at.earliest - origin).count()},
-                                {"latest_ns", (packet.at.latest - origin).count()}}},
-    };
-}
-
-json::array packets_array(const CaseResult& result) {
-    json::array array;
-    for (std::size_t i = 0; i < result.packets.size(); ++i)
-        array.emplace_back(packet_object(result, i));
-    return array;
-}
-
-json::array differences_array(const interpreter::Finding& finding) {
-    json::array array;
-    for (const interpreter::Difference& one : finding.differences) {
-        array.emplace_back(json::object{{"field", text(one.field)},
-                                        {"expected", text(one.expected)},
-                                        {"actual", text(one.actual)}});
-    }
-    return array;
-}
-
-json::object finding_object(const interpreter::Finding& finding) {
-    json::object object{
-        {"kind", name_of(finding.kind)},
-        {"line", finding.line},
-        {"differences", differences_array(finding)},
-        {"packet", nullptr},
-        {"rules", strings(finding.rules)},
-        {"subject", text(finding.subject)},
-        {"expected", text(finding.expected)},
-        {"actual", text(finding.actual)},
-        {"time_ns", nullptr},
-        {"detail", text(finding.detail)},
-        {"text", text(sentence(finding))},
-    };
-    if (finding.packet) object["packet"] = *finding.packet;
-    if (finding.time) object["time_ns"] = finding.time->count();
-    return object;
-}
-
-json::array findings_array(const CaseResult& result) {
-    json::array array;
-    for (const interpreter::Finding& finding : result.findings)
-        array.emplace_back(finding_object(finding));
-    return array;
-}
-
-// Packets by their place in `packets`, from 0.
-json::array violations_array(const CaseResult& result) {
-    json::array array;
-    for (const interpreter::Violation& violation : result.violations) {
-        json::array packets;
-        for (const std::size_t packet : violation.packets)
-            packets.emplace_back(packet);
-        array.emplace_back(json::object{{"rule", violation.rule},
-                                        {"level", rules::word(violation.level)},
-                                        {"certainty", violation.certain ? "certain" : "possible"},
-                                        {"packets", std::move(packets)},
-                                        {"measured", text(violation.measured)},
-                                        {"allowed", text(violation.allowed)}});
-    }
-    return array;
-}
-
-json::object measures_object(const CaseResult& result) {
-    json::object object;
-    for (const auto& [name, samples] : result.measures) {
-        json::array values;
-        for (const wire::Duration sample : samples)
-            values.emplace_back(sample.count());
-        object[text(name)] = json::object{{"unit", "ns"}, {"samples", std::move(values)}};
-    }
-    return object;
-}
-
-json::object faults_object(const CaseResult& result) {
-    json::object object;
-    for (const interpreter::FaultCount& fault : result.faults)
-        object[text(fault.rule)] = fault.fired;
-    return object;
-}
-
-json::value plays_value(const CaseResult& result) {
-    if (result.other_plays.empty()) return nullptr;
-    json::array others;
-    for (const interpreter::OtherPlay& play : result.other_plays) {
-        others.emplace_back(json::object{{"verdict", name_of(play.verdict)},
-                                         {"summary", text(summary(play.findings))}});
-    }
-    return json::object{{"seen_in", result.seen_in}, {"others", std::move(others)}};
-}
-
-json::object case_object(const CaseResult& result) {
-    return {
-        {"id", text(result.id)},
-        {"title", text(result.title)},
-        {"rules", strings(result.rules)},
-        {"level", rules::word(result.level)},
-        {"verdict", name_of(result.verdict)},
-        {"summary", text(result.reason())},
-        {"findings", findings_array(result)},
-        {"plays", plays_value(result)},
-        {"file", text(result.file)},
-        {"packets", packets_array(result)},
-        {"violations", violations_array(result)},
-        {"measures", measures_object(result)},
-        {"faults", faults_object(result)},
-        {"tolerated_retransmissions", result.tolerated_retransmissions},
-        {"command", text(result.command)},
-    };
-}
-
-json::object run_object(const testbed::RunInfo& run) {
-    return {
-        {"seed", std::to_string(run.seed)}, {"dut", text(run.dut)},
-        {"link", text(run.link)},           {"profile", text(run.profile)},
-        {"dut_host", text(run.dut_host)},   {"host", text(run.host)},
-        {"complete", run.complete},         {"notes", strings(run.notes)},
-    };
-}
-
-json::object timing_object(const plan::Timing& timing) {
-    json::array cases;
-    for (const plan::CaseTiming& entry : timing.cases) {
-        cases.emplace_back(json::object{{"id", text(entry.id)}, {"wall_ns", entry.wall.count()}});
-    }
-    return {
-        {"started", timing.started},
-        {"wall_ns", timing.wall.count()},
-        {"round_trip_p99_ns", timing.round_trip_p99.count()},
-        {"sleep_p99_ns", timing.sleep_p99.count()},
-        {"settle_ns", timing.settle.count()},
-        {"cases", std::move(cases)},
-    };
-}
 
 // Boost.JSON serializes without white space; people read this file too.
 void print(std::string& out, const json::value& value, std::size_t indent);
@@ -209,19 +49,32 @@ void print(std::string& out, const json::value& value, std::size_t indent) {
 
 } // namespace
 
+std::string json_head() {
+    return "{\n  \"schema\": \"veriroce/results/2\",\n  \"cases\": [";
+}
+
+std::string json_case(const CaseResult& result, bool first) {
+    constexpr std::size_t kIndent = 4;
+    std::string out = first ? "\n" : ",\n";
+    out.append(kIndent, ' ');
+    print(out, case_object(result), kIndent);
+    return out;
+}
+
+std::string json_tail(const testbed::RunInfo& run, const plan::Timing& timing, bool any_case) {
+    std::string out = any_case ? "\n  ],\n  \"run\": " : "],\n  \"run\": ";
+    print(out, run_object(run), 2);
+    out += ",\n  \"timing\": ";
+    print(out, timing_object(timing), 2);
+    return out + "\n}\n";
+}
+
 std::string results_json(const plan::RunResults& results) {
-    json::array cases;
+    std::string out = json_head();
+    bool first = true;
     for (const CaseResult& result : results.cases)
-        cases.emplace_back(case_object(result));
-    json::object document{
-        {"schema", "veriroce/results/2"},
-        {"run", run_object(results.run)},
-        {"cases", std::move(cases)},
-        {"timing", timing_object(results.timing)},
-    };
-    std::string out;
-    print(out, document, 0);
-    return out + "\n";
+        out += json_case(result, std::exchange(first, false));
+    return out + json_tail(results.run, results.timing, !results.cases.empty());
 }
 
 } // namespace veriroce::reports

@@ -11,4 +11,10 @@ namespace veriroce::reports {
 // One document, indented by two blanks, with a newline at its end.
 std::string results_json(const plan::RunResults& results);
 
+// The same in parts, for a file that grows with the run: the head, each case, the tail. What
+// changes until the end is in the tail.
+std::string json_head();
+std::string json_case(const interpreter::CaseResult& result, bool first);
+std::string json_tail(const testbed::RunInfo& run, const plan::Timing& timing, bool any_case);
+
 } // namespace veriroce::reports

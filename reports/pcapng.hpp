@@ -3,9 +3,11 @@
 #pragma once
 
 #include <expected>
+#include <span>
 #include <string>
 
-#include "conformance/plan/results.hpp"
+#include "conformance/interpreter/case_result.hpp"
+#include "dissector/capture/pcapng_writer.hpp"
 
 namespace veriroce::reports {
 
@@ -13,8 +15,22 @@ namespace veriroce::reports {
 // The error is one sentence.
 std::expected<void, std::string> write_pcapng(const interpreter::CaseResult& result,
                                               const std::string& path);
-// All cases of a run, each packet with its case's id as a comment.
-std::expected<void, std::string> write_pcapng(const plan::RunResults& results,
-                                              const std::string& path);
+
+// All cases of a run, each packet with its case's id as a comment. The file is there from the
+// beginning and grows by each case, so that a killed run leaves its packets behind.
+class RunCapture {
+  public:
+    static std::expected<RunCapture, std::string> create(const std::string& path);
+
+    std::expected<void, std::string> add(const interpreter::CaseResult& result);
+    std::expected<void, std::string> finish();
+
+  private:
+    RunCapture(capture::PcapngWriter writer, std::string path)
+        : writer_(std::move(writer)), path_(std::move(path)) {}
+
+    capture::PcapngWriter writer_;
+    std::string path_;
+};
 
 } // namespace veriroce::reports

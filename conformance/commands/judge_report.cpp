@@ -26,7 +26,7 @@ std::string excuses_of(judge::Excuses excuses) {
 }
 
 void append_counted(std::string& out, std::uint64_t count, std::string_view what) {
-    if (count > 0) fmt::format_to(std::back_inserter(out), "; {} {}", count, what);
+    if (count > 0) fmt::format_to(std::back_inserter(out), "; {}: {}", what, count);
 }
 
 } // namespace
@@ -46,7 +46,7 @@ void append_text(std::string& out, const judge::Violation& violation, const Pack
 
 void append_summary(std::string& out, const judge::Summary& summary) {
     fmt::format_to(std::back_inserter(out),
-                   "{} RoCEv2 packets, {} connections: {} certain, {} possible violations",
+                   "RoCEv2 packets: {}, connections: {}; violations: {} certain, {} possible",
                    summary.packets, summary.connections, summary.certain, summary.possible);
     append_counted(out, summary.undecidable, "undecidable");
     append_counted(out, summary.damaged, "packets with a wrong ICRC");

@@ -52,7 +52,7 @@ std::string list_of(const plan::Plan& plan) {
         for (const script::Word& rule : of.rules)
             rules.push_back(rule.text);
         text += fmt::format("{:<44} {:<24} {}\n", run.id(of),
-                            fmt::format("{}", fmt::join(rules, " ")), run.run.title);
+                            fmt::format("{}", fmt::join(rules, " ")), run.run->title);
     }
     return text;
 }
@@ -71,8 +71,9 @@ Accepted<int> dry_run(const plan::Plan& plan, const TestOptions& options, Consol
             return std::unexpected(bench.error());
     }
     console.say(list_of(plan));
-    console.say(
-        fmt::format("{} runs of {} cases, none played\n", plan.runs.size(), plan.cases.size()));
+    console.say(fmt::format("{} run{} of {} case{}, not played\n", plan.runs.size(),
+                            plan.runs.size() == 1 ? "" : "s", plan.cases.size(),
+                            plan.cases.size() == 1 ? "" : "s"));
     return 0;
 }
 
@@ -135,9 +136,9 @@ Accepted<int> play_or_refuse(plan::Plan first_plan, plan::Selection selection,
     if (command_line::StopOnSignal::requested()) return kExitInterrupted;
     const std::size_t skipped = results.count(interpreter::Verdict::Skip);
     if (skipped == results.cases.size()) {
-        return unable(fmt::format(
-            "nothing was tested: all {} runs were skipped, for the reasons printed with them",
-            skipped));
+        return unable(fmt::format("nothing was tested: {} (the reasons are printed above)",
+                                  skipped == 1 ? "the only run was skipped"
+                                               : fmt::format("all {} runs were skipped", skipped)));
     }
     const int code = results.exit_code(options.strict, *allowed_errors);
     const std::size_t errors = results.count(interpreter::Verdict::Error);

@@ -13,6 +13,7 @@
 #include "conformance/testbed/live_testbed.hpp"
 #include "conformance/testbed/virtual_testbed.hpp"
 #include "dissector/wire/nearest_word.hpp"
+#include "reports/pcapng.hpp"
 
 namespace veriroce::commands {
 namespace {
@@ -123,6 +124,20 @@ Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
     return live;
 }
 
+// What the tester and the device sent until the device was refused, for --capture. The rest of the
+// message about it.
+std::string kept_packets(const TestOptions& options,
+                         const std::vector<interpreter::CaseResult>& played) {
+    if (options.capture.empty() || played.empty()) return {};
+    auto capture = reports::RunCapture::create(options.capture);
+    if (!capture) return "\nveriroce: " + capture.error();
+    for (const interpreter::CaseResult& one : played) {
+        if (const auto added = capture->add(one); !added) return "\nveriroce: " + added.error();
+    }
+    if (const auto ended = capture->finish(); !ended) return "\nveriroce: " + ended.error();
+    return "; the packets until then: " + options.capture;
+}
+
 } // namespace
 
 Accepted<std::vector<wire::IpAddress>> addresses_in(std::string_view option,
@@ -154,10 +169,12 @@ Accepted<std::string> token_in(const std::string& path) {
 command_line::Accepted<std::unique_ptr<testbed::Testbed>>
 choose_testbed(const TestOptions& options) {
     if (options.dut.empty()) return virtual_testbed(options);
-    const auto live = live_options(options);
+    auto live = live_options(options);
     if (!live) return std::unexpected(live.error());
+    std::vector<interpreter::CaseResult> calibration;
+    live->calibration = &calibration;
     auto bench = testbed::LiveTestbed::open(*live);
-    if (!bench) return unable(bench.error());
+    if (!bench) return unable(bench.error() + kept_packets(options, calibration));
     return std::move(*bench);
 }
 

@@ -53,6 +53,28 @@ struct Recovery {
     std::string death; // what the case that did it is blamed for; empty: it may be innocent
 };
 
+// The agent is gone for good. What that says depends on the device itself: one that still answers
+// on the link may have lost only its agent, and without a link nobody knows.
+Recovery without_agent(testbed::Testbed& bench, const std::string& lost,
+                       const std::string& killer) {
+    switch (bench.sign_of_life()) {
+    case testbed::SignOfLife::Unknown: return {};
+    case testbed::SignOfLife::Answers:
+        return {.back = false,
+                .note = fmt::format("the agent is gone after {}, but the device still answers ARP "
+                                    "or neighbour solicitations",
+                                    killer),
+                .death = {}};
+    case testbed::SignOfLife::Silent:
+        return {.back = false,
+                .note = fmt::format("after {} neither the agent nor the device answers", killer),
+                .death = fmt::format("{}; neither its agent nor the device answers any more, not "
+                                     "even ARP or neighbour solicitations",
+                                     lost)};
+    }
+    return {};
+}
+
 // An agent that is there when it is looked for was slow, or only its connection broke: that says
 // nothing about the device. A device that was gone and came back, or had to be reset, died.
 Recovery recover(testbed::Testbed& bench, const std::string& killer, const std::string& reset,
@@ -72,7 +94,7 @@ Recovery recover(testbed::Testbed& bench, const std::string& killer, const std::
                     .death = fmt::format("{}; the device was gone, and came back", *lost)};
         }
     }
-    if (reset.empty()) return {};
+    if (reset.empty()) return lost ? without_agent(bench, *lost, killer) : Recovery{};
     // At once: it may take a minute, and have something to say.
     console.say(
         fmt::format("note: the device no longer answers after {}; running --dut-reset\n", killer));
@@ -97,6 +119,14 @@ std::optional<std::string> lost_device(const testbed::Testbed& bench, const plan
                        options.dut_reset.empty()
                            ? "; with --dut-reset COMMAND, the run restarts the device and continues"
                            : "");
+}
+
+// The reports have them by now, and a run may have many thousand cases.
+void forget_packets(interpreter::CaseResult& result) {
+    result.packets = {};
+    result.measures = {};
+    for (interpreter::OtherPlay& play : result.other_plays)
+        play.packets = {};
 }
 
 void show_progress(Console& console, const plan::PlanRun& run, const plan::RunResults& results,
@@ -145,23 +175,27 @@ Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
         auto result = run.next();
         if (!result) break;
         results.timing.cases.push_back({result->id, Clock::now() - case_began});
-        const bool last = options.fail_fast && result->verdict == interpreter::Verdict::Fail;
+        const auto failed_fast = [&] {
+            return options.fail_fast && result->verdict == interpreter::Verdict::Fail;
+        };
         const bool lost = run.dead_since() && (bench.broken() || !options.dut_reset.empty());
         Recovery recovery;
-        if (lost && !last) {
+        if (lost && !failed_fast()) {
             recovery = recover(bench, *run.dead_since(), options.dut_reset, console);
             const bool killer = *run.dead_since() == result->id;
             if (killer && !recovery.death.empty()) run.blame_for_death(*result, recovery.death);
         }
+        const bool over = failed_fast() || (lost && !recovery.back);
         report.name_captures(*result);
         console.say(reports::console_case(*result, style));
         results.cases.push_back(std::move(*result));
-        report.add(results);
         if (!recovery.note.empty()) {
             results.run.notes.push_back(recovery.note);
             console.say(fmt::format("note: {}\n", recovery.note));
         }
-        if (lost && !last && !recovery.back) break;
+        report.add(results);
+        forget_packets(results.cases.back());
+        if (over) break;
         if (recovery.back) run.revived();
     }
     for (const std::string& change : bench.changes()) {
@@ -200,7 +234,7 @@ Accepted<int> shrink_first(testbed::Testbed& bench, const plan::Plan& plan,
         const interpreter::Environment environment =
             plan::environment_alone(bench, planned, run_options);
         if (plan::reason_to_skip(of, planned, bench, environment, selection)) continue;
-        const auto small = plan::shrink(bench, of, planned.run, environment, right->get());
+        const auto small = plan::shrink(bench, of, *planned.run, environment, right->get());
         if (!small) continue;
         console.say(small->text);
         const interpreter::CaseResult& result = small->result;

@@ -7,10 +7,7 @@
 
 #include "conformance/commands/text_file.hpp"
 #include "conformance/plan/replay.hpp"
-#include "dissector/capture/pcapng_writer.hpp"
-#include "reports/json.hpp"
 #include "reports/junit.hpp"
-#include "reports/pcapng.hpp"
 
 namespace veriroce::commands {
 
@@ -20,11 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Writing results.json again takes at most this part of the time: a third of it after a run that
-// did not pass, a twentieth after others.
-constexpr int kSpareAfterFailure = 2;
-constexpr int kSpare = 20;
-
 constexpr std::size_t kCapturesTold = 3; // of those that could not be written
 
 Accepted<std::monostate> accepted(std::expected<std::monostate, std::string> written) {
@@ -32,16 +24,9 @@ Accepted<std::monostate> accepted(std::expected<std::monostate, std::string> wri
     return unable(written.error());
 }
 
-// Leaves nothing behind. A pipe is not opened twice: its reader would take that for its end.
-Accepted<std::monostate> try_capture(const std::string& path) {
-    std::error_code code;
-    if (fs::is_fifo(path, code) || path == "-") return {};
-    const auto writer = capture::PcapngWriter::create(path, "veriroce test");
-    if (writer) return {};
-    return unable(capture::text_of(writer.error(), path));
-}
-
 } // namespace
+
+Report::Report(const TestOptions& options) : options_(options), results_(path_of("results.json")) {}
 
 std::string Report::path_of(const std::string& name) const {
     return fs::path(options_.report) / name;
@@ -66,7 +51,9 @@ void Report::name_captures(interpreter::CaseResult& result) const {
 
 Accepted<std::monostate> Report::begin(const plan::RunResults& results) {
     if (!options_.capture.empty()) {
-        if (auto tried = try_capture(options_.capture); !tried) return tried;
+        auto created = reports::RunCapture::create(options_.capture);
+        if (!created) return unable(created.error());
+        run_capture_.emplace(std::move(*created));
     }
     if (options_.report.empty()) return {};
     std::error_code code;
@@ -76,25 +63,20 @@ Accepted<std::monostate> Report::begin(const plan::RunResults& results) {
     auto tried = accepted(write_text(path_of("junit.xml"), reports::junit_xml(results)));
     if (!tried) return tried;
     fs::remove(path_of("junit.xml"), code);
-    const auto began = Clock::now();
-    tried = accepted(write_text(path_of("results.json"), reports::results_json(results)));
-    written_ = Clock::now();
-    cost_ = written_ - began;
-    return tried;
+    return accepted(results_.begin(results));
 }
 
 void Report::add(const plan::RunResults& results) {
-    if (options_.report.empty()) return;
     const interpreter::CaseResult& latest = results.cases.back();
+    if (run_capture_) {
+        if (const auto written = run_capture_->add(latest); !written) {
+            errors_.push_back(written.error());
+            run_capture_.reset();
+        }
+    }
+    if (options_.report.empty()) return;
     write_capture(latest);
-    const bool passed = latest.verdict == interpreter::Verdict::Pass ||
-                        latest.verdict == interpreter::Verdict::Skip;
-    const auto began = Clock::now();
-    if (began - written_ < cost_ * (passed ? kSpare : kSpareAfterFailure)) return;
-    // A full disk may have room again at the end.
-    static_cast<void>(write_text(path_of("results.json"), reports::results_json(results)));
-    written_ = Clock::now();
-    cost_ = written_ - began;
+    static_cast<void>(results_.add(results)); // a full disk may have room again at the end
 }
 
 void Report::write_capture(const interpreter::CaseResult& result) {
@@ -125,10 +107,10 @@ Accepted<std::monostate> Report::finish(const plan::RunResults& results) {
         if (!written) errors.push_back(written.error());
     };
     if (!options_.report.empty()) {
-        tell_unless(write_text(path_of("results.json"), reports::results_json(results)));
+        tell_unless(results_.finish(results));
         tell_unless(write_text(path_of("junit.xml"), reports::junit_xml(results)));
     }
-    if (!options_.capture.empty()) tell_unless(reports::write_pcapng(results, options_.capture));
+    if (run_capture_) tell_unless(run_capture_->finish());
     const std::size_t told = std::min(errors_.size(), kCapturesTold);
     errors.insert(errors.end(), errors_.begin(), errors_.begin() + static_cast<long>(told));
     if (errors_.size() > told) {

@@ -103,7 +103,7 @@ std::expected<void, std::string> add_axis(Selection& selection, std::string_view
         const std::string_view word = rest.substr(0, comma);
         if (!axis->take(selection, word)) {
             return std::unexpected(
-                fmt::format("'{}' is no value of {}; it is {}", word, axis->name, axis->values));
+                fmt::format("{}: expected {}, got '{}'", axis->name, axis->values, word));
         }
         if (comma == std::string_view::npos) return {};
         rest.remove_prefix(comma + 1);
@@ -117,10 +117,10 @@ std::expected<Shard, std::string> parse_shard(std::string_view text) {
     const bool slash = index.ec == std::errc{} && index.ptr != end && *index.ptr == '/';
     const auto of = slash ? std::from_chars(index.ptr + 1, end, shard.of) : index;
     if (!slash || of.ec != std::errc{} || of.ptr != end) {
-        return std::unexpected(fmt::format("'{}' is not I/N, as in 2/5", text));
+        return std::unexpected(fmt::format("expected I/N, such as 2/5, got '{}'", text));
     }
     if (shard.index < 1 || shard.index > shard.of) {
-        return std::unexpected(fmt::format("'{}': I is 1 to N", text));
+        return std::unexpected(fmt::format("expected I/N with I from 1 to N, got '{}'", text));
     }
     return shard;
 }

@@ -56,7 +56,7 @@ struct Needs {
 std::vector<std::string> not_judgeable(const Plan& plan, wire::Duration stamp_width) {
     std::map<std::string, Needs> rules;
     for (const PlannedRun& planned : plan.runs) {
-        const auto time = shortest_time(planned.run);
+        const auto time = shortest_time(*planned.run);
         if (!time || *time >= stamp_width) continue;
         const script::Case& script = plan.cases[planned.case_index];
         for (const script::Word& rule : script.rules) {
@@ -67,7 +67,8 @@ std::vector<std::string> not_judgeable(const Plan& plan, wire::Duration stamp_wi
     }
     std::vector<std::string> sentences;
     for (const auto& [rule, needs] : rules) {
-        sentences.push_back(fmt::format("{} may be too noisy to judge here: {} needs {}, has {}",
+        sentences.push_back(fmt::format("{} may be too noisy to judge here: {} checks a time of "
+                                        "{}, but timestamps are uncertain by {}",
                                         rule, needs.run, duration_text(needs.time),
                                         duration_text(stamp_width)));
     }

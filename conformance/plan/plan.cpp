@@ -75,9 +75,9 @@ std::optional<PlanError> check_names(const Selection& selection) {
         if (is_file(name) || known.contains(of)) continue;
         const auto near = wire::nearest_word(of, known);
         return PlanError{
-            near ? fmt::format("no case or group is called '{}'; did you mean '{}'?\n", name, *near)
-                 : fmt::format("no case or group is called '{}'; "
-                               "'veriroce test --list' shows them\n",
+            near ? fmt::format("unknown case or group '{}'; did you mean '{}'?\n", name, *near)
+                 : fmt::format("unknown case or group '{}'; "
+                               "'veriroce test --list' lists them\n",
                                name)};
     }
     for (const std::string& id : selection.rules) {
@@ -89,7 +89,7 @@ std::optional<PlanError> check_names(const Selection& selection) {
         if (std::ranges::find(tags, tag) != tags.end()) continue;
         const std::vector<std::string_view> all(tags.begin(), tags.end());
         const auto near = wire::nearest_word(tag, all);
-        return PlanError{fmt::format("no tag is called '{}'; {}\n", tag,
+        return PlanError{fmt::format("unknown tag '{}'; {}\n", tag,
                                      near ? fmt::format("did you mean '{}'?", *near)
                                           : fmt::format("the tags are {}", fmt::join(all, ", ")))};
     }
@@ -119,8 +119,8 @@ std::optional<PlanError> set_parameters(std::vector<script::Script>& scripts,
         if (used.contains(one.name)) continue;
         const auto near = wire::nearest_word(one.name, known);
         return PlanError{fmt::format(
-            "-D {}={}: no selected case has a 'let' or 'for' of that name{}\n", one.name, one.value,
-            near ? fmt::format("; did you mean '{}'?", *near) : "")};
+            "-D {}={}: no selected case has a 'let' or 'for' line with that name{}\n", one.name,
+            one.value, near ? fmt::format("; did you mean '{}'?", *near) : "")};
     }
     return std::nullopt;
 }
@@ -130,8 +130,9 @@ std::optional<PlanError> take_shard(std::vector<PlannedRun>& runs, const Shard& 
     for (std::size_t i = shard.index - 1; i < runs.size(); i += shard.of)
         part.push_back(std::move(runs[i]));
     if (part.empty()) {
-        return PlanError{fmt::format("--shard {}/{}: the selection has no more than {}\n",
-                                     shard.index, shard.of, runs.size())};
+        return PlanError{
+            fmt::format("--shard {}/{}: nothing to run: the selection has only {} runs\n",
+                        shard.index, shard.of, runs.size())};
     }
     runs = std::move(part);
     return std::nullopt;
@@ -146,12 +147,21 @@ bool fits_its_ip_version(PlannedRun& planned, const Selection& selection) {
     return std::ranges::find(selection.ip_versions, *own) == selection.ip_versions.end();
 }
 
+using SharedRuns = std::vector<std::shared_ptr<const script::Run>>;
+
+SharedRuns shared(std::vector<script::Run> runs) {
+    SharedRuns result;
+    for (script::Run& run : runs)
+        result.push_back(std::make_shared<const script::Run>(std::move(run)));
+    return result;
+}
+
 // The runs of one case over the axes of a selection.
-std::vector<PlannedRun> runs_of(std::size_t case_index, const std::vector<script::Run>& runs,
+std::vector<PlannedRun> runs_of(std::size_t case_index, const SharedRuns& runs,
                                 const Selection& selection) {
     std::vector<PlannedRun> planned;
     for (const PlannedRun& axes : axis_combinations(selection)) {
-        for (const script::Run& run : runs) {
+        for (const auto& run : runs) {
             PlannedRun one = axes;
             one.case_index = case_index;
             one.run = run;
@@ -164,20 +174,29 @@ std::vector<PlannedRun> runs_of(std::size_t case_index, const std::vector<script
 // `mtu` is a number in a compiled run, so each path MTU has runs of its own. A case that sets its
 // path MTU is played over that one.
 std::expected<std::vector<PlannedRun>, PlanError>
-runs_over_mtus(const script::Case& of, std::size_t case_index, const std::vector<script::Run>& runs,
+runs_over_mtus(const script::Case& of, std::size_t case_index, const SharedRuns& runs,
                Selection selection, Compile compile) {
     const bool sets_mtu = std::ranges::any_of(
-        runs, [](const script::Run& run) { return PlannedRun{.run = run}.sets_mtu(); });
+        runs, [](const auto& run) { return PlannedRun{.run = run}.sets_mtu(); });
     const std::vector<wire::Mtu> mtus = std::exchange(selection.mtus, {});
     if (sets_mtu || mtus.empty()) return runs_of(case_index, runs, selection);
     std::vector<PlannedRun> all;
     for (const wire::Mtu mtu : mtus) {
-        const auto script = compiled(compile, of.path, of.text, mtu);
+        auto script = compiled(compile, of.path, of.text, mtu);
         if (!script) return std::unexpected(script.error());
         selection.mtus = {mtu};
-        std::ranges::move(runs_of(case_index, script->runs, selection), std::back_inserter(all));
+        std::ranges::move(runs_of(case_index, shared(std::move(script->runs)), selection),
+                          std::back_inserter(all));
     }
     return all;
+}
+
+// How many runs the axes make of one.
+std::size_t multiple_of(const Selection& selection) {
+    const auto values = [](std::size_t count) { return std::max<std::size_t>(1, count); };
+    return values(selection.repeat) * values(selection.ip_versions.size()) *
+           values(selection.start_psns.size()) * values(selection.mig_reqs.size()) *
+           values(selection.mtus.size());
 }
 
 // The selection that a run's name asks for: its axes instead of those of the others.
@@ -217,7 +236,8 @@ bool excluded(std::string_view id, const std::vector<std::string>& globs) {
 }
 
 // A misspelt glob would play what its user fears.
-std::optional<PlanError> check_excluded(const Plan& plan, const std::vector<std::string>& globs) {
+std::optional<PlanError> leave_out(Plan& plan, const std::vector<std::string>& globs) {
+    if (globs.empty()) return std::nullopt;
     std::set<std::string, std::less<>> known;
     for (const cases::EmbeddedFile& file : cases::embedded_files()) {
         known.emplace(file.id());
@@ -234,6 +254,9 @@ std::optional<PlanError> check_excluded(const Plan& plan, const std::vector<std:
         return PlanError{fmt::format("--exclude {}: no run, case or group matches{}\n", glob,
                                      near ? fmt::format("; did you mean '{}'?", *near) : "")};
     }
+    std::erase_if(plan.runs, [&](const PlannedRun& run) {
+        return excluded(run.id(plan.cases[run.case_index]), globs);
+    });
     return std::nullopt;
 }
 
@@ -271,18 +294,18 @@ std::string shell_word(const std::string& text) {
 }
 
 bool PlannedRun::sets_mtu() const {
-    return run.qps.front().attribute("mtu") != nullptr;
+    return run->qps.front().attribute("mtu") != nullptr;
 }
 
 std::optional<int> PlannedRun::own_ip_version() const {
-    const script::Attribute* found = run.qps.front().attribute("ip");
+    const script::Attribute* found = run->qps.front().attribute("ip");
     const auto* expr = found == nullptr ? nullptr : std::get_if<script::Expr>(&found->value);
     if (expr == nullptr) return std::nullopt;
     return static_cast<int>(expr->number);
 }
 
 Network PlannedRun::network() const {
-    const script::QpSetup& setup = run.qps.front(); // what is common to all QPs stands here
+    const script::QpSetup& setup = run->qps.front(); // what is common to all QPs stands here
     const auto number = [&](std::string_view name) -> std::optional<std::int64_t> {
         const script::Attribute* found = setup.attribute(name);
         const auto* expr = found == nullptr ? nullptr : std::get_if<script::Expr>(&found->value);
@@ -298,9 +321,9 @@ Network PlannedRun::network() const {
 }
 
 std::string PlannedRun::id(const script::Case& of) const {
-    if (axes.empty()) return of.id() + run.suffix;
-    if (run.suffix.empty()) return fmt::format("{}[{}]", of.id(), axes);
-    return fmt::format("{}[{},{}", of.id(), axes, run.suffix.substr(1));
+    if (axes.empty()) return of.id() + run->suffix;
+    if (run->suffix.empty()) return fmt::format("{}[{}]", of.id(), axes);
+    return fmt::format("{}[{},{}", of.id(), axes, run->suffix.substr(1));
 }
 
 std::expected<Plan, PlanError> make_plan(const Selection& selection,
@@ -331,14 +354,24 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
     if (const auto error = check_ids(plan.cases)) return std::unexpected(*error);
     for (std::size_t i = 0; i < plan.cases.size(); ++i) {
         std::set<std::string, std::less<>> planned; // two names may select the same run
-        for (const RunName& name : names_of(plan.cases[i], i >= first_file, selection)) {
-            auto over_mtus = runs_over_mtus(plan.cases[i], i, scripts[i].runs,
-                                            with_axes_of(name, selection), compile);
+        const SharedRuns shared_runs = shared(std::move(scripts[i].runs));
+        const std::vector<RunName> names = names_of(plan.cases[i], i >= first_file, selection);
+        for (const RunName& name : names) {
+            const Selection axes = with_axes_of(name, selection);
+            if (shared_runs.size() * multiple_of(axes) > kMostRuns - plan.runs.size()) {
+                return std::unexpected(PlanError{fmt::format(
+                    "the selection has more than {} runs; select fewer cases, or --repeat them "
+                    "less often, with another --seed each time\n",
+                    kMostRuns)});
+            }
+            auto over_mtus = runs_over_mtus(plan.cases[i], i, shared_runs, axes, compile);
             if (!over_mtus) return std::unexpected(over_mtus.error());
             std::vector<PlannedRun>& runs = *over_mtus;
-            std::erase_if(runs, [&](const PlannedRun& run) {
-                return !has_values(run.id(plan.cases[i]), name.values);
-            });
+            if (!name.values.empty()) {
+                std::erase_if(runs, [&](const PlannedRun& run) {
+                    return !has_values(run.id(plan.cases[i]), name.values);
+                });
+            }
             if (runs.empty() && !name.values.empty()) {
                 return std::unexpected(PlanError{fmt::format(
                     "{} has no run with {}; 'veriroce test --list {}' shows them\n", name.of,
@@ -346,18 +379,15 @@ std::expected<Plan, PlanError> make_plan(const Selection& selection,
             }
             for (PlannedRun& run : runs) {
                 if (i >= first_file) run.file = plan.cases[i].path;
-                if (planned.insert(run.id(plan.cases[i])).second)
-                    plan.runs.push_back(std::move(run));
+                if (names.size() > 1 && !planned.insert(run.id(plan.cases[i])).second) continue;
+                plan.runs.push_back(std::move(run));
             }
         }
     }
-    if (const auto error = check_excluded(plan, selection.excluded)) return std::unexpected(*error);
-    std::erase_if(plan.runs, [&](const PlannedRun& run) {
-        return excluded(run.id(plan.cases[run.case_index]), selection.excluded);
-    });
+    if (const auto error = leave_out(plan, selection.excluded)) return std::unexpected(*error);
     put_lethal_last(plan);
     if (plan.runs.empty()) {
-        return std::unexpected(PlanError{"the selection selects no case\n"});
+        return std::unexpected(PlanError{"no case matches the selection\n"});
     }
     if (auto error = take_shard(plan.runs, selection.shard)) return std::unexpected(*error);
     return plan;
@@ -367,22 +397,22 @@ std::optional<std::string> reason_to_skip(const script::Case& script, const Plan
                                           const Testbed& testbed, const Environment& environment,
                                           const Selection& selection) {
     const auto own = planned.own_ip_version();
-    if (own && *own != planned.ip_version) return fmt::format("it is for IPv{} alone", *own);
+    if (own && *own != planned.ip_version) return fmt::format("only for IPv{}", *own);
     if (!planned.sets_mtu() && planned.path_mtu > environment.largest_mtu) {
         return fmt::format("needs mtu>={}, has {}", wire::bytes_of(planned.path_mtu),
                            wire::bytes_of(environment.largest_mtu));
     }
-    for (const script::Need& need : needs_of(script, planned.run)) {
+    for (const script::Need& need : needs_of(script, *planned.run)) {
         if (const auto why = lacking(need, testbed, environment)) return why;
     }
     for (const script::Word& trait : script.unless) {
         if (environment.trait(trait.text))
             return fmt::format("the device has the trait {}", trait.text);
     }
-    if (selection.shared_fabric && interpreter::sends_pause(planned.run)) {
+    if (selection.shared_fabric && interpreter::sends_pause(*planned.run)) {
         return std::string("--shared-fabric: it sends PAUSE frames, which may stop other hosts");
     }
-    if (selection.shared_fabric && interpreter::sends_to_everybody(planned.run)) {
+    if (selection.shared_fabric && interpreter::sends_to_everybody(*planned.run)) {
         return std::string("--shared-fabric: it sends malformed frames to every host");
     }
     if (script.tagged("slow") && !selection.slow) return std::string("slow: use --slow");

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <expected>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,6 +47,9 @@ struct Selection {
     bool shared_fabric = false; // without runs that disturb other hosts of the network
 };
 
+// A longer plan is refused: it is held in memory, and nobody would wait for its end.
+inline constexpr std::size_t kMostRuns = 2'000'000;
+
 struct PlanError {
     std::string text;
 };
@@ -53,7 +57,8 @@ struct PlanError {
 // One run of a case: the script, the values of its `for` names, and its axes.
 struct PlannedRun {
     std::size_t case_index = 0; // into Plan::cases
-    script::Run run;
+    // Shared by all rounds and axes: a plan may have many thousands of them.
+    std::shared_ptr<const script::Run> run;
     int ip_version = 4;
     interpreter::StartPsn start_psn = interpreter::StartPsn::Any;
     std::optional<bool> mig_req;

@@ -122,10 +122,11 @@ KnownDeviations::KnownDeviations(const Profile& profile, const ProfileScope& sco
         const bool of_this_kernel =
             !entry.kernel || (scope.kernel && entry.kernel->contains(*scope.kernel));
         if (!entry.until.empty() && scope.today > entry.until) {
-            notes_.push_back(fmt::format("the known deviation of {} ended on {} and counts no more",
-                                         subject_of(entry), entry.until));
+            notes_.push_back(
+                fmt::format("the known deviation of {} expired on {} and no longer counts",
+                            subject_of(entry), entry.until));
         } else if (entry.firmware && !entry.firmware->contains(scope.firmware)) {
-            notes_.push_back(fmt::format("the known deviation of {} is not of firmware {}",
+            notes_.push_back(fmt::format("the known deviation of {} does not apply to firmware {}",
                                          subject_of(entry),
                                          scope.firmware.empty() ? "unknown" : scope.firmware));
         } else if (!of_this_kernel) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -36,6 +37,15 @@ constexpr std::array kExcusable{FindingKind::Missing,     FindingKind::Unexpecte
 constexpr double kLargestScale = 100'000;
 // A profile is a map of lists of maps: what nests deeper is none, and could exhaust the stack.
 constexpr std::size_t kMaxNesting = 16;
+
+// The words of a line of a script with one blank between them, without its comment.
+std::string words_of(std::string_view line) {
+    std::istringstream stream{std::string(line.substr(0, line.find(" #")))};
+    std::string text;
+    for (std::string word; stream >> word;)
+        text += (text.empty() ? "" : " ") + word;
+    return text;
+}
 
 class Parser {
   public:
@@ -108,7 +118,7 @@ class Parser {
             if (std::ranges::find(known, key) == known.end()) {
                 fail_word(entry.first, what, key, {known.begin(), known.end()});
             } else if (std::ranges::find(seen, key) != seen.end()) {
-                fail(entry.first.Mark(), fmt::format("a second '{}'", key));
+                fail(entry.first.Mark(), fmt::format("duplicate key '{}'", key));
             } else {
                 seen.push_back(key);
                 take(key, entry.second);
@@ -117,7 +127,10 @@ class Parser {
     }
 
     void whole(const YAML::Node& root) {
-        if (!root.IsMap()) return fail(root.Mark(), "a profile is a map; see the template");
+        if (!root.IsMap())
+            return fail(
+                root.Mark(),
+                "expected a map with the key 'profile'; see conformance/profiles/template.yaml");
         each_key(root, kProfileKeys, "key", [&](const std::string& key, const YAML::Node& value) {
             if (key == "profile") profile_.name = text_in(value, key).value_or("");
             if (key == "unverified") profile_.unverified = text_in(value, key).value_or("");
@@ -142,7 +155,7 @@ class Parser {
             fail(root["lacks"].Mark(), fmt::format("'{}' is also in 'capabilities'", word));
         }
         if (profile_.name.empty() && errors_.empty()) {
-            fail(root.Mark(), "'profile' is missing: the device's name");
+            fail(root.Mark(), "the key 'profile' (the device's name) is missing");
         }
     }
 
@@ -160,7 +173,7 @@ class Parser {
                std::string_view many, Words known) {
         if (list.IsNull()) return;
         if (!list.IsSequence())
-            return fail(list.Mark(), fmt::format("a list of {} is wanted", many));
+            return fail(list.Mark(), fmt::format("expected a list of {}", many));
         for (const YAML::Node& one : list) {
             const std::string word = one.IsScalar() ? one.Scalar() : "";
             if (std::ranges::find(known, word) == known.end()) {
@@ -208,7 +221,7 @@ class Parser {
             profile_.time_scale = value;
         } else {
             fail(node.Mark(),
-                 fmt::format("'time_scale' is a number from 0.1 to {}", kLargestScale));
+                 fmt::format("'time_scale': expected a number from 0.1 to {}", kLargestScale));
         }
     }
 
@@ -227,14 +240,14 @@ class Parser {
         Deviation entry;
         const std::size_t before = errors_.size();
         entry.line = static_cast<std::uint32_t>(map.Mark().line + 1);
+        std::vector<YAML::Node> lines; // looked up when the case is known
         each_key(map, kDeviationKeys, "key", [&](const std::string& key, const YAML::Node& value) {
             if (key == "sometimes") {
                 const bool is = YAML::convert<bool>::decode(value, entry.sometimes);
-                return is ? void() : fail(value.Mark(), "'sometimes' is true or false");
+                return is ? void() : fail(value.Mark(), "'sometimes': expected true or false");
             }
             if (key == "line")
-                return each_value(value, key,
-                                  [&](const YAML::Node& one) { return line(one, entry); });
+                return each_value(value, key, [&](const YAML::Node& one) { lines.push_back(one); });
             if (key == "field")
                 return each_value(value, key, [&](const YAML::Node& one) {
                     entry.fields.push_back(one.Scalar());
@@ -250,12 +263,15 @@ class Parser {
             if (key == "firmware") entry.firmware = versions(value, key);
             if (key == "until") until(value, entry);
         });
+        for (const YAML::Node& one : lines)
+            line(one, entry);
         if (errors_.size() != before) return;
         if (entry.rule.empty() == entry.case_id.empty()) {
             fail(map.Mark(), "a deviation names either a 'rule' or a 'case'");
         }
         if (entry.reason.find_first_not_of(" \t\n") == std::string::npos) {
-            fail(map.Mark(), "a deviation needs a 'reason': why is it known, and why let pass?");
+            fail(map.Mark(),
+                 "a deviation needs a 'reason': one sentence about what the device does wrong");
         }
         if (!entry.kind && !(entry.lines.empty() && entry.fields.empty())) {
             fail(map.Mark(), "'line' and 'field' need a 'kind' of finding");
@@ -267,7 +283,7 @@ class Parser {
                    other.kernel == entry.kernel && other.until == entry.until;
         });
         if (twin != profile_.deviations.end()) {
-            fail(map.Mark(), fmt::format("the same deviation stands on line {}", twin->line));
+            fail(map.Mark(), fmt::format("duplicate of the deviation on line {}", twin->line));
         }
         profile_.deviations.push_back(std::move(entry));
     }
@@ -284,7 +300,7 @@ class Parser {
         const std::size_t bracket = entry.case_id.find('[');
         std::string name = entry.case_id.substr(0, bracket);
         if (bracket != std::string::npos && !entry.case_id.ends_with(']')) {
-            return fail(node.Mark(), "one run of a case is GROUP/NAME[VALUES], as a report has it");
+            return fail(node.Mark(), "expected a run's id as reports show it: GROUP/NAME[VALUES]");
         }
         std::vector<std::string_view> known;
         for (const cases::EmbeddedFile& file : cases::embedded_files()) {
@@ -331,8 +347,33 @@ class Parser {
         if (YAML::convert<std::uint32_t>::decode(node, number) && number > 0) {
             entry.lines.push_back(number);
         } else {
-            fail(node.Mark(), "'line' is the number of a line of the script");
+            line_of(node, entry);
         }
+    }
+
+    // A text keeps its line when others come above it; a number does not.
+    void line_of(const YAML::Node& node, Deviation& entry) {
+        const std::string name = entry.case_id.substr(0, entry.case_id.find('['));
+        const auto files = cases::embedded_files();
+        const auto file = std::ranges::find(files, name + ".roce", &cases::EmbeddedFile::path);
+        if (file == files.end()) {
+            return fail(node.Mark(), "'line' is the number of a line of the script, or with a "
+                                     "'case' of the program's own its text");
+        }
+        const std::string wanted = words_of(node.Scalar());
+        std::vector<std::string> all;
+        const std::size_t before = entry.lines.size();
+        std::istringstream stream{std::string(file->text)};
+        for (std::string text; std::getline(stream, text);) {
+            all.push_back(words_of(text));
+            if (!wanted.empty() && all.back() == wanted) {
+                entry.lines.push_back(static_cast<std::uint32_t>(all.size()));
+            }
+        }
+        if (entry.lines.size() > before) return;
+        const auto near = wire::nearest_word(wanted, all);
+        fail(node.Mark(), fmt::format("{} has no line '{}'{}", name, wanted,
+                                      near ? fmt::format("; did you mean '{}'?", *near) : ""));
     }
 
     std::optional<VersionRange> versions(const YAML::Node& node, std::string_view key) {
@@ -370,7 +411,7 @@ class Parser {
         if (!day || !year_month_day(year(static_cast<int>(number(0, 4))), month(number(5, 2)),
                                     std::chrono::day(number(8, 2)))
                          .ok()) {
-            return fail(node.Mark(), "'until' is a day: 2027-03-31");
+            return fail(node.Mark(), "'until': expected a date such as 2027-03-31");
         }
         entry.until = text;
     }

@@ -207,7 +207,7 @@ CaseResult PlanRun::result_of(const PlannedRun& planned) {
         for (const script::Word& rule : script.rules)
             result.rules.push_back(rule.text);
         result.level = script.level;
-        result.title = planned.run.title;
+        result.title = planned.run->title;
     }
     result.id = planned.id(script);
     result.file = script.path;
@@ -247,7 +247,7 @@ CaseResult PlanRun::play_once(const PlannedRun& planned) {
     CaseResult result;
     // The program's own mistake costs this case: those played before it are still reported.
     try {
-        result = testbed_.play(script, planned.run, environment);
+        result = testbed_.play(script, *planned.run, environment);
     } catch (const std::exception& escaped) {
         result.become(Verdict::Error, FindingKind::Internal,
                       fmt::format("the harness failed: {}", escaped.what()));

@@ -115,6 +115,7 @@ LiveTestbed::open(const LiveTestbedOptions& options) {
 
     const auto found = testbed->find_device(net::monotonic_now() + kAgentPatience);
     if (!found) return std::unexpected(found.error());
+    testbed->options_.calibration = nullptr;
     facts.dut = preflight::dut_facts(options.agent.text(), *testbed->dut_, testbed->link_.get(),
                                      options.dut_addresses);
     testbed->checks_ = preflight::check(facts);
@@ -159,6 +160,19 @@ std::expected<FoundAgain, std::string> LiveTestbed::find_again(wire::Duration pa
             if (!received) return std::unexpected(received.error().text);
         }
     }
+}
+
+// Silence must be whole: a device of which one address still answers may have lost only its agent.
+SignOfLife LiveTestbed::sign_of_life() {
+    for (const auto& [network, ends] : ends_) {
+        const auto vlan = network.first == 0 ? std::optional<wire::VlanId>()
+                                             : std::optional(wire::VlanId{.id = network.first});
+        const auto answers =
+            link_->answers(ends.dut, ends.tester, vlan, net::monotonic_now() + kResolvePatience);
+        if (!answers) return SignOfLife::Unknown;
+        if (*answers) return SignOfLife::Answers;
+    }
+    return ends_.empty() ? SignOfLife::Unknown : SignOfLife::Silent;
 }
 
 // --- who talks to whom ------------------------------------------------------------------------
@@ -367,6 +381,10 @@ std::expected<std::vector<wire::Duration>, std::string> LiveTestbed::round_trips
         for (int tries = 0; tries < kCalibrationTries && !broken_; ++tries) {
             result = play(script->test_case, script->runs.front(), environment);
             ++environment.first_tester_qpn.value; // what comes late is not for the next
+            if (options_.calibration != nullptr) {
+                options_.calibration->push_back(result);
+                options_.calibration->back().id = fmt::format("calibration with {}", one.of);
+            }
             std::ranges::copy(result.measures["rtt"], std::back_inserter(measured));
             spoke = spoke || std::ranges::any_of(result.packets, [](const auto& packet) {
                         return packet.from == interpreter::Side::Dut;

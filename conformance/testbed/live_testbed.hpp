@@ -33,6 +33,8 @@ struct LiveTestbedOptions {
     // Of the device's host and not GIDs, beside those that the agent knows.
     std::vector<wire::IpAddress> dut_other_addresses;
     std::uint64_t seed = 1;
+    // Gets what open() plays to calibrate, so that a refusal can be looked at.
+    std::vector<interpreter::CaseResult>* calibration = nullptr;
 };
 
 class LiveTestbed final : public Testbed {
@@ -50,6 +52,7 @@ class LiveTestbed final : public Testbed {
     void keep_calibrated() override;
     [[nodiscard]] std::optional<std::string> broken() const override { return broken_; }
     std::expected<FoundAgain, std::string> find_again(wire::Duration patience) override;
+    SignOfLife sign_of_life() override;
     [[nodiscard]] RunInfo info() const override;
     [[nodiscard]] std::vector<std::string> changes() const override { return changes_; }
 

@@ -17,6 +17,9 @@ namespace veriroce::testbed {
 // Whether the device was there when it was first looked for, or came back later.
 enum class FoundAgain : std::uint8_t { AtOnce, Later };
 
+// What the link shows of a device whose agent is gone.
+enum class SignOfLife : std::uint8_t { Answers, Silent, Unknown };
+
 class Testbed {
   public:
     Testbed() = default;
@@ -48,6 +51,8 @@ class Testbed {
     virtual std::expected<FoundAgain, std::string> find_again(wire::Duration /*patience*/) {
         return FoundAgain::AtOnce;
     }
+    // Asks for the device on the link, without its agent.
+    virtual SignOfLife sign_of_life() { return SignOfLife::Unknown; }
 
     [[nodiscard]] virtual RunInfo info() const = 0;
     // What changed at the testbed since the first case, for the report.

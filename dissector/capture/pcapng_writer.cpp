@@ -72,12 +72,16 @@ std::string text_of(const WriteError& error, std::string_view file) {
     return {};
 }
 
-std::expected<PcapngWriter, WriteError> PcapngWriter::create(const std::string& path,
-                                                             std::string_view application) {
+std::expected<PcapngWriter, WriteError>
+PcapngWriter::create(const std::string& path, std::string_view application, Appears appears) {
     PcapngWriter writer;
     writer.path_ = path;
     if (path == "-") {
         writer.file_ = ::dup(STDOUT_FILENO);
+    } else if (appears == Appears::AtOnce) {
+        constexpr ::mode_t kReadWriteForAll = 0666; // but for the umask
+        writer.file_ =
+            ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadWriteForAll);
     } else if (replaceable(path)) {
         std::string name = path + ".XXXXXX";
         writer.file_ = ::mkostemp(name.data(), O_CLOEXEC);

@@ -3,7 +3,8 @@
 //
 // The file is written under a temporary name in the same folder and renamed in finish(), so that no
 // half-written file appears under its name. Destroying a writer before finish() removes the
-// temporary file. A pipe or device (/dev/stdout) is written directly.
+// temporary file. A pipe or device (/dev/stdout) is written directly, and so is a file that others
+// read while it grows (Appears::AtOnce).
 //
 // Source: draft-ietf-opsawg-pcapng.
 #pragma once
@@ -56,9 +57,12 @@ struct PacketSpec {
 
 class PcapngWriter {
   public:
+    enum class Appears : std::uint8_t { WhenFinished, AtOnce };
+
     // "-" is standard output. `application` names the program in the section header.
     static std::expected<PcapngWriter, WriteError> create(const std::string& path,
-                                                          std::string_view application);
+                                                          std::string_view application,
+                                                          Appears appears = Appears::WhenFinished);
 
     PcapngWriter(const PcapngWriter&) = delete;
     PcapngWriter& operator=(const PcapngWriter&) = delete;

@@ -2,6 +2,9 @@
 // namespace of its own, right or with a planted defect. Needs root.
 #include <catch2/catch.hpp>
 
+#include <fmt/format.h>
+
+#include "tests/part_of.hpp"
 #include "tests/program/program.hpp"
 #include "tests/text.hpp"
 
@@ -15,7 +18,8 @@ exec veriroce agent --backend engine --interface vb --address 192.0.2.1 --listen
     2>>agent.txt
 )";
 
-// live.sh AGENT_OPTION TEST_OPTIONS...: a whole run. `$during` is done meanwhile.
+// live.sh AGENT_OPTION TEST_OPTIONS...: a whole run. `$before` is done before the agent starts,
+// `$during` meanwhile.
 constexpr std::string_view kLive = R"sh(#!/bin/sh
 planted=$1
 shift
@@ -28,6 +32,7 @@ ip link set vb netns $namespace
 inside="nsenter -t $namespace -n"
 $inside ip link set vb up
 echo "$inside" >inside
+[ -z "$before" ] || sh -c "$before"
 $inside sh device.sh $planted &
 echo $! >device
 while [ ! -S agent ]; do sleep 0.02; done
@@ -54,9 +59,9 @@ struct Live {
         place.write("live.sh", kLive);
     }
     Outcome play(const std::string& planted, const std::string& options,
-                 const std::string& during = "") const {
-        return place.run_in_network("during=\"" + during + "\" sh live.sh \"" + planted + "\" " +
-                                    options);
+                 const std::string& during = "", const std::string& before = "") const {
+        return place.run_in_network("before=\"" + before + "\" during=\"" + during +
+                                    "\" sh live.sh \"" + planted + "\" " + options);
     }
 
     Workplace place;
@@ -75,10 +80,14 @@ TEST_CASE("live: the right engine passes on a real link", "[program]") {
     CHECK(all_cases(live.place, "case['verdict'] in ('PASS', 'SKIP')"));
 }
 
-TEST_CASE("live: no case that waits for a packet passes a device whose ICRCs are wrong",
-          "[program][CRC-01]") {
+// The waits are shortened: the device answers at once, but wrongly.
+TEMPLATE_TEST_CASE_SIG(
+    "live: no case that waits for a packet passes a device whose ICRCs are wrong",
+    "[program][CRC-01]", ((std::size_t part), part), 0, 1, 2) {
+    const std::string cases =
+        fmt::format("{}", fmt::join(veriroce::test::part_of(house::words(kWaiting), part, 3), " "));
     const Live live;
-    const Outcome outcome = live.play("--mutant every_icrc_wrong", kWaiting);
+    const Outcome outcome = live.play("--mutant every_icrc_wrong", cases + " --timeout-scale 0.3");
     INFO(outcome.out << outcome.err);
     CHECK(outcome.code == 1);
     CHECK(outcome.out.find("round trips could not be measured") != std::string::npos);
@@ -104,6 +113,25 @@ TEST_CASE("live: a device that refuses empty WRITEs is measured with SENDs", "[p
                            "RDMA WRITE (expected ACK, got NAK") != std::string::npos);
     CHECK(
         all_cases(live.place, "(case['verdict'] == 'FAIL') == case['id'].startswith('len/zero')"));
+}
+
+TEST_CASE("live: a device that sends nothing is refused, and what it got is kept", "[program]") {
+    const Live live;
+    // Both ends know each other's MAC, and nothing leaves the device.
+    const Outcome outcome =
+        live.play("", "rsp/gap-nak --capture refused.pcapng", "",
+                  "inside=\\$(cat inside); \\$inside tc qdisc add dev vb root pfifo limit 0; "
+                  "\\$inside ip link set vb address 02:00:00:00:00:0b; "
+                  "\\$inside ip neigh replace 192.0.2.9 lladdr 02:00:00:00:00:0a dev vb; "
+                  "ip link set va address 02:00:00:00:00:0a; "
+                  "ip neigh replace 192.0.2.1 lladdr 02:00:00:00:00:0b dev va");
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 3);
+    CHECK(outcome.err.starts_with("veriroce: no RoCEv2 packet comes from the device at 192.0.2.1"));
+    CHECK(outcome.err.ends_with("; the packets until then: refused.pcapng\n"));
+    const Outcome read = live.place.run("veriroce dissect refused.pcapng");
+    CHECK(read.out.find("RC RDMA Write Only") != std::string::npos);
+    CHECK(read.out.find("RC Send Only") != std::string::npos);
 }
 
 TEST_CASE("live: a device that has to be reset fails the case in which it died", "[program]") {

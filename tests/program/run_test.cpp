@@ -27,7 +27,7 @@ TEST_CASE("run: a signal ends it with a report of what ran", "[program]") {
                   "veriroce test rsp/gap-nak --repeat 30000 --quiet --report out");
     INFO(outcome.err);
     CHECK(outcome.code == 130);
-    CHECK(outcome.out.find("incomplete: this is what ran until then") != std::string::npos);
+    CHECK(outcome.out.find("incomplete: the run ended before its last case") != std::string::npos);
     const std::string json = house::read_text(place.folder() / "out" / "results.json");
     CHECK(json.find("\"complete\": false") != std::string::npos);
     CHECK(house::read_text(place.folder() / "out" / "junit.xml").ends_with("</testsuites>\n"));
@@ -95,9 +95,9 @@ TEST_CASE("run: nothing is shown of progress where stderr is no terminal", "[pro
     CHECK(outcome.out.find('\r') == std::string::npos);
 }
 
-// What follows "again" in the output, run by the shell.
+// What follows "rerun" in the output, run by the shell.
 std::string again_in(const std::string& out) {
-    const std::size_t begin = out.find("again ");
+    const std::size_t begin = out.find("rerun ");
     REQUIRE(begin != std::string::npos);
     const std::string line = out.substr(begin, out.find('\n', begin) - begin);
     return line.substr(line.find("veriroce"));
@@ -145,15 +145,15 @@ TEST_CASE("run: where all is skipped, that is said", "[program]") {
     const Workplace place;
     const Outcome outcome = place.run("veriroce test opc/matrix");
     CHECK(outcome.code == 3);
-    CHECK(outcome.err == "veriroce: nothing was tested: all 19 runs were skipped, for the reasons "
-                         "printed with them\n");
+    CHECK(outcome.err == "veriroce: nothing was tested: all 19 runs were skipped (the reasons "
+                         "are printed above)\n");
 }
 
 TEST_CASE("run: a dry run says how much would be played, and plays nothing", "[program]") {
     const Workplace place;
     const Outcome outcome = place.run("veriroce test rsp/gap-nak --over ip=4,6 --dry-run");
     CHECK(outcome.code == 0);
-    CHECK(outcome.out.ends_with("2 runs of 1 cases, none played\n"));
+    CHECK(outcome.out.ends_with("2 runs of 1 case, not played\n"));
 }
 
 TEST_CASE("run: a report does not keep the capture of a case that passes now", "[program]") {

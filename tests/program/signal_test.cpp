@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tests/program/program.hpp"
 #include "tests/text.hpp"
 
@@ -33,6 +35,15 @@ std::string beginning_of(const std::string& path, std::size_t most) {
 
 std::size_t lines_in(const std::string& text) {
     return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+std::size_t lines_with(const std::string& text, std::string_view beginning) {
+    std::size_t count = text.starts_with(beginning) ? 1 : 0;
+    const std::string wanted = "\n" + std::string(beginning);
+    for (std::size_t at = text.find(wanted); at != std::string::npos;
+         at = text.find(wanted, at + 1))
+        ++count;
+    return count;
 }
 
 // Of the report folder `out`, while the run goes on.
@@ -154,7 +165,8 @@ TEST_CASE("signals: test keeps its report", "[program]") {
         running.signal(number);
         const Outcome outcome = running.wait();
         CHECK(outcome.code == interrupted);
-        CHECK(outcome.out.find("incomplete: this is what ran until then") != std::string::npos);
+        CHECK(outcome.out.find("incomplete: the run ended before its last case") !=
+              std::string::npos);
         CHECK(place.listing().contains("out/junit.xml"));
         REQUIRE(place.run("rm -r out").code == 0);
     }
@@ -173,6 +185,41 @@ TEST_CASE("signals: a run that is killed leaves the results until then", "[progr
     CHECK(read.out == "False True FAIL\n");
     CHECK_FALSE(place.listing().contains("out/junit.xml"));
     CHECK(place.listing().contains("out/rsp-gap-nak-round-1-.pcapng"));
+}
+
+TEST_CASE("signals: a run that is killed loses one case at most", "[program]") {
+    const Workplace place;
+    Running running(place, "veriroce test rsp/gap-nak --repeat 30000 --report out "
+                           "--capture out.pcapng");
+    Running::wait_until([&] { return lines_with(running.out(), "PASS ") > 300; });
+    running.signal(SIGKILL);
+    CHECK(running.wait().code == 128 + SIGKILL);
+    // A case is printed before it is written.
+    const std::size_t played = lines_with(running.out(), "PASS ");
+    const Outcome read =
+        place.run("python3 -c \"import json; r = json.load(open('out/results.json')); "
+                  "print(len(r['cases']))\"");
+    INFO(read.out << read.err);
+    CHECK(std::stoul("0" + read.out) + 1 >= played);
+    const Outcome captured = place.run("veriroce dissect -T fields -e frame.comment out.pcapng");
+    CHECK(captured.out.find(fmt::format("round={}]", played - 1)) != std::string::npos);
+}
+
+TEST_CASE("signals: bench ends with the figures until then", "[program]") {
+    const Workplace place;
+    for (const auto& [what, first] : {std::pair("icrc --runs 1000", "payload "),
+                                      std::pair("engine --runs 1000", "two engines ")}) {
+        for (const int number : ending_signals) {
+            Running running(place, fmt::format("veriroce bench {}", what));
+            Running::wait_until([&] { return running.catches(number); });
+            running.signal(number);
+            const Outcome outcome = running.wait();
+            CHECK(outcome.code == interrupted);
+            CHECK(outcome.out.find(first) != std::string::npos);
+            CHECK(outcome.err == "veriroce: bench: interrupted: the figures that are missing were "
+                                 "not measured\n");
+        }
+    }
 }
 
 TEST_CASE("signals: fuzz tells what it played", "[program]") {

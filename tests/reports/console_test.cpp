@@ -30,7 +30,7 @@ TEST_CASE("console: the head names both hosts where they are known", "[reports]"
 TEST_CASE("console: a PASS is one line and what it measured", "[reports]") {
     CHECK(console_case(passed(), {}) ==
           "PASS   key/unknown-rkey                             KEY-01\n"
-          "       measured  rtt: 3 samples, 0.001 / 0.002 / 0.003 ms\n");
+          "       measure   rtt: 3 samples: min 0.001 ms, median 0.002 ms, max 0.003 ms\n");
     CHECK(console_case(passed(), {.quiet = true}).empty());
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("console: a FAIL tells line, what came, its rule and how to run it aga
                                  "       unexpected ACK: line 9 allows none for 10 ms\n" +
                                  rule_row("BTH-01") +
                                  "\n"
-                                 "       again     veriroce test bth/transport-version --seed 1\n";
+                                 "       rerun     veriroce test bth/transport-version --seed 1\n";
     CHECK(unwrapped(console_case(failed(), {})) == expected);
     CHECK(unwrapped(console_case(failed(), {.quiet = true})) == expected);
 }
@@ -71,7 +71,7 @@ TEST_CASE("console: a run whose packets are kept names their file", "[reports]")
     result.capture = "out/bth-transport-version-v-1-.pcapng";
     CHECK(console_case(result, {})
               .find("\n       packets   out/bth-transport-version-v-1-.pcapng\n"
-                    "       again     ") != std::string::npos);
+                    "       rerun     ") != std::string::npos);
 }
 
 TEST_CASE("console: every field that differs has a row, and values stand in one column",
@@ -103,7 +103,7 @@ TEST_CASE("console: a violated rule is told by what was measured and what is all
           "[reports]") {
     const std::string text = console_case(violating(), {});
     CHECK(text.find("       every line passed, but the packets violate ACK-04\n"
-                    "       got       < ACK psn=7 msn=1\n"
+                    "       packet    < ACK psn=7 msn=1\n"
                     "       measured  PSN 7 was not sent\n"
                     "       allowed   only PSNs before 5 were sent\n"
                     "       rule      ACK-04 (MUST) ") != std::string::npos);
@@ -174,7 +174,7 @@ TEST_CASE("console: an ERROR says why and cites no rule", "[reports]") {
     result.measures.clear();
     CHECK(console_case(result, {}) == "ERROR  key/unknown-rkey                             KEY-01\n"
                                       "       the fault never fired\n"
-                                      "       again     veriroce test key/unknown-rkey --seed 1\n");
+                                      "       rerun     veriroce test key/unknown-rkey --seed 1\n");
 }
 
 TEST_CASE("console: colours mark the verdict, labels and values, and only when asked for",
@@ -207,7 +207,7 @@ TEST_CASE("console: the summary counts, and says when a run was interrupted", "[
                                           "1 WARN\n"
                                           "1 XPASS\n"
                                           "1 ERROR\n"
-                                          "incomplete: this is what ran until then\n"
+                                          "incomplete: the run ended before its last case\n"
                                           "6 runs in 1.500 s\n"
                                           "1 passed, 2 failed, 1 skipped\n");
 }

@@ -173,6 +173,7 @@ TEST_CASE("json: the layout is two blanks a level and a newline at the end", "[r
     results.run.notes = {"a \"quoted\"\nnote"};
     CHECK(results_json(results) == R"({
   "schema": "veriroce/results/2",
+  "cases": [],
   "run": {
     "seed": "18446744073709551615",
     "dut": "",
@@ -185,7 +186,6 @@ TEST_CASE("json: the layout is two blanks a level and a newline at the end", "[r
       "a \"quoted\"\nnote"
     ]
   },
-  "cases": [],
   "timing": {
     "started": "",
     "wall_ns": 0,

@@ -82,10 +82,16 @@ TEST_CASE("pcapng: packets stand in the order in which they were on the wire", "
 TEST_CASE("pcapng: a run has the packets of all its cases", "[reports]") {
     const house::TemporaryFolder folder;
     const std::string path = folder.file("run.pcapng");
-    plan::RunResults results = made_up();
-    results.cases.push_back(failed());
-    results.cases.back().id = "another/case";
-    REQUIRE(write_pcapng(results, path).has_value());
+    interpreter::CaseResult another = failed();
+    another.id = "another/case";
+    auto capture = RunCapture::create(path);
+    REQUIRE(capture.has_value());
+    CHECK(read_back(path).empty());
+    REQUIRE(capture->add(failed()).has_value());
+    // What is there can be read at any time.
+    CHECK(read_back(path).size() == 2);
+    REQUIRE(capture->add(another).has_value());
+    REQUIRE(capture->finish().has_value());
     const auto packets = read_back(path);
     REQUIRE(packets.size() == 4);
     REQUIRE(packets[2].comments.size() == 1);
@@ -93,10 +99,15 @@ TEST_CASE("pcapng: a run has the packets of all its cases", "[reports]") {
 }
 
 TEST_CASE("pcapng: a file that cannot be written is one sentence", "[reports]") {
-    const auto written = write_pcapng(made_up(), "/nonexistent/folder/run.pcapng");
-    REQUIRE_FALSE(written.has_value());
-    CHECK(written.error().starts_with("/nonexistent/folder/run.pcapng: "));
-    CHECK(written.error().find('\n') == std::string::npos);
+    const std::string path = "/nonexistent/folder/run.pcapng";
+    const auto whole = write_pcapng(failed(), path);
+    const auto growing = RunCapture::create(path);
+    REQUIRE_FALSE(whole.has_value());
+    REQUIRE_FALSE(growing.has_value());
+    for (const std::string& error : {whole.error(), growing.error()}) {
+        CHECK(error.starts_with(path + ": "));
+        CHECK(error.find('\n') == std::string::npos);
+    }
 }
 
 } // namespace veriroce::reports::test

@@ -10,6 +10,7 @@
 #include <isa-l/crc.h>
 
 #include "dissector/command_line/exit_code.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/bench/bench.hpp"
 #include "transport/bench/connected_engines.hpp"
 #include "transport/bench/measure.hpp"
@@ -43,7 +44,7 @@ void write_messages(const Options& options, std::size_t headers, std::FILE* out)
     const engine::Sge sge{.length = kMessageBytes, .lkey = engines.a.region.lkey};
     const engine::SendRequest request{
         .opcode = engine::WrOpcode::RdmaWrite, .sges = {&sge, 1}, .rkey = engines.b.region.rkey};
-    const Paired figure = paired(
+    const auto figure = paired(
         options.runs, turns,
         [&] {
             for (std::size_t i = 0; i < kMessages; ++i) {
@@ -62,14 +63,24 @@ void write_messages(const Options& options, std::size_t headers, std::FILE* out)
                 }
             }
         });
+    if (!figure) return;
     const double bytes = static_cast<double>(turns * kMessages * kMessageBytes);
     fmt::print(
         out,
         "RDMA WRITE of 1 MiB, MTU 4096, ICRC computed and checked: {:.2f} GB/s; two copies and "
         "two CRCs of {}: {:.2f} GB/s; ratio {:.2f} ({:.2f}..{:.2f}){}\n",
-        bytes / figure.thing.median / 1e9, headers == 0 ? "the payloads alone" : "the same packets",
-        bytes / figure.limit.median / 1e9, figure.ratio.median, figure.ratio.least,
-        figure.ratio.most, sum == 1 ? " " : "");
+        bytes / figure->thing.median / 1e9,
+        headers == 0 ? "the payloads alone" : "the same packets",
+        bytes / figure->limit.median / 1e9, figure->ratio.median, figure->ratio.least,
+        figure->ratio.most, sum == 1 ? " " : "");
+}
+
+void write_packets(const Options& options, std::FILE* out) {
+    write_messages(options, kCoveredHeaders, out);
+}
+
+void write_payloads(const Options& options, std::FILE* out) {
+    write_messages(options, 0, out);
 }
 
 // SEND of 64 bytes, 64 messages per doorbell.
@@ -84,6 +95,7 @@ void send_messages(const Options& options, std::FILE* out) {
     const std::size_t batches = std::size_t{options.megabytes} * 100;
     std::vector<double> times;
     for (std::uint32_t run = 0; run <= options.runs; ++run) {
+        if (command_line::StopOnSignal::requested()) return;
         const double time = seconds_of([&] {
             for (std::size_t i = 0; i < batches; ++i) {
                 engines.b.engine->post_receive(engines.b.qps[0], receives);
@@ -131,31 +143,32 @@ void many_qps(const Options& options, std::FILE* out) {
             drain(engines.b);
         }
     };
-    const Paired figure = paired(options.runs, 1, [&] { round(large); }, [&] { round(small); });
+    const auto figure = paired(options.runs, 1, [&] { round(large); }, [&] { round(small); });
+    if (!figure) return;
     const double messages = static_cast<double>(count);
     fmt::print(out,
                "SEND of 64 bytes, one at a time, on {} QPs in turn: {:.0f} ns; on {}: {:.0f} ns; "
                "{:.2f} times as much ({:.2f}..{:.2f}); {:.0f} bytes per QP with queues of {}\n",
-               options.many_qps, figure.thing.median / messages * 1e9, kFew,
-               figure.limit.median / messages * 1e9, 1 / figure.ratio.median, 1 / figure.ratio.most,
-               1 / figure.ratio.least, per_qp, kDepth);
+               options.many_qps, figure->thing.median / messages * 1e9, kFew,
+               figure->limit.median / messages * 1e9, 1 / figure->ratio.median,
+               1 / figure->ratio.most, 1 / figure->ratio.least, per_qp, kDepth);
 }
 
 } // namespace
 
 int bench_engine(const Options& options, std::FILE* out, std::FILE* err) {
+    const command_line::StopOnSignal stop;
     try {
         fmt::print(out, "two engines in one process, one core, {} paired runs each\n",
                    options.runs);
-        write_messages(options, kCoveredHeaders, out);
-        write_messages(options, 0, out);
-        send_messages(options, out);
-        many_qps(options, out);
+        for (const auto& figure : {write_packets, write_payloads, send_messages, many_qps}) {
+            if (!command_line::StopOnSignal::requested()) figure(options, out);
+        }
     } catch (const std::exception& error) {
         fmt::print(err, "veriroce: {}\n", error.what());
         return command_line::kExitUnable;
     }
-    return std::fflush(out) == 0 ? command_line::kExitSuccess : command_line::kExitUnable;
+    return ended(out, err);
 }
 
 } // namespace veriroce::bench

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string>
+#include <optional>
 #include <vector>
+
+#include "dissector/command_line/stop_on_signal.hpp"
 
 namespace veriroce::bench {
 
@@ -39,9 +41,9 @@ struct Paired {
 };
 
 // A run is this many turns of both, alternating. Both are run once before that, so that memory is
-// mapped and caches are warm.
+// mapped and caches are warm. Nothing if a signal came: a part of the runs is no figure.
 template <typename Thing, typename Limit>
-Paired paired(std::size_t runs, std::size_t turns, Thing&& thing, Limit&& limit) {
+std::optional<Paired> paired(std::size_t runs, std::size_t turns, Thing&& thing, Limit&& limit) {
     thing();
     limit();
     std::vector<double> things;
@@ -51,6 +53,7 @@ Paired paired(std::size_t runs, std::size_t turns, Thing&& thing, Limit&& limit)
         double of_thing = 0;
         double of_limit = 0;
         for (std::size_t turn = 0; turn < turns; ++turn) {
+            if (command_line::StopOnSignal::requested()) return std::nullopt;
             of_thing += seconds_of(thing);
             of_limit += seconds_of(limit);
         }
@@ -58,7 +61,7 @@ Paired paired(std::size_t runs, std::size_t turns, Thing&& thing, Limit&& limit)
         limits.push_back(of_limit);
         ratios.push_back(of_limit / of_thing);
     }
-    return {spread_of(std::move(things)), spread_of(std::move(limits)), spread_of(ratios)};
+    return Paired{spread_of(std::move(things)), spread_of(std::move(limits)), spread_of(ratios)};
 }
 
 } // namespace veriroce::bench

@@ -95,6 +95,13 @@ std::expected<wire::MacAddress, Error> Neighbours::resolve(const wire::IpAddress
     if (id_of(vlan) == 0) {
         if (const auto known = kernel_neighbour(interface_.index, address)) return *known;
     }
+    return ask(address, source, vlan, deadline);
+}
+
+std::expected<wire::MacAddress, Error> Neighbours::ask(const wire::IpAddress& address,
+                                                       const wire::IpAddress& source,
+                                                       const std::optional<wire::VlanId>& vlan,
+                                                       wire::Instant deadline) {
     const auto request = neighbour_request(interface_.mac, source, address, vlan);
     std::unique_lock lock(mutex_);
     search_ = Search{address, id_of(vlan), {}};

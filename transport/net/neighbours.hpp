@@ -37,6 +37,11 @@ class Neighbours {
     // See RawLink::who_has.
     std::vector<wire::MacAddress> who_has(const wire::IpAddress& address,
                                           const wire::IpAddress& source, wire::Instant deadline);
+    // The same without the kernel's table.
+    std::expected<wire::MacAddress, Error> ask(const wire::IpAddress& address,
+                                               const wire::IpAddress& source,
+                                               const std::optional<wire::VlanId>& vlan,
+                                               wire::Instant deadline);
 
   private:
     // A pending resolve() or who_has() and its answers. There is at most one, because a RawLink is

@@ -69,6 +69,10 @@ class PacketLink final : public RawLink {
                                           wire::Instant deadline) override {
         return neighbours_->who_has(address, source, deadline);
     }
+    std::expected<bool, Error> answers(const wire::IpAddress& address,
+                                       const wire::IpAddress& source,
+                                       const std::optional<wire::VlanId>& vlan,
+                                       wire::Instant deadline) override;
 
   private:
     void pass_vlan_filter();
@@ -221,6 +225,19 @@ std::expected<wire::MacAddress, Error> PacketLink::resolve(const wire::IpAddress
                                                            const std::optional<wire::VlanId>& vlan,
                                                            wire::Instant deadline) {
     return neighbours_->resolve(address, source, vlan, deadline);
+}
+
+std::expected<bool, Error> PacketLink::answers(const wire::IpAddress& address,
+                                               const wire::IpAddress& source,
+                                               const std::optional<wire::VlanId>& vlan,
+                                               wire::Instant deadline) {
+    if (auto running = wait_for_carrier(interface_); !running) {
+        return std::unexpected(running.error());
+    }
+    const auto found = neighbours_->ask(address, source, vlan, deadline);
+    if (found) return true;
+    if (found.error().kind == ErrorKind::NoNeighbour) return false;
+    return std::unexpected(found.error());
 }
 
 } // namespace

@@ -122,6 +122,13 @@ class RawLink {
                                                   const wire::IpAddress& source,
                                                   wire::Instant deadline) = 0;
 
+    // Whether somebody answers for `address` now, whatever the kernel's table remembers. An error
+    // if the interface has no carrier: then silence says nothing about the other end.
+    virtual std::expected<bool, Error> answers(const wire::IpAddress& address,
+                                               const wire::IpAddress& source,
+                                               const std::optional<wire::VlanId>& vlan,
+                                               wire::Instant deadline) = 0;
+
   protected:
     RawLink() = default;
 };

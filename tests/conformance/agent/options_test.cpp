@@ -10,6 +10,7 @@
 #include "conformance/agent/serve.hpp"
 #include "tests/conformance/agent/fake_backend.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/written.hpp"
 
 namespace {
 
@@ -17,15 +18,6 @@ using namespace veriroce;
 using namespace veriroce::agent;
 
 using Words = std::vector<const char*>;
-
-std::string text_of(std::FILE* file) {
-    std::rewind(file);
-    std::string text;
-    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file))
-        text += static_cast<char>(c);
-    std::fclose(file);
-    return text;
-}
 
 struct Parsed {
     int code = -1;
@@ -46,8 +38,8 @@ Parsed parsed(const Words& words) {
     std::FILE* out = std::tmpfile();
     std::FILE* err = std::tmpfile();
     result.code = run_program(program, words, out, err);
-    result.out = text_of(out);
-    result.err = text_of(err);
+    result.out = house::written_to(out);
+    result.err = house::written_to(err);
     return result;
 }
 

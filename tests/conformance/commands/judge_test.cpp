@@ -7,6 +7,7 @@
 #include "conformance/commands/judge.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/text.hpp"
+#include "tests/written.hpp"
 
 namespace veriroce::commands::test {
 namespace {
@@ -17,22 +18,13 @@ struct Ran {
     std::string err;
 };
 
-std::string text_of(std::FILE* file) {
-    std::rewind(file);
-    std::string text;
-    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file))
-        text += static_cast<char>(c);
-    std::fclose(file);
-    return text;
-}
-
 Ran ran(const JudgeOptions& options) {
     std::FILE* out = std::tmpfile();
     std::FILE* err = std::tmpfile();
     Ran result;
     result.code = run_judge(options, out, err);
-    result.out = text_of(out);
-    result.err = text_of(err);
+    result.out = house::written_to(out);
+    result.err = house::written_to(err);
     return result;
 }
 
@@ -65,7 +57,7 @@ TEST_CASE("judge command: a lawful capture has a summary and exit code 0", "[jud
     const Ran result = ran({.files = {pcap("rxe-send-imm.pcap")}});
     CHECK(result.code == 0);
     CHECK(result.err.empty());
-    CHECK(result.out == "11 RoCEv2 packets, 1 connections: 0 certain, 0 possible violations\n");
+    CHECK(result.out == "RoCEv2 packets: 11, connections: 1; violations: 0 certain, 0 possible\n");
     CHECK(ran({.files = {pcap("rxe-send-imm.pcap")}, .quiet = true}).out.empty());
 }
 
@@ -73,7 +65,7 @@ TEST_CASE("judge command: a certain violation is printed and exits 1", "[judge]"
     const Changed changed("rxe-send-imm.pcap", kFirstPayload, '\x55');
     const Ran damaged = ran({.files = {changed.path()}});
     CHECK(damaged.code == 0); // noise looks the same
-    CHECK(damaged.out.find("1 packets with a wrong ICRC") != std::string::npos);
+    CHECK(damaged.out.find("packets with a wrong ICRC: 1") != std::string::npos);
     const Ran result = ran({.files = {changed.path()}, .recorded_at = {"10.77.0.1", "10.77.0.2"}});
     CHECK(result.code == 1);
     CHECK(result.out.starts_with("CRC-01   MUST   certain     packet 1: ICRC is 0x"));
@@ -137,7 +129,7 @@ TEST_CASE("judge command: a capture of which nothing was judged exits 3", "[judg
     };
     const Ran other = linked(187);
     CHECK(other.code == 3);
-    CHECK(other.out.starts_with("0 RoCEv2 packets, 0 connections"));
+    CHECK(other.out.starts_with("RoCEv2 packets: 0, connections: 0"));
     CHECK(other.err.find("linked.pcap: nothing was judged: 11 frames; 11 frames of unsupported "
                          "link type 187; no RoCEv2 packets\n") != std::string::npos);
     const Ran native = linked(247);
@@ -150,7 +142,7 @@ TEST_CASE("judge command: a capture of which nothing was judged exits 3", "[judg
     const Ran datagrams = ran({.files = {pcap("rxe-ud-verbs.pcap")}});
     CHECK(datagrams.code == 0);
     CHECK(datagrams.err.empty());
-    CHECK(datagrams.out == "4 RoCEv2 packets, 0 connections: 0 certain, 0 possible violations; "
+    CHECK(datagrams.out == "RoCEv2 packets: 4, connections: 0; violations: 0 certain, 0 possible; "
                            "only rules of single packets were judged\n");
 }
 
@@ -173,8 +165,8 @@ TEST_CASE("judge command: IP checksums that are left to the NIC are told", "[jud
     bytes.at(kChecksum) = bytes.at(kChecksum + 1) = '\0';
     const Ran left = ran({.files = {folder.file("left.pcap", bytes)}});
     CHECK(left.code == 0);
-    CHECK(left.out == "2 RoCEv2 packets, 1 connections: 0 certain, 0 possible violations; 1 "
-                      "packets with the IP checksum left to the NIC\n");
+    CHECK(left.out == "RoCEv2 packets: 2, connections: 1; violations: 0 certain, 0 possible; "
+                      "packets with the IP checksum left to the NIC: 1\n");
 }
 
 TEST_CASE("judge command: requests that nobody answers are told", "[judge][ACK-01]") {

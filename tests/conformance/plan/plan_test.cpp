@@ -124,7 +124,7 @@ TEST_CASE("plan: a case for one IP version is played over that one", "[plan]") {
     const auto result = run.next();
     REQUIRE(result.has_value());
     CHECK(result->verdict == Verdict::Skip);
-    CHECK(result->reason() == "it is for IPv4 alone");
+    CHECK(result->reason() == "only for IPv4");
 }
 
 TEST_CASE("plan: a script for both IP versions is played over each", "[plan]") {
@@ -154,10 +154,10 @@ TEST_CASE("plan: what is no axis or no value of it is said", "[plan]") {
           "the axes are ip=4,6, psn=low,wrap, migreq=0,1 and mtu=256,512,1024,2048,4096");
     CHECK(add_axis(selection, "ip").error() ==
           "the axes are ip=4,6, psn=low,wrap, migreq=0,1 and mtu=256,512,1024,2048,4096");
-    CHECK(add_axis(selection, "psn=low,").error() == "'' is no value of psn; it is low or wrap");
-    CHECK(add_axis(selection, "migreq=2").error() == "'2' is no value of migreq; it is 0 or 1");
+    CHECK(add_axis(selection, "psn=low,").error() == "psn: expected low or wrap, got ''");
+    CHECK(add_axis(selection, "migreq=2").error() == "migreq: expected 0 or 1, got '2'");
     CHECK(add_axis(selection, "mtu=1500").error() ==
-          "'1500' is no value of mtu; it is 256, 512, 1024, 2048 or 4096");
+          "mtu: expected 256, 512, 1024, 2048 or 4096, got '1500'");
 }
 
 TEST_CASE("plan: each path MTU has runs of its own, except where the case sets it", "[plan]") {
@@ -211,6 +211,19 @@ TEST_CASE("plan: rounds are runs of their own, lethal cases still last", "[plan]
     CHECK(first_frames.size() == 3); // other PSNs
 }
 
+TEST_CASE("plan: rounds share what they have in common, and are not without end", "[plan]") {
+    Selection selection = selected({"rsp/gap-nak"});
+    selection.repeat = 3;
+    const Plan plan = plan_of(selection);
+    CHECK(plan.runs.front().run == plan.runs.back().run);
+    selection.repeat = kMostRuns + 1;
+    const auto refused = make_plan(selection, {});
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().text ==
+          "the selection has more than 2000000 runs; select fewer cases, or --repeat them less "
+          "often, with another --seed each time\n");
+}
+
 TEST_CASE("plan: lethal cases are last, in a case's order otherwise", "[plan]") {
     std::string lethal = with_names;
     lethal.insert(lethal.find("let "), "tags   lethal\n");
@@ -244,7 +257,7 @@ TEST_CASE("plan: an empty shard and a shard that is none are errors", "[plan]") 
     Selection selection = selected({"rsp/gap-nak"});
     selection.shard = {2, 2};
     CHECK(make_plan(selection, {}).error().text ==
-          "--shard 2/2: the selection has no more than 1\n");
+          "--shard 2/2: nothing to run: the selection has only 1 runs\n");
     for (const std::string_view wrong : {"", "1", "1/", "/2", "0/2", "3/2", "1/2x", "-1/2"}) {
         INFO(wrong);
         CHECK_FALSE(parse_shard(wrong).has_value());
@@ -263,7 +276,7 @@ TEST_CASE("plan: parameters stand in let and for lines of the selected cases", "
           std::vector<std::string>{"a/names[n=5,kind=SEND_ONLY]", "a/names[n=6,kind=SEND_ONLY]"});
     VirtualTestbed testbed(right_engine());
     const CaseResult result =
-        testbed.play(plan->cases.front(), plan->runs.front().run, testbed.environment({}));
+        testbed.play(plan->cases.front(), *plan->runs.front().run, testbed.environment({}));
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Pass);
     CHECK(result.packets.front().script.find("len=12") != std::string::npos);
@@ -274,7 +287,8 @@ TEST_CASE("plan: a parameter that no case has, or whose value is wrong, is an er
     Selection selection = selected({"a/names.roce"});
     selection.parameters = {{"spar", "7"}};
     CHECK(make_plan(selection, files).error().text ==
-          "-D spar=7: no selected case has a 'let' or 'for' of that name; did you mean 'spare'?\n");
+          "-D spar=7: no selected case has a 'let' or 'for' line with that name; did you mean "
+          "'spare'?\n");
     selection.parameters = {{"spare", "many"}};
     const auto wrong = make_plan(selection, files);
     REQUIRE_FALSE(wrong.has_value());

@@ -102,8 +102,8 @@ inline CaseResult play_script(std::string_view script,
     if (!beyond.empty()) FAIL(beyond.front().text("made/up.roce"));
     REQUIRE_FALSE(compiled->runs.empty());
     VirtualTestbed testbed(std::move(device));
-    const PlannedRun planned{.run = compiled->runs.front()};
-    return testbed.play(compiled->test_case, planned.run, testbed.environment(planned.network()));
+    const PlannedRun planned{.run = std::make_shared<const script::Run>(compiled->runs.front())};
+    return testbed.play(compiled->test_case, *planned.run, testbed.environment(planned.network()));
 }
 
 } // namespace veriroce::test

@@ -1,6 +1,8 @@
 // Profiles: what their files may say, and what known deviations do to verdicts.
 #include <catch2/catch.hpp>
 
+#include <sstream>
+
 #include "conformance/plan/profile.hpp"
 #include "tests/conformance/plan/playing.hpp"
 #include "tests/text.hpp"
@@ -18,6 +20,25 @@ std::string error_of(std::string_view text) {
     const auto profile = parse_profile("p.yaml", text);
     REQUIRE_FALSE(profile.has_value());
     return profile.error();
+}
+
+// Whether this line of its case is one that can have the entry's kind of finding.
+void check_can_fail(const Deviation& entry, std::uint32_t number) {
+    const std::string name = entry.case_id.substr(0, entry.case_id.find('['));
+    std::istringstream script(
+        house::read_text(VERIROCE_SOURCE_DIR "/conformance/cases/" + name + ".roce"));
+    std::string line;
+    for (std::uint32_t i = 0; i < number; ++i)
+        std::getline(script, line);
+    INFO(name << " line " << number << ": " << line);
+    REQUIRE(entry.kind.has_value());
+    if (*entry.kind == FindingKind::Unexpected) {
+        CHECK(line.starts_with("no "));
+    } else if (*entry.kind == FindingKind::Discouraged) {
+        CHECK(line.starts_with("or warn "));
+    } else {
+        CHECK((line.starts_with("< ") || line.starts_with("dut ") || line.starts_with("any")));
+    }
 }
 
 CaseResult with(Verdict verdict, std::string id = "rsp/gap-nak[n=1]") {
@@ -99,16 +120,63 @@ TEST_CASE("profile: every file that is shipped can be read", "[plan]") {
     CHECK(files >= 2);
 }
 
+TEST_CASE("profile: a line is found by its text, wherever it moves", "[plan]") {
+    const std::string head = "profile: d\ndeviations:\n  - kind: unexpected\n    line: ";
+    const auto lines = [&](const std::string& line) {
+        // The case may come after the line.
+        const auto profile =
+            parse_profile("p.yaml", head + line + "\n    case: 'rsp/gap-nak'\n    reason: r\n");
+        INFO((profile ? std::string() : profile.error()));
+        REQUIRE(profile.has_value());
+        return profile->deviations.front().lines;
+    };
+    const std::string script =
+        house::read_text(VERIROCE_SOURCE_DIR "/conformance/cases/rsp/gap-nak.roce");
+    std::vector<std::uint32_t> expected;
+    std::istringstream stream(script);
+    std::string text;
+    for (std::uint32_t number = 1; std::getline(stream, text); ++number) {
+        if (text.starts_with("no NAK")) expected.push_back(number);
+    }
+    REQUIRE_FALSE(expected.empty());
+    CHECK(lines("no NAK") == expected);
+    CHECK(lines("' no   NAK '") == expected);
+    expected.insert(expected.begin(), 4);
+    CHECK(lines("[4, no NAK]") == expected);
+}
+
+// A number would point at another line after the next change of its case, and then excuse what
+// nobody meant.
+TEST_CASE("profile: entries of the program's own cases name lines by text, and such as can fail",
+          "[plan]") {
+    for (const std::string file : {"linux-rxe.yaml", "template.yaml"}) {
+        const std::string path = VERIROCE_SOURCE_DIR "/conformance/profiles/" + file;
+        const std::string yaml = house::read_text(path);
+        for (std::size_t at = yaml.find(" line: "); at != std::string::npos;
+             at = yaml.find(" line: ", at + 1)) {
+            INFO(yaml.substr(at, yaml.find('\n', at + 1) - at));
+            CHECK((yaml[at + 7] == '"' || yaml[at + 7] == '\''));
+        }
+        const auto profile = parse_profile(path, yaml);
+        REQUIRE(profile.has_value());
+        for (const Deviation& entry : profile->deviations) {
+            for (const std::uint32_t number : entry.lines)
+                check_can_fail(entry, number);
+        }
+    }
+}
+
 TEST_CASE("profile: what is wrong is told with its place and the nearest word", "[plan]") {
     struct Row {
         std::string_view text;
         std::string_view error;
     };
     const Row rows[] = {
-        {"", "p.yaml: a profile is a map; see the template\n"},
+        {"",
+         "p.yaml: expected a map with the key 'profile'; see conformance/profiles/template.yaml\n"},
         {"profil: x\n", "p.yaml:1:1: unknown key 'profil'; did you mean 'profile'?\n"},
-        {"time_scale: 2\n", "p.yaml:1:1: 'profile' is missing: the device's name\n"},
-        {"profile: d\nprofile: e\n", "p.yaml:2:1: a second 'profile'\n"},
+        {"time_scale: 2\n", "p.yaml:1:1: the key 'profile' (the device's name) is missing\n"},
+        {"profile: d\nprofile: e\n", "p.yaml:2:1: duplicate key 'profile'\n"},
         {"profile: d\ntraits: [out_of_ordr]\n",
          "p.yaml:2:10: unknown trait 'out_of_ordr'; did you mean 'out_of_order'?\n"},
         {"profile: d\nlacks: [srk]\n",
@@ -123,9 +191,10 @@ TEST_CASE("profile: what is wrong is told with its place and the nearest word", 
          "p.yaml:2:12: 'ack_timer' is adaptive, ignored, or {floor: N}, N a timeout code from 1 to "
          "31\n"},
         {"profile: d\ntime_scale: fast\n",
-         "p.yaml:2:13: 'time_scale' is a number from 0.1 to 100000\n"},
+         "p.yaml:2:13: 'time_scale': expected a number from 0.1 to 100000\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-02\n",
-         "p.yaml:3:5: a deviation needs a 'reason': why is it known, and why let pass?\n"},
+         "p.yaml:3:5: a deviation needs a 'reason': one sentence about what the device does "
+         "wrong\n"},
         {"profile: d\ndeviations:\n  - reason: r\n",
          "p.yaml:3:5: a deviation names either a 'rule' or a 'case'\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-2\n    reason: r\n",
@@ -134,20 +203,20 @@ TEST_CASE("profile: what is wrong is told with its place and the nearest word", 
          "p.yaml:3:11: unknown case 'rsp/gap-nack'; did you mean 'rsp/gap-nak'?\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-02\n    reasn: r\n",
          "p.yaml:4:5: unknown key 'reasn'; did you mean 'reason'?\n"},
-        {"profile: d\ncapabilities: imm\n", "p.yaml:2:15: a list of capabilities is wanted\n"},
+        {"profile: d\ncapabilities: imm\n", "p.yaml:2:15: expected a list of capabilities\n"},
         {"profile: d\ncapabilities: [imm, srq]\nlacks: [srq]\n",
          "p.yaml:3:8: 'srq' is also in 'capabilities'\n"},
         {"profile: d\ndeviations:\n  - case: rsp/gap-nak[n=1\n    reason: r\n",
-         "p.yaml:3:11: one run of a case is GROUP/NAME[VALUES], as a report has it\n"},
+         "p.yaml:3:11: expected a run's id as reports show it: GROUP/NAME[VALUES]\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n  - rule: RSP-02\n    reason: "
          "s\n",
-         "p.yaml:5:5: the same deviation stands on line 3\n"},
+         "p.yaml:5:5: duplicate of the deviation on line 3\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    firmware: 2..1\n",
          "p.yaml:5:15: 'firmware' ends before it begins\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    until: 2027-02-30\n",
-         "p.yaml:5:12: 'until' is a day: 2027-03-31\n"},
+         "p.yaml:5:12: 'until': expected a date such as 2027-03-31\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    until: soon\n",
-         "p.yaml:5:12: 'until' is a day: 2027-03-31\n"},
+         "p.yaml:5:12: 'until': expected a date such as 2027-03-31\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    firmware: old..new\n",
          "p.yaml:5:15: 'firmware' is a version or a range: 6.1, 6.1..6.6, ..6.6\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    kernel: ..new\n",
@@ -160,9 +229,13 @@ TEST_CASE("profile: what is wrong is told with its place and the nearest word", 
          "p.yaml:3:5: 'line' and 'field' need a 'kind' of finding\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    kind: late\n    line: "
          "last\n",
-         "p.yaml:6:11: 'line' is the number of a line of the script\n"},
+         "p.yaml:6:11: 'line' is the number of a line of the script, or with a 'case' of the "
+         "program's own its text\n"},
+        {"profile: d\ndeviations:\n  - case: rsp/gap-nak\n    reason: r\n    kind: late\n    line: "
+         "no NACK\n",
+         "p.yaml:6:11: rsp/gap-nak has no line 'no NACK'; did you mean 'no NAK'?\n"},
         {"profile: d\ndeviations:\n  - rule: RSP-02\n    reason: r\n    sometimes: maybe\n",
-         "p.yaml:5:16: 'sometimes' is true or false\n"},
+         "p.yaml:5:16: 'sometimes': expected true or false\n"},
     };
     for (const Row& row : rows) {
         INFO(row.text);
@@ -392,14 +465,14 @@ TEST_CASE("profile: an entry ends with its day and its firmware", "[plan]") {
     CHECK(judged(dated, with(Verdict::Fail), "2.1", "2026-06-02").verdict == Verdict::Fail);
     CHECK(notes_of(dated, {.firmware = "2.1", .kernel = {}, .today = "2026-06-02"}) ==
           std::vector<std::string>{
-              "the known deviation of RSP-03 ended on 2026-06-01 and counts no more"});
+              "the known deviation of RSP-03 expired on 2026-06-01 and no longer counts"});
     const Profile ranged = with_entry("rule: RSP-03\n    firmware: 2.9..2.10");
     CHECK(judged(ranged, with(Verdict::Fail), "2.10.3").verdict == Verdict::Xfail);
     CHECK(judged(ranged, with(Verdict::Fail), "fw-2.9.0").verdict == Verdict::Xfail);
     CHECK(judged(ranged, with(Verdict::Fail), "2.11").verdict == Verdict::Fail);
     CHECK(judged(ranged, with(Verdict::Fail), "2.8.99").verdict == Verdict::Fail);
     CHECK(notes_of(ranged, {.firmware = "2.8", .kernel = {}, .today = "2026-06-02"}) ==
-          std::vector<std::string>{"the known deviation of RSP-03 is not of firmware 2.8"});
+          std::vector<std::string>{"the known deviation of RSP-03 does not apply to firmware 2.8"});
 }
 
 TEST_CASE("profile: capabilities, traits, counters and time reach the run", "[plan]") {

@@ -54,7 +54,7 @@ bool finds(const mutants::Caught& pair, std::string& told, InexactLab lab = {}) 
     bool failed = false;
     for (const PlannedRun& run : plan.runs) {
         const CaseResult result =
-            testbed.play(plan.cases[run.case_index], run.run, testbed.environment(run.network()));
+            testbed.play(plan.cases[run.case_index], *run.run, testbed.environment(run.network()));
         told += text_of(result) + "\n";
         failed = failed || condemned(result);
     }
@@ -178,7 +178,7 @@ TEST_CASE("suite: no case passes a device whose ICRCs are all wrong", "[suite][m
         for (const PlannedRun& run : plan.runs) {
             const script::Case& script = plan.cases[run.case_index];
             const auto play = [&](VirtualTestbed& testbed) {
-                return testbed.play(script, run.run, testbed.environment(run.network()));
+                return testbed.play(script, *run.run, testbed.environment(run.network()));
             };
             // As a run of the plan: one packet may have been damaged by the wire.
             CaseResult result = play(device);
@@ -192,7 +192,7 @@ TEST_CASE("suite: no case passes a device whose ICRCs are all wrong", "[suite][m
                 result = replay.take_result();
             }
             INFO(text_of(result) << (lab.path_delay ? "\nslow lab" : ""));
-            if (waits_for_packet(run.run.body)) {
+            if (waits_for_packet(run.run->body)) {
                 ++waiting;
                 CHECK(condemned(result));
             } else if (speaks(play(right))) {
@@ -257,7 +257,7 @@ TEST_CASE("survey: what each case finds", "[.survey]") {
             const script::Case& one = plan.cases[run.case_index];
             if (found[one.id()].contains(name)) continue;
             const CaseResult result =
-                testbed.play(one, run.run, testbed.environment(run.network()));
+                testbed.play(one, *run.run, testbed.environment(run.network()));
             if (condemned(result)) found[one.id()].insert(name);
         }
     }

@@ -91,6 +91,17 @@ TEST_CASE("capture: what is no capture file is refused with its first bytes", "[
         {"", "f: empty file; give a capture file"},
         {"he", "f: not a pcap or pcapng file (first bytes 6865); give a capture file"},
         {"hello", "f: not a pcap or pcapng file (first bytes 68656c6c); give a capture file"},
+        {"\xFD"
+         "7zXZ etc.",
+         "f: compressed with xz; pipe the output of 'xz -dc f' into this command, and give - as "
+         "the file"},
+        {"BZh9 etc.", "f: compressed with bzip2; pipe the output of 'bzip2 -dc f' into this "
+                      "command, and give - as the file"},
+        {"\x04\x22\x4D\x18 etc.",
+         "f: compressed with LZ4; pipe the output of 'lz4 -dc f' into this "
+         "command, and give - as the file"},
+        {"PK\x03\x04 etc.", "f: compressed with zip; pipe the output of 'unzip -p f' into this "
+                            "command, and give - as the file"},
     };
     for (const Row& row : rows) {
         const auto reader = Reader::over(std::as_bytes(std::span(row.bytes)));

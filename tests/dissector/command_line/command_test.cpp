@@ -6,18 +6,10 @@
 #include <array>
 
 #include "dissector/command_line/exit_code.hpp"
+#include "tests/written.hpp"
 
 namespace veriroce::command_line::test {
 namespace {
-
-std::string text_of(std::FILE* file) {
-    std::rewind(file);
-    std::string text;
-    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file))
-        text += static_cast<char>(c);
-    std::fclose(file);
-    return text;
-}
 
 enum class Colour : std::uint8_t { Red, Green, Blue };
 
@@ -73,8 +65,8 @@ Ran ran(std::vector<const char*> words) {
     std::FILE* out = std::tmpfile();
     std::FILE* err = std::tmpfile();
     result.code = program.run(static_cast<int>(words.size()), words.data(), out, err);
-    result.out = text_of(out);
-    result.err = text_of(err);
+    result.out = house::written_to(out);
+    result.err = house::written_to(err);
     return result;
 }
 
@@ -179,7 +171,7 @@ TEST_CASE("command line: output that cannot be written is told", "[command_line]
     std::FILE* err = std::tmpfile();
     REQUIRE((full != nullptr && err != nullptr));
     CHECK(program.run(2, words.data(), full, err) == kExitUnable);
-    CHECK(text_of(err) == "demo: standard output: No space left on device\n");
+    CHECK(house::written_to(err) == "demo: standard output: No space left on device\n");
     std::fclose(full);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a selection of cases against the Python agent: none may fail or be skipped. Needs root.
 #
-#   test.sh VERIROCE
+#   test.sh VERIROCE 4|6      the cases over this IP version
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 report=$(mktemp -d)
@@ -12,7 +12,7 @@ trap 'rm -rf "$report"' EXIT
 must_pass=(ack/each-kind atm/compare-swap bth/answer-header crc/bad-icrc-request
     key/unknown-rkey len/zero-length-read rdr/response-opcodes req/coalesced-ack
     req/lost-read-response rnr/no-receive rsp/gap-nak sta/error-is-silent)
-"$here/run.sh" "$1" "$report" test "${must_pass[@]}" --over ip=4,6 -i va --report "$report/run" \
+"$here/run.sh" "$1" "$report" test "${must_pass[@]}" --over "ip=$2" -i va --report "$report/run" \
     --dut @agent
 python3 -B - "$report/run/results.json" "${must_pass[@]}" <<'PYTHON'
 import json

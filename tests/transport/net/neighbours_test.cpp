@@ -210,6 +210,18 @@ TEST_CASE("neighbours: what the kernel holds for right is not asked again", "[ne
               .value() == mac("52:54:00:77:00:77"));
 }
 
+TEST_CASE("neighbours: whether somebody answers is asked on the link", "[net]") {
+    const Lab lab;
+    const auto link = lab.open();
+    lab.run("ip neigh replace 10.77.0.77 lladdr 52:54:00:77:00:77 dev va nud permanent");
+    const auto answers = [&](const std::string& address) {
+        return link->answers(ip(address), ip("10.77.0.1"), std::nullopt,
+                             net::monotonic_now() + 300ms);
+    };
+    CHECK(answers("10.77.0.2").value());
+    CHECK_FALSE(answers("10.77.0.77").value()); // the kernel's table is not asked
+}
+
 TEST_CASE("neighbours: an address that nobody has is an error that says so", "[net]") {
     const Lab lab;
     const auto link = lab.open();

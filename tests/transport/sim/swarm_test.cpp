@@ -5,6 +5,7 @@
 #include <map>
 
 #include "conformance/mutants/mutants.hpp"
+#include "tests/part_of.hpp"
 #include "transport/sim/shrink.hpp"
 
 using namespace veriroce;
@@ -188,8 +189,9 @@ TEST_CASE("swarm: a retry count that nothing gives back is found", "[sim][plante
     found_and_shrunk(mutant("duplicate_never_acknowledged"), Wrong::Status, 2, 2);
 }
 
-TEST_CASE("swarm: no lawful oddity is taken for a defect", "[sim]") {
-    for (const mutants::Mutant& odd : mutants::lawful()) {
+TEMPLATE_TEST_CASE_SIG("swarm: no lawful oddity is taken for a defect", "[sim]",
+                       ((std::size_t part), part), 0, 1, 2) {
+    for (const mutants::Mutant& odd : veriroce::test::part_of(mutants::lawful(), part, 3)) {
         for (std::uint64_t seed = 1; seed <= seeds / 10; ++seed) {
             const Outcome outcome =
                 run_swarm(seed, {.checks = odd.checks, .make_filter = odd.make_filter});
