@@ -247,7 +247,7 @@ void tell_contradictions(CaseResult& result) {
     for (const Violation& violation : result.violations) {
         const bool proven = violation.certain && violation.level == rules::Level::Must &&
                             violation.of_class == rules::FindingClass::Contradiction;
-        if (!proven || violation.packets.empty()) continue;
+        if (!proven) continue;
         Finding finding = finding_of(result, violation);
         if (std::ranges::find(result.findings, finding) != result.findings.end()) continue;
         result.findings.push_back(std::move(finding));

@@ -27,8 +27,7 @@ CaseResult passed() {
 
 // A line to which nothing came, by its number.
 CaseResult missed(std::uint32_t line, Verdict verdict = Verdict::Fail) {
-    return played(verdict,
-                  {{.kind = FindingKind::Missing, .line = line, .subject = "ACK", .rules = {}}});
+    return played(verdict, {{.kind = FindingKind::Missing, .line = line, .subject = "ACK"}});
 }
 
 CaseResult contradicted() {
