@@ -10,9 +10,9 @@
 namespace veriroce::interpreter {
 namespace {
 
-// At one instant the device first takes what comes, then what its application asks for, and then
-// sends.
-enum class Turn : std::uint8_t { Arrival, Asked, Departure, Answered };
+// At one instant the device first takes what comes, then carries out what its application asks for,
+// call by call, and then sends.
+enum class Turn : std::uint8_t { Arrival, Call, Departure };
 
 struct Placed {
     wire::Instant at; // at the device, if it is known; else all are equal
@@ -54,9 +54,9 @@ model::Story story_of(const Environment& environment, const Record& record, Call
             const bool asks = next % 2 == 0;
             if ((asks ? logged.next_when_asked : logged.next_when_answered) > packet) return;
             if (asks)
-                place(logged.call.asked, Turn::Asked, {Kind::Asked, next / 2});
+                place(logged.call.asked, Turn::Call, {Kind::Asked, next / 2});
             else if (logged.call.answer)
-                place(logged.call.answered, Turn::Answered, {Kind::Answered, next / 2});
+                place(logged.call.answered, Turn::Call, {Kind::Answered, next / 2});
         }
     };
     for (std::size_t i = 0; i < record.size(); ++i) {

@@ -73,7 +73,7 @@ TEST_CASE("story: in virtual time things are in the order of the device", "[inte
     scene.record.add(entry(Side::Dut, 13us)); // left before that one came
     const model::Story story = scene.story();
     CHECK(story.setting.exact);
-    CHECK(steps_of(story) == ">(<)<>");
+    CHECK(steps_of(story) == ">()<<>");
 }
 
 TEST_CASE("story: a packet that was not on the wire is left out", "[interpreter]") {
