@@ -30,14 +30,20 @@ std::int64_t count(const std::vector<CheckResult>& results, Grade grade) {
     return std::ranges::count(results, grade, &CheckResult::grade);
 }
 
-preflight::DutFacts look_at_dut(const net::LineAddress& agent, const std::string& named,
-                                const std::optional<std::string>& token, net::RawLink* link,
-                                const std::vector<wire::IpAddress>& wanted) {
-    const auto dut = dut::RemoteDut::connect(agent, token, net::monotonic_now() + kAgentPatience);
-    if (dut) return preflight::dut_facts(named, **dut, link, wanted);
+preflight::DutFacts look_at_dut(const testbed::LiveTestbedOptions& options,
+                                const std::string& agent, net::RawLink* link) {
     preflight::DutFacts facts;
-    facts.agent = named;
-    facts.no_agent = dut.error();
+    facts.agent = agent;
+    const auto dut = dut::RemoteDut::connect(options.agent, options.token,
+                                             net::monotonic_now() + kAgentPatience);
+    if (!dut) {
+        facts.no_agent = dut.error();
+    } else if (const auto chosen = (*dut)->choose(options.dut_chosen); !chosen) {
+        facts.wrong_choice = chosen.error();
+        facts.welcome = (*dut)->welcome();
+    } else {
+        facts = preflight::dut_facts(agent, **dut, link, options.dut_addresses);
+    }
     return facts;
 }
 
@@ -57,40 +63,28 @@ CheckResult try_packets(const testbed::LiveTestbedOptions& options) {
 }
 
 // What the options name; nothing is sent before all of them are read.
-Accepted<std::vector<CheckResult>> look(const DoctorOptions& options) {
+Accepted<std::vector<CheckResult>> look(const TestOptions& options) {
+    if (options.interface.empty()) {
+        return misused("name the tester's interface on the device's network: -i IFACE");
+    }
     auto extra = addresses_in("--tester-address", options.tester_address);
     if (!extra) return std::unexpected(extra.error());
-    const auto wanted = addresses_in("--dut-address", options.dut_address);
-    if (!wanted) return std::unexpected(wanted.error());
-    std::optional<std::string> token;
-    if (!options.token_file.empty()) {
-        auto read = token_in(options.token_file);
-        if (!read) return std::unexpected(read.error());
-        token = std::move(*read);
-    }
-    std::optional<net::LineAddress> agent;
+    std::optional<testbed::LiveTestbedOptions> live;
     if (!options.dut.empty()) {
-        const auto address = net::LineAddress::parse(options.dut);
-        if (!address) return misused(fmt::format("--dut: {}", address.error().text));
-        agent = *address;
+        auto read = live_options(options);
+        if (!read) return std::unexpected(read.error());
+        live = std::move(*read);
     }
-
     preflight::Facts facts{.tester = preflight::tester_facts(options.interface, *extra)};
     auto link = net::RawLink::open({.interface = options.interface,
                                     .extra_addresses = std::move(*extra),
                                     .change_offloads = false});
     if (!link) facts.tester.link_error = link.error();
-    if (agent) {
-        facts.dut = look_at_dut(*agent, options.dut, token, link ? link->get() : nullptr, *wanted);
-    }
+    if (live) facts.dut = look_at_dut(*live, options.dut, link ? link->get() : nullptr);
     auto results = preflight::check(facts);
-    if (agent && link && count(results, Grade::Must) == 0) {
+    if (live && link && count(results, Grade::Must) == 0) {
         link->reset(); // it reserves UDP 4791
-        results.push_back(try_packets({.agent = *agent,
-                                       .token = std::move(token),
-                                       .interface = options.interface,
-                                       .tester_addresses = facts.tester.extra_addresses,
-                                       .dut_addresses = *wanted}));
+        results.push_back(try_packets(*live));
     }
     return results;
 }
@@ -132,26 +126,14 @@ void add_doctor(Command program) {
     auto command = program.add_command(
         "doctor", "Check both hosts before a test run, and say how to mend what is wrong");
     const auto options = std::make_shared<DoctorOptions>();
-    command.option("-i,--interface", options->interface, "The interface on the device's network",
-                   {.value = "IFACE", .required = true});
-    command.option("--dut", options->dut,
-                   "The device's agent: HOST:PORT or unix:PATH; without it, only the tester's side "
-                   "is checked",
-                   {.value = "AGENT"});
-    command.option("--dut-token-file", options->token_file, "A file with the agent's token",
-                   {.value = "FILE"});
-    command.option("--tester-address", options->tester_address,
-                   "Addresses A[/N][,B...] for which the tester will answer itself; repeat it",
-                   {.value = "ADDRESSES"});
-    command.option("--dut-address", options->dut_address,
-                   "Addresses A[,B] of the device to use; repeat it", {.value = "ADDRESSES"});
+    add_agent_options(command, options->test);
     command.flag("--json", options->json, "Print JSON instead of text");
     command.on_run([options] { return run_doctor(*options, stdout, stderr); });
 }
 
 int run_doctor(const DoctorOptions& options, std::FILE* out, std::FILE* err) {
     const StopOnSignal stop; // so that offloads are turned on again
-    const auto results = look(options);
+    const auto results = look(options.test);
     if (StopOnSignal::requested()) return kExitInterrupted;
     if (!results) return tell(err, results.error());
     fmt::print(out, "{}", options.json ? json_of(*results) : text_of(*results));

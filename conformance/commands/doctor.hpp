@@ -3,19 +3,14 @@
 #pragma once
 
 #include <cstdio>
-#include <string>
-#include <vector>
 
+#include "conformance/commands/test_options.hpp"
 #include "dissector/command_line/command.hpp"
 
 namespace veriroce::commands {
 
 struct DoctorOptions {
-    std::string interface;
-    std::string dut; // HOST:PORT or unix:PATH; only the tester is looked at if empty
-    std::string token_file;
-    std::vector<std::string> tester_address;
-    std::vector<std::string> dut_address;
+    TestOptions test; // how to reach the device; without `dut`, only the tester is looked at
     bool json = false;
 };
 

@@ -83,6 +83,34 @@ Accepted<std::vector<std::uint32_t>> indices_in(std::string_view option, const s
     return indices;
 }
 
+Accepted<std::string> token_in(const std::string& path) {
+    auto text = read_text(path);
+    if (!text) return unable(text.error());
+    std::string token = text->substr(0, text->find_first_of("\r\n"));
+    if (token.empty()) {
+        return unable(fmt::format("{}: this file is empty; it must hold the same line as the "
+                                  "agent's --token-file",
+                                  path));
+    }
+    return token;
+}
+
+} // namespace
+
+Accepted<std::vector<wire::IpAddress>> addresses_in(std::string_view option,
+                                                    const std::vector<std::string>& lists) {
+    std::vector<wire::IpAddress> addresses;
+    std::istringstream stream(listed(lists));
+    for (std::string text; std::getline(stream, text, ',');) {
+        const auto address =
+            wire::IpAddress::parse(std::string_view(text).substr(0, text.find('/')));
+        if (!address)
+            return misused(fmt::format("{}: expected an IP address, got '{}'", option, text));
+        addresses.push_back(*address);
+    }
+    return addresses;
+}
+
 Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
     if (options.interface.empty()) {
         return misused("--dut needs the tester's interface on the device's network: -i IFACE");
@@ -124,6 +152,8 @@ Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
     return live;
 }
 
+namespace {
+
 // What the tester and the device sent until the device was refused, for --capture. The rest of the
 // message about it.
 std::string kept_packets(const TestOptions& options,
@@ -139,32 +169,6 @@ std::string kept_packets(const TestOptions& options,
 }
 
 } // namespace
-
-Accepted<std::vector<wire::IpAddress>> addresses_in(std::string_view option,
-                                                    const std::vector<std::string>& lists) {
-    std::vector<wire::IpAddress> addresses;
-    std::istringstream stream(listed(lists));
-    for (std::string text; std::getline(stream, text, ',');) {
-        const auto address =
-            wire::IpAddress::parse(std::string_view(text).substr(0, text.find('/')));
-        if (!address)
-            return misused(fmt::format("{}: expected an IP address, got '{}'", option, text));
-        addresses.push_back(*address);
-    }
-    return addresses;
-}
-
-Accepted<std::string> token_in(const std::string& path) {
-    auto text = read_text(path);
-    if (!text) return unable(text.error());
-    std::string token = text->substr(0, text->find_first_of("\r\n"));
-    if (token.empty()) {
-        return unable(fmt::format("{}: this file is empty; it must hold the same line as the "
-                                  "agent's --token-file",
-                                  path));
-    }
-    return token;
-}
 
 command_line::Accepted<std::unique_ptr<testbed::Testbed>>
 choose_testbed(const TestOptions& options) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "conformance/commands/test_options.hpp"
+#include "conformance/testbed/live_testbed.hpp"
 #include "conformance/testbed/testbed.hpp"
 #include "dissector/command_line/refusal.hpp"
 #include "dissector/wire/ip_address.hpp"
@@ -18,12 +19,12 @@ namespace veriroce::commands {
 command_line::Accepted<std::unique_ptr<testbed::Testbed>>
 choose_testbed(const TestOptions& options);
 
+// The device behind an agent that the options name.
+command_line::Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options);
+
 // The addresses in the values of a repeated option: "10.77.0.200/24,fd77::200". The prefix has no
 // effect, because the device must be on the same layer 2 network.
 command_line::Accepted<std::vector<wire::IpAddress>>
 addresses_in(std::string_view option, const std::vector<std::string>& lists);
-
-// The token that a file holds: its first line.
-command_line::Accepted<std::string> token_in(const std::string& path);
 
 } // namespace veriroce::commands

@@ -44,23 +44,7 @@ void add_selection(Command& command, TestOptions& options) {
 }
 
 void add_device(Command& command, TestOptions& options) {
-    command.option("--dut", options.dut,
-                   "The device's agent: HOST:PORT or unix:PATH; the default is the built-in engine",
-                   {.value = "AGENT"});
-    command.option("--dut-token-file", options.token_file, "A file with the agent's token",
-                   {.value = "FILE"});
-    command.option("-i,--interface", options.interface, "The interface on the device's network",
-                   {.value = "IFACE"});
-    command.option("--tester-address", options.tester_address,
-                   "Addresses A[/N][,B...] for which the tester answers itself; repeat it",
-                   {.value = "ADDRESSES"});
-    command.option("--dut-address", options.dut_address,
-                   "Addresses A[,B] of the device to use; repeat it", {.value = "ADDRESSES"});
-    command.number("--dut-port", options.dut_port, {1, 255},
-                   "The port of the device to use; the default is its first one", {.value = "N"});
-    command.option("--dut-gid", options.dut_gid,
-                   "GIDs N[,N] of the device to use, by their index; repeat it",
-                   {.value = "INDICES"});
+    add_agent_options(command, options);
     command.option("--dut-other-address", options.dut_other,
                    "Addresses A[,B] of the device's host that are not GIDs; repeat it",
                    {.value = "ADDRESSES"});
@@ -116,6 +100,25 @@ void add_reporting(Command& command, TestOptions& options) {
 }
 
 } // namespace
+
+void add_agent_options(Command& command, TestOptions& options) {
+    command.option("--dut", options.dut, "The device's agent: HOST:PORT or unix:PATH",
+                   {.value = "AGENT"});
+    command.option("--dut-token-file", options.token_file, "A file with the agent's token",
+                   {.value = "FILE"});
+    command.option("-i,--interface", options.interface, "The interface on the device's network",
+                   {.value = "IFACE"});
+    command.option("--tester-address", options.tester_address,
+                   "Addresses A[/N][,B...] for which the tester answers itself; repeat it",
+                   {.value = "ADDRESSES"});
+    command.option("--dut-address", options.dut_address,
+                   "Addresses A[,B] of the device to use; repeat it", {.value = "ADDRESSES"});
+    command.number("--dut-port", options.dut_port, {1, 255},
+                   "The port of the device to use; the default is its first one", {.value = "N"});
+    command.option("--dut-gid", options.dut_gid,
+                   "GIDs N[,N] of the device to use, by their index; repeat it",
+                   {.value = "INDICES"});
+}
 
 void add_options(Command& command, TestOptions& options) {
     add_selection(command, options);

@@ -57,6 +57,8 @@ struct TestOptions {
 };
 
 void add_options(command_line::Command& command, TestOptions& options);
+// Of these the ones that say how to reach a device.
+void add_agent_options(command_line::Command& command, TestOptions& options);
 
 // Words of an option that is a list and may be repeated, as one list.
 std::string listed(const std::vector<std::string>& words);

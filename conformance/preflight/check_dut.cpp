@@ -10,6 +10,7 @@ namespace veriroce::preflight {
 
 namespace {
 
+constexpr std::uint64_t kEnoughMemory = 16U << 20U;
 constexpr wire::Duration kSlowAgent = std::chrono::milliseconds(20);
 
 void check_agent(const DutFacts& facts, List& list) {
@@ -19,6 +20,13 @@ void check_agent(const DutFacts& facts, List& list) {
     if (!welcome.firmware.empty()) text += ", firmware " + welcome.firmware;
     if (welcome.kernel) text += ", kernel " + *welcome.kernel;
     list.ok("agent", text);
+    if (const auto& memlock = welcome.limits.memlock_bytes; memlock && *memlock < kEnoughMemory) {
+        list.warning("memory",
+                     fmt::format("the agent may lock {} KiB at most: cases with large or many "
+                                 "memory regions end with ERROR",
+                                 *memlock >> 10U),
+                     "ulimit -l unlimited (before veriroce-agent, on the DUT's host)");
+    }
     if (!facts.answers) return;
     const double ms = std::chrono::duration<double, std::milli>(*facts.answers).count();
     const std::string took = fmt::format("the agent answers within {:.3g} ms", ms);
@@ -35,6 +43,11 @@ void check_port(const dut::Port& port, List& list) {
         list.must("port",
                   fmt::format("port {} is {}, and RoCE needs Ethernet", port.port, port.link_layer),
                   "set the port to Ethernet (mlxconfig set LINK_TYPE_P1=2), or use another device");
+        return;
+    }
+    if (port.state && *port.state != "ACTIVE") {
+        list.must("port", fmt::format("port {} is {}, not ACTIVE", port.port, *port.state),
+                  "ip link set IFACE up (on the DUT's host), and plug in its cable");
         return;
     }
     list.ok("port", fmt::format("port {}, {}", port.port, port.mac.text()));
@@ -144,6 +157,10 @@ void check_dut(const DutFacts& facts, List& list) {
         return;
     }
     check_agent(facts, list);
+    if (facts.wrong_choice) {
+        list.must("choice", *facts.wrong_choice, "");
+        return;
+    }
     if (facts.welcome.ports.empty()) {
         list.must("port", fmt::format("the agent names no port of {}", facts.welcome.device),
                   "choose a device with a port (veriroce-agent --device)");
@@ -156,8 +173,8 @@ void check_dut(const DutFacts& facts, List& list) {
 void check_network(const TesterFacts& tester, const DutFacts& dut, List& list) {
     for (const Ends& ends : dut.ends)
         check_ends(tester, dut, ends, list);
-    const bool can_look = !tester.link_error && !dut.no_agent && !dut.welcome.ports.empty() &&
-                          !dut.welcome.ports.front().gids.empty();
+    const bool can_look = !tester.link_error && !dut.no_agent && !dut.wrong_choice &&
+                          !dut.welcome.ports.empty() && !dut.welcome.ports.front().gids.empty();
     if (dut.ends.empty() && can_look) {
         list.must("subnet", "the tester and the DUT have no IP version in common",
                   fmt::format("ip addr add ADDRESS dev {}, of the version of the DUT's GIDs",

@@ -49,11 +49,12 @@ struct Ends {
 };
 
 struct DutFacts {
-    std::string agent;                     // its address, as the user wrote it
-    std::optional<std::string> no_agent;   // why the agent does not work, a sentence
-    dut::Welcome welcome;                  // empty without an agent
-    std::optional<wire::Duration> answers; // how long the agent takes to answer
-    std::vector<Ends> ends;                // empty without a raw link
+    std::string agent;                       // its address, as the user wrote it
+    std::optional<std::string> no_agent;     // why the agent does not work, a sentence
+    std::optional<std::string> wrong_choice; // --dut-port or --dut-gid names what is not there
+    dut::Welcome welcome;                    // empty without an agent
+    std::optional<wire::Duration> answers;   // how long the agent takes to answer
+    std::vector<Ends> ends;                  // empty without a raw link
 };
 
 struct Facts {

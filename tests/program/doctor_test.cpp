@@ -145,6 +145,8 @@ TEST_CASE("doctor: wrong options are refused before anything is sent", "[program
     CHECK(address.code == 2);
     CHECK(address.err == "veriroce: --tester-address: expected an IP address, got 'nowhere'\n");
     CHECK(place.run("veriroce doctor -i lo --dut unix:x --dut-token-file missing").code == 3);
+    CHECK(place.run("veriroce doctor --dut unix:x").err ==
+          "veriroce: name the tester's interface on the device's network: -i IFACE\n");
 }
 
 } // namespace veriroce::program::test

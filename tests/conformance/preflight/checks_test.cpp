@@ -186,6 +186,16 @@ TEST_CASE("preflight: each thing that is wrong is found, graded and cured", "[pr
              f.dut->ends.clear();
          },
          "must: DUT, port: the agent names no port of mlx5_0", ""},
+        {[](Facts& f) {
+             f.dut->wrong_choice = "the device has no port 3";
+             f.dut->ends.clear();
+         },
+         "must: DUT, choice: the device has no port 3", ""},
+        {[&](Facts& f) { port(f).state = "DOWN"; }, "must: DUT, port: port 1 is DOWN, not ACTIVE",
+         "ip link set IFACE up (on the DUT's host), and plug in its cable"},
+        {[](Facts& f) { f.dut->welcome.limits.memlock_bytes = 8U << 20U; },
+         "warning: DUT, memory: the agent may lock 8192 KiB at most",
+         "ulimit -l unlimited (before veriroce-agent, on the DUT's host)"},
         {[&](Facts& f) { port(f).link_layer = "InfiniBand"; },
          "must: DUT, port: port 1 is InfiniBand, and RoCE needs Ethernet", ""},
         {[&](Facts& f) { port(f).mtu_active = wire::Mtu::B1024; },
@@ -258,6 +268,8 @@ TEST_CASE("preflight: what is unusual and harmless is ok", "[preflight]") {
                 wire::Mtu::B1024;
         },
         [](Facts& f) { f.tester.host.clock_source = "kvm-clock"; },
+        [](Facts& f) { f.dut->welcome.limits.memlock_bytes = 16U << 20U; },
+        [](Facts& f) { f.dut->welcome.ports.front().state = "ACTIVE"; },
     };
     int number = 0;
     for (const auto& change : changes) {
