@@ -95,15 +95,17 @@ std::expected<PacketSocket, Error> PacketSocket::receiver(const Interface& inter
     }
     switch_on(*socket, SOL_PACKET, PACKET_AUXDATA);
     switch_on(*socket, SOL_SOCKET, SO_TIMESTAMPNS);
-    // The kernel then says of each frame whether it is several packets that were merged. Nothing
-    // in the frame does: GRO writes the sum into the lengths of IP and UDP.
-    switch_on(*socket, SOL_PACKET, PACKET_VNET_HDR);
     if (const int number = bind_to(*socket, interface.index, ETH_P_ALL); number != 0) {
         return failed(number);
     }
     PacketSocket result(std::move(*socket), interface.index);
     result.buffer_.resize(wire::VlanTag::kSize + kLargestPacket);
     return result;
+}
+
+void PacketSocket::tell_merged() {
+    const int on = 1;
+    tells_merged_ = ::setsockopt(fd(), SOL_PACKET, PACKET_VNET_HDR, &on, sizeof on) == 0;
 }
 
 bool PacketSocket::add_membership(std::uint16_t type, const wire::MacAddress& group) const {
@@ -139,21 +141,22 @@ std::expected<std::optional<CapturedPacket>, int> PacketSocket::receive() {
     msghdr message{};
     message.msg_name = &from;
     message.msg_namelen = sizeof from;
-    message.msg_iov = places.data();
-    message.msg_iovlen = places.size();
+    const std::size_t header_bytes = tells_merged_ ? sizeof offload : 0;
+    message.msg_iov = tells_merged_ ? places.data() : &places[1];
+    message.msg_iovlen = tells_merged_ ? 2 : 1;
     message.msg_control = controls.data();
     message.msg_controllen = controls.size();
     const auto count = ::recvmsg(fd(), &message, MSG_DONTWAIT | MSG_TRUNC);
     if (count < 0) {
         if (errno == EAGAIN || errno == EINTR) return std::nullopt;
         // Before Linux 6.2, of datagrams that were merged: the kernel had no word for them.
-        if (errno == EINVAL) return CapturedPacket{.merged = true};
+        if (errno == EINVAL && tells_merged_) return CapturedPacket{.merged = true};
         return std::unexpected(errno);
     }
 
     CapturedPacket packet;
     const std::size_t frame_bytes =
-        static_cast<std::size_t>(count) - std::min(static_cast<std::size_t>(count), sizeof offload);
+        static_cast<std::size_t>(count) - std::min(static_cast<std::size_t>(count), header_bytes);
     packet.merged = offload.segmentation_type != 0;
     tpacket_auxdata aux{};
     for (auto* control = CMSG_FIRSTHDR(&message); control != nullptr;

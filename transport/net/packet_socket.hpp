@@ -35,6 +35,10 @@ class PacketSocket {
 
     [[nodiscard]] int fd() const { return socket_.fd(); }
 
+    // From now on `merged` is known, if the kernel can tell. Nothing in a merged frame says it: GRO
+    // writes the sum into the lengths of IP and UDP. The socket can then only receive.
+    void tell_merged();
+
     // Also receives frames for this destination MAC, or all frames. False if the driver refuses.
     [[nodiscard]] bool join(const wire::MacAddress& group) const;
     [[nodiscard]] bool join_all() const;
@@ -54,6 +58,7 @@ class PacketSocket {
 
     Descriptor socket_;
     int index_ = 0;
+    bool tells_merged_ = false; // an OffloadHeader stands before each frame
     std::vector<std::byte> buffer_;
 };
 

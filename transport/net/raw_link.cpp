@@ -255,6 +255,7 @@ std::expected<std::unique_ptr<RawLink>, Error> RawLink::open(const RawLinkOption
     if (!sender) return std::unexpected(sender.error());
     auto receiver = PacketSocket::receiver(*interface, link_filter(), options.receive_buffer_bytes);
     if (!receiver) return std::unexpected(receiver.error());
+    receiver->tell_merged();
     if (auto running = wait_for_carrier(*interface); !running) {
         return std::unexpected(running.error());
     }
