@@ -128,7 +128,7 @@ class ReturnsOneValue final : public engine::SurfaceFilter {
   public:
     void outbound(engine::OwnedDatagram datagram, wire::Instant now,
                   std::vector<engine::OwnedDatagram>& out) override {
-        constexpr wire::Duration at_once = std::chrono::microseconds(5);
+        constexpr wire::Duration at_once = std::chrono::microseconds(300);
         auto packet = wire::decode_packet(datagram.bytes);
         if (packet && packet->info().operation == wire::Operation::AtomicAcknowledge) {
             const bool other = last_ && last_->peer != packet->bth.dest_qp;

@@ -1,5 +1,6 @@
 // Responders that make a check of some opcodes only, and what their hosts are not told.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "conformance/mutants/groups.hpp"
@@ -29,12 +30,6 @@ bool send_with(const RequestView& view, Position position) {
     return view.info.operation == Operation::Send && view.info.position == position;
 }
 
-bool write_last_with_imm(const RequestView& view) {
-    return write_with(view, Position::Last) && view.info.immediate();
-}
-bool send_last_with_inv(const RequestView& view) {
-    return send_with(view, Position::Last) && view.info.invalidates();
-}
 bool write_last(const RequestView& view) {
     return write_with(view, Position::Last);
 }
@@ -71,23 +66,22 @@ constexpr engine::Checks sparing(RequestCheck check) {
     return engine::kStandardChecks.with(check, except<Check, Spared>);
 }
 
-// ATM-05. The engine's PSN goes on with the extra atomic; the device's does not.
-template <bool (*Differs)(const wire::Packet&, const engine::SavedRequest&)>
-RequestVerdict execute_other_atomic(const RequestView& view) {
+// ATM-05. The filter marks the duplicates that differ, the engine executes them, and its PSN goes
+// on with the extra atomic; the device's does not.
+constexpr std::uint8_t kMark = 0x2A;
+
+RequestVerdict execute_marked(const RequestView& view) {
     const RequestVerdict verdict = right::expected_psn(view);
-    const bool again = verdict == RequestVerdict::Duplicate && view.saved != nullptr &&
-                       view.info.operation == Operation::FetchAdd &&
-                       view.saved->opcode == view.packet.bth.opcode &&
-                       Differs(view.packet, *view.saved) &&
+    const bool again = verdict == RequestVerdict::Duplicate && view.packet.bth.reserved6 == kMark &&
                        view.inbound.open == engine::OpenMessage::None;
     return again ? RequestVerdict::Accept : verdict;
 }
 
-bool other_operand(const wire::Packet& packet, const engine::SavedRequest& saved) {
-    return packet.atomic.swap_or_add != saved.swap_or_add;
+bool other_operand(const wire::AtomicEth& one, const wire::AtomicEth& other) {
+    return one.swap_or_add != other.swap_or_add;
 }
-bool other_address(const wire::Packet& packet, const engine::SavedRequest& saved) {
-    return packet.atomic.virtual_address != saved.address;
+bool other_address(const wire::AtomicEth& one, const wire::AtomicEth& other) {
+    return one.virtual_address != other.virtual_address;
 }
 bool executed_atomic_again(const wire::Packet& packet, Told told) {
     return packet.info().operation == Operation::AtomicAcknowledge && told.behind && told.fresh;
@@ -252,6 +246,26 @@ void write_imm_not_solicited(wire::Packet& packet) {
     if (packet.info().operation == Operation::RdmaWrite) packet.bth.solicited = false;
 }
 
+struct Adds : PsnShift {
+    std::map<std::uint32_t, wire::AtomicEth> seen; // by PSN
+};
+
+template <bool (*Differs)(const wire::AtomicEth&, const wire::AtomicEth&)>
+class ExecutesOtherAtomics final : public ShiftsPsns<executed_atomic_again, Adds> {
+    using Shifts = ShiftsPsns<executed_atomic_again, Adds>;
+
+  protected:
+    void arrives(Shifts::Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (packet.info().operation == Operation::FetchAdd) {
+            const auto [known, added] =
+                qp.memory.seen.try_emplace(packet.bth.psn.value(), packet.atomic);
+            if (!added && Differs(known->second, packet.atomic)) packet.bth.reserved6 = kMark;
+        }
+        Shifts::arrives(qp, passage);
+    }
+};
+
 struct Unfinished {
     std::optional<wire::Psn> psn; // of the newest packet inside a message
 };
@@ -306,6 +320,30 @@ bool ends_write_with_imm(const wire::Packet& packet) {
     return packet.info().operation == Operation::RdmaWrite && packet.info().immediate() &&
            packet.info().position == Position::Last;
 }
+
+bool ends_send_with_invalidate(const wire::Packet& packet) {
+    return packet.info().invalidates() && packet.info().position == Position::Last;
+}
+
+constexpr std::string_view kSendOnlyImm = "SEND_ONLY_WITH_IMM";
+constexpr std::string_view kSendOnlyInv = "SEND_ONLY_WITH_INV";
+
+// OPC-03: such a LAST without a packet before it is taken for a whole SEND.
+template <bool (*Concerned)(const wire::Packet&), const std::string_view& Whole>
+class TakesOrphans final : public QpFilter<Unfinished> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (!packet.info().request()) return;
+        const auto open = qp.memory.psn;
+        qp.memory.psn.reset();
+        if (!packet.info().ends_message()) qp.memory.psn = packet.bth.psn;
+        const bool goes_on = open && *open + 1 == packet.bth.psn;
+        if (goes_on || !Concerned(packet)) return;
+        packet.bth.opcode = *wire::opcode_by_name(Whole);
+        packet.headers = packet.info().headers;
+    }
+};
 
 void invalid_request_counted(wire::Packet& packet) {
     if (packet.info().operation == Operation::Acknowledge && has_aeth(packet) &&
@@ -378,16 +416,14 @@ constexpr engine::Checks with_order(engine::RequestFunction function) {
 constexpr std::array kMutants{
     Mutant{.name = "orphan_last_of_write_imm_accepted",
            .rule = "OPC-03",
-           .description = "A WRITE LAST WITH IMMEDIATE without a FIRST is executed.",
+           .description = "A WRITE LAST WITH IMMEDIATE without a FIRST is taken for a SEND.",
            .cases = "opc/last-without-first",
-           .checks =
-               sparing<right::opcode_sequence, write_last_with_imm>(RequestCheck::OpcodeSequence)},
+           .make_filter = make<TakesOrphans<ends_write_with_imm, kSendOnlyImm>>},
     Mutant{.name = "orphan_last_with_invalidate_accepted",
            .rule = "OPC-03",
-           .description = "A SEND LAST WITH INVALIDATE without a FIRST is executed.",
+           .description = "A SEND LAST WITH INVALIDATE without a FIRST is executed as an ONLY.",
            .cases = "opc/last-with-invalidate-without-first",
-           .checks =
-               sparing<right::opcode_sequence, send_last_with_inv>(RequestCheck::OpcodeSequence)},
+           .make_filter = make<TakesOrphans<ends_send_with_invalidate, kSendOnlyInv>>},
     Mutant{.name = "length_of_write_last_not_checked",
            .rule = "LEN-02",
            .description = "A WRITE LAST of any length is accepted.",
@@ -447,16 +483,14 @@ constexpr std::array kMutants{
            .rule = "ATM-05",
            .description = "A duplicate FETCH_ADD with another operand is executed.",
            .cases = "atm/duplicate-with-other-operand",
-           .checks = engine::kStandardChecks.with(RequestCheck::ExpectedPsn,
-                                                  execute_other_atomic<other_operand>),
-           .make_filter = make<ShiftsPsns<executed_atomic_again>>},
+           .checks = with_order(execute_marked),
+           .make_filter = make<ExecutesOtherAtomics<other_operand>>},
     Mutant{.name = "atomic_at_another_address_executed_again",
            .rule = "ATM-05",
            .description = "A duplicate FETCH_ADD with another address is executed.",
            .cases = "atm/duplicate-at-other-address",
-           .checks = engine::kStandardChecks.with(RequestCheck::ExpectedPsn,
-                                                  execute_other_atomic<other_address>),
-           .make_filter = make<ShiftsPsns<executed_atomic_again>>},
+           .checks = with_order(execute_marked),
+           .make_filter = make<ExecutesOtherAtomics<other_address>>},
     Mutant{.name = "unfinished_message_counted",
            .rule = "ACK-08",
            .description = "An ACK inside a message carries the MSN with that message.",
@@ -545,7 +579,7 @@ constexpr std::array kMutants{
            .description = "A duplicate inside an unfinished SEND gets NAK Invalid Request.",
            .cases = "rsp/duplicate-in-a-send",
            .checks = with_order(duplicate_ends_send)},
-    Mutant{.name = "write_middle_with_psn_0_dropped",
+    Mutant{.name = "write_middle_with_psn_zero_dropped",
            .rule = "RSP-09",
            .description = "A WRITE MIDDLE with PSN 0 is dropped.",
            .cases = "rsp/psn-wrap-write",
@@ -563,7 +597,7 @@ constexpr std::array kMutants{
     Mutant{.name = "requests_with_upper_reserved_bits_dropped",
            .rule = "BTH-16",
            .description = "Requests with an upper reserved bit of the BTH set are dropped.",
-           .cases = "bth/ignored-bits crc/masked-fields",
+           .cases = "bth/ignored-bits",
            .make_filter = make<DropsInbound<odd_request>>},
     Mutant{.name = "solicited_by_any_packet",
            .rule = "BTH-13",

@@ -2,6 +2,8 @@
 // does, and the filter translates the PSNs at its surface. Inside the room only.
 #pragma once
 
+#include <concepts>
+
 #include "conformance/mutants/qp_filter.hpp"
 
 namespace veriroce::mutants {
@@ -19,10 +21,12 @@ struct PsnShift {
 };
 
 // `Moved` says of a response whether from now on the engine expects one PSN more than the device
-// that is played.
-template <bool (*Moved)(const wire::Packet&, Told)>
-class ShiftsPsns final : public QpFilter<PsnShift> {
+// that is played. A defect that remembers more has a `Memory` of its own.
+template <bool (*Moved)(const wire::Packet&, Told), std::derived_from<PsnShift> Memory = PsnShift>
+class ShiftsPsns : public QpFilter<Memory> {
   protected:
+    using typename QpFilter<Memory>::Qp;
+
     void arrives(Qp& qp, Passage& passage) override {
         if (passage.packet.info().request()) passage.packet.bth.psn += qp.memory.by;
     }
