@@ -50,6 +50,7 @@ void make_up(const UnansweredRead& read, const wire::Packet& ack, wire::Mtu mtu,
                                 .value_or(ack.bth.opcode);
         packet.headers = packet.info().headers;
         packet.bth.psn = psn;
+        packet.aeth.syndrome = wire::Syndrome::ack(wire::kNoCredits);
         packet.bth.pad = wire::pad_of(bytes);
         packet.body = wire::Bytes(zeros).first(bytes + packet.bth.pad);
         to.push_back(packet);
