@@ -53,8 +53,9 @@ class BusyAtTimes final : public QpFilter<Busy> {
 
   private:
     static bool plain(const wire::OpcodeInfo& info) {
-        return info.starts_message() && info.operation != wire::Operation::Send &&
-               !info.consumes_receive() && !info.reserved();
+        return info.service == wire::Service::Rc && info.starts_message() &&
+               info.operation != wire::Operation::Send && !info.consumes_receive() &&
+               !info.reserved();
     }
 };
 
