@@ -1,11 +1,29 @@
 # Writes the .cpp that holds text files as string literals. Run by the build:
-#   cmake -DOUT= -DROOT= -DHEADER= -DKIND=CATALOGUE|FILES -DLIST= -P embed.cmake
+#   cmake -DOUT= -DROOT= -DHEADER= -DKIND=CATALOGUE|FILES|PAGE -DLIST= -P embed.cmake
 # LIST names the files, one a line; the paths given to the program are relative to ROOT.
 cmake_policy(VERSION 3.25)
 
 function(literal FILE RESULT)
     file(READ "${FILE}" text)
     set(${RESULT} "R\"embedded(${text})embedded\"" PARENT_SCOPE)
+endfunction()
+
+# The hash of a file as a content security policy names it: base64 of the digest's bytes.
+function(policy_hash FILE RESULT)
+    file(SHA256 "${FILE}" hex)
+    set(digits ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/)
+    set(text "sha256-")
+    foreach(from RANGE 0 60 6)  # three bytes are four digits; the last two bytes are three and '='
+        string(SUBSTRING "${hex}00" ${from} 6 three)
+        math(EXPR bits "0x${three}")
+        foreach(shift 18 12 6 0)
+            math(EXPR digit "(${bits} >> ${shift}) & 63")
+            string(SUBSTRING "${digits}" ${digit} 1 digit)
+            string(APPEND text "${digit}")
+        endforeach()
+    endforeach()
+    string(REGEX REPLACE ".$" "=" text "${text}")
+    set(${RESULT} "${text}" PARENT_SCOPE)
 endfunction()
 
 file(STRINGS "${LIST}" files)
@@ -18,6 +36,19 @@ if(KIND STREQUAL "CATALOGUE")
     string(APPEND body "namespace veriroce::rules {\n\n"
         "std::string_view embedded_catalogue() {\n    using namespace std::string_view_literals;\n"
         "    return ${text}sv;\n}\n\n} // namespace veriroce::rules\n")
+elseif(KIND STREQUAL "PAGE")
+    string(APPEND body "namespace veriroce::reports::page {\n\n")
+    foreach(file IN LISTS files)
+        cmake_path(GET file STEM name)
+        literal("${file}" text)
+        string(APPEND body "std::string_view ${name}() {\n"
+            "    using namespace std::string_view_literals;\n    return ${text}sv;\n}\n\n")
+        if(name STREQUAL "script")
+            policy_hash("${file}" hash)
+            string(APPEND body "std::string_view script_hash() {\n    return \"${hash}\";\n}\n\n")
+        endif()
+    endforeach()
+    string(APPEND body "} // namespace veriroce::reports::page\n")
 else()
     list(LENGTH files count)
     string(APPEND body "#include <array>\n\nnamespace veriroce::cases {\n\n"

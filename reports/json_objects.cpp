@@ -33,6 +33,7 @@ json::object packet_object(const CaseResult& result, std::size_t place) {
         {"text", text(packet.script)},
         {"remarks", strings(remarks_of(result, place))},
         {"bytes", packet.frame.size()},
+        {"on_wire", packet.on_wire},
         {"timing", json::object{{"earliest_ns", (packet.at.earliest - origin).count()},
                                 {"latest_ns", (packet.at.latest - origin).count()}}},
     };

@@ -85,7 +85,7 @@ void add_playing(Command& command, TestOptions& options) {
 
 void add_reporting(Command& command, TestOptions& options) {
     command.option("--report", options.report,
-                   "Write results.json, junit.xml and captures to this folder",
+                   "Write report.html, results.json, junit.xml and captures to this folder",
                    {.value = "FOLDER"});
     command.option("--capture", options.capture,
                    "Write the packets of the whole run to one pcapng file", {.value = "FILE"});

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "conformance/cases/embedded.hpp"
 #include "conformance/commands/text_file.hpp"
 #include "conformance/plan/replay.hpp"
+#include "reports/html.hpp"
 #include "reports/junit.hpp"
 
 namespace veriroce::commands {
@@ -22,6 +24,15 @@ constexpr std::size_t kCapturesTold = 3; // of those that could not be written
 Accepted<std::monostate> accepted(std::expected<std::monostate, std::string> written) {
     if (written) return {};
     return unable(written.error());
+}
+
+// The script as the suite has it, or as it stands in the user's file.
+std::string source_of(std::string_view file) {
+    for (const cases::EmbeddedFile& one : cases::embedded_files()) {
+        if (one.path == file) return std::string(one.text);
+    }
+    auto text = read_text(std::string(file));
+    return text ? std::move(*text) : std::string{};
 }
 
 } // namespace
@@ -109,6 +120,7 @@ Accepted<std::monostate> Report::finish(const plan::RunResults& results) {
     if (!options_.report.empty()) {
         tell_unless(results_.finish(results));
         tell_unless(write_text(path_of("junit.xml"), reports::junit_xml(results)));
+        tell_unless(write_text(path_of("report.html"), reports::report_html(results, source_of)));
     }
     if (run_capture_) tell_unless(run_capture_->finish());
     const std::size_t told = std::min(errors_.size(), kCapturesTold);

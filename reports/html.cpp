@@ -1,0 +1,214 @@
+#include "reports/html.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include "conformance/dut/base64.hpp"
+#include "conformance/rules/rules.hpp"
+#include "dissector/decode/decoder.hpp"
+#include "dissector/print/hex_dump.hpp"
+#include "dissector/print/tree.hpp"
+#include "dissector/wire/safe_text.hpp"
+#include "reports/json_objects.hpp"
+#include "reports/page/page.hpp"
+
+namespace veriroce::reports {
+namespace {
+
+namespace json = boost::json;
+using interpreter::CaseResult;
+using interpreter::Verdict;
+
+constexpr std::size_t kMeasuresShown = 60;
+
+std::string text(std::string_view value) {
+    return wire::safe_text(value, true);
+}
+
+// No data can end its element or begin another.
+std::string for_element(const json::value& value) {
+    std::string out;
+    for (const char c : json::serialize(value)) {
+        if (c == '<')
+            out += "\\u003c";
+        else
+            out += c;
+    }
+    return out;
+}
+
+// Raw deflate and base64, as the page's script unpacks it.
+std::string packed(const std::string& plain) {
+    z_stream stream{};
+    constexpr int raw = -MAX_WBITS;
+    if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, raw, MAX_MEM_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+        throw std::bad_alloc();
+    }
+    std::vector<std::byte> out(deflateBound(&stream, plain.size()));
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
+    stream.avail_in = static_cast<uInt>(plain.size());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = static_cast<uInt>(out.size());
+    deflate(&stream, Z_FINISH);
+    out.resize(stream.total_out);
+    deflateEnd(&stream);
+    return dut::to_base64(out);
+}
+
+// --- the overview -----------------------------------------------------------------------------
+
+std::string seconds(wire::Duration time) {
+    return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count());
+}
+
+json::array facts(const plan::RunResults& results) {
+    json::array all;
+    const auto add = [&all](std::string_view name, const std::string& value) {
+        if (!value.empty()) all.push_back(json::array{name, text(value)});
+    };
+    add("Device", results.run.dut);
+    add("Its host", results.run.dut_host);
+    add("Link", results.run.link);
+    add("Profile", results.run.profile);
+    add("Seed", std::to_string(results.run.seed));
+    add("Tester", results.run.host);
+    add("Started", results.timing.started);
+    add("Took", seconds(results.timing.wall));
+    return all;
+}
+
+json::array runs(const plan::RunResults& results) {
+    json::array all;
+    for (const CaseResult& result : results.cases) {
+        json::array rules;
+        for (const std::string& rule : result.rules)
+            rules.emplace_back(text(rule));
+        all.push_back(json::object{{"place", all.size()},
+                                   {"id", text(result.id)},
+                                   {"verdict", name_of(result.verdict)},
+                                   {"title", text(result.title)},
+                                   {"rules", std::move(rules)},
+                                   {"summary", text(result.reason())}});
+    }
+    return all;
+}
+
+// What the runs measured: one row for each name of each run.
+json::array measures(const plan::RunResults& results) {
+    json::array all;
+    for (const CaseResult& result : results.cases) {
+        for (const auto& [name, samples] : result.measures) {
+            if (samples.empty() || all.size() == kMeasuresShown) continue;
+            std::vector<wire::Duration> sorted = samples;
+            std::ranges::sort(sorted);
+            all.push_back(json::object{{"name", text(fmt::format("{} {}", result.id, name))},
+                                       {"run", text(result.id)},
+                                       {"samples", sorted.size()},
+                                       {"least", sorted.front().count()},
+                                       {"median", sorted[sorted.size() / 2].count()},
+                                       {"most", sorted.back().count()}});
+        }
+    }
+    return all;
+}
+
+json::object overview(const plan::RunResults& results) {
+    json::array notes;
+    for (const std::string& note : results.run.notes)
+        notes.emplace_back(text(note));
+    return {{"facts", facts(results)},
+            {"complete", results.run.complete},
+            {"notes", std::move(notes)},
+            {"measures", measures(results)},
+            {"runs", runs(results)}};
+}
+
+// --- the sheets -------------------------------------------------------------------------------
+
+json::object decoded(const interpreter::RecordedPacket& packet, std::size_t number) {
+    const decode::FrameFacts facts{.bytes = packet.frame,
+                                   .original_length =
+                                       static_cast<std::uint32_t>(packet.frame.size()),
+                                   .number = number,
+                                   .time_ns = packet.at.latest.time_since_epoch().count()};
+    decode::Dissection dissection;
+    decode::dissect_frame(facts, {}, dissection);
+    std::string tree;
+    print::append_tree(tree, dissection);
+    std::string hex;
+    print::append_hex_dump(hex, dissection);
+    return {{"tree", text(tree)}, {"hex", text(hex)}};
+}
+
+// The trees of a run whose packets somebody will want to look into.
+json::array trees(const CaseResult& result, std::size_t& left) {
+    json::array all;
+    const std::size_t most = std::min({result.packets.size(), kDecodedOfRun, left});
+    for (std::size_t i = 0; i < most; ++i)
+        all.push_back(decoded(result.packets[i], i + 1));
+    left -= most;
+    return all;
+}
+
+json::object rule_texts(const plan::RunResults& results) {
+    json::object all;
+    for (const CaseResult& result : results.cases) {
+        for (const std::string& id : result.rules) {
+            const auto found = rules::catalogue().find(id);
+            if (!found) continue;
+            const rules::Rule& rule = *found;
+            all[id] = json::object{{"level", rules::word(rule.level)}, {"text", rule.text}};
+        }
+    }
+    return all;
+}
+
+json::object sheets(const plan::RunResults& results, const SourceOf& source_of) {
+    json::array runs;
+    json::object files;
+    std::size_t left = kDecodedOfAll;
+    for (const CaseResult& result : results.cases) {
+        json::object& run = runs.emplace_back(case_object(result)).as_object();
+        const bool calm = result.verdict == Verdict::Pass || result.verdict == Verdict::Skip;
+        if (!calm) run["trees"] = trees(result, left);
+        run["capture"] = text(result.capture);
+        if (!files.contains(result.file)) files[result.file] = text(source_of(result.file));
+    }
+    return {{"runs", std::move(runs)}, {"files", std::move(files)}, {"rules", rule_texts(results)}};
+}
+
+} // namespace
+
+std::string report_html(const plan::RunResults& results, const SourceOf& source_of) {
+    return fmt::format(
+        R"html(<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{}'; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>veriroce report</title>
+<style>
+{}</style>
+</head>
+<body>
+{}<script type="application/json" id="head">{}</script>
+<script type="text/plain" id="body">{}</script>
+<script>{}</script>
+</body>
+</html>
+)html",
+        page::script_hash(), page::style(), page::body(), for_element(overview(results)),
+        packed(json::serialize(sheets(results, source_of))), page::script());
+}
+
+} // namespace veriroce::reports

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""page_test.py DIR [PICTURES]: looks at the reports that html_test.cpp wrote to DIR in a real browser.
+
+The first thing that is wrong ends it with a sentence and exit code 1. PICTURES gets screenshots for people.
+"""
+
+import os
+import sys
+import time
+
+from browser import Browser
+
+OPEN_SECONDS = 1.0  # that a report of 2,000 runs may take, on a quiet machine
+SLOW_MACHINE = 10   # times that, before the test fails
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit("page_test: " + what)
+
+
+def texts(browser, selector):
+    return browser.run(f"[...document.querySelectorAll('{selector}')].map(e => e.textContent)")
+
+
+def shows(browser, selector):
+    return browser.run(f"!document.querySelector('{selector}').closest('[hidden]')")
+
+
+def wide(browser):
+    """Whether the page is wider than the window."""
+    return browser.run("document.documentElement.scrollWidth > innerWidth")
+
+
+def calm(browser, where):
+    check(not browser.problems, f"{where}: the console says {browser.problems[:3]}")
+
+
+def overview(browser, folder):
+    browser.open(folder + "/few.html")
+    check("failed" in texts(browser, "#title")[0], "the title does not say that runs failed")
+    check(len(texts(browser, "#runs > li")) == 4, "not every run is listed")
+    first = texts(browser, "#runs .v")[0]
+    check(first == "FAIL", f"the worst run is not first but {first}")
+    browser.run("document.querySelector('[data-verdict=PASS]').click()")
+    check(texts(browser, "#runs .v") == ["PASS"], "the count of PASS does not filter")
+    browser.run("byId('clear').click()")
+    browser.run("const s = byId('search'); s.value = 'transport-version'; s.dispatchEvent(new Event('input'))")
+    check(all("transport-version" in one for one in texts(browser, "#runs > li")), "search finds others")
+    browser.run("byId('clear').click()")
+    check(len(texts(browser, "#runs > li")) == 4, "'Show all' does not show all")
+    browser.run("document.querySelector('.matrix td button').click()")
+    check("only" in texts(browser, "#found")[0], "the matrix does not filter")
+    browser.run("byId('clear').click()")
+    browser.key("/")
+    check(browser.run("document.activeElement.id") == "search", "'/' does not go to the search")
+    calm(browser, "overview")
+
+
+def one_run(browser):
+    browser.go("bth/transport-version[v=1]")
+    browser.wait("document.querySelectorAll('.packet').length === 2")
+    check(not shows(browser, "#overview"), "the list stays beside the run")
+    check("unexpected ACK" in texts(browser, ".finding")[0], "the finding is not told")
+    check(browser.run("document.title").startswith("FAIL bth/"), "the title does not name the run")
+    check(texts(browser, ".script .hit"), "the failing line of the script is not marked")
+    check(browser.run("document.querySelectorAll('.packet.bad').length") == 1, "the packet is not marked")
+    check("Packet 2" in texts(browser, ".side")[0], "the packet of the finding is not chosen first")
+    check(texts(browser, ".side details"), "the packet is not decoded")
+    browser.run("document.querySelector('.packet').focus()")
+    check("Packet 1" in texts(browser, ".side")[0], "focus does not choose a packet")
+    browser.key("ArrowDown")
+    check("Packet 2" in texts(browser, ".side")[0], "the arrow key does not go to the next packet")
+    check("--seed 1" in texts(browser, ".command")[0], "the command is not told")
+    browser.key("Escape")
+    browser.wait("!document.querySelector('#overview').hidden")
+    browser.run("history.back()")
+    browser.wait("document.querySelector('#overview').hidden")
+    calm(browser, "a run")
+
+
+def looks(browser, pictures):
+    for width, theme in ((1300, "light"), (1300, "dark"), (400, "light"), (400, "dark")):
+        browser.resize(width, 900)
+        browser.theme(theme)
+        for fragment, name in (("", "overview"), ("bth/transport-version[v=1]", "run")):
+            browser.go(fragment)
+            browser.wait(f"byId('overview').hidden === {'true' if fragment else 'false'}")
+            time.sleep(0.3)
+            check(not wide(browser), f"{name} is wider than {width} pixels")
+            if pictures:
+                browser.screenshot(f"{pictures}/{name}-{theme}-{width}.png")
+    check(browser.pdf().startswith(b"%PDF"), "it cannot be printed")
+    browser.resize(1300, 900)
+    browser.theme("light")
+    calm(browser, "looks")
+
+
+def long_ladder(browser, folder):
+    browser.open(folder + "/long.html")
+    browser.go("rsp/long")
+    browser.wait("document.querySelectorAll('.packet').length > 0")
+    check(browser.run("document.querySelectorAll('.packet').length") < 300, "like packets are not folded")
+    browser.run("[...document.querySelectorAll('.packet')].find(e => e.textContent.includes('more'))"
+                ".dispatchEvent(new MouseEvent('click'))")
+    browser.wait("document.querySelectorAll('.packet').length === 300")
+    calm(browser, "a long ladder")
+
+
+def many_runs(browser, folder):
+    began = time.monotonic()
+    browser.open(folder + "/many.html")
+    browser.wait("document.querySelectorAll('#runs > li').length > 0")
+    took = time.monotonic() - began
+    print(f"2,000 runs, {os.path.getsize(folder + '/many.html')} bytes: open after {took:.2f} s "
+          f"(goal {OPEN_SECONDS:.0f} s)")
+    check(took < OPEN_SECONDS * SLOW_MACHINE, f"2,000 runs took {took:.1f} s to open")
+    check(len(texts(browser, "#runs > li")) < 200, "all 2,000 rows are shown at once")
+    browser.run("byId('more').click()")
+    check(len(texts(browser, "#runs > li")) > 200, "'Show more' shows no more")
+    calm(browser, "2,000 runs")
+
+
+def hostile(browser, folder):
+    browser.open(folder + "/hostile.html")
+    check(browser.run("window.owned") is None, "text of the device ran as script")
+    runs = browser.run("head.runs.map(run => run.id)")
+    check(len(runs) > 0, "the hostile report shows no run")
+    for run in runs:
+        browser.go(run)
+        browser.wait("document.querySelectorAll('.finding').length > 0")
+        check(browser.run("window.owned") is None, f"text of run {run} ran as script")
+    check(browser.run("document.querySelectorAll('img, iframe, form, object, base').length") == 0,
+          "text of the device became an element")
+    calm(browser, "a hostile report")
+    # As if escaping were broken: the policy alone must hold.
+    browser.open(folder + "/broken.html")
+    time.sleep(0.5)
+    check(browser.run("document.querySelectorAll('img').length") > 0, "the broken page is not broken")
+    check(browser.run("window.owned") is None, "the policy lets a foreign script run")
+    check(browser.problems, "the policy does not complain of the broken page")
+    browser.problems.clear()
+
+
+def main():
+    folder = sys.argv[1]
+    pictures = sys.argv[2] if len(sys.argv) > 2 else None
+    with Browser() as browser:
+        overview(browser, folder)
+        one_run(browser)
+        looks(browser, pictures)
+        long_ladder(browser, folder)
+        many_runs(browser, folder)
+        hostile(browser, folder)
+    print("page_test: all is as it should be")
+
+
+main()
