@@ -19,6 +19,7 @@
 #include "conformance/interpreter/regions.hpp"
 #include "conformance/interpreter/story.hpp"
 #include "conformance/interpreter/wire.hpp"
+#include "conformance/model/packets.hpp"
 #include "conformance/model/shadow.hpp"
 #include "dissector/wire/icrc.hpp"
 
@@ -186,6 +187,8 @@ std::vector<Violation> deviations(Interpreter& interpreter) {
         story_of(interpreter.environment(), interpreter.record(), interpreter.events().call_log(),
                  interpreter.events().now());
     std::vector<Violation> found;
+    for (const model::Deviation& one : model::check_packets(story))
+        found.push_back(violation_of(one, story.setting));
     for (const model::Deviation& one :
          model::check_memory(story, names_of_regions(interpreter.objects()))) {
         found.push_back(violation_of(one, story.setting));
