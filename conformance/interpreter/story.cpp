@@ -92,7 +92,8 @@ Violation violation_of(const model::Deviation& deviation, const model::Setting& 
             .certain = deviation.kind == rules::FindingClass::Contradiction || setting.exact,
             .packets = deviation.packets,
             .measured = deviation.measured,
-            .allowed = deviation.allowed};
+            .allowed = deviation.allowed,
+            .of_class = deviation.kind};
 }
 
 } // namespace veriroce::interpreter

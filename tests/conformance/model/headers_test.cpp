@@ -93,7 +93,8 @@ TEST_CASE("model: the two ECT values of a QP do not mix", "[model][CA17-5]") {
 
 TEST_CASE("model: the hop limit is the one that the device reports", "[model][CA17-9]") {
     CHECK(found_with_envelope([](auto& e) { e.hop_limit = 1; }) == "CA17-9 ip.ttl");
-    for (const std::uint8_t reported : {32, 64}) { // 32: the route's, not the one that was set
+    for (const auto reported :
+         {std::uint8_t{32}, std::uint8_t{64}}) { // 32: the route's, not the one that was set
         Scene scene;
         scene.query(reported);
         scene.post(request(wire::WrOpcode::Send, 0, 4));
