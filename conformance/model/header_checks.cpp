@@ -64,6 +64,12 @@ rules::Level HeaderChecks::on_the_way(rules::Level level) const {
     return level == Must ? Should : Info;
 }
 
+void HeaderChecks::take_of_tester(const Packet& packet) {
+    if (packet.packet && packet.packet->headers.has(wire::Header::Deth)) {
+        datagram_sources_.insert(packet.packet->deth.source_qp);
+    }
+}
+
 void HeaderChecks::check_unsound(const Packet& packet) {
     PacketLog log(log_, packet.number, {});
     for (const Unsound& one : kUnsound) {
@@ -139,6 +145,8 @@ void HeaderChecks::path(PacketLog& log, const Packet& packet, const Connection& 
                 fmt::format("ip.dst is {}", envelope.destination.text()));
     }
     Seen& seen = seen_[&connection];
+    if (seen.vector != latest)
+        seen = {.vector = latest, .mig_req = seen.mig_req, .next_request = seen.next_request};
     if (of_cnp) return; // its DSCP, hop limit and source port are its own
     const bool response = packet.packet->info().response();
     if (!story_.setting.trait("dscp_overridden") &&
@@ -260,6 +268,7 @@ void HeaderChecks::destination_qp(PacketLog& log, const Packet& packet) const {
     if (service == Service::Ud) return;                               // the work request names it
     if (setting.lowest_qpn <= qpn && qpn < setting.first_qpn) return; // of an earlier case
     const bool cnp = service == Service::Cnp;
+    if (cnp && datagram_sources_.contains(qpn)) return; // N-35
     log.add(cnp ? "CNP-02" : "BTH-19", Must, "destqp",
             cnp ? "destqp must be the QP that sent the marked packet"
                 : "destqp must be the peer of one of its QPs",

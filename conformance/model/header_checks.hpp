@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "conformance/model/connection.hpp"
 #include "conformance/model/deviation_log.hpp"
@@ -23,16 +24,19 @@ class HeaderChecks {
     // A packet of the device whose headers and ICRC are whole. `connection` is null for datagrams
     // and where the device has no such QP.
     void check(const Packet& packet, const Connection* connection);
+    // A packet of the tester: a CNP may answer a datagram.
+    void take_of_tester(const Packet& packet);
     // One that every receiver drops.
     void check_unsound(const Packet& packet);
 
   private:
     // What is one value for all packets of a QP, whatever it is.
     struct Seen {
-        std::optional<bool> mig_req;
+        std::optional<dut::AddressVector> vector; // for which the next three hold
         std::optional<std::uint8_t> hop_limit;
         std::optional<std::uint8_t> ect;
         std::optional<std::uint16_t> request_port;
+        std::optional<bool> mig_req;
         std::int64_t next_request = 0; // PSN of the first one that was not sent before
     };
 
@@ -55,6 +59,7 @@ class HeaderChecks {
     std::map<dut::QpHandle, std::uint8_t> hop_limits_; // as the device reports them
     bool hop_limit_as_set_ = false;                    // what was set is what the device reports
     std::map<const Connection*, Seen> seen_;
+    std::set<wire::Qpn> datagram_sources_; // of the tester
 };
 
 } // namespace veriroce::model

@@ -48,6 +48,8 @@ class Walk {
 
     void take_of_tester(const Packet& packet) {
         bytes_.take(packet);
+        headers_.take_of_tester(packet);
+        responder_.take_frame(packet);
         if (!packet.packet) return;
         const Connection* connection = connections_.of_dut(packet.packet->bth.dest_qp);
         if (connection != nullptr) responder_.take(packet, *connection);

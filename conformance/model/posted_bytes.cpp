@@ -80,11 +80,18 @@ void PostedBytes::take(const Packet& packet) {
 
 void PostedBytes::change(dut::MrHandle mr, std::uint64_t offset, wire::Bytes bytes) {
     const auto found = regions_.find(mr);
-    if (found == regions_.end() || !found->second.known) return;
+    if (found == regions_.end()) return;
     Region& region = found->second;
+    const bool whole = offset == 0 && bytes.size() == region.length && region.length <= kMostBytes;
+    if (!region.known && !region.lost && whole) { // the first content that is said
+        region.known = true;
+        region.versions.assign(1, std::vector<std::byte>(bytes.begin(), bytes.end()));
+        return;
+    }
+    if (!region.known) return;
     const bool inside = offset <= region.length && bytes.size() <= region.length - offset;
     if (!inside || region.versions.size() >= kMostVersions) {
-        region.known = false;
+        region.lose();
         return;
     }
     region.versions.push_back(region.versions.back());
@@ -94,7 +101,7 @@ void PostedBytes::change(dut::MrHandle mr, std::uint64_t offset, wire::Bytes byt
 void PostedBytes::lose(const std::vector<dut::Sge>& sge) {
     for (const dut::Sge& one : sge) {
         const auto found = regions_.find(one.mr);
-        if (found != regions_.end()) found->second.known = false;
+        if (found != regions_.end()) found->second.lose();
     }
 }
 
@@ -103,7 +110,7 @@ void PostedBytes::lose(wire::Rkey rkey) {
     const auto window = windows_.find(rkey);
     for (auto& [mr, region] : regions_) {
         if (region.rkey == rkey || (window != windows_.end() && window->second == mr)) {
-            region.known = false;
+            region.lose();
         }
     }
 }
@@ -116,6 +123,7 @@ PostedBytes::Pieces PostedBytes::pieces(const std::vector<dut::Sge>& sge) const 
         pieces.push_back({.mr = one.mr,
                           .offset = one.offset,
                           .length = one.length,
+                          .known = known,
                           .version = known ? found->second.versions.size() - 1 : 0});
     }
     return pieces;
@@ -132,7 +140,7 @@ bool PostedBytes::permits(const Pieces& pieces, std::uint64_t at, wire::Bytes pa
         const auto size =
             static_cast<std::size_t>(std::min<std::uint64_t>(payload.size(), piece.length - at));
         const auto found = regions_.find(piece.mr);
-        if (found == regions_.end() || !found->second.known) return true;
+        if (!piece.known || !found->second.known) return true;
         const Region& region = found->second;
         const std::uint64_t first = piece.offset + at;
         if (first + size > region.length) return true; // the device refuses it

@@ -26,7 +26,8 @@ class PostedBytes {
         dut::MrHandle mr;
         std::uint64_t offset = 0;
         std::uint64_t length = 0;
-        std::size_t version = 0; // of the region when it was posted
+        bool known = false;      // when it was posted
+        std::size_t version = 0; // of the region then
     };
     using Pieces = std::vector<Piece>;
     [[nodiscard]] Pieces pieces(const std::vector<dut::Sge>& sge) const;
@@ -39,9 +40,15 @@ class PostedBytes {
   private:
     struct Region {
         bool known = false;
+        bool lost = false; // others may have written it: it will not be known again
         std::uint64_t length = 0;
         wire::Rkey rkey;
         std::vector<std::vector<std::byte>> versions; // the latest is the last
+
+        void lose() {
+            known = false;
+            lost = true;
+        }
     };
     static constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20; // of a region that is known
     static constexpr std::size_t kMostVersions = 64;                    // of a region

@@ -13,6 +13,8 @@ using wire::AckKind;
 using wire::Operation;
 using wire::Position;
 
+constexpr std::int64_t kWindow = std::int64_t{1} << 22; // of duplicates (RSP-08)
+
 bool is_atomic(Operation operation) {
     return operation == Operation::CompareSwap || operation == Operation::FetchAdd;
 }
@@ -45,6 +47,10 @@ void ResponderChecks::take(const Call& call) {
     receives_[posted->qp] += accepted;
 }
 
+void ResponderChecks::take_frame(const Packet& packet) {
+    unread_ = unread_ || (!packet.packet && !setting_.exact);
+}
+
 void ResponderChecks::take(const Packet& packet, const Connection& connection) {
     if (!can_be_taken(packet, connection)) return;
     const wire::Packet& request = *packet.packet;
@@ -55,7 +61,9 @@ void ResponderChecks::take(const Packet& packet, const Connection& connection) {
     const std::int64_t packets =
         reads ? wire::packets_of(request.reth.dma_length, connection.mtu()) : 1;
     state.repeated = state.repeated || psn <= state.newest;
-    state.newest = std::max(state.newest, psn + packets - 1);
+    // RSP-08: near the edge of the window a PSN behind may be taken for one ahead.
+    const std::int64_t ahead = psn < -kWindow ? psn + wire::kMask24 + 1 : psn;
+    state.newest = std::max(state.newest, ahead + packets - 1);
     state.lowest = std::min(state.lowest, psn);
     if (reads) state.reads.push_back({psn, request.reth.dma_length, packets});
     if (is_atomic(info.operation)) state.atomics.insert(psn);
@@ -123,7 +131,7 @@ std::uint64_t ResponderChecks::receives(const Connection& connection) const {
 }
 
 void ResponderChecks::check(const Packet& packet, const Connection& connection) {
-    if (connection.type != wire::QpType::Rc) return; // told already: another service
+    if (connection.type != wire::QpType::Rc || unread_) return;
     const wire::Packet& answer = *packet.packet;
     if (answer.info().service != wire::Service::Rc) return;
     PacketLog log(log_, packet.number, connection.qpn);
@@ -269,9 +277,8 @@ void ResponderChecks::read_response(PacketLog& log, const wire::Packet& answer, 
         const bool last = index == read.packets - 1;
         const std::uint64_t due =
             std::min(mtu, read.length - static_cast<std::uint64_t>(index) * mtu);
-        const bool placed = position == wire::position_of(index == 0, last) ||
-                            position == wire::position_of(false, last); // RDR-06
-        fits = fits || (size == due && placed);
+        // RDR-06: the tail of a READ lies in that READ, too.
+        fits = fits || (size == due && position == wire::position_of(index == 0, last));
     }
     if (!asked) {
         log.add("RDR-02", Must, "psn", "a READ response answers a READ request",
@@ -294,6 +301,7 @@ void ResponderChecks::msn(PacketLog& log, const wire::Packet& answer, std::int64
     const auto after = state.sent.upper_bound(psn);
     const bool reads = after != state.sent.begin() && std::prev(after)->second.ever_answered &&
                        psn <= std::prev(after)->second.last;
+    if (nak && reads && std::prev(after)->first < psn) --bounds.least; // it has not ended
     if (!nak || reads) bounds.most = state.at_reach.up_to(state.sent, state.reach() - 1).most;
     bounds.least = std::max<std::int64_t>(bounds.least, 0);
     const wire::Psn base(static_cast<std::uint32_t>(bounds.least));

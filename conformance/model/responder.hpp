@@ -23,6 +23,8 @@ class ResponderChecks {
 
     // A call that the device carries out from now on.
     void take(const Call& call);
+    // Any frame of the tester.
+    void take_frame(const Packet& packet);
     // A packet of the tester to this QP.
     void take(const Packet& packet, const Connection& connection);
     // A sound packet of the device with a response.
@@ -97,6 +99,9 @@ class ResponderChecks {
     DeviationLog& log_;
     std::map<const Connection*, State> states_;
     std::map<dut::QpHandle, std::uint64_t> receives_; // posted
+    // Something came that a device may take for a request, and that is no packet here: fragments,
+    // RoCEv1.
+    bool unread_ = false;
 };
 
 } // namespace veriroce::model
