@@ -53,7 +53,10 @@ HeaderChecks::HeaderChecks(const Story& story, DeviationLog& log) : story_(story
         const auto* queried = std::get_if<dut::QpQueried>(&**call.answer);
         if (query == nullptr || queried == nullptr) continue;
         const auto& vector = queried->attributes.address_vector;
-        if (!vector || !vector->hop_limit || !set.contains(query->qp)) continue;
+        const auto state = queried->attributes.state;
+        const bool connected = state != wire::QpState::Reset && state != wire::QpState::Init;
+        const bool says = connected && vector && vector->hop_limit.value_or(0) != 0;
+        if (!says || !set.contains(query->qp)) continue;
         hop_limits_[query->qp] = *vector->hop_limit;
         hop_limit_as_set_ = *vector->hop_limit == set[query->qp];
     }
