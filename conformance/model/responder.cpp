@@ -69,7 +69,9 @@ void ResponderChecks::take(const Packet& packet, const Connection& connection) {
     if (is_atomic(info.operation)) state.atomics.insert(psn);
     if (is_answered_empty(info.operation)) state.empty_answers.insert(psn);
     if (psn < 0) return;
-    const bool ends = !info.reserved() && info.ends_message();
+    const bool known_part = is_part_of_read(state, psn, true);
+    const bool may_end = !info.reserved() && info.ends_message() && !known_part;
+    const bool ends = may_end && !is_part_of_read(state, psn, false);
     const bool answered = reads || is_atomic(info.operation) || is_answered_empty(info.operation);
     const auto [known, fresh] = state.sent.try_emplace(psn);
     Sent& sent = known->second;
@@ -77,7 +79,7 @@ void ResponderChecks::take(const Packet& packet, const Connection& connection) {
     sent.one_length = fresh || (sent.one_length && sent.last == last);
     sent.last = std::max(sent.last, last);
     sent.always_ends = sent.always_ends && ends;
-    sent.ever_ends = sent.ever_ends || ends;
+    sent.ever_ends = sent.ever_ends || may_end;
     sent.always_receives = sent.always_receives && ends && info.consumes_receive();
     sent.always_answered = sent.always_answered && answered;
     sent.ever_answered = sent.ever_answered || answered;
@@ -85,6 +87,17 @@ void ResponderChecks::take(const Packet& packet, const Connection& connection) {
     state.at_answer.changed(psn);
     state.at_reach.changed(psn);
     reach(state, psn, last + 1);
+}
+
+// RDR-05: a request inside a READ asks for its tail again, and is no message of its own. `certain`:
+// if nothing but that READ was sent there.
+bool ResponderChecks::is_part_of_read(const State& state, std::int64_t psn, bool certain) const {
+    return std::ranges::any_of(state.reads, [&](const Read& read) {
+        if (psn <= read.first || psn >= read.first + read.packets) return false;
+        const auto sent = state.sent.find(read.first);
+        if (sent == state.sent.end()) return !certain;
+        return !certain || (sent->second.one_length && sent->second.always_answered);
+    });
 }
 
 // The packet is the expected one if one of the reached PSNs is its own. Where the network may bring
@@ -138,7 +151,7 @@ void ResponderChecks::check(const Packet& packet, const Connection& connection) 
     State& state = states_[&connection];
     const std::int64_t psn = connection.peer_psn(answer.bth.psn);
     const bool has_aeth = answer.headers.has(wire::Header::Aeth);
-    if (has_aeth) syndrome(log, answer, connection);
+    if (has_aeth && !syndrome(log, answer, connection)) return;
     position(log, answer, psn, state);
     if (has_aeth) msn(log, answer, psn, state);
     const Operation operation = answer.info().operation;
@@ -157,7 +170,7 @@ void ResponderChecks::check(const Packet& packet, const Connection& connection) 
     }
 }
 
-void ResponderChecks::syndrome(PacketLog& log, const wire::Packet& answer,
+bool ResponderChecks::syndrome(PacketLog& log, const wire::Packet& answer,
                                const Connection& connection) const {
     const wire::Syndrome syndrome = answer.aeth.syndrome;
     const bool defined = syndrome.value < 0x80 && syndrome.kind() != AckKind::Reserved &&
@@ -165,7 +178,7 @@ void ResponderChecks::syndrome(PacketLog& log, const wire::Packet& answer,
     if (!defined) {
         log.add("ACK-06", Must, "syndrome", "syndrome must be a defined one",
                 fmt::format("syndrome is 0x{:02X}", syndrome.value));
-        return;
+        return false;
     }
     if (answer.info().operation != Operation::Acknowledge && syndrome.kind() != AckKind::Ack) {
         log.add("ACK-06", Must, "syndrome", "the AETH of a response with data is an ACK",
@@ -179,7 +192,7 @@ void ResponderChecks::syndrome(PacketLog& log, const wire::Packet& answer,
                     fmt::format("timer is {}", syndrome.code()));
         }
     }
-    if (syndrome.kind() != AckKind::Ack || syndrome.code() == wire::kNoCredits) return;
+    if (syndrome.kind() != AckKind::Ack || syndrome.code() == wire::kNoCredits) return true;
     const std::uint64_t credits = wire::credits_of(syndrome.code()).value_or(0);
     if (connection.shared_receives) {
         log.add("ACK-10", Should, "credits", "credits must be 31 with an SRQ",
@@ -190,6 +203,7 @@ void ResponderChecks::syndrome(PacketLog& log, const wire::Packet& answer,
                             receives(connection)),
                 fmt::format("they stand for {}", credits));
     }
+    return true;
 }
 
 // An answer names no PSN that the responder cannot have reached.
@@ -303,7 +317,7 @@ void ResponderChecks::msn(PacketLog& log, const wire::Packet& answer, std::int64
                        psn <= std::prev(after)->second.last;
     if (nak && reads && std::prev(after)->first < psn) --bounds.least; // it has not ended
     if (!nak || reads) bounds.most = state.at_reach.up_to(state.sent, state.reach() - 1).most;
-    bounds.least = std::max<std::int64_t>(bounds.least, 0);
+    bounds.least = std::clamp<std::int64_t>(bounds.least, 0, bounds.most);
     const wire::Psn base(static_cast<std::uint32_t>(bounds.least));
     const std::int64_t above = wire::distance(base, wire::Psn(answer.aeth.msn.value));
     if (above >= 0 && above <= bounds.most - bounds.least) return;

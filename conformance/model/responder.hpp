@@ -81,8 +81,10 @@ class ResponderChecks {
 
         [[nodiscard]] std::int64_t reach() const { return *reached.rbegin(); }
     };
+    [[nodiscard]] bool is_part_of_read(const State& state, std::int64_t psn, bool certain) const;
     void reach(State& state, std::int64_t psn, std::int64_t after) const;
-    void syndrome(PacketLog& log, const wire::Packet& answer, const Connection& connection) const;
+    // Whether it is a defined one.
+    bool syndrome(PacketLog& log, const wire::Packet& answer, const Connection& connection) const;
     void position(PacketLog& log, const wire::Packet& answer, std::int64_t psn,
                   const State& state) const;
     void sequence_nak(PacketLog& log, std::int64_t psn, const State& state) const;
