@@ -19,6 +19,7 @@
 #include "conformance/interpreter/regions.hpp"
 #include "conformance/interpreter/story.hpp"
 #include "conformance/interpreter/wire.hpp"
+#include "conformance/model/packets.hpp"
 #include "conformance/model/shadow.hpp"
 #include "dissector/wire/icrc.hpp"
 
@@ -186,11 +187,20 @@ std::vector<Violation> deviations(Interpreter& interpreter) {
         story_of(interpreter.environment(), interpreter.record(), interpreter.events().call_log(),
                  interpreter.events().now());
     std::vector<Violation> found;
+    for (const model::Deviation& one : model::check_packets(story))
+        found.push_back(violation_of(one, story.setting));
     for (const model::Deviation& one :
          model::check_memory(story, names_of_regions(interpreter.objects()))) {
         found.push_back(violation_of(one, story.setting));
     }
     return found;
+}
+
+// Some devices send another hop limit than the one that was set: that of the route. One question
+// tells the model which one to hold the packets to. A device may be unable to say.
+Task<void> ask_for_hop_limit(Interpreter& interpreter) {
+    dut::Request query = dut::QpQuery{.qp = interpreter.objects().own_qp().dut_qp};
+    co_await interpreter.events().call(std::move(query)); // the model reads it in the call log
 }
 
 } // namespace
@@ -210,6 +220,7 @@ Task<Met<>> conclude(Interpreter& interpreter) {
         co_await all_claimed(interpreter, qp);
     co_await no_event_left(interpreter);
     co_await guards_intact(interpreter);
+    co_await ask_for_hop_limit(interpreter);
     co_return Met<>{};
 }
 

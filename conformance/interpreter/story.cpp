@@ -30,7 +30,9 @@ model::Setting setting_of(const Environment& environment) {
             .dut_mac = environment.dut_mac,
             .tester_mac = environment.tester.mac,
             .vlan = environment.vlan,
-            .exact = environment.path_delay.has_value()};
+            .exact = environment.path_delay.has_value(),
+            .lowest_qpn = kLowestTesterQpn,
+            .first_qpn = environment.first_tester_qpn};
 }
 
 } // namespace
@@ -90,7 +92,8 @@ Violation violation_of(const model::Deviation& deviation, const model::Setting& 
             .certain = deviation.kind == rules::FindingClass::Contradiction || setting.exact,
             .packets = deviation.packets,
             .measured = deviation.measured,
-            .allowed = deviation.allowed};
+            .allowed = deviation.allowed,
+            .of_class = deviation.kind};
 }
 
 } // namespace veriroce::interpreter

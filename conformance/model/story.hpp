@@ -66,6 +66,10 @@ struct Setting {
     // earlier.
     bool exact = false;
 
+    // The tester's QPNs: those of earlier cases are at least the lowest and below the first.
+    wire::Qpn lowest_qpn;
+    wire::Qpn first_qpn;
+
     [[nodiscard]] bool trait(std::string_view word) const;
 };
 

@@ -1,0 +1,60 @@
+// The QPs of the device, as the calls of a story made them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "conformance/model/story.hpp"
+#include "dissector/wire/verbs.hpp"
+
+namespace veriroce::model {
+
+// One life of a QP: from RTR to the next RESET.
+struct Connection {
+    dut::QpHandle handle;
+    wire::Qpn qpn;
+    wire::QpType type = wire::QpType::Rc;
+    bool shared_receives = false;              // its receives come from an SRQ
+    std::optional<std::uint32_t> inline_bytes; // of its creation
+    dut::QpAttributes attributes;              // all that was set, the latest of each
+    std::vector<dut::AddressVector> vectors;   // that packets may follow
+    bool migrates = false;                     // it has a second path
+
+    [[nodiscard]] wire::Mtu mtu() const { return attributes.path_mtu.value_or(wire::Mtu::B1024); }
+    // 0 until RTR has said it.
+    [[nodiscard]] wire::Qpn peer() const { return attributes.dest_qp_num.value_or(wire::Qpn{}); }
+    // How far a request of the device, or of its peer, is from the first one.
+    [[nodiscard]] std::int64_t own_psn(wire::Psn psn) const {
+        return wire::distance(attributes.sq_psn.value_or(wire::Psn{}), psn);
+    }
+    [[nodiscard]] std::int64_t peer_psn(wire::Psn psn) const {
+        return wire::distance(attributes.rq_psn.value_or(wire::Psn{}), psn);
+    }
+};
+
+class Connections {
+  public:
+    explicit Connections(const Setting& setting) : setting_(setting) {}
+
+    // A call that the device carries out from now on. It has an effect unless it was refused.
+    void take(const Call& call);
+
+    // The latest life of a QP of the device, or of the one whose peer has this QPN; null if there
+    // is none. Pointers stay good.
+    [[nodiscard]] Connection* of_handle(dut::QpHandle handle);
+    [[nodiscard]] Connection* of_dut(wire::Qpn qpn);
+    [[nodiscard]] Connection* of_peer(wire::Qpn qpn);
+    [[nodiscard]] const std::deque<Connection>& all() const { return all_; }
+
+  private:
+    void modify(const dut::QpModify& modify);
+
+    const Setting& setting_;
+    std::map<dut::QpHandle, Connection> preparing_; // RESET and INIT
+    std::deque<Connection> all_;
+};
+
+} // namespace veriroce::model

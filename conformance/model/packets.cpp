@@ -1,0 +1,73 @@
+#include "conformance/model/packets.hpp"
+
+#include "conformance/model/connection.hpp"
+#include "conformance/model/deviation_log.hpp"
+#include "conformance/model/header_checks.hpp"
+#include "conformance/model/posted_bytes.hpp"
+#include "conformance/model/requester.hpp"
+#include "conformance/model/responder.hpp"
+
+namespace veriroce::model {
+namespace {
+
+// One walk over the story.
+class Walk {
+  public:
+    explicit Walk(const Story& story)
+        : story_(story), connections_(story.setting), headers_(story, log_),
+          requester_(story.setting, log_), responder_(story.setting, log_) {}
+
+    std::vector<Deviation> run() {
+        for (const Step& step : story_.steps) {
+            switch (step.kind) {
+            case Step::Kind::Packet: take(story_.packets[step.index]); break;
+            case Step::Kind::Asked: take(story_.calls[step.index]); break;
+            case Step::Kind::Answered: break;
+            }
+        }
+        return log_.take();
+    }
+
+  private:
+    void take(const Call& call) {
+        connections_.take(call);
+        bytes_.take(call);
+        requester_.take(call, connections_, bytes_);
+        responder_.take(call);
+    }
+
+    void take(const Packet& packet) {
+        if (packet.from == Side::Tester) return take_of_tester(packet);
+        if (!packet.sound()) return headers_.check_unsound(packet);
+        const Connection* connection = connections_.of_peer(packet.packet->bth.dest_qp);
+        headers_.check(packet, connection);
+        if (connection == nullptr || packet.packet->info().reserved()) return;
+        if (packet.packet->info().request()) requester_.check(packet, *connection, bytes_);
+        if (packet.packet->info().response()) responder_.check(packet, *connection);
+    }
+
+    void take_of_tester(const Packet& packet) {
+        bytes_.take(packet);
+        headers_.take_of_tester(packet);
+        responder_.take_frame(packet);
+        if (!packet.packet) return;
+        const Connection* connection = connections_.of_dut(packet.packet->bth.dest_qp);
+        if (connection != nullptr) responder_.take(packet, *connection);
+    }
+
+    const Story& story_;
+    DeviationLog log_;
+    Connections connections_;
+    PostedBytes bytes_;
+    HeaderChecks headers_;
+    RequesterChecks requester_;
+    ResponderChecks responder_;
+};
+
+} // namespace
+
+std::vector<Deviation> check_packets(const Story& story) {
+    return Walk(story).run();
+}
+
+} // namespace veriroce::model

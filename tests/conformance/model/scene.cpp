@@ -1,0 +1,151 @@
+#include "tests/conformance/model/scene.hpp"
+
+#include <algorithm>
+
+#include "conformance/dut/pattern.hpp"
+#include "dissector/wire/parsed_frame.hpp"
+
+namespace veriroce::model::test {
+namespace {
+
+const wire::MacAddress kDutMac = *wire::MacAddress::parse("02:00:00:00:00:01");
+const wire::MacAddress kTesterMac = *wire::MacAddress::parse("02:00:00:00:00:02");
+const wire::IpAddress kDut = *wire::IpAddress::parse("192.0.2.1");
+const wire::IpAddress kTester = *wire::IpAddress::parse("192.0.2.2");
+
+} // namespace
+
+std::vector<std::byte> filled(std::uint64_t offset, std::size_t length) {
+    std::vector<std::byte> bytes(length);
+    dut::write_pattern(bytes, dut::Pattern::Offsets, offset, 5);
+    return bytes;
+}
+
+dut::SendRequest request(wire::WrOpcode opcode, std::uint64_t offset, std::uint32_t length) {
+    dut::SendRequest request{.opcode = opcode};
+    request.sge.push_back({.mr = kRegion, .offset = offset, .length = length});
+    return request;
+}
+
+Scene::Scene() {
+    story.setting = {.dut_address = kDut,
+                     .dut_mac = kDutMac,
+                     .tester_mac = kTesterMac,
+                     .exact = true,
+                     .lowest_qpn = {0x800},
+                     .first_qpn = {0x800}};
+    story.setting.dut.ports.push_back({.mac = kDutMac, .pkeys = {wire::kDefaultPkey}});
+    call(dut::QpCreate{}, dut::Result{dut::QpCreated{.qp = kQp, .qpn = kDutQpn}});
+    call(dut::QpModify{.qp = kQp, .attributes = {.state = wire::QpState::Init, .pkey_index = 0}});
+    dut::QpModify rtr{.qp = kQp, .attributes = {.state = wire::QpState::Rtr}};
+    rtr.attributes.address_vector =
+        dut::AddressVector{.address = kTester, .hop_limit = 64, .traffic_class = 26 << 2};
+    rtr.attributes.path_mtu = wire::Mtu::B256;
+    rtr.attributes.rq_psn = wire::Psn(kPeerStart);
+    rtr.attributes.dest_qp_num = kTesterQpn;
+    rtr.attributes.min_rnr_timer = std::uint8_t{12};
+    call(std::move(rtr));
+    call(dut::QpModify{
+        .qp = kQp, .attributes = {.state = wire::QpState::Rts, .sq_psn = wire::Psn(kOwnStart)}});
+    call(dut::MrRegister{.length = kRegionBytes, .fill = dut::Fill{dut::Pattern::Offsets, 5}},
+         dut::Result{dut::MrRegistered{.mr = kRegion, .address = 0x10000, .rkey = kRegionKey}});
+}
+
+void Scene::call(dut::Request request, dut::Answer answer) {
+    story.steps.push_back({Step::Kind::Asked, story.calls.size()});
+    story.steps.push_back({Step::Kind::Answered, story.calls.size()});
+    story.calls.push_back(
+        {.request = std::move(request), .answer = std::move(answer), .asked = {}, .answered = {}});
+}
+
+void Scene::post(dut::SendRequest request) {
+    dut::PostSend chain{.qp = kQp};
+    chain.requests.push_back(std::move(request));
+    call(std::move(chain), dut::Result{dut::Posted{1}});
+}
+
+void Scene::post_receives(std::size_t count) {
+    dut::PostRecv chain{.qp = kQp};
+    chain.requests.resize(count);
+    call(std::move(chain), dut::Result{dut::Posted{static_cast<std::uint32_t>(count)}});
+}
+
+void Scene::query(std::uint8_t hop_limit) {
+    dut::QpQueried queried;
+    queried.attributes.address_vector =
+        dut::AddressVector{.address = kTester, .hop_limit = hop_limit};
+    call(dut::QpQuery{.qp = kQp}, dut::Result{queried});
+}
+
+void Scene::add(Side from, std::string_view opcode, std::int64_t psn, wire::Bytes payload,
+                const Edits& edits) {
+    const bool of_dut = from == Side::Dut;
+    wire::Packet packet;
+    packet.bth.opcode = *wire::opcode_by_name(opcode);
+    const wire::OpcodeInfo& info = packet.info();
+    packet.headers = info.headers;
+    const bool own = of_dut != info.response();
+    packet.bth.psn = wire::Psn(own ? kOwnStart : kPeerStart) + psn;
+    packet.bth.dest_qp = of_dut ? kTesterQpn : kDutQpn;
+    packet.bth.pad = wire::pad_of(payload.size());
+    packet.aeth.syndrome = wire::Syndrome::ack(wire::kNoCredits);
+    if (info.service == wire::Service::Cnp) {
+        packet.bth.psn = wire::Psn(0);
+        packet.bth.becn = true;
+    }
+    edits.packet(packet);
+    wire::Envelope envelope{.source = of_dut ? kDut : kTester,
+                            .destination = of_dut ? kTester : kDut,
+                            .source_port = 0xC001,
+                            .dscp = 26};
+    edits.envelope(envelope);
+    wire::LinkAddress link = edits.link;
+    if (link.source == wire::MacAddress{}) link.source = of_dut ? kDutMac : kTesterMac;
+    if (link.destination == wire::MacAddress{}) link.destination = of_dut ? kTesterMac : kDutMac;
+    std::vector<std::byte> headers(wire::kMaxTransportHeaderBytes);
+    headers.resize(wire::encode_headers(packet, headers));
+    std::vector<std::byte> body(payload.begin(), payload.end());
+    body.resize(body.size() + packet.bth.pad);
+    std::vector<std::byte>& frame =
+        frames.emplace_back(wire::kMaxFrameOverhead + headers.size() + body.size());
+    frame.resize(wire::write_frame(link, envelope, 1, headers, body, frame));
+    edits.frame(frame);
+    wire::seal(frame);
+    const auto parsed = wire::parse_frame(frame);
+    story.steps.push_back({Step::Kind::Packet, story.packets.size()});
+    story.packets.push_back({.from = from,
+                             .number = story.packets.size(),
+                             .bytes = frame,
+                             .frame = parsed->frame,
+                             .packet = parsed->packet,
+                             .refusal = parsed->refusal,
+                             .at = {}});
+}
+
+void Scene::heard(std::string_view opcode, std::int64_t psn, wire::Bytes payload,
+                  const Edits& edits) {
+    add(Side::Dut, opcode, psn, payload, edits);
+}
+
+void Scene::sent(std::string_view opcode, std::int64_t psn, wire::Bytes payload,
+                 const Edits& edits) {
+    add(Side::Tester, opcode, psn, payload, edits);
+}
+
+void Scene::acknowledged(std::int64_t psn, std::uint32_t msn, wire::Syndrome syndrome) {
+    heard("ACKNOWLEDGE", psn, {}, {.packet = [&](wire::Packet& packet) {
+              packet.aeth.msn = {msn};
+              packet.aeth.syndrome = syndrome;
+          }});
+}
+
+std::string Scene::found() const {
+    std::string text;
+    for (const Deviation& one : check_packets(story)) {
+        if (!text.empty()) text += "; ";
+        text += one.rule + " " + one.field;
+    }
+    return text;
+}
+
+} // namespace veriroce::model::test
