@@ -366,6 +366,7 @@ void ResponderView::cover(Qp& qp, std::int64_t before) {
     if (before > high_) return loosen(qp); // it answers for what was not sent, as far as we saw
     if (before <= low_ || loose_) return;
     low_ = before;
+    covered_at_ = counters_.now;
     for (Slot& slot : slots_) {
         if (slot.first + slot.packets > low_) break;
         settle(slot);
@@ -378,7 +379,7 @@ void ResponderView::refuse(Qp& qp, std::int64_t psn) {
     const std::int64_t start =
         refused != nullptr && refused->before.open ? refused->before.start : psn;
     cover(qp, start);
-    ended_ = true;
+    ended();
     // Requests behind a READ may be executed before it is answered (RDR-12).
     const bool read = refused != nullptr &&
                       refused->packet->packet->info().operation == wire::Operation::RdmaReadRequest;
@@ -489,16 +490,45 @@ void ResponderView::take_original(const Packet& packet, std::int64_t psn,
     slot->done = true;
 }
 
-void ResponderView::received(Qp& qp, ReceiveWork& work) {
+Message ResponderView::message_of(const Slot& last) const {
+    const wire::Packet& packet = *last.packet->packet;
+    Message message{.bytes = last.before.bytes + packet.payload().size(),
+                    .operation = packet.info().operation,
+                    .packet = last.packet->number};
+    if (packet.info().starts_message()) message.bytes = packet.payload().size();
+    if (packet.info().immediate()) message.imm = packet.imm.value;
+    return message;
+}
+
+std::optional<ResponderView::Unreported> ResponderView::unreported(const Qp& qp) const {
+    const bool up = qp.state == wire::QpState::Rtr || qp.state == wire::QpState::Rts;
+    if (loose_ || ended_ || !up) return std::nullopt;
+    for (const Slot& slot : slots_) {
+        const bool ends = slot.packet->packet->info().ends_message();
+        if (!slot.receive || *slot.receive < received_ || !ends) continue;
+        if (!slot.legal || !slot.alone || slot.first + slot.packets > low_) return std::nullopt;
+        return Unreported{message_of(slot), covered_at_};
+    }
+    return std::nullopt;
+}
+
+std::optional<Message> ResponderView::received(Qp& qp, ReceiveWork& work) {
     const std::uint64_t number = received_++;
-    if (loose_) return;
+    if (loose_) return std::nullopt;
     const bool in_order = qp.srq || (number < qp.receives.size() && &qp.receives[number] == &work);
-    if (!in_order) return loosen(qp);
+    if (!in_order) {
+        loosen(qp);
+        return std::nullopt;
+    }
     std::int64_t end = low_;
     std::uint64_t at = 0;
+    bool certain = true;
+    std::optional<Message> message;
     for (Slot& slot : slots_) {
         if (slot.receive != number) continue;
         end = slot.first + slot.packets;
+        certain = certain && slot.alone && slot.legal;
+        if (slot.packet->packet->info().ends_message()) message = message_of(slot);
         if (slot.packet->packet->info().operation != wire::Operation::Send) continue;
         const wire::Bytes payload = slot.packet->packet->payload();
         if (qp.srq && slot.effects.empty()) {
@@ -514,6 +544,7 @@ void ResponderView::received(Qp& qp, ReceiveWork& work) {
             one.region->settle(one.write, one.range, counters_.serial);
     }
     cover(qp, end);
+    return certain ? message : std::nullopt;
 }
 
 } // namespace veriroce::model

@@ -46,6 +46,7 @@ class Shadow {
             case Step::Kind::Answered: answered(story_.calls[step.index]); break;
             }
         }
+        missing();
         if (undecided_) return {};
         return std::move(found_);
     }
@@ -71,6 +72,9 @@ class Shadow {
     void completed(const Polled& polled);
     void bound(const Call& call);
 
+    // What was due before the end.
+    void missing();
+
     // --- comparing
     void compare(dut::MrHandle mr, std::uint64_t offset, wire::Bytes actual);
     void compare_digest(const dut::MrDigest& asked, const dut::MrDigested& digest);
@@ -89,6 +93,7 @@ class Shadow {
     std::set<dut::MrHandle> told_;                       // regions with a finding
     std::map<std::uint64_t, std::uint64_t> host_writes_; // by region: the newest
     std::vector<Deviation> found_;
+    Completions completions_{posted_, found_};
     bool undecided_ = false;
 };
 
@@ -203,6 +208,7 @@ void Shadow::host_wrote(bool done, dut::MrHandle mr, ByteRange range) {
 
 void Shadow::asked(const Call& call) {
     counters_.now = std::max(counters_.now, call.asked);
+    completions_.asked(call);
     posted_.asked(call);
     if (const auto* write = std::get_if<dut::MrWrite>(&call.request)) {
         host_write(write->mr, write->offset, write->data);
@@ -244,7 +250,12 @@ void Shadow::completed(const Polled& polled) {
     const bool success = polled.completion.status == wire::WcStatus::Success;
     if (!success && qp.type == wire::QpType::Rc) views.responder->ended();
     if (polled.receive != nullptr && success) {
-        views.responder->received(qp, *polled.receive);
+        const auto message = views.responder->received(qp, *polled.receive);
+        if (message) completions_.received(polled, *message);
+    }
+    if (polled.send != nullptr && success && qp.type == wire::QpType::Rc) {
+        completions_.sent(polled, views.requester->evidence(),
+                          views.requester->data_arrived(*polled.send));
     }
     if (polled.send == nullptr) return;
     const dut::SendRequest& request = polled.send->request;
@@ -268,8 +279,11 @@ void Shadow::completed(const Polled& polled) {
 void Shadow::answered(const Call& call) {
     counters_.now = std::max(counters_.now, call.answered);
     const bool done = call.answer && call.answer->has_value();
-    for (const Polled& one : posted_.answered(call))
+    completions_.answered(call);
+    for (const Polled& one : posted_.answered(call)) {
+        completions_.polled(one);
         completed(one);
+    }
     if (const auto* write = std::get_if<dut::MrWrite>(&call.request)) {
         host_wrote(done, write->mr, {write->offset, write->data.size()});
     } else if (const auto* fill = std::get_if<dut::MrFill>(&call.request)) {
@@ -296,6 +310,17 @@ void Shadow::answered(const Call& call) {
     } else if (const auto* digest = std::get_if<dut::MrDigest>(&call.request)) {
         const auto* told = std::get_if<dut::MrDigested>(&**call.answer);
         if (told != nullptr) compare_digest(*digest, *told);
+    }
+}
+
+void Shadow::missing() {
+    for (Qp& qp : posted_.qps()) {
+        if (qp.gone || qp.type != wire::QpType::Rc || !views_.contains(qp.handle)) continue;
+        const ResponderView& view = *views_of(qp).responder;
+        if (const auto ended = view.ended_at()) completions_.missing_flush(qp, *ended);
+        if (const auto lost = view.unreported(qp)) {
+            completions_.missing_receive(qp, lost->message, lost->acknowledged);
+        }
     }
 }
 
