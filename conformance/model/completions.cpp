@@ -159,6 +159,13 @@ void Completions::received(const Polled& polled, const Message& message) {
         differs(fmt::format("imm is {}", text(completion.imm)),
                 fmt::format("imm must be {}", text(message.imm)));
     }
+    const auto key = [](std::optional<wire::Rkey> rkey) {
+        return rkey ? fmt::format("0x{:X}", rkey->value) : std::string("absent");
+    };
+    if (completion.invalidated_rkey != message.invalidated) {
+        differs(fmt::format("the invalidated key is {}", key(completion.invalidated_rkey)),
+                fmt::format("it must be {}", key(message.invalidated)));
+    }
     const wire::WcOpcode expected = write ? wire::WcOpcode::RecvRdmaWithImm : wire::WcOpcode::Recv;
     if (completion.opcode != expected) {
         differs(fmt::format("opcode is {}", wire::name_of(completion.opcode)),

@@ -22,6 +22,7 @@ namespace veriroce::model {
 struct Message {
     std::uint64_t bytes = 0;
     std::optional<std::uint32_t> imm;
+    std::optional<wire::Rkey> invalidated;
     wire::Operation operation = wire::Operation::Send;
     std::size_t packet = 0; // its last one, in CaseResult::packets
 };

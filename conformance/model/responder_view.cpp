@@ -114,6 +114,7 @@ void ResponderView::dropped(Qp& qp, const Packet& packet, std::string rule, std:
 
 void ResponderView::loosen(Qp& qp) {
     if (std::exchange(loose_, true)) return;
+    counters_.loose = true;
     const auto open = [&](Region& region, ByteRange range) {
         region.may_hold_anything({++counters_.write, origin_, counters_.serial}, range,
                                  counters_.now);
@@ -250,7 +251,8 @@ void ResponderView::apply_write(Qp& qp, Slot& slot, Context& after) {
                            : full && total < after.reth.dma_length;
     after.legal = after.legal && sized;
     slot.legal = slot.legal && after.legal;
-    if (fits && !payload.empty()) {
+    // What a message that may not begin here names is undefined as well (KEY-14).
+    if ((fits || info.starts_message()) && !payload.empty()) {
         const auto target =
             memory_.target(after.reth.rkey, after.reth.virtual_address + after.bytes,
                            payload.size(), qp.pd, &wire::Access::remote_write);
@@ -285,7 +287,7 @@ void ResponderView::apply_send(Qp& qp, Slot& slot, Context& after) {
                  .start = slot.first,
                  .receives = after.receives + 1};
     }
-    if (!fits) return;
+    if (!fits && !info.starts_message()) return;
     const std::uint64_t number = after.receives - 1;
     slot.receive = number;
     if (!qp.srq && number < qp.receives.size()) {
@@ -425,7 +427,7 @@ void ResponderView::answer(Qp& qp, const Packet& packet, std::vector<Deviation>&
 void ResponderView::check_read(const Qp& qp, const Packet& packet, std::int64_t psn,
                                std::vector<Deviation>& found) {
     const wire::Bytes payload = packet.packet->payload();
-    if (payload.empty() || loose_) return;
+    if (payload.empty() || counters_.loose) return;
     const std::uint64_t mtu = wire::bytes_of(qp.mtu());
     const Read* asked = nullptr;
     std::uint64_t wrong = 0;
@@ -459,7 +461,7 @@ void ResponderView::take_original(const Packet& packet, std::int64_t psn,
     Slot* slot = slot_of(psn);
     if (slot == nullptr || !is_atomic(slot->packet->packet->info().operation)) return;
     const std::uint64_t original = packet.packet->atomic_ack.original;
-    if (loose_ || !slot->alone) return;
+    if (counters_.loose || !slot->alone) return;
     if (slot->original) {
         if (*slot->original == original) return;
         found.push_back(
@@ -497,6 +499,7 @@ Message ResponderView::message_of(const Slot& last) const {
                     .packet = last.packet->number};
     if (packet.info().starts_message()) message.bytes = packet.payload().size();
     if (packet.info().immediate()) message.imm = packet.imm.value;
+    if (packet.info().invalidates()) message.invalidated = packet.ieth.rkey;
     return message;
 }
 

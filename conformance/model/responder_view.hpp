@@ -48,6 +48,7 @@ struct Counters {
     std::uint64_t write = 0;
     std::uint64_t snapshot = 0;
     wire::Instant now{};
+    bool loose = false; // of some QP nothing can be said any more
 };
 
 class ResponderView {
