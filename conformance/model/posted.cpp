@@ -105,6 +105,7 @@ void Posted::modified(Qp& qp, const dut::QpAttributes& change) {
         qp.sends.clear();
         qp.receives.clear();
         qp.life = ++lives_;
+        ++qp.lives;
     }
     const auto take = [](auto& into, const auto& from) {
         if (from) into = from;

@@ -51,7 +51,8 @@ struct Qp {
     bool signal_all = false;
     dut::QpAttributes attributes; // as last set
     wire::QpState state = wire::QpState::Reset;
-    std::uint64_t life = 1; // unique among all lives of all QPs
+    std::uint64_t life = 1;  // unique among all lives of all QPs
+    std::uint64_t lives = 1; // of this QP
     bool gone = false;
     std::deque<SendWork> sends; // of this life, in posting order
     std::deque<ReceiveWork> receives;

@@ -103,7 +103,7 @@ Region& Registered::add(const dut::MrRegister& request, const dut::MrRegistered&
                                         .lkey = made.lkey,
                                         .rkey = made.rkey,
                                         .access = request.access,
-                                        .contents = Contents(std::move(bytes)),
+                                        .contents = PossibleBytes(std::move(bytes)),
                                         .snapshots = {},
                                         .touched = {}});
 }

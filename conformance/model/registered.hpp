@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "conformance/dut/contract.hpp"
-#include "conformance/model/contents.hpp"
+#include "conformance/model/possible_bytes.hpp"
 
 namespace veriroce::model {
 
@@ -23,7 +23,7 @@ struct Snapshot {
     std::uint64_t offset = 0; // in the region
     std::uint64_t origin = 0; // of the writes that are ordered before the READ
     std::uint64_t made = 0;   // serial
-    Contents contents;
+    PossibleBytes contents;
 };
 
 // A range that a packet names, and the rule that says what the packet leaves there.
@@ -40,7 +40,7 @@ struct Region {
     wire::Lkey lkey;
     wire::Rkey rkey;
     wire::Access access;
-    Contents contents;
+    PossibleBytes contents;
     std::deque<Snapshot> snapshots;
     std::vector<Touched> touched; // in the order of time
     wire::Instant changed{};      // when a write last became possible, or was acknowledged

@@ -32,6 +32,10 @@ void RequesterView::response(Qp& qp, const Packet& packet) {
     const wire::Psn first = qp.attributes.sq_psn.value_or(wire::Psn(0));
     const std::int64_t end = qp.sends.back().first + qp.sends.back().packets;
     const std::int64_t psn = end + wire::distance(first + end, packet.packet->bth.psn);
+    evidence_.acknowledged = std::max(evidence_.acknowledged, psn);
+    if (packet.packet->headers.has(wire::Header::Aeth)) {
+        evidence_.msn = std::max(evidence_.msn, packet.packet->aeth.msn.value);
+    }
     const auto found = std::ranges::find_if(qp.sends, [&](const SendWork& one) {
         return one.first <= psn && psn < one.first + one.packets;
     });
@@ -52,6 +56,17 @@ void RequesterView::response(Qp& qp, const Packet& packet) {
                                counters_.now);
         place.region->touched.push_back({place.range, "REQ-34", packet.number});
     }
+}
+
+bool RequesterView::data_arrived(const SendWork& work) const {
+    using enum wire::WrOpcode;
+    const wire::WrOpcode opcode = work.request.opcode;
+    const bool waits = (opcode == RdmaRead && work.bytes > 0) || opcode == AtomicCmpAndSwp ||
+                       opcode == AtomicFetchAndAdd;
+    if (!waits) return true;
+    const auto first = arrived_.lower_bound(work.first);
+    const auto last = arrived_.lower_bound(work.first + work.packets);
+    return std::distance(first, last) == work.packets;
 }
 
 void RequesterView::completed(const Qp& qp, const SendWork& work) {

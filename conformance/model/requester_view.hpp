@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "conformance/model/completions.hpp"
 #include "conformance/model/posted.hpp"
 #include "conformance/model/registered.hpp"
 #include "conformance/model/responder_view.hpp"
@@ -21,6 +22,9 @@ class RequesterView {
 
     // A response of the tester that reaches the QP.
     void response(Qp& qp, const Packet& packet);
+    // Whether all data came for which a READ or an atomic waits.
+    [[nodiscard]] bool data_arrived(const SendWork& work) const;
+    [[nodiscard]] const Evidence& evidence() const { return evidence_; }
     // The work request, or a later one, completed with success.
     void completed(const Qp& qp, const SendWork& work);
 
@@ -36,6 +40,7 @@ class RequesterView {
     Counters& counters_;
     std::uint64_t origin_ = 0;
     std::map<std::int64_t, Arrived> arrived_; // by PSN
+    Evidence evidence_;
 };
 
 } // namespace veriroce::model

@@ -114,6 +114,7 @@ void ResponderView::dropped(Qp& qp, const Packet& packet, std::string rule, std:
 
 void ResponderView::loosen(Qp& qp) {
     if (std::exchange(loose_, true)) return;
+    counters_.loose = true;
     const auto open = [&](Region& region, ByteRange range) {
         region.may_hold_anything({++counters_.write, origin_, counters_.serial}, range,
                                  counters_.now);
@@ -250,7 +251,8 @@ void ResponderView::apply_write(Qp& qp, Slot& slot, Context& after) {
                            : full && total < after.reth.dma_length;
     after.legal = after.legal && sized;
     slot.legal = slot.legal && after.legal;
-    if (fits && !payload.empty()) {
+    // What a message that may not begin here names is undefined as well (KEY-14).
+    if ((fits || info.starts_message()) && !payload.empty()) {
         const auto target =
             memory_.target(after.reth.rkey, after.reth.virtual_address + after.bytes,
                            payload.size(), qp.pd, &wire::Access::remote_write);
@@ -285,7 +287,7 @@ void ResponderView::apply_send(Qp& qp, Slot& slot, Context& after) {
                  .start = slot.first,
                  .receives = after.receives + 1};
     }
-    if (!fits) return;
+    if (!fits && !info.starts_message()) return;
     const std::uint64_t number = after.receives - 1;
     slot.receive = number;
     if (!qp.srq && number < qp.receives.size()) {
@@ -366,6 +368,7 @@ void ResponderView::cover(Qp& qp, std::int64_t before) {
     if (before > high_) return loosen(qp); // it answers for what was not sent, as far as we saw
     if (before <= low_ || loose_) return;
     low_ = before;
+    covered_at_ = counters_.now;
     for (Slot& slot : slots_) {
         if (slot.first + slot.packets > low_) break;
         settle(slot);
@@ -378,7 +381,7 @@ void ResponderView::refuse(Qp& qp, std::int64_t psn) {
     const std::int64_t start =
         refused != nullptr && refused->before.open ? refused->before.start : psn;
     cover(qp, start);
-    ended_ = true;
+    ended();
     // Requests behind a READ may be executed before it is answered (RDR-12).
     const bool read = refused != nullptr &&
                       refused->packet->packet->info().operation == wire::Operation::RdmaReadRequest;
@@ -424,7 +427,7 @@ void ResponderView::answer(Qp& qp, const Packet& packet, std::vector<Deviation>&
 void ResponderView::check_read(const Qp& qp, const Packet& packet, std::int64_t psn,
                                std::vector<Deviation>& found) {
     const wire::Bytes payload = packet.packet->payload();
-    if (payload.empty() || loose_) return;
+    if (payload.empty() || counters_.loose) return;
     const std::uint64_t mtu = wire::bytes_of(qp.mtu());
     const Read* asked = nullptr;
     std::uint64_t wrong = 0;
@@ -458,7 +461,7 @@ void ResponderView::take_original(const Packet& packet, std::int64_t psn,
     Slot* slot = slot_of(psn);
     if (slot == nullptr || !is_atomic(slot->packet->packet->info().operation)) return;
     const std::uint64_t original = packet.packet->atomic_ack.original;
-    if (loose_ || !slot->alone) return;
+    if (counters_.loose || !slot->alone) return;
     if (slot->original) {
         if (*slot->original == original) return;
         found.push_back(
@@ -489,16 +492,46 @@ void ResponderView::take_original(const Packet& packet, std::int64_t psn,
     slot->done = true;
 }
 
-void ResponderView::received(Qp& qp, ReceiveWork& work) {
+Message ResponderView::message_of(const Slot& last) const {
+    const wire::Packet& packet = *last.packet->packet;
+    Message message{.bytes = last.before.bytes + packet.payload().size(),
+                    .operation = packet.info().operation,
+                    .packet = last.packet->number};
+    if (packet.info().starts_message()) message.bytes = packet.payload().size();
+    if (packet.info().immediate()) message.imm = packet.imm.value;
+    if (packet.info().invalidates()) message.invalidated = packet.ieth.rkey;
+    return message;
+}
+
+std::optional<ResponderView::Unreported> ResponderView::unreported(const Qp& qp) const {
+    const bool up = qp.state == wire::QpState::Rtr || qp.state == wire::QpState::Rts;
+    if (loose_ || ended_ || !up) return std::nullopt;
+    for (const Slot& slot : slots_) {
+        const bool ends = slot.packet->packet->info().ends_message();
+        if (!slot.receive || *slot.receive < received_ || !ends) continue;
+        if (!slot.legal || !slot.alone || slot.first + slot.packets > low_) return std::nullopt;
+        return Unreported{message_of(slot), covered_at_};
+    }
+    return std::nullopt;
+}
+
+std::optional<Message> ResponderView::received(Qp& qp, ReceiveWork& work) {
     const std::uint64_t number = received_++;
-    if (loose_) return;
+    if (loose_) return std::nullopt;
     const bool in_order = qp.srq || (number < qp.receives.size() && &qp.receives[number] == &work);
-    if (!in_order) return loosen(qp);
+    if (!in_order) {
+        loosen(qp);
+        return std::nullopt;
+    }
     std::int64_t end = low_;
     std::uint64_t at = 0;
+    bool certain = true;
+    std::optional<Message> message;
     for (Slot& slot : slots_) {
         if (slot.receive != number) continue;
         end = slot.first + slot.packets;
+        certain = certain && slot.alone && slot.legal;
+        if (slot.packet->packet->info().ends_message()) message = message_of(slot);
         if (slot.packet->packet->info().operation != wire::Operation::Send) continue;
         const wire::Bytes payload = slot.packet->packet->payload();
         if (qp.srq && slot.effects.empty()) {
@@ -514,6 +547,7 @@ void ResponderView::received(Qp& qp, ReceiveWork& work) {
             one.region->settle(one.write, one.range, counters_.serial);
     }
     cover(qp, end);
+    return certain ? message : std::nullopt;
 }
 
 } // namespace veriroce::model

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/model/completions.hpp"
 #include "conformance/model/deviation.hpp"
 #include "conformance/model/posted.hpp"
 #include "conformance/model/registered.hpp"
@@ -47,6 +48,7 @@ struct Counters {
     std::uint64_t write = 0;
     std::uint64_t snapshot = 0;
     wire::Instant now{};
+    bool loose = false; // of some QP nothing can be said any more
 };
 
 class ResponderView {
@@ -60,10 +62,21 @@ class ResponderView {
     void request(Qp& qp, const Packet& packet);
     // An answer of the device; what it tells must be among what memory may hold.
     void answer(Qp& qp, const Packet& packet, std::vector<Deviation>& found);
-    // A receive of the QP completed with success.
-    void received(Qp& qp, ReceiveWork& work);
+    // A receive of the QP completed with success. The message that it took, if that is certain.
+    std::optional<Message> received(Qp& qp, ReceiveWork& work);
+    // A message that the device acknowledged, and no receive has completed for it.
+    struct Unreported {
+        Message message;
+        wire::Instant acknowledged;
+    };
+    [[nodiscard]] std::optional<Unreported> unreported(const Qp& qp) const;
+    // When the QP surely went to ERR.
+    [[nodiscard]] std::optional<wire::Instant> ended_at() const { return ended_at_; }
     // The QP ended: requests that come from now on change nothing.
-    void ended() { ended_ = true; }
+    void ended() {
+        ended_ = true;
+        if (!ended_at_) ended_at_ = counters_.now;
+    }
     // Nothing can be said of this QP any more.
     void loosen(Qp& qp);
     [[nodiscard]] bool loose() const { return loose_; }
@@ -127,6 +140,8 @@ class ResponderView {
     // Every request before this PSN was accepted.
     void cover(Qp& qp, std::int64_t before);
     void settle(Slot& slot);
+    // The message that ends with this slot.
+    [[nodiscard]] Message message_of(const Slot& last) const;
     void refuse(Qp& qp, std::int64_t psn);
     void check_read(const Qp& qp, const Packet& packet, std::int64_t psn,
                     std::vector<Deviation>& found);
@@ -144,7 +159,9 @@ class ResponderView {
     std::deque<Slot> slots_;
     std::deque<Read> reads_;
     std::uint64_t received_ = 0; // receives that completed with success
+    wire::Instant covered_at_{}; // when `low_` last moved
     bool ended_ = false;
+    std::optional<wire::Instant> ended_at_;
     bool loose_ = false;
 };
 

@@ -46,6 +46,7 @@ class Shadow {
             case Step::Kind::Answered: answered(story_.calls[step.index]); break;
             }
         }
+        missing();
         if (undecided_) return {};
         return std::move(found_);
     }
@@ -71,10 +72,14 @@ class Shadow {
     void completed(const Polled& polled);
     void bound(const Call& call);
 
+    // What was due before the end.
+    void missing();
+
     // --- comparing
     void compare(dut::MrHandle mr, std::uint64_t offset, wire::Bytes actual);
     void compare_digest(const dut::MrDigest& asked, const dut::MrDigested& digest);
     void open_undecided_receives();
+    [[nodiscard]] bool open_to_loose_qp(const Region& region);
     [[nodiscard]] bool beyond_byte_len(const Region& region, ByteRange range);
     [[nodiscard]] std::string name_of(dut::MrHandle mr) const;
 
@@ -89,6 +94,7 @@ class Shadow {
     std::set<dut::MrHandle> told_;                       // regions with a finding
     std::map<std::uint64_t, std::uint64_t> host_writes_; // by region: the newest
     std::vector<Deviation> found_;
+    Completions completions_{posted_, found_};
     bool undecided_ = false;
 };
 
@@ -203,6 +209,7 @@ void Shadow::host_wrote(bool done, dut::MrHandle mr, ByteRange range) {
 
 void Shadow::asked(const Call& call) {
     counters_.now = std::max(counters_.now, call.asked);
+    completions_.asked(call);
     posted_.asked(call);
     if (const auto* write = std::get_if<dut::MrWrite>(&call.request)) {
         host_write(write->mr, write->offset, write->data);
@@ -244,7 +251,12 @@ void Shadow::completed(const Polled& polled) {
     const bool success = polled.completion.status == wire::WcStatus::Success;
     if (!success && qp.type == wire::QpType::Rc) views.responder->ended();
     if (polled.receive != nullptr && success) {
-        views.responder->received(qp, *polled.receive);
+        const auto message = views.responder->received(qp, *polled.receive);
+        if (message) completions_.received(polled, *message);
+    }
+    if (polled.send != nullptr && success && qp.type == wire::QpType::Rc) {
+        completions_.sent(polled, views.requester->evidence(),
+                          views.requester->data_arrived(*polled.send));
     }
     if (polled.send == nullptr) return;
     const dut::SendRequest& request = polled.send->request;
@@ -268,8 +280,11 @@ void Shadow::completed(const Polled& polled) {
 void Shadow::answered(const Call& call) {
     counters_.now = std::max(counters_.now, call.answered);
     const bool done = call.answer && call.answer->has_value();
-    for (const Polled& one : posted_.answered(call))
+    completions_.answered(call);
+    for (const Polled& one : posted_.answered(call)) {
+        completions_.polled(one);
         completed(one);
+    }
     if (const auto* write = std::get_if<dut::MrWrite>(&call.request)) {
         host_wrote(done, write->mr, {write->offset, write->data.size()});
     } else if (const auto* fill = std::get_if<dut::MrFill>(&call.request)) {
@@ -299,6 +314,17 @@ void Shadow::answered(const Call& call) {
     }
 }
 
+void Shadow::missing() {
+    for (Qp& qp : posted_.qps()) {
+        if (qp.gone || qp.type != wire::QpType::Rc || !views_.contains(qp.handle)) continue;
+        const ResponderView& view = *views_of(qp).responder;
+        if (const auto ended = view.ended_at()) completions_.missing_flush(qp, *ended);
+        if (const auto lost = view.unreported(qp)) {
+            completions_.missing_receive(qp, lost->message, lost->acknowledged);
+        }
+    }
+}
+
 // --- comparing --------------------------------------------------------------------------------
 
 std::string Shadow::name_of(dut::MrHandle mr) const {
@@ -325,6 +351,16 @@ void Shadow::open_undecided_receives() {
     }
 }
 
+// Whether a QP of which nothing can be said may have written to the region.
+bool Shadow::open_to_loose_qp(const Region& region) {
+    const wire::Access access = region.access;
+    if (!access.remote_write && !access.remote_atomic && !access.mw_bind) return false;
+    return std::ranges::any_of(posted_.qps(), [&](const Qp& qp) {
+        const auto found = views_.find(qp.handle);
+        return qp.pd == region.pd && found != views_.end() && found->second.responder->loose();
+    });
+}
+
 // Bytes of a receive that its completion does not count.
 bool Shadow::beyond_byte_len(const Region& region, ByteRange range) {
     const auto holds = [&](const ReceiveWork& work) {
@@ -345,6 +381,7 @@ bool Shadow::beyond_byte_len(const Region& region, ByteRange range) {
 void Shadow::compare(dut::MrHandle mr, std::uint64_t offset, wire::Bytes actual) {
     Region* region = memory_.find(mr);
     if (region == nullptr || counters_.now - region->changed < kVisible) return;
+    if (open_to_loose_qp(*region)) return;
     open_undecided_receives();
     const std::vector<ByteRange> wrong = region->contents.differences(offset, actual);
     if (wrong.empty() || !told_.insert(mr).second) return;
@@ -387,7 +424,7 @@ void Shadow::compare(dut::MrHandle mr, std::uint64_t offset, wire::Bytes actual)
 void Shadow::compare_digest(const dut::MrDigest& asked, const dut::MrDigested& digest) {
     const Region* region = memory_.find(asked.mr);
     if (region == nullptr || asked.length <= kMostRead) return;
-    if (counters_.now - region->changed < kVisible) return;
+    if (counters_.now - region->changed < kVisible || open_to_loose_qp(*region)) return;
     open_undecided_receives();
     if (!region->contents.certain(asked.offset, asked.length)) return;
     const std::uint32_t expected =

@@ -22,6 +22,7 @@ std::span<const Mutant> completions();
 std::span<const Mutant> answers();
 std::span<const Mutant> requests();
 std::span<const Mutant> effects();
+std::span<const Mutant> memory();
 std::span<const Mutant> resends();
 std::span<const Mutant> positions();
 

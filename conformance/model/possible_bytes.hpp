@@ -2,10 +2,10 @@
 // before, and what each write that is not yet known to be done would leave. Only the uncertain
 // pieces are kept apart; everything else is one run of known bytes.
 //
-//   contents.may_hold(write, 8, data);          a WRITE was sent: old or new
-//   contents.settle(write.id, {8, n}, serial);  its ACK came: new, unless another write raced it
-//   contents.retract(write.id, {8, n});         it was not executed: old
-//   contents.differences(0, actual)             bytes that hold no candidate
+//   bytes.may_hold(write, 8, data);          a WRITE was sent: old or new
+//   bytes.settle(write.id, {8, n}, serial);  its ACK came: new, unless another write raced it
+//   bytes.retract(write.id, {8, n});         it was not executed: old
+//   bytes.differences(0, actual)             bytes that hold no candidate
 //
 // Offsets and lengths are bytes; what is beyond the end is cut off. Serials count the events of one
 // story, from 1. Source: "Memory" in the rules KEY-14, RSP-15, CRC-07, ACK-05, ATM-09.
@@ -34,12 +34,12 @@ struct ByteRange {
     friend bool operator==(ByteRange, ByteRange) = default;
 };
 
-class Contents {
+class PossibleBytes {
   public:
     // With more candidates a byte may hold anything.
     static constexpr std::size_t kMostCandidates = 16;
 
-    explicit Contents(std::vector<std::byte> known) : known_(std::move(known)) {}
+    explicit PossibleBytes(std::vector<std::byte> known) : known_(std::move(known)) {}
 
     [[nodiscard]] std::uint64_t size() const { return known_.size(); }
     // Whether every byte is known.
@@ -66,7 +66,7 @@ class Contents {
     // What these bytes may be: "00 01 02", "00|05", "any".
     [[nodiscard]] std::string text(std::uint64_t offset, std::uint64_t length = 1) const;
     // The same of the bytes of this range, which begin at 0.
-    [[nodiscard]] Contents slice(std::uint64_t offset, std::uint64_t length) const;
+    [[nodiscard]] PossibleBytes slice(std::uint64_t offset, std::uint64_t length) const;
 
   private:
     struct Candidate {

@@ -1,4 +1,4 @@
-#include "conformance/model/contents.hpp"
+#include "conformance/model/possible_bytes.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -24,7 +24,7 @@ std::vector<std::byte> part(const std::vector<std::byte>& bytes, std::uint64_t f
 
 } // namespace
 
-bool Contents::certain(std::uint64_t offset, std::uint64_t length) const {
+bool PossibleBytes::certain(std::uint64_t offset, std::uint64_t length) const {
     auto next = uncertain_.upper_bound(offset);
     if (next != uncertain_.begin()) {
         const auto& [at, piece] = *std::prev(next);
@@ -34,7 +34,7 @@ bool Contents::certain(std::uint64_t offset, std::uint64_t length) const {
 }
 
 // Makes a piece that covers `at` end there, and another begin.
-void Contents::split(std::uint64_t at) {
+void PossibleBytes::split(std::uint64_t at) {
     auto next = uncertain_.upper_bound(at);
     if (next == uncertain_.begin()) return;
     auto& [begin, piece] = *std::prev(next);
@@ -52,7 +52,7 @@ void Contents::split(std::uint64_t at) {
     uncertain_.emplace(at, std::move(second));
 }
 
-void Contents::add(std::uint64_t offset, std::uint64_t length, const Candidate& candidate) {
+void PossibleBytes::add(std::uint64_t offset, std::uint64_t length, const Candidate& candidate) {
     const ByteRange in = cut(offset, length, size());
     const std::uint64_t end = in.offset + in.length;
     split(in.offset);
@@ -87,15 +87,16 @@ void Contents::add(std::uint64_t offset, std::uint64_t length, const Candidate& 
     }
 }
 
-void Contents::may_hold(const Write& write, std::uint64_t offset, wire::Bytes data) {
+void PossibleBytes::may_hold(const Write& write, std::uint64_t offset, wire::Bytes data) {
     add(offset, data.size(), {.write = write, .bytes = {data.begin(), data.end()}});
 }
 
-void Contents::may_hold_anything(const Write& write, std::uint64_t offset, std::uint64_t length) {
+void PossibleBytes::may_hold_anything(const Write& write, std::uint64_t offset,
+                                      std::uint64_t length) {
     add(offset, length, {.write = write, .anything = true, .bytes = {}});
 }
 
-bool Contents::resolve(std::uint64_t offset, Piece& piece) {
+bool PossibleBytes::resolve(std::uint64_t offset, Piece& piece) {
     if (piece.candidates.empty()) return true;
     const Candidate& only = piece.candidates.front();
     if (piece.old || piece.candidates.size() > 1 || only.anything || only.settled == 0) {
@@ -105,7 +106,7 @@ bool Contents::resolve(std::uint64_t offset, Piece& piece) {
     return true;
 }
 
-void Contents::settle(std::uint64_t write, ByteRange range, std::uint64_t serial) {
+void PossibleBytes::settle(std::uint64_t write, ByteRange range, std::uint64_t serial) {
     const ByteRange in = cut(range.offset, range.length, size());
     split(in.offset);
     split(in.offset + in.length);
@@ -131,7 +132,7 @@ void Contents::settle(std::uint64_t write, ByteRange range, std::uint64_t serial
     }
 }
 
-void Contents::refine(std::uint64_t write, std::uint64_t offset, wire::Bytes data) {
+void PossibleBytes::refine(std::uint64_t write, std::uint64_t offset, wire::Bytes data) {
     const ByteRange in = cut(offset, data.size(), size());
     split(in.offset);
     split(in.offset + in.length);
@@ -146,7 +147,7 @@ void Contents::refine(std::uint64_t write, std::uint64_t offset, wire::Bytes dat
     }
 }
 
-void Contents::retract(std::uint64_t write, ByteRange range) {
+void PossibleBytes::retract(std::uint64_t write, ByteRange range) {
     const ByteRange in = cut(range.offset, range.length, size());
     split(in.offset);
     split(in.offset + in.length);
@@ -160,7 +161,7 @@ void Contents::retract(std::uint64_t write, ByteRange range) {
     }
 }
 
-std::vector<std::byte> Contents::candidates_at(std::uint64_t at, bool& anything) const {
+std::vector<std::byte> PossibleBytes::candidates_at(std::uint64_t at, bool& anything) const {
     auto next = uncertain_.upper_bound(at);
     const bool open =
         next != uncertain_.begin() && std::prev(next)->first + std::prev(next)->second.length > at;
@@ -178,7 +179,7 @@ std::vector<std::byte> Contents::candidates_at(std::uint64_t at, bool& anything)
     return all;
 }
 
-std::string Contents::text(std::uint64_t offset, std::uint64_t length) const {
+std::string PossibleBytes::text(std::uint64_t offset, std::uint64_t length) const {
     std::string text;
     for (std::uint64_t at = offset; at < std::min(offset + length, size()); ++at) {
         bool anything = false;
@@ -192,7 +193,7 @@ std::string Contents::text(std::uint64_t offset, std::uint64_t length) const {
     return text;
 }
 
-std::vector<ByteRange> Contents::differences(std::uint64_t offset, wire::Bytes actual) const {
+std::vector<ByteRange> PossibleBytes::differences(std::uint64_t offset, wire::Bytes actual) const {
     std::vector<ByteRange> found;
     const auto wrong = [&](std::uint64_t at) {
         if (!found.empty() && found.back().offset + found.back().length == at) {
@@ -221,9 +222,9 @@ std::vector<ByteRange> Contents::differences(std::uint64_t offset, wire::Bytes a
     return found;
 }
 
-Contents Contents::slice(std::uint64_t offset, std::uint64_t length) const {
+PossibleBytes PossibleBytes::slice(std::uint64_t offset, std::uint64_t length) const {
     const ByteRange in = cut(offset, length, size());
-    Contents copy(part(known_, in.offset, in.length));
+    PossibleBytes copy(part(known_, in.offset, in.length));
     const std::uint64_t end = in.offset + in.length;
     for (const auto& [begin, piece] : uncertain_) {
         const std::uint64_t from = std::max(begin, in.offset);

@@ -1,0 +1,228 @@
+#include "conformance/model/completions.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+namespace veriroce::model {
+namespace {
+
+// How long a completion may take to be there after what it tells.
+constexpr wire::Duration kPatience = std::chrono::milliseconds(5);
+
+std::string text_of(const dut::Completion& completion) {
+    return fmt::format("{} completion id={}", wire::name_of(completion.queue), completion.id);
+}
+
+std::optional<wire::WcOpcode> opcode_of(wire::WrOpcode opcode) {
+    using enum wire::WrOpcode;
+    switch (opcode) {
+    case Send:
+    case SendWithImm:
+    case SendWithInv: return wire::WcOpcode::Send;
+    case RdmaWrite:
+    case RdmaWriteWithImm: return wire::WcOpcode::RdmaWrite;
+    case RdmaRead: return wire::WcOpcode::RdmaRead;
+    case AtomicCmpAndSwp: return wire::WcOpcode::CompSwap;
+    case AtomicFetchAndAdd: return wire::WcOpcode::FetchAdd;
+    case LocalInv:
+    case BindMw:
+    case Flush:
+    case AtomicWrite: return std::nullopt; // providers differ
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+bool Completions::lossy(dut::CqHandle cq) const {
+    return overrun_.contains(cq) || !depth_.contains(cq);
+}
+
+void Completions::expect_more(dut::CqHandle cq, std::uint64_t count) {
+    open_[cq] += count;
+    const auto depth = depth_.find(cq);
+    if (depth != depth_.end() && open_[cq] > depth->second) overrun_.insert(cq);
+}
+
+bool Completions::emptied_after(dut::CqHandle cq, wire::Instant time) const {
+    const auto found = emptied_.find(cq);
+    return found != emptied_.end() && found->second >= time + kPatience;
+}
+
+void Completions::tell(std::string rule, const Polled& polled, std::string measured,
+                       std::string allowed, rules::Level level) {
+    found_.push_back({.rule = std::move(rule),
+                      .level = level,
+                      .field = "completion",
+                      .allowed = std::move(allowed),
+                      .measured = fmt::format("{}: {}", text_of(polled.completion), measured),
+                      .packets = {}});
+}
+
+void Completions::asked(const Call& call) {
+    if (const auto* post = std::get_if<dut::PostSend>(&call.request)) {
+        if (const Qp* qp = posted_.find(post->qp)) expect_more(qp->send_cq, post->requests.size());
+    } else if (const auto* receive = std::get_if<dut::PostRecv>(&call.request)) {
+        if (const Qp* qp = posted_.find(receive->qp)) {
+            expect_more(qp->recv_cq, receive->requests.size());
+        }
+    } else if (const auto* shared = std::get_if<dut::SrqPost>(&call.request)) {
+        for (const Qp& qp : posted_.qps()) {
+            if (qp.srq == shared->srq) expect_more(qp.recv_cq, shared->requests.size());
+        }
+    }
+}
+
+void Completions::answered(const Call& call) {
+    if (!call.answer || !call.answer->has_value()) return;
+    if (const auto* made = std::get_if<dut::CqCreated>(&**call.answer)) {
+        depth_[made->cq] = std::get<dut::CqCreate>(call.request).depth;
+    }
+    const auto* poll = std::get_if<dut::Poll>(&call.request);
+    const auto* list = std::get_if<dut::Polled>(&**call.answer);
+    if (poll == nullptr || list == nullptr) return;
+    if (list->overrun) overrun_.insert(poll->cq);
+    if (list->completions.size() < poll->max) emptied_[poll->cq] = call.asked;
+}
+
+void Completions::in_order(const Polled& polled) {
+    const bool send = polled.send != nullptr;
+    const auto earlier_open = [&]() -> std::optional<std::uint64_t> {
+        if (send) {
+            for (const SendWork& one : polled.qp->sends) {
+                if (&one == polled.send) break;
+                // What is not signaled completes in silence; after a failure nobody can tell.
+                if (one.signaled && !one.silence_open && !one.polled) return one.request.id;
+            }
+            return std::nullopt;
+        }
+        for (const ReceiveWork& one : polled.qp->receives) {
+            if (&one == polled.receive) break;
+            if (!one.polled) return one.request.id;
+        }
+        return std::nullopt;
+    };
+    if (const auto id = earlier_open()) {
+        tell(send ? "N-20" : "N-21", polled, "it came out of order",
+             fmt::format("id={} of its queue must complete first", *id));
+    }
+}
+
+void Completions::opcode(const Polled& polled) {
+    if (polled.send == nullptr) return;
+    const auto expected = opcode_of(polled.send->request.opcode);
+    if (!expected || polled.completion.opcode == *expected) return;
+    tell("REQ-34", polled, fmt::format("opcode is {}", wire::name_of(polled.completion.opcode)),
+         fmt::format("opcode must be {}", wire::name_of(*expected)));
+}
+
+void Completions::polled(const Polled& polled) {
+    const dut::Completion& completion = polled.completion;
+    const bool send = completion.queue == wire::Queue::Send;
+    if (polled.qp == nullptr) {
+        return tell("N-20", polled, fmt::format("its QP is {}", completion.qp.value),
+                    "no QP has this handle");
+    }
+    const Qp& qp = *polled.qp;
+    const dut::CqHandle cq = send ? qp.send_cq : qp.recv_cq;
+    if (open_[cq] > 0) --open_[cq];
+    if (lossy(cq) || qp.lives > 1) return;
+    if (polled.send == nullptr && polled.receive == nullptr) {
+        return tell(send ? "N-20" : "N-21", polled, "it came once more",
+                    "no open work request of the queue has this id");
+    }
+    if (send || !qp.srq) in_order(polled);
+    if (completion.status != wire::WcStatus::Success) return;
+    opcode(polled);
+    if (send && !polled.send->signaled && !polled.send->silence_open) {
+        tell("N-20", polled, "its request is not signaled", "it must complete in silence");
+    }
+}
+
+void Completions::received(const Polled& polled, const Message& message) {
+    const dut::Completion& completion = polled.completion;
+    const bool write = message.operation == wire::Operation::RdmaWrite;
+    const auto differs = [&](std::string measured, std::string allowed) {
+        tell(write ? "N-15" : "N-21", polled, std::move(measured), std::move(allowed));
+        found_.back().packets.push_back(message.packet);
+    };
+    if (completion.byte_len != message.bytes) {
+        differs(fmt::format("byte_len is {}", completion.byte_len),
+                fmt::format("byte_len must be {}", message.bytes));
+    }
+    const auto text = [](std::optional<std::uint32_t> imm) {
+        return imm ? fmt::format("0x{:X}", *imm) : std::string("absent");
+    };
+    if (completion.imm != message.imm) {
+        differs(fmt::format("imm is {}", text(completion.imm)),
+                fmt::format("imm must be {}", text(message.imm)));
+    }
+    const auto key = [](std::optional<wire::Rkey> rkey) {
+        return rkey ? fmt::format("0x{:X}", rkey->value) : std::string("absent");
+    };
+    if (completion.invalidated_rkey != message.invalidated) {
+        differs(fmt::format("the invalidated key is {}", key(completion.invalidated_rkey)),
+                fmt::format("it must be {}", key(message.invalidated)));
+    }
+    const wire::WcOpcode expected = write ? wire::WcOpcode::RecvRdmaWithImm : wire::WcOpcode::Recv;
+    if (completion.opcode != expected) {
+        differs(fmt::format("opcode is {}", wire::name_of(completion.opcode)),
+                fmt::format("opcode must be {}", wire::name_of(expected)));
+    }
+}
+
+void Completions::sent(const Polled& polled, const Evidence& evidence, bool data_arrived) {
+    if (polled.send == nullptr || polled.qp->lives > 1) return;
+    const SendWork& work = *polled.send;
+    if (work.packets == 0) return;
+    const std::int64_t last = work.first + work.packets - 1;
+    const auto messages = std::ranges::count_if(polled.qp->sends, [&](const SendWork& one) {
+        return one.packets > 0 && one.first <= work.first;
+    });
+    // A requester may complete by MSN (REQ-05).
+    const bool named = evidence.acknowledged >= last || evidence.msn >= messages;
+    if (!named) {
+        tell("REQ-03", polled, "it came before any answer", "the peer must have acknowledged it");
+    } else if (!data_arrived) {
+        tell("REQ-20", polled, "it came before all of its data",
+             "a READ or atomic completes with its response");
+    }
+}
+
+void Completions::missing_flush(const Qp& qp, wire::Instant ended) {
+    const auto tell_of = [&](wire::Queue queue, std::uint64_t id) {
+        found_.push_back({.rule = "STA-07",
+                          .level = rules::Level::Must,
+                          .kind = rules::FindingClass::Absence,
+                          .field = "completion",
+                          .allowed = "a QP in ERR must flush all its work requests",
+                          .measured = fmt::format("no completion of {} id={} of a QP that failed",
+                                                  wire::name_of(queue), id),
+                          .packets = {}});
+    };
+    if (!lossy(qp.send_cq) && emptied_after(qp.send_cq, ended)) {
+        const auto open = std::ranges::find_if(qp.sends, [](const SendWork& one) {
+            return one.signaled && !one.silence_open && !one.polled;
+        });
+        if (open != qp.sends.end()) return tell_of(wire::Queue::Send, open->request.id);
+    }
+    if (qp.srq || lossy(qp.recv_cq) || !emptied_after(qp.recv_cq, ended)) return;
+    const auto open = std::ranges::find(qp.receives, false, &ReceiveWork::polled);
+    if (open != qp.receives.end()) tell_of(wire::Queue::Receive, open->request.id);
+}
+
+void Completions::missing_receive(const Qp& qp, const Message& message,
+                                  wire::Instant acknowledged) {
+    if (lossy(qp.recv_cq) || !emptied_after(qp.recv_cq, acknowledged)) return;
+    found_.push_back({.rule = "N-21",
+                      .level = rules::Level::Must,
+                      .kind = rules::FindingClass::Absence,
+                      .field = "completion",
+                      .allowed = "its receive must complete",
+                      .measured = "the device acknowledged a message that no completion tells of",
+                      .packets = {message.packet}});
+}
+
+} // namespace veriroce::model

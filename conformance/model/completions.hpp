@@ -1,0 +1,72 @@
+// What a device tells its owner of finished work: each completion names an open work request, in
+// the order of its queue, once, with the fields that the verbs define for its status, and never
+// before its cause; and none is missing at the end.
+//
+// A completion queue that may have lost completions is left out. Source: rules N-20, N-21, REQ-03,
+// REQ-20, REQ-34, STA-07, N-15.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "conformance/model/deviation.hpp"
+#include "conformance/model/posted.hpp"
+#include "conformance/model/story.hpp"
+
+namespace veriroce::model {
+
+// What the message says that a receive takes, where it is certain.
+struct Message {
+    std::uint64_t bytes = 0;
+    std::optional<std::uint32_t> imm;
+    std::optional<wire::Rkey> invalidated;
+    wire::Operation operation = wire::Operation::Send;
+    std::size_t packet = 0; // its last one, in CaseResult::packets
+};
+
+// The newest answers that the tester sent to the requests of a QP.
+struct Evidence {
+    std::int64_t acknowledged = -1; // the newest PSN for which any response was sent
+    std::uint32_t msn = 0;          // the largest
+};
+
+class Completions {
+  public:
+    Completions(Posted& posted, std::vector<Deviation>& found) : posted_(posted), found_(found) {}
+
+    // Before `posted` learns of them.
+    void asked(const Call& call);
+    void answered(const Call& call);
+    // Each completion, in the order in which they were polled.
+    void polled(const Polled& polled);
+    // The message that a successful receive took, if that is certain.
+    void received(const Polled& polled, const Message& message);
+    // A send request completed with success before anything could have completed it.
+    void sent(const Polled& polled, const Evidence& evidence, bool data_arrived);
+    // At the end of the story: what is missing. `ended`: since when the QP is surely in ERR.
+    void missing_flush(const Qp& qp, wire::Instant ended);
+    // A receive whose message the device acknowledged at this time.
+    void missing_receive(const Qp& qp, const Message& message, wire::Instant acknowledged);
+
+  private:
+    [[nodiscard]] bool lossy(dut::CqHandle cq) const;
+    void expect_more(dut::CqHandle cq, std::uint64_t count);
+    // Whether the queue was polled until it was empty, long enough after that.
+    [[nodiscard]] bool emptied_after(dut::CqHandle cq, wire::Instant time) const;
+    void tell(std::string rule, const Polled& polled, std::string measured, std::string allowed,
+              rules::Level level = rules::Level::Must);
+    void in_order(const Polled& polled);
+    void opcode(const Polled& polled);
+
+    Posted& posted_;
+    std::vector<Deviation>& found_;
+    std::map<dut::CqHandle, std::uint64_t> depth_;
+    std::map<dut::CqHandle, std::uint64_t> open_; // work requests that may complete there
+    std::set<dut::CqHandle> overrun_;
+    std::map<dut::CqHandle, wire::Instant> emptied_; // when it was last polled until empty
+};
+
+} // namespace veriroce::model

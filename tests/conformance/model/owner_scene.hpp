@@ -1,0 +1,187 @@
+// A story made by hand, for tests of memory and completions: one RC QP of the device (QPN 0x11, MTU
+// 256) and a region of 1 KiB, filled with a pattern, in which the tester's packets may do all that
+// a region allows. Each step is 1 us after the one before.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "conformance/dut/pattern.hpp"
+#include "conformance/model/shadow.hpp"
+#include "dissector/wire/parsed_frame.hpp"
+
+namespace veriroce::model::test {
+
+struct OwnerScene {
+    using Edit = std::function<void(wire::Packet&)>;
+
+    static constexpr dut::QpHandle qp{1};
+    static constexpr dut::CqHandle cq{2};
+    static constexpr dut::MrHandle region{7};
+    static constexpr std::uint64_t address = 0x10000;
+    static constexpr wire::Rkey key{0x7000};
+    static constexpr std::uint64_t length = 1024;
+    static constexpr std::uint32_t dut_start = 0xFFFFFE; // the PSNs wrap within the first packets
+    static constexpr std::uint32_t tester_start = 0xFFFFFF;
+
+    Story story;
+    std::deque<std::vector<std::byte>> frames;
+    wire::Instant now{};
+
+    OwnerScene() {
+        story.setting.dut_address = dut_address();
+        story.setting.exact = true;
+        call(dut::CqCreate{.depth = 64}, dut::CqCreated{.cq = cq});
+        call(dut::QpCreate{.send_cq = cq, .recv_cq = cq},
+             dut::QpCreated{.qp = qp, .qpn = wire::Qpn{0x11}});
+        dut::QpModify change{.qp = qp, .attributes = {.state = wire::QpState::Rts}};
+        change.attributes.access = everything();
+        change.attributes.address_vector = dut::AddressVector{.address = tester_address()};
+        change.attributes.path_mtu = wire::Mtu::B256;
+        change.attributes.rq_psn = wire::Psn(tester_start);
+        change.attributes.sq_psn = wire::Psn(dut_start);
+        change.attributes.dest_qp_num = wire::Qpn{0x800};
+        call(std::move(change), dut::Done{});
+        call(dut::MrRegister{.length = length,
+                             .access = everything(),
+                             .fill = dut::Fill{dut::Pattern::Offsets, 5}},
+             dut::MrRegistered{.mr = region, .address = address, .rkey = key});
+    }
+
+    void call(dut::Request request, dut::Result result) {
+        story.steps.push_back({Step::Kind::Asked, story.calls.size()});
+        story.steps.push_back({Step::Kind::Answered, story.calls.size()});
+        const wire::Instant asked = tick();
+        story.calls.push_back({.request = std::move(request),
+                               .answer = dut::Answer(std::move(result)),
+                               .asked = asked,
+                               .answered = tick()});
+    }
+    void receive(std::uint64_t id, std::uint64_t offset, std::uint32_t bytes) {
+        dut::PostRecv post{.qp = qp};
+        post.requests.push_back({.id = id, .sge = {}});
+        post.requests.back().sge.push_back({.mr = region, .offset = offset, .length = bytes});
+        call(std::move(post), dut::Posted{1});
+    }
+    void post(wire::WrOpcode opcode, std::uint64_t id, std::uint64_t offset, std::uint32_t bytes,
+              bool signaled = true) {
+        dut::SendRequest request{.id = id, .opcode = opcode};
+        request.flags.signaled = signaled;
+        request.sge.push_back({.mr = region, .offset = offset, .length = bytes});
+        dut::PostSend chain{.qp = qp};
+        chain.requests.push_back(std::move(request));
+        call(std::move(chain), dut::Posted{1});
+    }
+    void polled(dut::Completion completion) {
+        completion.qp = qp;
+        dut::Polled list;
+        list.completions.push_back(completion);
+        call(dut::Poll{.cq = cq}, std::move(list));
+    }
+    void polled_nothing() {
+        now += std::chrono::seconds(1);
+        call(dut::Poll{.cq = cq}, dut::Polled{});
+    }
+    void write(std::uint64_t offset, std::vector<std::byte> data) {
+        call(dut::MrWrite{.mr = region, .offset = offset, .data = std::move(data)}, dut::Done{});
+    }
+    void reads(const std::vector<std::byte>& bytes) {
+        now += std::chrono::seconds(1);
+        call(dut::MrRead{.mr = region, .offset = 0, .length = bytes.size()}, dut::MrData{bytes});
+    }
+
+    void sent(
+        std::string_view opcode, std::int64_t psn, std::vector<std::byte> payload = {},
+        const Edit& edit = [](wire::Packet&) {}, bool damaged = false) {
+        add(Side::Tester, opcode, psn, std::move(payload), edit, damaged);
+    }
+    void heard(
+        std::string_view opcode, std::int64_t psn, std::vector<std::byte> payload = {},
+        const Edit& edit = [](wire::Packet&) {}) {
+        add(Side::Dut, opcode, psn, std::move(payload), edit, false);
+    }
+    void acknowledged(std::int64_t psn) { heard("ACKNOWLEDGE", psn); }
+    void refused(std::int64_t psn, wire::NakCode code) {
+        heard("ACKNOWLEDGE", psn, {},
+              [&](wire::Packet& packet) { packet.aeth.syndrome = wire::Syndrome::nak(code); });
+    }
+
+    // "KEY-14 memory; ..."; empty if nothing is found.
+    [[nodiscard]] std::string found() const {
+        std::string text;
+        for (const Deviation& one : check_memory(story, {})) {
+            text += (text.empty() ? "" : "; ") + one.rule + " " + one.field;
+            if (one.level == rules::Level::Should) text += " (should)";
+        }
+        return text;
+    }
+
+    // The region as it was filled, with this written to it.
+    static std::vector<std::byte> with(std::uint64_t offset = 0,
+                                       const std::vector<std::byte>& data = {}) {
+        std::vector<std::byte> bytes(length);
+        dut::write_pattern(bytes, dut::Pattern::Offsets, 0, 5);
+        std::ranges::copy(data, bytes.begin() + static_cast<std::ptrdiff_t>(offset));
+        return bytes;
+    }
+    static std::vector<std::byte> data(std::size_t size, int first = 0xA0) {
+        std::vector<std::byte> bytes(size);
+        for (std::size_t i = 0; i < size; ++i)
+            bytes[i] = static_cast<std::byte>(static_cast<std::size_t>(first) + i % 32);
+        return bytes;
+    }
+    // A RETH that names a piece of the region.
+    static Edit to(std::uint64_t offset, std::uint32_t bytes) {
+        return [=](wire::Packet& packet) {
+            packet.reth = {.virtual_address = address + offset, .rkey = key, .dma_length = bytes};
+        };
+    }
+
+  private:
+    static wire::IpAddress dut_address() { return wire::IpAddress::from_v4(0xC0000201); }
+    static wire::IpAddress tester_address() { return wire::IpAddress::from_v4(0xC0000202); }
+    static wire::Access everything() {
+        return {
+            .local_write = true, .remote_write = true, .remote_read = true, .remote_atomic = true};
+    }
+    wire::Instant tick() { return now += std::chrono::microseconds(1); }
+
+    void add(Side from, std::string_view opcode, std::int64_t psn, std::vector<std::byte> payload,
+             const Edit& edit, bool damaged) {
+        const bool of_dut = from == Side::Dut;
+        wire::Packet packet;
+        packet.bth.opcode = *wire::opcode_by_name(opcode);
+        packet.headers = packet.info().headers;
+        const bool own = of_dut != packet.info().response();
+        packet.bth.psn = wire::Psn(own ? dut_start : tester_start) + psn;
+        packet.bth.dest_qp = wire::Qpn{of_dut ? 0x800U : 0x11U};
+        packet.bth.pad = wire::pad_of(payload.size());
+        packet.aeth.syndrome = wire::Syndrome::ack(wire::kNoCredits);
+        edit(packet);
+        std::vector<std::byte> headers(wire::kMaxTransportHeaderBytes);
+        headers.resize(wire::encode_headers(packet, headers));
+        payload.resize(payload.size() + packet.bth.pad);
+        const wire::Envelope envelope{.source = of_dut ? dut_address() : tester_address(),
+                                      .destination = of_dut ? tester_address() : dut_address()};
+        std::vector<std::byte>& frame =
+            frames.emplace_back(wire::kMaxFrameOverhead + headers.size() + payload.size());
+        frame.resize(wire::write_frame({}, envelope, 1, headers, payload, frame));
+        if (damaged) frame.back() ^= std::byte{1};
+        const auto parsed = wire::parse_frame(frame);
+        const wire::Instant at = tick();
+        story.steps.push_back({Step::Kind::Packet, story.packets.size()});
+        story.packets.push_back({.from = from,
+                                 .number = story.packets.size(),
+                                 .bytes = frame,
+                                 .frame = parsed->frame,
+                                 .packet = parsed->packet,
+                                 .refusal = parsed->refusal,
+                                 .at = {at, at}});
+    }
+};
+
+} // namespace veriroce::model::test
