@@ -7,6 +7,7 @@
 #include <set>
 
 #include "conformance/mutants/mutants.hpp"
+#include "conformance/rules/rules.hpp"
 #include "tests/conformance/judge/simulated.hpp"
 #include "tests/part_of.hpp"
 #include "tests/text.hpp"
@@ -20,6 +21,7 @@ using veriroce::test::part_of;
 // Every device is played so often; one whose defect is not found by then plays on.
 constexpr std::uint64_t seeds = 60;
 constexpr std::uint64_t most_seeds = 4000;
+constexpr std::uint64_t kSeedsOfAnOddity = 12;
 
 // Which rules count as the defect's, where its own is not the one that the packets show best.
 struct Counts {
@@ -112,12 +114,18 @@ std::vector<mutants::Mutant> judged(bool provable) {
     return found;
 }
 
+bool is_must(const std::string& rule) {
+    const auto row = rules::catalogue().find(rule);
+    return row && row->get().level == rules::Level::Must;
+}
+
 // Plays the seeds, and more until one of these rules is found.
-Findings play(const mutants::Mutant& mutant, const std::set<std::string_view>& wanted) {
+Findings play(const mutants::Mutant& mutant, const std::set<std::string_view>& wanted,
+              std::uint64_t least = seeds) {
     Findings findings;
     const bool on = !wanted.empty();
     for (std::uint64_t seed = 1;
-         seed <= seeds || (on && !findings.any_of(wanted) && seed <= most_seeds); ++seed) {
+         seed <= least || (on && !findings.any_of(wanted) && seed <= most_seeds); ++seed) {
         const std::size_t place = seed % 2;
         const sim::Defect defect{.checks = mutant.checks,
                                  .make_filter = mutant.make_filter,
@@ -171,6 +179,18 @@ TEST_CASE("mutants: the numbers in the README of the judge are those of the list
         "the other " + std::to_string(explained) + " by a rule that the table `also_counted`";
     INFO("the README should say: " << sentence);
     CHECK(readme.find(sentence) != std::string::npos);
+}
+
+// How a lawful device behaves violates no MUST, whoever looks. Of a device with a trait the judge
+// must be told (Assumptions), which here nobody does.
+TEMPLATE_TEST_CASE_SIG("mutants: no lawful oddity is blamed for certain", "[judge][sim][mutants]",
+                       ((std::size_t part), part), 0, 1, 2, 3, 4, 5, 6, 7) {
+    for (const mutants::Mutant& oddity : part_of(mutants::lawful(), part, 8)) {
+        if (!oddity.traits.empty() || oddity.ack_timer_floor > 0) continue;
+        const Findings findings = play(oddity, {}, kSeedsOfAnOddity);
+        INFO(oddity.name << " (" << oddity.rule << "), found:" << findings.text());
+        CHECK(std::ranges::none_of(findings.rules, is_must));
+    }
 }
 
 TEST_CASE("mutants: some show in the packets, and some do not", "[judge][mutants]") {
