@@ -204,9 +204,13 @@ TEST_CASE("preflight: each thing that is wrong is found, graded and cured", "[pr
         {[&](Facts& f) {
              port(f).gids.front().type = "rocev1";
              f.dut->ends.clear();
-             f.dut->welcome.ports.front().gids.clear();
          },
-         "must: DUT, GID: the port has no GID",
+         "must: DUT, GID: only GIDs of RoCE v1", ""},
+        {[&](Facts& f) {
+             port(f).gids.front().address = ip("fe80::2");
+             f.dut->ends.clear();
+         },
+         "must: DUT, GID: the port has no RoCEv2 GID but link-local ones",
          "ip addr add 192.0.2.1/24 dev IFACE (on the DUT's host)"},
         {[](Facts& f) { f.dut->ends.clear(); },
          "must: network, subnet: the tester and the DUT have no IP version in common", ""},
