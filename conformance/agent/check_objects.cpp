@@ -23,6 +23,10 @@ struct Made {
 std::optional<Made> make(Talk& talk) {
     const auto pd = talk.gives("pd_create", dut::PdCreate{});
     const auto cq = talk.gives("cq_create", dut::CqCreate{.depth = 16});
+    if (cq && cq->depth) {
+        talk.check(*cq->depth >= 16, "the depth of a queue",
+                   "the real one, at least the asked one");
+    }
     if (!pd || !cq) return std::nullopt;
     return Made{pd->pd, cq->cq};
 }
@@ -50,8 +54,16 @@ dut::QpModify to_init(dut::QpHandle qp) {
                            .port_num = 1}};
 }
 
-void ask_state(Talk& talk, dut::QpHandle qp, engine::QpState state, std::string_view what,
-               std::string_view contract) {
+// An agent that says that it probed may lack the query.
+bool reports_state(const Subject& subject) {
+    const auto& words = subject.welcome.capabilities;
+    return !subject.welcome.probed.value_or(false) ||
+           std::ranges::find(words, "query_qp") != words.end();
+}
+
+void ask_state(Talk& talk, const Subject& subject, dut::QpHandle qp, engine::QpState state,
+               std::string_view what, std::string_view contract) {
+    if (!reports_state(subject)) return;
     const auto found = talk.gives("qp_query", dut::QpQuery{qp});
     if (found) talk.check(found->attributes.state == state, what, contract);
 }
@@ -140,7 +152,7 @@ void ask_fills(Talk& talk, const Subject& /*subject*/) {
     }
 }
 
-void ask_qps(Talk& talk, const Subject& /*subject*/) {
+void ask_qps(Talk& talk, const Subject& subject) {
     const auto made = make(talk);
     if (!made) return;
     const auto qp = queue_pair(talk, *made);
@@ -148,11 +160,11 @@ void ask_qps(Talk& talk, const Subject& /*subject*/) {
     if (!qp || !other) return;
     talk.check(qp->qpn != other->qpn && qp->qp != other->qp, "two QPs",
                "a different handle and QPN for each");
-    ask_state(talk, qp->qp, engine::QpState::Reset, "a new QP's state", "RESET");
+    ask_state(talk, subject, qp->qp, engine::QpState::Reset, "a new QP's state", "RESET");
     talk.refuses("RESET to RTS",
                  dut::QpModify{.qp = qp->qp, .attributes = {.state = engine::QpState::Rts}},
                  Refused, "the device refuses it with EINVAL; data has verb and errno", "EINVAL");
-    ask_state(talk, qp->qp, engine::QpState::Reset, "the state after a refusal",
+    ask_state(talk, subject, qp->qp, engine::QpState::Reset, "the state after a refusal",
               "the same state as before");
     talk.refuses("INIT without its attributes",
                  dut::QpModify{.qp = qp->qp, .attributes = {.state = engine::QpState::Init}},
@@ -162,7 +174,8 @@ void ask_qps(Talk& talk, const Subject& /*subject*/) {
                           std::to_string(qp->qp.value) + R"(,"tiemout":14}})",
                       "4001", InvalidParams, "an unknown field");
     talk.gives("RESET to INIT", to_init(qp->qp));
-    const auto found = talk.gives("qp_query", dut::QpQuery{qp->qp});
+    const auto found =
+        reports_state(subject) ? talk.gives("qp_query", dut::QpQuery{qp->qp}) : std::nullopt;
     if (found) {
         const auto& is = found->attributes;
         talk.check(is.state == engine::QpState::Init && is.port_num == 1, "the result of qp_query",
@@ -170,7 +183,7 @@ void ask_qps(Talk& talk, const Subject& /*subject*/) {
     }
     talk.gives("to ERR",
                dut::QpModify{.qp = qp->qp, .attributes = {.state = engine::QpState::Err}});
-    ask_state(talk, qp->qp, engine::QpState::Err, "the state", "ERR");
+    ask_state(talk, subject, qp->qp, engine::QpState::Err, "the state", "ERR");
     talk.gives("to RESET",
                dut::QpModify{.qp = qp->qp, .attributes = {.state = engine::QpState::Reset}});
     talk.gives("qp_destroy", dut::QpDestroy{qp->qp});

@@ -36,9 +36,10 @@ void ask_welcome(Talk& talk, const dut::Welcome& welcome) {
     talk.check(has(welcome.capabilities, "rc") && has(welcome.capabilities, "read"),
                "the minimum capabilities", "the capabilities rc and read");
     const std::set<std::string_view> known{
-        "rc",   "uc",  "ud",  "read",   "atomics",      "send_inv",    "imm",        "ipv6",
-        "vlan", "sqd", "apm", "flush",  "atomic_write", "e2e_credits", "pkey_table", "rocev1",
-        "srq",  "mw",  "cm",  "notify", "events",       "congestion"};
+        "rc",         "uc",     "ud",  "read",   "atomics",     "send_inv",     "imm",
+        "ipv6",       "vlan",   "sqd", "apm",    "flush",       "atomic_write", "e2e_credits",
+        "pkey_table", "rocev1", "srq", "mw",     "cm",          "notify",       "events",
+        "congestion", "mw1",    "mw2", "mtu256", "reset_reuse", "query_qp"};
     talk.check(std::ranges::all_of(welcome.capabilities,
                                    [&](const auto& word) { return known.contains(word); }),
                "the words of capabilities", "only words listed under Capabilities and traits");
@@ -200,7 +201,8 @@ void ask_groups(Talk& talk, const Subject& subject) {
     ask("notify", dut::CqArm{.cq = cq->cq, .solicited = false});
     ask("notify", dut::CqWait{.cq = cq->cq, .wait_ms = 0});
     ask("srq", dut::SrqCreate{.pd = pd->pd, .depth = 4, .limit = std::nullopt});
-    ask("mw", dut::MwAlloc{.pd = pd->pd, .type = 1});
+    const bool only_type_2 = there("mw2") && !there("mw1");
+    ask("mw", dut::MwAlloc{.pd = pd->pd, .type = static_cast<std::uint8_t>(only_type_2 ? 2 : 1)});
 }
 
 void ask_apart(Talk& talk, const Subject& subject) {
