@@ -1,6 +1,7 @@
 #include "reports/case_rows.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -62,14 +63,17 @@ void add_plays(std::vector<Row>& rows, const CaseResult& result) {
         rows.push_back({Row::Kind::Text, "plays", result.seen_text()});
         if (result.seen_in == result.other_plays.size() + 1) return; // they are all alike
     }
+    std::map<std::string, std::size_t> plays; // by what they came to
     for (const interpreter::OtherPlay& play : result.other_plays) {
-        std::string text(name_of(play.verdict));
         const std::string why = summary(play.findings);
-        if (!why.empty()) text += ": " + why;
-        rows.push_back({Row::Kind::Text, "another", std::move(text)});
-        if (!play.capture.empty()) {
-            rows.push_back({Row::Kind::Verbatim, "packets", play.capture});
-        }
+        ++plays[fmt::format("{}{}{}", name_of(play.verdict), why.empty() ? "" : ": ", why)];
+    }
+    for (const auto& [text, count] : plays) {
+        rows.push_back(
+            {Row::Kind::Text, count == 1 ? "another" : fmt::format("{} others", count), text});
+    }
+    for (const interpreter::OtherPlay& play : result.other_plays) {
+        if (!play.capture.empty()) rows.push_back({Row::Kind::Verbatim, "packets", play.capture});
     }
 }
 

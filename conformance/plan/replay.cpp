@@ -24,6 +24,9 @@ namespace {
 constexpr double kChanceOnGoodWire = 1e-3;
 constexpr double kChanceOnBadWire = 1e-6;
 
+// No wire damages more of the packets than this.
+constexpr double kMostDamage = 0.02;
+
 bool blames(const CaseResult& result) {
     return result.verdict == Verdict::Fail || result.verdict == Verdict::Warn;
 }
@@ -55,19 +58,28 @@ bool is_damage(const Finding& finding) {
 
 // --- the wire ---------------------------------------------------------------------------------
 
-void WireRecord::add(std::uint64_t packets, bool disturbed) {
+void WireRecord::add(std::uint64_t packets, Disturbance disturbance) {
     packets_ += packets;
-    if (disturbed) ++disturbed_;
+    if (disturbance == Disturbance::Lost) ++lost_;
+    if (disturbance == Disturbance::Damaged) ++damaged_;
 }
 
 double WireRecord::share() const {
-    return static_cast<double>(disturbed_ + 1) / static_cast<double>(packets_ + 1);
+    const auto packets = static_cast<double>(packets_ + 1);
+    const double lost = static_cast<double>(lost_ + 1) / packets;
+    const double damaged = std::min(kMostDamage, static_cast<double>(damaged_) / packets);
+    return std::min(1.0, lost + damaged);
+}
+
+WireRecord::Disturbance disturbance_of(const CaseResult& play) {
+    return play.damaged_packets > 0 ? WireRecord::Disturbance::Damaged
+                                    : WireRecord::Disturbance::Lost;
 }
 
 double WireRecord::chance(std::uint64_t plays, std::uint64_t disturbed,
                           std::uint64_t packets) const {
     const double share_of_play =
-        1 - std::pow(1 - std::min(1.0, share()), static_cast<double>(std::max(packets, 1UL)));
+        1 - std::pow(1 - share(), static_cast<double>(std::max(packets, 1UL)));
     double sum = 0;
     double ways = 1; // to choose `some` of `plays`
     for (std::uint64_t some = 0; some <= plays; ++some) {
@@ -158,9 +170,11 @@ CaseResult Replay::take_result() {
                             return is_damage(one) && signature_of(one) == seen.signature;
                         });
     for (const CaseResult& play : plays_) {
-        const bool wire = !passes(play) && decided != Decision::Blamed;
-        if (decided != Decision::Blamed || passes(play))
-            told_.push_back({play.packets.size(), wire});
+        if (passes(play)) {
+            told_.push_back({play.packets.size(), WireRecord::Disturbance::None});
+        } else if (decided != Decision::Blamed) {
+            told_.push_back({play.packets.size(), disturbance_of(play)});
+        }
     }
     CaseResult result = std::move(plays_[chosen]);
     for (std::size_t i = 0; i < plays_.size(); ++i) {
@@ -188,7 +202,7 @@ CaseResult Replay::take_result() {
 
 void Replay::tell(WireRecord& wire) const {
     for (const Told& one : told_)
-        wire.add(one.packets, one.disturbed);
+        wire.add(one.packets, one.disturbance);
 }
 
 } // namespace veriroce::plan

@@ -14,9 +14,12 @@ namespace veriroce::plan {
 // a device's defect decided are not counted.
 class WireRecord {
   public:
-    void add(std::uint64_t packets, bool disturbed);
+    // What went wrong in a play. A device may damage its own packets, so that these count for
+    // little.
+    enum class Disturbance : std::uint8_t { None, Lost, Damaged };
+    void add(std::uint64_t packets, Disturbance disturbance = Disturbance::None);
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
-    [[nodiscard]] std::uint64_t disturbed() const { return disturbed_; }
+    [[nodiscard]] std::uint64_t disturbed() const { return lost_ + damaged_; }
     // The share of packets that something happens to: a cautious guess, 0 to 1.
     [[nodiscard]] double share() const;
     // How probable it is that the wire disturbs at least `disturbed` of `plays` plays of so many
@@ -26,8 +29,12 @@ class WireRecord {
 
   private:
     std::uint64_t packets_ = 0;
-    std::uint64_t disturbed_ = 0;
+    std::uint64_t lost_ = 0;
+    std::uint64_t damaged_ = 0;
 };
+
+// What a play that the wire is to blame for says about the wire.
+WireRecord::Disturbance disturbance_of(const interpreter::CaseResult& play);
 
 // The plays of one case. The caller adds one after the other until `settled`.
 //
@@ -37,7 +44,7 @@ class WireRecord {
 class Replay {
   public:
     static constexpr std::size_t kPlays = 3;
-    static constexpr std::size_t kMostPlays = 12; // on a wire that loses packets
+    static constexpr std::size_t kMostPlays = 20; // on a wire that loses packets
 
     explicit Replay(const WireRecord& wire) : wire_(wire) {}
 
@@ -71,7 +78,7 @@ class Replay {
     std::vector<interpreter::CaseResult> plays_;
     struct Told {
         std::uint64_t packets = 0;
-        bool disturbed = false;
+        WireRecord::Disturbance disturbance = WireRecord::Disturbance::None;
     };
     std::vector<Told> told_;
 };

@@ -1,6 +1,7 @@
 #include "conformance/plan/run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <exception>
 
@@ -36,8 +37,9 @@ dut    recv id=1
 dut    done recv id=1
 )";
 
-// What the wire loses is measured with requests that need nothing but a QP.
-constexpr std::string_view kProbeScript = R"(rule   LEN-08
+// What the wire loses is measured with requests that need nothing but a QP; of a device that does
+// not answer these, with small SENDs.
+constexpr std::array<std::string_view, 2> kProbeScripts{R"(rule   LEN-08
 title  "Whether the wire loses packets"
 role   responder
 
@@ -46,9 +48,23 @@ repeat i in 0..99
   > RDMA_WRITE_ONLY  psn=2*i+1 len=0 dmalen=0 ackreq
   < ACK  psn=2*i+1
 end
-)";
+)",
+                                                        R"(rule   RSP-01
+title  "Whether the wire loses packets"
+role   responder
+
+dut    recv id=1..100 len=4
+repeat i in 0..49
+  > SEND_ONLY  psn=2*i len=4 ackreq
+  > SEND_ONLY  psn=2*i+1 len=4 ackreq
+  < ACK  psn=2*i+1
+end
+dut    done recv id=1..100
+)"};
 constexpr std::uint64_t kProbePackets = 4000; // that the run has seen before it blames a device
-constexpr std::size_t kMostProbes = 40;
+constexpr std::ptrdiff_t kProbeBurst = 2;     // packets before the first answer of a probe
+constexpr std::size_t kMostProbes = 60;       // each ends with the first loss
+constexpr std::size_t kMostUseless = 10;      // probes that end before it
 
 // How often the exchange after a case is held before it counts as unanswered: where no packet is
 // lost, and where some may be.
@@ -81,9 +97,11 @@ PlanRun::PlanRun(Testbed& testbed, const Plan& plan, const Selection& selection,
     auto sanity = script::compile("sanity.roce", kSanityScript);
     assert(sanity.has_value());
     sanity_ = std::move(*sanity);
-    auto probe = script::compile("probe.roce", kProbeScript);
-    assert(probe.has_value());
-    probe_ = std::move(*probe);
+    for (const std::string_view text : kProbeScripts) {
+        auto probe = script::compile("probe.roce", text);
+        assert(probe.has_value());
+        probes_.push_back(std::move(*probe));
+    }
     if (options_.profile) {
         const dut::Welcome dut = testbed_.environment({}).dut;
         known_ = KnownDeviations(
@@ -233,7 +251,7 @@ CaseResult PlanRun::play(const PlannedRun& planned) {
     CaseResult result = play_once(planned);
     if (!testbed_.may_lose_packets() || interrupted() || known(planned, result)) return result;
     if (Replay::needed_for(result)) return play_again(planned, std::move(result));
-    wire_.add(result.packets.size(), false);
+    wire_.add(result.packets.size());
     return result;
 }
 
@@ -280,21 +298,37 @@ bool PlanRun::known(const PlannedRun& planned, const CaseResult& result) const {
     return copy.verdict == Verdict::Xfail;
 }
 
-// A device that never passes a whole probe, and never answers another part of it, tells nothing
-// about the wire: then two plays of three decide.
 void PlanRun::probe_wire(const PlannedRun& planned) {
+    for (const script::Script& probe : probes_) {
+        if (probe_with(probe, planned)) return;
+    }
+    // A device that is wrong in all of them says nothing about the wire: two plays of three decide.
+    wire_.add(kProbePackets);
+}
+
+// Whether enough is known. What ends at once is more likely the device's doing than the wire's.
+bool PlanRun::probe_with(const script::Script& probe, const PlannedRun& planned) {
+    std::size_t useless = 0; // in a row
     for (std::size_t i = 0; i < kMostProbes && wire_.packets() < kProbePackets; ++i) {
-        if (interrupted()) return;
+        if (interrupted()) return true;
         Environment environment = environment_for(planned);
         environment.plan = {};
         environment.judged = false;
-        const CaseResult probe = testbed_.play(probe_.test_case, probe_.runs.front(), environment);
-        const auto sent = std::ranges::count(probe.packets, interpreter::Side::Tester,
+        const CaseResult played = testbed_.play(probe.test_case, probe.runs.front(), environment);
+        const bool passed = played.verdict == Verdict::Pass;
+        const auto sent = std::ranges::count(played.packets, interpreter::Side::Tester,
                                              &interpreter::RecordedPacket::from);
-        const auto came = std::ssize(probe.packets) - sent;
-        if (probe.verdict != Verdict::Pass && came == 0) continue;
-        wire_.add(probe.packets.size(), probe.verdict != Verdict::Pass || came > sent);
+        const auto came = std::ssize(played.packets) - sent;
+        if (!passed && sent <= kProbeBurst) {
+            if (++useless == kMostUseless) return false;
+            continue;
+        }
+        useless = 0;
+        const bool quiet = passed && came <= sent;
+        wire_.add(played.packets.size(),
+                  quiet ? WireRecord::Disturbance::None : disturbance_of(played));
     }
+    return true;
 }
 
 // This run alone, with what made it this run: its values, its axes, and the round's seed.
@@ -355,11 +389,12 @@ bool saw_silence(const CaseResult& result) {
 void PlanRun::judge_sanity(CaseResult& result, const PlannedRun& planned,
                            const Environment& environment) {
     CaseResult sanity = sanity_exchange(environment);
-    wire_.add(sanity.packets.size(), false);
+    wire_.add(sanity.packets.size());
     for (std::size_t tries = 1; tries < sanity_tries(); ++tries) {
         if (sanity.verdict == Verdict::Pass || testbed_.broken()) break;
+        const WireRecord::Disturbance disturbance = disturbance_of(sanity);
         sanity = sanity_exchange(environment_for(planned));
-        wire_.add(sanity.packets.size(), sanity.verdict == Verdict::Pass);
+        if (sanity.verdict == Verdict::Pass) wire_.add(sanity.packets.size(), disturbance);
     }
     if (command_line::StopOnSignal::requested()) return; // it was cut short
     if (sanity.verdict == Verdict::Pass) {

@@ -65,6 +65,7 @@ class PlanRun {
                              const interpreter::CaseResult& result) const;
     // Sees to it that something is known about the wire before a device is blamed.
     void probe_wire(const PlannedRun& planned);
+    bool probe_with(const script::Script& probe, const PlannedRun& planned);
     [[nodiscard]] bool interrupted() const;
     // A small exchange on a fresh QP: whether the device still answers.
     interpreter::CaseResult sanity_exchange(const interpreter::Environment& environment);
@@ -83,7 +84,7 @@ class PlanRun {
     KnownDeviations known_;
     std::vector<std::string> notes_;
     script::Script sanity_;
-    script::Script probe_;
+    std::vector<script::Script> probes_;
     WireRecord wire_;
     std::size_t next_ = 0;
     std::uint32_t tester_qpn_ = 0;

@@ -53,7 +53,7 @@ CaseResult damaged(Verdict verdict) {
 const WireRecord& good_wire() {
     static const WireRecord wire = [] {
         WireRecord made;
-        made.add(4000, false);
+        made.add(4000);
         return made;
     }();
     return wire;
@@ -63,7 +63,7 @@ const WireRecord& good_wire() {
 WireRecord bad_wire() {
     WireRecord wire;
     for (int i = 0; i < 40; ++i)
-        wire.add(100, true);
+        wire.add(100, WireRecord::Disturbance::Lost);
     return wire;
 }
 
@@ -196,6 +196,13 @@ TEST_CASE("replay: the wire is known by the plays that a device does not decide"
     CHECK(good_wire().chance(2, 2, 10) < 1e-4);
     CHECK(good_wire().chance(3, 0, 10) == Approx(1));
     CHECK(bad_wire().chance(2, 2, 10) > 5e-3);
+    // A device that damages most of its packets must not pass for a wire that does.
+    WireRecord damaging;
+    for (int i = 0; i < 1000; ++i)
+        damaging.add(4, WireRecord::Disturbance::Damaged);
+    CHECK(damaging.share() < 0.025);
+    CHECK(damaging.share() > 0.015);
+    CHECK(WireRecord().share() == 1);
 }
 
 TEST_CASE("finding: what no lost packet explains", "[interpreter]") {

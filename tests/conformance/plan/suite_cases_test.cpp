@@ -184,7 +184,7 @@ TEST_CASE("suite: no case passes a device whose ICRCs are all wrong", "[suite][m
             CaseResult result = play(device);
             if (lab.path_delay && Replay::needed_for(result)) {
                 WireRecord good_wire;
-                good_wire.add(10'000, false);
+                good_wire.add(10'000);
                 Replay replay(good_wire);
                 replay.add(std::move(result));
                 while (!replay.settled())
