@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "conformance/preflight/list.hpp"
+#include "conformance/preflight/pair.hpp"
 
 namespace veriroce::preflight {
 
@@ -50,7 +51,8 @@ void check_port(const dut::Port& port, List& list) {
                   "ip link set IFACE up (on the DUT's host), and plug in its cable");
         return;
     }
-    list.ok("port", fmt::format("port {}, {}", port.port, port.mac.text()));
+    const bool known = port.mac != wire::MacAddress{};
+    list.ok("port", fmt::format("port {}{}", port.port, known ? ", " + port.mac.text() : ""));
     const std::string mtu = fmt::format("active path MTU {}", wire::bytes_of(port.mtu_active));
     if (port.mtu_active < port.mtu_max) {
         list.warning("MTU",
@@ -62,24 +64,26 @@ void check_port(const dut::Port& port, List& list) {
     }
 }
 
+bool usable(const dut::Gid& gid) {
+    return gid.type == "rocev2" && !link_local(gid.address);
+}
+
 void check_gids(const dut::Port& port, List& list) {
-    std::vector<std::string> usable;
-    bool old = false;
+    std::vector<std::string> found;
+    bool only_v1 = !port.gids.empty();
     for (const dut::Gid& gid : port.gids) {
-        if (gid.type == "rocev2") {
-            usable.push_back(fmt::format("{} {}{}", gid.index, gid.address.text(),
-                                         gid.vlan ? fmt::format(" (VLAN {})", *gid.vlan) : ""));
-        } else {
-            old = true;
-        }
+        only_v1 = only_v1 && gid.type != "rocev2";
+        if (!usable(gid)) continue;
+        found.push_back(fmt::format("{} {}{}", gid.index, gid.address.text(),
+                                    gid.vlan ? fmt::format(" (VLAN {})", *gid.vlan) : ""));
     }
-    if (!usable.empty()) {
-        list.ok("GID", fmt::format("RoCEv2: {}", fmt::join(usable, ", ")));
-    } else if (old) {
+    if (!found.empty()) {
+        list.ok("GID", fmt::format("RoCEv2: {}", fmt::join(found, ", ")));
+    } else if (only_v1) {
         list.must("GID", "only GIDs of RoCE v1",
                   "turn on RoCE v2 for the port (cma_roce_mode, or the driver's option)");
     } else {
-        list.must("GID", "the port has no GID",
+        list.must("GID", "the port has no RoCEv2 GID but link-local ones",
                   "ip addr add 192.0.2.1/24 dev IFACE (on the DUT's host)");
     }
 }
@@ -173,12 +177,16 @@ void check_dut(const DutFacts& facts, List& list) {
 void check_network(const TesterFacts& tester, const DutFacts& dut, List& list) {
     for (const Ends& ends : dut.ends)
         check_ends(tester, dut, ends, list);
+    // Without a usable GID that was said above.
     const bool can_look = !tester.link_error && !dut.no_agent && !dut.wrong_choice &&
-                          !dut.welcome.ports.empty() && !dut.welcome.ports.front().gids.empty();
+                          !dut.welcome.ports.empty() &&
+                          std::ranges::any_of(dut.welcome.ports.front().gids, usable);
     if (dut.ends.empty() && can_look) {
-        list.must("subnet", "the tester and the DUT have no IP version in common",
-                  fmt::format("ip addr add ADDRESS dev {}, of the version of the DUT's GIDs",
-                              tester.interface.name));
+        list.must(
+            "subnet",
+            "the tester and the DUT have no IP version in common, or --dut-address names no GID",
+            fmt::format("ip addr add ADDRESS dev {} (of the version of the DUT's GIDs)",
+                        tester.interface.name));
     }
 }
 

@@ -7,7 +7,7 @@
 #
 #   live.sh [RUNS] [FOLDER]         RUNS of each kind (20); writes reports to FOLDER (build/live)
 #   live.sh --noisy [RUNS] [FOLDER] RUNS (3) against the engine over a bridge that loses one of 500
-#                                   packets
+#                                   packets, or of LIVE_LOSES_ONE_OF
 #   live.sh --rxe [RUNS] [FOLDER]   RUNS against rxe (5), about 3 minutes each
 #
 # Exit codes: 0 if only cases tagged `timing` end with ERROR (over the bad bridge also others), none
@@ -51,11 +51,11 @@ bad_bridge() {
     local port
     for port in near far; do ip -n "$bridge" link set "$port" master br0 up; done
     ip -n "$bridge" link set br0 up
-    ip netns exec "$bridge" nft -f - <<'NFT'
+    ip netns exec "$bridge" nft -f - <<NFT
 table bridge veriroce_loss {
     chain forward {
         type filter hook forward priority 0;
-        udp dport 4791 numgen random mod 500 < 1 counter drop
+        udp dport 4791 numgen random mod ${LIVE_LOSES_ONE_OF:-500} < 1 counter drop
     }
 }
 NFT

@@ -119,8 +119,7 @@ TEST_CASE("doctor: a device that answers ARP and nothing else is told from one t
                     "ip link set port1 up && ip addr add 192.0.2.1/24 dev vb");
     INFO(outcome.out << outcome.err);
     CHECK(outcome.code == 1);
-    CHECK(has(outcome.out, "warning  ARP "));
-    CHECK(has(outcome.out, " answers for 192.0.2.1, but the port of the device has "));
+    CHECK(has(outcome.out, "network  ok       ARP "));
     CHECK(has(outcome.out, "must     RoCEv2         no RoCEv2 packet comes from the device at "
                            "192.0.2.1, which answers ARP: most likely an RDMA device owns the "
                            "tester's va"));

@@ -204,9 +204,13 @@ TEST_CASE("preflight: each thing that is wrong is found, graded and cured", "[pr
         {[&](Facts& f) {
              port(f).gids.front().type = "rocev1";
              f.dut->ends.clear();
-             f.dut->welcome.ports.front().gids.clear();
          },
-         "must: DUT, GID: the port has no GID",
+         "must: DUT, GID: only GIDs of RoCE v1", ""},
+        {[&](Facts& f) {
+             port(f).gids.front().address = ip("fe80::2");
+             f.dut->ends.clear();
+         },
+         "must: DUT, GID: the port has no RoCEv2 GID but link-local ones",
          "ip addr add 192.0.2.1/24 dev IFACE (on the DUT's host)"},
         {[](Facts& f) { f.dut->ends.clear(); },
          "must: network, subnet: the tester and the DUT have no IP version in common", ""},
@@ -218,8 +222,8 @@ TEST_CASE("preflight: each thing that is wrong is found, graded and cured", "[pr
         {[](Facts& f) { f.dut->ends.front().answered = {kOther}; },
          "warning: network, ARP: 52:54:00:00:00:02 answers for 192.0.2.1, but the port of the "
          "device has 52:54:00:00:00:01",
-         "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2, on the DUT's "
-         "host"},
+         "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 (on the DUT's "
+         "host)"},
         {[](Facts& f) { f.dut->ends.front().answered = {kMac, kOther}; },
          "must: network, ARP: 52:54:00:00:00:01 and 52:54:00:00:00:02 answer for 192.0.2.1", ""},
         {[](Facts& f) {

@@ -222,6 +222,24 @@ TEST_CASE("neighbours: whether somebody answers is asked on the link", "[net]") 
     CHECK_FALSE(answers("10.77.0.77").value()); // the kernel's table is not asked
 }
 
+TEST_CASE("neighbours: everybody who claims an address is named", "[net]") {
+    const Lab lab;
+    const auto link = lab.open();
+    const auto claim = [&](const std::string& address) {
+        return link->who_has(ip(address), ip("10.77.0.1"), net::monotonic_now() + 300ms);
+    };
+    CHECK(claim("10.77.0.2") == std::vector{mac("52:54:00:77:00:02")});
+    CHECK(claim("10.77.0.99").empty());
+    lab.run_at_peer("ip link add m0 link vb address 52:54:00:77:00:03 type macvlan && "
+                    "ip addr add 10.77.0.2/24 dev m0 && ip link set m0 up");
+    auto both = claim("10.77.0.2");
+    const auto give_up = soon();
+    while (both.size() < 2 && net::monotonic_now() < give_up) // m0 may need a while to come up
+        both = claim("10.77.0.2");
+    CHECK(both.size() == 2);
+    CHECK(std::ranges::find(both, mac("52:54:00:77:00:03")) != both.end());
+}
+
 TEST_CASE("neighbours: an address that nobody has is an error that says so", "[net]") {
     const Lab lab;
     const auto link = lab.open();

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "tests/transport/net/lab.hpp"
@@ -112,6 +113,15 @@ TEST_CASE("offloads: only names of ours are believed in the file", "[net]") {
     CHECK(net::restore_offloads("va").value() == std::vector<std::string>{"rx-vlan-hw-parse"});
     CHECK(on("rx-vlan-hw-parse"));
     CHECK_FALSE(on("tx-checksum-ip-generic"));
+}
+
+// veth has no such filter: this shows only that it is one of ours.
+TEST_CASE("offloads: the filter of VLANs is put back as well", "[net]") {
+    const Lab lab;
+    std::ofstream(net::restore_file("va")) << "rx-vlan-filter\n";
+    CHECK(net::restore_offloads("va").value() == std::vector<std::string>{"rx-vlan-filter"});
+    const auto unwanted = net::unwanted_offloads();
+    CHECK(std::ranges::find(unwanted, "rx-vlan-filter") != unwanted.end());
 }
 
 TEST_CASE("offloads: an interface that was renamed is put back under its new name", "[net]") {
