@@ -18,7 +18,7 @@
 #include "dissector/print/tree.hpp"
 #include "dissector/wire/safe_text.hpp"
 #include "reports/json_objects.hpp"
-#include "reports/page/page.hpp"
+#include "reports/page.hpp"
 
 namespace veriroce::reports {
 namespace {
@@ -194,7 +194,8 @@ std::string report_html(const plan::RunResults& results, const SourceOf& source_
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{}'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:;
+  style-src 'unsafe-inline'; script-src '{}'; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>veriroce report</title>
 <style>

@@ -17,9 +17,9 @@
 
 #include "conformance/agent/verbs_device.hpp"
 #include "conformance/agent/verbs_names.hpp"
-#include "transport/net/pause_counters.hpp"
 #include "conformance/agent/verbs_probe.hpp"
 #include "conformance/dut/capabilities.hpp"
+#include "transport/net/pause_counters.hpp"
 
 namespace veriroce::agent {
 

@@ -23,10 +23,9 @@ namespace {
 using namespace std::string_view_literals;
 using Words = std::span<const std::string_view>;
 
-constexpr std::array kProfileKeys{"profile"sv,      "unverified"sv, "drivers"sv,
-                                  "capabilities"sv, "lacks"sv,      "traits"sv,
-                                  "ack_timer"sv,    "counters"sv,   "time_scale"sv,
-                                  "deviations"sv};
+constexpr std::array kProfileKeys{"profile"sv,    "unverified"sv, "drivers"sv,   "capabilities"sv,
+                                  "lacks"sv,      "traits"sv,     "ack_timer"sv, "counters"sv,
+                                  "time_scale"sv, "deviations"sv};
 constexpr std::array kDeviationKeys{"rule"sv,   "case"sv,   "kind"sv,     "line"sv,
                                     "field"sv,  "reason"sv, "link"sv,     "firmware"sv,
                                     "kernel"sv, "until"sv,  "sometimes"sv};

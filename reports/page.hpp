@@ -1,5 +1,5 @@
-// The parts of report.html that are the same in every report, as files of this folder. The build
-// writes the definitions (cmake/embed.cmake).
+// The parts of report.html that are the same in every report, as files of the folder page. The
+// build writes the definitions (cmake/embed.cmake).
 #pragma once
 
 #include <string_view>
