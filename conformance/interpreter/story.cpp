@@ -1,6 +1,7 @@
 #include "conformance/interpreter/story.hpp"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <utility>
 
@@ -86,14 +87,28 @@ model::Story story_of(const Environment& environment, const Record& record, Call
     return story;
 }
 
+namespace {
+
+// Whether a wire or a switch can change the field, and the ICRC is still right or cannot be summed.
+bool outside_icrc(std::string_view field) {
+    constexpr std::array<std::string_view, 6> others{"vlan.id",      "udp.length", "resv6",
+                                                     "udp.checksum", "fecn",       "becn"};
+    const bool address = field == "ip.src" || field == "ip.dst";
+    return field.starts_with("eth.") || (field.starts_with("ip.") && !address) ||
+           std::ranges::find(others, field) != others.end();
+}
+
+} // namespace
+
 Violation violation_of(const model::Deviation& deviation, const model::Setting& setting) {
+    const bool on_the_way = !setting.exact && outside_icrc(deviation.field);
     return {.rule = deviation.rule,
             .level = deviation.level,
             .certain = deviation.kind == rules::FindingClass::Contradiction || setting.exact,
             .packets = deviation.packets,
             .measured = deviation.measured,
             .allowed = deviation.allowed,
-            .of_class = deviation.kind};
+            .of_class = on_the_way ? rules::FindingClass::Absence : deviation.kind};
 }
 
 } // namespace veriroce::interpreter

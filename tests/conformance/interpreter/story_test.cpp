@@ -105,4 +105,21 @@ TEST_CASE("story: only a contradiction is certain on a real link", "[interpreter
     CHECK(violation_of(deviation, setting).certain);
 }
 
+// A switch may have changed them, or a wire damaged them: the ICRC does not show it.
+TEST_CASE("story: fields outside the ICRC prove nothing in one play on a link", "[interpreter]") {
+    using rules::FindingClass;
+    model::Setting link;
+    const model::Setting exact{.exact = true};
+    for (const auto* field : {"resv6", "udp.checksum", "ip.ttl", "eth.src", "becn"}) {
+        const model::Deviation deviation{.rule = "BTH-16", .field = field};
+        CHECK(violation_of(deviation, link).of_class == FindingClass::Absence);
+        CHECK(violation_of(deviation, link).certain);
+        CHECK(violation_of(deviation, exact).of_class == FindingClass::Contradiction);
+    }
+    for (const auto* field : {"resv7", "ip.src", "ip.dst", "pkey", "udp.sport"}) {
+        const model::Deviation deviation{.rule = "BTH-16", .field = field};
+        CHECK(violation_of(deviation, link).of_class == FindingClass::Contradiction);
+    }
+}
+
 } // namespace veriroce::interpreter::test
