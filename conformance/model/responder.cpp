@@ -194,7 +194,7 @@ bool ResponderChecks::syndrome(PacketLog& log, const wire::Packet& answer,
     }
     if (syndrome.kind() != AckKind::Ack || syndrome.code() == wire::kNoCredits) return true;
     const std::uint64_t credits = wire::credits_of(syndrome.code()).value_or(0);
-    if (connection.shared_receives) {
+    if (connection.shared_receives && credits > 0) { // 0 promises nothing
         log.add("ACK-10", Should, "credits", "credits must be 31 with an SRQ",
                 fmt::format("credits is {}", syndrome.code()));
     } else if (credits > receives(connection)) {

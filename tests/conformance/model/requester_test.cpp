@@ -94,7 +94,7 @@ TEST_CASE("model: bytes that the application changed may be old or new", "[model
     const std::vector<std::byte> fresh(4, std::byte{0xEE});
     CHECK(found(filled(0, 4), false) == "");
     CHECK(found(fresh, false) == "");
-    CHECK(found(std::vector<std::byte>(4), false) == "REQ-31 data");
+    CHECK(found(std::vector<std::byte>(4, std::byte{0x55}), false) == "REQ-31 data");
     CHECK(found(filled(0, 4), true) == "");
     CHECK(found(fresh, true) == "REQ-31 data"); // inline data counts as posted
 }

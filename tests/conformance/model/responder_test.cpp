@@ -88,6 +88,20 @@ TEST_CASE("model: credits are at most the posted receives", "[model][ACK-10]") {
     CHECK(found_with_ack(2, 3, Syndrome::ack(4)) == "ACK-10 credits");
 }
 
+TEST_CASE("model: an SRQ gives no credits, or says that there are none", "[model][ACK-10]") {
+    const auto found = [](std::uint8_t code) {
+        Scene scene;
+        auto& create = std::get<dut::QpCreate>(scene.story.calls.front().request);
+        create.srq = dut::SrqHandle{3};
+        scene.sent("SEND_ONLY", 0);
+        scene.acknowledged(0, 1, Syndrome::ack(code));
+        return scene.found();
+    };
+    CHECK(found(wire::kNoCredits) == "");
+    CHECK(found(0) == "");
+    CHECK(found(1) == "ACK-10 credits");
+}
+
 TEST_CASE("model: the RNR timer is not shorter than configured", "[model][RNR-07]") {
     const auto found = [](std::uint8_t code) {
         Scene scene;
