@@ -91,14 +91,16 @@ void Completions::in_order(const Polled& polled) {
     const bool send = polled.send != nullptr;
     const auto earlier_open = [&]() -> std::optional<std::uint64_t> {
         if (send) {
-            for (const SendWork& one : polled.qp->sends) {
+            for (std::size_t i = polled.qp->sends_done; i < polled.qp->sends.size(); ++i) {
+                const SendWork& one = polled.qp->sends[i];
                 if (&one == polled.send) break;
                 // What is not signaled completes in silence; after a failure nobody can tell.
                 if (one.signaled && !one.silence_open && !one.polled) return one.request.id;
             }
             return std::nullopt;
         }
-        for (const ReceiveWork& one : polled.qp->receives) {
+        for (std::size_t i = polled.qp->receives_done; i < polled.qp->receives.size(); ++i) {
+            const ReceiveWork& one = polled.qp->receives[i];
             if (&one == polled.receive) break;
             if (!one.polled) return one.request.id;
         }
@@ -178,11 +180,13 @@ void Completions::sent(const Polled& polled, const Evidence& evidence, bool data
     const SendWork& work = *polled.send;
     if (work.packets == 0) return;
     const std::int64_t last = work.first + work.packets - 1;
-    const auto messages = std::ranges::count_if(polled.qp->sends, [&](const SendWork& one) {
-        return one.packets > 0 && one.first <= work.first;
-    });
+    const auto messages = [&] {
+        return std::ranges::count_if(polled.qp->sends, [&](const SendWork& one) {
+            return one.packets > 0 && one.first <= work.first;
+        });
+    };
     // A requester may complete by MSN (REQ-05).
-    const bool named = evidence.acknowledged >= last || evidence.msn >= messages;
+    const bool named = evidence.acknowledged >= last || evidence.msn >= messages();
     if (!named) {
         tell("REQ-03", polled, "it came before any answer", "the peer must have acknowledged it");
     } else if (!data_arrived) {

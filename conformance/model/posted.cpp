@@ -104,6 +104,8 @@ void Posted::modified(Qp& qp, const dut::QpAttributes& change) {
         qp.attributes = {};
         qp.sends.clear();
         qp.receives.clear();
+        qp.sends_done = 0;
+        qp.receives_done = 0;
         qp.life = ++lives_;
         ++qp.lives;
     }
@@ -131,7 +133,10 @@ Polled Posted::match(const dut::Completion& completion) {
     Qp& qp = *polled.qp;
     if (completion.queue == wire::Queue::Receive) {
         auto& receives = receives_of(qp);
-        const auto found = std::ranges::find_if(receives, [&](const ReceiveWork& one) {
+        while (!qp.srq && qp.receives_done < receives.size() && receives[qp.receives_done].polled)
+            ++qp.receives_done;
+        const auto from = receives.begin() + static_cast<std::ptrdiff_t>(qp.receives_done);
+        const auto found = std::find_if(from, receives.end(), [&](const ReceiveWork& one) {
             return !one.polled && one.request.id == completion.id;
         });
         if (found == receives.end()) return polled;
@@ -141,7 +146,10 @@ Polled Posted::match(const dut::Completion& completion) {
         polled.receive = &*found;
         return polled;
     }
-    const auto found = std::ranges::find_if(qp.sends, [&](const SendWork& one) {
+    while (qp.sends_done < qp.sends.size() && qp.sends[qp.sends_done].done)
+        ++qp.sends_done;
+    const auto from = qp.sends.begin() + static_cast<std::ptrdiff_t>(qp.sends_done);
+    const auto found = std::find_if(from, qp.sends.end(), [&](const SendWork& one) {
         return !one.polled && !one.done && one.request.id == completion.id;
     });
     if (found == qp.sends.end()) return polled;

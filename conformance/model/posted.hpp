@@ -56,6 +56,8 @@ struct Qp {
     bool gone = false;
     std::deque<SendWork> sends; // of this life, in posting order
     std::deque<ReceiveWork> receives;
+    std::size_t sends_done = 0; // how many of the first ones have completed
+    std::size_t receives_done = 0;
 
     [[nodiscard]] wire::Mtu mtu() const { return attributes.path_mtu.value_or(wire::Mtu::B1024); }
 };

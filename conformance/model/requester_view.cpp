@@ -36,7 +36,8 @@ void RequesterView::response(Qp& qp, const Packet& packet) {
     if (packet.packet->headers.has(wire::Header::Aeth)) {
         evidence_.msn = std::max(evidence_.msn, packet.packet->aeth.msn.value);
     }
-    const auto found = std::ranges::find_if(qp.sends, [&](const SendWork& one) {
+    const auto open = qp.sends.begin() + static_cast<std::ptrdiff_t>(qp.sends_done);
+    const auto found = std::find_if(open, qp.sends.end(), [&](const SendWork& one) {
         return one.first <= psn && psn < one.first + one.packets;
     });
     if (found == qp.sends.end() || found->done) return;

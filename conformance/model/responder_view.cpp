@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <ranges>
 #include <utility>
 
@@ -77,9 +78,10 @@ std::int64_t ResponderView::relative(const Qp& qp, wire::Psn psn) const {
 }
 
 ResponderView::Slot* ResponderView::slot_of(std::int64_t psn) {
-    const auto found = std::ranges::find_if(
-        slots_, [&](const Slot& one) { return one.first <= psn && psn < one.first + one.packets; });
-    return found == slots_.end() ? nullptr : &*found;
+    const auto next = std::ranges::upper_bound(slots_, psn, {}, &Slot::first);
+    if (next == slots_.begin()) return nullptr;
+    Slot& slot = *std::prev(next);
+    return psn < slot.first + slot.packets ? &slot : nullptr;
 }
 
 bool ResponderView::same(const Packet& a, const Packet& b) const {
@@ -173,6 +175,7 @@ void ResponderView::request(Qp& qp, const Packet& packet) {
     while (!slots_.empty() && slots_.back().first >= from)
         slots_.pop_back();
     high_ = from;
+    told_ = std::min(told_, slots_.size());
     if (psn != from) return loosen(qp);
     next(qp, packet, psn, false);
 }
@@ -369,10 +372,8 @@ void ResponderView::cover(Qp& qp, std::int64_t before) {
     if (before <= low_ || loose_) return;
     low_ = before;
     covered_at_ = counters_.now;
-    for (Slot& slot : slots_) {
-        if (slot.first + slot.packets > low_) break;
-        settle(slot);
-    }
+    while (covered_ < slots_.size() && slots_[covered_].first + slots_[covered_].packets <= low_)
+        settle(slots_[covered_++]);
 }
 
 void ResponderView::refuse(Qp& qp, std::int64_t psn) {
@@ -527,7 +528,9 @@ std::optional<Message> ResponderView::received(Qp& qp, ReceiveWork& work) {
     std::uint64_t at = 0;
     bool certain = true;
     std::optional<Message> message;
-    for (Slot& slot : slots_) {
+    for (; told_ < slots_.size(); ++told_) {
+        Slot& slot = slots_[told_];
+        if (slot.receive && *slot.receive > number) break;
         if (slot.receive != number) continue;
         end = slot.first + slot.packets;
         certain = certain && slot.alone && slot.legal;

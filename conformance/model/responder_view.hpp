@@ -156,7 +156,9 @@ class ResponderView {
     std::int64_t low_ = 0;
     std::int64_t high_ = 0;
     Context context_;
-    std::deque<Slot> slots_;
+    std::deque<Slot> slots_;  // in the order of their PSNs
+    std::size_t covered_ = 0; // how many of them the device answered for
+    std::size_t told_ = 0;    // before which no slot belongs to an open receive
     std::deque<Read> reads_;
     std::uint64_t received_ = 0; // receives that completed with success
     wire::Instant covered_at_{}; // when `low_` last moved

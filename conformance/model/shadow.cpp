@@ -268,7 +268,8 @@ void Shadow::completed(const Polled& polled) {
         if (request.invalidate_rkey) memory_.invalidate(*request.invalidate_rkey);
         if (request.rkey) memory_.invalidate(*request.rkey);
     }
-    for (SendWork& work : qp.sends) {
+    for (std::size_t i = qp.sends_done; i < qp.sends.size(); ++i) {
+        SendWork& work = qp.sends[i];
         if (&work == polled.send || !work.done) {
             work.done = true;
             views.requester->completed(qp, work);
