@@ -74,6 +74,22 @@ TEST_CASE("console: a run whose packets are kept names their file", "[reports]")
                     "       rerun     ") != std::string::npos);
 }
 
+TEST_CASE("console: the plays of a case are told where one was not enough", "[reports]") {
+    const interpreter::CaseResult once = played_again();
+    CHECK(console_case(once, {}).find("       2 others  PASS\n") != std::string::npos);
+    interpreter::CaseResult twice = failed();
+    twice.seen_in = 2;
+    twice.other_plays.push_back({.verdict = interpreter::Verdict::Fail});
+    const std::string text = console_case(twice, {});
+    CHECK(text.find("       plays     seen in 2 of 2 plays\n") != std::string::npos);
+    CHECK(text.find("another") == std::string::npos);
+    plan::RunResults results;
+    results.cases = {once, once};
+    results.cases.back().findings.erase(results.cases.back().findings.begin());
+    CHECK(console_summary(results, {}).find("2 ERROR, 1 of them not repeatable\n") !=
+          std::string::npos);
+}
+
 TEST_CASE("console: every field that differs has a row, and values stand in one column",
           "[reports]") {
     CHECK(console_case(mismatched(), {})

@@ -65,6 +65,7 @@ TEST_CASE("json: a case has every field", "[reports]") {
                                   {"time_ns", 10'000'000},
                                   {"detail", ""},
                                   {"text", "unexpected ACK: line 9 allows none for 10 ms"}}}},
+        {"plays", nullptr},
         {"file", "bth/transport-version.roce"},
         {"packets",
          json::array{json::object{{"from", "tester"},
@@ -93,6 +94,19 @@ TEST_CASE("json: a case has every field", "[reports]") {
         {"tolerated_retransmissions", 1},
         {"command", "veriroce test bth/transport-version --seed 1"}};
     CHECK(document.at("cases").at(1) == expected);
+}
+
+TEST_CASE("json: a case that was played again tells its other plays", "[reports]") {
+    plan::RunResults results;
+    results.cases = {played_again()};
+    const json::value document = parsed(results);
+    const json::value& one = document.at("cases").at(0);
+    CHECK(one.at("verdict") == "ERROR");
+    CHECK(one.at("findings").at(0).at("kind") == "not-repeatable");
+    CHECK(one.at("plays") ==
+          json::value{{"seen_in", 1},
+                      {"others", json::array{json::object{{"verdict", "PASS"}, {"summary", ""}},
+                                             json::object{{"verdict", "PASS"}, {"summary", ""}}}}});
 }
 
 TEST_CASE("json: a finding has every value that differs, and the packet and rules it is about",

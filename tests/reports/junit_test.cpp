@@ -108,8 +108,18 @@ TEST_CASE("junit: the details are the rows of the console", "[reports]") {
                    "partition_key: expected 0xFFFF, got 0x7FFF&#10;"
                    "waited: 1 s&#10;"
                    "rule: BTH-01 (MUST) ") != std::string::npos);
-    CHECK(xml.find("again: veriroce test bth/transport-version --seed 1&#10;</failure>") !=
+    CHECK(xml.find("rerun: veriroce test bth/transport-version --seed 1&#10;</failure>") !=
           std::string::npos);
+}
+
+TEST_CASE("junit: a finding that did not show again has a type of its own", "[reports]") {
+    plan::RunResults results = made_up();
+    results.cases = {played_again()};
+    const std::string xml = junit_xml(results);
+    CHECK(xml.find("<error type=\"NOT-REPEATABLE\" message=\"not repeatable: seen in 1 of 3 plays; "
+                   "there: ") != std::string::npos);
+    CHECK(xml.find("2 others: PASS&#10;") != std::string::npos);
+    CHECK(xml.find(" errors=\"1\"") != std::string::npos);
 }
 
 TEST_CASE("junit: the time of a case is that of its timing", "[reports]") {

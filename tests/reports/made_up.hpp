@@ -73,6 +73,20 @@ inline interpreter::CaseResult mismatched() {
     return result;
 }
 
+// What came in one play of three alone.
+inline interpreter::CaseResult played_again() {
+    interpreter::CaseResult result = failed();
+    result.verdict = interpreter::Verdict::Error;
+    result.seen_in = 1;
+    result.findings.insert(result.findings.begin(),
+                           {.kind = interpreter::FindingKind::NotRepeatable,
+                            .detail = "not repeatable: seen in 1 of 3 plays"});
+    const interpreter::OtherPlay fine{.verdict = interpreter::Verdict::Pass,
+                                      .packets = result.packets};
+    result.other_plays = {fine, fine};
+    return result;
+}
+
 // Every line was met, but the packets violate a rule that the case does not name.
 inline interpreter::CaseResult violating() {
     interpreter::CaseResult result = failed();

@@ -144,7 +144,15 @@ TEST_CASE("replay: a wire that loses packets takes more plays", "[plan]") {
     CHECK(always.result.verdict == Verdict::Fail);
     CHECK(always.plays > 4);
     CHECK(always.result.seen_in == always.plays);
-    CHECK(settled({missed(7), passed(), missed(7)}, bad_wire()).result.verdict == Verdict::Error);
+    CHECK(settled({missed(7), passed(), missed(7), passed()}, bad_wire()).result.verdict ==
+          Verdict::Error);
+    // Of packets that are all alike not each one counts.
+    CaseResult endless = missed(7);
+    endless.packets.resize(800);
+    CHECK(settled({endless}, bad_wire()).result.verdict == Verdict::Fail);
+    for (std::size_t i = 0; i < endless.packets.size(); ++i)
+        endless.packets[i].script = std::to_string(i);
+    CHECK(settled({endless}, bad_wire()).result.verdict == Verdict::Error);
     // Where the wire explains everything nothing counts.
     WireRecord unknown;
     const Settled never = settled({missed(7)}, unknown);

@@ -202,7 +202,8 @@ TEST_CASE("time: rules that are too fine for this machine are named beforehand",
     const auto wait = std::ranges::find_if(
         notes, [](const std::string& note) { return note.starts_with("RNR-08 "); });
     REQUIRE(wait != notes.end());
-    CHECK(wait->find(" needs 10.000 us, has 100.000 us") != std::string::npos);
+    CHECK(wait->find(" checks a time of 10.000 us, but timestamps are uncertain by 100.000 us") !=
+          std::string::npos);
 }
 
 } // namespace veriroce::test
