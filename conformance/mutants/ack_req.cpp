@@ -363,7 +363,8 @@ constexpr std::array kMutants{
     Mutant{.name = "received_last_byte_changed",
            .rule = "RSP-01",
            .description = "The last byte of every payload that comes in is inverted.",
-           .cases = "ext/datagram-data key/scattered req/read-scattered req/repeated-answers",
+           .cases = "ext/datagram-data key/scattered len/write-4096 req/read-scattered "
+                    "req/repeated-answers",
            .make_filter = make<ChangesLastByte<true>>},
     Mutant{.name = "sent_last_byte_changed",
            .rule = "REQ-34",

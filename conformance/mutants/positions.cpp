@@ -182,6 +182,19 @@ void uc_write_as_rc(wire::Packet& packet) {
     packet.bth.opcode &= operation_bits;
 }
 
+struct Nothing {};
+
+// LEN-10
+class ShortAtLargestMtu final : public QpFilter<Nothing> {
+  protected:
+    void leaves(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        constexpr std::size_t largest = 4096;
+        if (qp.mtu() != wire::Mtu::B4096 || packet.body.size() != largest) return;
+        packet.body = packet.body.first(largest - 4);
+    }
+};
+
 // RSP-09
 bool wrapped_write(const engine::OwnedDatagram& datagram) {
     const auto packet = wire::decode_packet(datagram.bytes);
@@ -574,6 +587,11 @@ constexpr std::array kMutants{
            .description = "A UC WRITE to an RC QP is executed and acknowledged.",
            .cases = "bth/service-class-write",
            .make_filter = make<EditsInbound<uc_write_as_rc>>},
+    Mutant{.name = "full_packets_short_at_largest_mtu",
+           .rule = "LEN-10",
+           .description = "With a path MTU of 4096, full packets lack their last four bytes.",
+           .cases = "len/segments-4096 rdr/responses-4096",
+           .make_filter = make<ShortAtLargestMtu>},
     Mutant{.name = "duplicate_ends_the_send",
            .rule = "RSP-13",
            .description = "A duplicate inside an unfinished SEND gets NAK Invalid Request.",
