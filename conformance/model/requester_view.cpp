@@ -12,13 +12,14 @@ constexpr std::size_t kAtomicBytes = 8;
 std::vector<std::byte> bytes_for(const SendWork& work, const wire::Packet& packet) {
     using enum wire::WrOpcode;
     const wire::Operation operation = packet.info().operation;
+    std::vector<std::byte> bytes;
     if (work.request.opcode == RdmaRead && operation == wire::Operation::RdmaReadResponse) {
-        const wire::Bytes payload = packet.payload();
-        return {payload.begin(), payload.end()};
+        bytes.resize(packet.payload().size());
+        std::ranges::copy(packet.payload(), bytes.begin());
+        return bytes;
     }
     const bool atomic =
         work.request.opcode == AtomicCmpAndSwp || work.request.opcode == AtomicFetchAndAdd;
-    std::vector<std::byte> bytes;
     if (!atomic || operation != wire::Operation::AtomicAcknowledge) return bytes;
     for (std::size_t i = 0; i < kAtomicBytes; ++i)
         bytes.push_back(static_cast<std::byte>(packet.atomic_ack.original >> (8 * i)));
