@@ -196,7 +196,7 @@ constexpr std::array kMutants{
            .rule = "CRC-01",
            .passive = true,
            .description = "Every third packet leaves with a wrong ICRC.",
-           .cases = "ack/each-kind rdr/order rsp/duplicate-send",
+           .cases = "ack/each-kind rdr/msn rdr/order",
            .make_filter = make<SpoilsEveryThirdIcrc>},
     Mutant{.name = "icrc_of_acks_wrong",
            .rule = "CRC-01",
