@@ -89,20 +89,23 @@ void Completions::answered(const Call& call) {
 
 void Completions::in_order(const Polled& polled) {
     const bool send = polled.send != nullptr;
+    // Nothing if the work request lies before those that are open.
     const auto earlier_open = [&]() -> std::optional<std::uint64_t> {
+        std::optional<std::uint64_t> open;
         if (send) {
             for (std::size_t i = polled.qp->sends_done; i < polled.qp->sends.size(); ++i) {
                 const SendWork& one = polled.qp->sends[i];
-                if (&one == polled.send) break;
+                if (&one == polled.send) return open;
                 // What is not signaled completes in silence; after a failure nobody can tell.
-                if (one.signaled && !one.silence_open && !one.polled) return one.request.id;
+                const bool silent = !one.signaled || one.silence_open;
+                if (!open && !silent && !one.polled) open = one.request.id;
             }
             return std::nullopt;
         }
         for (std::size_t i = polled.qp->receives_done; i < polled.qp->receives.size(); ++i) {
             const ReceiveWork& one = polled.qp->receives[i];
-            if (&one == polled.receive) break;
-            if (!one.polled) return one.request.id;
+            if (&one == polled.receive) return open;
+            if (!open && !one.polled) open = one.request.id;
         }
         return std::nullopt;
     };
