@@ -158,6 +158,9 @@ Accepted<int> run_or_refuse(const TestOptions& options, Console& console, std::F
     if (options.shrink && !options.dut.empty()) {
         return misused("--shrink plays in virtual time: leave out --dut");
     }
+    if (options.shrink && !options.noise.empty()) {
+        return misused("--shrink needs a wire that loses nothing: leave out --noise");
+    }
     const auto selection = selection_of(options);
     if (!selection) return std::unexpected(selection.error());
     const auto files = read_files(options.cases);

@@ -24,8 +24,8 @@ namespace {
 constexpr double kChanceOnGoodWire = 1e-3;
 constexpr double kChanceOnBadWire = 1e-6;
 
-// No wire damages more of the packets than this.
-constexpr double kMostDamage = 0.02;
+// No wire damages more of the packets than this: then it is the device.
+constexpr double kMostDamage = 0.04;
 
 bool blames(const CaseResult& result) {
     return result.verdict == Verdict::Fail || result.verdict == Verdict::Warn;
@@ -79,8 +79,12 @@ void WireRecord::add(std::uint64_t packets, Disturbance disturbance) {
 double WireRecord::share() const {
     const auto packets = static_cast<double>(packets_ + 1);
     const double lost = static_cast<double>(lost_ + 1) / packets;
-    const double damaged = std::min(kMostDamage, static_cast<double>(damaged_) / packets);
-    return std::min(1.0, lost + damaged);
+    return std::min(1.0, lost + static_cast<double>(damaged_on_way()) / packets);
+}
+
+std::uint64_t WireRecord::damaged_on_way() const {
+    const double share = static_cast<double>(damaged_) / static_cast<double>(packets_ + 1);
+    return share > kMostDamage ? 0 : damaged_;
 }
 
 WireRecord::Disturbance disturbance_of(const CaseResult& play) {

@@ -14,12 +14,11 @@ namespace veriroce::plan {
 // a device's defect decided are not counted.
 class WireRecord {
   public:
-    // What went wrong in a play. A device may damage its own packets, so that these count for
-    // little.
+    // What went wrong in a play. Damage counts only up to the share that a wire may do.
     enum class Disturbance : std::uint8_t { None, Lost, Damaged };
     void add(std::uint64_t packets, Disturbance disturbance = Disturbance::None);
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
-    [[nodiscard]] std::uint64_t disturbed() const { return lost_ + damaged_; }
+    [[nodiscard]] std::uint64_t disturbed() const { return lost_ + damaged_on_way(); }
     // The share of packets that something happens to: a cautious guess, 0 to 1.
     [[nodiscard]] double share() const;
     // How probable it is that the wire disturbs at least `disturbed` of `plays` plays of so many
@@ -28,6 +27,8 @@ class WireRecord {
                                 std::uint64_t packets) const;
 
   private:
+    [[nodiscard]] std::uint64_t damaged_on_way() const;
+
     std::uint64_t packets_ = 0;
     std::uint64_t lost_ = 0;
     std::uint64_t damaged_ = 0;

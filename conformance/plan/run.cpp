@@ -63,8 +63,9 @@ dut    done recv id=1..100
 )"};
 constexpr std::uint64_t kProbePackets = 4000; // that the run has seen before it blames a device
 constexpr std::ptrdiff_t kProbeBurst = 2;     // packets before the first answer of a probe
-constexpr std::size_t kMostProbes = 60;       // each ends with the first loss
-constexpr std::size_t kMostUseless = 10;      // probes that end before it
+constexpr wire::Duration kProbePatience = std::chrono::milliseconds(100);
+constexpr std::size_t kMostProbes = 60;  // each ends with the first loss
+constexpr std::size_t kMostUseless = 10; // probes that end before it
 
 // How often the exchange after a case is held before it counts as unanswered: where no packet is
 // lost, and where some may be.
@@ -314,6 +315,7 @@ bool PlanRun::probe_with(const script::Script& probe, const PlannedRun& planned)
         Environment environment = environment_for(planned);
         environment.plan = {};
         environment.judged = false;
+        environment.patience = std::min(environment.patience, kProbePatience);
         const CaseResult played = testbed_.play(probe.test_case, probe.runs.front(), environment);
         const bool passed = played.verdict == Verdict::Pass;
         const auto sent = std::ranges::count(played.packets, interpreter::Side::Tester,

@@ -208,8 +208,13 @@ TEST_CASE("replay: the wire is known by the plays that a device does not decide"
     WireRecord damaging;
     for (int i = 0; i < 1000; ++i)
         damaging.add(4, WireRecord::Disturbance::Damaged);
-    CHECK(damaging.share() < 0.025);
-    CHECK(damaging.share() > 0.015);
+    CHECK(damaging.share() < 1e-3);
+    CHECK(damaging.disturbed() == 0);
+    WireRecord damaged;
+    for (int i = 0; i < 10; ++i)
+        damaged.add(100, WireRecord::Disturbance::Damaged);
+    CHECK(damaged.share() == Approx(0.011).epsilon(0.01));
+    CHECK(damaged.disturbed() == 10);
     CHECK(WireRecord().share() == 1);
 }
 
