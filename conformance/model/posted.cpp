@@ -127,14 +127,20 @@ void Posted::modified(Qp& qp, const dut::QpAttributes& change) {
     if (change.state) qp.state = *change.state;
 }
 
+void Posted::pass_done(Qp& qp) {
+    const auto& receives = receives_of(qp);
+    while (!qp.srq && qp.receives_done < receives.size() && receives[qp.receives_done].polled)
+        ++qp.receives_done;
+    while (qp.sends_done < qp.sends.size() && qp.sends[qp.sends_done].done)
+        ++qp.sends_done;
+}
+
 Polled Posted::match(const dut::Completion& completion) {
     Polled polled{.completion = completion, .qp = find(completion.qp)};
     if (polled.qp == nullptr) return polled;
     Qp& qp = *polled.qp;
     if (completion.queue == wire::Queue::Receive) {
         auto& receives = receives_of(qp);
-        while (!qp.srq && qp.receives_done < receives.size() && receives[qp.receives_done].polled)
-            ++qp.receives_done;
         const auto from = receives.begin() + static_cast<std::ptrdiff_t>(qp.receives_done);
         const auto found = std::find_if(from, receives.end(), [&](const ReceiveWork& one) {
             return !one.polled && one.request.id == completion.id;
@@ -146,8 +152,6 @@ Polled Posted::match(const dut::Completion& completion) {
         polled.receive = &*found;
         return polled;
     }
-    while (qp.sends_done < qp.sends.size() && qp.sends[qp.sends_done].done)
-        ++qp.sends_done;
     const auto from = qp.sends.begin() + static_cast<std::ptrdiff_t>(qp.sends_done);
     const auto found = std::find_if(from, qp.sends.end(), [&](const SendWork& one) {
         return !one.polled && !one.done && one.request.id == completion.id;
@@ -197,6 +201,10 @@ std::vector<Polled> Posted::answered(const Call& call) {
     } else if (std::holds_alternative<dut::Poll>(call.request)) {
         const auto* list = std::get_if<dut::Polled>(&**call.answer);
         if (list == nullptr) return {};
+        // Whoever reads one of these completions looks at all that are open before the first.
+        for (const dut::Completion& one : list->completions) {
+            if (Qp* qp = find(one.qp)) pass_done(*qp);
+        }
         std::vector<Polled> all;
         for (const dut::Completion& one : list->completions)
             all.push_back(match(one));

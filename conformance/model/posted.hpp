@@ -90,6 +90,8 @@ class Posted {
   private:
     void post(Qp& qp, const dut::SendRequest& request, bool silence_open);
     void modified(Qp& qp, const dut::QpAttributes& change);
+    // Moves the QP's places of the first work that is open on.
+    void pass_done(Qp& qp);
     Polled match(const dut::Completion& completion);
 
     std::deque<Qp> qps_;
