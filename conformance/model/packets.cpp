@@ -14,8 +14,8 @@ namespace {
 class Walk {
   public:
     explicit Walk(const Story& story)
-        : story_(story), connections_(story.setting), headers_(story, log_),
-          requester_(story.setting, log_), responder_(story.setting, log_) {}
+        : story_(story), connections_(story.setting), headers_(story, log_), requester_(log_),
+          responder_(story.setting, log_) {}
 
     std::vector<Deviation> run() {
         for (const Step& step : story_.steps) {

@@ -17,7 +17,7 @@ namespace veriroce::model {
 
 class RequesterChecks {
   public:
-    RequesterChecks(const Setting& setting, DeviationLog& log) : setting_(setting), log_(log) {}
+    explicit RequesterChecks(DeviationLog& log) : log_(log) {}
 
     // A call that the device carries out from now on, after `bytes` has taken it.
     void take(const Call& call, Connections& connections, const PostedBytes& bytes);
@@ -50,7 +50,6 @@ class RequesterChecks {
     void check_headers(PacketLog& log, const wire::Packet& packet, const Message& message,
                        std::int64_t index, wire::Mtu mtu) const;
 
-    const Setting& setting_;
     DeviationLog& log_;
     std::map<const Connection*, Queue> queues_;
 };
