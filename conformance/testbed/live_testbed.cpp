@@ -382,6 +382,7 @@ std::expected<std::vector<wire::Duration>, std::string> LiveTestbed::round_trips
         for (int tries = 0; tries < kCalibrationTries && !broken_; ++tries) {
             result = play(script->test_case, script->runs.front(), environment);
             ++environment.first_tester_qpn.value; // what comes late is not for the next
+            environment.patience = kOneSecond;    // by now neighbours and caches are awake
             if (options_.calibration != nullptr) {
                 options_.calibration->push_back(result);
                 options_.calibration->back().id = fmt::format("calibration with {}", one.of);
@@ -391,8 +392,8 @@ std::expected<std::vector<wire::Duration>, std::string> LiveTestbed::round_trips
                         return packet.from == interpreter::Side::Dut;
                     });
             if (measured.size() >= kEnoughRoundTrips) break;
-            // A wire that loses this many is of no use: more likely it is the device.
-            if (tries > 0 && measured.size() < kFewRoundTrips) break;
+            // More likely it is the device than the wire.
+            if (measured.empty() || (tries > 0 && measured.size() < kFewRoundTrips)) break;
         }
         if (broken_) return std::unexpected(*broken_);
         if (measured.size() >= kEnoughRoundTrips) {
