@@ -98,14 +98,16 @@ void Completions::in_order(const Polled& polled) {
                 if (&one == polled.send) return open;
                 // What is not signaled completes in silence; after a failure nobody can tell.
                 const bool silent = !one.signaled || one.silence_open;
-                if (!open && !silent && !one.polled) open = one.request.id;
+                const bool later = !one.polled || one.turn > polled.send->turn;
+                if (!open && !silent && later) open = one.request.id;
             }
             return std::nullopt;
         }
         for (std::size_t i = polled.qp->receives_done; i < polled.qp->receives.size(); ++i) {
             const ReceiveWork& one = polled.qp->receives[i];
             if (&one == polled.receive) return open;
-            if (!open && !one.polled) open = one.request.id;
+            const bool later = !one.polled || one.turn > polled.receive->turn;
+            if (!open && later) open = one.request.id;
         }
         return std::nullopt;
     };

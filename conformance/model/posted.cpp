@@ -147,6 +147,7 @@ Polled Posted::match(const dut::Completion& completion) {
         });
         if (found == receives.end()) return polled;
         found->polled = true;
+        found->turn = ++turns_;
         found->status = completion.status;
         found->byte_len = completion.byte_len;
         polled.receive = &*found;
@@ -158,6 +159,7 @@ Polled Posted::match(const dut::Completion& completion) {
     });
     if (found == qp.sends.end()) return polled;
     found->polled = true;
+    found->turn = ++turns_;
     found->done = true;
     found->status = completion.status;
     polled.send = &*found;

@@ -28,12 +28,14 @@ struct SendWork {
     bool silence_open = false; // whether it does is not known
     bool done = false;         // it has completed, or a later one has
     bool polled = false;       // by a completion of its own
+    std::uint64_t turn = 0;    // of that completion among all
     wire::WcStatus status = wire::WcStatus::Success;
 };
 
 struct ReceiveWork {
     dut::ReceiveRequest request;
     bool polled = false;
+    std::uint64_t turn = 0; // of its completion among all
     wire::WcStatus status = wire::WcStatus::Success;
     std::uint32_t byte_len = 0; // that the completion told
 
@@ -97,6 +99,7 @@ class Posted {
     std::deque<Qp> qps_;
     std::map<dut::SrqHandle, std::deque<ReceiveWork>> shared_;
     std::uint64_t lives_ = 0;
+    std::uint64_t turns_ = 0; // completions so far
 };
 
 // How many PSNs a request takes.

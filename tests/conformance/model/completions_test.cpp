@@ -55,6 +55,21 @@ TEST_CASE("completions: sends complete in posting order, each once", "[model][N-
     CHECK(after(two_sends(), {send_done(1), send_done(2), send_done(3)}) == "N-20 completion");
 }
 
+TEST_CASE("completions: those of one poll are in order as well", "[model][N-20][N-21]") {
+    Scene right = two_sends();
+    right.polled_at_once({send_done(1), send_done(2)});
+    CHECK(right.found() == "");
+    Scene wrong = two_sends();
+    wrong.polled_at_once({send_done(2), send_done(1)});
+    CHECK(wrong.found() != "");
+    Scene receives = two_receives();
+    receives.polled_at_once({received(1), received(2)});
+    CHECK(receives.found() == "");
+    Scene swapped = two_receives();
+    swapped.polled_at_once({received(2), received(1)});
+    CHECK(swapped.found().starts_with("N-21 completion"));
+}
+
 TEST_CASE("completions: what is not signaled succeeds in silence", "[model][N-20]") {
     CHECK(after(two_sends(false), {send_done(2)}) == "");
     CHECK(after(two_sends(false), {send_done(1), send_done(2)}) == "N-20 completion");

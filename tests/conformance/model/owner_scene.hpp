@@ -76,11 +76,11 @@ struct OwnerScene {
         chain.requests.push_back(std::move(request));
         call(std::move(chain), dut::Posted{1});
     }
-    void polled(dut::Completion completion) {
-        completion.qp = qp;
-        dut::Polled list;
-        list.completions.push_back(completion);
-        call(dut::Poll{.cq = cq}, std::move(list));
+    void polled(dut::Completion completion) { polled_at_once({completion}); }
+    void polled_at_once(std::vector<dut::Completion> completions) {
+        for (dut::Completion& one : completions)
+            one.qp = qp;
+        call(dut::Poll{.cq = cq}, dut::Polled{.completions = std::move(completions)});
     }
     void polled_nothing() {
         now += std::chrono::seconds(1);
