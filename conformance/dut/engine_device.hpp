@@ -31,7 +31,7 @@ struct EngineDeviceDescription {
     std::string device = "engine0";
     std::string firmware = "built-in";
     std::uint8_t port = 1;
-    std::uint32_t least_cqe = 1; // smaller completion queues become so large
+    std::uint32_t least_cqe = 0; // smaller completion queues become so large
     wire::MacAddress mac;
     wire::Mtu mtu_active = wire::Mtu::B4096;
     std::vector<wire::IpAddress> addresses; // one RoCEv2 GID each, in this order

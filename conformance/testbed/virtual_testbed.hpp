@@ -34,7 +34,7 @@ struct VirtualTestbedOptions {
     std::vector<std::string> traits;
     std::uint8_t ack_timer_floor = 0; // as a profile tells it
     dut::Lacks lacks;                 // what the device does not have
-    std::uint32_t least_cqe = 1;      // depth of its smallest completion queue
+    std::uint32_t least_cqe = 0;      // depth of its smallest completion queue
     dut::Told told = dut::Told::Yes;
     InexactLab lab;
     WireNoise noise;

@@ -92,7 +92,7 @@ TEST_CASE("profile: every key is read", "[plan]") {
     CHECK(first.firmware->last == "2.1");
     CHECK(first.until == "2027-03-31");
     CHECK_FALSE(first.sometimes);
-    CHECK(first.line == 31);
+    CHECK(first.line == 38);
     CHECK(profile.deviations.back().rule == "CNP-02");
     CHECK(profile.deviations.back().sometimes);
 }
