@@ -105,12 +105,13 @@ void close_faults(Interpreter& interpreter, Met<>& outcome) {
 }
 
 // The QPs with the numbers that they have at the end.
-std::vector<JudgedQp> last_qps(const Objects& objects) {
+std::vector<JudgedQp> last_qps(const Objects& objects, bool early_resends) {
     std::vector<JudgedQp> qps;
     for (const auto& [name, qp] : objects.qps) {
         qps.push_back({.identity = qp.book.identity(),
                        .dut_timeout = qp.timeout,
-                       .tester_address = qp.tester_address});
+                       .tester_address = qp.tester_address,
+                       .early_resends = early_resends});
     }
     return qps;
 }
@@ -122,6 +123,7 @@ std::vector<Violation> violations(Interpreter& interpreter) {
     const Record& record = interpreter.record();
     const Environment& environment = interpreter.environment();
     const wire::Instant end = interpreter.events().now();
+    const bool early = early_resends_pass(interpreter);
     const auto owner = [&](std::size_t packet) -> std::string_view {
         const Entry& entry = record[packet];
         const CaseQp* qp =
@@ -135,7 +137,7 @@ std::vector<Violation> violations(Interpreter& interpreter) {
         std::ranges::move(found, std::back_inserter(all));
     };
     if (objects.past.empty()) { // no need to copy the packets
-        judge(interpreter.result().packets, last_qps(objects));
+        judge(interpreter.result().packets, last_qps(objects, early));
         return all;
     }
     std::vector<RecordedPacket> left =
@@ -146,9 +148,9 @@ std::vector<Violation> violations(Interpreter& interpreter) {
             const bool in = i < past.end && owner(i) == past.name;
             (in ? left : then)[i].on_wire = false;
         }
-        judge(then, {{past.identity, past.timeout, past.tester_address}});
+        judge(then, {{past.identity, past.timeout, past.tester_address, early}});
     }
-    judge(left, last_qps(objects));
+    judge(left, last_qps(objects, early));
     return all;
 }
 

@@ -234,6 +234,10 @@ Met<> take_packet(Interpreter& interpreter, std::span<Awaited> open, CaseQp& qp,
 
 } // namespace
 
+bool early_resends_pass(Interpreter& interpreter) {
+    return interpreter.environment().early_ack_timer() || !about_ack_timer(interpreter.script());
+}
+
 MatchContext context_of(Interpreter& interpreter, const CaseQp& qp) {
     const Objects& objects = interpreter.objects();
     const Record& record = interpreter.record();
@@ -242,8 +246,7 @@ MatchContext context_of(Interpreter& interpreter, const CaseQp& qp) {
                          .value_of_name = {},
                          .packet_of_name = {},
                          .timeout = qp.timeout,
-                         .early_resends = interpreter.environment().early_ack_timer() ||
-                                          !about_ack_timer(interpreter.script()),
+                         .early_resends = early_resends_pass(interpreter),
                          .last_sent = {}};
     context.value_of_name = [&objects, &qp](std::string_view name, FieldOf field) {
         return value_of_name(objects, qp, name, field);

@@ -46,6 +46,9 @@ Finding overdue_packet(Interpreter& interpreter, const Awaited& line);
 // The latest frame of the DUT that no QP takes, by its place in the record, if it came since then.
 std::optional<std::size_t> astray_since(Interpreter& interpreter, const Interval& since);
 
+// TMO-08: whether the DUT may send again before its ACK timer says: it is known to do so, or the
+// case is about something else.
+bool early_resends_pass(Interpreter& interpreter);
 // A packet that no line claims is passed over if it is lawful without a line. While the tester's
 // engine answers on the QP, the engine alone decides.
 bool passes_without_line(Interpreter& interpreter, const CaseQp& qp, std::size_t index);

@@ -16,7 +16,7 @@ constexpr std::string_view kRareDamage = " (a wire damages packets, but very rar
 
 // The ACK timer that the judge holds the DUT to; nothing if the DUT is known to have another.
 std::optional<std::uint8_t> timer_of(const JudgedQp& qp, const Environment& environment) {
-    if (environment.early_ack_timer()) return std::nullopt;
+    if (environment.early_ack_timer() || qp.early_resends) return std::nullopt;
     if (qp.dut_timeout == 0) return qp.dut_timeout;
     return std::max(qp.dut_timeout, environment.ack_timer_floor);
 }

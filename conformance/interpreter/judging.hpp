@@ -14,6 +14,7 @@ struct JudgedQp {
     QpIdentity identity;
     std::uint8_t dut_timeout = 0; // its local ACK timeout code
     wire::IpAddress tester_address;
+    bool early_resends = false; // TMO-08: it may send again before its timer says
 };
 
 // The rules that the DUT violates in the packets that passed the tester's port. The tester's
