@@ -67,8 +67,7 @@ std::string why_nothing(const judge::Summary& summary) {
     append_counted(text, summary.damaged, "RoCEv2 packets with a wrong ICRC");
     append_counted(text, summary.contradictory, "RoCEv2 packets with contradictory lengths");
     append_counted(text, summary.incomplete, "RoCEv2 packets cut inside their headers");
-    append_counted(text, summary.other_transport,
-                   "packets of RoCE v1 or InfiniBand, which are not judged");
+    append_counted(text, summary.other_transport, "packets of RoCE v1 or InfiniBand, not judged");
     if (summary.unsupported > 0) {
         fmt::format_to(std::back_inserter(text), "; {} frames of unsupported link type {}",
                        summary.unsupported, summary.unsupported_link);

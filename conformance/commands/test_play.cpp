@@ -121,10 +121,11 @@ std::optional<std::string> lost_device(const testbed::Testbed& bench, const plan
                            : "");
 }
 
-// The reports have them by now, and a run may have many thousand cases.
-void forget_packets(interpreter::CaseResult& result) {
+// results.json has them by now, and a run may have many thousand cases. report.html is written at
+// the end and shows those that did not pass.
+void forget_packets_of_passed(interpreter::CaseResult& result) {
+    if (result.verdict != interpreter::Verdict::Pass) return;
     result.packets = {};
-    result.measures = {};
     for (interpreter::OtherPlay& play : result.other_plays)
         play.packets = {};
 }
@@ -194,7 +195,7 @@ Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
             console.say(fmt::format("note: {}\n", recovery.note));
         }
         report.add(results);
-        forget_packets(results.cases.back());
+        forget_packets_of_passed(results.cases.back());
         if (over) break;
         if (recovery.back) run.revived();
     }

@@ -141,13 +141,14 @@ TEST_CASE("errors: dissect", "[program]") {
         {"veriroce dissekt short.pcap",
          "veriroce: unknown command 'dissekt'; did you mean 'dissect'?"},
         {"veriroce frobnicate",
-         "veriroce: unknown command 'frobnicate'; the commands are dissect, judge, test, script, "
-         "rules, agent, serve, ping, bench, fuzz"},
+         "veriroce: unknown command 'frobnicate'; the commands are dissect, judge, test, doctor, "
+         "script, rules, agent, serve, ping, bench, fuzz"},
         {"veriroce bench", "veriroce: expected a command: engine, icrc; --help describes them"},
         {"veriroce bench sim", "veriroce: unknown command 'sim'; the commands are engine, icrc"},
         {"veriroce fuzz --seeds 0", "veriroce: fuzz: --seeds 0 plays nothing"},
-        {"veriroce", "veriroce: expected a command: dissect, judge, test, script, rules, agent, "
-                     "serve, ping, bench, fuzz; --help describes them"},
+        {"veriroce",
+         "veriroce: expected a command: dissect, judge, test, doctor, script, rules, agent, "
+         "serve, ping, bench, fuzz; --help describes them"},
         {"veriroce dissect --chek short.pcap",
          "veriroce: unknown option '--chek'; did you mean '--check'?"},
         {"veriroce dissect -c many short.pcap",
@@ -439,12 +440,13 @@ TEST_CASE("errors: a report that cannot be written", "[program]") {
               .run("mkdir out; trap '' XFSZ; ulimit -f 0; veriroce test -q --report out; "
                    "code=$?; rmdir out && exit $code")
               .code == tool);
-    // One that becomes full: both files are tried, and what was written until then stays.
+    // One that becomes full: all files are tried, and what was written until then stays.
     check(place, {"mkdir out && " + little_room + "veriroce test -q --report out; " +
                       "code=$?; grep -q '\"complete\": false' out/results.json; " +
                       "rm out/results.json && rmdir out && exit $code",
                   "veriroce: out/results.json: File too large\n"
-                  "veriroce: out/junit.xml: File too large",
+                  "veriroce: out/junit.xml: File too large\n"
+                  "veriroce: out/report.html: File too large",
                   tool, true});
 }
 

@@ -54,7 +54,7 @@ TEST_CASE("run: a fault plan is checked, laid out, played and made small", "[pro
     CHECK(place.run("veriroce script format --check loss.faults").code == 0);
     const Outcome played = place.run("veriroce test rsp/gap-nak --faults loss.faults");
     CHECK(played.code == 1);
-    CHECK(played.out.find("again     veriroce test rsp/gap-nak --faults loss.faults --seed 1") !=
+    CHECK(played.out.find("rerun     veriroce test rsp/gap-nak --faults loss.faults --seed 1") !=
           std::string::npos);
     const Outcome small = place.run("veriroce test rsp/gap-nak --faults loss.faults --shrink");
     CHECK(small.code == 1);
@@ -133,7 +133,7 @@ TEST_CASE("run: the command that runs a case again plays that run alone", "[prog
     CHECK(again.find("'bth/transport-version[ip=4,v=1]'") != std::string::npos);
     const Outcome second = place.run(again);
     CHECK(second.code == 1);
-    CHECK(second.out.find("\n1 runs in ") != std::string::npos);
+    CHECK(second.out.find("\n1 run in ") != std::string::npos);
     // The console names the file with the packets.
     const std::size_t at = first.out.find("packets   ");
     REQUIRE(at != std::string::npos);

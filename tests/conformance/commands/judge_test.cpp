@@ -155,7 +155,7 @@ TEST_CASE("judge command: packets that are all damaged are not a pass", "[judge]
     bytes.back() = static_cast<char>(bytes.back() ^ 0x40);
     const Ran damaged = ran({.files = {folder.file("damaged.pcap", bytes)}});
     CHECK(damaged.code == 3);
-    CHECK(damaged.err.find("2 RoCEv2 packets with a wrong ICRC") != std::string::npos);
+    CHECK(damaged.err.find("RoCEv2 packets with a wrong ICRC: 2") != std::string::npos);
 }
 
 TEST_CASE("judge command: IP checksums that are left to the NIC are told", "[judge][N-03]") {
@@ -183,7 +183,7 @@ TEST_CASE("judge command: files that cannot be read exit 3", "[judge]") {
     const Ran result = ran({.files = {"missing.pcap", pcap("rxe-atomic.pcap")}});
     CHECK(result.code == 3);
     CHECK(result.err == "veriroce: missing.pcap: No such file or directory\n");
-    CHECK(result.out.find("120 RoCEv2 packets") != std::string::npos);
+    CHECK(result.out.find("RoCEv2 packets: 120, ") != std::string::npos);
     CHECK(ran({}).code == 2);
 }
 
