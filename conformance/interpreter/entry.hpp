@@ -25,6 +25,7 @@ struct Entry {
     // When the DUT last sent the same opcode with the same PSN before this.
     std::optional<Interval> sent_before;
     std::optional<Interval> answered; // when the tester first answered that
+    bool continues_pieces = false;    // a READ asked for again in pieces: not the first of them
     std::uint64_t number = 0;         // of SendFrame
     std::vector<std::string> remarks;
     bool on_wire = true;    // it passed the tester's port

@@ -497,7 +497,8 @@ bool needs_no_line(const Entry& entry, const MatchContext& context) {
     case wire::Operation::AtomicWrite:
     case wire::Operation::Reserved: break;
     }
-    return timer_may_have_run_out(entry, context) || is_early_resend(entry, context);
+    return timer_may_have_run_out(entry, context) || is_early_resend(entry, context) ||
+           entry.continues_pieces;
 }
 
 } // namespace veriroce::interpreter

@@ -37,8 +37,29 @@ std::optional<Interval> sent_before(const Record& record, const CaseQp& qp, cons
     return std::nullopt;
 }
 
+// REQ-32: whether the DUT asks for a READ again in pieces, and this piece comes after the one that
+// it asked for just before.
+bool continues_pieces(const Record& record, const CaseQp& qp, const Entry& entry) {
+    const wire::Mtu mtu = qp.book.identity().mtu;
+    const Entry* before = nullptr;
+    for (auto one = qp.heard.rbegin(); one != qp.heard.rend(); ++one) {
+        const Entry& earlier = record[*one];
+        if (!earlier.packet || earlier.packet->bth.opcode != entry.packet->bth.opcode) continue;
+        if (before == nullptr) {
+            if (!earlier.sent_before || !earlier.packet->info().request()) return false;
+            const std::int64_t next =
+                earlier.psn + wire::packets_of(earlier.packet->reth.dma_length, mtu);
+            if (next != entry.psn) return false;
+            before = &earlier;
+        } else if (is_piece_of(earlier, entry, mtu) && is_piece_of(earlier, *before, mtu)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Whether this packet of ours answers that request of the DUT: wholly, or by ending it.
-bool answers(const Entry& ours, const Entry& request) {
+bool answers(const Entry& ours, const Entry& request, std::int64_t last_request) {
     if (ours.from != Side::Tester || !ours.packet || ours.lost()) return false;
     const wire::OpcodeInfo& info = ours.packet->info();
     if (!info.response()) return false;
@@ -50,7 +71,8 @@ bool answers(const Entry& ours, const Entry& request) {
     switch (ours.packet->aeth.syndrome.kind()) {
     case wire::AckKind::Ack: return by_ack && ours.psn >= request.psn;
     case wire::AckKind::Nak:
-        if (ours.packet->aeth.syndrome.nak_code() != wire::NakCode::PsnSequence) return true;
+        if (ours.packet->aeth.syndrome.nak_code() != wire::NakCode::PsnSequence)
+            return ours.psn >= 0 && ours.psn <= last_request; // REQ-18
         return by_ack && ours.psn > request.psn;
     case wire::AckKind::RnrNak:
         // RNR-13: it waits, and sends nothing meanwhile.
@@ -65,7 +87,7 @@ std::optional<Interval> answered(const Record& record, const CaseQp& qp, const E
     std::optional<Interval> first;
     for (auto one = qp.entries.rbegin(); one != qp.entries.rend(); ++one) {
         const Entry& entry = record[*one];
-        if (answers(entry, request)) first = entry.at;
+        if (answers(entry, request, qp.book.last_dut_request())) first = entry.at;
     }
     return first;
 }
@@ -149,6 +171,8 @@ void Wire::arrive(CaseQp& qp, std::size_t index) {
     Entry& entry = record_[index];
     entry.sent_before = sent_before(record_, qp, entry);
     if (entry.sent_before) entry.answered = answered(record_, qp, entry);
+    if (entry.packet->info().operation == wire::Operation::RdmaReadRequest)
+        entry.continues_pieces = continues_pieces(record_, qp, entry);
     if (entry.lost())
         entry.remarks.emplace_back("wrong ICRC: the tester drops it");
     else if (entry.refusal)
