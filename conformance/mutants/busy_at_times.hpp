@@ -47,7 +47,8 @@ class BusyAtTimes final : public QpFilter<Busy> {
             busy.dead |= !is_sequence_nak(packet) && !is_rnr_nak(packet);
             return;
         }
-        busy.newest = packet.bth.psn;
+        const bool again = busy.newest && wire::distance(*busy.newest, packet.bth.psn) <= 0;
+        if (!again) busy.newest = packet.bth.psn;
         if (has_aeth(packet)) busy.msn = packet.aeth.msn;
     }
 

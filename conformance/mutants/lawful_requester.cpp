@@ -43,14 +43,23 @@ class ResendsWithAckRequest final : public QpFilter<Sent> {
     }
 };
 
-class ReadsAgainInPieces final : public QpFilter<Sent> {
+struct Pieces {
+    Sent sent;
+    std::optional<wire::Psn> first; // of the READ that was asked for in pieces last
+    std::int32_t count = 0;
+};
+
+// The answers to the pieces become those to the whole READ, which the engine asked for.
+class ReadsAgainInPieces final : public QpFilter<Pieces> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
-        if (!packet.info().request() || !qp.memory.again(packet.bth.psn)) return;
+        if (!packet.info().request() || !qp.memory.sent.again(packet.bth.psn)) return;
         if (!is_read_request(packet)) return;
         const auto mtu = static_cast<std::uint32_t>(wire::bytes_of(qp.mtu()));
         wire::Packet rest = packet;
+        qp.memory.first = packet.bth.psn;
+        qp.memory.count = 1;
         packet.reth.dma_length = std::min(packet.reth.dma_length, mtu);
         while (rest.reth.dma_length > mtu) {
             rest.bth.psn += 1;
@@ -58,7 +67,17 @@ class ReadsAgainInPieces final : public QpFilter<Sent> {
             rest.reth.dma_length -= mtu;
             passage.after.push_back(rest);
             passage.after.back().reth.dma_length = std::min(rest.reth.dma_length, mtu);
+            ++qp.memory.count;
         }
+    }
+    void arrives(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        const Pieces& pieces = qp.memory;
+        if (!is_read_response(packet) || packet.info().position != wire::Position::Only) return;
+        if (!pieces.first || pieces.count == 1) return;
+        const std::int32_t place = wire::distance(*pieces.first, packet.bth.psn);
+        if (place < 0 || place >= pieces.count) return;
+        set_place(packet, wire::position_of(place == 0, place + 1 == pieces.count));
     }
 };
 
@@ -106,7 +125,8 @@ constexpr std::array kOddities{
     Mutant{.name = "one_message_outstanding",
            .rule = "REQ-02",
            .description = "The next message begins when all earlier ones are acknowledged.",
-           .checks = engine::kStandardChecks.with(engine::SendCheck::Window, one_message)},
+           .checks = engine::kStandardChecks.with(engine::SendCheck::Window, one_message),
+           .behaviour = {.ack_request_every = 1}},
     Mutant{.name = "timeout_of_exactly_t",
            .rule = "TMO-01",
            .description = "Resends come 1.0625 T after the last packet that asked for an ACK.",

@@ -28,9 +28,10 @@ class CountsFailedReads final : public QpFilter<NewestRead> {
     }
     void leaves(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
-        const bool fatal = packet.info().operation == wire::Operation::Acknowledge &&
-                           !is_ack(packet) && !is_rnr_nak(packet) && !is_sequence_nak(packet);
-        if (fatal && qp.memory.psn == packet.bth.psn) packet.aeth.msn = packet.aeth.msn + 1;
+        const bool by_key = packet.info().operation == wire::Operation::Acknowledge &&
+                            packet.aeth.syndrome.kind() == wire::AckKind::Nak &&
+                            packet.aeth.syndrome.nak_code() == wire::NakCode::RemoteAccess;
+        if (by_key && qp.memory.psn == packet.bth.psn) packet.aeth.msn = packet.aeth.msn + 1;
     }
 };
 
@@ -227,7 +228,7 @@ constexpr std::array kOddities{
            .make_filter = make<EditsOutbound<without_credits>>},
     Mutant{.name = "failed_read_counted",
            .rule = "ACK-08",
-           .description = "The NAK of a READ counts the READ in its MSN.",
+           .description = "NAK Remote Access for a READ counts the READ in its MSN.",
            .make_filter = make<CountsFailedReads>},
     Mutant{.name = "every_second_rnr_for_write",
            .rule = "RNR-03",
