@@ -68,7 +68,9 @@ void hold_to_own_times(Interpreter& interpreter, Met<>& outcome) {
 
 // REQ-02: a case that needs more requests outstanding than the DUT sends says nothing about it.
 void hold_to_window(const Objects& objects, Met<>& outcome) {
-    if (outcome || outcome.error().verdict == Verdict::Skip) return;
+    const bool failed = !outcome && (outcome.error().verdict == Verdict::Fail ||
+                                     outcome.error().verdict == Verdict::Warn);
+    if (!failed) return;
     for (const auto& [name, qp] : objects.qps) {
         if (!qp.window.helped) continue;
         Unmet& unmet = outcome.error();

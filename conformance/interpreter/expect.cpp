@@ -172,7 +172,7 @@ Met<> claim(Interpreter& interpreter, Awaited& line, std::size_t index) {
     if (const Met<> judged = judge_time(interpreter, line, index); !judged) return judged;
     const wire::Bytes payload = entry.packet->payload();
     packet.data.insert(packet.data.end(), payload.begin(), payload.end());
-    line.qp->window.helped = line.qp->window.helped || std::exchange(packet.window_opened, false);
+    if (std::exchange(packet.window_opened, false)) line.qp->window.helped = true;
     ++packet.packets;
     line.met = !packet.length || packet.data.size() >= *packet.length;
     if (line.met) return {};

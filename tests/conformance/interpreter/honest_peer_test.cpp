@@ -116,15 +116,13 @@ TEST_CASE("honest peer: 'after rnr(timer)' waits as long as the RNR NAK asks for
                               "< RNR_NAK    psn=0 msn=0\n"
                               "dut    recv id=1\n";
     const std::string done = "< ACK        psn=0 msn=1\ndut    done recv id=1\n";
-    const auto retried = [&](const std::string& after) {
-        return play_on(with(retry + "> SEND_ONLY  psn=0 ackreq  after " + after + "\n" + done),
-                       slow);
-    };
-    const CaseResult waited = retried("rnr(timer)");
-    CHECK(waited.verdict == Verdict::Pass);
-    CHECK(requests_of(waited, Side::Tester) == 2);
-    CHECK(requests_of(retried("1ms"), Side::Tester) > 2); // dropped, and sent again
-    fails(with("> CNP  psn=0 after rnr(timer)\n"), "no field 'timer'", Verdict::Error);
+    const CaseResult result =
+        play_on(with(retry + "> SEND_ONLY  psn=0 ackreq  after rnr(timer)\n" + done), slow);
+    CHECK(result.verdict == Verdict::Pass);
+    REQUIRE(result.packets.size() >= 3);
+    CHECK(result.packets[2].at.earliest - result.packets[1].at.latest >= 50ms);
+    fails(with("> SEND_ONLY  psn=1\n< NAK  psn=0\n> SEND_ONLY  psn=0 after rnr(timer)\n"),
+          "no field 'timer'", Verdict::Error);
 }
 
 // --- CNP-05, ACK-04 ---------------------------------------------------------------------------
@@ -135,8 +133,7 @@ TEST_CASE("honest peer: a CNP and the copy of an ACK break no silence",
                               "< ACK  psn=0\ndut    done recv id=1\n";
     passes(with("fault  forge CNP becn=1 ackreq=0 psn=abs:0 when from=dut opcode=acks\n" + asked +
                 "quiet\n"));
-    passes(with("fault  duplicate when from=dut opcode=acks\n" + asked +
-                "> SEND_ONLY  psn=1 icrc=bad ackreq\ndropped\n"));
+    passes(with("fault  duplicate when from=dut opcode=acks\n" + asked + "quiet\n"));
     fails(with("fault  duplicate after=5ms when from=dut opcode=acks\n" + asked +
                "wait 1ms\n> SEND_ONLY  psn=0 icrc=bad ackreq\nquiet\n"),
           "unexpected ACK");
@@ -144,6 +141,8 @@ TEST_CASE("honest peer: a CNP and the copy of an ACK break no silence",
 
 // --- TMO-05, TMO-08 ---------------------------------------------------------------------------
 
+// In a lab that does not record the DUT's own port: there the judge holds no timer to its lower
+// bound.
 TEST_CASE("honest peer: who sends again early fails the cases about timers alone",
           "[interpreter][TMO-08]") {
     const engine::Behaviour early{.adaptive_timeout = 4ms};
@@ -152,7 +151,11 @@ TEST_CASE("honest peer: who sends again early fails the cases about timers alone
                              "> ACK        psn=0  after 20ms\n"
                              "dut    done send id=1\n";
     const std::string timers = "rule   TMO-06\ntitle  \"made up\"\nrole   both\n\n" + held;
-    const CaseResult other = play_on(with(held), early);
+    VirtualTestbedOptions afar = right_engine();
+    afar.engine.behaviour = early;
+    afar.lab.path_delay = 10us;
+    const CaseResult other = play_script(with(held), std::move(afar));
+    INFO(text_of(other));
     CHECK(other.verdict == Verdict::Pass);
     CHECK(other.tolerated_retransmissions > 0);
     CHECK(play_on(timers, {}).verdict == Verdict::Pass);
