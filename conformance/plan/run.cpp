@@ -406,7 +406,8 @@ void PlanRun::judge_sanity(CaseResult& result, const PlannedRun& planned,
     // A device that never answered is wrong, not dead: the cases say more about it.
     if (has_answered_) dead_since_.emplace(); // result_of fills in the id
     Finding finding{.kind = FindingKind::Unanswering, .detail = sanity.reason()};
-    if (sanity.verdict == Verdict::Error) {
+    // A SKIP: the DUT refused a verb that it says it has.
+    if (sanity.verdict == Verdict::Error || sanity.verdict == Verdict::Skip) {
         finding.kind = FindingKind::Environment;
         finding.detail = fmt::format("no sanity exchange after it: {}", sanity.reason());
         const bool proven = result.verdict == Verdict::Fail && !saw_silence(result);
