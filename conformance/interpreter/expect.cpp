@@ -25,10 +25,11 @@ namespace {
 using script::SpecialField;
 using wire::Field;
 
-// TMO, N-27: whether the case says when, or how often, the DUT sends again without an answer.
+// TMO, RNR, N-27: whether the case says when, or how often, the DUT sends again.
 bool about_ack_timer(const script::Case& script) {
     return std::ranges::any_of(script.rules, [](const script::Word& rule) {
-        return rule.text.starts_with("TMO-") || rule.text == "N-27";
+        return rule.text.starts_with("TMO-") || rule.text.starts_with("RNR-") ||
+               rule.text == "N-27";
     });
 }
 

@@ -230,16 +230,6 @@ constexpr std::array kOddities{
            .rule = "ACK-08",
            .description = "NAK Remote Access for a READ counts the READ in its MSN.",
            .make_filter = make<CountsFailedReads>},
-    Mutant{.name = "every_second_rnr_for_write",
-           .rule = "RNR-03",
-           .description =
-               "Every second plain WRITE, READ and atomic draws an RNR NAK and succeeds on retry.",
-           .make_filter = make<BusyAtTimes<2>>},
-    Mutant{.name = "every_rnr_for_write",
-           .rule = "RNR-03",
-           .description =
-               "Each plain WRITE, READ and atomic draws an RNR NAK and succeeds on retry.",
-           .make_filter = make<BusyAtTimes<1>>},
     Mutant{.name = "duplicates_answered_at_the_third",
            .rule = "RDR-04",
            .description = "The first two copies of each duplicate are dropped.",

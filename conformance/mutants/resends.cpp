@@ -434,8 +434,9 @@ constexpr std::array kMutants{
     Mutant{.name = "resend_starts_at_the_message",
            .rule = "REQ-11",
            .description = "A resend that begins inside a message sends the whole message again.",
-           .cases = "req/long-send-nak req/long-send-nak-last req/long-write-nak "
-                    "req/long-write-nak-last req/long-message-pieces req/long-message-in-a-queue",
+           .judge_cases =
+               "req/long-send-nak req/long-send-nak-last req/long-write-nak "
+               "req/long-write-nak-last req/long-message-pieces req/long-message-in-a-queue",
            .make_filter = make<WholeMessage>},
     Mutant{.name = "middle_skipped_on_resend",
            .rule = "REQ-32",

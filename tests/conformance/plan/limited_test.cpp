@@ -46,7 +46,7 @@ bool asks_for(const CaseResult& result, std::string_view lacking) {
 // A device that claims more of these than it has refuses plain QPs, too, or the look for events
 // that ends every case: that is no lawful device.
 bool is_asked_for_by_every_case(std::string_view lacking) {
-    return lacking == "events" || lacking.starts_with("mtu>=") ||
+    return lacking == "events" || lacking == "reset_reuse" || lacking.starts_with("mtu>=") ||
            lacking.starts_with("rd_atomic") || lacking.starts_with("dest_rd_atomic");
 }
 
