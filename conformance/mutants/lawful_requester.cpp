@@ -1,5 +1,4 @@
 // Lawful oddities of the requester.
-#include <algorithm>
 #include <chrono>
 
 #include "conformance/mutants/groups.hpp"
@@ -40,44 +39,6 @@ class ResendsWithAckRequest final : public QpFilter<Sent> {
         if (packet.info().request() && qp.memory.again(packet.bth.psn)) {
             packet.bth.ack_request = true;
         }
-    }
-};
-
-struct Pieces {
-    Sent sent;
-    std::optional<wire::Psn> first; // of the READ that was asked for in pieces last
-    std::int32_t count = 0;
-};
-
-// The answers to the pieces become those to the whole READ, which the engine asked for.
-class ReadsAgainInPieces final : public QpFilter<Pieces> {
-  protected:
-    void leaves(Qp& qp, Passage& passage) override {
-        wire::Packet& packet = passage.packet;
-        if (!packet.info().request() || !qp.memory.sent.again(packet.bth.psn)) return;
-        if (!is_read_request(packet)) return;
-        const auto mtu = static_cast<std::uint32_t>(wire::bytes_of(qp.mtu()));
-        wire::Packet rest = packet;
-        qp.memory.first = packet.bth.psn;
-        qp.memory.count = 1;
-        packet.reth.dma_length = std::min(packet.reth.dma_length, mtu);
-        while (rest.reth.dma_length > mtu) {
-            rest.bth.psn += 1;
-            rest.reth.virtual_address += mtu;
-            rest.reth.dma_length -= mtu;
-            passage.after.push_back(rest);
-            passage.after.back().reth.dma_length = std::min(rest.reth.dma_length, mtu);
-            ++qp.memory.count;
-        }
-    }
-    void arrives(Qp& qp, Passage& passage) override {
-        wire::Packet& packet = passage.packet;
-        const Pieces& pieces = qp.memory;
-        if (!is_read_response(packet) || packet.info().position != wire::Position::Only) return;
-        if (!pieces.first || pieces.count == 1) return;
-        const std::int32_t place = wire::distance(*pieces.first, packet.bth.psn);
-        if (place < 0 || place >= pieces.count) return;
-        set_place(packet, wire::position_of(place == 0, place + 1 == pieces.count));
     }
 };
 
@@ -162,10 +123,6 @@ constexpr std::array kOddities{
            .rule = "REQ-31",
            .description = "Each packet that is sent again asks for an ACK.",
            .make_filter = make<ResendsWithAckRequest>},
-    Mutant{.name = "read_asked_for_in_pieces",
-           .rule = "REQ-32",
-           .description = "A READ that is tried again is asked for one response at a time.",
-           .make_filter = make<ReadsAgainInPieces>},
 };
 
 } // namespace

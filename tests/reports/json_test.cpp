@@ -72,6 +72,7 @@ TEST_CASE("json: a case has every field", "[reports]") {
                                   {"text", "> SEND_ONLY psn=0"},
                                   {"remarks", json::array()},
                                   {"bytes", 64},
+                                  {"on_wire", true},
                                   {"timing", {{"earliest_ns", 0}, {"latest_ns", 1000}}}},
                      json::object{{"from", "dut"},
                                   {"text", "< ACK psn=0 msn=1"},
@@ -82,6 +83,7 @@ TEST_CASE("json: a case has every field", "[reports]") {
                                                "ACK-04: PSN 7 was not sent; only PSNs before 5 "
                                                "were sent"}},
                                   {"bytes", 62},
+                                  {"on_wire", true},
                                   {"timing", {{"earliest_ns", 4000}, {"latest_ns", 5000}}}}}},
         {"violations", json::array{json::object{{"rule", "ACK-04"},
                                                 {"level", "MUST"},

@@ -149,6 +149,9 @@ TEMPLATE_TEST_CASE_SIG("script import: every script passes whatever a device may
                  veriroce::test::part_of(mutants::lawful(), part, 12)) {
                 // RNR-03: whoever may be RNR NAKed at any time cannot say beforehand what he sends.
                 if (oddity.name == "occasional_rnr_for_write" && made.tester_asks) continue;
+                // RSP-06: the script has the one NAK that the recorded device sent for its gap.
+                if (oddity.name == "gap_after_a_duplicate_naked_again" && made.tester_asks)
+                    continue;
                 // REQ-02: the script waits for all requests that the recorded device had open.
                 if (oddity.name.ends_with("_outstanding") && !made.tester_asks) continue;
                 INFO(made.name << ", " << oddity.name);
