@@ -26,6 +26,7 @@ void EngineDevice::destroy_all() {
     for (const auto srq : srqs_)
         static_cast<void>(engine_.destroy_srq(id_of<engine::SrqId>(srq)));
     for (const auto& [mr, region] : regions_) {
+        if (filter_ != nullptr) filter_->region_deregistered(id_of<engine::MrId>(mr));
         static_cast<void>(engine_.deregister_region(id_of<engine::MrId>(mr)));
         budget_.give_memory(RegionMemory::footprint(region.length));
     }
@@ -41,6 +42,7 @@ void EngineDevice::destroy_all() {
     cqs_.clear();
     pds_.clear();
     events_.clear();
+    shown_.clear();
 }
 
 Answer EngineDevice::execute(const Request& request, wire::Instant now) {
@@ -162,8 +164,26 @@ Answer EngineDevice::carry_out(const CqCreate& request, wire::Instant /*now*/) {
 Answer EngineDevice::carry_out(const CqDestroy& request, wire::Instant /*now*/) {
     if (!cqs_.contains(request.cq)) return std::unexpected(no_such("cq", request.cq.value));
     const auto result = engine_.destroy_cq(id_of<engine::CqId>(request.cq));
-    if (result) cqs_.erase(request.cq);
+    if (result) {
+        cqs_.erase(request.cq);
+        shown_.erase(request.cq);
+    }
     return done_or(CqDestroy::method, result);
+}
+
+std::optional<engine::Completion> EngineDevice::next_completion(CqHandle cq) {
+    if (filter_ == nullptr) return engine_.poll_completion(id_of<engine::CqId>(cq));
+    auto& shown = shown_[cq];
+    while (shown.empty()) {
+        const auto completion = engine_.poll_completion(id_of<engine::CqId>(cq));
+        if (!completion) return std::nullopt;
+        std::vector<engine::Completion> seen;
+        filter_->completions(*completion, seen);
+        shown.insert(shown.end(), seen.begin(), seen.end());
+    }
+    const engine::Completion next = shown.front();
+    shown.pop_front();
+    return next;
 }
 
 Answer EngineDevice::carry_out(const Poll& request, wire::Instant now) {
@@ -171,10 +191,8 @@ Answer EngineDevice::carry_out(const Poll& request, wire::Instant now) {
     const auto cq = id_of<engine::CqId>(request.cq);
     Polled polled;
     while (polled.completions.size() < request.max) {
-        auto completion = engine_.poll_completion(cq);
+        const auto completion = next_completion(request.cq);
         if (!completion) break;
-        if (filter_ != nullptr) completion = filter_->completion(*completion);
-        if (!completion) continue;
         polled.completions.push_back({.id = completion->id,
                                       .qp = handle_of<QpHandle>(completion->qp),
                                       .queue = completion->queue,
@@ -217,6 +235,14 @@ Answer EngineDevice::carry_out(const MrRegister& request, wire::Instant /*now*/)
     }
     next_address_ += RegionMemory::footprint(request.length);
     const auto handle = handle_of<MrHandle>(region->mr);
+    if (filter_ != nullptr) {
+        filter_->region_registered({.mr = region->mr,
+                                    .pd = id_of<engine::PdId>(request.pd),
+                                    .rkey = region->rkey,
+                                    .address = address,
+                                    .memory = memory->bytes(),
+                                    .access = request.access});
+    }
     regions_.emplace(handle, Region{.memory = std::move(*memory),
                                     .address = address,
                                     .length = request.length,
@@ -254,6 +280,9 @@ Answer EngineDevice::carry_out(const MrDeregister& request, wire::Instant /*now*
     if (found == regions_.end()) return std::unexpected(no_such("mr", request.mr.value));
     const auto result = engine_.deregister_region(id_of<engine::MrId>(request.mr));
     if (result) {
+        if (filter_ != nullptr) {
+            filter_->region_deregistered(id_of<engine::MrId>(request.mr));
+        }
         budget_.give_memory(RegionMemory::footprint(found->second.length));
         regions_.erase(found);
     }
@@ -271,6 +300,11 @@ bool EngineDevice::offer(const engine::Event& event, wire::Instant now) {
                       (ours.cq && cqs_.contains(*ours.cq)) ||
                       (ours.srq && srqs_.contains(*ours.srq));
     if (!mine) return false;
+    if (filter_ != nullptr) {
+        const auto shown = filter_->event(event);
+        if (!shown) return true;
+        ours.type = shown->type;
+    }
     if (events_.size() == max_events) events_.pop_front();
     events_.push_back(ours);
     return true;

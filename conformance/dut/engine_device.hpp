@@ -42,7 +42,8 @@ struct EngineDeviceDescription {
 
 class EngineDevice final : public Executor {
   public:
-    // The caller owns all three, and they must outlive the device. A filter may hide completions.
+    // The caller owns all three, and they must outlive the device. A filter changes what the device
+    // makes of the host's requests, and what the host sees of completions and events.
     EngineDevice(engine::Engine& engine, Budget& budget, EngineDeviceDescription description,
                  engine::SurfaceFilter* filter = nullptr);
     ~EngineDevice() override;
@@ -105,6 +106,9 @@ class EngineDevice final : public Executor {
     Answer carry_out(const MwBind& request, wire::Instant now);
     Answer carry_out(const MwDealloc& request, wire::Instant now);
 
+    // The next one that the host sees.
+    std::optional<engine::Completion> next_completion(CqHandle cq);
+
     [[nodiscard]] std::expected<engine::QpAttributes, Failure>
     translate(const QpModify& request) const;
     [[nodiscard]] std::expected<engine::AddressVector, Failure>
@@ -139,6 +143,7 @@ class EngineDevice final : public Executor {
     std::set<SrqHandle> srqs_;
     std::map<MwHandle, Window> windows_;
     std::deque<Event> events_;
+    std::map<CqHandle, std::deque<engine::Completion>> shown_; // by a filter, and not yet polled
     std::uint64_t next_address_ = 0x10'0000'0000;
 };
 

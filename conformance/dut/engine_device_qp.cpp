@@ -136,8 +136,9 @@ EngineDevice::translate(const QpModify& request) const {
 Answer EngineDevice::carry_out(const QpModify& request, wire::Instant now) {
     const auto qp = qps_.find(request.qp);
     if (qp == qps_.end()) return std::unexpected(no_such("qp", request.qp.value));
-    const auto attributes = translate(request);
+    auto attributes = translate(request);
     if (!attributes) return std::unexpected(attributes.error());
+    if (filter_ != nullptr) filter_->modifying(qp->second.qpn, *attributes);
     const auto result = engine_.modify_qp(id_of<engine::QpId>(request.qp), *attributes, now);
     if (result) {
         const auto& from = request.attributes;
@@ -155,8 +156,9 @@ Answer EngineDevice::carry_out(const QpModify& request, wire::Instant now) {
 Answer EngineDevice::carry_out(const QpQuery& request, wire::Instant /*now*/) {
     const auto qp = qps_.find(request.qp);
     if (qp == qps_.end()) return std::unexpected(no_such("qp", request.qp.value));
-    const auto report = engine_.query_qp(id_of<engine::QpId>(request.qp));
+    auto report = engine_.query_qp(id_of<engine::QpId>(request.qp));
     if (!report) return std::unexpected(refused_by_engine(QpQuery::method, report.error()));
+    if (filter_ != nullptr) filter_->queried(*report);
     const auto& from = report->attributes;
     QpAttributes to = qp->second.told;
     to.state = report->state;
@@ -245,7 +247,8 @@ EngineDevice::translate(const SendRequest& request) const {
 }
 
 Answer EngineDevice::carry_out(const PostSend& request, wire::Instant now) {
-    if (!qps_.contains(request.qp)) return std::unexpected(no_such("qp", request.qp.value));
+    const auto qp = qps_.find(request.qp);
+    if (qp == qps_.end()) return std::unexpected(no_such("qp", request.qp.value));
     Chain<engine::SendRequest> chain;
     for (const auto& one : request.requests) {
         auto pieces = translate(one.sge);
@@ -255,6 +258,7 @@ Answer EngineDevice::carry_out(const PostSend& request, wire::Instant now) {
         chain.sges.push_back(std::move(*pieces));
         // Moving the vector does not move its buffer.
         if (has_memory(one.opcode)) translated->sges = chain.sges.back();
+        if (filter_ != nullptr) filter_->posting_send(qp->second.qpn, *translated);
         chain.requests.push_back(*translated);
     }
     const auto result = engine_.post_send(id_of<engine::QpId>(request.qp), chain.requests, now);
@@ -279,9 +283,14 @@ EngineDevice::translate(const std::vector<ReceiveRequest>& requests) const {
 }
 
 Answer EngineDevice::carry_out(const PostRecv& request, wire::Instant /*now*/) {
-    if (!qps_.contains(request.qp)) return std::unexpected(no_such("qp", request.qp.value));
-    const auto chain = translate(request.requests);
+    const auto qp = qps_.find(request.qp);
+    if (qp == qps_.end()) return std::unexpected(no_such("qp", request.qp.value));
+    auto chain = translate(request.requests);
     if (!chain) return std::unexpected(chain.error());
+    if (filter_ != nullptr) {
+        for (engine::ReceiveRequest& one : chain->requests)
+            filter_->posting_receive(qp->second.qpn, one);
+    }
     return posted_or(PostRecv::method,
                      engine_.post_receive(id_of<engine::QpId>(request.qp), chain->requests));
 }

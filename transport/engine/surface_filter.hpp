@@ -18,6 +18,17 @@ struct OwnedDatagram {
     wire::Duration delay{0}; // how much later than now it passes the surface
 };
 
+// A region that the host has registered. The memory stays readable and writable until
+// region_deregistered.
+struct RegisteredRegion {
+    MrId mr;
+    PdId pd;
+    wire::Rkey rkey;
+    std::uint64_t address = 0; // virtual address of the first byte
+    wire::MutableBytes memory;
+    Access access;
+};
+
 class SurfaceFilter {
   public:
     SurfaceFilter() = default;
@@ -50,6 +61,24 @@ class SurfaceFilter {
     virtual std::optional<Completion> completion(const Completion& completion) {
         return completion;
     }
+    // The same, for a filter that shows the host more completions than there are, or shows them in
+    // another order: it appends to `seen` what the host sees now.
+    virtual void completions(const Completion& one, std::vector<Completion>& seen) {
+        if (const auto shown = completion(one)) seen.push_back(*shown);
+    }
+    // What the host sees of an asynchronous event; nothing hides it.
+    virtual std::optional<Event> event(const Event& event) { return event; }
+    // What the host asks of a QP, before the engine carries it out. A changed list of SGEs must
+    // live until the next call.
+    virtual void modifying(wire::Qpn /*qpn*/, QpAttributes& /*attributes*/) {}
+    virtual void posting_send(wire::Qpn /*qpn*/, SendRequest& /*request*/) {}
+    virtual void posting_receive(wire::Qpn /*qpn*/, ReceiveRequest& /*request*/) {}
+    // What ibv_query_qp reports.
+    virtual void queried(QpReport& /*report*/) {}
+    // The host's memory, as the device's DMA reaches it. Called after the engine has registered a
+    // region, and before it forgets one.
+    virtual void region_registered(const RegisteredRegion& /*region*/) {}
+    virtual void region_deregistered(MrId /*mr*/) {}
     // What the host makes of a QP, which packets alone do not tell: whose it is and how it is set
     // up. Called when a QP was created and after each change that the engine accepted, with what
     // ibv_query_qp reports then (rq_psn is the expected PSN at that time).
