@@ -25,7 +25,8 @@ using namespace command_line;
 
 std::string list_of_mutants() {
     std::size_t width = 0;
-    for (const auto& some : {mutants::all(), mutants::lawful()}) {
+    for (const auto& some :
+         {mutants::all(), mutants::blind(), mutants::blind2(), mutants::lawful()}) {
         for (const mutants::Mutant& one : some)
             width = std::max(width, one.name.size());
     }
@@ -37,6 +38,12 @@ std::string list_of_mutants() {
             cases += fmt::format(" {}{}", pair.case_id, pair.judge_alone ? "*" : "");
         text += fmt::format("  {:<{}} {:<8}{}\n", one.name, width, one.rule,
                             cases.empty() ? " -" : cases);
+    }
+    text += "Written blind: defects by which the suite is measured, and what each breaks:\n";
+    for (const auto& sample : {mutants::blind(), mutants::blind2()}) {
+        for (const mutants::Mutant& one : sample)
+            text += fmt::format("  {:<{}} {:<8} {:<6} {}\n", one.name, width, one.rule, one.level,
+                                one.description);
     }
     text += "Unusual but correct behaviour, and the rule that allows it; no case fails on it:\n";
     for (const mutants::Mutant& one : mutants::lawful())

@@ -26,6 +26,21 @@ std::span<const Mutant> memory();
 std::span<const Mutant> resends();
 std::span<const Mutant> positions();
 
+std::span<const Mutant> blind_checks();
+std::span<const Mutant> blind_responder();
+std::span<const Mutant> blind_reads();
+std::span<const Mutant> blind_requester();
+std::span<const Mutant> blind_host();
+std::span<const Mutant> blind_port();
+std::span<const Mutant> blind2_checks();
+std::span<const Mutant> blind2_responder();
+std::span<const Mutant> blind2_reads();
+std::span<const Mutant> blind2_requester();
+std::span<const Mutant> blind2_host();
+std::span<const Mutant> blind2_port();
+std::span<const Mutant> blind2_packets();
+std::span<const Mutant> blind2_effects();
+
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();
 std::span<const Mutant> lawful_requester();

@@ -42,6 +42,19 @@ std::span<const Mutant> all() {
     return mutants;
 }
 
+std::span<const Mutant> blind() {
+    static const std::vector<Mutant> sample = members_of(
+        {blind_checks, blind_responder, blind_reads, blind_requester, blind_host, blind_port});
+    return sample;
+}
+
+std::span<const Mutant> blind2() {
+    static const std::vector<Mutant> sample =
+        members_of({blind2_checks, blind2_responder, blind2_reads, blind2_requester, blind2_host,
+                    blind2_port, blind2_packets, blind2_effects});
+    return sample;
+}
+
 std::span<const Mutant> lawful() {
     static const std::vector<Mutant> oddities =
         members_of({lawful_first, lawful_responder, lawful_requester, lawful_port});
@@ -49,7 +62,7 @@ std::span<const Mutant> lawful() {
 }
 
 std::optional<std::reference_wrapper<const Mutant>> find(std::string_view name) {
-    for (const auto list : {all(), lawful()}) {
+    for (const auto list : {all(), blind(), blind2(), lawful()}) {
         const auto found = std::ranges::find(list, name, &Mutant::name);
         if (found != list.end()) return std::cref(*found);
     }

@@ -29,6 +29,7 @@ namespace veriroce::mutants {
 struct Mutant {
     std::string_view name; // snake_case, unique among all and lawful ones together
     std::string_view rule; // the rule that is broken; of an oddity, the rule that allows it
+    std::string_view level = "MUST"; // of what is broken; stated for the defects written blind
     // Whether the packets at the device's port prove it in ordinary traffic over a network that
     // loses, corrupts and repeats. If not, a tester must send what no correct peer sends, or look
     // at completions, memory or configuration. Nothing: it is planted in no ordinary traffic.
@@ -54,10 +55,15 @@ std::span<const Mutant> all();
 // Those of them that are the engine without one of its checks: "without_key_range".
 std::span<const Mutant> missing_checks();
 
+// Defects that were written without a look at the cases and what they catch: two samples by which
+// the suite is measured. They are not among all(), and name no cases.
+std::span<const Mutant> blind();
+std::span<const Mutant> blind2();
+
 // Devices that behave oddly and lawfully: no case and no judgement may fail on them.
 std::span<const Mutant> lawful();
 
-// Looks in all() and lawful().
+// Looks in all(), blind(), blind2() and lawful().
 std::optional<std::reference_wrapper<const Mutant>> find(std::string_view name);
 
 // Its traits as a list.

@@ -1,0 +1,104 @@
+// What the filters that were written blind share. Inside the room only.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "conformance/mutants/qp_filter.hpp"
+
+namespace veriroce::mutants {
+
+struct Nothing {};
+
+// The host's registered memory by key. A region that the host has deregistered leaves a copy of its
+// bytes.
+class Regions {
+  public:
+    void add(const engine::RegisteredRegion& region) {
+        regions_.insert_or_assign(region.rkey, Known{.region = region, .gone = false, .copy = {}});
+    }
+    void remove(engine::MrId mr) {
+        for (auto& [rkey, known] : regions_) {
+            if (known.gone || known.region.mr != mr) continue;
+            known.gone = true;
+            const wire::MutableBytes bytes = known.region.memory;
+            known.copy.assign(bytes.begin(), bytes.end());
+            known.region.memory = known.copy;
+        }
+    }
+    [[nodiscard]] std::optional<engine::RegisteredRegion> live(wire::Rkey rkey) const {
+        return region(rkey, false);
+    }
+    [[nodiscard]] std::optional<engine::RegisteredRegion> gone(wire::Rkey rkey) const {
+        return region(rkey, true);
+    }
+    // The bytes of a range of a live region; empty if it has no such range.
+    [[nodiscard]] wire::MutableBytes at(wire::Rkey rkey, std::uint64_t address,
+                                        std::uint64_t length) const {
+        const auto region = live(rkey);
+        return region ? range(*region, address, length) : wire::MutableBytes{};
+    }
+    static wire::MutableBytes range(const engine::RegisteredRegion& region, std::uint64_t address,
+                                    std::uint64_t length) {
+        if (address < region.address) return {};
+        const std::uint64_t offset = address - region.address;
+        if (offset > region.memory.size() || length > region.memory.size() - offset) return {};
+        return region.memory.subspan(offset, length);
+    }
+
+  private:
+    struct Known {
+        engine::RegisteredRegion region;
+        bool gone = false;
+        std::vector<std::byte> copy;
+    };
+    [[nodiscard]] std::optional<engine::RegisteredRegion> region(wire::Rkey rkey, bool gone) const {
+        const auto found = regions_.find(rkey);
+        if (found == regions_.end() || found->second.gone != gone) return std::nullopt;
+        return found->second.region;
+    }
+    std::map<wire::Rkey, Known> regions_;
+};
+
+// A filter that reaches the host's memory.
+template <typename Memory>
+class DmaFilter : public QpFilter<Memory> {
+  public:
+    void region_registered(const engine::RegisteredRegion& region) override {
+        regions_.add(region);
+    }
+    void region_deregistered(engine::MrId mr) override { regions_.remove(mr); }
+
+  protected:
+    [[nodiscard]] const Regions& regions() const { return regions_; }
+
+  private:
+    Regions regions_;
+};
+
+// How the requests of a QP come in: which PSN is expected, as far as arrivals tell. A request that
+// is refused counts as taken until it comes again.
+struct Arrivals {
+    std::optional<wire::Psn> next;
+    bool open = false; // a message of several packets has begun
+    wire::Psn first;   // of the newest message
+
+    enum class Place : std::uint8_t { Behind, Expected, Ahead };
+
+    Place note(const wire::Packet& packet, wire::Psn begin, wire::Mtu mtu) {
+        const std::int32_t ahead = wire::distance(next.value_or(begin), packet.bth.psn);
+        if (ahead != 0) return ahead < 0 ? Place::Behind : Place::Ahead;
+        const wire::OpcodeInfo& info = packet.info();
+        if (info.starts_message()) first = packet.bth.psn;
+        open = !info.ends_message();
+        next = packet.bth.psn +
+               (is_read_request(packet) ? wire::packets_of(packet.reth.dma_length, mtu) : 1U);
+        return Place::Expected;
+    }
+    // A NAK or RNR NAK said so.
+    void expect(wire::Psn psn) { next = psn; }
+};
+
+} // namespace veriroce::mutants

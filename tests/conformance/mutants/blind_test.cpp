@@ -1,0 +1,51 @@
+// The two samples that were written blind: each entry is a defect of its own, which names its rule.
+#include <set>
+
+#include <catch2/catch.hpp>
+
+#include "conformance/mutants/mutants.hpp"
+#include "conformance/rules/rules.hpp"
+
+using namespace veriroce;
+using mutants::Mutant;
+
+namespace {
+
+std::vector<Mutant> both_samples() {
+    std::vector<Mutant> list;
+    for (const auto& sample : {mutants::blind(), mutants::blind2()})
+        list.insert(list.end(), sample.begin(), sample.end());
+    return list;
+}
+
+} // namespace
+
+TEST_CASE("blind: the samples have 75 and 45 defects", "[mutants]") {
+    CHECK(mutants::blind().size() == 75);
+    CHECK(mutants::blind2().size() == 45);
+}
+
+TEST_CASE("blind: each defect has a name that no other has, and is found by it", "[mutants]") {
+    std::set<std::string_view> names;
+    for (const auto& list : {mutants::all(), mutants::lawful()}) {
+        for (const Mutant& one : list)
+            names.insert(one.name);
+    }
+    for (const Mutant& one : both_samples()) {
+        INFO(one.name);
+        CHECK(names.insert(one.name).second);
+        REQUIRE(mutants::find(one.name));
+        CHECK(mutants::find(one.name)->get().description == one.description);
+    }
+}
+
+TEST_CASE("blind: each defect breaks a rule of the catalogue, and differs from the right engine",
+          "[mutants]") {
+    for (const Mutant& one : both_samples()) {
+        INFO(one.name);
+        CHECK(rules::catalogue().contains(one.rule));
+        CHECK((one.level == "MUST" || one.level == "SHOULD"));
+        CHECK((one.make_filter != nullptr || !(one.checks == engine::kStandardChecks)));
+        CHECK(one.cases.empty());
+    }
+}
