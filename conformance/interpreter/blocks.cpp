@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/interpreter/completions.hpp"
 #include "conformance/interpreter/environment.hpp"
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/expect.hpp"
@@ -106,6 +107,15 @@ std::string alternatives_text(const script::Case& script, const script::AnyBlock
     return text;
 }
 
+// A completion of one of the QPs that opened no alternative.
+std::optional<std::string> unclaimed_completion(std::span<const Opening> openings) {
+    for (const Opening& one : openings) {
+        if (!one.line.qp->completions.empty())
+            return completion_text(one.line.qp->completions.front());
+    }
+    return std::nullopt;
+}
+
 // The first lines of the alternatives; an alternative without one expects silence.
 Met<std::vector<Opening>> openings_of(Interpreter& interpreter, const script::AnyBlock& block) {
     std::vector<Opening> openings;
@@ -169,6 +179,13 @@ Task<Met<>> play(Interpreter& interpreter, const script::AnyBlock& block, Span s
         co_await take(interpreter, *silent);
         co_return Met<>{};
     }
+    std::string_view what = "packet";
+    if (came == "nothing") {
+        if (const auto completion = unclaimed_completion(openings)) {
+            came = *completion;
+            what = "completion";
+        }
+    }
     if (came == "nothing") {
         if (const auto astray = astray_since(interpreter, clock.interval_of(clock.line_end()))) {
             came = astray_text(interpreter.record()[*astray]);
@@ -178,7 +195,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::AnyBlock& block, Span s
                                         : mismatch(span, {}, came);
     finding.expected = alternatives_text(interpreter.script(), block);
     if (came != "nothing")
-        finding.differences.push_back({"packet", "one of the alternatives", came});
+        finding.differences.push_back({std::string(what), "one of the alternatives", came});
     co_return failed(std::move(finding));
 }
 
