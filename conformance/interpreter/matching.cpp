@@ -481,8 +481,11 @@ bool needs_no_line(const Entry& entry, const MatchContext& context) {
     case wire::Operation::Cnp: return true;
     case wire::Operation::Acknowledge:
         // ACK-02, ACK-03: a responder may acknowledge what was sent at any time.
-        return acknowledgement_of(packet) == Acknowledgement::Ack &&
-               entry.psn < book.next_request();
+        if (acknowledgement_of(packet) == Acknowledgement::Ack)
+            return entry.psn < book.next_request();
+        // RNR-04: after an RNR NAK, a sequence NAK for the same PSN should not be, but may be.
+        return packet.aeth.syndrome.nak_code() == wire::NakCode::PsnSequence &&
+               entry.psn == book.rnr_naked();
     case wire::Operation::RdmaReadResponse:
     case wire::Operation::AtomicAcknowledge:
         // A duplicate of ours may bring later responses again (N-38).

@@ -40,6 +40,9 @@ void QpBook::note(Side from, const wire::Packet& packet, Interval at) {
     const std::int64_t psn = relative_psn(from, packet);
     if (from == Side::Dut && info.response()) {
         ++dut_responses_[psn];
+        const bool rnr = packet.headers.has(wire::Header::Aeth) &&
+                         packet.aeth.syndrome.kind() == wire::AckKind::RnrNak;
+        if (rnr) rnr_naked_ = psn;
     } else if (from == Side::Dut) {
         note_request_of_dut(psn, packet, at);
     } else if (!info.response()) {

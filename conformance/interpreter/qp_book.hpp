@@ -65,6 +65,8 @@ class QpBook {
     [[nodiscard]] std::optional<Asked> dut_request(std::int64_t psn) const;
     // How often the DUT sent a response with this PSN.
     [[nodiscard]] std::uint32_t dut_responses(std::int64_t psn) const;
+    // The PSN of the DUT's latest RNR NAK.
+    [[nodiscard]] std::optional<std::int64_t> rnr_naked() const { return rnr_naked_; }
     // Whether the tester sent a request at or before this PSN more than once.
     [[nodiscard]] bool repeated_up_to(std::int64_t psn) const;
 
@@ -78,6 +80,7 @@ class QpBook {
     std::int64_t last_dut_request_ = -1;
     std::map<std::int64_t, Asked> dut_requests_;
     std::map<std::int64_t, std::uint32_t> dut_responses_;
+    std::optional<std::int64_t> rnr_naked_;
     std::optional<std::int64_t> lowest_repeat_; // of the tester's requests
     std::map<std::int64_t, std::uint32_t> tester_requests_;
 };

@@ -12,7 +12,7 @@
 namespace veriroce::interpreter {
 namespace {
 
-// REQ-32: whether the packet asks for a piece of this earlier READ, whatever its length.
+// REQ-32: whether the packet asks for a piece, of any length, of this earlier READ.
 bool is_piece_of(const Entry& read, const Entry& entry, wire::Mtu mtu) {
     if (entry.packet->info().operation != wire::Operation::RdmaReadRequest) return false;
     const std::int64_t ahead = entry.psn - read.psn;

@@ -69,6 +69,8 @@ Reason reason_of(const Context& context) {
     const auto index = context.stream().index_of(context.packet.psn());
     const bool damaged = notes.at_port->damaged_number > notes.at_port->said_number;
     const bool cnp = notes.at_port->cnp_number > notes.at_port->said_number;
+    if (notes.rnr_nak && notes.rnr_nak->psn == context.packet.psn())
+        return {"RNR-04", "an RNR NAK said so already, and its wait goes on"};
     if (cnp && !damaged) return {"CNP-12", "only a CNP came, and nothing ahead of that PSN"};
     if (damaged && !cnp)
         return {"CRC-07", "only a packet with a wrong ICRC came, and nothing ahead of that PSN"};

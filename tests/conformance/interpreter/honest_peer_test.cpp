@@ -64,6 +64,30 @@ TEST_CASE("honest peer: an RNR NAK of an answered request is not obeyed", "[inte
           "expected ACK, got RNR_NAK");
 }
 
+// --- RNR-04 -----------------------------------------------------------------------------------
+
+TEST_CASE("honest peer: a sequence NAK after an RNR NAK meets no line, and is a WARN",
+          "[interpreter][RNR-04]") {
+    const std::string refused = "dut    mr a len=16KiB\n"
+                                "> SEND     psn=0 len=mtu+60 ackreq\n"
+                                "< RNR_NAK  psn=0 msn=0\n";
+    const std::string retried = "dut    recv id=1 local=a\n"
+                                "> SEND     psn=0 len=mtu+60 ackreq  after rnr(timer)\n"
+                                "< ACK      psn=1 msn=1\n"
+                                "dut    done recv id=1\n";
+    const mutants::Mutant& chatty = mutants::find("without_one_nak")->get();
+    const CaseResult warned = play_script(with(refused + retried), engine_of(chatty));
+    INFO(text_of(warned));
+    CHECK(warned.verdict == Verdict::Warn);
+    REQUIRE(warned.violations.size() == 1);
+    CHECK(warned.violations.front().rule == "RNR-04");
+    const CaseResult silent = play_script(with(refused + "no NAK\n" + retried), engine_of(chatty));
+    CHECK(silent.verdict == Verdict::Fail);
+    // A sequence NAK for another PSN is no answer to what was sent.
+    fails(with("fault  rewrite syndrome=0x60 psn=1 when from=dut opcode=acks pass=1\n" + refused),
+          "expected RNR_NAK, got < NAK psn=1");
+}
+
 // --- RDR-04, ATM-04, RSP-10 -------------------------------------------------------------------
 
 TEST_CASE("honest peer: a duplicate without an answer is sent three times",
