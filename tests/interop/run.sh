@@ -116,7 +116,7 @@ vanished() { # CONSOLE: listed cases of this kernel that ran without their devia
          FILENAME == ARGV[1] { timing[case_of($1)] = 1; next }
          FILENAME == ARGV[2] { seen[$1 " " case_of($2)] = played[case_of($2)] = 1; next }
          $1 == "-" { end_of_entry() }
-         $1 == "-" && $2 == "case:" { name = $3 }
+         $1 == "-" && $2 == "case:" { name = case_of($3) }
          $1 == "kernel:" { range = $2 }
          END { end_of_entry() }' \
         <("$veriroce" test --list --tag timing) \
