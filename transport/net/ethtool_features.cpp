@@ -48,7 +48,9 @@ std::expected<void, Error> EthtoolFeatures::read_names() {
     return {};
 }
 
-std::expected<bool, Error> EthtoolFeatures::is_on(std::string_view name) const {
+std::expected<bool, Error>
+EthtoolFeatures::read_bit(std::string_view name,
+                          std::uint32_t ethtool_get_features_block::* word) const {
     const auto found = std::ranges::find(names_, name);
     if (found == names_.end()) return false;
     const auto bit = static_cast<std::size_t>(found - names_.begin());
@@ -59,20 +61,15 @@ std::expected<bool, Error> EthtoolFeatures::is_on(std::string_view name) const {
     if (const int number = call(read.get()); number != 0) {
         return std::unexpected(system_error("cannot read the offloads of " + interface_, number));
     }
-    const auto active = read.get()->features[bit / kBitsPerBlock].active;
-    return (active >> bit % kBitsPerBlock & 1U) != 0;
+    return (read.get()->features[bit / kBitsPerBlock].*word >> bit % kBitsPerBlock & 1U) != 0;
+}
+
+std::expected<bool, Error> EthtoolFeatures::is_on(std::string_view name) const {
+    return read_bit(name, &ethtool_get_features_block::active);
 }
 
 bool EthtoolFeatures::can_change(std::string_view name) const {
-    const auto found = std::ranges::find(names_, name);
-    if (found == names_.end()) return false;
-    const auto bit = static_cast<std::size_t>(found - names_.begin());
-    const auto blocks = (names_.size() + kBitsPerBlock - 1) / kBitsPerBlock;
-    EthtoolCommand<ethtool_gfeatures> read(ETHTOOL_GFEATURES,
-                                           blocks * sizeof(ethtool_get_features_block));
-    read.get()->size = static_cast<std::uint32_t>(blocks);
-    if (call(read.get()) != 0) return false;
-    return (read.get()->features[bit / kBitsPerBlock].available >> bit % kBitsPerBlock & 1U) != 0;
+    return read_bit(name, &ethtool_get_features_block::available).value_or(false);
 }
 
 int EthtoolFeatures::set(std::string_view name, bool on) const {

@@ -35,6 +35,9 @@ class EthtoolFeatures {
     // Performs an ETHTOOL ioctl on the interface; returns 0 or an errno.
     int call(void* command) const;
     std::expected<void, Error> read_names();
+    // The feature's bit in this word of the kernel's answer; false if the kernel does not know it.
+    std::expected<bool, Error> read_bit(std::string_view name,
+                                        std::uint32_t ethtool_get_features_block::* word) const;
 
     Descriptor socket_;
     std::string interface_;
