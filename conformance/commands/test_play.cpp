@@ -54,7 +54,7 @@ struct Recovery {
 };
 
 // The agent is gone for good. What that says depends on the device itself: one that still answers
-// on the link may have lost only its agent, and without a link nobody knows.
+// on the link may have lost only its agent; without a link we cannot tell.
 Recovery without_agent(testbed::Testbed& bench, const std::string& lost,
                        const std::string& killer) {
     switch (bench.sign_of_life()) {

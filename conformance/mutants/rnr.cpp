@@ -60,7 +60,7 @@ constexpr std::array kMutants{
                          .with(SendCheck::RnrRetryLeft, rnr_costs_a_retry)},
     Mutant{.name = "rnr_wait_always_shortest",
            .rule = "RNR-08",
-           .description = "Every RNR NAK is waited out for 0.01 ms, whatever its timer code says.",
+           .description = "The requester waits 0.01 ms after every RNR NAK and ignores its timer code.",
            .cases = "rnr/ack-timer rnr/nothing-new rnr/requester-waits",
            .make_filter = make<EditsInbound<shortest_rnr_code>>},
     Mutant{.name = "rnr_code_always_shortest",

@@ -1,6 +1,6 @@
-// A wire in virtual time that is not a good one: it loses, repeats, delays and damages packets of
-// both directions, by chance. It is no part of a test: unlike a fault plan, nobody knows what it
-// did, and no rule of it has to fire.
+// A bad wire in virtual time: it loses, repeats, delays and damages packets of both directions at
+// random. Unlike a fault plan it is no part of a test: the judge does not learn what it did, and
+// none of its rules must fire.
 #pragma once
 
 #include <expected>
