@@ -121,7 +121,7 @@ std::expected<std::string, std::string> read_token(const std::string& path) {
     const auto token = content.substr(0, content.find_first_of("\r\n"));
     if (token.empty() || token.size() == text.size()) {
         return std::unexpected("the token file " + path +
-                               " must hold a token of 1 to 1023 bytes in its first line");
+                               " must have a token of 1 to 1023 bytes in its first line");
     }
     return std::string(token);
 }

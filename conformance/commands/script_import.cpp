@@ -65,8 +65,8 @@ Accepted<std::size_t> choose(const std::vector<Found>& connections, const Import
     const std::string where = options.capture + ": ";
     if (connections.empty()) return misused(where + "the capture has no RC connection");
     if (options.connection > connections.size()) {
-        return misused(where + fmt::format("no connection {}; there are{}", options.connection,
-                                           list_of(connections)));
+        return misused(where + fmt::format("no connection {}; the connections are{}",
+                                           options.connection, list_of(connections)));
     }
     const auto most = std::ranges::max_element(connections, {}, requests_of);
     const std::size_t chosen = options.connection == 0

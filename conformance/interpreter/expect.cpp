@@ -156,7 +156,7 @@ Met<> judge_time(Interpreter& interpreter, const Awaited& waiting, std::size_t i
                                                short_time(least), short_time(most), wanted));
     }
     return failed(late(waiting, record, index, {"time", wanted, short_time(most)},
-                       "after the packet before it"));
+                       "counted from the packet before it on this QP"));
 }
 
 // --- claiming ---------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ Met<> take_packet(Interpreter& interpreter, std::span<Awaited> open, CaseQp& qp,
     entry.remarks.push_back(fmt::format("not what line {} expects", at.line));
     if (only == nullptr) {
         Finding finding = unexpected_packet(qp, interpreter.record(), index, at);
-        finding.detail = "no open line expects it";
+        finding.detail = "no line that is waiting expects it";
         return failed(std::move(finding));
     }
     Finding finding =

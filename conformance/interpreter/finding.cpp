@@ -64,7 +64,7 @@ std::string head(const Finding& finding) {
         return fmt::format("the DUT refused {}", finding.subject);
     case FindingKind::Violation: return violation(finding);
     case FindingKind::Unanswering:
-        return "after this case the DUT does not answer a SEND on a fresh QP";
+        return "after this case, the DUT does not answer a SEND on a new QP";
     case FindingKind::KnownDeviation: return "known deviation";
     case FindingKind::DeviationAbsent: return "the known deviation did not show";
     case FindingKind::Mismatch:

@@ -139,7 +139,8 @@ Task<Met<>> probe(Interpreter& interpreter, CaseQp& qp, Span span) {
     if (qp.type == engine::QpType::Rc) {
         const script::ExpectPacket acknowledge = probe_acknowledge(qp, span);
         Met<> acknowledged = co_await outcome_of(play(interpreter, acknowledge, span));
-        co_await because(std::move(acknowledged), "the next good SEND must be acknowledged");
+        co_await because(std::move(acknowledged),
+                         "'dropped' then sends a good SEND, which the DUT must acknowledge");
     }
     const script::SideCommand done = probe_done(interpreter.objects(), qp);
     Met<> completed = co_await outcome_of(play(interpreter, done, span));

@@ -50,7 +50,7 @@ bool judge_unsent(const Context& context, Kind kind) {
 
 std::string what_of(const Extent& gap) {
     if (!gap.damaged) return ", which did not arrive";
-    if (gap.span == 1) return ", which came only with a wrong ICRC";
+    if (gap.span == 1) return ", which arrived only with a wrong ICRC";
     return phrase({" and ", gap.span - 1, " more, which did not come or only with a wrong ICRC"});
 }
 

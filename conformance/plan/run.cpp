@@ -409,7 +409,8 @@ void PlanRun::judge_sanity(CaseResult& result, const PlannedRun& planned,
     // A SKIP: the DUT refused a verb that it says it has.
     if (sanity.verdict == Verdict::Error || sanity.verdict == Verdict::Skip) {
         finding.kind = FindingKind::Environment;
-        finding.detail = fmt::format("no sanity exchange after it: {}", sanity.reason());
+        finding.detail =
+            fmt::format("the exchange after the case could not run: {}", sanity.reason());
         const bool proven = result.verdict == Verdict::Fail && !saw_silence(result);
         result.verdict = proven ? Verdict::Fail : Verdict::Error;
     } else {

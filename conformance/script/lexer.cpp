@@ -84,7 +84,7 @@ class LineLexer {
             if (c >= 0x20 && c != 0x7F && columns <= kMaxColumns) continue;
             at_begin_ = i;
             at_ = columns > kMaxColumns ? text_.size() : i + 1;
-            std::string message = c == '\t' ? "tabs are not allowed; use blanks"
+            std::string message = c == '\t' ? "tabs are not allowed; use spaces"
                                             : "control characters are not allowed";
             if (columns > kMaxColumns) message = "the line is longer than 100 columns";
             const Token wrong = bad(std::move(message));

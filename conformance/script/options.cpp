@@ -13,7 +13,7 @@ bool take_equals(Cursor& cursor, const Word& name) {
     }
     const Token equals = cursor.next();
     if (equals.blank_before || cursor.peek().blank_before) {
-        cursor.fail(equals.span, "no blanks are allowed around '='");
+        cursor.fail(equals.span, "no spaces are allowed around '='");
         return false;
     }
     return true;

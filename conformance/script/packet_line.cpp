@@ -242,7 +242,7 @@ std::optional<Comparison> take_comparison(Cursor& cursor, const Word& name) {
         if (!cursor.peek().is(symbol) || !value) continue;
         const Token token = cursor.next();
         if (token.blank_before || cursor.peek().blank_before) {
-            cursor.fail(token.span, "no blanks are allowed around '" + token.text + "'");
+            cursor.fail(token.span, "no spaces are allowed around '" + token.text + "'");
         }
         return comparison;
     }

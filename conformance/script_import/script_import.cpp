@@ -33,8 +33,8 @@ std::expected<std::uint8_t, std::string> asking_end(const Conversation& conversa
         return static_cast<std::uint8_t>(moved_by(conversation, 1) > moved_by(conversation, 0));
     }
     if (first || second) return static_cast<std::uint8_t>(second);
-    return std::unexpected(fmt::format("{} is no end of the connection {}", choice.asking->text(),
-                                       conversation.connection.text()));
+    return std::unexpected(fmt::format("{} is not an end of the connection {}",
+                                       choice.asking->text(), conversation.connection.text()));
 }
 
 // A title is one line between quotes, and braces mean something in it.
@@ -57,7 +57,7 @@ std::expected<std::string, std::string> script_of(const Conversation& conversati
     const Exchange exchange = exchange_of(conversation, *asking, choice.messages);
     const auto& ends = conversation.connection.ends;
     if (moved_by(conversation, *asking) == 0) {
-        return std::unexpected(fmt::format("{} asks for nothing on the connection {}",
+        return std::unexpected(fmt::format("{} sends no requests on the connection {}",
                                            ends[*asking].address.text(),
                                            conversation.connection.text()));
     }

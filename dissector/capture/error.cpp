@@ -72,7 +72,7 @@ std::string sentence(const ReadError& error, std::string_view path) {
         return "the data at byte " + place + " is not compressed with " + compression +
                "; the packets before it were read";
     case ReadErrorKind::Truncated:
-        return "the file ends inside the header, packet or block" + at +
+        return "the file ends in the middle of a packet or header" + at +
                "; the packets before it were read";
     case ReadErrorKind::BadRecord:
         return "damaged: the packet" + at + " claims " + detail +

@@ -19,12 +19,12 @@ enum class ReadErrorKind : std::uint8_t {
     CompressedCorrupt,   // compressed data cannot be decompressed; `why` says it, noticed before
                          // `offset`
     CompressedTrailer,   // something else follows the compressed data, at `offset`
-    Truncated,           // the file ends inside the header, packet or block that begins at `offset`
-    BadRecord,           // a packet header at `offset` that claims `detail` bytes
-    BadBlock,            // a block at `offset` whose lengths contradict each other
-    UnknownInterface,    // a packet at `offset` of interface `detail`, which was not described
-    MissingSection,      // pcapng whose byte-order magic matches neither byte order
-    BadVersion,          // a section with major version `detail`
+    Truncated,        // the file ends in the middle of a packet or header that begins at `offset`
+    BadRecord,        // a packet header at `offset` that claims `detail` bytes
+    BadBlock,         // a block at `offset` whose lengths contradict each other
+    UnknownInterface, // a packet at `offset` of interface `detail`, which was not described
+    MissingSection,   // pcapng whose byte-order magic matches neither byte order
+    BadVersion,       // a section with major version `detail`
 };
 
 struct ReadError {

@@ -81,7 +81,7 @@ const FindingInfo& finding_info(FindingKind kind) {
 std::string_view sentence_of(const Finding& finding) {
     if (finding.kind != CnpShape) return finding_info(finding.kind).text;
     switch (static_cast<CnpFault>(finding.found)) {
-    case CnpFault::Length: return "a CNP has not 16 bytes behind its BTH";
+    case CnpFault::Length: return "a CNP does not have 16 bytes after its BTH";
     case CnpFault::Solicited: return "the solicited event bit of a CNP is set";
     case CnpFault::MigReq: return "the MigReq bit of a CNP is set";
     case CnpFault::Pad: return "the pad count of a CNP is not 0";

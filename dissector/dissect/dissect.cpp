@@ -21,7 +21,7 @@ std::string input_error(const Options& options) {
         return "dissect: no capture file; give a file name, - for standard input, or -i INTERFACE";
     }
     if (live && !options.files.empty()) {
-        return "dissect: -i and a file name exclude each other";
+        return "dissect: -i and a file name cannot be combined";
     }
     if ((options.buffer_mib || options.not_promiscuous) && !live) {
         return "dissect: -B and -p need -i";

@@ -129,7 +129,7 @@ void Session::end() {
     if (options_.format == Format::Json) print::append_json_end(out_.text());
     if (options_.check && options_.format == Format::Text && !options_.quiet) {
         fmt::format_to(std::back_inserter(out_.text()),
-                       "{} frames, {} RoCE packets, {} of them with findings\n", packets_,
+                       "{} frames, {} RoCE packets, {} with errors or warnings\n", packets_,
                        roce_packets_, packets_with_findings_);
         not_followed_.append(out_.text());
     }

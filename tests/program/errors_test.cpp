@@ -87,7 +87,7 @@ TEST_CASE("errors: dissect", "[program]") {
         {"veriroce dissect empty.pcap", "veriroce: empty.pcap: empty file; give a capture file",
          tool},
         {"veriroce dissect short.pcap",
-         "veriroce: short.pcap: the file ends inside the header, packet or block at byte 176; "
+         "veriroce: short.pcap: the file ends in the middle of a packet or header at byte 176; "
          "the packets before it were read",
          tool, true},
         {"veriroce dissect packed.pcap.gz",
@@ -145,7 +145,7 @@ TEST_CASE("errors: dissect", "[program]") {
          "script, rules, agent, serve, ping, bench, fuzz"},
         {"veriroce bench", "veriroce: expected a command: engine, icrc; --help describes them"},
         {"veriroce bench sim", "veriroce: unknown command 'sim'; the commands are engine, icrc"},
-        {"veriroce fuzz --seeds 0", "veriroce: fuzz: --seeds 0 plays nothing"},
+        {"veriroce fuzz --seeds 0", "veriroce: fuzz: --seeds: expected 1 or more, got 0"},
         {"veriroce",
          "veriroce: expected a command: dissect, judge, test, doctor, script, rules, agent, "
          "serve, ping, bench, fuzz; --help describes them"},
@@ -176,7 +176,7 @@ TEST_CASE("errors: judge", "[program]") {
          "capture file",
          tool},
         {"veriroce judge short.pcap",
-         "veriroce: short.pcap: the file ends inside the header, packet or block at byte 176; "
+         "veriroce: short.pcap: the file ends in the middle of a packet or header at byte 176; "
          "the packets before it were read",
          tool, true},
         {"veriroce judge --format xml short.pcap",
@@ -342,7 +342,7 @@ TEST_CASE("errors: script import", "[program]") {
          "capture file",
          tool},
         {"veriroce script import short.pcap",
-         "veriroce: short.pcap: the file ends inside the header, packet or block at byte 176; "
+         "veriroce: short.pcap: the file ends in the middle of a packet or header at byte 176; "
          "the packets before it were read\n"
          "veriroce: short.pcap: the capture has no RC connection"},
         {"veriroce script import -",
@@ -353,7 +353,7 @@ TEST_CASE("errors: script import", "[program]") {
          "veriroce: acks.pcapng: connection 1, 10.77.0.2 QP unknown - 10.77.0.1 QP 0x00003b, has "
          "no requests, only answers"},
         {"veriroce script import one.pcap --connection 2",
-         "veriroce: one.pcap: no connection 2; there are\n    1  RC " + only +
+         "veriroce: one.pcap: no connection 2; the connections are\n    1  RC " + only +
              ", 2 and 0 request packets"},
         {"veriroce script import one.pcap --connection 0",
          "veriroce: --connection: expected a whole number from 1 to 1000000000, got '0'"},
@@ -364,9 +364,9 @@ TEST_CASE("errors: script import", "[program]") {
         {"veriroce script import one.pcap --from nowhere",
          "veriroce: --from: expected an IP address, got 'nowhere'"},
         {"veriroce script import one.pcap --from 10.0.0.9",
-         "veriroce: one.pcap: 10.0.0.9 is no end of the connection " + only},
+         "veriroce: one.pcap: 10.0.0.9 is not an end of the connection " + only},
         {"veriroce script import one.pcap --from 10.77.0.2",
-         "veriroce: one.pcap: 10.77.0.2 asks for nothing on the connection " + only},
+         "veriroce: one.pcap: 10.77.0.2 sends no requests on the connection " + only},
         {"veriroce script import one.pcap -o none/x.roce",
          "veriroce: none/x.roce: No such file or directory", tool},
     };
@@ -527,7 +527,7 @@ TEST_CASE("errors: the device and the link, which needs root", "[program]") {
         {"veriroce test -i off --dut unix:http" + report,
          "veriroce: interface off is down: ip link set off up", tool},
         {"veriroce test -i lo --dut unix:http" + report,
-         "veriroce: interface lo is not Ethernet: RoCEv2 frames need one that is", tool},
+         "veriroce: interface lo is not an Ethernet interface, which RoCEv2 needs", tool},
         {"veriroce dissect -i vc",
          "veriroce: there is no interface \"vc\": this host has lo, off, other, va, vb", tool},
         {"veriroce dissect -i off", "veriroce: interface off is down: ip link set off up", tool},

@@ -83,7 +83,7 @@ TEST_CASE("run: a capture that ends early gives its script, and exit code 3", "[
     REQUIRE(place.run("head -c 20000 " + capture + " > cut.pcap").code == 0);
     const Outcome outcome = place.run("veriroce script import cut.pcap -o cut.roce");
     CHECK(outcome.code == 3);
-    CHECK(outcome.err.find("the file ends inside the header, packet or block") !=
+    CHECK(outcome.err.find("the file ends in the middle of a packet or header") !=
           std::string::npos);
     CHECK(place.run("veriroce test cut.roce").code == 0);
 }

@@ -65,7 +65,7 @@ std::string failure_text(const FuzzOptions& options, const Sum& sum, const sim::
                             small.scenario.works(), small.faults.size(), small.failure.text,
                             text_of(small));
     }
-    return text + fmt::format("again: veriroce fuzz --seeds 1 --seed {} --shrink\n", seed);
+    return text + fmt::format("rerun: veriroce fuzz --seeds 1 --seed {} --shrink\n", seed);
 }
 
 } // namespace
@@ -85,7 +85,8 @@ void add_fuzz(Command program) {
 
 int run_fuzz(const FuzzOptions& options, std::FILE* out, std::FILE* err,
              const sim::Defect& defect) {
-    if (options.seeds == 0) return tell(err, {kExitUsage, "fuzz: --seeds 0 plays nothing"});
+    if (options.seeds == 0)
+        return tell(err, {kExitUsage, "fuzz: --seeds: expected 1 or more, got 0"});
     const auto began = std::chrono::steady_clock::now();
     const StopOnSignal stop;
     Sum sum;

@@ -51,7 +51,7 @@ int run_ping(const PingOptions& options, std::FILE* out, std::FILE* err) {
         return tell(err, {kExitUnable, told.error().text});
     }
     (*side)->start(net::monotonic_now());
-    const auto played = play_and_report(**side, chosen->link, options, ", data as sent", out);
+    const auto played = play_and_report(**side, chosen->link, options, ", all data correct", out);
     return played ? kExitSuccess : tell(err, played.error());
 }
 

@@ -129,7 +129,7 @@ std::expected<Interface, Error> Interface::find(const std::string& name) {
     if (hardware->ifr_hwaddr.sa_family != ARPHRD_ETHER) {
         return std::unexpected(
             Error{ErrorKind::NotEthernet,
-                  "interface " + name + " is not Ethernet: RoCEv2 frames need one that is"});
+                  "interface " + name + " is not an Ethernet interface, which RoCEv2 needs"});
     }
     if ((flags->ifr_flags & IFF_UP) == 0) {
         return std::unexpected(

@@ -12,7 +12,7 @@ namespace {
 std::unexpected<Error> bad(std::string_view text, std::string_view why) {
     return std::unexpected(
         Error{ErrorKind::BadAddress, "\"" + std::string(text) +
-                                         "\" is not an address to connect to: " + std::string(why) +
+                                         "\" is not a valid address: " + std::string(why) +
                                          "; write ADDRESS:PORT, [IPV6]:PORT or " + "unix:PATH"});
 }
 

@@ -230,7 +230,7 @@ void LineServer::Impl::start_timer(ConnectionId id, Connection& connection, wire
 void LineServer::Impl::timer_ran_out(ConnectionId id, Connection& connection) {
     switch (connection.phase) {
     case Phase::Greeting:
-        if (connection.lines == 0) drop(id, "said nothing in time");
+        if (connection.lines == 0) drop(id, "sent no line in time");
         break;
     case Phase::Delayed: drop(id, "the agent closed it after a delay"); break;
     case Phase::Lingering: connections.erase(id); break;
@@ -457,7 +457,7 @@ void LineServer::close(ConnectionId id) {
     auto* connection = impl_->find(id);
     if (connection == nullptr || connection->phase == Phase::Lingering) return;
     impl_->forget_lines(id);
-    if (connection->phase != Phase::Ended) impl_->push(Kind::Closed, id, "closed here");
+    if (connection->phase != Phase::Ended) impl_->push(Kind::Closed, id, "the agent closed it");
     impl_->linger(id, *connection);
 }
 

@@ -152,7 +152,7 @@ TEST_CASE("token: the first line of a file that nobody else reads", "[agent]") {
         const TokenFile file(content, 0600);
         CHECK(read_token(file.path()).error() ==
               "the token file " + file.path() +
-                  " must hold a token of 1 to 1023 bytes in its first line");
+                  " must have a token of 1 to 1023 bytes in its first line");
     }
     CHECK(read_token("/nonexistent/token").error() ==
           "cannot read the token file /nonexistent/token: No such file or directory");

@@ -60,7 +60,7 @@ TEST_CASE("finding: a summary tells all findings, and how they hang together", "
           "known deviation: old; here: psn is 0");
     CHECK(summary(std::vector{Finding{.kind = FindingKind::Unanswering, .detail = "no ACK"},
                               unplayable}) ==
-          "after this case the DUT does not answer a SEND on a fresh QP: no ACK; before that: it "
+          "after this case, the DUT does not answer a SEND on a new QP: no ACK; before that: it "
           "never fired");
 }
 

@@ -82,7 +82,7 @@ TEST_CASE("judge CRC-07: a request that came with a wrong ICRC is named as that"
     }
     judge.finish();
     REQUIRE(found_by(judge) == possible("CRC-07"));
-    CHECK(judge.violations()[0].measured.find("101, which came only with a wrong ICRC") !=
+    CHECK(judge.violations()[0].measured.find("101, which arrived only with a wrong ICRC") !=
           std::string::npos);
     CHECK(judge.summary().lost_by_capture == 0); // it is in the capture
 }

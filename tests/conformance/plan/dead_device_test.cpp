@@ -138,7 +138,7 @@ TEST_CASE("dead device: the case that killed it fails, later ones are not judged
     const auto killer = run.next();
     CHECK(killer->verdict == Verdict::Fail);
     CHECK(killer->reason() ==
-          "after this case the DUT does not answer a SEND on a fresh QP: no ACK came; before that: "
+          "after this case, the DUT does not answer a SEND on a new QP: no ACK came; before that: "
           "a word about it");
     CHECK(run.dead_since() == "rsp/gap-nak[round=2]");
     for (int i = 0; i < 2; ++i) {
@@ -180,8 +180,9 @@ TEST_CASE("dead device: silence in front of one that cannot be asked proves noth
         const auto last = run.next();
         INFO(text_of(*last));
         CHECK(last->verdict == (found == FindingKind::Missing ? Verdict::Error : Verdict::Fail));
-        CHECK(last->reason() == "no sanity exchange after it: qp_modify: ETIMEDOUT; before that: "
-                                "what it found");
+        CHECK(last->reason() ==
+              "the exchange after the case could not run: qp_modify: ETIMEDOUT; before that: "
+              "what it found");
         CHECK(run.dead_since() == last->id);
     }
 }
@@ -220,7 +221,7 @@ TEST_CASE("dead device: the case that it died of is blamed when it is back", "[p
     run.blame_for_death(killer, "the agent is gone; --dut-reset had to bring it back");
     CHECK(killer.verdict == Verdict::Fail);
     CHECK(killer.reason() ==
-          "after this case the DUT does not answer a SEND on a fresh QP: the agent is gone; "
+          "after this case, the DUT does not answer a SEND on a new QP: the agent is gone; "
           "--dut-reset had to bring it back; before that: the agent is gone");
 }
 

@@ -46,7 +46,7 @@ const std::array wrong_scripts{
           "5:18: unknown ICRC kind 'swaped'; did you mean 'swapped'?", "swaped"},
     Wrong{"", "> SEND_ONLY psn=0 psn=1\n", "5:19: 'psn' is written twice", "psn"},
     Wrong{"", "> SEND_ONLY psn\n", "5:13: 'psn' needs a value: psn=...", "psn"},
-    Wrong{"", "> SEND_ONLY psn = 0\n", "5:17: no blanks are allowed around '='", "="},
+    Wrong{"", "> SEND_ONLY psn = 0\n", "5:17: no spaces are allowed around '='", "="},
     Wrong{"", "> SEND_ONLY psn=\n", "5:13: 'psn' needs a value: psn=...", "psn"},
     Wrong{"", "< ACK psn>=\n", "5:7: 'psn' needs a value: psn=...", "psn"},
     Wrong{"", "> SEND_ONLY psn=lst\n", "5:17: unknown name 'lst'", "lst"},
@@ -189,7 +189,7 @@ const std::array wrong_scripts{
     Wrong{"", "dropped 3\n", "5:9: expected the end of the line, got '3'", "3"},
     Wrong{"", "dropped\nlet n = 3\n",
           "6:1: 'let' is a header line: it belongs above the first blank line", "let"},
-    Wrong{"", "\tdropped\n", "5:1: tabs are not allowed; use blanks", "\t"},
+    Wrong{"", "\tdropped\n", "5:1: tabs are not allowed; use spaces", "\t"},
     Wrong{"",
           "no NAK psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 psn=0 "
           "psn=0 psn=0 psn=000\n",

@@ -184,8 +184,9 @@ TEST_CASE("script import: the first messages alone, and which end asks", "[scrip
     const auto nobody =
         script_of(conversation_of(packets), {.asking = wire::IpAddress::parse("10.77.0.3")});
     REQUIRE_FALSE(nobody.has_value());
-    CHECK(nobody.error() ==
-          "10.77.0.3 is no end of the connection 10.77.0.1 QP 0x000011 - 10.77.0.2 QP 0x000022");
+    CHECK(
+        nobody.error() ==
+        "10.77.0.3 is not an end of the connection 10.77.0.1 QP 0x000011 - 10.77.0.2 QP 0x000022");
 }
 
 TEST_CASE("script import: more receives than a queue holds are posted in turns",

@@ -20,7 +20,7 @@ struct Row {
     std::string_view why;        // of a direction without a script
 };
 
-constexpr std::string_view one_way = "asks for nothing on the connection";
+constexpr std::string_view one_way = "sends no requests on the connection";
 
 const std::vector<Row> rows{
     {"rxe-atomic", 2, 4, one_way},

@@ -159,7 +159,7 @@ TEST_CASE("compressed: what is wrong is said with its place", "[capture]") {
         CHECK(sentence(compressor.compress({})) ==
               "f: empty after decompression; give a capture file");
         CHECK(sentence(compressor.compress(std::span(plain).first(plain.size() - 1))) ==
-              "f: the file ends inside the header, packet or block at byte 2172 of the "
+              "f: the file ends in the middle of a packet or header at byte 2172 of the "
               "decompressed data; "
               "the packets before it were read");
         compressed.push_back(std::byte{'x'});

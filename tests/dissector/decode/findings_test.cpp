@@ -164,7 +164,7 @@ TEST_CASE("decode: each wrong field of a CNP is named, with its bytes", "[decode
     REQUIRE(kinds_of(length) == std::vector{FindingKind::CnpShape});
     CHECK(length.findings.all()[0].offset == kBth + 12);
     CHECK(length.findings.all()[0].length == 8);
-    CHECK(sentence_of(length.findings.all()[0]) == "a CNP has not 16 bytes behind its BTH");
+    CHECK(sentence_of(length.findings.all()[0]) == "a CNP does not have 16 bytes after its BTH");
 }
 
 TEST_CASE("decode: a packet that contradicts the frame's type is taken apart by its own version",

@@ -89,7 +89,7 @@ TEST_CASE("dissect: check lists the packets with findings and exits 1", "[dissec
     CHECK(found.err.empty());
     const Ran clean = ran({.files = {pcap("rxe-vlan.pcap")}, .check = true});
     CHECK(clean.code == 0);
-    CHECK(clean.out == "62 frames, 62 RoCE packets, 0 of them with findings\n");
+    CHECK(clean.out == "62 frames, 62 RoCE packets, 0 with errors or warnings\n");
     const Ran quiet = ran({.files = {pcap("rxe-vlan.pcap")}, .check = true, .quiet = true});
     CHECK(quiet.out.empty());
 }
@@ -243,10 +243,10 @@ TEST_CASE("dissect: wrong options are told in one line, and nothing is read", "[
          "dissect: -V, -O, -x and --stats need -T text"},
         {{.files = {file}, .format = Format::Fields, .fields = {"infiniband.bth.psm"}},
          "dissect: unknown field 'infiniband.bth.psm'; did you mean 'infiniband.bth.psn'?"},
-        {{.files = {file}, .interface = "va"}, "dissect: -i and a file name exclude each other"},
+        {{.files = {file}, .interface = "va"}, "dissect: -i and a file name cannot be combined"},
         {{.files = {file}, .buffer_mib = 60}, "dissect: -B and -p need -i"},
         {{.files = {file}, .not_promiscuous = true}, "dissect: -B and -p need -i"},
-        {{.words = {file}, .interface = "va"}, "dissect: -i and a file name exclude each other"},
+        {{.words = {file}, .interface = "va"}, "dissect: -i and a file name cannot be combined"},
         {{.files = {file}, .print_too = true},
          "dissect: -P needs -w; without it packets are printed anyway"},
         {{.files = {file}, .ring = {"files:2"}},
@@ -292,7 +292,7 @@ TEST_CASE("dissect: files that cannot be read are told in one line each", "[diss
         {folder.path().string() + "/none", "No such file or directory", 0},
         {folder.path().string(), "reading failed at byte 0: Is a directory", 0},
         {folder.file("cut.pcap", whole.substr(0, whole.size() - 1)),
-         "the file ends inside the header, packet or block at byte 2172; the packets before it "
+         "the file ends in the middle of a packet or header at byte 2172; the packets before it "
          "were read",
          2},
         {folder.file("packed", "\x1F\x8B\x08"),

@@ -38,7 +38,7 @@ TEST_CASE("totals: frames that were not taken apart are counted by type", "[diss
     const std::string line = "2 frames not followed: EtherType 0x8864 2\n";
     const Ran check = ran({.files = {file}, .check = true});
     CHECK(check.code == 0);
-    CHECK(check.out == "2 frames, 0 RoCE packets, 0 of them with findings\n" + line);
+    CHECK(check.out == "2 frames, 0 RoCE packets, 0 with errors or warnings\n" + line);
     const Ran stats = ran({.files = {file}, .stats = true});
     CHECK(stats.out.contains("            " + line));
     // Nothing of the kind where all was followed.

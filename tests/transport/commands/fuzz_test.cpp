@@ -66,7 +66,7 @@ TEST_CASE("fuzz: names the first failure and the command that repeats it", "[fuz
     CHECK(has(plain.out, " of 30 seeds failed\nseed "));
     CHECK(has(plain.out, "\n  refused by endpoint "));
     CHECK(has(plain.out, ": dropped by "));
-    CHECK(has(plain.out, "\nagain: veriroce fuzz --seeds 1 --seed "));
+    CHECK(has(plain.out, "\nrerun: veriroce fuzz --seeds 1 --seed "));
     CHECK_FALSE(has(plain.out, "are left"));
     const Said small = run({.seeds = 30, .shrink = true}, defect);
     CHECK(small.code == 1);

@@ -80,7 +80,7 @@ TEST_CASE("errors: why a raw link cannot be opened", "[net]") {
     CHECK(open_text({.interface = "a-name-much-too-long"}) ==
           "there is no interface \"a-name-much-too-long\": this host has lo, va");
     CHECK(open_text({.interface = "lo"}) ==
-          "interface lo is not Ethernet: RoCEv2 frames need one that is");
+          "interface lo is not an Ethernet interface, which RoCEv2 needs");
     CHECK(open_text_without_privilege() ==
           "raw frames on va need CAP_NET_RAW: run as root, or setcap "
           "cap_net_raw,cap_net_admin+ep on the program");
@@ -171,8 +171,7 @@ TEST_CASE("errors: text that is no address of a line stream", "[net]") {
         const auto address = net::LineAddress::parse(row.text);
         REQUIRE_FALSE(address.has_value());
         CHECK(address.error().kind == ErrorKind::BadAddress);
-        CHECK(address.error().text == "\"" + row.text +
-                                          "\" is not an address to connect to: " + row.why +
+        CHECK(address.error().text == "\"" + row.text + "\" is not a valid address: " + row.why +
                                           "; write ADDRESS:PORT, [IPV6]:PORT or unix:PATH");
     }
 }

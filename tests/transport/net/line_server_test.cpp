@@ -194,7 +194,7 @@ TEST_CASE("line server: half a line is no line, and silence is closed in time", 
     const auto start = net::monotonic_now();
     const auto closed = fixture.event();
     CHECK(closed.kind == Kind::Closed);
-    CHECK(closed.text == "said nothing in time");
+    CHECK(closed.text == "sent no line in time");
     CHECK(net::monotonic_now() - start < 4s);
     check_closed(fixture, client);
 }
@@ -234,7 +234,7 @@ TEST_CASE("line server: close sends what is queued and says so once", "[net]") {
     fixture.server->close(id);
     const auto closed = fixture.event();
     CHECK(closed.kind == Kind::Closed);
-    CHECK(closed.text == "closed here");
+    CHECK(closed.text == "the agent closed it");
     CHECK(fixture.answer(client).value() == "bye");
     check_closed(fixture, client);
     CHECK_FALSE(fixture.server->poll_event().has_value());

@@ -67,7 +67,7 @@ TEST_CASE("swarm: random work under random faults completes when the faults stop
         if (outcome.failure) {
             FAIL_CHECK("seed " << seed << ": " << name_of(outcome.failure->wrong) << ": "
                                << outcome.failure->text
-                               << "\nagain: veriroce fuzz --seeds 1 --seed " << seed
+                               << "\nrerun: veriroce fuzz --seeds 1 --seed " << seed
                                << " --shrink");
         }
     }
