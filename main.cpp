@@ -2,6 +2,7 @@
 #include "conformance/commands/agent.hpp"
 #include "conformance/commands/doctor.hpp"
 #include "conformance/commands/judge.hpp"
+#include "conformance/commands/report.hpp"
 #include "conformance/commands/rules.hpp"
 #include "conformance/commands/script.hpp"
 #include "conformance/commands/test.hpp"
@@ -21,6 +22,7 @@ int main(int argc, char** argv) {
     commands::add_judge(top);
     commands::add_test(top);
     commands::add_doctor(top);
+    commands::add_report(top);
     commands::add_script(top);
     commands::add_rules(top);
     commands::add_agent(top);

@@ -1,0 +1,25 @@
+// The command `veriroce report`: compares runs that `veriroce test --report` kept.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "dissector/command_line/command.hpp"
+#include "reports/comparison.hpp"
+
+namespace veriroce::commands {
+
+struct ReportOptions {
+    std::vector<std::string> runs; // folders of reports, or their results.json
+    reports::TableFormat format = reports::TableFormat::Text;
+    bool all = false; // of a matrix: also cases that pass everywhere
+};
+
+void add_report(command_line::Command program);
+
+// kExitFound if a run is worse than before.
+int run_report_diff(const ReportOptions& options, std::FILE* out, std::FILE* err);
+int run_report_matrix(const ReportOptions& options, std::FILE* out, std::FILE* err);
+
+} // namespace veriroce::commands
