@@ -204,6 +204,7 @@ constexpr std::array kMutants{
            .rule = "RSP-01",
            .description = "Of a WRITE packet that crosses a page, and does not begin at a multiple "
                           "of 64, the bytes behind the page are not written.",
+           .cases = "len/write-above-64k",
            .make_filter = make<LosesBehindPage>},
     Mutant{.name = "write_writes_its_pad",
            .rule = "KEY-14",

@@ -358,6 +358,7 @@ constexpr std::array kFirst{
     Mutant{.name = "read_length_in_sixteen_bits",
            .rule = "RDR-01",
            .description = "A READ of more than 64 KiB brings the rest of its length by 64 KiB.",
+           .cases = "rdr/above-64k",
            .make_filter = make<LengthInSixteenBits>},
     Mutant{.name = "read_tail_offset_in_sixteen_bits",
            .rule = "RDR-05",
@@ -372,6 +373,7 @@ constexpr std::array kFirst{
     Mutant{.name = "duplicate_swap_reads_again",
            .rule = "ATM-04",
            .description = "A duplicate CMP_SWAP is answered with what memory holds now.",
+           .cases = "atm/operands",
            .make_filter = make<DuplicateSwapReadsAgain>},
     Mutant{.name = "fetch_add_loses_carry",
            .rule = "ATM-08",
@@ -392,6 +394,7 @@ constexpr std::array kSecond{
            .rule = "RDR-01",
            .description = "A READ response that crosses a page, and does not begin at a multiple "
                           "of 64, brings the first page's bytes again for the second.",
+           .cases = "rdr/two-at-once",
            .make_filter = make<RepeatsPage>},
     Mutant{.name = "short_read_tail_is_first",
            .rule = "RDR-01",

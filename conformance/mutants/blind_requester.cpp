@@ -311,6 +311,7 @@ constexpr std::array kFirst{
            .rule = "LEN-04",
            .description = "The RETH of a WRITE of more than 64 KiB has the lower 16 bits of its "
                           "length.",
+           .cases = "req/write-above-64k",
            .make_filter = make<EditsOutbound<announces_sixteen_bits>>},
     Mutant{.name = "later_ack_completes_short_read",
            .rule = "REQ-08",
@@ -321,11 +322,13 @@ constexpr std::array kFirst{
            .rule = "REQ-04",
            .description = "An ACK of a packet inside a WRITE completes the WRITE, if all of it was "
                           "sent.",
+           .cases = "req/ack-inside-a-write",
            .make_filter = make<AckInsideCompletesWrite>},
     Mutant{.name = "full_read_takes_one_psn_more",
            .rule = "REQ-01",
            .description = "A READ whose length is a multiple of the MTU takes one PSN more than it "
                           "has responses.",
+           .cases = "req/wrap",
            .make_filter = make<FullReadTakesOneMore>},
     Mutant{.name = "read_retry_keeps_address",
            .rule = "REQ-10",
@@ -335,6 +338,7 @@ constexpr std::array kFirst{
            .rule = "RNR-08",
            .description = "After a second RNR NAK of the same request the wait is half of what it "
                           "asks for.",
+           .cases = "rnr/second-wait",
            .make_filter = make<SecondRnrWaitIsShorter>},
     Mutant{.name = "timeout_at_most_sixteen",
            .rule = "TMO-01",
@@ -351,6 +355,7 @@ constexpr std::array kSecond{
     Mutant{.name = "solicited_on_every_packet",
            .rule = "BTH-14",
            .description = "A solicited SEND has SE on each of its packets.",
+           .cases = "req/solicited-long",
            .make_filter = make<SolicitsEveryPacket>},
     Mutant{.name = "rnr_wait_at_most_code_24",
            .rule = "RNR-08",
@@ -364,6 +369,7 @@ constexpr std::array kSecond{
            .rule = "LEN-10",
            .description = "Each piece of a request but the first is fetched from the multiple of 4 "
                           "at or before its address.",
+           .cases = "req/two-pieces",
            .make_filter = make<AlignsSecondPiece>},
 };
 

@@ -385,6 +385,7 @@ constexpr std::array kFirst{
     Mutant{.name = "solicited_lost_after_rnr",
            .rule = "N-26",
            .description = "A SEND that met RNR and comes again raises no solicited event.",
+           .cases = "rnr/solicited-later",
            .make_filter = make<ForgetsSolicited>},
     Mutant{.name = "rnr_nak_at_first_packet_of_write",
            .rule = "RNR-01",
@@ -414,6 +415,7 @@ constexpr std::array kFirst{
     Mutant{.name = "msn_of_eight_bits",
            .rule = "ACK-07",
            .description = "The MSN goes from 255 to 0.",
+           .cases = "ack/many-messages",
            .make_filter = make<EditsOutbound<eight_bits>>},
     Mutant{.name = "naks_ask_for_ack",
            .rule = "BTH-19",
@@ -424,6 +426,7 @@ constexpr std::array kFirst{
            .rule = "KEY-05",
            .description = "A WRITE_ONLY beyond its region's end, but not beyond the page, is "
                           "acknowledged; nothing is written.",
+           .cases = "key/just-beyond",
            .make_filter = make<AcksBeyondEnd>},
     Mutant{.name = "stale_key_still_reads",
            .rule = "KEY-07",
@@ -434,6 +437,7 @@ constexpr std::array kFirst{
            .rule = "STA-10",
            .description = "A QP that was reset in the middle of a message refuses the first "
                           "message of its next connection.",
+           .cases = "sta/reset-inside-a-message",
            .make_filter = make<ResetKeepsOpenMessage>},
 };
 

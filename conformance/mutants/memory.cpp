@@ -173,7 +173,7 @@ constexpr std::array kMutants{
     Mutant{.name = "odd_last_byte_of_read_lost",
            .rule = "REQ-34",
            .description = "The last byte of a READ response with an odd length arrives as 0.",
-           .cases = "key/odd-places req/read-of-odd-length",
+           .cases = "key/odd-places req/read-above-64k req/read-of-odd-length",
            .make_filter = make<EditsInboundBytes<last_odd_byte_of_read_lost>>},
     Mutant{.name = "pad_byte_written",
            .rule = "KEY-14",

@@ -87,8 +87,10 @@ std::vector<Caught> caught_by_cases(const Mutant& mutant) {
 
 std::vector<Caught> caught_by_cases() {
     std::vector<Caught> list;
-    for (const Mutant& mutant : all())
-        std::ranges::copy(caught_by_cases(mutant), std::back_inserter(list));
+    for (const auto mutants : {all(), blind(), blind2()}) {
+        for (const Mutant& mutant : mutants)
+            std::ranges::copy(caught_by_cases(mutant), std::back_inserter(list));
+    }
     return list;
 }
 

@@ -56,7 +56,8 @@ std::span<const Mutant> all();
 std::span<const Mutant> missing_checks();
 
 // Defects that were written without a look at the cases and what they catch: two samples by which
-// the suite is measured. They are not among all(), and name no cases.
+// the suite is measured. They are not among all(); only cases that were
+// written because of them are named.
 std::span<const Mutant> blind();
 std::span<const Mutant> blind2();
 

@@ -104,14 +104,22 @@ std::size_t caught() {
         all(), [](const Mutant& mutant) { return !caught_by_cases(mutant).empty(); }));
 }
 
+// Of all(): the samples that were written blind name few of the cases that catch them.
+std::vector<Caught> listed_pairs() {
+    std::vector<Caught> pairs;
+    for (const Mutant& mutant : all())
+        std::ranges::copy(caught_by_cases(mutant), std::back_inserter(pairs));
+    return pairs;
+}
+
 // The sentences of the READMEs with numbers in them.
 std::string numbers() {
     std::set<std::string_view> cases;
-    for (const Caught& pair : caught_by_cases())
+    for (const Caught& pair : listed_pairs())
         cases.insert(pair.case_id);
     return fmt::format("{} planted defects; {} cases catch {} of them, in {} pairs of a case and a "
                        "defect",
-                       all().size(), cases.size(), caught(), caught_by_cases().size());
+                       all().size(), cases.size(), caught(), listed_pairs().size());
 }
 auto shown_by_packets() {
     return std::ranges::count_if(all(),
@@ -241,7 +249,7 @@ TEST_CASE("mutants: the numbers in the READMEs are those of the lists", "[mutant
                                              "can show",
                                              shown_by_packets())));
     CHECK_THAT(product, ::Catch::Contains(fmt::format("of {} pairs of a case and a planted defect",
-                                                      caught_by_cases().size())));
+                                                      listed_pairs().size())));
 }
 
 TEST_CASE("mutants: a case catches every defect but some missing checks", "[mutants]") {
