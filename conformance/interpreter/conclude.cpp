@@ -201,10 +201,19 @@ std::vector<Violation> deviations(Interpreter& interpreter) {
 }
 
 // Some devices send another hop limit than the one that was set: that of the route. One question
-// tells the model which one to hold the packets to. A device may be unable to say.
-Task<void> ask_for_hop_limit(Interpreter& interpreter) {
-    dut::Request query = dut::QpQuery{.qp = interpreter.objects().own_qp().dut_qp};
-    co_await interpreter.events().call(std::move(query)); // the model reads it in the call log
+// tells the model which one to hold the packets to. A device may be unable to say. Where a call
+// costs nothing, each QP is asked: one that is alive must have done all that it owes.
+Task<void> ask_for_states(Interpreter& interpreter) {
+    std::vector<dut::QpHandle> handles{interpreter.objects().own_qp().dut_qp};
+    if (interpreter.environment().path_delay) {
+        for (const auto& [name, qp] : interpreter.objects().qps) {
+            if (qp.dut_qp != handles.front()) handles.push_back(qp.dut_qp);
+        }
+    }
+    for (const dut::QpHandle handle : handles) { // the model reads the answers in the call log
+        dut::Request query = dut::QpQuery{.qp = handle};
+        co_await interpreter.events().call(std::move(query));
+    }
 }
 
 } // namespace
@@ -224,7 +233,7 @@ Task<Met<>> conclude(Interpreter& interpreter) {
         co_await all_claimed(interpreter, qp);
     co_await no_event_left(interpreter);
     co_await guards_intact(interpreter);
-    co_await ask_for_hop_limit(interpreter);
+    co_await ask_for_states(interpreter);
     co_return Met<>{};
 }
 

@@ -32,6 +32,8 @@ model::Setting setting_of(const Environment& environment) {
             .tester_mac = environment.tester.mac,
             .vlan = environment.vlan,
             .exact = environment.path_delay.has_value(),
+            .answer_time = environment.settle,
+            .ack_timer_floor = environment.ack_timer_floor,
             .lowest_qpn = kLowestTesterQpn,
             .first_qpn = environment.first_tester_qpn};
 }

@@ -89,14 +89,14 @@ void Completions::answered(const Call& call) {
 
 void Completions::in_order(const Polled& polled) {
     const bool send = polled.send != nullptr;
-    // Nothing if the work request lies before those that are open.
+    // Returns nothing if the work request is before all open ones.
     const auto earlier_open = [&]() -> std::optional<std::uint64_t> {
         std::optional<std::uint64_t> open;
         if (send) {
             for (std::size_t i = polled.qp->sends_done; i < polled.qp->sends.size(); ++i) {
                 const SendWork& one = polled.qp->sends[i];
                 if (&one == polled.send) return open;
-                // What is not signaled completes in silence; after a failure nobody can tell.
+                // An unsignaled request succeeds in silence. For some the model cannot know.
                 const bool silent = !one.signaled || one.silence_open;
                 const bool later = !one.polled || one.turn > polled.send->turn;
                 if (!open && !silent && later) open = one.request.id;
@@ -141,6 +141,7 @@ void Completions::polled(const Polled& polled) {
                     "no open work request of the queue has this id");
     }
     if (send || !qp.srq) in_order(polled);
+    after_failure(polled);
     if (completion.status != wire::WcStatus::Success) return;
     opcode(polled);
     if (send && !polled.send->signaled && !polled.send->silence_open) {
@@ -180,8 +181,127 @@ void Completions::received(const Polled& polled, const Message& message) {
     }
 }
 
+void Completions::after_failure(const Polled& polled) {
+    const bool send = polled.send != nullptr;
+    const wire::WcStatus status = polled.completion.status;
+    std::uint32_t& failed = send ? polled.qp->sends_failed : polled.qp->receives_failed;
+    const bool before = failed > 0;
+    if (status != wire::WcStatus::Success) ++failed;
+    const std::string measured = fmt::format("status is {}", wire::name_of(status));
+    if (!send && polled.qp->srq) {
+        // The receive in progress may fail; those in the queue belong to other QPs as well.
+        if (failed > 1 && status != wire::WcStatus::Success) {
+            tell("STA-07", polled, measured, "receives of an SRQ must stay in it");
+        }
+    } else if (before && status == wire::WcStatus::Success) {
+        tell("STA-07", polled, measured, "after an error its queue must only flush");
+    } else if (before && status != wire::WcStatus::WrFlushErr) {
+        tell("STA-07", polled, measured, "status must be WR_FLUSH_ERR after an error of its queue",
+             rules::Level::Should);
+    }
+}
+
+namespace {
+
+// The status that a fatal NAK gives the request that it names.
+std::optional<wire::WcStatus> status_of(wire::Syndrome syndrome) {
+    switch (syndrome.nak_code().value_or(wire::NakCode::PsnSequence)) {
+    case wire::NakCode::InvalidRequest: return wire::WcStatus::RemInvReqErr;
+    case wire::NakCode::RemoteAccess: return wire::WcStatus::RemAccessErr;
+    case wire::NakCode::RemoteOperational: return wire::WcStatus::RemOpErr;
+    case wire::NakCode::PsnSequence:
+    case wire::NakCode::InvalidRdRequest: return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+bool names(const Evidence::Nak& nak, const SendWork& work) {
+    return nak.psn >= work.first && nak.psn < work.first + work.packets;
+}
+
+// The first fatal NAK, if no other response can have ended the queue before.
+const Evidence::Nak* first_fatal(const Evidence& evidence) {
+    if (evidence.odd || evidence.uncertain) return nullptr;
+    for (const Evidence::Nak& one : evidence.naks) {
+        const bool last = one.number == evidence.responses;
+        if (status_of(one.syndrome)) return one.clear && last ? &one : nullptr;
+    }
+    return nullptr;
+}
+
+} // namespace
+
+void Completions::wrong_status(const Polled& polled, std::string rule, std::string allowed) {
+    tell(std::move(rule), polled,
+         fmt::format("status is {}", wire::name_of(polled.completion.status)), std::move(allowed));
+}
+
+void Completions::failed(const Polled& polled, const Evidence& evidence, bool sound_pieces) {
+    using enum wire::WcStatus;
+    if (polled.send == nullptr || polled.qp->lives > 1 || evidence.uncertain) return;
+    const SendWork& work = *polled.send;
+    const wire::WcStatus status = polled.completion.status;
+    const bool of_peer = status == RemInvReqErr || status == RemAccessErr || status == RemOpErr;
+    const auto explains = [&](const Evidence::Nak& one) {
+        return status_of(one.syndrome) == status;
+    };
+    if (of_peer && !evidence.odd && std::ranges::none_of(evidence.naks, explains)) {
+        return wrong_status(polled, "REQ-16", "the peer sent no NAK with this code");
+    }
+    const Evidence::Nak* fatal = first_fatal(evidence);
+    const bool lost = !setting_.exact && status == RetryExcErr; // the NAK, on its way
+    if (fatal != nullptr && names(*fatal, work) && status != status_of(fatal->syndrome) && !lost) {
+        return refused(polled, *fatal);
+    }
+    if (status == RnrRetryExcErr && setting_.exact && !evidence.odd) {
+        const auto refused = std::ranges::count_if(evidence.naks, [](const Evidence::Nak& one) {
+            return one.syndrome.kind() == wire::AckKind::RnrNak;
+        });
+        const std::uint8_t retries = polled.qp->attributes.rnr_retry.value_or(0);
+        if (retries >= 7) {
+            return wrong_status(polled, "RNR-09", "with rnr_retry 7 it must retry without limit");
+        }
+        if (refused <= retries) {
+            return wrong_status(
+                polled, "RNR-09",
+                fmt::format("it must retry {} times, {} RNR NAKs came", retries, refused));
+        }
+    }
+    const bool local = status == LocLenErr || status == LocQpOpErr || status == LocProtErr ||
+                       status == LocAccessErr || status == BadRespErr || status == MwBindErr;
+    if (local && evidence.responses == 0 && sound_pieces && polled.qp->sends_failed == 1) {
+        wrong_status(polled, "TMO-03", "status must be RETRY_EXC_ERR: no answer ever came");
+    }
+}
+
+void Completions::refused(const Polled& polled, const Evidence::Nak& nak) {
+    wrong_status(
+        polled, "REQ-16",
+        fmt::format("status must be {}, as the NAK says", wire::name_of(*status_of(nak.syndrome))));
+    found_.back().packets.push_back(nak.packet);
+}
+
+void Completions::missing_failure(const Qp& qp, const Evidence& evidence) {
+    const Evidence::Nak* fatal = first_fatal(evidence);
+    if (fatal == nullptr || qp.lives > 1 || lossy(qp.send_cq)) return;
+    if (!emptied_after(qp.send_cq, fatal->at)) return;
+    const auto named = std::ranges::find_if(
+        qp.sends, [&](const SendWork& one) { return names(*fatal, one) && !one.polled; });
+    if (named == qp.sends.end()) return;
+    found_.push_back({.rule = "REQ-16",
+                      .level = rules::Level::Must,
+                      .kind = rules::FindingClass::Absence,
+                      .field = "completion",
+                      .allowed = fmt::format("id={} must complete with {}", named->request.id,
+                                             wire::name_of(*status_of(fatal->syndrome))),
+                      .measured = "no completion of the request that the NAK refuses",
+                      .packets = {fatal->packet}});
+}
+
 void Completions::sent(const Polled& polled, const Evidence& evidence, bool data_arrived) {
     if (polled.send == nullptr || polled.qp->lives > 1) return;
+    const Evidence::Nak* fatal = first_fatal(evidence);
+    if (fatal != nullptr && names(*fatal, *polled.send)) refused(polled, *fatal);
     const SendWork& work = *polled.send;
     if (work.packets == 0) return;
     const std::int64_t last = work.first + work.packets - 1;
@@ -201,6 +321,7 @@ void Completions::sent(const Polled& polled, const Evidence& evidence, bool data
 }
 
 void Completions::missing_flush(const Qp& qp, wire::Instant ended) {
+    if (qp.lives > 1) return; // completions of another life may have the same ids
     const auto tell_of = [&](wire::Queue queue, std::uint64_t id) {
         found_.push_back({.rule = "STA-07",
                           .level = rules::Level::Must,

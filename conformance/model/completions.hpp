@@ -15,6 +15,7 @@
 #include "conformance/model/deviation.hpp"
 #include "conformance/model/posted.hpp"
 #include "conformance/model/story.hpp"
+#include "dissector/wire/syndrome.hpp"
 
 namespace veriroce::model {
 
@@ -31,11 +32,25 @@ struct Message {
 struct Evidence {
     std::int64_t acknowledged = -1; // the newest PSN for which any response was sent
     std::uint32_t msn = 0;          // the largest
+    struct Nak {
+        std::int64_t psn = 0;
+        wire::Syndrome syndrome;
+        // It names a request that was sent, and nothing before that lacks its answer.
+        bool clear = false;
+        wire::Instant at;
+        std::uint64_t number = 0; // among the responses
+        std::size_t packet = 0;   // in CaseResult::packets
+    };
+    std::uint64_t responses = 0; // of any kind
+    std::vector<Nak> naks;       // RNR NAKs and fatal NAKs
+    bool odd = false;            // one that no responder sends
+    bool uncertain = false;      // the model does not know what reached the requester
 };
 
 class Completions {
   public:
-    Completions(Posted& posted, std::vector<Deviation>& found) : posted_(posted), found_(found) {}
+    Completions(const Setting& setting, Posted& posted, std::vector<Deviation>& found)
+        : setting_(setting), posted_(posted), found_(found) {}
 
     // Before `posted` learns of them.
     void asked(const Call& call);
@@ -46,6 +61,10 @@ class Completions {
     void received(const Polled& polled, const Message& message);
     // A send request completed with success before anything could have completed it.
     void sent(const Polled& polled, const Evidence& evidence, bool data_arrived);
+    // A send request completed with an error.
+    void failed(const Polled& polled, const Evidence& evidence, bool sound_pieces);
+    // The request that a fatal NAK of the tester names.
+    void missing_failure(const Qp& qp, const Evidence& evidence);
     // At the end of the story: what is missing. `ended`: since when the QP is surely in ERR.
     void missing_flush(const Qp& qp, wire::Instant ended);
     // A receive whose message the device acknowledged at this time.
@@ -60,7 +79,13 @@ class Completions {
               rules::Level level = rules::Level::Must);
     void in_order(const Polled& polled);
     void opcode(const Polled& polled);
+    // Nothing but flushes follows the first error of a queue.
+    void after_failure(const Polled& polled);
+    // The status is not that of the NAK that refused the request.
+    void refused(const Polled& polled, const Evidence::Nak& nak);
+    void wrong_status(const Polled& polled, std::string rule, std::string allowed);
 
+    const Setting& setting_;
     Posted& posted_;
     std::vector<Deviation>& found_;
     std::map<dut::CqHandle, std::uint64_t> depth_;

@@ -43,7 +43,7 @@ class Connections {
     void take(const Call& call);
 
     // The latest life of a QP of the device, or of the one whose peer has this QPN; null if there
-    // is none. Pointers stay good.
+    // is none. The pointer is valid as long as this object.
     [[nodiscard]] Connection* of_handle(dut::QpHandle handle);
     [[nodiscard]] Connection* of_dut(wire::Qpn qpn);
     [[nodiscard]] Connection* of_peer(wire::Qpn qpn);

@@ -5,6 +5,7 @@
 #include "conformance/model/header_checks.hpp"
 #include "conformance/model/posted_bytes.hpp"
 #include "conformance/model/requester.hpp"
+#include "conformance/model/requester_duties.hpp"
 #include "conformance/model/responder.hpp"
 
 namespace veriroce::model {
@@ -15,16 +16,17 @@ class Walk {
   public:
     explicit Walk(const Story& story)
         : story_(story), connections_(story.setting), headers_(story, log_), requester_(log_),
-          responder_(story.setting, log_) {}
+          duties_(story, log_), responder_(story.setting, log_) {}
 
     std::vector<Deviation> run() {
         for (const Step& step : story_.steps) {
             switch (step.kind) {
             case Step::Kind::Packet: take(story_.packets[step.index]); break;
             case Step::Kind::Asked: take(story_.calls[step.index]); break;
-            case Step::Kind::Answered: break;
+            case Step::Kind::Answered: duties_.answered(story_.calls[step.index]); break;
             }
         }
+        duties_.finish();
         return log_.take();
     }
 
@@ -32,6 +34,7 @@ class Walk {
     void take(const Call& call) {
         connections_.take(call);
         bytes_.take(call);
+        duties_.asked(call);
         requester_.take(call, connections_, bytes_);
         responder_.take(call);
     }
@@ -42,7 +45,10 @@ class Walk {
         const Connection* connection = connections_.of_peer(packet.packet->bth.dest_qp);
         headers_.check(packet, connection);
         if (connection == nullptr || packet.packet->info().reserved()) return;
-        if (packet.packet->info().request()) requester_.check(packet, *connection, bytes_);
+        if (packet.packet->info().request()) {
+            requester_.check(packet, *connection, bytes_);
+            duties_.sent(packet);
+        }
         if (packet.packet->info().response()) responder_.check(packet, *connection);
     }
 
@@ -50,6 +56,7 @@ class Walk {
         bytes_.take(packet);
         headers_.take_of_tester(packet);
         responder_.take_frame(packet);
+        duties_.take(packet);
         if (!packet.packet) return;
         const Connection* connection = connections_.of_dut(packet.packet->bth.dest_qp);
         if (connection != nullptr) responder_.take(packet, *connection);
@@ -61,6 +68,7 @@ class Walk {
     PostedBytes bytes_;
     HeaderChecks headers_;
     RequesterChecks requester_;
+    RequesterDuties duties_;
     ResponderChecks responder_;
 };
 

@@ -106,20 +106,25 @@ bool PossibleBytes::resolve(std::uint64_t offset, Piece& piece) {
     return true;
 }
 
-void PossibleBytes::settle(std::uint64_t write, ByteRange range, std::uint64_t serial) {
+// Calls `change` with each uncertain piece of the range; a piece that it makes known is known then.
+template <typename Change>
+void PossibleBytes::change_pieces(ByteRange range, const Change& change) {
     const ByteRange in = cut(range.offset, range.length, size());
     split(in.offset);
     split(in.offset + in.length);
     auto at = uncertain_.lower_bound(in.offset);
     while (at != uncertain_.end() && at->first < in.offset + in.length) {
-        Piece& piece = at->second;
+        change(at->first, at->second);
+        at = resolve(at->first, at->second) ? uncertain_.erase(at) : std::next(at);
+    }
+}
+
+void PossibleBytes::settle(std::uint64_t write, ByteRange range, std::uint64_t serial) {
+    change_pieces(range, [&](std::uint64_t, Piece& piece) {
         auto& all = piece.candidates;
         const auto done =
             std::ranges::find(all, write, [](const Candidate& one) { return one.write.id; });
-        if (done == all.end()) {
-            ++at;
-            continue;
-        }
+        if (done == all.end()) return;
         done->settled = serial;
         piece.old = false;
         const Write by = done->write;
@@ -128,37 +133,26 @@ void PossibleBytes::settle(std::uint64_t write, ByteRange range, std::uint64_t s
             return before || one.write.origin == by.origin;
         };
         all.erase(std::remove_if(all.begin(), done, replaced), done);
-        at = resolve(at->first, piece) ? uncertain_.erase(at) : std::next(at);
-    }
+    });
 }
 
 void PossibleBytes::refine(std::uint64_t write, std::uint64_t offset, wire::Bytes data) {
-    const ByteRange in = cut(offset, data.size(), size());
-    split(in.offset);
-    split(in.offset + in.length);
-    for (auto at = uncertain_.lower_bound(in.offset);
-         at != uncertain_.end() && at->first < in.offset + in.length; ++at) {
-        for (Candidate& one : at->second.candidates) {
+    change_pieces({offset, data.size()}, [&](std::uint64_t begin, Piece& piece) {
+        for (Candidate& one : piece.candidates) {
             if (one.write.id != write) continue;
-            const wire::Bytes here = data.subspan(at->first - offset, at->second.length);
+            const wire::Bytes here = data.subspan(begin - offset, piece.length);
             one.anything = false;
             one.bytes.assign(here.begin(), here.end());
         }
-    }
+    });
 }
 
 void PossibleBytes::retract(std::uint64_t write, ByteRange range) {
-    const ByteRange in = cut(range.offset, range.length, size());
-    split(in.offset);
-    split(in.offset + in.length);
-    auto at = uncertain_.lower_bound(in.offset);
-    while (at != uncertain_.end() && at->first < in.offset + in.length) {
-        Piece& piece = at->second;
+    change_pieces(range, [&](std::uint64_t, Piece& piece) {
         std::erase_if(piece.candidates, [&](const Candidate& one) {
             return one.write.id == write && one.settled == 0;
         });
-        at = resolve(at->first, piece) ? uncertain_.erase(at) : std::next(at);
-    }
+    });
 }
 
 std::vector<std::byte> PossibleBytes::candidates_at(std::uint64_t at, bool& anything) const {

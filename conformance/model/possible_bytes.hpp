@@ -84,6 +84,8 @@ class PossibleBytes {
 
     [[nodiscard]] std::vector<std::byte> candidates_at(std::uint64_t at, bool& anything) const;
     void split(std::uint64_t at);
+    template <typename Change>
+    void change_pieces(ByteRange range, const Change& change);
     void add(std::uint64_t offset, std::uint64_t length, const Candidate& candidate);
     // Whether the piece became known; then its bytes are in known_.
     bool resolve(std::uint64_t offset, Piece& piece);

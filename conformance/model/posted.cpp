@@ -106,6 +106,10 @@ void Posted::modified(Qp& qp, const dut::QpAttributes& change) {
         qp.receives.clear();
         qp.sends_done = 0;
         qp.receives_done = 0;
+        qp.sends_failed = 0;
+        qp.receives_failed = 0;
+        qp.receives_taken = 0;
+        qp.reported.reset();
         qp.life = ++lives_;
         ++qp.lives;
     }
@@ -124,6 +128,10 @@ void Posted::modified(Qp& qp, const dut::QpAttributes& change) {
     take(known.dest_qp_num, change.dest_qp_num);
     take(known.max_dest_rd_atomic, change.max_dest_rd_atomic);
     take(known.max_rd_atomic, change.max_rd_atomic);
+    take(known.path_mig_state, change.path_mig_state);
+    take(known.timeout, change.timeout);
+    take(known.retry_cnt, change.retry_cnt);
+    take(known.rnr_retry, change.rnr_retry);
     if (change.state) qp.state = *change.state;
 }
 
@@ -173,10 +181,14 @@ std::vector<Polled> Posted::answered(const Call& call) {
         if (Qp* qp = find(post->qp)) take_back(qp->sends, count - taken(call, count));
     } else if (const auto* receive = std::get_if<dut::PostRecv>(&call.request)) {
         const std::size_t count = receive->requests.size();
-        if (Qp* qp = find(receive->qp)) take_back(qp->receives, count - taken(call, count));
+        if (Qp* qp = find(receive->qp)) {
+            take_back(qp->receives, count - taken(call, count));
+            qp->receives_taken = qp->receives.size();
+        }
     } else if (const auto* shared = std::get_if<dut::SrqPost>(&call.request)) {
         const std::size_t count = shared->requests.size();
         take_back(shared_[shared->srq], count - taken(call, count));
+        shared_taken_[shared->srq] = shared_[shared->srq].size();
     } else if (const auto* bind = std::get_if<dut::MwBind>(&call.request)) {
         if (Qp* qp = find(bind->qp); qp != nullptr && !done) take_back(qp->sends, 1);
     }
@@ -198,6 +210,10 @@ std::vector<Polled> Posted::answered(const Call& call) {
                         .receives = {}});
     } else if (const auto* modify = std::get_if<dut::QpModify>(&call.request)) {
         if (Qp* qp = find(modify->qp)) modified(*qp, modify->attributes);
+    } else if (const auto* query = std::get_if<dut::QpQuery>(&call.request)) {
+        const auto* told = std::get_if<dut::QpQueried>(&**call.answer);
+        Qp* qp = find(query->qp);
+        if (told != nullptr && qp != nullptr) qp->reported = told->attributes.state;
     } else if (const auto* destroy = std::get_if<dut::QpDestroy>(&call.request)) {
         if (Qp* qp = find(destroy->qp)) qp->gone = true;
     } else if (std::holds_alternative<dut::Poll>(call.request)) {

@@ -60,6 +60,10 @@ struct Qp {
     std::deque<ReceiveWork> receives;
     std::size_t sends_done = 0; // how many of the first ones have completed
     std::size_t receives_done = 0;
+    std::uint32_t sends_failed = 0; // completions with an error, of this life
+    std::uint32_t receives_failed = 0;
+    std::size_t receives_taken = 0;        // how many the device has surely taken
+    std::optional<wire::QpState> reported; // by the last answer to qp_query
 
     [[nodiscard]] wire::Mtu mtu() const { return attributes.path_mtu.value_or(wire::Mtu::B1024); }
 };
@@ -85,6 +89,8 @@ class Posted {
     [[nodiscard]] Qp* of_qpn(wire::Qpn qpn);
     [[nodiscard]] Qp* of_peer(wire::Qpn qpn);
     [[nodiscard]] std::deque<ReceiveWork>& shared(dut::SrqHandle srq) { return shared_[srq]; }
+    // How many receives a shared queue has surely taken.
+    [[nodiscard]] std::size_t shared_taken(dut::SrqHandle srq) { return shared_taken_[srq]; }
     [[nodiscard]] std::deque<ReceiveWork>& receives_of(Qp& qp) {
         return qp.srq ? shared_[*qp.srq] : qp.receives;
     }
@@ -98,6 +104,7 @@ class Posted {
 
     std::deque<Qp> qps_;
     std::map<dut::SrqHandle, std::deque<ReceiveWork>> shared_;
+    std::map<dut::SrqHandle, std::size_t> shared_taken_;
     std::uint64_t lives_ = 0;
     std::uint64_t turns_ = 0; // completions so far
 };

@@ -9,6 +9,7 @@
 #include <deque>
 #include <expected>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -97,6 +98,17 @@ class Registered {
     // Nothing can be reached by this key of a window any more.
     void invalidate(wire::Rkey rkey);
 
+    // The key is that of a window, or may lose its meaning while packets are under way.
+    void unsettle(wire::Rkey rkey) {
+        unsettled_.insert(rkey);
+        ever_unsettled_.insert(rkey);
+    }
+    void settle_again(wire::Rkey rkey) { unsettled_.erase(rkey); }
+    [[nodiscard]] bool settled(wire::Rkey rkey) const { return !unsettled_.contains(rkey); }
+    [[nodiscard]] bool always_settled(wire::Rkey rkey) const {
+        return !ever_unsettled_.contains(rkey);
+    }
+
     // What `length` bytes at this address are, by a key that a peer names, for a QP of this domain.
     [[nodiscard]] std::expected<Target, KeyFault> target(wire::Rkey rkey, std::uint64_t address,
                                                          std::uint64_t length, dut::PdHandle pd,
@@ -105,6 +117,8 @@ class Registered {
   private:
     std::deque<Region> regions_;
     std::vector<Binding> bindings_;
+    std::set<wire::Rkey> unsettled_;
+    std::set<wire::Rkey> ever_unsettled_;
 };
 
 } // namespace veriroce::model

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kAtomicBytes = 8;
 
-// The bytes that the response brings for a work request; nothing if it is none for it.
+// The bytes that the response brings for the work request; nothing if it does not answer it.
 std::vector<std::byte> bytes_for(const SendWork& work, const wire::Packet& packet) {
     using enum wire::WrOpcode;
     const wire::Operation operation = packet.info().operation;
@@ -26,13 +26,62 @@ std::vector<std::byte> bytes_for(const SendWork& work, const wire::Packet& packe
     return bytes;
 }
 
+bool asks_for_data(const SendWork& work) {
+    using enum wire::WrOpcode;
+    const wire::WrOpcode opcode = work.request.opcode;
+    return opcode == RdmaRead || opcode == AtomicCmpAndSwp || opcode == AtomicFetchAndAdd;
+}
+
 } // namespace
 
-void RequesterView::response(Qp& qp, const Packet& packet) {
+void RequesterView::sent(const Qp& qp, const Packet& packet) {
+    const wire::Psn first = qp.attributes.sq_psn.value_or(wire::Psn(0));
+    const std::int64_t psn =
+        next_sent_ + wire::distance(first + next_sent_, packet.packet->bth.psn);
+    next_sent_ = std::max(next_sent_, psn + 1);
+}
+
+void RequesterView::note_response(const Qp& qp, const Packet& packet, std::int64_t psn,
+                                  bool clear) {
+    const wire::Packet& answer = *packet.packet;
+    const wire::Operation operation = answer.info().operation;
+    const bool plain = operation == wire::Operation::Acknowledge && answer.body.empty();
+    const bool data = operation == wire::Operation::RdmaReadResponse ||
+                      operation == wire::Operation::AtomicAcknowledge;
+    const wire::Syndrome syndrome = answer.aeth.syndrome;
+    const bool has_aeth = answer.headers.has(wire::Header::Aeth);
+    const bool refuses = has_aeth && syndrome.kind() != wire::AckKind::Ack;
+    const bool reserved = syndrome.value >= 0x80 || syndrome.kind() == wire::AckKind::Reserved ||
+                          (syndrome.kind() == wire::AckKind::Nak && syndrome.code() > 3);
+    ++evidence_.responses;
+    evidence_.odd = evidence_.odd || !packet.sound() || !clear || (!plain && !data) ||
+                    (has_aeth && reserved) || (data && refuses);
+    constexpr std::size_t kMostNaks = 256;
+    if (!plain || !refuses || evidence_.naks.size() == kMostNaks) return;
+    // N-11: a READ or atomic before it must be answered first.
+    const bool behind_open = std::ranges::any_of(qp.sends, [&](const SendWork& one) {
+        return one.first < psn && !one.done && asks_for_data(one);
+    });
+    const bool named = psn > evidence_.acknowledged && psn < next_sent_;
+    const auto index = std::ranges::count_if(qp.sends, [&](const SendWork& one) {
+        return one.packets > 0 && one.first + one.packets <= psn;
+    });
+    const bool counted =
+        answer.aeth.msn.value == (static_cast<std::uint64_t>(index) & wire::kMask24);
+    evidence_.naks.push_back({.psn = psn,
+                              .syndrome = syndrome,
+                              .clear = named && counted && !behind_open,
+                              .at = packet.at.latest,
+                              .number = evidence_.responses,
+                              .packet = packet.number});
+}
+
+void RequesterView::response(Qp& qp, const Packet& packet, bool clear) {
     if (qp.sends.empty()) return;
     const wire::Psn first = qp.attributes.sq_psn.value_or(wire::Psn(0));
     const std::int64_t end = qp.sends.back().first + qp.sends.back().packets;
     const std::int64_t psn = end + wire::distance(first + end, packet.packet->bth.psn);
+    note_response(qp, packet, psn, clear);
     evidence_.acknowledged = std::max(evidence_.acknowledged, psn);
     if (packet.packet->headers.has(wire::Header::Aeth)) {
         evidence_.msn = std::max(evidence_.msn, packet.packet->aeth.msn.value);

@@ -20,8 +20,12 @@ class RequesterView {
     RequesterView(Registered& memory, Counters& counters, std::uint64_t origin)
         : memory_(memory), counters_(counters), origin_(origin) {}
 
-    // A response of the tester that reaches the QP.
-    void response(Qp& qp, const Packet& packet);
+    // A request of the device.
+    void sent(const Qp& qp, const Packet& packet);
+    // A response of the tester that reaches the QP. `clear`: the QP has no choice but to take it.
+    void response(Qp& qp, const Packet& packet, bool clear);
+    // The model does not know whether the QP took a response.
+    void loosen() { evidence_.uncertain = true; }
     // Whether all data came for which a READ or an atomic waits.
     [[nodiscard]] bool data_arrived(const SendWork& work) const;
     [[nodiscard]] const Evidence& evidence() const { return evidence_; }
@@ -40,7 +44,10 @@ class RequesterView {
     Counters& counters_;
     std::uint64_t origin_ = 0;
     std::map<std::int64_t, Arrived> arrived_; // by PSN
+    void note_response(const Qp& qp, const Packet& packet, std::int64_t psn, bool clear);
+
     Evidence evidence_;
+    std::int64_t next_sent_ = 0; // the PSN after all that the device sent
 };
 
 } // namespace veriroce::model

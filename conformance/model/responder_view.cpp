@@ -141,6 +141,12 @@ void ResponderView::request(Qp& qp, const Packet& packet) {
         return dropped(qp, packet, "N-07", "a request to a QP that has failed");
     }
     const std::int64_t psn = relative(qp, packet.packet->bth.psn);
+    take(qp, packet, psn);
+    if (!loose_) owe(qp, packet, psn);
+}
+
+// What the request may change.
+void ResponderView::take(Qp& qp, const Packet& packet, std::int64_t psn) {
     const bool reads = packet.packet->info().operation == wire::Operation::RdmaReadRequest;
     if (psn > high_) {
         dropped(qp, packet, "RSP-02", "a request ahead of the expected PSN");
@@ -167,6 +173,9 @@ void ResponderView::request(Qp& qp, const Packet& packet) {
     if (repeated) {
         Context after = slot->before;
         slot->effects.clear();
+        const DueAnswer::Kind due = slot->due.kind;
+        examine(qp, *slot);
+        slot->one_due = slot->one_due && slot->due.kind == due;
         return apply(qp, *slot, after);
     }
     // Another packet with a PSN that the device may still expect: it may have dropped the first.
@@ -193,10 +202,139 @@ void ResponderView::next(Qp& qp, const Packet& packet, std::int64_t psn, bool al
     if (request.info().operation == wire::Operation::RdmaReadRequest) {
         slot.packets = wire::packets_of(request.reth.dma_length, qp.mtu());
     }
+    examine(qp, slot);
     Context after = context_;
     apply(qp, slot, after);
+    after.sure = context_.sure && alone && slot.due.context_known;
     context_ = after;
     high_ = psn + slot.packets;
+}
+
+Receives ResponderView::receive_for(Qp& qp, std::uint64_t number) {
+    const auto state = [number](std::size_t posted, std::size_t taken) {
+        if (number < taken) return Receive::There;
+        return number < posted ? Receive::Unknown : Receive::Missing;
+    };
+    if (!qp.srq) {
+        const bool known = number < qp.receives.size();
+        return {.state = state(qp.receives.size(), qp.receives_taken),
+                .work = known ? &qp.receives[number] : nullptr};
+    }
+    const auto& posted = posted_.shared(*qp.srq);
+    if (posted.empty()) return {.state = Receive::Missing, .shared = true};
+    const auto users = std::ranges::count_if(
+        posted_.qps(), [&](const Qp& one) { return one.srq == qp.srq && one.lives > 0; });
+    if (users != 1 || qp.lives > 1) return {.shared = true};
+    return {.state = state(posted.size(), posted_.shared_taken(*qp.srq)),
+            .work = &*std::ranges::min_element(posted, {}, &ReceiveWork::bytes),
+            .shared = true};
+}
+
+void ResponderView::examine(Qp& qp, Slot& slot) {
+    const wire::OpcodeInfo& info = slot.packet->packet->info();
+    const bool starts = info.starts_message();
+    const bool sends = info.operation == wire::Operation::Send;
+    const std::uint64_t number = slot.before.receives - (sends && !starts ? 1 : 0);
+    Receives receives;
+    if (sends || info.immediate()) receives = receive_for(qp, number);
+    // READs and atomics before it that may not be answered yet.
+    std::size_t open_answers = 0;
+    const bool single = !sends && info.operation != wire::Operation::RdmaWrite;
+    for (std::size_t i = covered_; single && i < slots_.size() && &slots_[i] != &slot; ++i) {
+        const wire::Operation operation = slots_[i].packet->packet->info().operation;
+        const bool answers = operation == wire::Operation::RdmaReadRequest || is_atomic(operation);
+        open_answers += answers ? 1 : 0;
+    }
+    slot.due = due_answer(story_, *slot.packet, slot.before, qp, memory_, receives, open_answers);
+}
+
+// Only where the order of all packets at the device's port is known.
+void ResponderView::owe(const Qp& qp, const Packet& packet, std::int64_t psn) {
+    if (!story_.setting.exact || story_.setting.trait("out_of_order")) return;
+    if (qp.state != wire::QpState::Rtr && qp.state != wire::QpState::Rts) return;
+    if (psn > high_) {
+        if (sure_ == high_) owe_nak(packet);
+        return;
+    }
+    const Slot* slot = slot_of(psn);
+    const bool in_order = psn == sure_ && slot != nullptr && slot->first == psn && slot->alone;
+    if (!in_order || (wait_ && packet.at.latest < *wait_)) return;
+    // RSP-16: what was missing comes before the NAK leaves.
+    std::erase_if(owed_, [](const Owed& one) { return one.kind == Owed::Kind::SequenceNak; });
+    nak_sent_ = false;
+    wait_.reset();
+    owe_for(*slot, packet);
+}
+
+void ResponderView::owe_for(const Slot& slot, const Packet& packet) {
+    const wire::Packet& request = *packet.packet;
+    const DueAnswer& due = slot.due;
+    const auto add = [&](Owed::Kind kind, std::string_view rule, std::string_view why) {
+        owed_.push_back({.kind = kind,
+                         .before = slot.first + slot.packets,
+                         .since = packet.at.latest,
+                         .rule = rule,
+                         .why = why,
+                         .packet = packet.number});
+    };
+    switch (due.kind) {
+    case DueAnswer::Kind::Open: return;
+    case DueAnswer::Kind::Accept: {
+        sure_ = slot.first + slot.packets;
+        const wire::Operation operation = request.info().operation;
+        const bool asks = request.bth.ack_request || is_atomic(operation) ||
+                          operation == wire::Operation::RdmaReadRequest; // N-17
+        if (asks) add(Owed::Kind::Answer, "ACK-01", "it asks for an answer");
+        return;
+    }
+    case DueAnswer::Kind::Refuse:
+        if (!due.may_be_lost && due.level == rules::Level::Must)
+            add(Owed::Kind::FatalNak, due.rule, due.why);
+        return;
+    case DueAnswer::Kind::Wait: return add(Owed::Kind::RnrNak, "RNR-01", "no receive is posted");
+    }
+}
+
+// RSP-02: a packet ahead of the expected PSN.
+void ResponderView::owe_nak(const Packet& packet) {
+    const wire::Packet& request = *packet.packet;
+    const wire::Operation operation = request.info().operation;
+    const bool plain =
+        packet.sound() && !request.info().reserved() &&
+        (operation == wire::Operation::Send || operation == wire::Operation::RdmaWrite ||
+         operation == wire::Operation::RdmaReadRequest || is_atomic(operation));
+    const bool owed =
+        std::ranges::any_of(owed_, [](const Owed& one) { return one.kind != Owed::Kind::Answer; });
+    if (!plain || nak_sent_ || owed) return;
+    owed_.push_back({.kind = Owed::Kind::SequenceNak,
+                     .before = sure_ + 1,
+                     .since = packet.at.latest,
+                     .rule = "RSP-02",
+                     .why = "it is ahead of the expected PSN",
+                     .packet = packet.number});
+}
+
+void ResponderView::overdue(const Qp& qp, std::vector<Deviation>& found) const {
+    const bool alive = qp.reported == wire::QpState::Rtr || qp.reported == wire::QpState::Rts;
+    if (loose_ || ended_ || owed_.empty() || !alive) return;
+    const Owed& owed = owed_.front();
+    if (story_.end - owed.since < story_.setting.answer_time) return;
+    const auto expected = [&]() -> std::string_view {
+        switch (owed.kind) {
+        case Owed::Kind::Answer: return "an answer";
+        case Owed::Kind::FatalNak: return "a fatal NAK";
+        case Owed::Kind::RnrNak: return "an RNR NAK";
+        case Owed::Kind::SequenceNak: return "a sequence NAK";
+        }
+        return "";
+    };
+    found.push_back({.rule = std::string(owed.rule),
+                     .level = rules::Level::Must,
+                     .kind = rules::FindingClass::Absence,
+                     .field = "answer",
+                     .allowed = fmt::format("the device must send {}: {}", expected(), owed.why),
+                     .measured = "none came until the end",
+                     .packets = {owed.packet}});
 }
 
 // What the packet may do if the device takes it now.
@@ -369,6 +507,12 @@ void ResponderView::settle(Slot& slot) {
 
 void ResponderView::cover(Qp& qp, std::int64_t before) {
     if (before > high_) return loosen(qp); // it answers for what was not sent, as far as we saw
+    sure_ = std::max(sure_, before);
+    while (!owed_.empty() && owed_.front().before <= before)
+        owed_.pop_front();
+    // Each answer shows that the device is at work.
+    for (Owed& one : owed_)
+        one.since = std::max(one.since, counters_.now);
     if (before <= low_ || loose_) return;
     low_ = before;
     covered_at_ = counters_.now;
@@ -411,18 +555,90 @@ void ResponderView::answer(Qp& qp, const Packet& packet, std::vector<Deviation>&
         if (answer.aeth.syndrome.kind() == wire::AckKind::Reserved) return;
         const bool fatal = answer.aeth.syndrome.kind() == wire::AckKind::Nak &&
                            answer.aeth.syndrome.nak_code() != wire::NakCode::PsnSequence;
-        return fatal ? refuse(qp, psn) : cover(qp, psn);
+        if (fatal) check_refusal(packet, psn, found);
+        if (fatal) return refuse(qp, psn);
+        check_accepted(packet, psn, found);
+        return retry(qp, packet, psn);
     }
-    if (info.operation == wire::Operation::Acknowledge) return cover(qp, psn + 1);
+    if (info.operation == wire::Operation::Acknowledge) {
+        check_accepted(packet, psn + 1, found);
+        return cover(qp, psn + 1);
+    }
     if (info.operation == wire::Operation::AtomicAcknowledge) {
+        check_accepted(packet, psn + 1, found);
         cover(qp, psn + 1);
         return take_original(packet, psn, found);
     }
     if (info.operation != wire::Operation::RdmaReadResponse) return;
     const Slot* slot = slot_of(psn);
     const bool ends = slot != nullptr && psn + 1 == slot->first + slot->packets;
-    if (slot != nullptr) cover(qp, ends ? psn + 1 : slot->first);
+    if (slot != nullptr) {
+        check_accepted(packet, psn + 1, found);
+        cover(qp, ends ? psn + 1 : slot->first);
+    }
     check_read(qp, packet, psn, found);
+}
+
+// A sequence or RNR NAK: the tester must send again from this PSN.
+void ResponderView::retry(Qp& qp, const Packet& packet, std::int64_t psn) {
+    cover(qp, psn);
+    owed_.clear();
+    sure_ = psn;
+    nak_sent_ = true;
+    const wire::Syndrome syndrome = packet.packet->aeth.syndrome;
+    wait_.reset();
+    if (syndrome.kind() == wire::AckKind::RnrNak) {
+        wait_ = packet.at.latest + wire::rnr_time(syndrome.code());
+    }
+}
+
+void ResponderView::check_accepted(const Packet& packet, std::int64_t before,
+                                   std::vector<Deviation>& found) {
+    if (checked_ || loose_) return;
+    for (std::size_t i = covered_; i < slots_.size() && slots_[i].first < before; ++i) {
+        const Slot& slot = slots_[i];
+        if (slot.due.kind != DueAnswer::Kind::Refuse || !slot.alone || !slot.one_due) continue;
+        checked_ = true;
+        found.push_back({.rule = std::string(slot.due.rule),
+                         .level = slot.due.level,
+                         .field = "answer",
+                         .allowed = fmt::format("it must be refused: {}", slot.due.why),
+                         .measured = "the device accepts the request",
+                         .packets = {packet.number, slot.packet->number}});
+        return;
+    }
+}
+
+void ResponderView::check_refusal(const Packet& packet, std::int64_t psn,
+                                  std::vector<Deviation>& found) {
+    check_accepted(packet, psn, found);
+    const Slot* slot = slot_of(psn);
+    const bool certain = slot != nullptr && !loose_ && slot->alone && slot->one_due;
+    const auto code = packet.packet->aeth.syndrome.nak_code();
+    if (!certain || !code || slot->due.kind == DueAnswer::Kind::Open) return;
+    const DueAnswer& due = slot->due;
+    if (due.kind == DueAnswer::Kind::Refuse && due.codes.contains(*code)) return;
+    // Its key may have lost its meaning before the request was carried out.
+    const bool settled = !due.rkey || memory_.always_settled(*due.rkey);
+    if (due.kind != DueAnswer::Kind::Refuse && !settled) return;
+    const std::string measured = fmt::format("code is {}", wire::name_of(*code));
+    if (due.kind == DueAnswer::Kind::Refuse) {
+        found.push_back({.rule = std::string(due.rule),
+                         .level = due.level,
+                         .field = "code",
+                         .allowed = fmt::format("it must be another: {}", due.why),
+                         .measured = measured,
+                         .packets = {packet.number, slot->packet->number}});
+        return;
+    }
+    const bool waits = due.kind == DueAnswer::Kind::Wait;
+    found.push_back({.rule = waits ? "RNR-01" : "ACK-01",
+                     .level = rules::Level::Must,
+                     .field = "code",
+                     .allowed = waits ? "it must be an RNR NAK: no receive is posted"
+                                      : "the request must be accepted",
+                     .measured = measured,
+                     .packets = {packet.number, slot->packet->number}});
 }
 
 void ResponderView::check_read(const Qp& qp, const Packet& packet, std::int64_t psn,

@@ -17,6 +17,7 @@
 
 #include "conformance/model/completions.hpp"
 #include "conformance/model/deviation.hpp"
+#include "conformance/model/due_answer.hpp"
 #include "conformance/model/posted.hpp"
 #include "conformance/model/registered.hpp"
 #include "conformance/model/story.hpp"
@@ -77,6 +78,9 @@ class ResponderView {
         ended_ = true;
         if (!ended_at_) ended_at_ = counters_.now;
     }
+    // At the end of the story: answers that a QP which is alive should have sent.
+    void overdue(const Qp& qp, std::vector<Deviation>& found) const;
+    void excuse() { owed_.clear(); }
     // Nothing can be said of this QP any more.
     void loosen(Qp& qp);
     [[nodiscard]] bool loose() const { return loose_; }
@@ -87,15 +91,16 @@ class ResponderView {
     void dropped(Qp& qp, const Packet& packet, std::string rule, std::string why);
 
   private:
-    // The message that the next packet continues.
-    struct Context {
-        bool open = false;
-        wire::Operation operation = wire::Operation::Send;
-        wire::Reth reth;
-        std::uint64_t bytes = 0;    // so far
-        std::int64_t start = 0;     // PSN
-        std::uint64_t receives = 0; // that earlier messages take
-        bool legal = true;          // the message so far
+    using Context = OpenMessage;
+    // What the device must still send.
+    struct Owed {
+        enum class Kind : std::uint8_t { Answer, FatalNak, RnrNak, SequenceNak };
+        Kind kind = Kind::Answer;
+        std::int64_t before = 0; // an answer for the PSN before this one is enough
+        wire::Instant since;
+        std::string_view rule;
+        std::string_view why;
+        std::size_t packet = 0; // in CaseResult::packets
     };
     struct Effect {
         Region* region = nullptr;
@@ -107,8 +112,10 @@ class ResponderView {
         std::int64_t packets = 1;
         Context before;
         const Packet* packet = nullptr;
-        bool legal = false; // a right device accepts it, as far as can be seen
-        bool alone = true;  // no other packet with this PSN may have been taken in its place
+        DueAnswer due;
+        bool one_due = true; // it was the same each time that the packet was sent
+        bool legal = false;  // a right device accepts it, as far as can be seen
+        bool alone = true;   // no other packet with this PSN may have been taken in its place
         bool done = false;
         std::uint64_t write = 0; // id
         std::uint64_t made = 0;
@@ -130,6 +137,18 @@ class ResponderView {
     [[nodiscard]] Slot* slot_of(std::int64_t psn);
     [[nodiscard]] bool same(const Packet& a, const Packet& b) const;
 
+    void take(Qp& qp, const Packet& packet, std::int64_t psn);
+    // Receive `number` of the QP, now.
+    [[nodiscard]] Receives receive_for(Qp& qp, std::uint64_t number);
+    void examine(Qp& qp, Slot& slot);
+    // What the device owes for a request that reaches it.
+    void owe(const Qp& qp, const Packet& packet, std::int64_t psn);
+    void owe_for(const Slot& slot, const Packet& packet);
+    void owe_nak(const Packet& packet);
+    // The device refuses the request with a fatal NAK.
+    void check_refusal(const Packet& packet, std::int64_t psn, std::vector<Deviation>& found);
+    // Everything before this PSN was accepted, as the packet says.
+    void check_accepted(const Packet& packet, std::int64_t before, std::vector<Deviation>& found);
     void next(Qp& qp, const Packet& packet, std::int64_t psn, bool alone);
     void apply(Qp& qp, Slot& slot, Context& after);
     void apply_write(Qp& qp, Slot& slot, Context& after);
@@ -143,6 +162,7 @@ class ResponderView {
     // The message that ends with this slot.
     [[nodiscard]] Message message_of(const Slot& last) const;
     void refuse(Qp& qp, std::int64_t psn);
+    void retry(Qp& qp, const Packet& packet, std::int64_t psn);
     void check_read(const Qp& qp, const Packet& packet, std::int64_t psn,
                     std::vector<Deviation>& found);
     void take_original(const Packet& packet, std::int64_t psn, std::vector<Deviation>& found);
@@ -162,6 +182,12 @@ class ResponderView {
     std::deque<Read> reads_;
     std::uint64_t received_ = 0; // receives that completed with success
     wire::Instant covered_at_{}; // when `low_` last moved
+    // Every request before this PSN has reached the device, which can only have accepted it.
+    std::int64_t sure_ = 0;
+    bool nak_sent_ = false;             // a NAK asks for `sure_`
+    std::optional<wire::Instant> wait_; // an RNR NAK asks to wait until then
+    std::deque<Owed> owed_;
+    bool checked_ = false; // the device accepted what it must refuse
     bool ended_ = false;
     std::optional<wire::Instant> ended_at_;
     bool loose_ = false;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "conformance/dut/pattern.hpp"
+#include "conformance/model/async_events.hpp"
 #include "conformance/model/posted.hpp"
 #include "conformance/model/registered.hpp"
 #include "conformance/model/requester_view.hpp"
@@ -55,7 +56,7 @@ class Shadow {
     // --- packets
     void packet(const Packet& packet);
     void from_tester(Qp& qp, const Packet& packet);
-    // Why the QP drops a sound packet; nothing if it takes it. {"", ""}: nobody can tell.
+    // Why the QP drops a sound packet; nothing if it takes it.
     struct Drop {
         std::string rule;
         std::string why;
@@ -70,7 +71,10 @@ class Shadow {
     void host_write(dut::MrHandle mr, std::uint64_t offset, wire::Bytes data);
     void host_wrote(bool done, dut::MrHandle mr, ByteRange range);
     void completed(const Polled& polled);
+    [[nodiscard]] bool has_sound_pieces(const SendWork& work, const Qp& qp);
     void bound(const Call& call);
+    void unsettle(const dut::SendRequest& request);
+    void excuse(dut::QpHandle handle);
 
     // What was due before the end.
     void missing();
@@ -94,7 +98,8 @@ class Shadow {
     std::set<dut::MrHandle> told_;                       // regions with a finding
     std::map<std::uint64_t, std::uint64_t> host_writes_; // by region: the newest
     std::vector<Deviation> found_;
-    Completions completions_{posted_, found_};
+    Completions completions_{story_.setting, posted_, found_};
+    AsyncEvents events_{story_, posted_, found_};
     bool undecided_ = false;
 };
 
@@ -157,14 +162,18 @@ void Shadow::from_tester(Qp& qp, const Packet& packet) {
     const bool odd_ip = packet.frame.ipv4 && packet.frame.ipv4->header_length != 5;
     const bool other_vlan = packet.frame.vlan.has_value() != story_.setting.vlan.has_value();
     const bool unclear = packet.refusal == wire::FrameError::LengthMismatch || odd_ip || other_vlan;
-    if (changing_.contains(qp.handle) || buffered || unclear) return views.responder->loosen(qp);
+    if (changing_.contains(qp.handle) || buffered || unclear) {
+        views.requester->loosen();
+        return views.responder->loosen(qp);
+    }
     if (const auto why = drop(qp, packet)) {
         return views.responder->dropped(qp, packet, why->rule, why->why);
     }
     const bool taken = !packet.refusal || packet.refusal == wire::FrameError::BadUdpChecksum;
     if (!taken || packet.packet->info().operation == wire::Operation::Cnp) return;
+    if (packet.packet->info().invalidates()) memory_.unsettle(packet.packet->ieth.rkey);
     if (packet.packet->info().response()) {
-        views.requester->response(qp, packet);
+        views.requester->response(qp, packet, is_clear(story_, packet, qp));
     } else {
         views.responder->request(qp, packet);
     }
@@ -177,12 +186,17 @@ void Shadow::packet(const Packet& packet) {
     if (!packet.packet) return;
     const wire::Qpn to = packet.packet->bth.dest_qp;
     if (packet.from == Side::Tester) {
-        if (Qp* qp = posted_.of_qpn(to)) from_tester(*qp, packet);
+        Qp* qp = posted_.of_qpn(to);
+        if (qp == nullptr) return;
+        events_.reached(*qp);
+        from_tester(*qp, packet);
         return;
     }
     Qp* qp = posted_.of_peer(to);
     if (qp == nullptr || !packet.sound() || qp->type != wire::QpType::Rc) return;
+    if (packet.packet->info().request()) return views_of(*qp).requester->sent(*qp, packet);
     if (!packet.packet->info().response()) return;
+    events_.responded(*qp, packet);
     views_of(*qp).responder->answer(*qp, packet, found_);
 }
 
@@ -210,6 +224,7 @@ void Shadow::host_wrote(bool done, dut::MrHandle mr, ByteRange range) {
 void Shadow::asked(const Call& call) {
     counters_.now = std::max(counters_.now, call.asked);
     completions_.asked(call);
+    events_.asked(call);
     posted_.asked(call);
     if (const auto* write = std::get_if<dut::MrWrite>(&call.request)) {
         host_write(write->mr, write->offset, write->data);
@@ -219,8 +234,15 @@ void Shadow::asked(const Call& call) {
         host_write(fill->mr, fill->offset, bytes);
     } else if (const auto* modify = std::get_if<dut::QpModify>(&call.request)) {
         changing_.insert(modify->qp);
+        // Requests from now on may meet a QP in another state.
+        if (modify->attributes.state) excuse(modify->qp);
+    } else if (const auto* gone = std::get_if<dut::MrDeregister>(&call.request)) {
+        if (const Region* region = memory_.find(gone->mr)) memory_.unsettle(region->rkey);
+    } else if (const auto* destroy = std::get_if<dut::QpDestroy>(&call.request)) {
+        excuse(destroy->qp);
     } else if (const auto* post = std::get_if<dut::PostSend>(&call.request)) {
         for (const dut::SendRequest& one : post->requests) {
+            unsettle(one);
             if (one.opcode != wire::WrOpcode::BindMw || !one.mw || !one.bind) continue;
             memory_.bind({.mw = *one.mw,
                           .rkey = one.rkey.value_or(wire::Rkey{}),
@@ -231,11 +253,27 @@ void Shadow::asked(const Call& call) {
     }
 }
 
+// The QP is about to change. The model does not know what it still does before that.
+void Shadow::excuse(dut::QpHandle handle) {
+    Qp* qp = posted_.find(handle);
+    if (qp == nullptr || !views_.contains(handle)) return;
+    views_of(*qp).responder->excuse();
+}
+
+// Keys that the work request gives or takes away.
+void Shadow::unsettle(const dut::SendRequest& request) {
+    const bool local = request.opcode == wire::WrOpcode::LocalInv;
+    const bool bind = request.opcode == wire::WrOpcode::BindMw;
+    if (local && request.invalidate_rkey) memory_.unsettle(*request.invalidate_rkey);
+    if ((local || bind) && request.rkey) memory_.unsettle(*request.rkey);
+}
+
 void Shadow::bound(const Call& call) {
     const auto& bind = std::get<dut::MwBind>(call.request);
     const auto* made = std::get_if<dut::MwBound>(&**call.answer);
     Qp* qp = posted_.find(bind.qp);
     if (made == nullptr || qp == nullptr || qp->sends.empty()) return;
+    memory_.unsettle(made->rkey);
     memory_.bind({.mw = bind.mw,
                   .rkey = made->rkey,
                   .mr = bind.mr,
@@ -244,12 +282,29 @@ void Shadow::bound(const Call& call) {
     qp->sends.back().request.rkey = made->rkey; // its completion names it
 }
 
+// Whether the device itself may read and write all that the work request names.
+bool Shadow::has_sound_pieces(const SendWork& work, const Qp& qp) {
+    using enum wire::WrOpcode;
+    const wire::WrOpcode opcode = work.request.opcode;
+    const bool sends = opcode == Send || opcode == SendWithImm || opcode == RdmaWrite ||
+                       opcode == RdmaWriteWithImm;
+    if ((!sends && opcode != RdmaRead) || work.bytes > kMostRead) return false;
+    return std::ranges::all_of(work.request.sge, [&](const dut::Sge& one) {
+        const Region* region = memory_.find(one.mr);
+        return !one.lkey && region != nullptr && region->pd == qp.pd &&
+               region->access.local_write && one.offset <= region->length() &&
+               one.length <= region->length() - one.offset;
+    });
+}
+
 void Shadow::completed(const Polled& polled) {
     if (polled.qp == nullptr) return;
     Qp& qp = *polled.qp;
     Views& views = views_of(qp);
     const bool success = polled.completion.status == wire::WcStatus::Success;
-    if (!success && qp.type == wire::QpType::Rc) views.responder->ended();
+    // A completion of the life before a RESET says nothing of this one.
+    const bool matched = polled.send != nullptr || polled.receive != nullptr;
+    if (!success && matched && qp.type == wire::QpType::Rc) views.responder->ended();
     if (polled.receive != nullptr && success) {
         const auto message = views.responder->received(qp, *polled.receive);
         if (message) completions_.received(polled, *message);
@@ -257,6 +312,10 @@ void Shadow::completed(const Polled& polled) {
     if (polled.send != nullptr && success && qp.type == wire::QpType::Rc) {
         completions_.sent(polled, views.requester->evidence(),
                           views.requester->data_arrived(*polled.send));
+    }
+    if (polled.send != nullptr && !success && qp.type == wire::QpType::Rc) {
+        completions_.failed(polled, views.requester->evidence(),
+                            has_sound_pieces(*polled.send, qp));
     }
     if (polled.send == nullptr) return;
     const dut::SendRequest& request = polled.send->request;
@@ -282,6 +341,7 @@ void Shadow::answered(const Call& call) {
     counters_.now = std::max(counters_.now, call.answered);
     const bool done = call.answer && call.answer->has_value();
     completions_.answered(call);
+    events_.answered(call);
     for (const Polled& one : posted_.answered(call)) {
         completions_.polled(one);
         completed(one);
@@ -301,7 +361,12 @@ void Shadow::answered(const Call& call) {
     if (const auto* made = std::get_if<dut::MrRegistered>(&**call.answer)) {
         memory_.add(std::get<dut::MrRegister>(call.request), *made);
     } else if (const auto* gone = std::get_if<dut::MrDeregister>(&call.request)) {
-        if (Region* region = memory_.find(gone->mr)) region->gone = true;
+        if (Region* region = memory_.find(gone->mr)) {
+            region->gone = true;
+            memory_.settle_again(region->rkey); // N-23: it opens nothing any more
+        }
+    } else if (const auto* window = std::get_if<dut::MwAllocated>(&**call.answer)) {
+        memory_.unsettle(window->rkey);
     } else if (const auto* freed = std::get_if<dut::MwDealloc>(&call.request)) {
         memory_.unbind_all_of(freed->mw);
     } else if (std::holds_alternative<dut::MwBind>(call.request)) {
@@ -316,10 +381,13 @@ void Shadow::answered(const Call& call) {
 }
 
 void Shadow::missing() {
+    events_.finish();
     for (Qp& qp : posted_.qps()) {
         if (qp.gone || qp.type != wire::QpType::Rc || !views_.contains(qp.handle)) continue;
         const ResponderView& view = *views_of(qp).responder;
         if (const auto ended = view.ended_at()) completions_.missing_flush(qp, *ended);
+        view.overdue(qp, found_);
+        completions_.missing_failure(qp, views_of(qp).requester->evidence());
         if (const auto lost = view.unreported(qp)) {
             completions_.missing_receive(qp, lost->message, lost->acknowledged);
         }
@@ -333,7 +401,7 @@ std::string Shadow::name_of(dut::MrHandle mr) const {
     return found == names_.end() ? fmt::format("region {}", mr.value) : found->second;
 }
 
-// Receives of which nobody can tell yet what they hold.
+// Receives whose contents the model cannot know yet may hold anything.
 void Shadow::open_undecided_receives() {
     for (Qp& qp : posted_.qps()) {
         const auto found = views_.find(qp.handle);

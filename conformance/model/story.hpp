@@ -10,6 +10,7 @@
 // (conformance/dut/contract.hpp).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -65,6 +66,10 @@ struct Setting {
     // of the tester: the device may have got a packet later than its step, or never, and sent one
     // earlier.
     bool exact = false;
+    // How long the device may take for an answer or for a packet that nothing holds back.
+    wire::Duration answer_time = std::chrono::milliseconds(10);
+    // TMO-05: the device's ACK timer takes smaller codes for this one.
+    std::uint8_t ack_timer_floor = 0;
 
     // The tester's QPNs: those of earlier cases are at least the lowest and below the first.
     wire::Qpn lowest_qpn;

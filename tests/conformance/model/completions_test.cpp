@@ -164,4 +164,105 @@ TEST_CASE("completions: a queue that lost completions is left out", "[model]") {
     CHECK(after(scene, {send_done(2)}) == "");
 }
 
+namespace {
+
+dut::Completion failed(std::uint64_t id, wire::WcStatus status) {
+    return {.id = id, .queue = wire::Queue::Send, .status = status};
+}
+
+// A SEND of the device, sent.
+Scene one_send() {
+    Scene scene;
+    scene.post(wire::WrOpcode::Send, 1, 0, 4);
+    scene.heard("SEND_ONLY", 0, Scene::data(4));
+    return scene;
+}
+
+void nak(Scene& scene, wire::Syndrome syndrome, std::uint32_t msn = 0) {
+    scene.sent("ACKNOWLEDGE", 0, {}, [=](wire::Packet& packet) {
+        packet.aeth.syndrome = syndrome;
+        packet.aeth.msn = {msn};
+    });
+}
+
+std::string after_nak(wire::NakCode code, wire::WcStatus status, std::uint32_t msn = 0) {
+    Scene scene = one_send();
+    nak(scene, wire::Syndrome::nak(code), msn);
+    scene.polled(failed(1, status));
+    return scene.found();
+}
+
+} // namespace
+
+TEST_CASE("completions: a refused request completes with the code of the NAK", "[model][REQ-16]") {
+    using wire::NakCode;
+    using enum wire::WcStatus;
+    CHECK(after_nak(NakCode::InvalidRequest, RemInvReqErr) == "");
+    CHECK(after_nak(NakCode::RemoteAccess, RemAccessErr) == "");
+    CHECK(after_nak(NakCode::RemoteOperational, RemOpErr) == "");
+    CHECK(after_nak(NakCode::InvalidRequest, RemAccessErr) == "REQ-16 completion");
+    CHECK(after_nak(NakCode::InvalidRequest, RetryExcErr) == "REQ-16 completion");
+    CHECK(after_nak(NakCode::InvalidRequest, Success) == "REQ-16 completion");
+    CHECK(after_nak(NakCode::InvalidRequest, RetryExcErr, 9) == ""); // REQ-19: the MSN differs
+    Scene silent = one_send();
+    nak(silent, wire::Syndrome::nak(NakCode::InvalidRequest));
+    silent.polled_nothing();
+    CHECK(silent.found() == "REQ-16 completion");
+}
+
+TEST_CASE("completions: an error of the peer needs its NAK", "[model][REQ-16][RNR-09]") {
+    using enum wire::WcStatus;
+    CHECK(after(one_send(), {failed(1, RemAccessErr)}) == "REQ-16 completion");
+    CHECK(after(one_send(), {failed(1, RetryExcErr)}) == "");
+    CHECK(after(one_send(), {failed(1, RnrRetryExcErr)}) == "RNR-09 completion");
+    CHECK(after(one_send(), {failed(1, LocProtErr)}) == "TMO-03 completion");
+    Scene refused = one_send();
+    nak(refused, wire::Syndrome::rnr(1));
+    refused.polled(failed(1, RnrRetryExcErr));
+    CHECK(refused.found() == "");
+}
+
+TEST_CASE("completions: an error is followed by flushes alone", "[model][STA-07]") {
+    using enum wire::WcStatus;
+    CHECK(after(two_sends(), {failed(1, RetryExcErr), failed(2, WrFlushErr)}) == "");
+    CHECK(after(two_sends(), {failed(1, RetryExcErr), send_done(2)}) == "STA-07 completion");
+    CHECK(after(two_sends(), {failed(1, RetryExcErr), failed(2, GeneralErr)}) ==
+          "STA-07 completion (should)");
+}
+
+TEST_CASE("completions: flushes of an earlier life say nothing of this one", "[model][STA-10]") {
+    Scene scene = one_send();
+    for (const wire::QpState state : {wire::QpState::Reset, wire::QpState::Rts})
+        scene.call(dut::QpModify{.qp = Scene::qp, .attributes = {.state = state}}, dut::Done{});
+    scene.post(wire::WrOpcode::Send, 16, 0, 4);
+    scene.polled(failed(1, wire::WcStatus::WrFlushErr));
+    scene.polled_nothing();
+    CHECK(scene.found() == "");
+}
+
+TEST_CASE("completions: the receives of an SRQ are not flushed", "[model][STA-07]") {
+    const auto flushed = [](std::size_t count) {
+        const dut::QpHandle other{5};
+        const dut::SrqHandle srq{9};
+        Scene scene;
+        scene.call(dut::SrqCreate{}, dut::SrqCreated{.srq = srq});
+        scene.call(dut::QpCreate{.send_cq = Scene::cq, .recv_cq = Scene::cq, .srq = srq},
+                   dut::QpCreated{.qp = other, .qpn = wire::Qpn{0x12}});
+        dut::SrqPost post{.srq = srq};
+        post.requests = {{.id = 1, .sge = {}}, {.id = 2, .sge = {}}};
+        scene.call(std::move(post), dut::Posted{2});
+        dut::Polled polled;
+        for (std::uint64_t id = 1; id <= count; ++id) {
+            polled.completions.push_back({.id = id,
+                                          .qp = other,
+                                          .queue = wire::Queue::Receive,
+                                          .status = wire::WcStatus::WrFlushErr});
+        }
+        scene.call(dut::Poll{.cq = Scene::cq}, polled);
+        return scene.found();
+    };
+    CHECK(flushed(1) == ""); // the one in progress
+    CHECK(flushed(2) == "STA-07 completion");
+}
+
 } // namespace veriroce::model::test

@@ -12,7 +12,7 @@
 
 #include "conformance/dut/pattern.hpp"
 #include "conformance/model/shadow.hpp"
-#include "dissector/wire/parsed_frame.hpp"
+#include "tests/conformance/model/story_frame.hpp"
 
 namespace veriroce::model::test {
 
@@ -45,6 +45,7 @@ struct OwnerScene {
         change.attributes.rq_psn = wire::Psn(tester_start);
         change.attributes.sq_psn = wire::Psn(dut_start);
         change.attributes.dest_qp_num = wire::Qpn{0x800};
+        change.attributes.max_dest_rd_atomic = std::uint8_t{4};
         call(std::move(change), dut::Done{});
         call(dut::MrRegister{.length = length,
                              .access = everything(),
@@ -120,6 +121,15 @@ struct OwnerScene {
         return text;
     }
 
+    // Likewise, if the QP is in RTS when nothing has happened for a second.
+    [[nodiscard]] std::string found_later() {
+        dut::QpQueried queried;
+        queried.attributes.state = wire::QpState::Rts;
+        call(dut::QpQuery{.qp = qp}, queried);
+        story.end = now + std::chrono::seconds(1);
+        return found();
+    }
+
     // The region as it was filled, with this written to it.
     static std::vector<std::byte> with(std::uint64_t offset = 0,
                                        const std::vector<std::byte>& data = {}) {
@@ -162,25 +172,11 @@ struct OwnerScene {
         packet.bth.pad = wire::pad_of(payload.size());
         packet.aeth.syndrome = wire::Syndrome::ack(wire::kNoCredits);
         edit(packet);
-        std::vector<std::byte> headers(wire::kMaxTransportHeaderBytes);
-        headers.resize(wire::encode_headers(packet, headers));
-        payload.resize(payload.size() + packet.bth.pad);
         const wire::Envelope envelope{.source = of_dut ? dut_address() : tester_address(),
                                       .destination = of_dut ? tester_address() : dut_address()};
-        std::vector<std::byte>& frame =
-            frames.emplace_back(wire::kMaxFrameOverhead + headers.size() + payload.size());
-        frame.resize(wire::write_frame({}, envelope, 1, headers, payload, frame));
-        if (damaged) frame.back() ^= std::byte{1};
-        const auto parsed = wire::parse_frame(frame);
-        const wire::Instant at = tick();
-        story.steps.push_back({Step::Kind::Packet, story.packets.size()});
-        story.packets.push_back({.from = from,
-                                 .number = story.packets.size(),
-                                 .bytes = frame,
-                                 .frame = parsed->frame,
-                                 .packet = parsed->packet,
-                                 .refusal = parsed->refusal,
-                                 .at = {at, at}});
+        add_frame(story, frames, from, packet, {}, envelope, payload, tick(), [=](auto& frame) {
+            if (damaged) frame.back() ^= std::byte{1};
+        });
     }
 };
 

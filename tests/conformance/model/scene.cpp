@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "conformance/dut/pattern.hpp"
-#include "dissector/wire/parsed_frame.hpp"
 
 namespace veriroce::model::test {
 namespace {
@@ -102,24 +101,10 @@ void Scene::add(Side from, std::string_view opcode, std::int64_t psn, wire::Byte
     wire::LinkAddress link = edits.link;
     if (link.source == wire::MacAddress{}) link.source = of_dut ? kDutMac : kTesterMac;
     if (link.destination == wire::MacAddress{}) link.destination = of_dut ? kTesterMac : kDutMac;
-    std::vector<std::byte> headers(wire::kMaxTransportHeaderBytes);
-    headers.resize(wire::encode_headers(packet, headers));
-    std::vector<std::byte> body(payload.begin(), payload.end());
-    body.resize(body.size() + packet.bth.pad);
-    std::vector<std::byte>& frame =
-        frames.emplace_back(wire::kMaxFrameOverhead + headers.size() + body.size());
-    frame.resize(wire::write_frame(link, envelope, 1, headers, body, frame));
-    edits.frame(frame);
-    wire::seal(frame);
-    const auto parsed = wire::parse_frame(frame);
-    story.steps.push_back({Step::Kind::Packet, story.packets.size()});
-    story.packets.push_back({.from = from,
-                             .number = story.packets.size(),
-                             .bytes = frame,
-                             .frame = parsed->frame,
-                             .packet = parsed->packet,
-                             .refusal = parsed->refusal,
-                             .at = {}});
+    add_frame(story, frames, from, packet, link, envelope, payload, {}, [&](auto& frame) {
+        edits.frame(frame);
+        wire::seal(frame);
+    });
 }
 
 void Scene::heard(std::string_view opcode, std::int64_t psn, wire::Bytes payload,
@@ -137,6 +122,14 @@ void Scene::acknowledged(std::int64_t psn, std::uint32_t msn, wire::Syndrome syn
               packet.aeth.msn = {msn};
               packet.aeth.syndrome = syndrome;
           }});
+}
+
+std::string Scene::found_alive() {
+    dut::QpQueried queried;
+    queried.attributes.state = wire::QpState::Rts;
+    call(dut::QpQuery{.qp = kQp}, dut::Result{queried});
+    story.end = wire::Instant{} + std::chrono::seconds(1);
+    return found();
 }
 
 std::string Scene::found() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "conformance/model/packets.hpp"
+#include "tests/conformance/model/story_frame.hpp"
 
 namespace veriroce::model::test {
 
@@ -22,7 +23,6 @@ inline constexpr std::uint64_t kRegionBytes = 1024; // filled with a pattern of 
 
 using EditPacket = std::function<void(wire::Packet&)>;
 using EditEnvelope = std::function<void(wire::Envelope&)>;
-using EditFrame = std::function<void(std::vector<std::byte>&)>;
 
 struct Edits {
     EditPacket packet = [](wire::Packet&) {};
@@ -56,6 +56,8 @@ struct Scene {
 
     // "BTH-01 tver; ENC-12 ip.dscp": rules and fields of what is found; empty if nothing is.
     [[nodiscard]] std::string found() const;
+    // Likewise, of a device whose QP is in RTS until the end, a second later.
+    [[nodiscard]] std::string found_alive();
 
   private:
     void add(Side from, std::string_view opcode, std::int64_t psn, wire::Bytes payload,

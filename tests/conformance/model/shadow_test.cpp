@@ -109,7 +109,7 @@ TEST_CASE("shadow: a key without the right opens nothing", "[model][KEY-02]") {
     scene.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), [](wire::Packet& packet) {
         packet.reth = {.virtual_address = Scene::address, .rkey = {0x7001}, .dma_length = 8};
     });
-    scene.acknowledged(0);
+    scene.refused(0, wire::NakCode::RemoteAccess);
     CHECK(found_in(scene, Scene::with()) == "");
     CHECK(found_in(scene, Scene::with(0, Scene::data(8))) == "KEY-14 memory");
 }

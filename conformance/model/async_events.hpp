@@ -1,0 +1,61 @@
+// Asynchronous events: each has a cause, and comes once. One that is missing, doubled or exchanged
+// is a SHOULD; one without a cause is a MUST.
+//
+// Source: rules N-13, N-16, N-24, N-25, STA-04.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "conformance/model/deviation.hpp"
+#include "conformance/model/posted.hpp"
+#include "conformance/model/story.hpp"
+#include "dissector/wire/syndrome.hpp"
+
+namespace veriroce::model {
+
+class AsyncEvents {
+  public:
+    AsyncEvents(const Story& story, Posted& posted, std::vector<Deviation>& found)
+        : story_(story), posted_(posted), found_(found) {}
+
+    // Before `posted` learns of the answer.
+    void asked(const Call& call);
+    void answered(const Call& call);
+    // A packet of the tester to the QP, and a response of the device.
+    void reached(const Qp& qp);
+    void responded(const Qp& qp, const Packet& packet);
+    // At the end of the story: what is missing.
+    void finish();
+
+  private:
+    using Type = wire::EventType;
+    struct Seen {
+        std::map<Type, std::uint32_t> events;
+        bool reached = false;     // by a packet of the tester
+        bool established = false; // in RTR it accepted one
+        std::uint32_t drains = 0; // changes to SQD
+        bool second_path = false;
+        std::optional<wire::NakCode> refused; // by a fatal NAK of the device
+        std::optional<wire::Instant> failed;  // since when it is in ERR
+        std::size_t packet = 0;               // the NAK, in CaseResult::packets
+    };
+    void event(const dut::Event& event);
+    void event_of(const Qp& qp, Seen& seen, Type type);
+    void missing(const Qp& qp, const Seen& seen);
+    void tell(const Qp& qp, Type type, std::string_view rule, rules::Level level,
+              std::string_view allowed, std::string_view measured);
+
+    const Story& story_;
+    Posted& posted_;
+    std::vector<Deviation>& found_;
+    std::map<dut::QpHandle, Seen> seen_;
+    std::set<dut::SrqHandle> limited_; // shared queues with a limit
+    wire::Instant asked_at_;           // when the device was last asked for events
+};
+
+} // namespace veriroce::model

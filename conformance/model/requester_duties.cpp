@@ -1,0 +1,302 @@
+#include "conformance/model/requester_duties.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "conformance/model/due_answer.hpp"
+#include "dissector/wire/syndrome.hpp"
+
+namespace veriroce::model {
+namespace {
+
+using enum rules::Level;
+using rules::FindingClass;
+using wire::AckKind;
+using wire::Operation;
+
+constexpr wire::Duration kUnderWay = std::chrono::milliseconds(1);
+
+bool asks_for_data(const SendWork& work) {
+    using enum wire::WrOpcode;
+    const wire::WrOpcode opcode = work.request.opcode;
+    return opcode == RdmaRead || opcode == AtomicCmpAndSwp || opcode == AtomicFetchAndAdd;
+}
+
+bool asks_for_answer(const wire::Packet& request) {
+    return request.bth.ack_request || request.info().operation == Operation::RdmaReadRequest ||
+           request.headers.has(wire::Header::AtomicEth); // N-17
+}
+
+std::int64_t last_psn(const SendWork& work) {
+    return work.first + work.packets - 1;
+}
+
+} // namespace
+
+RequesterDuties::State& RequesterDuties::state_of(const Qp& qp) {
+    State& state = states_[qp.handle];
+    if (state.life != qp.life) state = {.life = qp.life, .open = {}, .copies = {}};
+    return state;
+}
+
+const SendWork* RequesterDuties::work_at(const Qp& qp, std::int64_t psn) {
+    const auto after = std::ranges::upper_bound(qp.sends, psn, {}, &SendWork::first);
+    // Work requests without packets have the PSN of the next one.
+    for (auto one = after; one != qp.sends.begin();) {
+        --one;
+        if (one->packets > 0) return psn <= last_psn(*one) ? &*one : nullptr;
+    }
+    return nullptr;
+}
+
+bool RequesterDuties::timed() const {
+    const Setting& setting = story_.setting;
+    return !setting.trait("adaptive_retransmission") && !setting.trait("ack_timer_ignored");
+}
+
+void RequesterDuties::tell(const Qp& qp, std::string rule, rules::Level level, std::string field,
+                           std::string allowed, std::string measured) {
+    const auto newest = newest_.find(qp.handle);
+    std::vector<std::size_t> packets;
+    if (newest != newest_.end()) packets.push_back(newest->second);
+    log_.add({.rule = std::move(rule),
+              .level = level,
+              .kind = FindingClass::Absence,
+              .field = std::move(field),
+              .allowed = std::move(allowed),
+              .measured = std::move(measured),
+              .packets = std::move(packets)},
+             qp.qpn);
+}
+
+// --- calls ------------------------------------------------------------------------------------
+
+void RequesterDuties::asked(const Call& call) {
+    posted_.asked(call);
+    const auto* modify = std::get_if<dut::QpModify>(&call.request);
+    const auto* post = std::get_if<dut::PostSend>(&call.request);
+    if (modify != nullptr && modify->attributes.state) {
+        Qp* qp = posted_.find(modify->qp);
+        const bool leaves = qp != nullptr && qp->state == wire::QpState::Rts &&
+                            modify->attributes.state != wire::QpState::Rts;
+        if (leaves) state_of(*qp).left = true;
+    } else if (post != nullptr) {
+        if (Qp* qp = posted_.find(post->qp)) state_of(*qp).last_post = call.asked;
+    }
+}
+
+void RequesterDuties::answered(const Call& call) {
+    for (const Polled& one : posted_.answered(call)) {
+        if (one.qp == nullptr || one.completion.status == wire::WcStatus::Success) continue;
+        State& state = state_of(*one.qp);
+        check_give_up(*one.qp, state, one);
+        state.failed = true;
+    }
+}
+
+// TMO-03: it gives up after retry_cnt retries, not before.
+void RequesterDuties::check_give_up(const Qp& qp, const State& state, const Polled& polled) {
+    const auto& retries = qp.attributes.retry_cnt;
+    const bool gives_up = polled.completion.status == wire::WcStatus::RetryExcErr;
+    if (!gives_up || !retries || polled.send == nullptr || polled.send->packets == 0) return;
+    // Only where nothing was said but silence.
+    if (state.told || state.failed || !timed() || qp.attributes.alt_address_vector) return;
+    const auto copies = state.copies.find(polled.send->first);
+    const std::uint32_t count = copies == state.copies.end() ? 0 : copies->second;
+    const std::uint32_t due = *retries + 1U;
+    if (count >= due) return;
+    tell(qp, "TMO-03", Must, "completion",
+         fmt::format("it must send the request {} times before it gives up", due),
+         fmt::format("RETRY_EXC_ERR after {}", count));
+}
+
+// --- packets ----------------------------------------------------------------------------------
+
+void RequesterDuties::sent(const Packet& packet) {
+    Qp* qp = posted_.of_peer(packet.packet->bth.dest_qp);
+    if (qp == nullptr || qp->type != wire::QpType::Rc) return;
+    const wire::Packet& request = *packet.packet;
+    if (request.info().service != wire::Service::Rc) return;
+    State& state = state_of(*qp);
+    const wire::Psn first = qp->attributes.sq_psn.value_or(wire::Psn(0));
+    const std::int64_t psn =
+        state.next_sent + wire::distance(first + state.next_sent, request.bth.psn);
+    const SendWork* work = work_at(*qp, psn);
+    if (work == nullptr) return; // requester.cpp tells it
+    PacketLog log(log_, packet.number, qp->qpn);
+    if (psn >= state.next_sent) {
+        check_fence(log, *qp, state, *work);
+        check_open(log, *qp, state, *work);
+        state.next_sent = asks_for_data(*work) ? last_psn(*work) + 1 : psn + 1;
+    } else {
+        check_resend(log, *qp, state, *work, psn, packet.at.latest);
+        state.resent = true;
+    }
+    ++state.copies[psn];
+    if (asks_for_answer(request)) {
+        state.asked = std::max(state.asked, asks_for_data(*work) ? last_psn(*work) + 1 : psn + 1);
+    }
+    check_copies(log, *qp, state, psn);
+    state.last_sent = packet.at.latest;
+    newest_[qp->handle] = packet.number;
+}
+
+// REQ-27
+void RequesterDuties::check_open(PacketLog& log, const Qp& qp, State& state, const SendWork& work) {
+    if (!asks_for_data(work)) return;
+    state.open.insert(work.first);
+    if (!state.first_read) state.first_read = work.first;
+    const std::uint32_t most = qp.attributes.max_rd_atomic.value_or(0);
+    if (most == 0 || state.open.size() <= most) return;
+    log.add("REQ-27", std::has_single_bit(most) ? Must : Should, "outstanding",
+            fmt::format("at most {} READs and atomics may be outstanding", most),
+            fmt::format("{} are", state.open.size()));
+}
+
+// REQ-28
+void RequesterDuties::check_fence(PacketLog& log, const Qp&, const State& state,
+                                  const SendWork& work) {
+    const bool early = !state.open.empty() && *state.open.begin() < work.first;
+    if (!work.request.flags.fence || !early) return;
+    log.add("REQ-28", Must, "fence",
+            "a fenced request must wait for the answers to all earlier READs and atomics",
+            fmt::format("it is sent with {} unanswered", state.open.size()));
+}
+
+// TMO-06: a resend begins at the oldest PSN without an answer.
+void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, const State& state,
+                                   const SendWork& work, std::int64_t psn, wire::Instant now) {
+    if (!story_.setting.exact || qp.attributes.alt_address_vector) return;
+    const auto code = qp.attributes.timeout.value_or(0);
+    const auto timeout = wire::ack_timeout(std::max(code, story_.setting.ack_timer_floor));
+    const bool quiet = code != 0 && timeout && now - state.last_sent >= *timeout;
+    if (quiet && psn > state.may_be_acknowledged && !story_.setting.trait("selective_repeat")) {
+        log.add("TMO-06", Must, "psn",
+                fmt::format("request {} (counted from 0) must come first: no answer named it",
+                            state.may_be_acknowledged),
+                fmt::format("it is request {}", psn));
+    }
+    // What was under way when the answer came is tolerated.
+    const bool late = state.acknowledged > psn && now - state.acknowledged_at > kUnderWay;
+    if (!late) return;
+    const bool complete = last_psn(work) < state.acknowledged;
+    log.add(
+        "TMO-06", complete ? Must : Should, "psn",
+        fmt::format("all before request {} (counted from 0) is acknowledged", state.acknowledged),
+        fmt::format("request {} is sent again", psn));
+}
+
+// TMO-02, TMO-03: how often silence alone makes it send again.
+void RequesterDuties::check_copies(PacketLog& log, const Qp& qp, const State& state,
+                                   std::int64_t psn) {
+    const std::uint32_t count = state.copies.at(psn);
+    if (count < 2 || !timed() || qp.attributes.alt_address_vector) return;
+    const FindingClass kind =
+        story_.setting.exact ? FindingClass::Contradiction : FindingClass::Surplus;
+    if (!state.told && qp.attributes.timeout == 0) {
+        log.add("TMO-02", Must, "psn", "with ACK timeout 0 it must not send again in silence",
+                "it sends the packet again", kind);
+    }
+    const auto& retries = qp.attributes.retry_cnt;
+    if (!retries || count <= *retries + 1U) return;
+    log.add("TMO-03", Must, "psn",
+            fmt::format("it may send a packet at most {} times without an answer", *retries + 1),
+            fmt::format("it sends it {} times", count), kind);
+}
+
+void RequesterDuties::take(const Packet& packet) {
+    if (!packet.packet || !packet.packet->info().response()) return;
+    Qp* qp = posted_.of_qpn(packet.packet->bth.dest_qp);
+    if (qp == nullptr || qp->type != wire::QpType::Rc) return;
+    const wire::Packet& answer = *packet.packet;
+    State& state = state_of(*qp);
+    const wire::Psn first = qp->attributes.sq_psn.value_or(wire::Psn(0));
+    const std::int64_t psn =
+        state.next_sent + wire::distance(first + state.next_sent, answer.bth.psn);
+    state.last_told = packet.at.latest;
+    state.told = true;
+    state.copies.clear();
+    state.may_be_acknowledged = std::max(state.may_be_acknowledged, psn + 1);
+    const Operation operation = answer.info().operation;
+    const bool has_aeth = answer.headers.has(wire::Header::Aeth);
+    const AckKind kind = has_aeth ? answer.aeth.syndrome.kind() : AckKind::Ack;
+    std::erase_if(state.open, [&](std::int64_t one) {
+        const SendWork* work = work_at(*qp, one);
+        return work == nullptr || psn >= last_psn(*work);
+    });
+    if (kind == AckKind::RnrNak) {
+        state.wait = packet.at.latest + wire::rnr_time(answer.aeth.syndrome.code());
+    }
+    const bool plain = is_clear(story_, packet, *qp) && operation == Operation::Acknowledge &&
+                       kind == AckKind::Ack && answer.body.empty() && psn < state.next_sent;
+    // An ACK behind a READ or atomic does not answer that (REQ-20, N-11).
+    const bool behind_read = state.first_read && psn >= *state.first_read;
+    if (plain && !behind_read && psn >= state.acknowledged) {
+        state.acknowledged = psn + 1;
+        state.acknowledged_at = packet.at.latest;
+    }
+    const bool data =
+        operation == Operation::RdmaReadResponse || operation == Operation::AtomicAcknowledge;
+    if (!plain && !data) state.odd = true;
+}
+
+// --- the end ----------------------------------------------------------------------------------
+
+void RequesterDuties::finish() {
+    for (Qp& qp : posted_.qps()) {
+        const auto found = states_.find(qp.handle);
+        if (qp.gone || qp.type != wire::QpType::Rc || found == states_.end()) continue;
+        const State& state = found->second;
+        const bool alive = state.life == qp.life && qp.state == wire::QpState::Rts &&
+                           qp.reported == wire::QpState::Rts && !state.failed && !state.left;
+        // Only where it is known what reached the device and when.
+        if (!alive || !story_.setting.exact || qp.attributes.alt_address_vector) continue;
+        check_silence(qp, state);
+        check_ack_request(qp, state);
+        check_not_sent(qp, state);
+    }
+}
+
+// TMO-01: what is never answered is sent again after four timeouts at the latest.
+void RequesterDuties::check_silence(const Qp& qp, const State& state) {
+    const auto& code = qp.attributes.timeout;
+    const bool waits = state.may_be_acknowledged < state.next_sent && !state.copies.empty();
+    const bool untold = !state.odd && !state.wait && !state.resent;
+    const bool retries = timed() && qp.attributes.retry_cnt.value_or(0) > 0;
+    if (!waits || !untold || !retries || !code || *code == 0) return;
+    const auto one = wire::ack_timeout(std::max(*code, story_.setting.ack_timer_floor));
+    const wire::Instant since = std::max(state.last_sent, state.last_told);
+    if (!one || story_.end - since <= 4 * *one + story_.setting.answer_time) return;
+    tell(qp, "TMO-01", Must, "psn",
+         "what nobody answers must be sent again after four timeouts at the latest",
+         "nothing was sent again");
+}
+
+// BTH-18: it asks for the answer that it waits for.
+void RequesterDuties::check_ack_request(const Qp& qp, const State& state) {
+    if (qp.sends.empty() || story_.end - state.last_sent < story_.setting.answer_time) return;
+    const SendWork& last = qp.sends.back();
+    const std::int64_t end = last.first + last.packets;
+    const bool waits = last.packets > 0 && state.next_sent == end &&
+                       state.may_be_acknowledged < end && !asks_for_data(last);
+    const bool asks = state.asked >= end;
+    if (!waits || asks || state.wait) return;
+    tell(qp, "BTH-18", last.signaled ? Must : Should, "ackreq",
+         "the last packet that it waits for must ask for an answer", "none of its packets does");
+}
+
+// N-18: with all that was sent answered, the next request follows.
+void RequesterDuties::check_not_sent(const Qp& qp, const State& state) {
+    const SendWork* next = work_at(qp, state.next_sent);
+    if (next == nullptr || state.odd || state.wait || !state.open.empty()) return;
+    if (state.acknowledged < state.next_sent) return;
+    const bool may_read = qp.attributes.max_rd_atomic.value_or(0) > 0;
+    if (asks_for_data(*next) && !may_read) return;
+    const wire::Instant since = std::max({state.last_post, state.last_told, state.last_sent});
+    if (story_.end - since < story_.setting.answer_time) return;
+    tell(qp, "N-18", Must, "request",
+         fmt::format("request id={} must be sent: nothing holds it back", next->request.id),
+         "it was not sent until the end");
+}
+
+} // namespace veriroce::model

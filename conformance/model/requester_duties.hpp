@@ -1,0 +1,82 @@
+// What a requester must do, and must not do, in the course of time: how many READs and atomics are
+// outstanding, what a fence holds back, what is sent again and how often, and what is never sent.
+// The contents of each packet are checked in requester.hpp.
+//
+// The tester's answers are taken in the way that permits the device most: whatever may have reached
+// it counts for what the device may do, and only what surely did for what it must do.
+//
+// Source: rules REQ-27, REQ-28, BTH-18, N-18, TMO-01 to TMO-03, TMO-06.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "conformance/model/deviation_log.hpp"
+#include "conformance/model/posted.hpp"
+#include "conformance/model/story.hpp"
+
+namespace veriroce::model {
+
+class RequesterDuties {
+  public:
+    RequesterDuties(const Story& story, DeviationLog& log) : story_(story), log_(log) {}
+
+    void asked(const Call& call);
+    void answered(const Call& call);
+    // A sound request of the device.
+    void sent(const Packet& packet);
+    // Any packet of the tester.
+    void take(const Packet& packet);
+    // At the end of the story: what the device did not do.
+    void finish();
+
+  private:
+    struct State {
+        std::uint64_t life = 0;
+        std::int64_t next_sent = 0;  // the PSN after all that was sent
+        std::set<std::int64_t> open; // READs and atomics without their answer, by first PSN
+        std::optional<std::int64_t> first_read; // the first READ or atomic that was sent
+        std::int64_t may_be_acknowledged = 0;   // the PSN after all that any answer names
+        std::int64_t acknowledged = 0;          // that a plain answer acknowledges
+        wire::Instant acknowledged_at;
+        std::int64_t asked = 0; // the PSN after the last that a packet asks an answer for
+        // How often each PSN was sent since the tester last said something.
+        std::map<std::int64_t, std::uint32_t> copies;
+        bool resent = false;
+        bool told = false; // the tester has said something
+        wire::Instant last_sent;
+        wire::Instant last_told; // by the tester
+        wire::Instant last_post;
+        std::optional<wire::Instant> wait; // an RNR NAK asks to wait until then
+        bool odd = false;                  // the tester sent what no responder sends
+        bool failed = false;               // a completion tells so
+        bool left = false;                 // the QP left RTS, or is told to
+    };
+
+    State& state_of(const Qp& qp);
+    [[nodiscard]] static const SendWork* work_at(const Qp& qp, std::int64_t psn);
+    void check_open(PacketLog& log, const Qp& qp, State& state, const SendWork& work);
+    void check_fence(PacketLog& log, const Qp& qp, const State& state, const SendWork& work);
+    void check_resend(PacketLog& log, const Qp& qp, const State& state, const SendWork& work,
+                      std::int64_t psn, wire::Instant now);
+    void check_copies(PacketLog& log, const Qp& qp, const State& state, std::int64_t psn);
+    void check_give_up(const Qp& qp, const State& state, const Polled& polled);
+    void check_silence(const Qp& qp, const State& state);
+    void check_ack_request(const Qp& qp, const State& state);
+    void check_not_sent(const Qp& qp, const State& state);
+    // Whether timeouts alone make it send again.
+    [[nodiscard]] bool timed() const;
+    void tell(const Qp& qp, std::string rule, rules::Level level, std::string field,
+              std::string allowed, std::string measured);
+
+    const Story& story_;
+    DeviationLog& log_;
+    Posted posted_;
+    std::map<dut::QpHandle, State> states_;
+    std::map<dut::QpHandle, std::size_t> newest_; // request of the QP, in CaseResult::packets
+};
+
+} // namespace veriroce::model

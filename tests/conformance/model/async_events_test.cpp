@@ -1,0 +1,79 @@
+// Asynchronous events: those with a cause pass once, all others are found.
+#include <catch2/catch.hpp>
+
+#include "tests/conformance/model/owner_scene.hpp"
+
+namespace veriroce::model::test {
+namespace {
+
+using Scene = OwnerScene;
+using Type = wire::EventType;
+
+void raised(Scene& scene, const std::vector<Type>& types) {
+    dut::EventList list;
+    for (const Type type : types)
+        list.events.push_back({.type = type, .qp = Scene::qp});
+    scene.now += std::chrono::seconds(1);
+    scene.call(dut::Events{}, list);
+}
+
+// The device refuses a WRITE, and then tells of these.
+std::string after_refusal(wire::NakCode code, const std::vector<Type>& types) {
+    Scene scene;
+    // A wrong key and a wrong length.
+    scene.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), [](wire::Packet& packet) {
+        packet.reth = {.virtual_address = Scene::address, .rkey = {1}, .dma_length = 16};
+    });
+    scene.refused(0, code);
+    raised(scene, types);
+    return scene.found();
+}
+
+} // namespace
+
+TEST_CASE("events: a refused request raises one event of its kind", "[model][N-13]") {
+    using enum wire::NakCode;
+    CHECK(after_refusal(RemoteAccess, {Type::QpAccessErr}) == "");
+    CHECK(after_refusal(InvalidRequest, {Type::QpReqErr}) == "");
+    CHECK(after_refusal(RemoteAccess, {Type::QpAccessErr, Type::QpAccessErr}) ==
+          "N-13 event (should)");
+    CHECK(after_refusal(RemoteAccess, {Type::QpReqErr}) == "N-13 event (should)");
+}
+
+TEST_CASE("events: each needs a cause", "[model][STA-04][N-13][N-16][N-24][N-25]") {
+    const auto alone = [](Type type) {
+        Scene scene;
+        raised(scene, {type});
+        return scene.found();
+    };
+    CHECK(alone(Type::CommEst) == "STA-04 event");
+    CHECK(alone(Type::QpReqErr) == "N-13 event");
+    CHECK(alone(Type::QpAccessErr) == "N-13 event");
+    CHECK(alone(Type::LastWqeReached) == "N-16 event");
+    CHECK(alone(Type::PathMig) == "N-24 event");
+    CHECK(alone(Type::SqDrained) == "N-25 event");
+    CHECK(alone(Type::QpFatal) == "");
+    Scene drained;
+    drained.call(dut::QpModify{.qp = Scene::qp, .attributes = {.state = wire::QpState::Sqd}},
+                 dut::Done{});
+    raised(drained, {Type::SqDrained});
+    CHECK(drained.found() == "");
+}
+
+TEST_CASE("events: the first packet in RTR raises COMM_EST", "[model][STA-04]") {
+    const auto in_rtr = [](const std::vector<Type>& types) {
+        Scene scene;
+        scene.story.setting.dut.capabilities = {"events"};
+        scene.call(dut::QpModify{.qp = Scene::qp, .attributes = {.state = wire::QpState::Rtr}},
+                   dut::Done{});
+        scene.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), Scene::to(0, 8));
+        scene.acknowledged(0);
+        raised(scene, types);
+        return scene.found();
+    };
+    CHECK(in_rtr({Type::CommEst}) == "");
+    CHECK(in_rtr({}) == "STA-04 event (should)");
+    CHECK(in_rtr({Type::CommEst, Type::CommEst}) == "N-13 event (should)");
+}
+
+} // namespace veriroce::model::test

@@ -1,0 +1,163 @@
+// What a requester does in the course of time: right ones pass, each breach is found.
+#include <catch2/catch.hpp>
+
+#include "tests/conformance/model/scene.hpp"
+
+namespace veriroce::model::test {
+namespace {
+
+using wire::WrOpcode;
+
+void set(Scene& scene, dut::QpAttributes attributes) {
+    scene.call(dut::QpModify{.qp = kQp, .attributes = std::move(attributes)});
+}
+
+dut::SendRequest of(WrOpcode opcode, std::uint32_t length) {
+    dut::SendRequest made = request(opcode, 0, length);
+    made.remote_address = 0x1000;
+    made.rkey = wire::Rkey{0xABCD};
+    made.flags.signaled = true;
+    return made;
+}
+
+void hear_write(Scene& scene, std::int64_t psn, bool asks = true) {
+    scene.heard("RDMA_WRITE_ONLY", psn, filled(0, 8), {.packet = [=](wire::Packet& packet) {
+                    packet.reth = {.virtual_address = 0x1000, .rkey = {0xABCD}, .dma_length = 8};
+                    packet.bth.ack_request = asks;
+                }});
+}
+
+void hear_read(Scene& scene, std::int64_t psn) {
+    scene.heard("RDMA_READ_REQUEST", psn, {}, {.packet = [](wire::Packet& packet) {
+                    packet.reth = {.virtual_address = 0x1000, .rkey = {0xABCD}, .dma_length = 8};
+                }});
+}
+
+Scene with_write(std::uint8_t timeout, std::uint8_t retries) {
+    Scene scene;
+    set(scene, {.timeout = timeout, .retry_cnt = retries});
+    scene.post(of(WrOpcode::RdmaWrite, 8));
+    return scene;
+}
+
+std::string after_copies(Scene scene, int count) {
+    for (int i = 0; i < count; ++i)
+        hear_write(scene, 0);
+    return scene.found();
+}
+
+} // namespace
+
+TEST_CASE("requester duties: READs and atomics outstanding have a limit", "[model][REQ-27]") {
+    const auto two = [](bool answered) {
+        Scene scene;
+        set(scene, {.max_rd_atomic = std::uint8_t{1}});
+        scene.post(of(WrOpcode::RdmaRead, 8));
+        scene.post(of(WrOpcode::RdmaRead, 8));
+        hear_read(scene, 0);
+        if (answered) scene.sent("RDMA_READ_RESPONSE_ONLY", 0, filled(0, 8));
+        hear_read(scene, 0); // sent again: none more
+        hear_read(scene, 1);
+        return scene.found();
+    };
+    CHECK(two(true) == "");
+    CHECK(two(false) == "REQ-27 outstanding");
+}
+
+TEST_CASE("requester duties: a fence waits for READs and atomics", "[model][REQ-28]") {
+    const auto fenced = [](bool answered, bool fence) {
+        Scene scene;
+        dut::SendRequest write = of(WrOpcode::RdmaWrite, 8);
+        write.flags.fence = fence;
+        scene.post(of(WrOpcode::RdmaRead, 8));
+        scene.post(write);
+        hear_read(scene, 0);
+        if (answered) scene.sent("RDMA_READ_RESPONSE_ONLY", 0, filled(0, 8));
+        hear_write(scene, 1);
+        return scene.found();
+    };
+    CHECK(fenced(true, true) == "");
+    CHECK(fenced(false, false) == "");
+    CHECK(fenced(false, true) == "REQ-28 fence");
+}
+
+TEST_CASE("requester duties: silence has no more retries than retry_cnt", "[model][TMO-03]") {
+    CHECK(after_copies(with_write(1, 2), 3) == "");
+    CHECK(after_copies(with_write(1, 2), 4) == "TMO-03 psn");
+    CHECK(after_copies(with_write(0, 2), 1) == "");
+    CHECK(after_copies(with_write(0, 2), 2) == "TMO-02 psn");
+}
+
+TEST_CASE("requester duties: it gives up after all retries, not before", "[model][TMO-03]") {
+    const auto gives_up_after = [](int copies) {
+        Scene scene = with_write(1, 2);
+        for (int i = 0; i < copies; ++i)
+            hear_write(scene, 0);
+        scene.call(dut::Poll{},
+                   dut::Result{dut::Polled{
+                       .completions = {{.qp = kQp, .status = wire::WcStatus::RetryExcErr}}}});
+        return scene.found();
+    };
+    CHECK(gives_up_after(3) == "");
+    CHECK(gives_up_after(2) == "TMO-03 completion");
+}
+
+TEST_CASE("requester duties: silence makes it send again", "[model][TMO-01]") {
+    const auto after_silence = [](std::uint8_t timeout, int copies) {
+        Scene scene = with_write(timeout, 7);
+        for (int i = 0; i < copies; ++i)
+            hear_write(scene, 0);
+        return scene.found_alive();
+    };
+    CHECK(after_silence(14, 2) == "");
+    CHECK(after_silence(14, 1) == "TMO-01 psn"); // 67 ms
+    CHECK(after_silence(20, 1) == "");           // 4.3 s
+    CHECK(after_silence(0, 1) == "");
+}
+
+TEST_CASE("requester duties: a resend begins at the oldest unanswered PSN", "[model][TMO-06]") {
+    const auto resends = [](std::int64_t psn, std::int64_t acknowledged) {
+        Scene scene = with_write(14, 7);
+        scene.post(of(WrOpcode::RdmaWrite, 8));
+        scene.post(of(WrOpcode::RdmaWrite, 8));
+        for (std::int64_t one = 0; one < 3; ++one)
+            hear_write(scene, one);
+        if (acknowledged > 0) scene.sent("ACKNOWLEDGE", acknowledged - 1);
+        hear_write(scene, psn);
+        const wire::Instant later = wire::Instant{} + std::chrono::milliseconds(100);
+        scene.story.packets.back().at = {later, later};
+        return scene.found();
+    };
+    CHECK(resends(0, 0) == "");
+    CHECK(resends(1, 1) == "");
+    CHECK(resends(1, 0) == "TMO-06 psn");
+    CHECK(resends(2, 1) == "TMO-06 psn");
+    CHECK(resends(0, 1) == "TMO-06 psn");
+}
+
+TEST_CASE("requester duties: it asks for the answer that it waits for", "[model][BTH-18]") {
+    const auto after = [](bool asks, bool answered) {
+        Scene scene = with_write(20, 7);
+        hear_write(scene, 0, asks);
+        if (answered) scene.sent("ACKNOWLEDGE", 0);
+        return scene.found_alive();
+    };
+    CHECK(after(true, false) == "");
+    CHECK(after(false, true) == "");
+    CHECK(after(false, false) == "BTH-18 ackreq");
+}
+
+TEST_CASE("requester duties: what nothing holds back is sent", "[model][N-18]") {
+    Scene never = with_write(20, 7);
+    CHECK(Scene(never).found_alive() == "N-18 request");
+    hear_write(never, 0);
+    CHECK(Scene(never).found_alive() == "");
+    never.post(of(WrOpcode::RdmaWrite, 8));
+    CHECK(Scene(never).found_alive() == ""); // it may wait for the first answer
+    never.sent("ACKNOWLEDGE", 0);
+    CHECK(Scene(never).found_alive() == "N-18 request");
+    hear_write(never, 1);
+    CHECK(never.found_alive() == "");
+}
+
+} // namespace veriroce::model::test
