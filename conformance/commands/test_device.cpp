@@ -67,6 +67,7 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
         bench.filter = (*mutant)->make_filter;
         bench.traits = mutants::traits_of(**mutant);
         bench.ack_timer_floor = (*mutant)->ack_timer_floor;
+        if (auto its = dut::Lacks::parse((*mutant)->lacks)) bench.lacks.add(*its);
     }
     return std::make_unique<testbed::VirtualTestbed>(std::move(bench));
 }

@@ -111,6 +111,14 @@ bool Lacks::beyond(std::string_view name, std::uint64_t value) const {
     return limit != from.end() && value >= limit->second;
 }
 
+void Lacks::add(const Lacks& other) {
+    words.insert(other.words.begin(), other.words.end());
+    for (const auto& [name, value] : other.from) {
+        const auto known = from.try_emplace(name, value).first;
+        known->second = std::min(known->second, value);
+    }
+}
+
 std::span<const std::string_view> Lacks::each() {
     return kEach;
 }

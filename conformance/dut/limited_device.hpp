@@ -29,6 +29,9 @@ struct Lacks {
     // Whether `value` is beyond the limit of that name.
     [[nodiscard]] bool beyond(std::string_view name, std::uint64_t value) const;
 
+    // What the other lacks as well.
+    void add(const Lacks& other);
+
     // "uc,sge>=2"; the error is a phrase.
     static std::expected<Lacks, std::string> parse(std::string_view list);
     // Every word and limit that a device can lack, one each, as parse() takes them.

@@ -14,7 +14,7 @@ struct VirtualDut::State {
                                       engine, filter.get()),
           neighbour(options.neighbour),
           device(engine, budget, std::move(options.description), filter.get()),
-          limited(device, std::move(options.lacks), options.told) {}
+          late(device, filter.get()), limited(late, std::move(options.lacks), options.told) {}
 
     std::unique_ptr<engine::SurfaceFilter> filter;
     engine::Engine engine;
@@ -22,7 +22,8 @@ struct VirtualDut::State {
     sim::Nic nic;
     wire::MacAddress neighbour;
     EngineDevice device;
-    LimitedDevice limited; // in front of it
+    LateDevice late;       // in front of it
+    LimitedDevice limited; // in front of that
     PendingCalls pending;
     std::uint64_t next_call = 1;
 
@@ -31,6 +32,7 @@ struct VirtualDut::State {
         while (const auto event = engine.poll_event())
             device.offer(*event, now);
         pending.advance(limited, now);
+        late.pass(now);
     }
 };
 
@@ -65,11 +67,12 @@ std::optional<Reply> VirtualDut::poll(wire::Instant now) {
 }
 
 std::optional<wire::Instant> VirtualDut::next_deadline() const {
-    const auto port = state_->nic.next_deadline();
-    const auto wait = state_->pending.next_deadline();
-    if (!port) return wait;
-    if (!wait) return port;
-    return std::min(*port, *wait);
+    std::optional<wire::Instant> next;
+    for (const auto& one : {state_->nic.next_deadline(), state_->pending.next_deadline(),
+                            state_->late.next_deadline()}) {
+        if (one && (!next || *one < *next)) next = one;
+    }
+    return next;
 }
 
 void VirtualDut::receive(wire::Bytes frame, wire::Instant now) {

@@ -18,6 +18,7 @@
 
 #include "conformance/dut/dut.hpp"
 #include "conformance/dut/engine_device.hpp"
+#include "conformance/dut/late_device.hpp"
 #include "conformance/dut/limited_device.hpp"
 #include "conformance/dut/pending_calls.hpp"
 #include "transport/engine/engine.hpp"

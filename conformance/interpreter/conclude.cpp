@@ -1,6 +1,7 @@
 #include "conformance/interpreter/conclude.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -104,6 +105,30 @@ void close_faults(Interpreter& interpreter, Met<>& outcome) {
     auto idle = interpreter.wire().idle_rule(!outcome);
     if (!idle || settled) return;
     become_error(outcome, {.kind = FindingKind::Unplayable, .detail = std::move(*idle)});
+}
+
+// What a device does by design that the case is not for, where the finding looks like that.
+struct LooksLike {
+    FindingKind kind;
+    std::string_view trait;
+    std::string_view design;
+};
+constexpr std::array kLooksLike{
+    LooksLike{FindingKind::Unexpected, "buffers_before_rtr", "keeps requests until RTR"},
+    LooksLike{FindingKind::Missing, "out_of_order", "accepts packets out of order"},
+    LooksLike{FindingKind::Missing, "full_cq_idles", "stops when a completion queue is full"},
+};
+
+void name_trait(const script::Case& script, Finding& finding) {
+    if (!finding.detail.empty()) return;
+    for (const LooksLike& one : kLooksLike) {
+        const bool excluded =
+            std::ranges::find(script.unless, one.trait, &script::Word::text) != script.unless.end();
+        if (one.kind != finding.kind || !excluded) continue;
+        finding.detail =
+            fmt::format("if the device {} by design, its profile must name the trait {}",
+                        one.design, one.trait);
+    }
 }
 
 // The QPs with the numbers that they have at the end.
@@ -265,6 +290,7 @@ void judge_outcome(Interpreter& interpreter, Met<> outcome) {
     CaseResult& result = interpreter.result();
     result.verdict = outcome.error().verdict;
     result.findings.assign(1, std::move(outcome.error().finding));
+    name_trait(interpreter.script(), result.findings.front());
     std::ranges::move(outcome.error().before, std::back_inserter(result.findings));
     for (Finding& finding : result.findings) {
         if (finding.line == 0 || !finding.expected.empty()) continue;

@@ -18,7 +18,7 @@ class Interpreter;
 struct CaseQp;
 
 // RNR-03: whether this packet of the DUT, by its place in the record, is an RNR NAK of a WRITE,
-// READ or atomic that it has not answered yet.
+// READ or atomic that it has not answered yet. Of a device with on-demand paging also of a SEND.
 bool lacks_resource(Interpreter& interpreter, const CaseQp& qp, std::size_t index);
 // Waits as long as the RNR NAK asks for, and sends the refused request and all later ones again.
 // A DUT that refuses the same request for good fails RNR-03.

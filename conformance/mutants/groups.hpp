@@ -45,5 +45,9 @@ std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();
 std::span<const Mutant> lawful_requester();
 std::span<const Mutant> lawful_port();
+std::span<const Mutant> lawful_headers();
+std::span<const Mutant> lawful_answers();
+std::span<const Mutant> lawful_resends();
+std::span<const Mutant> lawful_host();
 
 } // namespace veriroce::mutants

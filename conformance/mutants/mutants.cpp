@@ -57,7 +57,8 @@ std::span<const Mutant> blind2() {
 
 std::span<const Mutant> lawful() {
     static const std::vector<Mutant> oddities =
-        members_of({lawful_first, lawful_responder, lawful_requester, lawful_port});
+        members_of({lawful_first, lawful_responder, lawful_requester, lawful_port, lawful_headers,
+                    lawful_answers, lawful_resends, lawful_host});
     return oddities;
 }
 

@@ -44,6 +44,7 @@ struct Mutant {
     // least code of its ACK timer (conformance/profiles).
     std::string_view traits;
     std::uint8_t ack_timer_floor = 0;
+    std::string_view lacks; // what the device does not have, as `--dut-lacks` takes it
     engine::Checks checks = engine::kStandardChecks;
     engine::Behaviour behaviour{};
     std::unique_ptr<engine::SurfaceFilter> (*make_filter)() = nullptr; // null: no filter

@@ -1,7 +1,9 @@
 // A filter that keeps something in mind for each QP. Inside the room only.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -14,10 +16,12 @@ namespace veriroce::mutants {
 // A packet on its way through the surface, and what the filter sends beside it.
 struct Passage {
     wire::Packet packet; // may be changed
+    wire::Envelope envelope{};
     bool dropped = false;
     std::vector<wire::Packet> before; // more packets in the same direction
     std::vector<wire::Packet> after;
-    std::vector<wire::Packet> answers; // on the way in: straight back to the peer
+    std::vector<wire::Packet> answers;         // on the way in: straight back to the peer
+    std::vector<engine::OwnedDatagram> sent{}; // the same, with an envelope of its own
 };
 
 // `Memory` is what the filter remembers of a QP; RESET makes it forget (STA-10). Packets of QPs
@@ -41,9 +45,10 @@ class QpFilter : public engine::SurfaceFilter {
             in.push_back(std::move(datagram));
             return;
         }
-        Passage passage{.packet = *packet};
+        Passage passage{.packet = *packet, .envelope = datagram.envelope};
         arrives(qp->second, passage);
         put(datagram, passage, in);
+        std::ranges::move(passage.sent, std::back_inserter(answers));
         for (const wire::Packet& answer : passage.answers) {
             answers.push_back({.envelope = back(datagram.envelope), .bytes = bytes_of(answer)});
         }
@@ -57,7 +62,7 @@ class QpFilter : public engine::SurfaceFilter {
             out.push_back(std::move(datagram));
             return;
         }
-        Passage passage{.packet = *packet};
+        Passage passage{.packet = *packet, .envelope = datagram.envelope};
         leaves(*qp, passage);
         put(datagram, passage, out);
     }

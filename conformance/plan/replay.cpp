@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -73,21 +74,32 @@ bool is_damage(const Finding& finding) {
 
 // --- the wire ---------------------------------------------------------------------------------
 
+void WireRecord::Count::add(std::uint64_t more, Disturbance disturbance) {
+    packets += more;
+    if (disturbance == Disturbance::Lost) ++lost;
+    if (disturbance == Disturbance::Damaged) ++damaged;
+}
+
+std::uint64_t WireRecord::Count::disturbed() const {
+    const double share = static_cast<double>(damaged) / static_cast<double>(packets + 1);
+    return lost + (share > kMostDamage ? 0 : damaged);
+}
+
+double WireRecord::Count::share() const {
+    return std::min(1.0, static_cast<double>(disturbed() + 1) / static_cast<double>(packets + 1));
+}
+
 void WireRecord::add(std::uint64_t packets, Disturbance disturbance) {
-    packets_ += packets;
-    if (disturbance == Disturbance::Lost) ++lost_;
-    if (disturbance == Disturbance::Damaged) ++damaged_;
+    all_.add(packets, disturbance);
+}
+
+void WireRecord::add_probe(std::uint64_t packets, Disturbance disturbance) {
+    all_.add(packets, disturbance);
+    probes_.add(packets, disturbance);
 }
 
 double WireRecord::share() const {
-    const auto packets = static_cast<double>(packets_ + 1);
-    const double lost = static_cast<double>(lost_ + 1) / packets;
-    return std::min(1.0, lost + static_cast<double>(damaged_on_way()) / packets);
-}
-
-std::uint64_t WireRecord::damaged_on_way() const {
-    const double share = static_cast<double>(damaged_) / static_cast<double>(packets_ + 1);
-    return share > kMostDamage ? 0 : damaged_;
+    return probes_.disturbed() == 0 ? all_.share() : std::max(all_.share(), probes_.share());
 }
 
 WireRecord::Disturbance disturbance_of(const CaseResult& play) {
@@ -118,7 +130,9 @@ bool Replay::needed_for(const CaseResult& result) {
         return one.kind == FindingKind::Unanswering || one.kind == FindingKind::Internal ||
                one.kind == FindingKind::Interrupted;
     });
-    return !final && (blames(result) || result.verdict == Verdict::Error);
+    // What the device seemed to lack while a case was played, it may have lacked because of a loss.
+    const bool lacked = result.verdict == Verdict::Skip && !result.packets.empty();
+    return !final && (blames(result) || result.verdict == Verdict::Error || lacked);
 }
 
 void Replay::add(CaseResult result) {
@@ -152,8 +166,18 @@ Replay::Seen Replay::most_seen() const {
 
 bool Replay::wire_explains() const {
     std::uint64_t packets = 0;
-    for (const CaseResult& play : plays_)
-        packets = std::max(packets, packets_at_risk(play));
+    std::uint64_t all = 0;
+    std::uint64_t fewest =
+        std::numeric_limits<std::uint64_t>::max(); // of a play that does not pass
+    for (const CaseResult& play : plays_) {
+        const std::uint64_t risky = packets_at_risk(play);
+        packets = std::max(packets, risky);
+        all += risky;
+        if (!passes(play)) fewest = std::min(fewest, risky);
+    }
+    // A long case ends at the first packet that is lost, each time at another: how many more were
+    // at risk, nobody knows. What a device does wrong ends it at the same place.
+    if (packets > 2 * fewest) packets = all;
     const double chance = wire_.chance(plays_.size(), plays_.size() - clean(), packets);
     return chance > (wire_.disturbed() == 0 ? kChanceOnGoodWire : kChanceOnBadWire);
 }
@@ -192,7 +216,7 @@ CaseResult Replay::take_result() {
     for (const CaseResult& play : plays_) {
         if (passes(play)) {
             told_.push_back({play.packets.size(), WireRecord::Disturbance::None});
-        } else if (decided != Decision::Blamed) {
+        } else if (decided != Decision::Blamed && play.verdict != Verdict::Skip) {
             told_.push_back({play.packets.size(), disturbance_of(play)});
         }
     }

@@ -17,9 +17,14 @@ class WireRecord {
     // What went wrong in a play. Damage counts only up to the share that a wire may do.
     enum class Disturbance : std::uint8_t { None, Lost, Damaged };
     void add(std::uint64_t packets, Disturbance disturbance = Disturbance::None);
-    [[nodiscard]] std::uint64_t packets() const { return packets_; }
-    [[nodiscard]] std::uint64_t disturbed() const { return lost_ + damaged_on_way(); }
-    // The share of packets that something happens to: a cautious guess, 0 to 1.
+    // Packets that were sent to measure the wire. Most cases do not notice that two packets changed
+    // places or that one came twice, and pass; these packets tell.
+    void add_probe(std::uint64_t packets, Disturbance disturbance = Disturbance::None);
+    [[nodiscard]] std::uint64_t packets() const { return all_.packets; }
+    [[nodiscard]] std::uint64_t probed() const { return probes_.packets; }
+    [[nodiscard]] std::uint64_t disturbed() const { return all_.disturbed(); }
+    // The share of packets that something happens to: a cautious guess, 0 to 1. That of the probes,
+    // if it is higher.
     [[nodiscard]] double share() const;
     // How probable it is that the wire disturbs at least `disturbed` of `plays` plays of so many
     // packets.
@@ -27,11 +32,18 @@ class WireRecord {
                                 std::uint64_t packets) const;
 
   private:
-    [[nodiscard]] std::uint64_t damaged_on_way() const;
+    struct Count {
+        std::uint64_t packets = 0;
+        std::uint64_t lost = 0;
+        std::uint64_t damaged = 0;
 
-    std::uint64_t packets_ = 0;
-    std::uint64_t lost_ = 0;
-    std::uint64_t damaged_ = 0;
+        void add(std::uint64_t more, Disturbance disturbance);
+        [[nodiscard]] std::uint64_t disturbed() const;
+        [[nodiscard]] double share() const;
+    };
+
+    Count all_; // the probes, too
+    Count probes_;
 };
 
 // What a play that the wire is to blame for says about the wire.

@@ -61,7 +61,7 @@ repeat i in 0..49
 end
 dut    done recv id=1..100
 )"};
-constexpr std::uint64_t kProbePackets = 4000; // that the run has seen before it blames a device
+constexpr std::uint64_t kProbePackets = 4000; // before the run blames a device
 constexpr std::ptrdiff_t kProbeBurst = 2;     // packets before the first answer of a probe
 constexpr wire::Duration kProbePatience = std::chrono::milliseconds(100);
 constexpr std::size_t kMostProbes = 60;  // each ends with the first loss
@@ -304,13 +304,13 @@ void PlanRun::probe_wire(const PlannedRun& planned) {
         if (probe_with(probe, planned)) return;
     }
     // A device that is wrong in all of them says nothing about the wire: two plays of three decide.
-    wire_.add(kProbePackets);
+    wire_.add_probe(kProbePackets);
 }
 
 // Whether enough is known. What ends at once is more likely the device's doing than the wire's.
 bool PlanRun::probe_with(const script::Script& probe, const PlannedRun& planned) {
     std::size_t useless = 0; // in a row
-    for (std::size_t i = 0; i < kMostProbes && wire_.packets() < kProbePackets; ++i) {
+    for (std::size_t i = 0; i < kMostProbes && wire_.probed() < kProbePackets; ++i) {
         if (interrupted()) return true;
         Environment environment = environment_for(planned);
         environment.plan = {};
@@ -327,8 +327,8 @@ bool PlanRun::probe_with(const script::Script& probe, const PlannedRun& planned)
         }
         useless = 0;
         const bool quiet = passed && came <= sent;
-        wire_.add(played.packets.size(),
-                  quiet ? WireRecord::Disturbance::None : disturbance_of(played));
+        wire_.add_probe(played.packets.size(),
+                        quiet ? WireRecord::Disturbance::None : disturbance_of(played));
     }
     return true;
 }

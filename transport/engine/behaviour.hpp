@@ -80,6 +80,13 @@ enum class OversizeNak : std::uint8_t { InvalidRequest, RemoteAccess };
 // N-14: the receive that a WRITE with immediate data would have taken, had its key been good.
 enum class RefusedImmediate : std::uint8_t { Flushed, AccessError };
 
+// KEY-14, KEY-06: what memory holds of a request that is refused because it does not fit: nothing
+// of its packet, or as much as fits into the receive or the region.
+enum class RefusedData : std::uint8_t { NotWritten, AsFits };
+
+// N-16: which receive of a shared queue a message takes; the verbs promise no order.
+enum class SharedReceive : std::uint8_t { Oldest, Newest };
+
 // RNR-05: a request that is tried again before the time was over that its RNR NAK asked for.
 enum class EarlyResend : std::uint8_t { NakAgain, Silent };
 
@@ -93,6 +100,14 @@ enum class ImpliedNak : std::uint8_t { AtOnce, OnTimeout };
 
 // RNR-13: what is sent first after an RNR wait: everything, or only the NAKed message.
 enum class AfterRnr : std::uint8_t { WholeWindow, OneMessage };
+
+// REQ-02, REQ-11, TMO-06: what is sent again after a loss: everything, or one packet, and the next
+// when that is acknowledged.
+enum class AfterLoss : std::uint8_t { WholeWindow, OnePacket };
+
+// TMO-06: where a timeout begins again: at the oldest unacknowledged packet, or at the first packet
+// of its message.
+enum class TimeoutRestart : std::uint8_t { OldestPacket, Message };
 
 // REQ-15: a second sequence NAK while nothing was sent since the first.
 enum class RepeatedNak : std::uint8_t { Ignored, Restarts };
@@ -166,11 +181,15 @@ struct Behaviour {
     WriteRange write_range = WriteRange::AtFirst;
     WriteExcess write_excess = WriteExcess::AtOnce;
     OversizeNak oversize_nak = OversizeNak::InvalidRequest;
+    RefusedData refused_data = RefusedData::NotWritten;
+    SharedReceive shared_receive = SharedReceive::Oldest;
     EarlyResend early_resend = EarlyResend::NakAgain;
     wire::Duration shortest_rnr_wait{0}; // RNR-07: the timer code says this at least
 
     // The requester
     AfterRnr after_rnr = AfterRnr::WholeWindow;
+    AfterLoss after_loss = AfterLoss::WholeWindow;
+    TimeoutRestart timeout_restart = TimeoutRestart::OldestPacket;
     RepeatedNak repeated_nak = RepeatedNak::Ignored;
     BadReadLength bad_read_length = BadReadLength::Error;
     AcknowledgedRead acknowledged_read = AcknowledgedRead::Ignored;

@@ -386,7 +386,8 @@ std::expected<SrqId, VerbError> Engine::create_srq(const SrqDescription& descrip
     }
     if (device.live_srqs == limits.srqs) return std::unexpected(VerbError::NoMemory);
     const SrqId id{static_cast<std::uint32_t>(device.srqs.size() + 1)};
-    device.srqs.push_back(std::make_unique<SharedReceiveQueue>(id, description));
+    device.srqs.push_back(std::make_unique<SharedReceiveQueue>(
+        id, description, device.config.behaviour.shared_receive));
     ++device.live_srqs;
     return id;
 }

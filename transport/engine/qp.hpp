@@ -47,11 +47,12 @@ struct Qp {
     std::optional<wire::Duration> ack_interval; // nothing: the timer never runs (TMO-02)
     bool waits_for_rnr = false;
     wire::Psn rnr_psn;
-    bool implied_nak_taken = false; // one retry for a gap, until there is progress
-    bool rewound = false;           // nothing was sent since the cursor went back
-    bool one_message = false;       // RNR-13: until there is progress only the oldest is sent
-    std::size_t drain_works = 0;    // in SQD: how many of the oldest may still begin
-    bool drain_pending = false;     // SQ_DRAINED is to be raised (STA-06)
+    bool implied_nak_taken = false;       // one retry for a gap, until there is progress
+    bool rewound = false;                 // nothing was sent since the cursor went back
+    bool one_message = false;             // RNR-13: until there is progress only the oldest is sent
+    std::optional<wire::Psn> recovers_to; // AfterLoss::OnePacket: until this one is the oldest
+    std::size_t drain_works = 0;          // in SQD: how many of the oldest may still begin
+    bool drain_pending = false;           // SQ_DRAINED is to be raised (STA-06)
 
     bool ready = false;        // in the engine's list of QPs that may have packets to send
     bool request_turn = false; // replies and requests take turns

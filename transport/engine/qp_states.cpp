@@ -73,6 +73,7 @@ void reset(Device& device, Qp& qp) {
     drop_deferred_ack(device, qp);
     qp.out_of_credits = qp.one_message = false;
     qp.drain_works = 0;
+    qp.recovers_to.reset();
     qp.last_cnp.reset();
     if (qp.limiter) qp.limiter->reset();
     const Connection old = qp.connection;

@@ -97,7 +97,11 @@ namespace {
 Transmit* sent(Device& device, Qp& qp, const wire::Packet& packet, wire::Bytes payload,
                wire::Psn behind, wire::Instant now) {
     const std::uint32_t known = forward(qp.outbound.unacked_psn, qp.outbound.next_psn);
-    if (forward(qp.outbound.unacked_psn, behind) > known) qp.outbound.next_psn = behind;
+    // TMO-06: a message that is sent again as a whole begins before the oldest unacknowledged PSN.
+    const bool acknowledged = wire::distance(behind, qp.outbound.unacked_psn) >= 0;
+    if (!acknowledged && forward(qp.outbound.unacked_psn, behind) > known) {
+        qp.outbound.next_psn = behind;
+    }
     qp.rewound = false;
     qp.since_ack_request = packet.bth.ack_request ? 0 : qp.since_ack_request + 1;
     // TMO-01: T counts from the last packet that asked for an ACK.
@@ -170,7 +174,7 @@ Transmit* send_request(Device& device, Qp& qp, SendWork& work, wire::Instant now
 // BTH-18, N-18: at the end of a message, now and then inside long ones, and where the window ends.
 bool wants_ack(const Device& device, const Qp& qp, const SendWork& work, wire::Psn psn, bool ends) {
     if (ends || qp.since_ack_request + 1 >= device.config.behaviour.ack_request_every) return true;
-    if (credit_waits(qp, work)) return true;
+    if (credit_waits(qp, work) || qp.recovers_to) return true;
     const std::uint32_t out = forward(qp.outbound.unacked_psn, qp.outbound.next_psn);
     const std::uint32_t with_next = forward(qp.outbound.unacked_psn, psn + 2);
     return with_next > out && !window_open(device, qp, work, with_next - out);
@@ -311,11 +315,26 @@ SendWork* next_work(Device& device, Qp& qp) {
 
 } // namespace
 
+namespace {
+
+// AfterLoss::OnePacket: whether the next packet must wait until the oldest one is acknowledged.
+bool waits_for_recovery(const Qp& qp) {
+    if (!qp.recovers_to || qp.cursor.work >= qp.sends.size()) return false;
+    const SendWork& work = qp.sends[qp.cursor.work];
+    if (!work.started) return true;
+    const wire::Psn oldest = qp.outbound.unacked_psn;
+    if (wants_response(work.request.opcode)) return !work.holds(oldest);
+    return !is_local(work.request.opcode) && work.first + qp.cursor.packet != oldest;
+}
+
+} // namespace
+
 Transmit* next_request(Device& device, Qp& qp, wire::Instant now) {
     if (qp.connection.type != QpType::Rc) return next_unreliable(device, qp);
     const QpState state = qp.connection.state;
     if ((state != QpState::Rts && state != QpState::Sqd) || qp.waits_for_rnr) return nullptr;
     if (qp.one_message && qp.cursor.work > 0) return nullptr; // RNR-13
+    if (waits_for_recovery(qp)) return nullptr;
     SendWork* const next = next_work(device, qp);
     if (next == nullptr) return nullptr;
     SendWork& work = *next;

@@ -198,6 +198,9 @@ void hear_credits(Qp& qp, const ResponseView& view, const ResponseRuling& ruling
 // TMO-04: progress restarts the timer, and ends a wait for something that has been answered.
 void after_progress(Device& device, Qp& qp, wire::Instant now) {
     const std::uint32_t index = Device::index_of(qp);
+    if (qp.recovers_to && wire::distance(*qp.recovers_to, qp.outbound.unacked_psn) >= 0) {
+        qp.recovers_to.reset();
+    }
     if (qp.waits_for_rnr && wire::distance(qp.rnr_psn, qp.outbound.unacked_psn) > 0) {
         qp.waits_for_rnr = false;
         device.deadlines.disarm(index, Timer::Rnr);

@@ -1,5 +1,6 @@
 #include "transport/engine/responder.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "transport/engine/qp_states.hpp"
@@ -23,9 +24,33 @@ WcStatus receive_status(RequestCheck check) {
     return WcStatus::LocQpOpErr;
 }
 
+// KEY-14, KEY-06: as much of a packet that is refused as fits.
+void place_what_fits(Device& device, const Qp& qp, const RequestView& view, RequestCheck check) {
+    const wire::Bytes payload = view.packet.payload();
+    if (check == RequestCheck::ReceiveRoom) {
+        const std::uint64_t before = view.info.starts_message() ? 0 : qp.inbound.received;
+        const std::uint64_t room = view.receive_bytes - std::min(view.receive_bytes, before);
+        static_cast<void>(scatter(device.memory, view.receive_domain, view.receive_sges, before,
+                                  payload.first(std::min<std::size_t>(room, payload.size()))));
+    }
+    const bool write = view.info.operation == Operation::RdmaWrite;
+    if (check != RequestCheck::KeyRange || !write || !view.target) return;
+    const Region& region = device.memory.slot(view.target->rkey.value);
+    const std::uint64_t address = view.info.starts_message()
+                                      ? view.packet.reth.virtual_address
+                                      : qp.inbound.address + qp.inbound.received;
+    if (!region.covers(address, 0)) return;
+    const std::uint64_t room = region.bytes.size() - (address - region.address);
+    const wire::Bytes fits = payload.first(std::min<std::size_t>(room, payload.size()));
+    std::ranges::copy(fits, region.at(address, fits.size()).begin());
+}
+
 // A NAK of class A or C: the last word of this QP (N-07).
 void refuse(Device& device, Qp& qp, const RequestView& view, wire::NakCode code,
             RequestCheck check) {
+    if (device.config.behaviour.refused_data == RefusedData::AsFits) {
+        place_what_fits(device, qp, view, check);
+    }
     // OPC-06: at the PSN of the offending packet, with an MSN that does not count it (ACK-08).
     acknowledge(device, qp, view.packet.bth.psn, wire::Syndrome::nak(code));
     const bool would_take =

@@ -20,6 +20,18 @@ void rewind(Device& device, Qp& qp) {
     device.mark_ready(qp);
 }
 
+namespace {
+
+// After a loss: as rewind(), and slowly on devices that begin with one packet.
+void recover(Device& device, Qp& qp) {
+    rewind(device, qp);
+    if (device.config.behaviour.after_loss == AfterLoss::OnePacket) {
+        qp.recovers_to = qp.outbound.next_psn;
+    }
+}
+
+} // namespace
+
 void retry(Device& device, Qp& qp) {
     if (qp.sends.empty()) return;
     const SendView view{qp.connection, qp.outbound, device.config.behaviour,
@@ -35,7 +47,7 @@ void retry(Device& device, Qp& qp) {
         return;
     }
     ++qp.outbound.retries;
-    rewind(device, qp);
+    recover(device, qp);
 }
 
 namespace {
@@ -80,9 +92,12 @@ void handle_timer(Device& device, Qp& qp, Timer timer, wire::Instant now) {
         qp.implied_nak_taken = false;
         if (!qp.sends.empty() && adaptive_interval(device, qp)) {
             ++qp.outbound.early_resends;
-            rewind(device, qp);
+            recover(device, qp);
         } else {
             retry(device, qp);
+        }
+        if (device.config.behaviour.timeout_restart == TimeoutRestart::Message) {
+            qp.cursor.packet = 0; // TMO-06
         }
         if (qp.connection.state != QpState::Err) arm_ack_timer(device, qp, now);
         return;

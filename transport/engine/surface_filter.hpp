@@ -79,6 +79,12 @@ class SurfaceFilter {
     // region, and before it forgets one.
     virtual void region_registered(const RegisteredRegion& /*region*/) {}
     virtual void region_deregistered(MrId /*mr*/) {}
+    // How much later than it could the host sees a completion, and the bytes that packets wrote:
+    // but never later than a completion that it sees, and what the host itself writes at once.
+    [[nodiscard]] virtual wire::Duration completion_delay() const { return {}; }
+    [[nodiscard]] virtual wire::Duration memory_delay() const { return {}; }
+    // Whether the host may not post to a QP in ERR; else what it posts is flushed.
+    [[nodiscard]] virtual bool refuses_posts_in_error() const { return false; }
     // What the host makes of a QP, which packets alone do not tell: whose it is and how it is set
     // up. Called when a QP was created and after each change that the engine accepted, with what
     // ibv_query_qp reports then (rq_psn is the expected PSN at that time).

@@ -54,10 +54,11 @@ void ReceiveQueue::push(const ReceiveRequest& request) {
     work = {.id = request.id, .sges = sges, .bytes = bytes_of(sges)};
 }
 
-SharedReceiveQueue::SharedReceiveQueue(SrqId srq, const SrqDescription& description)
+SharedReceiveQueue::SharedReceiveQueue(SrqId srq, const SrqDescription& description,
+                                       SharedReceive order)
     : id(srq), pd(description.pd), max_sge(description.max_sge), depth(description.depth),
       limit(description.limit), slots_(depth), sges_(std::size_t{depth} * max_sge), posted_(depth),
-      free_(depth) {
+      free_(depth), order_(order) {
     std::iota(free_.rbegin(), free_.rend(), 0U);
 }
 
@@ -68,7 +69,11 @@ void SharedReceiveQueue::push(const ReceiveRequest& request) {
         std::span(sges_).subspan(std::size_t{slot} * max_sge, request.sges.size());
     std::ranges::copy(request.sges, mine.begin());
     slots_[slot] = {.id = request.id, .sges = mine, .bytes = bytes_of(mine), .slot = slot};
-    posted_.push(slot);
+    if (order_ == SharedReceive::Newest) {
+        posted_.insert(0, slot);
+    } else {
+        posted_.push(slot);
+    }
 }
 
 } // namespace veriroce::engine

@@ -85,16 +85,17 @@ class ReceiveQueue {
 // again before.
 class SharedReceiveQueue {
   public:
-    SharedReceiveQueue(SrqId srq, const SrqDescription& description);
+    SharedReceiveQueue(SrqId srq, const SrqDescription& description, SharedReceive order);
 
     // Receives that messages hold count as well.
     [[nodiscard]] bool full() const { return free_.empty(); }
     [[nodiscard]] bool empty() const { return posted_.empty(); }
     [[nodiscard]] std::size_t size() const { return posted_.size(); }
+    // The next to be taken.
     [[nodiscard]] const ReceiveWork& front() const { return slots_[posted_.front()]; }
     // The caller has asked full() and checked the request against max_sge.
     void push(const ReceiveRequest& request);
-    // The oldest; its SGEs stay where they are until it is released.
+    // The next; its SGEs stay where they are until it is released.
     ReceiveWork take() { return slots_[posted_.pop()]; }
     void release(const ReceiveWork& work) { free_.push_back(work.slot); }
 
@@ -108,8 +109,9 @@ class SharedReceiveQueue {
   private:
     std::vector<ReceiveWork> slots_;
     std::vector<Sge> sges_;
-    Ring<std::uint32_t> posted_;
+    Ring<std::uint32_t> posted_; // in the order in which they are taken
     std::vector<std::uint32_t> free_;
+    SharedReceive order_;
 };
 
 } // namespace veriroce::engine

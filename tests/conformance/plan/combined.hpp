@@ -64,6 +64,16 @@ class FilterChain final : public engine::SurfaceFilter {
         }
         return seen;
     }
+    wire::Duration completion_delay() const override {
+        return most([](const auto& filter) { return filter.completion_delay(); });
+    }
+    wire::Duration memory_delay() const override {
+        return most([](const auto& filter) { return filter.memory_delay(); });
+    }
+    bool refuses_posts_in_error() const override {
+        return std::ranges::any_of(
+            filters_, [](const auto& filter) { return filter->refuses_posts_in_error(); });
+    }
     void qp_changed(const engine::QpReport& qp) override {
         for (const auto& filter : filters_)
             filter->qp_changed(qp);
@@ -74,6 +84,14 @@ class FilterChain final : public engine::SurfaceFilter {
     }
 
   private:
+    template <typename Of>
+    wire::Duration most(Of of) const {
+        wire::Duration longest{0};
+        for (const auto& filter : filters_)
+            longest = std::max(longest, of(*filter));
+        return longest;
+    }
+
     std::vector<std::unique_ptr<engine::SurfaceFilter>> filters_;
 };
 
@@ -108,6 +126,7 @@ combination_of(const std::vector<mutants::Mutant>& oddities) {
         device.checks = *checks;
         std::ranges::copy(mutants::traits_of(oddity), std::back_inserter(device.traits));
         device.ack_timer_floor = std::max(device.ack_timer_floor, oddity.ack_timer_floor);
+        device.lacks.add(engine_of(oddity).lacks);
     }
     device.filter = [oddities]() -> std::unique_ptr<engine::SurfaceFilter> {
         auto chain = std::make_unique<FilterChain>();

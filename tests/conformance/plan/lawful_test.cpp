@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <random>
 
+#include <fmt/format.h>
+
 #include "tests/conformance/plan/combined.hpp"
 #include "tests/part_of.hpp"
 
@@ -68,6 +70,27 @@ TEMPLATE_TEST_CASE_SIG("suite: no case fails on a lawful oddity", "[suite][mutan
 TEMPLATE_TEST_CASE_SIG("suite: no case fails on three lawful oddities at once", "[suite][mutants]",
                        ((std::uint64_t seed), seed), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12) {
     blames_no_three(seed);
+}
+
+// Hidden: of ODDITIES="credits_reported acks_sent_twice" what each run says that does not pass.
+TEST_CASE("survey: what runs say of a lawful oddity", "[.survey]") {
+    const char* names = std::getenv("ODDITIES");
+    std::istringstream list(names == nullptr ? "" : names);
+    for (std::string name; list >> name;) {
+        const auto oddity = mutants::find(name);
+        REQUIRE(oddity.has_value());
+        for (const InexactLab& lab : {InexactLab{}, real_lab}) {
+            VirtualTestbedOptions device = engine_of(*oddity);
+            device.lab = lab;
+            std::size_t skipped = 0;
+            for (const CaseResult& result : play_suite(over_both(), std::move(device))) {
+                skipped += result.verdict == Verdict::Skip ? 1 : 0;
+                if (result.verdict == Verdict::Skip || result.verdict == Verdict::Pass) continue;
+                fmt::print("{}{}: {}\n", name, lab.path_delay ? ", slow lab" : "", text_of(result));
+            }
+            fmt::print("{}{}: {} skipped\n", name, lab.path_delay ? ", slow lab" : "", skipped);
+        }
+    }
 }
 
 // Hidden: more combinations. Of SEEDS="13 40", those with these seeds.

@@ -49,6 +49,11 @@ inline VirtualTestbedOptions engine_of(const mutants::Mutant& mutant) {
     options.filter = mutant.make_filter;
     options.traits = mutants::traits_of(mutant);
     options.ack_timer_floor = mutant.ack_timer_floor;
+    if (auto lacks = dut::Lacks::parse(mutant.lacks)) {
+        options.lacks = std::move(*lacks);
+    } else {
+        FAIL(lacks.error());
+    }
     return options;
 }
 

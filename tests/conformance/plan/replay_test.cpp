@@ -219,6 +219,56 @@ TEST_CASE("replay: the wire is known by the plays that a device does not decide"
     CHECK(WireRecord().share() == 1);
 }
 
+// A case in which no two packets can be mistaken passes, whatever overtakes what.
+TEST_CASE("replay: what passes does not hide what probes tell of the wire", "[plan]") {
+    WireRecord wire;
+    for (int i = 0; i < 20; ++i)
+        wire.add_probe(200, WireRecord::Disturbance::Lost);
+    wire.add(100'000);
+    CHECK(wire.probed() == 4000);
+    CHECK(wire.packets() == 104'000);
+    CHECK(wire.share() == Approx(0.00525).epsilon(0.01));
+    CHECK(settled({missed(7), missed(7), passed()}, wire).result.verdict == Verdict::Error);
+    // Probes that saw nothing say nothing new.
+    WireRecord good = good_wire();
+    good.add_probe(10);
+    CHECK(good.share() == Approx(1.0 / 4011));
+}
+
+// The case has hundreds of packets, and 2 % are lost: it never comes to its end.
+TEST_CASE("replay: plays that end at different places are more likely the wire's doing", "[plan]") {
+    WireRecord wire;
+    for (int i = 0; i < 80; ++i)
+        wire.add_probe(50, WireRecord::Disturbance::Lost);
+    std::vector<CaseResult> plays;
+    for (const std::size_t packets : {14U, 3U, 9U, 13U, 6U, 11U, 4U, 12U, 8U, 10U, 5U, 14U, 7U}) {
+        plays.push_back(missed(7));
+        plays.back().packets.resize(packets);
+    }
+    CHECK(settled(plays, wire).result.verdict == Verdict::Error);
+    CHECK(settled({missed(7)}, wire).result.verdict == Verdict::Fail); // always at the same place
+}
+
+TEST_CASE("replay: what a device lacked while a case was played is looked for again", "[plan]") {
+    const CaseResult skipped =
+        played(Verdict::Skip, {{.kind = FindingKind::Unsupported, .detail = "needs more"}});
+    CHECK(Replay::needed_for(skipped));
+    CHECK(settled({skipped, passed()}).result.verdict == Verdict::Pass);
+    const Settled lacking = settled({skipped});
+    CHECK(lacking.result.verdict == Verdict::Skip);
+    CHECK(lacking.plays == 2);
+    CaseResult unplayed = skipped; // the plan knew it before
+    unplayed.packets.clear();
+    CHECK_FALSE(Replay::needed_for(unplayed));
+    WireRecord wire = good_wire();
+    Replay replay(wire);
+    replay.add(skipped);
+    replay.add(skipped);
+    static_cast<void>(replay.take_result());
+    replay.tell(wire);
+    CHECK(wire.disturbed() == 0);
+}
+
 TEST_CASE("finding: what no lost packet explains", "[interpreter]") {
     const auto with = [](std::string field, std::optional<std::size_t> packet) {
         return Finding{.kind = FindingKind::Mismatch,

@@ -149,6 +149,55 @@ TEST_CASE("requester: SQD finishes what had begun, or all that was posted", "[en
     CHECK(lab.drain().size() == (all ? 1 : 3));
 }
 
+TEST_CASE("requester: after a loss the whole window goes again, or one packet after another",
+          "[engine][REQ-02][REQ-11]") {
+    const auto choice = GENERATE(AfterLoss::WholeWindow, AfterLoss::OnePacket);
+    Lab lab(choosing({.after_loss = choice}));
+    post(lab, WrOpcode::Send, 3072);
+    post(lab, WrOpcode::RdmaRead, 2048, 2);
+    post(lab, WrOpcode::Send, 4, 3);
+    CHECK(psns(lab.drain()) == Psns{2000, 2001, 2002, 2003, 2005});
+    lab.receive(lab.ack(sq_psn + 1, 0, 0x60)); // the first packet came, the second did not
+    if (choice == AfterLoss::WholeWindow) {
+        CHECK(psns(lab.drain()) == Psns{2001, 2002, 2003, 2005});
+        return;
+    }
+    const Sent alone = lab.one();
+    CHECK(alone.psn() == 2001);
+    CHECK(alone.packet.bth.ack_request); // N-18: else nothing more would come
+    lab.receive(lab.ack(sq_psn + 1, 0));
+    CHECK(psns(lab.drain()) == Psns{2002});
+    lab.receive(lab.ack(sq_psn + 2, 1));
+    CHECK(psns(lab.drain()) == Psns{2003});
+    lab.receive(response(lab, "RDMA_READ_RESPONSE_FIRST", 3, 2), pattern(1024));
+    CHECK(lab.drain().empty());
+    lab.receive(response(lab, "RDMA_READ_RESPONSE_LAST", 4, 2), pattern(1024));
+    CHECK(psns(lab.drain()) == Psns{2005});
+    lab.receive(lab.ack(sq_psn + 5, 3));
+    CHECK(lab.sends().size() == 3);
+    post(lab, WrOpcode::Send, 3072, 4); // all is recovered: the whole window again
+    CHECK(psns(lab.drain()) == Psns{2006, 2007, 2008});
+}
+
+TEST_CASE("requester: a timeout begins again at the oldest packet, or at its message",
+          "[engine][TMO-06]") {
+    const auto choice = GENERATE(TimeoutRestart::OldestPacket, TimeoutRestart::Message);
+    Lab lab(choosing({.timeout_restart = choice}));
+    post(lab, WrOpcode::Send, 3072);
+    lab.drain();
+    lab.receive(lab.ack(sq_psn, 0));
+    lab.next_deadline();
+    const bool message = choice == TimeoutRestart::Message;
+    const Psns again = message ? Psns{2000, 2001, 2002} : Psns{2001, 2002};
+    CHECK(psns(lab.drain()) == again);
+    lab.receive(lab.ack(sq_psn + 1, 0, 0x60)); // a NAK says where to begin
+    CHECK(psns(lab.drain()) == Psns{2001, 2002});
+    lab.receive(lab.ack(sq_psn + 2, 1));
+    CHECK(lab.sends().size() == 1);
+    post(lab, WrOpcode::Send, 4, 2);
+    CHECK(lab.one().psn() == 2003);
+}
+
 TEST_CASE("requester: further timeouts are as long as the first, or grow",
           "[engine][TMO-01][TMO-08]") {
     const bool grows = GENERATE(false, true);

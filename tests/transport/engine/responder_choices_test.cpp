@@ -383,6 +383,28 @@ TEST_CASE("responder: a WRITE that brings too much is NAKed where it shows, or a
     CHECK(lab.state() == QpState::Err);
 }
 
+TEST_CASE("responder: nothing of a request that does not fit is written, or what fits",
+          "[engine][KEY-14][KEY-06]") {
+    const auto choice = GENERATE(RefusedData::NotWritten, RefusedData::AsFits);
+    const bool fits = choice == RefusedData::AsFits;
+    Lab lab(choosing({.refused_data = choice}));
+    lab.post_receive(1, 1028, 0x8000);
+    const auto behind = std::vector(lab.memory(0x8404, 64).begin(), lab.memory(0x8404, 64).end());
+    lab.receive(lab.packet("SEND_FIRST", rq_psn), pattern(1024));
+    lab.receive(lab.packet("SEND_LAST", rq_psn + 1), pattern(8, 2));
+    CHECK(lab.drain().back().syndrome() == 0x61);
+    CHECK(std::ranges::equal(lab.memory(0x8400, 4), wire::Bytes(pattern(8, 2)).first(4)) == fits);
+    CHECK(std::ranges::equal(lab.memory(0x8404, 64), behind));
+    Lab region(choosing({.refused_data = choice}));
+    wire::Packet write = region.packet("RDMA_WRITE_ONLY", rq_psn);
+    write.reth.virtual_address = region_address + region_bytes - 4;
+    write.reth.dma_length = 8;
+    region.receive(write, pattern(8, 3));
+    CHECK(region.one().syndrome() == 0x62);
+    CHECK(std::ranges::equal(region.memory(region_bytes - 4, 4),
+                             wire::Bytes(pattern(8, 3)).first(4)) == fits);
+}
+
 TEST_CASE("responder: a length above 2 GiB draws either NAK", "[engine][LEN-05]") {
     const auto choice = GENERATE(OversizeNak::InvalidRequest, OversizeNak::RemoteAccess);
     Lab lab(choosing({.oversize_nak = choice}));

@@ -62,6 +62,22 @@ TEST_CASE("srq: QPs take its receives in the order in which their messages begin
     CHECK(std::ranges::equal(lab.memory(0xA000, 8), pattern(8, 6)));
 }
 
+TEST_CASE("srq: messages may take the newest receive first", "[engine][RNR-14]") {
+    LabOptions options;
+    options.config.behaviour.shared_receive = SharedReceive::Newest;
+    Shared lab(0, options);
+    for (std::uint64_t id = 1; id <= 3; ++id)
+        REQUIRE(lab.share(id, 2048, 0x8000 + id * 0x800).posted == 1);
+    lab.receive_at(0, "SEND_ONLY", 0, 8, 5);
+    lab.receive_at(1, "SEND_ONLY", 0, 8, 6);
+    lab.drain();
+    const auto got = lab.receives();
+    REQUIRE(got.size() == 2);
+    CHECK(got[0].id == 3);
+    CHECK(got[1].id == 2);
+    CHECK(std::ranges::equal(lab.memory(0x9800, 8), pattern(8, 5)));
+}
+
 TEST_CASE("srq: a receive that a message holds keeps its slot", "[engine][N-16]") {
     Shared lab;
     for (std::uint64_t id = 1; id <= 4; ++id)
