@@ -461,6 +461,16 @@ TEST_CASE("construct: modify brings what a state needs", "[constructs]") {
                 "qp en_sqd_async_notify=1\n"));
 }
 
+TEST_CASE("construct: a request of the QP's earlier life holds nothing back", "[constructs]") {
+    const CaseResult result = play_script(with("dut post SEND id=1\n"
+                                               "< SEND_ONLY psn=0\n"
+                                               "dut reconnect\n"
+                                               "< SEND_ONLY psn=0 within 20ms\n"));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.reason() == "expected SEND_ONLY, got nothing (waited 20 ms)");
+}
+
 // --- judged -----------------------------------------------------------------------------------
 
 TEST_CASE("construct: judged takes what the rules allow, and nothing else", "[constructs]") {
