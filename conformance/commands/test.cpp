@@ -10,6 +10,7 @@
 
 #include "conformance/commands/test_console.hpp"
 #include "conformance/commands/test_device.hpp"
+#include "conformance/commands/test_explore.hpp"
 #include "conformance/commands/test_play.hpp"
 #include "conformance/commands/test_report.hpp"
 #include "conformance/commands/test_selection.hpp"
@@ -160,6 +161,10 @@ Accepted<int> run_or_refuse(const TestOptions& options, Console& console, std::F
     if (options.list_mutants) {
         console.say(list_of_mutants());
         return 0;
+    }
+    if (options.explore) return explore(options, console);
+    if (options.runs != 0 || options.seconds != 0) {
+        return misused("--runs and --time limit --explore");
     }
     const command_line::StopOnSignal stop; // from here on a signal leaves a report behind
     if (options.shrink && !options.dut.empty()) {

@@ -77,6 +77,13 @@ void add_playing(Command& command, TestOptions& options) {
                    {.value = "NOISE"});
     command.flag("--shrink", options.shrink,
                  "Shrink the first failing case, and print the smallest script that still fails");
+    command.flag("--explore", options.explore,
+                 "Play random dialogues instead of cases, and shrink each failure to a script that "
+                 "fails by itself; 1000 dialogues unless --runs or --time says otherwise");
+    command.number("--runs", options.runs, {1, 1'000'000'000}, "Explore this many dialogues",
+                   {.value = "N"});
+    command.number("--time", options.seconds, {0.1, 1'000'000}, "Explore for this long",
+                   {.value = "SECONDS"});
     command.flag("--fail-fast", options.fail_fast, "Stop at the first FAIL");
     command.flag("--list-mutants", options.list_mutants, "List the defects for --mutant");
     command.flag("--list", options.list, "List the selected runs without playing them");

@@ -237,6 +237,8 @@ Task<Met<>> play_reconnect(Interpreter& interpreter, CaseQp& qp, const script::R
     qp.book = QpBook(identity);
     qp.state = engine::QpState::Reset;
     qp.entries.clear();
+    qp.heard.clear(); // `all_claimed` has seen to them
+    qp.next = 0;
     objects.receives_of(qp).clear();
     qp.in_run = false;
     co_await interpreter.tester().reset(qp, clock.now(), span);

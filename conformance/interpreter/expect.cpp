@@ -214,7 +214,7 @@ Met<> take_packet(Interpreter& interpreter, std::span<Awaited> open, CaseQp& qp,
         ++qp.next;
         return {};
     }
-    if (passes_without_line(interpreter, qp, index)) {
+    if (passes_without_line(interpreter, qp, index) || is_unscripted(interpreter)) {
         ++qp.next;
         return {};
     }
@@ -237,6 +237,10 @@ Met<> take_packet(Interpreter& interpreter, std::span<Awaited> open, CaseQp& qp,
 
 bool early_resends_pass(Interpreter& interpreter) {
     return interpreter.environment().early_ack_timer() || !about_ack_timer(interpreter.script());
+}
+
+bool is_unscripted(const Interpreter& interpreter) {
+    return interpreter.script().tagged("unscripted");
 }
 
 MatchContext context_of(Interpreter& interpreter, const CaseQp& qp) {

@@ -275,6 +275,12 @@ Met<> take_completions(Interpreter& interpreter, std::span<Awaited> open, const 
             if (found->empty()) taker = &line;
             if (why.empty()) why = std::move(*found);
         }
+        if (taker == nullptr && is_unscripted(interpreter)) {
+            if (!ours && queue == engine::Queue::Receive)
+                std::erase(interpreter.objects().receives_of(qp), next->id);
+            seen.erase(next);
+            continue;
+        }
         if (taker == nullptr) {
             Finding finding =
                 std::ranges::count_if(open, waits) == 1

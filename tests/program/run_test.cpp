@@ -45,6 +45,25 @@ TEST_CASE("run: a defect is made small, and the small script finds it", "[progra
     CHECK(place.run(again + " --mutant nak_names_the_arrived_psn").code == 1);
 }
 
+TEST_CASE("run: what the explorer finds is a script that finds it again", "[program]") {
+    const Workplace place;
+    CHECK(place.run("veriroce test --explore --runs 40").code == 0);
+    const std::string mutant = " --mutant nak_for_every_packet_ahead";
+    const Outcome explored =
+        place.run("veriroce test --explore --runs 300 --fail-fast --report out" + mutant);
+    INFO(explored.out);
+    CHECK(explored.code == 1);
+    std::size_t scripts = 0;
+    for (const std::string& file : place.listing()) {
+        if (!file.ends_with(".roce")) continue;
+        ++scripts;
+        CHECK(place.run("veriroce test " + file).code == 0);
+        CHECK(place.run("veriroce test " + file + mutant).code == 1);
+    }
+    CHECK(scripts == 1);
+    CHECK(place.listing().contains("out/results.json"));
+}
+
 TEST_CASE("run: a fault plan is checked, laid out, played and made small", "[program]") {
     const Workplace place;
     place.write("loss.faults", "mark  ce when psn=0 also\ndrop when from=tester psn=0\n");

@@ -461,6 +461,16 @@ TEST_CASE("construct: modify brings what a state needs", "[constructs]") {
                 "qp en_sqd_async_notify=1\n"));
 }
 
+TEST_CASE("construct: a request of the QP's earlier life holds nothing back", "[constructs]") {
+    const CaseResult result = play_script(with("dut post SEND id=1\n"
+                                               "< SEND_ONLY psn=0\n"
+                                               "dut reconnect\n"
+                                               "< SEND_ONLY psn=0 within 20ms\n"));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Fail);
+    CHECK(result.reason() == "expected SEND_ONLY, got nothing (waited 20 ms)");
+}
+
 // --- judged -----------------------------------------------------------------------------------
 
 TEST_CASE("construct: judged takes what the rules allow, and nothing else", "[constructs]") {
@@ -479,6 +489,33 @@ TEST_CASE("construct: judged takes what the rules allow, and nothing else", "[co
     INFO(text_of(gap));
     CHECK(gap.verdict == Verdict::Fail);
     CHECK(gap.reason().find("RSP-03") != std::string::npos);
+}
+
+TEST_CASE("construct: an unscripted case passes over what no line names", "[constructs]") {
+    const std::string body = "dut    recv id=1..2\n"
+                             "> SEND_ONLY  psn=0 ackreq\n"
+                             "> SEND_ONLY  psn=2 ackreq\n"
+                             "> SEND_ONLY  psn=1 ackreq\n"
+                             "< ACK        psn=1\n"
+                             "dut    done recv id=2\n";
+    CHECK(play_script(with(body)).verdict == Verdict::Fail);
+    passes(with(body, "tags   unscripted\n"));
+    // Completions and events that no line names, and packets after the last line.
+    passes(with("dut recv id=1..9\n> SEND_ONLY psn=0 ackreq\n> SEND_MIDDLE psn=1\n",
+                "tags   unscripted\n"));
+}
+
+TEST_CASE("construct: in an unscripted case lines wait, and the judge reads everything",
+          "[constructs]") {
+    const CaseResult missing =
+        play_script(with("> SEND_ONLY psn=0 ackreq\n< ACK psn=0\n", "tags   unscripted\n"));
+    CHECK(missing.verdict == Verdict::Fail); // an RNR NAK comes
+    const std::string again = with("dut recv id=1..9\n> SEND_ONLY psn=0 ackreq\n"
+                                   "> SEND_ONLY psn=2 ackreq\n> SEND_ONLY psn=3 ackreq\n",
+                                   "tags   unscripted\n");
+    passes(again);
+    CHECK(play_script(again, engine_of(*mutants::find("nak_for_every_packet_ahead"))).verdict ==
+          Verdict::Fail);
 }
 
 // --- other frames -----------------------------------------------------------------------------

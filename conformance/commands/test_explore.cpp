@@ -1,0 +1,154 @@
+#include "conformance/commands/test_explore.hpp"
+
+#include <chrono>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "conformance/commands/test_device.hpp"
+#include "conformance/commands/test_report.hpp"
+#include "conformance/commands/text_file.hpp"
+#include "conformance/explorer/exploration.hpp"
+#include "conformance/mutants/mutants.hpp"
+#include "conformance/plan/plan.hpp"
+#include "conformance/testbed/virtual_testbed.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
+#include "reports/console.hpp"
+
+namespace veriroce::commands {
+
+using namespace command_line;
+
+namespace {
+
+constexpr std::uint64_t kUsualRuns = 1'000;
+constexpr std::size_t kTroublesTold = 5;
+
+// As real labs are: nobody knows what passed the device's port when.
+constexpr testbed::InexactLab kSlowLab{.stamp_width = std::chrono::microseconds(50),
+                                       .path_delay = std::chrono::microseconds(200),
+                                       .call_delay = std::chrono::microseconds(300),
+                                       .jitter = std::chrono::microseconds(100)};
+
+testbed::VirtualTestbedOptions device_of(const mutants::Mutant& mutant) {
+    testbed::VirtualTestbedOptions options;
+    options.engine.behaviour = mutant.behaviour;
+    options.checks = mutant.checks;
+    options.filter = mutant.make_filter;
+    options.traits = mutants::traits_of(mutant);
+    options.ack_timer_floor = mutant.ack_timer_floor;
+    return options;
+}
+
+// The right device first, then each lawful oddity; each in an exact lab and in a slow one.
+std::vector<explorer::RightDevice> right_devices(const TestOptions& options) {
+    std::vector<explorer::RightDevice> devices;
+    const auto add = [&](std::string name, testbed::VirtualTestbedOptions device) {
+        device.seed = options.seed;
+        testbed::VirtualTestbedOptions slow = device;
+        slow.lab = kSlowLab;
+        devices.push_back({name, std::make_unique<testbed::VirtualTestbed>(std::move(device))});
+        devices.push_back(
+            {name + " in a slow lab", std::make_unique<testbed::VirtualTestbed>(std::move(slow))});
+    };
+    add("the right device", {});
+    for (const mutants::Mutant& oddity : mutants::lawful()) {
+        // Where it is under test, it shows what it does.
+        if (oddity.name != options.mutant)
+            add(fmt::format("the lawful oddity {}", oddity.name), device_of(oddity));
+    }
+    return devices;
+}
+
+explorer::Options explorer_options(const TestOptions& options) {
+    explorer::Options explore{.seed = options.seed, .timeout_scale = options.timeout_scale};
+    if (options.runs != 0) explore.runs = options.runs;
+    if (options.seconds != 0) {
+        explore.time = std::chrono::duration_cast<std::chrono::nanoseconds>(
+            std::chrono::duration<double>(options.seconds));
+    }
+    if (!explore.runs && !explore.time) explore.runs = kUsualRuns;
+    return explore;
+}
+
+// Writes the script into the report's folder, or shows it; and says how to play it again.
+Accepted<std::monostate> keep(explorer::Found& found, const TestOptions& options,
+                              Console& console) {
+    std::string name = fmt::format("explored-{}.roce", found.seed);
+    if (!options.report.empty()) name = std::filesystem::path(options.report) / name;
+    found.result.file = name;
+    found.result.command = fmt::format(
+        "veriroce test {}{}{} --seed {}", plan::shell_word(name), repeat_options(options),
+        explorer::ip_version_of(found.seed) == 6 ? " --over ip=6" : "", found.seed);
+    if (options.report.empty()) {
+        console.say(found.text);
+        return {};
+    }
+    if (const auto written = write_text(name, found.text); !written) return unable(written.error());
+    return {};
+}
+
+std::string summary_of(const explorer::Exploration& exploration, std::size_t findings,
+                       double seconds) {
+    const explorer::Counts& counts = exploration.counts();
+    std::string text =
+        fmt::format("\n{} dialogues, {} packets, in {:.1f} s\n"
+                    "{} passed, {} failed, {} skipped, {} errors; {} findings, {} not confirmed\n",
+                    counts.dialogues, counts.packets, seconds, counts.passed, counts.failed,
+                    counts.skipped, counts.errors, findings, exploration.unconfirmed().size());
+    for (const explorer::Unconfirmed& one : exploration.unconfirmed())
+        text += fmt::format("not confirmed: dialogue of seed {}: {}: {}\n", one.seed, one.signature,
+                            one.why);
+    std::size_t told = 0;
+    for (const auto& [what, seed] : exploration.troubles()) {
+        if (++told > kTroublesTold) break;
+        text += fmt::format("note: dialogue of seed {}: {}\n", seed, what);
+    }
+    return text;
+}
+
+// The dialogues, without playing them.
+int list(const testbed::Testbed& bench, const TestOptions& options, Console& console) {
+    const explorer::Reach reach = explorer::reach_of(bench.environment({}));
+    for (std::uint64_t i = 0; i < std::max<std::uint64_t>(options.runs, 1); ++i)
+        console.say(explorer::dialogue_of(options.seed + i, reach).text);
+    return kExitSuccess;
+}
+
+} // namespace
+
+Accepted<int> explore(const TestOptions& options, Console& console) {
+    const StopOnSignal stop;
+    auto bench = choose_testbed(options);
+    if (!bench) return std::unexpected(bench.error());
+    if (options.list) return list(**bench, options, console);
+    explorer::Exploration exploration(**bench, right_devices(options), explorer_options(options));
+    plan::RunResults results;
+    results.run = (*bench)->info();
+    Report report(options);
+    if (const auto begun = report.begin(results); !begun) return std::unexpected(begun.error());
+    console.say(reports::console_head(results.run));
+    const reports::ConsoleStyle style{.colour = options.colour, .quiet = options.quiet};
+    const auto began = std::chrono::steady_clock::now();
+    while (auto found = exploration.next()) {
+        if (const auto kept = keep(*found, options, console); !kept)
+            return std::unexpected(kept.error());
+        report.name_captures(found->result);
+        console.say(reports::console_case(found->result, style));
+        results.cases.push_back(std::move(found->result));
+        report.add(results);
+        if (options.fail_fast) break;
+    }
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - began;
+    results.timing.wall = std::chrono::duration_cast<wire::Duration>(wall);
+    results.run.complete = !StopOnSignal::requested();
+    console.say(summary_of(exploration, results.cases.size(), wall.count()));
+    if (const auto written = report.finish(results); !written)
+        return std::unexpected(written.error());
+    if (StopOnSignal::requested()) return kExitInterrupted;
+    const explorer::Counts& counts = exploration.counts();
+    if (counts.passed + counts.failed == 0) return unable("no dialogue reached a verdict");
+    return results.cases.empty() ? kExitSuccess : results.exit_code(options.strict, 0);
+}
+
+} // namespace veriroce::commands

@@ -1,0 +1,314 @@
+// The device's requests, and what the tester makes of them.
+#include "conformance/explorer/talk.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace veriroce::explorer {
+namespace {
+
+constexpr wire::Duration kWait = std::chrono::milliseconds(3); // until a request has come
+constexpr std::size_t kMostOpen = 12;     // requests that the tester has not answered
+constexpr std::uint32_t kMostPosted = 60; // of a QP; its queue holds 128
+
+bool waits_for_packets(const Qp& qp) {
+    return qp.talk == Talk::DutAsks; // elsewhere lines for answers would pass
+                                     // over the requests
+}
+
+// A line with an immediate has no room for two pieces.
+std::string source_field(Sketch& sketch, const Qp& qp, std::uint64_t bytes, bool one_piece) {
+    if (bytes == 0) return "len=0";
+    if (!one_piece && sketch.features().pieces && bytes > 1 && sketch.percent(30)) {
+        const std::uint64_t first = 1 + sketch.random().below(bytes - 1);
+        return fmt::format("local=s{}[{} +{}],s{}[{} +{}]", qp.domain,
+                           sketch.source(qp.domain, first), first, qp.domain,
+                           sketch.source(qp.domain, bytes - first), bytes - first);
+    }
+    return fmt::format("local=s{}[{} +{}]", qp.domain, sketch.source(qp.domain, bytes), bytes);
+}
+
+std::string with_flags(Sketch& sketch, Asked& asked, std::string line) {
+    const std::size_t before = line.size();
+    if (sketch.features().unsignaled && sketch.percent(25))
+        line = with_option(std::move(line), "unsignaled");
+    asked.signaled = line.size() == before;
+    if (asked.takes_receive && sketch.percent(10)) line = with_option(std::move(line), "se");
+    if (sketch.percent(8)) line = with_option(std::move(line), "fence");
+    const bool small = asked.bytes > 0 && asked.bytes <= kInlineBytes;
+    const bool carries = asked.kind == Asked::Kind::Message && small;
+    if (carries && sketch.features().pieces && sketch.reach().inline_data && sketch.percent(40))
+        line = with_option(std::move(line), "inline");
+    return line;
+}
+
+// The piece of the tester's region that a WRITE or READ names.
+std::string far_piece(Sketch& sketch, std::uint64_t bytes, std::uint64_t& offset) {
+    offset = sketch.far(bytes);
+    return bytes == 0 ? " remote=r" : fmt::format(" remote=r[{} +{}]", offset, bytes);
+}
+
+void post_message(Sketch& sketch, const Qp& qp, Asked& asked) {
+    const Features& features = sketch.features();
+    const bool write = features.writes && (!features.sends || sketch.percent(50));
+    const bool immediate = features.immediate && sketch.percent(30);
+    asked.name = fmt::format("{}{}", write ? "RDMA_WRITE" : "SEND", immediate ? "_WITH_IMM" : "");
+    asked.takes_receive = !write || immediate;
+    std::string line = fmt::format("dut    post {}{} id={} {}", of(qp), asked.name, asked.id,
+                                   source_field(sketch, qp, asked.bytes, immediate));
+    if (write) line += far_piece(sketch, asked.bytes, asked.offset);
+    if (immediate) line += fmt::format(" imm=0x{:X}", sketch.random().next() >> 32);
+    sketch.say(with_flags(sketch, asked, std::move(line)));
+}
+
+void post_read(Sketch& sketch, const Qp& qp, Asked& asked) {
+    asked.kind = Asked::Kind::Read;
+    asked.name = "RDMA_READ_REQUEST";
+    const std::string remote = far_piece(sketch, asked.bytes, asked.offset);
+    const std::string local = asked.bytes == 0
+                                  ? "len=0"
+                                  : fmt::format("local=k{}[{} +{}]", qp.domain,
+                                                sketch.sink(qp.domain, asked.bytes), asked.bytes);
+    std::string line =
+        fmt::format("dut    post {}RDMA_READ id={} {}{}", of(qp), asked.id, local, remote);
+    sketch.say(with_flags(sketch, asked, std::move(line)));
+}
+
+void post_atomic(Sketch& sketch, const Qp& qp, Asked& asked) {
+    asked.kind = Asked::Kind::Atomic;
+    asked.bytes = 8;
+    const bool add = sketch.percent(50);
+    asked.name = add ? "FETCH_ADD" : "COMPARE_SWAP";
+    std::string line =
+        fmt::format("dut    post {}{} id={} local=k{}[{} +8] remote=r[{} +8] {}", of(qp),
+                    add ? "ATOMIC_FETCH_AND_ADD" : "ATOMIC_CMP_AND_SWP", asked.id, qp.domain,
+                    sketch.sink(qp.domain, 8), sketch.atomic_far(),
+                    add ? fmt::format("add={}", sketch.random().below(1000))
+                        : fmt::format("compare={} swap={}", sketch.random().below(3),
+                                      sketch.random().below(3)));
+    sketch.say(with_flags(sketch, asked, std::move(line)));
+}
+
+void post(Sketch& sketch, Qp& qp) {
+    const Features& features = sketch.features();
+    Asked asked{.id = sketch.next_id(), .bytes = sketch.length(), .first_psn = qp.dut_psn};
+    const bool messages = features.sends || features.writes;
+    const std::uint64_t die = sketch.random().below(messages ? 10 : 4);
+    if (die < 3 && features.reads)
+        post_read(sketch, qp, asked);
+    else if (die == 3 && features.atomics)
+        post_atomic(sketch, qp, asked);
+    else
+        post_message(sketch, qp, asked);
+    if (asked.kind != Asked::Kind::Atomic) asked.packets = sketch.packets_of(asked.bytes);
+    qp.dut_psn += asked.packets;
+    if (qp.open.empty()) qp.answered_at = sketch.now();
+    ++qp.posted;
+    sketch.count(asked.bytes);
+    qp.open.push_back(std::move(asked));
+}
+
+// --- answers
+// ----------------------------------------------------------------------------------
+
+// The line that expects the request; the tester does not answer what the device
+// has not sent.
+std::string request_line(const Qp& qp, const Asked& asked) {
+    if (asked.kind == Asked::Kind::Message) {
+        return fmt::format("{}{} psn={} len={}", expects(qp), asked.name, asked.first_psn,
+                           asked.bytes);
+    }
+    return fmt::format("{}{} psn={}", expects(qp), asked.name, asked.first_psn);
+}
+
+// Devices may keep one packet outstanding: only a request of one packet comes for certain when all
+// before it are answered.
+bool comes_whole(const Asked& asked) {
+    return asked.kind != Asked::Kind::Message || asked.packets == 1;
+}
+
+void await_request(Sketch& sketch, Qp& qp, Asked& asked) {
+    const bool fresh = !asked.seen && sketch.now() - qp.answered_at < sketch.ack_timeout();
+    const bool certain = comes_whole(asked) && qp.answers_known && fresh;
+    if (certain && waits_for_packets(qp))
+        sketch.say(request_line(qp, asked));
+    else
+        sketch.wait(kWait);
+    asked.seen = true;
+    if (!comes_whole(asked)) qp.known = qp.answers_known = false;
+}
+
+std::string answer_line(Sketch& sketch, const Qp& qp, const Asked& asked) {
+    switch (asked.kind) {
+    case Asked::Kind::Message:
+        return fmt::format("{}ACK psn={}", sends(qp), asked.first_psn + asked.packets - 1);
+    case Asked::Kind::Read:
+        if (asked.bytes == 0)
+            return fmt::format("{}RDMA_READ_RESPONSE psn={} len=0", sends(qp), asked.first_psn);
+        return fmt::format("{}RDMA_READ_RESPONSE psn={} data=r[{} +{}]", sends(qp), asked.first_psn,
+                           asked.offset, asked.bytes);
+    case Asked::Kind::Atomic:
+        return fmt::format("{}ATOMIC_ACKNOWLEDGE psn={} original={}", sends(qp), asked.first_psn,
+                           sketch.random().below(1'000'000));
+    }
+    return {};
+}
+
+void expect_done(Sketch& sketch, const Qp& qp, const Asked& asked, std::uint64_t chance) {
+    if (!qp.answers_known || !asked.signaled || !sketch.percent(chance)) return;
+    sketch.say(fmt::format("dut    done {}send id={} within 10s", of(qp), asked.id));
+}
+
+// The first open request, as a right responder answers it. An ACK may cover
+// several messages.
+void answer_first(Sketch& sketch, Qp& qp) {
+    Asked asked = qp.open.front();
+    qp.open.pop_front();
+    while (asked.kind == Asked::Kind::Message && !qp.open.empty() &&
+           qp.open.front().kind == Asked::Kind::Message && sketch.percent(15)) {
+        asked = qp.open.front();
+        qp.open.pop_front();
+        qp.known = qp.answers_known = false; // the device may not have sent the last one yet
+    }
+    await_request(sketch, qp, asked);
+    std::string line = answer_line(sketch, qp, asked);
+    if (sketch.features().marks && sketch.percent(10)) {
+        constexpr std::array<std::string_view, 8> marks{
+            "ip.ecn=3", "ip.ecn=1", "becn", "fecn", "resv7=1", "migreq", "ip.ttl=1", "trailer=4"};
+        line = with_option(std::move(line), sketch.random().pick(marks));
+    }
+    sketch.say(std::move(line));
+    if (sketch.features().ghosts && sketch.percent(10)) // the network repeats it
+        sketch.say(answer_line(sketch, qp, asked));
+    sketch.doubt_if_late(qp);
+    qp.answered_at = sketch.now();
+    expect_done(sketch, qp, asked, 50);
+}
+
+// An ACK inside a message (ACK-09), which is right.
+void answer_part(Sketch& sketch, Qp& qp) {
+    Asked& asked = qp.open.front();
+    if (asked.kind != Asked::Kind::Message || asked.packets < 2) return answer_first(sketch, qp);
+    await_request(sketch, qp, asked);
+    const auto inside = static_cast<std::int64_t>(
+        sketch.random().below(static_cast<std::uint64_t>(asked.packets - 1)));
+    sketch.say(fmt::format("{}ACK psn={}", sends(qp), asked.first_psn + inside));
+}
+
+// REQ-11, RNR-08: the device sends again.
+void refuse(Sketch& sketch, Qp& qp) {
+    Asked& asked = qp.open.front();
+    await_request(sketch, qp, asked);
+    if (asked.takes_receive && sketch.percent(50)) {
+        const std::uint64_t timer = 1 + sketch.random().below(12);
+        sketch.say(fmt::format("{}RNR_NAK psn={} timer={}", sends(qp), asked.first_psn, timer));
+        sketch.wait(4 * wire::rnr_time(static_cast<std::uint8_t>(timer)) + kWait);
+        return;
+    }
+    const bool message = asked.kind == Asked::Kind::Message;
+    const auto at = message ? static_cast<std::int64_t>(
+                                  sketch.random().below(static_cast<std::uint64_t>(asked.packets)))
+                            : std::int64_t{0};
+    sketch.say(fmt::format("{}NAK psn={} code=PSN_SEQUENCE", sends(qp), asked.first_psn + at));
+    sketch.wait(kWait);
+}
+
+// TMO-01: nobody answers, and the device asks again.
+void lose(Sketch& sketch, Qp& qp) {
+    Asked& asked = qp.open.front();
+    await_request(sketch, qp, asked);
+    if (asked.kind == Asked::Kind::Read && asked.packets > 1 && sketch.percent(50)) {
+        // The first responses arrive, or all but the first.
+        const std::uint64_t mtu = sketch.mtu();
+        const bool first = sketch.percent(50);
+        const std::int64_t psn = asked.first_psn + (first ? 0 : 1);
+        const std::string_view place = first ? "FIRST" : asked.packets == 2 ? "LAST" : "MIDDLE";
+        const std::uint64_t from = first ? 0 : mtu;
+        const std::uint64_t bytes = std::min<std::uint64_t>(mtu, asked.bytes - from);
+        sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={} data=r[{} +{}]", sends(qp), place,
+                               psn, asked.offset + from, bytes));
+    }
+    sketch.wait(2 * sketch.ack_timeout());
+}
+
+// Answers that a requester drops: of PSNs before and after its own, and with a
+// bad ICRC.
+void haunt(Sketch& sketch, Qp& qp) {
+    Asked& asked = qp.open.front();
+    constexpr std::array<std::int64_t, 6> places{-1, -2, -100, 1000, 0x100000, 0x3FFFFF};
+    const std::int64_t place = sketch.random().pick(places);
+    const std::int64_t psn = place < 0 ? asked.first_psn + place : qp.dut_psn + place;
+    switch (sketch.random().below(3)) {
+    case 0: return sketch.say(fmt::format("{}ACK psn={}", sends(qp), psn));
+    case 1:
+        return sketch.say(fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len=64", sends(qp), psn));
+    default: break;
+    }
+    await_request(sketch, qp, asked);
+    sketch.say(answer_line(sketch, qp, asked) + " icrc=bad");
+}
+
+// A fatal NAK, or a wrong answer: the request fails, or is asked for again.
+void spoil(Sketch& sketch, Qp& qp) {
+    constexpr std::array<std::string_view, 3> codes{"INVALID_REQUEST", "REMOTE_ACCESS",
+                                                    "REMOTE_OPERATIONAL"};
+    Asked asked = qp.open.front();
+    await_request(sketch, qp, asked);
+    const bool known = qp.answers_known && waits_for_packets(qp);
+    qp.answers_known = qp.known = false;
+    switch (sketch.random().below(4)) {
+    case 0:
+        if (asked.kind == Asked::Kind::Read && asked.bytes > 0) {
+            sketch.say(fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len={}", sends(qp),
+                                   asked.first_psn, asked.bytes > 8 ? 4 : 64));
+            break;
+        }
+        sketch.say(
+            fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len=64", sends(qp), asked.first_psn));
+        break;
+    case 1:
+        sketch.say(fmt::format("{}NAK psn={} code={}", sends(qp), asked.first_psn,
+                               5 + sketch.random().below(27)));
+        break;
+    default: {
+        sketch.say(fmt::format("{}NAK psn={} code={}", sends(qp), asked.first_psn,
+                               sketch.random().pick(codes)));
+        if (known) sketch.say(fmt::format("dut    state {}ERR", of(qp)));
+        qp.dead = qp.dut_dead = true;
+        return;
+    }
+    }
+    sketch.wait(kWait);
+    qp.dead = qp.dut_dead = true;
+}
+
+} // namespace
+
+void answer(Sketch& sketch, Qp& qp) {
+    if (qp.dut_dead) return;
+    sketch.doubt_if_late(qp);
+    const Features& features = sketch.features();
+    const bool full = qp.open.size() >= kMostOpen || qp.posted >= kMostPosted;
+    if (qp.open.empty() && qp.posted >= kMostPosted) return;
+    if (qp.open.empty() || (!full && sketch.percent(45))) return post(sketch, qp);
+    const std::uint64_t die = sketch.random().below(100);
+    if (die < 55) return answer_first(sketch, qp);
+    if (die < 65) return answer_part(sketch, qp);
+    if (die < 75 && features.refusals) return refuse(sketch, qp);
+    if (die < 85 && features.losses && sketch.now() == qp.answered_at) return lose(sketch, qp);
+    if (die < 95 && features.ghosts) return haunt(sketch, qp);
+    if (die < 98 && features.illegal) return spoil(sketch, qp);
+    answer_first(sketch, qp);
+}
+
+void answer_all(Sketch& sketch, Qp& qp) {
+    while (!qp.dut_dead && !qp.open.empty()) {
+        if (sketch.percent(10) && !qp.open.empty()) return; // the dialogue ends before its answer
+        answer_first(sketch, qp);
+    }
+}
+
+} // namespace veriroce::explorer

@@ -1,0 +1,450 @@
+// The tester's requests.
+#include "conformance/explorer/talk.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dissector/wire/opcode.hpp"
+
+namespace veriroce::explorer {
+namespace {
+
+// A SEND or a WRITE of the tester.
+struct Message {
+    bool write = false;
+    bool immediate = false;
+    std::uint64_t bytes = 0;
+    bool solicited = false;
+    std::string remote; // va= and rkey= of a WRITE
+    std::string flags;  // of the last packet
+    std::uint64_t from = 0;
+};
+
+std::string data_field(std::uint64_t from, std::uint64_t bytes) {
+    return bytes == 0 ? "len=0" : fmt::format("data=r[{} +{}]", from, bytes);
+}
+
+// Fields that the transport ignores (BTH-15, BTH-16, ENC-03, ENC-11, CRC-02 to
+// CRC-05), and a mark that a notification point answers with CNPs.
+std::string with_marks(Sketch& sketch, std::string line) {
+    if (!sketch.features().marks || !sketch.percent(10)) return line;
+    constexpr std::array<std::string_view, 14> marks{
+        "migreq",     "resv7=1",        "resv7=0x7F",        "resv6=1",    "becn",
+        "fecn",       "ip.ecn=3",       "ip.ecn=1",          "ip.dscp=48", "ip.ttl=1",
+        "ip.ttl=255", "udp.sport=1024", "udp.checksum=good", "trailer=4"};
+    return with_option(std::move(line), sketch.random().pick(marks));
+}
+
+// The packets of a message, a line each. Requests of the tester ask for an
+// answer at the end.
+std::vector<std::string> packets_of(Sketch& sketch, const Qp& qp, const Message& message,
+                                    std::int64_t psn) {
+    const std::int64_t count = sketch.packets_of(message.bytes);
+    const std::string_view name = message.write ? "RDMA_WRITE" : "SEND";
+    std::vector<std::string> lines;
+    std::uint64_t done = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const bool first = i == 0;
+        const bool last = i + 1 == count;
+        const std::string_view place = first && last ? "ONLY"
+                                       : first       ? "FIRST"
+                                       : last        ? "LAST"
+                                                     : "MIDDLE";
+        const std::uint64_t bytes = std::min<std::uint64_t>(sketch.mtu(), message.bytes - done);
+        std::string line = fmt::format(
+            "{}{}_{}{} psn={}{} {}{}", sends(qp), name, place,
+            last && message.immediate ? "_WITH_IMM" : "", psn + i, first ? message.remote : "",
+            data_field(message.from + done, bytes), last ? message.flags : "");
+        if (first && !last && message.write) line += fmt::format(" dmalen={}", message.bytes);
+        if (last && message.solicited) line = with_option(std::move(line), "se");
+        lines.push_back(with_marks(sketch, std::move(line)));
+        done += bytes;
+    }
+    return lines;
+}
+
+// The lines of one QP that come next, now or between those of others.
+void queue(Qp& qp, std::vector<std::string> lines) {
+    std::ranges::move(lines, std::back_inserter(qp.pending));
+}
+
+void expect(Sketch& sketch, Qp& qp, std::uint64_t chance, std::string line) {
+    if (qp.known && sketch.percent(chance)) qp.pending.push_back(std::move(line));
+}
+
+void post_receive(Sketch& sketch, Qp& qp, std::uint64_t bytes) {
+    const std::uint64_t id = sketch.next_id();
+    if (qp.shared) {
+        qp.pending.push_back(fmt::format("dut    recv id={} local=k1[{} +{}] srq=q", id,
+                                         sketch.sink(1, kSharedReceiveBytes), kSharedReceiveBytes));
+        ++sketch.shared_receives();
+        return;
+    }
+    if (sketch.features().pieces && bytes > 1 && sketch.percent(30)) {
+        const std::uint64_t first = 1 + sketch.random().below(bytes - 1);
+        qp.pending.push_back(fmt::format("dut    recv {}id={} local=k{}[{} +{}],k{}[{} +{}]",
+                                         of(qp), id, qp.domain, sketch.sink(qp.domain, first),
+                                         first, qp.domain, sketch.sink(qp.domain, bytes - first),
+                                         bytes - first));
+        qp.receives.push_back({id, bytes});
+        return;
+    }
+    const std::string where = bytes == 0 ? "len=0"
+                                         : fmt::format("local=k{}[{} +{}]", qp.domain,
+                                                       sketch.sink(qp.domain, bytes), bytes);
+    qp.pending.push_back(fmt::format("dut    recv {}id={} {}", of(qp), id, where));
+    qp.receives.push_back({id, bytes});
+}
+
+// A receive for a message of this length; the message is cut to one that is
+// there already.
+std::uint64_t with_receive(Sketch& sketch, Qp& qp, std::uint64_t bytes) {
+    if (qp.shared) {
+        // One more than is needed, in case a message that ended its connection took
+        // one.
+        if (sketch.shared_receives() == 0 || sketch.percent(30)) post_receive(sketch, qp, 0);
+        return std::min(bytes, kSharedReceiveBytes);
+    }
+    if (qp.receives.empty()) {
+        const std::uint64_t more = sketch.percent(50) ? 0 : sketch.random().below(300);
+        post_receive(sketch, qp, bytes + more);
+    }
+    return std::min(bytes, qp.receives.front().bytes);
+}
+
+std::string remote_target(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
+    return fmt::format(" va=t{0}+{1} rkey=t{0}", qp.domain, sketch.target(qp.domain, bytes));
+}
+
+Message some_message(Sketch& sketch, const Qp& qp, bool write) {
+    const bool immediate = sketch.features().immediate && sketch.percent(30);
+    Message message{.write = write, .immediate = immediate, .bytes = sketch.length()};
+    message.solicited = (!write || immediate) && sketch.percent(10);
+    message.flags = immediate ? fmt::format(" imm=0x{:X}", sketch.random().next() >> 32) : "";
+    if (sketch.percent(85)) message.flags += " ackreq";
+    if (write) message.remote = remote_target(sketch, qp, message.bytes);
+    return message;
+}
+
+bool takes_receive(const Message& message) {
+    return !message.write || message.immediate;
+}
+
+bool asks_for_ack(const Message& message) {
+    return message.flags.find("ackreq") != std::string::npos;
+}
+
+// The device accepts the message.
+void accepted(Sketch& sketch, Qp& qp, const Message& message, std::vector<std::string> packets) {
+    const auto count = static_cast<std::int64_t>(packets.size());
+    const std::int64_t last = qp.psn + count - 1;
+    qp.sent.push_back({.packets = packets, .first_psn = qp.psn, .last_psn = last});
+    queue(qp, std::move(packets));
+    if (asks_for_ack(message))
+        expect(sketch, qp, 60, fmt::format("{}ACK psn={}", expects(qp), last));
+    if (takes_receive(message) && qp.shared) {
+        --sketch.shared_receives();
+    } else if (takes_receive(message)) {
+        expect(sketch, qp, 30,
+               fmt::format("dut    done {}recv id={}", of(qp), qp.receives.front().id));
+        qp.receives.pop_front();
+    }
+    qp.psn += count;
+    sketch.count(message.bytes);
+}
+
+void send_message(Sketch& sketch, Qp& qp, bool write) {
+    Message message = some_message(sketch, qp, write);
+    if (takes_receive(message)) {
+        const std::uint64_t room = with_receive(sketch, qp, message.bytes);
+        if (!write) message.bytes = room;
+    }
+    message.from = sketch.far(message.bytes);
+    accepted(sketch, qp, message, packets_of(sketch, qp, message, qp.psn));
+}
+
+// The device keeps only so many of them.
+void make_room_for_read(Sketch& sketch, Qp& qp) {
+    if (++qp.unheard < sketch.reach().reads) return;
+    qp.pending.emplace_back("wait 2ms"); // for the answers of those before it
+    qp.unheard = 1;
+}
+
+void send_read(Sketch& sketch, Qp& qp) {
+    make_room_for_read(sketch, qp);
+    const std::uint64_t bytes = sketch.length();
+    const std::int64_t count = sketch.packets_of(bytes);
+    const std::uint64_t offset = sketch.target(qp.domain, bytes);
+    // A later part of it is what a requester asks for that lost the first
+    // responses.
+    const auto request = [&](std::int64_t skipped) {
+        const std::uint64_t before = static_cast<std::uint64_t>(skipped) * sketch.mtu();
+        return fmt::format("{0}RDMA_READ_REQUEST psn={1} va=t{2}+{3} rkey=t{2} dmalen={4}",
+                           sends(qp), qp.psn + skipped, qp.domain, offset + before, bytes - before);
+    };
+    qp.pending.push_back(request(0));
+    expect(sketch, qp, 70,
+           fmt::format("{}RDMA_READ_RESPONSE psn={} len={}", expects(qp), qp.psn, bytes));
+    const std::int64_t skipped =
+        count > 1
+            ? static_cast<std::int64_t>(sketch.random().below(static_cast<std::uint64_t>(count)))
+            : 0;
+    qp.sent.push_back({.packets = {request(skipped)},
+                       .first_psn = qp.psn + skipped,
+                       .last_psn = qp.psn + count - 1});
+    qp.psn += count;
+    sketch.count(bytes);
+}
+
+void send_atomic(Sketch& sketch, Qp& qp) {
+    make_room_for_read(sketch, qp);
+    sim::Random& random = sketch.random();
+    const std::string where =
+        fmt::format("va=t{0}+{1} rkey=t{0}", qp.domain, sketch.atomic_target(qp.domain));
+    const std::string operation =
+        sketch.percent(50)
+            ? fmt::format("FETCH_ADD psn={} {} add={}", qp.psn, where, random.below(1'000'000))
+            : fmt::format("COMPARE_SWAP psn={} {} compare={} swap={}", qp.psn, where,
+                          random.below(3), random.below(3));
+    const std::string line = sends(qp) + operation;
+    qp.pending.push_back(line);
+    expect(sketch, qp, 70, fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn));
+    qp.sent.push_back({.packets = {line}, .first_psn = qp.psn, .last_psn = qp.psn, .atomic = true});
+    ++qp.psn;
+}
+
+void legal(Sketch& sketch, Qp& qp) {
+    const Features& features = sketch.features();
+    std::vector<void (*)(Sketch&, Qp&)> ways;
+    const auto add = [&](bool on, std::size_t weight, void (*way)(Sketch&, Qp&)) {
+        if (on) ways.insert(ways.end(), weight, way);
+    };
+    const bool nothing = !qp.may_write && !qp.may_read;
+    add(features.sends || nothing, 3, [](Sketch& s, Qp& q) { send_message(s, q, false); });
+    add(features.writes && qp.may_write, 3, [](Sketch& s, Qp& q) { send_message(s, q, true); });
+    add(features.reads && qp.may_read, 2, send_read);
+    add(features.atomics && qp.may_atomic, 1, send_atomic);
+    if (ways.empty()) add(true, 1, [](Sketch& s, Qp& q) { send_message(s, q, false); });
+    ways[sketch.random().below(ways.size())](sketch, qp);
+}
+
+// --- what a network does
+// ----------------------------------------------------------------------
+
+// RSP-10, RDR-04, ATM-04. Of an atomic only the latest ones are kept.
+void duplicate(Sketch& sketch, Qp& qp) {
+    if (qp.sent.empty()) return legal(sketch, qp);
+    const std::size_t most = std::min<std::size_t>(qp.sent.size(), 4);
+    const Sent& one = qp.sent[qp.sent.size() - 1 - sketch.random().below(most)];
+    // From any packet to the end, as after a timeout.
+    const std::size_t first = sketch.random().below(one.packets.size());
+    std::vector<std::string> again(one.packets.begin() + static_cast<std::ptrdiff_t>(first),
+                                   one.packets.end());
+    if (sketch.percent(20)) again.resize(1); // one packet that the network repeated
+    // Between the packets of another message (RSP-13), or after all that was
+    // sent.
+    if (!qp.pending.empty() && sketch.percent(50)) {
+        for (std::string& line : again)
+            sketch.say(std::move(line));
+        return;
+    }
+    queue(qp, std::move(again));
+}
+
+// RSP-02: the first packets of what follows are lost, and those after them arrive. All are sent
+// again.
+void gap(Sketch& sketch, Qp& qp) {
+    const std::int64_t expected = qp.psn;
+    const auto is_packet = [&](const std::string& line) { return line.starts_with(sends(qp)); };
+    for (int i = 0; i < 3 && std::ranges::count_if(qp.pending, is_packet) < 2; ++i)
+        legal(sketch, qp);
+    const std::deque<std::string> whole = std::exchange(qp.pending, {});
+    std::deque<std::string> rest;
+    std::vector<std::string> packets;
+    for (const std::string& line : whole) {
+        const bool prepares = line.starts_with("dut    recv"); // must be there for both
+        if (is_packet(line)) packets.push_back(line);
+        (prepares ? qp.pending : rest).push_back(line);
+    }
+    const std::size_t most = packets.size() - 1;
+    const std::size_t lost = most == 0 ? 0 : 1 + sketch.random().below(most);
+    if (lost > 0) {
+        qp.pending.insert(qp.pending.end(), packets.begin() + static_cast<std::ptrdiff_t>(lost),
+                          packets.end());
+        expect(sketch, qp, 60,
+               fmt::format("{}NAK psn={} code=PSN_SEQUENCE", expects(qp), expected));
+    }
+    qp.pending.insert(qp.pending.end(), rest.begin(), rest.end());
+}
+
+// RNR-01: no receive is there. The tester waits, and sends again.
+void unready(Sketch& sketch, Qp& qp) {
+    if (qp.shared || !qp.receives.empty() || !qp.known) return legal(sketch, qp);
+    Message message = some_message(sketch, qp, false);
+    message.from = sketch.far(message.bytes);
+    const std::vector<std::string> packets = packets_of(sketch, qp, message, qp.psn);
+    queue(qp, packets);
+    qp.pending.push_back(fmt::format("{}RNR_NAK psn={}", expects(qp), qp.psn));
+    const std::uint64_t more = sketch.percent(50) ? 0 : sketch.random().below(300);
+    post_receive(sketch, qp, message.bytes + more);
+    std::vector<std::string> again = packets;
+    again.front() += " after rnr(timer)";
+    accepted(sketch, qp, message, std::move(again));
+    qp.sent.back().packets = packets;
+}
+
+// A packet that differs in its payload alone: where a device takes it for the one that follows,
+// memory tells.
+std::string with_other_data(std::string line) {
+    constexpr std::string_view field = "data=r[";
+    const std::size_t at = line.find(field);
+    if (at == std::string::npos) return line;
+    const std::size_t begin = at + field.size();
+    const std::size_t end = line.find(' ', begin);
+    const std::uint64_t offset = std::stoull(line.substr(begin, end - begin));
+    return line.replace(begin, end - begin, fmt::format("{}", offset + 1));
+}
+
+// A request, and before it a copy that no device may take.
+void dropped(Sketch& sketch, Qp& qp) {
+    constexpr std::array<std::string_view, 9> faults{"ip.dst=dut+100", "icrc=bad",   "icrc=zero",
+                                                     "icrc=swapped",   "tver=1",     "pkey=0x1234",
+                                                     "destqp=unused",  "flip=psn:0", "flip=@40:3"};
+    legal(sketch, qp);
+    const auto first = std::ranges::find_if(
+        qp.pending, [&](const std::string& line) { return line.starts_with(sends(qp)); });
+    if (first == qp.pending.end()) return;
+    std::string copy = with_option(with_other_data(*first), sketch.random().pick(faults));
+    if (copy.size() > first->size() + 1) qp.pending.insert(first, std::move(copy));
+}
+
+// --- what ends a connection
+// -------------------------------------------------------------------
+
+// A request that a responder must refuse; `certain`: with a NAK, and the QP is
+// in ERR after it.
+struct Illegal {
+    std::vector<std::string> packets; // without their QP
+    bool certain = true;
+};
+
+std::string remote_of(std::string_view region, std::uint32_t domain, std::uint64_t offset) {
+    return fmt::format("va={0}{1}+{2} rkey={0}{1}", region, domain, offset);
+}
+
+// KEY-01 to KEY-05, KEY-08: the key or the range is wrong.
+Illegal bad_access(Sketch& sketch, const Qp& qp) {
+    sim::Random& random = sketch.random();
+    const std::int64_t psn = qp.psn;
+    const std::uint32_t domain = qp.domain;
+    const std::uint64_t bytes = 1 + random.below(sketch.mtu());
+    const std::uint64_t beyond = kFixedBytes - random.below(bytes);
+    const std::string write = fmt::format("RDMA_WRITE_ONLY psn={} len={} ", psn, bytes);
+    const std::string read = fmt::format("RDMA_READ_REQUEST psn={} dmalen={} ", psn, bytes);
+    const std::string request = sketch.features().reads && sketch.percent(40) ? read : write;
+    switch (random.below(7)) {
+    case 0: return {{fmt::format("{}va=f{} rkey=f{}+1", request, domain, domain)}};
+    case 1: return {{fmt::format("{}va=f{} rkey=abs:0x5A5A5A5A", request, domain)}};
+    case 2: return {{request + remote_of("f", domain, beyond)}};
+    case 3: return {{fmt::format("{}va=f{}-1 rkey=f{}", request, domain, domain)}};
+    case 4: return {{write + remote_of("n", domain, 0)}};
+    case 5: return {{request + remote_of("k", domain, 0)}};
+    default: break;
+    }
+    if (sketch.domains() < 2) return {{request + remote_of("s", domain, 0)}};
+    return {{request + remote_of("f", 3 - domain, 0)}};
+}
+
+// OPC-01 to OPC-05, OPC-10: the order of opcodes.
+Illegal bad_order(Sketch& sketch, const Qp& qp) {
+    constexpr std::array<std::string_view, 4> orphans{"SEND_MIDDLE", "SEND_LAST",
+                                                      "RDMA_WRITE_MIDDLE", "RDMA_WRITE_LAST"};
+    constexpr std::array<std::string_view, 4> intruders{"RDMA_WRITE_FIRST", "RDMA_WRITE_ONLY",
+                                                        "SEND_MIDDLE", "SEND_LAST"};
+    if (sketch.percent(50))
+        return {{fmt::format("{} psn={}", sketch.random().pick(orphans), qp.psn)}};
+    const std::string_view intruder = sketch.random().pick(intruders);
+    const std::string target = remote_of("f", qp.domain, 0);
+    const bool remote = intruder == "RDMA_WRITE_FIRST" || intruder == "RDMA_WRITE_ONLY";
+    return {{fmt::format("RDMA_WRITE_FIRST psn={} {} dmalen={}", qp.psn, target, 3 * sketch.mtu()),
+             fmt::format("{} psn={}{}", intruder, qp.psn + 1, remote ? " " + target : "")}};
+}
+
+// LEN-01 to LEN-06, ATM-02, BTH-11: lengths, alignment, padding.
+Illegal bad_length(Sketch& sketch, const Qp& qp) {
+    const std::uint32_t mtu = sketch.mtu();
+    const std::string target = remote_of("f", qp.domain, 0);
+    const std::int64_t psn = qp.psn;
+    switch (sketch.random().below(7)) {
+    case 0:
+        return {{fmt::format("RDMA_WRITE_FIRST psn={} {} dmalen={} len={}", psn, target, 2 * mtu,
+                             mtu - 4)}};
+    case 1:
+        return {{fmt::format("RDMA_WRITE_ONLY psn={} {} dmalen=64 len=60", psn, target)}, false};
+    case 2:
+        return {{fmt::format("RDMA_WRITE_FIRST psn={} {} dmalen={}", psn, target, mtu + 8),
+                 fmt::format("RDMA_WRITE_LAST psn={} len=12", psn + 1)},
+                false};
+    case 3:
+        return {{fmt::format("RDMA_WRITE_FIRST psn={} {} dmalen={}", psn, target, mtu + 8),
+                 fmt::format("RDMA_WRITE_LAST psn={} len=0", psn + 1)},
+                false};
+    case 4:
+        if (mtu < 1024) break; // its PSNs would be half of all
+        return {{fmt::format("RDMA_READ_REQUEST psn={} {} dmalen=0x80000001", psn, target)}, false};
+    case 5:
+        if (sketch.reach().atomics)
+            return {{fmt::format("FETCH_ADD psn={} {} add=1", psn, remote_of("f", qp.domain, 4))},
+                    false};
+        break;
+    default: break;
+    }
+    return {{fmt::format("SEND_ONLY psn={} opcode=0x{:X}", psn, 0x18 + sketch.random().below(4))},
+            false};
+}
+
+void illegal(Sketch& sketch, Qp& qp) {
+    Illegal found;
+    switch (sketch.random().below(3)) {
+    case 0: found = bad_access(sketch, qp); break;
+    case 1: found = bad_order(sketch, qp); break;
+    default: found = bad_length(sketch, qp); break;
+    }
+    for (const std::string& packet : found.packets)
+        qp.pending.push_back(sends(qp) + packet);
+    qp.pending.back() += " ackreq";
+    if (found.certain) expect(sketch, qp, 50, fmt::format("dut    state {}ERR", of(qp)));
+    qp.known = false;
+    qp.dead = qp.dut_dead = true;
+    qp.answers_known = false;
+    // N-07: silence, whatever follows.
+    const auto after = static_cast<std::int64_t>(found.packets.size());
+    if (sketch.percent(50)) {
+        qp.pending.push_back(fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn + after));
+    }
+}
+
+} // namespace
+
+void ask(Sketch& sketch, Qp& qp) {
+    if (qp.dead) return;
+    sketch.doubt_if_late(qp);
+    const Features& features = sketch.features();
+    const std::uint64_t die = sketch.random().below(100);
+    const bool rights = qp.may_read && qp.may_write && qp.domain == 1 && !qp.shared;
+    if (features.windows && die % 8 == 0 && qp.known && qp.open.empty() && rights)
+        return use_window(sketch, qp);
+    if (die < 60) return legal(sketch, qp);
+    if (die < 70 && features.duplicates) return duplicate(sketch, qp);
+    if (die < 77 && features.gaps) return gap(sketch, qp);
+    if (die < 84 && features.unready && features.sends) return unready(sketch, qp);
+    if (die < 92 && features.dropped) return dropped(sketch, qp);
+    if (die < 95 && features.illegal) return illegal(sketch, qp);
+    if (die < 97 && features.sends) return post_receive(sketch, qp, sketch.length());
+    legal(sketch, qp);
+}
+
+} // namespace veriroce::explorer

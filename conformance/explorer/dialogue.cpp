@@ -1,0 +1,56 @@
+#include "conformance/explorer/dialogue.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "conformance/explorer/sketch.hpp"
+#include "conformance/explorer/talk.hpp"
+
+namespace veriroce::explorer {
+namespace {
+
+void step(Sketch& sketch, Qp& qp) {
+    switch (qp.talk) {
+    case Talk::TesterAsks: return ask(sketch, qp);
+    case Talk::DutAsks: return answer(sketch, qp);
+    case Talk::Both: return sketch.percent(50) ? ask(sketch, qp) : answer(sketch, qp);
+    case Talk::Peers: return traffic(sketch, qp);
+    }
+}
+
+// Lines of requests that wait: all at once, or one, so that other QPs take
+// turns.
+void send_pending(Sketch& sketch, Qp& qp, bool all) {
+    while (!qp.pending.empty()) {
+        sketch.say(std::move(qp.pending.front()));
+        qp.pending.pop_front();
+        if (!all) return;
+    }
+}
+
+void turn(Sketch& sketch, Qp& qp) {
+    if (sketch.features().verbs && sketch.percent(6)) interfere(sketch, qp);
+    if (qp.pending.empty()) step(sketch, qp);
+    send_pending(sketch, qp, !sketch.features().interleaved || sketch.percent(50));
+}
+
+} // namespace
+
+Dialogue dialogue_of(std::uint64_t seed, const Reach& reach) {
+    constexpr std::array<std::uint64_t, 8> lengths{5, 8, 10, 12, 15, 20, 30, 50};
+    Sketch sketch(seed, reach);
+    for (const Qp& qp : sketch.qps()) {
+        if (qp.talk == Talk::Peers) begin_traffic(sketch, qp);
+    }
+    const std::uint64_t turns = sketch.random().pick(lengths);
+    for (std::uint64_t i = 0; i < turns; ++i)
+        turn(sketch, sketch.qps()[sketch.random().below(sketch.qps().size())]);
+    for (Qp& qp : sketch.qps()) {
+        send_pending(sketch, qp, true);
+        answer_all(sketch, qp);
+    }
+    return {.seed = seed, .text = sketch.text(fmt::format("A dialogue of seed {}", seed))};
+}
+
+} // namespace veriroce::explorer

@@ -1,0 +1,296 @@
+#include "conformance/explorer/exploration.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "conformance/explorer/signature.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
+#include "dissector/wire/splitmix64.hpp"
+#include "transport/fault/delta_debugging.hpp"
+
+namespace veriroce::explorer {
+
+using interpreter::CaseResult;
+using interpreter::Environment;
+using interpreter::FindingKind;
+using interpreter::Verdict;
+
+namespace {
+
+constexpr std::string_view kSanityScript = R"(rule   RSP-01
+title  "The device still answers on a fresh QP"
+role   responder
+
+dut    recv id=1
+
+> SEND_ONLY  psn=0 ackreq
+< ACK        psn=0 msn=1
+
+dut    done recv id=1
+)";
+constexpr std::uint64_t kDialoguesPerSanity = 20;
+constexpr std::size_t kSanityTries = 6;
+constexpr std::uint32_t kTriesPerSignature = 3; // dialogues of which none is confirmed
+constexpr std::size_t kMostPlays = 3'000;       // to make one dialogue small
+constexpr std::size_t kMostLivePlays = 200;
+constexpr std::ptrdiff_t kHeaderLines = 5; // of a dialogue: rule, title, role, level, tags
+
+constexpr std::uint32_t kQpnsPerPlay = 128;
+constexpr std::uint32_t kLastQpn = 0xFFFF00;
+
+std::string path_of(std::uint64_t seed) {
+    return fmt::format("explored/{}.roce", seed);
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+    std::vector<std::string> lines;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        lines.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+    return fmt::format("{}\n", fmt::join(lines, "\n"));
+}
+
+bool has(const CaseResult& result, const std::string& signature) {
+    const std::vector<std::string> all = signatures_of(result);
+    return std::ranges::find(all, signature) != all.end();
+}
+
+// A text as comments of a script.
+std::string comment(const std::string& text) {
+    constexpr std::size_t columns = 98; // of a line, which may have 100
+    std::istringstream stream(text);
+    std::string lines;
+    std::string line = "#";
+    for (std::string word; stream >> word;) {
+        if (line.size() + 1 + word.size() > columns) lines += std::exchange(line, "#  ") + "\n";
+        line += " " + word;
+    }
+    return lines + line + "\n";
+}
+
+// The script in its layout, with what it shows in front.
+std::string with_comments(const std::string& text, const CaseResult& result, std::uint64_t seed) {
+    const auto layout = script::format(path_of(seed), text);
+    std::string head = comment(fmt::format("veriroce test --explore, dialogue of seed {}: {}", seed,
+                                           name_of(result.verdict)));
+    for (const interpreter::Finding& one : result.findings) {
+        if (one.kind != FindingKind::Violation) head += comment(sentence(one));
+    }
+    for (const interpreter::Violation& one : result.violations) {
+        if (one.certain && one.level != rules::Level::Info)
+            head += comment(fmt::format("{}: {}; {}", one.rule, one.measured, one.allowed));
+    }
+    return head + (layout ? *layout : text);
+}
+
+} // namespace
+
+Exploration::Exploration(testbed::Testbed& testbed, std::vector<RightDevice> right, Options options)
+    : testbed_(testbed), right_(std::move(right)), options_(options),
+      reach_(reach_of(testbed.environment({}))),
+      tester_qpn_(interpreter::kLowestTesterQpn.value + kQpnsPerPlay),
+      began_(std::chrono::steady_clock::now()) {
+    auto sanity = script::compile("sanity.roce", kSanityScript);
+    assert(sanity.has_value());
+    sanity_ = std::move(*sanity);
+}
+
+bool Exploration::over() const {
+    if (command_line::StopOnSignal::requested() || testbed_.broken() || dead_since_) return true;
+    if (options_.runs && counts_.dialogues >= *options_.runs) return true;
+    return options_.time && std::chrono::steady_clock::now() - began_ >= *options_.time;
+}
+
+Environment Exploration::environment_on(testbed::Testbed& testbed, std::uint64_t seed) {
+    const interpreter::Network network{.ip_version = ip_version_of(seed), .vlan = {}};
+    const bool usable = !testbed.lacks(network);
+    Environment environment = testbed.environment(usable ? network : interpreter::Network{});
+    environment.seed = seed;
+    environment.wire_seed = wire::splitmix64_mix(seed + counts_.dialogues);
+    const auto scaled = [&](wire::Duration time) {
+        return wire::Duration(static_cast<wire::Duration::rep>(static_cast<double>(time.count()) *
+                                                               options_.timeout_scale));
+    };
+    environment.patience = scaled(environment.patience);
+    environment.settle = scaled(environment.settle);
+    if (tester_qpn_ + kQpnsPerPlay > kLastQpn)
+        tester_qpn_ = interpreter::kLowestTesterQpn.value + kQpnsPerPlay;
+    environment.first_tester_qpn = {tester_qpn_};
+    // A device in virtual time is a new one for each play, and its results must
+    // not depend on what was played before.
+    if (testbed_.may_lose_packets()) tester_qpn_ += kQpnsPerPlay;
+    return environment;
+}
+
+CaseResult Exploration::play(testbed::Testbed& testbed, const script::Script& script,
+                             std::uint64_t seed) {
+    return testbed.play(script.test_case, script.runs.front(), environment_on(testbed, seed));
+}
+
+CaseResult Exploration::play_until_settled(const script::Script& script, std::uint64_t seed) {
+    testbed_.keep_calibrated();
+    CaseResult first = play(testbed_, script, seed);
+    if (!testbed_.may_lose_packets() || !plan::Replay::needed_for(first)) {
+        wire_.add(first.packets.size());
+        return first;
+    }
+    plan::Replay replay(wire_);
+    replay.add(std::move(first));
+    while (!replay.settled() && !testbed_.broken() && !command_line::StopOnSignal::requested()) {
+        replay.add(play(testbed_, script, seed));
+    }
+    CaseResult result = replay.take_result();
+    replay.tell(wire_);
+    return result;
+}
+
+void Exploration::count(const CaseResult& result, std::uint64_t seed) {
+    counts_.packets += result.packets.size();
+    switch (result.verdict) {
+    case Verdict::Pass:
+    case Verdict::Info:
+    case Verdict::Xfail:
+    case Verdict::Xpass: ++counts_.passed; return;
+    case Verdict::Fail:
+    case Verdict::Warn: ++counts_.failed; return;
+    case Verdict::Skip: ++counts_.skipped; break;
+    case Verdict::Error: ++counts_.errors; break;
+    }
+    const bool unsettled =
+        !result.findings.empty() && result.findings.front().kind == FindingKind::NotRepeatable;
+    if (unsettled) ++counts_.not_repeatable;
+    troubles_.emplace(fmt::format("{}: {}", name_of(result.verdict), result.reason()), seed);
+}
+
+std::optional<Found> Exploration::next() {
+    while (!over()) {
+        const std::uint64_t seed = options_.seed + counts_.dialogues;
+        const Dialogue dialogue = dialogue_of(seed, reach_);
+        const auto script = script::compile(path_of(seed), dialogue.text);
+        ++counts_.dialogues;
+        if (!script) {
+            ++counts_.errors;
+            troubles_.emplace(script.error().front().text(path_of(seed)), seed);
+            continue;
+        }
+        const CaseResult result = play_until_settled(*script, seed);
+        count(result, seed);
+        const bool asks =
+            counts_.dialogues % kDialoguesPerSanity == 0 || result.verdict != Verdict::Pass;
+        if (testbed_.may_lose_packets() && asks && !still_answers(seed))
+            return death_after(dialogue);
+        if (auto found = examine(dialogue, result)) return found;
+    }
+    return std::nullopt;
+}
+
+bool Exploration::still_answers(std::uint64_t seed) {
+    for (std::size_t i = 0; i < kSanityTries; ++i) {
+        if (testbed_.broken()) break;
+        if (play(testbed_, sanity_, seed).verdict == Verdict::Pass) return true;
+    }
+    dead_since_ = seed;
+    return false;
+}
+
+// The device may have died of any dialogue since the last exchange; the last
+// one is named.
+Found Exploration::death_after(const Dialogue& dialogue) {
+    Found found{.text = dialogue.text, .signature = "unanswering", .seed = dialogue.seed};
+    found.result.id = fmt::format("explored/{}", dialogue.seed);
+    found.result.rules = {"ROB-09"};
+    found.result.title = fmt::format("A dialogue of seed {}", dialogue.seed);
+    found.result.become(Verdict::Fail, FindingKind::Unanswering,
+                        fmt::format("the device has not answered a SEND since "
+                                    "this dialogue, or one of the {} "
+                                    "before it",
+                                    kDialoguesPerSanity - 1));
+    return found;
+}
+
+std::optional<Found> Exploration::examine(const Dialogue& dialogue, const CaseResult& result) {
+    for (const std::string& signature : signatures_of(result)) {
+        if (known_.contains(signature)) continue;
+        const std::uint64_t seed = dialogue.seed;
+        std::optional<std::string> why = refuted(dialogue.text, seed);
+        std::string small;
+        if (!why) {
+            small = made_small(dialogue, signature);
+            why = refuted(small, seed);
+        }
+        if (why) {
+            if (tries_[signature]++ == 0) unconfirmed_.push_back({seed, signature, *why});
+            if (tries_[signature] >= kTriesPerSignature) known_.insert(signature);
+            continue;
+        }
+        known_.insert(signature);
+        const auto script = script::compile(path_of(seed), small);
+        CaseResult shown = play(testbed_, *script, seed);
+        // The small script often shows the same cause in other ways.
+        for (const std::string& other : signatures_of(shown))
+            known_.insert(other);
+        std::string text = with_comments(small, shown, seed);
+        return Found{std::move(shown), std::move(text), signature, seed};
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> Exploration::refuted(const std::string& text, std::uint64_t seed) {
+    const auto script = script::compile(path_of(seed), text);
+    if (!script) return "the small script does not compile";
+    for (const RightDevice& one : right_) {
+        const CaseResult result = play(*one.testbed, *script, seed);
+        const bool passes = result.verdict == Verdict::Pass || result.verdict == Verdict::Info ||
+                            result.verdict == Verdict::Skip;
+        if (!passes)
+            return fmt::format("{} on {}: {}", name_of(result.verdict), one.name, result.reason());
+    }
+    return std::nullopt;
+}
+
+bool Exploration::fails_alike(const std::string& text, std::uint64_t seed,
+                              const std::string& signature) {
+    const auto script = script::compile(path_of(seed), text);
+    if (!script || script->runs.size() != 1) return false;
+    const int plays = testbed_.may_lose_packets() ? 2 : 1;
+    for (int i = 0; i < plays; ++i) {
+        if (!has(play(testbed_, *script, seed), signature)) return false;
+    }
+    if (right_.empty()) return true;
+    const Verdict verdict = play(*right_.front().testbed, *script, seed).verdict;
+    return verdict == Verdict::Pass || verdict == Verdict::Info;
+}
+
+std::string Exploration::made_small(const Dialogue& dialogue, const std::string& signature) {
+    const std::size_t most = testbed_.may_lose_packets() ? kMostLivePlays : kMostPlays;
+    std::size_t plays = 0;
+    std::vector<std::string> lines = lines_of(dialogue.text);
+    // What says that nothing needs a line, and what a failure means, stays.
+    const auto header_end = lines.begin() + kHeaderLines;
+    const std::vector<std::string> header(lines.begin(), header_end);
+    lines.erase(lines.begin(), header_end);
+    const auto still_fails = [&](const std::vector<std::string>& some) {
+        if (plays >= most || command_line::StopOnSignal::requested()) return false;
+        ++plays;
+        return fails_alike(joined(header) + joined(some), dialogue.seed, signature);
+    };
+    for (bool smaller = true; smaller && plays < most;) {
+        const std::size_t before = lines.size();
+        lines = fault::reduce_to_failure(std::move(lines), still_fails);
+        smaller = lines.size() < before;
+    }
+    return joined(header) + joined(lines);
+}
+
+} // namespace veriroce::explorer

@@ -1,0 +1,112 @@
+// Plays one dialogue after another, and keeps those that fail: made small,
+// confirmed on devices that are right, and each only once.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conformance/explorer/dialogue.hpp"
+#include "conformance/plan/replay.hpp"
+#include "conformance/script/script.hpp"
+#include "conformance/testbed/testbed.hpp"
+
+namespace veriroce::explorer {
+
+// A dialogue is played over one of them, where the device has both.
+[[nodiscard]] constexpr int ip_version_of(std::uint64_t seed) {
+    return seed % 4 == 3 ? 6 : 4;
+}
+
+struct Options {
+    std::uint64_t seed = 1;
+    std::optional<std::uint64_t> runs; // dialogues
+    std::optional<std::chrono::nanoseconds> time;
+    double timeout_scale = 1.0;
+};
+
+// A failure that stands by itself.
+struct Found {
+    interpreter::CaseResult result; // of the small script
+    std::string text;               // the small script, with what differs in comments
+    std::string signature;
+    std::uint64_t seed = 0; // of the dialogue
+};
+
+// A dialogue whose failure does not count, and why.
+struct Unconfirmed {
+    std::uint64_t seed = 0;
+    std::string signature;
+    std::string why; // "fails on the right device"
+};
+
+struct Counts {
+    std::uint64_t dialogues = 0;
+    std::uint64_t packets = 0;
+    std::uint64_t passed = 0;
+    std::uint64_t failed = 0; // or WARN
+    std::uint64_t skipped = 0;
+    std::uint64_t errors = 0;
+    std::uint64_t not_repeatable = 0;
+};
+
+// A device that must pass every script that counts.
+struct RightDevice {
+    std::string name;
+    std::unique_ptr<testbed::Testbed> testbed;
+};
+
+class Exploration {
+  public:
+    Exploration(testbed::Testbed& testbed, std::vector<RightDevice> right, Options options);
+
+    // Plays up to the next failure that counts; nothing once the budget is spent,
+    // a signal came, or the device no longer answers.
+    std::optional<Found> next();
+    [[nodiscard]] const Counts& counts() const { return counts_; }
+    // One for each signature.
+    [[nodiscard]] const std::vector<Unconfirmed>& unconfirmed() const { return unconfirmed_; }
+    // What kept a dialogue from a verdict: the first of each kind, with its seed.
+    [[nodiscard]] const std::map<std::string, std::uint64_t>& troubles() const { return troubles_; }
+    // The dialogue after which the device was silent.
+    [[nodiscard]] const std::optional<std::uint64_t>& dead_since() const { return dead_since_; }
+
+  private:
+    [[nodiscard]] bool over() const;
+    [[nodiscard]] interpreter::Environment environment_on(testbed::Testbed& testbed,
+                                                          std::uint64_t seed);
+    interpreter::CaseResult play(testbed::Testbed& testbed, const script::Script& script,
+                                 std::uint64_t seed);
+    // On a wire that may lose packets, until it is settled.
+    interpreter::CaseResult play_until_settled(const script::Script& script, std::uint64_t seed);
+    std::optional<Found> examine(const Dialogue& dialogue, const interpreter::CaseResult& result);
+    // Why the text does not count; nothing if every right device passes it.
+    std::optional<std::string> refuted(const std::string& text, std::uint64_t seed);
+    bool fails_alike(const std::string& text, std::uint64_t seed, const std::string& signature);
+    std::string made_small(const Dialogue& dialogue, const std::string& signature);
+    void count(const interpreter::CaseResult& result, std::uint64_t seed);
+    bool still_answers(std::uint64_t seed);
+    Found death_after(const Dialogue& dialogue);
+
+    testbed::Testbed& testbed_;
+    std::vector<RightDevice> right_;
+    Options options_;
+    Reach reach_;
+    plan::WireRecord wire_;
+    script::Script sanity_;
+    Counts counts_;
+    std::set<std::string> known_; // signatures that were reported, or given up
+    std::map<std::string, std::uint32_t> tries_;
+    std::vector<Unconfirmed> unconfirmed_;
+    std::map<std::string, std::uint64_t> troubles_;
+    std::optional<std::uint64_t> dead_since_;
+    std::uint32_t tester_qpn_ = 0;
+    std::chrono::steady_clock::time_point began_;
+};
+
+} // namespace veriroce::explorer

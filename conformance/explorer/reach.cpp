@@ -1,0 +1,24 @@
+#include "conformance/explorer/reach.hpp"
+
+#include <algorithm>
+
+namespace veriroce::explorer {
+
+Reach reach_of(const interpreter::Environment& environment) {
+    constexpr std::uint32_t most_reads = 4; // what a QP of a case has if its line names no number
+    return {.largest_mtu = wire::bytes_of(environment.largest_mtu),
+            .reads = std::min({most_reads, std::max(1U, environment.dut.max.rd_atomic),
+                               std::max(1U, environment.dut.max.dest_rd_atomic)}),
+            .reading = environment.capable("read"),
+            .atomics = environment.capable("atomics"),
+            .immediate = environment.capable("imm"),
+            .small_mtu = environment.capable("mtu256"),
+            .in_order = !environment.trait("out_of_order"),
+            .shared_queues = environment.capable("srq"),
+            .windows = environment.capable("mw2") && environment.capable("send_inv"),
+            .two_pieces = environment.dut.max.sge >= 2,
+            .inline_data = environment.dut.max.inline_bytes >= kInlineBytes,
+            .draining = environment.capable("sqd")};
+}
+
+} // namespace veriroce::explorer

@@ -1,0 +1,29 @@
+// What the device and the link of a run can do: dialogues ask for nothing else.
+#pragma once
+
+#include <cstdint>
+
+#include "conformance/interpreter/environment.hpp"
+
+namespace veriroce::explorer {
+
+inline constexpr std::uint32_t kInlineBytes = 64; // that a QP of a dialogue takes
+
+struct Reach {
+    std::uint32_t largest_mtu = 1024; // bytes
+    std::uint32_t reads = 4;          // READs and atomics outstanding at once, of either side
+    bool reading = true;
+    bool atomics = true;
+    bool immediate = true;
+    bool small_mtu = true; // 256 and 512
+    bool in_order = true;  // a gap gets a NAK
+    bool shared_queues = true;
+    bool windows = true;    // type 2, and SEND with Invalidate
+    bool two_pieces = true; // in a work request
+    bool inline_data = true;
+    bool draining = true; // SQD
+};
+
+Reach reach_of(const interpreter::Environment& environment);
+
+} // namespace veriroce::explorer

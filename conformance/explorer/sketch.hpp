@@ -1,0 +1,213 @@
+// A dialogue while it is made: the lines so far, the QPs with what both sides
+// have said on them, and the memory that the lines name. The header and the
+// regions are written last, when it is known how large they must be.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "conformance/explorer/reach.hpp"
+#include "dissector/wire/instant.hpp"
+#include "dissector/wire/syndrome.hpp"
+#include "transport/sim/random.hpp"
+
+namespace veriroce::explorer {
+
+// What may happen in one dialogue. Each is on or off by itself: a defect that
+// hides behind frequent events shows where these are off.
+struct Features {
+    bool sends = true;
+    bool writes = true;
+    bool reads = true;
+    bool atomics = true;
+    bool immediate = true;
+    bool large = false;      // messages of 64 KiB
+    bool interleaved = true; // packets of several QPs take turns
+    bool duplicates = true;
+    bool gaps = true;
+    bool unready = true;  // no receive is posted
+    bool dropped = true;  // packets that nobody may take
+    bool illegal = true;  // packets that end a connection
+    bool refusals = true; // the tester's NAKs
+    bool losses = true;   // of answers; the device's timer expires
+    bool ghosts = true;   // answers that answer nothing
+    bool verbs = true;    // the application writes, modifies, ends
+    bool wrap = false;    // first PSNs near the end of the range
+    bool unsignaled = true;
+    bool pieces = true;   // messages of two pieces of memory, and inline ones
+    bool windows = false; // memory windows
+    bool marks = true;    // fields that the transport ignores, and congestion marks
+};
+
+// Who asks on a QP.
+enum class Talk : std::uint8_t {
+    TesterAsks, // the lines are the requester
+    DutAsks,    // the lines are the responder
+    Both,
+    Peers, // the tester's engine is the other end, and the network does damage
+};
+
+struct Receive {
+    std::uint64_t id = 0;
+    std::uint64_t bytes = 0;
+};
+
+// A request of the tester that the device accepted, by the packets that carried
+// it.
+struct Sent {
+    std::vector<std::string> packets; // lines
+    std::int64_t first_psn = 0;
+    std::int64_t last_psn = 0;
+    bool atomic = false;
+};
+
+// A work request of the device that the tester has not answered.
+struct Asked {
+    enum class Kind : std::uint8_t { Message, Read, Atomic };
+    Kind kind = Kind::Message;
+    std::string name; // of a whole message, or of its one packet
+    std::uint64_t id = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t offset = 0; // in the tester's region, of a READ
+    std::int64_t first_psn = 0;
+    std::int64_t packets = 1; // PSNs that it takes
+    bool takes_receive = false;
+    bool signaled = true;
+    bool seen = false; // a line has waited for it
+};
+
+struct Qp {
+    std::string name; // empty: the case's own
+    Talk talk = Talk::Both;
+    std::uint32_t domain = 1;
+    bool shared = false;  // its receives are those of the shared queue
+    bool may_read = true; // the tester, by the rights of the device's QP
+    bool may_write = true;
+    bool may_atomic = true;
+    // Lines of this QP that come next, in order; lines of other QPs may come
+    // between them.
+    std::deque<std::string> pending;
+
+    // The tester asks.
+    std::int64_t psn = 0; // the device's expected PSN
+    bool known = true;    // whether the rules leave the device one answer to a legal request
+    bool dead = false;
+    std::uint32_t unheard = 0; // READs and atomics whose answer no line has waited for
+    std::deque<Receive> receives;
+    std::vector<Sent> sent;
+
+    // The device asks.
+    std::int64_t dut_psn = 0; // of its next request
+    std::deque<Asked> open;
+    bool answers_known = true; // whether the tester answered as a right peer does
+    bool dut_dead = false;
+    std::uint32_t posted = 0;
+    wire::Duration answered_at{0}; // of the dialogue: when the tester last answered a request
+};
+
+class Sketch {
+  public:
+    Sketch(std::uint64_t seed, const Reach& reach);
+
+    sim::Random& random() { return random_; }
+    [[nodiscard]] bool percent(std::uint64_t chance) { return random_.below(100) < chance; }
+    [[nodiscard]] const Features& features() const { return features_; }
+    [[nodiscard]] const Reach& reach() const { return reach_; }
+    [[nodiscard]] std::uint32_t mtu() const { return mtu_; }
+    [[nodiscard]] std::uint32_t domains() const { return domains_; }
+    std::vector<Qp>& qps() { return qps_; }
+
+    // `wait`: devices whose requests nobody answers meanwhile send them again.
+    void wait(wire::Duration time);
+    // A line takes so long, at most.
+    void pass(wire::Duration time) { now_ += time; }
+    [[nodiscard]] wire::Duration now() const { return now_; }
+    [[nodiscard]] wire::Duration ack_timeout() const { return *wire::ack_timeout(timeout_); }
+    // Retries may be used up by then, and the QP may be in ERR.
+    void doubt_if_late(Qp& qp) const;
+    // The next line of the dialogue.
+    void say(std::string line);
+    [[nodiscard]] std::uint64_t next_id() { return ++id_; }
+    [[nodiscard]] std::uint64_t next_window() { return ++windows_; }
+    // Receives of the shared queue that no message has taken.
+    std::uint64_t& shared_receives() { return shared_receives_; }
+    [[nodiscard]] std::int64_t packets_of(std::uint64_t bytes) const;
+    // A length of a message: mostly short, and near the borders of packets.
+    [[nodiscard]] std::uint64_t length();
+    // Whether the dialogue has room for this many more bytes on the wire.
+    [[nodiscard]] bool has_room(std::uint64_t bytes) const { return bytes_ + bytes <= most_bytes_; }
+    void count(std::uint64_t bytes) { bytes_ += bytes; }
+
+    // Offsets of pieces. Targets and sources overlap as they like; no two sinks
+    // do, and unused bytes lie between them.
+    [[nodiscard]] std::uint64_t target(std::uint32_t domain, std::uint64_t bytes);
+    [[nodiscard]] std::uint64_t source(std::uint32_t domain, std::uint64_t bytes);
+    [[nodiscard]] std::uint64_t sink(std::uint32_t domain, std::uint64_t bytes);
+    [[nodiscard]] std::uint64_t far(std::uint64_t bytes);  // in the tester's region
+    [[nodiscard]] std::uint64_t near(std::uint64_t bytes); // where the tester's engine receives
+    // 8 bytes at a multiple of 8.
+    [[nodiscard]] std::uint64_t atomic_target(std::uint32_t domain);
+    [[nodiscard]] std::uint64_t atomic_far();
+
+    // The script. `title` follows the seed.
+    [[nodiscard]] std::string text(std::string_view title) const;
+
+  private:
+    // What one domain's regions must hold.
+    struct Extent {
+        std::uint64_t target = 0;
+        std::uint64_t source = 0;
+        std::uint64_t sink = 0;
+    };
+    std::uint64_t place(std::uint64_t& extent, std::uint64_t bytes);
+    void choose_features();
+    void choose_qps();
+    void choose_rights(Qp& qp);
+    [[nodiscard]] std::string qp_lines() const;
+    [[nodiscard]] std::string region_lines() const;
+
+    sim::Random random_;
+    Reach reach_;
+    Features features_;
+    std::uint32_t mtu_ = 1024;
+    std::uint8_t timeout_ = 14; // of every QP: while one waits, all do
+    wire::Duration now_{0};
+    std::uint32_t domains_ = 1;
+    std::vector<Qp> qps_;
+    std::vector<std::string> lines_;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> first_psns_; // device, tester
+    std::vector<std::string> attributes_; // of each QP: those that only its header tells
+    std::vector<Extent> extents_;
+    std::uint64_t far_ = 0;
+    std::uint64_t near_ = 0;
+    std::uint64_t id_ = 0;
+    std::uint64_t windows_ = 0;
+    std::uint64_t shared_receives_ = 0;
+    std::uint64_t bytes_ = 0;
+    std::uint64_t most_bytes_ = 0;
+};
+
+// `name > ` or `> `, and `name ` or nothing.
+std::string sends(const Qp& qp);
+std::string expects(const Qp& qp);
+std::string of(const Qp& qp);
+
+// The line with an option after it, if it then still fits into a line of a
+// script.
+std::string with_option(std::string line, std::string_view option);
+
+// The regions of every dialogue, by the QP's domain. A line of a script is
+// short, and so are their names: tN, which the tester may read and write; sN,
+// from which the device sends; kN, where it receives; fN, of exactly
+// kFixedBytes; nN, which may only be read. The tester's are r and p, where its
+// engine receives.
+inline constexpr std::uint64_t kFixedBytes = 4096;
+// Every receive of the shared queue `q`: which QP takes which one is up to the
+// device.
+inline constexpr std::uint64_t kSharedReceiveBytes = 3000;
+
+} // namespace veriroce::explorer

@@ -1,0 +1,122 @@
+// Dialogues of seeds: the same every time, no false alarm, and findings that stand by themselves.
+#include <catch2/catch.hpp>
+
+#include "conformance/explorer/exploration.hpp"
+#include "conformance/explorer/signature.hpp"
+#include "tests/conformance/plan/playing.hpp"
+
+namespace veriroce::explorer {
+namespace {
+
+using interpreter::CaseResult;
+using interpreter::Verdict;
+using test::engine_of;
+using test::right_engine;
+using testbed::VirtualTestbed;
+using testbed::VirtualTestbedOptions;
+
+Exploration exploring(testbed::Testbed& device, std::uint64_t seed, std::uint64_t runs) {
+    std::vector<RightDevice> right;
+    right.push_back({"the right device", std::make_unique<VirtualTestbed>(right_engine())});
+    return {device, std::move(right), {.seed = seed, .runs = runs}};
+}
+
+// All that speaks against a device of which nothing may.
+std::string blame(VirtualTestbedOptions options, std::uint64_t seed, std::uint64_t runs) {
+    VirtualTestbed device(std::move(options));
+    Exploration exploration = exploring(device, seed, runs);
+    std::string told;
+    while (const auto found = exploration.next())
+        told += found->text;
+    for (const Unconfirmed& one : exploration.unconfirmed())
+        told += std::to_string(one.seed) + " " + one.signature + ": " + one.why + "\n";
+    for (const auto& [what, of_seed] : exploration.troubles())
+        told += std::to_string(of_seed) + " " + what + "\n";
+    CHECK(exploration.counts().dialogues == runs);
+    return told;
+}
+
+} // namespace
+
+TEST_CASE("explorer: a seed gives one dialogue, and another seed another", "[explorer]") {
+    const Reach reach = reach_of(VirtualTestbed(right_engine()).environment({}));
+    CHECK(dialogue_of(7, reach).text == dialogue_of(7, reach).text);
+    CHECK(dialogue_of(7, reach).text != dialogue_of(8, reach).text);
+    CHECK(dialogue_of(7, reach).text.find("\ntags   unscripted\n") != std::string::npos);
+}
+
+TEST_CASE("explorer: in virtual time two plays of a seed are equal to the byte", "[explorer]") {
+    const auto packets_of = [](std::uint64_t seed) {
+        VirtualTestbed device(right_engine());
+        const Reach reach = reach_of(device.environment({}));
+        const auto script = script::compile("explored/x.roce", dialogue_of(seed, reach).text);
+        REQUIRE(script.has_value());
+        std::vector<std::vector<std::byte>> packets;
+        const CaseResult result =
+            device.play(script->test_case, script->runs.front(), device.environment({}));
+        for (const interpreter::RecordedPacket& one : result.packets)
+            packets.push_back(one.frame);
+        return packets;
+    };
+    for (std::uint64_t seed = 1; seed <= 20; ++seed)
+        CHECK(packets_of(seed) == packets_of(seed));
+}
+
+TEST_CASE("explorer: dialogues can be played, and a right device passes them", "[explorer]") {
+    CHECK(blame(right_engine(), 1, 200).empty());
+}
+
+TEST_CASE("explorer: a slow lab raises no alarm", "[explorer]") {
+    VirtualTestbedOptions slow = right_engine();
+    slow.lab = test::real_lab;
+    CHECK(blame(std::move(slow), 1000, 60).empty());
+}
+
+TEST_CASE("explorer: no lawful oddity raises an alarm", "[explorer][mutants]") {
+    std::uint64_t seed = 2000;
+    for (const mutants::Mutant& oddity : mutants::lawful()) {
+        INFO(oddity.name);
+        VirtualTestbedOptions device = engine_of(oddity);
+        if (seed % 20 == 0) device.lab = test::real_lab;
+        CHECK(blame(std::move(device), seed, 2).empty());
+        seed += 10;
+    }
+}
+
+TEST_CASE("explorer: a finding is a script that fails on the defect and passes on a right device",
+          "[explorer][mutants]") {
+    VirtualTestbed device(engine_of(*mutants::find("duplicate_send_executed_again")));
+    Exploration exploration = exploring(device, 1, 400);
+    const auto found = exploration.next();
+    REQUIRE(found.has_value());
+    INFO(found->text);
+    CHECK(found->result.verdict == Verdict::Fail);
+    CHECK(found->text.starts_with("# veriroce test --explore, dialogue of seed "));
+    const CaseResult again =
+        test::play_script(found->text, engine_of(*mutants::find("duplicate_send_executed_again")));
+    CHECK(again.verdict == Verdict::Fail);
+    CHECK(test::play_script(found->text).verdict == Verdict::Pass);
+    // What is left is what it takes: set-up, a receive or two, and a few packets.
+    CHECK(std::ranges::count(found->text, '>') <= 4);
+}
+
+TEST_CASE("explorer: a signature names no values", "[explorer]") {
+    CaseResult one;
+    one.verdict = Verdict::Fail;
+    one.packets.push_back({.script = "< ACK psn=3 msn=2"});
+    one.violations.push_back({.rule = "ACK-07",
+                              .certain = true,
+                              .packets = {0},
+                              .measured = "MSN is 2",
+                              .allowed = "MSN must be 1"});
+    CaseResult other = one;
+    other.packets[0].script = "b < ACK psn=9 msn=4";
+    other.violations[0].measured = "MSN is 4";
+    CHECK(signatures_of(one) == signatures_of(other));
+    other.violations[0].rule = "ACK-08";
+    CHECK(signatures_of(one) != signatures_of(other));
+    other.verdict = Verdict::Pass;
+    CHECK(signatures_of(other).empty());
+}
+
+} // namespace veriroce::explorer
