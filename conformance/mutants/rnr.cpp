@@ -60,7 +60,8 @@ constexpr std::array kMutants{
                          .with(SendCheck::RnrRetryLeft, rnr_costs_a_retry)},
     Mutant{.name = "rnr_wait_always_shortest",
            .rule = "RNR-08",
-           .description = "The requester waits 0.01 ms after every RNR NAK and ignores its timer code.",
+           .description =
+               "The requester waits 0.01 ms after every RNR NAK and ignores its timer code.",
            .cases = "rnr/ack-timer rnr/nothing-new rnr/requester-waits",
            .make_filter = make<EditsInbound<shortest_rnr_code>>},
     Mutant{.name = "rnr_code_always_shortest",
