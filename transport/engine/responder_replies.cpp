@@ -73,6 +73,8 @@ void note_posted_receive(Device& device, Qp& qp) {
     // ACK-11: the last ACK's PSN once more.
     const bool told_of_none = qp.out_of_credits && receives(qp.connection.state);
     if (!device.config.behaviour.unsolicited_credits || !told_of_none) return;
+    // ACK-04: behind the answer to a READ or atomic it would go back.
+    if (qp.last_acked + 1 != qp.inbound.expected_psn) return;
     acknowledge(device, qp, qp.last_acked, ack_syndrome(device, qp));
 }
 

@@ -165,6 +165,17 @@ TEST_CASE("responder: an ACK by itself tells of new credits, by option", "[engin
     CHECK(lab.drain().empty());
 }
 
+TEST_CASE("responder: an ACK that tells of new credits does not go back behind a READ",
+          "[engine][ACK-11][ACK-04]") {
+    Lab lab(choosing({.credits = true, .unsolicited_credits = true}));
+    lab.post_receive(1, 100);
+    lab.receive(lab.packet("SEND_ONLY", rq_psn), pattern(4));
+    lab.receive(read(lab, 1, 4));
+    CHECK(lab.drain().back().psn() == 1001);
+    lab.post_receive(2, 100);
+    CHECK(lab.drain().empty());
+}
+
 TEST_CASE("responder: a duplicate READ of other memory is silent, or asked anew",
           "[engine][RDR-07]") {
     const auto choice = GENERATE(DuplicateRead::OriginalOnly, DuplicateRead::Revalidated);
