@@ -1,6 +1,4 @@
 // Lawful oddities that the device's host sees: completions, verbs, limits.
-#include <chrono>
-
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/packets.hpp"
 
@@ -8,7 +6,6 @@ namespace veriroce::mutants {
 
 namespace {
 
-using namespace std::chrono_literals;
 using engine::Completion;
 using engine::WcStatus;
 
@@ -41,21 +38,6 @@ class EditsCompletions final : public engine::SurfaceFilter {
     }
 };
 
-class CompletesLate final : public engine::SurfaceFilter {
-  public:
-    [[nodiscard]] wire::Duration completion_delay() const override { return 250us; }
-};
-
-class ShowsMemoryLate final : public engine::SurfaceFilter {
-  public:
-    [[nodiscard]] wire::Duration memory_delay() const override { return 250us; }
-};
-
-class RefusesPostsInError final : public engine::SurfaceFilter {
-  public:
-    [[nodiscard]] bool refuses_posts_in_error() const override { return true; }
-};
-
 constexpr std::array kOddities{
     Mutant{.name = "failed_completions_full_of_garbage",
            .rule = "STA-07",
@@ -65,18 +47,6 @@ constexpr std::array kOddities{
            .rule = "KEY-12",
            .description = "Local faults complete with other error codes that the rules allow.",
            .make_filter = make<EditsCompletions<with_other_codes>>},
-    Mutant{.name = "completions_late",
-           .rule = "N-20",
-           .description = "Completions show 250 us after the host looked for them.",
-           .make_filter = make<CompletesLate>},
-    Mutant{.name = "memory_seen_late",
-           .rule = "ACK-05",
-           .description = "The host sees what packets wrote 250 us later, or with a completion.",
-           .make_filter = make<ShowsMemoryLate>},
-    Mutant{.name = "posts_refused_in_error",
-           .rule = "STA-07",
-           .description = "Posting to a QP in ERR is refused.",
-           .make_filter = make<RefusesPostsInError>},
     Mutant{.name = "one_read_at_a_time",
            .rule = "REQ-27",
            .description = "The device has room for one READ or atomic in each direction.",

@@ -30,18 +30,6 @@ struct RequestsPaced {
     }
 };
 
-// What is on its way through the device when a NAK comes still leaves.
-class TakesAnswersLate final : public engine::SurfaceFilter {
-  public:
-    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                 std::vector<engine::OwnedDatagram>& in,
-                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
-        const auto packet = wire::decode_packet(datagram.bytes);
-        if (packet && packet->info().response()) datagram.delay += 50us;
-        in.push_back(std::move(datagram));
-    }
-};
-
 // BTH-18: as devices do that count PSNs instead of packets.
 void asking_at_each_fourth_psn(wire::Packet& packet) {
     if (is_rc_request(packet) && packet.bth.psn.value() % 4 == 0) packet.bth.ack_request = true;
@@ -186,11 +174,6 @@ constexpr std::array kOddities{
            .rule = "REQ-02",
            .description = "Requests leave at least 10 us apart.",
            .make_filter = make<SendsLater<RequestsPaced>>},
-    Mutant{.name = "answers_taken_late",
-           .rule = "RNR-13",
-           .description = "Answers are looked at 50 us after they came; until then the requester "
-                          "goes on sending.",
-           .make_filter = make<TakesAnswersLate>},
     Mutant{.name = "ack_asked_at_each_fourth_psn",
            .rule = "BTH-18",
            .description = "Packets whose PSN is a multiple of 4 ask for an ACK as well.",
