@@ -169,6 +169,7 @@ constexpr std::array kOddities{
     Mutant{.name = "requests_leave_late",
            .rule = "REQ-01",
            .description = "Requests leave 300 us later than they could.",
+           .traits = "adaptive_retransmission", // the ACK timer starts before they leave
            .make_filter = make<SendsLater<RequestsLate>>},
     Mutant{.name = "requests_ten_us_apart",
            .rule = "REQ-02",
