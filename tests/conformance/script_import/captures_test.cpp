@@ -156,6 +156,8 @@ TEMPLATE_TEST_CASE_SIG("script import: every script passes whatever a device may
                 if (!oddity.lacks.empty() || oddity.traits == "out_of_order") continue;
                 // REQ-02: the script waits for all requests that the recorded device had open.
                 if (oddity.name.ends_with("_outstanding") && !made.tester_asks) continue;
+                // And for all that it sent again without an ACK in between.
+                if (oddity.name == "one_packet_after_a_loss" && !made.tester_asks) continue;
                 INFO(made.name << ", " << oddity.name);
                 check_passes(made.script, veriroce::test::engine_of(oddity));
             }
