@@ -142,13 +142,13 @@ TEST_CASE("errors: dissect", "[program]") {
          "veriroce: unknown command 'dissekt'; did you mean 'dissect'?"},
         {"veriroce frobnicate",
          "veriroce: unknown command 'frobnicate'; the commands are dissect, judge, test, doctor, "
-         "script, rules, agent, serve, ping, bench, fuzz"},
+         "report, script, rules, agent, serve, ping, bench, fuzz"},
         {"veriroce bench", "veriroce: expected a command: engine, icrc; --help describes them"},
         {"veriroce bench sim", "veriroce: unknown command 'sim'; the commands are engine, icrc"},
         {"veriroce fuzz --seeds 0", "veriroce: fuzz: --seeds: expected 1 or more, got 0"},
-        {"veriroce",
-         "veriroce: expected a command: dissect, judge, test, doctor, script, rules, agent, "
-         "serve, ping, bench, fuzz; --help describes them"},
+        {"veriroce", "veriroce: expected a command: dissect, judge, test, doctor, report, script, "
+                     "rules, agent, "
+                     "serve, ping, bench, fuzz; --help describes them"},
         {"veriroce dissect --chek short.pcap",
          "veriroce: unknown option '--chek'; did you mean '--check'?"},
         {"veriroce dissect -c many short.pcap",
@@ -297,8 +297,8 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
          "veriroce: --dut needs the tester's interface on the device's network: -i IFACE"},
         {"veriroce test --dut 127.0.0.1:1 -i va --mutant tver_not_checked",
          "veriroce: --mutant plants a defect in the built-in engine: leave out --dut"},
-        {"veriroce test --dut 127.0.0.1 -i va", "veriroce: --dut: \"127.0.0.1\" is not an address "
-                                                "to connect to: the port is missing; write "
+        {"veriroce test --dut 127.0.0.1 -i va", "veriroce: --dut: \"127.0.0.1\" is not a valid "
+                                                "address: the port is missing; write "
                                                 "ADDRESS:PORT, [IPV6]:PORT or unix:PATH"},
         {"veriroce test --dut 127.0.0.1:1 -i va --tester-address 192.0.2",
          "veriroce: --tester-address: expected an IP address, got '192.0.2'"},
@@ -400,6 +400,10 @@ TEST_CASE("errors: script and rules", "[program]") {
          "veriroce: unknown command 'chek'; did you mean 'check'?"},
         {"veriroce rules RSP-99", "veriroce: unknown rule 'RSP-99'; did you mean 'RSP-09'?"},
         {"veriroce rules RSPP", "veriroce: unknown rule 'RSPP'"},
+        {"veriroce report diff one", "veriroce: report diff: expected 2 runs, got 1"},
+        {"veriroce report matrix missing", "veriroce: missing: No such file or directory", tool},
+        {"veriroce report matrix typo.roce", "veriroce: typo.roce: this is not JSON: syntax error",
+         tool},
     };
     for (const Row& row : rows)
         check(place, row);
