@@ -117,7 +117,8 @@ Environment Exploration::environment_on(testbed::Testbed& testbed, std::uint64_t
     const bool usable = !testbed.lacks(network);
     Environment environment = testbed.environment(usable ? network : interpreter::Network{});
     environment.seed = seed;
-    environment.wire_seed = wire::splitmix64_mix(seed + counts_.dialogues);
+    // A noisy wire does something else in each play.
+    environment.wire_seed = wire::splitmix64_mix(seed + wire::kSplitmix64Step * ++plays_);
     const auto scaled = [&](wire::Duration time) {
         return wire::Duration(static_cast<wire::Duration::rep>(static_cast<double>(time.count()) *
                                                                options_.timeout_scale));

@@ -106,6 +106,7 @@ class Exploration {
     std::map<std::string, std::uint64_t> troubles_;
     std::optional<std::uint64_t> dead_since_;
     std::uint32_t tester_qpn_ = 0;
+    std::uint64_t plays_ = 0;
     std::chrono::steady_clock::time_point began_;
 };
 
