@@ -78,5 +78,5 @@ TEST_CASE("fuzz: no seeds are a mistake", "[fuzz]") {
     const Said said = run({.seeds = 0});
     CHECK(said.code == 2);
     CHECK(said.out.empty());
-    CHECK(has(said.err, "--seeds 0"));
+    CHECK(has(said.err, "--seeds: expected 1 or more, got 0"));
 }
