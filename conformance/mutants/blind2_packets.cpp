@@ -273,7 +273,6 @@ constexpr std::array kMutants{
     Mutant{.name = "address_zero_refused",
            .rule = "N-37",
            .description = "The first byte of a zero-based region cannot be reached.",
-           .cases = "key/zero-based-access",
            .checks = kStandardChecks.with(RequestCheck::KeyRange, address_zero_is_none)},
     Mutant{.name = "duplicate_acked_with_old_msn",
            .rule = "ACK-07",
