@@ -65,7 +65,7 @@ std::vector<CaseResult> play_quick_suite(const VirtualTestbedOptions& device) {
 TEMPLATE_TEST_CASE_SIG("limited: a device that says what it lacks passes or skips every run",
                        "[suite]", ((std::size_t part), part), 0, 1, 2, 3) {
     const auto each = dut::Lacks::each();
-    for (const std::string_view lacking : part_of(each, part, 4)) {
+    for (const std::string_view lacking : sweep_of(each, part, 4)) {
         std::size_t skipped = 0;
         std::size_t passed = 0;
         for (const CaseResult& result : play_quick_suite(device_without(lacking, dut::Told::Yes))) {
@@ -86,7 +86,7 @@ TEMPLATE_TEST_CASE_SIG("limited: a device that says what it lacks passes or skip
 TEMPLATE_TEST_CASE_SIG("limited: a verb that the device refuses makes the run a SKIP", "[suite]",
                        ((std::size_t part), part), 0, 1, 2, 3) {
     const auto each = dut::Lacks::each();
-    for (const std::string_view lacking : part_of(each, part, 4)) {
+    for (const std::string_view lacking : sweep_of(each, part, 4)) {
         if (is_asked_for_by_every_case(lacking)) continue;
         for (const CaseResult& result : play_quick_suite(device_without(lacking, dut::Told::No))) {
             INFO("without " << lacking << ", which it claims\n" << text_of(result));

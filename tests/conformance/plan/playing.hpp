@@ -14,6 +14,7 @@
 #include "conformance/plan/run.hpp"
 #include "conformance/script/script.hpp"
 #include "conformance/testbed/virtual_testbed.hpp"
+#include "tests/part_of.hpp"
 
 namespace veriroce::test {
 
@@ -66,6 +67,12 @@ inline Selection over_both(std::vector<std::string> names = {}) {
     return selection;
 }
 
+// With sanitizers one part of the runs, by turns.
+inline Selection swept(Selection selection, std::size_t turn) {
+    selection.shard = {.index = turn % kSweepStep + 1, .of = kSweepStep};
+    return selection;
+}
+
 inline Plan plan_of(const Selection& selection) {
     auto plan = make_plan(selection, {});
     if (!plan) FAIL(plan.error().text);
@@ -73,9 +80,8 @@ inline Plan plan_of(const Selection& selection) {
 }
 
 // As `veriroce test` plays it: with the sanity exchange after each run.
-inline std::vector<CaseResult> play_suite(const Selection& selection, VirtualTestbedOptions device,
-                                          std::uint64_t seed = 1) {
-    const Plan plan = plan_of(selection);
+inline std::vector<CaseResult> play_suite(const Plan& plan, const Selection& selection,
+                                          VirtualTestbedOptions device, std::uint64_t seed = 1) {
     VirtualTestbed testbed(std::move(device));
     RunOptions options;
     options.seed = seed;
@@ -85,6 +91,11 @@ inline std::vector<CaseResult> play_suite(const Selection& selection, VirtualTes
         results.push_back(std::move(*result));
     REQUIRE(results.size() == plan.runs.size());
     return results;
+}
+
+inline std::vector<CaseResult> play_suite(const Selection& selection, VirtualTestbedOptions device,
+                                          std::uint64_t seed = 1) {
+    return play_suite(plan_of(selection), selection, std::move(device), seed);
 }
 
 // A verdict with what it takes to understand it.

@@ -110,7 +110,7 @@ TEST_CASE("suite: the built-in engine passes every case over IPv4 and IPv6", "[s
 
 TEMPLATE_TEST_CASE_SIG("suite: the built-in engine passes every case over every path MTU",
                        "[suite]", ((std::uint16_t bytes), bytes), 256, 512, 2048, 4096) {
-    Selection selection = over_both();
+    Selection selection = swept(over_both(), bytes);
     selection.usual_mtu = wire::Mtu{bytes};
     selection.mig_reqs = {true}; // as on a real link
     for (const CaseResult& result : play_suite(selection, right_engine())) {
@@ -125,7 +125,8 @@ TEMPLATE_TEST_CASE_SIG("suite: the time that the agent takes to answer changes n
                        "[suite]", ((int microseconds), microseconds), 30, 300, 1000, 2000, 6000) {
     VirtualTestbedOptions device = right_engine();
     device.lab.call_delay = std::chrono::microseconds(microseconds);
-    for (const CaseResult& result : play_suite(over_both(), std::move(device))) {
+    const auto runs = swept(over_both(), static_cast<std::size_t>(microseconds));
+    for (const CaseResult& result : play_suite(runs, std::move(device))) {
         INFO("answers take " << 2 * microseconds << " us\n" << text_of(result));
         CHECK(result.verdict == Verdict::Pass);
     }
@@ -140,7 +141,8 @@ TEMPLATE_TEST_CASE_SIG("suite: long ways to the device change no verdict", "[sui
     device.lab.call_delay = 150us;
     device.lab.stamp_width = delay / 4;
     device.lab.jitter = delay;
-    for (const CaseResult& result : play_suite(over_both(), std::move(device))) {
+    const auto runs = swept(over_both(), static_cast<std::size_t>(microseconds));
+    for (const CaseResult& result : play_suite(runs, std::move(device))) {
         INFO("one way takes " << microseconds << " us\n" << text_of(result));
         CHECK(result.verdict == Verdict::Pass);
     }
@@ -148,7 +150,7 @@ TEMPLATE_TEST_CASE_SIG("suite: long ways to the device change no verdict", "[sui
 
 TEMPLATE_TEST_CASE_SIG("suite: every case fails on a planted defect", "[suite][mutants]",
                        ((std::size_t part), part), 0, 1, 2, 3) {
-    for (const mutants::Caught& pair : part_of(mutants::caught_by_cases(), part, 4)) {
+    for (const mutants::Caught& pair : sweep_of(mutants::caught_by_cases(), part, 4)) {
         std::string told;
         const bool found = finds(pair, told);
         INFO("case " << pair.case_id << ", defect " << pair.mutant << "\n" << told);
@@ -159,7 +161,7 @@ TEMPLATE_TEST_CASE_SIG("suite: every case fails on a planted defect", "[suite][m
 // What only the judge sees may need to know what passed the device's port when.
 TEMPLATE_TEST_CASE_SIG("suite: a slow lab hides no planted defect", "[suite][mutants]",
                        ((std::size_t part), part), 0, 1, 2, 3) {
-    for (const mutants::Caught& pair : part_of(mutants::caught_by_cases(), part, 4)) {
+    for (const mutants::Caught& pair : sweep_of(mutants::caught_by_cases(), part, 4)) {
         std::string told;
         const bool found = finds(pair, told, real_lab);
         INFO("case " << pair.case_id << ", defect " << pair.mutant << "\n" << told);
@@ -169,8 +171,8 @@ TEMPLATE_TEST_CASE_SIG("suite: a slow lab hides no planted defect", "[suite][mut
 
 // A receiver drops such packets, so no line may be met by one.
 TEST_CASE("suite: no case passes a device whose ICRCs are all wrong", "[suite][mutants][CRC-01]") {
+    const Plan plan = plan_of(swept(over_both(), 3));
     for (const InexactLab& lab : {InexactLab{}, real_lab}) {
-        const Plan plan = plan_of(over_both());
         VirtualTestbedOptions wrong = engine_of(*mutants::find("every_icrc_wrong"));
         wrong.lab = lab;
         VirtualTestbed device(std::move(wrong));
@@ -321,8 +323,8 @@ TEST_CASE("suite: the product's README counts the cases", "[suite]") {
 }
 
 TEST_CASE("suite: a seed gives the same packets and times again", "[suite]") {
-    const auto first = play_suite(over_both(), right_engine(7), 7);
-    const auto second = play_suite(over_both(), right_engine(7), 7);
+    const auto first = play_suite(swept(over_both(), 7), right_engine(7), 7);
+    const auto second = play_suite(swept(over_both(), 7), right_engine(7), 7);
     REQUIRE(first.size() == second.size());
     for (std::size_t i = 0; i < first.size(); ++i) {
         INFO(first[i].id);

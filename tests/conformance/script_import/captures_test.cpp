@@ -146,7 +146,7 @@ TEMPLATE_TEST_CASE_SIG("script import: every script passes whatever a device may
     for (const Row& row : rows) {
         for (const Made& made : scripts_of(row.capture)) {
             for (const mutants::Mutant& oddity :
-                 veriroce::test::part_of(mutants::lawful(), part, 12)) {
+                 veriroce::test::sweep_of(mutants::lawful(), part, 12)) {
                 // RNR-03: whoever may be RNR NAKed at any time cannot say beforehand what he sends.
                 if (oddity.name == "occasional_rnr_for_write" && made.tester_asks) continue;
                 // RSP-06: the script has the one NAK that the recorded device sent for its gap.

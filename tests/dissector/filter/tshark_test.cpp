@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tests/dissector/filter/frames.hpp"
+#include "tests/part_of.hpp"
 
 using namespace veriroce;
 using namespace veriroce::filter::test;
@@ -166,12 +167,12 @@ std::vector<std::uint64_t> by_tshark(const AllCaptures& captures, const std::str
 // The expressions of one of `parts` parts, so that no test case takes long.
 void compare_part(std::size_t part, std::size_t parts) {
     const AllCaptures captures;
-    for (std::size_t i = part; i < kExpressions.size(); i += parts) {
-        INFO(kExpressions[i]);
-        const auto filter = filter::Filter::compile(kExpressions[i]);
-        if (!filter) FAIL_CHECK(text_of(filter.error(), kExpressions[i]));
+    for (const std::string& expression : veriroce::test::sweep_of(kExpressions, part, parts)) {
+        INFO(expression);
+        const auto filter = filter::Filter::compile(expression);
+        if (!filter) FAIL_CHECK(text_of(filter.error(), expression));
         if (!filter) continue;
-        CHECK(captures.selected(*filter) == by_tshark(captures, kExpressions[i]));
+        CHECK(captures.selected(*filter) == by_tshark(captures, expression));
     }
 }
 

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/part_of.hpp"
+
 using namespace veriroce;
 using namespace veriroce::sim;
 using namespace veriroce::sim::test;
 using engine::WcOpcode;
 using engine::WcStatus;
 using engine::WrOpcode;
+using veriroce::test::kSweepStep;
 
 namespace {
 
@@ -145,7 +148,7 @@ TEST_CASE("traffic: every operation at every length class and MTU over IPv4 and 
 }
 
 TEST_CASE("traffic: every length from nothing to three packets and a byte", "[sim][LEN-10]") {
-    for (std::uint32_t length = 0; length <= 3 * 256 + 1; ++length) {
+    for (std::uint32_t length = 0; length <= 3 * 256 + 1; length += kSweepStep) {
         Pair pair({.mtu = wire::Mtu::B256});
         post_one_of_each(pair, length);
         pair.run();
@@ -177,7 +180,7 @@ TEST_CASE("traffic: each frame lost, doubled, late or damaged in turn, and all c
     for (const Choice& choice : choices()) {
         for (const WireFault& fault : faults) {
             std::uint64_t frames = 1;
-            for (std::uint64_t k = 0; k < frames; ++k) {
+            for (std::uint64_t k = 0; k < frames; k += kSweepStep) {
                 INFO(choice.what << ", frame " << k << " " << fault.what);
                 Pair pair({.behaviour = choice.behaviour, .mtu = wire::Mtu::B256});
                 pair.fate = [&](std::uint64_t n) { return n == k ? fault.fate : Fate{}; };
@@ -193,7 +196,7 @@ TEST_CASE("traffic: each frame lost, doubled, late or damaged in turn, and all c
 
 TEST_CASE("traffic: two frames lost, every pair of them", "[sim][REQ-11][REQ-09][RSP-07]") {
     for (std::uint64_t first = 0; first < 36; ++first) {
-        for (std::uint64_t second = first + 1; second < 40; ++second) {
+        for (std::uint64_t second = first + 1; second < 40; second += kSweepStep) {
             INFO("frames " << first << " and " << second);
             Pair pair({.mtu = wire::Mtu::B256});
             pair.fate = [&](std::uint64_t n) { return Fate{.drop = n == first || n == second}; };
