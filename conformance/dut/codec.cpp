@@ -59,8 +59,8 @@ std::expected<Request, Failure> read_params(const json::object& params) {
 // The request of the method with this name: tries one alternative of the variant after the other.
 template <std::size_t Index = 0>
 std::expected<Request, Failure> read_method(std::string_view name, const json::object& params) {
-    if constexpr (Index < std::variant_size_v<Request>) {
-        using Method = std::variant_alternative_t<Index, Request>;
+    if constexpr (Index < std::variant_size_v<Request::variant>) {
+        using Method = std::variant_alternative_t<Index, Request::variant>;
         if (Method::method == name) return read_params<Method>(params);
         return read_method<Index + 1>(name, params);
     } else {
@@ -103,8 +103,8 @@ Answer read_result(const json::value& result, std::string_view method) {
 
 template <std::size_t Index = 0>
 Answer read_result_of(std::size_t index, const json::value& result) {
-    if constexpr (Index < std::variant_size_v<Request>) {
-        using Method = std::variant_alternative_t<Index, Request>;
+    if constexpr (Index < std::variant_size_v<Request::variant>) {
+        using Method = std::variant_alternative_t<Index, Request::variant>;
         if (Index == index) {
             return read_result<typename Method::Gives>(result, Method::method);
         }

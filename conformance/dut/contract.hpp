@@ -22,15 +22,32 @@
 
 namespace veriroce::dut {
 
-using Request =
-    std::variant<Hello, PdCreate, PdDestroy, CqCreate, CqDestroy, MrRegister, MrRead, MrWrite,
-                 MrFill, MrDigest, MrDeregister, QpCreate, QpDestroy, QpModify, QpQuery, PostSend,
-                 PostRecv, Poll, Counters, Cancel, Reset, Ping, Events, CqArm, CqWait, SrqCreate,
-                 SrqModify, SrqPost, SrqDestroy, MwAlloc, MwBind, MwDealloc>;
+// How these two are copied, moved and destroyed is compiled once, in contract.cpp.
+struct Request
+    : std::variant<Hello, PdCreate, PdDestroy, CqCreate, CqDestroy, MrRegister, MrRead, MrWrite,
+                   MrFill, MrDigest, MrDeregister, QpCreate, QpDestroy, QpModify, QpQuery, PostSend,
+                   PostRecv, Poll, Counters, Cancel, Reset, Ping, Events, CqArm, CqWait, SrqCreate,
+                   SrqModify, SrqPost, SrqDestroy, MwAlloc, MwBind, MwDealloc> {
+    using variant::variant;
+    Request();
+    Request(const Request&);
+    Request(Request&&) noexcept;
+    Request& operator=(const Request&);
+    Request& operator=(Request&&) noexcept;
+    ~Request();
+};
 
-using Result = std::variant<Done, Welcome, PdCreated, CqCreated, MrRegistered, MrData, MrDigested,
-                            QpCreated, QpQueried, Posted, Polled, CounterValues, Pong, EventList,
-                            Notified, SrqCreated, MwAllocated, MwBound>;
+struct Result : std::variant<Done, Welcome, PdCreated, CqCreated, MrRegistered, MrData, MrDigested,
+                             QpCreated, QpQueried, Posted, Polled, CounterValues, Pong, EventList,
+                             Notified, SrqCreated, MwAllocated, MwBound> {
+    using variant::variant;
+    Result();
+    Result(const Result&);
+    Result(Result&&) noexcept;
+    Result& operator=(const Result&);
+    Result& operator=(Result&&) noexcept;
+    ~Result();
+};
 
 // Codes of JSON-RPC 2.0, and the contract's own.
 enum class FailureCode : std::int32_t {

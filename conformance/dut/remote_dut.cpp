@@ -14,9 +14,10 @@ namespace {
 // The name of the method at this index of Request.
 template <std::size_t... Index>
 constexpr auto method_names(std::index_sequence<Index...> /*all*/) {
-    return std::array{std::variant_alternative_t<Index, Request>::method...};
+    return std::array{std::variant_alternative_t<Index, Request::variant>::method...};
 }
-constexpr auto kNames = method_names(std::make_index_sequence<std::variant_size_v<Request>>{});
+constexpr auto kNames =
+    method_names(std::make_index_sequence<std::variant_size_v<Request::variant>>{});
 
 // Why no line answered hello.
 std::string unanswered(const net::Error& error, const std::string& peer, bool with_token) {

@@ -8,6 +8,8 @@
 //
 // Units: sizes are bytes, times are nanoseconds, PSNs are relative to the requesting side's first.
 // A node's span says where it was written; Case::line_text returns that line.
+// How the large variants are copied, moved and destroyed is compiled once, in ast.cpp: it takes
+// seconds in each source that does it.
 // Errors: none; a wrong script never becomes a Case.
 // Source: README.md of this folder, the reference of the language.
 #pragma once
@@ -132,8 +134,16 @@ using Pattern = std::variant<PatternKind, HexBytes>;
 
 // The value that a field is set to or compared with. Only `<` lines contain a ValueRange.
 // A bare Expr for destqp, srcqp, rkey, ikey, va contains the name of a QP or region.
-using Value = std::variant<Expr, ValueRange, Absolute, Address, wire::NakCode, wire::IcrcKind,
-                           wire::UdpChecksumKind, RegionSlice, HexBytes>;
+struct Value : std::variant<Expr, ValueRange, Absolute, Address, wire::NakCode, wire::IcrcKind,
+                            wire::UdpChecksumKind, RegionSlice, HexBytes> {
+    using variant::variant;
+    Value();
+    Value(const Value&);
+    Value(Value&&) noexcept;
+    Value& operator=(const Value&);
+    Value& operator=(Value&&) noexcept;
+    ~Value();
+};
 
 // --- packets ----------------------------------------------------------------------------------
 
@@ -367,9 +377,17 @@ struct Counter { // dut counter NAME += N: growth since the case began
 // `tester answers`: from now on our engine answers on this QP as a correct peer.
 struct Answers {};
 
-using Command =
-    std::variant<Post, Recv, MakeMr, MakeMw, Dereg, WriteMemory, MakeCq, MakeSrq, ArmCq, Modify,
-                 Reconnect, Done, State, EventSeen, Notified, CqQuiet, Counter, Answers>;
+struct Command
+    : std::variant<Post, Recv, MakeMr, MakeMw, Dereg, WriteMemory, MakeCq, MakeSrq, ArmCq, Modify,
+                   Reconnect, Done, State, EventSeen, Notified, CqQuiet, Counter, Answers> {
+    using variant::variant;
+    Command();
+    Command(const Command&);
+    Command(Command&&) noexcept;
+    Command& operator=(const Command&);
+    Command& operator=(Command&&) noexcept;
+    ~Command();
+};
 
 // dut …, tester …
 struct SideCommand {
@@ -436,11 +454,20 @@ struct Repeat {
     Block body;
 };
 
+struct Node : std::variant<SendPacket, SendRaw, SendFragment, SendPfc, CmMessage, ExpectPacket,
+                           SideCommand, FaultLine, ExpectRegion, No, Quiet, Dropped, Judged, Wait,
+                           AnyBlock, Unordered, Repeat> {
+    using variant::variant;
+    Node();
+    Node(const Node&);
+    Node(Node&&) noexcept;
+    Node& operator=(const Node&);
+    Node& operator=(Node&&) noexcept;
+    ~Node();
+};
+
 struct Statement {
-    std::variant<SendPacket, SendRaw, SendFragment, SendPfc, CmMessage, ExpectPacket, SideCommand,
-                 FaultLine, ExpectRegion, No, Quiet, Dropped, Judged, Wait, AnyBlock, Unordered,
-                 Repeat>
-        node;
+    Node node;
     SourceSpan span; // the whole line without its comment; of a block, the first line
 };
 

@@ -19,7 +19,7 @@ constexpr std::int64_t kMostBits = 9'200 * 8; // of a jumbo frame
 constexpr std::array<std::string_view, 12> kActionNames{"drop", "duplicate", "delay",   "reorder",
                                                         "hold", "corrupt",   "rewrite", "truncate",
                                                         "mark", "replay",    "forge",   "pause"};
-static_assert(kActionNames.size() == std::variant_size_v<fault::Action>);
+static_assert(kActionNames.size() == std::variant_size_v<fault::Action::variant>);
 constexpr std::array<std::string_view, 4> kClassNames{"requests", "responses", "acks", "data"};
 constexpr std::array<std::string_view, 13> kSelectorNames{
     "from", "qp", "opcode",  "psn",   "message", "packet", "pass",

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
 
     // Every method's result, by the id of the call.
     OpenCalls open;
-    for (std::size_t method = 0; method < std::variant_size_v<Request>; ++method) {
+    for (std::size_t method = 0; method < std::variant_size_v<Request::variant>; ++method) {
         open[CallId{method}] = method;
     }
     const auto reply = decode_answer(line, open);

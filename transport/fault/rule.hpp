@@ -114,8 +114,17 @@ struct Pause { // a PFC frame to the packet's sender
     std::uint16_t quanta = 0;
 };
 
-using Action = std::variant<Drop, Duplicate, Delay, Reorder, Hold, Corrupt, Rewrite, Truncate,
-                            MarkCe, Replay, Forge, Pause>;
+// How it is copied, moved and destroyed is compiled once, in rule.cpp.
+struct Action : std::variant<Drop, Duplicate, Delay, Reorder, Hold, Corrupt, Rewrite, Truncate,
+                             MarkCe, Replay, Forge, Pause> {
+    using variant::variant;
+    Action();
+    Action(const Action&);
+    Action(Action&&) noexcept;
+    Action& operator=(const Action&);
+    Action& operator=(Action&&) noexcept;
+    ~Action();
+};
 
 struct Rule {
     Action action;

@@ -41,7 +41,7 @@ TEST_CASE("codec: every request is the same after a journey over the wire", "[du
 
 TEST_CASE("codec: every result is the same after a journey over the wire", "[dut]") {
     // Some method gives each result; the answer is decoded by that method.
-    std::vector<bool> met(std::variant_size_v<Result>);
+    std::vector<bool> met(std::variant_size_v<Result::variant>);
     test::for_each_alternative<Request>([&](const Request& request) {
         std::visit(
             [&]<typename Method>(const Method& /*method*/) {

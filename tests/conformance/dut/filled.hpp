@@ -70,8 +70,8 @@ struct Filler {
 // with everything as it is by default.
 template <typename Variant, typename Check, std::size_t Index = 0>
 void for_each_alternative(const Check& check) {
-    if constexpr (Index < std::variant_size_v<Variant>) {
-        std::variant_alternative_t<Index, Variant> value{};
+    if constexpr (Index < std::variant_size_v<typename Variant::variant>) {
+        std::variant_alternative_t<Index, typename Variant::variant> value{};
         check(Variant(value));
         Filler{}.fill(value);
         check(Variant(value));

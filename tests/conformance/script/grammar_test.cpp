@@ -25,7 +25,7 @@ const std::string grammar_path =
 constexpr std::string_view commands[] = {
     "post",   "recv", "mr",    "mw",    "dereg", "write",     "cq",       "srq",     "arm",
     "modify", "done", "state", "event", "quiet", "reconnect", "notified", "counter", "answers"};
-static_assert(std::size(commands) == std::variant_size_v<Command>);
+static_assert(std::size(commands) == std::variant_size_v<Command::variant>);
 
 using WordSet = std::set<std::string_view>;
 

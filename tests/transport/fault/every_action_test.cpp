@@ -188,7 +188,7 @@ TEST_CASE("fault: every kind of action has a row, and every word of the language
         kinds.insert(rule_of(row.plan).action.index());
         words.emplace(row.plan.substr(0, row.plan.find_first_of(" =")));
     }
-    for (std::size_t kind = 0; kind < std::variant_size_v<Action>; ++kind) {
+    for (std::size_t kind = 0; kind < std::variant_size_v<Action::variant>; ++kind) {
         INFO("alternative " << kind << " of fault::Action");
         CHECK(kinds.contains(kind));
     }
