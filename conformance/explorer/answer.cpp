@@ -216,7 +216,7 @@ void refuse(Sketch& sketch, Qp& qp) {
     sketch.wait(kWait);
 }
 
-// TMO-01: nobody answers, and the device asks again.
+// TMO-01: the tester does not answer, and the device sends the request again.
 void lose(Sketch& sketch, Qp& qp) {
     Asked& asked = qp.open.front();
     await_request(sketch, qp, asked);

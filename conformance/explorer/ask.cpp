@@ -166,7 +166,7 @@ void send_message(Sketch& sketch, Qp& qp, bool write) {
     accepted(sketch, qp, message, packets_of(sketch, qp, message, qp.psn));
 }
 
-// The device keeps only so many of them.
+// The device keeps a limited number of READs and atomics.
 void make_room_for_read(Sketch& sketch, Qp& qp) {
     if (++qp.unheard < sketch.reach().reads) return;
     qp.pending.emplace_back("wait 2ms"); // for the answers of those before it
@@ -308,7 +308,7 @@ std::string with_other_data(std::string line) {
     return line.replace(begin, end - begin, fmt::format("{}", offset + 1));
 }
 
-// A request, and before it a copy that no device may take.
+// A request, and before it a copy that every device must drop.
 void dropped(Sketch& sketch, Qp& qp) {
     constexpr std::array<std::string_view, 9> faults{"ip.dst=dut+100", "icrc=bad",   "icrc=zero",
                                                      "icrc=swapped",   "tver=1",     "pkey=0x1234",

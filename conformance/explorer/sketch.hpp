@@ -30,7 +30,7 @@ struct Features {
     bool duplicates = true;
     bool gaps = true;
     bool unready = true;  // no receive is posted
-    bool dropped = true;  // packets that nobody may take
+    bool dropped = true;  // packets that a receiver must drop
     bool illegal = true;  // packets that end a connection
     bool refusals = true; // the tester's NAKs
     bool losses = true;   // of answers; the device's timer expires
@@ -121,9 +121,9 @@ class Sketch {
     [[nodiscard]] std::uint32_t domains() const { return domains_; }
     std::vector<Qp>& qps() { return qps_; }
 
-    // `wait`: devices whose requests nobody answers meanwhile send them again.
+    // Adds a line `wait`. Meanwhile the device may send requests without an answer again.
     void wait(wire::Duration time);
-    // A line takes so long, at most.
+    // The next line may take this long.
     void pass(wire::Duration time) { now_ += time; }
     [[nodiscard]] wire::Duration now() const { return now_; }
     [[nodiscard]] wire::Duration ack_timeout() const { return *wire::ack_timeout(timeout_); }

@@ -8,7 +8,7 @@
 namespace veriroce::explorer {
 
 // The tester sends requests: legal ones, duplicates, packets ahead, packets
-// that nobody may take, and packets that end the connection.
+// that a receiver must drop, and packets that end the connection.
 void ask(Sketch& sketch, Qp& qp);
 
 // The device sends requests, and the tester answers: as it should, late, twice,

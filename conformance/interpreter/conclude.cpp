@@ -51,8 +51,8 @@ Task<Met<>> no_event_left(Interpreter& interpreter) {
     co_return Met<>{};
 }
 
-// What lies in the queue is for the model, which sees each poll. One answer holds only so many
-// completions.
+// The model judges the completions of the queue: it sees each poll. One poll returns a limited
+// number of them.
 Task<Met<>> poll_the_rest(Interpreter& interpreter, CaseQp& qp) {
     while (!qp.completions.empty()) {
         qp.completions.clear();

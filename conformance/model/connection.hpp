@@ -19,14 +19,14 @@ struct Connection {
     wire::QpType type = wire::QpType::Rc;
     bool shared_receives = false;              // its receives come from an SRQ
     std::optional<std::uint32_t> inline_bytes; // of its creation
-    dut::QpAttributes attributes;              // all that was set, the latest of each
-    std::vector<dut::AddressVector> vectors;   // that packets may follow
+    dut::QpAttributes attributes;              // the latest value of each that was set
+    std::vector<dut::AddressVector> vectors;   // each may have addressed the device's packets
     bool migrates = false;                     // it has a second path
 
     [[nodiscard]] wire::Mtu mtu() const { return attributes.path_mtu.value_or(wire::Mtu::B1024); }
-    // 0 until RTR has said it.
+    // 0 until the change to RTR sets it.
     [[nodiscard]] wire::Qpn peer() const { return attributes.dest_qp_num.value_or(wire::Qpn{}); }
-    // How far a request of the device, or of its peer, is from the first one.
+    // How many PSNs a request of the device, or of its peer, is after the first one.
     [[nodiscard]] std::int64_t own_psn(wire::Psn psn) const {
         return wire::distance(attributes.sq_psn.value_or(wire::Psn{}), psn);
     }
@@ -39,11 +39,12 @@ class Connections {
   public:
     explicit Connections(const Setting& setting) : setting_(setting) {}
 
-    // A call that the device carries out from now on. It has an effect unless it was refused.
+    // The device may carry out the call from now on. A call that it refused changes nothing.
     void take(const Call& call);
 
-    // The latest life of a QP of the device, or of the one whose peer has this QPN; null if there
-    // is none. The pointer is valid as long as this object.
+    // These return the latest life of one of the device's QPs, found by its handle, by its own QPN
+    // or by its peer's QPN; null if no QP matches. The pointer stays valid as long as this object
+    // lives.
     [[nodiscard]] Connection* of_handle(dut::QpHandle handle);
     [[nodiscard]] Connection* of_dut(wire::Qpn qpn);
     [[nodiscard]] Connection* of_peer(wire::Qpn qpn);

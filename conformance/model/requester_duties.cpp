@@ -257,7 +257,7 @@ void RequesterDuties::finish() {
     }
 }
 
-// TMO-01: what is never answered is sent again after four timeouts at the latest.
+// TMO-01: the device sends a request without an answer again after at most four timeouts.
 void RequesterDuties::check_silence(const Qp& qp, const State& state) {
     const auto& code = qp.attributes.timeout;
     const bool waits = state.may_be_acknowledged < state.next_sent && !state.copies.empty();
@@ -268,7 +268,7 @@ void RequesterDuties::check_silence(const Qp& qp, const State& state) {
     const wire::Instant since = std::max(state.last_sent, state.last_told);
     if (!one || story_.end - since <= 4 * *one + story_.setting.answer_time) return;
     tell(qp, "TMO-01", Must, "psn",
-         "what nobody answers must be sent again after four timeouts at the latest",
+         "a request without an answer must be sent again after at most four timeouts",
          "nothing was sent again");
 }
 

@@ -2,8 +2,8 @@
 // outstanding, what a fence holds back, what is sent again and how often, and what is never sent.
 // The contents of each packet are checked in requester.hpp.
 //
-// The tester's answers are taken in the way that permits the device most: whatever may have reached
-// it counts for what the device may do, and only what surely did for what it must do.
+// The tester's answers count in the device's favour: an answer that may have reached the device
+// permits what it permits, and only an answer that surely reached the device demands something.
 //
 // Source: rules REQ-27, REQ-28, BTH-18, N-18, TMO-01 to TMO-03, TMO-06.
 #pragma once

@@ -175,8 +175,8 @@ bool Replay::wire_explains() const {
         all += risky;
         if (!passes(play)) fewest = std::min(fewest, risky);
     }
-    // A long case ends at the first packet that is lost, each time at another: how many more were
-    // at risk, nobody knows. What a device does wrong ends it at the same place.
+    // A long case ends at the first lost packet, each time at another one, and the packets after it
+    // were at risk as well. A defect of the device ends the case at the same place each time.
     if (packets > 2 * fewest) packets = all;
     const double chance = wire_.chance(plays_.size(), plays_.size() - clean(), packets);
     return chance > (wire_.disturbed() == 0 ? kChanceOnGoodWire : kChanceOnBadWire);

@@ -73,7 +73,7 @@ TEST_CASE("late device: a completion shows after its delay, and says when it is 
     CHECK_FALSE(late.device.next_deadline());
 }
 
-TEST_CASE("late device: what nobody looks for wakes nobody again", "[dut]") {
+TEST_CASE("late device: a completion that was due and not polled sets no deadline", "[dut]") {
     Late late;
     const Flushed flushed(late);
     CHECK(late.get(Poll{.cq = flushed.cq}).completions.empty());

@@ -55,7 +55,7 @@ TEST_CASE("due answers: a legal request is answered and not refused", "[model][A
     Scene soon = with_write();
     soon.story.setting.answer_time = std::chrono::seconds(2);
     CHECK(soon.found_later() == "");   // the answer may still come
-    CHECK(with_write().found() == ""); // nobody knows whether the QP is alive
+    CHECK(with_write().found() == ""); // the model does not know whether the QP is alive
     Scene quiet;
     quiet.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), Scene::to(0, 8));
     CHECK(quiet.found_later() == ""); // it asks for none
