@@ -1,14 +1,13 @@
 #include "conformance/explorer/exploration.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "conformance/explorer/signature.hpp"
+#include "conformance/plan/script_lines.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "dissector/wire/splitmix64.hpp"
 #include "transport/fault/delta_debugging.hpp"
@@ -22,43 +21,14 @@ using interpreter::Verdict;
 
 namespace {
 
-constexpr std::string_view kSanityScript = R"(rule   RSP-01
-title  "The device still answers on a fresh QP"
-role   responder
-
-dut    recv id=1
-
-> SEND_ONLY  psn=0 ackreq
-< ACK        psn=0 msn=1
-
-dut    done recv id=1
-)";
 constexpr std::uint64_t kDialoguesPerSanity = 20;
-constexpr std::size_t kSanityTries = 6;
 constexpr std::uint32_t kTriesPerSignature = 3; // dialogues of which none is confirmed
 constexpr std::size_t kMostPlays = 3'000;       // to make one dialogue small
 constexpr std::size_t kMostLivePlays = 200;
 constexpr std::ptrdiff_t kHeaderLines = 5; // of a dialogue: rule, title, role, level, tags
 
-constexpr std::uint32_t kQpnsPerPlay = 128;
-constexpr std::uint32_t kLastQpn = 0xFFFF00;
-
 std::string path_of(std::uint64_t seed) {
     return fmt::format("explored/{}.roce", seed);
-}
-
-std::vector<std::string> lines_of(std::string_view text) {
-    std::vector<std::string> lines;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        lines.emplace_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return lines;
-}
-
-std::string joined(const std::vector<std::string>& lines) {
-    return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
 bool has(const CaseResult& result, const std::string& signature) {
@@ -98,13 +68,8 @@ std::string with_comments(const std::string& text, const CaseResult& result, std
 
 Exploration::Exploration(testbed::Testbed& testbed, std::vector<RightDevice> right, Options options)
     : testbed_(testbed), right_(std::move(right)), options_(options),
-      reach_(reach_of(testbed.environment({}))),
-      tester_qpn_(interpreter::kLowestTesterQpn.value + kQpnsPerPlay),
-      began_(std::chrono::steady_clock::now()) {
-    auto sanity = script::compile("sanity.roce", kSanityScript);
-    assert(sanity.has_value());
-    sanity_ = std::move(*sanity);
-}
+      reach_(reach_of(testbed.environment({}))), sanity_(plan::sanity_script()),
+      began_(std::chrono::steady_clock::now()) {}
 
 bool Exploration::over() const {
     if (command_line::StopOnSignal::requested() || testbed_.broken() || dead_since_) return true;
@@ -119,18 +84,11 @@ Environment Exploration::environment_on(testbed::Testbed& testbed, std::uint64_t
     environment.seed = seed;
     // A noisy wire does something else in each play.
     environment.wire_seed = wire::splitmix64_mix(seed + wire::kSplitmix64Step * ++plays_);
-    const auto scaled = [&](wire::Duration time) {
-        return wire::Duration(static_cast<wire::Duration::rep>(static_cast<double>(time.count()) *
-                                                               options_.timeout_scale));
-    };
-    environment.patience = scaled(environment.patience);
-    environment.settle = scaled(environment.settle);
-    if (tester_qpn_ + kQpnsPerPlay > kLastQpn)
-        tester_qpn_ = interpreter::kLowestTesterQpn.value + kQpnsPerPlay;
-    environment.first_tester_qpn = {tester_qpn_};
-    // A device in virtual time is a new one for each play, and its results must
-    // not depend on what was played before.
-    if (testbed_.may_lose_packets()) tester_qpn_ += kQpnsPerPlay;
+    plan::scale_times(environment, options_.timeout_scale);
+    // A device in virtual time is a new one for each play, and its results must not depend on what
+    // was played before.
+    environment.first_tester_qpn =
+        testbed_.may_lose_packets() ? qpns_.next() : wire::Qpn{plan::TesterQpns::kFirst};
     return environment;
 }
 
@@ -197,7 +155,7 @@ std::optional<Found> Exploration::next() {
 }
 
 bool Exploration::still_answers(std::uint64_t seed) {
-    for (std::size_t i = 0; i < kSanityTries; ++i) {
+    for (std::size_t i = 0; i < plan::kSanityTriesOnWire; ++i) {
         if (testbed_.broken()) break;
         if (play(testbed_, sanity_, seed).verdict == Verdict::Pass) return true;
     }
@@ -276,22 +234,22 @@ bool Exploration::fails_alike(const std::string& text, std::uint64_t seed,
 std::string Exploration::made_small(const Dialogue& dialogue, const std::string& signature) {
     const std::size_t most = testbed_.may_lose_packets() ? kMostLivePlays : kMostPlays;
     std::size_t plays = 0;
-    std::vector<std::string> lines = lines_of(dialogue.text);
+    plan::Lines lines = plan::lines_of(dialogue.text);
     // What says that nothing needs a line, and what a failure means, stays.
     const auto header_end = lines.begin() + kHeaderLines;
-    const std::vector<std::string> header(lines.begin(), header_end);
+    const std::string header = plan::joined({lines.begin(), header_end});
     lines.erase(lines.begin(), header_end);
-    const auto still_fails = [&](const std::vector<std::string>& some) {
+    const auto still_fails = [&](const plan::Lines& some) {
         if (plays >= most || command_line::StopOnSignal::requested()) return false;
         ++plays;
-        return fails_alike(joined(header) + joined(some), dialogue.seed, signature);
+        return fails_alike(header + plan::joined(some), dialogue.seed, signature);
     };
     for (bool smaller = true; smaller && plays < most;) {
         const std::size_t before = lines.size();
         lines = fault::reduce_to_failure(std::move(lines), still_fails);
         smaller = lines.size() < before;
     }
-    return joined(header) + joined(lines);
+    return header + plan::joined(lines);
 }
 
 } // namespace veriroce::explorer

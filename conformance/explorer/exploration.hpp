@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "conformance/explorer/dialogue.hpp"
+#include "conformance/plan/play.hpp"
 #include "conformance/plan/replay.hpp"
 #include "conformance/script/script.hpp"
 #include "conformance/testbed/testbed.hpp"
@@ -105,7 +106,7 @@ class Exploration {
     std::vector<Unconfirmed> unconfirmed_;
     std::map<std::string, std::uint64_t> troubles_;
     std::optional<std::uint64_t> dead_since_;
-    std::uint32_t tester_qpn_ = 0;
+    plan::TesterQpns qpns_;
     std::uint64_t plays_ = 0;
     std::chrono::steady_clock::time_point began_;
 };

@@ -19,23 +19,10 @@ using interpreter::CaseResult;
 using interpreter::Environment;
 using interpreter::Finding;
 using interpreter::FindingKind;
-using interpreter::kLowestTesterQpn;
 using interpreter::Verdict;
 using testbed::Testbed;
 
 namespace {
-
-constexpr std::string_view kSanityScript = R"(rule   RSP-01
-title  "The device still answers on a fresh QP"
-role   responder
-
-dut    recv id=1
-
-> SEND_ONLY  psn=0 ackreq
-< ACK        psn=0 msn=1
-
-dut    done recv id=1
-)";
 
 // What the wire loses is measured with requests that need nothing but a QP; of a device that does
 // not answer these, with small SENDs.
@@ -67,37 +54,23 @@ constexpr wire::Duration kProbePatience = std::chrono::milliseconds(100);
 constexpr std::size_t kMostProbes = 60;  // each ends with the first loss
 constexpr std::size_t kMostUseless = 10; // probes that end before it
 
-// How often the exchange after a case is held before it counts as unanswered: where no packet is
-// lost, and where some may be.
+// How often the exchange after a case is held before it counts as unanswered, where no packet is
+// lost.
 constexpr std::size_t kSanityTries = 2;
-constexpr std::size_t kSanityTriesOnWire = 6;
-
-// QPNs that a case may take; the next case begins behind them.
-constexpr std::uint32_t kQpnsPerCase = 128;
-static_assert(script::kMaxQps < kQpnsPerCase);
-constexpr std::uint32_t kFirstQpn = kLowestTesterQpn.value + kQpnsPerCase; // behind calibration's
-constexpr std::uint32_t kLastQpn = 0xFFFF00;
 
 // A device that has not answered this many times in a row, each before another case, is dead.
 constexpr std::size_t kTriesOfDead = 5;
 
 // Apart for different seeds, so that a device's memory of an earlier run does not matter.
 std::uint32_t first_qpn_of(std::uint64_t seed) {
-    return kFirstQpn + static_cast<std::uint32_t>(seed % 0x7FFF) * 0x100;
-}
-
-wire::Duration scaled(wire::Duration time, double scale) {
-    return wire::Duration(
-        static_cast<wire::Duration::rep>(static_cast<double>(time.count()) * scale));
+    return TesterQpns::kFirst + static_cast<std::uint32_t>(seed % 0x7FFF) * 0x100;
 }
 
 } // namespace
 
 PlanRun::PlanRun(Testbed& testbed, const Plan& plan, const Selection& selection, RunOptions options)
-    : testbed_(testbed), plan_(plan), selection_(selection), options_(std::move(options)) {
-    auto sanity = script::compile("sanity.roce", kSanityScript);
-    assert(sanity.has_value());
-    sanity_ = std::move(*sanity);
+    : testbed_(testbed), plan_(plan), selection_(selection), options_(std::move(options)),
+      sanity_(sanity_script()), qpns_(first_qpn_of(options_.seed)) {
     for (const std::string_view text : kProbeScripts) {
         auto probe = script::compile("probe.roce", text);
         assert(probe.has_value());
@@ -117,7 +90,6 @@ PlanRun::PlanRun(Testbed& testbed, const Plan& plan, const Selection& selection,
         notes_.push_back(std::move(note));
     for (std::string& note : not_judgeable(plan_, testbed_.environment({}).stamp_width))
         notes_.push_back(std::move(note));
-    tester_qpn_ = first_qpn_of(options_.seed);
 }
 
 // A busy machine may hide what a case about time shows: its passes prove nothing.
@@ -145,17 +117,14 @@ Environment environment_alone(const Testbed& testbed, const PlannedRun& planned,
     environment.start_psn = planned.start_psn;
     if (planned.mig_req) environment.mig_req = planned.mig_req;
     environment.path_mtu = planned.path_mtu;
-    environment.patience = scaled(environment.patience, scale);
-    environment.settle = scaled(environment.settle, scale);
+    scale_times(environment, scale);
     environment.first_tester_qpn = {first_qpn_of(options.seed)};
     return environment;
 }
 
 Environment PlanRun::environment_for(const PlannedRun& planned) {
     Environment environment = environment_alone(testbed_, planned, options_);
-    if (tester_qpn_ + kQpnsPerCase > kLastQpn) tester_qpn_ = kFirstQpn;
-    environment.first_tester_qpn = {tester_qpn_};
-    tester_qpn_ += kQpnsPerCase;
+    environment.first_tester_qpn = qpns_.next();
     const std::string play = fmt::format("{} {} {}", planned.id(plan_.cases[planned.case_index]),
                                          environment.seed, plays_of_run_++);
     environment.wire_seed = std::hash<std::string>{}(play);

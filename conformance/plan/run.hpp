@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "conformance/plan/plan.hpp"
+#include "conformance/plan/play.hpp"
 #include "conformance/plan/profile.hpp"
 #include "conformance/plan/replay.hpp"
 #include "conformance/plan/results.hpp"
@@ -87,7 +88,7 @@ class PlanRun {
     std::vector<script::Script> probes_;
     WireRecord wire_;
     std::size_t next_ = 0;
-    std::uint32_t tester_qpn_ = 0;
+    TesterQpns qpns_;
     std::uint64_t plays_of_run_ = 0; // of the run at hand, sanity exchanges included
     bool over_ = false;
     bool has_answered_ = false; // a sanity exchange of this run

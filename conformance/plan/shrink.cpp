@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "conformance/interpreter/playable.hpp"
+#include "conformance/plan/script_lines.hpp"
 #include "conformance/script/script.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/fault/delta_debugging.hpp"
@@ -21,22 +22,6 @@ using interpreter::Verdict;
 using testbed::Testbed;
 
 namespace {
-
-using Lines = std::vector<std::string>;
-
-Lines lines_of(std::string_view text) {
-    Lines lines;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        lines.emplace_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return lines;
-}
-
-std::string joined(const Lines& lines) {
-    return fmt::format("{}\n", fmt::join(lines, "\n"));
-}
 
 // What makes two failures one: the verdict, and of each finding the kind, the script's line, and
 // what differs. Values may differ between the whole script and the small one.
@@ -115,7 +100,7 @@ std::vector<Lines> parts_of(const Lines& lines, bool blocks_whole) {
     return parts;
 }
 
-Lines lines_of(const std::vector<Lines>& parts) {
+Lines lines_in(const std::vector<Lines>& parts) {
     Lines lines;
     for (const Lines& part : parts)
         lines.insert(lines.end(), part.begin(), part.end());
@@ -199,9 +184,9 @@ class Reduction {
 
     Lines without_needless(const Lines& lines, bool blocks_whole) {
         const auto still_fails = [&](const std::vector<Lines>& parts) {
-            return !over() && fails_alike(lines_of(parts));
+            return !over() && fails_alike(lines_in(parts));
         };
-        return lines_of(fault::reduce_to_failure(parts_of(lines, blocks_whole), still_fails));
+        return lines_in(fault::reduce_to_failure(parts_of(lines, blocks_whole), still_fails));
     }
 
     Testbed& testbed_;
