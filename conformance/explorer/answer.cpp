@@ -15,8 +15,8 @@ constexpr std::size_t kMostOpen = 12;     // requests that the tester has not an
 constexpr std::uint32_t kMostPosted = 60; // of a QP; its queue holds 128
 
 bool waits_for_packets(const Qp& qp) {
-    return qp.talk == Talk::DutAsks; // elsewhere lines for answers would pass
-                                     // over the requests
+    // Elsewhere lines for answers would pass over the requests.
+    return qp.talk == Talk::DutAsks;
 }
 
 // A line with an immediate has no room for two pieces.
@@ -111,8 +111,7 @@ void post(Sketch& sketch, Qp& qp) {
     qp.open.push_back(std::move(asked));
 }
 
-// --- answers
-// ----------------------------------------------------------------------------------
+// --- answers ----------------------------------------------------------------------------------
 
 // The line that expects the request; the tester does not answer what the device
 // has not sent.
@@ -258,31 +257,22 @@ void spoil(Sketch& sketch, Qp& qp) {
     Asked asked = qp.open.front();
     await_request(sketch, qp, asked);
     const bool known = qp.answers_known && waits_for_packets(qp);
-    qp.answers_known = qp.known = false;
-    switch (sketch.random().below(4)) {
-    case 0:
-        if (asked.kind == Asked::Kind::Read && asked.bytes > 0) {
-            sketch.say(fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len={}", sends(qp),
-                                   asked.first_psn, asked.bytes > 8 ? 4 : 64));
-            break;
-        }
-        sketch.say(
-            fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len=64", sends(qp), asked.first_psn));
-        break;
-    case 1:
-        sketch.say(fmt::format("{}NAK psn={} code={}", sends(qp), asked.first_psn,
-                               5 + sketch.random().below(27)));
-        break;
-    default: {
-        sketch.say(fmt::format("{}NAK psn={} code={}", sends(qp), asked.first_psn,
-                               sketch.random().pick(codes)));
-        if (known) sketch.say(fmt::format("dut    state {}ERR", of(qp)));
-        qp.dead = qp.dut_dead = true;
-        return;
+    qp.close();
+    const std::uint64_t die = sketch.random().below(4);
+    if (die == 0) {
+        const bool too_short = asked.kind == Asked::Kind::Read && asked.bytes > 8;
+        sketch.say(fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len={}", sends(qp),
+                               asked.first_psn, too_short ? 4 : 64));
+        return sketch.wait(kWait);
     }
+    if (die == 1) {
+        const std::uint64_t reserved = 5 + sketch.random().below(27);
+        sketch.say(fmt::format("{}NAK psn={} code={}", sends(qp), asked.first_psn, reserved));
+        return sketch.wait(kWait);
     }
-    sketch.wait(kWait);
-    qp.dead = qp.dut_dead = true;
+    sketch.say(fmt::format("{}NAK psn={} code={}", sends(qp), asked.first_psn,
+                           sketch.random().pick(codes)));
+    if (known) sketch.say(fmt::format("dut    state {}ERR", of(qp)));
 }
 
 } // namespace
@@ -306,7 +296,7 @@ void answer(Sketch& sketch, Qp& qp) {
 
 void answer_all(Sketch& sketch, Qp& qp) {
     while (!qp.dut_dead && !qp.open.empty()) {
-        if (sketch.percent(10) && !qp.open.empty()) return; // the dialogue ends before its answer
+        if (sketch.percent(10)) return; // the dialogue ends before its answer
         answer_first(sketch, qp);
     }
 }

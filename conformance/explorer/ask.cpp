@@ -18,6 +18,7 @@ struct Message {
     bool immediate = false;
     std::uint64_t bytes = 0;
     bool solicited = false;
+    bool asks = false;  // for an ACK
     std::string remote; // va= and rkey= of a WRITE
     std::string flags;  // of the last packet
     std::uint64_t from = 0;
@@ -124,7 +125,8 @@ Message some_message(Sketch& sketch, const Qp& qp, bool write) {
     Message message{.write = write, .immediate = immediate, .bytes = sketch.length()};
     message.solicited = (!write || immediate) && sketch.percent(10);
     message.flags = immediate ? fmt::format(" imm=0x{:X}", sketch.random().next() >> 32) : "";
-    if (sketch.percent(85)) message.flags += " ackreq";
+    message.asks = sketch.percent(85);
+    if (message.asks) message.flags += " ackreq";
     if (write) message.remote = remote_target(sketch, qp, message.bytes);
     return message;
 }
@@ -133,18 +135,13 @@ bool takes_receive(const Message& message) {
     return !message.write || message.immediate;
 }
 
-bool asks_for_ack(const Message& message) {
-    return message.flags.find("ackreq") != std::string::npos;
-}
-
 // The device accepts the message.
 void accepted(Sketch& sketch, Qp& qp, const Message& message, std::vector<std::string> packets) {
     const auto count = static_cast<std::int64_t>(packets.size());
     const std::int64_t last = qp.psn + count - 1;
     qp.sent.push_back({.packets = packets, .first_psn = qp.psn, .last_psn = last});
     queue(qp, std::move(packets));
-    if (asks_for_ack(message))
-        expect(sketch, qp, 60, fmt::format("{}ACK psn={}", expects(qp), last));
+    if (message.asks) expect(sketch, qp, 60, fmt::format("{}ACK psn={}", expects(qp), last));
     if (takes_receive(message) && qp.shared) {
         --sketch.shared_receives();
     } else if (takes_receive(message)) {
@@ -231,8 +228,7 @@ void legal(Sketch& sketch, Qp& qp) {
     ways[sketch.random().below(ways.size())](sketch, qp);
 }
 
-// --- what a network does
-// ----------------------------------------------------------------------
+// --- what a network does ----------------------------------------------------------------------
 
 // RSP-10, RDR-04, ATM-04. Of an atomic only the latest ones are kept.
 void duplicate(Sketch& sketch, Qp& qp) {
@@ -321,8 +317,7 @@ void dropped(Sketch& sketch, Qp& qp) {
     if (copy.size() > first->size() + 1) qp.pending.insert(first, std::move(copy));
 }
 
-// --- what ends a connection
-// -------------------------------------------------------------------
+// --- what ends a connection -------------------------------------------------------------------
 
 // A request that a responder must refuse; `certain`: with a NAK, and the QP is
 // in ERR after it.
@@ -417,9 +412,7 @@ void illegal(Sketch& sketch, Qp& qp) {
         qp.pending.push_back(sends(qp) + packet);
     qp.pending.back() += " ackreq";
     if (found.certain) expect(sketch, qp, 50, fmt::format("dut    state {}ERR", of(qp)));
-    qp.known = false;
-    qp.dead = qp.dut_dead = true;
-    qp.answers_known = false;
+    qp.close();
     // N-07: silence, whatever follows.
     const auto after = static_cast<std::int64_t>(found.packets.size());
     if (sketch.percent(50)) {

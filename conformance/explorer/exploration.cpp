@@ -171,18 +171,20 @@ Found Exploration::death_after(const Dialogue& dialogue) {
     found.result.rules = {"ROB-09"};
     found.result.title = fmt::format("A dialogue of seed {}", dialogue.seed);
     found.result.become(Verdict::Fail, FindingKind::Unanswering,
-                        fmt::format("the device has not answered a SEND since "
-                                    "this dialogue, or one of the {} "
-                                    "before it",
+                        fmt::format("the device has not answered a SEND since this dialogue, or "
+                                    "one of the {} before it",
                                     kDialoguesPerSanity - 1));
     return found;
 }
 
 std::optional<Found> Exploration::examine(const Dialogue& dialogue, const CaseResult& result) {
-    for (const std::string& signature : signatures_of(result)) {
-        if (known_.contains(signature)) continue;
-        const std::uint64_t seed = dialogue.seed;
-        std::optional<std::string> why = refuted(dialogue.text, seed);
+    std::vector<std::string> fresh = signatures_of(result);
+    std::erase_if(fresh, [&](const std::string& one) { return known_.contains(one); });
+    if (fresh.empty()) return std::nullopt;
+    const std::uint64_t seed = dialogue.seed;
+    const std::optional<std::string> whole_refuted = refuted(dialogue.text, seed);
+    for (const std::string& signature : fresh) {
+        std::optional<std::string> why = whole_refuted;
         std::string small;
         if (!why) {
             small = made_small(dialogue, signature);

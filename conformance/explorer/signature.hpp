@@ -1,5 +1,5 @@
-// What makes two failures one: class, rule, field, kind of packet, and role,
-// but neither values nor PSNs nor names.
+// What makes two failures one: class, rule, field and kind of packet, but neither values nor PSNs
+// nor names of QPs.
 #pragma once
 
 #include <string>

@@ -44,7 +44,7 @@ Sketch::Sketch(std::uint64_t seed, const Reach& reach) : random_(seed), reach_(r
 }
 
 void Sketch::choose_features() {
-    const auto on = [&] { return random_.below(100) < 60; };
+    const auto on = [&] { return percent(60); };
     features_ = {.sends = on(),
                  .writes = on(),
                  .reads = on() && reach_.reading,
@@ -221,15 +221,12 @@ std::string Sketch::region_lines() const {
     if (shared) text += "dut    srq q depth=128\n";
     for (std::uint32_t domain = 1; domain <= domains_; ++domain) {
         const Extent& extent = extents_[domain];
-        const std::string all =
-            fmt::format("access=remote_write,remote_read{} fill=offsets", atomic);
-        const std::string_view bind = windows_ > 0 ? "mw_bind," : "";
-        text += fmt::format("dut    mr t{} len={} pd={} "
-                            "access={}remote_write,remote_read{} fill=offsets\n",
-                            domain, extent.target + 2 * kGuardBytes, domain, bind, atomic);
+        const std::string all = fmt::format("remote_write,remote_read{} fill=offsets", atomic);
+        text += region("t", domain, extent.target + 2 * kGuardBytes,
+                       (windows_ > 0 ? "access=mw_bind," : "access=") + all);
         text += region("s", domain, extent.source + kGuardBytes, "fill=random");
         text += region("k", domain, extent.sink + kGuardBytes, "access=local_write fill=offsets");
-        text += region("f", domain, kFixedBytes, all);
+        text += region("f", domain, kFixedBytes, "access=" + all);
         text += region("n", domain, 256, "access=remote_read fill=offsets");
     }
     text += fmt::format("tester mr r len={} fill=random "

@@ -107,6 +107,12 @@ struct Qp {
     bool dut_dead = false;
     std::uint32_t posted = 0;
     wire::Duration answered_at{0}; // of the dialogue: when the tester last answered a request
+
+    // The connection ends, or may have ended: neither side asks or expects anything any more.
+    void close() {
+        known = answers_known = false;
+        dead = dut_dead = true;
+    }
 };
 
 class Sketch {

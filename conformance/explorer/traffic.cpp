@@ -141,8 +141,6 @@ void use_window(Sketch& sketch, Qp& qp) {
     case 2: { // with Invalidate, after which the window is gone
         const std::uint64_t id = sketch.next_id();
         sketch.say(fmt::format("dut    recv {}id={} len=0", of(qp), id));
-        qp.receives.push_back({id, 0});
-        qp.receives.pop_front();
         sketch.say(fmt::format("{}SEND_ONLY_WITH_INV psn={} ikey=w{} len=0 ackreq", sends(qp),
                                qp.psn, window));
         sketch.say(fmt::format("{}ACK psn={}", expects(qp), qp.psn));
@@ -153,8 +151,7 @@ void use_window(Sketch& sketch, Qp& qp) {
     default: return;
     }
     if (sketch.percent(50)) sketch.say(fmt::format("dut    state {}ERR", of(qp)));
-    qp.known = qp.answers_known = false;
-    qp.dead = qp.dut_dead = true;
+    qp.close();
 }
 
 namespace {
@@ -177,8 +174,7 @@ void end(Sketch& sketch, Qp& qp) {
     qp.pending.clear();
     sketch.say(fmt::format("dut    modify {}state=ERR", of(qp)));
     if (sketch.percent(50)) sketch.say(fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn));
-    qp.known = qp.answers_known = false;
-    qp.dead = qp.dut_dead = true;
+    qp.close();
 }
 
 } // namespace
