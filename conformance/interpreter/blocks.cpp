@@ -67,7 +67,7 @@ enum class NextPacket : std::uint8_t { None, PassedOver, NeedsLine };
 
 // The packet is passed over if it needs no line and no alternative expects silence.
 NextPacket pass_over(Interpreter& interpreter, std::span<const Opening> openings, bool silence,
-                     std::string& came) {
+                     std::optional<std::string>& came) {
     for (const Opening& opening : openings) {
         CaseQp& qp = *opening.line.qp;
         if (opening.line.packet() == nullptr || qp.next >= qp.heard.size()) continue;
@@ -116,6 +116,23 @@ std::optional<std::string> unclaimed_completion(std::span<const Opening> opening
     return std::nullopt;
 }
 
+// What came in place of the alternatives: a packet of one of the QPs, a completion, or a packet
+// that belongs to no QP of the case. Nothing if nothing came.
+std::optional<Difference> came_instead(Interpreter& interpreter, std::span<const Opening> openings,
+                                       const std::optional<std::string>& packet) {
+    const auto instead = [](std::string_view what, std::string came) {
+        return Difference{std::string(what), "one of the alternatives", std::move(came)};
+    };
+    if (packet) return instead("packet", *packet);
+    if (auto completion = unclaimed_completion(openings)) {
+        return instead("completion", std::move(*completion));
+    }
+    const Clock& clock = interpreter.clock();
+    const auto astray = astray_since(interpreter, clock.interval_of(clock.line_end()));
+    if (!astray) return std::nullopt;
+    return instead("packet", astray_text(interpreter.record()[*astray]));
+}
+
 // The first lines of the alternatives; an alternative without one expects silence.
 Met<std::vector<Opening>> openings_of(Interpreter& interpreter, const script::AnyBlock& block) {
     std::vector<Opening> openings;
@@ -152,7 +169,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::AnyBlock& block, Span s
     }
     Clock& clock = interpreter.clock();
     wire::Instant deadline = clock.interval_of(clock.line_end()).latest + patience;
-    std::string came = "nothing";
+    std::optional<std::string> packet; // that opens no alternative
     while (!openings.empty()) {
         const std::size_t heard = interpreter.record().size();
         const script::Alternative* taken = co_await opened(interpreter, openings);
@@ -165,7 +182,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::AnyBlock& block, Span s
             deadline = clock.interval_of(clock.line_end()).latest + patience;
             continue;
         }
-        const NextPacket next = pass_over(interpreter, openings, silent != nullptr, came);
+        const NextPacket next = pass_over(interpreter, openings, silent != nullptr, packet);
         if (next == NextPacket::NeedsLine) break;
         if (next == NextPacket::PassedOver) continue; // the next one may open an alternative
         if (clock.now() >= deadline) {
@@ -179,23 +196,10 @@ Task<Met<>> play(Interpreter& interpreter, const script::AnyBlock& block, Span s
         co_await take(interpreter, *silent);
         co_return Met<>{};
     }
-    std::string_view what = "packet";
-    if (came == "nothing") {
-        if (const auto completion = unclaimed_completion(openings)) {
-            came = *completion;
-            what = "completion";
-        }
-    }
-    if (came == "nothing") {
-        if (const auto astray = astray_since(interpreter, clock.interval_of(clock.line_end()))) {
-            came = astray_text(interpreter.record()[*astray]);
-        }
-    }
-    Finding finding = came == "nothing" ? missing(span, "one of the alternatives", patience)
-                                        : mismatch(span, {}, came);
+    const auto came = came_instead(interpreter, openings, packet);
+    Finding finding = came ? mismatch(span, {*came}, came->actual)
+                           : missing(span, "one of the alternatives", patience);
     finding.expected = alternatives_text(interpreter.script(), block);
-    if (came != "nothing")
-        finding.differences.push_back({std::string(what), "one of the alternatives", came});
     co_return failed(std::move(finding));
 }
 
