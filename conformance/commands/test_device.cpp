@@ -9,9 +9,6 @@
 #include <fmt/format.h>
 
 #include "conformance/commands/text_file.hpp"
-#include "conformance/mutants/mutants.hpp"
-#include "conformance/testbed/live_testbed.hpp"
-#include "conformance/testbed/virtual_testbed.hpp"
 #include "dissector/wire/nearest_word.hpp"
 #include "reports/pcapng.hpp"
 
@@ -62,11 +59,7 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
         if (!mutant) return std::unexpected(mutant.error());
         bench.device = fmt::format("built-in engine, virtual time, mutant {} (breaks {})",
                                    (*mutant)->name, (*mutant)->rule);
-        bench.engine.behaviour = (*mutant)->behaviour;
-        bench.checks = (*mutant)->checks;
-        bench.filter = (*mutant)->make_filter;
-        bench.traits = mutants::traits_of(**mutant);
-        bench.ack_timer_floor = (*mutant)->ack_timer_floor;
+        plant(**mutant, bench);
         if (auto its = dut::Lacks::parse((*mutant)->lacks)) bench.lacks.add(*its);
     }
     return std::make_unique<testbed::VirtualTestbed>(std::move(bench));
@@ -98,6 +91,14 @@ Accepted<std::string> token_in(const std::string& path) {
 }
 
 } // namespace
+
+void plant(const mutants::Mutant& mutant, testbed::VirtualTestbedOptions& device) {
+    device.engine.behaviour = mutant.behaviour;
+    device.checks = mutant.checks;
+    device.filter = mutant.make_filter;
+    device.traits = mutants::traits_of(mutant);
+    device.ack_timer_floor = mutant.ack_timer_floor;
+}
 
 Accepted<std::vector<wire::IpAddress>> addresses_in(std::string_view option,
                                                     const std::vector<std::string>& lists) {

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "conformance/commands/test_options.hpp"
+#include "conformance/mutants/mutants.hpp"
 #include "conformance/testbed/live_testbed.hpp"
 #include "conformance/testbed/testbed.hpp"
+#include "conformance/testbed/virtual_testbed.hpp"
 #include "dissector/command_line/refusal.hpp"
 #include "dissector/wire/ip_address.hpp"
 
@@ -18,6 +20,9 @@ namespace veriroce::commands {
 
 command_line::Accepted<std::unique_ptr<testbed::Testbed>>
 choose_testbed(const TestOptions& options);
+
+// Makes the built-in engine behave as the mutant does. It keeps the verbs that the mutant lacks.
+void plant(const mutants::Mutant& mutant, testbed::VirtualTestbedOptions& device);
 
 // The device behind an agent that the options name.
 command_line::Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options);

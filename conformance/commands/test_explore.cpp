@@ -24,29 +24,13 @@ namespace {
 constexpr std::uint64_t kUsualRuns = 1'000;
 constexpr std::size_t kTroublesTold = 5;
 
-// As real labs are: nobody knows what passed the device's port when.
-constexpr testbed::InexactLab kSlowLab{.stamp_width = std::chrono::microseconds(50),
-                                       .path_delay = std::chrono::microseconds(200),
-                                       .call_delay = std::chrono::microseconds(300),
-                                       .jitter = std::chrono::microseconds(100)};
-
-testbed::VirtualTestbedOptions device_of(const mutants::Mutant& mutant) {
-    testbed::VirtualTestbedOptions options;
-    options.engine.behaviour = mutant.behaviour;
-    options.checks = mutant.checks;
-    options.filter = mutant.make_filter;
-    options.traits = mutants::traits_of(mutant);
-    options.ack_timer_floor = mutant.ack_timer_floor;
-    return options;
-}
-
 // The right device first, then each lawful oddity; each in an exact lab and in a slow one.
 std::vector<explorer::RightDevice> right_devices(const TestOptions& options) {
     std::vector<explorer::RightDevice> devices;
     const auto add = [&](std::string name, testbed::VirtualTestbedOptions device) {
         device.seed = options.seed;
         testbed::VirtualTestbedOptions slow = device;
-        slow.lab = kSlowLab;
+        slow.lab = testbed::kRealLab;
         devices.push_back({name, std::make_unique<testbed::VirtualTestbed>(std::move(device))});
         devices.push_back(
             {name + " in a slow lab", std::make_unique<testbed::VirtualTestbed>(std::move(slow))});
@@ -54,8 +38,10 @@ std::vector<explorer::RightDevice> right_devices(const TestOptions& options) {
     add("the right device", {});
     for (const mutants::Mutant& oddity : mutants::lawful()) {
         // Where it is under test, it shows what it does.
-        if (oddity.name != options.mutant)
-            add(fmt::format("the lawful oddity {}", oddity.name), device_of(oddity));
+        if (oddity.name == options.mutant) continue;
+        testbed::VirtualTestbedOptions device; // a dialogue may need the verbs that it lacks
+        plant(oddity, device);
+        add(fmt::format("the lawful oddity {}", oddity.name), std::move(device));
     }
     return devices;
 }

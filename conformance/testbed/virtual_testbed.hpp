@@ -4,6 +4,7 @@
 // Each case gets a device of its own, so that it gives the same result alone and in a suite.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,6 +24,12 @@ struct InexactLab {
     wire::Duration call_delay{0}; // of a call to the device's agent, and the same of its answer
     wire::Duration jitter{0};     // every packet, call and answer takes up to so much longer
 };
+
+// As inexact as real labs are: the tester does not see when a packet passes the device's port.
+inline constexpr InexactLab kRealLab{.stamp_width = std::chrono::microseconds(50),
+                                     .path_delay = std::chrono::microseconds(200),
+                                     .call_delay = std::chrono::microseconds(300),
+                                     .jitter = std::chrono::microseconds(100)};
 
 struct VirtualTestbedOptions {
     std::string device = "built-in engine, virtual time";

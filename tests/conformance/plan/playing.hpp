@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,11 +27,7 @@ inline VirtualTestbedOptions right_engine(std::uint64_t seed = 1) {
     return options;
 }
 
-// As real ones are: nobody knows what passed the device's port when.
-inline constexpr InexactLab real_lab{.stamp_width = std::chrono::microseconds(50),
-                                     .path_delay = std::chrono::microseconds(200),
-                                     .call_delay = std::chrono::microseconds(300),
-                                     .jitter = std::chrono::microseconds(100)};
+inline constexpr const InexactLab& real_lab = kRealLab;
 
 // The right engine, and what a filter makes of its packets.
 template <typename Filter>
