@@ -304,7 +304,7 @@ void Completions::sent(const Polled& polled, const Evidence& evidence, bool data
     if (fatal != nullptr && names(*fatal, *polled.send)) refused(polled, *fatal);
     const SendWork& work = *polled.send;
     if (work.packets == 0) return;
-    const std::int64_t last = work.first + work.packets - 1;
+    const std::int64_t last = work.last_psn();
     const auto messages = [&] {
         return std::ranges::count_if(polled.qp->sends, [&](const SendWork& one) {
             return one.packets > 0 && one.first <= work.first;

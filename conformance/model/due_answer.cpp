@@ -15,10 +15,6 @@ constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 31; // LEN-05
 constexpr std::uint64_t kAtomicBytes = 8;
 constexpr std::size_t kShortestFrame = 64; // Ethernet, with its checksum
 
-bool is_atomic(Operation operation) {
-    return operation == Operation::CompareSwap || operation == Operation::FetchAdd;
-}
-
 // The model knows what the opcode means, and every device serves it.
 bool is_plain(const wire::OpcodeInfo& info) {
     const bool known = info.operation == Operation::Send ||
@@ -226,10 +222,7 @@ class Examination {
     // Whether the device itself may write to all of the receive.
     [[nodiscard]] bool is_sound(const ReceiveWork& work) const {
         return std::ranges::all_of(work.request.sge, [&](const dut::Sge& one) {
-            const Region* region = memory_.find(one.mr);
-            return !one.lkey && region != nullptr && region->pd == qp_.pd &&
-                   region->access.local_write && one.offset <= region->length() &&
-                   one.length <= region->length() - one.offset;
+            return memory_.device_may_write(one, qp_.pd);
         });
     }
 

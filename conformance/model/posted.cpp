@@ -26,6 +26,12 @@ void take_back(Works& works, std::size_t count) {
 
 } // namespace
 
+bool SendWork::asks_for_data() const {
+    using enum wire::WrOpcode;
+    return request.opcode == RdmaRead || request.opcode == AtomicCmpAndSwp ||
+           request.opcode == AtomicFetchAndAdd;
+}
+
 std::uint64_t ReceiveWork::bytes() const {
     return bytes_of_pieces(request.sge);
 }

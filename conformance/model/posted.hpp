@@ -30,6 +30,10 @@ struct SendWork {
     bool polled = false;       // by a completion of its own
     std::uint64_t turn = 0;    // of that completion among all
     wire::WcStatus status = wire::WcStatus::Success;
+
+    // A READ or an atomic.
+    [[nodiscard]] bool asks_for_data() const;
+    [[nodiscard]] std::int64_t last_psn() const { return first + packets - 1; }
 };
 
 struct ReceiveWork {
@@ -66,6 +70,14 @@ struct Qp {
     std::optional<wire::QpState> reported; // by the last answer to qp_query
 
     [[nodiscard]] wire::Mtu mtu() const { return attributes.path_mtu.value_or(wire::Mtu::B1024); }
+    // The PSN of a request of the device, or of its peer, counted from the first one: of all counts
+    // with this PSN the one that is nearest to `near`.
+    [[nodiscard]] std::int64_t own_psn(wire::Psn psn, std::int64_t near) const {
+        return near + wire::distance(attributes.sq_psn.value_or(wire::Psn{}) + near, psn);
+    }
+    [[nodiscard]] std::int64_t peer_psn(wire::Psn psn, std::int64_t near) const {
+        return near + wire::distance(attributes.rq_psn.value_or(wire::Psn{}) + near, psn);
+    }
 };
 
 // A completion that was polled, and the work request that it names.

@@ -114,6 +114,12 @@ Region* Registered::find(dut::MrHandle mr) {
     return found == regions_.end() ? nullptr : &*found;
 }
 
+bool Registered::device_may_write(const dut::Sge& piece, dut::PdHandle pd) {
+    const Region* region = find(piece.mr);
+    return !piece.lkey && region != nullptr && region->pd == pd && region->access.local_write &&
+           piece.offset <= region->length() && piece.length <= region->length() - piece.offset;
+}
+
 void Registered::bound(wire::Rkey rkey) {
     const auto done = std::ranges::find(bindings_.rbegin(), bindings_.rend(), rkey, &Binding::rkey);
     if (done == bindings_.rend()) return;

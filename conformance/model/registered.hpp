@@ -89,6 +89,8 @@ class Registered {
     Region& add(const dut::MrRegister& request, const dut::MrRegistered& made);
     [[nodiscard]] Region* find(dut::MrHandle mr);
     [[nodiscard]] std::deque<Region>& regions() { return regions_; }
+    // Whether the device may read and write all of the piece for a QP of this domain.
+    [[nodiscard]] bool device_may_write(const dut::Sge& piece, dut::PdHandle pd);
 
     void bind(Binding binding) { bindings_.push_back(binding); }
     // The latest binding by this key is done; older ones of its window are void.

@@ -16,19 +16,9 @@ using wire::Operation;
 
 constexpr wire::Duration kUnderWay = std::chrono::milliseconds(1);
 
-bool asks_for_data(const SendWork& work) {
-    using enum wire::WrOpcode;
-    const wire::WrOpcode opcode = work.request.opcode;
-    return opcode == RdmaRead || opcode == AtomicCmpAndSwp || opcode == AtomicFetchAndAdd;
-}
-
 bool asks_for_answer(const wire::Packet& request) {
     return request.bth.ack_request || request.info().operation == Operation::RdmaReadRequest ||
            request.headers.has(wire::Header::AtomicEth); // N-17
-}
-
-std::int64_t last_psn(const SendWork& work) {
-    return work.first + work.packets - 1;
 }
 
 } // namespace
@@ -44,7 +34,7 @@ const SendWork* RequesterDuties::work_at(const Qp& qp, std::int64_t psn) {
     // Work requests without packets have the PSN of the next one.
     for (auto one = after; one != qp.sends.begin();) {
         --one;
-        if (one->packets > 0) return psn <= last_psn(*one) ? &*one : nullptr;
+        if (one->packets > 0) return psn <= one->last_psn() ? &*one : nullptr;
     }
     return nullptr;
 }
@@ -118,24 +108,21 @@ void RequesterDuties::sent(const Packet& packet) {
     const wire::Packet& request = *packet.packet;
     if (request.info().service != wire::Service::Rc) return;
     State& state = state_of(*qp);
-    const wire::Psn first = qp->attributes.sq_psn.value_or(wire::Psn(0));
-    const std::int64_t psn =
-        state.next_sent + wire::distance(first + state.next_sent, request.bth.psn);
+    const std::int64_t psn = qp->own_psn(request.bth.psn, state.next_sent);
     const SendWork* work = work_at(*qp, psn);
     if (work == nullptr) return; // requester.cpp tells it
+    const std::int64_t after = work->asks_for_data() ? work->last_psn() + 1 : psn + 1;
     PacketLog log(log_, packet.number, qp->qpn);
     if (psn >= state.next_sent) {
-        check_fence(log, *qp, state, *work);
+        check_fence(log, state, *work);
         check_open(log, *qp, state, *work);
-        state.next_sent = asks_for_data(*work) ? last_psn(*work) + 1 : psn + 1;
+        state.next_sent = after;
     } else {
         check_resend(log, *qp, state, *work, psn, packet.at.latest);
         state.resent = true;
     }
     ++state.copies[psn];
-    if (asks_for_answer(request)) {
-        state.asked = std::max(state.asked, asks_for_data(*work) ? last_psn(*work) + 1 : psn + 1);
-    }
+    if (asks_for_answer(request)) state.asked = std::max(state.asked, after);
     check_copies(log, *qp, state, psn);
     state.last_sent = packet.at.latest;
     newest_[qp->handle] = packet.number;
@@ -143,7 +130,7 @@ void RequesterDuties::sent(const Packet& packet) {
 
 // REQ-27
 void RequesterDuties::check_open(PacketLog& log, const Qp& qp, State& state, const SendWork& work) {
-    if (!asks_for_data(work)) return;
+    if (!work.asks_for_data()) return;
     state.open.insert(work.first);
     if (!state.first_read) state.first_read = work.first;
     const std::uint32_t most = qp.attributes.max_rd_atomic.value_or(0);
@@ -154,8 +141,7 @@ void RequesterDuties::check_open(PacketLog& log, const Qp& qp, State& state, con
 }
 
 // REQ-28
-void RequesterDuties::check_fence(PacketLog& log, const Qp&, const State& state,
-                                  const SendWork& work) {
+void RequesterDuties::check_fence(PacketLog& log, const State& state, const SendWork& work) {
     const bool early = !state.open.empty() && *state.open.begin() < work.first;
     if (!work.request.flags.fence || !early) return;
     log.add("REQ-28", Must, "fence",
@@ -179,7 +165,7 @@ void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, const State& st
     // What was under way when the answer came is tolerated.
     const bool late = state.acknowledged > psn && now - state.acknowledged_at > kUnderWay;
     if (!late) return;
-    const bool complete = last_psn(work) < state.acknowledged;
+    const bool complete = work.last_psn() < state.acknowledged;
     log.add(
         "TMO-06", complete ? Must : Should, "psn",
         fmt::format("all before request {} (counted from 0) is acknowledged", state.acknowledged),
@@ -210,9 +196,7 @@ void RequesterDuties::take(const Packet& packet) {
     if (qp == nullptr || qp->type != wire::QpType::Rc) return;
     const wire::Packet& answer = *packet.packet;
     State& state = state_of(*qp);
-    const wire::Psn first = qp->attributes.sq_psn.value_or(wire::Psn(0));
-    const std::int64_t psn =
-        state.next_sent + wire::distance(first + state.next_sent, answer.bth.psn);
+    const std::int64_t psn = qp->own_psn(answer.bth.psn, state.next_sent);
     state.last_told = packet.at.latest;
     state.told = true;
     state.copies.clear();
@@ -222,7 +206,7 @@ void RequesterDuties::take(const Packet& packet) {
     const AckKind kind = has_aeth ? answer.aeth.syndrome.kind() : AckKind::Ack;
     std::erase_if(state.open, [&](std::int64_t one) {
         const SendWork* work = work_at(*qp, one);
-        return work == nullptr || psn >= last_psn(*work);
+        return work == nullptr || psn >= work->last_psn();
     });
     if (kind == AckKind::RnrNak) {
         state.wait = packet.at.latest + wire::rnr_time(answer.aeth.syndrome.code());
@@ -278,7 +262,7 @@ void RequesterDuties::check_ack_request(const Qp& qp, const State& state) {
     const SendWork& last = qp.sends.back();
     const std::int64_t end = last.first + last.packets;
     const bool waits = last.packets > 0 && state.next_sent == end &&
-                       state.may_be_acknowledged < end && !asks_for_data(last);
+                       state.may_be_acknowledged < end && !last.asks_for_data();
     const bool asks = state.asked >= end;
     if (!waits || asks || state.wait) return;
     tell(qp, "BTH-18", last.signaled ? Must : Should, "ackreq",
@@ -291,7 +275,7 @@ void RequesterDuties::check_not_sent(const Qp& qp, const State& state) {
     if (next == nullptr || state.odd || state.wait || !state.open.empty()) return;
     if (state.acknowledged < state.next_sent) return;
     const bool may_read = qp.attributes.max_rd_atomic.value_or(0) > 0;
-    if (asks_for_data(*next) && !may_read) return;
+    if (next->asks_for_data() && !may_read) return;
     const wire::Instant since = std::max({state.last_post, state.last_told, state.last_sent});
     if (story_.end - since < story_.setting.answer_time) return;
     tell(qp, "N-18", Must, "request",

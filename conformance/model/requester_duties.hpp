@@ -59,7 +59,7 @@ class RequesterDuties {
     State& state_of(const Qp& qp);
     [[nodiscard]] static const SendWork* work_at(const Qp& qp, std::int64_t psn);
     void check_open(PacketLog& log, const Qp& qp, State& state, const SendWork& work);
-    void check_fence(PacketLog& log, const Qp& qp, const State& state, const SendWork& work);
+    void check_fence(PacketLog& log, const State& state, const SendWork& work);
     void check_resend(PacketLog& log, const Qp& qp, const State& state, const SendWork& work,
                       std::int64_t psn, wire::Instant now);
     void check_copies(PacketLog& log, const Qp& qp, const State& state, std::int64_t psn);

@@ -26,19 +26,10 @@ std::vector<std::byte> bytes_for(const SendWork& work, const wire::Packet& packe
     return bytes;
 }
 
-bool asks_for_data(const SendWork& work) {
-    using enum wire::WrOpcode;
-    const wire::WrOpcode opcode = work.request.opcode;
-    return opcode == RdmaRead || opcode == AtomicCmpAndSwp || opcode == AtomicFetchAndAdd;
-}
-
 } // namespace
 
 void RequesterView::sent(const Qp& qp, const Packet& packet) {
-    const wire::Psn first = qp.attributes.sq_psn.value_or(wire::Psn(0));
-    const std::int64_t psn =
-        next_sent_ + wire::distance(first + next_sent_, packet.packet->bth.psn);
-    next_sent_ = std::max(next_sent_, psn + 1);
+    next_sent_ = std::max(next_sent_, qp.own_psn(packet.packet->bth.psn, next_sent_) + 1);
 }
 
 void RequesterView::note_response(const Qp& qp, const Packet& packet, std::int64_t psn,
@@ -60,7 +51,7 @@ void RequesterView::note_response(const Qp& qp, const Packet& packet, std::int64
     if (!plain || !refuses || evidence_.naks.size() == kMostNaks) return;
     // N-11: a READ or atomic before it must be answered first.
     const bool behind_open = std::ranges::any_of(qp.sends, [&](const SendWork& one) {
-        return one.first < psn && !one.done && asks_for_data(one);
+        return one.first < psn && !one.done && one.asks_for_data();
     });
     const bool named = psn > evidence_.acknowledged && psn < next_sent_;
     const auto index = std::ranges::count_if(qp.sends, [&](const SendWork& one) {
@@ -78,9 +69,8 @@ void RequesterView::note_response(const Qp& qp, const Packet& packet, std::int64
 
 void RequesterView::response(Qp& qp, const Packet& packet, bool clear) {
     if (qp.sends.empty()) return;
-    const wire::Psn first = qp.attributes.sq_psn.value_or(wire::Psn(0));
     const std::int64_t end = qp.sends.back().first + qp.sends.back().packets;
-    const std::int64_t psn = end + wire::distance(first + end, packet.packet->bth.psn);
+    const std::int64_t psn = qp.own_psn(packet.packet->bth.psn, end);
     note_response(qp, packet, psn, clear);
     evidence_.acknowledged = std::max(evidence_.acknowledged, psn);
     if (packet.packet->headers.has(wire::Header::Aeth)) {

@@ -40,12 +40,12 @@ class RequesterView {
         bool alone = true; // no other bytes came for it
     };
 
+    void note_response(const Qp& qp, const Packet& packet, std::int64_t psn, bool clear);
+
     Registered& memory_;
     Counters& counters_;
     std::uint64_t origin_ = 0;
     std::map<std::int64_t, Arrived> arrived_; // by PSN
-    void note_response(const Qp& qp, const Packet& packet, std::int64_t psn, bool clear);
-
     Evidence evidence_;
     std::int64_t next_sent_ = 0; // the PSN after all that the device sent
 };

@@ -15,10 +15,6 @@ using wire::Position;
 
 constexpr std::int64_t kWindow = std::int64_t{1} << 22; // of duplicates (RSP-08)
 
-bool is_atomic(Operation operation) {
-    return operation == Operation::CompareSwap || operation == Operation::FetchAdd;
-}
-
 // Answered by an empty READ response (EXT-02).
 bool is_answered_empty(Operation operation) {
     return operation == Operation::Flush || operation == Operation::AtomicWrite;

@@ -23,10 +23,6 @@ std::array<std::byte, kAtomicBytes> little_endian(std::uint64_t value) {
     return bytes;
 }
 
-bool is_atomic(wire::Operation operation) {
-    return operation == wire::Operation::CompareSwap || operation == wire::Operation::FetchAdd;
-}
-
 std::uint64_t value_after(const wire::Packet& packet, std::uint64_t original) {
     const wire::AtomicEth& asked = packet.atomic;
     if (packet.info().operation == wire::Operation::FetchAdd) return original + asked.swap_or_add;
@@ -70,11 +66,6 @@ std::vector<Place> places_of(const std::vector<dut::Sge>& pieces, std::uint64_t 
         begin += piece.length;
     }
     return places;
-}
-
-std::int64_t ResponderView::relative(const Qp& qp, wire::Psn psn) const {
-    const wire::Psn first = qp.attributes.rq_psn.value_or(wire::Psn(0));
-    return high_ + wire::distance(first + high_, psn);
 }
 
 ResponderView::Slot* ResponderView::slot_of(std::int64_t psn) {
@@ -140,7 +131,7 @@ void ResponderView::request(Qp& qp, const Packet& packet) {
     if (ended_) {
         return dropped(qp, packet, "N-07", "a request to a QP that has failed");
     }
-    const std::int64_t psn = relative(qp, packet.packet->bth.psn);
+    const std::int64_t psn = qp.peer_psn(packet.packet->bth.psn, high_);
     take(qp, packet, psn);
     if (!loose_) owe(qp, packet, psn);
 }
@@ -546,7 +537,7 @@ void ResponderView::refuse(Qp& qp, std::int64_t psn) {
 
 void ResponderView::answer(Qp& qp, const Packet& packet, std::vector<Deviation>& found) {
     const wire::Packet& answer = *packet.packet;
-    const std::int64_t psn = relative(qp, answer.bth.psn);
+    const std::int64_t psn = qp.peer_psn(answer.bth.psn, high_);
     if (psn > high_ || psn < 0) return;
     const wire::OpcodeInfo& info = answer.info();
     const bool refused =

@@ -133,7 +133,6 @@ class ResponderView {
         std::size_t packet = 0;
     };
 
-    [[nodiscard]] std::int64_t relative(const Qp& qp, wire::Psn psn) const;
     [[nodiscard]] Slot* slot_of(std::int64_t psn);
     [[nodiscard]] bool same(const Packet& a, const Packet& b) const;
 

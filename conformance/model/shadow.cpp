@@ -290,10 +290,7 @@ bool Shadow::has_sound_pieces(const SendWork& work, const Qp& qp) {
                        opcode == RdmaWriteWithImm;
     if ((!sends && opcode != RdmaRead) || work.bytes > kMostRead) return false;
     return std::ranges::all_of(work.request.sge, [&](const dut::Sge& one) {
-        const Region* region = memory_.find(one.mr);
-        return !one.lkey && region != nullptr && region->pd == qp.pd &&
-               region->access.local_write && one.offset <= region->length() &&
-               one.length <= region->length() - one.offset;
+        return memory_.device_may_write(one, qp.pd);
     });
 }
 

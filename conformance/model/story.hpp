@@ -54,6 +54,11 @@ struct Step {
 };
 
 // Who the two ends are, and what is between them.
+// COMPARE_SWAP or FETCH_ADD.
+constexpr bool is_atomic(wire::Operation operation) {
+    return operation == wire::Operation::CompareSwap || operation == wire::Operation::FetchAdd;
+}
+
 struct Setting {
     dut::Welcome dut;
     std::uint32_t gid_index = 0;
@@ -82,8 +87,8 @@ struct Story {
     Setting setting;
     std::vector<Packet> packets;
     std::vector<Call> calls;
-    std::vector<Step>
-        steps;         // in order of time: each packet once, each call when asked and answered
+    // In order of time: each packet once, each call when asked and when answered.
+    std::vector<Step> steps;
     wire::Instant end; // until when the tester listened
 };
 
