@@ -70,10 +70,6 @@ struct Receives {
     bool shared = false;
 };
 
-// Whether every receiver takes the packet of the tester for one of this QP: nothing in its
-// Ethernet, IP and BTH fields gives it a choice.
-bool is_clear(const Story& story, const Packet& packet, const Qp& qp);
-
 // `before`: the message so far. `open_answers`: READs and atomics that may not be answered yet.
 DueAnswer due_answer(const Story& story, const Packet& packet, const OpenMessage& before,
                      const Qp& qp, Registered& memory, const Receives& receives,

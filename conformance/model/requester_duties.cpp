@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "conformance/model/due_answer.hpp"
+#include "conformance/model/clear_packet.hpp"
 #include "dissector/wire/syndrome.hpp"
 
 namespace veriroce::model {

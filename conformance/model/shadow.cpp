@@ -12,6 +12,7 @@
 
 #include "conformance/dut/pattern.hpp"
 #include "conformance/model/async_events.hpp"
+#include "conformance/model/clear_packet.hpp"
 #include "conformance/model/posted.hpp"
 #include "conformance/model/registered.hpp"
 #include "conformance/model/requester_view.hpp"
