@@ -45,10 +45,7 @@ void make_up(const UnansweredRead& read, const wire::Packet& ack, wire::Mtu mtu,
         const bool ends = psn == read.last();
         const std::uint32_t bytes = ends ? read.length - index * full : full;
         wire::Packet packet = ack;
-        packet.bth.opcode = wire::opcode_of(wire::Service::Rc, wire::Operation::RdmaReadResponse,
-                                            wire::position_of(index == 0, ends))
-                                .value_or(ack.bth.opcode);
-        packet.headers = packet.info().headers;
+        set_opcode(packet, wire::Operation::RdmaReadResponse, wire::position_of(index == 0, ends));
         packet.bth.psn = psn;
         packet.aeth.syndrome = wire::Syndrome::ack(wire::kNoCredits);
         packet.bth.pad = wire::pad_of(bytes);

@@ -9,11 +9,8 @@ namespace veriroce::mutants {
 
 namespace {
 
-struct Nothing {};
-
 bool is_fatal_nak(const wire::Packet& packet) {
-    return packet.info().operation == wire::Operation::Acknowledge && !is_ack(packet) &&
-           !is_rnr_nak(packet) && !is_sequence_nak(packet);
+    return is_nak(packet) && !is_rnr_nak(packet) && !is_sequence_nak(packet);
 }
 
 class RepeatsFatalNaks final : public QpFilter<Nothing> {

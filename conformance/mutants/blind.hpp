@@ -10,8 +10,6 @@
 
 namespace veriroce::mutants {
 
-struct Nothing {};
-
 // The host's registered memory by key. A region that the host has deregistered leaves a copy of its
 // bytes.
 class Regions {

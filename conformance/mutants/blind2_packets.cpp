@@ -145,44 +145,34 @@ class SwapsMiddles final : public QpFilter<LongRead> {
 
 // --- a requester
 
-struct Sent {
-    std::optional<wire::Psn> oldest; // that is not acknowledged, as far as ACKs tell
-    std::optional<wire::Psn> newest;
-    wire::Msn msn;
-};
-
-class ResentLastIsPlain final : public QpFilter<Sent> {
+class ResentLastIsPlain final : public QpFilter<NewestPsn> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
-        if (!packet.info().request()) return;
-        auto& newest = qp.memory.newest;
-        if (!newest || wire::distance(*newest, packet.bth.psn) > 0) {
-            newest = packet.bth.psn;
-            return;
-        }
         const wire::OpcodeInfo& info = packet.info();
+        if (!info.request() || !qp.memory.note(packet.bth.psn)) return;
         if (info.position != Position::Last || !info.immediate()) return;
-        packet.bth.opcode = wire::opcode_of(wire::Service::Rc, info.operation, Position::Last)
-                                .value_or(packet.bth.opcode);
-        packet.headers = packet.info().headers;
+        set_opcode(packet, info.operation, Position::Last);
     }
 };
 
-class NakNamesTheLastGood final : public QpFilter<Sent> {
+class NakNamesTheLastGood final : public QpFilter<NewestPsn> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
-        auto& newest = qp.memory.newest;
-        if (!packet.info().request()) return;
-        if (!newest || wire::distance(*newest, packet.bth.psn) > 0) newest = packet.bth.psn;
+        if (packet.info().request()) qp.memory.note(packet.bth.psn);
     }
     void arrives(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
-        const auto& newest = qp.memory.newest;
+        const auto& newest = qp.memory.psn;
         const bool more = newest && wire::distance(packet.bth.psn, *newest) > 0;
         if (is_sequence_nak(packet) && more) packet.bth.psn += 1;
     }
+};
+
+struct Sent {
+    std::optional<wire::Psn> oldest; // that is not acknowledged, as far as ACKs tell
+    NewestPsn newest;
 };
 
 class OldAckRestarts final : public QpFilter<Sent> {
@@ -190,16 +180,16 @@ class OldAckRestarts final : public QpFilter<Sent> {
     void leaves(Qp& qp, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
         if (!packet.info().request()) return;
-        auto& [oldest, newest, msn] = qp.memory;
+        auto& [oldest, newest] = qp.memory;
         if (!oldest) oldest = packet.bth.psn;
-        if (!newest || wire::distance(*newest, packet.bth.psn) > 0) newest = packet.bth.psn;
+        newest.note(packet.bth.psn);
     }
     void arrives(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
-        auto& [oldest, newest, msn] = qp.memory;
-        if (!is_ack(packet) || !oldest || !newest) return;
+        auto& [oldest, newest] = qp.memory;
+        if (!is_ack(packet) || !oldest || !newest.psn) return;
         const bool old = wire::distance(packet.bth.psn, *oldest) > 0;
-        const bool outstanding = wire::distance(*oldest, *newest) >= 0;
+        const bool outstanding = wire::distance(*oldest, *newest.psn) >= 0;
         if (old && outstanding) {
             packet.aeth.syndrome = wire::Syndrome::nak(wire::NakCode::PsnSequence);
             packet.bth.psn = *oldest;
@@ -232,14 +222,17 @@ class CutsOddInline final : public engine::SurfaceFilter {
 
 // --- CNPs
 
-class CnpCounts final : public QpFilter<Sent> {
+struct SentCnps {
+    wire::Psn psn; // of the newest
+};
+
+class CnpCounts final : public QpFilter<SentCnps> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
         if (packet.bth.opcode != wire::kCnpOpcode) return;
-        auto& newest = qp.memory.newest;
-        newest = newest ? *newest + 1 : wire::Psn(1);
-        packet.bth.psn = *newest;
+        qp.memory.psn += 1;
+        packet.bth.psn = qp.memory.psn;
     }
 };
 

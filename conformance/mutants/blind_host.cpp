@@ -142,11 +142,7 @@ class ReadsAlwaysSignaled final : public SurfaceFilter {
     }
 };
 
-struct Newest {
-    std::optional<wire::Psn> psn;
-};
-
-class CompletesTwiceAfterResend final : public QpFilter<Newest> {
+class CompletesTwiceAfterResend final : public QpFilter<NewestPsn> {
   public:
     void completions(const Completion& one, std::vector<Completion>& seen) override {
         seen.push_back(one);
@@ -159,10 +155,7 @@ class CompletesTwiceAfterResend final : public QpFilter<Newest> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
-        if (!packet.info().request()) return;
-        auto& newest = qp.memory.psn;
-        resent_ |= newest && wire::distance(*newest, packet.bth.psn) <= 0;
-        if (!newest || wire::distance(*newest, packet.bth.psn) > 0) newest = packet.bth.psn;
+        if (packet.info().request()) resent_ |= qp.memory.note(packet.bth.psn);
     }
 
   private:

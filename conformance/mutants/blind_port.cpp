@@ -12,17 +12,9 @@ using wire::Position;
 
 // --- IP
 
-class AcksHaveNoClass final : public engine::SurfaceFilter {
-  public:
-    void outbound(OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<OwnedDatagram>& out) override {
-        const auto packet = wire::decode_packet(datagram.bytes);
-        if (packet && packet->info().operation == Operation::Acknowledge) {
-            datagram.envelope.dscp = 0;
-        }
-        out.push_back(std::move(datagram));
-    }
-};
+void acks_without_class(const wire::Packet& packet, OwnedDatagram& datagram) {
+    if (packet.info().operation == Operation::Acknowledge) datagram.envelope.dscp = 0;
+}
 
 void longest_way_of_v6(wire::Envelope& envelope) {
     constexpr std::uint8_t longest = 255;
@@ -151,7 +143,7 @@ constexpr std::array kFirst{
            .rule = "ENC-12",
            .level = "SHOULD",
            .description = "ACKs and NAKs leave with DSCP 0, whatever the QP's traffic class is.",
-           .make_filter = make<AcksHaveNoClass>},
+           .make_filter = make<EditsSentDatagram<acks_without_class>>},
     Mutant{.name = "v6_hop_limit_one_dropped",
            .rule = "ENC-11",
            .description = "Over IPv6 a packet that arrives with hop limit 1 is dropped.",

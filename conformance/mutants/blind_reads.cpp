@@ -12,17 +12,6 @@ namespace {
 using wire::Operation;
 using wire::Position;
 
-void set_opcode(wire::Packet& packet, Operation operation, Position position) {
-    packet.bth.opcode =
-        wire::opcode_of(wire::Service::Rc, operation, position).value_or(packet.bth.opcode);
-    packet.headers = packet.info().headers;
-}
-
-bool is_atomic_request(const wire::Packet& packet) {
-    return packet.info().operation == Operation::CompareSwap ||
-           packet.info().operation == Operation::FetchAdd;
-}
-
 bool is_atomic_answer(const wire::Packet& packet) {
     return packet.info().operation == Operation::AtomicAcknowledge;
 }
@@ -306,20 +295,11 @@ class FailedSwapNotCounted final : public AtomicFilter {
     }
 };
 
-struct Sent {
-    std::optional<wire::Psn> newest;
-};
-
-class ResentSwapIsSwapped final : public QpFilter<Sent> {
+class ResentSwapIsSwapped final : public QpFilter<NewestPsn> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
-        if (!packet.info().request()) return;
-        auto& newest = qp.memory.newest;
-        if (!newest || wire::distance(*newest, packet.bth.psn) > 0) {
-            newest = packet.bth.psn;
-            return;
-        }
+        if (!packet.info().request() || !qp.memory.note(packet.bth.psn)) return;
         if (packet.info().operation == Operation::CompareSwap) {
             std::swap(packet.atomic.compare, packet.atomic.swap_or_add);
         }

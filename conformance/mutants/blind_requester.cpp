@@ -11,17 +11,15 @@ using wire::Position;
 
 // Which requests have left.
 struct Sent {
-    std::optional<wire::Psn> newest;
+    NewestPsn newest;
     std::optional<wire::Psn> last; // that left, whether new or again
 
     // Whether it has left before.
     bool note(const wire::Packet& packet, wire::Mtu mtu) {
-        const wire::Psn psn = packet.bth.psn;
-        last = psn;
-        if (newest && wire::distance(*newest, psn) <= 0) return true;
-        newest = psn +
-                 (is_read_request(packet) ? wire::packets_of(packet.reth.dma_length, mtu) - 1 : 0U);
-        return false;
+        last = packet.bth.psn;
+        const bool read = is_read_request(packet);
+        return newest.note(packet.bth.psn,
+                           read ? wire::packets_of(packet.reth.dma_length, mtu) : 1);
     }
 };
 
@@ -114,12 +112,9 @@ class AckCompletesRead final : public QpFilter<ShortReads> {
         if (wire::distance(read.psn, packet.bth.psn) <= 0) return;
         unanswered.pop_front();
         wire::Packet data = packet;
-        data.bth.opcode =
-            wire::opcode_of(wire::Service::Rc, Operation::RdmaReadResponse, Position::Only)
-                .value_or(0);
+        set_opcode(data, Operation::RdmaReadResponse, Position::Only);
         data.bth.psn = read.psn;
         data.bth.pad = wire::pad_of(read.length);
-        data.headers = data.info().headers;
         qp.memory.zeros.assign(read.length + data.bth.pad, std::byte{});
         data.body = qp.memory.zeros;
         passage.before.push_back(data);
@@ -132,7 +127,7 @@ struct WriteMessage {
 };
 struct WriteMessages {
     std::deque<WriteMessage> sent;
-    std::optional<wire::Psn> newest;
+    NewestPsn newest;
 };
 
 class AckInsideCompletesWrite final : public QpFilter<WriteMessages> {
@@ -141,8 +136,7 @@ class AckInsideCompletesWrite final : public QpFilter<WriteMessages> {
         const wire::Packet& packet = passage.packet;
         if (!packet.info().request()) return;
         auto& [sent, newest] = qp.memory;
-        if (newest && wire::distance(*newest, packet.bth.psn) <= 0) return;
-        newest = packet.bth.psn;
+        if (newest.note(packet.bth.psn)) return;
         constexpr std::size_t kept = 64;
         if (packet.info().operation == Operation::RdmaWrite &&
             packet.info().position == Position::First) {
@@ -153,12 +147,13 @@ class AckInsideCompletesWrite final : public QpFilter<WriteMessages> {
     }
     void arrives(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
-        if (!is_ack(packet) || !qp.memory.newest) return;
+        const auto& newest = qp.memory.newest.psn;
+        if (!is_ack(packet) || !newest) return;
         for (const WriteMessage& write : qp.memory.sent) {
             const wire::Psn last = write.first + (write.packets - 1);
             const bool inside = wire::distance(write.first, packet.bth.psn) >= 0 &&
                                 wire::distance(packet.bth.psn, last) > 0;
-            if (inside && wire::distance(last, *qp.memory.newest) >= 0) packet.bth.psn = last;
+            if (inside && wire::distance(last, *newest) >= 0) packet.bth.psn = last;
         }
     }
 };

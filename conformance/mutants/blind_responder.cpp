@@ -222,7 +222,7 @@ class RepeatsFirstNak final : public QpFilter<Gap> {
 };
 
 struct ReadCount {
-    std::optional<wire::Psn> newest;
+    NewestPsn newest;
     std::int32_t reads = 0;
 };
 
@@ -231,11 +231,8 @@ class NakForgetsReads final : public QpFilter<ReadCount> {
     void leaves(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
         auto& [newest, reads] = qp.memory;
-        if (is_read_response(packet) && packet.info().ends_message() &&
-            (!newest || wire::distance(*newest, packet.bth.psn) > 0)) {
-            newest = packet.bth.psn;
-            ++reads;
-        }
+        const bool ends = is_read_response(packet) && packet.info().ends_message();
+        if (ends && !newest.note(packet.bth.psn)) ++reads;
         if (is_sequence_nak(packet)) packet.aeth.msn = packet.aeth.msn + -reads;
     }
 };
@@ -251,8 +248,7 @@ void eight_bits(wire::Packet& packet) {
 }
 
 void nak_asks(wire::Packet& packet) {
-    const bool nak = packet.info().operation == Operation::Acknowledge && !is_ack(packet);
-    if (nak) packet.bth.ack_request = true;
+    if (is_nak(packet)) packet.bth.ack_request = true;
 }
 
 // --- keys

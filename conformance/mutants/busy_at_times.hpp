@@ -8,7 +8,7 @@ namespace veriroce::mutants {
 struct Busy {
     std::uint32_t plain = 0;         // requests since the last RNR NAK
     std::optional<wire::Psn> awaits; // the request that was refused
-    std::optional<wire::Psn> newest; // answered
+    NewestPsn newest;                // answered
     wire::Msn msn;
     bool dead = false; // a fatal NAK was sent
 };
@@ -30,7 +30,7 @@ class BusyAtTimes final : public QpFilter<Busy> {
         }
         if (!plain(packet.info())) return;
         const bool expected =
-            packet.bth.psn == (busy.newest ? *busy.newest + 1 : qp.first_request());
+            packet.bth.psn == (busy.newest.psn ? *busy.newest.psn + 1 : qp.first_request());
         if (++busy.plain < Every || !expected) return;
         busy.plain = 0;
         busy.awaits = packet.bth.psn;
@@ -43,12 +43,11 @@ class BusyAtTimes final : public QpFilter<Busy> {
         const wire::Packet& packet = passage.packet;
         Busy& busy = qp.memory;
         if (!packet.info().response()) return;
-        if (packet.info().operation == wire::Operation::Acknowledge && !is_ack(packet)) {
+        if (is_nak(packet)) {
             busy.dead |= !is_sequence_nak(packet) && !is_rnr_nak(packet);
             return;
         }
-        const bool again = busy.newest && wire::distance(*busy.newest, packet.bth.psn) <= 0;
-        if (!again) busy.newest = packet.bth.psn;
+        busy.newest.note(packet.bth.psn);
         if (has_aeth(packet)) busy.msn = packet.aeth.msn;
     }
 

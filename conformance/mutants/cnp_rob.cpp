@@ -19,10 +19,7 @@ class CnpIsARequest final : public QpFilter<NewestRequest> {
         wire::Packet& packet = passage.packet;
         if (packet.info().request()) qp.memory.psn = packet.bth.psn;
         if (packet.bth.opcode != wire::kCnpOpcode) return;
-        packet.bth.opcode =
-            wire::opcode_of(wire::Service::Rc, wire::Operation::Send, wire::Position::Only)
-                .value_or(packet.bth.opcode);
-        packet.headers = packet.info().headers;
+        set_opcode(packet, wire::Operation::Send, wire::Position::Only);
         packet.bth.psn = qp.memory.psn.value_or(qp.first_request()) + kFarAhead;
     }
 };
@@ -69,10 +66,7 @@ void mark_underflow(wire::Packet& packet) {
         return;
     }
     const auto less = static_cast<std::uint32_t>(packet.bth.pad - packet.body.size());
-    packet.bth.opcode =
-        wire::opcode_of(wire::Service::Rc, wire::Operation::Send, wire::Position::Only, true)
-            .value_or(packet.bth.opcode);
-    packet.headers = packet.info().headers;
+    set_opcode(packet, wire::Operation::Send, wire::Position::Only, true);
     packet.imm.value = kMarked | less;
     packet.bth.pad = 0;
     packet.body = {};

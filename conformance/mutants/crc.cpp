@@ -60,10 +60,6 @@ class AnyIcrcOf final : public engine::SurfaceFilter {
     }
 };
 
-bool a_nak(const wire::Packet& packet) {
-    return packet.info().operation == wire::Operation::Acknowledge && !is_ack(packet);
-}
-
 // CRC-06: the ICRC leaves some bytes out. Such a frame is one that is right with another bit there.
 template <wire::Header Where, std::size_t From, std::size_t To>
 class LeavesOut final : public engine::SurfaceFilter {
@@ -142,17 +138,11 @@ class SpoilsIcrcOfResent final : public engine::SurfaceFilter {
     void sealed(wire::MutableBytes frame) override {
         const auto packet = packet_in(frame);
         if (!packet || !packet->info().request()) return;
-        const auto [newest, first] =
-            newest_.try_emplace(packet->bth.dest_qp.value, packet->bth.psn);
-        if (first) return;
-        if (wire::distance(newest->second, packet->bth.psn) > 0)
-            newest->second = packet->bth.psn;
-        else
-            spoil_icrc(frame);
+        if (newest_[packet->bth.dest_qp].note(packet->bth.psn)) spoil_icrc(frame);
     }
 
   private:
-    std::map<std::uint32_t, wire::Psn> newest_; // by the QPN that they go to
+    std::map<wire::Qpn, NewestPsn> newest_; // by the QPN that they go to
 };
 
 bool congestion_marked(const engine::OwnedDatagram& datagram) {
@@ -231,7 +221,7 @@ constexpr std::array kMutants{
            .rule = "CRC-09",
            .description = "The ICRC of NAKs and RNR NAKs is not compared.",
            .cases = "crc/bad-icrc-nak",
-           .make_filter = make<AnyIcrcOf<a_nak>>},
+           .make_filter = make<AnyIcrcOf<is_nak>>},
     Mutant{.name = "bad_icrc_of_read_responses_accepted",
            .rule = "CRC-09",
            .description = "The ICRC of READ responses is not compared.",

@@ -79,8 +79,6 @@ class CountsPad final : public engine::SurfaceFilter {
     }
 };
 
-struct Nothing {};
-
 class KeepsKeys final : public QpFilter<Nothing> {
   protected:
     void arrives(Qp& /*qp*/, Passage& passage) override {

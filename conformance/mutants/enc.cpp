@@ -183,15 +183,9 @@ void marked_v6(wire::Envelope& envelope) {
     if (!envelope.source.v4()) envelope.ecn = wire::kCongestionExperienced;
 }
 
-class AnswersWithoutDscp final : public engine::SurfaceFilter {
-  public:
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        const auto packet = wire::decode_packet(datagram.bytes);
-        if (packet && packet->info().response()) datagram.envelope.dscp = 0;
-        out.push_back(std::move(datagram));
-    }
-};
+void answers_without_dscp(const wire::Packet& packet, engine::OwnedDatagram& datagram) {
+    if (packet.info().response()) datagram.envelope.dscp = 0;
+}
 
 constexpr std::array kMutants{
     Mutant{.name = "icrc_at_the_end_of_the_frame",
@@ -297,7 +291,7 @@ constexpr std::array kMutants{
            .rule = "ENC-12",
            .description = "ACKs and READ responses leave with DSCP 0.",
            .cases = "enc/answer-traffic-class",
-           .make_filter = make<AnswersWithoutDscp>},
+           .make_filter = make<EditsSentDatagram<answers_without_dscp>>},
 };
 
 } // namespace

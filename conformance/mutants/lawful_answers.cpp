@@ -192,8 +192,7 @@ class KeepsPacketsAhead final : public engine::SurfaceFilter {
                   std::vector<engine::OwnedDatagram>& out) override {
         const auto packet = wire::decode_packet(datagram.bytes);
         // What was refused, the requester sends again.
-        if (packet && packet->info().operation == wire::Operation::Acknowledge &&
-            !is_ack(*packet)) {
+        if (packet && is_nak(*packet)) {
             for (auto& [qpn, qp] : qps_) {
                 if (qp.peer == packet->bth.dest_qp) {
                     qp.expected = packet->bth.psn;

@@ -74,16 +74,10 @@ class ScattersIpIds final : public engine::SurfaceFilter {
     std::uint16_t id_ = 0;
 };
 
-class AnswersFromAnotherPort final : public engine::SurfaceFilter {
-  public:
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        const auto packet = wire::decode_packet(datagram.bytes);
-        constexpr std::uint16_t another = 0x0101;
-        if (packet && packet->info().response()) datagram.envelope.source_port ^= another;
-        out.push_back(std::move(datagram));
-    }
-};
+void answers_from_another_port(const wire::Packet& packet, engine::OwnedDatagram& datagram) {
+    constexpr std::uint16_t another = 0x0101;
+    if (packet.info().response()) datagram.envelope.source_port ^= another;
+}
 
 // ENC-02: another path is tried after a loss.
 class ResendsFromAnotherPort final : public engine::SurfaceFilter {
@@ -92,11 +86,10 @@ class ResendsFromAnotherPort final : public engine::SurfaceFilter {
                   std::vector<engine::OwnedDatagram>& out) override {
         const auto packet = wire::decode_packet(datagram.bytes);
         if (packet && packet->info().request() && packet->info().service == wire::Service::Rc) {
-            auto& newest = newest_[{packet->bth.dest_qp, datagram.envelope.source_port}];
-            const bool again = newest && wire::distance(packet->bth.psn, *newest) >= 0;
+            NewestPsn& newest = newest_[{packet->bth.dest_qp, datagram.envelope.source_port}];
+            const bool again = newest.note(packet->bth.psn);
             constexpr std::uint16_t another = 0x0102;
             constexpr std::uint32_t other_label = 0x00A5A;
-            if (!again) newest = packet->bth.psn;
             if (again) datagram.envelope.source_port ^= another;
             if (again && !datagram.envelope.source.v4())
                 datagram.envelope.flow_label ^= other_label;
@@ -108,7 +101,7 @@ class ResendsFromAnotherPort final : public engine::SurfaceFilter {
     }
 
   private:
-    std::map<std::pair<wire::Qpn, std::uint16_t>, std::optional<wire::Psn>> newest_;
+    std::map<std::pair<wire::Qpn, std::uint16_t>, NewestPsn> newest_;
 };
 
 // Packets take several paths at once.
@@ -127,22 +120,15 @@ class SpraysPaths final : public engine::SurfaceFilter {
 };
 
 // CNP-06: CNPs have a class, a life and a port of their own.
-class SendsCnpsOfTheirOwn final : public engine::SurfaceFilter {
-  public:
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        const auto packet = wire::decode_packet(datagram.bytes);
-        if (packet && packet->info().service == wire::Service::Cnp) {
-            constexpr std::uint8_t network_control = 48;
-            constexpr std::uint8_t most_hops = 255;
-            datagram.envelope.dscp = network_control;
-            datagram.envelope.hop_limit = most_hops;
-            datagram.envelope.source_port = wire::kRocePort;
-            datagram.delay += std::chrono::microseconds(200);
-        }
-        out.push_back(std::move(datagram));
-    }
-};
+void cnps_of_their_own(const wire::Packet& packet, engine::OwnedDatagram& datagram) {
+    if (packet.info().service != wire::Service::Cnp) return;
+    constexpr std::uint8_t network_control = 48;
+    constexpr std::uint8_t most_hops = 255;
+    datagram.envelope.dscp = network_control;
+    datagram.envelope.hop_limit = most_hops;
+    datagram.envelope.source_port = wire::kRocePort;
+    datagram.delay += std::chrono::microseconds(200);
+}
 
 constexpr std::array kOddities{
     Mutant{.name = "ect_in_every_packet",
@@ -169,7 +155,7 @@ constexpr std::array kOddities{
     Mutant{.name = "answers_from_another_port",
            .rule = "ENC-02",
            .description = "Answers leave from another UDP port than requests.",
-           .make_filter = make<AnswersFromAnotherPort>},
+           .make_filter = make<EditsSentDatagram<answers_from_another_port>>},
     Mutant{.name = "resends_from_another_port",
            .rule = "ENC-02",
            .description =
@@ -184,7 +170,7 @@ constexpr std::array kOddities{
            .rule = "CNP-06",
            .description =
                "CNPs leave 200 us later, with DSCP 48, hop limit 255 and UDP source port 4791.",
-           .make_filter = make<SendsCnpsOfTheirOwn>},
+           .make_filter = make<EditsSentDatagram<cnps_of_their_own>>},
 };
 
 } // namespace

@@ -33,8 +33,6 @@ wire::Packet notification(wire::Qpn to, wire::Pkey pkey) {
     return packet;
 }
 
-struct Nothing {};
-
 // CNP-05: some devices slow their peer down when packets are lost, or before.
 template <bool Always>
 class NotifiesOfLoss final : public QpFilter<Nothing> {

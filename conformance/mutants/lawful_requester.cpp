@@ -21,22 +21,11 @@ bool one_message(const engine::SendView& view) {
     return view.outbound.unacked_psn == view.outbound.next_psn;
 }
 
-struct Sent {
-    std::optional<wire::Psn> newest; // of a request
-
-    // Whether the packet was sent before; notes it.
-    bool again(wire::Psn psn) {
-        if (newest && wire::distance(psn, *newest) >= 0) return true;
-        newest = psn;
-        return false;
-    }
-};
-
-class ResendsWithAckRequest final : public QpFilter<Sent> {
+class ResendsWithAckRequest final : public QpFilter<NewestPsn> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
-        if (packet.info().request() && qp.memory.again(packet.bth.psn)) {
+        if (packet.info().request() && qp.memory.note(packet.bth.psn)) {
             packet.bth.ack_request = true;
         }
     }

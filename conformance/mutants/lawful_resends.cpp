@@ -49,9 +49,7 @@ class LeavesFatalNaks final : public QpFilter<std::vector<OpenRead>> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
-        const wire::Operation operation = packet.info().operation;
-        const bool atomic =
-            operation == wire::Operation::CompareSwap || operation == wire::Operation::FetchAdd;
+        const bool atomic = is_atomic_request(packet);
         if (!atomic && !is_read_request(packet)) return;
         const std::uint32_t packets =
             atomic ? 1 : wire::packets_of(packet.reth.dma_length, qp.mtu());

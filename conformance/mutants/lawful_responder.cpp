@@ -36,7 +36,7 @@ class CountsFailedReads final : public QpFilter<NewestRead> {
 };
 
 struct Copies {
-    std::optional<wire::Psn> newest;          // answered
+    NewestPsn newest;                         // answered
     std::map<std::uint32_t, unsigned> copies; // that came of a duplicate, by PSN
 };
 
@@ -47,8 +47,8 @@ class AnswersTheThird final : public QpFilter<Copies> {
     void arrives(Qp& qp, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
         Copies& memory = qp.memory;
-        if (!packet.info().request() || !memory.newest) return;
-        if (wire::distance(packet.bth.psn, *memory.newest) < 0) return;
+        if (!packet.info().request() || !memory.newest.psn) return;
+        if (wire::distance(packet.bth.psn, *memory.newest.psn) < 0) return;
         passage.dropped = ++memory.copies[packet.bth.psn.value()] <= Dropped;
     }
     void leaves(Qp& qp, Passage& passage) override {
@@ -56,14 +56,9 @@ class AnswersTheThird final : public QpFilter<Copies> {
         const bool answer = packet.info().operation == wire::Operation::Acknowledge
                                 ? is_ack(packet)
                                 : packet.info().response();
-        auto& newest = qp.memory.newest;
-        if (answer && (!newest || wire::distance(*newest, packet.bth.psn) > 0)) {
-            newest = packet.bth.psn;
-        }
+        if (answer) qp.memory.newest.note(packet.bth.psn);
     }
 };
-
-struct Nothing {};
 
 class RepeatsAcks final : public QpFilter<Nothing> {
   protected:

@@ -36,13 +36,16 @@ wire::Packet acknowledge(wire::Qpn to, wire::Pkey pkey, wire::Psn psn, wire::Syn
     return packet;
 }
 
-void set_place(wire::Packet& packet, wire::Position position) {
-    const wire::OpcodeInfo& info = packet.info();
-    const auto opcode =
-        wire::opcode_of(wire::Service::Rc, info.operation, position, info.immediate());
+void set_opcode(wire::Packet& packet, wire::Operation operation, wire::Position position,
+                bool immediate) {
+    const auto opcode = wire::opcode_of(wire::Service::Rc, operation, position, immediate);
     assert(opcode && "the table has no such opcode");
     packet.bth.opcode = *opcode;
     packet.headers = packet.info().headers;
+}
+
+void set_place(wire::Packet& packet, wire::Position position) {
+    set_opcode(packet, packet.info().operation, position, packet.info().immediate());
 }
 
 namespace {
@@ -65,6 +68,10 @@ bool is_rnr_nak(const wire::Packet& packet) {
 
 bool is_ack(const wire::Packet& packet) {
     return acknowledges_with(packet, wire::AckKind::Ack);
+}
+
+bool is_nak(const wire::Packet& packet) {
+    return packet.info().operation == wire::Operation::Acknowledge && !is_ack(packet);
 }
 
 } // namespace veriroce::mutants

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "dissector/wire/packet.hpp"
@@ -20,20 +21,41 @@ wire::Packet acknowledge(wire::Qpn to, wire::Pkey pkey, wire::Psn psn, wire::Syn
                          wire::Msn msn);
 
 // Gives a packet another opcode of the RC service. The headers that both opcodes have stay.
+void set_opcode(wire::Packet& packet, wire::Operation operation, wire::Position position,
+                bool immediate = false);
+// The same operation, at another place in its message.
 void set_place(wire::Packet& packet, wire::Position position);
 
 bool is_sequence_nak(const wire::Packet& packet);
 bool is_rnr_nak(const wire::Packet& packet);
-bool is_ack(const wire::Packet& packet); // an ACKNOWLEDGE that is no NAK
+bool is_ack(const wire::Packet& packet);
+bool is_nak(const wire::Packet& packet); // an ACKNOWLEDGE of any other kind
 inline bool is_read_request(const wire::Packet& packet) {
     return packet.info().operation == wire::Operation::RdmaReadRequest;
 }
 inline bool is_read_response(const wire::Packet& packet) {
     return packet.info().operation == wire::Operation::RdmaReadResponse;
 }
+inline bool is_atomic_request(const wire::Packet& packet) {
+    return packet.info().operation == wire::Operation::CompareSwap ||
+           packet.info().operation == wire::Operation::FetchAdd;
+}
 inline bool has_aeth(const wire::Packet& packet) {
     return packet.headers.has(wire::Header::Aeth);
 }
+
+// The newest PSN of all that were noted.
+struct NewestPsn {
+    std::optional<wire::Psn> psn;
+
+    // Returns whether `first` is an old PSN. If it is a new one, it and the PSNs after it that the
+    // packet takes are noted.
+    bool note(wire::Psn first, std::uint32_t packets = 1) {
+        if (psn && wire::distance(*psn, first) <= 0) return true;
+        psn = first + (std::int64_t{packets} - 1);
+        return false;
+    }
+};
 
 // So far ahead of any expected PSN that it is a gap to every responder (RSP-02), and the same
 // behind what precedes it.
@@ -73,6 +95,17 @@ class EditsOutbound : public engine::SurfaceFilter {
             Edit(*packet);
             datagram.bytes = bytes_of(*packet);
         }
+        out.push_back(std::move(datagram));
+    }
+};
+
+// The envelope, and when the datagram leaves, by the packet in it.
+template <void (*Edit)(const wire::Packet&, engine::OwnedDatagram&)>
+class EditsSentDatagram final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        if (const auto packet = wire::decode_packet(datagram.bytes)) Edit(*packet, datagram);
         out.push_back(std::move(datagram));
     }
 };

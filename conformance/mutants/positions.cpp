@@ -153,20 +153,14 @@ bool empty_write(const RequestView& view) {
            view.info.starts_message();
 }
 
-struct NewestAnswered {
-    std::optional<wire::Psn> psn;
-};
-
 // ACK-04: an old duplicate draws an ACK for what has not come yet.
-class AcknowledgesAhead final : public QpFilter<NewestAnswered> {
+class AcknowledgesAhead final : public QpFilter<NewestPsn> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
         if (!packet.info().response()) return;
-        auto& newest = qp.memory.psn;
-        const bool old = newest && wire::distance(packet.bth.psn, *newest) >= 0;
-        if (!old) newest = packet.bth.psn;
-        if (old && is_ack(packet)) packet.bth.psn = *newest + 1;
+        const bool old = qp.memory.note(packet.bth.psn);
+        if (old && is_ack(packet)) packet.bth.psn = *qp.memory.psn + 1;
     }
 };
 
@@ -181,8 +175,6 @@ void uc_write_as_rc(wire::Packet& packet) {
     }
     packet.bth.opcode &= operation_bits;
 }
-
-struct Nothing {};
 
 // LEN-10
 class ShortAtLargestMtu final : public QpFilter<Nothing> {
@@ -214,8 +206,7 @@ bool write_with_pad_bytes(const engine::OwnedDatagram& datagram) {
 // BTH-16
 bool odd_nak(const engine::OwnedDatagram& datagram) {
     const auto packet = wire::decode_packet(datagram.bytes);
-    return packet && packet->info().operation == Operation::Acknowledge && !is_ack(*packet) &&
-           (packet->bth.reserved6 > 1 || packet->bth.reserved7 > 1);
+    return packet && is_nak(*packet) && (packet->bth.reserved6 > 1 || packet->bth.reserved7 > 1);
 }
 bool odd_request(const engine::OwnedDatagram& datagram) {
     const auto packet = wire::decode_packet(datagram.bytes);
@@ -394,8 +385,7 @@ class KeepsRequests final : public engine::SurfaceFilter {
     void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
                   std::vector<engine::OwnedDatagram>& out) override {
         const auto packet = wire::decode_packet(datagram.bytes);
-        refused_ |= packet && packet->info().operation == Operation::Acknowledge &&
-                    !is_ack(*packet) && !is_rnr_nak(*packet) && !is_sequence_nak(*packet);
+        refused_ |= packet && is_nak(*packet) && !is_rnr_nak(*packet) && !is_sequence_nak(*packet);
         out.push_back(std::move(datagram));
     }
     std::optional<engine::Completion> completion(const engine::Completion& completion) override {

@@ -24,6 +24,9 @@ struct Passage {
     std::vector<engine::OwnedDatagram> sent{}; // the same, with an envelope of its own
 };
 
+// The memory of a filter that remembers nothing of a QP.
+struct Nothing {};
+
 // `Memory` is what the filter remembers of a QP; RESET makes it forget (STA-10). Packets of QPs
 // that the host has not told of, and what is no packet, pass unchanged.
 template <typename Memory>

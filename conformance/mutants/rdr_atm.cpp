@@ -13,8 +13,6 @@ using engine::RequestVerdict;
 using engine::RequestView;
 using wire::Position;
 
-struct Nothing {};
-
 // RDR-01: the last full packet is not the last.
 class EndsEmpty final : public QpFilter<Nothing> {
   protected:

@@ -15,8 +15,6 @@ using engine::SendView;
 using wire::Operation;
 using wire::Position;
 
-struct Nothing {};
-
 bool in_several_packets(const wire::Packet& packet) {
     return packet.info().request() && packet.info().carries_payload() &&
            packet.info().position != Position::Only;
@@ -120,8 +118,7 @@ class RepeatsPieces final : public EditsResent {
 void without_immediate(wire::Packet& packet) {
     const wire::OpcodeInfo& info = packet.info();
     if (!info.immediate() || info.position != Position::Last) return;
-    packet.bth.opcode = *wire::opcode_of(wire::Service::Rc, info.operation, Position::Last, false);
-    packet.headers = packet.info().headers;
+    set_opcode(packet, info.operation, Position::Last);
 }
 
 class LosesImmediate final : public EditsResent {
@@ -153,9 +150,7 @@ class RenumbersAtomics final : public EditsResent {
   protected:
     void resent(const Sent& sent, Passage& passage) override {
         wire::Packet& packet = passage.packet;
-        const bool atomic = packet.info().operation == Operation::FetchAdd ||
-                            packet.info().operation == Operation::CompareSwap;
-        if (atomic) packet.bth.psn = *sent.newest + 1;
+        if (is_atomic_request(packet)) packet.bth.psn = *sent.newest + 1;
     }
 };
 
