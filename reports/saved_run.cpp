@@ -24,20 +24,25 @@ struct Wrong {
     std::string text;
 };
 
+// The value as this type; null if it has another one.
+template <typename T>
+const T* as(const json::value& value) {
+    if constexpr (std::is_same_v<T, json::string>) {
+        return value.if_string();
+    } else if constexpr (std::is_same_v<T, json::array>) {
+        return value.if_array();
+    } else if constexpr (std::is_same_v<T, json::object>) {
+        return value.if_object();
+    } else {
+        return value.if_bool();
+    }
+}
+
 // The member of this type; throws `Wrong`, which does not leave this file.
 template <typename T>
 const T& member(const json::object& object, std::string_view name, std::string_view path) {
     const json::value* found = object.if_contains(json::string_view(name.data(), name.size()));
-    const T* value = nullptr;
-    if constexpr (std::is_same_v<T, json::string>) {
-        value = found == nullptr ? nullptr : found->if_string();
-    } else if constexpr (std::is_same_v<T, json::array>) {
-        value = found == nullptr ? nullptr : found->if_array();
-    } else if constexpr (std::is_same_v<T, json::object>) {
-        value = found == nullptr ? nullptr : found->if_object();
-    } else {
-        value = found == nullptr ? nullptr : found->if_bool();
-    }
+    const T* value = found == nullptr ? nullptr : as<T>(*found);
     if (value == nullptr)
         throw Wrong{fmt::format("{}{} is missing or has another type", path, name)};
     return *value;
@@ -84,7 +89,7 @@ SavedRun read(std::string name, const json::object& file) {
     for (std::size_t i = 0; i < list.size(); ++i) {
         const std::string path = fmt::format("cases[{}].", i);
         const auto* object = list[i].if_object();
-        if (object == nullptr) throw Wrong{path + " is no object"};
+        if (object == nullptr) throw Wrong{fmt::format("cases[{}]: expected an object", i)};
         std::string id = plan::without_round(text_of(*object, "id", path));
         const Verdict verdict = verdict_of(*object, path);
         const auto [place, added] = cases.try_emplace(id);
