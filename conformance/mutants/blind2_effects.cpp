@@ -18,25 +18,6 @@ using wire::Position;
 
 // --- memory
 
-struct OpenWrite {
-    Arrivals arrivals;
-    wire::Reth reth;         // of the WRITE that arrives
-    std::uint64_t begin = 0; // of the packet's bytes
-    std::vector<std::byte> body;
-
-    // Whether this packet writes, from `begin` on.
-    bool note(const wire::Packet& packet, wire::Psn first, wire::Mtu mtu) {
-        if (!packet.info().request()) return false;
-        const auto place = arrivals.note(packet, first, mtu);
-        const bool write = packet.info().operation == Operation::RdmaWrite;
-        if (!write || place != Arrivals::Place::Expected) return false;
-        if (packet.info().starts_message()) reth = packet.reth;
-        const auto at = static_cast<std::uint64_t>(wire::distance(arrivals.first, packet.bth.psn));
-        begin = reth.virtual_address + at * wire::bytes_of(mtu);
-        return true;
-    }
-};
-
 class LosesBehindPage final : public DmaFilter<OpenWrite> {
   protected:
     void arrives(Qp& qp, Passage& passage) override {

@@ -40,6 +40,10 @@ std::span<const Mutant> blind2_host();
 std::span<const Mutant> blind2_port();
 std::span<const Mutant> blind2_packets();
 std::span<const Mutant> blind2_effects();
+std::span<const Mutant> blind3_responder();
+std::span<const Mutant> blind3_requester();
+std::span<const Mutant> blind3_host();
+std::span<const Mutant> blind3_port();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();

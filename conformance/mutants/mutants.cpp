@@ -55,6 +55,12 @@ std::span<const Mutant> blind2() {
     return sample;
 }
 
+std::span<const Mutant> blind3() {
+    static const std::vector<Mutant> sample =
+        members_of({blind3_responder, blind3_requester, blind3_host, blind3_port});
+    return sample;
+}
+
 std::span<const Mutant> lawful() {
     static const std::vector<Mutant> oddities =
         members_of({lawful_first, lawful_responder, lawful_requester, lawful_port, lawful_headers,
@@ -63,7 +69,7 @@ std::span<const Mutant> lawful() {
 }
 
 std::optional<std::reference_wrapper<const Mutant>> find(std::string_view name) {
-    for (const auto list : {all(), blind(), blind2(), lawful()}) {
+    for (const auto list : {all(), blind(), blind2(), blind3(), lawful()}) {
         const auto found = std::ranges::find(list, name, &Mutant::name);
         if (found != list.end()) return std::cref(*found);
     }
@@ -88,7 +94,7 @@ std::vector<Caught> caught_by_cases(const Mutant& mutant) {
 
 std::vector<Caught> caught_by_cases() {
     std::vector<Caught> list;
-    for (const auto mutants : {all(), blind(), blind2()}) {
+    for (const auto mutants : {all(), blind(), blind2(), blind3()}) {
         for (const Mutant& mutant : mutants)
             std::ranges::copy(caught_by_cases(mutant), std::back_inserter(list));
     }

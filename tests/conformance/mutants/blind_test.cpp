@@ -1,4 +1,5 @@
-// The two samples that were written blind: each entry is a defect of its own, which names its rule.
+// The three samples that were written blind: each entry is a defect of its own, which names its
+// rule.
 #include <set>
 
 #include <catch2/catch.hpp>
@@ -11,18 +12,19 @@ using mutants::Mutant;
 
 namespace {
 
-std::vector<Mutant> both_samples() {
+std::vector<Mutant> all_samples() {
     std::vector<Mutant> list;
-    for (const auto& sample : {mutants::blind(), mutants::blind2()})
+    for (const auto& sample : {mutants::blind(), mutants::blind2(), mutants::blind3()})
         list.insert(list.end(), sample.begin(), sample.end());
     return list;
 }
 
 } // namespace
 
-TEST_CASE("blind: the samples have 75 and 45 defects", "[mutants]") {
+TEST_CASE("blind: the samples have 75, 45 and 50 defects", "[mutants]") {
     CHECK(mutants::blind().size() == 75);
     CHECK(mutants::blind2().size() == 45);
+    CHECK(mutants::blind3().size() == 50);
 }
 
 TEST_CASE("blind: each defect has a name that no other has, and is found by it", "[mutants]") {
@@ -31,7 +33,7 @@ TEST_CASE("blind: each defect has a name that no other has, and is found by it",
         for (const Mutant& one : list)
             names.insert(one.name);
     }
-    for (const Mutant& one : both_samples()) {
+    for (const Mutant& one : all_samples()) {
         INFO(one.name);
         CHECK(names.insert(one.name).second);
         REQUIRE(mutants::find(one.name));
@@ -41,7 +43,7 @@ TEST_CASE("blind: each defect has a name that no other has, and is found by it",
 
 TEST_CASE("blind: each defect breaks a rule of the catalogue, and differs from the right engine",
           "[mutants]") {
-    for (const Mutant& one : both_samples()) {
+    for (const Mutant& one : all_samples()) {
         INFO(one.name);
         CHECK(rules::catalogue().contains(one.rule));
         CHECK((one.level == "MUST" || one.level == "SHOULD"));

@@ -1,0 +1,372 @@
+#include "tests/conformance/mutants/stage.hpp"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+namespace veriroce::mutants::test {
+
+namespace {
+
+using engine::QpState;
+using engine::QpType;
+using wire::Operation;
+using wire::Position;
+
+constexpr wire::Qpn peer_qpn{0x200};
+
+wire::IpAddress address_of(bool v6, bool device) {
+    if (!v6) return wire::IpAddress::from_v4(device ? 0x0A4D0001 : 0x0A4D0002);
+    return wire::IpAddress::parse(device ? "fd77::1" : "fd77::2").value();
+}
+
+std::vector<std::byte> bytes_of(const wire::Packet& packet) {
+    std::vector<std::byte> bytes(wire::kMaxTransportHeaderBytes);
+    bytes.resize(wire::encode_headers(packet, bytes));
+    bytes.insert(bytes.end(), packet.body.begin(), packet.body.end());
+    return bytes;
+}
+
+std::vector<std::byte> frame_of(const wire::Envelope& envelope, wire::Bytes transport) {
+    std::vector<std::byte> frame(wire::kMaxFrameOverhead + transport.size());
+    frame.resize(wire::write_frame({}, envelope, 1, transport, {}, frame));
+    return frame;
+}
+
+} // namespace
+
+Stage::Stage(const Mutant& device, const Scene& scene)
+    : scene_(scene), filter_(device.make_filter != nullptr ? device.make_filter() : nullptr),
+      engine_({.behaviour = device.behaviour}, device.checks), memory_(region_bytes) {
+    if (!filter_) filter_ = std::make_unique<engine::SurfaceFilter>();
+    // Each 256 bytes hold their own number from 1 on.
+    for (std::size_t i = 0; i < memory_.size(); ++i)
+        memory_[i] = static_cast<std::byte>(i / 256 + 1);
+    create(scene);
+    connect(scene.first_request, scene.first_sent);
+    for (std::uint32_t i = 0; i < scene.receives; ++i) {
+        const std::array<engine::Sge, 1> sges{{piece(8192, 512)}};
+        if (scene.shared) {
+            share_receive(i);
+        } else {
+            receive(i, sges);
+        }
+    }
+}
+
+Stage::~Stage() = default;
+
+void Stage::create(const Scene& scene) {
+    const engine::Access all{.local_write = true,
+                             .remote_write = true,
+                             .remote_read = true,
+                             .remote_atomic = true,
+                             .mw_bind = true};
+    pd_ = engine_.create_pd().value();
+    cq_ = engine_.create_cq(64).value();
+    REQUIRE(engine_.arm_cq(cq_, true));
+    own_ = engine_.register_region(pd_, memory_, base, all).value();
+    filter_->region_registered({.mr = own_.mr,
+                                .pd = pd_,
+                                .rkey = own_.rkey,
+                                .address = base,
+                                .memory = memory_,
+                                .access = all});
+    engine::QpDescription description{
+        .pd = pd_, .type = scene.type, .send_cq = cq_, .recv_cq = cq_};
+    if (scene.shared) {
+        srq_ = engine_.create_srq({.pd = pd_, .limit = scene.limit}).value();
+        description.srq = srq_;
+    }
+    qp_ = engine_.create_qp(description).value();
+    const auto report = engine_.query_qp(qp_).value();
+    qpn_ = report.qpn;
+    filter_->qp_changed(report);
+}
+
+void Stage::connect(std::uint32_t first_request, std::uint32_t first_sent) {
+    const engine::AddressVector path{.source = address_of(scene_.v6, true),
+                                     .destination = address_of(scene_.v6, false),
+                                     .traffic_class = scene_.traffic_class};
+    if (scene_.type == QpType::Ud) {
+        modify({.state = QpState::Init, .qkey = qkey});
+        modify({.state = QpState::Rtr});
+        modify({.state = QpState::Rts, .sq_psn = wire::Psn(first_sent)});
+        return;
+    }
+    modify({.state = QpState::Init,
+            .access =
+                engine::Access{.remote_write = true, .remote_read = true, .remote_atomic = true}});
+    const bool rc = scene_.type == QpType::Rc;
+    engine::QpAttributes receives{.state = QpState::Rtr,
+                                  .path_mtu = scene_.mtu,
+                                  .dest_qp = peer_qpn,
+                                  .rq_psn = wire::Psn(first_request),
+                                  .address = path};
+    engine::QpAttributes sends{.state = QpState::Rts, .sq_psn = wire::Psn(first_sent)};
+    if (rc) {
+        receives.min_rnr_timer = 1;
+        receives.max_dest_rd_atomic = 4;
+        sends.timeout = 1;
+        sends.retry_count = scene_.retry_count;
+        sends.rnr_retry = scene_.rnr_retry;
+        sends.max_rd_atomic = 4;
+    }
+    modify(receives);
+    modify(sends);
+}
+
+void Stage::connect_again(std::uint32_t first_request, std::uint32_t first_sent) {
+    modify({.state = QpState::Reset});
+    connect(first_request, first_sent);
+}
+
+// --- the peer
+
+wire::Packet Stage::packet(Operation operation, Position position, std::uint32_t psn,
+                           std::size_t bytes, bool immediate) {
+    constexpr std::array services{wire::Service::Rc, wire::Service::Uc, wire::Service::Ud};
+    const auto service = services[static_cast<std::size_t>(scene_.type)];
+    wire::Packet packet;
+    packet.bth = {.opcode = wire::opcode_of(service, operation, position, immediate).value(),
+                  .pad = wire::pad_of(bytes),
+                  .dest_qp = qpn_,
+                  .ack_request = true,
+                  .psn = wire::Psn(psn)};
+    packet.headers = packet.info().headers;
+    packet.aeth = {.syndrome = wire::Syndrome::ack(wire::kNoCredits), .msn = {1}};
+    packet.deth = {.qkey = qkey, .source_qp = peer_qpn};
+    packet.imm = {.value = psn};
+    auto& body = bodies_.emplace_back(bytes, static_cast<std::byte>(psn));
+    body.resize(bytes + packet.bth.pad);
+    packet.body = body;
+    return packet;
+}
+
+wire::Packet Stage::write(Position position, std::uint32_t psn, std::size_t bytes,
+                          std::uint32_t length, bool immediate) {
+    auto request = packet(Operation::RdmaWrite, position, psn, bytes, immediate);
+    request.reth = {.virtual_address = base, .rkey = own_.rkey, .dma_length = length};
+    return request;
+}
+
+wire::Packet Stage::read(std::uint32_t psn, std::uint32_t bytes) {
+    auto request = packet(Operation::RdmaReadRequest, Position::Only, psn, 0);
+    request.reth = {.virtual_address = base, .rkey = own_.rkey, .dma_length = bytes};
+    return request;
+}
+
+wire::Packet Stage::add(std::uint32_t psn, std::uint64_t number, std::uint64_t offset) {
+    auto request = packet(Operation::FetchAdd, Position::Only, psn, 0);
+    request.atomic = {
+        .virtual_address = base + offset, .rkey = own_.rkey, .swap_or_add = number, .compare = 0};
+    return request;
+}
+
+wire::Packet Stage::answer(std::uint32_t psn, wire::Syndrome syndrome) {
+    auto response = packet(Operation::Acknowledge, Position::Only, psn, 0);
+    response.bth.ack_request = false;
+    response.aeth.syndrome = syndrome;
+    return response;
+}
+
+wire::Packet Stage::atomic_answer(std::uint32_t psn, std::uint64_t original) {
+    auto response = packet(Operation::AtomicAcknowledge, Position::Only, psn, 0);
+    response.atomic_ack = {.original = original};
+    return response;
+}
+
+wire::Envelope Stage::to_device() const {
+    return {.source = address_of(scene_.v6, false),
+            .destination = address_of(scene_.v6, true),
+            .source_port = 0xC000};
+}
+
+void Stage::arrive(const wire::Packet& packet, const wire::Envelope& envelope) {
+    take_frame(frame_of(envelope, bytes_of(packet)));
+    speak();
+}
+
+void Stage::arrive_together(const std::vector<wire::Packet>& packets) {
+    for (const auto& packet : packets)
+        take_frame(frame_of(to_device(), bytes_of(packet)));
+    speak();
+}
+
+void Stage::arrive_spoiled(const wire::Packet& packet, std::uint32_t bits,
+                           const wire::Envelope& envelope) {
+    auto frame = frame_of(envelope, bytes_of(packet));
+    const auto place = wire::MutableBytes(frame).last(wire::kIcrcBytes);
+    for (std::size_t i = 0; i < place.size(); ++i)
+        place[i] ^= static_cast<std::byte>(bits >> 8 * i); // least significant byte first
+    take_frame(frame);
+    speak();
+}
+
+void Stage::take_frame(wire::Bytes frame) {
+    auto admitted = filter_->admit(frame, now_);
+    if (!admitted) {
+        if (const auto taken = wire::unseal(frame)) {
+            admitted = {.envelope = taken->envelope,
+                        .bytes = {taken->bytes.begin(), taken->bytes.end()}};
+        }
+    }
+    if (admitted) enter(std::move(*admitted));
+}
+
+void Stage::enter(engine::OwnedDatagram datagram) {
+    std::vector<engine::OwnedDatagram> in;
+    std::vector<engine::OwnedDatagram> answers;
+    filter_->inbound(std::move(datagram), now_, in, answers);
+    for (const auto& answered : answers)
+        note(answered);
+    for (const auto& entering : in)
+        engine_.handle({.envelope = entering.envelope, .bytes = entering.bytes}, now_);
+}
+
+// --- the host
+
+engine::SendRequest Stage::request(std::uint64_t id, engine::WrOpcode opcode, std::uint32_t bytes) {
+    auto& list = lists_.emplace_back();
+    list.push_back(piece(0, bytes));
+    return {.id = id,
+            .opcode = opcode,
+            .sges = list,
+            .remote_address = 0x5000,
+            .rkey = {0x55},
+            .imm = static_cast<std::uint32_t>(id)};
+}
+
+void Stage::post(const engine::SendRequest& request) {
+    std::array<engine::SendRequest, 1> chain{request};
+    filter_->posting_send(qpn_, chain.front());
+    REQUIRE(engine_.post_send(qp_, chain, now_).posted == 1);
+    speak();
+}
+
+void Stage::receive(std::uint64_t id, std::span<const engine::Sge> sges) {
+    std::array<engine::ReceiveRequest, 1> chain{{{.id = id, .sges = sges}}};
+    filter_->posting_receive(qpn_, chain.front());
+    REQUIRE(engine_.post_receive(qp_, chain).posted == 1);
+}
+
+void Stage::share_receive(std::uint64_t id) {
+    const std::array<engine::Sge, 1> sges{{piece(8192, 512)}};
+    const std::array<engine::ReceiveRequest, 1> chain{{{.id = id, .sges = sges}}};
+    REQUIRE(engine_.post_srq_receive(srq_, chain).posted == 1);
+}
+
+void Stage::modify(const engine::QpAttributes& attributes) {
+    engine::QpAttributes wanted = attributes;
+    filter_->modifying(qpn_, wanted);
+    REQUIRE(engine_.modify_qp(qp_, wanted, now_));
+    filter_->qp_changed(engine_.query_qp(qp_).value());
+    speak();
+}
+
+void Stage::arm_limit(std::uint32_t limit) {
+    REQUIRE(engine_.modify_srq(srq_, limit));
+}
+
+wire::Rkey Stage::bind(const engine::Access& access) {
+    const auto window = engine_.allocate_window(pd_, engine::WindowType::Type1).value();
+    const auto key = engine_.bind_window(
+        qp_, window.mw, {.mr = own_.mr, .address = base, .length = 4096, .access = access}, 99);
+    REQUIRE(key);
+    speak();
+    return *key;
+}
+
+void Stage::wait() {
+    const auto next = engine_.next_timeout();
+    if (!next) {
+        text_ += "idle\n";
+        return;
+    }
+    now_ = *next;
+    engine_.handle_timeout(now_);
+    speak();
+}
+
+void Stage::completions() {
+    while (const auto completion = engine_.poll_completion(cq_)) {
+        std::vector<engine::Completion> seen;
+        filter_->completions(*completion, seen);
+        for (const engine::Completion& one : seen) {
+            text_ += fmt::format("{} {} {}", engine::name_of(one.queue), one.id,
+                                 engine::name_of(one.status));
+            const bool data = one.status == engine::WcStatus::Success;
+            if (data && one.queue == engine::Queue::Receive) {
+                text_ += fmt::format(" {} bytes", one.byte_len);
+                if (one.imm) text_ += fmt::format(" immediate {}", *one.imm);
+            }
+            text_ += '\n';
+        }
+    }
+}
+
+void Stage::events() {
+    while (const auto event = engine_.poll_event()) {
+        if (const auto seen = filter_->event(*event))
+            text_ += fmt::format("event {}\n", engine::name_of(seen->type));
+    }
+}
+
+void Stage::notification() {
+    text_ += engine_.take_notification(cq_) ? "notified\n" : "not notified\n";
+}
+
+void Stage::memory(std::uint64_t offset) {
+    text_ += fmt::format("at {}: {}\n", offset, std::to_integer<unsigned>(memory_.at(offset)));
+}
+
+void Stage::speak() {
+    while (const auto transmit = engine_.poll_transmit(now_)) {
+        engine::OwnedDatagram datagram{.envelope = transmit->envelope};
+        auto& bytes = datagram.bytes;
+        bytes.insert(bytes.end(), transmit->headers.begin(), transmit->headers.end());
+        bytes.insert(bytes.end(), transmit->payload.begin(), transmit->payload.end());
+        bytes.insert(bytes.end(), transmit->pad, std::byte{0});
+        std::vector<engine::OwnedDatagram> out;
+        filter_->outbound(std::move(datagram), now_, out);
+        for (const auto& leaving : out)
+            note(leaving);
+    }
+}
+
+// "READ_RESPONSE_FIRST 100, 256 bytes of 1, syndrome 1f msn 1"
+void Stage::note(const engine::OwnedDatagram& datagram) {
+    auto frame = frame_of(datagram.envelope, datagram.bytes);
+    filter_->sealed(frame);
+    const auto parsed = wire::decode_frame(frame);
+    REQUIRE(parsed);
+    const auto packet = wire::decode_packet(parsed->transport);
+    REQUIRE(packet);
+    text_ += fmt::format("{} {}", packet->info().name, packet->bth.psn.value());
+    if (const auto payload = packet->payload(); !payload.empty()) {
+        text_ += fmt::format(", {} bytes of {}", payload.size(),
+                             std::to_integer<unsigned>(payload.back()));
+    }
+    if (packet->headers.has(wire::Header::Reth)) {
+        text_ += fmt::format(", for {} bytes at {:#x}", packet->reth.dma_length,
+                             packet->reth.virtual_address);
+    }
+    if (packet->headers.has(wire::Header::ImmDt))
+        text_ += fmt::format(", immediate {}", packet->imm.value);
+    if (packet->headers.has(wire::Header::AtomicAckEth))
+        text_ += fmt::format(", found {}", packet->atomic_ack.original);
+    if (packet->headers.has(wire::Header::Aeth)) {
+        text_ += fmt::format(", syndrome {:02x} msn {}", packet->aeth.syndrome.value,
+                             packet->aeth.msn.value);
+    }
+    if (packet->bth.ack_request) text_ += ", asks";
+    const wire::Envelope envelope = parsed->envelope();
+    if (envelope.dscp != 0) text_ += fmt::format(", DSCP {}", envelope.dscp);
+    if (envelope.ecn != 0) text_ += fmt::format(", ECN {}", envelope.ecn);
+    if (!port_) port_ = envelope.source_port;
+    if (envelope.source_port != *port_) text_ += ", from another port";
+    if (parsed->ipv4 && !parsed->ipv4->dont_fragment) text_ += ", without DF";
+    if (!wire::unseal(frame)) text_ += ", damaged";
+    text_ += '\n';
+}
+
+} // namespace veriroce::mutants::test

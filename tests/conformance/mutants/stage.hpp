@@ -1,0 +1,115 @@
+// A device and its host: one engine with one QP behind a defect's surface, with the verbs that its
+// host uses. Packets arrive as frames. What the device does is written down as text, one line for
+// each packet, completion and event.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/mutants/mutants.hpp"
+#include "transport/engine/engine.hpp"
+
+namespace veriroce::mutants::test {
+
+struct Scene {
+    engine::QpType type = engine::QpType::Rc;
+    wire::Mtu mtu = wire::Mtu::B256;
+    bool v6 = false;
+    std::uint32_t first_request = 100; // PSNs
+    std::uint32_t first_sent = 500;
+    std::uint8_t retry_count = 2;
+    std::uint8_t rnr_retry = 7;
+    std::uint32_t receives = 4; // posted, 512 bytes each, with ids from 0 on
+    bool shared = false;        // from a queue that QPs share
+    std::uint32_t limit = 0;    // of that queue
+    std::uint8_t traffic_class = 0;
+};
+
+class Stage {
+  public:
+    static constexpr std::uint64_t region_bytes = 16384;
+    static constexpr std::uint64_t base = 0x10000; // address of the region
+    static constexpr wire::Qkey qkey{0x11111111};
+
+    explicit Stage(const Mutant& device, const Scene& scene = {});
+    ~Stage();
+
+    // --- the peer: packets whose addresses and pad are right and whose bytes are the PSN's lowest
+    wire::Packet packet(wire::Operation operation, wire::Position position, std::uint32_t psn,
+                        std::size_t bytes = 4, bool immediate = false);
+    wire::Packet send(std::uint32_t psn) {
+        return packet(wire::Operation::Send, wire::Position::Only, psn);
+    }
+    // `length` is what the RETH announces.
+    wire::Packet write(wire::Position position, std::uint32_t psn, std::size_t bytes,
+                       std::uint32_t length, bool immediate = false);
+    wire::Packet read(std::uint32_t psn, std::uint32_t bytes);
+    wire::Packet add(std::uint32_t psn, std::uint64_t number, std::uint64_t offset = 0);
+    wire::Packet answer(std::uint32_t psn,
+                        wire::Syndrome syndrome = wire::Syndrome::ack(wire::kNoCredits));
+    wire::Packet atomic_answer(std::uint32_t psn, std::uint64_t original);
+
+    void arrive(const wire::Packet& packet) { arrive(packet, to_device()); }
+    void arrive(const wire::Packet& packet, const wire::Envelope& envelope);
+    // Several at one instant, before the device says anything.
+    void arrive_together(const std::vector<wire::Packet>& packets);
+    // With these bits of its ICRC inverted.
+    void arrive_spoiled(const wire::Packet& packet, std::uint32_t bits,
+                        const wire::Envelope& envelope);
+    [[nodiscard]] wire::Envelope to_device() const;
+
+    // --- the host
+    engine::SendRequest request(std::uint64_t id, engine::WrOpcode opcode, std::uint32_t bytes);
+    void post(const engine::SendRequest& request);
+    void receive(std::uint64_t id, std::span<const engine::Sge> sges);
+    void modify(const engine::QpAttributes& attributes);
+    void arm_limit(std::uint32_t limit);
+    void share_receive(std::uint64_t id);
+    // Through RESET to RTS again, with these PSNs.
+    void connect_again(std::uint32_t first_request, std::uint32_t first_sent);
+    wire::Rkey bind(const engine::Access& access);
+    engine::Sge piece(std::uint64_t offset, std::uint32_t bytes) const {
+        return {.address = base + offset, .length = bytes, .lkey = own_.lkey};
+    }
+
+    // Lets time pass to the next timer; "idle" if there is none.
+    void wait();
+    void completions();
+    void events();
+    void notification();
+    // "at 300: 7": a byte of the region.
+    void memory(std::uint64_t offset);
+    [[nodiscard]] wire::MutableBytes bytes() { return memory_; }
+
+    [[nodiscard]] wire::Rkey key() const { return own_.rkey; }
+    [[nodiscard]] const std::string& text() const { return text_; }
+
+  private:
+    void create(const Scene& scene);
+    void connect(std::uint32_t first_request, std::uint32_t first_sent);
+    void take_frame(wire::Bytes frame);
+    void enter(engine::OwnedDatagram datagram);
+    void speak();
+    void note(const engine::OwnedDatagram& datagram);
+
+    Scene scene_;
+    std::unique_ptr<engine::SurfaceFilter> filter_;
+    engine::Engine engine_;
+    std::vector<std::byte> memory_;
+    std::deque<std::vector<std::byte>> bodies_;
+    std::deque<std::vector<engine::Sge>> lists_;
+    engine::PdId pd_;
+    engine::CqId cq_;
+    engine::SrqId srq_;
+    engine::QpId qp_;
+    wire::Qpn qpn_;
+    engine::Engine::Region own_;
+    std::optional<std::uint16_t> port_; // from which the first packet left
+    wire::Instant now_;
+    std::string text_;
+};
+
+} // namespace veriroce::mutants::test
