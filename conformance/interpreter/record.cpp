@@ -37,8 +37,10 @@ void Record::remark_on_those_not_kept() {
 }
 
 void Record::sent(std::uint64_t number, Interval at) {
-    const auto entry = std::ranges::find(entries_, number, &Entry::number);
-    if (entry != entries_.end()) entry->at = at;
+    // It is one of the last.
+    const auto entry = std::find_if(entries_.rbegin(), entries_.rend(),
+                                    [&](const Entry& one) { return one.number == number; });
+    if (entry != entries_.rend()) entry->at = at;
 }
 
 std::optional<std::size_t> Record::named(std::string_view name) const {

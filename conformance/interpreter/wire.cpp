@@ -82,11 +82,16 @@ bool answers(const Entry& ours, const Entry& request, std::int64_t last_request)
     return false;
 }
 
-// When the tester first answered the request, since the DUT last sent it.
+// When the tester first answered the request. Of a device that sends it again and again, what came
+// before its last sending is looked at once.
 std::optional<Interval> answered(const Record& record, const CaseQp& qp, const Entry& request) {
     std::optional<Interval> first;
     for (auto one = qp.entries.rbegin(); one != qp.entries.rend(); ++one) {
         const Entry& entry = record[*one];
+        const bool again = entry.from == Side::Dut && entry.sent_before && !entry.lost() &&
+                           entry.packet->bth.opcode == request.packet->bth.opcode &&
+                           entry.psn == request.psn;
+        if (again) return entry.answered ? entry.answered : first;
         if (answers(entry, request, qp.book.last_dut_request())) first = entry.at;
     }
     return first;

@@ -507,8 +507,13 @@ void ResponderView::cover(Qp& qp, std::int64_t before) {
     if (before <= low_ || loose_) return;
     low_ = before;
     covered_at_ = counters_.now;
-    while (covered_ < slots_.size() && slots_[covered_].first + slots_[covered_].packets <= low_)
-        settle(slots_[covered_++]);
+    while (covered_ < slots_.size() && slots_[covered_].first + slots_[covered_].packets <= low_) {
+        Slot& slot = slots_[covered_++];
+        // It had no receive. A copy of it, which the wire made, came later and found one.
+        const bool copied = slot.due.kind == DueAnswer::Kind::Wait && !story_.setting.exact;
+        if (copied) return loosen(qp);
+        settle(slot);
+    }
 }
 
 void ResponderView::refuse(Qp& qp, std::int64_t psn) {
