@@ -1,6 +1,7 @@
 #include "conformance/model/possible_bytes.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -203,6 +204,14 @@ std::vector<ByteRange> PossibleBytes::differences(std::uint64_t offset, wire::By
     for (std::uint64_t at = in.offset; at < end; ++at) {
         while (piece != uncertain_.end() && piece->first + piece->second.length <= at)
             ++piece;
+        if (piece == uncertain_.end() || piece->first > at) { // known up to there
+            const std::uint64_t next =
+                piece == uncertain_.end() ? end : std::min(end, piece->first);
+            if (std::memcmp(&known_[at], &actual[at - offset], next - at) == 0) {
+                at = next - 1;
+                continue;
+            }
+        }
         const std::byte seen = actual[at - offset];
         const bool open = piece != uncertain_.end() && piece->first <= at;
         bool permitted = (!open || piece->second.old) && seen == known_[at];

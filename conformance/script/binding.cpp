@@ -1,5 +1,6 @@
 #include "conformance/script/binding.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace veriroce::script {
@@ -30,6 +31,8 @@ Token bound_word(const Line& line, std::size_t open, const Scope& scope) {
 } // namespace
 
 std::vector<Token> with_words(const Line& line, const Scope& scope) {
+    const auto opens = [](const Token& token) { return token.is("{"); };
+    if (std::ranges::none_of(line.tokens, opens)) return line.tokens;
     std::vector<Token> tokens;
     for (std::size_t i = 0; i < line.tokens.size(); ++i) {
         const bool braces = line.tokens[i].is("{") && i + 2 < line.tokens.size() &&

@@ -39,6 +39,13 @@ constexpr std::array<std::string_view, 23> kSymbols{"!=", "<=", ">=", "==", "+="
                                                     "=",  "+",  "-",  "*",  "/",  "^",  "(", ")",
                                                     "[",  "]",  "{",  "}",  ",",  ":",  "@"};
 
+constexpr std::size_t kUsualTokens = 16; // of a line
+
+// Bytes that continue a character of UTF-8 do not.
+constexpr bool begins_character(char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+}
+
 class LineLexer {
   public:
     LineLexer(std::string_view text, std::uint32_t number) : text_(text) { line_.number = number; }
@@ -46,6 +53,7 @@ class LineLexer {
     Line run() {
         line_.text = text_;
         const std::optional<Token> wrong = wrong_as_a_whole();
+        line_.tokens.reserve(kUsualTokens);
         lex_tokens();
         if (wrong) {
             // Keep the tokens before it, so that an `end` still ends its block.
@@ -80,7 +88,7 @@ class LineLexer {
         std::uint32_t columns = 0;
         for (std::size_t i = 0; i < text_.size(); ++i) {
             const auto c = static_cast<unsigned char>(text_[i]);
-            columns += columns_of(text_.substr(i, 1));
+            columns += begins_character(text_[i]) ? 1 : 0;
             if (c >= 0x20 && c != 0x7F && columns <= kMaxColumns) continue;
             at_begin_ = i;
             at_ = columns > kMaxColumns ? text_.size() : i + 1;
@@ -245,9 +253,15 @@ class LineLexer {
         result.offset = at_begin_;
         result.size = at_ - at_begin_;
         result.text = std::string(text_.substr(at_begin_, at_ - at_begin_));
-        result.span = {line_.number, columns_of(text_.substr(0, at_begin_)) + 1,
+        result.span = {line_.number, column_of(at_begin_),
                        std::max(1U, columns_of(text_.substr(at_begin_, at_ - at_begin_)))};
         return result;
+    }
+    // From the token before, which begins to the left of it.
+    [[nodiscard]] std::uint32_t column_of(std::size_t at) const {
+        if (line_.tokens.empty()) return columns_of(text_.substr(0, at)) + 1;
+        const Token& before = line_.tokens.back();
+        return before.span.column + columns_of(text_.substr(before.offset, at - before.offset));
     }
     Token bad(std::string message) const {
         Token result = token(Token::Kind::Bad);
@@ -264,8 +278,7 @@ class LineLexer {
 } // namespace
 
 std::uint32_t columns_of(std::string_view text) {
-    return static_cast<std::uint32_t>(std::ranges::count_if(
-        text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+    return static_cast<std::uint32_t>(std::ranges::count_if(text, begins_character));
 }
 
 SourceSpan Line::span() const {
