@@ -9,6 +9,13 @@ namespace {
 
 using enum rules::Level;
 
+bool uses_no_receive(const wire::OpcodeInfo& info) {
+    using enum wire::Operation;
+    if (info.operation == RdmaWrite) return !info.immediate();
+    return info.operation == RdmaReadRequest || info.operation == CompareSwap ||
+           info.operation == FetchAdd;
+}
+
 } // namespace
 
 void AsyncEvents::tell(const Qp& qp, Type type, std::string_view rule, rules::Level level,
@@ -106,8 +113,17 @@ void AsyncEvents::event_of(const Qp& qp, Seen& seen, Type type) {
     if (count == 2) tell(qp, type, "N-13", Should, "it must come once", "it came again");
 }
 
-void AsyncEvents::reached(const Qp& qp) {
-    seen_[qp.handle].reached = true;
+void AsyncEvents::reached(const Qp& qp, const Packet& packet) {
+    Seen& seen = seen_[qp.handle];
+    seen.reached = true;
+    const wire::OpcodeInfo& info = packet.packet->info();
+    if (!info.request()) return;
+    const std::uint32_t psn = packet.packet->bth.psn.value();
+    // Whatever came with this PSN may be the request that the device refuses.
+    const auto [known, first] = seen.without_receive.emplace(psn, uses_no_receive(info));
+    if (!first) known->second = known->second && uses_no_receive(info);
+    if (info.operation == wire::Operation::Send && !info.ends_message())
+        seen.inside_sends.insert(psn);
 }
 
 void AsyncEvents::responded(const Qp& qp, const Packet& packet) {
@@ -121,6 +137,10 @@ void AsyncEvents::responded(const Qp& qp, const Packet& packet) {
     seen.refused = *code;
     seen.failed = packet.at.latest;
     seen.packet = packet.number;
+    const wire::Psn psn = answer.bth.psn;
+    const auto request = seen.without_receive.find(psn.value());
+    seen.needs_no_receive = request != seen.without_receive.end() && request->second &&
+                            !seen.inside_sends.contains((psn + -1).value());
 }
 
 void AsyncEvents::missing(const Qp& qp, const Seen& seen) {
@@ -130,6 +150,16 @@ void AsyncEvents::missing(const Qp& qp, const Seen& seen) {
              "it is missing");
     }
     const bool late = seen.failed && asked_at_ >= *seen.failed + story_.setting.answer_time;
+    // N-13: no receive completes with the fault, so an event must tell of it.
+    const bool untold = late && seen.refused && seen.needs_no_receive && !came(Type::QpReqErr) &&
+                        !came(Type::QpAccessErr) && !came(Type::QpFatal);
+    if (untold && seen.refused == wire::NakCode::RemoteAccess) {
+        tell(qp, Type::QpAccessErr, "N-13", Should, "a refused request must raise it",
+             "it is missing");
+    } else if (untold && seen.refused == wire::NakCode::InvalidRequest) {
+        tell(qp, Type::QpReqErr, "N-13", Should, "a refused request must raise it",
+             "it is missing");
+    }
     if (!late || !qp.srq || came(Type::LastWqeReached)) return;
     tell(qp, Type::LastWqeReached, "N-16", Should, "a QP with an SRQ in ERR must raise it",
          "it is missing");

@@ -27,7 +27,7 @@ class AsyncEvents {
     void asked(const Call& call);
     void answered(const Call& call);
     // A packet of the tester to the QP, and a response of the device.
-    void reached(const Qp& qp);
+    void reached(const Qp& qp, const Packet& packet);
     void responded(const Qp& qp, const Packet& packet);
     // At the end of the story: what is missing.
     void finish();
@@ -43,6 +43,11 @@ class AsyncEvents {
         std::optional<wire::NakCode> refused; // by a fatal NAK of the device
         std::optional<wire::Instant> failed;  // since when it is in ERR
         std::size_t packet = 0;               // the NAK, in CaseResult::packets
+        // By PSN of a request of the tester: whether it uses no receive, and whether it leaves a
+        // SEND unfinished.
+        std::map<std::uint32_t, bool> without_receive;
+        std::set<std::uint32_t> inside_sends;
+        bool needs_no_receive = false; // the refused one
     };
     void event(const dut::Event& event);
     void event_of(const Qp& qp, Seen& seen, Type type);

@@ -121,6 +121,8 @@ void RequesterDuties::sent(const Packet& packet) {
         check_resend(log, *qp, state, *work, psn, packet.at.latest);
         state.resent = true;
     }
+    // A READ may be asked for again from an earlier response on.
+    if (state.owed && psn <= state.owed->psn) state.owed.reset();
     ++state.copies[psn];
     if (asks_for_answer(request)) state.asked = std::max(state.asked, after);
     check_copies(log, *qp, state, psn);
@@ -208,6 +210,7 @@ void RequesterDuties::take(const Packet& packet) {
         const SendWork* work = work_at(*qp, one);
         return work == nullptr || psn >= work->last_psn();
     });
+    note_sequence_nak(packet, *qp, state, psn);
     if (kind == AckKind::RnrNak) {
         state.wait = packet.at.latest + wire::rnr_time(answer.aeth.syndrome.code());
     }
@@ -224,6 +227,24 @@ void RequesterDuties::take(const Packet& packet) {
     if (!plain && !data) state.odd = true;
 }
 
+// A NAK for what was acknowledged or never sent asks for nothing (REQ-18), and the second one for a
+// PSN may pass (REQ-15).
+void RequesterDuties::note_sequence_nak(const Packet& packet, const Qp& qp, State& state,
+                                        std::int64_t psn) {
+    const wire::Packet& answer = *packet.packet;
+    const bool refused = answer.headers.has(wire::Header::Aeth) &&
+                         answer.aeth.syndrome.nak_code() == wire::NakCode::PsnSequence;
+    const bool outstanding = psn >= state.acknowledged && psn < state.next_sent;
+    if (!refused) {
+        // What answers it, or anything after it, ends the duty.
+        if (state.owed && psn >= state.owed->psn) state.owed.reset();
+        return;
+    }
+    const bool again = !state.naks.insert(psn).second;
+    if (again || !outstanding || !state.open.empty() || !is_clear(story_, packet, qp)) return;
+    state.owed = {.psn = psn, .since = packet.at.latest};
+}
+
 // --- the end ----------------------------------------------------------------------------------
 
 void RequesterDuties::finish() {
@@ -238,7 +259,19 @@ void RequesterDuties::finish() {
         check_silence(qp, state);
         check_ack_request(qp, state);
         check_not_sent(qp, state);
+        check_owed(qp, state);
     }
+}
+
+// REQ-11
+void RequesterDuties::check_owed(const Qp& qp, const State& state) {
+    const bool retries = qp.attributes.retry_cnt.value_or(0) > 0;
+    if (!state.owed || state.wait || !retries || story_.setting.trait("selective_repeat")) return;
+    if (story_.end - state.owed->since < story_.setting.answer_time) return;
+    tell(qp, "REQ-11", Must, "psn",
+         fmt::format("a sequence NAK makes it send request {} (counted from 0) again",
+                     state.owed->psn),
+         "it was not sent again");
 }
 
 // TMO-01: the device sends a request without an answer again after at most four timeouts.

@@ -51,9 +51,16 @@ class RequesterDuties {
         wire::Instant last_told; // by the tester
         wire::Instant last_post;
         std::optional<wire::Instant> wait; // an RNR NAK asks to wait until then
-        bool odd = false;                  // the tester sent what no responder sends
-        bool failed = false;               // a completion tells so
-        bool left = false;                 // the QP left RTS, or is told to
+        // REQ-11: the PSN that the tester's sequence NAK asks for, until it is sent.
+        struct Owed {
+            std::int64_t psn = 0;
+            wire::Instant since;
+        };
+        std::optional<Owed> owed;
+        std::set<std::int64_t> naks; // the PSNs of all sequence NAKs
+        bool odd = false;            // the tester sent what no responder sends
+        bool failed = false;         // a completion tells so
+        bool left = false;           // the QP left RTS, or is told to
     };
 
     State& state_of(const Qp& qp);
@@ -67,6 +74,8 @@ class RequesterDuties {
     void check_silence(const Qp& qp, const State& state);
     void check_ack_request(const Qp& qp, const State& state);
     void check_not_sent(const Qp& qp, const State& state);
+    void check_owed(const Qp& qp, const State& state);
+    void note_sequence_nak(const Packet& packet, const Qp& qp, State& state, std::int64_t psn);
     // Whether timeouts alone make it send again.
     [[nodiscard]] bool timed() const;
     void tell(const Qp& qp, std::string rule, rules::Level level, std::string field,

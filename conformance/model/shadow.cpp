@@ -189,7 +189,7 @@ void Shadow::packet(const Packet& packet) {
     if (packet.from == Side::Tester) {
         Qp* qp = posted_.of_qpn(to);
         if (qp == nullptr) return;
-        events_.reached(*qp);
+        events_.reached(*qp, packet);
         from_tester(*qp, packet);
         return;
     }

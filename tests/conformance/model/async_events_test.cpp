@@ -40,6 +40,13 @@ TEST_CASE("events: a refused request raises one event of its kind", "[model][N-1
     CHECK(after_refusal(RemoteAccess, {Type::QpReqErr}) == "N-13 event (should)");
 }
 
+TEST_CASE("events: a refused request without a receive must raise one", "[model][N-13]") {
+    using enum wire::NakCode;
+    CHECK(after_refusal(RemoteAccess, {}) == "N-13 event (should)");
+    CHECK(after_refusal(InvalidRequest, {}) == "N-13 event (should)");
+    CHECK(after_refusal(RemoteOperational, {}) == "");
+}
+
 TEST_CASE("events: each needs a cause", "[model][STA-04][N-13][N-16][N-24][N-25]") {
     const auto alone = [](Type type) {
         Scene scene;

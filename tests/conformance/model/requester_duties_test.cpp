@@ -160,4 +160,28 @@ TEST_CASE("requester duties: what nothing holds back is sent", "[model][N-18]") 
     CHECK(never.found_alive() == "");
 }
 
+TEST_CASE("requester duties: a sequence NAK makes it send again", "[model][REQ-11]") {
+    const auto after_nak = [](std::int64_t refused, std::vector<std::int64_t> resent,
+                              std::int64_t acknowledged = 0) {
+        Scene scene = with_write(20, 7);
+        scene.post(of(WrOpcode::RdmaWrite, 8));
+        hear_write(scene, 0);
+        hear_write(scene, 1);
+        if (acknowledged > 0) scene.sent("ACKNOWLEDGE", acknowledged - 1);
+        scene.sent("ACKNOWLEDGE", refused, {}, {.packet = [](wire::Packet& packet) {
+                       packet.aeth.syndrome = wire::Syndrome::nak(wire::NakCode::PsnSequence);
+                   }});
+        for (const std::int64_t one : resent)
+            hear_write(scene, one);
+        return scene.found_alive();
+    };
+    CHECK(after_nak(0, {}) == "REQ-11 psn");
+    CHECK(after_nak(1, {}) == "REQ-11 psn");
+    CHECK(after_nak(0, {0, 1}) == "");
+    CHECK(after_nak(1, {1}) == "");
+    CHECK(after_nak(0, {1}) == "REQ-11 psn");
+    CHECK(after_nak(0, {}, 1) == ""); // REQ-18: it was acknowledged
+    CHECK(after_nak(2, {}) == "");    // it was never sent
+}
+
 } // namespace veriroce::model::test
