@@ -23,8 +23,10 @@ namespace {
 
 constexpr std::uint64_t kUsualRuns = 1'000;
 constexpr std::size_t kTroublesTold = 5;
+constexpr double kLoss = 0.01; // of the wire on which a finding must not show
 
-// The right device first, then each lawful oddity; each in an exact lab and in a slow one.
+// The right device first, then each lawful oddity; each in an exact lab and in a slow one. The
+// right device is also there on a wire with losses.
 std::vector<explorer::RightDevice> right_devices(const TestOptions& options) {
     std::vector<explorer::RightDevice> devices;
     const auto add = [&](std::string name, testbed::VirtualTestbedOptions device) {
@@ -36,6 +38,11 @@ std::vector<explorer::RightDevice> right_devices(const TestOptions& options) {
             {name + " in a slow lab", std::make_unique<testbed::VirtualTestbed>(std::move(slow))});
     };
     add("the right device", {});
+    testbed::VirtualTestbedOptions noisy;
+    noisy.seed = options.seed;
+    noisy.noise.loss = kLoss;
+    devices.push_back({"the right device on a wire with losses",
+                       std::make_unique<testbed::VirtualTestbed>(std::move(noisy))});
     for (const mutants::Mutant& oddity : mutants::lawful()) {
         // Where it is under test, it shows what it does.
         if (oddity.name == options.mutant) continue;

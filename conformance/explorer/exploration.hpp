@@ -60,6 +60,7 @@ struct Counts {
 struct RightDevice {
     std::string name;
     std::unique_ptr<testbed::Testbed> testbed;
+    plan::WireRecord wire{}; // what is known of the way to it
 };
 
 class Exploration {
@@ -84,7 +85,8 @@ class Exploration {
     interpreter::CaseResult play(testbed::Testbed& testbed, const script::Script& script,
                                  std::uint64_t seed);
     // On a wire that may lose packets, until it is settled.
-    interpreter::CaseResult play_until_settled(const script::Script& script, std::uint64_t seed);
+    interpreter::CaseResult play_until_settled(testbed::Testbed& testbed, plan::WireRecord& wire,
+                                               const script::Script& script, std::uint64_t seed);
     std::optional<Found> examine(const Dialogue& dialogue, const interpreter::CaseResult& result);
     // Why the text does not count; nothing if every right device passes it.
     std::optional<std::string> refuted(const std::string& text, std::uint64_t seed);
