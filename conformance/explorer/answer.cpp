@@ -11,6 +11,7 @@ namespace veriroce::explorer {
 namespace {
 
 constexpr wire::Duration kWait = std::chrono::milliseconds(3); // until a request has come
+constexpr int kMostTimeouts = 20;                              // until a device has given up
 constexpr std::size_t kMostOpen = 12;     // requests that the tester has not answered
 constexpr std::uint32_t kMostPosted = 60; // of a QP; its queue holds 128
 
@@ -92,18 +93,33 @@ void post_atomic(Sketch& sketch, const Qp& qp, Asked& asked) {
     sketch.say(with_flags(sketch, asked, std::move(line)));
 }
 
+void post_extension(Sketch& sketch, const Qp& qp, Asked& asked) {
+    asked.kind = Asked::Kind::Extension;
+    asked.bytes = 8;
+    const bool write = sketch.percent(60);
+    asked.name = write ? "ATOMIC_WRITE" : "FLUSH";
+    const std::string local =
+        write ? fmt::format("local=s{}[{} +8] ", qp.domain, sketch.source(qp.domain, 8)) : "";
+    std::string line = fmt::format("dut    post {}{} id={} {}remote=r[{} +8]", of(qp), asked.name,
+                                   asked.id, local, sketch.atomic_far());
+    sketch.say(with_flags(sketch, asked, std::move(line)));
+}
+
 void post(Sketch& sketch, Qp& qp) {
     const Features& features = sketch.features();
     Asked asked{.id = sketch.next_id(), .bytes = sketch.length(), .first_psn = qp.dut_psn};
     const bool messages = features.sends || features.writes;
     const std::uint64_t die = sketch.random().below(messages ? 10 : 4);
-    if (die < 3 && features.reads)
+    if (features.extensions && sketch.percent(20))
+        post_extension(sketch, qp, asked);
+    else if (die < 3 && features.reads)
         post_read(sketch, qp, asked);
     else if (die == 3 && features.atomics)
         post_atomic(sketch, qp, asked);
     else
         post_message(sketch, qp, asked);
-    if (asked.kind != Asked::Kind::Atomic) asked.packets = sketch.packets_of(asked.bytes);
+    const bool one = asked.kind == Asked::Kind::Atomic || asked.kind == Asked::Kind::Extension;
+    if (!one) asked.packets = sketch.packets_of(asked.bytes);
     qp.dut_psn += asked.packets;
     if (qp.open.empty()) qp.answered_at = sketch.now();
     ++qp.posted;
@@ -152,6 +168,8 @@ std::string answer_line(Sketch& sketch, const Qp& qp, const Asked& asked) {
     case Asked::Kind::Atomic:
         return fmt::format("{}ATOMIC_ACKNOWLEDGE psn={} original={}", sends(qp), asked.first_psn,
                            sketch.random().below(1'000'000));
+    case Asked::Kind::Extension:
+        return fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len=0", sends(qp), asked.first_psn);
     }
     return {};
 }
@@ -201,7 +219,8 @@ void answer_part(Sketch& sketch, Qp& qp) {
 void refuse(Sketch& sketch, Qp& qp) {
     Asked& asked = qp.open.front();
     await_request(sketch, qp, asked);
-    if (asked.takes_receive && sketch.percent(50)) {
+    // Where few of them end the QP, each must be counted.
+    if (asked.takes_receive && !sketch.features().exhaustion && sketch.percent(50)) {
         const std::uint64_t timer = 1 + sketch.random().below(12);
         sketch.say(fmt::format("{}RNR_NAK psn={} timer={}", sends(qp), asked.first_psn, timer));
         sketch.wait(4 * wire::rnr_time(static_cast<std::uint8_t>(timer)) + kWait);
@@ -215,20 +234,33 @@ void refuse(Sketch& sketch, Qp& qp) {
     sketch.wait(kWait);
 }
 
+// A few responses that follow each other arrive, from anywhere in the READ.
+void send_some_responses(Sketch& sketch, const Qp& qp, const Asked& asked) {
+    constexpr std::int64_t most = 3;
+    const std::uint64_t mtu = sketch.mtu();
+    const auto below = [&](std::int64_t limit) {
+        return static_cast<std::int64_t>(sketch.random().below(static_cast<std::uint64_t>(limit)));
+    };
+    const std::int64_t first = sketch.percent(50) ? 0 : below(asked.packets);
+    const std::int64_t count = std::min(1 + below(most), asked.packets - first);
+    if (first == 0 && count == asked.packets) return;
+    for (std::int64_t i = first; i < first + count; ++i) {
+        const std::string_view place = i == 0                   ? "FIRST"
+                                       : i + 1 == asked.packets ? "LAST"
+                                                                : "MIDDLE";
+        const std::uint64_t from = static_cast<std::uint64_t>(i) * mtu;
+        const std::uint64_t bytes = std::min<std::uint64_t>(mtu, asked.bytes - from);
+        sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={} data=r[{} +{}]", sends(qp), place,
+                               asked.first_psn + i, asked.offset + from, bytes));
+    }
+}
+
 // TMO-01: the tester does not answer, and the device sends the request again.
 void lose(Sketch& sketch, Qp& qp) {
     Asked& asked = qp.open.front();
     await_request(sketch, qp, asked);
     if (asked.kind == Asked::Kind::Read && asked.packets > 1 && sketch.percent(50)) {
-        // The first responses arrive, or all but the first.
-        const std::uint64_t mtu = sketch.mtu();
-        const bool first = sketch.percent(50);
-        const std::int64_t psn = asked.first_psn + (first ? 0 : 1);
-        const std::string_view place = first ? "FIRST" : asked.packets == 2 ? "LAST" : "MIDDLE";
-        const std::uint64_t from = first ? 0 : mtu;
-        const std::uint64_t bytes = std::min<std::uint64_t>(mtu, asked.bytes - from);
-        sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={} data=r[{} +{}]", sends(qp), place,
-                               psn, asked.offset + from, bytes));
+        send_some_responses(sketch, qp, asked);
     }
     sketch.wait(2 * sketch.ack_timeout());
 }
@@ -275,6 +307,28 @@ void spoil(Sketch& sketch, Qp& qp) {
     if (known) sketch.say(fmt::format("dut    state {}ERR", of(qp)));
 }
 
+// TMO-03, RNR-11: the tester never answers, or is never ready, and the device gives up.
+void exhaust(Sketch& sketch, Qp& qp) {
+    const bool others_wait = std::ranges::any_of(
+        sketch.qps(), [&](const Qp& one) { return &one != &qp && !one.open.empty(); });
+    const bool certain = qp.answers_known && waits_for_packets(qp) && qp.open.size() == 1 &&
+                         comes_whole(qp.open.front()) && !others_wait &&
+                         sketch.reach().times_retries;
+    if (!certain) return answer_first(sketch, qp);
+    Asked& asked = qp.open.front();
+    await_request(sketch, qp, asked);
+    const bool unready = asked.takes_receive && sketch.percent(50);
+    for (int i = 0; unready && i <= kRnrRetries; ++i) {
+        sketch.say(fmt::format("{}RNR_NAK psn={} timer=1", sends(qp), asked.first_psn));
+        sketch.wait(kWait);
+    }
+    sketch.say(fmt::format("dut    done {}send id={} status={} within 60s", of(qp), asked.id,
+                           unready ? "RNR_RETRY_EXC_ERR" : "RETRY_EXC_ERR"));
+    sketch.say(fmt::format("dut    state {}ERR", of(qp)));
+    sketch.pass(kMostTimeouts * sketch.ack_timeout());
+    qp.close();
+}
+
 } // namespace
 
 void answer(Sketch& sketch, Qp& qp) {
@@ -291,6 +345,7 @@ void answer(Sketch& sketch, Qp& qp) {
     if (die < 85 && features.losses && sketch.now() == qp.answered_at) return lose(sketch, qp);
     if (die < 95 && features.ghosts) return haunt(sketch, qp);
     if (die < 98 && features.illegal) return spoil(sketch, qp);
+    if (features.exhaustion) return exhaust(sketch, qp);
     answer_first(sketch, qp);
 }
 

@@ -12,6 +12,9 @@
 namespace veriroce::explorer {
 namespace {
 
+constexpr std::int64_t kMostPacketLines = 24;
+constexpr std::string_view kAfterTimer = " after rnr(timer)";
+
 // A SEND or a WRITE of the tester.
 struct Message {
     bool write = false;
@@ -25,12 +28,14 @@ struct Message {
 };
 
 std::string data_field(std::uint64_t from, std::uint64_t bytes) {
-    return bytes == 0 ? "len=0" : fmt::format("data=r[{} +{}]", from, bytes);
+    return bytes == 0 ? "len=0" : fmt::format("data=u[{} +{}]", from, bytes);
 }
 
 // Fields that the transport ignores (BTH-15, BTH-16, ENC-03, ENC-11, CRC-02 to
 // CRC-05), and a mark that a notification point answers with CNPs.
 std::string with_marks(Sketch& sketch, std::string line) {
+    if (sketch.features().congestion && sketch.percent(50))
+        return with_option(std::move(line), "ip.ecn=3");
     if (!sketch.features().marks || !sketch.percent(10)) return line;
     constexpr std::array<std::string_view, 14> marks{
         "migreq",     "resv7=1",        "resv7=0x7F",        "resv6=1",    "becn",
@@ -39,13 +44,20 @@ std::string with_marks(Sketch& sketch, std::string line) {
     return with_option(std::move(line), sketch.random().pick(marks));
 }
 
-// The packets of a message, a line each. Requests of the tester ask for an
-// answer at the end.
+// The packets of a message, a line each; of a very long one, one line for all. Requests of the
+// tester ask for an answer at the end, and sometimes before.
 std::vector<std::string> packets_of(Sketch& sketch, const Qp& qp, const Message& message,
                                     std::int64_t psn) {
     const std::int64_t count = sketch.packets_of(message.bytes);
     const std::string_view name = message.write ? "RDMA_WRITE" : "SEND";
     std::vector<std::string> lines;
+    if (count > kMostPacketLines) {
+        std::string line = fmt::format("{}{}{} psn={}{} {}{}", sends(qp), name,
+                                       message.immediate ? "_WITH_IMM" : "", psn, message.remote,
+                                       data_field(message.from, message.bytes), message.flags);
+        if (message.solicited) line = with_option(std::move(line), "se");
+        return {std::move(line)};
+    }
     std::uint64_t done = 0;
     for (std::int64_t i = 0; i < count; ++i) {
         const bool first = i == 0;
@@ -61,6 +73,7 @@ std::vector<std::string> packets_of(Sketch& sketch, const Qp& qp, const Message&
             data_field(message.from + done, bytes), last ? message.flags : "");
         if (first && !last && message.write) line += fmt::format(" dmalen={}", message.bytes);
         if (last && message.solicited) line = with_option(std::move(line), "se");
+        if (!last && sketch.percent(8)) line = with_option(std::move(line), "ackreq");
         lines.push_back(with_marks(sketch, std::move(line)));
         done += bytes;
     }
@@ -116,7 +129,11 @@ std::uint64_t with_receive(Sketch& sketch, Qp& qp, std::uint64_t bytes) {
     return std::min(bytes, qp.receives.front().bytes);
 }
 
+// Anywhere in a large region, or up to the end of a small one; without data, nowhere.
 std::string remote_target(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
+    if (bytes == 0 && sketch.percent(30)) return " va=abs:0 rkey=abs:0";
+    if (bytes <= kFixedBytes && sketch.percent(12))
+        return fmt::format(" va=f{0}+{1} rkey=f{0}", qp.domain, kFixedBytes - bytes);
     return fmt::format(" va=t{0}+{1} rkey=t{0}", qp.domain, sketch.target(qp.domain, bytes));
 }
 
@@ -137,7 +154,7 @@ bool takes_receive(const Message& message) {
 
 // The device accepts the message.
 void accepted(Sketch& sketch, Qp& qp, const Message& message, std::vector<std::string> packets) {
-    const auto count = static_cast<std::int64_t>(packets.size());
+    const std::int64_t count = sketch.packets_of(message.bytes);
     const std::int64_t last = qp.psn + count - 1;
     qp.sent.push_back({.packets = packets, .first_psn = qp.psn, .last_psn = last});
     queue(qp, std::move(packets));
@@ -159,7 +176,7 @@ void send_message(Sketch& sketch, Qp& qp, bool write) {
         const std::uint64_t room = with_receive(sketch, qp, message.bytes);
         if (!write) message.bytes = room;
     }
-    message.from = sketch.far(message.bytes);
+    message.from = sketch.constant(message.bytes);
     accepted(sketch, qp, message, packets_of(sketch, qp, message, qp.psn));
 }
 
@@ -174,15 +191,18 @@ void send_read(Sketch& sketch, Qp& qp) {
     make_room_for_read(sketch, qp);
     const std::uint64_t bytes = sketch.length();
     const std::int64_t count = sketch.packets_of(bytes);
-    const std::uint64_t offset = sketch.target(qp.domain, bytes);
+    const bool at_end = bytes <= kFixedBytes && sketch.percent(12);
+    const std::string_view region = at_end ? "f" : "t";
+    const std::uint64_t offset = at_end ? kFixedBytes - bytes : sketch.target(qp.domain, bytes);
     // A later part of it is what a requester asks for that lost the first
     // responses.
     const auto request = [&](std::int64_t skipped) {
         const std::uint64_t before = static_cast<std::uint64_t>(skipped) * sketch.mtu();
-        return fmt::format("{0}RDMA_READ_REQUEST psn={1} va=t{2}+{3} rkey=t{2} dmalen={4}",
-                           sends(qp), qp.psn + skipped, qp.domain, offset + before, bytes - before);
+        return fmt::format("{0}RDMA_READ_REQUEST psn={1} va={5}{2}+{3} rkey={5}{2} dmalen={4}",
+                           sends(qp), qp.psn + skipped, qp.domain, offset + before, bytes - before,
+                           region);
     };
-    qp.pending.push_back(request(0));
+    qp.pending.push_back(with_marks(sketch, request(0)));
     expect(sketch, qp, 70,
            fmt::format("{}RDMA_READ_RESPONSE psn={} len={}", expects(qp), qp.psn, bytes));
     const std::int64_t skipped =
@@ -207,8 +227,28 @@ void send_atomic(Sketch& sketch, Qp& qp) {
             : fmt::format("COMPARE_SWAP psn={} {} compare={} swap={}", qp.psn, where,
                           random.below(3), random.below(3));
     const std::string line = sends(qp) + operation;
-    qp.pending.push_back(line);
+    qp.pending.push_back(with_marks(sketch, line));
     expect(sketch, qp, 70, fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn));
+    qp.sent.push_back({.packets = {line}, .first_psn = qp.psn, .last_psn = qp.psn, .atomic = true});
+    ++qp.psn;
+}
+
+// EXT-01 to EXT-04: both are answered with an empty READ response.
+void send_extension(Sketch& sketch, Qp& qp) {
+    make_room_for_read(sketch, qp);
+    std::string line;
+    if (sketch.percent(60)) {
+        line = fmt::format("{}ATOMIC_WRITE psn={} va=t{}+{} rkey=t{} data=hex\"{:016X}\"",
+                           sends(qp), qp.psn, qp.domain, sketch.atomic_target(qp.domain), qp.domain,
+                           sketch.random().next());
+    } else {
+        const std::uint64_t bytes = 1 + sketch.random().below(100);
+        line = fmt::format("{}FLUSH psn={} va=t{}+{} rkey=t{} dmalen={} plt=1 sel=0", sends(qp),
+                           qp.psn, qp.domain, sketch.target(qp.domain, bytes), qp.domain, bytes);
+    }
+    qp.pending.push_back(line);
+    expect(sketch, qp, 70,
+           fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len=0", expects(qp), qp.psn));
     qp.sent.push_back({.packets = {line}, .first_psn = qp.psn, .last_psn = qp.psn, .atomic = true});
     ++qp.psn;
 }
@@ -224,6 +264,7 @@ void legal(Sketch& sketch, Qp& qp) {
     add(features.writes && qp.may_write, 3, [](Sketch& s, Qp& q) { send_message(s, q, true); });
     add(features.reads && qp.may_read, 2, send_read);
     add(features.atomics && qp.may_atomic, 1, send_atomic);
+    add(features.extensions && qp.may_write && qp.may_atomic, 1, send_extension);
     if (ways.empty()) add(true, 1, [](Sketch& s, Qp& q) { send_message(s, q, false); });
     ways[sketch.random().below(ways.size())](sketch, qp);
 }
@@ -250,6 +291,22 @@ void duplicate(Sketch& sketch, Qp& qp) {
     queue(qp, std::move(again));
 }
 
+// Farther ahead than any packet of the dialogue: one PSN never stands for two requests.
+std::int64_t far_ahead(Sketch& sketch) {
+    constexpr std::array<std::int64_t, 8> distances{0x1000,  0x7FFF,  0x8000,   0xFFFF,
+                                                    0x10000, 0x100FF, 0x200000, 0x300000};
+    return sketch.random().pick(distances);
+}
+
+// RSP-02: a packet from far ahead, and then what is expected.
+void far_packet(Sketch& sketch, Qp& qp) {
+    constexpr std::array<std::string_view, 3> kinds{"SEND_ONLY", "SEND_MIDDLE", "SEND_LAST"};
+    qp.pending.push_back(fmt::format("{}{} psn={} ackreq", sends(qp), sketch.random().pick(kinds),
+                                     qp.psn + far_ahead(sketch)));
+    expect(sketch, qp, 80, fmt::format("{}NAK psn={} code=PSN_SEQUENCE", expects(qp), qp.psn));
+    legal(sketch, qp);
+}
+
 // RSP-02: the first packets of what follows are lost, and those after them arrive. All are sent
 // again.
 void gap(Sketch& sketch, Qp& qp) {
@@ -272,6 +329,11 @@ void gap(Sketch& sketch, Qp& qp) {
                           packets.end());
         expect(sketch, qp, 60,
                fmt::format("{}NAK psn={} code=PSN_SEQUENCE", expects(qp), expected));
+        // RSP-04: duplicates are answered in the meantime.
+        const auto is_old = [&](const Sent& one) { return one.last_psn < expected; };
+        const auto old = std::ranges::find_if(qp.sent.rbegin(), qp.sent.rend(), is_old);
+        if (sketch.features().duplicates && old != qp.sent.rend() && sketch.percent(40))
+            queue(qp, old->packets);
     }
     qp.pending.insert(qp.pending.end(), rest.begin(), rest.end());
 }
@@ -279,15 +341,25 @@ void gap(Sketch& sketch, Qp& qp) {
 // RNR-01: no receive is there. The tester waits, and sends again.
 void unready(Sketch& sketch, Qp& qp) {
     if (qp.shared || !qp.receives.empty() || !qp.known) return legal(sketch, qp);
-    Message message = some_message(sketch, qp, false);
-    message.from = sketch.far(message.bytes);
+    const bool write = sketch.features().immediate && qp.may_write && sketch.percent(25);
+    Message message = some_message(sketch, qp, write);
+    message.from = sketch.constant(message.bytes);
     const std::vector<std::string> packets = packets_of(sketch, qp, message, qp.psn);
+    const bool fits = packets.front().size() + kAfterTimer.size() <= kColumns;
+    if (!fits || (write && (!message.immediate || packets.size() > 1))) return legal(sketch, qp);
     queue(qp, packets);
     qp.pending.push_back(fmt::format("{}RNR_NAK psn={}", expects(qp), qp.psn));
+    // Meanwhile duplicates are answered, and what follows is dropped.
+    if (sketch.features().duplicates && !qp.sent.empty() && sketch.percent(30))
+        queue(qp, qp.sent.back().packets);
+    if (sketch.features().gaps && sketch.percent(30)) {
+        qp.pending.push_back(
+            fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn + far_ahead(sketch)));
+    }
     const std::uint64_t more = sketch.percent(50) ? 0 : sketch.random().below(300);
     post_receive(sketch, qp, message.bytes + more);
     std::vector<std::string> again = packets;
-    again.front() += " after rnr(timer)";
+    again.front() += kAfterTimer;
     accepted(sketch, qp, message, std::move(again));
     qp.sent.back().packets = packets;
 }
@@ -295,7 +367,7 @@ void unready(Sketch& sketch, Qp& qp) {
 // A packet that differs in its payload alone: where a device takes it for the one that follows,
 // memory tells.
 std::string with_other_data(std::string line) {
-    constexpr std::string_view field = "data=r[";
+    constexpr std::string_view field = "data=u[";
     const std::size_t at = line.find(field);
     if (at == std::string::npos) return line;
     const std::size_t begin = at + field.size();
@@ -339,6 +411,8 @@ Illegal bad_access(Sketch& sketch, const Qp& qp) {
     const std::uint64_t beyond = kFixedBytes - random.below(bytes);
     const std::string write = fmt::format("RDMA_WRITE_ONLY psn={} len={} ", psn, bytes);
     const std::string read = fmt::format("RDMA_READ_REQUEST psn={} dmalen={} ", psn, bytes);
+    if (!qp.may_write && sketch.percent(50)) return {{write + remote_of("f", domain, 0)}};
+    if (!qp.may_read && sketch.percent(50)) return {{read + remote_of("f", domain, 0)}};
     const std::string request = sketch.features().reads && sketch.percent(40) ? read : write;
     switch (random.below(7)) {
     case 0: return {{fmt::format("{}va=f{} rkey=f{}+1", request, domain, domain)}};
@@ -420,14 +494,31 @@ void illegal(Sketch& sketch, Qp& qp) {
     }
 }
 
+// N-07: a QP that has failed stays silent.
+void speak_to_the_dead(Sketch& sketch, Qp& qp) {
+    if (!sketch.percent(20)) return;
+    constexpr std::int64_t apart = 8; // no PSN stands for two requests
+    const std::int64_t psn = qp.psn += apart;
+    if (sketch.percent(50))
+        return qp.pending.push_back(fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), psn));
+    qp.pending.push_back(fmt::format("{}RDMA_READ_REQUEST psn={} va=f{} rkey=f{} dmalen=64",
+                                     sends(qp), psn, qp.domain, qp.domain));
+}
+
 } // namespace
 
 void ask(Sketch& sketch, Qp& qp) {
-    if (qp.dead) return;
+    if (qp.dead) return speak_to_the_dead(sketch, qp);
+    if (std::exchange(qp.begins_with_send, false)) return send_small(sketch, qp, false);
     sketch.doubt_if_late(qp);
     const Features& features = sketch.features();
     const std::uint64_t die = sketch.random().below(100);
-    const bool rights = qp.may_read && qp.may_write && qp.domain == 1 && !qp.shared;
+    const bool rights = qp.may_read && qp.may_write && qp.domain == 1 && !qp.shared && !qp.early;
+    if (qp.early && sketch.percent(15)) {
+        qp.pending.push_back(fmt::format("dut    modify {}state=RTS", of(qp)));
+        qp.early = false;
+        return;
+    }
     if (features.windows && die % 8 == 0 && qp.known && qp.open.empty() && rights)
         return use_window(sketch, qp);
     if (die < 60) return legal(sketch, qp);
@@ -437,7 +528,25 @@ void ask(Sketch& sketch, Qp& qp) {
     if (die < 92 && features.dropped) return dropped(sketch, qp);
     if (die < 95 && features.illegal) return illegal(sketch, qp);
     if (die < 97 && features.sends) return post_receive(sketch, qp, sketch.length());
+    if (features.gaps && qp.known) return far_packet(sketch, qp);
     legal(sketch, qp);
+}
+
+void send_small(Sketch& sketch, Qp& qp, bool solicited) {
+    const std::uint64_t bytes = with_receive(sketch, qp, sketch.random().below(64));
+    const std::string line =
+        fmt::format("{}SEND_ONLY psn={} {} ackreq{}", sends(qp), qp.psn,
+                    data_field(sketch.constant(bytes), bytes), solicited ? " se" : "");
+    qp.pending.push_back(line);
+    qp.pending.push_back(fmt::format("{}ACK psn={}", expects(qp), qp.psn));
+    qp.sent.push_back({.packets = {line}, .first_psn = qp.psn, .last_psn = qp.psn});
+    ++qp.psn;
+    if (qp.shared) {
+        --sketch.shared_receives();
+        return;
+    }
+    qp.pending.push_back(fmt::format("dut    done {}recv id={}", of(qp), qp.receives.front().id));
+    qp.receives.pop_front();
 }
 
 } // namespace veriroce::explorer

@@ -16,23 +16,23 @@ void step(Sketch& sketch, Qp& qp) {
     case Talk::DutAsks: return answer(sketch, qp);
     case Talk::Both: return sketch.percent(50) ? ask(sketch, qp) : answer(sketch, qp);
     case Talk::Peers: return traffic(sketch, qp);
+    case Talk::Unreliable:
+    case Talk::Datagrams: return talk_unreliably(sketch, qp);
     }
 }
 
-// Lines of requests that wait: all at once, or one, so that other QPs take
-// turns.
-void send_pending(Sketch& sketch, Qp& qp, bool all) {
-    while (!qp.pending.empty()) {
-        sketch.say(std::move(qp.pending.front()));
-        qp.pending.pop_front();
-        if (!all) return;
-    }
+// One line of a request that waits, so that other QPs take turns.
+void send_one_pending(Sketch& sketch, Qp& qp) {
+    if (qp.pending.empty()) return;
+    sketch.say(std::move(qp.pending.front()));
+    qp.pending.pop_front();
 }
 
 void turn(Sketch& sketch, Qp& qp) {
-    if (sketch.features().verbs && sketch.percent(6)) interfere(sketch, qp);
+    if (sketch.features().verbs && sketch.percent(12)) interfere(sketch, qp);
     if (qp.pending.empty()) step(sketch, qp);
-    send_pending(sketch, qp, !sketch.features().interleaved || sketch.percent(50));
+    if (!sketch.features().interleaved || sketch.percent(50)) return send_pending(sketch, qp);
+    send_one_pending(sketch, qp);
 }
 
 } // namespace
@@ -47,7 +47,7 @@ Dialogue dialogue_of(std::uint64_t seed, const Reach& reach) {
     for (std::uint64_t i = 0; i < turns; ++i)
         turn(sketch, sketch.qps()[sketch.random().below(sketch.qps().size())]);
     for (Qp& qp : sketch.qps()) {
-        send_pending(sketch, qp, true);
+        send_pending(sketch, qp);
         answer_all(sketch, qp);
     }
     return {.seed = seed, .text = sketch.text(fmt::format("A dialogue of seed {}", seed))};

@@ -16,9 +16,20 @@ Reach reach_of(const interpreter::Environment& environment) {
             .in_order = !environment.trait("out_of_order"),
             .shared_queues = environment.capable("srq"),
             .windows = environment.capable("mw2") && environment.capable("send_inv"),
+            .type_1_windows = environment.capable("mw1"),
             .two_pieces = environment.dut.max.sge >= 2,
             .inline_data = environment.dut.max.inline_bytes >= kInlineBytes,
-            .draining = environment.capable("sqd")};
+            .draining = environment.capable("sqd"),
+            .reset_reuse = environment.capable("reset_reuse"),
+            .notices = environment.capable("notify"),
+            .events = environment.capable("events"),
+            .flush = environment.capable("flush"),
+            .atomic_write = environment.capable("atomic_write"),
+            .unreliable = environment.capable("uc"),
+            .datagrams = environment.capable("ud"),
+            .buffers_early = environment.trait("buffers_before_rtr"),
+            .times_retries = !environment.trait("adaptive_retransmission") &&
+                             !environment.trait("ack_timer_ignored")};
 }
 
 } // namespace veriroce::explorer

@@ -18,10 +18,20 @@ struct Reach {
     bool small_mtu = true; // 256 and 512
     bool in_order = true;  // a gap gets a NAK
     bool shared_queues = true;
-    bool windows = true;    // type 2, and SEND with Invalidate
+    bool windows = true; // type 2, and SEND with Invalidate
+    bool type_1_windows = true;
     bool two_pieces = true; // in a work request
     bool inline_data = true;
     bool draining = true; // SQD
+    bool reset_reuse = true;
+    bool notices = true; // of completion queues
+    bool events = true;
+    bool flush = true;
+    bool atomic_write = true;
+    bool unreliable = true;     // UC
+    bool datagrams = true;      // UD
+    bool buffers_early = false; // a request that comes before RTR is served in RTR
+    bool times_retries = true;  // its retries come when the timeout says
 };
 
 Reach reach_of(const interpreter::Environment& environment);

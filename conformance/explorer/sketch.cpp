@@ -10,10 +10,10 @@ namespace veriroce::explorer {
 namespace {
 
 constexpr std::uint64_t kUsualBytes = std::uint64_t{16} << 10; // of a dialogue on the wire
-constexpr std::uint64_t kLargeBytes = std::uint64_t{192} << 10;
-constexpr std::size_t kColumns = 100; // of a script
+constexpr std::uint64_t kLargeBytes = std::uint64_t{320} << 10;
 constexpr std::uint64_t kGuardBytes = 24;
 constexpr std::array<std::uint64_t, 8> kOffsets{0, 1, 3, 8, 63, 64, 4095, 4096};
+constexpr std::array<std::uint64_t, 6> kFarOffsets{65'528, 65'535, 65'536, 65'537, 69'632, 70'001};
 constexpr std::array<std::uint64_t, 10> kShort{0, 1, 2, 3, 4, 5, 7, 8, 63, 64};
 constexpr std::array<std::uint32_t, 8> kFirstPsns{0,        1,        0x7FFFFE, 0x7FFFFF,
                                                   0x800000, 0xFFFFFD, 0xFFFFFE, 0xFFFFFF};
@@ -29,6 +29,30 @@ std::string expects(const Qp& qp) {
 }
 std::string of(const Qp& qp) {
     return qp.name.empty() ? "" : qp.name + " ";
+}
+
+std::string queue_of(const Qp& qp) {
+    return fmt::format("i{}", qp.name.empty() ? "a" : qp.name);
+}
+
+void Qp::begin_again() {
+    psn = dut_psn = 0;
+    known = answers_known = true;
+    dead = dut_dead = false;
+    unheard = 0;
+    receives.clear();
+    sent.clear();
+    open.clear();
+}
+
+std::string rights_of(Sketch& sketch, Qp& qp) {
+    constexpr std::array<std::string_view, 4> rights{"remote_write", "remote_read",
+                                                     "remote_read,remote_write", "local_write"};
+    const std::string_view right = sketch.random().pick(rights);
+    qp.may_read = right.find("remote_read") != std::string_view::npos;
+    qp.may_write = right.find("remote_write") != std::string_view::npos;
+    qp.may_atomic = false;
+    return fmt::format("access={}", right);
 }
 
 std::string with_option(std::string line, std::string_view option) {
@@ -65,29 +89,45 @@ void Sketch::choose_features() {
                  .unsignaled = on(),
                  .pieces = on() && reach_.two_pieces,
                  .windows = random_.one_in(3) && reach_.windows,
-                 .marks = on()};
+                 .marks = on(),
+                 .congestion = random_.one_in(5),
+                 .reconnects = on() && reach_.reset_reuse,
+                 .early = random_.one_in(4),
+                 .notices = random_.one_in(5) && reach_.notices,
+                 .rights = on(),
+                 .exhaustion = random_.one_in(3),
+                 .extensions = random_.one_in(4) && reach_.flush && reach_.atomic_write};
+    // The line of a region has no room for all rights.
+    if (features_.windows) features_.extensions = false;
     if (!features_.writes && !features_.reads && !features_.atomics) features_.sends = true;
     constexpr std::array<std::uint32_t, 6> mtus{256, 256, 1024, 512, 1024, 4096};
     mtu_ = std::min(random_.pick(mtus), reach_.largest_mtu);
-    if (!reach_.small_mtu) mtu_ = std::max(mtu_, std::uint32_t{1024});
+    if (!reach_.small_mtu || features_.large) mtu_ = std::max(mtu_, std::uint32_t{1024});
+    mtu_ = std::min(mtu_, reach_.largest_mtu);
 }
 
 void Sketch::choose_qps() {
     constexpr std::array<std::size_t, 8> counts{1, 1, 1, 1, 2, 2, 3, 4};
-    constexpr std::array<Talk, 6> talks{Talk::TesterAsks, Talk::TesterAsks, Talk::DutAsks,
-                                        Talk::DutAsks,    Talk::Both,       Talk::Peers};
+    using enum Talk;
+    std::vector<Talk> talks{TesterAsks, TesterAsks, TesterAsks, DutAsks, DutAsks, DutAsks,
+                            TesterAsks, DutAsks,    Both,       Both,    Peers,   Peers};
+    if (reach_.unreliable) talks.push_back(Unreliable);
+    if (reach_.datagrams) talks.push_back(Datagrams);
     constexpr std::array<std::uint8_t, 3> timeouts{10, 12, 14};
     timeout_ = random_.pick(timeouts);
     const std::size_t count = random_.pick(counts);
     domains_ = count > 1 && random_.one_in(2) ? 2 : 1;
     for (std::size_t i = 0; i < count; ++i) {
-        Qp qp{.name = std::string(kNames[i]), .talk = random_.pick(talks)};
-        // A fault names its QP, and the case's own has no name.
-        if (qp.talk == Talk::Peers && i == 0) qp.talk = Talk::Both;
+        Qp qp{.name = std::string(kNames[i]), .talk = talks[random_.below(talks.size())]};
+        // A fault names its QP, and the case's own has no name; its type is that of all without
+        // one.
+        if ((qp.talk == Peers || !is_reliable(qp.talk)) && i == 0) qp.talk = Both;
         qp.domain = 1 + static_cast<std::uint32_t>(random_.below(domains_));
-        qp.shared =
-            qp.domain == 1 && qp.talk != Talk::Peers && reach_.shared_queues && random_.one_in(6);
+        qp.shared = qp.domain == 1 && qp.talk != Peers && is_reliable(qp.talk) &&
+                    reach_.shared_queues && random_.one_in(6);
+        qp.notices = features_.notices && qp.talk == TesterAsks && !qp.shared;
         choose_rights(qp);
+        if (features_.early && qp.talk == TesterAsks) choose_state(qp);
         qps_.push_back(std::move(qp));
         first_psns_.emplace_back(random_.pick(kFirstPsns), random_.pick(kFirstPsns));
     }
@@ -102,16 +142,29 @@ void Sketch::choose_rights(Qp& qp) {
     if (qp.shared) text += "srq=q ";
     if (features_.pieces) text += "sge=2 ";
     if (features_.pieces && reach_.inline_data) text += fmt::format("inline={} ", kInlineBytes);
-    if (qp.talk != Talk::Peers && random_.one_in(6)) {
-        constexpr std::array<std::string_view, 3> rights{"remote_write", "remote_read",
-                                                         "remote_read,remote_write"};
-        const std::string_view right = random_.pick(rights);
-        text += fmt::format("access={} ", right);
-        qp.may_read = right.find("read") != std::string_view::npos;
-        qp.may_write = right.find("write") != std::string_view::npos;
-        qp.may_atomic = false;
-    }
+    if (qp.notices) text += fmt::format("cq={} ", queue_of(qp));
+    if (qp.talk == Talk::Unreliable) text += "type=UC ";
+    if (qp.talk == Talk::Datagrams) text += "type=UD qkey=0x1234 ";
+    if (qp.talk != Talk::Peers && is_reliable(qp.talk) && random_.one_in(6))
+        text += rights_of(*this, qp) + " ";
+    if (features_.exhaustion && qp.talk == Talk::DutAsks)
+        text += fmt::format("rnr_retry={} ", kRnrRetries);
     attributes_.push_back(std::move(text));
+}
+
+// STA-02, STA-03: it gets to RTS later, if at all.
+void Sketch::choose_state(Qp& qp) {
+    qp.early = true;
+    if (reach_.buffers_early || random_.one_in(2)) {
+        attributes_.back() += "state=RTR ";
+        return;
+    }
+    attributes_.back() += "state=INIT ";
+    // The same request is the first one in RTR, so that PSN 0 stands for one kind.
+    qp.pending.push_back(fmt::format("{}SEND_ONLY psn=0 len=64 ackreq", sends(qp)));
+    qp.pending.emplace_back("wait 1ms");
+    qp.pending.push_back(fmt::format("dut    modify {}state=RTR", of(qp)));
+    qp.begins_with_send = true;
 }
 
 void Sketch::wait(wire::Duration time) {
@@ -136,6 +189,8 @@ std::int64_t Sketch::packets_of(std::uint64_t bytes) const {
 std::uint64_t Sketch::length() {
     constexpr std::uint64_t large = std::uint64_t{64} << 10;
     const auto near = [&](std::uint64_t border) { return border - 1 + random_.below(3); };
+    const std::array<std::uint64_t, 5> larges{near(large), near(large), near(2 * large),
+                                              large + random_.below(10'000), near(large + mtu_)};
     std::uint64_t bytes = random_.pick(kShort);
     switch (random_.below(8)) {
     case 0:
@@ -143,7 +198,7 @@ std::uint64_t Sketch::length() {
     case 2: bytes = near(mtu_ * (1 + random_.below(4))); break;
     case 3: bytes = random_.below(3 * mtu_); break;
     case 4:
-        if (features_.large) bytes = near(large);
+        if (features_.large) bytes = random_.pick(larges);
         break;
     default: break;
     }
@@ -151,7 +206,8 @@ std::uint64_t Sketch::length() {
 }
 
 std::uint64_t Sketch::place(std::uint64_t& extent, std::uint64_t bytes) {
-    const std::uint64_t offset = random_.one_in(3) ? random_.below(2048) : random_.pick(kOffsets);
+    std::uint64_t offset = random_.one_in(3) ? random_.below(2048) : random_.pick(kOffsets);
+    if (features_.large && random_.one_in(3)) offset = random_.pick(kFarOffsets);
     extent = std::max(extent, offset + bytes);
     return offset;
 }
@@ -173,6 +229,10 @@ std::uint64_t Sketch::sink(std::uint32_t domain, std::uint64_t bytes) {
 
 std::uint64_t Sketch::far(std::uint64_t bytes) {
     return place(far_, bytes);
+}
+
+std::uint64_t Sketch::constant(std::uint64_t bytes) {
+    return place(constant_, bytes);
 }
 
 std::uint64_t Sketch::near(std::uint64_t bytes) {
@@ -200,9 +260,13 @@ std::string Sketch::qp_lines() const {
         const Qp& qp = qps_[i];
         const auto [of_dut, of_tester] = first_psns_[i];
         const std::string psn = features_.wrap ? fmt::format(" psn={}", of_dut) : "";
-        text += fmt::format("qp     {}pd={} timeout={}{}\n", of(qp), qp.domain, timeout_, psn);
+        const std::string timer =
+            is_reliable(qp.talk) ? fmt::format(" timeout={}", timeout_) : std::string{};
+        text += fmt::format("qp     {}pd={}{}{}\n", of(qp), qp.domain, timer, psn);
         if (!attributes_[i].empty()) text += fmt::format("qp     {}{}\n", of(qp), attributes_[i]);
-        if (features_.wrap)
+        if (!is_reliable(qp.talk)) {
+            if (features_.wrap) text += fmt::format("tester qp {}psn={}\n", of(qp), of_tester);
+        } else if (features_.wrap)
             text += fmt::format("tester qp {}psn={} timeout=12\n", of(qp), of_tester);
         else
             text += fmt::format("tester qp {}timeout=12\n", of(qp));
@@ -211,7 +275,8 @@ std::string Sketch::qp_lines() const {
 }
 
 std::string Sketch::region_lines() const {
-    const std::string_view atomic = reach_.atomics ? ",remote_atomic" : "";
+    std::string atomic = reach_.atomics ? ",remote_atomic" : "";
+    if (features_.extensions) atomic += ",flush_global";
     const auto region = [](std::string_view name, std::uint32_t domain, std::uint64_t bytes,
                            std::string_view rest) {
         return fmt::format("dut    mr {}{} len={} pd={} {}\n", name, domain, bytes, domain, rest);
@@ -219,6 +284,9 @@ std::string Sketch::region_lines() const {
     std::string text;
     const bool shared = std::ranges::any_of(qps_, &Qp::shared);
     if (shared) text += "dut    srq q depth=128\n";
+    for (const Qp& qp : qps_) {
+        if (qp.notices) text += fmt::format("dut    cq {} depth=512\n", queue_of(qp));
+    }
     for (std::uint32_t domain = 1; domain <= domains_; ++domain) {
         const Extent& extent = extents_[domain];
         const std::string all = fmt::format("remote_write,remote_read{} fill=offsets", atomic);
@@ -232,9 +300,10 @@ std::string Sketch::region_lines() const {
     text += fmt::format("tester mr r len={} fill=random "
                         "access=remote_read,remote_write,remote_atomic\n",
                         far_ + kGuardBytes);
+    if (constant_ > 0) text += fmt::format("tester mr u len={} fill=random\n", constant_ + 1);
     if (near_ > 0) text += fmt::format("tester mr p len={} fill=zero\n", near_ + kGuardBytes);
     for (std::uint64_t i = 1; i <= windows_; ++i)
-        text += fmt::format("dut    mw w{} on=t1 type=2\n", i);
+        text += fmt::format("dut    mw w{} on=t1 type={}\n", i, window_types_[i - 1]);
     return text;
 }
 

@@ -38,9 +38,16 @@ struct Features {
     bool verbs = true;    // the application writes, modifies, ends
     bool wrap = false;    // first PSNs near the end of the range
     bool unsignaled = true;
-    bool pieces = true;   // messages of two pieces of memory, and inline ones
-    bool windows = false; // memory windows
-    bool marks = true;    // fields that the transport ignores, and congestion marks
+    bool pieces = true;      // messages of two pieces of memory, and inline ones
+    bool windows = false;    // memory windows
+    bool marks = true;       // fields that the transport ignores, and congestion marks
+    bool congestion = false; // most packets of the tester are marked
+    bool reconnects = true;  // a QP begins again, also one that has failed
+    bool early = false;      // QPs that have not reached RTS
+    bool notices = false;    // completion queues that are armed
+    bool rights = true;      // the application takes rights away and gives them back
+    bool exhaustion = false; // the tester never answers, or has no receive for ever
+    bool extensions = false; // FLUSH and ATOMIC WRITE
 };
 
 // Who asks on a QP.
@@ -48,7 +55,9 @@ enum class Talk : std::uint8_t {
     TesterAsks, // the lines are the requester
     DutAsks,    // the lines are the responder
     Both,
-    Peers, // the tester's engine is the other end, and the network does damage
+    Peers,      // the tester's engine is the other end, and the network does damage
+    Unreliable, // UC: without answers
+    Datagrams,  // UD
 };
 
 struct Receive {
@@ -67,7 +76,7 @@ struct Sent {
 
 // A work request of the device that the tester has not answered.
 struct Asked {
-    enum class Kind : std::uint8_t { Message, Read, Atomic };
+    enum class Kind : std::uint8_t { Message, Read, Atomic, Extension };
     Kind kind = Kind::Message;
     std::string name; // of a whole message, or of its one packet
     std::uint64_t id = 0;
@@ -84,7 +93,10 @@ struct Qp {
     std::string name; // empty: the case's own
     Talk talk = Talk::Both;
     std::uint32_t domain = 1;
-    bool shared = false;  // its receives are those of the shared queue
+    bool shared = false; // its receives are those of the shared queue
+    bool early = false;  // it has not reached RTS
+    bool begins_with_send = false;
+    bool notices = false; // it has a completion queue of its own, which can be armed
     bool may_read = true; // the tester, by the rights of the device's QP
     bool may_write = true;
     bool may_atomic = true;
@@ -108,6 +120,8 @@ struct Qp {
     std::uint32_t posted = 0;
     wire::Duration answered_at{0}; // of the dialogue: when the tester last answered a request
 
+    // The QP begins again, with the first PSNs.
+    void begin_again();
     // The connection ends, or may have ended: neither side asks or expects anything any more.
     void close() {
         known = answers_known = false;
@@ -138,7 +152,11 @@ class Sketch {
     // The next line of the dialogue.
     void say(std::string line);
     [[nodiscard]] std::uint64_t next_id() { return ++id_; }
-    [[nodiscard]] std::uint64_t next_window() { return ++windows_; }
+    // Its number, from 1.
+    [[nodiscard]] std::uint64_t next_window(int type) {
+        window_types_.push_back(type);
+        return ++windows_;
+    }
     // Receives of the shared queue that no message has taken.
     std::uint64_t& shared_receives() { return shared_receives_; }
     [[nodiscard]] std::int64_t packets_of(std::uint64_t bytes) const;
@@ -153,8 +171,9 @@ class Sketch {
     [[nodiscard]] std::uint64_t target(std::uint32_t domain, std::uint64_t bytes);
     [[nodiscard]] std::uint64_t source(std::uint32_t domain, std::uint64_t bytes);
     [[nodiscard]] std::uint64_t sink(std::uint32_t domain, std::uint64_t bytes);
-    [[nodiscard]] std::uint64_t far(std::uint64_t bytes);  // in the tester's region
-    [[nodiscard]] std::uint64_t near(std::uint64_t bytes); // where the tester's engine receives
+    [[nodiscard]] std::uint64_t constant(std::uint64_t bytes); // in a region that stays as it is
+    [[nodiscard]] std::uint64_t far(std::uint64_t bytes);      // in the tester's region
+    [[nodiscard]] std::uint64_t near(std::uint64_t bytes);     // where the tester's engine receives
     // 8 bytes at a multiple of 8.
     [[nodiscard]] std::uint64_t atomic_target(std::uint32_t domain);
     [[nodiscard]] std::uint64_t atomic_far();
@@ -173,6 +192,7 @@ class Sketch {
     void choose_features();
     void choose_qps();
     void choose_rights(Qp& qp);
+    void choose_state(Qp& qp);
     [[nodiscard]] std::string qp_lines() const;
     [[nodiscard]] std::string region_lines() const;
 
@@ -190,17 +210,29 @@ class Sketch {
     std::vector<Extent> extents_;
     std::uint64_t far_ = 0;
     std::uint64_t near_ = 0;
+    std::uint64_t constant_ = 0;
     std::uint64_t id_ = 0;
     std::uint64_t windows_ = 0;
+    std::vector<int> window_types_;
     std::uint64_t shared_receives_ = 0;
     std::uint64_t bytes_ = 0;
     std::uint64_t most_bytes_ = 0;
 };
 
+// The rights of a QP as a script names them; the one that is left is never empty.
+std::string rights_of(Sketch& sketch, Qp& qp);
+
 // `name > ` or `> `, and `name ` or nothing.
 std::string sends(const Qp& qp);
 std::string expects(const Qp& qp);
 std::string of(const Qp& qp);
+// Its completion queue, if it has one of its own.
+std::string queue_of(const Qp& qp);
+[[nodiscard]] constexpr bool is_reliable(Talk talk) {
+    return talk != Talk::Unreliable && talk != Talk::Datagrams;
+}
+
+inline constexpr std::size_t kColumns = 100; // of a script
 
 // The line with an option after it, if it then still fits into a line of a
 // script.
@@ -209,9 +241,10 @@ std::string with_option(std::string line, std::string_view option);
 // The regions of every dialogue, by the QP's domain. A line of a script is
 // short, and so are their names: tN, which the tester may read and write; sN,
 // from which the device sends; kN, where it receives; fN, of exactly
-// kFixedBytes; nN, which may only be read. The tester's are r and p, where its
-// engine receives.
+// kFixedBytes; nN, which may only be read. The tester's are r; u, which stays as it is; and p,
+// where its engine receives.
 inline constexpr std::uint64_t kFixedBytes = 4096;
+inline constexpr int kRnrRetries = 2; // of a QP in a dialogue with exhaustion
 // Every receive of the shared queue `q`: which QP takes which one is up to the
 // device.
 inline constexpr std::uint64_t kSharedReceiveBytes = 3000;

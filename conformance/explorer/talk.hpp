@@ -22,8 +22,25 @@ void answer_all(Sketch& sketch, Qp& qp);
 void begin_traffic(Sketch& sketch, const Qp& qp);
 void traffic(Sketch& sketch, Qp& qp);
 
+// One legal request of the tester.
+void ask_legally(Sketch& sketch, Qp& qp);
+// A SEND of one packet that the device acknowledges and completes; it is known that it does.
+void send_small(Sketch& sketch, Qp& qp, bool solicited);
+
+// UC and UD: what arrives whole completes, and nothing is answered.
+void talk_unreliably(Sketch& sketch, Qp& qp);
+
 // The application binds a memory window, the tester uses it, and one of them invalidates it.
 void use_window(Sketch& sketch, Qp& qp);
+
+// The steps of an application that change a QP, each where the dialogue allows it.
+void reconnect(Sketch& sketch, Qp& qp);
+void drain(Sketch& sketch, Qp& qp);
+void change_rights(Sketch& sketch, Qp& qp);
+void use_notices(Sketch& sketch, Qp& qp);
+void end(Sketch& sketch, Qp& qp);
+// Lines of requests that wait, all at once.
+void send_pending(Sketch& sketch, Qp& qp);
 
 // What the application does at any moment: it writes to memory, changes a QP,
 // ends it.

@@ -108,83 +108,13 @@ void traffic(Sketch& sketch, Qp& qp) {
                                of(qp), received));
 }
 
-void use_window(Sketch& sketch, Qp& qp) {
-    const std::uint64_t window = sketch.next_window();
-    const std::uint64_t bytes = 8 + sketch.random().below(100);
-    const std::uint64_t offset = sketch.target(1, bytes);
-    const std::uint64_t bind = sketch.next_id();
-    const bool writes = sketch.percent(60);
-    sketch.say(fmt::format("dut    post {}BIND_MW id={} mw=w{} local=t1[{} +{}] access=remote_{}",
-                           of(qp), bind, window, offset, bytes, writes ? "write" : "read"));
-    sketch.say(fmt::format("dut    done {}send id={} within 10s", of(qp), bind));
-    const auto request = [&](std::uint64_t from, std::uint64_t length) {
-        const std::string where =
-            fmt::format("psn={} va=w{}+{} rkey=w{}", qp.psn, window, from, window);
-        if (!writes)
-            return fmt::format("{}RDMA_READ_REQUEST {} dmalen={}", sends(qp), where, length);
-        return fmt::format("{}RDMA_WRITE_ONLY {} len={} ackreq", sends(qp), where, length);
-    };
-    const std::uint64_t from = sketch.random().below(bytes);
-    sketch.say(request(from, bytes - from));
-    sketch.say(fmt::format("{}{} psn={}", expects(qp), writes ? "ACK" : "RDMA_READ_RESPONSE_ONLY",
-                           qp.psn));
-    ++qp.psn;
-    switch (sketch.random().below(4)) {
-    case 0: sketch.say(request(from, bytes - from + 1)); break; // beyond its end
-    case 1: {
-        const std::uint64_t id = sketch.next_id();
-        sketch.say(fmt::format("dut    post {}LOCAL_INV id={} ikey=w{}", of(qp), id, window));
-        sketch.say(fmt::format("dut    done {}send id={} within 10s", of(qp), id));
-        sketch.say(request(from, bytes - from));
-        break;
-    }
-    case 2: { // with Invalidate, after which the window is gone
-        const std::uint64_t id = sketch.next_id();
-        sketch.say(fmt::format("dut    recv {}id={} len=0", of(qp), id));
-        sketch.say(fmt::format("{}SEND_ONLY_WITH_INV psn={} ikey=w{} len=0 ackreq", sends(qp),
-                               qp.psn, window));
-        sketch.say(fmt::format("{}ACK psn={}", expects(qp), qp.psn));
-        ++qp.psn;
-        sketch.say(request(from, bytes - from));
-        break;
-    }
-    default: return;
-    }
-    if (sketch.percent(50)) sketch.say(fmt::format("dut    state {}ERR", of(qp)));
-    qp.close();
-}
-
-namespace {
-
-// N-19: the send queue drains, and goes on.
-void drain(Sketch& sketch, Qp& qp) {
-    const bool idle = qp.open.empty() && !qp.dut_dead && qp.talk != Talk::Peers;
-    if (!idle || !sketch.reach().draining) return;
-    sketch.wait(std::chrono::milliseconds(3));
-    sketch.say(fmt::format("dut    modify {}state=SQD", of(qp)));
-    sketch.say(fmt::format("dut    state {}SQD", of(qp)));
-    sketch.wait(std::chrono::milliseconds(1));
-    sketch.say(fmt::format("dut    modify {}state=RTS", of(qp)));
-}
-
-void end(Sketch& sketch, Qp& qp) {
-    if (qp.talk == Talk::Peers || qp.dead) return;
-    for (std::string& line : qp.pending)
-        sketch.say(std::move(line));
-    qp.pending.clear();
-    sketch.say(fmt::format("dut    modify {}state=ERR", of(qp)));
-    if (sketch.percent(50)) sketch.say(fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn));
-    qp.close();
-}
-
-} // namespace
-
 void interfere(Sketch& sketch, Qp& qp) {
     constexpr std::array<std::string_view, 4> patterns{"zero", "ones", "random",
                                                        "hex\"DEADBEEF01\""};
     const std::string_view pattern = sketch.random().pick(patterns);
     const std::uint64_t bytes = pattern.starts_with("hex") ? 5 : 1 + sketch.random().below(300);
-    switch (sketch.random().below(10)) {
+    const Features& features = sketch.features();
+    switch (sketch.random().below(16)) {
     case 0:
     case 1:
     case 2:
@@ -193,13 +123,23 @@ void interfere(Sketch& sketch, Qp& qp) {
                                       sketch.target(qp.domain, bytes), bytes, pattern));
     case 4: return sketch.wait(std::chrono::milliseconds(1));
     case 5:
-        if (qp.dead) return;
+        if (qp.dead || !qp.known || qp.early || !is_reliable(qp.talk)) return;
         return sketch.say(
             fmt::format("dut    modify {}min_rnr_timer={}", of(qp), 1 + sketch.random().below(12)));
-    case 6: return drain(sketch, qp);
-    case 7:
+    case 6:
+    case 7: return drain(sketch, qp);
+    case 8:
         if (sketch.percent(30)) end(sketch, qp);
         return;
+    case 9:
+    case 10:
+        if (features.reconnects) reconnect(sketch, qp);
+        return;
+    case 11:
+        if (features.rights) change_rights(sketch, qp);
+        return;
+    case 12:
+    case 13: return use_notices(sketch, qp);
     default: return;
     }
 }

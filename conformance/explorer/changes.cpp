@@ -1,0 +1,114 @@
+// What an application does to a QP between the packets: it begins again, drains, loses rights,
+// ends; and it waits for notifications.
+#include "conformance/explorer/talk.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace veriroce::explorer {
+namespace {
+
+constexpr wire::Duration kSettled = std::chrono::milliseconds(20); // how long a reset takes
+constexpr wire::Duration kSent = std::chrono::milliseconds(3);
+
+// Other QPs wait meanwhile, and so do theirs.
+bool others_wait(Sketch& sketch, const Qp& qp) {
+    return std::ranges::any_of(sketch.qps(),
+                               [&](const Qp& one) { return &one != &qp && !one.open.empty(); });
+}
+
+} // namespace
+
+void send_pending(Sketch& sketch, Qp& qp) {
+    for (std::string& line : qp.pending)
+        sketch.say(std::move(line));
+    qp.pending.clear();
+}
+
+// STA-10: RESET forgets all. A QP that failed lives again.
+void reconnect(Sketch& sketch, Qp& qp) {
+    if (!is_reliable(qp.talk) || qp.talk == Talk::Peers || qp.shared) return;
+    send_pending(sketch, qp);
+    std::string line = fmt::format("dut    reconnect {}", of(qp));
+    if (sketch.features().wrap && sketch.percent(50)) {
+        line += fmt::format("psn={} tester.psn={}", 0xFFFFFF - sketch.random().below(3),
+                            0xFFFFFF - sketch.random().below(3));
+    }
+    while (line.ends_with(' '))
+        line.pop_back();
+    sketch.say(std::move(line));
+    sketch.pass(kSettled);
+    qp.begin_again();
+    qp.early = false;
+    qp.answered_at = sketch.now();
+}
+
+// STA-06, N-25: the send queue drains, waits, and goes on. With a request under way the device
+// raises the event when that one is answered.
+void drain(Sketch& sketch, Qp& qp) {
+    const bool able = !qp.dut_dead && !qp.dead && !qp.early && qp.talk != Talk::Peers &&
+                      is_reliable(qp.talk) && sketch.reach().draining;
+    if (!able) return;
+    send_pending(sketch, qp);
+    sketch.doubt_if_late(qp);
+    if (qp.open.size() > 1 || !qp.answers_known || !qp.known) return;
+    const bool idle = qp.open.empty();
+    const bool told = sketch.reach().events && sketch.percent(50);
+    sketch.wait(kSent);
+    sketch.say(
+        fmt::format("dut    modify {}state=SQD{}", of(qp), told ? " en_sqd_async_notify=1" : ""));
+    if (!idle) answer_all(sketch, qp);
+    if (qp.dut_dead || !qp.open.empty()) {
+        qp.known = qp.answers_known = false;
+        return;
+    }
+    if (told && qp.answers_known)
+        sketch.say(fmt::format("dut    event {}SQ_DRAINED within 1s", of(qp)));
+    sketch.say(fmt::format("dut    state {}SQD", of(qp)));
+    // The peer is still served.
+    if (qp.known && !qp.shared && qp.talk != Talk::DutAsks && sketch.percent(50)) {
+        send_small(sketch, qp, false);
+        send_pending(sketch, qp);
+    }
+    sketch.wait(std::chrono::milliseconds(1));
+    sketch.say(fmt::format("dut    modify {}state=RTS", of(qp)));
+}
+
+// KEY-01: rights that change in RTS hold from the next request on.
+void change_rights(Sketch& sketch, Qp& qp) {
+    if (qp.dead || !qp.known || !is_reliable(qp.talk) || qp.talk == Talk::Peers || qp.early) return;
+    send_pending(sketch, qp);
+    sketch.wait(std::chrono::milliseconds(2)); // what is under way is answered
+    qp.unheard = 0;
+    sketch.say(fmt::format("dut    modify {}{}", of(qp), rights_of(sketch, qp)));
+}
+
+// N-26: an armed queue tells of a completion once, and one that is armed for solicited ones of
+// those alone.
+void use_notices(Sketch& sketch, Qp& qp) {
+    if (!qp.notices || qp.dead || !qp.known || others_wait(sketch, qp)) return;
+    const std::string queue = queue_of(qp);
+    const bool solicited = sketch.percent(50);
+    send_pending(sketch, qp);
+    sketch.wait(kSent);
+    sketch.say(fmt::format("dut    arm {}{}", queue, solicited ? " solicited" : ""));
+    send_small(sketch, qp, false);
+    send_pending(sketch, qp);
+    sketch.say(fmt::format("dut    {} {}", solicited ? "quiet" : "notified", queue));
+    send_small(sketch, qp, true);
+    send_pending(sketch, qp);
+    sketch.say(fmt::format("dut    {} {}", solicited ? "notified" : "quiet", queue));
+    sketch.pass(kSettled);
+}
+
+void end(Sketch& sketch, Qp& qp) {
+    if (qp.talk == Talk::Peers || qp.dead) return;
+    send_pending(sketch, qp);
+    sketch.say(fmt::format("dut    modify {}state=ERR", of(qp)));
+    if (is_reliable(qp.talk) && sketch.percent(50))
+        sketch.say(fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn));
+    qp.close();
+}
+
+} // namespace veriroce::explorer

@@ -1,0 +1,164 @@
+// UC and UD: no answers, so completions and memory alone tell what the device did.
+#include "conformance/explorer/talk.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace veriroce::explorer {
+namespace {
+
+constexpr std::uint64_t kGrhBytes = 40; // before the data of a datagram (EXT-05)
+constexpr std::string_view kKey = " qkey=0x1234";
+
+std::string data_of(std::uint64_t from, std::uint64_t bytes) {
+    return bytes == 0 ? "len=0" : fmt::format("data=u[{} +{}]", from, bytes);
+}
+
+struct Sink {
+    std::uint64_t id = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+};
+
+Sink post_receive(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
+    const Sink sink{
+        .id = sketch.next_id(), .offset = sketch.sink(qp.domain, bytes), .bytes = bytes};
+    sketch.say(fmt::format("dut    recv {}id={} local=k{}[{} +{}]", of(qp), sink.id, qp.domain,
+                           sink.offset, bytes));
+    return sink;
+}
+
+void expect_received(Sketch& sketch, const Qp& qp, const Sink& sink, std::uint64_t from,
+                     std::uint64_t bytes, std::uint64_t before) {
+    sketch.say(fmt::format("dut    done {}recv id={} len={}", of(qp), sink.id, before + bytes));
+    if (bytes == 0) return;
+    sketch.say(fmt::format("expect k{}[{} +{}] == u[{} +{}]", qp.domain, sink.offset + before,
+                           bytes, from, bytes));
+}
+
+// --- UC -----------------------------------------------------------------------------------------
+
+// The packets of a SEND or WRITE, a line each.
+std::vector<std::string> packets_of(const Sketch& sketch, const Qp& qp, std::string_view name,
+                                    std::string_view remote, std::uint64_t from,
+                                    std::uint64_t bytes) {
+    constexpr std::array<std::string_view, 4> places{"MIDDLE", "FIRST", "LAST", "ONLY"};
+    const std::int64_t count = sketch.packets_of(bytes);
+    std::vector<std::string> lines;
+    std::uint64_t done = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::size_t place = (i == 0 ? 1U : 0U) + (i + 1 == count ? 2U : 0U);
+        const std::uint64_t part = std::min<std::uint64_t>(sketch.mtu(), bytes - done);
+        std::string line =
+            fmt::format("{}{}_{} psn={}{} {}", sends(qp), name, places.at(place), qp.psn + i,
+                        i == 0 ? remote : "", data_of(from + done, part));
+        if (i == 0 && count > 1 && !remote.empty()) line += fmt::format(" dmalen={}", bytes);
+        lines.push_back(std::move(line));
+        done += part;
+    }
+    return lines;
+}
+
+// EXT-06: a message with a gap is lost, and its receive serves the next one.
+void send_uc(Sketch& sketch, Qp& qp) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(sketch.length(), 4 * sketch.mtu());
+    const std::uint64_t from = sketch.constant(bytes);
+    const Sink sink = post_receive(sketch, qp, 4 * sketch.mtu());
+    const auto lines = packets_of(sketch, qp, "SEND", "", from, bytes);
+    if (sketch.features().gaps && lines.size() > 1 && sketch.percent(50)) {
+        const std::size_t lost = sketch.random().below(lines.size());
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            if (i != lost) sketch.say(lines[i]);
+        }
+        qp.psn += static_cast<std::int64_t>(lines.size());
+        const std::uint64_t more = sketch.random().below(sketch.mtu());
+        const std::uint64_t next = sketch.constant(more);
+        sketch.say(packets_of(sketch, qp, "SEND", "", next, more).front());
+        ++qp.psn;
+        return expect_received(sketch, qp, sink, next, more, 0);
+    }
+    for (const std::string& line : lines)
+        sketch.say(line);
+    qp.psn += static_cast<std::int64_t>(lines.size());
+    expect_received(sketch, qp, sink, from, bytes, 0);
+}
+
+void write_uc(Sketch& sketch, Qp& qp) {
+    const std::uint64_t bytes = sketch.length();
+    const std::uint64_t from = sketch.constant(bytes);
+    const std::uint64_t to = sketch.target(qp.domain, bytes);
+    const std::string remote = fmt::format(" va=t{0}+{1} rkey=t{0}", qp.domain, to);
+    for (const std::string& line : packets_of(sketch, qp, "RDMA_WRITE", remote, from, bytes)) {
+        sketch.say(line);
+        ++qp.psn;
+    }
+    if (bytes == 0) return;
+    sketch.wait(std::chrono::milliseconds(1));
+    sketch.say(fmt::format("expect t{}[{} +{}] == u[{} +{}]", qp.domain, to, bytes, from, bytes));
+}
+
+void post_uc(Sketch& sketch, Qp& qp) {
+    const std::uint64_t bytes = sketch.length();
+    const std::uint64_t id = sketch.next_id();
+    const bool write = sketch.percent(50);
+    const std::string piece =
+        fmt::format("s{}[{} +{}]", qp.domain, sketch.source(qp.domain, bytes), bytes);
+    const std::string local = bytes == 0 ? std::string("len=0") : "local=" + piece;
+    const std::string remote = !write ? ""
+                               : bytes == 0
+                                   ? " remote=r"
+                                   : fmt::format(" remote=r[{} +{}]", sketch.far(bytes), bytes);
+    const std::string_view name = write ? "RDMA_WRITE" : "SEND";
+    sketch.say(fmt::format("dut    post {}{} id={} {}{}", of(qp), name, id, local, remote));
+    sketch.say(fmt::format("{}{} psn={} len={}{}", expects(qp), name, qp.dut_psn, bytes,
+                           bytes == 0 ? "" : " data=" + piece));
+    sketch.say(fmt::format("dut    done {}send id={}", of(qp), id));
+    qp.dut_psn += sketch.packets_of(bytes);
+}
+
+// --- UD -----------------------------------------------------------------------------------------
+
+// EXT-05
+void send_ud(Sketch& sketch, Qp& qp) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(sketch.length(), sketch.mtu());
+    const std::uint64_t from = sketch.constant(bytes);
+    const Sink sink = post_receive(sketch, qp, kGrhBytes + sketch.mtu());
+    if (sketch.features().dropped && sketch.percent(30)) {
+        constexpr std::array<std::string_view, 3> faults{" qkey=0x1235", " qkey=0x1234 icrc=bad",
+                                                         " qkey=0x1234 tver=1"};
+        sketch.say(fmt::format("{}SEND_ONLY psn={} len=8{}", sends(qp), qp.psn,
+                               sketch.random().pick(faults)));
+    }
+    // Gaps mean nothing to datagrams.
+    if (sketch.percent(20)) qp.psn += static_cast<std::int64_t>(sketch.random().below(1000));
+    sketch.say(
+        fmt::format("{}SEND_ONLY psn={} {}{}", sends(qp), qp.psn, data_of(from, bytes), kKey));
+    ++qp.psn;
+    expect_received(sketch, qp, sink, from, bytes, kGrhBytes);
+}
+
+void post_ud(Sketch& sketch, Qp& qp) {
+    const std::uint64_t bytes = 1 + sketch.random().below(sketch.mtu());
+    const std::uint64_t id = sketch.next_id();
+    const std::string piece =
+        fmt::format("s{}[{} +{}]", qp.domain, sketch.source(qp.domain, bytes), bytes);
+    sketch.say(fmt::format("dut    post {}SEND id={} local={}", of(qp), id, piece));
+    sketch.say(
+        fmt::format("{}SEND_ONLY len={}{} srcqp=dut data={}", expects(qp), bytes, kKey, piece));
+    sketch.say(fmt::format("dut    done {}send id={}", of(qp), id));
+}
+
+} // namespace
+
+void talk_unreliably(Sketch& sketch, Qp& qp) {
+    if (qp.dead || qp.posted >= 40) return;
+    ++qp.posted;
+    const bool asks = sketch.percent(60);
+    if (qp.talk == Talk::Datagrams) return asks ? send_ud(sketch, qp) : post_ud(sketch, qp);
+    if (!asks) return post_uc(sketch, qp);
+    sketch.percent(60) ? send_uc(sketch, qp) : write_uc(sketch, qp);
+}
+
+} // namespace veriroce::explorer

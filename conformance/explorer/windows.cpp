@@ -1,0 +1,155 @@
+// Memory windows: bound, used inside and outside their range, on their own QP and on another one,
+// bound again, and invalidated by either side.
+#include "conformance/explorer/talk.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace veriroce::explorer {
+namespace {
+
+struct Window {
+    std::uint64_t number = 0;
+    int type = 2;
+    std::uint64_t offset = 0; // in t1
+    std::uint64_t bytes = 0;
+    bool writes = false;
+    bool reads = false;
+};
+
+std::string_view rights_of(const Window& window) {
+    if (window.writes && window.reads) return "remote_read,remote_write";
+    return window.writes ? "remote_write" : "remote_read";
+}
+
+void bind(Sketch& sketch, Qp& qp, Window& window) {
+    const std::uint64_t id = sketch.next_id();
+    window.bytes = 8 + sketch.random().below(sketch.percent(70) ? 100 : 3 * sketch.mtu());
+    window.offset = sketch.target(1, window.bytes);
+    window.writes = sketch.percent(60);
+    window.reads = !window.writes || sketch.percent(30);
+    sketch.say(fmt::format("dut    post {}BIND_MW id={} mw=w{} local=t1[{} +{}] access={}", of(qp),
+                           id, window.number, window.offset, window.bytes, rights_of(window)));
+    sketch.say(fmt::format("dut    done {}send id={} within 10s", of(qp), id));
+}
+
+// The line of a request; it takes as many PSNs as its answer, or its own packets, need.
+std::string request(const Qp& qp, const Window& window, bool write, std::uint64_t from,
+                    std::uint64_t bytes) {
+    const std::string where =
+        fmt::format("psn={} va=w{}+{} rkey=w{}", qp.psn, window.number, from, window.number);
+    if (!write) return fmt::format("{}RDMA_READ_REQUEST {} dmalen={}", sends(qp), where, bytes);
+    return fmt::format("{}RDMA_WRITE {} len={} ackreq", sends(qp), where, bytes);
+}
+
+void use(Sketch& sketch, Qp& qp, const Window& window) {
+    const bool write = window.writes && (!window.reads || sketch.percent(50));
+    const std::uint64_t from = sketch.percent(40) ? 0 : sketch.random().below(window.bytes);
+    const std::uint64_t bytes =
+        sketch.percent(60) ? window.bytes - from : sketch.random().below(window.bytes - from) + 1;
+    sketch.say(request(qp, window, write, from, bytes));
+    const std::int64_t packets = sketch.packets_of(bytes);
+    if (write) {
+        sketch.say(fmt::format("{}ACK psn={}", expects(qp), qp.psn + packets - 1));
+    } else {
+        sketch.say(fmt::format("{}RDMA_READ_RESPONSE psn={} len={}", expects(qp), qp.psn, bytes));
+    }
+    qp.psn += packets;
+    sketch.count(bytes);
+}
+
+// The tester uses what it may not, and the connection ends.
+void misuse(Sketch& sketch, Qp& qp, const Window& window) {
+    const bool write = window.writes;
+    const std::uint64_t from = sketch.random().below(window.bytes);
+    const std::uint64_t rest = window.bytes - from;
+    switch (sketch.random().below(4)) {
+    case 0: sketch.say(request(qp, window, write, from, rest + 1)); break; // beyond its end
+    case 1:                                                                // before its begin
+        sketch.say(fmt::format("{}RDMA_{} psn={} va=w{}-1 rkey=w{} {}=4", sends(qp),
+                               write ? "WRITE_ONLY" : "READ_REQUEST", qp.psn, window.number,
+                               window.number, write ? "ackreq len" : "dmalen"));
+        break;
+    case 2:
+        sketch.say(request(qp, window, !window.writes || !window.reads ? !write : write, from,
+                           window.writes && window.reads ? rest + 1 : 1));
+        break;
+    default: // its region's address and length, under the key of the window
+        sketch.say(fmt::format("{}RDMA_{} psn={} va=t1+{} rkey=w{} {}={}", sends(qp),
+                               write ? "WRITE_ONLY" : "READ_REQUEST", qp.psn, window.offset + from,
+                               window.number, write ? "ackreq len" : "dmalen", rest + 1));
+        break;
+    }
+}
+
+bool invalidate(Sketch& sketch, Qp& qp, const Window& window) {
+    const std::uint64_t id = sketch.next_id();
+    if (sketch.percent(50)) {
+        sketch.say(
+            fmt::format("dut    post {}LOCAL_INV id={} ikey=w{}", of(qp), id, window.number));
+        sketch.say(fmt::format("dut    done {}send id={} within 10s", of(qp), id));
+        return true;
+    }
+    if (!qp.receives.empty()) return false;
+    sketch.say(fmt::format("dut    recv {}id={} len=0", of(qp), id));
+    sketch.say(fmt::format("{}SEND_ONLY_WITH_INV psn={} ikey=w{} len=0 ackreq", sends(qp), qp.psn,
+                           window.number));
+    sketch.say(fmt::format("{}ACK psn={}", expects(qp), qp.psn));
+    ++qp.psn;
+    return true;
+}
+
+void no_longer_known(Qp& qp) {
+    qp.close();
+}
+
+void ends(Sketch& sketch, Qp& qp) {
+    if (sketch.percent(50)) sketch.say(fmt::format("dut    state {}ERR", of(qp)));
+    no_longer_known(qp);
+}
+
+// KEY-09: another QP of the same domain. A window of type 1 is open to it, one of type 2 is not.
+bool use_on_another(Sketch& sketch, const Qp& owner, const Window& window) {
+    const auto other = std::ranges::find_if(sketch.qps(), [&](const Qp& one) {
+        return &one != &owner && one.domain == 1 && one.talk == Talk::TesterAsks && one.known &&
+               !one.dead && one.may_read && one.may_write && one.pending.empty();
+    });
+    if (other == sketch.qps().end()) return false;
+    if (window.type == 1) {
+        use(sketch, *other, window);
+        return true;
+    }
+    sketch.say(request(*other, window, window.writes, 0, 8));
+    ends(sketch, *other);
+    return true;
+}
+
+} // namespace
+
+void use_window(Sketch& sketch, Qp& qp) {
+    const bool first_type = sketch.reach().type_1_windows && sketch.percent(40);
+    Window window{.type = first_type ? 1 : 2};
+    window.number = sketch.next_window(window.type);
+    bind(sketch, qp, window);
+    use(sketch, qp, window);
+    for (std::uint64_t more = sketch.random().below(3); more > 0; --more)
+        use(sketch, qp, window);
+    if (sketch.percent(30)) (void)use_on_another(sketch, qp, window);
+    // A type 1 window is bound again as it is; one of type 2 after it was given up.
+    if (sketch.percent(40) && (window.type == 1 || invalidate(sketch, qp, window))) {
+        bind(sketch, qp, window);
+        use(sketch, qp, window);
+    }
+    if (sketch.percent(40)) return;
+    if (window.type == 2 && sketch.percent(50)) {
+        if (!invalidate(sketch, qp, window)) return;
+        sketch.say(request(qp, window, window.writes, 0, 8));
+    } else {
+        misuse(sketch, qp, window);
+    }
+    ends(sketch, qp);
+}
+
+} // namespace veriroce::explorer
