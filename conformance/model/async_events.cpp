@@ -148,6 +148,7 @@ void AsyncEvents::missing(const Qp& qp, const Seen& seen) {
     if (seen.established && !came(Type::CommEst)) {
         tell(qp, Type::CommEst, "STA-04", Should, "it must come with the first packet in RTR",
              "it is missing");
+        found_.back().may_come = true;
     }
     const bool late = seen.failed && asked_at_ >= *seen.failed + story_.setting.answer_time;
     // N-13: no receive completes with the fault, so an event must tell of it.
@@ -163,6 +164,7 @@ void AsyncEvents::missing(const Qp& qp, const Seen& seen) {
     if (!late || !qp.srq || came(Type::LastWqeReached)) return;
     tell(qp, Type::LastWqeReached, "N-16", Should, "a QP with an SRQ in ERR must raise it",
          "it is missing");
+    found_.back().may_come = true;
 }
 
 // Only for devices that tell events at all, and in virtual time, where what is asked is known.

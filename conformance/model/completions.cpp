@@ -295,7 +295,8 @@ void Completions::missing_failure(const Qp& qp, const Evidence& evidence) {
                       .allowed = fmt::format("id={} must complete with {}", named->request.id,
                                              wire::name_of(*status_of(fatal->syndrome))),
                       .measured = "no completion of the request that the NAK refuses",
-                      .packets = {fatal->packet}});
+                      .packets = {fatal->packet},
+                      .may_come = true});
 }
 
 void Completions::sent(const Polled& polled, const Evidence& evidence, bool data_arrived) {
@@ -330,7 +331,8 @@ void Completions::missing_flush(const Qp& qp, wire::Instant ended) {
                           .allowed = "a QP in ERR must flush all its work requests",
                           .measured = fmt::format("no completion of {} id={} of a QP that failed",
                                                   wire::name_of(queue), id),
-                          .packets = {}});
+                          .packets = {},
+                          .may_come = true});
     };
     if (!lossy(qp.send_cq) && emptied_after(qp.send_cq, ended)) {
         const auto open = std::ranges::find_if(qp.sends, [](const SendWork& one) {
@@ -352,7 +354,8 @@ void Completions::missing_receive(const Qp& qp, const Message& message,
                       .field = "completion",
                       .allowed = "its receive must complete",
                       .measured = "the device acknowledged a message that no completion tells of",
-                      .packets = {message.packet}});
+                      .packets = {message.packet},
+                      .may_come = true});
 }
 
 } // namespace veriroce::model

@@ -18,6 +18,9 @@ struct Deviation {
     std::string allowed;              // "dscp must be 26"
     std::string measured;             // "dscp is 0"
     std::vector<std::size_t> packets; // that prove it: places in CaseResult::packets
+    // What is missing may only be late: a completion, an event, or bytes of which no polled
+    // completion says that they are visible (ACK-05). Whoever reads the device should look again.
+    bool may_come = false;
 };
 
 } // namespace veriroce::model

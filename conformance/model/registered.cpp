@@ -34,6 +34,7 @@ std::optional<ByteRange> rebased(ByteRange range, std::uint64_t first) {
 void Region::may_hold(const Write& write, std::uint64_t offset, wire::Bytes data,
                       wire::Instant now) {
     contents.may_hold(write, offset, data);
+    visible.may_hold(write, offset, data);
     changed = now;
     for (Snapshot& one : snapshots) {
         const auto range = rebased({offset, data.size()}, one.offset);
@@ -43,6 +44,7 @@ void Region::may_hold(const Write& write, std::uint64_t offset, wire::Bytes data
 
 void Region::may_hold_anything(const Write& write, ByteRange range, wire::Instant now) {
     contents.may_hold_anything(write, range.offset, range.length);
+    visible.may_hold_anything(write, range.offset, range.length);
     changed = now;
     for (Snapshot& one : snapshots) {
         const auto there = rebased(range, one.offset);
@@ -60,12 +62,18 @@ void Region::settle(const Write& write, ByteRange range, std::uint64_t serial) {
     }
 }
 
+void Region::show(const Write& write, ByteRange range, std::uint64_t serial) {
+    visible.settle(write.id, range, serial);
+}
+
 void Region::retract(const Write& write, ByteRange range) {
     contents.retract(write.id, range);
+    visible.retract(write.id, range);
 }
 
 void Region::refine(const Write& write, ByteRange range, wire::Bytes data) {
     contents.refine(write.id, range.offset, data);
+    visible.refine(write.id, range.offset, data);
     for (Snapshot& one : snapshots) {
         const auto there = rebased(range, one.offset);
         if (there) one.contents.refine(write.id, there->offset, data.last(there->length));
@@ -103,7 +111,8 @@ Region& Registered::add(const dut::MrRegister& request, const dut::MrRegistered&
                                         .lkey = made.lkey,
                                         .rkey = made.rkey,
                                         .access = request.access,
-                                        .contents = PossibleBytes(std::move(bytes)),
+                                        .contents = PossibleBytes(bytes),
+                                        .visible = PossibleBytes(bytes),
                                         .snapshots = {},
                                         .touched = {}});
 }

@@ -42,6 +42,9 @@ struct Region {
     wire::Rkey rkey;
     wire::Access access;
     PossibleBytes contents;
+    // What the owner may still see: a write is done here only when a polled completion, or the
+    // owner itself, has made it visible (ACK-05). It permits all that `contents` permits.
+    PossibleBytes visible;
     std::deque<Snapshot> snapshots;
     std::vector<Touched> touched; // in the order of time
     wire::Instant changed{};      // when a write last became possible, or was acknowledged
@@ -52,6 +55,8 @@ struct Region {
     void may_hold(const Write& write, std::uint64_t offset, wire::Bytes data, wire::Instant now);
     void may_hold_anything(const Write& write, ByteRange range, wire::Instant now);
     void settle(const Write& write, ByteRange range, std::uint64_t serial);
+    // From now on the owner sees the write, which is done.
+    void show(const Write& write, ByteRange range, std::uint64_t serial);
     void retract(const Write& write, ByteRange range);
     // What a write leaves that could leave anything before.
     void refine(const Write& write, ByteRange range, wire::Bytes data);

@@ -122,8 +122,10 @@ void RequesterView::completed(const Qp& qp, const SendWork& work) {
     for (auto at = first; at != last; ++at) {
         const auto& [psn, arrived] = *at;
         if (!arrived.alone || arrived.data.size() != expected(psn)) continue;
-        for (const Place& place : arrived.places)
+        for (const Place& place : arrived.places) {
             place.region->settle(arrived.write, place.range, counters_.serial);
+            place.region->show(arrived.write, place.range, counters_.serial);
+        }
     }
     arrived_.erase(first, last);
 }

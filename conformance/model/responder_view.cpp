@@ -176,6 +176,7 @@ void ResponderView::take(Qp& qp, const Packet& packet, std::int64_t psn) {
         slots_.pop_back();
     high_ = from;
     told_ = std::min(told_, slots_.size());
+    shown_ = std::min(shown_, slots_.size());
     if (psn != from) return loosen(qp);
     next(qp, packet, psn, false);
 }
@@ -496,6 +497,16 @@ void ResponderView::settle(Slot& slot) {
     }
 }
 
+void ResponderView::show(std::int64_t before) {
+    for (; shown_ < slots_.size(); ++shown_) {
+        const Slot& slot = slots_[shown_];
+        if (slot.first + slot.packets > before) return;
+        if (!slot.done) continue;
+        for (const Effect& one : slot.effects)
+            one.region->show(one.write, one.range, counters_.serial);
+    }
+}
+
 void ResponderView::cover(Qp& qp, std::int64_t before) {
     if (before > high_) return loosen(qp); // it answers for what was not sent, as far as we saw
     sure_ = std::max(sure_, before);
@@ -762,6 +773,7 @@ std::optional<Message> ResponderView::received(Qp& qp, ReceiveWork& work) {
             one.region->settle(one.write, one.range, counters_.serial);
     }
     cover(qp, end);
+    show(end);
     return certain ? message : std::nullopt;
 }
 

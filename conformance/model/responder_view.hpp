@@ -158,6 +158,8 @@ class ResponderView {
     // Every request before this PSN was accepted.
     void cover(Qp& qp, std::int64_t before);
     void settle(Slot& slot);
+    // A completion shows its owner all that was written before this PSN.
+    void show(std::int64_t before);
     // The message that ends with this slot.
     [[nodiscard]] Message message_of(const Slot& last) const;
     void refuse(Qp& qp, std::int64_t psn);
@@ -178,6 +180,7 @@ class ResponderView {
     std::deque<Slot> slots_;  // in the order of their PSNs
     std::size_t covered_ = 0; // how many of them the device answered for
     std::size_t told_ = 0;    // before which no slot belongs to an open receive
+    std::size_t shown_ = 0;   // how many of them a completion has made visible
     std::deque<Read> reads_;
     std::uint64_t received_ = 0; // receives that completed with success
     wire::Instant covered_at_{}; // when `low_` last moved

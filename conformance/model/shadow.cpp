@@ -6,6 +6,7 @@
 #include <optional>
 #include <ranges>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -82,6 +83,11 @@ class Shadow {
 
     // --- comparing
     void compare(dut::MrHandle mr, std::uint64_t offset, wire::Bytes actual);
+    [[nodiscard]] Deviation difference(const Region& region, ByteRange first,
+                                       wire::Bytes actual); // `actual` begins with the range
+    // The bytes may be visible later: it counts unless another look finds what must be there.
+    void look_again(dut::MrHandle mr, ByteRange range, Deviation deviation);
+    void saw(dut::MrHandle mr, ByteRange looked, std::span<const ByteRange> wrong);
     void compare_digest(const dut::MrDigest& asked, const dut::MrDigested& digest);
     void open_undecided_receives();
     [[nodiscard]] bool open_to_loose_qp(const Region& region);
@@ -95,8 +101,14 @@ class Shadow {
     Registered memory_;
     std::vector<Untouchable> untouchable_;
     std::map<dut::QpHandle, Views> views_;
-    std::set<dut::QpHandle> changing_;                   // a qp_modify is under way
-    std::set<dut::MrHandle> told_;                       // regions with a finding
+    std::set<dut::QpHandle> changing_; // a qp_modify is under way
+    std::set<dut::MrHandle> told_;     // regions with a finding
+    struct Unseen {
+        dut::MrHandle mr;
+        ByteRange range;
+        Deviation deviation;
+    };
+    std::vector<Unseen> unseen_;                         // at most one of a region
     std::map<std::uint64_t, std::uint64_t> host_writes_; // by region: the newest
     std::vector<Deviation> found_;
     Completions completions_{story_.setting, posted_, found_};
@@ -217,6 +229,7 @@ void Shadow::host_wrote(bool done, dut::MrHandle mr, ByteRange range) {
     const Write write{host_writes_[mr.value], kHost, counters_.serial};
     if (done) {
         region->settle(write, range, counters_.serial);
+        region->show(write, range, counters_.serial);
     } else {
         region->retract(write, range);
     }
@@ -379,6 +392,9 @@ void Shadow::answered(const Call& call) {
 }
 
 void Shadow::missing() {
+    for (Unseen& one : unseen_) {
+        if (told_.insert(one.mr).second) found_.push_back(std::move(one.deviation));
+    }
     events_.finish();
     for (Qp& qp : posted_.qps()) {
         if (qp.gone || qp.type != wire::QpType::Rc || !views_.contains(qp.handle)) continue;
@@ -445,65 +461,101 @@ bool Shadow::beyond_byte_len(const Region& region, ByteRange range) {
         posted_.qps(), [&](Qp& qp) { return std::ranges::any_of(posted_.receives_of(qp), holds); });
 }
 
-void Shadow::compare(dut::MrHandle mr, std::uint64_t offset, wire::Bytes actual) {
-    Region* region = memory_.find(mr);
-    if (region == nullptr || counters_.now - region->changed < kVisible) return;
-    if (open_to_loose_qp(*region)) return;
-    open_undecided_receives();
-    const std::vector<ByteRange> wrong = region->contents.differences(offset, actual);
-    if (wrong.empty() || !told_.insert(mr).second) return;
-    const ByteRange first = wrong.front();
+Deviation Shadow::difference(const Region& region, ByteRange first, wire::Bytes actual) {
     const auto overlaps = [&](ByteRange range) {
         return range.offset < first.offset + first.length &&
                first.offset < range.offset + range.length;
     };
     Deviation deviation{.rule = "KEY-14", .level = rules::Level::Must, .field = "memory"};
     std::string why = "nothing names it";
-    for (const Touched& one : region->touched) {
+    for (const Touched& one : region.touched) {
         if (!overlaps(one.range)) continue;
         deviation.rule = one.rule;
         deviation.packets.assign(1, one.packet);
         why = "by the packets";
     }
     for (const Untouchable& one : untouchable_) {
-        if (one.region != region || !overlaps(one.range)) continue;
+        if (one.region != &region || !overlaps(one.range)) continue;
         deviation.rule = one.rule;
         deviation.packets.assign(1, one.packet);
         why = "not changed by " + one.why;
     }
-    if (beyond_byte_len(*region, first)) {
+    if (beyond_byte_len(region, first)) {
         deviation.level = rules::Level::Should;
         why = "the completion does not count it";
     }
     const std::uint64_t shown = std::min(first.length, kBytesThatShow);
     std::string seen;
-    for (const std::byte one : actual.subspan(first.offset - offset, shown))
+    for (const std::byte one : actual.first(shown))
         seen += fmt::format("{}{:02x}", seen.empty() ? "" : " ", std::to_integer<unsigned>(one));
     deviation.allowed =
-        fmt::format("it must be {} ({})", region->contents.text(first.offset, shown), why);
+        fmt::format("it must be {} ({})", region.contents.text(first.offset, shown), why);
     deviation.measured =
-        fmt::format("byte {} of {} on is {}{}", first.offset, name_of(mr), seen,
+        fmt::format("byte {} of {} on is {}{}", first.offset, name_of(region.mr), seen,
                     first.length > shown ? fmt::format(" ({} bytes differ)", first.length) : "");
-    found_.push_back(std::move(deviation));
+    return deviation;
+}
+
+void Shadow::look_again(dut::MrHandle mr, ByteRange range, Deviation deviation) {
+    if (told_.contains(mr) || std::ranges::count(unseen_, mr, &Unseen::mr) > 0) return;
+    deviation.may_come = true;
+    unseen_.push_back({mr, range, std::move(deviation)});
+}
+
+void Shadow::saw(dut::MrHandle mr, ByteRange looked, std::span<const ByteRange> wrong) {
+    const auto meets = [](ByteRange a, ByteRange b) {
+        return a.offset < b.offset + b.length && b.offset < a.offset + a.length;
+    };
+    std::erase_if(unseen_, [&](const Unseen& one) {
+        const ByteRange range = one.range;
+        const bool all = looked.offset <= range.offset &&
+                         range.offset + range.length <= looked.offset + looked.length;
+        return one.mr == mr && all &&
+               std::ranges::none_of(wrong, [&](ByteRange other) { return meets(range, other); });
+    });
+}
+
+void Shadow::compare(dut::MrHandle mr, std::uint64_t offset, wire::Bytes actual) {
+    Region* region = memory_.find(mr);
+    if (region == nullptr || open_to_loose_qp(*region)) return;
+    open_undecided_receives();
+    const std::vector<ByteRange> wrong = region->contents.differences(offset, actual);
+    saw(mr, {offset, actual.size()}, wrong);
+    if (wrong.empty()) return;
+    const auto from = [&](ByteRange range) { return actual.subspan(range.offset - offset); };
+    const std::vector<ByteRange> certain = region->visible.differences(offset, actual);
+    if (!certain.empty()) {
+        const ByteRange first = certain.front();
+        if (told_.insert(mr).second) found_.push_back(difference(*region, first, from(first)));
+        return;
+    }
+    if (counters_.now - region->changed < kVisible) return;
+    const ByteRange first = wrong.front();
+    look_again(mr, first, difference(*region, first, from(first)));
 }
 
 // Tells that a region differs, not where: for those that are too large to be read.
 void Shadow::compare_digest(const dut::MrDigest& asked, const dut::MrDigested& digest) {
     const Region* region = memory_.find(asked.mr);
-    if (region == nullptr || asked.length <= kMostRead) return;
-    if (counters_.now - region->changed < kVisible || open_to_loose_qp(*region)) return;
+    if (region == nullptr || asked.length <= kMostRead || open_to_loose_qp(*region)) return;
     open_undecided_receives();
     if (!region->contents.certain(asked.offset, asked.length)) return;
+    const ByteRange range{asked.offset, asked.length};
     const std::uint32_t expected =
         wire::crc32c(region->contents.known().subspan(asked.offset, asked.length));
-    if (expected == digest.crc32c || !told_.insert(asked.mr).second) return;
-    found_.push_back(
-        {.rule = "KEY-14",
-         .level = rules::Level::Must,
-         .field = "memory",
-         .allowed = fmt::format("it must be 0x{:08X}", expected),
-         .measured = fmt::format("the CRC-32C of {} is 0x{:08X}", name_of(asked.mr), digest.crc32c),
-         .packets = {}});
+    if (expected == digest.crc32c) return saw(asked.mr, range, {});
+    Deviation deviation{
+        .rule = "KEY-14",
+        .level = rules::Level::Must,
+        .field = "memory",
+        .allowed = fmt::format("it must be 0x{:08X}", expected),
+        .measured = fmt::format("the CRC-32C of {} is 0x{:08X}", name_of(asked.mr), digest.crc32c),
+        .packets = {}};
+    if (region->visible.certain(asked.offset, asked.length)) {
+        if (told_.insert(asked.mr).second) found_.push_back(std::move(deviation));
+    } else if (counters_.now - region->changed >= kVisible) {
+        look_again(asked.mr, range, std::move(deviation));
+    }
 }
 
 } // namespace

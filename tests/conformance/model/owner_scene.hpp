@@ -92,6 +92,9 @@ struct OwnerScene {
     }
     void reads(const std::vector<std::byte>& bytes) {
         now += std::chrono::seconds(1);
+        reads_at_once(bytes);
+    }
+    void reads_at_once(const std::vector<std::byte>& bytes) {
         call(dut::MrRead{.mr = region, .offset = 0, .length = bytes.size()}, dut::MrData{bytes});
     }
 

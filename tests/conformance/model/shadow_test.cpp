@@ -54,6 +54,73 @@ TEST_CASE("shadow: an acknowledged WRITE is there, and nothing around it", "[mod
     CHECK(found_in(write_acknowledged(), Scene::with(102, Scene::data(5))) != "");
 }
 
+TEST_CASE("shadow: acknowledged bytes may become visible later", "[model][ACK-05]") {
+    const auto right = Scene::with(101, Scene::data(5));
+    Scene late = write_acknowledged();
+    late.reads(Scene::with());
+    CHECK(found_in(late, right) == "");
+    CHECK(found_in(late, Scene::with()) == "RSP-01 memory");
+    // What was never written is wrong at any time.
+    Scene other = write_acknowledged();
+    other.reads(Scene::with(101, Scene::data(5, 1)));
+    CHECK(found_in(other, right) == "RSP-01 memory");
+    Scene beside = write_acknowledged();
+    beside.reads(Scene::with(200, Scene::data(1)));
+    CHECK(found_in(beside, right) == "KEY-14 memory");
+    Scene apart = write_acknowledged();
+    apart.sent("RDMA_WRITE_ONLY", 1, Scene::data(5), Scene::to(301, 5));
+    apart.acknowledged(1);
+    apart.reads(right);
+    CHECK(apart.found() == "RSP-01 memory"); // no later look says that the second is there
+}
+
+TEST_CASE("shadow: a polled completion makes bytes visible at once", "[model][ACK-05][N-21]") {
+    Scene scene = write_acknowledged();
+    scene.receive(1, 33, 16);
+    scene.sent("SEND_ONLY", 1, Scene::data(7));
+    scene.acknowledged(1);
+    const dut::Completion received{
+        .id = 1, .queue = wire::Queue::Receive, .opcode = wire::WcOpcode::Recv, .byte_len = 7};
+    auto right = Scene::with(101, Scene::data(5));
+    std::ranges::copy(Scene::data(7), right.begin() + 33);
+    Scene unpolled = scene;
+    unpolled.reads_at_once(Scene::with());
+    unpolled.polled(received);
+    CHECK(found_in(unpolled, right) == "");
+    scene.polled(received);
+    Scene seen = scene;
+    seen.reads_at_once(right);
+    CHECK(seen.found() == "");
+    // Neither the WRITE before the SEND nor the SEND itself may be late now.
+    for (const std::size_t old : {103U, 35U}) {
+        Scene stale = scene;
+        auto memory = right;
+        memory[old] = Scene::with()[old];
+        stale.reads_at_once(memory);
+        CHECK(found_in(stale, right) == "RSP-01 memory");
+    }
+}
+
+TEST_CASE("shadow: what may only be late is told as such", "[model][ACK-05][N-21]") {
+    const auto may_come = [](const Scene& scene) {
+        const auto found = check_memory(scene.story, {});
+        REQUIRE(found.size() == 1);
+        return found.front().may_come;
+    };
+    Scene late = write_acknowledged();
+    late.reads(Scene::with());
+    CHECK(may_come(late));
+    Scene beside = write_acknowledged();
+    beside.reads(Scene::with(200, Scene::data(1)));
+    CHECK_FALSE(may_come(beside));
+    Scene unreported;
+    unreported.receive(1, 33, 16);
+    unreported.sent("SEND_ONLY", 0, Scene::data(7));
+    unreported.acknowledged(0);
+    unreported.polled_nothing();
+    CHECK(may_come(unreported));
+}
+
 TEST_CASE("shadow: a WRITE without an answer is there or not", "[model][KEY-14]") {
     CHECK(found_in(write_sent(), Scene::with(101, Scene::data(5))) == "");
     CHECK(found_in(write_sent(), Scene::with()) == "");
