@@ -33,10 +33,10 @@ struct OfDut {
     Span span;
 
     Task<Met<>> operator()(const script::Post& post) const {
-        return play_post(interpreter, qp, post, span);
+        return play_post(interpreter, qp, post, span, !line.refused);
     }
     Task<Met<>> operator()(const script::Recv& recv) const {
-        return post_receive(interpreter, qp, recv, span);
+        return post_receive(interpreter, qp, recv, span, !line.refused);
     }
     Task<Met<>> operator()(const script::Modify& modify) const {
         return play_modify(interpreter, qp, modify, span);

@@ -16,6 +16,7 @@
 #include "conformance/interpreter/judging.hpp"
 #include "conformance/interpreter/notation.hpp"
 #include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/patience.hpp"
 #include "conformance/interpreter/record.hpp"
 #include "conformance/interpreter/regions.hpp"
 #include "conformance/interpreter/story.hpp"
@@ -41,6 +42,7 @@ Task<Met<>> no_event_left(Interpreter& interpreter) {
     for (const dut::Event& event : objects.events) {
         if (event.type == engine::EventType::CommEst) continue;
         const CaseQp* owner = event.qp ? objects.qp_of_dut(*event.qp) : nullptr;
+        if (owner != nullptr && owner->judged) continue;
         if (says_that_qp_failed(event.type) && owner != nullptr) {
             const auto state = co_await state_of_dut(interpreter, *owner, {});
             if (state == engine::QpState::Err || !reports_state(interpreter)) continue;
@@ -51,14 +53,19 @@ Task<Met<>> no_event_left(Interpreter& interpreter) {
     co_return Met<>{};
 }
 
-// The model judges the completions of the queue: it sees each poll. One poll returns a limited
-// number of them.
-Task<Met<>> poll_the_rest(Interpreter& interpreter, CaseQp& qp) {
+// Completions that no line expects. Where none needs a line the model judges them: it sees each
+// poll. One poll returns a limited number of them.
+Task<Met<>> no_completion_left(Interpreter& interpreter, CaseQp& qp) {
+    co_await collect_completions(interpreter, qp, wire::Duration(0), {});
     while (!qp.completions.empty()) {
+        const dut::Completion& completion = qp.completions.front();
+        if (!is_unscripted(interpreter) && !qp.judged) {
+            co_return failed(
+                unexpected({}, completion_name(completion), completion_text(completion)));
+        }
         qp.completions.clear();
         co_await collect_completions(interpreter, qp, wire::Duration(0), {});
     }
-    qp.next = qp.heard.size();
     co_return Met<>{};
 }
 
@@ -222,6 +229,11 @@ model::RegionNames names_of_regions(const Objects& objects) {
     return names;
 }
 
+// What the model finds in memory, completions and events.
+std::vector<model::Deviation> host_deviations(Interpreter& interpreter, const model::Story& story) {
+    return model::check_memory(story, names_of_regions(interpreter.objects()));
+}
+
 // What the model finds in the whole run, whatever the lines named.
 std::vector<Violation> deviations(Interpreter& interpreter) {
     const model::Story story =
@@ -230,11 +242,34 @@ std::vector<Violation> deviations(Interpreter& interpreter) {
     std::vector<Violation> found;
     for (const model::Deviation& one : model::check_packets(story))
         found.push_back(violation_of(one, story.setting));
-    for (const model::Deviation& one :
-         model::check_memory(story, names_of_regions(interpreter.objects()))) {
+    for (const model::Deviation& one : host_deviations(interpreter, story))
         found.push_back(violation_of(one, story.setting));
-    }
     return found;
+}
+
+// Whether the model misses something that a device may show later.
+bool misses_what_may_come(Interpreter& interpreter) {
+    CallLog log = interpreter.events().call_log(); // the case goes on, with its own
+    const model::Story story =
+        story_of(interpreter.environment(), interpreter.record(), log, interpreter.events().now());
+    const auto found = host_deviations(interpreter, story);
+    return std::ranges::any_of(found, &model::Deviation::may_come);
+}
+
+// No line waits for what the model misses, so it may not have been looked for long enough.
+Task<Met<>> what_comes_late(Interpreter& interpreter) {
+    const bool whole = interpreter.record().unrecorded() == 0;
+    if (!whole || !interpreter.environment().judged) co_return Met<>{};
+    Patience patience(interpreter);
+    while (misses_what_may_come(interpreter)) {
+        const bool again = co_await patience.look_again();
+        if (!again) break;
+        for (auto& [name, qp] : interpreter.objects().qps)
+            co_await no_completion_left(interpreter, qp);
+        co_await no_event_left(interpreter);
+        co_await guards_intact(interpreter);
+    }
+    co_return Met<>{};
 }
 
 // Some devices send another hop limit than the one that was set: that of the route. One question
@@ -271,18 +306,15 @@ Task<Met<>> conclude(Interpreter& interpreter) {
     co_await no_event_left(interpreter);
     co_await guards_intact(interpreter);
     co_await ask_for_states(interpreter);
+    co_await what_comes_late(interpreter);
     co_return Met<>{};
 }
 
 Task<Met<>> all_claimed(Interpreter& interpreter, CaseQp& qp) {
-    co_await collect_completions(interpreter, qp, wire::Duration(0), {});
+    co_await no_completion_left(interpreter, qp);
     if (is_unscripted(interpreter)) {
-        co_await poll_the_rest(interpreter, qp);
+        qp.next = qp.heard.size();
         co_return Met<>{};
-    }
-    if (!qp.completions.empty()) {
-        const dut::Completion& completion = qp.completions.front();
-        co_return failed(unexpected({}, completion_name(completion), completion_text(completion)));
     }
     for (; qp.next < qp.heard.size(); ++qp.next) {
         const std::size_t index = qp.heard[qp.next];

@@ -13,6 +13,7 @@
 #include "conformance/interpreter/matching.hpp"
 #include "conformance/interpreter/notation.hpp"
 #include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/patience.hpp"
 #include "conformance/interpreter/record.hpp"
 #include "conformance/interpreter/regions.hpp"
 #include "conformance/interpreter/values.hpp"
@@ -342,6 +343,19 @@ Task<Met<>> compare_data(Interpreter& interpreter, const Awaited& line) {
     if (data == nullptr) co_return Met<>{};
     std::vector<Difference> differing =
         co_await data_differences(interpreter, *data, *line.qp, packet->data, line.span);
+    // ACK-05: the packet may bring what the DUT's owner does not see yet.
+    const auto* slice = std::get_if<script::RegionSlice>(&data->value);
+    const Memory* region = slice == nullptr ? nullptr : interpreter.objects().region(slice->region);
+    const bool may_come = region != nullptr && region->side == Side::Dut &&
+                          data->comparison == script::Comparison::Equal;
+    Patience patience(interpreter);
+    while (may_come && !differing.empty()) {
+        const bool again = co_await patience.look_again();
+        if (!again) break;
+        std::vector<Difference> now =
+            co_await data_differences(interpreter, *data, *line.qp, packet->data, line.span);
+        differing = std::move(now);
+    }
     if (differing.empty()) co_return Met<>{};
     const bool equal = data->comparison == script::Comparison::NotEqual;
     co_return failed(

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,6 +66,10 @@ struct CaseQp {
     std::size_t next = 0;             // the first of `heard` that no line has claimed
     std::deque<dut::Completion> completions;
     std::deque<std::uint64_t> receives; // ids of posted receives that have not completed
+    // STA-07: ids that the DUT refused to take, because the QP is in ERR.
+    std::set<std::pair<engine::Queue, std::uint64_t>> refused;
+    // `judged`: completions and events that no line names need none.
+    bool judged = false;
     std::deque<dut::Completion> tester_completions; // as the device's agent would report them
     // The PSN after all requests before the current run of `>` lines.
     std::int64_t run_start = 0;

@@ -11,6 +11,7 @@
 #include "conformance/interpreter/dut_calls.hpp"
 #include "conformance/interpreter/environment.hpp"
 #include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/patience.hpp"
 #include "conformance/interpreter/queues.hpp"
 #include "conformance/interpreter/tester_peer.hpp"
 #include "conformance/interpreter/values.hpp"
@@ -80,6 +81,17 @@ class Wanted {
     const Piece& piece_;
     Span span_;
 };
+
+// ACK-05: whether bytes that differ may be right later, because packets changed memory of the DUT
+// that its owner does not see yet. What must be untouched can only become worse. If a completion
+// says that the bytes are visible, the model finds the first look that differs.
+bool may_become_visible(Objects& objects, const Piece& piece,
+                        const decltype(script::ExpectRegion::holds)& holds) {
+    if (std::holds_alternative<script::Untouched>(holds)) return false;
+    const auto* other = std::get_if<script::RegionSlice>(&holds);
+    const Memory* named = other == nullptr ? nullptr : objects.region(other->region);
+    return piece.memory->side == Side::Dut || (named != nullptr && named->side == Side::Dut);
+}
 
 } // namespace
 
@@ -225,11 +237,18 @@ std::vector<Difference> byte_differences(const std::vector<std::byte>& expected,
 Task<Met<>> play(Interpreter& interpreter, const script::ExpectRegion& line, Span span) {
     Objects& objects = interpreter.objects();
     const Piece piece = co_await piece_of(objects, line.region, objects.own_qp());
-    const std::vector<std::byte> seen = co_await read_memory(interpreter, piece, span);
     const Wanted holds(interpreter, piece, span);
-    const std::vector<std::byte> wanted = co_await std::visit(holds, line.holds);
-    auto differing = byte_differences(wanted, seen, piece.offset);
-    if (!differing.empty()) {
+    const bool may_come = may_become_visible(objects, piece, line.holds);
+    Patience patience(interpreter);
+    while (true) {
+        const std::vector<std::byte> seen = co_await read_memory(interpreter, piece, span);
+        const std::vector<std::byte> wanted = co_await std::visit(holds, line.holds);
+        auto differing = byte_differences(wanted, seen, piece.offset);
+        if (differing.empty()) break;
+        if (may_come) {
+            const bool again = co_await patience.look_again();
+            if (again) continue;
+        }
         Finding finding = mismatch(span, std::move(differing), "other bytes");
         finding.detail = "region " + piece.memory->name;
         co_return failed(std::move(finding));

@@ -219,6 +219,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::Judged& line, Span span
     co_await interpreter.events().sleep(interpreter.clock().now() + time);
     qp.next = qp.heard.size();
     qp.in_run = false;
+    qp.judged = true; // what comes late needs no line either
     // One answer holds a limited number of completions; a large queue needs several.
     for (bool more = true; more;) {
         co_await collect_completions(interpreter, qp, wire::Duration(0), span);

@@ -36,7 +36,16 @@ class WantedByCommand {
     Met<std::optional<Wanted>> operator()(const script::Done& done) const {
         const auto ids = ids_of(interpreter_.objects(), done.ids, qp_);
         if (!ids) return std::unexpected(ids.error());
-        return Wanted{AwaitedCompletions{&done, line_.side, ids->first, ids->last}, &done.within};
+        AwaitedCompletions wanted{&done, line_.side, ids->first, ids->last};
+        const auto refused = [&](std::int64_t id) {
+            return line_.side == Side::Dut &&
+                   qp_.refused.contains({done.queue, static_cast<std::uint64_t>(id)});
+        };
+        while (wanted.next <= wanted.last && refused(wanted.last))
+            --wanted.last;
+        while (wanted.next <= wanted.last && refused(wanted.next))
+            ++wanted.next;
+        return Wanted{wanted, &done.within};
     }
     Met<std::optional<Wanted>> operator()(const script::State& state) const {
         return Wanted{AwaitedState{&state, line_.side, {}}, &state.within};
@@ -275,7 +284,7 @@ Met<> take_completions(Interpreter& interpreter, std::span<Awaited> open, const 
             if (found->empty()) taker = &line;
             if (why.empty()) why = std::move(*found);
         }
-        if (taker == nullptr && is_unscripted(interpreter)) {
+        if (taker == nullptr && (is_unscripted(interpreter) || qp.judged)) {
             if (!ours && queue == engine::Queue::Receive)
                 std::erase(interpreter.objects().receives_of(qp), next->id);
             seen.erase(next);
@@ -366,6 +375,8 @@ Met<std::optional<Awaited>> awaited(Interpreter& interpreter, const script::Side
                 .since = {},
                 .what = std::move((*wanted)->what)};
     if (within) one.since = interpreter.clock().line_end();
+    const auto* done = std::get_if<AwaitedCompletions>(&one.what);
+    one.met = done != nullptr && done->next > done->last; // the DUT refused these posts
     return one;
 }
 
@@ -437,6 +448,7 @@ Task<Met<>> ask_for(Interpreter& interpreter, Awaited& line, wire::Duration wait
 }
 
 Met<bool> is_there(Interpreter& interpreter, const Awaited& line) {
+    if (line.met) return true;
     if (line.packet() != nullptr) return packet_is_there(interpreter, line);
     const auto* done = std::get_if<AwaitedCompletions>(&line.what);
     if (done == nullptr) return false; // alternatives begin with packets or completions

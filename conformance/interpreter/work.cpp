@@ -1,5 +1,6 @@
 #include "conformance/interpreter/work.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,9 +42,30 @@ dut::SendRequest request_of(const script::Post& post, const Order& order, const 
     return request;
 }
 
+// STA-07: a device flushes what is posted to a QP in ERR, or refuses it. How many of the requests
+// with these ids the device took.
+Task<Met<std::int64_t>> posted(Interpreter& interpreter, CaseQp& qp, dut::Request request,
+                               engine::Queue queue, Ids ids, bool may_refuse, Span span) {
+    const Demand demand = demand_of(request, interpreter.environment());
+    const dut::Answer answer = co_await interpreter.events().call(std::move(request));
+    const bool passes = may_refuse && qp.state == engine::QpState::Err;
+    if (!answer && !(passes && answer.error().refused()))
+        co_return refused(answer.error(), demand, span);
+    const std::int64_t all = ids.last - ids.first + 1;
+    const std::int64_t taken =
+        answer ? all : std::min<std::int64_t>(answer.error().posted.value_or(0), all);
+    for (std::int64_t id = ids.first; id <= ids.last; ++id) {
+        const std::pair place{queue, static_cast<std::uint64_t>(id)};
+        qp.refused.erase(place);
+        if (id - ids.first >= taken) qp.refused.insert(place);
+    }
+    co_return taken;
+}
+
 } // namespace
 
-Task<Met<>> play_post(Interpreter& interpreter, CaseQp& qp, const script::Post& post, Span span) {
+Task<Met<>> play_post(Interpreter& interpreter, CaseQp& qp, const script::Post& post, Span span,
+                      bool may_refuse) {
     if (post.operation == wire::WrOpcode::BindMw) {
         co_await bind_window(interpreter, qp, post, span);
         co_return Met<>{};
@@ -71,13 +93,14 @@ Task<Met<>> play_post(Interpreter& interpreter, CaseQp& qp, const script::Post& 
         chain.requests.push_back(request);
     }
     dut::Request call = std::move(chain);
-    co_await ask<dut::Posted>(interpreter, std::move(call), span);
+    co_await posted(interpreter, qp, std::move(call), engine::Queue::Send, order.ids, may_refuse,
+                    span);
     interpreter.clock().line_ended();
     co_return Met<>{};
 }
 
-Task<Met<>> post_receive(Interpreter& interpreter, CaseQp& qp, const script::Recv& recv,
-                         Span span) {
+Task<Met<>> post_receive(Interpreter& interpreter, CaseQp& qp, const script::Recv& recv, Span span,
+                         bool may_refuse) {
     Objects& objects = interpreter.objects();
     const Ids ids = co_await ids_of(objects, recv.ids, qp);
     const std::int64_t wanted =
@@ -108,9 +131,11 @@ Task<Met<>> post_receive(Interpreter& interpreter, CaseQp& qp, const script::Rec
     } else {
         call = dut::SrqPost{.srq = objects.srqs.at(srq), .requests = std::move(chain)};
     }
-    co_await ask<dut::Posted>(interpreter, std::move(call), span);
-    auto& receives = srq.empty() ? qp.receives : objects.srq_receives[srq];
-    for (std::int64_t id = ids.first; id <= ids.last; ++id)
+    const bool own = srq.empty(); // a shared queue has no state
+    const std::int64_t taken = co_await posted(
+        interpreter, qp, std::move(call), engine::Queue::Receive, ids, own && may_refuse, span);
+    auto& receives = own ? qp.receives : objects.srq_receives[srq];
+    for (std::int64_t id = ids.first; id < ids.first + taken; ++id)
         receives.push_back(static_cast<std::uint64_t>(id));
     const Met<> armed = co_await outcome_of(arm_limit(interpreter, srq, span));
     interpreter.clock().line_ended();

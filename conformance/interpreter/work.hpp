@@ -11,7 +11,10 @@ struct CaseQp;
 
 inline constexpr std::uint64_t kDefaultReceive = 256; // bytes, on either side
 
-Task<Met<>> play_post(Interpreter& interpreter, CaseQp& qp, const script::Post& post, Span span);
-Task<Met<>> post_receive(Interpreter& interpreter, CaseQp& qp, const script::Recv& recv, Span span);
+// `may_refuse`: the DUT may refuse it if the QP is in ERR (STA-07).
+Task<Met<>> play_post(Interpreter& interpreter, CaseQp& qp, const script::Post& post, Span span,
+                      bool may_refuse = true);
+Task<Met<>> post_receive(Interpreter& interpreter, CaseQp& qp, const script::Recv& recv, Span span,
+                         bool may_refuse = true);
 
 } // namespace veriroce::interpreter
