@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "conformance/dut/engine_device.hpp"
+#include "conformance/dut/late_device.hpp"
+#include "conformance/dut/limited_device.hpp"
 #include "transport/net/clock.hpp"
 #include "transport/port/port.hpp"
 
@@ -14,24 +16,28 @@ namespace {
 
 class EngineBackend final : public Backend {
   public:
-    EngineBackend(std::unique_ptr<port::Port> port, const dut::AgentLimits& limits)
-        : port_(std::move(port)), budget_(limits) {}
+    EngineBackend(std::unique_ptr<port::Port> port, const Options& options)
+        : port_(std::move(port)), budget_(options.limits) {
+        if (!options.planted) return;
+        lacks_ = options.planted->lacks;
+        traits_ = options.planted->traits;
+    }
 
     [[nodiscard]] std::string text() const override { return "engine on " + port_->text(); }
     std::expected<std::unique_ptr<dut::Executor>, dut::Failure> open_device() override;
 
     [[nodiscard]] int descriptor() const override { return port_->descriptor(); }
-    [[nodiscard]] std::optional<wire::Instant> next_deadline() const override {
-        return port_->next_deadline();
-    }
+    [[nodiscard]] std::optional<wire::Instant> next_deadline() const override;
     void advance(wire::Instant now) override;
 
   private:
-    class Device; // an EngineDevice that receives events while it exists
+    class Device; // it receives events while it exists
 
     std::unique_ptr<port::Port> port_;
     dut::Budget budget_;
-    std::vector<dut::EngineDevice*> devices_;
+    dut::Lacks lacks_;
+    std::vector<std::string> traits_;
+    std::vector<Device*> devices_;
 };
 
 class EngineBackend::Device final : public dut::Executor {
@@ -39,17 +45,25 @@ class EngineBackend::Device final : public dut::Executor {
     explicit Device(EngineBackend& backend)
         : backend_(backend), device_(backend.port_->engine(), backend.budget_,
                                      {.mtu_active = backend.port_->largest_mtu(),
-                                      .addresses = backend.port_->addresses()},
-                                     backend.port_->filter()) {
-        backend_.devices_.push_back(&device_);
+                                      .addresses = backend.port_->addresses(),
+                                      .traits = backend.traits_},
+                                     backend.port_->filter()),
+          late_(device_, backend.port_->filter()), limited_(late_, backend.lacks_, dut::Told::Yes) {
+        backend_.devices_.push_back(this);
     }
-    ~Device() override { std::erase(backend_.devices_, &device_); }
+    ~Device() override { std::erase(backend_.devices_, this); }
 
     dut::Answer execute(const dut::Request& request, wire::Instant now) override {
         if (const auto lost = neighbour_missing(request)) return std::unexpected(*lost);
-        auto answer = device_.execute(request, now);
+        auto answer = limited_.execute(request, now);
         backend_.advance(now); // send the posted packets before the answer
         return answer;
+    }
+    bool offer(const engine::Event& event, wire::Instant now) { return device_.offer(event, now); }
+    // The calls that wait are executed again after this.
+    void pass(wire::Instant now) { late_.pass(now); }
+    [[nodiscard]] std::optional<wire::Instant> next_deadline() const {
+        return late_.next_deadline();
     }
 
   private:
@@ -68,7 +82,18 @@ class EngineBackend::Device final : public dut::Executor {
 
     EngineBackend& backend_;
     dut::EngineDevice device_;
+    dut::LateDevice late_;       // in front of it
+    dut::LimitedDevice limited_; // in front of that
 };
+
+std::optional<wire::Instant> EngineBackend::next_deadline() const {
+    std::optional<wire::Instant> next = port_->next_deadline();
+    for (const Device* device : devices_) {
+        const auto one = device->next_deadline();
+        if (one && (!next || *one < *next)) next = one;
+    }
+    return next;
+}
 
 std::expected<std::unique_ptr<dut::Executor>, dut::Failure> EngineBackend::open_device() {
     return std::make_unique<Device>(*this);
@@ -80,6 +105,8 @@ void EngineBackend::advance(wire::Instant now) {
     while (const auto event = port_->engine().poll_event()) {
         std::ranges::any_of(devices_, [&](auto* device) { return device->offer(*event, now); });
     }
+    for (Device* device : devices_)
+        device->pass(now);
 }
 
 } // namespace
@@ -118,7 +145,7 @@ std::expected<std::unique_ptr<Backend>, std::string> open_engine(const Options& 
                       ? port::Port::udp(addresses.front(), {}, port)
                       : port::Port::raw(options.interface, addresses, config, std::move(planted));
     if (!opened) return std::unexpected(opened.error().text);
-    return std::make_unique<EngineBackend>(std::move(*opened), options.limits);
+    return std::make_unique<EngineBackend>(std::move(*opened), options);
 }
 
 } // namespace veriroce::agent

@@ -5,8 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "conformance/dut/contract.hpp"
+#include "conformance/dut/limited_device.hpp"
 #include "dissector/command_line/command.hpp"
 #include "transport/engine/behaviour.hpp"
 #include "transport/engine/checks.hpp"
@@ -14,11 +16,13 @@
 
 namespace veriroce::agent {
 
-// A planted defect of the engine backend (conformance/mutants).
+// A planted defect or a lawful oddity of the engine backend (conformance/mutants).
 struct Planted {
     engine::Checks checks = engine::kStandardChecks;
     engine::Behaviour behaviour{};
     std::unique_ptr<engine::SurfaceFilter> (*make_filter)() = nullptr;
+    dut::Lacks lacks{};
+    std::vector<std::string> traits{};
 };
 
 struct Options {

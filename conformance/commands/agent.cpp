@@ -14,11 +14,13 @@ void add_agent(command_line::Command program) {
         const auto found = mutants::find(name);
         if (!found) return std::unexpected("a name that 'veriroce test --list-mutants' lists");
         const mutants::Mutant& mutant = *found;
-        if (!mutant.lacks.empty())
-            return std::unexpected("a defect that packets show; this one is a lack of verbs");
+        auto lacks = dut::Lacks::parse(mutant.lacks);
+        if (!lacks) return std::unexpected(lacks.error());
         options->planted = {.checks = mutant.checks,
                             .behaviour = mutant.behaviour,
-                            .make_filter = mutant.make_filter};
+                            .make_filter = mutant.make_filter,
+                            .lacks = std::move(*lacks),
+                            .traits = mutants::traits_of(mutant)};
         return {};
     };
     command.option("--mutant", plant,

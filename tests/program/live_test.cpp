@@ -115,6 +115,20 @@ TEST_CASE("live: a device that refuses empty WRITEs is measured with SENDs", "[p
         all_cases(live.place, "(case['verdict'] == 'FAIL') == case['id'].startswith('len/zero')"));
 }
 
+TEST_CASE("live: lawful oddities pass or are skipped", "[program]") {
+    const Live live;
+    const Outcome limited =
+        live.play("--mutant core_without_comfort", "rsp/gap-nak ext/unreliable-gap");
+    INFO(limited.out << limited.err);
+    CHECK(limited.code == 0);
+    CHECK(all_cases(live.place,
+                    "(case['verdict'] == 'SKIP') == case['id'].startswith('ext/unreliable')"));
+    const Outcome late = live.play("--mutant host_one_ms_late", "atm/fetch-add rsp/lost-twice");
+    INFO(late.out << late.err);
+    CHECK(late.code == 0);
+    CHECK(all_cases(live.place, "case['verdict'] == 'PASS'"));
+}
+
 TEST_CASE("live: a device that sends nothing is refused, and what it got is kept", "[program]") {
     const Live live;
     // Both ends know each other's MAC, and nothing leaves the device.
