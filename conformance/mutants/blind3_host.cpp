@@ -377,11 +377,13 @@ constexpr std::array kMutants{
            .rule = "KEY-14",
            .description = "The receive that a SEND was too long for changes its wr_id with the "
                           "next one.",
+           .cases = "len/too-long-among-receives",
            .make_filter = make<TooLongNamesNext>},
     Mutant{.name = "odd_receive_piece_cut_to_word",
            .rule = "RSP-01",
            .description = "The first of several pieces of a receive is filled up to a multiple of "
                           "four bytes only, and the data goes on in the second.",
+           .cases = "len/odd-pieces",
            .make_filter = make<OddPieceCut>},
     Mutant{.name = "immediate_write_never_solicited",
            .rule = "N-26",
@@ -395,6 +397,7 @@ constexpr std::array kMutants{
            .rule = "STA-07",
            .description = "Requests that were posted in SQD do not complete when the QP goes to "
                           "ERR.",
+           .cases = "sta/posted-while-drained",
            .make_filter = make<PostedInSqdLost>},
     Mutant{.name = "srq_limit_reached_only_once",
            .rule = "N-16",
@@ -405,10 +408,12 @@ constexpr std::array kMutants{
            .rule = "N-16",
            .level = "SHOULD",
            .description = "LAST_WQE_REACHED is not raised where the host moves the QP to ERR.",
+           .cases = "sta/last-receive",
            .make_filter = make<HostEndsInSilence>},
     Mutant{.name = "write_window_takes_atomics",
            .rule = "KEY-04",
            .description = "A window that may be written takes atomics as well.",
+           .cases = "key/window-write-alone",
            .checks = kStandardChecks.with(RequestCheck::KeyRights, write_window_takes_atomics)},
     Mutant{.name = "fetch_add_carries_into_neighbour",
            .rule = "ATM-08",
@@ -417,6 +422,7 @@ constexpr std::array kMutants{
     Mutant{.name = "atomic_replays_survive_reset",
            .rule = "STA-10",
            .description = "After RESET the atomics of the old connection are answered once more.",
+           .cases = "sta/reset-forgets-atomics",
            .make_filter = make<ReplaysSurviveReset>},
 };
 

@@ -298,16 +298,19 @@ constexpr std::array kMutants{
            .rule = "RNR-07",
            .description = "A new min_rnr_timer of a QP in RTS has no effect: RNR NAKs keep the "
                           "old code.",
+           .cases = "rnr/new-timer",
            .make_filter = make<KeepsRnrTimer>},
     Mutant{.name = "gap_behind_read_named_inside_it",
            .rule = "RSP-02",
            .description = "The sequence NAK of a gap behind a READ of several packets names the "
                           "READ's second PSN.",
+           .cases = "rsp/gap-after-a-long-read",
            .make_filter = make<NamesPsnInsideRead>},
     Mutant{.name = "no_nak_while_read_is_answered",
            .rule = "RSP-02",
            .description = "The sequence NAK of a gap that comes while a READ is being answered is "
                           "lost.",
+           .cases = "rsp/gap-after-a-long-read",
            .make_filter = make<NoNakWhileReadIsAnswered>},
     Mutant{.name = "rnr_nak_names_first_of_write",
            .rule = "RNR-02",
@@ -317,11 +320,13 @@ constexpr std::array kMutants{
            .rule = "RDR-11",
            .description = "The answer to an atomic leaves before the last response to the READ "
                           "before it.",
+           .cases = "rdr/then-an-atomic",
            .make_filter = make<AtomicOvertakesRead>},
     Mutant{.name = "read_response_begins_anew_at_wrap",
            .rule = "RDR-01",
            .description = "A READ response that crosses the wrap ends at PSN 0xFFFFFF and begins "
                           "again at 0.",
+           .cases = "rsp/at-psn",
            .make_filter = make<BeginsAnewAtWrap>},
     Mutant{.name = "one_replay_too_few",
            .rule = "ATM-06",
@@ -341,6 +346,7 @@ constexpr std::array kMutants{
     Mutant{.name = "full_last_ends_write_early",
            .rule = "LEN-04",
            .description = "A LAST of a whole PMTU may end a WRITE that announced more.",
+           .cases = "len/ends-early",
            .checks = kStandardChecks.with(RequestCheck::MessageLength, full_last_is_enough)},
     Mutant{.name = "only_of_512_at_mtu_256",
            .rule = "LEN-03",

@@ -286,6 +286,7 @@ constexpr std::array kSecond{
            .rule = "KEY-09",
            .level = "SHOULD",
            .description = "A window lets a WRITE in, whatever rights it was bound with.",
+           .cases = "key/window-atomic-alone key/window-read-alone",
            .checks = kStandardChecks.with(RequestCheck::KeyRights, windows_writable)},
     Mutant{.name = "invalidate_of_key_zero_ignored",
            .rule = "KEY-11",
