@@ -146,7 +146,9 @@ void judge_arrivals(const Context& context) {
         notes.at_port->said_number = context.packet.number;
         return;
     }
-    if (context.seen.kind == Class::Forgotten || !span_known(context)) {
+    if (context.seen.kind == Class::Forgotten) {
+        notes.at_port->arrivals.lose_track();
+    } else if (!span_known(context)) {
         notes.at_port->arrivals.forget();
     } else {
         notes.at_port->arrived = notes.at_port->arrivals.request(

@@ -22,6 +22,8 @@ Arrivals::Effect Arrivals::request(wire::Psn psn, std::uint32_t span, bool sure)
     if (!known_) return effect;
     const wire::Psn end = psn + span;
     effect.ahead = sure && behind(most_, psn);
+    const bool again = behind(psn, sure_);
+    if (again && (!lowest_again_ || behind(psn, *lowest_again_))) lowest_again_ = psn;
     if (behind(sure_, psn)) {
         remember({.low = sure_, .high = behind(most_, psn) ? most_ : psn + -1});
     }
@@ -35,10 +37,13 @@ Arrivals::Effect Arrivals::request(wire::Psn psn, std::uint32_t span, bool sure)
 
 void Arrivals::acknowledged(wire::Psn before, wire::Psn sent) {
     if (!known_) {
+        const bool unplaced = unplaced_;
         begin_at(before);
         most_ = behind(before, sent) ? sent : before;
+        if (unplaced) remember({.low = sure_, .high = most_});
         return;
     }
+    lowest_again_.reset();
     if (waits_ ? !behind(before, sure_) && before != sure_ : behind(sure_, before)) {
         sure_ = before;
         waits_ = false;
@@ -47,9 +52,13 @@ void Arrivals::acknowledged(wire::Psn before, wire::Psn sent) {
 }
 
 void Arrivals::not_ready(wire::Psn psn) {
+    const bool retried = lowest_again_ && !behind(psn, *lowest_again_);
     sure_ = psn;
     waits_ = true;
     if (behind(most_, sure_)) most_ = sure_;
+    // What came behind the retry met one that had dropped the packets between (RNR-04).
+    if (retried && behind(psn + 1, most_)) remember({.low = psn + 1, .high = most_ + -1});
+    lowest_again_.reset();
 }
 
 std::optional<wire::Psn> Arrivals::expected() const {

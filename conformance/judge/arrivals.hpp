@@ -3,7 +3,8 @@
 //
 // The lower bound counts only requests that a responder must take (RSP-01); the upper one also
 // those that it may drop. An RNR NAK takes the lower bound back, and until something is
-// acknowledged again nothing tells whether an early resend was taken (RNR-05).
+// acknowledged again nothing tells whether an early resend was taken (RNR-05): even one that came
+// before the RNR NAK left.
 // Source: rules RSP-01, RSP-02, RSP-09, RNR-04, RNR-05.
 #pragma once
 
@@ -31,6 +32,11 @@ class Arrivals {
     void not_ready(wire::Psn psn); // an RNR NAK
     // What is not understood makes it forget all until the next acknowledgement.
     void forget() { known_ = false; }
+    // The same for a request that cannot be placed: it may be ahead of whatever is expected then.
+    void lose_track() {
+        known_ = false;
+        unplaced_ = true;
+    }
 
     [[nodiscard]] bool known() const { return known_; }
     // The PSN that is expected, where that is certain.
@@ -48,7 +54,9 @@ class Arrivals {
     void remember(Range range);
 
     bool known_ = false;
-    bool waits_ = false; // since an RNR NAK
+    bool unplaced_ = false;                 // something came while or before it was not known
+    bool waits_ = false;                    // since an RNR NAK
+    std::optional<wire::Psn> lowest_again_; // of those that came again since anything was answered
     wire::Psn sure_;
     wire::Psn most_;
     std::array<Range, 8> missed_{}; // the oldest first

@@ -79,7 +79,9 @@ void ResponderChecks::take(const Packet& packet, const Connection& connection) {
     sent.always_receives = sent.always_receives && ends && info.consumes_receive();
     sent.always_answered = sent.always_answered && answered;
     sent.ever_answered = sent.ever_answered || answered;
-    if (fresh && answered) state.unanswered.insert(psn);
+    // RDR-07: what begins before the newest answer is no request of its own.
+    const bool behind = state.acknowledged && psn <= *state.acknowledged;
+    if (fresh && answered && !behind) state.unanswered.insert(psn);
     state.at_answer.changed(psn);
     state.at_reach.changed(psn);
     reach(state, psn, last + 1);

@@ -120,6 +120,34 @@ TEST_CASE("judge: what a sequence NAK cannot have been drawn by", "[judge][RSP-0
     CHECK(judged(at(kA), {one, two, three, nak}) == kNothing);
 }
 
+// A packet that is far ahead is a gap to the responder, though the history cannot place it.
+TEST_CASE("judge: a NAK after a packet from far away and a repeated ACK", "[judge][RSP-02]") {
+    Wire wire;
+    const auto one = wire.from_a(kSendOnly, 100);
+    const auto ack = wire.ack(100, 1);
+    const auto far = wire.from_a(kSendOnly, 101 + (1U << 22U));
+    const auto again = wire.ack(100, 1);
+    const auto nak = wire.nak(101, 1, NakCode::PsnSequence);
+    CHECK(judged(at(kB), {one, ack, far, nak}) == kNothing);
+    CHECK(judged(at(kB), {one, ack, far, again, nak}) == kNothing);
+    CHECK(judged(at(kB), {one, ack, again, nak}) == certain("RSP-02"));
+}
+
+// RNR-05: the retry may be taken although it came before the RNR NAK left; what came behind the
+// refused request before it was dropped.
+TEST_CASE("judge: a NAK after an RNR NAK that an early retry overtook", "[judge][RSP-02]") {
+    Wire wire;
+    const auto one = wire.from_a(kSendOnly, 100);
+    const auto two = wire.from_a(kSendOnly, 101);
+    const auto retry = wire.from_a(kSendOnly, 100);
+    const auto three = wire.from_a(kSendOnly, 102);
+    const auto refused = wire.answer(100, 0, wire::Syndrome::rnr(10));
+    const auto nak = wire.nak(101, 1, NakCode::PsnSequence);
+    CHECK(judged(at(kB), {one, two, retry, three, refused, nak}) == kNothing);
+    CHECK(judged(at(kB), {one, two, three, refused, nak}) == certain("RSP-02"));
+    CHECK(judged(at(kB), {one, retry, refused, nak}) == certain("RSP-02")); // nothing is ahead
+}
+
 TEST_CASE("judge LEN-07, RSP-09: PSNs behind a READ", "[judge][LEN-07][RSP-09]") {
     Wire wire;
     const auto empty = wire.read(100, 0);

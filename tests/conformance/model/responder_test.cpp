@@ -197,6 +197,19 @@ TEST_CASE("model: READs and atomics are answered before what follows them", "[mo
     CHECK(scene.found() == "RDR-11 psn");
 }
 
+TEST_CASE("model: an ACK may be repeated after a duplicate READ", "[model][ACK-04][RDR-07]") {
+    Scene scene;
+    scene.post_receives(1);
+    scene.sent("RDMA_READ_REQUEST", 0, {}, {.packet = reads(512)});
+    scene.heard("RDMA_READ_RESPONSE_FIRST", 0, filled(0, 256), {.packet = with_msn(1)});
+    scene.heard("RDMA_READ_RESPONSE_LAST", 1, filled(256, 256), {.packet = with_msn(1)});
+    scene.sent("SEND_ONLY", 2);
+    scene.acknowledged(2, 2);
+    scene.sent("RDMA_READ_REQUEST", 1, {}, {.packet = reads(512)}); // beyond the first one
+    scene.acknowledged(2, 2);
+    CHECK(scene.found() == "");
+}
+
 TEST_CASE("model: an ATOMIC ACKNOWLEDGE answers an atomic", "[model][ATM-10]") {
     Scene scene;
     scene.sent("FETCH_ADD", 0);
