@@ -35,6 +35,13 @@ RequestVerdict every_second_plain_refused(const RequestView& view) {
     return engine::request_check::receive_ready(view);
 }
 
+RequestVerdict every_long_write_refused(const RequestView& view) {
+    const bool begins = view.info.operation == wire::Operation::RdmaWrite &&
+                        view.info.position == wire::Position::First;
+    if (begins && !waits_for_retry(view)) return RequestVerdict::Rnr;
+    return engine::request_check::receive_ready(view);
+}
+
 // RNR-02: the receive is looked for at the message's end, and was not fetched.
 RequestVerdict immediates_refused(const RequestView& view) {
     if (view.info.immediate() && view.info.operation == wire::Operation::RdmaWrite &&
@@ -88,6 +95,32 @@ struct ReadsLate {
         const wire::Instant at = earliest + (late ? wire::Duration(300us) : wire::Duration(0));
         return {.at = at, .next = at};
     }
+};
+
+// ACK-04: the newest ACK is told again after a while; what comes behind it waits for that.
+class RepeatsAcksLater final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant now,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        if (!packet || !packet->info().response()) {
+            out.push_back(std::move(datagram));
+            return;
+        }
+        wire::Instant& free = free_[packet->bth.dest_qp];
+        const bool idle = free <= now;
+        const wire::Instant leaves = std::max(free, now + datagram.delay);
+        datagram.delay = leaves - now;
+        free = leaves;
+        out.push_back(datagram);
+        if (!idle || !is_ack(*packet)) return;
+        free += 200us;
+        datagram.delay = free - now;
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    std::map<wire::Qpn, wire::Instant> free_; // by the peer's QP
 };
 
 // One unit of the device serves the QPs of odd number, and has more to do.
@@ -255,6 +288,11 @@ constexpr std::array kOddities{
                "NAK, once.",
            .checks = engine::kStandardChecks.with(engine::RequestCheck::ReceiveReady,
                                                   every_second_plain_refused)},
+    Mutant{.name = "every_rnr_for_long_write",
+           .rule = "RNR-03",
+           .description = "The first packet of each longer WRITE draws an RNR NAK, once.",
+           .checks = engine::kStandardChecks.with(engine::RequestCheck::ReceiveReady,
+                                                  every_long_write_refused)},
     Mutant{.name = "receives_of_immediates_fetched_late",
            .rule = "RNR-02",
            .description = "The end of a WRITE with immediate data draws an RNR NAK, although there "
@@ -279,6 +317,10 @@ constexpr std::array kOddities{
            .description =
                "READ responses and atomic acknowledges leave 300 us later; later ACKs wait.",
            .make_filter = make<SendsLater<ReadsLate>>},
+    Mutant{.name = "acks_repeated_later",
+           .rule = "ACK-04",
+           .description = "An ACK is sent again 200 us later; later answers wait for that.",
+           .make_filter = make<RepeatsAcksLater>},
     Mutant{.name = "odd_qps_served_later",
            .rule = "ACK-12",
            .description = "All packets to QPs with an odd number leave 150 us later.",

@@ -2,6 +2,8 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/packets.hpp"
 
+#include <chrono>
+
 namespace veriroce::mutants {
 
 namespace {
@@ -38,6 +40,23 @@ class EditsCompletions final : public engine::SurfaceFilter {
     }
 };
 
+// ACK-05: an ACK promises no visibility, and nothing says how soon a completion comes.
+template <std::int64_t CompletionUs, std::int64_t MemoryUs>
+class TellsLate final : public engine::SurfaceFilter {
+  public:
+    [[nodiscard]] wire::Duration completion_delay() const override {
+        return std::chrono::microseconds(CompletionUs);
+    }
+    [[nodiscard]] wire::Duration memory_delay() const override {
+        return std::chrono::microseconds(MemoryUs);
+    }
+};
+
+class RefusesPostsInError final : public engine::SurfaceFilter {
+  public:
+    [[nodiscard]] bool refuses_posts_in_error() const override { return true; }
+};
+
 constexpr std::array kOddities{
     Mutant{.name = "failed_completions_full_of_garbage",
            .rule = "STA-07",
@@ -61,6 +80,23 @@ constexpr std::array kOddities{
            .description = "The device has RC, SEND, WRITE and READ alone, and reports no state.",
            .lacks = "uc,ud,atomics,imm,send_inv,sqd,flush,notify,srq,atomic_write,mw,mw1,mw2,"
                     "mtu256,query_qp,sge>=2,inline>=1,mtu>=4096"},
+    Mutant{.name = "completions_thirty_ms_late",
+           .rule = "ACK-05",
+           .description = "The host sees each completion 30 ms later than it could.",
+           .make_filter = make<TellsLate<30'000, 0>>},
+    Mutant{.name = "memory_thirty_ms_late",
+           .rule = "ACK-05",
+           .description = "The host sees what packets wrote 30 ms later, or with the next "
+                          "completion that it polls.",
+           .make_filter = make<TellsLate<0, 30'000>>},
+    Mutant{.name = "host_one_ms_late",
+           .rule = "ACK-05",
+           .description = "The host sees completions, and what packets wrote, 1 ms later.",
+           .make_filter = make<TellsLate<1'000, 1'000>>},
+    Mutant{.name = "posting_in_error_refused",
+           .rule = "STA-08",
+           .description = "Posting to a QP in ERR is refused.",
+           .make_filter = make<RefusesPostsInError>},
 };
 
 } // namespace
