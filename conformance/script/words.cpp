@@ -26,7 +26,8 @@ constexpr std::array kCapabilityList{
 constexpr std::array kAmountList{"mtu"sv, "sge"sv, "inline"sv, "rd_atomic"sv, "dest_rd_atomic"sv};
 constexpr std::array kTraitList{
     "out_of_order"sv, "selective_repeat"sv,   "adaptive_retransmission"sv, "ack_timer_ignored"sv,
-    "odp"sv,          "buffers_before_rtr"sv, "full_cq_idles"sv,           "dscp_overridden"sv};
+    "odp"sv,          "buffers_before_rtr"sv, "full_cq_idles"sv,           "dscp_overridden"sv,
+    "multipath"sv};
 constexpr std::array kTagList{"lethal"sv, "slow"sv, "timing"sv, "unscripted"sv};
 // One word for each row of the verbs' table of rights.
 constexpr auto kAccessList = [] {
