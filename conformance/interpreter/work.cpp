@@ -42,13 +42,20 @@ dut::SendRequest request_of(const script::Post& post, const Order& order, const 
     return request;
 }
 
-// STA-07: a device flushes what is posted to a QP in ERR, or refuses it. How many of the requests
-// with these ids the device took.
+// STA-03, STA-07: what a device may refuse, because the QP cannot send yet or is in ERR. It may
+// also keep it, or flush it.
+bool may_be_refused(engine::QpState state, engine::Queue queue) {
+    const bool before_rts = state == engine::QpState::Reset || state == engine::QpState::Init ||
+                            state == engine::QpState::Rtr;
+    return state == engine::QpState::Err || (before_rts && queue == engine::Queue::Send);
+}
+
+// How many of the requests with these ids the device took.
 Task<Met<std::int64_t>> posted(Interpreter& interpreter, CaseQp& qp, dut::Request request,
                                engine::Queue queue, Ids ids, bool may_refuse, Span span) {
     const Demand demand = demand_of(request, interpreter.environment());
     const dut::Answer answer = co_await interpreter.events().call(std::move(request));
-    const bool passes = may_refuse && qp.state == engine::QpState::Err;
+    const bool passes = may_refuse && may_be_refused(qp.state, queue);
     if (!answer && !(passes && answer.error().refused()))
         co_return refused(answer.error(), demand, span);
     const std::int64_t all = ids.last - ids.first + 1;

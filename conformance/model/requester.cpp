@@ -104,6 +104,11 @@ void RequesterChecks::check(const Packet& packet, const Connection& connection,
     const wire::Packet& sent = *packet.packet;
     if (sent.info().service != wire::service_of(connection.type)) return; // told already
     PacketLog log(log_, packet.number, connection.qpn);
+    if (!connection.attributes.sq_psn) { // it was never brought to RTS
+        log.add("STA-03", Must, "opcode", "a QP sends no request before RTS",
+                fmt::format("it sends {}", sent.info().name));
+        return;
+    }
     Queue& queue = queues_[&connection];
     // More than 2^23 PSNs behind the first one the distance would be negative.
     if (queue.next_posted > wire::kMask24 / 2) return;

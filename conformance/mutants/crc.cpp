@@ -85,6 +85,28 @@ class LeavesOut final : public engine::SurfaceFilter {
 
 constexpr std::size_t kBehindBth = 12;
 
+// The same for the IPv4 identification.
+class LeavesOutIpId final : public engine::SurfaceFilter {
+  public:
+    std::optional<engine::OwnedDatagram> admit(wire::Bytes bytes, wire::Instant /*now*/) override {
+        const auto frame = wrong_by_icrc_only(bytes);
+        if (!frame || !frame->ipv4) return std::nullopt;
+        constexpr std::size_t id_at = 4; // in the IPv4 header
+        std::vector<std::byte> other(bytes.begin(), bytes.end());
+        for (std::size_t at = 0; at < 2; ++at) {
+            for (unsigned bit = 0; bit < 8; ++bit) {
+                std::byte& changed = other[frame->outer.ip_at + id_at + at];
+                changed ^= std::byte{1} << bit;
+                const auto parsed = wire::parse_frame(other);
+                if (parsed && wire::icrc(parsed->frame.covered()) == frame->icrc)
+                    return owned(*frame);
+                changed ^= std::byte{1} << bit;
+            }
+        }
+        return std::nullopt;
+    }
+};
+
 // The packet goes in as one that is far ahead: the engine drops it and asks for the expected one.
 class NakForBadIcrc final : public engine::SurfaceFilter {
   public:
@@ -242,6 +264,11 @@ constexpr std::array kMutants{
            .description = "The ICRC does not cover the AETH.",
            .cases = "crc/covered-answer",
            .make_filter = make<LeavesOut<wire::Header::Aeth, kBehindBth, kBehindBth + 4>>},
+    Mutant{.name = "icrc_leaves_out_the_ip_id",
+           .rule = "CRC-06",
+           .description = "The ICRC does not cover the IPv4 identification.",
+           .cases = "crc/covered-ip-id",
+           .make_filter = make<LeavesOutIpId>},
 };
 
 } // namespace

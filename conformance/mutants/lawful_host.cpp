@@ -94,7 +94,7 @@ constexpr std::array kOddities{
            .description = "The host sees completions, and what packets wrote, 1 ms later.",
            .make_filter = make<TellsLate<1'000, 1'000>>},
     Mutant{.name = "posting_in_error_refused",
-           .rule = "STA-08",
+           .rule = "STA-07",
            .description = "Posting to a QP in ERR is refused.",
            .make_filter = make<RefusesPostsInError>},
 };

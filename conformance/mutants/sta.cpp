@@ -1,7 +1,9 @@
 // Defects in the states of a QP.
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
@@ -79,6 +81,45 @@ class AnswersBeforeRtr final : public engine::SurfaceFilter {
     std::set<wire::Qpn> early_; // QPs in RESET or INIT
 };
 
+// STA-03: what is posted in RTR is refused, and leaves beside the next answer.
+class SendsInRtr final : public engine::SurfaceFilter {
+  public:
+    void qp_changed(const engine::QpReport& report) override {
+        Qp& qp = qps_[report.qpn];
+        qp.ready = report.state == engine::QpState::Rtr;
+        qp.peer = report.attributes.dest_qp.value_or(wire::Qpn{});
+        qp.posted = qp.posted && qp.ready;
+    }
+    void qp_destroyed(wire::Qpn qpn) override { qps_.erase(qpn); }
+    void posting_send(wire::Qpn qpn, engine::SendRequest& /*request*/) override {
+        Qp& qp = qps_[qpn];
+        qp.posted = qp.ready;
+    }
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& answers) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        const auto qp = packet ? qps_.find(packet->bth.dest_qp) : qps_.end();
+        if (qp != qps_.end() && std::exchange(qp->second.posted, false)) {
+            wire::Packet send;
+            send.bth = {.opcode = *wire::opcode_by_name("SEND_ONLY"),
+                        .pkey = packet->bth.pkey,
+                        .dest_qp = qp->second.peer};
+            send.headers = send.info().headers;
+            answers.push_back({.envelope = back(datagram.envelope), .bytes = bytes_of(send)});
+        }
+        in.push_back(std::move(datagram));
+    }
+
+  private:
+    struct Qp {
+        bool ready = false; // in RTR
+        bool posted = false;
+        wire::Qpn peer;
+    };
+    std::map<wire::Qpn, Qp> qps_;
+};
+
 constexpr std::array kMutants{
     Mutant{.name = "error_state_still_answers",
            .rule = "STA-07",
@@ -105,6 +146,11 @@ constexpr std::array kMutants{
            .description = "A QP in RESET or INIT sends every packet back.",
            .cases = "sta/init sta/reset",
            .make_filter = make<AnswersBeforeRtr>},
+    Mutant{.name = "sends_in_rtr",
+           .rule = "STA-03",
+           .description = "A SEND that is posted in RTR leaves with the next answer.",
+           .cases = "sta/ready-to-receive",
+           .make_filter = make<SendsInRtr>},
 };
 
 } // namespace
