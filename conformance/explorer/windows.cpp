@@ -78,7 +78,7 @@ void misuse(Sketch& sketch, Qp& qp, const Window& window) {
         break;
     default: // its region's address and length, under the key of the window
         sketch.say(fmt::format("{}RDMA_{} psn={} va=t1+{} rkey=w{} {}={}", sends(qp),
-                               write ? "WRITE_ONLY" : "READ_REQUEST", qp.psn, window.offset + from,
+                               write ? "WRITE" : "READ_REQUEST", qp.psn, window.offset + from,
                                window.number, write ? "ackreq len" : "dmalen", rest + 1));
         break;
     }
