@@ -66,7 +66,7 @@ struct CaseQp {
     std::size_t next = 0;             // the first of `heard` that no line has claimed
     std::deque<dut::Completion> completions;
     std::deque<std::uint64_t> receives; // ids of posted receives that have not completed
-    // STA-07: ids that the DUT refused to take, because the QP is in ERR.
+    // STA-03, STA-07: ids that the DUT refused to take, because of the QP's state.
     std::set<std::pair<engine::Queue, std::uint64_t>> refused;
     // `judged`: completions and events that no line names need none.
     bool judged = false;
