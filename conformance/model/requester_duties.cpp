@@ -166,7 +166,9 @@ void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, const State& st
     }
     // What was under way when the answer came is tolerated.
     const bool late = state.acknowledged > psn && now - state.acknowledged_at > kUnderWay;
-    if (!late) return;
+    // REQ-33: the answer came after the timer had expired, and the resend may leave late.
+    const bool expired = timeout && state.acknowledged_at - state.sent_before_ack >= *timeout;
+    if (!late || expired) return;
     const bool complete = work.last_psn() < state.acknowledged;
     log.add(
         "TMO-06", complete ? Must : Should, "psn",
@@ -221,6 +223,7 @@ void RequesterDuties::take(const Packet& packet) {
     if (plain && !behind_read && psn >= state.acknowledged) {
         state.acknowledged = psn + 1;
         state.acknowledged_at = packet.at.latest;
+        state.sent_before_ack = state.last_sent;
     }
     const bool data =
         operation == Operation::RdmaReadResponse || operation == Operation::AtomicAcknowledge;

@@ -42,7 +42,8 @@ class RequesterDuties {
         std::int64_t may_be_acknowledged = 0;   // the PSN after all that any answer names
         std::int64_t acknowledged = 0;          // that a plain answer acknowledges
         wire::Instant acknowledged_at;
-        std::int64_t asked = 0; // the PSN after the last that a packet asks an answer for
+        wire::Instant sent_before_ack; // the newest request before that answer
+        std::int64_t asked = 0;        // the PSN after the last that a packet asks an answer for
         // How often each PSN was sent since the tester last said something.
         std::map<std::int64_t, std::uint32_t> copies;
         bool resent = false;

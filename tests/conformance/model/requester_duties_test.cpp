@@ -135,6 +135,24 @@ TEST_CASE("requester duties: a resend begins at the oldest unanswered PSN", "[mo
     CHECK(resends(0, 1) == "TMO-06 psn");
 }
 
+TEST_CASE("requester duties: an answer after the timeout may come too late", "[model][REQ-33]") {
+    const auto resent_after_answer_at = [](std::int64_t milliseconds) {
+        const auto at = [](Scene& scene, std::int64_t when) {
+            const wire::Instant instant = wire::Instant{} + std::chrono::milliseconds(when);
+            scene.story.packets.back().at = {instant, instant};
+        };
+        Scene scene = with_write(14, 7); // 67 ms
+        hear_write(scene, 0);
+        scene.sent("ACKNOWLEDGE", 0);
+        at(scene, milliseconds);
+        hear_write(scene, 0);
+        at(scene, 100);
+        return scene.found();
+    };
+    CHECK(resent_after_answer_at(80) == "");
+    CHECK(resent_after_answer_at(60) == "TMO-06 psn");
+}
+
 TEST_CASE("requester duties: it asks for the answer that it waits for", "[model][BTH-18]") {
     const auto after = [](bool asks, bool answered) {
         Scene scene = with_write(20, 7);
