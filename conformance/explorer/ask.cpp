@@ -292,9 +292,9 @@ void duplicate(Sketch& sketch, Qp& qp) {
 }
 
 // Farther ahead than any packet of the dialogue: one PSN never stands for two requests. Not so far
-// that the judge takes it for another connection.
+// that the judge takes it for a gap that it cannot judge.
 std::int64_t far_ahead(Sketch& sketch) {
-    constexpr std::array<std::int64_t, 6> distances{700, 800, 900, 1000, 0x7FFF, 0x8000};
+    constexpr std::array<std::int64_t, 4> distances{700, 800, 900, 1000};
     return sketch.random().pick(distances);
 }
 
