@@ -115,7 +115,7 @@ TEST_CASE("live: a device that refuses empty WRITEs is measured with SENDs", "[p
         all_cases(live.place, "(case['verdict'] == 'FAIL') == case['id'].startswith('len/zero')"));
 }
 
-TEST_CASE("live: lawful oddities pass or are skipped", "[program]") {
+TEST_CASE("live: an oddity that lacks verbs passes or is skipped", "[program]") {
     const Live live;
     const Outcome limited =
         live.play("--mutant core_without_comfort", "rsp/gap-nak ext/unreliable-gap");
@@ -123,6 +123,10 @@ TEST_CASE("live: lawful oddities pass or are skipped", "[program]") {
     CHECK(limited.code == 0);
     CHECK(all_cases(live.place,
                     "(case['verdict'] == 'SKIP') == case['id'].startswith('ext/unreliable')"));
+}
+
+TEST_CASE("live: an oddity that tells its host late passes", "[program]") {
+    const Live live;
     const Outcome late = live.play("--mutant host_one_ms_late", "atm/fetch-add rsp/lost-twice");
     INFO(late.out << late.err);
     CHECK(late.code == 0);
