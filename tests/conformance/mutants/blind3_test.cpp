@@ -225,7 +225,7 @@ void receive_of_odd_pieces(Stage& stage) {
     const std::array<engine::Sge, 2> sges{{stage.piece(0, 6), stage.piece(256, 100)}};
     stage.receive(0, sges);
     stage.arrive(stage.packet(Operation::Send, Position::Only, 100, 8));
-    for (const std::uint64_t offset : {3, 4, 5, 256, 257, 258})
+    for (const std::uint64_t offset : {3U, 4U, 5U, 256U, 257U, 258U})
         stage.memory(offset);
 }
 
