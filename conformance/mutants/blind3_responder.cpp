@@ -355,6 +355,7 @@ constexpr std::array kMutants{
     Mutant{.name = "key_of_empty_read_checked",
            .rule = "N-37",
            .description = "A READ of no bytes needs a key that exists.",
+           .cases = "len/zero-length-read-any-key",
            .checks = kStandardChecks.with(RequestCheck::KeyKnown, empty_read_has_key)},
     Mutant{.name = "uc_gap_overlooked",
            .rule = "EXT-06",
