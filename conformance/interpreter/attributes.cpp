@@ -119,6 +119,16 @@ void put_attribute(std::string_view name, const CaseQp& qp, const Environment& e
     }
 }
 
+namespace {
+
+// READs and atomics that the DUT keeps for the tester.
+std::int64_t dut_resources(const CaseQp& qp, const Environment& environment) {
+    return number_attribute(&qp.setup, "max_dest_rd_atomic",
+                            usual_rd_atomic(environment.dut.max.dest_rd_atomic));
+}
+
+} // namespace
+
 dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environment& environment) {
     const QpIdentity& identity = qp.book.identity();
     const script::QpSetup& setup = qp.setup;
@@ -142,8 +152,7 @@ dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environ
     }
     if (state == engine::QpState::Rtr && reliable) {
         step.min_rnr_timer = small("min_rnr_timer", kDefaultRnrTimer);
-        step.max_dest_rd_atomic =
-            small("max_dest_rd_atomic", usual_rd_atomic(environment.dut.max.dest_rd_atomic));
+        step.max_dest_rd_atomic = static_cast<std::uint8_t>(dut_resources(qp, environment));
     }
     if (state == engine::QpState::Sqd && setup.attribute("en_sqd_async_notify") != nullptr) {
         put_attribute("en_sqd_async_notify", qp, environment, step);
@@ -196,7 +205,7 @@ std::array<engine::QpAttributes, 3> tester_steps(const CaseQp& qp, const Environ
         rts.timeout = small("timeout", kDefaultTimeout);
         rts.retry_count = small("retry_cnt", kDefaultRetries);
         rts.rnr_retry = small("rnr_retry", kDefaultRetries);
-        rts.max_rd_atomic = small("max_rd_atomic", 16);
+        rts.max_rd_atomic = small("max_rd_atomic", dut_resources(qp, environment)); // REQ-27
     }
     return {init, rtr, rts};
 }
