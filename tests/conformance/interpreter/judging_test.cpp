@@ -126,6 +126,23 @@ TEST_CASE("judging: what fault rules damage is nobody's wrong ICRC", "[interpret
     CHECK(result.damaged_packets == 0);
 }
 
+TEST_CASE("judging: a packet with a wrong UDP checksum and a wrong ICRC asks for nothing",
+          "[interpreter][CRC-07][ENC-06]") {
+    const CaseResult result = play_script(R"(rule   RDR-03
+title  "The first READ is damaged on the way, and names the next PSN"
+role   responder
+tags   unscripted
+tester qp psn=0
+
+dut    mr a len=8KiB access=remote_read
+> RDMA_READ_REQUEST   psn=0 va=a rkey=a dmalen=3*mtu udp.checksum=good flip=psn:0
+> RDMA_READ_REQUEST   psn=0 va=a rkey=a dmalen=3*mtu udp.checksum=good
+< RDMA_READ_RESPONSE  psn=0 len=3*mtu
+)");
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Pass);
+}
+
 TEST_CASE("judging: a line may ask for a wrong ICRC", "[interpreter][CRC-01]") {
     const CaseResult result = spoiled<1, 1>("dut    recv id=1\n"
                                             "> SEND_ONLY  psn=0 ackreq\n"

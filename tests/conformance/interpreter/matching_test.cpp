@@ -333,7 +333,8 @@ std::vector<Written> every_kind_of_value() {
     optional.ip_options = std::vector(4, std::byte{1});
     wire::PacketSpec numbered = send_with(wire::IcrcKind::Good);
     numbered.icrc = std::uint32_t{0x12345678};
-    numbered.udp_checksum = std::uint16_t{0x1234};
+    wire::PacketSpec summed = send_with(wire::IcrcKind::Good); // a wrong ICRC counts first
+    summed.udp_checksum = std::uint16_t{0x1234};
     std::vector<Written> rows{
         {nak, "NAK", "msn", "5", "6", Order::Number},
         {nak, "NAK", "msn", "4..5", "6..7", Order::Range},
@@ -353,7 +354,7 @@ std::vector<Written> every_kind_of_value() {
         {keep(heard(optional)), "SEND_ONLY", "ip.options", "hex\"01010101\"", "hex\"01010102\""},
         {keep(heard(optional)), "SEND_ONLY", "ip.options", "hex\"01010101\"", "hex\"\""},
         {keep(heard(numbered)), "SEND_ONLY", "icrc", "0x12345678", "0x78563412"},
-        {keep(heard(numbered)), "SEND_ONLY", "udp.checksum", "0x1234", "0x3412"},
+        {keep(heard(summed)), "SEND_ONLY", "udp.checksum", "0x1234", "0x3412"},
     };
     constexpr std::array icrcs{wire::IcrcKind::Good, wire::IcrcKind::Bad, wire::IcrcKind::Swapped,
                                wire::IcrcKind::Zero, wire::IcrcKind::Unmasked};
@@ -447,6 +448,7 @@ TEST_CASE("matching: a difference names the ICRC and the UDP checksum that came"
     spec.icrc = std::uint32_t{0x01020304};
     CHECK(differs("icrc=good", spec) == "icrc: expected good, got 0x01020304");
     CHECK(differs("icrc=5", spec) == "icrc: expected 0x00000005, got 0x01020304");
+    spec = send_with(IcrcKind::Good); // a wrong ICRC counts first
     spec.udp_checksum = std::uint16_t{0xABC};
     CHECK(differs("udp.checksum=0", spec) == "udp.checksum: expected 0, got bad (0x0ABC)");
     CHECK(differs("udp.checksum=7", spec) == "udp.checksum: expected 0x0007, got 0x0ABC");
