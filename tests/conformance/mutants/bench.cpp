@@ -16,28 +16,13 @@ wire::Envelope to_device() {
     return {.source = peer_address, .destination = device_address, .source_port = 0xC000};
 }
 
-std::vector<std::byte> bytes_of(const wire::Packet& packet) {
-    std::vector<std::byte> bytes(wire::kMaxTransportHeaderBytes);
-    bytes.resize(wire::encode_headers(packet, bytes));
-    bytes.insert(bytes.end(), packet.body.begin(), packet.body.end());
-    return bytes;
-}
-
 } // namespace
 
 Bench::Bench(const Mutant& device, const Settings& settings)
-    : filter_(device.make_filter != nullptr ? device.make_filter() : nullptr),
-      engine_({.behaviour = device.behaviour}, device.checks), memory_(region_bytes),
-      foreign_memory_(region_bytes) {
-    if (!filter_) filter_ = std::make_unique<engine::SurfaceFilter>();
-    // Each 256 bytes hold their own number from 1 on.
-    for (std::size_t i = 0; i < memory_.size(); ++i)
-        memory_[i] = static_cast<std::byte>(i / 256 + 1);
+    : Device(device), memory_(numbered(region_bytes)), foreign_memory_(region_bytes) {
     create_qp(settings);
     post_receives(settings.receives);
 }
-
-Bench::~Bench() = default;
 
 void Bench::create_qp(const Settings& settings) {
     const engine::Access all{
@@ -120,16 +105,6 @@ wire::Packet Bench::answer(std::uint32_t psn, wire::Syndrome syndrome) {
     return response;
 }
 
-void Bench::enter(engine::OwnedDatagram datagram) {
-    std::vector<engine::OwnedDatagram> in;
-    std::vector<engine::OwnedDatagram> answers;
-    filter_->inbound(std::move(datagram), now_, in, answers);
-    for (const auto& answered : answers)
-        note(answered);
-    for (const auto& entering : in)
-        engine_.handle({.envelope = entering.envelope, .bytes = entering.bytes}, now_);
-}
-
 void Bench::arrive(const wire::Packet& packet) {
     arrive_together({packet});
 }
@@ -141,20 +116,11 @@ void Bench::arrive_together(const std::vector<wire::Packet>& packets) {
 }
 
 std::vector<std::byte> Bench::frame(const wire::Packet& packet) {
-    std::vector<std::byte> frame(2048);
-    frame.resize(wire::write_frame({}, to_device(), 1, bytes_of(packet), {}, frame));
-    return frame;
+    return frame_of(to_device(), bytes_of(packet));
 }
 
 void Bench::arrive_frame(wire::Bytes bytes) {
-    auto admitted = filter_->admit(bytes, now_);
-    if (!admitted) {
-        if (const auto taken = wire::unseal(bytes)) {
-            admitted = {.envelope = taken->envelope,
-                        .bytes = {taken->bytes.begin(), taken->bytes.end()}};
-        }
-    }
-    if (admitted) enter(std::move(*admitted));
+    take_frame(bytes);
     speak();
 }
 
@@ -191,23 +157,8 @@ void Bench::completions() {
     }
 }
 
-void Bench::speak() {
-    while (const auto transmit = engine_.poll_transmit(now_)) {
-        engine::OwnedDatagram datagram{.envelope = transmit->envelope};
-        auto& bytes = datagram.bytes;
-        bytes.insert(bytes.end(), transmit->headers.begin(), transmit->headers.end());
-        bytes.insert(bytes.end(), transmit->payload.begin(), transmit->payload.end());
-        bytes.insert(bytes.end(), transmit->pad, std::byte{0});
-        std::vector<engine::OwnedDatagram> out;
-        filter_->outbound(std::move(datagram), now_, out);
-        for (const auto& leaving : out)
-            note(leaving);
-    }
-}
-
 bool Bench::leaves_whole(const engine::OwnedDatagram& datagram) {
-    std::vector<std::byte> frame(wire::kMaxFrameOverhead + datagram.bytes.size());
-    frame.resize(wire::write_frame({}, datagram.envelope, 1, datagram.bytes, {}, frame));
+    auto frame = frame_of(datagram.envelope, datagram.bytes);
     filter_->sealed(frame);
     return wire::unseal(frame).has_value();
 }

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/mutants/mutants.hpp"
-#include "transport/engine/engine.hpp"
+#include "tests/conformance/mutants/device.hpp"
 
 namespace veriroce::mutants::test {
 
@@ -18,13 +17,12 @@ struct Settings {
     std::uint32_t receives = 4; // posted, 512 bytes each
 };
 
-class Bench {
+class Bench final : public Device {
   public:
     static constexpr std::uint64_t region_bytes = 4096;
     static constexpr std::uint64_t base = 0x10000; // address of the regions
 
     explicit Bench(const Mutant& device, const Settings& settings = {});
-    ~Bench();
 
     // A packet from the peer with this body; payload, pad and addresses are right.
     wire::Packet packet(wire::Operation operation, wire::Position position, std::uint32_t psn,
@@ -45,26 +43,22 @@ class Bench {
     std::vector<std::byte> frame(const wire::Packet& packet);
 
     void post(engine::WrOpcode opcode, std::uint32_t bytes);
-    // Lets time pass to the next timer and writes down how long that was; "idle" if there is none.
+    // Lets time pass to the next timer and writes down how long that was, or "idle" where no timer
+    // runs.
     void wait();
     void completions();
 
     [[nodiscard]] wire::Rkey key() const { return own_.rkey; }
     [[nodiscard]] wire::Rkey foreign_key() const { return foreign_.rkey; } // of another PD
-    [[nodiscard]] const std::string& text() const { return text_; }
 
   private:
     void create_qp(const Settings& settings);
     void connect(engine::QpId qp, const Settings& settings);
     void post_receives(std::uint32_t count);
-    void enter(engine::OwnedDatagram datagram);
-    void speak();
-    void note(const engine::OwnedDatagram& datagram);
+    void note(const engine::OwnedDatagram& datagram) override;
     // Whether its frame leaves with the right ICRC.
     [[nodiscard]] bool leaves_whole(const engine::OwnedDatagram& datagram);
 
-    std::unique_ptr<engine::SurfaceFilter> filter_;
-    engine::Engine engine_;
     std::vector<std::byte> memory_;
     std::vector<std::byte> foreign_memory_;
     std::array<std::byte, 1024> body_{};
@@ -74,8 +68,6 @@ class Bench {
     wire::Qpn qpn_;
     engine::Engine::Region own_;
     engine::Engine::Region foreign_;
-    wire::Instant now_;
-    std::string text_;
 };
 
 // One behaviour of a device: what the right one does, and what this one does.

@@ -19,28 +19,10 @@ wire::IpAddress address_of(bool v6, bool device) {
     return wire::IpAddress::parse(device ? "fd77::1" : "fd77::2").value();
 }
 
-std::vector<std::byte> bytes_of(const wire::Packet& packet) {
-    std::vector<std::byte> bytes(wire::kMaxTransportHeaderBytes);
-    bytes.resize(wire::encode_headers(packet, bytes));
-    bytes.insert(bytes.end(), packet.body.begin(), packet.body.end());
-    return bytes;
-}
-
-std::vector<std::byte> frame_of(const wire::Envelope& envelope, wire::Bytes transport) {
-    std::vector<std::byte> frame(wire::kMaxFrameOverhead + transport.size());
-    frame.resize(wire::write_frame({}, envelope, 1, transport, {}, frame));
-    return frame;
-}
-
 } // namespace
 
 Stage::Stage(const Mutant& device, const Scene& scene)
-    : scene_(scene), filter_(device.make_filter != nullptr ? device.make_filter() : nullptr),
-      engine_({.behaviour = device.behaviour}, device.checks), memory_(region_bytes) {
-    if (!filter_) filter_ = std::make_unique<engine::SurfaceFilter>();
-    // Each 256 bytes hold their own number from 1 on.
-    for (std::size_t i = 0; i < memory_.size(); ++i)
-        memory_[i] = static_cast<std::byte>(i / 256 + 1);
+    : Device(device), scene_(scene), memory_(numbered(region_bytes)) {
     create(scene);
     connect(scene.first_request, scene.first_sent);
     for (std::uint32_t i = 0; i < scene.receives; ++i) {
@@ -52,8 +34,6 @@ Stage::Stage(const Mutant& device, const Scene& scene)
         }
     }
 }
-
-Stage::~Stage() = default;
 
 void Stage::create(const Scene& scene) {
     const engine::Access all{.local_write = true,
@@ -202,27 +182,6 @@ void Stage::arrive_spoiled(const wire::Packet& packet, std::uint32_t bits,
     speak();
 }
 
-void Stage::take_frame(wire::Bytes frame) {
-    auto admitted = filter_->admit(frame, now_);
-    if (!admitted) {
-        if (const auto taken = wire::unseal(frame)) {
-            admitted = {.envelope = taken->envelope,
-                        .bytes = {taken->bytes.begin(), taken->bytes.end()}};
-        }
-    }
-    if (admitted) enter(std::move(*admitted));
-}
-
-void Stage::enter(engine::OwnedDatagram datagram) {
-    std::vector<engine::OwnedDatagram> in;
-    std::vector<engine::OwnedDatagram> answers;
-    filter_->inbound(std::move(datagram), now_, in, answers);
-    for (const auto& answered : answers)
-        note(answered);
-    for (const auto& entering : in)
-        engine_.handle({.envelope = entering.envelope, .bytes = entering.bytes}, now_);
-}
-
 // --- the host
 
 engine::SendRequest Stage::request(std::uint64_t id, engine::WrOpcode opcode, std::uint32_t bytes) {
@@ -317,20 +276,6 @@ void Stage::notification() {
 
 void Stage::memory(std::uint64_t offset) {
     text_ += fmt::format("at {}: {}\n", offset, std::to_integer<unsigned>(memory_.at(offset)));
-}
-
-void Stage::speak() {
-    while (const auto transmit = engine_.poll_transmit(now_)) {
-        engine::OwnedDatagram datagram{.envelope = transmit->envelope};
-        auto& bytes = datagram.bytes;
-        bytes.insert(bytes.end(), transmit->headers.begin(), transmit->headers.end());
-        bytes.insert(bytes.end(), transmit->payload.begin(), transmit->payload.end());
-        bytes.insert(bytes.end(), transmit->pad, std::byte{0});
-        std::vector<engine::OwnedDatagram> out;
-        filter_->outbound(std::move(datagram), now_, out);
-        for (const auto& leaving : out)
-            note(leaving);
-    }
 }
 
 // "READ_RESPONSE_FIRST 100, 256 bytes of 1, syndrome 1f msn 1"

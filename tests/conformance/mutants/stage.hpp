@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "conformance/mutants/mutants.hpp"
-#include "transport/engine/engine.hpp"
+#include "tests/conformance/mutants/device.hpp"
 
 namespace veriroce::mutants::test {
 
@@ -28,14 +27,13 @@ struct Scene {
     std::uint8_t traffic_class = 0;
 };
 
-class Stage {
+class Stage final : public Device {
   public:
     static constexpr std::uint64_t region_bytes = 16384;
     static constexpr std::uint64_t base = 0x10000; // address of the region
     static constexpr wire::Qkey qkey{0x11111111};
 
     explicit Stage(const Mutant& device, const Scene& scene = {});
-    ~Stage();
 
     // --- the peer: packets whose addresses and pad are right and whose bytes are the PSN's lowest
     wire::Packet packet(wire::Operation operation, wire::Position position, std::uint32_t psn,
@@ -75,7 +73,7 @@ class Stage {
         return {.address = base + offset, .length = bytes, .lkey = own_.lkey};
     }
 
-    // Lets time pass to the next timer; "idle" if there is none.
+    // Lets time pass to the next timer. Writes "idle" where no timer runs.
     void wait();
     void completions();
     void events();
@@ -85,19 +83,13 @@ class Stage {
     [[nodiscard]] wire::MutableBytes bytes() { return memory_; }
 
     [[nodiscard]] wire::Rkey key() const { return own_.rkey; }
-    [[nodiscard]] const std::string& text() const { return text_; }
 
   private:
     void create(const Scene& scene);
     void connect(std::uint32_t first_request, std::uint32_t first_sent);
-    void take_frame(wire::Bytes frame);
-    void enter(engine::OwnedDatagram datagram);
-    void speak();
-    void note(const engine::OwnedDatagram& datagram);
+    void note(const engine::OwnedDatagram& datagram) override;
 
     Scene scene_;
-    std::unique_ptr<engine::SurfaceFilter> filter_;
-    engine::Engine engine_;
     std::vector<std::byte> memory_;
     std::deque<std::vector<std::byte>> bodies_;
     std::deque<std::vector<engine::Sge>> lists_;
@@ -108,8 +100,6 @@ class Stage {
     wire::Qpn qpn_;
     engine::Engine::Region own_;
     std::optional<std::uint16_t> port_; // from which the first packet left
-    wire::Instant now_;
-    std::string text_;
 };
 
 } // namespace veriroce::mutants::test
