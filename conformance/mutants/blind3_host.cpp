@@ -50,25 +50,43 @@ class PostedReceives {
     std::map<wire::Qpn, std::deque<std::uint64_t>> ids_; // the oldest first
 };
 
-class HeldReceiveLost final : public QpFilter<Arrivals> {
+// A filter of completions of receives that knows of which QP each is.
+template <typename Base>
+class FollowsReceives : public Base {
   public:
-    void posting_receive(wire::Qpn qpn, engine::ReceiveRequest& request) override {
+    void posting_receive(wire::Qpn qpn, engine::ReceiveRequest& request) final {
         posted_.post(qpn, request.id);
     }
-    void modifying(wire::Qpn qpn, engine::QpAttributes& attributes) override {
+    void modifying(wire::Qpn qpn, engine::QpAttributes& attributes) final {
         if (attributes.state != QpState::Reset) return;
         posted_.forget(qpn);
-        holding_.erase(qpn);
+        forget(qpn);
     }
-    std::optional<Completion> completion(const Completion& completion) override {
+    std::optional<Completion> completion(const Completion& completion) final {
         if (completion.queue != Queue::Receive) return completion;
-        const auto qpn = posted_.take(completion.id);
+        return received(completion, posted_.take(completion.id));
+    }
+
+  protected:
+    virtual std::optional<Completion> received(Completion completion,
+                                               std::optional<wire::Qpn> qpn) = 0;
+    virtual void forget(wire::Qpn /*qpn*/) {}
+    [[nodiscard]] const PostedReceives& posted() const { return posted_; }
+
+  private:
+    PostedReceives posted_;
+};
+
+class HeldReceiveLost final : public FollowsReceives<QpFilter<Arrivals>> {
+  protected:
+    void forget(wire::Qpn qpn) override { holding_.erase(qpn); }
+    std::optional<Completion> received(Completion completion,
+                                       std::optional<wire::Qpn> qpn) override {
         const bool held = qpn && holding_.erase(*qpn) != 0;
         if (held && completion.status == WcStatus::WrFlushErr) return std::nullopt;
         return completion;
     }
 
-  protected:
     void arrives(Qp& qp, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
         if (!packet.info().request()) return;
@@ -88,24 +106,13 @@ class HeldReceiveLost final : public QpFilter<Arrivals> {
     }
 
   private:
-    PostedReceives posted_;
     std::set<wire::Qpn> holding_; // an unfinished SEND has a receive
 };
 
-class LengthOfLast final : public QpFilter<Arrivals> {
-  public:
-    void posting_receive(wire::Qpn qpn, engine::ReceiveRequest& request) override {
-        posted_.post(qpn, request.id);
-    }
-    void modifying(wire::Qpn qpn, engine::QpAttributes& attributes) override {
-        if (attributes.state != QpState::Reset) return;
-        posted_.forget(qpn);
-        lengths_.erase(qpn);
-    }
-    std::optional<Completion> completion(const Completion& completion) override {
-        Completion seen = completion;
-        if (seen.queue != Queue::Receive) return seen;
-        const auto qpn = posted_.take(seen.id);
+class LengthOfLast final : public FollowsReceives<QpFilter<Arrivals>> {
+  protected:
+    void forget(wire::Qpn qpn) override { lengths_.erase(qpn); }
+    std::optional<Completion> received(Completion seen, std::optional<wire::Qpn> qpn) override {
         const bool write =
             seen.status == WcStatus::Success && seen.opcode == WcOpcode::RecvRdmaWithImm;
         if (!qpn || !write || lengths_[*qpn].empty()) return seen;
@@ -114,7 +121,6 @@ class LengthOfLast final : public QpFilter<Arrivals> {
         return seen;
     }
 
-  protected:
     void arrives(Qp& qp, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
         if (!packet.info().request()) return;
@@ -132,7 +138,6 @@ class LengthOfLast final : public QpFilter<Arrivals> {
     }
 
   private:
-    PostedReceives posted_;
     std::map<wire::Qpn, std::deque<std::uint32_t>> lengths_; // of ends that have not completed
 };
 
@@ -154,23 +159,14 @@ class ImmediateStays final : public SurfaceFilter {
     std::map<engine::QpId, std::optional<std::uint32_t>> newest_;
 };
 
-class TooLongNamesNext final : public SurfaceFilter {
-  public:
-    void posting_receive(wire::Qpn qpn, engine::ReceiveRequest& request) override {
-        posted_.post(qpn, request.id);
-    }
-    void modifying(wire::Qpn qpn, engine::QpAttributes& attributes) override {
-        if (attributes.state == QpState::Reset) posted_.forget(qpn);
-    }
-    std::optional<Completion> completion(const Completion& completion) override {
-        Completion seen = completion;
-        if (seen.queue != Queue::Receive) return seen;
-        const auto qpn = posted_.take(seen.id);
+class TooLongNamesNext final : public FollowsReceives<SurfaceFilter> {
+  protected:
+    std::optional<Completion> received(Completion seen, std::optional<wire::Qpn> qpn) override {
         if (const auto known = told_.extract(seen.id)) {
             seen.id = known.mapped();
             return seen;
         }
-        const auto next = qpn ? posted_.oldest(*qpn) : std::nullopt;
+        const auto next = qpn ? posted().oldest(*qpn) : std::nullopt;
         if (seen.status != WcStatus::LocLenErr || !next) return seen;
         told_[*next] = seen.id;
         seen.id = *next;
@@ -178,7 +174,6 @@ class TooLongNamesNext final : public SurfaceFilter {
     }
 
   private:
-    PostedReceives posted_;
     std::map<std::uint64_t, std::uint64_t> told_; // what takes the place of an id
 };
 
@@ -387,7 +382,7 @@ constexpr std::array kMutants{
            .make_filter = make<OddPieceCut>},
     Mutant{.name = "immediate_write_never_solicited",
            .rule = "N-26",
-           .description = "The SE bit of a WRITE with immediate data notifies nobody.",
+           .description = "The SE bit of a WRITE with immediate data raises no notification.",
            .make_filter = make<EditsInbound<write_is_not_solicited>>},
     Mutant{.name = "completion_names_unsignaled",
            .rule = "REQ-34",
