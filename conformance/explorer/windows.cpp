@@ -60,7 +60,7 @@ void use(Sketch& sketch, Qp& qp, const Window& window) {
     sketch.count(bytes);
 }
 
-// The tester uses what it may not, and the connection ends.
+// The tester sends a request that its rights do not allow, and the connection ends.
 void misuse(Sketch& sketch, Qp& qp, const Window& window) {
     const bool write = window.writes;
     const std::uint64_t from = sketch.random().below(window.bytes);
