@@ -26,8 +26,7 @@ using namespace command_line;
 
 std::string list_of_mutants() {
     std::size_t width = 0;
-    for (const auto& some : {mutants::all(), mutants::blind(), mutants::blind2(), mutants::blind3(),
-                             mutants::lawful()}) {
+    for (const auto& some : mutants::every_list()) {
         for (const mutants::Mutant& one : some)
             width = std::max(width, one.name.size());
     }
@@ -41,7 +40,7 @@ std::string list_of_mutants() {
                             cases.empty() ? " -" : cases);
     }
     text += "Written blind: defects by which the suite is measured, and what each breaks:\n";
-    for (const auto& sample : {mutants::blind(), mutants::blind2(), mutants::blind3()}) {
+    for (const auto& sample : mutants::blind_samples()) {
         for (const mutants::Mutant& one : sample)
             text += fmt::format("  {:<{}} {:<8} {:<6} {}\n", one.name, width, one.rule, one.level,
                                 one.description);

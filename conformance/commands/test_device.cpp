@@ -20,8 +20,7 @@ using namespace command_line;
 Accepted<const mutants::Mutant*> mutant_named(const std::string& name) {
     if (const auto mutant = mutants::find(name)) return &mutant->get();
     std::vector<std::string_view> names;
-    for (const auto& some : {mutants::all(), mutants::blind(), mutants::blind2(), mutants::blind3(),
-                             mutants::lawful()}) {
+    for (const auto& some : mutants::every_list()) {
         for (const mutants::Mutant& one : some)
             names.push_back(one.name);
     }

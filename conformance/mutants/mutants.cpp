@@ -61,6 +61,10 @@ std::span<const Mutant> blind3() {
     return sample;
 }
 
+std::array<std::span<const Mutant>, 3> blind_samples() {
+    return {blind(), blind2(), blind3()};
+}
+
 std::span<const Mutant> lawful() {
     static const std::vector<Mutant> oddities =
         members_of({lawful_first, lawful_responder, lawful_requester, lawful_port, lawful_headers,
@@ -68,8 +72,15 @@ std::span<const Mutant> lawful() {
     return oddities;
 }
 
+std::vector<std::span<const Mutant>> every_list() {
+    std::vector<std::span<const Mutant>> lists{all()};
+    std::ranges::copy(blind_samples(), std::back_inserter(lists));
+    lists.push_back(lawful());
+    return lists;
+}
+
 std::optional<std::reference_wrapper<const Mutant>> find(std::string_view name) {
-    for (const auto list : {all(), blind(), blind2(), blind3(), lawful()}) {
+    for (const auto list : every_list()) {
         const auto found = std::ranges::find(list, name, &Mutant::name);
         if (found != list.end()) return std::cref(*found);
     }
@@ -94,7 +105,7 @@ std::vector<Caught> caught_by_cases(const Mutant& mutant) {
 
 std::vector<Caught> caught_by_cases() {
     std::vector<Caught> list;
-    for (const auto mutants : {all(), blind(), blind2(), blind3()}) {
+    for (const auto mutants : every_list()) { // an oddity names no case
         for (const Mutant& mutant : mutants)
             std::ranges::copy(caught_by_cases(mutant), std::back_inserter(list));
     }

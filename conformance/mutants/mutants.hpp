@@ -12,6 +12,7 @@
 // Source: the rules; each defect breaks one and uses no lawful alternative.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -62,11 +63,14 @@ std::span<const Mutant> missing_checks();
 std::span<const Mutant> blind();
 std::span<const Mutant> blind2();
 std::span<const Mutant> blind3();
+std::array<std::span<const Mutant>, 3> blind_samples();
 
 // Devices that behave oddly and lawfully: no case and no judgement may fail on them.
 std::span<const Mutant> lawful();
 
-// Looks in all(), blind(), blind2(), blind3() and lawful().
+// all(), the blind samples and lawful().
+std::vector<std::span<const Mutant>> every_list();
+// Looks in every list.
 std::optional<std::reference_wrapper<const Mutant>> find(std::string_view name);
 
 // Its traits as a list.

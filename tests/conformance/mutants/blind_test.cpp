@@ -14,7 +14,7 @@ namespace {
 
 std::vector<Mutant> all_samples() {
     std::vector<Mutant> list;
-    for (const auto& sample : {mutants::blind(), mutants::blind2(), mutants::blind3()})
+    for (const auto& sample : mutants::blind_samples())
         list.insert(list.end(), sample.begin(), sample.end());
     return list;
 }
