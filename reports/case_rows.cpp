@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -122,15 +123,18 @@ std::string text_of(const Row& row) {
 
 std::vector<std::string> remarks_of(const CaseResult& result, std::size_t packet) {
     std::vector<std::string> remarks = result.packets[packet].remarks;
+    const auto add = [&remarks](std::string remark) { // results that were read again have it
+        if (std::ranges::find(remarks, remark) == remarks.end())
+            remarks.push_back(std::move(remark));
+    };
     for (const Finding& finding : result.findings) {
         if (finding.packet != packet || is_violation(finding)) continue;
-        remarks.push_back(finding.line == 0
-                              ? sentence(finding)
+        add(finding.line == 0 ? sentence(finding)
                               : fmt::format("line {}: {}", finding.line, sentence(finding)));
     }
     for (const interpreter::Violation& one : result.violations) {
         if (!one.certain || one.packets.empty() || one.packets.front() != packet) continue;
-        remarks.push_back(fmt::format("{}: {}; {}", one.rule, one.measured, one.allowed));
+        add(fmt::format("{}: {}; {}", one.rule, one.measured, one.allowed));
     }
     return remarks;
 }

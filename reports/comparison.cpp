@@ -8,6 +8,7 @@
 
 #include "conformance/plan/run_name.hpp"
 #include "dissector/wire/duration_text.hpp"
+#include "reports/markdown.hpp"
 
 namespace veriroce::reports {
 namespace {
@@ -78,20 +79,6 @@ std::string verdict_text(std::optional<Verdict> verdict) {
     return verdict ? std::string(interpreter::name_of(*verdict)) : "not played";
 }
 
-// Text of a device in a table of Markdown: it ends no cell and starts no markup.
-std::string cell(std::string_view text) {
-    std::string safe;
-    for (const char c : text) {
-        if (c == '<') {
-            safe += "&lt;";
-        } else {
-            if (std::string_view("|\\`*_[]").contains(c)) safe += '\\';
-            safe += c;
-        }
-    }
-    return safe;
-}
-
 void add_section(std::string& text, std::string_view title, const std::vector<Change>& changes,
                  TableFormat format) {
     if (changes.empty()) return;
@@ -103,8 +90,8 @@ void add_section(std::string& text, std::string_view title, const std::vector<Ch
     for (const Change& one : changes) {
         const std::string before = verdict_text(one.before);
         const std::string after = verdict_text(one.after);
-        text += markdown ? fmt::format("| {} | {} | {} | {} |\n", cell(one.id), before, after,
-                                       cell(one.summary))
+        text += markdown ? fmt::format("| {} | {} | {} | {} |\n", markdown_cell(one.id), before,
+                                       after, markdown_cell(one.summary))
                          : fmt::format("  {:<10} -> {:<10}  {}{}{}\n", before, after, one.id,
                                        one.summary.empty() ? "" : "\n      ", one.summary);
     }
@@ -121,8 +108,8 @@ void add_measures(std::string& text, const std::vector<MeasureChange>& changes,
     for (const MeasureChange& one : changes) {
         const std::string before = wire::short_time(one.before_median);
         const std::string after = wire::short_time(one.after_median);
-        text += markdown ? fmt::format("| {} | {} | {} | {} |\n", cell(one.id), cell(one.measure),
-                                       before, after)
+        text += markdown ? fmt::format("| {} | {} | {} | {} |\n", markdown_cell(one.id),
+                                       markdown_cell(one.measure), before, after)
                          : fmt::format("  {:<10} -> {:<10}  {}  {}\n", before, after, one.id,
                                        one.measure);
     }
@@ -173,9 +160,10 @@ std::string comparison_text(const Comparison& comparison, const SavedRun& before
                             const SavedRun& after, TableFormat format) {
     const bool markdown = format == TableFormat::Markdown;
     std::string text =
-        markdown ? fmt::format("# What changed\n\n- before: {}\n- after: {}\n",
-                               cell(description(before)), cell(description(after)))
-                 : fmt::format("before  {}\nafter   {}\n", description(before), description(after));
+        markdown
+            ? fmt::format("# What changed\n\n- before: {}\n- after: {}\n",
+                          markdown_cell(description(before)), markdown_cell(description(after)))
+            : fmt::format("before  {}\nafter   {}\n", description(before), description(after));
     add_section(text, markdown ? "Worse" : "worse", comparison.worse, format);
     add_section(text, markdown ? "Better" : "better", comparison.better, format);
     add_section(text, markdown ? "No longer judged" : "no longer judged", comparison.unjudged,
@@ -202,7 +190,7 @@ std::string matrix_text(const std::vector<SavedRun>& runs, bool all, TableFormat
     }
     std::string text;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        text += markdown ? fmt::format("{}. {}\n", i + 1, cell(description(runs[i])))
+        text += markdown ? fmt::format("{}. {}\n", i + 1, markdown_cell(description(runs[i])))
                          : fmt::format("[{}] {}\n", i + 1, description(runs[i]));
     }
     text += markdown ? "\n| case |" : fmt::format("\n{:<36}", "case");
@@ -220,7 +208,7 @@ std::string matrix_text(const std::vector<SavedRun>& runs, bool all, TableFormat
             std::ranges::all_of(row, [](const auto& one) { return one == Verdict::Pass; });
         passed += passes ? 1 : 0;
         if (passes && !all) continue;
-        text += markdown ? fmt::format("| {} |", cell(id)) : fmt::format("{:<36}", id);
+        text += markdown ? fmt::format("| {} |", markdown_cell(id)) : fmt::format("{:<36}", id);
         for (const auto& one : row) {
             const std::string_view verdict = one ? interpreter::name_of(*one) : "-";
             text += markdown ? fmt::format(" {} |", verdict) : fmt::format(" {:<6}", verdict);

@@ -18,7 +18,9 @@
 #include "dissector/print/tree.hpp"
 #include "dissector/wire/safe_text.hpp"
 #include "reports/json_objects.hpp"
+#include "reports/markdown.hpp"
 #include "reports/page.hpp"
+#include "reports/saved_results.hpp"
 
 namespace veriroce::reports {
 namespace {
@@ -125,16 +127,14 @@ json::object overview(const plan::RunResults& results) {
     json::array notes;
     for (const std::string& note : results.run.notes)
         notes.emplace_back(text(note));
-    return {{"facts", facts(results)},
-            {"complete", results.run.complete},
-            {"notes", std::move(notes)},
-            {"measures", measures(results)},
-            {"runs", runs(results)}};
+    return {{"headline", headline(results)},    {"facts", facts(results)},
+            {"complete", results.run.complete}, {"notes", std::move(notes)},
+            {"measures", measures(results)},    {"runs", runs(results)}};
 }
 
 // --- the sheets -------------------------------------------------------------------------------
 
-json::object decoded(const interpreter::RecordedPacket& packet, std::size_t number) {
+json::value decoded(const interpreter::RecordedPacket& packet, std::size_t number) {
     const decode::FrameFacts facts{.bytes = packet.frame,
                                    .original_length =
                                        static_cast<std::uint32_t>(packet.frame.size()),
@@ -146,15 +146,17 @@ json::object decoded(const interpreter::RecordedPacket& packet, std::size_t numb
     print::append_tree(tree, dissection);
     std::string hex;
     print::append_hex_dump(hex, dissection);
-    return {{"tree", text(tree)}, {"hex", text(hex)}};
+    return json::object{{"tree", text(tree)}, {"hex", text(hex)}};
 }
 
 // The trees of a run whose packets somebody will want to look into.
 json::array trees(const CaseResult& result, std::size_t& left) {
     json::array all;
     const std::size_t most = std::min({result.packets.size(), kDecodedOfRun, left});
-    for (std::size_t i = 0; i < most; ++i)
-        all.push_back(decoded(result.packets[i], i + 1));
+    for (std::size_t i = 0; i < most; ++i) {
+        const interpreter::RecordedPacket& packet = result.packets[i];
+        all.push_back(has_bytes(packet) ? decoded(packet, i + 1) : json::value());
+    }
     left -= most;
     return all;
 }

@@ -61,11 +61,15 @@ std::string json_case(const CaseResult& result, bool first) {
     return out;
 }
 
-std::string json_tail(const testbed::RunInfo& run, const plan::Timing& timing, bool any_case) {
+std::string json_tail(const plan::RunResults& results, bool any_case, bool at_end) {
     std::string out = any_case ? "\n  ],\n  \"run\": " : "],\n  \"run\": ";
-    print(out, run_object(run), 2);
+    print(out, run_object(results.run), 2);
     out += ",\n  \"timing\": ";
-    print(out, timing_object(timing), 2);
+    json::object timing = timing_object(results.timing);
+    if (!at_end) timing["cases"] = json::array();
+    print(out, timing, 2);
+    out += ",\n  \"sheet\": ";
+    print(out, sheet_value(results.sheet), 2);
     return out + "\n}\n";
 }
 
@@ -74,7 +78,7 @@ std::string results_json(const plan::RunResults& results) {
     bool first = true;
     for (const CaseResult& result : results.cases)
         out += json_case(result, std::exchange(first, false));
-    return out + json_tail(results.run, results.timing, !results.cases.empty());
+    return out + json_tail(results, !results.cases.empty(), true);
 }
 
 } // namespace veriroce::reports

@@ -127,6 +127,23 @@ json::value plays_value(const CaseResult& result) {
     return json::object{{"seen_in", result.seen_in}, {"others", std::move(others)}};
 }
 
+json::object device_object(const testbed::DeviceFacts& device) {
+    json::object limits;
+    for (const auto& [name, limit] : device.limits)
+        limits[text(name)] = limit;
+    return {
+        {"name", text(device.name)},
+        {"device", text(device.device)},
+        {"firmware", text(device.firmware)},
+        {"driver", text(device.driver)},
+        {"kernel", text(device.kernel)},
+        {"backend", text(device.backend)},
+        {"capabilities", strings(device.capabilities)},
+        {"traits", strings(device.traits)},
+        {"limits", std::move(limits)},
+    };
+}
+
 } // namespace
 
 json::object case_object(const CaseResult& result) {
@@ -151,11 +168,43 @@ json::object case_object(const CaseResult& result) {
 
 json::object run_object(const testbed::RunInfo& run) {
     return {
-        {"seed", std::to_string(run.seed)}, {"dut", text(run.dut)},
-        {"link", text(run.link)},           {"profile", text(run.profile)},
-        {"dut_host", text(run.dut_host)},   {"host", text(run.host)},
-        {"complete", run.complete},         {"notes", strings(run.notes)},
+        {"seed", std::to_string(run.seed)},
+        {"dut", text(run.dut)},
+        {"device", device_object(run.device)},
+        {"link", text(run.link)},
+        {"profile", text(run.profile)},
+        {"dut_host", text(run.dut_host)},
+        {"host", text(run.host)},
+        {"complete", run.complete},
+        {"notes", strings(run.notes)},
     };
+}
+
+json::value sheet_value(const sheet::DataSheet& sheet) {
+    if (sheet.empty()) return nullptr;
+    json::array quantities;
+    for (const sheet::Quantity& one : sheet.quantities) {
+        json::array series;
+        for (const sheet::Series& each : one.series) {
+            series.emplace_back(
+                json::object{{"label", text(each.label)},
+                             {"asked", each.asked ? json::value(*each.asked) : json::value()},
+                             {"samples", json::array(each.samples.begin(), each.samples.end())}});
+        }
+        quantities.emplace_back(json::object{{"name", text(one.name)},
+                                             {"title", text(one.title)},
+                                             {"unit", name_of(one.unit)},
+                                             {"series", std::move(series)}});
+    }
+    json::array behaviours;
+    for (const sheet::Behaviour& one : sheet.behaviours) {
+        behaviours.emplace_back(json::object{{"name", text(one.name)},
+                                             {"title", text(one.title)},
+                                             {"kind", text(one.kind)},
+                                             {"evidence", text(one.evidence)}});
+    }
+    return json::object{{"quantities", std::move(quantities)},
+                        {"behaviours", std::move(behaviours)}};
 }
 
 json::object timing_object(const plan::Timing& timing) {

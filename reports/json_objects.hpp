@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 
 #include "conformance/plan/results.hpp"
 
@@ -10,5 +11,7 @@ namespace veriroce::reports {
 boost::json::object case_object(const interpreter::CaseResult& result);
 boost::json::object run_object(const testbed::RunInfo& run);
 boost::json::object timing_object(const plan::Timing& timing);
+// null if it is empty.
+boost::json::value sheet_value(const sheet::DataSheet& sheet);
 
 } // namespace veriroce::reports

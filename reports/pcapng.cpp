@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "dissector/capture/reader.hpp"
 #include "dissector/wire/safe_text.hpp"
 #include "reports/case_rows.hpp"
 
@@ -27,17 +30,23 @@ std::expected<PcapngWriter, WriteError> create(const std::string& path,
     return writer;
 }
 
-std::expected<void, WriteError> write_case(PcapngWriter& writer, const CaseResult& result) {
-    // A frame is recorded when it is decided upon and stamped when it was on the wire.
-    std::vector<const RecordedPacket*> packets;
-    for (const RecordedPacket& packet : result.packets) {
-        if (packet.on_wire) packets.push_back(&packet);
+// The packets that a capture has, in its order, by their places. A frame is recorded when it is
+// decided upon and stamped when it was on the wire; equal times keep the order of the record.
+std::vector<std::size_t> captured(const CaseResult& result) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < result.packets.size(); ++i) {
+        if (result.packets[i].on_wire) places.push_back(i);
     }
-    // Equal times keep the order of the record: the pointers are into one vector.
-    std::ranges::sort(packets, {}, [](const auto* one) { return std::pair(one->at.latest, one); });
-    for (const RecordedPacket* packet : packets) {
+    std::ranges::sort(places, {}, [&](std::size_t place) {
+        return std::pair(result.packets[place].at.latest, place);
+    });
+    return places;
+}
+
+std::expected<void, WriteError> write_case(PcapngWriter& writer, const CaseResult& result) {
+    for (const std::size_t place : captured(result)) {
+        const RecordedPacket* packet = &result.packets[place];
         std::vector<std::string> comments{safe_text(result.id + ": " + packet->script)};
-        const auto place = static_cast<std::size_t>(packet - result.packets.data());
         for (const std::string& remark : remarks_of(result, place))
             comments.push_back(safe_text(remark));
         const auto written = writer.write(
@@ -65,6 +74,35 @@ std::expected<void, std::string> write_pcapng(const CaseResult& result, const st
     if (!writer) return std::unexpected(capture::text_of(writer.error(), path));
     if (const auto written = write_case(*writer, result); !written) return told(written, path);
     return told(writer->finish(), path);
+}
+
+std::string capture_name(std::string_view id, std::size_t play) {
+    std::string name(id);
+    std::ranges::replace_if(
+        name, [](char c) { return std::string_view("/[],=").contains(c); }, '-');
+    return play == 0 ? name + ".pcapng" : fmt::format("{}.play-{}.pcapng", name, play);
+}
+
+bool take_frames(CaseResult& result, const std::string& path) {
+    auto reader = capture::Reader::open(path);
+    if (!reader) return false;
+    const std::vector<std::size_t> places = captured(result);
+    std::vector<std::vector<std::byte>> frames;
+    for (capture::Record record;;) {
+        const auto more = reader->next(record);
+        if (!more) return false;
+        if (!*more) break;
+        const std::size_t place = frames.size();
+        if (place == places.size() ||
+            record.bytes.size() != result.packets[places[place]].frame.size()) {
+            return false;
+        }
+        frames.emplace_back(record.bytes.begin(), record.bytes.end());
+    }
+    if (frames.size() != places.size()) return false;
+    for (std::size_t i = 0; i < places.size(); ++i)
+        result.packets[places[i]].frame = std::move(frames[i]);
+    return true;
 }
 
 std::expected<RunCapture, std::string> RunCapture::create(const std::string& path) {

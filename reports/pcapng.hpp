@@ -5,6 +5,7 @@
 #include <expected>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "conformance/interpreter/case_result.hpp"
 #include "dissector/capture/pcapng_writer.hpp"
@@ -15,6 +16,13 @@ namespace veriroce::reports {
 // The error is one sentence.
 std::expected<void, std::string> write_pcapng(const interpreter::CaseResult& result,
                                               const std::string& path);
+
+// The name of that file: "rsp-gap-nak-ip-4-.pcapng"; of another play by its number, from 1.
+std::string capture_name(std::string_view id, std::size_t play = 0);
+
+// Gives the packets of a case that was read from results.json the bytes that write_pcapng() wrote
+// to `path`. A file that has other packets changes nothing and returns false.
+bool take_frames(interpreter::CaseResult& result, const std::string& path);
 
 // All cases of a run, each packet with its case's id as a comment. The file is there from the
 // beginning and grows by each case, so that a killed run leaves its packets behind.

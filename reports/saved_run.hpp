@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "conformance/interpreter/case_result.hpp"
+#include "conformance/plan/results.hpp"
 
 namespace veriroce::reports {
 
@@ -17,14 +17,19 @@ struct SavedCase {
     std::string id; // of all rounds of --repeat together: "rsp/gap-nak[ip=4]"
     interpreter::Verdict verdict = interpreter::Verdict::Pass; // the gravest of them
     std::string summary;                                       // of that one
+    std::vector<std::string> broken; // rules that a finding or a certain violation names, sorted
     std::map<std::string, std::vector<wire::Duration>> measures;
 };
 
 struct SavedRun {
     std::string name; // what the user calls it: the folder
     std::string dut;
+    std::string link;
     std::string profile;
+    std::string started;
     bool complete = true;
+    testbed::DeviceFacts device;
+    sheet::DataSheet sheet;
     std::vector<SavedCase> cases; // by id
 };
 
@@ -32,8 +37,9 @@ struct SavedRun {
 // and better than one that is wrong.
 int gravity(interpreter::Verdict verdict);
 
-// The error is a phrase: "cases[3].verdict: expected a verdict, got \"GOOD\"". All text of the run
-// is safe to print.
+SavedRun saved_run(std::string name, const plan::RunResults& results);
+
+// As read_results() of saved_results.hpp.
 std::expected<SavedRun, std::string> read_saved_run(std::string name, std::string_view json);
 
 } // namespace veriroce::reports

@@ -5,8 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "conformance/commands/report_files.hpp"
 #include "conformance/commands/text_file.hpp"
 #include "dissector/command_line/refusal.hpp"
+#include "reports/json.hpp"
+#include "reports/markdown.hpp"
+#include "reports/merge.hpp"
+#include "reports/pcapng.hpp"
+#include "reports/saved_results.hpp"
 #include "reports/saved_run.hpp"
 
 namespace veriroce::commands {
@@ -14,20 +20,80 @@ namespace {
 
 using namespace command_line;
 
-Accepted<std::vector<reports::SavedRun>> read_runs(const std::vector<std::string>& paths) {
-    std::vector<reports::SavedRun> runs;
+namespace fs = std::filesystem;
+
+// The folder of a report, by its folder or its results.json.
+fs::path folder_of(const std::string& path) {
+    std::error_code ignored;
+    return fs::is_directory(path, ignored) ? fs::path(path) : fs::path(path).parent_path();
+}
+
+Accepted<std::vector<reports::Part>> read_parts(const std::vector<std::string>& paths) {
+    std::vector<reports::Part> parts;
     for (const std::string& path : paths) {
         std::error_code ignored;
-        const bool folder = std::filesystem::is_directory(path, ignored);
-        const std::string file =
-            folder ? (std::filesystem::path(path) / "results.json").string() : path;
+        const bool folder = fs::is_directory(path, ignored);
+        const std::string file = folder ? (fs::path(path) / "results.json").string() : path;
         const auto text = read_text(file);
         if (!text) return unable(text.error());
-        auto run = reports::read_saved_run(wire::safe_text(path), *text);
-        if (!run) return unable(fmt::format("{}: {}", file, run.error()));
-        runs.push_back(std::move(*run));
+        auto results = reports::read_results(*text);
+        if (!results) return unable(fmt::format("{}: {}", file, results.error()));
+        parts.push_back({wire::safe_text(path), std::move(*results)});
     }
+    return parts;
+}
+
+Accepted<std::vector<reports::SavedRun>> read_runs(const std::vector<std::string>& paths) {
+    auto parts = read_parts(paths);
+    if (!parts) return std::unexpected(parts.error());
+    std::vector<reports::SavedRun> runs;
+    for (reports::Part& part : *parts)
+        runs.push_back(reports::saved_run(std::move(part.name), part.results));
     return runs;
+}
+
+// Reads the packets' bytes from the captures beside the merged runs, and copies these captures. A
+// run whose capture is gone keeps its ladder.
+void take_captures(reports::Merged& merged, const ReportOptions& options) {
+    for (std::size_t i = 0; i < merged.from.size(); ++i) {
+        interpreter::CaseResult& result = merged.results.cases[i];
+        if (result.verdict == interpreter::Verdict::Pass || result.packets.empty()) continue;
+        const std::string name = reports::capture_name(result.id);
+        const fs::path from = folder_of(options.runs[merged.from[i]]) / name;
+        if (!reports::take_frames(result, from.string())) continue;
+        const fs::path to = fs::path(options.output) / name;
+        std::error_code failed;
+        fs::copy_file(from, to, fs::copy_options::overwrite_existing, failed);
+        if (!failed) result.capture = to.string();
+    }
+}
+
+Accepted<int> merge_or_refuse(const ReportOptions& options, std::FILE* out, std::FILE* err) {
+    auto parts = read_parts(options.runs);
+    if (!parts) return std::unexpected(parts.error());
+    std::error_code code;
+    fs::create_directories(options.output, code);
+    if (code) return unable(fmt::format("{}: {}", options.output, code.message()));
+    for (const std::string& path : options.runs) {
+        const fs::path folder = folder_of(path);
+        if (fs::equivalent(folder.empty() ? "." : folder, options.output, code)) {
+            return misused(
+                fmt::format("report merge: -o {} is one of the runs to be merged", options.output));
+        }
+    }
+    reports::Merged merged = reports::merge(std::move(*parts));
+    for (const std::string& conflict : merged.conflicts)
+        fmt::print(err, "veriroce: note: {}\n", conflict);
+    take_captures(merged, options);
+    const fs::path folder(options.output);
+    std::vector<std::string> errors = write_summaries(options.output, merged.results);
+    const auto written =
+        write_text((folder / "results.json").string(), reports::results_json(merged.results));
+    if (!written) errors.push_back(written.error());
+    if (!errors.empty()) return unable(fmt::format("{}", fmt::join(errors, "\nveriroce: ")));
+    fmt::print(out, "{} runs of {} reports: {}\n", merged.results.cases.size(), options.runs.size(),
+               reports::headline(merged.results));
+    return kExitSuccess;
 }
 
 void add_format(Command& command, const std::shared_ptr<ReportOptions>& options) {
@@ -40,7 +106,7 @@ void add_format(Command& command, const std::shared_ptr<ReportOptions>& options)
 } // namespace
 
 void add_report(Command program) {
-    auto report = program.add_group("report", "Compare runs that 'test --report' kept");
+    auto report = program.add_group("report", "Compare or merge runs that 'test --report' kept");
     auto diff = report.add_command(
         "diff", "What changed between two runs; exit code 1 if a run became worse");
     const auto two = std::make_shared<ReportOptions>();
@@ -55,6 +121,14 @@ void add_report(Command program) {
                   {.value = "FOLDER", .required = true, .takes_several = true});
     add_format(matrix, several);
     matrix.flag("--all", several->all, "Also the cases that pass everywhere");
+    auto merge = report.add_command(
+        "merge", "One report of several runs: shards, or repetitions (the gravest verdict counts)");
+    const auto parts = std::make_shared<ReportOptions>();
+    merge.option("RUN", parts->runs, "The folders of reports, shards in their order",
+                 {.value = "FOLDER", .required = true, .takes_several = true});
+    merge.option("-o,--output", parts->output, "The folder of the new report",
+                 {.value = "FOLDER", .required = true});
+    merge.on_run([parts] { return run_report_merge(*parts, stdout, stderr); });
     matrix.on_run([several] { return run_report_matrix(*several, stdout, stderr); });
 }
 
@@ -76,6 +150,11 @@ int run_report_matrix(const ReportOptions& options, std::FILE* out, std::FILE* e
     if (!runs) return tell(err, runs.error());
     fmt::print(out, "{}", reports::matrix_text(*runs, options.all, options.format));
     return kExitSuccess;
+}
+
+int run_report_merge(const ReportOptions& options, std::FILE* out, std::FILE* err) {
+    const auto code = merge_or_refuse(options, out, err);
+    return code ? *code : tell(err, code.error());
 }
 
 } // namespace veriroce::commands

@@ -1,4 +1,4 @@
-// The command `veriroce report`: compares runs that `veriroce test --report` kept.
+// The command `veriroce report`: compares and merges runs that `veriroce test --report` kept.
 #pragma once
 
 #include <cstdio>
@@ -13,7 +13,8 @@ namespace veriroce::commands {
 struct ReportOptions {
     std::vector<std::string> runs; // folders of reports, or their results.json
     reports::TableFormat format = reports::TableFormat::Text;
-    bool all = false; // of a matrix: also cases that pass everywhere
+    bool all = false;   // of a matrix: also cases that pass everywhere
+    std::string output; // of a merge: the folder of the new report
 };
 
 void add_report(command_line::Command program);
@@ -21,5 +22,7 @@ void add_report(command_line::Command program);
 // kExitFound if a run is worse than before.
 int run_report_diff(const ReportOptions& options, std::FILE* out, std::FILE* err);
 int run_report_matrix(const ReportOptions& options, std::FILE* out, std::FILE* err);
+// Prints what the merged runs do not agree on, and the verdict of all.
+int run_report_merge(const ReportOptions& options, std::FILE* out, std::FILE* err);
 
 } // namespace veriroce::commands

@@ -16,14 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// While the run goes on the list of the cases' times stays empty: it would be written again with
-// each of them.
-std::string tail_until_now(const plan::RunResults& results, bool any_case) {
-    plan::Timing timing = results.timing;
-    timing.cases.clear();
-    return reports::json_tail(results.run, timing, any_case);
-}
-
 // 0, or errno.
 int write_at(int file, const std::string& text, std::size_t at) {
     for (std::size_t done = 0; done < text.size();) {
@@ -44,17 +36,17 @@ ResultsFile::Written ResultsFile::begin(const plan::RunResults& results) {
     const std::string head = reports::json_head();
     shown_end_ = spare_end_ = head.size();
     pending_.clear();
-    auto written = write_text(path_, head + tail_until_now(results, any_case_));
+    auto written = write_text(path_, head + reports::json_tail(results, any_case_, false));
     return written ? renew_spare() : written;
 }
 
 ResultsFile::Written ResultsFile::add(const plan::RunResults& results) {
     pending_ += reports::json_case(results.cases.back(), !std::exchange(any_case_, true));
-    return put(tail_until_now(results, any_case_));
+    return put(reports::json_tail(results, any_case_, false));
 }
 
 ResultsFile::Written ResultsFile::finish(const plan::RunResults& results) {
-    auto written = put(reports::json_tail(results.run, results.timing, any_case_));
+    auto written = put(reports::json_tail(results, any_case_, true));
     std::error_code ignored;
     fs::remove(spare_, ignored);
     return written;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "conformance/cases/embedded.hpp"
+#include "conformance/commands/report_files.hpp"
 #include "conformance/commands/text_file.hpp"
 #include "conformance/plan/replay.hpp"
-#include "reports/html.hpp"
 #include "reports/junit.hpp"
 
 namespace veriroce::commands {
@@ -26,15 +26,6 @@ Accepted<std::monostate> accepted(std::expected<std::monostate, std::string> wri
     return unable(written.error());
 }
 
-// The script as the suite has it, or as it stands in the user's file.
-std::string source_of(std::string_view file) {
-    for (const cases::EmbeddedFile& one : cases::embedded_files()) {
-        if (one.path == file) return std::string(one.text);
-    }
-    auto text = read_text(std::string(file));
-    return text ? std::move(*text) : std::string{};
-}
-
 } // namespace
 
 Report::Report(const TestOptions& options) : options_(options), results_(path_of("results.json")) {}
@@ -44,10 +35,7 @@ std::string Report::path_of(const std::string& name) const {
 }
 
 std::string Report::path_of_capture(const interpreter::CaseResult& result, std::size_t play) const {
-    std::string name = result.id;
-    std::ranges::replace_if(
-        name, [](char c) { return std::string_view("/[],=").contains(c); }, '-');
-    return path_of(play == 0 ? name + ".pcapng" : fmt::format("{}.play-{}.pcapng", name, play));
+    return path_of(reports::capture_name(result.id, play));
 }
 
 void Report::name_captures(interpreter::CaseResult& result) const {
@@ -119,8 +107,8 @@ Accepted<std::monostate> Report::finish(const plan::RunResults& results) {
     };
     if (!options_.report.empty()) {
         tell_unless(results_.finish(results));
-        tell_unless(write_text(path_of("junit.xml"), reports::junit_xml(results)));
-        tell_unless(write_text(path_of("report.html"), reports::report_html(results, source_of)));
+        for (std::string& error : write_summaries(options_.report, results))
+            errors.push_back(std::move(error));
     }
     if (run_capture_) tell_unless(run_capture_->finish());
     const std::size_t told = std::min(errors_.size(), kCapturesTold);

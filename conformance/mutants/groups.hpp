@@ -44,6 +44,10 @@ std::span<const Mutant> blind3_responder();
 std::span<const Mutant> blind3_requester();
 std::span<const Mutant> blind3_host();
 std::span<const Mutant> blind3_port();
+std::span<const Mutant> blind4_responder();
+std::span<const Mutant> blind4_requester();
+std::span<const Mutant> blind4_host();
+std::span<const Mutant> blind4_port();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();

@@ -61,8 +61,14 @@ std::span<const Mutant> blind3() {
     return sample;
 }
 
-std::array<std::span<const Mutant>, 3> blind_samples() {
-    return {blind(), blind2(), blind3()};
+std::span<const Mutant> blind4() {
+    static const std::vector<Mutant> sample =
+        members_of({blind4_responder, blind4_requester, blind4_host, blind4_port});
+    return sample;
+}
+
+std::array<std::span<const Mutant>, 4> blind_samples() {
+    return {blind(), blind2(), blind3(), blind4()};
 }
 
 std::span<const Mutant> lawful() {

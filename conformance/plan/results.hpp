@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "conformance/interpreter/case_result.hpp"
+#include "conformance/sheet/data_sheet.hpp"
 #include "conformance/testbed/run_info.hpp"
 #include "dissector/wire/instant.hpp"
 
@@ -35,6 +36,7 @@ struct RunResults {
     testbed::RunInfo run;
     std::vector<interpreter::CaseResult> cases;
     Timing timing;
+    sheet::DataSheet sheet; // of --data-sheet; else empty
 
     [[nodiscard]] std::size_t count(interpreter::Verdict verdict) const;
     // Those of the ERRORs whose finding did not show in enough plays.

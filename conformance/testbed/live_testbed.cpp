@@ -14,6 +14,7 @@
 #include "conformance/preflight/gather.hpp"
 #include "conformance/preflight/pair.hpp"
 #include "conformance/script/script.hpp"
+#include "conformance/testbed/device_facts.hpp"
 #include "conformance/testbed/interface_losses.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/net/clock.hpp"
@@ -295,6 +296,7 @@ RunInfo LiveTestbed::info() const {
     info.seed = options_.seed;
     info.dut = fmt::format("{} {} {} (backend {}) at {}", welcome_.name, welcome_.device,
                            welcome_.firmware, welcome_.backend, options_.agent.text());
+    info.device = device_facts(welcome_);
     if (welcome_.kernel) info.dut_host = "kernel " + *welcome_.kernel;
     if (welcome_.driver) {
         info.dut_host += (info.dut_host.empty() ? "" : ", ") + ("driver " + *welcome_.driver);

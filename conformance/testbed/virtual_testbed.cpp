@@ -9,6 +9,7 @@
 
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/interpreter.hpp"
+#include "conformance/testbed/device_facts.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/sim/network.hpp"
 
@@ -292,6 +293,7 @@ RunInfo VirtualTestbed::info() const {
     RunInfo info;
     info.seed = options_.seed;
     info.dut = options_.device;
+    info.device = device_facts(welcome_);
     info.link = "virtual, 1 us";
     const WireNoise& noise = options_.noise;
     const auto add = [&](std::string_view what, double share) {

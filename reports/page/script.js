@@ -69,23 +69,8 @@ const sorted = head.runs
   .sort((a, b) => a.rank - b.rank || a.place - b.place)
   .map(one => one.run);
 
-function headline() {
-  const failed = count("FAIL") + count("XPASS");
-  const errors = count("ERROR");
-  const judged = head.runs.length - count("SKIP") - errors;
-  const parts = [];
-  if (head.runs.length === 0) return "No run was played";
-  if (failed) parts.push(`${failed} of ${plural(judged, "judged run")} failed`);
-  else if (judged) parts.push(judged === 1 ? "The one judged run passed" : `All ${judged} judged runs passed`);
-  else parts.push("Nothing was judged");
-  if (count("WARN")) parts.push(`${plural(count("WARN"), "warning")}`);
-  if (errors) parts.push(`${plural(errors, "run")} could not be judged`);
-  if (!head.complete) parts.push("the run ended before its last case");
-  return parts.join("; ");
-}
-
 function showHead() {
-  byId("title").textContent = headline();
+  byId("title").textContent = head.headline;
   for (const [name, value] of head.facts) {
     byId("facts").append(element("div", {}, element("dt", {}, name), element("dd", {}, value)));
   }
@@ -257,7 +242,7 @@ async function route() {
 
 function sheet(run, detail, all) {
   const left = element("div", {});
-  const parts = [...detail.findings.map(finding => findingBox(finding, run.verdict)), ...violations(run, detail)];
+  const parts = [...detail.findings.map(finding => findingBox(finding, run.verdict)), ...plays(detail), ...violations(run, detail)];
   let body = left;
   if (detail.packets.length) {
     const side = element("div", {class: "side card", tabindex: "0", "aria-live": "polite", "aria-label": "The chosen packet"});
@@ -305,6 +290,19 @@ function findingBox(finding, verdict) {
   if (finding.actual) box.append(element("p", {}, "Came: ", element("code", {}, finding.actual)));
   if (finding.rules.length) box.append(element("p", {class: "soft"}, "Breaks " + finding.rules.join(", ")));
   return box;
+}
+
+// What the other plays of the run came to, like ones together.
+function plays(detail) {
+  if (!detail.plays) return [];
+  const like = new Map();
+  for (const one of detail.plays.others) {
+    const text = one.verdict + (one.summary ? ": " + one.summary : "");
+    like.set(text, (like.get(text) ?? 0) + 1);
+  }
+  const seen = detail.plays.seen_in ? `Seen in ${detail.plays.seen_in} of ${detail.plays.others.length + 1} plays. ` : "";
+  return [element("p", {class: "soft"}, seen, "Other plays: ",
+    [...like].map(([text, times]) => (times > 1 ? `${times} times ` : "") + text).join("; "), ".")];
 }
 
 // Violations that no finding tells, like ones together.
@@ -532,7 +530,7 @@ function packetSheet(one, detail) {
   ];
   const decoded = detail.trees?.[one.place];
   if (!decoded) {
-    parts.push(element("p", {class: "soft"}, detail.trees ? "The report keeps the bytes of the first packets only; the capture has all."
+    parts.push(element("p", {class: "soft"}, detail.trees ? "The report has no bytes of this packet; the capture may have them."
       : "The report keeps bytes only of runs that did not pass."));
     return parts;
   }

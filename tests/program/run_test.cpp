@@ -160,6 +160,24 @@ TEST_CASE("run: the command that runs a case again plays that run alone", "[prog
     CHECK(place.run("veriroce dissect " + file).code == 0);
 }
 
+TEST_CASE("run: merged shards are the run of the whole plan", "[program]") {
+    const Workplace place;
+    const std::string test = "veriroce test rsp --mutant nak_for_every_packet_ahead --report ";
+    const std::string lines_of = "grep -E '^ {6}\"(id|verdict|summary|command)\"' ";
+    const Outcome merged = place.run(
+        test + "whole; " + test + "a --shard 1/2; " + test +
+        "b --shard 2/2; veriroce report merge a b -o all && ls all && " + lines_of +
+        "whole/results.json > whole/lines && " + lines_of + "all/results.json | cmp - whole/lines");
+    INFO(merged.out << merged.err);
+    CHECK(merged.code == 0);
+    CHECK(merged.out.find("\n49 runs of 2 reports: 5 of 49 judged runs failed\njunit.xml\n"
+                          "report.html\nreport.md\nresults.json\nrsp-fault-ahead.pcapng\n") !=
+          std::string::npos);
+    const Outcome twice = place.run("veriroce report merge a whole -o a");
+    CHECK(twice.err == "veriroce: report merge: -o a is one of the runs to be merged\n");
+    CHECK(twice.code == 2);
+}
+
 TEST_CASE("run: where all is skipped, that is said", "[program]") {
     const Workplace place;
     const Outcome outcome = place.run("veriroce test opc/matrix");

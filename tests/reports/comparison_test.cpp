@@ -80,7 +80,8 @@ TEST_CASE("comparison: a file that is no results.json is refused with its place"
     CHECK(error(head + R"([{"id": "a", "verdict": "GOOD"}]})") ==
           "cases[0].verdict: expected a verdict, got \"GOOD\"");
     CHECK(error(head + R"([{"id": "a", "verdict": "PASS", "summary": "",
-        "measures": {"m": {"samples": ["1"]}}}]})") == "cases[0].measures: a sample is an integer");
+        "measures": {"m": {"samples": ["1"]}}}]})") ==
+          "cases[0].measures.m.samples[0]: expected an integer");
 }
 
 TEST_CASE("comparison: each change has its place", "[reports]") {

@@ -193,6 +193,17 @@ TEST_CASE("json: the layout is two blanks a level and a newline at the end", "[r
   "run": {
     "seed": "18446744073709551615",
     "dut": "",
+    "device": {
+      "name": "",
+      "device": "",
+      "firmware": "",
+      "driver": "",
+      "kernel": "",
+      "backend": "",
+      "capabilities": [],
+      "traits": [],
+      "limits": {}
+    },
     "link": "",
     "profile": "",
     "dut_host": "",
@@ -209,7 +220,8 @@ TEST_CASE("json: the layout is two blanks a level and a newline at the end", "[r
     "sleep_p99_ns": 0,
     "settle_ns": 0,
     "cases": []
-  }
+  },
+  "sheet": null
 }
 )");
 }

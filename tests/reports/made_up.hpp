@@ -113,10 +113,38 @@ inline interpreter::CaseResult skipped() {
     return result;
 }
 
+inline sheet::DataSheet sheet_of(std::int64_t nak_latency_ns) {
+    sheet::DataSheet sheet;
+    for (std::int64_t i = 0; i < 20; ++i) {
+        sheet.add("nak_latency", "NAK after a packet that is ahead", sheet::Unit::Nanoseconds, "",
+                  nak_latency_ns + 10 * i);
+    }
+    for (std::int64_t code = 8; code < 12; ++code) {
+        for (std::int64_t i = 0; i < 4; ++i) {
+            sheet.add("ack_timer", "Wait for an ACK", sheet::Unit::Nanoseconds,
+                      "code " + std::to_string(code), (4096LL << code) + i * 1000, 4096LL << code);
+        }
+    }
+    sheet.add({.name = "loss_recovery",
+               .title = "What it sends again after a NAK",
+               .kind = "go-back-N",
+               .evidence = "PSN 4 to 15"});
+    return sheet;
+}
+
 inline plan::RunResults made_up() {
     plan::RunResults results;
     results.run.seed = 1;
     results.run.dut = "a device of paper";
+    results.run.device = {.name = "paper",
+                          .device = "paper0",
+                          .firmware = "1.0",
+                          .driver = "scissors",
+                          .kernel = "stone",
+                          .backend = "engine",
+                          .capabilities = {"atomic", "raw"},
+                          .traits = {"out_of_order"},
+                          .limits = {{"sge", 2}}};
     results.run.link = "virtual, 1 us";
     results.run.notes = {"nothing was offloaded"};
     results.cases = {passed(), failed(), skipped()};

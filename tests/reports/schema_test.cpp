@@ -17,7 +17,8 @@ namespace {
 
 namespace json = boost::json;
 
-// "cases[].findings[].kind". The names of measures and fault rules are data: they count as NAME.
+// "cases[].findings[].kind". The names of measures, fault rules and limits are data: they count as
+// NAME.
 void collect(const json::value& value, const std::string& path, std::set<std::string>& keys) {
     if (value.is_array()) {
         for (const json::value& element : value.get_array())
@@ -25,7 +26,8 @@ void collect(const json::value& value, const std::string& path, std::set<std::st
         return;
     }
     if (!value.is_object()) return;
-    const bool named = path.ends_with(".measures") || path.ends_with(".faults");
+    const bool named =
+        path.ends_with(".measures") || path.ends_with(".faults") || path.ends_with(".limits");
     for (const auto& member : value.get_object()) {
         const std::string key = named ? "NAME" : std::string(member.key());
         const std::string inner = path.empty() ? key : path + "." + key;
@@ -36,6 +38,7 @@ void collect(const json::value& value, const std::string& path, std::set<std::st
 
 std::set<std::string> written() {
     plan::RunResults results = made_up();
+    results.sheet = sheet_of(1000);
     results.cases.push_back(mismatched());
     results.cases.push_back(violating());
     results.cases.push_back(played_again());

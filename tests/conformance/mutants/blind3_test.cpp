@@ -1,12 +1,10 @@
 // The third blind sample: under some lawful use each defect does something that the right device
 // does not.
 #include <algorithm>
-#include <cstring>
-#include <set>
 
 #include <catch2/catch.hpp>
 
-#include "tests/conformance/mutants/stage.hpp"
+#include "tests/conformance/mutants/difference.hpp"
 
 namespace veriroce::mutants::test {
 
@@ -17,15 +15,6 @@ using engine::QpType;
 using engine::WrOpcode;
 using wire::Operation;
 using wire::Position;
-
-// What happens, and the first line in which the two devices differ; "" is the end.
-struct Difference {
-    std::string_view name; // of the mutant
-    void (*act)(Stage&);
-    std::string_view right;
-    std::string_view wrong;
-    Scene scene{};
-};
 
 // --- what responders do
 
@@ -586,48 +575,10 @@ std::vector<Difference> differences() {
     return list;
 }
 
-std::string run(const Difference& difference, const Mutant& device) {
-    Stage stage(device, difference.scene);
-    difference.act(stage);
-    return stage.text();
-}
-
-// The first line of a text that is not the other's, from each; "" at the end.
-std::pair<std::string_view, std::string_view> first_difference(std::string_view right,
-                                                               std::string_view wrong) {
-    while (!right.empty() || !wrong.empty()) {
-        const auto a = right.substr(0, right.find('\n'));
-        const auto b = wrong.substr(0, wrong.find('\n'));
-        if (a != b) return {a, b};
-        right.remove_prefix(a.size() + 1);
-        wrong.remove_prefix(b.size() + 1);
-    }
-    return {};
-}
-
 } // namespace
 
 TEST_CASE("blind: each defect of the third sample differs from the right device", "[mutants]") {
-    const Mutant right{};
-    std::set<std::string_view> shown;
-    for (const Difference& one : differences()) {
-        CAPTURE(one.name);
-        shown.insert(one.name);
-        const auto mutant = find(one.name);
-        REQUIRE(mutant);
-        const std::string lawful = run(one, right);
-        const std::string defect = run(one, mutant->get());
-        CAPTURE(lawful, defect);
-        const auto [here, there] = first_difference(lawful, defect);
-        CHECK(one.right != one.wrong);
-        CHECK(here == one.right);
-        CHECK(there == one.wrong);
-        CHECK(run(one, mutant->get()) == defect); // the same packets give the same behaviour
-    }
-    for (const Mutant& mutant : blind3()) {
-        CAPTURE(mutant.name);
-        CHECK(shown.contains(mutant.name));
-    }
+    check_differences(differences(), blind3());
 }
 
 } // namespace veriroce::mutants::test

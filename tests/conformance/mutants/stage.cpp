@@ -12,11 +12,15 @@ using engine::QpType;
 using wire::Operation;
 using wire::Position;
 
-constexpr wire::Qpn peer_qpn{0x200};
+constexpr wire::Qpn first_peer{0x200};
 
 wire::IpAddress address_of(bool v6, bool device) {
     if (!v6) return wire::IpAddress::from_v4(device ? 0x0A4D0001 : 0x0A4D0002);
     return wire::IpAddress::parse(device ? "fd77::1" : "fd77::2").value();
+}
+
+wire::VlanId vlan_of(std::uint16_t id) {
+    return {.id = id};
 }
 
 } // namespace
@@ -51,22 +55,52 @@ void Stage::create(const Scene& scene) {
                                 .address = base,
                                 .memory = memory_,
                                 .access = all});
-    engine::QpDescription description{
-        .pd = pd_, .type = scene.type, .send_cq = cq_, .recv_cq = cq_};
+    shared_pd_ = scene.apart ? engine_.create_pd().value() : pd_;
+    shared_own_ =
+        scene.apart ? engine_.register_region(shared_pd_, memory_, base, all).value() : own_;
     if (scene.shared) {
-        srq_ = engine_.create_srq({.pd = pd_, .limit = scene.limit}).value();
-        description.srq = srq_;
+        srq_ = engine_.create_srq({.pd = shared_pd_, .limit = scene.limit}).value();
     }
-    qp_ = engine_.create_qp(description).value();
-    const auto report = engine_.query_qp(qp_).value();
-    qpn_ = report.qpn;
+    create_qp();
+}
+
+void Stage::create_qp() {
+    engine::QpDescription description{
+        .pd = pd_, .type = scene_.type, .send_cq = cq_, .recv_cq = cq_};
+    if (scene_.shared) description.srq = srq_;
+    const auto created = engine_.create_qp(description).value();
+    const auto report = engine_.query_qp(created).value();
+    const auto number = static_cast<std::uint32_t>(pairs_.size());
+    pairs_.push_back(
+        {.qp = created, .qpn = report.qpn, .peer = wire::Qpn{first_peer.value + number}});
     filter_->qp_changed(report);
+}
+
+void Stage::turn_to(std::size_t number) {
+    turn_ = number;
+    if (number < pairs_.size()) return;
+    create_qp();
+    connect(scene_.first_request, scene_.first_sent);
+}
+
+wire::Rkey Stage::register_at(std::uint64_t address, std::uint64_t offset, std::uint32_t bytes,
+                              const engine::Access& access) {
+    const auto memory = wire::MutableBytes(memory_).subspan(offset, bytes);
+    const auto region = engine_.register_region(pd_, memory, address, access).value();
+    filter_->region_registered({.mr = region.mr,
+                                .pd = pd_,
+                                .rkey = region.rkey,
+                                .address = address,
+                                .memory = memory,
+                                .access = access});
+    return region.rkey;
 }
 
 void Stage::connect(std::uint32_t first_request, std::uint32_t first_sent) {
     const engine::AddressVector path{.source = address_of(scene_.v6, true),
                                      .destination = address_of(scene_.v6, false),
-                                     .traffic_class = scene_.traffic_class};
+                                     .traffic_class = scene_.traffic_class,
+                                     .vlan = scene_.vlan.transform(vlan_of)};
     if (scene_.type == QpType::Ud) {
         modify({.state = QpState::Init, .qkey = qkey});
         modify({.state = QpState::Rtr});
@@ -79,7 +113,7 @@ void Stage::connect(std::uint32_t first_request, std::uint32_t first_sent) {
     const bool rc = scene_.type == QpType::Rc;
     engine::QpAttributes receives{.state = QpState::Rtr,
                                   .path_mtu = scene_.mtu,
-                                  .dest_qp = peer_qpn,
+                                  .dest_qp = here().peer,
                                   .rq_psn = wire::Psn(first_request),
                                   .address = path};
     engine::QpAttributes sends{.state = QpState::Rts, .sq_psn = wire::Psn(first_sent)};
@@ -92,10 +126,27 @@ void Stage::connect(std::uint32_t first_request, std::uint32_t first_sent) {
         sends.max_rd_atomic = 4;
     }
     modify(receives);
-    modify(sends);
+    if (scene_.sends) modify(sends);
 }
 
-void Stage::connect_again(std::uint32_t first_request, std::uint32_t first_sent) {
+void Stage::load_alternate() {
+    const wire::Envelope way = alternate_to_device();
+    modify({.alternate = engine::AlternatePath{.address = {.source = way.destination,
+                                                           .destination = way.source},
+                                               .timeout = 1},
+            .path_mig_state = engine::MigState::Rearm});
+}
+
+wire::Envelope Stage::alternate_to_device() const {
+    wire::Envelope way = to_device();
+    way.source = wire::IpAddress::from_v4(0x0A4E0002);
+    way.destination = wire::IpAddress::from_v4(0x0A4E0001);
+    return way;
+}
+
+void Stage::connect_again(std::uint32_t first_request, std::uint32_t first_sent,
+                          std::optional<wire::Mtu> mtu) {
+    if (mtu) scene_.mtu = *mtu;
     modify({.state = QpState::Reset});
     connect(first_request, first_sent);
 }
@@ -109,12 +160,12 @@ wire::Packet Stage::packet(Operation operation, Position position, std::uint32_t
     wire::Packet packet;
     packet.bth = {.opcode = wire::opcode_of(service, operation, position, immediate).value(),
                   .pad = wire::pad_of(bytes),
-                  .dest_qp = qpn_,
+                  .dest_qp = qpn(),
                   .ack_request = true,
                   .psn = wire::Psn(psn)};
     packet.headers = packet.info().headers;
     packet.aeth = {.syndrome = wire::Syndrome::ack(wire::kNoCredits), .msn = {1}};
-    packet.deth = {.qkey = qkey, .source_qp = peer_qpn};
+    packet.deth = {.qkey = qkey, .source_qp = here().peer};
     packet.imm = {.value = psn};
     auto& body = bodies_.emplace_back(bytes, static_cast<std::byte>(psn));
     body.resize(bytes + packet.bth.pad);
@@ -197,28 +248,29 @@ engine::SendRequest Stage::request(std::uint64_t id, engine::WrOpcode opcode, st
 
 void Stage::post(const engine::SendRequest& request) {
     std::array<engine::SendRequest, 1> chain{request};
-    filter_->posting_send(qpn_, chain.front());
-    REQUIRE(engine_.post_send(qp_, chain, now_).posted == 1);
+    filter_->posting_send(qpn(), chain.front());
+    REQUIRE(engine_.post_send(qp(), chain, now_).posted == 1);
     speak();
 }
 
 void Stage::receive(std::uint64_t id, std::span<const engine::Sge> sges) {
     std::array<engine::ReceiveRequest, 1> chain{{{.id = id, .sges = sges}}};
-    filter_->posting_receive(qpn_, chain.front());
-    REQUIRE(engine_.post_receive(qp_, chain).posted == 1);
+    filter_->posting_receive(qpn(), chain.front());
+    REQUIRE(engine_.post_receive(qp(), chain).posted == 1);
 }
 
 void Stage::share_receive(std::uint64_t id) {
-    const std::array<engine::Sge, 1> sges{{piece(8192, 512)}};
+    const std::array<engine::Sge, 1> sges{
+        {{.address = base + 8192, .length = 512, .lkey = shared_own_.lkey}}};
     const std::array<engine::ReceiveRequest, 1> chain{{{.id = id, .sges = sges}}};
     REQUIRE(engine_.post_srq_receive(srq_, chain).posted == 1);
 }
 
 void Stage::modify(const engine::QpAttributes& attributes) {
     engine::QpAttributes wanted = attributes;
-    filter_->modifying(qpn_, wanted);
-    REQUIRE(engine_.modify_qp(qp_, wanted, now_));
-    filter_->qp_changed(engine_.query_qp(qp_).value());
+    filter_->modifying(qpn(), wanted);
+    REQUIRE(engine_.modify_qp(qp(), wanted, now_));
+    filter_->qp_changed(engine_.query_qp(qp()).value());
     speak();
 }
 
@@ -229,7 +281,7 @@ void Stage::arm_limit(std::uint32_t limit) {
 wire::Rkey Stage::bind(const engine::Access& access) {
     const auto window = engine_.allocate_window(pd_, engine::WindowType::Type1).value();
     const auto key = engine_.bind_window(
-        qp_, window.mw, {.mr = own_.mr, .address = base, .length = 4096, .access = access}, 99);
+        qp(), window.mw, {.mr = own_.mr, .address = base, .length = 4096, .access = access}, 99);
     REQUIRE(key);
     speak();
     return *key;
@@ -257,7 +309,10 @@ void Stage::completions() {
             if (data && one.queue == engine::Queue::Receive) {
                 text_ += fmt::format(" {} bytes", one.byte_len);
                 if (one.imm) text_ += fmt::format(" immediate {}", *one.imm);
+                if (one.source_qp && *one.source_qp != first_peer)
+                    text_ += fmt::format(" from QP {:#x}", one.source_qp->value);
             }
+            if (one.qp != qp()) text_ += " of another QP";
             text_ += '\n';
         }
     }
@@ -283,7 +338,10 @@ void Stage::note(const engine::OwnedDatagram& datagram) {
     auto frame = frame_of(datagram.envelope, datagram.bytes);
     filter_->sealed(frame);
     const auto parsed = wire::decode_frame(frame);
-    REQUIRE(parsed);
+    if (!parsed) {
+        text_ += fmt::format("{}\n", wire::text_of(parsed.error()));
+        return;
+    }
     const auto packet = wire::decode_packet(parsed->transport);
     REQUIRE(packet);
     text_ += fmt::format("{} {}", packet->info().name, packet->bth.psn.value());
@@ -303,12 +361,23 @@ void Stage::note(const engine::OwnedDatagram& datagram) {
         text_ += fmt::format(", syndrome {:02x} msn {}", packet->aeth.syndrome.value,
                              packet->aeth.msn.value);
     }
+    if (packet->headers.has(wire::Header::Deth))
+        text_ += fmt::format(", Q_Key {:#x}", packet->deth.qkey.value);
+    if (packet->headers.has(wire::Header::Ieth))
+        text_ += fmt::format(", revokes {:#x}", packet->ieth.rkey.value);
     if (packet->bth.ack_request) text_ += ", asks";
+    if (packet->bth.solicited) text_ += ", solicited";
+    if (packet->bth.pkey != wire::kDefaultPkey)
+        text_ += fmt::format(", P_Key {:#x}", packet->bth.pkey.value);
+    if (packet->bth.dest_qp != first_peer)
+        text_ += fmt::format(", to QP {:#x}", packet->bth.dest_qp.value);
     const wire::Envelope envelope = parsed->envelope();
     if (envelope.dscp != 0) text_ += fmt::format(", DSCP {}", envelope.dscp);
     if (envelope.ecn != 0) text_ += fmt::format(", ECN {}", envelope.ecn);
     if (!port_) port_ = envelope.source_port;
     if (envelope.source_port != *port_) text_ += ", from another port";
+    if (envelope.destination != address_of(scene_.v6, false)) text_ += ", to another address";
+    if (envelope.vlan) text_ += fmt::format(", VLAN {}", envelope.vlan->id);
     if (parsed->ipv4 && !parsed->ipv4->dont_fragment) text_ += ", without DF";
     if (!wire::unseal(frame)) text_ += ", damaged";
     text_ += '\n';

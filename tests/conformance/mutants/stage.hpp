@@ -1,6 +1,6 @@
-// A device and its host: one engine with one QP behind a defect's surface, with the verbs that its
-// host uses. Packets arrive as frames. What the device does is written down as text, one line for
-// each packet, completion and event.
+// A device and its host: one engine behind a defect's surface, with the verbs that its host uses.
+// It has one QP, or several of which one has its turn. Packets arrive as frames. What the device
+// does is written down as text, one line for each packet, completion and event.
 #pragma once
 
 #include <array>
@@ -24,7 +24,10 @@ struct Scene {
     std::uint32_t receives = 4; // posted, 512 bytes each, with ids from 0 on
     bool shared = false;        // from a queue that QPs share
     std::uint32_t limit = 0;    // of that queue
+    bool apart = false;         // that queue has a protection domain of its own
     std::uint8_t traffic_class = 0;
+    std::optional<std::uint16_t> vlan;
+    bool sends = true; // false: the QP stays in RTR
 };
 
 class Stage final : public Device {
@@ -60,19 +63,31 @@ class Stage final : public Device {
     [[nodiscard]] wire::Envelope to_device() const;
 
     // --- the host
+    // From now on packets and verbs are those of the QP of this number, 0 being the first; it is
+    // created and connected if there is none. Its peer's number is 0x200 and this one's.
+    void turn_to(std::size_t number);
+    // Another region on the same memory.
+    wire::Rkey register_at(std::uint64_t address, std::uint64_t offset, std::uint32_t bytes,
+                           const engine::Access& access);
     engine::SendRequest request(std::uint64_t id, engine::WrOpcode opcode, std::uint32_t bytes);
     void post(const engine::SendRequest& request);
     void receive(std::uint64_t id, std::span<const engine::Sge> sges);
     void modify(const engine::QpAttributes& attributes);
     void arm_limit(std::uint32_t limit);
-    void share_receive(std::uint64_t id);
-    // Through RESET to RTS again, with these PSNs.
-    void connect_again(std::uint32_t first_request, std::uint32_t first_sent);
+    void share_receive(std::uint64_t id); // in the queue's own protection domain
+    // Through RESET to RTS again, with these PSNs and this path MTU.
+    void connect_again(std::uint32_t first_request, std::uint32_t first_sent,
+                       std::optional<wire::Mtu> mtu = {});
+    // A second path: the addresses of `alternate_to_device` count after a migration.
+    void load_alternate();
+    [[nodiscard]] wire::Envelope alternate_to_device() const;
     wire::Rkey bind(const engine::Access& access);
     engine::Sge piece(std::uint64_t offset, std::uint32_t bytes) const {
         return {.address = base + offset, .length = bytes, .lkey = own_.lkey};
     }
 
+    // Lets time pass, but no timer run.
+    void pass(wire::Duration time) { now_ += time; }
     // Lets time pass to the next timer. Writes "idle" where no timer runs.
     void wait();
     void completions();
@@ -85,8 +100,17 @@ class Stage final : public Device {
     [[nodiscard]] wire::Rkey key() const { return own_.rkey; }
 
   private:
+    struct Pair {
+        engine::QpId qp;
+        wire::Qpn qpn;
+        wire::Qpn peer;
+    };
     void create(const Scene& scene);
+    void create_qp();
     void connect(std::uint32_t first_request, std::uint32_t first_sent);
+    [[nodiscard]] Pair& here() { return pairs_.at(turn_); }
+    [[nodiscard]] engine::QpId qp() const { return pairs_.at(turn_).qp; }
+    [[nodiscard]] wire::Qpn qpn() const { return pairs_.at(turn_).qpn; }
     void note(const engine::OwnedDatagram& datagram) override;
 
     Scene scene_;
@@ -94,11 +118,13 @@ class Stage final : public Device {
     std::deque<std::vector<std::byte>> bodies_;
     std::deque<std::vector<engine::Sge>> lists_;
     engine::PdId pd_;
+    engine::PdId shared_pd_;
     engine::CqId cq_;
     engine::SrqId srq_;
-    engine::QpId qp_;
-    wire::Qpn qpn_;
+    std::vector<Pair> pairs_;
+    std::size_t turn_ = 0;
     engine::Engine::Region own_;
+    engine::Engine::Region shared_own_; // in the shared queue's domain
     std::optional<std::uint16_t> port_; // from which the first packet left
 };
 

@@ -1,0 +1,55 @@
+#include "tests/conformance/mutants/difference.hpp"
+
+#include <set>
+
+#include <catch2/catch.hpp>
+
+namespace veriroce::mutants::test {
+
+namespace {
+
+std::string run(const Difference& difference, const Mutant& device) {
+    Stage stage(device, difference.scene);
+    difference.act(stage);
+    return stage.text();
+}
+
+// The first line of a text that is not the other's, from each; "" at the end.
+std::pair<std::string_view, std::string_view> first_difference(std::string_view right,
+                                                               std::string_view wrong) {
+    while (!right.empty() || !wrong.empty()) {
+        const auto a = right.substr(0, right.find('\n'));
+        const auto b = wrong.substr(0, wrong.find('\n'));
+        if (a != b) return {a, b};
+        right.remove_prefix(a.size() + 1);
+        wrong.remove_prefix(b.size() + 1);
+    }
+    return {};
+}
+
+} // namespace
+
+void check_differences(const std::vector<Difference>& list, std::span<const Mutant> sample) {
+    const Mutant right{};
+    std::set<std::string_view> shown;
+    for (const Difference& one : list) {
+        CAPTURE(one.name);
+        shown.insert(one.name);
+        const auto mutant = find(one.name);
+        REQUIRE(mutant);
+        const std::string lawful = run(one, right);
+        const std::string defect = run(one, mutant->get());
+        CAPTURE(lawful, defect);
+        const auto [here, there] = first_difference(lawful, defect);
+        CHECK(one.right != one.wrong);
+        CHECK(here == one.right);
+        CHECK(there == one.wrong);
+        CHECK(run(one, mutant->get()) == defect); // the same packets give the same behaviour
+    }
+    for (const Mutant& mutant : sample) {
+        CAPTURE(mutant.name);
+        CHECK(shown.contains(mutant.name));
+    }
+}
+
+} // namespace veriroce::mutants::test
