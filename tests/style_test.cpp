@@ -99,8 +99,11 @@ TEST_CASE("style: every page that our files cite exists", "[house]") {
     for (const auto& file : our_files()) {
         if (!is_cpp(file) && file.extension() != ".md") continue;
         const std::string text = read_text(file);
-        for (std::sregex_iterator at(text.begin(), text.end(), cited), end; at != end; ++at) {
-            if (!exists((*at)[0])) FAIL_CHECK(file << " cites " << (*at)[0]);
+        for (const std::string_view line : lines(text)) {
+            if (line.find(".md") == std::string_view::npos) continue; // std::regex takes long
+            const char* end = line.data() + line.size();
+            for (std::cregex_iterator at(line.data(), end, cited), none; at != none; ++at)
+                if (!exists((*at)[0])) FAIL_CHECK(file << " cites " << (*at)[0]);
         }
     }
 }
@@ -122,10 +125,14 @@ TEST_CASE("style: every rule that our files cite is in the catalogue", "[house]"
         const bool test = file.string().starts_with((root / "tests").string());
         if (test || (!is_cpp(file) && file.extension() != ".md")) continue;
         const std::string text = read_text(file);
-        for (std::sregex_iterator at(text.begin(), text.end(), cited), end; at != end; ++at) {
-            const std::string id = (*at)[0];
-            if (!groups.contains((*at)[1]) || others.contains(id) || ids.contains(id)) continue;
-            FAIL_CHECK(file << " cites " << id);
+        for (const std::string_view line : lines(text)) {
+            if (line.find('-') == std::string_view::npos) continue;
+            const char* end = line.data() + line.size();
+            for (std::cregex_iterator at(line.data(), end, cited), none; at != none; ++at) {
+                const std::string id = (*at)[0];
+                if (!groups.contains((*at)[1]) || others.contains(id) || ids.contains(id)) continue;
+                FAIL_CHECK(file << " cites " << id);
+            }
         }
     }
 }
@@ -149,7 +156,12 @@ TEST_CASE("style: no type is called a Manager, a Helper or a Util", "[house]") {
     CHECK(std::regex_search("class LinkManager {", vague));
     for (const auto& file : our_files()) {
         if (!is_cpp(file) || file.filename() == "style_test.cpp") continue;
-        if (std::regex_search(read_text(file), vague)) FAIL_CHECK(file << " has a vague name");
+        const std::string text = read_text(file);
+        for (const std::string_view line : lines(text)) {
+            if (line.find("class ") == line.npos && line.find("struct ") == line.npos) continue;
+            if (std::regex_search(line.begin(), line.end(), vague))
+                FAIL_CHECK(file << " has a vague name");
+        }
     }
 }
 
