@@ -1,5 +1,6 @@
 #include "conformance/commands/test_explore.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -26,8 +27,10 @@ constexpr std::size_t kTroublesTold = 5;
 constexpr double kLoss = 0.01; // of the wire on which a finding must not show
 
 // The right device first, then each lawful oddity; each in an exact lab and in a slow one. The
-// right device is also there on a wire with losses.
-std::vector<explorer::RightDevice> right_devices(const TestOptions& options) {
+// right device is also there on a wire with losses. An oddity that is right only with a trait says
+// nothing of a device without it: one that accepts gaps would refute every finding after a gap.
+std::vector<explorer::RightDevice> right_devices(const TestOptions& options,
+                                                 const interpreter::Environment& under_test) {
     std::vector<explorer::RightDevice> devices;
     const auto add = [&](std::string name, testbed::VirtualTestbedOptions device) {
         device.seed = options.seed;
@@ -46,6 +49,8 @@ std::vector<explorer::RightDevice> right_devices(const TestOptions& options) {
     for (const mutants::Mutant& oddity : mutants::lawful()) {
         // Where it is under test, it shows what it does.
         if (oddity.name == options.mutant) continue;
+        const auto has = [&](const std::string& trait) { return under_test.trait(trait); };
+        if (!std::ranges::all_of(mutants::traits_of(oddity), has)) continue;
         testbed::VirtualTestbedOptions device; // a dialogue may need the verbs that it lacks
         plant(oddity, device);
         add(fmt::format("the lawful oddity {}", oddity.name), std::move(device));
@@ -115,7 +120,8 @@ Accepted<int> explore(const TestOptions& options, Console& console) {
     auto bench = choose_testbed(options);
     if (!bench) return std::unexpected(bench.error());
     if (options.list) return list(**bench, options, console);
-    explorer::Exploration exploration(**bench, right_devices(options), explorer_options(options));
+    explorer::Exploration exploration(**bench, right_devices(options, (*bench)->environment({})),
+                                     explorer_options(options));
     plan::RunResults results;
     results.run = (*bench)->info();
     Report report(options);
