@@ -1,6 +1,7 @@
 #include "conformance/interpreter/tester_peer.hpp"
 
-#include "conformance/interpreter/attributes.hpp"
+#include <algorithm>
+
 #include "conformance/interpreter/objects.hpp"
 
 namespace veriroce::interpreter {
@@ -13,21 +14,35 @@ constexpr std::uint64_t kRegionSpacing = 0x1'0000'0000;
 
 TesterPeer::TesterPeer(const Environment& environment)
     : environment_(environment), engine_(engine::Config{.first_qpn = environment.first_tester_qpn}),
-      pd_(*engine_.create_pd()), cq_(*engine_.create_cq(2 * kQueueDepth)) {}
+      pd_(*engine_.create_pd()) {}
+
+// A queue that overruns would look like a device that does not answer. So there is room for all
+// that the QPs can have outstanding, in few queues: each is twice as deep as the one before.
+std::optional<engine::CqId> TesterPeer::queue_with_room(std::uint32_t entries) {
+    if (room_ < entries) {
+        depth_ = std::max(2 * depth_, entries);
+        const auto made = engine_.create_cq(depth_);
+        if (!made) return std::nullopt;
+        cqs_.push_back(*made);
+        room_ = depth_;
+    }
+    room_ -= entries;
+    return cqs_.back();
+}
 
 Met<engine::QpId> TesterPeer::create_qp(engine::QpType type, const script::QpSetup* setup,
                                         Span span) {
     const auto depth = [&](std::string_view wanted) {
         return static_cast<std::uint32_t>(number_attribute(setup, wanted, kQueueDepth));
     };
-    const auto made = engine_.create_qp(
-        {.pd = pd_,
-         .type = type,
-         .send_cq = cq_,
-         .recv_cq = cq_,
-         .capacity = {.max_send = depth("send_wr"), .max_recv = depth("recv_wr")}});
-    if (!made) return unplayable(span, "the tester's engine has no room for another QP");
-    return *made;
+    const engine::QpCapacity capacity{.max_send = depth("send_wr"), .max_recv = depth("recv_wr")};
+    const auto queue = queue_with_room(capacity.max_send + capacity.max_recv);
+    if (queue) {
+        const auto made = engine_.create_qp(
+            {.pd = pd_, .type = type, .send_cq = *queue, .recv_cq = *queue, .capacity = capacity});
+        if (made) return *made;
+    }
+    return unplayable(span, "the tester's engine has no room for another QP");
 }
 
 Met<> TesterPeer::raise(const CaseQp& qp, wire::Instant now) {
@@ -51,15 +66,17 @@ std::optional<engine::QpState> TesterPeer::state_of(const CaseQp& qp) const {
 }
 
 void TesterPeer::collect_completions(Objects& objects) {
-    while (const auto completion = engine_.poll_completion(cq_)) {
-        CaseQp* owner = objects.qp_of_engine(completion->qp);
-        if (owner == nullptr) continue;
-        owner->tester_completions.push_back({.id = completion->id,
-                                             .queue = completion->queue,
-                                             .status = completion->status,
-                                             .opcode = completion->opcode,
-                                             .byte_len = completion->byte_len,
-                                             .imm = completion->imm});
+    for (const engine::CqId queue : cqs_) {
+        while (const auto completion = engine_.poll_completion(queue)) {
+            CaseQp* owner = objects.qp_of_engine(completion->qp);
+            if (owner == nullptr) continue;
+            owner->tester_completions.push_back({.id = completion->id,
+                                                 .queue = completion->queue,
+                                                 .status = completion->status,
+                                                 .opcode = completion->opcode,
+                                                 .byte_len = completion->byte_len,
+                                                 .imm = completion->imm});
+        }
     }
 }
 

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
+#include "conformance/interpreter/attributes.hpp"
 #include "conformance/interpreter/environment.hpp"
 #include "conformance/interpreter/met.hpp"
 #include "transport/engine/engine.hpp"
@@ -43,10 +45,14 @@ class TesterPeer {
     bool advance(wire::Instant now);
 
   private:
+    std::optional<engine::CqId> queue_with_room(std::uint32_t entries);
+
     const Environment& environment_;
     engine::Engine engine_;
     engine::PdId pd_;
-    engine::CqId cq_;
+    std::vector<engine::CqId> cqs_;
+    std::uint32_t depth_ = kQueueDepth; // of the last of them; before the first, half of its
+    std::uint32_t room_ = 0;            // entries of the last that no QP has
 };
 
 } // namespace veriroce::interpreter
