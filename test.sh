@@ -171,7 +171,8 @@ interop_log=build/interop.log
 interop_pid=
 interop_begin() {
     step "interop: Linux rxe in a virtual machine, at most $interop_seconds s (log: $interop_log)"
-    nice -n -10 timeout -k 30 "$interop_seconds" tests/interop/run.sh >"$interop_log" 2>&1 </dev/null &
+    nice -n -10 timeout -k 30 "$interop_seconds" tests/interop/run.sh \
+        >"$interop_log" 2>&1 </dev/null &
     interop_pid=$!
     trap 'kill "$interop_pid" 2>/dev/null && wait "$interop_pid"' EXIT
 }

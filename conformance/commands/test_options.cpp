@@ -39,6 +39,9 @@ void add_selection(Command& command, TestOptions& options) {
     command.option("--shard", options.shard, "Run shard I of N", {.value = "I/N"});
     command.flag("--slow", options.slow,
                  "Also run slow cases (more than 5 s each against a real device)");
+    command.flag("--load", options.load,
+                 "Also run load cases: hundreds of QPs, thousands of messages; --tag load selects "
+                 "them alone");
     command.flag("--shared-fabric", options.shared_fabric,
                  "Skip runs that disturb other hosts of the network: PAUSE and broadcast frames");
 }
@@ -161,6 +164,7 @@ std::string repeat_options(const TestOptions& options) {
         add("-D", plan::shell_word(parameter));
     if (options.timeout_scale != 1.0) add("--timeout-scale", fmt::to_string(options.timeout_scale));
     if (options.slow) text += " --slow";
+    if (options.load) text += " --load";
     if (options.shared_fabric) text += " --shared-fabric";
     return text;
 }

@@ -32,6 +32,7 @@ struct TestOptions {
     std::string allow_errors; // "2%": this share of ERRORs does not change the exit code
     bool fail_fast = false;
     bool slow = false;
+    bool load = false;
     bool shared_fabric = false; // leaves out what disturbs other hosts
     bool list = false;
     bool list_mutants = false;

@@ -57,6 +57,7 @@ Accepted<plan::Selection> selection_of(const TestOptions& options) {
                               .role = options.role,
                               .repeat = options.repeat,
                               .slow = options.slow,
+                              .load = options.load,
                               .shared_fabric = options.shared_fabric};
     for (const std::string& axis : options.over) {
         if (const auto added = plan::add_axis(selection, axis); !added) {

@@ -416,6 +416,7 @@ std::optional<std::string> reason_to_skip(const script::Case& script, const Plan
         return std::string("--shared-fabric: it sends malformed frames to every host");
     }
     if (script.tagged("slow") && !selection.slow) return std::string("slow: use --slow");
+    if (script.tagged("load") && !selection.load) return std::string("load: use --load");
     return std::nullopt;
 }
 

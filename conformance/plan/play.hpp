@@ -13,7 +13,7 @@ namespace veriroce::plan {
 // The tester's QPNs of one play after another. Late packets of a play do not meet the next ones.
 class TesterQpns {
   public:
-    static constexpr std::uint32_t kPerPlay = 128;
+    static constexpr std::uint32_t kPerPlay = 1024;
     static_assert(script::kMaxQps < kPerPlay);
     // Calibration has those before it.
     static constexpr std::uint32_t kFirst = interpreter::kLowestTesterQpn.value + kPerPlay;

@@ -29,7 +29,7 @@ struct Diagnostic {
 inline constexpr std::size_t kMaxRuns = 4'096;
 inline constexpr std::size_t kMaxTextBytes = 256U << 10;
 // The limit of QPs per case, including the default one.
-inline constexpr std::uint32_t kMaxQps = 127;
+inline constexpr std::uint32_t kMaxQps = 1023;
 
 // A script as it was compiled, once. One run per combination of the case's `for` values, in the
 // order of the lines; the last name varies fastest.

@@ -28,7 +28,7 @@ constexpr std::array kTraitList{
     "out_of_order"sv, "selective_repeat"sv,   "adaptive_retransmission"sv, "ack_timer_ignored"sv,
     "odp"sv,          "buffers_before_rtr"sv, "full_cq_idles"sv,           "dscp_overridden"sv,
     "multipath"sv};
-constexpr std::array kTagList{"lethal"sv, "slow"sv, "timing"sv, "unscripted"sv};
+constexpr std::array kTagList{"lethal"sv, "load"sv, "slow"sv, "timing"sv, "unscripted"sv};
 // One word for each row of the verbs' table of rights.
 constexpr auto kAccessList = [] {
     std::array<std::string_view, wire::kAccessRights.size()> words;
