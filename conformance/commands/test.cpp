@@ -11,6 +11,7 @@
 #include "conformance/commands/test_console.hpp"
 #include "conformance/commands/test_device.hpp"
 #include "conformance/commands/test_explore.hpp"
+#include "conformance/commands/test_matrix.hpp"
 #include "conformance/commands/test_play.hpp"
 #include "conformance/commands/test_report.hpp"
 #include "conformance/commands/test_selection.hpp"
@@ -156,7 +157,8 @@ Accepted<int> play_or_refuse(plan::Plan first_plan, plan::Selection selection,
     return code;
 }
 
-Accepted<int> run_or_refuse(const TestOptions& options, Console& console, std::FILE* err) {
+Accepted<int> run_or_refuse(const TestOptions& options, Console& console, std::FILE* out,
+                            std::FILE* err) {
     if (options.list_mutants) {
         console.say(list_of_mutants());
         return 0;
@@ -183,6 +185,7 @@ Accepted<int> run_or_refuse(const TestOptions& options, Console& console, std::F
         console.say(list_of(*plan));
         return 0;
     }
+    if (options.matrix) return print_matrix(*plan, options, out);
     return play_or_refuse(std::move(*plan), *selection, *files, options, console, err);
 }
 
@@ -202,7 +205,7 @@ void add_test(Command program) {
 
 int run_test(const TestOptions& options, std::FILE* out, std::FILE* err) {
     Console console(out, err, options.progress);
-    auto code = run_or_refuse(options, console, err);
+    auto code = run_or_refuse(options, console, out, err);
     if (code && console.error() != 0) {
         code = unable(fmt::format("standard output: {}", std::strerror(console.error())));
     }

@@ -89,6 +89,9 @@ void add_playing(Command& command, TestOptions& options) {
                    {.value = "SECONDS"});
     command.flag("--fail-fast", options.fail_fast, "Stop at the first FAIL");
     command.flag("--list-mutants", options.list_mutants, "List the defects for --mutant");
+    command.flag("--matrix", options.matrix,
+                 "Play the selected cases against every planted defect, or that of --mutant, and "
+                 "print which case catches it, by which line or rule");
     command.flag("--list", options.list, "List the selected runs without playing them");
     command.flag("--dry-run", options.dry_run, "Compile and plan without playing");
 }

@@ -36,6 +36,7 @@ struct TestOptions {
     bool shared_fabric = false; // leaves out what disturbs other hosts
     bool list = false;
     bool list_mutants = false;
+    bool matrix = false; // which case catches which planted defect
     bool dry_run = false;
     bool quiet = false;
     bool colour = false;

@@ -50,7 +50,7 @@ struct OfDut {
     }
     template <
         OneOf<script::MakeMr, script::MakeMw, script::Dereg, script::WriteMemory, script::MakeCq,
-              script::MakeSrq, script::ArmCq, script::CqQuiet, script::Counter>
+              script::MakeSrq, script::RearmSrq, script::ArmCq, script::CqQuiet, script::Counter>
             OfObject>
     Task<Met<>> operator()(const OfObject& object) const {
         return play_dut(interpreter, object, span);
@@ -91,9 +91,9 @@ struct OfTester {
         interpreter.clock().line_ended();
         co_return Met<>{};
     }
-    template <OneOf<script::MakeMw, script::Dereg, script::MakeCq, script::MakeSrq, script::ArmCq,
-                    script::Reconnect, script::EventSeen, script::Notified, script::CqQuiet,
-                    script::Counter>
+    template <OneOf<script::MakeMw, script::Dereg, script::MakeCq, script::MakeSrq,
+                    script::RearmSrq, script::ArmCq, script::Reconnect, script::EventSeen,
+                    script::Notified, script::CqQuiet, script::Counter>
                   DutOnly>
     Task<Met<>> operator()(const DutOnly& /*command*/) const {
         co_return unplayable(span, "only the DUT has this command");

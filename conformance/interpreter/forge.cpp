@@ -155,6 +155,26 @@ class Writer {
     wire::PacketSpec& spec_;
 };
 
+Met<std::vector<wire::Flip>> flips_of(const Objects& objects,
+                                      const std::vector<script::FlipBit>& lines, const CaseQp& qp) {
+    std::vector<wire::Flip> flips;
+    for (const script::FlipBit& flip : lines) {
+        wire::Flip one;
+        if (const auto* field = std::get_if<Field>(&flip.where)) {
+            one.where = *field;
+        } else {
+            const auto byte = number(objects, std::get<script::Expr>(flip.where), qp);
+            if (!byte) return std::unexpected(byte.error());
+            one.where = static_cast<std::size_t>(*byte);
+        }
+        const auto bit = number(objects, flip.bit, qp);
+        if (!bit) return std::unexpected(bit.error());
+        one.bit = static_cast<std::uint8_t>(*bit);
+        flips.push_back(one);
+    }
+    return flips;
+}
+
 Met<wire::Damage> damage_of(const Objects& objects, const script::DamageSpec& line,
                             const CaseQp& qp) {
     wire::Damage damage;
@@ -175,20 +195,9 @@ Met<wire::Damage> damage_of(const Objects& objects, const script::DamageSpec& li
         if (!size) return std::unexpected(size.error());
         damage.trailer = *size;
     }
-    for (const script::FlipBit& flip : line.flips) {
-        wire::Flip one;
-        if (const auto* field = std::get_if<Field>(&flip.where)) {
-            one.where = *field;
-        } else {
-            const auto byte = size_of(std::get<script::Expr>(flip.where));
-            if (!byte) return std::unexpected(byte.error());
-            one.where = *byte;
-        }
-        const auto bit = number(objects, flip.bit, qp);
-        if (!bit) return std::unexpected(bit.error());
-        one.bit = static_cast<std::uint8_t>(*bit);
-        damage.flips.push_back(one);
-    }
+    auto flips = flips_of(objects, line.flips, qp);
+    if (!flips) return std::unexpected(std::move(flips.error()));
+    damage.flips = std::move(*flips);
     return damage;
 }
 
@@ -209,6 +218,9 @@ Met<wire::PacketSpec> spec_of(Objects& objects, const Environment& environment,
     for (const script::FieldWrite& field : line.fields) {
         if (auto written = writer.write(field); !written) return std::unexpected(written.error());
     }
+    auto inverted = flips_of(objects, line.damage.inverts, qp);
+    if (!inverted) return std::unexpected(std::move(inverted.error()));
+    spec.inverted = std::move(*inverted);
     auto damage = damage_of(objects, line.damage, qp);
     if (!damage) return std::unexpected(std::move(damage.error()));
     spec.damage = std::move(*damage);

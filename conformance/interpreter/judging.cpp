@@ -45,13 +45,15 @@ judge::Assumptions known(const std::vector<JudgedQp>& qps, const Environment& en
                                 .attributes = {.mtu = qp.identity.mtu,
                                                .first_psn = qp.identity.dut_start,
                                                .max_rd_atomic = std::nullopt,
-                                               .timeout = timer_of(qp, environment)}},
+                                               .timeout = timer_of(qp, environment)},
+                                .service = qp.identity.service},
              flow::Introduction{.address = qp.tester_address,
                                 .qpn = qp.identity.tester_qpn,
                                 .attributes = {.mtu = qp.identity.mtu,
                                                .first_psn = qp.identity.tester_start,
                                                .max_rd_atomic = std::nullopt,
-                                               .timeout = std::nullopt}}});
+                                               .timeout = std::nullopt},
+                                .service = qp.identity.service}});
     }
     return assumptions;
 }

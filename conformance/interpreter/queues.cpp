@@ -133,6 +133,18 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeSrq& line, Span
     co_return Met<>{};
 }
 
+Task<Met<>> play_dut(Interpreter& interpreter, const script::RearmSrq& line, Span span) {
+    Objects& objects = interpreter.objects();
+    const std::int64_t limit = co_await number(objects, line.limit, objects.own_qp());
+    dut::Request call = dut::SrqModify{.srq = objects.srqs.at(line.srq.text),
+                                       .limit = static_cast<std::uint32_t>(limit)};
+    const auto armed = co_await outcome_of(ask<dut::Done>(interpreter, std::move(call), span));
+    interpreter.clock().line_ended();
+    if (!armed) co_return std::unexpected(armed.error());
+    objects.srq_limits.erase(line.srq.text); // this limit replaces the one that waits
+    co_return Met<>{};
+}
+
 // --- notifications ----------------------------------------------------------------------------
 
 Task<Met<>> play_dut(Interpreter& interpreter, const script::ArmCq& line, Span span) {

@@ -28,6 +28,7 @@ Task<Met<>> note_counters(Interpreter& interpreter);
 
 Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeCq& line, Span span);
 Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeSrq& line, Span span);
+Task<Met<>> play_dut(Interpreter& interpreter, const script::RearmSrq& line, Span span);
 Task<Met<>> play_dut(Interpreter& interpreter, const script::ArmCq& line, Span span);
 Task<Met<>> play_dut(Interpreter& interpreter, const script::CqQuiet& line, Span span);
 Task<Met<>> play_dut(Interpreter& interpreter, const script::Counter& line, Span span);

@@ -113,6 +113,10 @@ void RequesterDuties::sent(const Packet& packet) {
     if (work == nullptr) return; // requester.cpp tells it
     const std::int64_t after = work->asks_for_data() ? work->last_psn() + 1 : psn + 1;
     PacketLog log(log_, packet.number, qp->qpn);
+    check_restart(log, state, *qp, psn, packet.at.latest);
+    check_left_out(log, state, psn);
+    state.resending = psn < state.next_sent;
+    state.follows = after;
     if (psn >= state.next_sent) {
         check_fence(log, state, *work);
         check_open(log, *qp, state, *work);
@@ -168,12 +172,40 @@ void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, const State& st
     const bool late = state.acknowledged > psn && now - state.acknowledged_at > kUnderWay;
     // REQ-33: the answer came after the timer had expired, and the resend may leave late.
     const bool expired = timeout && state.acknowledged_at - state.sent_before_ack >= *timeout;
-    if (!late || expired) return;
+    if (!late || expired || !timed()) return;
     const bool complete = work.last_psn() < state.acknowledged;
     log.add(
         "TMO-06", complete ? Must : Should, "psn",
         fmt::format("all before request {} (counted from 0) is acknowledged", state.acknowledged),
         fmt::format("request {} is sent again", psn));
+}
+
+// REQ-11, RNR-08: what follows a NAK begins with its PSN, or before it in the same message.
+void RequesterDuties::check_restart(PacketLog& log, State& state, const Qp& qp, std::int64_t psn,
+                                    wire::Instant now) const {
+    if (!state.restart) return;
+    const State::Restart asked = *state.restart;
+    const bool fresh = psn >= state.next_sent;
+    if (fresh && now - asked.since <= kUnderWay) return; // it was under way
+    state.restart.reset();
+    if (psn == asked.psn) return;
+    const SendWork* refused = work_at(qp, asked.psn);
+    const bool inside = refused != nullptr && refused->first <= psn && psn < asked.psn;
+    log.add(asked.rule, inside ? Should : Must, "psn",
+            fmt::format("after the NAK the device must go on with request {} (counted from 0)",
+                        asked.psn),
+            fmt::format("it goes on with request {}", psn));
+}
+
+// REQ-11: a resend goes through the PSNs in their order, up to what is answered.
+void RequesterDuties::check_left_out(PacketLog& log, const State& state, std::int64_t psn) const {
+    const bool ordered = story_.setting.exact && !story_.setting.trait("selective_repeat");
+    if (!ordered || psn >= state.next_sent) return;
+    if (psn <= std::max(state.follows, state.may_be_acknowledged)) return;
+    log.add("REQ-11", Must, "psn",
+            fmt::format("request {} (counted from 0) must come first: it has no answer",
+                        std::max(state.follows, state.may_be_acknowledged)),
+            fmt::format("it is request {}", psn));
 }
 
 // TMO-02, TMO-03: how often silence alone makes it send again.
@@ -204,10 +236,14 @@ void RequesterDuties::take(const Packet& packet) {
     state.last_told = packet.at.latest;
     state.told = true;
     state.copies.clear();
-    state.may_be_acknowledged = std::max(state.may_be_acknowledged, psn + 1);
     const Operation operation = answer.info().operation;
     const bool has_aeth = answer.headers.has(wire::Header::Aeth);
     const AckKind kind = has_aeth ? answer.aeth.syndrome.kind() : AckKind::Ack;
+    const bool again =
+        kind == AckKind::RnrNak ||
+        (kind == AckKind::Nak && answer.aeth.syndrome.nak_code() == wire::NakCode::PsnSequence);
+    state.may_be_acknowledged = std::max(state.may_be_acknowledged, again ? psn : psn + 1);
+    note_restart(packet, *qp, state, psn, again ? kind : AckKind::Ack);
     std::erase_if(state.open, [&](std::int64_t one) {
         const SendWork* work = work_at(*qp, one);
         return work == nullptr || psn >= work->last_psn();
@@ -228,6 +264,26 @@ void RequesterDuties::take(const Packet& packet) {
     const bool data =
         operation == Operation::RdmaReadResponse || operation == Operation::AtomicAcknowledge;
     if (!plain && !data) state.odd = true;
+}
+
+// Where a resend may be under way, or the timer about to cause one, its packets may still come.
+void RequesterDuties::note_restart(const Packet& packet, const Qp& qp, State& state,
+                                   std::int64_t psn, AckKind kind) const {
+    const auto timeout = wire::ack_timeout(
+        std::max(qp.attributes.timeout.value_or(0), story_.setting.ack_timer_floor));
+    const wire::Duration idle = packet.at.latest - state.last_sent;
+    const bool waits = state.restart || (state.wait && packet.at.latest <= *state.wait);
+    const bool calm =
+        !state.resending && !waits && timed() && (!timeout || idle + kUnderWay < *timeout);
+    const bool outstanding = psn >= state.acknowledged && psn < state.next_sent;
+    const bool ordered = story_.setting.exact && !story_.setting.trait("selective_repeat") &&
+                         !qp.attributes.alt_address_vector;
+    state.restart.reset();
+    if (kind == AckKind::Ack || !calm || !outstanding || !ordered) return;
+    if (!state.open.empty() || !is_clear(story_, packet, qp)) return;
+    state.restart = {.psn = psn,
+                     .since = packet.at.latest,
+                     .rule = kind == AckKind::RnrNak ? "RNR-08" : "REQ-11"};
 }
 
 // A NAK for what was acknowledged or never sent asks for nothing (REQ-18), and the second one for a

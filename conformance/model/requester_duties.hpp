@@ -52,12 +52,22 @@ class RequesterDuties {
         wire::Instant last_told; // by the tester
         wire::Instant last_post;
         std::optional<wire::Instant> wait; // an RNR NAK asks to wait until then
-        // REQ-11: the PSN that the tester's sequence NAK asks for, until it is sent.
+        // The PSN that the tester's sequence NAK asks for, until it is sent.
         struct Owed {
             std::int64_t psn = 0;
             wire::Instant since;
         };
-        std::optional<Owed> owed;
+        std::optional<Owed> owed; // REQ-11
+        // The PSN with which a sequence or RNR NAK makes the device go on: the next packet that is
+        // sent again. Only where no other resend can be under way.
+        struct Restart {
+            std::int64_t psn = 0;
+            wire::Instant since;
+            std::string_view rule;
+        };
+        std::optional<Restart> restart;
+        std::int64_t follows = 0;    // the PSN after the packet that was sent last
+        bool resending = false;      // that packet was sent again
         std::set<std::int64_t> naks; // the PSNs of all sequence NAKs
         bool odd = false;            // the tester sent what no responder sends
         bool failed = false;         // a completion tells so
@@ -70,12 +80,17 @@ class RequesterDuties {
     void check_fence(PacketLog& log, const State& state, const SendWork& work);
     void check_resend(PacketLog& log, const Qp& qp, const State& state, const SendWork& work,
                       std::int64_t psn, wire::Instant now);
+    void check_restart(PacketLog& log, State& state, const Qp& qp, std::int64_t psn,
+                       wire::Instant now) const;
+    void check_left_out(PacketLog& log, const State& state, std::int64_t psn) const;
     void check_copies(PacketLog& log, const Qp& qp, const State& state, std::int64_t psn);
     void check_give_up(const Qp& qp, const State& state, const Polled& polled);
     void check_silence(const Qp& qp, const State& state);
     void check_ack_request(const Qp& qp, const State& state);
     void check_not_sent(const Qp& qp, const State& state);
     void check_owed(const Qp& qp, const State& state);
+    void note_restart(const Packet& packet, const Qp& qp, State& state, std::int64_t psn,
+                      wire::AckKind kind) const;
     void note_sequence_nak(const Packet& packet, const Qp& qp, State& state, std::int64_t psn);
     // Whether timeouts alone make it send again.
     [[nodiscard]] bool timed() const;

@@ -307,8 +307,9 @@ constexpr std::array kMutants{
            .passive = true,
            .description = "With a READ response missing the requester never asks again, and "
                           "completes on LAST with a hole in the data.",
-           .cases =
-               "crc/noise req/lost-first-read-response req/lost-read-response req/read-scattered",
+           .cases = "crc/noise req/each-read-response-late req/each-read-response-lost "
+                    "req/lost-first-read-response req/lost-read-response "
+                    "req/read-scattered",
            .checks = engine::kStandardChecks.with(engine::ResponseCheck::ReadOrder, overlook_gap)},
     Mutant{.name = "nak_resends_from_the_next",
            .rule = "REQ-11",
@@ -326,9 +327,11 @@ constexpr std::array kMutants{
     Mutant{.name = "responses_with_data_dropped",
            .rule = "REQ-26",
            .description = "READ responses and ATOMIC ACKNOWLEDGEs are dropped when they arrive.",
-           .cases = "atm/lost-answer n/completion-order n/extra-responses n/nak-inside-a-read "
-                    "req/ack-for-a-read req/lost-last-read-response req/psns-of-a-read "
-                    "req/read-acknowledges rnr/read",
+           .cases = "atm/lost-answer n/completion-order n/extra-responses "
+                    "n/nak-inside-a-read req/ack-for-a-read req/each-answer-again "
+                    "req/each-answer-replayed req/each-read-response-again "
+                    "req/lost-last-read-response req/psns-of-a-read req/read-acknowledges "
+                    "rnr/read",
            .make_filter = make<DropsInbound<response_with_data>>},
     Mutant{.name = "nak_taken_for_an_ack",
            .rule = "REQ-16",
@@ -345,7 +348,8 @@ constexpr std::array kMutants{
     Mutant{.name = "any_ack_acknowledges_the_newest",
            .rule = "REQ-07",
            .description = "Any ACK or NAK is taken for one of the request that was sent last.",
-           .cases = "req/future-ack req/nak-outside req/old-ack",
+           .cases = "req/ack-of-each req/ack-outside-by-every-power req/future-ack "
+                    "req/nak-outside req/old-ack",
            .make_filter = make<AcknowledgesTheNewest>},
     Mutant{.name = "immediate_changed",
            .rule = "REQ-34",
@@ -366,7 +370,7 @@ constexpr std::array kMutants{
     Mutant{.name = "sent_last_byte_changed",
            .rule = "REQ-34",
            .description = "The last byte of every payload that leaves is inverted.",
-           .cases = "len/gathered",
+           .cases = "ext/unreliable-sent len/gathered req/inline-lengths",
            .make_filter = make<ChangesLastByte<false>>},
     Mutant{.name = "retransmission_differs",
            .rule = "REQ-31",

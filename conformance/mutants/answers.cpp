@@ -193,7 +193,8 @@ constexpr std::array kMutants{
     Mutant{.name = "duplicate_read_gets_a_nak",
            .rule = "RDR-04",
            .description = "A duplicate READ draws a sequence NAK and no data.",
-           .cases = "rdr/duplicate rdr/tail",
+           .cases = "rdr/as-many-as-agreed rdr/duplicate rdr/tail "
+                    "rnr/duplicate-while-waiting rsp/each-answer-lost",
            .make_filter = make<NaksDuplicateReads>},
     Mutant{.name = "duplicate_atomic_returns_present_value",
            .rule = "ATM-04",

@@ -108,7 +108,7 @@ constexpr std::array kMutants{
            .passive = false,
            .description = "A request to a QP number that is not in use gets NAK Invalid Request, "
                           "sent to that number.",
-           .cases = "bth/unknown-qp",
+           .cases = "bth/qpn-bits bth/unknown-qp",
            .make_filter = make<NaksUnknownQps>},
     Mutant{.name = "service_class_ignored",
            .rule = "BTH-05",
@@ -121,13 +121,14 @@ constexpr std::array kMutants{
            .rule = "BTH-09",
            .passive = true,
            .description = "READ responses that need padding carry the pad bytes and PadCnt 0.",
-           .cases = "bth/pad-count n/last-byte",
+           .cases = "bth/pad-count n/last-byte rdr/every-length",
            .make_filter = make<EditsOutbound<forget_pad>>},
     Mutant{.name = "marked_bth_dropped",
            .rule = "BTH-16",
            .description =
                "Packets with MigReq, FECN, BECN or a reserved bit of the BTH set are dropped.",
-           .cases = "bth/ignored-bits bth/ignored-bits-in-answers crc/masked-fields",
+           .cases = "bth/ignored-bits bth/ignored-bits-in-answers "
+                    "bth/reserved-bits-of-writes crc/masked-fields",
            .make_filter = make<DropsInbound<marked>>},
     Mutant{.name = "nonzero_pad_dropped",
            .rule = "N-06",
@@ -137,7 +138,9 @@ constexpr std::array kMutants{
     Mutant{.name = "other_services_dropped",
            .rule = "EXT-06",
            .description = "Packets of UC and UD are dropped, also at QPs of these types.",
-           .cases = "ext/queue-key ext/unreliable-gap",
+           .cases = "ext/queue-key ext/unreliable-first-lost ext/unreliable-gap "
+                    "ext/unreliable-last-lost ext/unreliable-middle-lost "
+                    "ext/unreliable-no-receive",
            .make_filter = make<DropsInbound<other_service>>},
     Mutant{.name = "reserved_qpns_accepted",
            .rule = "BTH-03",
@@ -152,7 +155,7 @@ constexpr std::array kMutants{
     Mutant{.name = "qkey_not_sent",
            .rule = "EXT-05",
            .description = "Datagrams leave with Q_Key 0.",
-           .cases = "ext/datagram-sent",
+           .cases = "ext/datagram-immediate ext/datagram-sent",
            .make_filter = make<EditsOutbound<qkey_lost>>},
     Mutant{.name = "another_pkey_sent",
            .rule = "BTH-08",

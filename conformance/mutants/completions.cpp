@@ -43,6 +43,15 @@ class HidesEverySecondSuccess final : public engine::SurfaceFilter {
     std::uint64_t successes_ = 0;
 };
 
+template <wire::EventType kHidden>
+class HidesEvents final : public engine::SurfaceFilter {
+  public:
+    std::optional<engine::Event> event(const engine::Event& event) override {
+        if (event.type == kHidden) return std::nullopt;
+        return event;
+    }
+};
+
 constexpr std::array kMutants{
     Mutant{.name = "every_request_solicited",
            .rule = "BTH-13",
@@ -58,19 +67,47 @@ constexpr std::array kMutants{
     Mutant{.name = "flushed_work_not_reported",
            .rule = "STA-07",
            .description = "Work requests that are flushed complete without a completion.",
-           .cases = "bth/solicited-error sta/local-error sta/send-queue-flushed",
+           .cases = "bth/solicited-error sta/again-and-again sta/local-error "
+                    "sta/send-queue-flushed",
            .make_filter = make<HidesFlushedWork>},
     Mutant{.name = "receive_ids_swapped",
            .rule = "N-21",
            .description = "Receives complete with the id of their neighbour: 2 and 3 are swapped, "
                           "4 and 5, and so on.",
-           .cases = "n/receives-in-order sta/send-queue-drain",
+           .cases = "ext/datagram-lengths n/receives-in-order n/shared-completions "
+                    "n/wide-ids sta/send-queue-drain",
            .make_filter = make<SwapsReceiveIds>},
     Mutant{.name = "every_second_success_not_reported",
            .rule = "REQ-03",
            .description = "Every second successful completion is not reported.",
-           .cases = "req/all-signaled",
+           .cases = "req/all-signaled req/every-credit-code rnr/shared-limit-refused",
            .make_filter = make<HidesEverySecondSuccess>},
+    Mutant{.name = "establishment_not_told",
+           .rule = "STA-04",
+           .description = "COMM_EST is not raised.",
+           .cases = "sta/established-by-a-read sta/established-by-a-send "
+                    "sta/established-by-a-write",
+           .make_filter = make<HidesEvents<wire::EventType::CommEst>>},
+    Mutant{.name = "drained_queue_not_told",
+           .rule = "N-25",
+           .description = "SQ_DRAINED is not raised.",
+           .cases = "sta/drained-after-a-read sta/drained-after-a-write",
+           .make_filter = make<HidesEvents<wire::EventType::SqDrained>>},
+    Mutant{.name = "shared_limit_not_told",
+           .rule = "N-16",
+           .description = "SRQ_LIMIT_REACHED is not raised.",
+           .cases = "rnr/shared-limit-again",
+           .make_filter = make<HidesEvents<wire::EventType::SrqLimitReached>>},
+    Mutant{.name = "access_error_not_told",
+           .rule = "N-13",
+           .description = "QP_ACCESS_ERR is not raised.",
+           .cases = "sta/event-after-a-refused-atomic sta/event-after-a-refused-read",
+           .make_filter = make<HidesEvents<wire::EventType::QpAccessErr>>},
+    Mutant{.name = "request_error_not_told",
+           .rule = "N-13",
+           .description = "QP_REQ_ERR is not raised.",
+           .cases = "sta/event-after-a-wrong-opcode",
+           .make_filter = make<HidesEvents<wire::EventType::QpReqErr>>},
 };
 
 } // namespace

@@ -16,12 +16,17 @@ using engine::RequestView;
 
 // --- a responder that lacks a resource at times (RNR-03): it refuses once, and takes the retry
 
+// UC and UD have no RNR NAK.
+bool is_reliable(const RequestView& view) {
+    return view.info.service == wire::Service::Rc;
+}
+
 bool waits_for_retry(const RequestView& view) {
     return view.inbound.nak == NakState::Rnr;
 }
 
 bool begins_plain(const RequestView& view) {
-    return view.info.position == wire::Position::Only && !view.takes_receive();
+    return is_reliable(view) && view.info.position == wire::Position::Only && !view.takes_receive();
 }
 
 RequestVerdict every_plain_refused(const RequestView& view) {
@@ -36,7 +41,7 @@ RequestVerdict every_second_plain_refused(const RequestView& view) {
 }
 
 RequestVerdict every_long_write_refused(const RequestView& view) {
-    const bool begins = view.info.operation == wire::Operation::RdmaWrite &&
+    const bool begins = is_reliable(view) && view.info.operation == wire::Operation::RdmaWrite &&
                         view.info.position == wire::Position::First;
     if (begins && !waits_for_retry(view)) return RequestVerdict::Rnr;
     return engine::request_check::receive_ready(view);
@@ -44,10 +49,8 @@ RequestVerdict every_long_write_refused(const RequestView& view) {
 
 // RNR-02: the receive is looked for at the message's end, and was not fetched.
 RequestVerdict immediates_refused(const RequestView& view) {
-    if (view.info.immediate() && view.info.operation == wire::Operation::RdmaWrite &&
-        !waits_for_retry(view)) {
-        return RequestVerdict::Rnr;
-    }
+    const bool writes = view.info.immediate() && view.info.operation == wire::Operation::RdmaWrite;
+    if (is_reliable(view) && writes && !waits_for_retry(view)) return RequestVerdict::Rnr;
     return engine::request_check::receive_ready(view);
 }
 

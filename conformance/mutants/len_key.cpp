@@ -93,7 +93,8 @@ constexpr std::array kMutants{
            .description =
                "A request beyond the end of its region is dropped in silence; there is no "
                "NAK and the QP lives on.",
-           .cases = "key/out-of-range",
+           .cases = "key/address-bits key/every-end-of-a-read key/length-bits "
+                    "key/out-of-range key/window-zero-based-alone",
            .checks = engine::kStandardChecks.with(RequestCheck::KeyRange, drop_out_of_range)},
     Mutant{.name = "empty_send_dropped",
            .rule = "LEN-03",
@@ -108,7 +109,7 @@ constexpr std::array kMutants{
     Mutant{.name = "last_sent_as_middle",
            .rule = "LEN-10",
            .description = "The last packet of a SEND leaves as SEND MIDDLE.",
-           .cases = "len/segments",
+           .cases = "len/segments req/whole-packets",
            .make_filter = make<EditsOutbound<last_as_middle>>},
 };
 

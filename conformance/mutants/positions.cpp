@@ -590,7 +590,7 @@ constexpr std::array kMutants{
     Mutant{.name = "write_middle_with_psn_zero_dropped",
            .rule = "RSP-09",
            .description = "A WRITE MIDDLE with PSN 0 is dropped.",
-           .cases = "rsp/psn-wrap-write",
+           .cases = "rsp/at-every-power rsp/psn-wrap-write",
            .make_filter = make<DropsInbound<wrapped_write>>},
     Mutant{.name = "nonzero_pad_of_writes_dropped",
            .rule = "N-06",
@@ -605,7 +605,8 @@ constexpr std::array kMutants{
     Mutant{.name = "requests_with_upper_reserved_bits_dropped",
            .rule = "BTH-16",
            .description = "Requests with an upper reserved bit of the BTH set are dropped.",
-           .cases = "bth/ignored-bits",
+           .cases = "bth/ignored-bits bth/reserved-bits-of-reads "
+                    "bth/reserved-bits-of-sends",
            .make_filter = make<DropsInbound<odd_request>>},
     Mutant{.name = "solicited_by_any_packet",
            .rule = "BTH-13",

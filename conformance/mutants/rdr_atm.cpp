@@ -93,7 +93,7 @@ constexpr std::array kMutants{
            .passive = true,
            .description = "A READ whose length is a multiple of the PMTU is answered with all its "
                           "data in FIRST and MIDDLEs and one more, empty LAST.",
-           .cases = "rdr/msn rdr/response-opcodes",
+           .cases = "rdr/msn rdr/response-opcodes rdr/whole-packets",
            .make_filter = make<EndsEmpty>},
     Mutant{.name = "read_not_in_its_msn",
            .rule = "RDR-03",
@@ -108,7 +108,7 @@ constexpr std::array kMutants{
            .description =
                "A READ for the tail of an earlier one is answered from the first byte of "
                "the original: right PSNs, wrong data.",
-           .cases = "rdr/tail",
+           .cases = "rdr/tail rdr/tail-from-each-packet",
            .checks = engine::kStandardChecks.with(DuplicateCheck::WithinRead,
                                                   within_read_or_from_its_start),
            .make_filter = make<TailFromTheStart>},
@@ -118,7 +118,7 @@ constexpr std::array kMutants{
            .description =
                "A duplicate FETCH_ADD adds once more and returns the present value under "
                "the old PSN.",
-           .cases = "atm/duplicate atm/replay-cache",
+           .cases = "atm/duplicate atm/duplicates-of-each atm/replay-cache",
            .checks = engine::kStandardChecks.with(RequestCheck::ExpectedPsn, execute_duplicate_add),
            .make_filter = make<ShiftsPsns<executed_add_again>>},
     Mutant{.name = "atomic_write_dropped",

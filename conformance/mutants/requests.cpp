@@ -89,7 +89,7 @@ constexpr std::array kMutants{
     Mutant{.name = "announced_one_byte_too_many",
            .rule = "LEN-10",
            .description = "WRITEs of several packets announce one byte more than they bring.",
-           .cases = "len/gathered",
+           .cases = "len/gathered req/every-pair req/every-write-length",
            .make_filter = make<EditsOutbound<one_byte_more>>},
     Mutant{.name = "reserved_bits_sent",
            .rule = "BTH-16",

@@ -169,6 +169,36 @@ class RepeatsTheFirst final : public QpFilter<Sent> {
     }
 };
 
+struct Begun {
+    bool yes = false;
+};
+
+// STA-10: RESET clears what this filter remembers of a QP, but for its last request.
+class KeepsOldRequest final : public QpFilter<Begun> {
+  protected:
+    void leaves(Qp& qp, Passage& passage) override {
+        const wire::Packet& packet = passage.packet;
+        if (!packet.info().request()) return;
+        Old& old = old_[qp.report.qpn];
+        const bool begins = !std::exchange(qp.memory.yes, true);
+        if (begins && old.packet) {
+            passage.before.push_back(*old.packet);
+            passage.before.back().body = old.body;
+            old.packet.reset();
+            return;
+        }
+        old.body.assign(packet.body.begin(), packet.body.end());
+        old.packet = packet;
+    }
+
+  private:
+    struct Old {
+        std::optional<wire::Packet> packet;
+        std::vector<std::byte> body;
+    };
+    std::map<wire::Qpn, Old> old_;
+};
+
 void no_ack_request_of_long_ones(wire::Packet& packet) {
     if (in_several_packets(packet)) packet.bth.ack_request = false;
 }
@@ -177,6 +207,11 @@ void compare_for_swap(wire::Packet& packet) {
     if (packet.info().operation == Operation::CompareSwap) {
         std::swap(packet.atomic.compare, packet.atomic.swap_or_add);
     }
+}
+
+void half_keys(wire::Packet& packet) {
+    packet.reth.rkey.value &= 0xFFFF;
+    packet.atomic.rkey.value &= 0xFFFF;
 }
 
 void half_operands(wire::Packet& packet) {
@@ -424,7 +459,8 @@ constexpr std::array kMutants{
     Mutant{.name = "first_packet_resent_as_only",
            .rule = "REQ-32",
            .description = "When the FIRST of a message is sent again, it leaves as an ONLY.",
-           .cases = "req/long-send-timeout req/long-write-timeout rnr/long-message",
+           .cases = "req/each-packet-late req/long-send-timeout req/long-write-timeout "
+                    "rnr/long-message",
            .make_filter = make<FirstAsOnly>},
     Mutant{.name = "resend_starts_at_the_message",
            .rule = "REQ-11",
@@ -436,8 +472,8 @@ constexpr std::array kMutants{
     Mutant{.name = "middle_skipped_on_resend",
            .rule = "REQ-32",
            .description = "MIDDLEs are left out when a message is sent again.",
-           .cases =
-               "req/long-send-nak req/long-send-timeout req/long-write-nak req/long-write-timeout",
+           .cases = "req/each-packet-lost req/long-send-nak req/long-send-timeout "
+                    "req/long-write-nak req/long-write-timeout",
            .make_filter = make<LeavesMiddlesOut>},
     Mutant{.name = "second_piece_repeated_on_resend",
            .rule = "REQ-31",
@@ -474,7 +510,8 @@ constexpr std::array kMutants{
     Mutant{.name = "packet_repeats_the_one_before",
            .rule = "REQ-34",
            .description = "MIDDLEs and LASTs carry the bytes of the packet before them.",
-           .cases = "req/long-send-bytes req/long-write-bytes",
+           .cases = "req/at-every-power req/every-send-length req/four-at-once "
+                    "req/long-send-bytes req/long-write-bytes",
            .make_filter = make<RepeatsTheFirst>},
     Mutant{.name = "never_asks_for_an_ack_of_a_long_message",
            .rule = "BTH-18",
@@ -491,10 +528,21 @@ constexpr std::array kMutants{
            .description = "Atomics leave with only the low 32 bits of their operands.",
            .cases = "atm/operands-sent",
            .make_filter = make<EditsOutbound<half_operands>>},
+    Mutant{.name = "old_request_sent_after_reset",
+           .rule = "STA-10",
+           .description = "The last request from before RESET leaves before the first one of the "
+                          "next connection.",
+           .cases = "sta/reset-forgets-a-wait sta/reset-forgets-requests",
+           .make_filter = make<KeepsOldRequest>},
+    Mutant{.name = "key_high_half_not_sent",
+           .rule = "REQ-31",
+           .description = "The R_Key in a RETH or AtomicETH leaves with its low 16 bits alone.",
+           .cases = "req/key-bits",
+           .make_filter = make<EditsOutbound<half_keys>>},
     Mutant{.name = "immediate_of_write_not_sent",
            .rule = "REQ-34",
            .description = "WRITEs with immediate leave with the immediate 0.",
-           .cases = "req/long-write-immediate",
+           .cases = "req/immediate-bits req/long-write-immediate",
            .make_filter = make<EditsOutbound<write_immediate_zero>>},
     Mutant{.name = "rnr_wait_skipped_by_long_messages",
            .rule = "RNR-08",
@@ -566,7 +614,7 @@ constexpr std::array kMutants{
     Mutant{.name = "reserved_syndrome_taken_for_an_ack",
            .rule = "REQ-17",
            .description = "A response with the reserved syndrome type is taken for an ACK.",
-           .cases = "req/reserved-syndrome",
+           .cases = "req/every-reserved-syndrome req/reserved-syndrome",
            .make_filter = make<EditsInbound<reserved_syndrome_as_ack>>},
     Mutant{.name = "read_response_acknowledges_a_send",
            .rule = "REQ-24",
@@ -576,12 +624,14 @@ constexpr std::array kMutants{
     Mutant{.name = "fatal_nak_inside_a_message_overlooked",
            .rule = "REQ-16",
            .description = "A fatal NAK for a FIRST or MIDDLE is ignored.",
-           .cases = "req/fatal-nak-inside-a-write",
+           .cases = "req/fatal-nak-inside-a-write req/nak-invalid-request-in-each-packet "
+                    "req/nak-remote-access-in-each-packet "
+                    "req/nak-remote-operational-in-each-packet",
            .make_filter = make<OverlooksNaksInside>},
     Mutant{.name = "fatal_nak_to_a_read_taken_for_a_gap",
            .rule = "REQ-16",
            .description = "A fatal NAK for a READ makes the requester ask again.",
-           .cases = "req/fatal-nak-to-a-read",
+           .cases = "req/fatal-nak-to-a-read req/nak-of-each-operation",
            .make_filter = make<AsksAgainAfterNak>},
     Mutant{.name = "nak_inside_a_read_asks_from_there",
            .rule = "N-12",
@@ -598,7 +648,7 @@ constexpr std::array kMutants{
     Mutant{.name = "lost_first_read_response_overlooked",
            .rule = "REQ-09",
            .description = "When the first response of a READ is lost, the next one is taken.",
-           .cases = "req/lost-first-read-response",
+           .cases = "req/each-answer-lost req/lost-first-read-response",
            .checks =
                engine::kStandardChecks.with(engine::ResponseCheck::ReadOrder, overlook_lost_first)},
     Mutant{.name = "rnr_seven_is_sixty_four",

@@ -41,7 +41,7 @@ constexpr std::array kMutants{
            .passive = true,
            .description = "The RNR NAK carries the PSN after the refused request, which the peer "
                           "takes for acknowledged.",
-           .cases = "rnr/no-receive rnr/write-with-immediate",
+           .cases = "rnr/no-receive rnr/shared-limit-disarmed rnr/write-with-immediate",
            .make_filter = make<EditsOutbound<name_the_next>>},
     Mutant{.name = "rnr_code_zero_is_no_wait",
            .rule = "RNR-08",

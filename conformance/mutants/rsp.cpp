@@ -125,7 +125,8 @@ constexpr std::array kMutants{
            .passive = true,
            .description = "On a gap the sequence NAK carries the PSN of the packet that arrived "
                           "ahead: the lost one is never asked for.",
-           .cases = "rsp/gap-nak rsp/reordered rsp/wide-gaps sta/reset-forgets",
+           .cases = "rsp/each-request-lost rsp/gap-nak rsp/reordered rsp/wide-gaps "
+                    "sta/reset-forgets",
            .make_filter = make<NaksArrivedPsn>},
     Mutant{.name = "gap_dropped_in_silence",
            .rule = "RSP-02",
@@ -146,7 +147,7 @@ constexpr std::array kMutants{
            .passive = true,
            .description = "After one sequence NAK and its recovery, the next gap gets none until "
                           "the QP is reset.",
-           .cases = "rsp/second-gap",
+           .cases = "rsp/gap-of-every-power rsp/second-gap",
            .make_filter = make<NaksOnlyOnce>},
     Mutant{.name = "psn_compared_without_wrap",
            .rule = "RSP-09",
@@ -168,7 +169,8 @@ constexpr std::array kMutants{
            .description =
                "A duplicate SEND ONLY takes another receive, completes it and raises the "
                "MSN.",
-           .cases = "rsp/duplicate-send rsp/ghosts rsp/twice-on-the-way",
+           .cases = "rsp/duplicate-send rsp/each-request-again rsp/each-request-late "
+                    "rsp/ghosts rsp/twice-on-the-way",
            .checks = with_order(execute_duplicate_send),
            .make_filter = make<ShiftsPsns<executed_send_again>>},
     Mutant{.name = "duplicate_never_acknowledged",

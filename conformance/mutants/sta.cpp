@@ -133,7 +133,9 @@ constexpr std::array kMutants{
            .passive = true,
            .description = "After NAK Remote Access the responder keeps its state and executes the "
                           "next request at ePSN.",
-           .cases = "sta/event-after-a-refused-write sta/fatal-nak",
+           .cases = "key/region-atomic-not-read key/region-write-not-read "
+                    "key/window-bound-again sta/event-after-a-refused-write sta/fatal-nak "
+                    "sta/shared-receives-stay",
            .checks =
                engine::kStandardChecks.with(RequestCheck::KeyKnown, survivable<right::key_known>)
                    .with(RequestCheck::KeyVariant, survivable<right::key_variant>)

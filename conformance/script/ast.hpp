@@ -196,8 +196,9 @@ struct FlipBit {
     Expr bit;
 };
 
-// Applied last, in this order, after ICRC and checksums.
+// Applied last, in this order, after ICRC and checksums; `inverts` before them.
 struct DamageSpec {
+    std::vector<FlipBit> inverts;
     std::optional<Expr> truncate;
     std::optional<Expr> cut;
     std::optional<Expr> trailer;
@@ -331,6 +332,10 @@ struct MakeSrq {
     Expr depth;
     std::optional<Expr> limit;
 };
+struct RearmSrq { // dut rearm SRQ limit=N
+    Word srq;
+    Expr limit;
+};
 struct ArmCq {
     Word cq;
     bool solicited = false;
@@ -378,8 +383,8 @@ struct Counter { // dut counter NAME += N: growth since the case began
 struct Answers {};
 
 struct Command
-    : std::variant<Post, Recv, MakeMr, MakeMw, Dereg, WriteMemory, MakeCq, MakeSrq, ArmCq, Modify,
-                   Reconnect, Done, State, EventSeen, Notified, CqQuiet, Counter, Answers> {
+    : std::variant<Post, Recv, MakeMr, MakeMw, Dereg, WriteMemory, MakeCq, MakeSrq, RearmSrq, ArmCq,
+                   Modify, Reconnect, Done, State, EventSeen, Notified, CqQuiet, Counter, Answers> {
     using variant::variant;
     Command();
     Command(const Command&);

@@ -129,10 +129,33 @@ class FaultLineParser {
 
     fault::Action rewrite() {
         fault::Rewrite rewrite;
-        while (!cursor_.at_end() && !cursor_.peek().is("when"))
-            written(rewrite.fields, nullptr);
-        if (rewrite.fields.empty()) cursor_.fail_here("'rewrite' needs a field: rewrite psn=3");
+        while (!cursor_.at_end() && !cursor_.peek().is("when")) {
+            if (cursor_.peek().is("invert")) {
+                inverted(rewrite.inverted);
+            } else {
+                written(rewrite.fields, nullptr);
+            }
+        }
+        if (rewrite.fields.empty() && rewrite.inverted.empty()) {
+            cursor_.fail_here("'rewrite' needs a field: rewrite psn=3");
+        }
         return rewrite;
+    }
+
+    // invert=FIELD:BIT with a bit that is known before the run.
+    void inverted(std::vector<wire::Flip>& bits) {
+        const Word name = cursor_.word("invert");
+        if (!take_equals(cursor_, name)) return;
+        const FlipBit flip = parse_flip(cursor_, scope_, name.text);
+        if (cursor_.failed()) return;
+        wire::Flip one{.where = wire::Field::Psn,
+                       .bit = static_cast<std::uint8_t>(known(flip.bit, 0))};
+        if (const auto* field = std::get_if<wire::Field>(&flip.where)) {
+            one.where = *field;
+        } else {
+            one.where = static_cast<std::size_t>(known(std::get<Expr>(flip.where), 0));
+        }
+        bits.push_back(one);
     }
 
     // FIELD=VALUE with a number that is known before the run.

@@ -21,7 +21,14 @@ FieldName parse_field_name(Cursor& cursor, const Word& name, std::string_view al
     return Field::Psn;
 }
 
-FlipBit parse_flip(Cursor& cursor, const Scope& scope) {
+std::uint16_t bits_of(Field field) {
+    const wire::FieldInfo& info = wire::field_info(field);
+    return std::max(info.primary.bits, info.secondary ? info.secondary->bits : std::uint16_t{0});
+}
+
+} // namespace
+
+FlipBit parse_flip(Cursor& cursor, const Scope& scope, std::string_view word) {
     FlipBit flip{Field::Psn, {}};
     if (cursor.accept("@")) {
         Expr byte = parse_number(cursor, scope);
@@ -37,13 +44,20 @@ FlipBit parse_flip(Cursor& cursor, const Scope& scope) {
         }
         flip.where = *field;
     }
-    cursor.expect(":", "and the bit: flip=psn:0");
+    cursor.expect(":", "and the bit: " + std::string(word) + "=psn:0");
     flip.bit = parse_number(cursor, scope);
     const auto* field = std::get_if<Field>(&flip.where);
-    const std::int64_t bits = field == nullptr ? 8 : wire::field_info(*field).primary.bits;
+    const std::int64_t bits = field == nullptr ? 8 : bits_of(*field);
     check_between(cursor, flip.bit, 0, bits - 1, "the bit");
+    const bool sum = field != nullptr && (*field == Field::IpChecksum || *field == Field::Icrc ||
+                                          *field == Field::UdpChecksum);
+    if (sum && word == "invert") {
+        cursor.fail_here("'invert' makes all checksums right; 'flip' damages one");
+    }
     return flip;
 }
+
+namespace {
 
 // `after rnr(timer)`: the timer code of the RNR NAK that came last; no other field is kept.
 bool only_timer(const Expr& expr) {
@@ -88,7 +102,8 @@ class SendLine {
     }
 
     void field(SendPacket& packet, const Word& name) {
-        if (!seen_.insert(name.text).second && name.text != "flip") {
+        const bool many = name.text == "flip" || name.text == "invert";
+        if (!seen_.insert(name.text).second && !many) {
             return cursor_.fail(name.span, "'" + name.text + "' is written twice");
         }
         if (damage(packet, name)) return;
@@ -108,10 +123,9 @@ class SendLine {
         if (name.text == "truncate") return number(packet.damage.truncate), true;
         if (name.text == "cut") return number(packet.damage.cut), true;
         if (name.text == "trailer") return number(packet.damage.trailer), true;
-        if (name.text == "flip") {
-            if (take_equals(cursor_, name)) {
-                packet.damage.flips.push_back(parse_flip(cursor_, scope_));
-            }
+        if (name.text == "flip" || name.text == "invert") {
+            auto& bits = name.text == "flip" ? packet.damage.flips : packet.damage.inverts;
+            if (take_equals(cursor_, name)) bits.push_back(parse_flip(cursor_, scope_, name.text));
             return true;
         }
         if (name.text != "encap") return false;

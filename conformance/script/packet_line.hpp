@@ -28,6 +28,8 @@ std::vector<FieldMatch> parse_matches(Cursor& cursor, const Scope& scope, const 
 // One field of a packet and its value, without clauses: NAME=VALUE, or a flag. Of `fault rewrite`
 // and `forge` as well.
 FieldWrite parse_field_write(Cursor& cursor, const Scope& scope, const Word& name);
+// FIELD:BIT or @BYTE:BIT after `flip=` or `invert=`.
+FlipBit parse_flip(Cursor& cursor, const Scope& scope, std::string_view word);
 // Why a packet of this kind cannot have this field; empty if it can.
 std::string misplaced(const FieldName& field, const PacketKind& kind, wire::Service service);
 

@@ -87,6 +87,7 @@ class SideLine {
             {"write", both, false, plain(&SideLine::write)},
             {"cq", dut_only, true, plain(&SideLine::cq)},
             {"srq", dut_only, true, plain(&SideLine::srq)},
+            {"rearm", dut_only, true, plain(&SideLine::rearm)},
             {"arm", dut_only, false, plain(&SideLine::arm)},
             {"modify", both, true, with_qp(&SideLine::modify)},
             {"reconnect", dut_only, false, with_qp(&SideLine::reconnect)},
@@ -279,6 +280,12 @@ class SideLine {
         srq.name = new_name(NameKind::Srq);
         options({needed("depth", srq.depth, 1'000'000), number("limit", srq.limit, 1'000'000)});
         return srq;
+    }
+
+    Command rearm() {
+        RearmSrq rearm{scope_.use(cursor_, NameKind::Srq), {}};
+        options({needed("limit", rearm.limit, 1'000'000)});
+        return rearm;
     }
 
     Command arm() {

@@ -80,9 +80,11 @@ Classified Tracker::feed(const Packet& packet) {
         if (cnp || packet.info().reserved()) of_known_path(packet, seen);
         return seen;
     }
-    if (packet.integrity == Integrity::Bad || packet.transport.bth.version != 0) {
-        // CRC-07, BTH-01: receivers drop it silently. Even its QP number may be wrong, so it
-        // creates no connection.
+    const bool dropped = packet.integrity == Integrity::Bad || packet.transport.bth.version != 0 ||
+                         of_another_service(packet);
+    if (dropped) {
+        // CRC-07, BTH-01, BTH-05: receivers drop it silently. Even its QP number may be wrong, so
+        // it creates no connection.
         seen.kind = Class::Damaged;
         of_known_path(packet, seen);
         if (seen.connection && packet.info().request()) {
@@ -129,6 +131,14 @@ void Tracker::fetch_history(const Packet& packet, const Ahead& ahead) const {
     const Connection& connection = connections_[ahead.connection];
     connection.ends[ahead.asking].stream.fetch_end();
     if (connection.pairing == Pairing::None) fetch_asked(packet);
+}
+
+bool Tracker::of_another_service(const Packet& packet) const {
+    if (!services_known_) return false;
+    const auto known = paths_.find(path_of(packet));
+    if (!known) return false;
+    const Connection& connection = connections_[*known >> 1];
+    return connection.service_known && connection.service != packet.info().service;
 }
 
 // Packets that create no connection but may belong to one.
@@ -353,6 +363,9 @@ void Tracker::introduce(const Introduction& first, const Introduction& second) {
     const std::uint32_t index = fresh(packets_);
     Connection& connection = connections_[index];
     connection.pairing = Pairing::Known;
+    connection.service_known = first.service.has_value();
+    services_known_ = services_known_ || connection.service_known;
+    connection.service = first.service.value_or(wire::Service::Rc);
     for (std::size_t i = 0; i < 2; ++i) {
         End& end = connection.ends[i];
         end.address = introduced[i].address;

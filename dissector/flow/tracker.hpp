@@ -57,6 +57,7 @@ struct Connection {
     std::uint64_t id = 0; // counted from 1, never reused
     Pairing pairing = Pairing::None;
     wire::Service service = wire::Service::Rc;
+    bool service_known = false;
     bool closed = false;       // by CM
     std::uint32_t matches = 0; // responses to PSNs that were requested and not answered yet
     std::uint64_t first_number = 0;
@@ -98,6 +99,8 @@ struct Introduction {
     wire::IpAddress address;
     wire::Qpn qpn;
     Attributes attributes;
+    // The type of the QPs, if it is known: they drop packets of other services (BTH-05).
+    std::optional<wire::Service> service = {};
 };
 
 class Tracker {
@@ -139,6 +142,7 @@ class Tracker {
     };
 
     std::uint32_t path(const Packet& packet);
+    [[nodiscard]] bool of_another_service(const Packet& packet) const;
     void of_known_path(const Packet& packet, Classified& seen) const;
     std::uint32_t fresh(std::uint64_t number);
     void evict_oldest();
@@ -174,7 +178,8 @@ class Tracker {
     std::uint32_t oldest_ = kNone;
     std::uint32_t newest_ = kNone;
     std::vector<std::uint32_t> free_;
-    Table<Path> paths_; // to the connection; the value's low bit is the receiving end
+    bool services_known_ = false; // of some connection
+    Table<Path> paths_;           // to the connection; the value's low bit is the receiving end
     std::vector<Asked> asked_;
     std::vector<ConnectRequest> connect_requests_; // the most recent unanswered ones
     std::size_t next_connect_request_ = 0;

@@ -45,6 +45,9 @@ class Encoder {
         for (const PacketSpec::Written& written : spec_.fields) {
             if (const Failure failure = write(written)) return std::unexpected(*failure);
         }
+        for (const Flip& each : spec_.inverted) {
+            if (const Failure failure = flip(each)) return std::unexpected(*failure);
+        }
         put_ip_checksum();
         put_icrc();
         put_udp_checksum();

@@ -2,8 +2,8 @@
 // or a value that is kept however wrong. One encoder turns it into the bytes of a frame.
 //
 // Order of work: the correct packet is made from the opcode and the Sender; written fields replace
-// their bits; lengths, IP checksum, UDP checksum and ICRC are made right unless they were written
-// or damaged; damage is done last, in the order of the members of Damage.
+// their bits, then bits are inverted; lengths, IP checksum, UDP checksum and ICRC are made right
+// unless they were written or damaged; damage is done last, in the order of the members of Damage.
 //
 // Source: conformance/script/README.md "Packets".
 #pragma once
@@ -70,6 +70,7 @@ struct PacketSpec {
     std::variant<IcrcKind, std::uint32_t> icrc = IcrcKind::Good; // a number: as Field::Icrc has it
     std::variant<UdpChecksumKind, std::uint16_t> udp_checksum = UdpChecksumKind::Zero;
     std::vector<std::byte> ip_options; // IPv4, a multiple of 4 bytes
+    std::vector<Flip> inverted;        // after the writes; not of checksums, which cover them
     Damage damage;
 
     // The last value written for this field.

@@ -73,6 +73,16 @@ void seal(TargetFrame& target) {
                      wire::icrc(frame.subspan(begin, end - begin)));
 }
 
+bool invert(TargetFrame& target, const wire::Flip& flip) {
+    if (const auto* field = std::get_if<wire::Field>(&flip.where)) {
+        return wire::flip_field(target.frame, target.layers, *field, flip.bit);
+    }
+    const std::size_t at = ip_at(target.layers) + std::get<std::size_t>(flip.where);
+    if (at >= target.layers.at(Layer::Icrc)) return false;
+    target.frame[at] ^= std::byte{1} << flip.bit;
+    return true;
+}
+
 } // namespace
 
 bool change(TargetFrame& target, const Corrupt& corrupt) {
@@ -104,6 +114,11 @@ bool change(TargetFrame& target, const Rewrite& rewrite) {
             number = (now + number - static_cast<std::uint64_t>(target.psn)) & wire::kMask24;
         }
         if (wire::write_field(target.frame, target.layers, field, number)) continue;
+        target.frame = before;
+        return false;
+    }
+    for (const wire::Flip& each : rewrite.inverted) {
+        if (invert(target, each)) continue;
         target.frame = before;
         return false;
     }

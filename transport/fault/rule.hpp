@@ -91,6 +91,7 @@ struct Corrupt {
 };
 struct Rewrite { // ICRC and IPv4 header checksum are corrected
     std::vector<wire::PacketSpec::Written> fields;
+    std::vector<wire::Flip> inverted = {}; // bits that are turned over, after the fields are set
 };
 // Keeps `bytes` bytes, counted from the BTH. Lengths and checksums are corrected, the ICRC is not.
 struct Truncate {

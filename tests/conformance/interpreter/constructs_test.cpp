@@ -1,6 +1,8 @@
 // Each construct of the language once, met and not met, against the built-in engine.
 #include <catch2/catch.hpp>
 
+#include <string>
+
 #include "dissector/wire/frame.hpp"
 #include "dissector/wire/icrc.hpp"
 #include "dissector/wire/packet.hpp"
@@ -40,6 +42,39 @@ TEST_CASE("construct: data is compared as the line says, with bytes and with reg
     passes(with(read + unwanted + "data!=" + zeros + response + "\n"));
     fails(with(read + unwanted + "data=" + zeros + response + "\n"), "RDMA_READ_RESPONSE_ONLY");
     fails(with(read + unwanted + "data!=" + others + response + "\n"), "RDMA_READ_RESPONSE_ONLY");
+}
+
+TEST_CASE("construct: an inverted bit leaves a whole packet that differs in it", "[constructs]") {
+    passes(with("dut    recv id=1\n"
+                "> SEND_ONLY psn=0 ackreq invert=ip.src:31\n"
+                "> SEND_ONLY psn=0 ackreq invert=destqp:20\n"
+                "dropped\n"));
+    passes(with("dut    recv id=1\n"
+                "> SEND_ONLY psn=0 ackreq invert=resv7:3 invert=resv6:0\n"
+                "< ACK psn=0\n"
+                "dut    done recv id=1\n"));
+    passes(with("dut    recv id=1\n"
+                "fault  rewrite invert=pkey:3 invert=@0:0 when from=tester psn=0 pass=1 fires=1\n"
+                "tester answers\n"
+                "tester post SEND id=1\n"
+                "tester done send id=1\n"
+                "dut    done recv id=1\n",
+                "tester qp timeout=10 retry_cnt=7\n"));
+}
+
+TEST_CASE("construct: a shared queue's limit is armed again", "[constructs]") {
+    const std::string header = "needs srq events\nqp srq=s\n";
+    const std::string first = "dut    srq s depth=8 limit=2\n"
+                              "dut    recv id=1..4 srq=s\n"
+                              "> SEND_ONLY psn=0 ackreq\n< ACK psn=0\ndut done recv id=1\n"
+                              "> SEND_ONLY psn=1 ackreq\n< ACK psn=1\ndut done recv id=2\n"
+                              "> SEND_ONLY psn=2 ackreq\n< ACK psn=2\ndut done recv id=3\n"
+                              "dut    event SRQ_LIMIT_REACHED\n";
+    const std::string again = "> SEND_ONLY psn=3 ackreq\n< ACK psn=3\ndut done recv id=4\n"
+                              "dut    event SRQ_LIMIT_REACHED\n";
+    passes(with(first + "dut rearm s limit=1\n" + again, header));
+    fails(with(first + "dut rearm s limit=0\n" + again, header), "SRQ_LIMIT_REACHED");
+    passes(with("dut srq s depth=8\ndut refuses rearm s limit=9\n", header));
 }
 
 // --- the tester's side ------------------------------------------------------------------------

@@ -202,4 +202,52 @@ TEST_CASE("requester duties: a sequence NAK makes it send again", "[model][REQ-1
     CHECK(after_nak(2, {}) == "");    // it was never sent
 }
 
+namespace {
+
+// Three WRITEs leave, the tester refuses number `refused`, and then the others leave.
+std::string after_refusal(std::int64_t refused, std::vector<std::int64_t> then, bool rnr = false,
+                          std::int64_t pause_ms = 0) {
+    Scene scene = with_write(20, 7);
+    for (int i = 0; i < 3; ++i)
+        scene.post(of(WrOpcode::RdmaWrite, 8));
+    for (std::int64_t one = 0; one < 3; ++one)
+        hear_write(scene, one);
+    scene.sent("ACKNOWLEDGE", refused, {}, {.packet = [=](wire::Packet& packet) {
+                   packet.aeth.syndrome = rnr ? wire::Syndrome::rnr(1)
+                                              : wire::Syndrome::nak(wire::NakCode::PsnSequence);
+               }});
+    for (const std::int64_t one : then) {
+        hear_write(scene, one);
+        const wire::Instant later = wire::Instant{} + std::chrono::milliseconds(pause_ms);
+        if (pause_ms > 0) scene.story.packets.back().at = {later, later};
+    }
+    return scene.found();
+}
+
+} // namespace
+
+TEST_CASE("requester duties: after a NAK it goes on with the PSN named", "[model][REQ-11]") {
+    for (const bool rnr : {false, true}) {
+        const std::string rule = rnr ? "RNR-08 psn" : "REQ-11 psn";
+        CHECK(after_refusal(1, {1, 2, 3}, rnr) == "");
+        CHECK(after_refusal(1, {3, 1, 2, 3}, rnr) == ""); // 3 was under way
+        CHECK(after_refusal(1, {3}, rnr, 5) == rule);
+        CHECK(after_refusal(2, {1, 2}, rnr) == rule);
+        CHECK(after_refusal(0, {0, 1, 2}, rnr) == "");
+    }
+}
+
+TEST_CASE("requester duties: a resend leaves nothing out", "[model][REQ-11]") {
+    CHECK(after_refusal(0, {0, 2}) == "REQ-11 psn");
+    CHECK(after_refusal(0, {0, 1, 0, 1, 2, 3}) == "");
+    Scene scene = with_write(20, 7);
+    scene.post(of(WrOpcode::RdmaWrite, 8));
+    scene.post(of(WrOpcode::RdmaWrite, 8));
+    for (const std::int64_t one : {0, 1, 2, 0})
+        hear_write(scene, one);
+    scene.sent("ACKNOWLEDGE", 1);
+    hear_write(scene, 2); // 1 is answered by now
+    CHECK(scene.found() == "");
+}
+
 } // namespace veriroce::model::test

@@ -51,7 +51,8 @@ struct Place {
     bool alone = false; // a word without a value is asked about as well
 };
 
-const std::string names_there = "dut mr r len=64\ndut cq c depth=4\n> SEND_ONLY as first\n";
+const std::string names_there =
+    "dut mr r len=64\ndut cq c depth=4\ndut srq s depth=4\n> SEND_ONLY as first\n";
 
 bool knows(const Place& place, const std::string& word, std::string_view value = "=1") {
     const std::string line = place.before + word + std::string(value) + "\n";
@@ -72,9 +73,9 @@ bool knows(const Place& place, const std::string& word, std::string_view value =
 // How a command's line begins, up to where its options may stand; commands without options are not
 // here.
 const std::map<std::string, std::string, std::less<>> beginnings{
-    {"post", "SEND"}, {"recv", ""},          {"mr", "x"},       {"mw", "x"},      {"cq", "x"},
-    {"srq", "x"},     {"arm", "c"},          {"reconnect", ""}, {"done", "send"}, {"modify", ""},
-    {"state", "RTS"}, {"event", "QP_FATAL"}, {"notified", "c"}, {"quiet", "c"}};
+    {"post", "SEND"}, {"recv", ""},     {"mr", "x"},           {"mw", "x"},       {"cq", "x"},
+    {"srq", "x"},     {"rearm", "s"},   {"arm", "c"},          {"reconnect", ""}, {"done", "send"},
+    {"modify", ""},   {"state", "RTS"}, {"event", "QP_FATAL"}, {"notified", "c"}, {"quiet", "c"}};
 const WordSet without_options{"dereg", "write", "counter", "answers", "refuses"};
 
 std::vector<Place> places() {

@@ -239,6 +239,20 @@ TEST_CASE("tracker: a transport version that nobody knows has no effect", "[flow
     CHECK(tracker.feed(wire.from_a(kSendOnly, 101)).kind == Class::New);
 }
 
+TEST_CASE("tracker: an introduced QP drops packets of another service", "[flow][BTH-05]") {
+    Wire wire;
+    Tracker tracker;
+    const Packet example = wire.from_a(kSendOnly, 0);
+    tracker.introduce(
+        {example.source, {0x11}, {.first_psn = wire::Psn(100)}, wire::Service::Rc},
+        {example.destination, {0x22}, {.first_psn = wire::Psn(7)}, wire::Service::Rc});
+    Packet other = wire.from_a(kSendOnly, 100);
+    other.transport.bth.opcode =
+        *wire::opcode_of(wire::Service::Uc, wire::Operation::Send, wire::Position::First);
+    CHECK(tracker.feed(other).kind == Class::Damaged);
+    CHECK(tracker.feed(wire.from_a(kSendOnly, 100)).kind == Class::New);
+}
+
 TEST_CASE("tracker: what a QP connected anew would do is remembered", "[flow]") {
     const auto doubts = [](auto then) {
         Wire wire;

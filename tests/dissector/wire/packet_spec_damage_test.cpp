@@ -92,6 +92,42 @@ TEST_CASE("spec: flips are done after the sums", "[wire][CRC-06]") {
     CHECK(differences(flipped({{Field::Icrc, 31}}), frames::kSendOnlyPadded) == Places{58});
 }
 
+TEST_CASE("spec: inverted bits come before the sums", "[wire][CRC-06]") {
+    for (const auto* original : {&frames::kWriteOnly, &frames::kSendOnlyV6}) {
+        const Frame whole = *decode_frame(*original);
+        const std::size_t ip = Ethernet::kSize;
+        for (const FieldInfo& info : field_table()) {
+            const auto where = locate(whole.layers, info.field);
+            const bool sum = info.field == Field::IpChecksum || info.field == Field::Icrc ||
+                             info.field == Field::UdpChecksum;
+            const bool covered = where && where->layer != Layer::Ethernet && !sum;
+            if (!covered) continue;
+            const auto last = static_cast<std::uint8_t>(where->bits - 1);
+            for (const std::uint8_t bit : {std::uint8_t{0}, last}) {
+                INFO(info.name << ", bit " << int{bit});
+                PacketSpec spec = spec_of(*original);
+                spec.inverted = {{info.field, bit}};
+                const auto bytes = encoded(spec, sender_of(*original));
+                REQUIRE(bytes.size() == original->size());
+                // That bit differs, and otherwise nothing but the sums.
+                std::vector<std::byte> expected(original->begin(), original->end());
+                REQUIRE(flip_field(expected, whole.layers, info.field, bit));
+                const std::size_t icrc_at = expected.size() - kIcrcBytes;
+                if (whole.layers.has(Layer::Ipv4))
+                    std::ranges::copy(Bytes(bytes).subspan(ip + 10, 2), expected.begin() + ip + 10);
+                CHECK(std::ranges::equal(Bytes(bytes).first(icrc_at),
+                                         Bytes(expected).first(icrc_at)));
+                std::array<std::byte, kIcrcBytes> good{};
+                store_icrc(good, icrc(Bytes(bytes).subspan(ip, icrc_at - ip)));
+                CHECK(std::ranges::equal(Bytes(bytes).subspan(icrc_at), good));
+            }
+        }
+    }
+    PacketSpec spec = spec_of(frames::kWriteOnly);
+    spec.inverted = {{Field::Qkey, 0}};
+    CHECK(encode(spec, sender_of(frames::kWriteOnly)).error().error == SpecError::FieldNotInPacket);
+}
+
 TEST_CASE("spec: a checksum written stays as written under flips", "[wire]") {
     PacketSpec spec = spec_of(frames::kAck);
     spec.fields = {{Field::IpChecksum, std::uint64_t{0xBEEF}}};

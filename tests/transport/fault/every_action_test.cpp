@@ -133,6 +133,7 @@ std::vector<Row> rows() {
         {"corrupt byte=5 when psn=0", 1, {{{corrupted_id()}}}},
         {"corrupt field=tver when psn=0", 1, {{{with_byte(send(0), bth + 1, 0x0F)}}}},
         {"rewrite psn=1 when psn=0", 1, {{{send(1)}}}},
+        {"rewrite invert=psn:0 when psn=0", 1, {{{send(1)}}}},
         {"truncate=20 when psn=0", 1, {{{truncated()}}}},
         {"mark ce when psn=0", 1, {{{marked()}}}},
         {"replay age=2 when psn=2", 3, {untouched(0), untouched(1), {{send(2)}, {send(0)}}}},

@@ -1,0 +1,43 @@
+#include "conformance/cases/without_case.hpp"
+
+#include <array>
+
+namespace veriroce::cases {
+namespace {
+
+constexpr std::array kRows{
+    WithoutCase{"an interpreter that sends CM messages",
+                "CM-01 CM-02 CM-03 CM-04 CM-05 CM-06 CM-07 CM-08 CM-09 CM-10 CM-11 CM-12 CM-13 "
+                "CM-14 N-30 N-31 N-32 N-33 N-34 CA17-34 CA17-36 CA17-37 CA17-38"},
+    WithoutCase{"a device whose notification point can be configured",
+                "CNP-01 CNP-02 CNP-04 CNP-05 CNP-06 CNP-07 CNP-11 CRC-10 N-35"},
+    WithoutCase{"load, or thousands of QPs: a load generator, which does not exist yet",
+                "CNP-09 CA17-45 CA17-46 LEN-11 REQ-02 ROB-05 ROB-06 ROB-07 ROB-08"},
+    WithoutCase{"a fuzzer with a seed", "ROB-03 ROB-09"},
+    WithoutCase{"nothing: the judge checks these rules in the traffic of every case",
+                "CRC-01 LEN-13 ROB-04"},
+    WithoutCase{"a way to configure the device: alternate paths, credits", "N-24 REQ-29"},
+    WithoutCase{"only a case; the language is sufficient",
+                "ACK-05 ACK-10 ACK-11 ATM-07 ENC-02 ENC-05 ENC-06 EXT-03 N-02 N-28 N-29 RDR-09 "
+                "RDR-13 RDR-14 RDR-15 STA-11 TMO-07"},
+    WithoutCase{"a measurement; these rules demand nothing (INFO)",
+                "ACK-02 ACK-03 ACK-12 ATM-03 KEY-06 KEY-10 LEN-12 RDR-06 RDR-12 REQ-15 REQ-33 "
+                "RNR-05 RSP-11 RSP-16 STA-05 TMO-08"},
+    WithoutCase{"a way to tell a device that handles one NAK at a time and waits for its timer "
+                "from a device that stops",
+                "REQ-14"},
+    WithoutCase{"nothing: without it no case would understand a packet",
+                "CA17-1 CA17-10 CA17-16 CA17-25"},
+    WithoutCase{"nothing: they name checks that have rules of their own (ENC, CRC, BTH)",
+                "CA17-23 CA17-39"},
+    WithoutCase{"a host: they are about GID tables, verbs, and QPs that no RC packet reaches",
+                "CA17-26 CA17-28 CA17-30 CA17-31 CA17-32 CA17-40 CA17-42 CA17-43"},
+};
+
+} // namespace
+
+std::span<const WithoutCase> rules_without_case() {
+    return kRows;
+}
+
+} // namespace veriroce::cases
