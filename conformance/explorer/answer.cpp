@@ -182,6 +182,7 @@ void expect_done(Sketch& sketch, const Qp& qp, const Asked& asked, std::uint64_t
 // The first open request, as a right responder answers it. An ACK may cover
 // several messages.
 void answer_first(Sketch& sketch, Qp& qp) {
+    sketch.doubt_if_late(qp);
     Asked asked = qp.open.front();
     qp.open.pop_front();
     while (asked.kind == Asked::Kind::Message && !qp.open.empty() &&
@@ -200,7 +201,6 @@ void answer_first(Sketch& sketch, Qp& qp) {
     sketch.say(std::move(line));
     if (sketch.features().ghosts && sketch.percent(10)) // the network repeats it
         sketch.say(answer_line(sketch, qp, asked));
-    sketch.doubt_if_late(qp);
     qp.answered_at = sketch.now();
     expect_done(sketch, qp, asked, 50);
 }

@@ -180,13 +180,6 @@ void send_message(Sketch& sketch, Qp& qp, bool write) {
     accepted(sketch, qp, message, packets_of(sketch, qp, message, qp.psn));
 }
 
-// The device keeps a limited number of READs and atomics.
-void make_room_for_read(Sketch& sketch, Qp& qp) {
-    if (++qp.unheard < sketch.reach().reads) return;
-    qp.pending.emplace_back("wait 2ms"); // for the answers of those before it
-    qp.unheard = 1;
-}
-
 void send_read(Sketch& sketch, Qp& qp) {
     make_room_for_read(sketch, qp);
     const std::uint64_t bytes = sketch.length();
@@ -530,6 +523,12 @@ void ask(Sketch& sketch, Qp& qp) {
     if (die < 97 && features.sends) return post_receive(sketch, qp, sketch.length());
     if (features.gaps && qp.known) return far_packet(sketch, qp);
     legal(sketch, qp);
+}
+
+void make_room_for_read(Sketch& sketch, Qp& qp) {
+    if (++qp.unheard < sketch.reach().reads) return;
+    qp.pending.emplace_back("wait 2ms"); // for the answers of those before it
+    qp.unheard = 1;
 }
 
 void send_small(Sketch& sketch, Qp& qp, bool solicited) {

@@ -75,11 +75,13 @@ void drain(Sketch& sketch, Qp& qp) {
     sketch.say(fmt::format("dut    modify {}state=RTS", of(qp)));
 }
 
-// KEY-01: rights that change in RTS hold from the next request on.
+// KEY-01: rights that change in RTS hold from the next request on. A request before them may have
+// got an RNR NAK (RNR-03): it is under way until something behind it is acknowledged.
 void change_rights(Sketch& sketch, Qp& qp) {
     if (qp.dead || !qp.known || !is_reliable(qp.talk) || qp.talk == Talk::Peers || qp.early) return;
     send_pending(sketch, qp);
-    sketch.wait(std::chrono::milliseconds(2)); // what is under way is answered
+    if (qp.talk != Talk::DutAsks) send_small(sketch, qp, false);
+    send_pending(sketch, qp);
     qp.unheard = 0;
     sketch.say(fmt::format("dut    modify {}{}", of(qp), rights_of(sketch, qp)));
 }

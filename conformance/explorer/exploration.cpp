@@ -208,10 +208,18 @@ std::optional<Found> Exploration::examine(const Dialogue& dialogue, const CaseRe
     return std::nullopt;
 }
 
+// Whether the dialogue asks nothing of a device with this reach that it lacks the trait for.
+bool Exploration::is_for(const std::string& text, const Reach& right) const {
+    const bool gaps = reach_.in_order && text.find("code=PSN_SEQUENCE") != std::string::npos;
+    const bool retries = reach_.times_retries && text.find("RETRY_EXC_ERR") != std::string::npos;
+    return (right.in_order || !gaps) && (right.times_retries || !retries);
+}
+
 std::optional<std::string> Exploration::refuted(const std::string& text, std::uint64_t seed) {
     const auto script = script::compile(path_of(seed), text);
     if (!script) return "the small script does not compile";
     for (RightDevice& one : right_) {
+        if (!is_for(text, reach_of(one.testbed->environment({})))) continue;
         const CaseResult result = play_until_settled(*one.testbed, one.wire, *script, seed);
         // Losses may keep a play from a verdict.
         const bool unsettled = result.verdict == Verdict::Error && one.testbed->may_lose_packets();

@@ -90,6 +90,7 @@ class Exploration {
     std::optional<Found> examine(const Dialogue& dialogue, const interpreter::CaseResult& result);
     // Why the text does not count; nothing if every right device passes it.
     std::optional<std::string> refuted(const std::string& text, std::uint64_t seed);
+    [[nodiscard]] bool is_for(const std::string& text, const Reach& right) const;
     bool fails_alike(const std::string& text, std::uint64_t seed, const std::string& signature);
     std::string made_small(const Dialogue& dialogue, const std::string& signature);
     void count(const interpreter::CaseResult& result, std::uint64_t seed);

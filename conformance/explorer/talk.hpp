@@ -24,6 +24,9 @@ void traffic(Sketch& sketch, Qp& qp);
 
 // One legal request of the tester.
 void ask_legally(Sketch& sketch, Qp& qp);
+// The next request of the tester is a READ or an atomic, of which the device keeps a limited
+// number.
+void make_room_for_read(Sketch& sketch, Qp& qp);
 // A SEND of one packet that the device acknowledges and completes; it is known that it does.
 void send_small(Sketch& sketch, Qp& qp, bool solicited);
 

@@ -49,12 +49,15 @@ void use(Sketch& sketch, Qp& qp, const Window& window) {
     const std::uint64_t from = sketch.percent(40) ? 0 : sketch.random().below(window.bytes);
     const std::uint64_t bytes =
         sketch.percent(60) ? window.bytes - from : sketch.random().below(window.bytes - from) + 1;
+    if (!write) make_room_for_read(sketch, qp);
+    send_pending(sketch, qp);
     sketch.say(request(qp, window, write, from, bytes));
     const std::int64_t packets = sketch.packets_of(bytes);
     if (write) {
         sketch.say(fmt::format("{}ACK psn={}", expects(qp), qp.psn + packets - 1));
     } else {
         sketch.say(fmt::format("{}RDMA_READ_RESPONSE psn={} len={}", expects(qp), qp.psn, bytes));
+        qp.unheard = 0;
     }
     qp.psn += packets;
     sketch.count(bytes);

@@ -55,24 +55,33 @@ bool needs_no_receive(const wire::OpcodeInfo& info) {
     return info.operation != wire::Operation::Send && !info.consumes_receive();
 }
 
-// The tester's latest request with this PSN before `end`, by its place among the QP's packets.
+// The tester's latest request with this PSN before `end` that a receiver may take, by its place
+// among the QP's packets.
 std::optional<std::size_t> latest_request(const Record& record, const CaseQp& qp, std::int64_t psn,
                                           std::size_t end) {
     for (std::size_t i = qp.entries.size(); i-- > 0;) {
         const Entry& entry = record[qp.entries[i]];
         if (qp.entries[i] >= end || entry.from != Side::Tester) continue;
-        if (is_request(entry) && entry.psn == psn) return i;
+        if (is_request(entry) && !entry.refusal && entry.psn == psn) return i;
     }
     return std::nullopt;
 }
 
+// The requests from this PSN on that were sent since its first one, each once, in the order of
+// their PSNs: a copy of one among them is no reason to leave out what came before the copy.
 std::vector<std::vector<std::byte>> requests_from(const Record& record, const CaseQp& qp,
-                                                  std::size_t first) {
-    std::vector<std::vector<std::byte>> frames;
-    for (std::size_t i = first; i < qp.entries.size(); ++i) {
-        const Entry& entry = record[qp.entries[i]];
-        if (entry.from == Side::Tester && is_request(entry)) frames.push_back(entry.bytes);
+                                                  std::int64_t psn) {
+    std::map<std::int64_t, std::size_t> newest;
+    for (const std::size_t one : qp.entries) {
+        const Entry& entry = record[one];
+        if (entry.from != Side::Tester || !is_request(entry)) continue;
+        const bool since_first = entry.psn == psn || (entry.psn > psn && !newest.empty());
+        const bool dropped = entry.refusal && newest.contains(entry.psn);
+        if (since_first && !dropped) newest[entry.psn] = one;
     }
+    std::vector<std::vector<std::byte>> frames;
+    for (const auto& [at, one] : newest)
+        frames.push_back(record[one].bytes);
     return frames;
 }
 
@@ -169,8 +178,7 @@ bool lacks_resource(Interpreter& interpreter, const CaseQp& qp, std::size_t inde
 Task<Met<>> send_again_later(Interpreter& interpreter, CaseQp& qp, std::size_t refusal, Span span) {
     Record& record = interpreter.record();
     Entry& entry = record[refusal];
-    const auto first = latest_request(record, qp, entry.psn, refusal);
-    if (!first) co_return Met<>{};
+    if (!latest_request(record, qp, entry.psn, refusal)) co_return Met<>{};
     entry.tolerated = true;
     qp.refusals = qp.refused_psn == entry.psn ? qp.refusals + 1 : 1;
     qp.refused_psn = entry.psn;
@@ -185,7 +193,7 @@ Task<Met<>> send_again_later(Interpreter& interpreter, CaseQp& qp, std::size_t r
     entry.remarks.emplace_back("the tester obeys it (RNR-03)");
     const wire::Duration wait = wire::rnr_time(entry.packet->aeth.syndrome.code());
     co_await interpreter.events().sleep(entry.at.latest + wait);
-    transmit_all(interpreter, qp, requests_from(record, qp, *first));
+    transmit_all(interpreter, qp, requests_from(record, qp, entry.psn));
     co_return Met<>{};
 }
 

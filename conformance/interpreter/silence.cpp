@@ -1,6 +1,7 @@
 #include "conformance/interpreter/silence.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "conformance/interpreter/environment.hpp"
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/expect.hpp"
+#include "conformance/interpreter/honest_peer.hpp"
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/matching.hpp"
 #include "conformance/interpreter/notation.hpp"
@@ -234,10 +236,18 @@ Task<Met<>> play(Interpreter& interpreter, const script::Judged& line, Span span
     co_return Met<>{};
 }
 
-Task<Met<>> play(Interpreter& interpreter, const script::Wait& line, Span /*span*/) {
-    const std::int64_t time =
-        co_await number(interpreter.objects(), line.time, interpreter.objects().own_qp());
-    co_await interpreter.events().sleep(interpreter.clock().now() + wire::Duration(time));
+// A script that expects packets says when the tester sends again. Where it does not, the tester is
+// a correct peer while it waits, too.
+Task<Met<>> play(Interpreter& interpreter, const script::Wait& line, Span span) {
+    const wire::Duration time{
+        co_await number(interpreter.objects(), line.time, interpreter.objects().own_qp())};
+    for (bool again = true; std::exchange(again, false);) {
+        co_await interpreter.events().sleep(interpreter.clock().now() + time);
+        if (!is_unscripted(interpreter)) break;
+        for (auto& [name, qp] : interpreter.objects().qps) {
+            if (co_await obey_refusal(interpreter, qp, span)) again = true;
+        }
+    }
     interpreter.clock().line_ended();
     co_return Met<>{};
 }

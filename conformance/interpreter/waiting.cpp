@@ -1,6 +1,7 @@
 #include "conformance/interpreter/waiting.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -159,6 +160,9 @@ class Overdue {
     const Awaited& line_;
 };
 
+constexpr wire::Duration kShortestQuestion = std::chrono::milliseconds(1);
+constexpr wire::Duration kLongestQuestion = std::chrono::seconds(1);
+
 // --- asking -----------------------------------------------------------------------------------
 
 // Waits for something that may change the tester's engine: a packet, or its own timer.
@@ -221,13 +225,18 @@ struct Question {
     }
 };
 
-// A single line may sleep in its question until the answer is there. Several lines take turns: each
-// asks without waiting, and asks again after a while or when a packet has come.
-Task<Met<>> ask_or_wait(Interpreter& interpreter, std::span<Awaited> open) {
+// A single line may sleep in its question until the answer is there, or for the `longest` time. A
+// packet that a correct peer reacts to (an RNR NAK) is seen between two questions only, and mostly
+// comes soon: so each question is longer than the one before. Several lines take turns: each asks
+// without waiting, and asks again after a while or when a packet has come.
+Task<Met<>> ask_or_wait(Interpreter& interpreter, std::span<Awaited> open,
+                        wire::Duration& longest) {
     Awaited& first = open.front();
     const wire::Instant now = interpreter.clock().now();
     if (open.size() == 1 && first.packet() == nullptr) {
-        co_await ask_for(interpreter, first, deadline_of(interpreter, first) - now);
+        const wire::Duration left = deadline_of(interpreter, first) - now;
+        co_await ask_for(interpreter, first, std::min(left, longest));
+        longest = std::min(2 * longest, kLongestQuestion);
         co_return Met<>{};
     }
     if (std::ranges::all_of(open, &Awaited::asked)) {
@@ -410,6 +419,7 @@ Task<Met<bool>> act_as_peer(Interpreter& interpreter, std::span<Awaited> open) {
 } // namespace
 
 Task<Met<>> await_all(Interpreter& interpreter, std::vector<Awaited> open, Span span) {
+    wire::Duration question = kShortestQuestion;
     while (true) {
         co_await take_what_came(interpreter, open, span);
         for (const Awaited& line : open) {
@@ -428,7 +438,7 @@ Task<Met<>> await_all(Interpreter& interpreter, std::vector<Awaited> open, Span 
             }
             co_return failed(std::visit(Overdue(interpreter, *late), late->what));
         }
-        co_await ask_or_wait(interpreter, open);
+        co_await ask_or_wait(interpreter, open, question);
     }
 }
 

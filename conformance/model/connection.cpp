@@ -57,11 +57,11 @@ void Connections::take(const Call& call) {
                                 .shared_receives = create->srq.has_value(),
                                 .inline_bytes = create->max_inline};
     } else if (const auto* modify_call = std::get_if<dut::QpModify>(&call.request)) {
-        modify(*modify_call);
+        modify(*modify_call, call.asked);
     }
 }
 
-void Connections::modify(const dut::QpModify& modify) {
+void Connections::modify(const dut::QpModify& modify, wire::Instant asked) {
     using enum wire::QpState;
     const auto state = modify.attributes.state;
     const auto prepared = preparing_.find(modify.qp);
@@ -75,7 +75,10 @@ void Connections::modify(const dut::QpModify& modify) {
     }
     if (state == Init || state == Rtr) {
         change(prepared->second, modify.attributes, setting_.exact);
-        if (state == Rtr) all_.push_back(prepared->second);
+        if (state == Rtr) {
+            all_.push_back(prepared->second);
+            all_.back().began = asked;
+        }
         return;
     }
     if (Connection* connection = of_handle(modify.qp)) {
@@ -98,6 +101,22 @@ Connection* Connections::of_peer(wire::Qpn qpn) {
         return one.type != wire::QpType::Ud && one.peer() == qpn;
     });
     return found == all_.rend() ? nullptr : &*found;
+}
+
+const Connection* Connections::former(const Connection& connection) const {
+    const Connection* before = nullptr;
+    for (const Connection& one : all_) {
+        if (&one == &connection) return before;
+        if (one.handle == connection.handle) before = &one;
+    }
+    return nullptr;
+}
+
+bool Connections::prepares(wire::Qpn qpn) const {
+    return std::ranges::any_of(preparing_, [&](const auto& one) {
+        const auto& [handle, connection] = one;
+        return connection.qpn == qpn && connection.attributes.state != wire::QpState::Rtr;
+    });
 }
 
 } // namespace veriroce::model

@@ -22,6 +22,7 @@ struct Connection {
     dut::QpAttributes attributes;              // the latest value of each that was set
     std::vector<dut::AddressVector> vectors;   // each may have addressed the device's packets
     bool migrates = false;                     // it has a second path
+    wire::Instant began{};                     // when the device was told to enter RTR
 
     [[nodiscard]] wire::Mtu mtu() const { return attributes.path_mtu.value_or(wire::Mtu::B1024); }
     // 0 until the change to RTR sets it.
@@ -49,9 +50,13 @@ class Connections {
     [[nodiscard]] Connection* of_dut(wire::Qpn qpn);
     [[nodiscard]] Connection* of_peer(wire::Qpn qpn);
     [[nodiscard]] const std::deque<Connection>& all() const { return all_; }
+    // The life of the same QP before this one; null if there was none.
+    [[nodiscard]] const Connection* former(const Connection& connection) const;
+    // Whether the device's QP of this QPN has not reached RTR, or is in RESET or INIT again.
+    [[nodiscard]] bool prepares(wire::Qpn qpn) const;
 
   private:
-    void modify(const dut::QpModify& modify);
+    void modify(const dut::QpModify& modify, wire::Instant asked);
 
     const Setting& setting_;
     std::map<dut::QpHandle, Connection> preparing_; // RESET and INIT

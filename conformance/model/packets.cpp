@@ -1,5 +1,8 @@
 #include "conformance/model/packets.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 #include "conformance/model/connection.hpp"
 #include "conformance/model/deviation_log.hpp"
 #include "conformance/model/header_checks.hpp"
@@ -10,6 +13,9 @@
 
 namespace veriroce::model {
 namespace {
+
+// How long after RESET a packet may leave that was on its way out, in virtual time.
+constexpr wire::Duration kOnItsWayOut = std::chrono::milliseconds(1);
 
 // One walk over the story.
 class Walk {
@@ -37,12 +43,19 @@ class Walk {
         duties_.asked(call);
         requester_.take(call, connections_, bytes_);
         responder_.take(call);
+        const auto ready = std::ranges::stable_partition(early_, [&](const Packet* packet) {
+            return connections_.prepares(packet->packet->bth.dest_qp);
+        });
+        for (const Packet* packet : ready)
+            take_by_qp(*packet);
+        early_.erase(ready.begin(), ready.end());
     }
 
     void take(const Packet& packet) {
         if (packet.from == Side::Tester) return take_of_tester(packet);
         if (!packet.sound()) return headers_.check_unsound(packet);
         const Connection* connection = connections_.of_peer(packet.packet->bth.dest_qp);
+        if (connection != nullptr && is_left_over(packet, *connection)) return;
         headers_.check(packet, connection);
         if (connection == nullptr || packet.packet->info().reserved()) return;
         if (packet.packet->info().request()) {
@@ -58,8 +71,29 @@ class Walk {
         responder_.take_frame(packet);
         duties_.take(packet);
         if (!packet.packet) return;
+        // STA-02: such a device serves it in RTR.
+        const bool kept = story_.setting.trait("buffers_before_rtr") &&
+                          connections_.prepares(packet.packet->bth.dest_qp);
+        if (kept) return early_.push_back(&packet);
+        take_by_qp(packet);
+    }
+
+    void take_by_qp(const Packet& packet) {
         const Connection* connection = connections_.of_dut(packet.packet->bth.dest_qp);
         if (connection != nullptr) responder_.take(packet, *connection);
+    }
+
+    // Whether the QP sent it in its life before: RESET does not call back what is on its way out.
+    [[nodiscard]] bool is_left_over(const Packet& packet, const Connection& connection) const {
+        const Setting& setting = story_.setting;
+        const wire::Duration longest = setting.exact ? kOnItsWayOut : setting.answer_time;
+        if (packet.at.earliest - connection.began > longest) return false;
+        const Connection* former = connections_.former(connection);
+        if (former == nullptr) return false;
+        const wire::Psn psn = packet.packet->bth.psn;
+        if (packet.packet->info().request())
+            return !requester_.knows(connection, psn) && requester_.knows(*former, psn);
+        return !responder_.knows(connection, psn) && responder_.knows(*former, psn);
     }
 
     const Story& story_;
@@ -70,6 +104,7 @@ class Walk {
     RequesterChecks requester_;
     RequesterDuties duties_;
     ResponderChecks responder_;
+    std::vector<const Packet*> early_; // of the tester, to QPs that have not reached RTR
 };
 
 } // namespace

@@ -99,6 +99,11 @@ const RequesterChecks::Message* RequesterChecks::message_at(const Queue& queue,
     return psn < message.first + message.packets ? &message : nullptr;
 }
 
+bool RequesterChecks::knows(const Connection& connection, wire::Psn psn) const {
+    const auto found = queues_.find(&connection);
+    return found != queues_.end() && message_at(found->second, connection.own_psn(psn)) != nullptr;
+}
+
 void RequesterChecks::check(const Packet& packet, const Connection& connection,
                             const PostedBytes& bytes) {
     const wire::Packet& sent = *packet.packet;

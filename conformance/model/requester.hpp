@@ -23,6 +23,8 @@ class RequesterChecks {
     void take(const Call& call, Connections& connections, const PostedBytes& bytes);
     // A sound packet of the device with a request.
     void check(const Packet& packet, const Connection& connection, const PostedBytes& bytes);
+    // Whether a posted request has this PSN.
+    [[nodiscard]] bool knows(const Connection& connection, wire::Psn psn) const;
 
   private:
     // A posted request, and the PSNs that it takes, counted from the QP's first one.

@@ -141,6 +141,13 @@ std::uint64_t ResponderChecks::receives(const Connection& connection) const {
     return found == receives_.end() ? 0 : found->second;
 }
 
+bool ResponderChecks::knows(const Connection& connection, wire::Psn psn) const {
+    const auto found = states_.find(&connection);
+    if (found == states_.end()) return false;
+    const std::int64_t answered = connection.peer_psn(psn);
+    return answered >= found->second.lowest - 1 && answered <= found->second.newest + 1;
+}
+
 void ResponderChecks::check(const Packet& packet, const Connection& connection) {
     if (connection.type != wire::QpType::Rc || unread_) return;
     const wire::Packet& answer = *packet.packet;

@@ -29,6 +29,8 @@ class ResponderChecks {
     void take(const Packet& packet, const Connection& connection);
     // A sound packet of the device with a response.
     void check(const Packet& packet, const Connection& connection);
+    // Whether the tester sent a request with this PSN, or with the one before it.
+    [[nodiscard]] bool knows(const Connection& connection, wire::Psn psn) const;
 
   private:
     // What was sent at one PSN; several packets may differ.

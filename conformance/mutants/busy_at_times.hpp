@@ -28,7 +28,9 @@ class BusyAtTimes final : public QpFilter<Busy> {
             if (ahead == 0) busy.awaits.reset();
             return;
         }
-        if (!plain(packet.info())) return;
+        const wire::Pkey pkey = qp.report.attributes.pkey.value_or(packet.bth.pkey);
+        const bool dropped = ((pkey.value ^ packet.bth.pkey.value) & 0x7FFF) != 0; // BTH-07
+        if (dropped || !plain(packet.info())) return;
         const bool expected =
             packet.bth.psn == (busy.newest.psn ? *busy.newest.psn + 1 : qp.first_request());
         if (++busy.plain < Every || !expected) return;
@@ -36,7 +38,7 @@ class BusyAtTimes final : public QpFilter<Busy> {
         busy.awaits = packet.bth.psn;
         passage.dropped = true;
         passage.answers.push_back(acknowledge(
-            qp.peer(), packet.bth.pkey, packet.bth.psn,
+            qp.peer(), pkey, packet.bth.psn,
             wire::Syndrome::rnr(qp.report.attributes.min_rnr_timer.value_or(0)), busy.msn));
     }
     void leaves(Qp& qp, Passage& passage) override {

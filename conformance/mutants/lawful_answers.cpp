@@ -130,7 +130,7 @@ class RepeatsAcksLater final : public engine::SurfaceFilter {
 struct OddQpsLate {
     static bool delays(const wire::Packet& packet) { return packet.bth.dest_qp.value % 2 != 0; }
     static Departure departure(const wire::Packet& /*packet*/, wire::Instant earliest) {
-        return {.at = earliest + 150us, .next = earliest + 150us};
+        return {.at = earliest + 150us, .next = earliest};
     }
 };
 

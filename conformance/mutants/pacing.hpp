@@ -10,7 +10,7 @@
 
 namespace veriroce::mutants {
 
-// When a packet leaves, and when the next one to the same QP may leave.
+// When a packet leaves, and from when on the next one to the same QP counts its delay.
 struct Departure {
     wire::Instant at;
     wire::Instant next;
@@ -29,7 +29,7 @@ class SendsLater final : public engine::SurfaceFilter {
             const wire::Instant earliest = std::max(free, now + datagram.delay);
             const Departure departure = rule_.departure(*packet, earliest);
             datagram.delay = departure.at - now;
-            free = std::max(departure.at, departure.next);
+            free = departure.next;
         }
         out.push_back(std::move(datagram));
     }

@@ -53,7 +53,8 @@ class QpFilter : public engine::SurfaceFilter {
         put(datagram, passage, in);
         std::ranges::move(passage.sent, std::back_inserter(answers));
         for (const wire::Packet& answer : passage.answers) {
-            answers.push_back({.envelope = back(datagram.envelope), .bytes = bytes_of(answer)});
+            answers.push_back(
+                {.envelope = qp->second.answering(datagram.envelope), .bytes = bytes_of(answer)});
         }
     }
 
@@ -85,6 +86,18 @@ class QpFilter : public engine::SurfaceFilter {
         }
         [[nodiscard]] wire::Qpn peer() const {
             return report.attributes.dest_qp.value_or(wire::Qpn{});
+        }
+        // The envelope of what answers a datagram with this one: the path is the QP's own.
+        [[nodiscard]] wire::Envelope answering(const wire::Envelope& request) const {
+            wire::Envelope answer = back(request);
+            const auto& path = report.attributes.address;
+            if (!path) return answer;
+            answer.dscp = static_cast<std::uint8_t>(path->traffic_class >> 2);
+            answer.ecn = static_cast<std::uint8_t>(path->traffic_class & 3);
+            answer.hop_limit = path->hop_limit;
+            answer.flow_label = path->flow_label;
+            if (path->source_port) answer.source_port = *path->source_port;
+            return answer;
         }
     };
 

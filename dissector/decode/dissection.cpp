@@ -22,7 +22,7 @@ std::string_view text_of(IcrcReason reason) {
     case IcrcReason::Cut: return "the capture cut the packet";
     case IcrcReason::Malformed: return "the packet is too short";
     case IcrcReason::Fragment: return "IP fragment";
-    case IcrcReason::IpExtensions: return "IPv6 extension headers";
+    case IcrcReason::IpExtensions: return "IP extension headers";
     case IcrcReason::IpVersion: return "the IP version is neither 4 nor 6";
     case IcrcReason::Lengths: return "the packet's lengths contradict each other";
     }
@@ -53,14 +53,17 @@ std::string_view text_of(Stop stop) {
     case Stop::IpProtocol: return "IP protocol";
     case Stop::UdpPort: return "UDP port";
     case Stop::GpeProtocol: return "VXLAN-GPE protocol";
+    case Stop::NshProtocol: return "NSH protocol";
+    case Stop::GtpMessage: return "GTP message";
     case Stop::GreFlags: return "GRE flags";
     case Stop::ErspanFrame: return "ERSPAN frame type";
     case Stop::NoInfiniBand: return "GRH next header";
     case Stop::MplsPayload: return "MPLS payload other than IP";
+    case Stop::GtpPayload: return "GTP payload other than IP";
     case Stop::MplsLabels: return "too many MPLS labels";
     case Stop::Tags: return "too many VLAN tags";
     case Stop::Tunnels: return "too many tunnels in each other";
-    case Stop::IpExtensions: return "too many IPv6 extension headers";
+    case Stop::IpExtensions: return "too many IP extension headers";
     case Stop::LaterFragment: return "IP fragment without its headers";
     }
     return {};
@@ -79,10 +82,13 @@ std::string NotFollowed::text() const {
     case Stop::IpProtocol:
     case Stop::UdpPort:
     case Stop::GpeProtocol:
+    case Stop::NshProtocol:
+    case Stop::GtpMessage:
     case Stop::ErspanFrame:
     case Stop::NoInfiniBand: return name + " " + std::to_string(code);
     case Stop::None:
     case Stop::MplsPayload:
+    case Stop::GtpPayload:
     case Stop::MplsLabels:
     case Stop::Tags:
     case Stop::Tunnels:

@@ -43,7 +43,7 @@ enum class IcrcReason : std::uint8_t {
     Cut,          // the capture does not hold the whole packet
     Malformed,    // the packet is too short to have one
     Fragment,     // the rest of the packet is in other frames
-    IpExtensions, // what the ICRC covers of IPv6 extension headers is not laid down
+    IpExtensions, // what the ICRC covers of them, and of AH, is not laid down
     IpVersion,    // neither 4 nor 6: nor is what it covers of such a header
     Lengths,      // they contradict each other, and where they put it there is no right one
 };
@@ -92,12 +92,15 @@ enum class Stop : std::uint8_t {
     IpProtocol,
     UdpPort,
     GpeProtocol,
-    GreFlags, // routing, or another version
+    NshProtocol,
+    GtpMessage, // of the tunnel itself, not of user data
+    GreFlags,   // routing, or another version
     ErspanFrame,
     NoInfiniBand, // behind a GRH
     // Without:
-    MplsPayload, // neither IPv4 nor IPv6
-    MplsLabels,  // more than are followed, as the next three
+    MplsPayload, // neither IPv4 nor IPv6, as the next
+    GtpPayload,
+    MplsLabels, // more than are followed, as the next three
     Tags,
     Tunnels,
     IpExtensions,
@@ -110,7 +113,7 @@ struct NotFollowed {
     std::uint32_t code = 0; // the EtherType, port ...; 0 where there is none
 
     friend bool operator==(const NotFollowed&, const NotFollowed&) = default;
-    [[nodiscard]] std::string text() const; // "EtherType 0x8864", "UDP port 53"
+    [[nodiscard]] std::string text() const; // "EtherType 0x88e5", "UDP port 53"
 };
 
 struct Dissection {

@@ -61,6 +61,15 @@ Computed geneve_options(const Dissection& d, const LayerSpan& layer) {
     return Value{.number = 0, .bytes = d.bytes_of(layer).subspan(8), .text = {}};
 }
 
+// Behind address and control, which may be left out; of one byte if its first is odd.
+Computed ppp_protocol(const Dissection& d, const LayerSpan& layer) {
+    const wire::Bytes bytes = d.bytes_of(layer);
+    const std::size_t at = bytes.size() > 2 && wire::load_u8(bytes, 0) == 0xFF ? 2 : 0;
+    if (bytes.size() - at > 1) return number(wire::load_u16(bytes, at));
+    if (bytes.size() - at < 1) return std::nullopt;
+    return number(wire::load_u8(bytes, at));
+}
+
 Computed tcp_header_length(const Dissection& d, const LayerSpan& layer) {
     const wire::Bytes bytes = d.bytes_of(layer);
     if (bytes.size() < 13) return std::nullopt;
@@ -207,6 +216,28 @@ constexpr std::array kRows{
     hex("geneve.proto_type", "Protocol Type", Geneve, 16, 16, 4, ether_type_name),
     hex("geneve.vni", "Virtual Network Identifier", Geneve, 32, 24, 6),
     computed("geneve.options", "Options", Geneve, Format::Bytes, geneve_options),
+
+    with_digits(computed("ppp.protocol", "Protocol", Ppp, Format::Hex, ppp_protocol), 4),
+
+    dec("nsh.version", "Version", Nsh, 0, 2),
+    dec("nsh.Obit", "O Bit", Nsh, 2, 1),
+    hex("nsh.ttl", "Time to Live", Nsh, 4, 6, 4),
+    dec("nsh.length", "Length in Words", Nsh, 10, 6),
+    dec("nsh.mdtype", "Metadata Type", Nsh, 16, 8),
+    dec("nsh.nextproto", "Next Protocol", Nsh, 24, 8),
+    dec("nsh.spi", "Service Path Identifier", Nsh, 32, 24),
+    dec("nsh.si", "Service Index", Nsh, 56, 8),
+
+    hex("gtp.flags", "Flags", Gtp, 0, 8, 2),
+    hex("gtp.message", "Message Type", Gtp, 8, 8, 2),
+    dec("gtp.length", "Length", Gtp, 16, 16),
+    hex("gtp.teid", "Tunnel Endpoint Identifier", Gtp, 32, 32, 8),
+    dec("gtp.ext_hdr.length", "Extension Header Length", GtpExtension, 0, 8),
+
+    dec("ah.next_header", "Next Header", Authentication, 0, 8, ip_protocol_name),
+    dec("ah.length", "Length in Units of 4 Bytes, Less Two", Authentication, 8, 8),
+    hex("ah.spi", "Security Parameters Index", Authentication, 32, 32, 8),
+    dec("ah.sequence", "Sequence Number", Authentication, 64, 32),
 
     dec("tcp.srcport", "Source Port", Tcp, 0, 16),
     second_name(dec("tcp.port", "Port", Tcp, 0, 16)),

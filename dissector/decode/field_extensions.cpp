@@ -120,6 +120,8 @@ constexpr std::array kRows{
     extension<kFragment, 31, 1>("ipv6.fraghdr.more", "More Fragments", Format::Boolean),
     extension<kFragment, 32, 32>("ipv6.fraghdr.ident", "Identification", Format::Hex, 8),
     next_header<kAuthentication>("ah.next_header"),
+    extension<kAuthentication, 8, 8>("ah.length", "Length in Units of 4 Bytes, Less Two",
+                                     Format::Decimal),
     extension<kAuthentication, 32, 32>("ah.spi", "Security Parameters Index", Format::Hex, 8),
     extension<kAuthentication, 64, 32>("ah.sequence", "Sequence Number", Format::Decimal),
     next_header<kDestinationOptions>("ipv6.dstopts.nxt"),

@@ -166,6 +166,17 @@ constexpr std::array kRows{
     dec("cmd.sgt", "Security Group Tag", CmdTag, 32, 16),
     hex("cmd.type", "Type", CmdTag, 48, 16, 4, ether_type_name),
 
+    dec("hsr.path", "Path", HsrTag, 0, 4),
+    dec("hsr.lsdu_size", "LSDU Size", HsrTag, 4, 12),
+    dec("hsr.sequence_nr", "Sequence Number", HsrTag, 16, 16),
+    hex("hsr.type", "Type", HsrTag, 32, 16, 4, ether_type_name),
+
+    dec("pppoe.version", "Version", Pppoe, 0, 4),
+    dec("pppoe.type", "Type", Pppoe, 4, 4),
+    hex("pppoe.code", "Code", Pppoe, 8, 8, 2),
+    hex("pppoe.session_id", "Session ID", Pppoe, 16, 16, 4),
+    dec("pppoe.payload_length", "Payload Length", Pppoe, 32, 16),
+
     hex("llc.dsap", "DSAP", Llc, 0, 8, 2),
     hex("llc.ssap", "SSAP", Llc, 8, 8, 2),
     hex("llc.type", "Type", Llc, 48, 16, 4, ether_type_name),

@@ -28,6 +28,9 @@ enum class LayerKind : std::uint8_t {
     VnTag,      // of Cisco's fabric extenders
     ETag,       // IEEE 802.1BR
     CmdTag,     // Cisco MetaData
+    HsrTag,     // IEC 62439-3
+    Pppoe,      // RFC 2516, of a session; then Ppp
+    Nsh,        // RFC 8300
     MacControl, // the opcode; then Pause or Pfc
     Pause,
     Pfc,
@@ -35,6 +38,7 @@ enum class LayerKind : std::uint8_t {
     Ipv4,
     Ipv6,
     Ipv6Extension,
+    Authentication, // RFC 4302, behind an IPv4 header; behind an IPv6 one it is an extension
     Gre,
     Erspan2, // header of version 1, "type II"
     Erspan3, // header of version 2, "type III"
@@ -43,6 +47,8 @@ enum class LayerKind : std::uint8_t {
     Vxlan,
     VxlanGpe,
     Geneve,
+    Gtp, // of user data (3GPP TS 29.281)
+    GtpExtension,
     Tcp,
     Lrh, // of native InfiniBand
     Rwh,

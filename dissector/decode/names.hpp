@@ -50,9 +50,12 @@ constexpr std::string_view ether_type_name(std::uint64_t type) {
     case 0x8808: return "MAC control";
     case 0x8847: return "MPLS";
     case 0x8848: return "MPLS multicast";
+    case 0x8864: return "PPPoE session";
     case 0x88A8: return "802.1ad";
     case 0x88BE: return "ERSPAN";
     case 0x8915: return "RoCEv1";
+    case 0x892F: return "HSR";
+    case 0x894F: return "NSH";
     default: return {};
     }
 }

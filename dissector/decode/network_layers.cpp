@@ -16,7 +16,11 @@ constexpr std::uint16_t kOldQinQ = 0x9100;
 constexpr std::uint16_t kVnTag = 0x8926;
 constexpr std::uint16_t kETag = 0x893F;
 constexpr std::uint16_t kCmdTag = 0x8909;
+constexpr std::uint16_t kHsrTag = 0x892F;
+constexpr std::uint16_t kPppoeSession = 0x8864;
+constexpr std::uint16_t kNsh = 0x894F;
 constexpr std::size_t kVnTagBytes = 6; // the next type included: so are the others
+constexpr std::size_t kHsrTagBytes = 6;
 constexpr std::size_t kETagBytes = 8;
 constexpr std::size_t kCmdTagBytes = 8;
 constexpr std::uint16_t kLeastEtherType = 0x0600; // below it the field is a length
@@ -46,7 +50,7 @@ constexpr bool is_tag(std::uint16_t type) {
 }
 
 constexpr bool is_fabric_tag(std::uint16_t type) {
-    return type == kVnTag || type == kETag || type == kCmdTag;
+    return type == kVnTag || type == kETag || type == kCmdTag || type == kHsrTag;
 }
 
 // IP protocol numbers and IPv6 next headers (IANA).
@@ -77,6 +81,8 @@ constexpr std::uint16_t kVxlanPort = 4789;
 constexpr std::uint16_t kVxlanGpePort = 4790;
 constexpr std::uint16_t kOldVxlanPort = 8472; // of Linux before it had a number
 constexpr std::uint16_t kGenevePort = 6081;
+constexpr std::uint16_t kGtpUserPort = 2152;
+constexpr std::uint16_t kMplsPort = 6635; // RFC 7510
 
 constexpr std::uint16_t kFragmentOffsetBits = 0xFFF8;
 constexpr std::uint16_t kFragmentMoreBit = 0x0001;
@@ -136,6 +142,15 @@ void Walker::ppp() {
     leave(Stop::PppProtocol, protocol);
 }
 
+// RFC 2516: the length ends the packet, and what is behind it is padding.
+void Walker::pppoe() {
+    constexpr std::size_t kBytes = 6;
+    const auto header = take(LayerKind::Pppoe, kBytes);
+    if (header.empty() || !enter_tunnel()) return;
+    end_ = std::min<std::uint32_t>(end_, at_ + wire::load_u16(header, 4));
+    ppp();
+}
+
 void Walker::cisco_hdlc() {
     constexpr std::size_t kBytes = 4; // address, control, and an EtherType
     const auto header = take(LayerKind::Chdlc, kBytes);
@@ -152,6 +167,9 @@ bool Walker::fabric_tags(std::uint16_t& type) {
     } else if (type == kCmdTag) {
         kind = LayerKind::CmdTag;
         bytes = kCmdTagBytes;
+    } else if (type == kHsrTag) {
+        kind = LayerKind::HsrTag;
+        bytes = kHsrTagBytes;
     }
     const auto tag = take(kind, bytes);
     if (tag.empty()) return false;
@@ -190,6 +208,8 @@ void Walker::by_ether_type(std::uint16_t type) {
     case code(wire::EtherType::MacControl): return mac_control();
     case kMplsUnicast:
     case kMplsMulticast: return mpls();
+    case kPppoeSession: return pppoe();
+    case kNsh: return nsh();
     case code(wire::EtherType::Arp): return arp();
     default: return leave(Stop::EtherType, type);
     }
@@ -349,6 +369,7 @@ void Walker::by_ip_protocol(std::uint8_t protocol, Protocol otherwise) {
     case wire::kProtocolUdp: return udp();
     case kTcp: return tcp();
     case kGre: return gre();
+    case kAuthentication: return authentication(otherwise);
     case kIpv4InIp: return ip_in_ip(wire::EtherType::Ipv4);
     case kIpv6InIp: return ip_in_ip(wire::EtherType::Ipv6);
     case kIcmp: out_.protocol = Protocol::Icmp; break;
@@ -356,6 +377,15 @@ void Walker::by_ip_protocol(std::uint8_t protocol, Protocol otherwise) {
     default: out_.protocol = otherwise; return leave(Stop::IpProtocol, protocol);
     }
     rest(LayerKind::Data);
+}
+
+// RFC 4302, behind an IPv4 header.
+void Walker::authentication(Protocol otherwise) {
+    if (ip_extension_headers_ == kMaxIpExtensions) return leave(Stop::IpExtensions);
+    ++ip_extension_headers_;
+    ip_extensions_ = true;
+    const auto header = take(LayerKind::Authentication, (peek_u8(1) + 2U) * 4);
+    if (!header.empty()) by_ip_protocol(wire::load_u8(header, 0), otherwise);
 }
 
 void Walker::udp() {
@@ -389,6 +419,10 @@ void Walker::by_udp_port(std::uint16_t port) {
     case kOldVxlanPort: return vxlan();
     case kVxlanGpePort: return vxlan_gpe();
     case kGenevePort: return geneve();
+    case kGtpUserPort: return gtp();
+    case kMplsPort:
+        if (enter_tunnel()) mpls();
+        return;
     default: return leave(Stop::UdpPort, port);
     }
 }

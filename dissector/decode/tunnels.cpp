@@ -2,7 +2,10 @@
 // its copy on the way to whoever captures it.
 //
 // Source: MPLS RFC 3032, GRE RFC 2784 and 2890, ERSPAN draft-foschiano-erspan-03, VXLAN RFC 7348,
-// GENEVE RFC 8926, VXLAN-GPE draft-ietf-nvo3-vxlan-gpe-13, IP in IP RFC 2003 and 2473.
+// GENEVE RFC 8926, VXLAN-GPE draft-ietf-nvo3-vxlan-gpe-13, IP in IP RFC 2003 and 2473,
+// NSH RFC 8300, GTP-U 3GPP TS 29.281.
+#include <algorithm>
+
 #include "dissector/decode/walker.hpp"
 
 namespace veriroce::decode {
@@ -28,6 +31,14 @@ constexpr std::size_t kErspanPlatformBytes = 8;
 
 constexpr std::size_t kVxlanBytes = 8;
 constexpr std::size_t kGeneveBytes = 8; // without options
+
+constexpr std::size_t kNshBytes = 8; // without context headers
+constexpr std::size_t kGtpBytes = 8;
+constexpr std::size_t kGtpOptionBytes = 4; // sequence number, N-PDU number, type of an extension
+constexpr std::uint8_t kGtpUser = 0x30;    // version 1, not GTP prime
+constexpr std::uint8_t kGtpOptions = 0x07; // any of these bits adds the optional bytes
+constexpr std::uint8_t kGtpExtension = 0x04;
+constexpr std::uint8_t kGtpUserData = 255;
 
 } // namespace
 
@@ -117,11 +128,13 @@ void Walker::vxlan_gpe() {
     constexpr std::uint8_t kIpv4 = 1;
     constexpr std::uint8_t kIpv6 = 2;
     constexpr std::uint8_t kEthernet = 3;
+    constexpr std::uint8_t kNsh = 4;
     const std::uint8_t next = named ? wire::load_u8(header, 3) : kEthernet;
     switch (next) {
     case kIpv4: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv4));
     case kIpv6: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv6));
     case kEthernet: return inner_ethernet();
+    case kNsh: return nsh();
     default: return leave(Stop::GpeProtocol, next);
     }
 }
@@ -133,6 +146,59 @@ void Walker::geneve() {
     const std::uint16_t type = wire::load_u16(header, 2);
     if (type == kBridgedEthernet) return inner_ethernet();
     by_ether_type(type);
+}
+
+// RFC 8300.
+void Walker::nsh() {
+    const std::size_t bytes = (peek_u8(1) & 0x3FU) * std::size_t{4};
+    const auto header = take(LayerKind::Nsh, std::max(bytes, kNshBytes));
+    if (header.empty() || !enter_tunnel()) return;
+    switch (const std::uint8_t next = wire::load_u8(header, 3)) {
+    case 1: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv4));
+    case 2: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv6));
+    case 3: return inner_ethernet();
+    case 4: return nsh();
+    case 5: return mpls();
+    default: return leave(Stop::NshProtocol, next);
+    }
+}
+
+// 3GPP TS 29.281. What user data is, only its own first bits tell.
+void Walker::gtp() {
+    const std::uint8_t flags = peek_u8();
+    const std::uint32_t start = at_;
+    const bool options = (flags & kGtpOptions) != 0;
+    const auto header = take(LayerKind::Gtp, kGtpBytes + (options ? kGtpOptionBytes : 0));
+    if (header.empty()) return;
+    const std::uint8_t message = wire::load_u8(header, 1);
+    const bool user_data = (flags & 0xF0) == kGtpUser && message == kGtpUserData;
+    if (!user_data) return leave(Stop::GtpMessage, message);
+    if (!enter_tunnel()) return;
+    const auto length = static_cast<std::uint32_t>(kGtpBytes) + wire::load_u16(header, 2);
+    end_ = std::max(at_, std::min(end_, start + length));
+    const bool extended = (flags & kGtpExtension) != 0 && wire::load_u8(header, 11) != 0;
+    if (extended && !gtp_extensions()) return;
+    switch (peek_u8() >> 4) {
+    case 4: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv4));
+    case 6: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv6));
+    default: return leave(Stop::GtpPayload);
+    }
+}
+
+// Each has its length in words of 4 bytes first, and the type of the next one last. False if the
+// packet cannot be followed further.
+bool Walker::gtp_extensions() {
+    for (bool more = true; more; ++ip_extension_headers_) {
+        if (ip_extension_headers_ == kMaxIpExtensions) {
+            leave(Stop::IpExtensions);
+            return false;
+        }
+        const std::size_t bytes = std::max<std::size_t>(peek_u8(), 1) * 4;
+        const auto header = take(LayerKind::GtpExtension, bytes);
+        if (header.empty()) return false;
+        more = wire::load_u8(header, bytes - 1) != 0;
+    }
+    return true;
 }
 
 } // namespace veriroce::decode

@@ -20,7 +20,8 @@ inline constexpr std::size_t kMaxIpExtensions = 8;
 inline constexpr std::size_t kMaxTunnels = 4;
 inline constexpr std::size_t kMaxFramedPdus = 16; // of iWARP in one TCP segment
 
-// A tunnel's own layers: IP, UDP or GRE, its header and two of ERSPAN, Ethernet, a trailer.
+// A tunnel's own layers: IP, UDP or GRE, its header and two of ERSPAN, Ethernet, a trailer. The
+// extension headers of GTP count as those of IP.
 inline constexpr std::size_t kLayersOfTunnel = 7;
 // Behind all tunnels: BTH, its headers, four of a management datagram (or three of IP over
 // InfiniBand), pad, ICRC, VCRC; or iWARP.
@@ -59,6 +60,7 @@ class Walker {
     void loopback(bool network_order);
     void ppp();
     void cisco_hdlc();
+    void pppoe();
     void llc(std::uint16_t length);
     bool fabric_tags(std::uint16_t& type);
     void by_ether_type(std::uint16_t type);
@@ -72,6 +74,7 @@ class Walker {
     bool ipv6_extensions(std::uint8_t& next_header);
     void fragment(std::uint32_t field_offset, bool first);
     void by_ip_protocol(std::uint8_t protocol, Protocol otherwise);
+    void authentication(Protocol otherwise);
     void udp();
     void by_udp_port(std::uint16_t port);
     void check_udp_checksum(std::uint32_t offset);
@@ -83,6 +86,9 @@ class Walker {
     void vxlan();
     void vxlan_gpe();
     void geneve();
+    void nsh();
+    void gtp();
+    bool gtp_extensions();
     void ip_in_ip(wire::EtherType type);
     void inner_ethernet();
     bool enter_tunnel();

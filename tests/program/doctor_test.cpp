@@ -24,7 +24,7 @@ port=vb
 $inside veriroce agent --backend engine --interface $port --address 192.0.2.1 --listen unix:agent \
     2>agent.txt &
 device=$!
-while [ ! -S agent ]; do sleep 0.02; done
+sh await.sh $device || { kill -9 $namespace; exit 99; }
 [ -z "$at_device" ] || $inside sh -c "$at_device"
 [ -z "$here" ] || sh -c "$here"
 veriroce doctor "$@"
@@ -34,7 +34,10 @@ exit $code
 )sh";
 
 struct Doctor {
-    Doctor() { place.write("doctor.sh", kDoctor); }
+    Doctor() {
+        place.write("doctor.sh", kDoctor);
+        place.write("await.sh", kAwaitAgent);
+    }
     Outcome look(const std::string& options, const std::string& at_device = "",
                  const std::string& here = "", const std::string& before = "") const {
         return place.run_in_network("at_device='" + at_device + "' here='" + here + "' before='" +

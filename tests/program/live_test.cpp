@@ -35,7 +35,7 @@ echo "$inside" >inside
 [ -z "$before" ] || sh -c "$before"
 $inside sh device.sh $planted &
 echo $! >device
-while [ ! -S agent ]; do sleep 0.02; done
+sh await.sh $(cat device) || { kill -9 $namespace; exit 99; }
 [ -z "$during" ] || sh -c "$during" &
 veriroce test --dut unix:agent -i va --report out "$@"
 code=$?
@@ -56,6 +56,7 @@ bool all_cases(const Workplace& place, const std::string& holds) {
 struct Live {
     Live() {
         place.write("device.sh", kDevice);
+        place.write("await.sh", kAwaitAgent);
         place.write("live.sh", kLive);
     }
     Outcome play(const std::string& planted, const std::string& options,
@@ -155,7 +156,7 @@ TEST_CASE("live: a device that sends nothing is refused, and what it got is kept
 TEST_CASE("live: a device that has to be reset fails the case in which it died", "[program]") {
     const Live live;
     live.place.write("reset.sh", "rm -f agent\n$(cat inside) sh device.sh &\necho $! >device\n"
-                                 "while [ ! -S agent ]; do sleep 0.02; done\n");
+                                 "sh await.sh $(cat device)\n");
     // Killed when the first case has been played; the wait ends in any case.
     const Outcome outcome =
         live.play("", "rsp/gap-nak --repeat 150 --dut-reset 'sh reset.sh'",
@@ -165,6 +166,14 @@ TEST_CASE("live: a device that has to be reset fails the case in which it died",
     CHECK(outcome.code == 1);
     CHECK(outcome.out.find("--dut-reset had to bring it back") != std::string::npos);
     CHECK(outcome.out.find("1 failed") != std::string::npos);
+}
+
+TEST_CASE("live: an agent that does not start ends the script, and says why", "[program]") {
+    const Live live;
+    const Outcome outcome = live.play("--listen nowhere", "rsp/gap-nak");
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 99);
+    CHECK(outcome.err.starts_with("the agent has ended:\nveriroce"));
 }
 
 TEST_CASE("live: a wire that dies ends the run", "[program]") {

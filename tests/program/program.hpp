@@ -39,6 +39,15 @@ class Workplace {
     std::filesystem::path folder_; // as they see it
 };
 
+// await.sh PID, for a script that started an agent: waits until the agent listens on the Unix
+// socket `agent`. If it has ended instead, says what it wrote to agent.txt, and ends with 1.
+inline constexpr std::string_view kAwaitAgent = R"sh(#!/bin/sh
+while [ ! -S agent ]; do
+    kill -0 "$1" 2>/dev/null || { echo "the agent has ended:"; cat agent.txt; exit 1; } >&2
+    sleep 0.02
+done
+)sh";
+
 // A command that still runs: `command` for sh, which the program replaces (exec). Its standard
 // input is a pipe that stays open until close_input(). Killed with the test.
 class Running {

@@ -31,6 +31,8 @@ namespace {
 // The kernel updates carrier states once a second.
 constexpr auto kUnknownTime = std::chrono::milliseconds(1200);
 constexpr auto kCarrierTime = std::chrono::seconds(3);
+// It does so in a task of its own, which a busy host holds up.
+constexpr auto kBusyTime = std::chrono::seconds(20);
 constexpr auto kCarrierPause = std::chrono::milliseconds(10);
 
 struct FreeIfaddrs {
@@ -101,15 +103,22 @@ std::expected<ifreq, int> ask(const Descriptor& socket, const std::string& name,
 constexpr int kOperUnknown = 0;
 constexpr int kOperUp = 6;
 
-int operational_state(int index) {
+struct LinkState {
+    int operational = kOperUnknown;
+    bool carrier = false; // of the hardware; the kernel follows it with `operational`
+};
+
+LinkState link_state(int index) {
     ifinfomsg question{};
     question.ifi_family = AF_UNSPEC;
     question.ifi_index = index;
-    int state = kOperUnknown;
+    LinkState state;
     for (const auto& answer : ask_netlink(RTM_GETLINK, 0, question)) {
         visit_attributes<ifinfomsg>(answer, [&](unsigned short type, std::span<const char> value) {
-            if (type == IFLA_OPERSTATE && !value.empty())
-                state = static_cast<unsigned char>(value.front());
+            if (value.empty()) return;
+            if (type == IFLA_OPERSTATE)
+                state.operational = static_cast<unsigned char>(value.front());
+            if (type == IFLA_CARRIER) state.carrier = value.front() != 0;
         });
     }
     return state;
@@ -147,12 +156,12 @@ std::expected<Interface, Error> Interface::find(const std::string& name) {
 std::expected<void, Error> wait_for_carrier(const Interface& interface) {
     const auto start = monotonic_now();
     for (;;) {
-        const auto state = operational_state(interface.index);
-        if (state == kOperUp) return {};
+        const LinkState state = link_state(interface.index);
+        if (state.operational == kOperUp) return {};
         const auto waited = monotonic_now() - start;
         // Some drivers, such as tun, never report a state.
-        if (state == kOperUnknown && waited >= kUnknownTime) return {};
-        if (waited >= kCarrierTime) break;
+        if (state.operational == kOperUnknown && waited >= kUnknownTime) return {};
+        if (waited >= (state.carrier ? kBusyTime : kCarrierTime)) break;
         ::poll(nullptr, 0, kCarrierPause.count());
     }
     return std::unexpected(Error{ErrorKind::InterfaceDown,

@@ -64,6 +64,51 @@ TEST_CASE("honest peer: an RNR NAK of an answered request is not obeyed", "[inte
           "expected ACK, got RNR_NAK");
 }
 
+namespace {
+
+// A dialogue of the explorer, on a device that refuses each plain request once.
+CaseResult passes_on_busy(const std::string& dialogue) {
+    const mutants::Mutant& busy = mutants::find("every_rnr_for_write")->get();
+    CaseResult result = play_script(with(dialogue, "tags   unscripted\n"), engine_of(busy));
+    INFO(dialogue << text_of(result));
+    CHECK(result.verdict == Verdict::Pass);
+    return result;
+}
+
+const std::string atomics = "dut    mr a len=64 access=remote_read,remote_write,remote_atomic\n"
+                            "dut    recv id=1\n";
+
+} // namespace
+
+// Elsewhere the timers of other QPs run meanwhile.
+TEST_CASE("honest peer: an RNR NAK is obeyed at once while a line waits for something else",
+          "[interpreter][RNR-03]") {
+    const CaseResult completed = passes_on_busy(atomics + "> FETCH_ADD  psn=0 va=a rkey=a add=1\n"
+                                                          "> SEND_ONLY  psn=1 ackreq\n"
+                                                          "dut    done recv id=1 within 60s\n");
+    CHECK(completed.packets.back().at.latest - completed.packets.front().at.earliest < 10ms);
+    const CaseResult waited = passes_on_busy(atomics + "> FETCH_ADD  psn=0 va=a rkey=a add=1\n"
+                                                       "wait 2ms\n"
+                                                       "dut    modify access=remote_read\n"
+                                                       "> SEND_ONLY  psn=1 ackreq\n"
+                                                       "< ACK        psn=1\n");
+    CHECK(requests_of(waited, Side::Tester) == 3);
+}
+
+TEST_CASE("honest peer: all requests behind a refused one are sent again, in their order",
+          "[interpreter][RNR-03]") {
+    passes_on_busy(atomics + "> RDMA_READ_REQUEST  psn=0 va=a rkey=a dmalen=64\n"
+                             "> RDMA_WRITE_ONLY    psn=1 va=a rkey=a len=8\n"
+                             "> RDMA_READ_REQUEST  psn=0 va=a rkey=a dmalen=64\n"
+                             "> RDMA_WRITE_ONLY    psn=2 va=a rkey=a len=8 ackreq\n"
+                             "< ACK                psn=2\n");
+    // What no receiver took is not what was refused.
+    passes_on_busy(atomics + "> FETCH_ADD  psn=0 va=a rkey=a add=1\n"
+                             "> SEND_ONLY  psn=0 icrc=bad\n"
+                             "> SEND_ONLY  psn=1 ackreq\n"
+                             "dut    done recv id=1\n");
+}
+
 // --- RNR-04 -----------------------------------------------------------------------------------
 
 TEST_CASE("honest peer: a sequence NAK after an RNR NAK meets no line, and is a WARN",

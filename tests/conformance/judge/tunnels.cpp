@@ -151,6 +151,35 @@ const std::vector<Tunnel>& tunnels() {
              const unsigned next = is_v6(f) ? 2 : 1;
              return udp(o, 4790, bytes_of({0x0C, 0, 0, next, 0x12, 0x34, 0x56, 0}) + packet_of(f));
          }},
+        {"hsr in gre",
+         [](const OuterHeader& o, const Bytes& f) {
+             return gre(o, bytes_of({0, 0, 0x65, 0x58}),
+                        Bytes(f.begin(), f.begin() + 12) + bytes_of({0x89, 0x2F, 0x10, 9, 0, 4}) +
+                            Bytes(f.begin() + 12, f.end()));
+         }},
+        {"pppoe",
+         [](const OuterHeader&, const Bytes& f) {
+             const Bytes packet = bytes_of({0, is_v6(f) ? 0x57U : 0x21U}) + packet_of(f);
+             Bytes session = bytes_of({0x11, 0, 0, 9, 0, 0});
+             wire::store_be<2>(session, 4, packet.size());
+             return ethernet(bytes_of({0x88, 0x64}), session + packet);
+         }},
+        {"nsh in vxlan gpe",
+         [](const OuterHeader& o, const Bytes& f) {
+             return udp(o, 4790,
+                        bytes_of({0x0C, 0, 0, 4, 0, 0, 1, 0, 0x0F, 0xC2, 2, 3, 0, 0, 9, 255}) + f);
+         }},
+        {"gtp",
+         [](const OuterHeader& o, const Bytes& f) {
+             const Bytes packet = bytes_of({0, 9, 0, 0}) + packet_of(f);
+             Bytes header = bytes_of({0x32, 255, 0, 0, 0, 0, 0, 5});
+             wire::store_be<2>(header, 2, packet.size());
+             return udp(o, 2152, header + packet);
+         }},
+        {"mpls over udp",
+         [](const OuterHeader& o, const Bytes& f) {
+             return udp(o, 6635, bytes_of({0, 1, 0x21, o.ttl}) + packet_of(f));
+         }},
         {"vn-tag in erspan",
          [](const OuterHeader& o, const Bytes& f) {
              return gre(o, bytes_of({0, 0, 0x88, 0xBE}),

@@ -60,6 +60,55 @@ TEST_CASE("model: a duplicate does not count again", "[model][ACK-07]") {
     CHECK(scene.found() == "ACK-07 msn");
 }
 
+TEST_CASE("model: what an earlier life of a QP sent may leave late", "[model][STA-10]") {
+    const auto found = [](wire::Duration since, std::int64_t psn) {
+        Scene scene;
+        for (int i = 0; i < 3; ++i)
+            scene.post(request(wire::WrOpcode::Send, 0, 4));
+        scene.sent("RDMA_WRITE_ONLY", 0);
+        scene.sent("RDMA_WRITE_ONLY", 1);
+        scene.call(dut::QpModify{.qp = kQp, .attributes = {.state = wire::QpState::Reset}});
+        dut::QpModify rtr{.qp = kQp, .attributes = {.state = wire::QpState::Rtr}};
+        rtr.attributes.rq_psn = wire::Psn(kPeerStart + 500);
+        rtr.attributes.dest_qp_num = kTesterQpn;
+        scene.call(std::move(rtr));
+        scene.call(dut::QpModify{
+            .qp = kQp,
+            .attributes = {.state = wire::QpState::Rts, .sq_psn = wire::Psn(kOwnStart + 500)}});
+        scene.heard("SEND_ONLY", psn, filled(0, 4));
+        scene.acknowledged(1, 2);
+        for (Packet& packet : scene.story.packets) {
+            if (packet.from == Side::Dut)
+                packet.at = {wire::Instant{} + since, wire::Instant{} + since};
+        }
+        return scene.found();
+    };
+    using std::chrono::microseconds;
+    CHECK(found(microseconds(300), 2) == "");
+    CHECK(found(microseconds(300), 3).starts_with("REQ-01 psn")); // of neither life
+    CHECK(found(microseconds(3000), 2) == "REQ-01 psn; ACK-04 psn; ACK-07 msn");
+}
+
+TEST_CASE("model: a device that keeps early requests serves them in RTR", "[model][STA-02]") {
+    const auto found = [](std::vector<std::string> traits) {
+        Scene scene;
+        scene.story.setting.dut.traits = std::move(traits);
+        scene.call(dut::QpModify{.qp = kQp, .attributes = {.state = wire::QpState::Reset}});
+        scene.call(dut::QpModify{.qp = kQp, .attributes = {.state = wire::QpState::Init}});
+        scene.sent("RDMA_WRITE_ONLY", 0);
+        dut::QpModify rtr{.qp = kQp, .attributes = {.state = wire::QpState::Rtr}};
+        rtr.attributes.rq_psn = wire::Psn(kPeerStart);
+        rtr.attributes.dest_qp_num = kTesterQpn;
+        scene.call(std::move(rtr));
+        scene.acknowledged(0, 1);
+        const wire::Instant later = wire::Instant{} + std::chrono::milliseconds(3);
+        scene.story.packets.back().at = {later, later};
+        return scene.found();
+    };
+    CHECK(found({"buffers_before_rtr"}) == "");
+    CHECK(found({}) == "ACK-04 psn; ACK-07 msn");
+}
+
 TEST_CASE("model: an ACK covers nothing that was not sent", "[model][ACK-04]") {
     CHECK(found_with_ack(3, 3) == "ACK-04 psn");
     CHECK(found_with_ack(-1, 0) == "ACK-04 psn");

@@ -62,6 +62,27 @@ Frame empty_send(const Corpus& all) {
     return with_ipv4(frame, {}, 0x4000, payload);
 }
 
+Frame with_ipv4_of(std::uint8_t protocol, const Frame& frame, const Frame& payload) {
+    Frame other = frame;
+    wire::store_be<1>(other, kEthernetBytes + 9, protocol);
+    return with_ipv4(other, {}, 0x4000, payload);
+}
+
+// `frame` with another UDP datagram in it.
+Frame over_udp(const Frame& frame, std::uint16_t port, const Frame& payload) {
+    Frame header = bytes_of({0xC0, 0, 0, 0, 0, 0, 0, 0});
+    wire::store_be<2>(header, 2, port);
+    wire::store_be<2>(header, 4, header.size() + payload.size());
+    return with_ipv4(frame, {}, 0x4000, header + payload);
+}
+
+// User data behind the optional fields that the flags name.
+Frame gtp(unsigned flags, const Frame& options, const Frame& packet) {
+    Frame header = bytes_of({flags, 255, 0, 0, 0, 0, 0, 5});
+    wire::store_be<2>(header, 2, options.size() + packet.size());
+    return header + options + packet;
+}
+
 Frame tagged(const Frame& frame) {
     return part(frame, 0, 12) + bytes_of({0x81, 0, 0x60, 5}) + from(frame, 12);
 }
@@ -116,6 +137,31 @@ Corpus outer_corpus() {
         with_ipv6(v6, 0, bytes_of({60, 0}) + padn + bytes_of({43, 0}) + padn + route + udp6));
     add("extension authentication",
         with_ipv6(v6, 51, bytes_of({17, 4, 0, 0, 0, 0, 1, 2, 0, 0, 0, 9}) + Frame(12) + udp6));
+
+    add("authentication",
+        with_ipv4_of(51, v4, bytes_of({17, 4, 0, 0, 0, 0, 1, 2, 0, 0, 0, 9}) + Frame(12) + udp4));
+
+    for (const bool six : {false, true}) {
+        const Frame& frame = six ? v6 : v4;
+        const std::string family = six ? " v6" : " v4";
+        const Frame packet = from(frame, kEthernetBytes);
+        const Frame addresses = part(frame, 0, 12);
+        add("hsr" + family, addresses + bytes_of({0x89, 0x2F, 0x10, 0x40, 0, 7}) + from(frame, 12));
+        Frame session = bytes_of({0x88, 0x64, 0x11, 0, 0x12, 0x34, 0, 0, 0, six ? 0x57U : 0x21U});
+        wire::store_be<2>(session, 6, packet.size() + 2);
+        add("pppoe" + family, addresses + session + packet);
+        const Frame path = bytes_of({0, 0, 9, 255});
+        add("nsh" + family,
+            addresses + bytes_of({0x89, 0x4F, 0x0F, 0xC2, 2, six ? 2U : 1U}) + path + packet);
+        add("nsh ethernet" + family, addresses + bytes_of({0x89, 0x4F, 0x0F, 0xC6, 1, 3}) + path +
+                                         Frame(16, std::byte{7}) + frame);
+        add("gtp" + family, over_udp(v4, 2152, gtp(0x30, {}, packet)));
+        add("gtp sequence" + family, over_udp(v4, 2152, gtp(0x32, bytes_of({0, 5, 0, 0}), packet)));
+        add("gtp extension" + family,
+            over_udp(v4, 2152, gtp(0x34, bytes_of({0, 0, 0, 0x85, 1, 0x10, 9, 0}), packet)));
+        add("mpls over udp" + family,
+            over_udp(v4, 6635, bytes_of({0, 1, 0, 64, 0, 2, 1, 64}) + packet));
+    }
 
     const Frame empty = empty_send(all);
     const Frame fcs = bytes_of({0xDE, 0xAD, 0xBE, 0xEF});

@@ -50,6 +50,16 @@ void check_found(const FrameBytes& frame, std::uint16_t link, std::vector<LayerK
     }
 }
 
+// A frame with a UDP datagram over IPv6.
+FrameBytes datagram(std::uint16_t port, const FrameBytes& data) {
+    FrameBytes udp = bytes_of({0xC0, 0, 0, 0, 0, 0, 0, 0});
+    wire::store_be<2>(udp, 2, port);
+    wire::store_be<2>(udp, 4, udp.size() + data.size());
+    FrameBytes ip = bytes_of({0x60, 0, 0, 0, 0, 0, 17, 64}) + FrameBytes(32);
+    wire::store_be<2>(ip, 4, udp.size() + data.size());
+    return FrameBytes(12, std::byte{2}) + bytes_of({0x86, 0xDD}) + ip + udp + data;
+}
+
 constexpr std::uint16_t kNull = 0;
 constexpr std::uint16_t kPpp = 9;
 constexpr std::uint16_t kPppHdlc = 50;
@@ -93,6 +103,8 @@ TEST_CASE("decode: tags of fabrics", "[decode]") {
                     v6);
         check_found(tagged(bytes_of({0x89, 0x09, 1, 1, 0, 1, 0, 9}), frame), 1, {Ethernet, CmdTag},
                     v6);
+        check_found(tagged(bytes_of({0x89, 0x2F, 0x10, 0x40, 0, 7}), frame), 1, {Ethernet, HsrTag},
+                    v6);
         check_found(tagged(bytes_of({0x89, 0x26, 0x80, 3, 0, 4, 0x81, 0, 0, 5}), frame), 1,
                     {Ethernet, VnTag, LayerKind::Vlan}, v6);
     }
@@ -120,12 +132,7 @@ TEST_CASE("decode: LLC with SNAP, whose length ends the packet", "[decode]") {
 
 TEST_CASE("decode: VXLAN-GPE says what it carries", "[decode]") {
     const auto tunnel = [](unsigned flags, unsigned next, const FrameBytes& inside) {
-        FrameBytes udp = bytes_of({0xC0, 0, 0x12, 0xB6, 0, 0, 0, 0});
-        const FrameBytes data = bytes_of({flags, 0, 0, next, 0, 0, 1, 0}) + inside;
-        wire::store_be<2>(udp, 4, udp.size() + data.size());
-        FrameBytes ip = bytes_of({0x60, 0, 0, 0, 0, 0, 17, 64}) + FrameBytes(32);
-        wire::store_be<2>(ip, 4, udp.size() + data.size());
-        return FrameBytes(12, std::byte{2}) + bytes_of({0x86, 0xDD}) + ip + udp + data;
+        return datagram(4790, bytes_of({flags, 0, 0, next, 0, 0, 1, 0}) + inside);
     };
     check_found(tunnel(0x0C, 3, frame_of(false)), 1, {Ethernet, Ipv6, Udp, VxlanGpe, Ethernet},
                 false);
@@ -133,8 +140,88 @@ TEST_CASE("decode: VXLAN-GPE says what it carries", "[decode]") {
                 true);
     check_found(tunnel(0x0C, 1, packet_of(false)), 1, {Ethernet, Ipv6, Udp, VxlanGpe}, false);
     check_found(tunnel(0x0C, 2, packet_of(true)), 1, {Ethernet, Ipv6, Udp, VxlanGpe}, true);
-    CHECK(taken_apart(tunnel(0x0C, 4, packet_of(false))).not_followed ==
-          NotFollowed{Stop::GpeProtocol, 4});
+    const FrameBytes nsh = bytes_of({0x0F, 0xC2, 1, 2, 0, 0, 9, 255});
+    check_found(tunnel(0x0C, 4, nsh + packet_of(true)), 1, {Ethernet, Ipv6, Udp, VxlanGpe, Nsh},
+                true);
+    CHECK(taken_apart(tunnel(0x0C, 7, packet_of(false))).not_followed ==
+          NotFollowed{Stop::GpeProtocol, 7});
+}
+
+TEST_CASE("decode: PPPoE sessions, whose length ends the packet", "[decode]") {
+    const auto framed = [](unsigned protocol, const FrameBytes& packet) {
+        FrameBytes session = bytes_of({0x88, 0x64, 0x11, 0, 0x12, 0x34, 0, 0, 0, protocol});
+        wire::store_be<2>(session, 6, packet.size() + 2);
+        return FrameBytes(12, std::byte{2}) + session + packet;
+    };
+    check_found(framed(0x21, packet_of(false)), 1, {Ethernet, Pppoe, Ppp}, false);
+    check_found(framed(0x57, packet_of(true)), 1, {Ethernet, Pppoe, Ppp}, true);
+    const Dissection padded = taken_apart(framed(0x21, packet_of(false)) + FrameBytes(4));
+    CHECK(padded.roce());
+    CHECK(padded.findings.empty());
+    CHECK(layers_of(padded).back() == Trailer);
+    CHECK(taken_apart(framed(0x53, packet_of(false))).not_followed ==
+          NotFollowed{Stop::PppProtocol, 0x0053});
+}
+
+TEST_CASE("decode: NSH says what it carries", "[decode]") {
+    const auto framed = [](unsigned words, unsigned next, const FrameBytes& inside) {
+        return FrameBytes(12, std::byte{2}) +
+               bytes_of({0x89, 0x4F, 0x0F, 0xC0 | words, 1, next, 0, 0, 9, 255}) +
+               FrameBytes((words - 2) * std::size_t{4}, std::byte{7}) + inside;
+    };
+    check_found(framed(6, 1, packet_of(false)), 1, {Ethernet, Nsh}, false);
+    check_found(framed(2, 2, packet_of(true)), 1, {Ethernet, Nsh}, true);
+    check_found(framed(6, 3, frame_of(true)), 1, {Ethernet, Nsh, Ethernet}, true);
+    CHECK(taken_apart(framed(2, 6, packet_of(false))).not_followed ==
+          NotFollowed{Stop::NshProtocol, 6});
+    FrameBytes many = frame_of(false);
+    for (int i = 0; i < 6; ++i)
+        many = framed(2, 3, many);
+    CHECK(taken_apart(many).not_followed.stop == Stop::Tunnels);
+}
+
+TEST_CASE("decode: GTP-U with and without extension headers", "[decode]") {
+    const auto tunnel = [](unsigned flags, const FrameBytes& options, const FrameBytes& packet,
+                           unsigned message = 255) {
+        FrameBytes header = bytes_of({flags, message, 0, 0, 0, 0, 0, 5});
+        wire::store_be<2>(header, 2, options.size() + packet.size());
+        return datagram(2152, header + options + packet);
+    };
+    const std::vector<LayerKind> plain{Ethernet, Ipv6, Udp, Gtp};
+    check_found(tunnel(0x30, {}, packet_of(false)), 1, plain, false);
+    check_found(tunnel(0x32, bytes_of({0, 9, 0, 0}), packet_of(true)), 1, plain, true);
+    std::vector<LayerKind> extended = plain;
+    extended.insert(extended.end(), {GtpExtension, GtpExtension});
+    check_found(tunnel(0x34, bytes_of({0, 0, 0, 0x85, 1, 0x10, 9, 0x40, 2, 0, 0, 0, 0, 0, 0, 0}),
+                       packet_of(false)),
+                1, extended, false);
+    CHECK(taken_apart(tunnel(0x32, bytes_of({0, 9, 0, 0}), {}, 1)).not_followed ==
+          NotFollowed{Stop::GtpMessage, 1});
+    CHECK(taken_apart(tunnel(0x30, {}, frame_of(false))).not_followed ==
+          NotFollowed{Stop::GtpPayload});
+    // A length of its own that contradicts that of UDP does not move what is there.
+    FrameBytes longer = tunnel(0x30, {}, packet_of(false));
+    longer[kEthernetBytes + 40 + 8 + 2] = std::byte{0x10};
+    CHECK(taken_apart(longer).roce());
+}
+
+TEST_CASE("decode: MPLS over UDP", "[decode]") {
+    check_found(datagram(6635, bytes_of({0, 1, 0, 64, 0, 2, 1, 64}) + packet_of(false)), 1,
+                {Ethernet, Ipv6, Udp, Mpls, Mpls}, false);
+}
+
+TEST_CASE("decode: an authentication header behind an IPv4 one", "[decode]") {
+    FrameBytes frame = frame_of(false);
+    const FrameBytes header = bytes_of({17, 4, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1}) + FrameBytes(12);
+    frame.insert(frame.begin() + kEthernetBytes + 20, header.begin(), header.end());
+    wire::store_be<2>(frame, kEthernetBytes + 2, frame.size() - kEthernetBytes);
+    frame[kEthernetBytes + 9] = std::byte{51};
+    const Dissection d = taken_apart(frame);
+    CHECK(d.roce());
+    CHECK(layers_of(d) ==
+          std::vector{Frame, Ethernet, Ipv4, Authentication, Udp, Bth, Payload, LayerKind::Icrc});
+    // What the ICRC covers of it is not laid down.
+    CHECK(d.icrc.reason == IcrcReason::IpExtensions);
 }
 
 TEST_CASE("decode: what is not followed is named", "[decode]") {
@@ -142,14 +229,14 @@ TEST_CASE("decode: what is not followed is named", "[decode]") {
     const auto stop = [](const FrameBytes& frame, std::uint16_t link = 1) {
         return taken_apart(frame, link).not_followed.text();
     };
-    CHECK(stop(addresses + bytes_of({0x88, 0x64}) + packet_of(false)) == "EtherType 0x8864");
+    CHECK(stop(addresses + bytes_of({0x88, 0xE5}) + packet_of(false)) == "EtherType 0x88e5");
     CHECK(stop(packet_of(false), 147) == "link type 147");
     FrameBytes esp = frame_of(false);
     esp[kEthernetBytes + 9] = std::byte{50};
     CHECK(stop(esp) == "IP protocol 50");
-    FrameBytes gtp = frame_of(false);
-    wire::store_be<2>(gtp, kEthernetBytes + 20 + 2, 2152);
-    CHECK(stop(gtp) == "UDP port 2152");
+    FrameBytes dns = frame_of(false);
+    wire::store_be<2>(dns, kEthernetBytes + 20 + 2, 53);
+    CHECK(stop(dns) == "UDP port 53");
     FrameBytes labels = addresses + bytes_of({0x88, 0x47});
     for (int i = 0; i < 9; ++i)
         labels = labels + bytes_of({0, 0, 0x10, 0x40});

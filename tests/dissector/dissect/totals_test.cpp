@@ -27,15 +27,15 @@ std::string pcap_of(std::uint32_t link_type, const std::vector<std::string>& pac
     return file;
 }
 
-// 64 bytes of PPPoE, which is not followed.
-const std::string pppoe = std::string(12, '\x02') + "\x88\x64" + std::string(50, '\0');
+// 64 bytes of MACsec, which is not followed.
+const std::string macsec = std::string(12, '\x02') + "\x88\xE5" + std::string(50, '\0');
 
 } // namespace
 
 TEST_CASE("totals: frames that were not taken apart are counted by type", "[dissect]") {
     const TemporaryFolder folder;
-    const std::string file = folder.file("pppoe.pcap", pcap_of(1, {pppoe, pppoe}));
-    const std::string line = "2 frames not followed: EtherType 0x8864 2\n";
+    const std::string file = folder.file("macsec.pcap", pcap_of(1, {macsec, macsec}));
+    const std::string line = "2 frames not followed: EtherType 0x88e5 2\n";
     const Ran check = ran({.files = {file}, .check = true});
     CHECK(check.code == 0);
     CHECK(check.out == "2 frames, 0 RoCE packets, 0 with errors or warnings\n" + line);
@@ -47,7 +47,7 @@ TEST_CASE("totals: frames that were not taken apart are counted by type", "[diss
 
 TEST_CASE("totals: a link type that is not supported is no clean pass", "[dissect]") {
     const TemporaryFolder folder;
-    const std::string file = folder.file("wlan.pcap", pcap_of(105, {pppoe, pppoe, pppoe}));
+    const std::string file = folder.file("wlan.pcap", pcap_of(105, {macsec, macsec, macsec}));
     const std::string error =
         "veriroce: " + file + ": link type 105 is not supported: 3 frames were not decoded\n";
     const Ran check = ran({.files = {file}, .check = true});
@@ -60,7 +60,7 @@ TEST_CASE("totals: a link type that is not supported is no clean pass", "[dissec
 
 TEST_CASE("totals: the name of a file does not steer the terminal", "[dissect]") {
     const TemporaryFolder folder;
-    const std::string file = folder.file("a\x1b[31m.pcap", pcap_of(1, {pppoe}));
+    const std::string file = folder.file("a\x1b[31m.pcap", pcap_of(1, {macsec}));
     const Ran two = ran({.files = {file, file + "x"}});
     CHECK(two.code == 3);
     CHECK_FALSE((two.out + two.err).contains('\x1b'));
