@@ -105,6 +105,9 @@ void add_output(Command& command, dissect::Options& options) {
     command.flag("-V", options.tree, "Print each packet as a tree of headers and fields");
     command.flag("-x", options.hex, "Print the bytes of each packet");
     command.flag("-l", options.line_buffered, "Write each packet as soon as it is printed");
+    command.flag("--no-flow", options.no_flow,
+                 "Do not follow connections: faster, without roce.flow fields and the notes in "
+                 "lines ([Retransmission of 12])");
     command.flag("--stats", options.stats, "Print a summary instead of packets");
     command.flag("--check", options.check,
                  "Print only packets with errors or warnings; exit code 1 if there are any");

@@ -133,6 +133,19 @@ std::string text_of(const print::UnknownField& unknown) {
     return text;
 }
 
+// An error if something asks for what --no-flow leaves out; empty otherwise.
+std::string flow_error(const Options& options, const print::Columns& columns,
+                       const filter::Filter& filter) {
+    if (!options.no_flow) return {};
+    if (filter.needs_flow()) return "dissect: --no-flow leaves out the roce.flow fields of -Y";
+    for (const print::Column& column : columns) {
+        if (column.name().starts_with("roce.flow.")) {
+            return fmt::format("dissect: --no-flow leaves out the field '{}' of -e", column.name());
+        }
+    }
+    return {};
+}
+
 // Validates all options before a packet is read; the error is a message.
 std::expected<Compiled, std::string> compile(const Options& options) {
     std::string wrong = input_error(options);
@@ -140,14 +153,16 @@ std::expected<Compiled, std::string> compile(const Options& options) {
     if (!wrong.empty()) return std::unexpected(std::move(wrong));
     auto columns = print::columns_of(options.fields);
     if (!columns) return std::unexpected(text_of(columns.error()));
-    const bool json = options.format == Format::Json || options.format == Format::JsonLines;
-    if (columns->empty() && json) *columns = print::all_columns();
-    if (columns->empty() && options.format == Format::Csv) *columns = print::default_columns();
     auto filter = filter::Filter::compile(options.filter);
     if (!filter) {
         return std::unexpected("dissect: -Y: " + filter::text_of(filter.error(), options.filter));
     }
     auto decode_as_result = decode_as(options.decode_as);
+    wrong = flow_error(options, *columns, *filter);
+    if (!wrong.empty()) return std::unexpected(std::move(wrong));
+    const bool json = options.format == Format::Json || options.format == Format::JsonLines;
+    if (columns->empty() && json) *columns = print::all_columns();
+    if (columns->empty() && options.format == Format::Csv) *columns = print::default_columns();
     if (!decode_as_result)
         return std::unexpected("dissect: --decode-as: " + decode_as_result.error());
     auto detailed = detailed_layers(options);

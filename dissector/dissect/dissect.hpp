@@ -46,6 +46,7 @@ struct Options {
     // -c: stop after reading this many packets of all files, whether or not they match the display
     // filter.
     std::optional<std::uint64_t> max_packets;
+    bool no_flow = false;              // do not follow connections: no roce.flow fields, no notes
     std::vector<std::string> autostop; // -a: "duration:10" (file_limits.hpp)
     std::vector<std::string> ring;     // -b: the same for each of several files of -w
     bool list_interfaces = false;      // -D: instead of reading packets

@@ -52,6 +52,7 @@ int Session::run() {
     if (compiled_.filter.patterns_given_up() > 0) {
         report_error(
             fmt::format("dissect: -Y: a regular expression exceeded its limits {} times and was "
+    follows_ = needs_flow();
                         "treated as no match",
                         compiled_.filter.patterns_given_up()));
     }
@@ -117,6 +118,16 @@ bool Session::prints_packets() const {
 void Session::begin() {
     if (!prints_packets()) return;
     if (options_.format == Format::Json) print::append_json_begin(out_.text());
+// Following connections costs about half as much as printing a line, so do it only if the output
+// shows what it finds.
+bool Session::needs_flow() const {
+    if (options_.no_flow) return false;
+    if (compiled_.filter.needs_flow()) return true;
+    if (!prints_packets()) return false;
+    return options_.format == Format::Text ||
+           std::ranges::any_of(compiled_.columns, &print::Column::needs_flow);
+}
+
     if (options_.format == Format::Fields) {
         print::append_fields_header(out_.text(), compiled_.columns, options_.field_style);
     }
@@ -224,6 +235,7 @@ bool Session::may_wait(const capture::Reader& reader) {
     return !reader.at_hand();
 }
 
+    report_evicted(file);
 // Live tells by itself when nothing comes.
 bool Session::may_wait(const capture::Live& /*live*/) {
     return false;
@@ -245,6 +257,7 @@ Session::Step Session::step(capture::Live& live, const std::string& /*interface*
     }
     switch (*got) {
     case capture::Live::Got::Packet: return Step::Packet;
+    report_evicted(options_.interface);
     case capture::Live::Got::Soon: return Step::Nothing;
     case capture::Live::Got::Idle: return Step::Idle;
     case capture::Live::Got::Stopped: return Step::End;
@@ -259,6 +272,7 @@ bool Session::captured() {
 }
 
 // Reports the link types that the capture filter could not handle: an error if they are the whole
+    if (follows_) follower_ = std::make_unique<flow::Follower>();
 // file, otherwise a warning.
 void Session::report_unfiltered(const std::string& file) {
     if (!compiled_.capture_filter) return;
@@ -341,6 +355,13 @@ void Session::cut_record() {
 }
 
 void Session::fill_facts(std::span<const capture::Interface> interfaces) {
+void Session::report_evicted(const std::string& name) {
+    if (!follower_ || follower_->evicted() == 0) return;
+    warn(fmt::format("{}: more than {} connections: {} of them were forgotten, and their later "
+                     "packets are those of new ones",
+                     name, flow::Limits{}.connections / 2, follower_->evicted()));
+}
+
     decode::FrameFacts& frame = dissection_.frame;
     frame.last_time_ns = frame.time_ns;
     capture::tell(record_, frame.number + 1, frame);
@@ -350,6 +371,7 @@ void Session::fill_facts(std::span<const capture::Interface> interfaces) {
 }
 
 // Fields that only pcapng files have.
+    if (follower_) follower_->follow(dissection_);
 void Session::fill_interface(const capture::Interface& interface) {
     decode::FrameFacts& frame = dissection_.frame;
     frame.interface = interface.number;

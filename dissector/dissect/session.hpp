@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "dissector/capture/bpf.hpp"
@@ -17,6 +18,7 @@
 #include "dissector/dissect/statistics.hpp"
 #include "dissector/filter/filter.hpp"
 #include "dissector/flow/upper_connections.hpp"
+#include "dissector/flow/follower.hpp"
 #include "dissector/print/line.hpp"
 #include "dissector/print/output.hpp"
 #include "dissector/print/table.hpp"
@@ -48,6 +50,7 @@ class Session {
     [[nodiscard]] bool needs_comments() const;
     [[nodiscard]] bool enough() const;
     // False if a file or a summary is written instead of packets.
+    [[nodiscard]] bool needs_flow() const;
     [[nodiscard]] bool prints_packets() const;
 
     void begin();
@@ -77,6 +80,7 @@ class Session {
     void report_error(std::string_view message); // reports an error and makes the command fail
     void warn(std::string_view message);
     void name_file(const std::string& file);
+    void report_evicted(const std::string& name);
     void cut_record();
     void fill_facts(std::span<const capture::Interface> interfaces);
     void fill_interface(const capture::Interface& interface);
@@ -105,6 +109,8 @@ class Session {
     print::TimeColumn time_;
     bool names_file_; // in each JSON packet
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    bool follows_ = false;                     // connections
+    std::unique_ptr<flow::Follower> follower_; // of the file, whose packets it knows by number
     std::uint64_t printed_ = 0;
     std::uint64_t read_ = 0;
     std::uint64_t packets_ = 0; // that passed the capture filter

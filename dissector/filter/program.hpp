@@ -102,6 +102,7 @@ class Program {
 
     [[nodiscard]] bool matches(const decode::Dissection& dissection) const;
     [[nodiscard]] bool needs_icrc() const;
+    [[nodiscard]] bool needs_flow() const;
     [[nodiscard]] bool names(std::string_view field) const;
     [[nodiscard]] std::uint64_t patterns_given_up() const;
 

@@ -4,6 +4,7 @@
 #include "dissector/decode/mad.hpp"
 #include "dissector/decode/names.hpp"
 #include "dissector/print/append.hpp"
+#include "dissector/print/flow_notes.hpp"
 #include "dissector/print/named_field.hpp"
 #include "dissector/print/upper_info.hpp"
 
@@ -274,6 +275,7 @@ void append_info(std::string& out, const Dissection& dissection) {
         append_other(out, dissection);
     }
     append_marks(out, dissection);
+    append_flow_notes(out, dissection);
 }
 
 } // namespace veriroce::print
