@@ -105,6 +105,10 @@ void add_output(Command& command, dissect::Options& options) {
     command.flag("-V", options.tree, "Print each packet as a tree of headers and fields");
     command.flag("-x", options.hex, "Print the bytes of each packet");
     command.flag("-l", options.line_buffered, "Write each packet as soon as it is printed");
+    command.option("--follow", options.follow,
+                   "Only one connection, as a ladder of arrows between its two ends: ADDRESS:QP, "
+                   "0xQP, or its number (roce.flow.connection)",
+                   {.value = "QP"});
     command.flag("--no-flow", options.no_flow,
                  "Do not follow connections: faster, without roce.flow fields and the notes in "
                  "lines ([Retransmission of 12])");

@@ -137,6 +137,7 @@ std::string text_of(const print::UnknownField& unknown) {
 std::string flow_error(const Options& options, const print::Columns& columns,
                        const filter::Filter& filter) {
     if (!options.no_flow) return {};
+    if (!options.follow.empty()) return "dissect: --follow and --no-flow exclude each other";
     if (filter.needs_flow()) return "dissect: --no-flow leaves out the roce.flow fields of -Y";
     for (const print::Column& column : columns) {
         if (column.name().starts_with("roce.flow.")) {
@@ -157,14 +158,20 @@ std::expected<Compiled, std::string> compile(const Options& options) {
     if (!filter) {
         return std::unexpected("dissect: -Y: " + filter::text_of(filter.error(), options.filter));
     }
-    auto decode_as_result = decode_as(options.decode_as);
     wrong = flow_error(options, *columns, *filter);
     if (!wrong.empty()) return std::unexpected(std::move(wrong));
     const bool json = options.format == Format::Json || options.format == Format::JsonLines;
     if (columns->empty() && json) *columns = print::all_columns();
     if (columns->empty() && options.format == Format::Csv) *columns = print::default_columns();
+    auto decode_as_result = decode_as(options.decode_as);
     if (!decode_as_result)
         return std::unexpected("dissect: --decode-as: " + decode_as_result.error());
+    std::optional<Followed> followed;
+    if (!options.follow.empty()) {
+        auto named = Followed::parse(options.follow);
+        if (!named) return std::unexpected("dissect: --follow: " + named.error());
+        followed = std::move(*named);
+    }
     auto detailed = detailed_layers(options);
     if (!detailed) return std::unexpected(detailed.error());
     auto autostop = limits_of("-a", options.autostop);
@@ -175,6 +182,7 @@ std::expected<Compiled, std::string> compile(const Options& options) {
                       .filter = std::move(*filter),
                       .capture_filter = std::nullopt,
                       .decode_as = std::move(*decode_as_result),
+                      .followed = std::move(followed),
                       .detailed = *detailed,
                       .autostop = *autostop,
                       .ring = *ring};

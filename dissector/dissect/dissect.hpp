@@ -46,6 +46,8 @@ struct Options {
     // -c: stop after reading this many packets of all files, whether or not they match the display
     // filter.
     std::optional<std::uint64_t> max_packets;
+    // --follow: only the packets of one connection, as a ladder (followed.hpp); empty: all.
+    std::string follow;
     bool no_flow = false;              // do not follow connections: no roce.flow fields, no notes
     std::vector<std::string> autostop; // -a: "duration:10" (file_limits.hpp)
     std::vector<std::string> ring;     // -b: the same for each of several files of -w

@@ -14,28 +14,6 @@ namespace {
 using decode::Dissection;
 using decode::LayerKind;
 
-void append_syndrome(std::string& out, wire::Syndrome syndrome) {
-    switch (syndrome.kind()) {
-    case wire::AckKind::Ack:
-        // Code 31 means that credits are not used (ACK-10). That is the normal case, so print
-        // nothing.
-        if (const auto credits = wire::credits_of(syndrome.code())) {
-            append<" Credits={}">(out, *credits);
-        }
-        break;
-    case wire::AckKind::RnrNak: {
-        const std::chrono::duration<double, std::milli> wait = wire::rnr_time(syndrome.code());
-        append<" RNR NAK {:.2f} ms">(out, wait.count());
-        break;
-    }
-    case wire::AckKind::Reserved: append<" Reserved Syndrome 0x{:02x}">(out, syndrome.value); break;
-    case wire::AckKind::Nak:
-        append<" NAK {}">(out, decode::nak_text(syndrome.code()));
-        if (!syndrome.nak_code()) append<" Code {}">(out, syndrome.code());
-        break;
-    }
-}
-
 void append_atomic(std::string& out, const Dissection& d) {
     const wire::AtomicEth& atomic = d.packet.atomic;
     append<" VA=0x{:016x} R_Key=0x{:08x}">(out, atomic.virtual_address, atomic.rkey.value);
@@ -267,6 +245,28 @@ void append_other(std::string& out, const Dissection& d) {
 }
 
 } // namespace
+
+void append_syndrome(std::string& out, wire::Syndrome syndrome) {
+    switch (syndrome.kind()) {
+    case wire::AckKind::Ack:
+        // Code 31 means that credits are not used (ACK-10). That is the normal case, so print
+        // nothing.
+        if (const auto credits = wire::credits_of(syndrome.code())) {
+            append<" Credits={}">(out, *credits);
+        }
+        break;
+    case wire::AckKind::RnrNak: {
+        const std::chrono::duration<double, std::milli> wait = wire::rnr_time(syndrome.code());
+        append<" RNR NAK {:.2f} ms">(out, wait.count());
+        break;
+    }
+    case wire::AckKind::Reserved: append<" Reserved Syndrome 0x{:02x}">(out, syndrome.value); break;
+    case wire::AckKind::Nak:
+        append<" NAK {}">(out, decode::nak_text(syndrome.code()));
+        if (!syndrome.nak_code()) append<" Code {}">(out, syndrome.code());
+        break;
+    }
+}
 
 void append_info(std::string& out, const Dissection& dissection) {
     if (dissection.transport_packet()) {
