@@ -21,8 +21,9 @@ void add_input(Command& command, dissect::Options& options) {
     command.option("-f", options.capture_filter,
                    "Only packets that match a capture filter (tcpdump's language)",
                    {.value = "BPF"});
-    command.number("-s", options.snap_length, {1, 262'144},
-                   "Snapshot length: capture, decode and write at most this much of a packet",
+    command.number("-s", options.snap_length, {0, 262'144},
+                   "Snapshot length: capture, decode and write at most this much of a packet; 0 is "
+                   "no limit",
                    {.value = "BYTES"});
     command.number("-B", options.buffer_mib, {1, 2047},
                    "Size of the kernel's buffer for live capture; the default is 16 MiB",
@@ -95,7 +96,7 @@ void add_output(Command& command, dissect::Options& options) {
         "Begin the next file of -w after duration:SECONDS, filesize:KB or packets:N, and "
         "keep the last files:N; repeat it",
         {.value = "LIMIT"});
-    command.flag("-P", options.print_too, "Print packets although -w writes them");
+    command.flag("-P", options.print_too, "Print packets even if -w writes them");
     command.option("-S", options.separator, "Print this line after each packet", {.value = "LINE"});
     command.option("-O", options.detailed,
                    "Print each packet as a tree that shows the fields of these protocols",

@@ -42,9 +42,6 @@ std::string output_error(const Options& options) {
     if (options.write == "-" && (options.stats || options.check || options.print_too)) {
         return "dissect: -w - uses standard output, where --stats, --check and -P print";
     }
-    if (options.print_too && options.write.empty()) {
-        return "dissect: -P needs -w; without it packets are printed anyway";
-    }
     if (!options.ring.empty() && (options.write.empty() || options.write == "-")) {
         return "dissect: -b needs -w FILE, whose name the files get";
     }
@@ -75,6 +72,7 @@ std::expected<Options, std::string> arranged(Options options) {
         expression += (expression.empty() ? "" : " ") + word;
     }
     options.words.clear();
+    if (options.snap_length == 0U) options.snap_length.reset();
     if (expression.empty()) return options;
     std::string& filter = live ? options.capture_filter : options.filter;
     if (!filter.empty()) {

@@ -118,8 +118,8 @@ bool Session::needs_icrc() const {
     return false;
 }
 
-// Following connections costs about half as much as printing a line, so do it only if the output
-// shows what it finds.
+// Following connections costs about as much as printing a line, so do it only if the output shows
+// what it finds.
 bool Session::needs_flow() const {
     if (options_.no_flow) return false;
     if (compiled_.filter.needs_flow() || compiled_.followed) return true;

@@ -62,7 +62,8 @@ bool has_kind(const Operand& operand, decode::LayerKind kind) {
 // everything from the first header to the last.
 template <typename Use>
 void for_each_header(const Operand& operand, const Dissection& d, Use& use) {
-    if (operand.protocol.innermost == d.protocol) use(Sample{});
+    const auto& innermost = operand.protocol.innermost;
+    if (std::ranges::find(innermost, d.protocol) != innermost.end()) use(Sample{});
     const bool joined = operand.protocol.kinds.size() > 1;
     std::optional<std::size_t> first;
     std::size_t end = 0;

@@ -49,8 +49,8 @@ struct SlicePart {
 
 // The layers of a protocol.
 struct ProtocolLayers {
-    std::vector<decode::LayerKind> kinds;      // in any order
-    std::optional<decode::Protocol> innermost; // a protocol without a layer of its own
+    std::vector<decode::LayerKind> kinds;    // in any order
+    std::vector<decode::Protocol> innermost; // protocols without a layer of their own
 };
 
 struct Operand {
