@@ -21,8 +21,9 @@ void add_input(Command& command, dissect::Options& options) {
     command.option("-f", options.capture_filter,
                    "Only packets that match a capture filter (tcpdump's language)",
                    {.value = "BPF"});
-    command.number("-s", options.snap_length, {1, 262'144},
-                   "Snapshot length: capture, decode and write at most this much of a packet",
+    command.number("-s", options.snap_length, {0, 262'144},
+                   "Snapshot length: capture, decode and write at most this much of a packet; 0 is "
+                   "no limit",
                    {.value = "BYTES"});
     command.number("-B", options.buffer_mib, {1, 2047},
                    "Size of the kernel's buffer for live capture; the default is 16 MiB",
@@ -95,7 +96,7 @@ void add_output(Command& command, dissect::Options& options) {
         "Begin the next file of -w after duration:SECONDS, filesize:KB or packets:N, and "
         "keep the last files:N; repeat it",
         {.value = "LIMIT"});
-    command.flag("-P", options.print_too, "Print packets although -w writes them");
+    command.flag("-P", options.print_too, "Print packets even if -w writes them");
     command.option("-S", options.separator, "Print this line after each packet", {.value = "LINE"});
     command.option("-O", options.detailed,
                    "Print each packet as a tree that shows the fields of these protocols",
@@ -105,6 +106,13 @@ void add_output(Command& command, dissect::Options& options) {
     command.flag("-V", options.tree, "Print each packet as a tree of headers and fields");
     command.flag("-x", options.hex, "Print the bytes of each packet");
     command.flag("-l", options.line_buffered, "Write each packet as soon as it is printed");
+    command.option("--follow", options.follow,
+                   "Only one connection, as a ladder of arrows between its two ends: ADDRESS:QP, "
+                   "0xQP, or its number (roce.flow.connection)",
+                   {.value = "QP"});
+    command.flag("--no-flow", options.no_flow,
+                 "Do not follow connections: faster, without roce.flow fields and the notes in "
+                 "lines ([Retransmission of 12])");
     command.flag("--stats", options.stats, "Print a summary instead of packets");
     command.flag("--check", options.check,
                  "Print only packets with errors or warnings; exit code 1 if there are any");

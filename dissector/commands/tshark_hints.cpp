@@ -13,7 +13,8 @@ struct Hint {
 };
 
 constexpr std::array kHints{
-    Hint{"-z", "there are no taps; --stats prints packets, bytes, opcodes, NAKs and QPs"},
+    Hint{"-z", "there are no taps; --stats counts packets, opcodes, NAKs and QPs, --check prints "
+               "what 'expert' does, --follow one connection"},
     Hint{"-d", "protocols above RoCEv2 are chosen with --decode-as, another UDP port with "
                "--roce-port"},
     Hint{"-o",
@@ -21,11 +22,10 @@ constexpr std::array kHints{
     Hint{"-2", "every file is read once; a filter goes after -Y"},
     Hint{"-R", "there is no read filter; a display filter goes after -Y"},
     Hint{"-j,-J", "choose fields of JSON with -e, protocols of the tree with -O"},
-    Hint{"-u", "times are printed in seconds; -t chooses their form"},
     Hint{"-N", "addresses are always printed as numbers; leave it out"},
     Hint{"-W,-H,-U,-K", "not supported; leave it out"},
     Hint{"-L,-y,-I", "the link type is the interface's own; -D lists the interfaces"},
-    Hint{"-v", "'veriroce --version' prints the version; -V prints packets as trees"},
+    Hint{"-v,--version", "'veriroce --version' prints the version; -V prints packets as trees"},
     Hint{"-Q", "-q omits the summary line"},
     Hint{"-g", "files that -w creates get the permissions of the umask"},
     Hint{"-X,-C", "there are no plugins and no profiles; leave it out"},
@@ -50,6 +50,12 @@ void add_tshark_hints(command_line::Command& command, dissect::Options& options)
                            "pcapng, the one format of -w ('editcap -F' converts it)");
                    },
                    "The format of -w: pcapng", {.value = "pcapng"});
+    command.option("-u",
+                   [](const std::string& word) -> std::expected<void, std::string> {
+                       if (word == "s") return {};
+                       return std::unexpected("s: times are in seconds, -t chooses their form");
+                   },
+                   "The unit of times: s", {.value = "s"});
     command.flag("-p", options.not_promiscuous, "Do not put the interface into promiscuous mode");
     for (const Hint& hint : kHints)
         command.hint(hint.name, hint.text);

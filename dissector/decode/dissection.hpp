@@ -116,6 +116,8 @@ struct NotFollowed {
     [[nodiscard]] std::string text() const; // "EtherType 0x88e5", "UDP port 53"
 };
 
+struct FlowFacts; // flow_facts.hpp
+
 struct Dissection {
     FrameFacts frame;
     Layers layers;
@@ -136,6 +138,8 @@ struct Dissection {
     wire::Packet packet;
     bool has_bth = false;         // all 12 bytes of it were there
     std::uint32_t body_bytes = 0; // payload and pad as the packet's lengths say, also when cut
+    // Of the layer Flow, which only somebody who follows connections adds; without it, anything.
+    const FlowFacts* flow = nullptr;
 
     [[nodiscard]] bool roce() const { return protocol == Protocol::RoceV2; }
     // A packet of the InfiniBand transport, whatever carries it.

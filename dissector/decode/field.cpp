@@ -12,9 +12,9 @@ namespace {
 std::vector<FieldRow> all_rows() {
     std::vector<FieldRow> all;
     for (std::size_t kind = 0; kind < kLayerKinds; ++kind) {
-        for (const auto part :
-             {rows::outer(), rows::extensions(), rows::trailers(), rows::carriers(),
-              rows::transport(), rows::management(), rows::nvme(), rows::storage()}) {
+        for (const auto part : {rows::outer(), rows::extensions(), rows::trailers(),
+                                rows::carriers(), rows::transport(), rows::management(),
+                                rows::nvme(), rows::storage(), rows::followed()}) {
             std::ranges::copy_if(part, std::back_inserter(all), [kind](const FieldRow& row) {
                 return row.layer == static_cast<LayerKind>(kind);
             });
@@ -90,6 +90,10 @@ std::optional<Value> Column::first(const Dissection& dissection) const {
         if (const auto value = of(dissection, layer)) return value;
     }
     return std::nullopt;
+}
+
+bool Column::stands_in(LayerKind layer) const {
+    return std::ranges::any_of(rows_, [&](const FieldRow* row) { return row->layer == layer; });
 }
 
 bool Column::needs_icrc() const {

@@ -96,6 +96,8 @@ class Column {
     [[nodiscard]] std::span<const FieldRow* const> rows() const { return rows_; }
     // Whether its value depends on the ICRC being verified.
     [[nodiscard]] bool needs_icrc() const;
+    // Whether layers of this kind have the field.
+    [[nodiscard]] bool stands_in(LayerKind layer) const;
 
     // Calls `use(row, value)` for each value in frame order.
     template <typename Use>

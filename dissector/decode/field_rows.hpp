@@ -195,6 +195,7 @@ std::span<const FieldRow> carriers();   // tunnels, MAC control, InfiniBand's ow
 std::span<const FieldRow> transport();  // BTH to ICRC
 std::span<const FieldRow> management(); // MADs
 std::span<const FieldRow> nvme();
-std::span<const FieldRow> storage(); // iSER, iSCSI, SMB Direct, RPC over RDMA
+std::span<const FieldRow> storage();  // iSER, iSCSI, SMB Direct, RPC over RDMA
+std::span<const FieldRow> followed(); // what other packets tell
 
 } // namespace veriroce::decode::rows

@@ -111,6 +111,7 @@ constexpr std::array<LayerInfo, kLayerKinds> kLayers{{
     {MpaMore, "iwarp_mpa.more", "iWARP, not decoded"},
     {Data, "data", "Data"},
     {Trailer, "eth.trailer", "Trailer"},
+    {Flow, "roce.flow", "Connection"},
     {Unsupported, "roce.unsupported", "Unsupported link type"},
 }};
 

@@ -115,6 +115,7 @@ enum class LayerKind : std::uint8_t {
     MpaMore,      // iWARP that is not taken apart
     Data,         // of a protocol that is not taken apart
     Trailer,      // after a packet: Ethernet padding, frame check sequence
+    Flow,         // no bytes: what other packets tell about this one (flow_facts.hpp)
     Unsupported,  // a frame of a link type that is not supported
 };
 inline constexpr std::size_t kLayerKinds = static_cast<std::size_t>(LayerKind::Unsupported) + 1;

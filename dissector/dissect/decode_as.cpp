@@ -50,8 +50,11 @@ std::expected<flow::DecodeAs, std::string> decode_as(std::span<const std::string
         const std::string_view where = text.substr(0, std::min(equals, text.size()));
         if (equals == text.npos || colon == text.npos || colon < equals ||
             (where != "qp" && where != "port")) {
+            // As tshark has it: udp.port==1021,infiniband
+            const char* const hint =
+                text.starts_with("udp.port") ? "; --roce-port names a UDP port of RoCEv2" : "";
             return std::unexpected(
-                fmt::format("expected qp=N:PROTOCOL or port=N:PROTOCOL, got '{}'", text));
+                fmt::format("expected qp=N:PROTOCOL or port=N:PROTOCOL, got '{}'{}", text, hint));
         }
         const std::string_view number = text.substr(equals + 1, colon - equals - 1);
         const bool qp = where == "qp";

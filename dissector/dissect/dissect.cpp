@@ -42,9 +42,6 @@ std::string output_error(const Options& options) {
     if (options.write == "-" && (options.stats || options.check || options.print_too)) {
         return "dissect: -w - uses standard output, where --stats, --check and -P print";
     }
-    if (options.print_too && options.write.empty()) {
-        return "dissect: -P needs -w; without it packets are printed anyway";
-    }
     if (!options.ring.empty() && (options.write.empty() || options.write == "-")) {
         return "dissect: -b needs -w FILE, whose name the files get";
     }
@@ -75,6 +72,7 @@ std::expected<Options, std::string> arranged(Options options) {
         expression += (expression.empty() ? "" : " ") + word;
     }
     options.words.clear();
+    if (options.snap_length == 0U) options.snap_length.reset();
     if (expression.empty()) return options;
     std::string& filter = live ? options.capture_filter : options.filter;
     if (!filter.empty()) {
@@ -133,6 +131,20 @@ std::string text_of(const print::UnknownField& unknown) {
     return text;
 }
 
+// An error if something asks for what --no-flow leaves out; empty otherwise.
+std::string flow_error(const Options& options, const print::Columns& columns,
+                       const filter::Filter& filter) {
+    if (!options.no_flow) return {};
+    if (!options.follow.empty()) return "dissect: --follow and --no-flow exclude each other";
+    if (filter.needs_flow()) return "dissect: --no-flow leaves out the roce.flow fields of -Y";
+    for (const print::Column& column : columns) {
+        if (column.name().starts_with("roce.flow.")) {
+            return fmt::format("dissect: --no-flow leaves out the field '{}' of -e", column.name());
+        }
+    }
+    return {};
+}
+
 // Validates all options before a packet is read; the error is a message.
 std::expected<Compiled, std::string> compile(const Options& options) {
     std::string wrong = input_error(options);
@@ -140,16 +152,24 @@ std::expected<Compiled, std::string> compile(const Options& options) {
     if (!wrong.empty()) return std::unexpected(std::move(wrong));
     auto columns = print::columns_of(options.fields);
     if (!columns) return std::unexpected(text_of(columns.error()));
-    const bool json = options.format == Format::Json || options.format == Format::JsonLines;
-    if (columns->empty() && json) *columns = print::all_columns();
-    if (columns->empty() && options.format == Format::Csv) *columns = print::default_columns();
     auto filter = filter::Filter::compile(options.filter);
     if (!filter) {
         return std::unexpected("dissect: -Y: " + filter::text_of(filter.error(), options.filter));
     }
+    wrong = flow_error(options, *columns, *filter);
+    if (!wrong.empty()) return std::unexpected(std::move(wrong));
+    const bool json = options.format == Format::Json || options.format == Format::JsonLines;
+    if (columns->empty() && json) *columns = print::all_columns();
+    if (columns->empty() && options.format == Format::Csv) *columns = print::default_columns();
     auto decode_as_result = decode_as(options.decode_as);
     if (!decode_as_result)
         return std::unexpected("dissect: --decode-as: " + decode_as_result.error());
+    std::optional<Followed> followed;
+    if (!options.follow.empty()) {
+        auto named = Followed::parse(options.follow);
+        if (!named) return std::unexpected("dissect: --follow: " + named.error());
+        followed = std::move(*named);
+    }
     auto detailed = detailed_layers(options);
     if (!detailed) return std::unexpected(detailed.error());
     auto autostop = limits_of("-a", options.autostop);
@@ -160,6 +180,7 @@ std::expected<Compiled, std::string> compile(const Options& options) {
                       .filter = std::move(*filter),
                       .capture_filter = std::nullopt,
                       .decode_as = std::move(*decode_as_result),
+                      .followed = std::move(followed),
                       .detailed = *detailed,
                       .autostop = *autostop,
                       .ring = *ring};

@@ -36,16 +36,20 @@ struct Options {
     bool line_buffered = false;        // -l: write each packet as soon as it is printed
     bool stats = false;                // print a summary instead of packets
     bool check = false; // print only packets with findings, and the findings; exit code 1 if any
-    bool verify_icrc = false;                 // verify ICRCs even if no output needs them
-    std::vector<std::uint16_t> roce_ports;    // UDP ports to decode as RoCEv2, besides 4791
-    std::vector<std::string> decode_as;       // "qp=0x12:nvme", "port=4420:none" (decode_as.hpp)
-    bool quiet = false;                       // omit the summary line of --check
-    bool not_promiscuous = false;             // -p, live
-    std::optional<std::uint32_t> snap_length; // -s: decode and write at most this much of a packet
-    std::optional<std::uint32_t> buffer_mib;  // -B, live: size of the kernel's ring buffer
+    bool verify_icrc = false;              // verify ICRCs even if no output needs them
+    std::vector<std::uint16_t> roce_ports; // UDP ports to decode as RoCEv2, besides 4791
+    std::vector<std::string> decode_as;    // "qp=0x12:nvme", "port=4420:none" (decode_as.hpp)
+    bool quiet = false;                    // omit the summary line of --check
+    bool not_promiscuous = false;          // -p, live
+    // -s: decode and write at most this much of a packet; 0: everything.
+    std::optional<std::uint32_t> snap_length;
+    std::optional<std::uint32_t> buffer_mib; // -B, live: size of the kernel's ring buffer
     // -c: stop after reading this many packets of all files, whether or not they match the display
     // filter.
     std::optional<std::uint64_t> max_packets;
+    // --follow: only the packets of one connection, as a ladder (followed.hpp); empty: all.
+    std::string follow;
+    bool no_flow = false;              // do not follow connections: no roce.flow fields, no notes
     std::vector<std::string> autostop; // -a: "duration:10" (file_limits.hpp)
     std::vector<std::string> ring;     // -b: the same for each of several files of -w
     bool list_interfaces = false;      // -D: instead of reading packets

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "dissector/capture/facts.hpp"
@@ -23,12 +28,31 @@ void say(std::FILE* err, std::string_view message) {
     fmt::print(err, "veriroce: {}\n", wire::safe_text(message, true));
 }
 
+namespace {
+
+// Of the terminal, or as the environment says.
+std::size_t columns_of(std::FILE* out) {
+    constexpr std::size_t kUsual = 100;
+    constexpr std::size_t kMost = 1000;
+    winsize size{};
+    if (::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    const char* const text = std::getenv("COLUMNS");
+    if (text == nullptr) return kUsual;
+    std::size_t columns = 0;
+    const auto [stop, error] = std::from_chars(text, text + std::strlen(text), columns);
+    return error == std::errc{} && *stop == 0 && columns > 0 ? std::min(columns, kMost) : kUsual;
+}
+
+} // namespace
+
 Session::Session(const Options& options, Compiled compiled, std::FILE* out, std::FILE* err)
     : options_(options), compiled_(std::move(compiled)), out_(out), err_(err),
       to_terminal_(::isatty(::fileno(out)) == 1), at_once_(to_terminal_ || options.line_buffered),
-      progress_(err, out), upper_(std::move(compiled_.decode_as)), time_(options.time_form) {
+      progress_(err, out), upper_(std::move(compiled_.decode_as)), time_(options.time_form),
+      ladder_(columns_of(out)) {
     names_file_ = options.files.size() > 1 &&
                   std::ranges::find(options.fields, "roce.file") == options.fields.end();
+    follows_ = needs_flow();
     decode_.verify_icrc = needs_icrc();
     tells_comments_ = needs_comments();
     decode_.also_roce_ports = options.roce_ports;
@@ -94,6 +118,16 @@ bool Session::needs_icrc() const {
     return false;
 }
 
+// Following connections costs about as much as printing a line, so do it only if the output shows
+// what it finds.
+bool Session::needs_flow() const {
+    if (options_.no_flow) return false;
+    if (compiled_.filter.needs_flow() || compiled_.followed) return true;
+    if (!prints_packets()) return false;
+    return options_.format == Format::Text ||
+           std::ranges::any_of(compiled_.columns, &print::Column::needs_flow);
+}
+
 // Reading comments costs a little for every packet of a pcapng file.
 bool Session::needs_comments() const {
     constexpr std::string_view kField = "frame.comment";
@@ -155,7 +189,41 @@ void Session::finish_writing() {
     }
 }
 
+// Standard input and interfaces cannot be read twice.
+bool Session::find_followed(const std::string& file) {
+    Followed& followed = *compiled_.followed;
+    followed.begin_file();
+    learns_ = file == "-" || !std::filesystem::is_regular_file(file);
+    if (learns_) return true;
+    auto reader = capture::Reader::open(file, &command_line::StopOnSignal::flag());
+    if (!reader) return true; // reading it again says why
+    if (compiled_.capture_filter) compiled_.capture_filter->begin_file();
+    flow::Follower follower;
+    dissection_.frame = {};
+    while (!interrupted() && reader->next(record_).value_or(false)) {
+        if (!captured()) continue;
+        if (options_.snap_length) cut_record();
+        fill_facts(reader->interfaces());
+        decode::dissect_frame(decode_, dissection_);
+        follower.follow(dissection_);
+        if (const flow::Connection* one = follower.connection()) followed.learn(*one);
+    }
+    if (interrupted()) return false;
+    const std::vector<std::string> ends = followed.candidates();
+    if (!ends.empty()) {
+        report_error(fmt::format("{}: --follow {}: expected one QP, got {}; write ADDRESS:QP", file,
+                                 options_.follow, fmt::join(ends, ", ")));
+        return false;
+    }
+    if (!followed.found()) {
+        report_error(
+            fmt::format("{}: --follow {}: no packet of such a connection", file, options_.follow));
+    }
+    return followed.found();
+}
+
 bool Session::read_file(const std::string& file) {
+    if (compiled_.followed && !find_followed(file)) return !interrupted();
     auto reader = capture::Reader::open(file, &command_line::StopOnSignal::flag());
     if (interrupted()) return false;
     if (!reader) {
@@ -167,10 +235,12 @@ bool Session::read_file(const std::string& file) {
     const bool more = read_all(*reader, file);
     report_unfiltered(file);
     report_unsupported(file);
+    report_evicted(file);
     return more;
 }
 
 void Session::read_live() {
+    learns_ = true;
     const capture::LiveOptions defaults;
     auto live =
         capture::Live::open({.interface = options_.interface,
@@ -187,6 +257,7 @@ void Session::read_live() {
     }
     read_all(*live, options_.interface);
     report_unsupported(options_.interface);
+    report_evicted(options_.interface);
     out_.flush();
     const capture::Live::Counts counts = live->counts();
     if (options_.quiet && counts.dropped + counts.interface_dropped == 0) return;
@@ -201,6 +272,7 @@ bool Session::read_all(Packets& packets, const std::string& name) {
     dissection_.frame = {};
     dissection_.frame.file = name;
     unsupported_.clear();
+    if (follows_) follower_ = std::make_unique<flow::Follower>();
     time_.begin_file();
     if (rewriter_) rewriter_->begin_file();
     while (!enough() && !interrupted()) {
@@ -283,6 +355,13 @@ void Session::report_unsupported(const std::string& name) {
     }
 }
 
+void Session::report_evicted(const std::string& name) {
+    if (!follower_ || follower_->evicted() == 0) return;
+    warn(fmt::format("{}: more than {} connections: {} of them were forgotten, and their later "
+                     "packets are those of new ones",
+                     name, flow::Limits{}.connections / 2, follower_->evicted()));
+}
+
 template <typename Packets>
 bool Session::take(const Packets& packets, const std::string& name) {
     if (options_.snap_length) cut_record();
@@ -292,12 +371,20 @@ bool Session::take(const Packets& packets, const std::string& name) {
         ++unsupported_[dissection_.not_followed.code];
     }
     upper_.apply(dissection_);
+    if (follower_) follower_->follow(dissection_);
     ++read_;
-    if (compiled_.filter.matches(dissection_)) {
+    if (learns_ && compiled_.followed && follower_->connection() != nullptr) {
+        compiled_.followed->learn(*follower_->connection());
+    }
+    if (selected() && compiled_.filter.matches(dissection_)) {
         if (rewriter_ && !write(packets.interfaces())) return false;
         packet(name);
     }
     return pass(at_once_);
+}
+
+bool Session::selected() const {
+    return !compiled_.followed || compiled_.followed->shows(dissection_);
 }
 
 bool Session::write(std::span<const capture::Interface> interfaces) {
@@ -393,10 +480,21 @@ void Session::json(std::string_view file) {
                               names_file_ ? file : std::string_view{}, options_.fields.empty());
 }
 
+void Session::ladder() {
+    Followed& followed = *compiled_.followed;
+    const bool first = followed.fresh();
+    const bool to_right = followed.to_right(dissection_);
+    std::string& out = out_.text();
+    if (first) ladder_.append_head(out, followed.left(), followed.right());
+    ladder_.append(out, dissection_, to_right, time_);
+}
+
 void Session::text() {
     std::string& out = out_.text();
     const bool tree = options_.tree || !options_.detailed.empty();
-    if (tree) {
+    if (compiled_.followed && !tree && !options_.hex && !options_.check) {
+        ladder();
+    } else if (tree) {
         print::append_tree(out, dissection_, compiled_.detailed);
     } else {
         print::append_line(out, dissection_, time_);

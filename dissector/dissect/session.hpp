@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "dissector/capture/bpf.hpp"
@@ -11,12 +12,15 @@
 #include "dissector/capture/reader.hpp"
 #include "dissector/decode/decoder.hpp"
 #include "dissector/dissect/dissect.hpp"
+#include "dissector/dissect/followed.hpp"
 #include "dissector/dissect/not_followed.hpp"
 #include "dissector/dissect/progress.hpp"
 #include "dissector/dissect/rewrite.hpp"
 #include "dissector/dissect/statistics.hpp"
 #include "dissector/filter/filter.hpp"
+#include "dissector/flow/follower.hpp"
 #include "dissector/flow/upper_connections.hpp"
+#include "dissector/print/ladder.hpp"
 #include "dissector/print/line.hpp"
 #include "dissector/print/output.hpp"
 #include "dissector/print/table.hpp"
@@ -31,6 +35,7 @@ struct Compiled {
     filter::Filter filter;
     std::optional<capture::Bpf> capture_filter;
     flow::DecodeAs decode_as;
+    std::optional<Followed> followed; // --follow
     print::DetailedLayers detailed;
     std::optional<FileLimits> autostop; // -a
     std::optional<FileLimits> ring;     // -b
@@ -45,6 +50,7 @@ class Session {
     enum class Step : std::uint8_t { Packet, Nothing, Idle, End };
 
     [[nodiscard]] bool needs_icrc() const;
+    [[nodiscard]] bool needs_flow() const;
     [[nodiscard]] bool needs_comments() const;
     [[nodiscard]] bool enough() const;
     // False if a file or a summary is written instead of packets.
@@ -60,6 +66,9 @@ class Session {
     // False if the run is over: the packet limit was reached, or the output is closed.
     bool read_file(const std::string& file);
     void read_live();
+    // Finds the connection of --follow in a file; false if there is none to show.
+    bool find_followed(const std::string& file);
+    [[nodiscard]] bool selected() const;
     template <typename Packets>
     bool read_all(Packets& packets, const std::string& name);
     static bool may_wait(const capture::Reader& reader);
@@ -71,6 +80,7 @@ class Session {
     bool captured(); // whether the capture filter selects the packet
     void report_unfiltered(const std::string& file);
     void report_unsupported(const std::string& name);
+    void report_evicted(const std::string& name);
     bool write(std::span<const capture::Interface> interfaces);
     bool pass(bool now);
 
@@ -82,6 +92,7 @@ class Session {
     void fill_interface(const capture::Interface& interface);
     void packet(const std::string& file);
     void text();
+    void ladder();
     void json(std::string_view file);
 
     const Options& options_;
@@ -98,12 +109,16 @@ class Session {
     bool tells_comments_ = false;
     std::vector<std::string_view> comments_; // of the current packet
     flow::UpperConnections upper_;
+    bool follows_ = false;                     // connections
+    std::unique_ptr<flow::Follower> follower_; // of the file, whose packets it knows by number
     decode::Dissection dissection_; // its frame's number and times are relative to the file
     Statistics statistics_;
     NotFollowedCounts not_followed_;
     std::map<std::uint32_t, std::uint64_t> unsupported_; // frames of this file by link type
     print::TimeColumn time_;
-    bool names_file_; // in each JSON packet
+    print::Ladder ladder_;
+    bool learns_ = false; // which packets are those of --follow, while they are shown
+    bool names_file_;     // in each JSON packet
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     std::uint64_t printed_ = 0;
     std::uint64_t read_ = 0;

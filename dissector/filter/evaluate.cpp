@@ -62,7 +62,8 @@ bool has_kind(const Operand& operand, decode::LayerKind kind) {
 // everything from the first header to the last.
 template <typename Use>
 void for_each_header(const Operand& operand, const Dissection& d, Use& use) {
-    if (operand.protocol.innermost == d.protocol) use(Sample{});
+    const auto& innermost = operand.protocol.innermost;
+    if (std::ranges::find(innermost, d.protocol) != innermost.end()) use(Sample{});
     const bool joined = operand.protocol.kinds.size() > 1;
     std::optional<std::size_t> first;
     std::size_t end = 0;
@@ -212,18 +213,32 @@ bool Program::node(std::size_t index, const Dissection& dissection) const {
 
 namespace {
 
+template <typename Such>
+bool any_operand(const std::vector<Test>& tests, Such such) {
+    return std::ranges::any_of(tests, [&](const Test& test) {
+        return such(test.left) || (test.right && such(*test.right));
+    });
+}
+
 // Whether any field of the expression satisfies `such`.
 template <typename Such>
 bool any_column(const std::vector<Test>& tests, Such such) {
-    const auto is = [&](const Operand& operand) { return operand.column && such(*operand.column); };
-    return std::ranges::any_of(
-        tests, [&](const Test& test) { return is(test.left) || (test.right && is(*test.right)); });
+    return any_operand(
+        tests, [&](const Operand& operand) { return operand.column && such(*operand.column); });
 }
 
 } // namespace
 
 bool Program::needs_icrc() const {
-    return any_column(tests, [](const decode::Column& column) { return column.needs_icrc(); });
+    return needs_flow() ||
+           any_column(tests, [](const decode::Column& column) { return column.needs_icrc(); });
+}
+
+bool Program::needs_flow() const {
+    constexpr auto kFlow = decode::LayerKind::Flow;
+    return any_operand(tests, [](const Operand& operand) {
+        return operand.column ? operand.column->stands_in(kFlow) : has_kind(operand, kFlow);
+    });
 }
 
 bool Program::names(std::string_view field) const {

@@ -49,6 +49,9 @@ bool Filter::matches(const decode::Dissection& dissection) const {
 bool Filter::needs_icrc() const {
     return program_->needs_icrc();
 }
+bool Filter::needs_flow() const {
+    return program_->needs_flow();
+}
 bool Filter::names(std::string_view field) const {
     return program_->names(field);
 }

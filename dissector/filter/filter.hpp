@@ -43,6 +43,8 @@ class Filter {
     [[nodiscard]] bool matches(const decode::Dissection& dissection) const;
     // Whether the result depends on the ICRC being verified.
     [[nodiscard]] bool needs_icrc() const;
+    // Whether the result depends on connections being followed.
+    [[nodiscard]] bool needs_flow() const;
     // Whether the expression uses the field of this name.
     [[nodiscard]] bool names(std::string_view field) const;
     // How often a regular expression exceeded its limits and was treated as no match.

@@ -8,7 +8,8 @@
 namespace veriroce::filter {
 namespace {
 
-// Protocols that are recognised by their number but not decoded.
+// Protocols without a layer of their own: recognised by their number but not decoded, or, as RoCE,
+// made of the headers above. Wireshark's column calls RoCE v2 RRoCE.
 struct Recognised {
     std::string_view name;
     decode::Protocol protocol;
@@ -18,6 +19,9 @@ constexpr std::array kRecognised{
     Recognised{"icmp", decode::Protocol::Icmp},
     Recognised{"icmpv6", decode::Protocol::Icmpv6},
     Recognised{"macc", decode::Protocol::MacControl},
+    Recognised{"roce", decode::Protocol::RoceV1},
+    Recognised{"roce", decode::Protocol::RoceV2},
+    Recognised{"rroce", decode::Protocol::RoceV2},
     Recognised{"tcp", decode::Protocol::Tcp},
 };
 
@@ -104,9 +108,10 @@ std::optional<Operand> operand_of(std::string_view name) {
     operand.type = Type::Bytes;
     operand.protocol.kinds = layers_called(name);
     if (!operand.protocol.kinds.empty()) return operand;
-    const auto known = std::ranges::find(kRecognised, name, &Recognised::name);
-    if (known == kRecognised.end()) return std::nullopt;
-    operand.protocol.innermost = known->protocol;
+    for (const Recognised& one : kRecognised) {
+        if (one.name == name) operand.protocol.innermost.push_back(one.protocol);
+    }
+    if (operand.protocol.innermost.empty()) return std::nullopt;
     return operand;
 }
 

@@ -49,8 +49,8 @@ struct SlicePart {
 
 // The layers of a protocol.
 struct ProtocolLayers {
-    std::vector<decode::LayerKind> kinds;      // in any order
-    std::optional<decode::Protocol> innermost; // a protocol without a layer of its own
+    std::vector<decode::LayerKind> kinds;    // in any order
+    std::vector<decode::Protocol> innermost; // protocols without a layer of their own
 };
 
 struct Operand {
@@ -102,6 +102,7 @@ class Program {
 
     [[nodiscard]] bool matches(const decode::Dissection& dissection) const;
     [[nodiscard]] bool needs_icrc() const;
+    [[nodiscard]] bool needs_flow() const;
     [[nodiscard]] bool names(std::string_view field) const;
     [[nodiscard]] std::uint64_t patterns_given_up() const;
 

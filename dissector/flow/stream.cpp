@@ -115,6 +115,7 @@ StreamResult Stream::request(const Packet& packet, Budget& budget, bool restarta
     if (!started_) {
         begin_at(packet.psn());
         begin_known_ = false;
+        first_seen_ = packet.psn();
     }
     learn_mtu_of(packet);
     guess_span_by_next(packet.psn());
@@ -141,7 +142,10 @@ StreamResult Stream::append(const Packet& packet, Budget& budget) {
     StreamResult result{.kind = Class::New};
     const auto skipped = static_cast<std::uint32_t>(wire::distance(next_, packet.psn()));
     if (skipped > 0) {
+        result.skipped_at_most =
+            !extents_.empty() && !extents_.back().missing && !extents_.back().span_known;
         add_gap(packet.psn(), budget);
+        result.damaged_skipped = !extents_.empty() && extents_.back().damaged;
         ++counters_.gaps;
         result.kind = Class::BeyondGap;
         result.skipped = skipped;
@@ -200,6 +204,7 @@ StreamResult Stream::fill(const Packet& packet, std::size_t index, Budget& budge
     const std::uint64_t ordinal = join_message(packet, extents_[at], at);
     add_up(at > 0 ? at - 1 : 0);
     StreamResult result{.kind = Class::Retransmission, .cause = cause, .message = ordinal};
+    result.before_first = !begin_known_ && wire::distance(packet.psn(), first_seen_) > 0;
     if (cause == Cause::None && !gap.damaged) {
         result.kind = Class::Reordered;
         ++counters_.reordered;
@@ -232,6 +237,7 @@ StreamResult Stream::again(const Packet& packet, std::size_t index) {
     result.changed = (digest != 0 && extent.digest != 0 && digest != extent.digest) ||
                      extent.opcode != packet.transport.bth.opcode;
     result.previous = extent.last_time;
+    result.previous_number = extent.last_number;
     result.inside_read = extent.read() && extent.span_known && packet.psn() != extent.psn &&
                          packet.info().operation == wire::Operation::RdmaReadRequest;
     extent.last_number = packet.number;
@@ -240,7 +246,9 @@ StreamResult Stream::again(const Packet& packet, std::size_t index) {
     extent.ack_request = extent.ack_request || packet.transport.bth.ack_request;
     if (extent.read() && packet.info().operation == wire::Operation::RdmaReadRequest) {
         if (const auto at = message_index(extent.message)) {
-            messages_[*at].next_response = packet.psn();
+            Message& message = messages_[*at];
+            message.next_response = message.retried_from = packet.psn();
+            message.retried = true;
         }
     }
     return result;
@@ -296,7 +304,7 @@ void Stream::restart(wire::Psn psn) {
     run_.reset();
     asked_ = {};
     any_answer_ = repeated_begin_ = inconsistent_ = begin_known_ = false;
-    begin_ = next_ = unacknowledged_ = psn;
+    begin_ = first_seen_ = next_ = unacknowledged_ = psn;
 }
 
 // Infers the cause of a retransmission from earlier packets. All packets of a run share one cause.

@@ -102,7 +102,14 @@ struct Message {
     std::uint32_t retransmissions = 0;
     wire::Psn next_response;          // of a READ
     std::uint32_t lost_responses = 0; // PSNs that the responses have skipped so far
-    std::uint64_t bytes = 0;          // payload; for a READ the requested length
+    // A READ that is sent again, from `retried_from` on, is answered again from there. Until the
+    // responses go back to it, they may still be those of an earlier copy.
+    wire::Psn last_response;
+    wire::Psn retried_from;
+    bool any_response = false;
+    bool retried = false;        // and the responses did not go back yet
+    bool response_holes = false; // since they did
+    std::uint64_t bytes = 0;     // payload; for a READ the requested length
     std::uint64_t start_number = 0;
     std::uint64_t answer_number = 0;
     Moment start;
@@ -151,9 +158,40 @@ struct StreamResult {
     Cause cause = Cause::None;
     std::uint64_t message = 0;             // ordinal of the packet's message; 0: none
     std::uint32_t skipped = 0;             // PSNs missing before this packet
+    bool skipped_at_most = false;          // a READ of unknown length may have taken some of them
+    bool before_first = false;             // behind the first PSN seen: sent before it, or late
+    bool damaged_skipped = false;          // one of the skipped came with a wrong ICRC
     bool inside_read = false;              // a READ that begins within the PSNs of another READ
     bool changed = false;                  // sent again with a different opcode, headers or payload
     std::optional<wire::Instant> previous; // when this PSN was last sent
+    std::uint64_t previous_number = 0;     // the packet that last carried this PSN; 0: not seen
+};
+
+// What a READ response is among the responses to its READ.
+enum class ReadAnswer : std::uint8_t {
+    None,     // no READ response, or one to a READ that is forgotten
+    Next,     // behind the ones before
+    OfCopies, // the same; the READ was sent again meanwhile, so it answers that copy or an earlier
+              // one
+    Repeated,
+    Late, // or repeated: a gap was left where it belongs
+};
+
+// The requests that a response is about, by packet number; 0: none that was seen. Of a request
+// that was seen several times, the number is that of the latest copy.
+struct Answered {
+    std::uint64_t request = 0; // the one whose PSN the response carries
+    bool sent_once = false;    // that request was seen once
+    Moment asked;              // when it was sent
+    // The smallest and largest number of the requests that it is the first to acknowledge, without
+    // READs, atomics and others that are answered with data.
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    std::uint32_t unseen = 0;  // PSNs that it is the first to acknowledge and no packet carried
+    std::uint32_t skipped = 0; // PSNs of the READ's responses missing before this one
+    ReadAnswer read = ReadAnswer::None;
+    bool damaged = false;         // its request came with a wrong ICRC
+    std::uint64_t unanswered = 0; // a READ or atomic that it passes over
 };
 
 inline constexpr std::size_t kMaxHistory = 4096; // extents per stream
@@ -172,8 +210,9 @@ class Stream {
     // `restartable`: the QP may have been reconnected, with different PSNs, without the capture
     // showing it.
     StreamResult request(const Packet& packet, Budget& budget, bool restartable);
-    // A response to this stream's requests. Messages that it completes are appended to `finished`.
-    StreamResult response(const Packet& packet, std::vector<Message>& finished);
+    // A response to this stream's requests. Messages that it completes are appended to `finished`;
+    // `answered` is a new one.
+    StreamResult response(const Packet& packet, std::vector<Message>& finished, Answered& answered);
     // Notes a packet with a wrong ICRC at the PSN that it claims.
     void damaged(const Packet& packet);
 
@@ -254,8 +293,11 @@ class Stream {
     void add_up(std::size_t from);
     void learn_mtu_of(const Packet& packet);
     void guess_span_by_next(wire::Psn psn);
-    void acknowledge_before(wire::Psn psn, const Packet& packet, std::vector<Message>& finished);
-    bool read_response(const Packet& packet, std::size_t index, std::vector<Message>& finished);
+    void acknowledge_before(wire::Psn psn, const Packet& packet, std::vector<Message>& finished,
+                            Answered& answered);
+    bool read_response(const Packet& packet, std::size_t index, std::vector<Message>& finished,
+                       Answered& answered);
+    static ReadAnswer read_answer(Message& message, wire::Psn psn, std::uint32_t& skipped);
     void finish(Message& message, const Packet& packet, std::vector<Message>& finished);
 
     // Members that every packet needs come first: there are many streams, each a cache miss.
@@ -267,6 +309,7 @@ class Stream {
     bool complete_from_begin_ = true; // nothing was evicted from the history yet
     std::uint32_t generation_ = 0;
     wire::Psn begin_;
+    wire::Psn first_seen_; // unless `begin_known_`
     wire::Psn next_;
     wire::Psn unacknowledged_;
     std::optional<wire::Mtu> mtu_;

@@ -1,6 +1,8 @@
 // Messages: which packets form one, which responses answer it, and what is acknowledged.
 #include "dissector/flow/stream.hpp"
 
+#include <algorithm>
+
 namespace veriroce::flow {
 namespace {
 
@@ -80,7 +82,8 @@ void Stream::merge_messages(std::uint64_t into, std::uint64_t from, std::size_t 
         extents_[i].message = into;
 }
 
-StreamResult Stream::response(const Packet& packet, std::vector<Message>& finished) {
+StreamResult Stream::response(const Packet& packet, std::vector<Message>& finished,
+                              Answered& answered) {
     ++counters_.responses;
     StreamResult result{.kind = Class::Unsolicited};
     const wire::Psn psn = packet.psn();
@@ -89,11 +92,18 @@ StreamResult Stream::response(const Packet& packet, std::vector<Message>& finish
     const auto index = index_of(psn);
     if (!started_ || (!index && wire::distance(next_, psn) >= 0)) return result;
     result.kind = wire::distance(unacknowledged_, psn) >= 0 ? Class::New : Class::Duplicate;
-    if (index) result.message = extents_[*index].message;
+    if (index) {
+        const Extent& request = extents_[*index];
+        result.message = request.message;
+        answered.request = request.last_number; // 0 if it was not seen
+        answered.sent_once = request.copies == 1;
+        answered.asked = request.last_time;
+        answered.damaged = request.missing && request.damaged;
+    }
     const bool acknowledges = !packet.transport.headers.has(wire::Header::Aeth) ||
                               packet.transport.aeth.syndrome.kind() == wire::AckKind::Ack;
     if (acknowledges) {
-        acknowledge_before(psn, packet, finished);
+        acknowledge_before(psn, packet, finished, answered);
         if (index && extents_[*index].atomic() &&
             packet.info().operation == wire::Operation::AtomicAcknowledge) {
             if (const auto at = message_index(extents_[*index].message)) {
@@ -102,12 +112,13 @@ StreamResult Stream::response(const Packet& packet, std::vector<Message>& finish
             }
         }
         if (index && read_data && !extents_[*index].missing) {
-            if (read_response(packet, *index, finished)) result.kind = Class::New;
+            if (read_response(packet, *index, finished, answered)) result.kind = Class::New;
         } else if (index) {
-            acknowledge_before(psn + 1, packet, finished);
+            acknowledge_before(psn + 1, packet, finished, answered);
         }
     } else {
-        acknowledge_before(psn, packet, finished); // a NAK acknowledges everything before it
+        acknowledge_before(psn, packet, finished,
+                           answered); // a NAK acknowledges everything before it
         const wire::Syndrome syndrome = packet.transport.aeth.syndrome;
         if (syndrome.kind() == wire::AckKind::RnrNak) {
             ++counters_.rnr_naks;
@@ -125,8 +136,8 @@ StreamResult Stream::response(const Packet& packet, std::vector<Message>& finish
 }
 
 // Everything before this PSN has arrived. Messages that do not wait for response data are complete.
-void Stream::acknowledge_before(wire::Psn psn, const Packet& packet,
-                                std::vector<Message>& finished) {
+void Stream::acknowledge_before(wire::Psn psn, const Packet& packet, std::vector<Message>& finished,
+                                Answered& answered) {
     const std::int32_t ahead = wire::distance(unacknowledged_, psn);
     if (ahead <= 0) return;
     const bool nak = asked_.cause == Cause::SequenceNak || asked_.cause == Cause::RnrNak;
@@ -139,7 +150,10 @@ void Stream::acknowledge_before(wire::Psn psn, const Packet& packet,
         if (extent.missing) {
             // One that came with a wrong ICRC is in the capture.
             const std::uint32_t seen = extent.damaged ? 1 : 0;
-            if (!extent.lost_by_capture) counters_.lost_by_capture += extent.span - seen;
+            if (!extent.lost_by_capture) {
+                counters_.lost_by_capture += extent.span - seen;
+                answered.unseen += extent.span - seen;
+            }
             extent.lost_by_capture = true;
             continue;
         }
@@ -149,9 +163,13 @@ void Stream::acknowledge_before(wire::Psn psn, const Packet& packet,
             const auto at = message_index(extent.message);
             if (at && !messages_[*at].answered) {
                 asked_ = {.psn = extent.psn, .cause = Cause::Implied};
+                if (answered.unanswered == 0) answered.unanswered = extent.last_number;
             }
             continue;
         }
+        const std::uint64_t number = extent.last_number;
+        answered.first = answered.first == 0 ? number : std::min(answered.first, number);
+        answered.last = std::max(answered.last, number);
         if (!extent.info().ends_message()) continue;
         if (const auto at = message_index(extent.message)) finish(messages_[*at], packet, finished);
     }
@@ -159,15 +177,16 @@ void Stream::acknowledge_before(wire::Psn psn, const Packet& packet,
 }
 
 // Whether the response brings new data.
-bool Stream::read_response(const Packet& packet, std::size_t index,
-                           std::vector<Message>& finished) {
+bool Stream::read_response(const Packet& packet, std::size_t index, std::vector<Message>& finished,
+                           Answered& answered) {
     const Extent& extent = extents_[index];
     const auto at = message_index(extent.message);
     if (!at) {
-        acknowledge_before(packet.psn() + 1, packet, finished);
+        acknowledge_before(packet.psn() + 1, packet, finished, answered);
         return false;
     }
     Message& message = messages_[*at];
+    answered.read = read_answer(message, packet.psn(), answered.skipped);
     const std::int32_t ahead = wire::distance(message.next_response, packet.psn());
     if (ahead >= 0) {
         message.lost_responses += static_cast<std::uint32_t>(ahead);
@@ -175,8 +194,29 @@ bool Stream::read_response(const Packet& packet, std::size_t index,
         if (ahead > 0) asked_ = {.psn = message.next_response, .cause = Cause::Implied};
     }
     if (packet.psn() == extent.last_psn()) finish(message, packet, finished);
-    acknowledge_before(packet.psn() + 1, packet, finished);
+    acknowledge_before(packet.psn() + 1, packet, finished, answered);
     return ahead >= 0;
+}
+
+ReadAnswer Stream::read_answer(Message& message, wire::Psn psn, std::uint32_t& skipped) {
+    const bool back = message.any_response && wire::distance(message.last_response, psn) <= 0;
+    const bool anew = message.retried && wire::distance(message.retried_from, psn) >= 0;
+    if (back && !anew) {
+        const bool seen = psn == message.last_response || !message.response_holes;
+        return seen ? ReadAnswer::Repeated : ReadAnswer::Late;
+    }
+    const bool of_copies = message.retried && !back;
+    wire::Psn expected = message.retried ? message.retried_from : message.first;
+    if (message.any_response && !back) expected = message.last_response + 1;
+    if (back) message.retried = message.response_holes = false;
+    const std::int32_t ahead = wire::distance(expected, psn);
+    if (ahead > 0) {
+        skipped = static_cast<std::uint32_t>(ahead);
+        message.response_holes = true;
+    }
+    message.last_response = psn;
+    message.any_response = true;
+    return of_copies ? ReadAnswer::OfCopies : ReadAnswer::Next;
 }
 
 void Stream::finish(Message& message, const Packet& packet, std::vector<Message>& finished) {

@@ -71,6 +71,7 @@ std::vector<std::uint32_t> Tracker::connections() const {
 Classified Tracker::feed(const Packet& packet) {
     ++packets_;
     finished_.clear();
+    answered_ = {};
     Classified seen;
     const wire::Service service = packet.info().service;
     const bool connected = service == wire::Service::Rc || service == wire::Service::Uc;
@@ -159,8 +160,12 @@ Classified Tracker::request(const Packet& packet, std::uint32_t index, Classifie
     seen.cause = result.cause;
     seen.message = result.message;
     seen.skipped = result.skipped;
+    seen.skipped_at_most = result.skipped_at_most;
+    seen.damaged_skipped = result.damaged_skipped;
+    seen.before_first = result.before_first;
     seen.changed = result.changed;
     seen.previous = result.previous;
+    seen.previous_number = result.previous_number;
     seen.sent_again = sent_again(packet, result);
     if (connection.pairing == Pairing::None) remember_request(packet, index);
     return seen;
@@ -178,7 +183,8 @@ Classified Tracker::response(const Packet& packet, std::uint32_t index, Classifi
     seen.connection = *value >> 1;
     seen.from = static_cast<std::uint8_t>(1 - (*value & 1));
     Connection& connection = connections_[*value >> 1];
-    const StreamResult result = connection.ends[seen.asking()].stream.response(packet, finished_);
+    const StreamResult result =
+        connection.ends[seen.asking()].stream.response(packet, finished_, answered_);
     if (result.kind == Class::New) ++connection.matches;
     seen.kind = result.kind;
     seen.message = result.message;

@@ -74,10 +74,14 @@ struct Classified {
     Role role = Role::None;                  // the sender's role
     Class kind = Class::Outside;
     Cause cause = Cause::None;
-    std::uint64_t message = 0; // its ordinal in the requester's stream; 0: none
-    std::uint32_t skipped = 0; // PSNs missing before it
-    bool changed = false;      // a retransmitted request with different content (never a READ)
+    std::uint64_t message = 0;    // its ordinal in the requester's stream; 0: none
+    std::uint32_t skipped = 0;    // PSNs missing before it
+    bool skipped_at_most = false; // a READ of unknown length may have taken some of them
+    bool damaged_skipped = false; // one of them came with a wrong ICRC
+    bool before_first = false;    // behind the first PSN seen: sent before it, or late
+    bool changed = false;         // a retransmitted request with different content (never a READ)
     std::optional<wire::Instant> previous; // when this PSN was last sent
+    std::uint64_t previous_number = 0;     // the packet that last carried it; 0: not seen
     // Whether the sender retransmitted this request, if that is certain. `kind` in contrast is
     // inferred from times and causes.
     std::optional<bool> sent_again;
@@ -130,6 +134,8 @@ class Tracker {
     [[nodiscard]] std::vector<std::uint32_t> connections() const;
     // Messages that the last packet completed.
     [[nodiscard]] const std::vector<Message>& finished() const { return finished_; }
+    // The requests that the last packet is about; empty unless it was a response.
+    [[nodiscard]] const Answered& answered() const { return answered_; }
     [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
 
@@ -184,6 +190,7 @@ class Tracker {
     std::vector<ConnectRequest> connect_requests_; // the most recent unanswered ones
     std::size_t next_connect_request_ = 0;
     std::vector<Message> finished_;
+    Answered answered_;
     std::uint64_t last_id_ = 0;
     std::uint64_t evicted_ = 0;
     std::uint64_t packets_ = 0;

@@ -60,6 +60,12 @@ bool Column::needs_icrc() const {
     return part == LinePart::Info || part == LinePart::Findings;
 }
 
+bool Column::needs_flow() const {
+    const auto* field = std::get_if<decode::Column>(&what_);
+    if (field != nullptr) return field->stands_in(decode::LayerKind::Flow);
+    return std::get<LinePart>(what_) == LinePart::Info;
+}
+
 bool Column::write(const decode::Dissection& dissection, LinePart part, std::size_t number) const {
     text_.clear();
     if (part == LinePart::Findings) {

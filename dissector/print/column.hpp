@@ -31,6 +31,8 @@ class Column {
 
     [[nodiscard]] std::string_view name() const;
     [[nodiscard]] bool needs_icrc() const;
+    // Whether its value depends on connections being followed.
+    [[nodiscard]] bool needs_flow() const;
 
     // As decode::Column::for_each. Text of the line is valid until the next call.
     template <typename Use>

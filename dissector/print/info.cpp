@@ -4,6 +4,7 @@
 #include "dissector/decode/mad.hpp"
 #include "dissector/decode/names.hpp"
 #include "dissector/print/append.hpp"
+#include "dissector/print/flow_notes.hpp"
 #include "dissector/print/named_field.hpp"
 #include "dissector/print/upper_info.hpp"
 
@@ -12,28 +13,6 @@ namespace {
 
 using decode::Dissection;
 using decode::LayerKind;
-
-void append_syndrome(std::string& out, wire::Syndrome syndrome) {
-    switch (syndrome.kind()) {
-    case wire::AckKind::Ack:
-        // Code 31 means that credits are not used (ACK-10). That is the normal case, so print
-        // nothing.
-        if (const auto credits = wire::credits_of(syndrome.code())) {
-            append<" Credits={}">(out, *credits);
-        }
-        break;
-    case wire::AckKind::RnrNak: {
-        const std::chrono::duration<double, std::milli> wait = wire::rnr_time(syndrome.code());
-        append<" RNR NAK {:.2f} ms">(out, wait.count());
-        break;
-    }
-    case wire::AckKind::Reserved: append<" Reserved Syndrome 0x{:02x}">(out, syndrome.value); break;
-    case wire::AckKind::Nak:
-        append<" NAK {}">(out, decode::nak_text(syndrome.code()));
-        if (!syndrome.nak_code()) append<" Code {}">(out, syndrome.code());
-        break;
-    }
-}
 
 void append_atomic(std::string& out, const Dissection& d) {
     const wire::AtomicEth& atomic = d.packet.atomic;
@@ -267,6 +246,28 @@ void append_other(std::string& out, const Dissection& d) {
 
 } // namespace
 
+void append_syndrome(std::string& out, wire::Syndrome syndrome) {
+    switch (syndrome.kind()) {
+    case wire::AckKind::Ack:
+        // Code 31 means that credits are not used (ACK-10). That is the normal case, so print
+        // nothing.
+        if (const auto credits = wire::credits_of(syndrome.code())) {
+            append<" Credits={}">(out, *credits);
+        }
+        break;
+    case wire::AckKind::RnrNak: {
+        const std::chrono::duration<double, std::milli> wait = wire::rnr_time(syndrome.code());
+        append<" RNR NAK {:.2f} ms">(out, wait.count());
+        break;
+    }
+    case wire::AckKind::Reserved: append<" Reserved Syndrome 0x{:02x}">(out, syndrome.value); break;
+    case wire::AckKind::Nak:
+        append<" NAK {}">(out, decode::nak_text(syndrome.code()));
+        if (!syndrome.nak_code()) append<" Code {}">(out, syndrome.code());
+        break;
+    }
+}
+
 void append_info(std::string& out, const Dissection& dissection) {
     if (dissection.transport_packet()) {
         append_transport(out, dissection);
@@ -274,6 +275,7 @@ void append_info(std::string& out, const Dissection& dissection) {
         append_other(out, dissection);
     }
     append_marks(out, dissection);
+    append_flow_notes(out, dissection);
 }
 
 } // namespace veriroce::print

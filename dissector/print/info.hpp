@@ -12,5 +12,7 @@
 namespace veriroce::print {
 
 void append_info(std::string& out, const decode::Dissection& dissection);
+// " Credits=3", " RNR NAK 10.24 ms", " NAK PSN Sequence Error"; nothing for an ACK without credits.
+void append_syndrome(std::string& out, wire::Syndrome syndrome);
 
 } // namespace veriroce::print

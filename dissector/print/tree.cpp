@@ -52,6 +52,10 @@ void append_heading(std::string& out, const Dissection& d, const LayerSpan& laye
             out, d.frame.number, d.frame_length(), d.captured_length());
         return;
     }
+    if (layer.kind == decode::LayerKind::Flow) { // it has no bytes
+        append<"{}\n">(out, decode::layer_info(layer.kind).title);
+        return;
+    }
     append<"{}, {} byte{} at {:04x}\n">(out, decode::layer_info(layer.kind).title, layer.length,
                                         layer.length == 1 ? "" : "s", layer.offset);
 }

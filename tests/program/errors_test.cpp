@@ -120,7 +120,13 @@ TEST_CASE("errors: dissect", "[program]") {
          "veriroce: -T: expected fields, whose values are separated by tabs; -e _ws.col.Info is "
          "the line's last column, got 'tabs'"},
         {"veriroce dissect -r short.pcap -z io,stat,1",
-         "veriroce: -z: there are no taps; --stats prints packets, bytes, opcodes, NAKs and QPs"},
+         "veriroce: -z: there are no taps; --stats counts packets, opcodes, NAKs and QPs, --check "
+         "prints what 'expert' does, --follow one connection"},
+        {"veriroce dissect -r short.pcap -u hms",
+         "veriroce: -u: expected s: times are in seconds, -t chooses their form, got 'hms'"},
+        {"veriroce dissect --version",
+         "veriroce: -v,--version: 'veriroce --version' prints the version; -V prints packets as "
+         "trees"},
         {"veriroce dissect -2 -r short.pcap -R udp",
          "veriroce: -2: every file is read once; a filter goes after -Y"},
         {"veriroce dissect -r short.pcap --color",

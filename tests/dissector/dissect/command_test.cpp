@@ -247,8 +247,9 @@ TEST_CASE("dissect: wrong options are told in one line, and nothing is read", "[
         {{.files = {file}, .buffer_mib = 60}, "dissect: -B and -p need -i"},
         {{.files = {file}, .not_promiscuous = true}, "dissect: -B and -p need -i"},
         {{.words = {file}, .interface = "va"}, "dissect: -i and a file name cannot be combined"},
-        {{.files = {file}, .print_too = true},
-         "dissect: -P needs -w; without it packets are printed anyway"},
+        {{.files = {file}, .decode_as = {"udp.port==1021,infiniband"}},
+         "dissect: --decode-as: expected qp=N:PROTOCOL or port=N:PROTOCOL, got "
+         "'udp.port==1021,infiniband'; --roce-port names a UDP port of RoCEv2"},
         {{.files = {file}, .ring = {"files:2"}},
          "dissect: -b needs -w FILE, whose name the files get"},
         {{.files = {file}, .autostop = {"files:two"}},

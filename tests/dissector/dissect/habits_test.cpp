@@ -297,6 +297,23 @@ TEST_CASE("habits: -P prints what -w writes, and -S separates", "[dissect]") {
     CHECK(ran(of(options.write)).out == plain);
     options.separator = "--";
     CHECK(count_of(ran(options).out, "\n--\n") == lines_of(plain).size());
+    // Without -w it changes nothing, nor does -s 0.
+    Options printed = of(pingpong);
+    printed.print_too = true;
+    printed.snap_length = 0;
+    CHECK(ran(printed).out == plain);
+}
+
+TEST_CASE("habits: RoCE has the names of the protocol column", "[dissect]") {
+    const auto count = [](const std::string& filter) {
+        Options options = of(pingpong);
+        options.filter = filter;
+        return lines_of(ran(options).out).size();
+    };
+    CHECK(count("rroce") == count("infiniband"));
+    CHECK(count("roce") == count("rroce"));
+    CHECK(count("not roce") == count("tcp"));
+    CHECK(count("tcp") > 0);
 }
 
 } // namespace veriroce::dissect::test
