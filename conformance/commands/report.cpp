@@ -8,6 +8,8 @@
 #include "conformance/commands/report_files.hpp"
 #include "conformance/commands/text_file.hpp"
 #include "dissector/command_line/refusal.hpp"
+#include "reports/comparison_html.hpp"
+#include "reports/html.hpp"
 #include "reports/json.hpp"
 #include "reports/markdown.hpp"
 #include "reports/merge.hpp"
@@ -96,11 +98,24 @@ Accepted<int> merge_or_refuse(const ReportOptions& options, std::FILE* out, std:
     return kExitSuccess;
 }
 
+Accepted<std::monostate> put_out(const std::string& text, const ReportOptions& options,
+                                 std::FILE* out) {
+    if (options.output.empty()) {
+        fmt::print(out, "{}", text);
+        return {};
+    }
+    const auto written = write_text(options.output, text);
+    if (!written) return unable(written.error());
+    return {};
+}
+
 void add_format(Command& command, const std::shared_ptr<ReportOptions>& options) {
-    command.choice(
-        "--format", options->format,
-        {{"text", reports::TableFormat::Text}, {"markdown", reports::TableFormat::Markdown}},
-        "Output format");
+    command.choice("--format", options->format,
+                   {{"text", reports::TableFormat::Text},
+                    {"markdown", reports::TableFormat::Markdown},
+                    {"html", reports::TableFormat::Html}},
+                   "Output format; html is one page that needs nothing else");
+    command.option("-o,--output", options->output, "Write to this file", {.value = "FILE"});
 }
 
 } // namespace
@@ -129,6 +144,12 @@ void add_report(Command program) {
     merge.option("-o,--output", parts->output, "The folder of the new report",
                  {.value = "FOLDER", .required = true});
     merge.on_run([parts] { return run_report_merge(*parts, stdout, stderr); });
+    auto licences =
+        report.add_command("licences", "The copyright notices of what pages with plots contain");
+    licences.on_run([] {
+        fmt::print("{}", reports::page_licences());
+        return kExitSuccess;
+    });
     matrix.on_run([several] { return run_report_matrix(*several, stdout, stderr); });
 }
 
@@ -140,15 +161,21 @@ int run_report_diff(const ReportOptions& options, std::FILE* out, std::FILE* err
     const auto runs = read_runs(options.runs);
     if (!runs) return tell(err, runs.error());
     const reports::Comparison comparison = reports::compare(runs->front(), runs->back());
-    fmt::print(out, "{}",
-               reports::comparison_text(comparison, runs->front(), runs->back(), options.format));
+    const std::string text =
+        options.format == reports::TableFormat::Html
+            ? reports::comparison_html(comparison, runs->front(), runs->back())
+            : reports::comparison_text(comparison, runs->front(), runs->back(), options.format);
+    if (const auto put = put_out(text, options, out); !put) return tell(err, put.error());
     return comparison.worse.empty() ? kExitSuccess : kExitFound;
 }
 
 int run_report_matrix(const ReportOptions& options, std::FILE* out, std::FILE* err) {
     const auto runs = read_runs(options.runs);
     if (!runs) return tell(err, runs.error());
-    fmt::print(out, "{}", reports::matrix_text(*runs, options.all, options.format));
+    const std::string text = options.format == reports::TableFormat::Html
+                                 ? reports::matrix_html(*runs, options.all)
+                                 : reports::matrix_text(*runs, options.all, options.format);
+    if (const auto put = put_out(text, options, out); !put) return tell(err, put.error());
     return kExitSuccess;
 }
 

@@ -14,7 +14,7 @@ struct ReportOptions {
     std::vector<std::string> runs; // folders of reports, or their results.json
     reports::TableFormat format = reports::TableFormat::Text;
     bool all = false;   // of a matrix: also cases that pass everywhere
-    std::string output; // of a merge: the folder of the new report
+    std::string output; // of a merge: the folder of the new report; else a file, or nothing
 };
 
 void add_report(command_line::Command program);
