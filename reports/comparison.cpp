@@ -353,9 +353,13 @@ std::string amount_text(std::int64_t amount, sheet::Unit unit) {
     case sheet::Unit::BitsPerSecond: break;
     }
     const auto rate = static_cast<double>(amount);
-    if (rate >= 1e9) return fmt::format("{:.3g} Gbit/s", rate / 1e9);
-    if (rate >= 1e6) return fmt::format("{:.3g} Mbit/s", rate / 1e6);
-    return fmt::format("{:.3g} kbit/s", rate / 1e3);
+    const auto in = [rate](double one) { // three digits, or all of a whole number
+        return rate < 100 * one ? fmt::format("{:.3g}", rate / one)
+                                : fmt::format("{:.0f}", rate / one);
+    };
+    if (rate >= 1e9) return in(1e9) + " Gbit/s";
+    if (rate >= 1e6) return in(1e6) + " Mbit/s";
+    return in(1e3) + " kbit/s";
 }
 
 bool Matrix::Row::passes() const {
