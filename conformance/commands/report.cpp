@@ -70,6 +70,20 @@ void take_captures(reports::Merged& merged, const ReportOptions& options) {
     }
 }
 
+bool calm(const interpreter::CaseResult& result) {
+    using interpreter::Verdict;
+    return result.verdict == Verdict::Pass || result.verdict == Verdict::Skip ||
+           result.verdict == Verdict::Info;
+}
+
+void forget_packets(interpreter::CaseResult& result) {
+    result.packets.clear();
+    for (interpreter::Finding& finding : result.findings)
+        finding.packet.reset();
+    for (interpreter::Violation& violation : result.violations)
+        violation.packets.clear();
+}
+
 Accepted<int> merge_or_refuse(const ReportOptions& options, std::FILE* out, std::FILE* err) {
     auto parts = read_parts(options.runs);
     if (!parts) return std::unexpected(parts.error());
@@ -86,9 +100,19 @@ Accepted<int> merge_or_refuse(const ReportOptions& options, std::FILE* out, std:
     reports::Merged merged = reports::merge(std::move(*parts));
     for (const std::string& conflict : merged.conflicts)
         fmt::print(err, "veriroce: note: {}\n", conflict);
-    take_captures(merged, options);
+    if (options.brief) {
+        for (interpreter::CaseResult& result : merged.results.cases) {
+            if (calm(result)) forget_packets(result);
+        }
+    } else {
+        take_captures(merged, options);
+    }
     const fs::path folder(options.output);
     std::vector<std::string> errors = write_summaries(options.output, merged.results);
+    if (options.brief) {
+        for (interpreter::CaseResult& result : merged.results.cases)
+            forget_packets(result);
+    }
     const auto written =
         write_text((folder / "results.json").string(), reports::results_json(merged.results));
     if (!written) errors.push_back(written.error());
@@ -143,6 +167,10 @@ void add_report(Command program) {
                  {.value = "FOLDER", .required = true, .takes_several = true});
     merge.option("-o,--output", parts->output, "The folder of the new report",
                  {.value = "FOLDER", .required = true});
+    merge.flag(
+        "--brief", parts->brief,
+        "For publishing: no captures, ladders of runs that did not pass only, and no packets "
+        "in results.json");
     merge.on_run([parts] { return run_report_merge(*parts, stdout, stderr); });
     auto licences =
         report.add_command("licences", "The copyright notices of what pages with plots contain");

@@ -511,18 +511,20 @@ void add_goodput(DataSheet& sheet, const Packets& packets, std::string_view loss
         const double seconds = std::chrono::duration<double>(one.end - one.begin).count();
         if (seconds <= 0 || bytes == 0) continue;
         sheet.add(fmt::format("goodput_{}", one.name),
-                  fmt::format("Goodput of {}s of 64 packets against loss", one.name),
+                  fmt::format("Goodput of {}s of 16 packets against loss", one.name),
                   Unit::BitsPerSecond, loss,
                   static_cast<std::int64_t>(8.0 * static_cast<double>(bytes) / seconds));
     }
 }
 
+// The case's name ends in its loss, in packets of a thousand.
 void goodput(DataSheet& sheet, const CaseResult& result, const Packets& packets) {
-    const std::int64_t every = std::max<std::int64_t>(1, value_of(result.id, "n"));
-    add_goodput(sheet, packets, fmt::format("{:g} %", 100.0 / static_cast<double>(every)));
-}
-void goodput_clean(DataSheet& sheet, const CaseResult& /*result*/, const Packets& packets) {
-    add_goodput(sheet, packets, "0 %");
+    const std::string_view id = result.id;
+    const std::string_view of = id.substr(0, id.find('['));
+    const std::string_view loss = of.substr(of.rfind('-') + 1);
+    int permille = 0;
+    std::from_chars(loss.data(), loss.data() + loss.size(), permille);
+    add_goodput(sheet, packets, fmt::format("{:g} %", permille / 10.0));
 }
 
 struct Measuring {
@@ -540,8 +542,12 @@ constexpr std::array kMeasurings{
     Measuring{"sheet/cnp", cnp},
     Measuring{"sheet/cnp-reaction", cnp_reaction},
     Measuring{"sheet/duplicates", duplicates},
-    Measuring{"sheet/goodput", goodput},
-    Measuring{"sheet/goodput-clean", goodput_clean},
+    Measuring{"sheet/goodput-0", goodput},
+    Measuring{"sheet/goodput-2", goodput},
+    Measuring{"sheet/goodput-5", goodput},
+    Measuring{"sheet/goodput-10", goodput},
+    Measuring{"sheet/goodput-20", goodput},
+    Measuring{"sheet/goodput-50", goodput},
     Measuring{"sheet/implied-nak", implied_nak},
     Measuring{"sheet/nak-latency", nak_latency},
     Measuring{"sheet/read-latency", read_latency},

@@ -91,7 +91,7 @@ TEST_CASE("sheet: the engine has every quantity and every behaviour", "[sheet]")
     }
     const std::map<std::string, std::size_t> expected{
         {"ack_delay", 2},      {"ack_latency", 1},     {"ack_timer", 9},       {"cnp_interval", 1},
-        {"cnp_latency", 1},    {"cnp_spacing", 2},     {"goodput_SEND", 5},    {"goodput_WRITE", 5},
+        {"cnp_latency", 1},    {"cnp_spacing", 2},     {"goodput_SEND", 6},    {"goodput_WRITE", 6},
         {"goodput_READ", 6},   {"implied_nak", 1},     {"nak_latency", 1},     {"nak_reaction", 1},
         {"naks_per_gap", 1},   {"packets_per_ack", 2}, {"read_gap", 1},        {"read_latency", 3},
         {"read_whole", 3},     {"retries", 8},         {"rnr_retries", 7},     {"rnr_timer", 32},
