@@ -1,5 +1,5 @@
 # Writes the .cpp that holds text files as string literals. Run by the build:
-#   cmake -DOUT= -DROOT= -DHEADER= -DKIND=CATALOGUE|FILES|PAGE -DLIST= -P embed.cmake
+#   cmake -DOUT= -DROOT= -DHEADER= -DKIND=CATALOGUE|FILES|SHEET|PAGE -DLIST= -P embed.cmake
 # LIST names the files, one a line; the paths given to the program are relative to ROOT.
 cmake_policy(VERSION 3.25)
 
@@ -43,23 +43,34 @@ elseif(KIND STREQUAL "PAGE")
         literal("${file}" text)
         string(APPEND body "std::string_view ${name}() {\n"
             "    using namespace std::string_view_literals;\n    return ${text}sv;\n}\n\n")
-        if(name STREQUAL "script")
+        if(file MATCHES "\\.js$")
             policy_hash("${file}" hash)
-            string(APPEND body "std::string_view script_hash() {\n    return \"${hash}\";\n}\n\n")
+            string(APPEND body "std::string_view ${name}_hash() {\n    return \"${hash}\";\n}\n\n")
         endif()
     endforeach()
     string(APPEND body "} // namespace veriroce::reports::page\n")
 else()
     list(LENGTH files count)
-    string(APPEND body "#include <array>\n\nnamespace veriroce::cases {\n\n"
-        "std::span<const EmbeddedFile> embedded_files() {\n"
+    if(KIND STREQUAL "SHEET")
+        set(room sheet)
+        set(type CaseFile)
+        set(function case_files)
+        set(prefix "sheet/")
+    else()
+        set(room cases)
+        set(type EmbeddedFile)
+        set(function embedded_files)
+        set(prefix "")
+    endif()
+    string(APPEND body "#include <array>\n\nnamespace veriroce::${room} {\n\n"
+        "std::span<const ${type}> ${function}() {\n"
         "    using namespace std::string_view_literals;\n"
-        "    static constexpr std::array<EmbeddedFile, ${count}> files{{\n")
+        "    static constexpr std::array<${type}, ${count}> files{{\n")
     foreach(file IN LISTS files)
         literal("${file}" text)
         file(RELATIVE_PATH name "${ROOT}" "${file}")
-        string(APPEND body "{\"${name}\"sv, ${text}sv},\n")
+        string(APPEND body "{\"${prefix}${name}\"sv, ${text}sv},\n")
     endforeach()
-    string(APPEND body "    }};\n    return files;\n}\n\n} // namespace veriroce::cases\n")
+    string(APPEND body "    }};\n    return files;\n}\n\n} // namespace veriroce::${room}\n")
 endif()
 file(WRITE "${OUT}" "${body}")

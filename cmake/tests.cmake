@@ -38,7 +38,7 @@ set(test_uses_mutants veriroce_rules)
 set(test_uses_reports veriroce_rules veriroce_capture)
 set(test_uses_script_import veriroce_plan veriroce_testbed veriroce_script veriroce_mutants
     veriroce_rules veriroce_capture veriroce_flow)
-foreach(room interpreter testbed plan explorer)  # their tests play cases in virtual time
+foreach(room interpreter testbed plan explorer sheet)  # their tests play cases in virtual time
     set(test_uses_${room} veriroce_plan veriroce_testbed veriroce_interpreter veriroce_rules
         veriroce_cases veriroce_script veriroce_mutants)
 endforeach()

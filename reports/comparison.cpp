@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +18,7 @@ namespace {
 using interpreter::Verdict;
 
 constexpr std::size_t kLeastSamples = 3;
+constexpr std::size_t kManySamples = 8;
 
 enum class Grade : std::uint8_t { Right, Unjudged, Known, Wrong };
 
@@ -51,28 +54,147 @@ void add_change(Comparison& comparison, Change change) {
     }
 }
 
-wire::Duration median_of(std::vector<wire::Duration> samples) {
-    const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-    std::ranges::nth_element(samples, middle);
-    return *middle;
+// The samples without the lowest and the highest tenth, if there are enough of them.
+std::span<const std::int64_t> middle_of(const std::vector<std::int64_t>& sorted) {
+    const std::size_t tails =
+        sorted.size() < kManySamples ? 0 : std::max<std::size_t>(1, sorted.size() / 10);
+    return std::span(sorted).subspan(tails, sorted.size() - 2 * tails);
 }
 
-bool apart(const std::vector<wire::Duration>& one, const std::vector<wire::Duration>& other) {
-    const auto [least, most] = std::ranges::minmax(one);
-    const auto [other_least, other_most] = std::ranges::minmax(other);
-    return most < other_least || other_most < least;
+Spread spread_of(const std::vector<std::int64_t>& sorted) {
+    return {sorted.size(), sorted.front(), sorted[sorted.size() / 2], sorted.back()};
+}
+
+void compare_samples(Comparison& comparison, MeasureChange change, std::vector<std::int64_t> before,
+                     std::vector<std::int64_t> after) {
+    if (before.size() < kLeastSamples || after.size() < kLeastSamples) return;
+    std::ranges::sort(before);
+    std::ranges::sort(after);
+    const auto one = middle_of(before);
+    const auto other = middle_of(after);
+    if (one.back() >= other.front() && other.back() >= one.front()) return;
+    change.before = spread_of(before);
+    change.after = spread_of(after);
+    comparison.measures.push_back(std::move(change));
+}
+
+std::vector<std::int64_t> counts_of(const std::vector<wire::Duration>& samples) {
+    std::vector<std::int64_t> counts;
+    for (const wire::Duration one : samples)
+        counts.push_back(one.count());
+    return counts;
 }
 
 void compare_measures(Comparison& comparison, const SavedCase& before, const SavedCase& after) {
     for (const auto& [name, samples] : before.measures) {
         const auto now = after.measures.find(name);
-        if (now == after.measures.end() || samples.size() < kLeastSamples ||
-            now->second.size() < kLeastSamples || !apart(samples, now->second)) {
-            continue;
-        }
-        comparison.measures.push_back(
-            {before.id, name, median_of(samples), median_of(now->second)});
+        if (now == after.measures.end()) continue;
+        compare_samples(comparison, {.id = before.id, .measure = name, .before = {}, .after = {}},
+                        counts_of(samples), counts_of(now->second));
     }
+}
+
+// --- what the devices are ----------------------------------------------------------------------
+
+void add_fact(Comparison& comparison, std::string name, const std::string& before,
+              const std::string& after) {
+    if (before != after) comparison.facts.push_back({std::move(name), before, after});
+}
+
+void compare_words(Comparison& comparison, std::string_view what,
+                   const std::vector<std::string>& before, const std::vector<std::string>& after) {
+    std::set<std::string> words(before.begin(), before.end());
+    words.insert(after.begin(), after.end());
+    for (const std::string& word : words) {
+        const auto has = [&](const auto& list) {
+            return std::ranges::find(list, word) == list.end() ? "no" : "yes";
+        };
+        add_fact(comparison, fmt::format("{} {}", what, word), has(before), has(after));
+    }
+}
+
+std::string limit_text(const std::map<std::string, std::uint64_t>& limits,
+                       const std::string& name) {
+    const auto found = limits.find(name);
+    return found == limits.end() ? "unknown" : std::to_string(found->second);
+}
+
+void compare_devices(Comparison& comparison, const SavedRun& before, const SavedRun& after) {
+    const testbed::DeviceFacts& was = before.device;
+    const testbed::DeviceFacts& is = after.device;
+    add_fact(comparison, "link", before.link, after.link);
+    if (was == testbed::DeviceFacts{} || is == testbed::DeviceFacts{}) return; // an older file
+    add_fact(comparison, "device", was.device, is.device);
+    add_fact(comparison, "firmware", was.firmware, is.firmware);
+    add_fact(comparison, "driver", was.driver, is.driver);
+    add_fact(comparison, "kernel", was.kernel, is.kernel);
+    compare_words(comparison, "capability", was.capabilities, is.capabilities);
+    compare_words(comparison, "trait", was.traits, is.traits);
+    std::set<std::string> names;
+    for (const auto* limits : {&was.limits, &is.limits}) {
+        for (const auto& [name, limit] : *limits)
+            names.insert(name);
+    }
+    for (const std::string& name : names) {
+        add_fact(comparison, "limit " + name, limit_text(was.limits, name),
+                 limit_text(is.limits, name));
+    }
+}
+
+std::string kinds_of(const sheet::DataSheet& sheet, const std::string& name) {
+    std::vector<std::string> kinds;
+    for (const sheet::Behaviour& one : sheet.behaviours) {
+        if (one.name == name) kinds.push_back(one.kind);
+    }
+    return fmt::format("{}", fmt::join(kinds, "; "));
+}
+
+void compare_sheets(Comparison& comparison, const sheet::DataSheet& before,
+                    const sheet::DataSheet& after) {
+    std::set<std::string> told;
+    for (const sheet::Behaviour& one : before.behaviours) {
+        const std::string now = kinds_of(after, one.name);
+        if (now.empty() || !told.insert(one.name).second) continue; // not measured in both
+        add_fact(comparison, one.title, kinds_of(before, one.name), now);
+    }
+    for (const sheet::Quantity& one : before.quantities) {
+        const auto now = std::ranges::find(after.quantities, one.name, &sheet::Quantity::name);
+        if (now == after.quantities.end() || now->unit != one.unit) continue;
+        for (const sheet::Series& series : one.series) {
+            const auto same = std::ranges::find(now->series, series.label, &sheet::Series::label);
+            if (same == now->series.end()) continue;
+            const std::string name =
+                series.label.empty() ? one.title : fmt::format("{}, {}", one.title, series.label);
+            compare_samples(
+                comparison,
+                {.id = {}, .measure = name, .unit = one.unit, .before = {}, .after = {}},
+                series.samples, same->samples);
+        }
+    }
+}
+
+std::map<std::string, std::vector<std::string>> broken_by(const SavedRun& run) {
+    std::map<std::string, std::vector<std::string>> rules;
+    for (const SavedCase& one : run.cases) {
+        for (const std::string& rule : one.broken)
+            rules[rule].push_back(one.id);
+    }
+    return rules;
+}
+
+// Rules that only `one` broke. Where the other did not judge these runs it may break them, too.
+std::vector<RuleChange> broken_alone(const SavedRun& one, const SavedRun& other) {
+    std::vector<RuleChange> changes;
+    const auto theirs = broken_by(other);
+    for (const auto& [rule, ids] : broken_by(one)) {
+        if (theirs.contains(rule)) continue;
+        const bool judged = std::ranges::any_of(ids, [&](const std::string& id) {
+            const auto same = std::ranges::find(other.cases, id, &SavedCase::id);
+            return same != other.cases.end() && grade_of(same->verdict) != Grade::Unjudged;
+        });
+        if (judged) changes.push_back({rule, ids});
+    }
+    return changes;
 }
 
 std::string verdict_text(std::optional<Verdict> verdict) {
@@ -97,6 +219,11 @@ void add_section(std::string& text, std::string_view title, const std::vector<Ch
     }
 }
 
+std::string spread_text(const Spread& spread, sheet::Unit unit) {
+    return fmt::format("{} ({}..{})", amount_text(spread.median, unit),
+                       amount_text(spread.least, unit), amount_text(spread.most, unit));
+}
+
 void add_measures(std::string& text, const std::vector<MeasureChange>& changes,
                   TableFormat format) {
     if (changes.empty()) return;
@@ -106,19 +233,44 @@ void add_measures(std::string& text, const std::vector<MeasureChange>& changes,
                                    changes.size())
                      : fmt::format("\nmeasures that changed: {}\n", changes.size());
     for (const MeasureChange& one : changes) {
-        const std::string before = wire::short_time(one.before_median);
-        const std::string after = wire::short_time(one.after_median);
-        text += markdown ? fmt::format("| {} | {} | {} | {} |\n", markdown_cell(one.id),
+        const std::string before = spread_text(one.before, one.unit);
+        const std::string after = spread_text(one.after, one.unit);
+        const std::string id = one.id.empty() ? "data sheet" : one.id;
+        text += markdown ? fmt::format("| {} | {} | {} | {} |\n", markdown_cell(id),
                                        markdown_cell(one.measure), before, after)
-                         : fmt::format("  {:<10} -> {:<10}  {}  {}\n", before, after, one.id,
-                                       one.measure);
+                         : fmt::format("  {} -> {}  {}  {}\n", before, after, id, one.measure);
     }
 }
 
-std::string description(const SavedRun& run) {
-    return fmt::format("{}: {}{}{}", run.name, run.dut,
-                       run.profile.empty() ? "" : ", profile " + run.profile,
-                       run.complete ? "" : " (incomplete)");
+void add_facts(std::string& text, const std::vector<FactChange>& changes, TableFormat format) {
+    if (changes.empty()) return;
+    const bool markdown = format == TableFormat::Markdown;
+    text += markdown ? fmt::format("\n## The device changed: {}\n\n| what | before | after |\n"
+                                   "|---|---|---|\n",
+                                   changes.size())
+                     : fmt::format("\nthe device changed: {}\n", changes.size());
+    for (const FactChange& one : changes) {
+        text += markdown ? fmt::format("| {} | {} | {} |\n", markdown_cell(one.name),
+                                       markdown_cell(one.before), markdown_cell(one.after))
+                         : fmt::format("  {}: {} -> {}\n", one.name, one.before, one.after);
+    }
+}
+
+void add_rules(std::string& text, std::string_view title, const std::vector<RuleChange>& changes,
+               TableFormat format) {
+    if (changes.empty()) return;
+    const bool markdown = format == TableFormat::Markdown;
+    text += markdown
+                ? fmt::format("\n## {}: {}\n\n| rule | runs |\n|---|---|\n", title, changes.size())
+                : fmt::format("\n{}: {}\n", title, changes.size());
+    for (const RuleChange& one : changes) {
+        const std::string runs =
+            fmt::format("{}{}", one.ids.front(),
+                        one.ids.size() == 1 ? "" : fmt::format(" and {} more", one.ids.size() - 1));
+        text += markdown
+                    ? fmt::format("| {} | {} |\n", markdown_cell(one.rule), markdown_cell(runs))
+                    : fmt::format("  {:<9} {}\n", one.rule, runs);
+    }
 }
 
 // The gravest verdict of each case in a run.
@@ -153,6 +305,10 @@ Comparison compare(const SavedRun& before, const SavedRun& after) {
         ++now;
     }
     add_new_until(nullptr);
+    compare_devices(comparison, before, after);
+    compare_sheets(comparison, before.sheet, after.sheet);
+    comparison.broken = broken_alone(after, before);
+    comparison.kept = broken_alone(before, after);
     return comparison;
 }
 
@@ -170,24 +326,66 @@ std::string comparison_text(const Comparison& comparison, const SavedRun& before
                 format);
     add_section(text, markdown ? "Judged now, not before" : "judged now, not before",
                 comparison.fresh, format);
+    add_rules(text, markdown ? "Rules broken now" : "rules broken now", comparison.broken, format);
+    add_rules(text, markdown ? "Rules no longer broken" : "rules no longer broken", comparison.kept,
+              format);
+    add_facts(text, comparison.facts, format);
     add_measures(text, comparison.measures, format);
-    text += fmt::format("\n{} worse, {} better, {} no longer judged, {} judged now, {} unchanged\n",
-                        comparison.worse.size(), comparison.better.size(),
-                        comparison.unjudged.size(), comparison.fresh.size(), comparison.unchanged);
-    return text;
+    return text + "\n" + comparison_summary(comparison) + "\n";
+}
+
+std::string description(const SavedRun& run) {
+    return fmt::format("{}: {}{}{}", run.name, run.dut,
+                       run.profile.empty() ? "" : ", profile " + run.profile,
+                       run.complete ? "" : " (incomplete)");
+}
+
+std::string comparison_summary(const Comparison& comparison) {
+    return fmt::format("{} worse, {} better, {} no longer judged, {} judged now, {} unchanged",
+                       comparison.worse.size(), comparison.better.size(),
+                       comparison.unjudged.size(), comparison.fresh.size(), comparison.unchanged);
+}
+
+std::string amount_text(std::int64_t amount, sheet::Unit unit) {
+    switch (unit) {
+    case sheet::Unit::Nanoseconds: return wire::short_time(wire::Duration(amount));
+    case sheet::Unit::Packets: return fmt::format("{} packet{}", amount, amount == 1 ? "" : "s");
+    case sheet::Unit::BitsPerSecond: break;
+    }
+    const auto rate = static_cast<double>(amount);
+    const auto in = [rate](double one) { // three digits, or all of a whole number
+        return rate < 100 * one ? fmt::format("{:.3g}", rate / one)
+                                : fmt::format("{:.0f}", rate / one);
+    };
+    if (rate >= 1e9) return in(1e9) + " Gbit/s";
+    if (rate >= 1e6) return in(1e6) + " Mbit/s";
+    return in(1e3) + " kbit/s";
+}
+
+bool Matrix::Row::passes() const {
+    return std::ranges::all_of(verdicts, [](const auto& one) { return one == Verdict::Pass; });
+}
+
+Matrix matrix_of(const std::vector<SavedRun>& runs) {
+    std::map<std::string, std::vector<std::optional<Verdict>>> rows;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        for (const auto& [id, verdict] : verdicts_of(runs[i])) {
+            auto& row = rows[id];
+            row.resize(runs.size());
+            row[i] = verdict;
+        }
+    }
+    Matrix matrix;
+    for (auto& [id, verdicts] : rows) {
+        matrix.rows.push_back({id, std::move(verdicts)});
+        matrix.passing += matrix.rows.back().passes() ? 1 : 0;
+    }
+    return matrix;
 }
 
 std::string matrix_text(const std::vector<SavedRun>& runs, bool all, TableFormat format) {
     const bool markdown = format == TableFormat::Markdown;
-    std::vector<std::map<std::string, Verdict>> columns;
-    std::map<std::string, std::vector<std::optional<Verdict>>> rows;
-    for (const SavedRun& run : runs) {
-        for (const auto& [id, verdict] : columns.emplace_back(verdicts_of(run))) {
-            auto& row = rows[id];
-            row.resize(runs.size());
-            row[columns.size() - 1] = verdict;
-        }
-    }
+    const Matrix matrix = matrix_of(runs);
     std::string text;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         text += markdown ? fmt::format("{}. {}\n", i + 1, markdown_cell(description(runs[i])))
@@ -202,20 +400,17 @@ std::string matrix_text(const std::vector<SavedRun>& runs, bool all, TableFormat
             text += "---|";
     }
     text += '\n';
-    std::size_t passed = 0;
-    for (const auto& [id, row] : rows) {
-        const bool passes =
-            std::ranges::all_of(row, [](const auto& one) { return one == Verdict::Pass; });
-        passed += passes ? 1 : 0;
-        if (passes && !all) continue;
-        text += markdown ? fmt::format("| {} |", markdown_cell(id)) : fmt::format("{:<36}", id);
-        for (const auto& one : row) {
+    for (const Matrix::Row& row : matrix.rows) {
+        if (row.passes() && !all) continue;
+        text +=
+            markdown ? fmt::format("| {} |", markdown_cell(row.id)) : fmt::format("{:<36}", row.id);
+        for (const auto& one : row.verdicts) {
             const std::string_view verdict = one ? interpreter::name_of(*one) : "-";
             text += markdown ? fmt::format(" {} |", verdict) : fmt::format(" {:<6}", verdict);
         }
         text += '\n';
     }
-    text += fmt::format("\n{} of {} cases pass everywhere\n", passed, rows.size());
+    text += fmt::format("\n{} of {} cases pass everywhere\n", matrix.passing, matrix.rows.size());
     return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "dissector/wire/safe_text.hpp"
 #include "reports/case_rows.hpp"
+#include "reports/comparison.hpp"
 
 namespace veriroce::reports {
 namespace {
@@ -147,6 +148,27 @@ std::string console_progress(std::size_t done, std::size_t total, std::size_t fa
     if (id.size() > id_columns) shown.replace(id_columns - 3, 3, "...");
     const std::string failures = failed == 0 ? "" : fmt::format("{} failed, ", failed);
     return fmt::format("{}[{}/{}] {}{}", kConsoleNoProgress, done, total, failures, shown);
+}
+
+std::string console_sheet(const sheet::DataSheet& sheet) {
+    if (sheet.empty()) return {};
+    std::string out = "\ndata sheet, measured and not judged: median (least..most), samples\n";
+    for (const sheet::Behaviour& one : sheet.behaviours)
+        out += fmt::format("  {}: {}\n", safe_text(one.title), safe_text(one.kind));
+    for (const sheet::Quantity& one : sheet.quantities) {
+        out += fmt::format("  {}\n", safe_text(one.title));
+        for (const sheet::Series& series : one.series) {
+            if (series.samples.empty()) continue;
+            std::vector<std::int64_t> sorted = series.samples;
+            std::ranges::sort(sorted);
+            const auto text = [&](std::int64_t value) { return amount_text(value, one.unit); };
+            out += fmt::format("    {:<24}{} ({}..{}), {}{}\n", safe_text(series.label),
+                               text(sorted[sorted.size() / 2]), text(sorted.front()),
+                               text(sorted.back()), sorted.size(),
+                               series.asked ? ", asked for " + text(*series.asked) : "");
+        }
+    }
+    return out;
 }
 
 std::string console_summary(const plan::RunResults& results, const ConsoleStyle& style) {

@@ -26,6 +26,9 @@ std::string console_progress(std::size_t done, std::size_t total, std::size_t fa
                              std::string_view id);
 inline constexpr std::string_view kConsoleNoProgress = "\r\x1b[K";
 
+// The data sheet: a line for each behaviour and each setting of a quantity; empty without one.
+std::string console_sheet(const sheet::DataSheet& sheet);
+
 // The last lines: what was counted. Ends with "N passed, N failed, N skipped".
 std::string console_summary(const plan::RunResults& results, const ConsoleStyle& style);
 

@@ -9,14 +9,13 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
-#include <zlib.h>
 
-#include "conformance/dut/base64.hpp"
 #include "conformance/rules/rules.hpp"
 #include "dissector/decode/decoder.hpp"
 #include "dissector/print/hex_dump.hpp"
 #include "dissector/print/tree.hpp"
 #include "dissector/wire/safe_text.hpp"
+#include "reports/html_page.hpp"
 #include "reports/json_objects.hpp"
 #include "reports/markdown.hpp"
 #include "reports/page.hpp"
@@ -33,37 +32,6 @@ constexpr std::size_t kMeasuresShown = 60;
 
 std::string text(std::string_view value) {
     return wire::safe_text(value, true);
-}
-
-// No data can end its element or begin another.
-std::string for_element(const json::value& value) {
-    std::string out;
-    for (const char c : json::serialize(value)) {
-        if (c == '<')
-            out += "\\u003c";
-        else
-            out += c;
-    }
-    return out;
-}
-
-// Raw deflate and base64, as the page's script unpacks it.
-std::string packed(const std::string& plain) {
-    z_stream stream{};
-    constexpr int raw = -MAX_WBITS;
-    if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, raw, MAX_MEM_LEVEL,
-                     Z_DEFAULT_STRATEGY) != Z_OK) {
-        throw std::bad_alloc();
-    }
-    std::vector<std::byte> out(deflateBound(&stream, plain.size()));
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
-    stream.avail_in = static_cast<uInt>(plain.size());
-    stream.next_out = reinterpret_cast<Bytef*>(out.data());
-    stream.avail_out = static_cast<uInt>(out.size());
-    deflate(&stream, Z_FINISH);
-    out.resize(stream.total_out);
-    deflateEnd(&stream);
-    return dut::to_base64(out);
 }
 
 // --- the overview -----------------------------------------------------------------------------
@@ -127,9 +95,13 @@ json::object overview(const plan::RunResults& results) {
     json::array notes;
     for (const std::string& note : results.run.notes)
         notes.emplace_back(text(note));
-    return {{"headline", headline(results)},    {"facts", facts(results)},
-            {"complete", results.run.complete}, {"notes", std::move(notes)},
-            {"measures", measures(results)},    {"runs", runs(results)}};
+    return {{"headline", headline(results)},
+            {"facts", facts(results)},
+            {"complete", results.run.complete},
+            {"notes", std::move(notes)},
+            {"measures", measures(results)},
+            {"sheet", sheet_value(results.sheet)},
+            {"runs", runs(results)}};
 }
 
 // --- the sheets -------------------------------------------------------------------------------
@@ -190,28 +162,15 @@ json::object sheets(const plan::RunResults& results, const SourceOf& source_of) 
 
 } // namespace
 
+std::string_view page_licences() {
+    return page::copyright();
+}
+
 std::string report_html(const plan::RunResults& results, const SourceOf& source_of) {
-    return fmt::format(
-        R"html(<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:;
-  style-src 'unsafe-inline'; script-src '{}'; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>veriroce report</title>
-<style>
-{}</style>
-</head>
-<body>
-{}<script type="application/json" id="head">{}</script>
-<script type="text/plain" id="body">{}</script>
-<script>{}</script>
-</body>
-</html>
-)html",
-        page::script_hash(), page::style(), page::body(), for_element(overview(results)),
-        packed(json::serialize(sheets(results, source_of))), page::script());
+    return html_page({.kind = PageKind::Report,
+                      .head = for_element(overview(results)),
+                      .packed = packed(json::serialize(sheets(results, source_of))),
+                      .plots = !results.sheet.empty()});
 }
 
 } // namespace veriroce::reports

@@ -22,6 +22,9 @@ using SourceOf = std::function<std::string(std::string_view file)>;
 inline constexpr std::size_t kDecodedOfRun = 200;
 inline constexpr std::size_t kDecodedOfAll = 10'000;
 
+// The copyright notices of what pages with plots contain, as plain text.
+std::string_view page_licences();
+
 std::string report_html(const plan::RunResults& results, const SourceOf& source_of);
 
 } // namespace veriroce::reports

@@ -69,7 +69,7 @@ std::string json_tail(const plan::RunResults& results, bool any_case, bool at_en
     if (!at_end) timing["cases"] = json::array();
     print(out, timing, 2);
     out += ",\n  \"sheet\": ";
-    print(out, sheet_value(results.sheet), 2);
+    print(out, at_end ? sheet_value(results.sheet) : json::value(), 2);
     return out + "\n}\n";
 }
 

@@ -12,8 +12,8 @@ namespace veriroce::reports {
 std::string results_json(const plan::RunResults& results);
 
 // The same in parts, for a file that grows with the run: the head, each case, the tail. What
-// changes until the end is in the tail. Before the end its list of the cases' times is empty: it
-// would be written again with each of them.
+// changes until the end is in the tail. Before the end it has no data sheet, and its list of the
+// cases' times is empty: they would be written again with each case.
 std::string json_head();
 std::string json_case(const interpreter::CaseResult& result, bool first);
 std::string json_tail(const plan::RunResults& results, bool any_case, bool at_end);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/rules/rules.hpp"
 #include "dissector/wire/safe_text.hpp"
 #include "reports/case_rows.hpp"
 
@@ -81,12 +82,25 @@ std::string outcome(const CaseResult& result) {
             "      <skipped{}/>\n",
             attribute("message", fmt::format("{}: {}", name_of(result.verdict), result.reason())));
     case Verdict::Warn:
-    case Verdict::Info:
-        return fmt::format(
-            "      <system-out>{}</system-out>\n",
-            escaped(fmt::format("{}\n{}", name_of(result.verdict), details(result))));
+    case Verdict::Info: return {};
     }
     return {};
+}
+
+// Rules, script and captures, and what a case that passes with a remark has to say. Readers take
+// [[ATTACHMENT|path]] on a line of its own for a file to show with the case.
+std::string output(const CaseResult& result) {
+    std::string text = fmt::format("rules: {} ({})\nscript: {}\n", fmt::join(result.rules, " "),
+                                   rules::word(result.level), result.file);
+    if (result.verdict == Verdict::Warn || result.verdict == Verdict::Info)
+        text += fmt::format("{}\n{}", name_of(result.verdict), details(result));
+    const auto attach = [&text](const std::string& path) {
+        if (!path.empty()) text += fmt::format("[[ATTACHMENT|{}]]\n", wire::safe_text(path));
+    };
+    attach(result.capture);
+    for (const interpreter::OtherPlay& play : result.other_plays)
+        attach(play.capture);
+    return fmt::format("      <system-out>{}</system-out>\n", escaped(text));
 }
 
 // The counts that a <testsuite> and the whole have.
@@ -105,8 +119,8 @@ struct Counts {
         if (result.verdict == Verdict::Skip || result.verdict == Verdict::Xfail) ++skipped;
     }
     [[nodiscard]] std::string text() const {
-        return fmt::format(" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{}\"",
-                           tests, failures, errors, skipped, seconds(time));
+        return fmt::format(" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{}\"", tests,
+                           failures, errors, seconds(time));
     }
 };
 
@@ -130,6 +144,8 @@ std::string properties(const testbed::RunInfo& run) {
     std::string text = "    <properties>\n";
     text += property("dut", run.dut) + property("link", run.link);
     text += property("seed", std::to_string(run.seed));
+    if (!run.dut_host.empty()) text += property("dut_host", run.dut_host);
+    if (!run.device.firmware.empty()) text += property("firmware", run.device.firmware);
     if (!run.profile.empty()) text += property("profile", run.profile);
     text += property("complete", run.complete ? "true" : "false");
     return text + "    </properties>\n";
@@ -148,19 +164,18 @@ std::string junit_xml(const plan::RunResults& results) {
         const wire::Duration wall = walls[result.id];
         suite.counts.add(result, wall);
         all.add(result, wall);
-        const std::string inside = outcome(result);
         suite.cases +=
-            fmt::format("    <testcase{}{}{}{}", attribute("name", result.id),
+            fmt::format("    <testcase{}{}{}>\n{}{}    </testcase>\n", attribute("name", result.id),
                         attribute("classname", fmt::format("veriroce.{}", group_of(result.id))),
-                        attribute("file", result.file), attribute("time", seconds(wall)));
-        suite.cases += inside.empty() ? "/>\n" : fmt::format(">\n{}    </testcase>\n", inside);
+                        attribute("time", seconds(wall)), outcome(result), output(result));
     }
     std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
     out += fmt::format("<testsuites name=\"veriroce\"{}>\n", all.text());
     for (const auto& [name, suite] : suites) {
-        out += fmt::format("  <testsuite{}{}{}>\n{}{}  </testsuite>\n", attribute("name", name),
-                           suite.counts.text(), attribute("timestamp", results.timing.started),
-                           properties(results.run), suite.cases);
+        out += fmt::format("  <testsuite{}{} skipped=\"{}\"{}>\n{}{}  </testsuite>\n",
+                           attribute("name", name), suite.counts.text(), suite.counts.skipped,
+                           attribute("timestamp", results.timing.started), properties(results.run),
+                           suite.cases);
     }
     return out + "</testsuites>\n";
 }

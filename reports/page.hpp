@@ -1,5 +1,6 @@
-// The parts of report.html that are the same in every report, as files of the folder page. The
-// build writes the definitions (cmake/embed.cmake).
+// The parts of pages that are the same in every page: the files of the folder page, and Chart.js
+// with its notices as Debian's libjs-chart.js has them. The build writes the definitions
+// (cmake/embed.cmake).
 #pragma once
 
 #include <string_view>
@@ -7,9 +8,21 @@
 namespace veriroce::reports::page {
 
 std::string_view style();
-std::string_view body();
-std::string_view script();
-// "sha256-..." of script(), for the page's content security policy.
-std::string_view script_hash();
+std::string_view report_body();
+std::string_view compare_body();
+
+// Scripts, and "sha256-..." of each for the page's content security policy.
+std::string_view tools();
+std::string_view tools_hash();
+std::string_view plots();
+std::string_view plots_hash();
+std::string_view report();
+std::string_view report_hash();
+std::string_view compare();
+std::string_view compare_hash();
+std::string_view chart();
+std::string_view chart_hash();
+
+std::string_view copyright(); // of Chart.js
 
 } // namespace veriroce::reports::page

@@ -8,6 +8,8 @@
 #include "conformance/commands/report_files.hpp"
 #include "conformance/commands/text_file.hpp"
 #include "dissector/command_line/refusal.hpp"
+#include "reports/comparison_html.hpp"
+#include "reports/html.hpp"
 #include "reports/json.hpp"
 #include "reports/markdown.hpp"
 #include "reports/merge.hpp"
@@ -68,6 +70,20 @@ void take_captures(reports::Merged& merged, const ReportOptions& options) {
     }
 }
 
+bool calm(const interpreter::CaseResult& result) {
+    using interpreter::Verdict;
+    return result.verdict == Verdict::Pass || result.verdict == Verdict::Skip ||
+           result.verdict == Verdict::Info;
+}
+
+void forget_packets(interpreter::CaseResult& result) {
+    result.packets.clear();
+    for (interpreter::Finding& finding : result.findings)
+        finding.packet.reset();
+    for (interpreter::Violation& violation : result.violations)
+        violation.packets.clear();
+}
+
 Accepted<int> merge_or_refuse(const ReportOptions& options, std::FILE* out, std::FILE* err) {
     auto parts = read_parts(options.runs);
     if (!parts) return std::unexpected(parts.error());
@@ -84,9 +100,19 @@ Accepted<int> merge_or_refuse(const ReportOptions& options, std::FILE* out, std:
     reports::Merged merged = reports::merge(std::move(*parts));
     for (const std::string& conflict : merged.conflicts)
         fmt::print(err, "veriroce: note: {}\n", conflict);
-    take_captures(merged, options);
+    if (options.brief) {
+        for (interpreter::CaseResult& result : merged.results.cases) {
+            if (calm(result)) forget_packets(result);
+        }
+    } else {
+        take_captures(merged, options);
+    }
     const fs::path folder(options.output);
     std::vector<std::string> errors = write_summaries(options.output, merged.results);
+    if (options.brief) {
+        for (interpreter::CaseResult& result : merged.results.cases)
+            forget_packets(result);
+    }
     const auto written =
         write_text((folder / "results.json").string(), reports::results_json(merged.results));
     if (!written) errors.push_back(written.error());
@@ -96,11 +122,24 @@ Accepted<int> merge_or_refuse(const ReportOptions& options, std::FILE* out, std:
     return kExitSuccess;
 }
 
+Accepted<std::monostate> put_out(const std::string& text, const ReportOptions& options,
+                                 std::FILE* out) {
+    if (options.output.empty()) {
+        fmt::print(out, "{}", text);
+        return {};
+    }
+    const auto written = write_text(options.output, text);
+    if (!written) return unable(written.error());
+    return {};
+}
+
 void add_format(Command& command, const std::shared_ptr<ReportOptions>& options) {
-    command.choice(
-        "--format", options->format,
-        {{"text", reports::TableFormat::Text}, {"markdown", reports::TableFormat::Markdown}},
-        "Output format");
+    command.choice("--format", options->format,
+                   {{"text", reports::TableFormat::Text},
+                    {"markdown", reports::TableFormat::Markdown},
+                    {"html", reports::TableFormat::Html}},
+                   "Output format; html is one page that needs nothing else");
+    command.option("-o,--output", options->output, "Write to this file", {.value = "FILE"});
 }
 
 } // namespace
@@ -128,7 +167,17 @@ void add_report(Command program) {
                  {.value = "FOLDER", .required = true, .takes_several = true});
     merge.option("-o,--output", parts->output, "The folder of the new report",
                  {.value = "FOLDER", .required = true});
+    merge.flag(
+        "--brief", parts->brief,
+        "For publishing: no captures, ladders of runs that did not pass only, and no packets "
+        "in results.json");
     merge.on_run([parts] { return run_report_merge(*parts, stdout, stderr); });
+    auto licences =
+        report.add_command("licences", "The copyright notices of what pages with plots contain");
+    licences.on_run([] {
+        fmt::print("{}", reports::page_licences());
+        return kExitSuccess;
+    });
     matrix.on_run([several] { return run_report_matrix(*several, stdout, stderr); });
 }
 
@@ -140,15 +189,21 @@ int run_report_diff(const ReportOptions& options, std::FILE* out, std::FILE* err
     const auto runs = read_runs(options.runs);
     if (!runs) return tell(err, runs.error());
     const reports::Comparison comparison = reports::compare(runs->front(), runs->back());
-    fmt::print(out, "{}",
-               reports::comparison_text(comparison, runs->front(), runs->back(), options.format));
+    const std::string text =
+        options.format == reports::TableFormat::Html
+            ? reports::comparison_html(comparison, runs->front(), runs->back())
+            : reports::comparison_text(comparison, runs->front(), runs->back(), options.format);
+    if (const auto put = put_out(text, options, out); !put) return tell(err, put.error());
     return comparison.worse.empty() ? kExitSuccess : kExitFound;
 }
 
 int run_report_matrix(const ReportOptions& options, std::FILE* out, std::FILE* err) {
     const auto runs = read_runs(options.runs);
     if (!runs) return tell(err, runs.error());
-    fmt::print(out, "{}", reports::matrix_text(*runs, options.all, options.format));
+    const std::string text = options.format == reports::TableFormat::Html
+                                 ? reports::matrix_html(*runs, options.all)
+                                 : reports::matrix_text(*runs, options.all, options.format);
+    if (const auto put = put_out(text, options, out); !put) return tell(err, put.error());
     return kExitSuccess;
 }
 

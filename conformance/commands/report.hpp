@@ -14,7 +14,8 @@ struct ReportOptions {
     std::vector<std::string> runs; // folders of reports, or their results.json
     reports::TableFormat format = reports::TableFormat::Text;
     bool all = false;   // of a matrix: also cases that pass everywhere
-    std::string output; // of a merge: the folder of the new report
+    bool brief = false; // of a merge: without captures and most packets
+    std::string output; // of a merge: the folder of the new report; else a file, or nothing
 };
 
 void add_report(command_line::Command program);

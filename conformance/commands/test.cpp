@@ -174,10 +174,11 @@ Accepted<int> run_or_refuse(const TestOptions& options, Console& console, std::F
     if (options.shrink && !options.noise.empty()) {
         return misused("--shrink needs a wire that loses nothing: leave out --noise");
     }
-    const auto selection = selection_of(options);
+    auto selection = selection_of(options);
     if (!selection) return std::unexpected(selection.error());
-    const auto files = read_files(options.cases);
+    auto files = read_files(options.cases);
     if (!files) return std::unexpected(files.error());
+    if (options.data_sheet) add_data_sheet(*selection, *files);
     auto plan = plan::make_plan(*selection, *files);
     if (!plan) return misused(plan.error().text);
     if (options.dry_run) return dry_run(*plan, options, console);

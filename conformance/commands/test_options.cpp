@@ -87,6 +87,9 @@ void add_playing(Command& command, TestOptions& options) {
                    {.value = "N"});
     command.number("--time", options.seconds, {0.1, 1'000'000}, "Explore for this long",
                    {.value = "SECONDS"});
+    command.flag("--data-sheet", options.data_sheet,
+                 "Measure what the device is, without judging it: latencies, timers, retries, "
+                 "recovery, goodput; alone, or beside the CASEs");
     command.flag("--fail-fast", options.fail_fast, "Stop at the first FAIL");
     command.flag("--list-mutants", options.list_mutants, "List the defects for --mutant");
     command.flag("--matrix", options.matrix,

@@ -20,12 +20,13 @@ struct TestOptions {
     std::vector<std::string> over;       // "ip=4,6", "psn=low,wrap", "migreq=0,1", "mtu=512,4096"
     std::vector<std::string> parameters; // "lost=7"
     std::uint32_t repeat = 1;
-    bool explore = false;   // random dialogues instead of cases
-    std::uint64_t runs = 0; // dialogues; 0: no limit
-    double seconds = 0;     // of exploring; 0: no limit
-    bool shrink = false;    // the first run that fails, instead of a report of all
-    std::string shard;      // "2/5"; all if empty
-    std::string dut_reset;  // a command for the shell that revives a dead device
+    bool data_sheet = false; // also, or alone, the cases that measure
+    bool explore = false;    // random dialogues instead of cases
+    std::uint64_t runs = 0;  // dialogues; 0: no limit
+    double seconds = 0;      // of exploring; 0: no limit
+    bool shrink = false;     // the first run that fails, instead of a report of all
+    std::string shard;       // "2/5"; all if empty
+    std::string dut_reset;   // a command for the shell that revives a dead device
     std::uint64_t seed = 1;
     double timeout_scale = 1.0;
     bool strict = false;

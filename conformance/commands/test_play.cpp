@@ -12,6 +12,7 @@
 #include "conformance/commands/test_device.hpp"
 #include "conformance/commands/test_report.hpp"
 #include "conformance/plan/shrink.hpp"
+#include "conformance/sheet/measure.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "reports/console.hpp"
 
@@ -187,6 +188,7 @@ Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
             if (killer && !recovery.death.empty()) run.blame_for_death(*result, recovery.death);
         }
         const bool over = failed_fast() || (lost && !recovery.back);
+        sheet::measure(results.sheet, *result);
         report.name_captures(*result);
         console.say(reports::console_case(*result, style));
         results.cases.push_back(std::move(*result));
@@ -212,6 +214,7 @@ Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
     results.timing.settle = environment.settle;
     results.timing.round_trip_p99 = environment.round_trip_p99;
     results.timing.sleep_p99 = environment.sleep_p99;
+    console.say(reports::console_sheet(results.sheet));
     console.say(reports::console_summary(results, style));
     if (lost) console.complain(*lost);
     return results;

@@ -8,6 +8,7 @@
 #include "conformance/commands/text_file.hpp"
 #include "conformance/plan/run_name.hpp"
 #include "conformance/script/script.hpp"
+#include "conformance/sheet/measure.hpp"
 
 namespace veriroce::commands {
 
@@ -88,10 +89,21 @@ Accepted<std::vector<plan::ScriptFile>> read_files(const std::vector<std::string
         if (!path.ends_with(".roce")) continue;
         if (std::ranges::find(files, path, &plan::ScriptFile::path) != files.end()) continue;
         auto text = read_text(path);
+        const auto sheet = std::ranges::find(sheet::case_files(), path, &sheet::CaseFile::path);
+        if (!text && sheet != sheet::case_files().end()) text = std::string(sheet->text);
         if (!text) return unable(text.error());
         files.push_back({path, std::move(*text)});
     }
     return files;
+}
+
+void add_data_sheet(plan::Selection& selection, std::vector<plan::ScriptFile>& files) {
+    for (const sheet::CaseFile& one : sheet::case_files()) {
+        const std::string path(one.path);
+        selection.names.push_back(path);
+        if (std::ranges::find(files, path, &plan::ScriptFile::path) == files.end())
+            files.push_back({path, std::string(one.text)});
+    }
 }
 
 } // namespace veriroce::commands

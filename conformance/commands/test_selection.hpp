@@ -24,8 +24,11 @@ command_line::Accepted<double> share_in(std::string_view option, const std::stri
 // make_plan() looks up the names of cases.
 command_line::Accepted<plan::Selection> selection_of(const TestOptions& options);
 
-// The script files among the names.
+// The script files among the names; those of the data sheet need no file on disk.
 command_line::Accepted<std::vector<plan::ScriptFile>>
 read_files(const std::vector<std::string>& names);
+
+// Adds the cases of the data sheet to what is selected: without a name of a case they are all.
+void add_data_sheet(plan::Selection& selection, std::vector<plan::ScriptFile>& files);
 
 } // namespace veriroce::commands

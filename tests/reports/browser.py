@@ -121,9 +121,11 @@ class Browser:
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": name}])
 
-    def screenshot(self, path):
+    def screenshot(self, path, whole=False):
+        """Of what the window shows, or of the whole page."""
         with open(path, "wb") as file:
-            file.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+            file.write(base64.b64decode(self.call("Page.captureScreenshot", format="png",
+                                                  captureBeyondViewport=whole)["data"]))
 
     def pdf(self):
         return base64.b64decode(self.call("Page.printToPDF")["data"])

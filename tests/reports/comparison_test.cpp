@@ -121,12 +121,52 @@ TEST_CASE("comparison: times that no longer overlap are told, from three samples
     const auto slower = changes({1ms, 3ms, 2ms}, {4ms, 5ms, 6ms});
     REQUIRE(slower.size() == 1);
     CHECK(slower[0].measure == "wait");
-    CHECK(slower[0].before_median == 2ms);
-    CHECK(slower[0].after_median == 5ms);
+    CHECK(slower[0].before.median == 2'000'000);
+    CHECK(slower[0].after.median == 5'000'000);
     CHECK(changes({4ms, 5ms, 6ms}, {1ms, 3ms, 2ms}).size() == 1);
     CHECK(changes({1ms, 3ms, 2ms}, {3ms, 5ms, 6ms}).empty());
     CHECK(changes({1ms, 2ms}, {4ms, 5ms, 6ms}).empty());
     CHECK(changes({1ms, 2ms, 3ms}, {4ms, 5ms}).empty());
+    // One stray of many proves nothing, and hides nothing.
+    CHECK(changes({1ms, 1ms, 1ms, 1ms, 1ms, 1ms, 1ms, 9ms}, {4ms, 5ms, 6ms}).size() == 1);
+    CHECK(changes({1ms, 1ms, 1ms, 1ms, 1ms, 1ms, 9ms}, {4ms, 5ms, 6ms}).empty());
+}
+
+TEST_CASE("comparison: what the device is, and what it breaks, is compared too", "[reports]") {
+    plan::RunResults before = reports::test::made_up();
+    plan::RunResults after = before;
+    before.sheet = reports::test::sheet_of(1000);
+    after.sheet = reports::test::sheet_of(5000);
+    after.sheet.behaviours[0].kind = "selective repeat";
+    after.run.device.capabilities = {"raw", "srq"};
+    after.run.device.firmware = "2.0";
+    after.run.device.limits["sge"] = 30;
+    after.cases[1].violations.clear();
+    after.cases[0].verdict = Verdict::Fail;
+    after.cases[0].findings = {{.kind = interpreter::FindingKind::Missing, .line = 3}};
+    const SavedRun one = reports::saved_run("a", before);
+    const SavedRun other = reports::saved_run("b", after);
+    const Comparison changes = reports::compare(one, other);
+    std::string facts;
+    for (const reports::FactChange& fact : changes.facts)
+        facts += fact.name + ": " + fact.before + " -> " + fact.after + "; ";
+    CHECK(facts == "firmware: 1.0 -> 2.0; capability atomic: yes -> no; capability srq: no -> yes; "
+                   "limit sge: 2 -> 30; What it sends again after a NAK: go-back-N -> selective "
+                   "repeat; ");
+    REQUIRE(changes.measures.size() == 1); // the timers are the same
+    CHECK(changes.measures[0].measure == "NAK after a packet that is ahead");
+    REQUIRE(changes.broken.size() == 1);
+    CHECK(changes.broken[0].rule == "KEY-01");
+    REQUIRE(changes.kept.size() == 1);
+    CHECK(changes.kept[0].rule == "ACK-04");
+    const std::string text = reports::comparison_text(changes, one, other, TableFormat::Markdown);
+    INFO(text);
+    CHECK(text.find("| KEY-01 | key/unknown-rkey |") != std::string::npos);
+    CHECK(text.find("| 1.1 us (1 us..1.19 us) | 5.1 us (5 us..5.19 us) |") != std::string::npos);
+    // A file of an older version keeps no hello: nothing is known, so nothing changed.
+    before.run.device = {};
+    const Comparison older = reports::compare(reports::saved_run("a", before), other);
+    CHECK(older.facts.size() == 1);
 }
 
 TEST_CASE("comparison: a matrix has the gravest verdict of a case's runs", "[reports]") {

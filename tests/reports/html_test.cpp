@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/comparison_html.hpp"
 #include "tests/reports/made_up.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -80,6 +81,28 @@ plan::RunResults hostile() {
     return results;
 }
 
+// Two runs, a day's firmware apart.
+SavedRun older(const plan::RunResults& results) {
+    plan::RunResults before = results;
+    before.run.device.capabilities.clear();
+    before.sheet = sheet_of(700);
+    for (interpreter::CaseResult& one : before.cases)
+        one.verdict = interpreter::Verdict::Pass;
+    return saved_run("fw 1", before);
+}
+
+SavedRun newer(const plan::RunResults& results) {
+    plan::RunResults after = results;
+    after.sheet = sheet_of(5000);
+    return saved_run("fw 2 </script><img src=x onerror=owned=1>", after);
+}
+
+std::string diff_page(const plan::RunResults& results) {
+    const SavedRun before = older(results);
+    const SavedRun after = newer(results);
+    return comparison_html(compare(before, after), before, after);
+}
+
 } // namespace
 
 TEST_CASE("html: a report is whole, and its policy names its script", "[reports]") {
@@ -96,6 +119,22 @@ TEST_CASE("html: text from outside stands nowhere as markup", "[reports]") {
     CHECK(page.find("<img") == std::string::npos);
     CHECK(page.find("owned=1</script") == std::string::npos);
     CHECK(page.find("\\u003c/script>\\u003cscript>owned=1") != std::string::npos);
+}
+
+TEST_CASE("html: a page with a plot has the library's notices, another one has no library",
+          "[reports]") {
+    const std::string plain = report_html(few(), source);
+    CHECK(plain.find("Chart.js") == std::string::npos);
+    CHECK(plain.size() < 100'000);
+    plan::RunResults results = few();
+    results.sheet = sheet_of(1000);
+    const std::string page = report_html(results, source);
+    CHECK(page.find("Chart.js v3") != std::string::npos);
+    CHECK(page.find("<summary>Licences</summary>") != std::string::npos);
+    CHECK(page.find("Permission is hereby granted, free of charge") != std::string::npos);
+    CHECK(page_licences().find("Permission is hereby granted") != std::string_view::npos);
+    CHECK(matrix_html({older(results), newer(results)}, false).find("\"wrong\"") !=
+          std::string::npos);
 }
 
 TEST_CASE("html: two reports of the same results are equal", "[reports]") {
@@ -120,6 +159,27 @@ TEST_CASE("html: a real browser shows reports, and runs nothing of the device", 
     page.insert(page.find("<header>"), "<script>owned=1</script><img src=x onerror='owned=1'>"
                                        "<a href='javascript:owned=1' id=a></a>");
     static_cast<void>(folder.file("broken.html", page));
+    plan::RunResults measured = few();
+    measured.sheet = sheet_of(1000);
+    static_cast<void>(folder.file("sheet.html", report_html(measured, source)));
+    static_cast<void>(folder.file("diff.html", diff_page(few())));
+    static_cast<void>(folder.file("matrix.html", matrix_html({older(few()), newer(few())}, false)));
+    plan::RunResults hostile_sheet = hostile();
+    hostile_sheet.sheet = sheet_of(1000);
+    hostile_sheet.sheet.behaviours[0] = {"x", std::string(kHostile), std::string(kHostile),
+                                         std::string(kHostile)};
+    hostile_sheet.sheet.quantities[0].title = hostile_sheet.sheet.quantities[1].series[0].label =
+        kHostile;
+    hostile_sheet.run.device.firmware = hostile_sheet.run.device.driver = kHostile;
+    hostile_sheet.run.device.capabilities = {std::string(kHostile)};
+    static_cast<void>(folder.file("hostile_diff.html", diff_page(hostile_sheet)));
+    static_cast<void>(folder.file(
+        "hostile_matrix.html",
+        matrix_html({saved_run(std::string(kHostile), hostile_sheet), older(hostile_sheet)},
+                    true)));
+    static_cast<void>(folder.file("hostile_sheet.html", report_html(hostile_sheet, [](auto) {
+                                      return std::string(kHostile);
+                                  })));
     const char* pictures =
         std::getenv("VERIROCE_PICTURES"); // a folder, for people who want to look
     const std::string command =

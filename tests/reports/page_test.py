@@ -79,8 +79,11 @@ def one_run(browser):
     calm(browser, "a run")
 
 
+VIEWS = ((1300, "light"), (1300, "dark"), (400, "light"), (400, "dark"))
+
+
 def looks(browser, pictures):
-    for width, theme in ((1300, "light"), (1300, "dark"), (400, "light"), (400, "dark")):
+    for width, theme in VIEWS:
         browser.resize(width, 900)
         browser.theme(theme)
         for fragment, name in (("", "overview"), ("bth/transport-version[v=1]", "run")):
@@ -94,6 +97,69 @@ def looks(browser, pictures):
     browser.resize(1300, 900)
     browser.theme("light")
     calm(browser, "looks")
+
+
+def comparisons(browser, folder, pictures):
+    browser.open(folder + "/diff.html")
+    check(texts(browser, "#title")[0].startswith("2 worse"), "the title does not say what became worse")
+    titles = texts(browser, "#sections h2")
+    check(titles == ["Worse: 2", "No longer judged: 1", "Rules broken now: 1", "The device changed: 2",
+                     "Measures beyond their spread: 1"], f"the page has the parts {titles}")
+    check("bth/other" == texts(browser, ".changes tbody th")[0], "the run that is worse is not first")
+    plots(browser, 2)
+    calm(browser, "a comparison")
+    browser.open(folder + "/matrix.html")
+    check(len(texts(browser, "table.wall tbody tr")) == 3, "not exactly the cases that do not pass everywhere are shown")
+    browser.run("document.querySelector('[data-view=all]').click()")
+    check(len(texts(browser, "table.wall tbody tr")) == 4, "'All cases' does not show all")
+    browser.run("const s = document.querySelector('input[type=search]'); s.value = 'rsp'; s.dispatchEvent(new Event('input'))")
+    check(texts(browser, "table.wall tbody th") == ["rsp/gap-nak"], "the search finds other cases")
+    check("capability raw" in texts(browser, ".changes th"), "capabilities that differ are not shown")
+    plots(browser, 2)
+    calm(browser, "a matrix")
+    for name in ("sheet", "diff", "matrix"):
+        browser.open(f"{folder}/{name}.html")
+        for width, theme in VIEWS:
+            browser.resize(width, 900)
+            browser.theme(theme)
+            time.sleep(0.3)
+            check(not wide(browser), f"{name} is wider than {width} pixels")
+            if pictures:
+                browser.screenshot(f"{pictures}/{name}-{theme}-{width}.png", whole=True)
+        browser.resize(1300, 900)
+        browser.theme("light")
+        pdf = browser.pdf()
+        check(pdf.startswith(b"%PDF"), f"{name} cannot be printed")
+        if pictures:
+            with open(f"{pictures}/{name}.pdf", "wb") as file:
+                file.write(pdf)
+        calm(browser, name)
+
+
+def plots(browser, count):
+    browser.wait(f"document.querySelectorAll('canvas').length === {count}")
+    drawn = browser.run("[...document.querySelectorAll('canvas')].map(c => "
+                        "c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v))")
+    check(drawn == [True] * count, "a plot is empty")
+    check(len(texts(browser, ".figures tbody tr")) > count, "a plot has no figures")
+
+
+def sheets(browser, folder):
+    browser.open(folder + "/sheet.html")
+    check(shows(browser, "#sheet h2"), "the data sheet is not shown")
+    check("go-back-N" in texts(browser, ".behaviours td")[0], "the behaviour is not told")
+    plots(browser, 2)
+    check("Permission is hereby granted" in texts(browser, "footer")[0], "the notices of the library are missing")
+    before = browser.run("document.querySelector('canvas').toDataURL()")
+    browser.theme("dark")
+    browser.wait("matchMedia('(prefers-color-scheme: dark)').matches")
+    time.sleep(0.2)
+    check(browser.run("document.querySelector('canvas').toDataURL()") != before, "plots do not follow the theme")
+    browser.theme("light")
+    browser.go("bth/transport-version[v=1]")
+    browser.wait("document.querySelectorAll('.packet').length === 2")
+    check(not shows(browser, "#sheet h2"), "the data sheet stays beside a run")
+    calm(browser, "a data sheet")
 
 
 def long_ladder(browser, folder):
@@ -133,6 +199,13 @@ def hostile(browser, folder):
     check(browser.run("document.querySelectorAll('img, iframe, form, object, base').length") == 0,
           "text of the device became an element")
     calm(browser, "a hostile report")
+    for name in ("sheet", "diff", "matrix"):
+        browser.open(f"{folder}/hostile_{name}.html")
+        browser.wait("document.querySelectorAll('canvas').length > 0")
+        check(browser.run("window.owned") is None, f"text of the device ran as script in a {name}")
+        check(browser.run("document.querySelectorAll('img, iframe, form, object, base').length") == 0,
+              f"text of the device became an element of a {name}")
+        calm(browser, f"a hostile {name}")
     # As if escaping were broken: the policy alone must hold.
     browser.open(folder + "/broken.html")
     time.sleep(0.5)
@@ -149,6 +222,8 @@ def main():
         overview(browser, folder)
         one_run(browser)
         looks(browser, pictures)
+        sheets(browser, folder)
+        comparisons(browser, folder, pictures)
         long_ladder(browser, folder)
         many_runs(browser, folder)
         hostile(browser, folder)

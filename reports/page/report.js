@@ -1,51 +1,11 @@
 "use strict";
-// The report's script. Text from outside goes into the page by textContent and append alone, never
-// as markup; the page's content security policy allows this script and no other.
+// The script of report.html, after tools.js.
 
-const byId = id => document.getElementById(id);
-const head = JSON.parse(byId("head").textContent);
-const SIGNS = {
-  PASS: "✓", FAIL: "✕", ERROR: "!", WARN: "△", SKIP: "–", INFO: "i", XFAIL: "≈", XPASS: "✕",
-};
-const WORST_FIRST = ["FAIL", "XPASS", "ERROR", "WARN", "XFAIL", "INFO", "SKIP", "PASS"];
 const FIRST_ROWS = 60;
 const MORE_ROWS = 200;
 const SILENCE_NS = 20e3;   // that the ladder shows as a gap
 const FOLD_FROM = 6;       // like packets in a row
 const MOST_ARROWS = 4000;  // of one ladder; a table of a million rows helps nobody
-
-// --- small tools -------------------------------------------------------------------------------
-
-function element(tag, attributes, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (value == null) continue;
-    if (name === "on") for (const event in value) node.addEventListener(event, value[event]);
-    else if (name === "verdict") node.style.setProperty("--c", `var(--${value})`);
-    else node.setAttribute(name, value);
-  }
-  node.append(...children.flat().filter(child => child != null));
-  return node;
-}
-
-function drawn(tag, attributes, text) {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const name in attributes) node.setAttribute(name, attributes[name]);
-  if (text != null) node.textContent = text;
-  return node;
-}
-
-const verdictSign = verdict =>
-  element("span", {class: "v", verdict, "data-sign": SIGNS[verdict]}, verdict);
-const groupOf = run => run.id.split("/")[0];
-const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
-
-function duration(ns) {
-  if (ns < 1e3) return `${ns} ns`;
-  if (ns < 1e6) return `${+(ns / 1e3).toPrecision(4)} µs`;
-  if (ns < 1e9) return `${+(ns / 1e6).toPrecision(4)} ms`;
-  return `${+(ns / 1e9).toPrecision(4)} s`;
-}
 
 // The details of all runs are packed: they are read when the first run is opened.
 let unpacking;
@@ -554,6 +514,7 @@ function packetSheet(one, detail) {
 
 showHead();
 if (head.runs.length) showMatrix();
+if (head.sheet) showSheets(byId("sheet"), [{name: "", sheet: head.sheet}]);
 showSkipped();
 showMeasures();
 showList();
