@@ -167,11 +167,15 @@ class Story {
     void timeouts() {
         if (facts_.timeouts == 0) return;
         const Episode* const first = first_of(EpisodeKind::Timeout);
-        say("{} waited for an answer in vain {}{}, {} in all; at most {} in a row for one PSN.",
-            asks_, facts_.timeouts == 1 ? "once" : fmt::format("{} times", facts_.timeouts),
+        say("{} waited for an answer in vain {}{}, {} in all{}.", asks_,
+            facts_.timeouts == 1 ? "once" : fmt::format("{} times", facts_.timeouts),
             first != nullptr ? fmt::format(" (first sent again in packet {})", first->resent_number)
                              : "",
-            time_text(spent(Doing::Timeout)), facts_.timeouts_in_a_row);
+            time_text(spent(Doing::Timeout)),
+            facts_.timeouts_in_a_row > 1
+                ? fmt::format("; {} in a row for one PSN", facts_.timeouts_in_a_row)
+                : "");
+        if (facts_.not_captured() > 0) say("The capture may lack NAKs that explain some of them.");
         if (!facts_.timer) return;
         const auto codes = timeout_codes(*facts_.timer);
         say("Between two tries of one PSN it waited {} at least{}.", time_text(*facts_.timer),

@@ -57,11 +57,12 @@ void judge_direction(const Direction& facts, Ending ending, const Thresholds& li
                          100 * facts.resent_part(), 100 * limits.resent_part));
     }
     if (facts.timeouts > limits.timeouts) {
-        note(fmt::format("waited for an answer in vain {} times (limit {})", facts.timeouts,
-                         limits.timeouts));
+        note(fmt::format("had {} timeout{} (limit {})", facts.timeouts,
+                         facts.timeouts == 1 ? "" : "s", limits.timeouts));
     }
     if (facts.rnr_naks > limits.rnr_naks) {
-        note(fmt::format("got {} RNR NAKs (limit {})", facts.rnr_naks, limits.rnr_naks));
+        note(fmt::format("got {} RNR NAK{} (limit {})", facts.rnr_naks,
+                         facts.rnr_naks == 1 ? "" : "s", limits.rnr_naks));
     }
     if (!limits.latency) return;
     for (std::size_t i = 0; i < kMessageKinds; ++i) {
