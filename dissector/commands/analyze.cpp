@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "dissector/analysis_database/database.hpp"
 #include "dissector/capture/facts.hpp"
 #include "dissector/capture/live.hpp"
 #include "dissector/capture/merged_frames.hpp"
@@ -27,11 +28,12 @@ void say(std::FILE* err, std::string_view message) {
 class Session {
   public:
     Session(const AnalyzeOptions& options, std::FILE* out, std::FILE* err)
-        : options_(options), out_(out), err_(err), analyzer_({.flow = {}, .messages = messages()}) {
-    }
+        : options_(options), out_(out), err_(err),
+          analyzer_({.flow = {}, .messages = messages() || !options.sqlite.empty()}) {}
 
     int run() {
         const StopOnSignal stop; // from here on a signal leaves complete output behind
+        if (!make_database()) return kExitUnable;
         if (messages() && options_.format == AnalyzeFormat::Csv) {
             analyze::append_messages_csv_header(out_.text());
         }
@@ -43,6 +45,7 @@ class Session {
         analyzer_.finish();
         const analyze::Report report = analyze::report_of(analyzer_, options_.thresholds);
         complain_if_empty(report);
+        write_database(report);
         write(report);
         out_.flush();
         return exit_code(report);
@@ -59,7 +62,14 @@ class Session {
 
     void observe(std::span<const decode::Dissection> frames) {
         analyzer_.observe(frames);
-        if (!messages() || analyzer_.messages().empty()) return;
+        if (analyzer_.messages().empty()) return;
+        if (database_) {
+            if (const auto added = database_->add(analyzer_.messages()); !added) {
+                complain(added.error());
+                database_.reset();
+            }
+        }
+        if (!messages()) return;
         if (options_.format == AnalyzeFormat::Csv) {
             analyze::append_messages_csv(out_.text(), analyzer_.messages());
         } else {
@@ -113,6 +123,23 @@ class Session {
         if (counts.dropped + counts.interface_dropped == 0) return;
         fmt::print(err_, "{} packets dropped by the kernel, {} by the interface\n", counts.dropped,
                    counts.interface_dropped);
+    }
+
+    bool make_database() {
+        if (options_.sqlite.empty()) return true;
+        auto database = analysis_database::Database::create(options_.sqlite);
+        if (!database) {
+            complain(database.error());
+            return false;
+        }
+        database_.emplace(std::move(*database));
+        return true;
+    }
+
+    // An analysis of nothing leaves no file.
+    void write_database(const analyze::Report& report) {
+        if (!database_ || report.totals->packets == 0) return;
+        if (const auto done = database_->finish(report); !done) complain(done.error());
     }
 
     // What was not looked at must not pass for healthy.
@@ -180,6 +207,7 @@ class Session {
     print::Output out_;
     std::FILE* err_;
     analyze::Analyzer analyzer_;
+    std::optional<analysis_database::Database> database_;
     bool failed_ = false;
 };
 
@@ -268,6 +296,9 @@ void add_analyze(Command program) {
                     {"episodes", AnalyzeRows::Episodes},
                     {"messages", AnalyzeRows::Messages}},
                    "What --format csv or jsonl lists");
+    command.option("--sqlite", options->sqlite,
+                   "Write connections, messages and episodes to a new SQLite database as well",
+                   {.value = "FILE"});
     command.number("--top", options->top, {1, 1'000'000},
                    "Connections in each list of the text; the default is 5", {.value = "N"});
     command.number("--connection", options->text.connection, {1, UINT64_MAX},

@@ -22,6 +22,7 @@ struct AnalyzeOptions {
     std::vector<std::uint16_t> roce_ports; // UDP ports to decode as RoCEv2, besides 4791
     AnalyzeFormat format = AnalyzeFormat::Text;
     AnalyzeRows rows = AnalyzeRows::Connections; // of JSON lines and CSV
+    std::string sqlite;                          // write a database to this file as well
     analyze::TextOptions text;
     std::uint32_t top = 5;
     analyze::Thresholds thresholds;

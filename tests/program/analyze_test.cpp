@@ -78,6 +78,25 @@ TEST_CASE("analyze: programs can read what it says", "[program]") {
     CHECK(read("--format csv --rows messages", "csv") == "12 196608\n");
 }
 
+TEST_CASE("analyze: a database is new, and other files stay", "[program]") {
+    const Workplace place;
+    const std::string command = "veriroce analyze --sqlite x.db " + pcap("rxe-rping-cm");
+    CHECK(place.run(command).code == 0);
+    CHECK(place.run(command).code == 0); // replaces its own
+    const Outcome counted =
+        place.run("python3 -c \"import sqlite3; d = sqlite3.connect('x.db'); "
+                  "print(d.execute('select count(*), sum(bytes) from messages').fetchall())\"");
+    CHECK(counted.out == "[(30, 1320)]\n");
+    place.write("notes.txt", "these are my notes\n");
+    const Outcome refused = place.run("veriroce analyze --sqlite notes.txt " + pcap("rxe-atomic"));
+    CHECK(refused.code == 3);
+    CHECK(refused.out.empty());
+    CHECK(refused.err == "veriroce: notes.txt: exists and is not a database of veriroce analyze; "
+                         "not overwritten\n");
+    CHECK(place.run("veriroce analyze --sqlite none.db missing.pcap").code == 3);
+    CHECK(place.listing() == std::set<std::string>{"notes.txt", "x.db"});
+}
+
 TEST_CASE("analyze: the parts of a capture give what the whole gives", "[program]") {
     const Workplace place;
     const std::string whole = pcap("rxe-write-loss");
