@@ -45,6 +45,7 @@ struct Analyzer::State {
     std::vector<std::uint32_t> place_by_index; // of the tracker
     std::uint64_t last_id = 0;
     std::uint64_t unpaired_responses = 0;
+    std::size_t traced = 0;
     struct Waiting {
         bool there = false;
         flow::Packet packet;
@@ -167,6 +168,11 @@ void Analyzer::State::outside(const flow::Packet& packet, const flow::Classified
     if (!seen.connection) return;
     if (Place* const place = place_of(*seen.connection)) {
         ++place->conversation.ends[seen.from].notifications;
+        // It slows the requests of the end that it goes to.
+        Direction& slowed = place->conversation.directions[1 - seen.from];
+        if (slowed.trace && packet.time) {
+            slowed.trace->mark(MarkKind::Cnp, *packet.time, packet.number);
+        }
     }
 }
 
@@ -187,6 +193,11 @@ Place* Analyzer::State::new_place(std::uint32_t index) {
     const flow::Connection& connection = tracker.connection(index);
     Place& place = places.emplace_back();
     place.tracked = connection.id;
+    if (traced < options.traces) {
+        ++traced;
+        for (Direction& direction : place.conversation.directions)
+            direction.trace = std::make_unique<Trace>();
+    }
     for (std::size_t end = 0; end < 2; ++end) {
         place.conversation.ends[end].address = connection.ends[end].address;
         place.conversation.ends[end].qpn = connection.ends[end].qpn;

@@ -25,6 +25,7 @@ struct Options {
     flow::Limits flow;
     std::size_t conversations = 131'072; // kept; packets of more are only counted
     bool messages = false;               // whether messages() is filled
+    std::size_t traces = 0; // of this many conversations, the first ones, graphs are kept
 };
 
 class Analyzer {

@@ -65,6 +65,10 @@ void DirectionWatch::note_progress(Conversation& owner, std::uint8_t requester,
         if (outstanding_) patience_ = std::max(patience_, waited(packet).value_or(patience_));
         owner.directions[requester].acknowledged += static_cast<std::uint64_t>(progress);
         last_progress_ = packet.time;
+        Trace* const trace = owner.directions[requester].trace.get();
+        if (trace != nullptr && packet.time) {
+            trace->acknowledged(*packet.time, unacknowledged_, packet.number);
+        }
     }
     if (!open_) return;
     bool recovered = wire::distance(open_->psn, unacknowledged_) > 0;
@@ -93,6 +97,12 @@ void DirectionWatch::negative(Conversation& owner, std::uint8_t requester,
     if (kind == EpisodeKind::RnrNak) ++facts.rnr_naks;
     if (kind == EpisodeKind::SequenceNak) ++facts.sequence_naks;
     if (kind == EpisodeKind::FatalNak) ++facts.fatal_naks;
+    if (facts.trace && packet.time) {
+        const MarkKind mark = kind == EpisodeKind::RnrNak        ? MarkKind::RnrNak
+                              : kind == EpisodeKind::SequenceNak ? MarkKind::SequenceNak
+                                                                 : MarkKind::FatalNak;
+        facts.trace->mark(mark, *packet.time, packet.psn(), packet.number);
+    }
     // One that was overtaken by the ACK of what it asks for asks for nothing any more.
     const bool stale = wire::distance(packet.psn(), stream.unacknowledged()) > 0;
     if (stale && kind != EpisodeKind::FatalNak) return;

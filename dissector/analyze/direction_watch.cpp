@@ -146,6 +146,7 @@ void DirectionWatch::request(Conversation& owner, std::uint8_t requester,
     const flow::Cause cause =
         sent == Sent::Again ? cause_of(packet, seen, answers_known) : flow::Cause::None;
     const Doing doing = doing_of(sent, packet, cause);
+    if (facts.trace && packet.time) draw(*facts.trace, sent, cause, packet);
     switch (sent) {
     case Sent::First: first_request(facts, packet, seen, stream); break;
     case Sent::Late: late_request(facts, packet, seen); break;
@@ -161,6 +162,21 @@ void DirectionWatch::request(Conversation& owner, std::uint8_t requester,
         if (at) filled_ += stream.extents()[*at].span;
     }
     end_packet(facts, packet, stream, doing, false);
+}
+
+void DirectionWatch::draw(Trace& trace, Sent sent, flow::Cause cause,
+                          const flow::Packet& packet) const {
+    const bool timeout = cause == flow::Cause::Timeout && starts_run(packet);
+    switch (sent) {
+    case Sent::First: trace.sent(*packet.time, packet.psn(), packet.number); break;
+    case Sent::Late: trace.mark(MarkKind::Late, *packet.time, packet.psn(), packet.number); break;
+    case Sent::Again:
+        trace.mark(timeout ? MarkKind::Timeout : MarkKind::Again, *packet.time, packet.psn(),
+                   packet.number);
+        break;
+    case Sent::Copy:
+    case Sent::Old: break;
+    }
 }
 
 Doing DirectionWatch::doing_of(Sent sent, const flow::Packet& packet, flow::Cause cause) const {

@@ -136,6 +136,7 @@ class DirectionWatch {
     bool came_after_all(Conversation& owner, std::uint8_t requester, const flow::Packet& packet);
     void time_out(Direction& facts, const flow::Packet& packet);
     void read_again(Episode& episode, const flow::Packet& packet);
+    void draw(Trace& trace, Sent sent, flow::Cause cause, const flow::Packet& packet) const;
     [[nodiscard]] Doing doing_of(Sent sent, const flow::Packet& packet, flow::Cause cause) const;
     // Since the last request or progress, with which a requester's timer begins (TMO-01).
     [[nodiscard]] std::optional<wire::Duration> waited(const flow::Packet& packet) const;

@@ -13,6 +13,7 @@
 
 #include "dissector/analyze/histogram.hpp"
 #include "dissector/analyze/time_series.hpp"
+#include "dissector/analyze/trace.hpp"
 #include "dissector/flow/tracker.hpp"
 
 namespace veriroce::analyze {
@@ -187,6 +188,7 @@ struct Direction {
     std::uint64_t first_number = 0;
     std::uint64_t last_number = 0;
     bool last_was_response = false;
+    std::unique_ptr<Trace> trace; // if it was asked for (Options::traces)
     // The one that was open at the end.
     std::optional<Episode> open;
 

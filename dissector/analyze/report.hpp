@@ -41,6 +41,11 @@ void append_json(std::string& out, const Report& report);
 void append_json_lines(std::string& out, const Report& report);
 void append_json_lines(std::string& out, std::span<const FinishedMessage> messages);
 
+// The graphs that the analysis kept, for the page: [{"connection", "directions": [{"first": PSN,
+// "sent": [[ns since the beginning, PSNs after the first, packet], ...], "acknowledged": likewise,
+// "marks": {"again": likewise, ...}, "thinned"}, ...]}, ...].
+void append_graphs_json(std::string& out, const Report& report);
+
 void append_connections_csv(std::string& out, const Report& report);
 void append_episodes_csv(std::string& out, const Report& report);
 void append_messages_csv_header(std::string& out);

@@ -302,6 +302,50 @@ std::string_view kind_name(const flow::Message& message) {
     return name_of(kind_of(message.info().operation));
 }
 
+std::string_view name_of(MarkKind kind) {
+    switch (kind) {
+    case MarkKind::Again: return "again";
+    case MarkKind::Late: return "late";
+    case MarkKind::SequenceNak: return "sequence-nak";
+    case MarkKind::RnrNak: return "rnr-nak";
+    case MarkKind::FatalNak: return "fatal-nak";
+    case MarkKind::Timeout: return "timeout";
+    case MarkKind::Cnp: return "cnp";
+    }
+    return {};
+}
+
+void put_points(std::string& out, const ThinnedPoints& points, wire::Instant begin) {
+    const auto put_point = [&](const TracePoint& point) {
+        fmt::format_to(std::back_inserter(out), "[{},{},{}]", (point.time - begin).count(),
+                       point.position, point.number);
+    };
+    put_list(out, points.points(), put_point);
+    const bool ends = points.seen() == 0 || points.points().back().number == points.last().number;
+    if (ends) return;
+    out.back() = ',';
+    put_point(points.last());
+    out += ']';
+}
+
+void put_graph(std::string& out, const Trace& trace, wire::Instant begin) {
+    Object object(out);
+    object.number("first", trace.first().value());
+    object.name("sent");
+    put_points(out, trace.sent(), begin);
+    object.name("acknowledged");
+    put_points(out, trace.acknowledged(), begin);
+    object.flag("thinned", trace.sent().seen() > trace.sent().points().size() + 1);
+    object.name("marks");
+    Object marks(out);
+    for (std::size_t i = 0; i < kMarkKinds; ++i) {
+        const auto kind = static_cast<MarkKind>(i);
+        if (trace.marks(kind).seen() == 0) continue;
+        marks.name(name_of(kind));
+        put_points(out, trace.marks(kind), begin);
+    }
+}
+
 template <typename... Args>
 void put(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
@@ -367,6 +411,25 @@ void append_json_lines(std::string& out, std::span<const FinishedMessage> messag
         }
         out += '\n';
     }
+}
+
+void append_graphs_json(std::string& out, const Report& report) {
+    const wire::Instant begin = report.totals->begin.value_or(wire::Instant{});
+    out += '[';
+    bool first = true;
+    for (const Reported& one : report.connections) {
+        const Conversation& conversation = *one.conversation;
+        if (!conversation.directions[0].trace && !conversation.directions[1].trace) continue;
+        if (!first) out += ',';
+        first = false;
+        Object object(out);
+        object.number("connection", conversation.id);
+        object.name("directions");
+        put_list(out, conversation.directions, [&](const Direction& facts) {
+            put_graph(out, facts.trace ? *facts.trace : Trace(), begin);
+        });
+    }
+    out += ']';
 }
 
 void append_connections_csv(std::string& out, const Report& report) {

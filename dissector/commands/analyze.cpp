@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dissector/analysis_database/database.hpp"
+#include "dissector/analysis_page/html.hpp"
 #include "dissector/capture/facts.hpp"
 #include "dissector/capture/live.hpp"
 #include "dissector/capture/merged_frames.hpp"
@@ -29,7 +30,9 @@ class Session {
   public:
     Session(const AnalyzeOptions& options, std::FILE* out, std::FILE* err)
         : options_(options), out_(out), err_(err),
-          analyzer_({.flow = {}, .messages = messages() || !options.sqlite.empty()}) {}
+          analyzer_({.flow = {},
+                     .messages = messages() || !options.sqlite.empty(),
+                     .traces = options.html.empty() ? 0 : analysis_page::kGraphs}) {}
 
     int run() {
         const StopOnSignal stop; // from here on a signal leaves complete output behind
@@ -46,6 +49,7 @@ class Session {
         const analyze::Report report = analyze::report_of(analyzer_, options_.thresholds);
         complain_if_empty(report);
         write_database(report);
+        write_page(report);
         write(report);
         out_.flush();
         return exit_code(report);
@@ -140,6 +144,20 @@ class Session {
     void write_database(const analyze::Report& report) {
         if (!database_ || report.totals->packets == 0) return;
         if (const auto done = database_->finish(report); !done) complain(done.error());
+    }
+
+    void write_page(const analyze::Report& report) {
+        if (options_.html.empty() || report.totals->packets == 0) return;
+        const std::vector<std::string> live{options_.interface};
+        const std::string page =
+            analysis_page::page_html(report, options_.files.empty() ? live : options_.files);
+        const auto failed = [this] {
+            complain(fmt::format("{}: {}", options_.html, std::strerror(errno)));
+        };
+        std::FILE* const file = std::fopen(options_.html.c_str(), "wb");
+        if (file == nullptr) return failed();
+        const bool written = std::fwrite(page.data(), 1, page.size(), file) == page.size();
+        if (std::fclose(file) != 0 || !written) failed();
     }
 
     // What was not looked at must not pass for healthy.
@@ -298,6 +316,8 @@ void add_analyze(Command program) {
                    "What --format csv or jsonl lists");
     command.option("--sqlite", options->sqlite,
                    "Write connections, messages and episodes to a new SQLite database as well",
+                   {.value = "FILE"});
+    command.option("--html", options->html, "Write a page with graphs over time as well",
                    {.value = "FILE"});
     command.number("--top", options->top, {1, 1'000'000},
                    "Connections in each list of the text; the default is 5", {.value = "N"});

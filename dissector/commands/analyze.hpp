@@ -23,6 +23,7 @@ struct AnalyzeOptions {
     AnalyzeFormat format = AnalyzeFormat::Text;
     AnalyzeRows rows = AnalyzeRows::Connections; // of JSON lines and CSV
     std::string sqlite;                          // write a database to this file as well
+    std::string html;                            // write a page to this file as well
     analyze::TextOptions text;
     std::uint32_t top = 5;
     analyze::Thresholds thresholds;
