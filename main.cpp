@@ -6,6 +6,7 @@
 #include "conformance/commands/rules.hpp"
 #include "conformance/commands/script.hpp"
 #include "conformance/commands/test.hpp"
+#include "dissector/commands/analyze.hpp"
 #include "dissector/commands/dissect.hpp"
 #include "transport/commands/bench.hpp"
 #include "transport/commands/fuzz.hpp"
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
         VERIROCE_VERSION);
     const command_line::Command top = program.command();
     commands::add_dissect(top);
+    commands::add_analyze(top);
     commands::add_judge(top);
     commands::add_test(top);
     commands::add_doctor(top);

@@ -23,6 +23,7 @@ constexpr std::array libraries{
     Library{"zlib", "zlib.h"},
     Library{"PCRE2", "pcre2.h"},
     Library{"zstd", "zstd"},
+    Library{"SQLite", "sqlite3.h"},
     Library{"fmt", "fmt/"},
     Library{"Boost.Asio", "boost/asio"},
     Library{"Boost.JSON", "boost/json"},

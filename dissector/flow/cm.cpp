@@ -9,6 +9,8 @@ namespace {
 
 // The fields of a request or reply that are read here lie within this many bytes.
 constexpr std::size_t kFieldBytes = 56;
+// The ACK timeout of the primary path lies behind them, within this many.
+constexpr std::size_t kTimeoutBytes = 96;
 
 // A number of a message, which has its bytes, by the name of its field in the field table.
 class MessageField {
@@ -54,12 +56,20 @@ void read_request(wire::Bytes data, CmMessage& message) {
     static const MessageField initiator_depth("infiniband.cm.req.initdepth");
     static const MessageField first_psn("infiniband.cm.req.startpsn");
     static const MessageField mtu("infiniband.cm.req.pppmtu");
+    static const MessageField ack_timeout("infiniband.cm.req.prim_localacktout");
+    static const MessageField retry_count("infiniband.cm.req.retrcount");
+    static const MessageField rnr_retry_count("infiniband.cm.req.rnrretrcount");
     message.service_id = service_id.wide(data);
     message.qpn = {qpn.in(data)};
     message.responder_resources = static_cast<std::uint8_t>(responder_resources.in(data));
     message.initiator_depth = static_cast<std::uint8_t>(initiator_depth.in(data));
     message.first_psn = wire::Psn(first_psn.in(data));
     message.mtu = mtu_of_code(static_cast<std::uint8_t>(mtu.in(data)));
+    if (data.size() >= kTimeoutBytes) {
+        message.ack_timeout = static_cast<std::uint8_t>(ack_timeout.in(data));
+    }
+    message.retry_count = static_cast<std::uint8_t>(retry_count.in(data));
+    message.rnr_retry_count = static_cast<std::uint8_t>(rnr_retry_count.in(data));
 }
 
 void read_reply(wire::Bytes data, CmMessage& message) {

@@ -26,6 +26,9 @@ struct CmMessage {
     // In a Request:
     std::uint64_t service_id = 0;
     std::optional<wire::Mtu> mtu;
+    std::optional<std::uint8_t> ack_timeout; // the sender's local ACK timeout code (TMO-01)
+    std::uint8_t retry_count = 0;
+    std::uint8_t rnr_retry_count = 0; // 7: without end
     // In a Reject:
     std::uint16_t reason = 0;
     // In a DisconnectRequest:

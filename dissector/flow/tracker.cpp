@@ -174,7 +174,7 @@ Classified Tracker::request(const Packet& packet, std::uint32_t index, Classifie
 Classified Tracker::response(const Packet& packet, std::uint32_t index, Classified seen) {
     seen.role = Role::Responder;
     const bool unknown = connections_[index].pairing == Pairing::None;
-    if ((unknown && !pair(packet, index)) || (!unknown && rivalled(packet, index))) {
+    if ((unknown && !pair(packet, index, seen)) || (!unknown && rivalled(packet, index))) {
         ++connections_[index].unpaired_responses;
         seen.kind = Class::Unpaired;
         return seen;
@@ -326,9 +326,10 @@ void Tracker::give_partner(std::uint32_t index, wire::Qpn qpn) {
 }
 
 // A response to a QP that was addressed before: pairs the two.
-bool Tracker::pair(const Packet& packet, std::uint32_t index) {
+bool Tracker::pair(const Packet& packet, std::uint32_t index, Classified& seen) {
     const auto asker = asker_of(packet);
     if (!asker || *asker == index) return false;
+    seen.absorbed = index;
     merge(*asker, index);
     return true;
 }

@@ -82,6 +82,9 @@ struct Classified {
     bool changed = false;         // a retransmitted request with different content (never a READ)
     std::optional<wire::Instant> previous; // when this PSN was last sent
     std::uint64_t previous_number = 0;     // the packet that last carried it; 0: not seen
+    // The index of a connection that this packet showed to be the other direction of its own, and
+    // that it has become. The index is free now.
+    std::optional<std::uint32_t> absorbed;
     // Whether the sender retransmitted this request, if that is certain. `kind` in contrast is
     // inferred from times and causes.
     std::optional<bool> sent_again;
@@ -162,7 +165,7 @@ class Tracker {
     void remember_request(const Packet& packet, std::uint32_t index);
     std::optional<std::uint32_t> asker_of(const Packet& packet) const;
     void give_partner(std::uint32_t index, wire::Qpn qpn);
-    bool pair(const Packet& packet, std::uint32_t index);
+    bool pair(const Packet& packet, std::uint32_t index, Classified& seen);
     bool rivalled(const Packet& packet, std::uint32_t index) const;
     void merge(std::uint32_t into, std::uint32_t from);
     void fetch_asked(const Packet& packet) const;

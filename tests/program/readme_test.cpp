@@ -1,6 +1,6 @@
 // The verdicts that README.md shows are what the program says. Each indented block that begins with
-// `$ build/release/veriroce test` is run. A line that ends in " ..." shows the beginning of a line,
-// and a line "..." alone stands for any number of lines.
+// `$ build/release/veriroce test` or `... analyze` is run. A line that ends in " ..." shows the
+// beginning of a line, and a line "..." alone stands for any number of lines.
 #include <catch2/catch.hpp>
 
 #include <vector>
@@ -19,7 +19,8 @@ struct Example {
 constexpr std::string_view prompt = "    $ build/release/";
 
 bool shows_a_verdict(std::string_view line) {
-    return line.starts_with(std::string(prompt) + "veriroce test ");
+    return line.starts_with(std::string(prompt) + "veriroce test ") ||
+           line.starts_with(std::string(prompt) + "veriroce analyze ");
 }
 
 std::vector<Example> examples() {
@@ -78,7 +79,12 @@ TEST_CASE("readme: the verdicts that it shows are what the program says", "[prog
     REQUIRE(!all.empty());
     const Workplace place;
     for (const Example& example : all) {
-        const Outcome outcome = place.run(example.command);
+        // Captures are named from the repository's root.
+        std::string command = example.command;
+        if (const std::size_t at = command.find(" pcaps/"); at != std::string::npos) {
+            command.insert(at + 1, std::string(VERIROCE_SOURCE_DIR) + "/");
+        }
+        const Outcome outcome = place.run(command);
         INFO(example.command << "\n" << outcome.out << outcome.err);
         CHECK(outcome.code == 1);
         std::vector<std::string> said;

@@ -91,4 +91,5 @@ def main():
         print(Path(path).stem + "\t" + "\t".join(str(v) for v in n.values()))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,334 @@
+#include "dissector/analyze/analyzer.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <deque>
+
+#include "dissector/analyze/direction_watch.hpp"
+#include "dissector/analyze/set_ups.hpp"
+#include "dissector/wire/fetch.hpp"
+
+namespace veriroce::analyze {
+namespace {
+
+constexpr std::uint32_t kNone = 0xFFFFFFFF;
+constexpr std::uint8_t kMarked = 3; // congestion experienced
+
+struct Place {
+    std::uint64_t tracked = 0; // id of the tracker's connection; 0: became part of another
+    std::array<DirectionWatch, 2> watches;
+    Conversation conversation;
+};
+
+} // namespace
+
+struct Analyzer::State {
+    explicit State(Options chosen) : options(chosen), tracker(chosen.flow) {}
+
+    void observe_together(std::span<const decode::Dissection> frames);
+    void count(const decode::Dissection& frame, bool packet);
+    void note_time(wire::Instant time);
+    void take(const flow::Packet& packet);
+    void outside(const flow::Packet& packet, const flow::Classified& seen);
+    Place* place_of(std::uint32_t index);
+    Place* new_place(std::uint32_t index);
+    void absorb(std::uint32_t gone, Place& into);
+    void refresh(Place& place, const flow::Connection& connection);
+    void note_finished(Place& place, std::uint8_t requester);
+    void fetch(const flow::Tracker::Ahead& ahead) const;
+    void finish();
+
+    Options options;
+    flow::Tracker tracker;
+    SetUps set_ups;
+    std::deque<Place> places;
+    std::vector<std::uint32_t> place_by_index; // of the tracker
+    std::uint64_t last_id = 0;
+    std::uint64_t unpaired_responses = 0;
+    std::size_t traced = 0;
+    struct Waiting {
+        bool there = false;
+        flow::Packet packet;
+        std::optional<flow::Tracker::Ahead> ahead;
+    };
+    std::array<Waiting, kTogether> together;
+    std::vector<FinishedMessage> messages;
+    Totals totals;
+    bool finished = false;
+};
+
+void Analyzer::State::note_time(wire::Instant time) {
+    if (!totals.begin || time < *totals.begin) totals.begin = time;
+    if (!totals.end || time > *totals.end) totals.end = time;
+}
+
+void Analyzer::State::count(const decode::Dissection& frame, bool packet) {
+    ++totals.frames;
+    if (frame.frame.time_ns) note_time(wire::Instant(wire::Duration(*frame.frame.time_ns)));
+    if (packet) return;
+    if (frame.roce()) {
+        ++totals.incomplete;
+    } else if (frame.transport_packet()) {
+        ++totals.other_transport;
+    } else {
+        if (frame.layers.has(decode::LayerKind::Pause)) ++totals.pauses;
+        if (frame.layers.has(decode::LayerKind::Pfc)) ++totals.priority_pauses;
+    }
+}
+
+void Analyzer::State::fetch(const flow::Tracker::Ahead& ahead) const {
+    if (ahead.connection >= place_by_index.size()) return;
+    const std::uint32_t at = place_by_index[ahead.connection];
+    if (at == kNone) return;
+    const Place& place = places[at];
+    wire::fetch(place.watches[ahead.asking]);
+    const Direction& facts = place.conversation.directions[ahead.asking];
+    wire::fetch(&facts, &facts.requests_missed);
+    wire::fetch(&facts.outstanding, &facts.timeouts);
+}
+
+// What several packets need is fetched for all of them at once.
+void Analyzer::State::observe_together(std::span<const decode::Dissection> frames) {
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        Waiting& waiting = together[i];
+        waiting.packet = {};
+        waiting.there = flow::read_packet(frames[i], waiting.packet);
+        waiting.ahead.reset();
+        count(frames[i], waiting.there);
+        if (waiting.there) tracker.fetch_path(waiting.packet);
+    }
+    const std::span<Waiting> all = std::span(together).first(frames.size());
+    for (Waiting& waiting : all) {
+        if (!waiting.there) continue;
+        waiting.ahead = tracker.fetch_connection(waiting.packet);
+        if (waiting.ahead) fetch(*waiting.ahead);
+    }
+    for (const Waiting& waiting : all) {
+        if (waiting.ahead) tracker.fetch_history(waiting.packet, *waiting.ahead);
+    }
+    for (const Waiting& waiting : all) {
+        if (waiting.there) take(waiting.packet);
+    }
+}
+
+void Analyzer::State::take(const flow::Packet& packet) {
+    assert(!finished);
+    ++totals.packets;
+    totals.payload_bytes += packet.payload_bytes();
+    const flow::Classified seen = tracker.feed(packet);
+    if (seen.kind == flow::Class::Damaged || packet.integrity == flow::Integrity::Bad) {
+        ++totals.damaged;
+        if (!seen.connection || !packet.info().request()) return;
+        if (Place* const place = place_of(*seen.connection)) {
+            place->watches[seen.from].damaged(place->conversation.directions[seen.from], packet);
+        }
+        return;
+    }
+    if (seen.kind == flow::Class::Outside) return outside(packet, seen);
+    Place* place = place_of(*seen.connection);
+    if (place == nullptr) place = new_place(*seen.connection);
+    if (place == nullptr) return;
+    if (seen.absorbed) absorb(*seen.absorbed, *place);
+    Conversation& conversation = place->conversation;
+    const flow::Connection& connection = tracker.connection(*seen.connection);
+    if (conversation.pairing != connection.pairing) refresh(*place, connection);
+    conversation.service = connection.service;
+    if (conversation.first_number == 0) {
+        conversation.first_number = packet.number;
+        conversation.first_time = packet.time;
+    }
+    conversation.last_number = packet.number;
+    conversation.last_time = packet.time;
+    if (packet.ecn == kMarked) ++conversation.ends[seen.from].congestion_marks;
+    if (seen.kind == flow::Class::Unpaired) {
+        ++conversation.unpaired_responses;
+        ++unpaired_responses;
+        return;
+    }
+    const std::uint8_t asking = seen.asking();
+    const flow::Stream& stream = connection.ends[asking].stream;
+    if (!conversation.mtu) conversation.mtu = stream.mtu();
+    DirectionWatch& watch = place->watches[asking];
+    if (seen.role == flow::Role::Responder) {
+        watch.response(conversation, asking, packet, seen, stream);
+        if (!tracker.finished().empty()) note_finished(*place, asking);
+    } else {
+        const bool known = connection.pairing != flow::Pairing::None || unpaired_responses == 0;
+        watch.request(conversation, asking, packet, seen, stream, known);
+    }
+}
+
+void Analyzer::State::outside(const flow::Packet& packet, const flow::Classified& seen) {
+    if (packet.info().operation != wire::Operation::Cnp) {
+        ++totals.datagrams;
+        set_ups.note(packet);
+        return;
+    }
+    ++totals.notifications;
+    if (!seen.connection) return;
+    if (Place* const place = place_of(*seen.connection)) {
+        ++place->conversation.ends[seen.from].notifications;
+        // It slows the requests of the end that it goes to.
+        Direction& slowed = place->conversation.directions[1 - seen.from];
+        if (slowed.trace && packet.time) {
+            slowed.trace->mark(MarkKind::Cnp, *packet.time, packet.number);
+        }
+    }
+}
+
+Place* Analyzer::State::place_of(std::uint32_t index) {
+    if (index >= place_by_index.size() || place_by_index[index] == kNone) return nullptr;
+    Place& place = places[place_by_index[index]];
+    return place.tracked == tracker.connection(index).id ? &place : nullptr;
+}
+
+Place* Analyzer::State::new_place(std::uint32_t index) {
+    if (index >= place_by_index.size()) place_by_index.resize(index + 1UL, kNone);
+    place_by_index[index] = kNone;
+    if (places.size() >= options.conversations) {
+        ++totals.conversations_not_kept;
+        return nullptr;
+    }
+    place_by_index[index] = static_cast<std::uint32_t>(places.size());
+    const flow::Connection& connection = tracker.connection(index);
+    Place& place = places.emplace_back();
+    place.tracked = connection.id;
+    if (traced < options.traces) {
+        ++traced;
+        for (Direction& direction : place.conversation.directions)
+            direction.trace = std::make_unique<Trace>();
+    }
+    for (std::size_t end = 0; end < 2; ++end) {
+        place.conversation.ends[end].address = connection.ends[end].address;
+        place.conversation.ends[end].qpn = connection.ends[end].qpn;
+    }
+    return &place;
+}
+
+// The other direction of the connection was known by itself until now.
+void Analyzer::State::absorb(std::uint32_t gone, Place& into) {
+    if (gone >= place_by_index.size() || place_by_index[gone] == kNone) return;
+    Place& from = places[place_by_index[gone]];
+    place_by_index[gone] = kNone;
+    if (&from == &into || from.tracked == 0) return;
+    from.tracked = 0;
+    Conversation& target = into.conversation;
+    Conversation& source = from.conversation;
+    // Each knew its receiver only: the sender of one is the receiver of the other.
+    target.directions[1] = std::move(source.directions[0]);
+    into.watches[1] = from.watches[0];
+    target.unpaired_responses += source.unpaired_responses;
+    target.ends[1].congestion_marks += source.ends[0].congestion_marks;
+    target.ends[1].notifications += source.ends[0].notifications;
+    target.ends[0].congestion_marks += source.ends[1].congestion_marks;
+    target.ends[0].notifications += source.ends[1].notifications;
+    if (source.first_number != 0 &&
+        (target.first_number == 0 || source.first_number < target.first_number)) {
+        target.first_number = source.first_number;
+        target.first_time = source.first_time;
+    }
+    for (Episode& episode : source.episodes) {
+        episode.requester = 1;
+        target.episodes.push_back(episode);
+    }
+    target.more_episodes += source.more_episodes;
+    into.watches[1].belong_to(1);
+}
+
+void Analyzer::State::refresh(Place& place, const flow::Connection& connection) {
+    Conversation& conversation = place.conversation;
+    conversation.pairing = connection.pairing;
+    for (std::size_t end = 0; end < 2; ++end) {
+        conversation.ends[end].address = connection.ends[end].address;
+        conversation.ends[end].qpn = connection.ends[end].qpn;
+    }
+    if (conversation.id == 0) conversation.id = ++last_id;
+}
+
+void Analyzer::State::note_finished(Place& place, std::uint8_t requester) {
+    Conversation& conversation = place.conversation;
+    Direction& facts = conversation.directions[requester];
+    for (const flow::Message& message : tracker.finished()) {
+        auto& counts = facts.messages[static_cast<std::size_t>(kind_of(message.info().operation))];
+        if (!counts) counts = std::make_unique<MessageCounts>();
+        ++counts->messages;
+        counts->bytes += message.bytes;
+        counts->sizes.add(message.bytes);
+        const auto latency = message.latency();
+        if (message.begun && latency && *latency >= wire::Duration{0}) {
+            counts->latencies.add(static_cast<std::uint64_t>(latency->count()));
+        }
+        if (options.messages) {
+            messages.push_back({conversation.id, requester, message});
+        }
+    }
+}
+
+void Analyzer::State::finish() {
+    assert(!finished);
+    finished = true;
+    std::vector<bool> alive(places.size());
+    for (const std::uint32_t index : tracker.connections()) {
+        const Place* const place = place_of(index);
+        if (place != nullptr) alive[place_by_index[index]] = true;
+    }
+    for (std::size_t at = 0; at < places.size(); ++at) {
+        Place& place = places[at];
+        if (place.tracked == 0) continue;
+        Conversation& conversation = place.conversation;
+        if (conversation.id == 0) conversation.id = ++last_id;
+        conversation.evicted = !alive[at];
+        for (std::uint8_t requester = 0; requester < 2; ++requester)
+            place.watches[requester].finish(conversation, requester);
+        if (conversation.pairing != flow::Pairing::Known || !conversation.ends[1].qpn) continue;
+        const Setup* const setup =
+            set_ups.find({conversation.ends[0].address, conversation.ends[1].address,
+                          conversation.ends[1].qpn->value});
+        if (setup != nullptr) conversation.setup = *setup;
+    }
+    totals.evicted = tracker.evicted();
+    totals.refusals = set_ups.refusals();
+}
+
+Analyzer::Analyzer(Options options) : state_(std::make_unique<State>(options)) {}
+Analyzer::~Analyzer() = default;
+Analyzer::Analyzer(Analyzer&&) noexcept = default;
+Analyzer& Analyzer::operator=(Analyzer&&) noexcept = default;
+
+void Analyzer::observe(std::span<const decode::Dissection> frames) {
+    state_->messages.clear();
+    while (!frames.empty()) {
+        const std::size_t count = std::min(frames.size(), kTogether);
+        state_->observe_together(frames.first(count));
+        frames = frames.subspan(count);
+    }
+}
+
+void Analyzer::observe(const flow::Packet& packet) {
+    state_->messages.clear();
+    ++state_->totals.frames;
+    if (packet.time) state_->note_time(*packet.time);
+    state_->take(packet);
+}
+
+void Analyzer::finish() {
+    state_->finish();
+}
+
+std::span<const FinishedMessage> Analyzer::messages() const {
+    return state_->messages;
+}
+
+const Totals& Analyzer::totals() const {
+    return state_->totals;
+}
+
+std::vector<const Conversation*> Analyzer::conversations() const {
+    std::vector<const Conversation*> all;
+    for (const Place& place : state_->places) {
+        if (place.tracked != 0) all.push_back(&place.conversation);
+    }
+    return all;
+}
+
+} // namespace veriroce::analyze

@@ -1,0 +1,56 @@
+// Turns the packets of captures into what happened on each connection.
+//
+//   Analyzer analyzer;
+//   for (...) analyzer.observe(dissections);   // in the order of time
+//   analyzer.finish();
+//   for (const Conversation* conversation : analyzer.conversations()) ...
+//
+// What a packet means comes from flow::Tracker. A claim about the network rests on what a device
+// said or did (a NAK, a READ that was asked for again), never on a packet that the capture lacks.
+//
+// Memory is bounded: the tracker's Limits, and Options::conversations of fixed size with at most
+// DirectionWatch::kMostEpisodes episodes each. Deterministic. Errors: none.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dissector/analyze/facts.hpp"
+#include "dissector/decode/dissection.hpp"
+
+namespace veriroce::analyze {
+
+struct Options {
+    flow::Limits flow;
+    std::size_t conversations = 131'072; // kept; packets of more are only counted
+    bool messages = false;               // whether messages() is filled
+    std::size_t traces = 0; // of this many conversations, the first ones, graphs are kept
+};
+
+class Analyzer {
+  public:
+    explicit Analyzer(Options options = {});
+    ~Analyzer();
+    Analyzer(Analyzer&&) noexcept;
+    Analyzer& operator=(Analyzer&&) noexcept;
+
+    // With many connections less time is spent waiting for memory if several frames come together.
+    void observe(std::span<const decode::Dissection> frames);
+    static constexpr std::size_t kTogether = 16; // this many are taken at a time
+    void observe(const flow::Packet& packet);
+    // After the last packet. Observing afterwards is an error.
+    void finish();
+
+    // The messages that the last call of observe() completed.
+    [[nodiscard]] std::span<const FinishedMessage> messages() const;
+    [[nodiscard]] const Totals& totals() const;
+    // After finish(); in the order of their first packets.
+    [[nodiscard]] std::vector<const Conversation*> conversations() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+} // namespace veriroce::analyze

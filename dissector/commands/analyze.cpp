@@ -1,0 +1,352 @@
+#include "dissector/commands/analyze.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "dissector/analysis_database/database.hpp"
+#include "dissector/analysis_page/html.hpp"
+#include "dissector/capture/facts.hpp"
+#include "dissector/capture/live.hpp"
+#include "dissector/capture/merged_frames.hpp"
+#include "dissector/command_line/exit_code.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
+#include "dissector/print/output.hpp"
+#include "dissector/wire/safe_text.hpp"
+
+namespace veriroce::commands {
+namespace {
+
+using namespace command_line;
+
+void say(std::FILE* err, std::string_view message) {
+    fmt::print(err, "veriroce: {}\n", wire::safe_text(message, true));
+}
+
+class Session {
+  public:
+    Session(const AnalyzeOptions& options, std::FILE* out, std::FILE* err)
+        : options_(options), out_(out), err_(err),
+          analyzer_({.flow = {},
+                     .messages = messages() || !options.sqlite.empty(),
+                     .traces = options.html.empty() ? 0 : analysis_page::kGraphs}) {}
+
+    int run() {
+        const StopOnSignal stop; // from here on a signal leaves complete output behind
+        if (!make_database()) return kExitUnable;
+        if (messages() && options_.format == AnalyzeFormat::Csv) {
+            analyze::append_messages_csv_header(out_.text());
+        }
+        if (options_.interface.empty()) {
+            read_files();
+        } else {
+            read_live();
+        }
+        analyzer_.finish();
+        const analyze::Report report = analyze::report_of(analyzer_, options_.thresholds);
+        complain_if_empty(report);
+        write_database(report);
+        write_page(report);
+        write(report);
+        out_.flush();
+        return exit_code(report);
+    }
+
+  private:
+    [[nodiscard]] bool messages() const {
+        return options_.rows == AnalyzeRows::Messages && options_.format != AnalyzeFormat::Text &&
+               options_.format != AnalyzeFormat::Json;
+    }
+    [[nodiscard]] bool interrupted() const {
+        return options_.interface.empty() && StopOnSignal::requested();
+    }
+
+    void observe(std::span<const decode::Dissection> frames) {
+        analyzer_.observe(frames);
+        if (analyzer_.messages().empty()) return;
+        if (database_) {
+            if (const auto added = database_->add(analyzer_.messages()); !added) {
+                complain(added.error());
+                database_.reset();
+            }
+        }
+        if (!messages()) return;
+        if (options_.format == AnalyzeFormat::Csv) {
+            analyze::append_messages_csv(out_.text(), analyzer_.messages());
+        } else {
+            analyze::append_json_lines(out_.text(), analyzer_.messages());
+        }
+        out_.pass();
+    }
+
+    void read_files() {
+        std::vector<capture::Reader> readers;
+        std::vector<const std::string*> names;
+        for (const std::string& file : options_.files) {
+            auto reader = capture::Reader::open(file, &StopOnSignal::flag());
+            if (StopOnSignal::requested()) return;
+            if (!reader) {
+                complain(capture::text_of(reader.error(), file));
+                continue;
+            }
+            readers.push_back(std::move(*reader));
+            names.push_back(&file);
+        }
+        capture::MergedFrames frames(std::move(readers), analyze::Analyzer::kTogether,
+                                     {.also_roce_ports = options_.roce_ports});
+        for (auto some = frames.next(); !some.empty(); some = frames.next()) {
+            observe(some);
+            if (StopOnSignal::requested() || out_.error() != 0) return;
+        }
+        for (const auto& [file, error] : frames.errors())
+            complain(capture::text_of(error, *names[file]));
+    }
+
+    void read_live() {
+        auto live = capture::Live::open(
+            {.interface = options_.interface, .filter = {}, .stop = &StopOnSignal::flag()});
+        if (!live) return complain(live.error());
+        fmt::print(err_, "Capturing on {}; press Ctrl-C for the report\n", options_.interface);
+        std::fflush(err_);
+        capture::Record record;
+        decode::Dissection dissection;
+        std::uint64_t number = 0;
+        for (;;) {
+            const auto got = live->next(record);
+            if (!got) return complain(got.error());
+            if (*got == capture::Live::Got::Stopped) break;
+            if (*got != capture::Live::Got::Packet) continue;
+            capture::tell(record, ++number, dissection.frame);
+            decode::dissect_frame({.also_roce_ports = options_.roce_ports}, dissection);
+            observe({&dissection, 1});
+        }
+        const auto counts = live->counts();
+        if (counts.dropped + counts.interface_dropped == 0) return;
+        fmt::print(err_, "{} packets dropped by the kernel, {} by the interface\n", counts.dropped,
+                   counts.interface_dropped);
+    }
+
+    bool make_database() {
+        if (options_.sqlite.empty()) return true;
+        auto database = analysis_database::Database::create(options_.sqlite);
+        if (!database) {
+            complain(database.error());
+            return false;
+        }
+        database_.emplace(std::move(*database));
+        return true;
+    }
+
+    // An analysis of nothing leaves no file.
+    void write_database(const analyze::Report& report) {
+        if (!database_ || report.totals->packets == 0) return;
+        if (const auto done = database_->finish(report); !done) complain(done.error());
+    }
+
+    void write_page(const analyze::Report& report) {
+        if (options_.html.empty() || report.totals->packets == 0) return;
+        const std::vector<std::string> live{options_.interface};
+        const std::string page =
+            analysis_page::page_html(report, options_.files.empty() ? live : options_.files);
+        const auto failed = [this] {
+            complain(fmt::format("{}: {}", options_.html, std::strerror(errno)));
+        };
+        std::FILE* const file = std::fopen(options_.html.c_str(), "wb");
+        if (file == nullptr) return failed();
+        const bool written = std::fwrite(page.data(), 1, page.size(), file) == page.size();
+        if (std::fclose(file) != 0 || !written) failed();
+    }
+
+    // What was not looked at must not pass for healthy.
+    void complain_if_empty(const analyze::Report& report) {
+        const analyze::Totals& totals = *report.totals;
+        if (failed_ || interrupted() || totals.packets > totals.damaged) return;
+        std::string why = fmt::format("nothing was analysed: {} frames", totals.frames);
+        if (totals.damaged > 0) why += fmt::format("; {} damaged packets", totals.damaged);
+        if (totals.incomplete > 0) why += fmt::format("; {} incomplete packets", totals.incomplete);
+        if (totals.other_transport > 0) {
+            why += fmt::format("; {} packets of RoCE v1 or InfiniBand", totals.other_transport);
+        }
+        const bool none = totals.packets + totals.incomplete + totals.other_transport == 0;
+        complain(why + (none ? "; no RoCEv2 packets" : ""));
+    }
+
+    void write(const analyze::Report& report) {
+        std::string& out = out_.text();
+        switch (options_.format) {
+        case AnalyzeFormat::Text: write_text(report); break;
+        case AnalyzeFormat::Json: analyze::append_json(out, report); break;
+        case AnalyzeFormat::JsonLines:
+            if (!messages()) analyze::append_json_lines(out, report);
+            break;
+        case AnalyzeFormat::Csv:
+            if (options_.rows == AnalyzeRows::Connections) {
+                analyze::append_connections_csv(out, report);
+            } else if (options_.rows == AnalyzeRows::Episodes) {
+                analyze::append_episodes_csv(out, report);
+            }
+            break;
+        }
+    }
+
+    void write_text(const analyze::Report& report) {
+        if (report.totals->packets == 0) return;
+        const std::size_t before = out_.text().size();
+        analyze::append_text(out_.text(), report, options_.text);
+        if (out_.text().size() == before) {
+            complain(fmt::format("no connection has the number {}; there are {}",
+                                 *options_.text.connection, report.connections.size()));
+        }
+    }
+
+    int exit_code(const analyze::Report& report) {
+        if (out_.error() == EPIPE) return kExitSuccess;
+        if (out_.error() != 0) {
+            say(err_, fmt::format("writing failed: {}", std::strerror(out_.error())));
+            return kExitUnable;
+        }
+        if (interrupted()) {
+            say(err_, "analyze: interrupted: only the packets until then were analysed");
+            return kExitInterrupted;
+        }
+        if (!report.healthy()) return kExitFound;
+        return failed_ ? kExitUnable : kExitSuccess;
+    }
+
+    void complain(const std::string& message) {
+        say(err_, message);
+        failed_ = true;
+    }
+
+    const AnalyzeOptions& options_;
+    print::Output out_;
+    std::FILE* err_;
+    analyze::Analyzer analyzer_;
+    std::optional<analysis_database::Database> database_;
+    bool failed_ = false;
+};
+
+std::optional<double> leading_number(std::string_view word, std::string_view& rest) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc{} || !std::isfinite(value) || value < 0) return std::nullopt;
+    rest = word.substr(static_cast<std::size_t>(end - word.data()));
+    return value;
+}
+
+// "0.1%" or "0.001".
+Command::Reader part_reader(double& part) {
+    return [&part](const std::string& word) -> std::expected<void, std::string> {
+        std::string_view unit;
+        const auto value = leading_number(word, unit);
+        const double divisor = unit == "%" ? 100 : 1;
+        if (!value || (!unit.empty() && unit != "%") || *value / divisor > 1) {
+            return std::unexpected("expected a share as 0.1% or 0.001, got '" + word + "'");
+        }
+        part = *value / divisor;
+        return {};
+    };
+}
+
+Command::Reader time_reader(std::optional<wire::Duration>& time) {
+    return [&time](const std::string& word) -> std::expected<void, std::string> {
+        std::string_view unit;
+        const auto value = leading_number(word, unit);
+        const double ns = unit == "ns"   ? 1
+                          : unit == "us" ? 1e3
+                          : unit == "ms" ? 1e6
+                          : unit == "s"  ? 1e9
+                                         : 0;
+        constexpr double kMost = 1e15;
+        if (!value || ns == 0 || *value * ns > kMost) {
+            return std::unexpected("expected a time as 500us, 10ms or 1s, got '" + word + "'");
+        }
+        time = wire::Duration(static_cast<std::int64_t>(*value * ns));
+        return {};
+    };
+}
+
+std::string wrong_with(const AnalyzeOptions& options) {
+    if (options.files.empty() && options.interface.empty()) {
+        return "no capture file; give file names, - for standard input, or -i IFACE";
+    }
+    if (!options.files.empty() && !options.interface.empty()) {
+        return "-i reads no files";
+    }
+    const bool rows = options.rows != AnalyzeRows::Connections;
+    const bool text = options.format == AnalyzeFormat::Text;
+    if (rows && (text || options.format == AnalyzeFormat::Json)) {
+        return "--rows goes with --format csv or jsonl";
+    }
+    if (options.rows == AnalyzeRows::Episodes && options.format == AnalyzeFormat::JsonLines) {
+        return "--format jsonl has the episodes beside the connections; leave --rows out";
+    }
+    if (!text && (options.text.details || options.text.connection)) {
+        return "-v and --connection go with --format text; the other formats have all details";
+    }
+    return {};
+}
+
+} // namespace
+
+void add_analyze(Command program) {
+    auto command = program.add_command("analyze", "Report what happened on each connection");
+    const auto options = std::make_shared<AnalyzeOptions>();
+    command.option("FILE", options->files,
+                   "pcap or pcapng files, read as one capture in the order of time; - is standard "
+                   "input");
+    command.option("-i", options->interface, "Capture live; Ctrl-C ends it with the report",
+                   {.value = "IFACE"});
+    command.number("--roce-port", options->roce_ports, {1, 65'535},
+                   "A UDP port that carries RoCEv2, in addition to 4791; repeat it",
+                   {.value = "PORT"});
+    command.choice("--format", options->format,
+                   {{"text", AnalyzeFormat::Text},
+                    {"json", AnalyzeFormat::Json},
+                    {"jsonl", AnalyzeFormat::JsonLines},
+                    {"csv", AnalyzeFormat::Csv}},
+                   "Output format");
+    command.choice("--rows", options->rows,
+                   {{"connections", AnalyzeRows::Connections},
+                    {"episodes", AnalyzeRows::Episodes},
+                    {"messages", AnalyzeRows::Messages}},
+                   "What --format csv or jsonl lists");
+    command.option("--sqlite", options->sqlite,
+                   "Write connections, messages and episodes to a new SQLite database as well",
+                   {.value = "FILE"});
+    command.option("--html", options->html, "Write a page with graphs over time as well",
+                   {.value = "FILE"});
+    command.number("--top", options->top, {1, 1'000'000},
+                   "Connections in each list of the text; the default is 5", {.value = "N"});
+    command.number("--connection", options->text.connection, {1, UINT64_MAX},
+                   "Only the connection with this number, with details", {.value = "N"});
+    command.flag("-v", options->text.details, "Details of each listed connection");
+    command.option("--max-retransmissions", part_reader(options->thresholds.resent_part),
+                   "Share of the request packets of one end that may be retransmissions; the "
+                   "default is 0.1%",
+                   {.value = "SHARE"});
+    command.number("--max-timeouts", options->thresholds.timeouts, {},
+                   "Timeouts that one end may have; the default is 0", {.value = "N"});
+    command.number("--max-rnr-naks", options->thresholds.rnr_naks, {},
+                   "RNR NAKs that one end may get; the default is 0", {.value = "N"});
+    command.option("--max-latency", time_reader(options->thresholds.latency),
+                   "Time that 99 % of the messages of one kind may take at most",
+                   {.value = "TIME"});
+    command.footer("Exit code 1 if a connection is not healthy: it died, or breaks a limit.");
+    command.on_run([options] { return run_analyze(*options, stdout, stderr); });
+}
+
+int run_analyze(const AnalyzeOptions& given, std::FILE* out, std::FILE* err) {
+    if (const std::string wrong = wrong_with(given); !wrong.empty()) {
+        say(err, "analyze: " + wrong);
+        return kExitUsage;
+    }
+    AnalyzeOptions options = given;
+    options.text.top = options.top;
+    return Session(options, out, err).run();
+}
+
+} // namespace veriroce::commands

@@ -1,0 +1,41 @@
+// `veriroce analyze`: what happened on each connection of a capture.
+#pragma once
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dissector/analyze/report.hpp"
+#include "dissector/command_line/command.hpp"
+
+namespace veriroce::commands {
+
+void add_analyze(command_line::Command program);
+
+enum class AnalyzeFormat : std::uint8_t { Text, Json, JsonLines, Csv };
+enum class AnalyzeRows : std::uint8_t { Connections, Episodes, Messages };
+
+struct AnalyzeOptions {
+    std::vector<std::string> files;        // "-": standard input
+    std::string interface;                 // capture live instead
+    std::vector<std::uint16_t> roce_ports; // UDP ports to decode as RoCEv2, besides 4791
+    AnalyzeFormat format = AnalyzeFormat::Text;
+    AnalyzeRows rows = AnalyzeRows::Connections; // of JSON lines and CSV
+    std::string sqlite;                          // write a database to this file as well
+    std::string html;                            // write a page to this file as well
+    analyze::TextOptions text;
+    std::uint32_t top = 5;
+    analyze::Thresholds thresholds;
+};
+
+// Writes the report to `out`, and errors to `err`. Returns the exit code:
+//   0  everything that was analysed is healthy
+//   1  something is not
+//   2  invalid options
+//   3  an input could not be read to its end, or nothing was analysed, or writing failed
+//   130  interrupted; the report covers the packets until then (0 or 1 after -i)
+// An input that could not be read does not hide a 1.
+int run_analyze(const AnalyzeOptions& options, std::FILE* out, std::FILE* err);
+
+} // namespace veriroce::commands
