@@ -121,7 +121,7 @@ Accepted<int> explore(const TestOptions& options, Console& console) {
     if (!bench) return std::unexpected(bench.error());
     if (options.list) return list(**bench, options, console);
     explorer::Exploration exploration(**bench, right_devices(options, (*bench)->environment({})),
-                                     explorer_options(options));
+                                      explorer_options(options));
     plan::RunResults results;
     results.run = (*bench)->info();
     Report report(options);
