@@ -296,6 +296,7 @@ constexpr std::array kMutants{
     Mutant{.name = "sequence_nak_taken_for_next_psn",
            .rule = "REQ-11",
            .description = "A sequence NAK makes the requester begin one PSN too late.",
+           .cases = "req/naks-on-three-qps",
            .make_filter = make<NakNamesTheLastGood>},
     Mutant{.name = "old_ack_restarts",
            .rule = "REQ-06",

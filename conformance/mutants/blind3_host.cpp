@@ -362,6 +362,7 @@ constexpr std::array kMutants{
     Mutant{.name = "immediate_write_length_of_last",
            .rule = "N-15",
            .description = "byte_len of a WRITE with immediate data counts its last packet alone.",
+           .cases = "rsp/messages-on-three-qps",
            .make_filter = make<LengthOfLast>},
     Mutant{.name = "immediate_told_once_more",
            .rule = "REQ-34",

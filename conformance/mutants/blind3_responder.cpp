@@ -332,6 +332,7 @@ constexpr std::array kMutants{
            .rule = "ATM-06",
            .description = "Of as many READs and atomics as were agreed upon, the oldest is not "
                           "remembered: if it is an atomic, its duplicate gets no answer.",
+           .cases = "atm/replays-on-three-qps",
            .make_filter = make<OneReplayTooFew>},
     Mutant{.name = "packet_of_4096_not_written",
            .rule = "RSP-01",

@@ -306,6 +306,7 @@ constexpr std::array kMutants{
     Mutant{.name = "shared_receive_names_first_qp",
            .rule = "N-21",
            .description = "A receive out of a shared queue completes as the first QP's.",
+           .cases = "rnr/shared-queue-three-qps",
            .make_filter = make<SharedReceiveNamesFirst>},
     Mutant{.name = "last_never_solicited",
            .rule = "BTH-13",

@@ -419,6 +419,7 @@ constexpr std::array kMutants{
            .rule = "REQ-34",
            .description = "A SEND of several packets with invalidate names the key of the SEND "
                           "before.",
+           .cases = "req/second-invalidate",
            .make_filter = make<LongSendRevokesPrevious>},
     Mutant{.name = "rnr_nak_of_atomic_ends_qp",
            .rule = "RNR-15",
@@ -428,6 +429,7 @@ constexpr std::array kMutants{
            .rule = "RNR-08",
            .description = "A QP that is told to wait while another one waits ends its wait with "
                           "that one.",
+           .cases = "rnr/waits-on-three-qps",
            .make_filter = make<OneRnrTimer>},
     Mutant{.name = "read_reloads_no_rnr_retries",
            .rule = "RNR-11",
@@ -437,6 +439,7 @@ constexpr std::array kMutants{
            .rule = "RNR-01",
            .description = "A request that was RNR NAKed is dropped in silence if it comes in time "
                           "and still finds no receive.",
+           .cases = "rnr/three-qps-without-receives",
            .make_filter = make<OneRnrNakPerPsn>},
     Mutant{.name = "immediate_lost_after_rnr",
            .rule = "REQ-34",

@@ -195,7 +195,7 @@ constexpr std::array kFirst{
            .rule = "RSP-04",
            .description = "After a sequence NAK, and until the gap is closed, duplicate READs and "
                           "atomics get no answer.",
-           .cases = "rsp/gap-behind-a-read",
+           .cases = "rsp/gap-behind-a-read rsp/duplicates-in-a-gap",
            .checks = kStandardChecks.with(DuplicateCheck::Remembered,
                                           nothing_remembered_while_nak_waits)},
     Mutant{.name = "duplicate_read_only_while_newest",

@@ -232,6 +232,8 @@ constexpr std::array kFirst{
            .rule = "REQ-03",
            .description = "The first request that completes after something was sent again "
                           "completes twice.",
+           .cases = "req/reads-on-three-qps tmo/retries-on-two-qps rnr/retries-on-two-qps "
+                    "req/recoveries-in-turn",
            .make_filter = make<CompletesTwiceAfterResend>},
     Mutant{.name = "flush_repeats_first_status",
            .rule = "STA-07",

@@ -316,6 +316,7 @@ constexpr std::array kFirst{
            .rule = "RDR-03",
            .description = "The LAST of a READ response with MIDDLEs has an MSN that does not count "
                           "the READ.",
+           .cases = "rdr/reads-on-four-qps",
            .make_filter = make<LastOfLongReadHasOldMsn>},
     Mutant{.name = "second_read_uses_first_address",
            .rule = "RDR-01",

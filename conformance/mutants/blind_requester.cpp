@@ -359,6 +359,7 @@ constexpr std::array kSecond{
     Mutant{.name = "timeout_zero_acts_as_fourteen",
            .rule = "TMO-02",
            .description = "A timeout of 0 acts as 14.",
+           .cases = "tmo/timers-on-three-qps",
            .make_filter = make<KeepsTimeout<never_is_fourteen>>},
     Mutant{.name = "second_piece_sent_from_aligned_address",
            .rule = "LEN-10",

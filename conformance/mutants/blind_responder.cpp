@@ -359,6 +359,7 @@ constexpr std::array kFirst{
            .rule = "ACK-07",
            .description = "The ACK of a duplicate that comes in the middle of a message has an MSN "
                           "that counts this message.",
+           .cases = "rsp/duplicate-sends-everywhere rsp/duplicate-writes-everywhere",
            .make_filter = make<CountsOpenMessage>},
     Mutant{.name = "duplicate_long_write_written_again",
            .rule = "RSP-15",
@@ -399,6 +400,7 @@ constexpr std::array kFirst{
     Mutant{.name = "second_sequence_nak_repeats_first",
            .rule = "RSP-02",
            .description = "Each further sequence NAK of a connection has the PSN of its first.",
+           .cases = "rsp/fault-beside-recovering-qps",
            .make_filter = make<RepeatsFirstNak>},
     Mutant{.name = "sequence_nak_msn_without_reads",
            .rule = "RSP-02",
