@@ -222,6 +222,8 @@ constexpr std::array kFirst{
            .rule = "N-13",
            .level = "SHOULD",
            .description = "QP_REQ_ERR is raised in place of QP_ACCESS_ERR.",
+           .cases =
+               "key/other-key-writes ext/flush-refused ext/atomic-write-keys key/window-outside",
            .make_filter = make<AccessErrorIsRequestError>},
     Mutant{.name = "unsignaled_reads_complete",
            .rule = "REQ-03",
@@ -233,7 +235,7 @@ constexpr std::array kFirst{
            .description = "The first request that completes after something was sent again "
                           "completes twice.",
            .cases = "req/reads-on-three-qps tmo/retries-on-two-qps rnr/retries-on-two-qps "
-                    "req/recoveries-in-turn",
+                    "req/recoveries-in-turn req/progress-of-retries",
            .make_filter = make<CompletesTwiceAfterResend>},
     Mutant{.name = "flush_repeats_first_status",
            .rule = "STA-07",

@@ -301,6 +301,7 @@ constexpr std::array kFirst{
     Mutant{.name = "last_with_one_byte_over_padded_with_one",
            .rule = "BTH-09",
            .description = "A LAST whose payload needs three pad bytes is sent with one.",
+           .cases = "req/pieces-sent-again",
            .make_filter = make<EditsOutbound<pad_of_one>>},
     Mutant{.name = "write_announces_sixteen_bits",
            .rule = "LEN-04",

@@ -104,9 +104,11 @@ void PlanRun::tell_plan() {
     }
 }
 
-Environment environment_alone(const Testbed& testbed, const PlannedRun& planned,
-                              const RunOptions& options) {
-    Environment environment = testbed.environment(planned.network());
+namespace {
+
+Environment environment_in(const interpreter::Network& network, const Testbed& testbed,
+                           const PlannedRun& planned, const RunOptions& options) {
+    Environment environment = testbed.environment(network);
     double scale = options.timeout_scale;
     if (options.profile) {
         environment = options.profile->applied(std::move(environment));
@@ -122,8 +124,20 @@ Environment environment_alone(const Testbed& testbed, const PlannedRun& planned,
     return environment;
 }
 
+} // namespace
+
+Environment environment_alone(const Testbed& testbed, const PlannedRun& planned,
+                              const RunOptions& options) {
+    return environment_in(planned.network(), testbed, planned, options);
+}
+
 Environment PlanRun::environment_for(const PlannedRun& planned) {
-    Environment environment = environment_alone(testbed_, planned, options_);
+    return environment_for(planned, planned.network());
+}
+
+Environment PlanRun::environment_for(const PlannedRun& planned,
+                                     const interpreter::Network& network) {
+    Environment environment = environment_in(network, testbed_, planned, options_);
     environment.first_tester_qpn = qpns_.next();
     const std::string play = fmt::format("{} {} {}", planned.id(plan_.cases[planned.case_index]),
                                          environment.seed, plays_of_run_++);
@@ -334,9 +348,17 @@ std::size_t PlanRun::sanity_tries() const {
     return testbed_.may_lose_packets() ? kSanityTriesOnWire : kSanityTries;
 }
 
+// Without the case's VLAN, in which the device may be wrong and yet alive, unless it has no address
+// outside of it.
+Environment PlanRun::environment_for_sanity(const PlannedRun& planned) {
+    interpreter::Network network = planned.network();
+    network.vlan.reset();
+    return environment_for(planned, testbed_.lacks(network) ? planned.network() : network);
+}
+
 bool PlanRun::answers_again(const PlannedRun& planned) {
     for (std::size_t i = 0; i < sanity_tries() && !testbed_.broken(); ++i) {
-        if (sanity_exchange(environment_for(planned)).verdict == Verdict::Pass) return true;
+        if (sanity_exchange(environment_for_sanity(planned)).verdict == Verdict::Pass) return true;
     }
     return false;
 }
@@ -359,12 +381,13 @@ bool saw_silence(const CaseResult& result) {
 // message. An exchange that fails is held again: a wire may lose a packet.
 void PlanRun::judge_sanity(CaseResult& result, const PlannedRun& planned,
                            const Environment& environment) {
-    CaseResult sanity = sanity_exchange(environment);
+    CaseResult sanity =
+        sanity_exchange(environment.vlan ? environment_for_sanity(planned) : environment);
     wire_.add(sanity.packets.size());
     for (std::size_t tries = 1; tries < sanity_tries(); ++tries) {
         if (sanity.verdict == Verdict::Pass || testbed_.broken()) break;
         const WireRecord::Disturbance disturbance = disturbance_of(sanity);
-        sanity = sanity_exchange(environment_for(planned));
+        sanity = sanity_exchange(environment_for_sanity(planned));
         if (sanity.verdict == Verdict::Pass) wire_.add(sanity.packets.size(), disturbance);
     }
     if (command_line::StopOnSignal::requested()) return; // it was cut short

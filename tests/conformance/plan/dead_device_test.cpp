@@ -1,6 +1,8 @@
 // A device that dies in the middle of a run: which case is blamed, and how the run goes on.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 #include "tests/conformance/testbed/testbed_around.hpp"
 
 namespace veriroce::test {
@@ -127,6 +129,23 @@ Selection four_rounds() {
 }
 
 } // namespace
+
+TEST_CASE("dead device: one that drops tagged frames is alive", "[plan]") {
+    const Selection selection = over_both({"n/vlan-both-ways"});
+    const Plan plan = plan_of(selection);
+    VirtualTestbed testbed(engine_of(mutants::find("tagged_frames_dropped")->get()));
+    PlanRun run(testbed, plan, selection, {});
+    for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+        const auto result = run.next();
+        REQUIRE(result.has_value());
+        INFO(result->id << ": " << result->reason());
+        CHECK(result->verdict == Verdict::Fail);
+        CHECK(std::ranges::none_of(result->findings, [](const Finding& one) {
+            return one.kind == FindingKind::Unanswering;
+        }));
+        CHECK_FALSE(run.dead_since().has_value());
+    }
+}
 
 TEST_CASE("dead device: the case that killed it fails, later ones are not judged", "[plan]") {
     const Selection selection = four_rounds();
