@@ -1,6 +1,7 @@
 // A device whose host learns things late: an Executor in front of another one. Completions, events
-// and the bytes that packets wrote show some time after they could, and posting to a QP in ERR may be
-// refused. What it does is what its filter says (surface_filter.hpp); without one it does nothing.
+// and the bytes that packets wrote show some time after they could, and posting to a QP in ERR may
+// be refused. What it does is what its filter says (surface_filter.hpp); without one it does
+// nothing.
 //
 // Once a completion is seen, all that packets wrote is seen as well, and so is what the host itself
 // writes. A device that obeys the rules may be so: an ACK promises no visibility (ACK-05), and
