@@ -24,6 +24,7 @@ std::optional<wire::Bytes> part_of(const std::vector<std::byte>& bytes, const Lo
 Answer LateDevice::execute(const Request& request, wire::Instant now) {
     if (filter_ == nullptr) return device_.execute(request, now);
     if (const auto* poll = std::get_if<Poll>(&request)) return carry_out(*poll, now);
+    if (const auto* events = std::get_if<Events>(&request)) return carry_out(*events, now);
     if (const auto* read = std::get_if<MrRead>(&request)) return carry_out(*read, now);
     if (const auto* digest = std::get_if<MrDigest>(&request)) return carry_out(*digest, now);
     const auto* send = std::get_if<PostSend>(&request);
@@ -41,11 +42,14 @@ Answer LateDevice::execute(const Request& request, wire::Instant now) {
 
 std::optional<wire::Instant> LateDevice::next_deadline() const {
     std::optional<wire::Instant> next;
-    for (const auto& [cq, held] : held_) {
-        for (const Held& one : held) {
+    const auto look_at = [&](const auto& held) {
+        for (const auto& one : held) {
             if (one.due > passed_ && (!next || one.due < *next)) next = one.due;
         }
-    }
+    };
+    for (const auto& [cq, held] : held_)
+        look_at(held);
+    look_at(held_events_);
     return next;
 }
 
@@ -83,6 +87,20 @@ Answer LateDevice::carry_out(const Poll& request, wire::Instant now) {
     }
     if (!seen.completions.empty()) see_everything();
     return seen;
+}
+
+Answer LateDevice::carry_out(const Events& request, wire::Instant now) {
+    const wire::Duration delay = filter_->event_delay();
+    Answer answer = device_.execute(request, now);
+    auto* list = answer ? std::get_if<EventList>(&*answer) : nullptr;
+    if (list == nullptr || delay == wire::Duration{0}) return answer;
+    for (const Event& one : std::exchange(list->events, {}))
+        held_events_.push_back({.due = now + delay, .event = one});
+    while (!held_events_.empty() && held_events_.front().due <= now) {
+        list->events.push_back(held_events_.front().event);
+        held_events_.pop_front();
+    }
+    return answer;
 }
 
 void LateDevice::see_everything() {
@@ -153,9 +171,11 @@ void LateDevice::note(const Request& request, const Result& result, wire::Instan
     } else if (const auto* qp = std::get_if<QpDestroy>(&request)) {
         for (auto& [queue, held] : held_)
             std::erase_if(held, [&](const Held& one) { return one.completion.qp == qp->qp; });
+        std::erase_if(held_events_, [&](const HeldEvent& one) { return one.event.qp == qp->qp; });
     } else if (std::holds_alternative<Reset>(request)) {
         regions_.clear();
         held_.clear();
+        held_events_.clear();
     }
 }
 

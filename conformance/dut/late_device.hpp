@@ -1,6 +1,7 @@
-// A device whose host learns things late: an Executor in front of another one. Completions and the
-// bytes that packets wrote show some time after they could, and posting to a QP in ERR may be
-// refused. What it does is what its filter says (surface_filter.hpp); without one it does nothing.
+// A device whose host learns things late: an Executor in front of another one. Completions, events
+// and the bytes that packets wrote show some time after they could, and posting to a QP in ERR may
+// be refused. What it does is what its filter says (surface_filter.hpp); without one it does
+// nothing.
 //
 // Once a completion is seen, all that packets wrote is seen as well, and so is what the host itself
 // writes. A device that obeys the rules may be so: an ACK promises no visibility (ACK-05), and
@@ -26,7 +27,7 @@ class LateDevice final : public Executor {
     Answer execute(const Request& request, wire::Instant now) override;
     // The host has been told of everything up to now.
     void pass(wire::Instant now) { passed_ = now; }
-    // When the next completion that is held back, and may not be looked for yet, shows.
+    // When the next completion or event that is held back, and may not be looked for yet, shows.
     [[nodiscard]] std::optional<wire::Instant> next_deadline() const;
 
   private:
@@ -40,8 +41,13 @@ class LateDevice final : public Executor {
         wire::Instant due;
         Completion completion;
     };
+    struct HeldEvent {
+        wire::Instant due;
+        Event event;
+    };
 
     Answer carry_out(const Poll& request, wire::Instant now);
+    Answer carry_out(const Events& request, wire::Instant now);
     Answer carry_out(const MrRead& request, wire::Instant now);
     Answer carry_out(const MrDigest& request, wire::Instant now);
     [[nodiscard]] bool refuses_posts(QpHandle qp, wire::Instant now);
@@ -55,6 +61,7 @@ class LateDevice final : public Executor {
     const engine::SurfaceFilter* filter_;
     std::map<MrHandle, Region> regions_;
     std::map<CqHandle, std::deque<Held>> held_;
+    std::deque<HeldEvent> held_events_;
     wire::Instant passed_{};
 };
 

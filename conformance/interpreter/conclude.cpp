@@ -162,6 +162,51 @@ std::vector<JudgedQp> last_qps(const Objects& objects, bool early_resends) {
     return qps;
 }
 
+// From when until when a QP of the DUT was not in RTR or a later state.
+struct Deaf {
+    dut::QpHandle qp;
+    wire::Qpn qpn;
+    wire::Instant since;
+    wire::Instant until = wire::Instant::max();
+};
+
+std::vector<Deaf> deaf_times(const std::vector<CallLog::Logged>& calls) {
+    std::vector<Deaf> times;
+    for (const CallLog::Logged& logged : calls) {
+        const model::Call& call = logged.call;
+        if (!call.answer || !*call.answer) continue;
+        if (const auto* made = std::get_if<dut::QpCreated>(&**call.answer)) {
+            times.push_back({.qp = made->qp, .qpn = made->qpn, .since = call.asked});
+        }
+        const auto* modify = std::get_if<dut::QpModify>(&call.request);
+        if (modify == nullptr) continue;
+        const auto last = std::ranges::find(times.rbegin(), times.rend(), modify->qp, &Deaf::qp);
+        if (last == times.rend()) continue;
+        if (modify->attributes.state == engine::QpState::Rtr)
+            last->until = call.asked;
+        else if (modify->attributes.state == engine::QpState::Reset)
+            times.push_back({.qp = modify->qp, .qpn = last->qpn, .since = call.asked});
+    }
+    return times;
+}
+
+// STA-01, STA-02: nothing is owed for what reached a QP before RTR. The judge, who knows no states,
+// does not see it. Only where it is known when it reached the device: elsewhere no silence counts.
+void hide_what_was_not_heard(Interpreter& interpreter, std::vector<RecordedPacket>& packets) {
+    const auto delay = interpreter.environment().path_delay;
+    if (!delay || interpreter.environment().trait("buffers_before_rtr")) return;
+    const std::vector<Deaf> times = deaf_times(interpreter.events().call_log().calls());
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        const Entry& entry = interpreter.record()[i];
+        if (entry.from != Side::Tester || !entry.packet) continue;
+        const wire::Instant at = entry.at.latest + *delay;
+        const bool unheard = std::ranges::any_of(times, [&](const Deaf& one) {
+            return one.qpn == entry.packet->bth.dest_qp && at > one.since && at < one.until;
+        });
+        if (unheard) packets[i].on_wire = false;
+    }
+}
+
 // The judge reads all QPs with their numbers at the end. It also reads each earlier life of a
 // reconnected QP by itself, with the numbers and the packets of that time.
 std::vector<Violation> violations(Interpreter& interpreter) {
@@ -182,12 +227,16 @@ std::vector<Violation> violations(Interpreter& interpreter) {
         auto found = judge_packets(packets, qps, environment, end);
         std::ranges::move(found, std::back_inserter(all));
     };
-    if (objects.past.empty()) { // no need to copy the packets
+    const bool in_rts = std::ranges::all_of(objects.qps, [](const auto& one) {
+        return one.second.setup.attribute("state") == nullptr; // nor was it ever told to leave
+    });
+    if (objects.past.empty() && in_rts) { // no need to copy the packets
         judge(interpreter.result().packets, last_qps(objects, early));
         return all;
     }
     std::vector<RecordedPacket> left =
         interpreter.result().packets; // that belong to no earlier life
+    hide_what_was_not_heard(interpreter, left);
     for (const PastQp& past : objects.past) {
         std::vector<RecordedPacket> then = left;
         for (std::size_t i = 0; i < then.size(); ++i) {

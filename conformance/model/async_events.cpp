@@ -154,12 +154,11 @@ void AsyncEvents::missing(const Qp& qp, const Seen& seen) {
     // N-13: no receive completes with the fault, so an event must tell of it.
     const bool untold = late && seen.refused && seen.needs_no_receive && !came(Type::QpReqErr) &&
                         !came(Type::QpAccessErr) && !came(Type::QpFatal);
-    if (untold && seen.refused == wire::NakCode::RemoteAccess) {
-        tell(qp, Type::QpAccessErr, "N-13", Should, "a refused request must raise it",
-             "it is missing");
-    } else if (untold && seen.refused == wire::NakCode::InvalidRequest) {
-        tell(qp, Type::QpReqErr, "N-13", Should, "a refused request must raise it",
-             "it is missing");
+    const bool access = seen.refused == wire::NakCode::RemoteAccess;
+    if (untold && (access || seen.refused == wire::NakCode::InvalidRequest)) {
+        tell(qp, access ? Type::QpAccessErr : Type::QpReqErr, "N-13", Should,
+             "a refused request must raise it", "it is missing");
+        found_.back().may_come = true;
     }
     if (!late || !qp.srq || came(Type::LastWqeReached)) return;
     tell(qp, Type::LastWqeReached, "N-16", Should, "a QP with an SRQ in ERR must raise it",

@@ -142,7 +142,7 @@ constexpr std::array kMutants{
     Mutant{.name = "illegal_opcode_dropped_in_silence",
            .rule = "OPC-01",
            .description = "An opcode that may not follow is dropped without a NAK.",
-           .cases = "opc/inside-a-send opc/inside-a-write opc/without-first",
+           .cases = "opc/inside-a-send opc/inside-a-write opc/matrix opc/without-first",
            .checks =
                engine::kStandardChecks.with(engine::RequestCheck::OpcodeSequence, drop_illegal)},
     Mutant{.name = "retried_write_imm_writes_zeros",

@@ -41,7 +41,7 @@ class EditsCompletions final : public engine::SurfaceFilter {
 };
 
 // ACK-05: an ACK promises no visibility, and nothing says how soon a completion comes.
-template <std::int64_t CompletionUs, std::int64_t MemoryUs>
+template <std::int64_t CompletionUs, std::int64_t MemoryUs, std::int64_t EventUs = 0>
 class TellsLate final : public engine::SurfaceFilter {
   public:
     [[nodiscard]] wire::Duration completion_delay() const override {
@@ -49,6 +49,9 @@ class TellsLate final : public engine::SurfaceFilter {
     }
     [[nodiscard]] wire::Duration memory_delay() const override {
         return std::chrono::microseconds(MemoryUs);
+    }
+    [[nodiscard]] wire::Duration event_delay() const override {
+        return std::chrono::microseconds(EventUs);
     }
 };
 
@@ -93,6 +96,10 @@ constexpr std::array kOddities{
            .rule = "ACK-05",
            .description = "The host sees completions, and what packets wrote, 1 ms later.",
            .make_filter = make<TellsLate<1'000, 1'000>>},
+    Mutant{.name = "events_thirty_ms_late",
+           .rule = "N-25",
+           .description = "The host sees asynchronous events 30 ms later than it could.",
+           .make_filter = make<TellsLate<0, 0, 30'000>>},
     Mutant{.name = "posting_in_error_refused",
            .rule = "STA-07",
            .description = "Posting to a QP in ERR is refused.",

@@ -83,6 +83,8 @@ class SurfaceFilter {
     // but never later than a completion that it sees, and what the host itself writes at once.
     [[nodiscard]] virtual wire::Duration completion_delay() const { return {}; }
     [[nodiscard]] virtual wire::Duration memory_delay() const { return {}; }
+    // The same of an asynchronous event.
+    [[nodiscard]] virtual wire::Duration event_delay() const { return {}; }
     // Whether the host may not post to a QP in ERR; else what it posts is flushed.
     [[nodiscard]] virtual bool refuses_posts_in_error() const { return false; }
     // What the host makes of a QP, which packets alone do not tell: whose it is and how it is set

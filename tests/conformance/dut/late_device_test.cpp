@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 struct Lateness final : engine::SurfaceFilter {
     [[nodiscard]] wire::Duration completion_delay() const override { return 100us; }
     [[nodiscard]] wire::Duration memory_delay() const override { return 100us; }
+    [[nodiscard]] wire::Duration event_delay() const override { return 200us; }
     [[nodiscard]] bool refuses_posts_in_error() const override { return true; }
 };
 
@@ -82,6 +83,25 @@ TEST_CASE("late device: a completion that was due and not polled sets no deadlin
     late.device.pass(late.now);
     CHECK_FALSE(late.device.next_deadline());
     CHECK(late.get(Poll{.cq = flushed.cq}).completions.size() == 1);
+}
+
+TEST_CASE("late device: an event shows after its delay, and goes with its QP", "[dut]") {
+    const auto seen = [](Late& late) { return late.get(Events{}).events; };
+    Late late;
+    const Flushed flushed(late);
+    late.device_.offer({.type = engine::EventType::QpFatal, .qp = engine::QpId{1}}, late.now);
+    CHECK(seen(late).empty());
+    CHECK(late.device.next_deadline() == late.now + 200us);
+    late.now += 199us;
+    CHECK(seen(late).empty());
+    late.now += 1us;
+    REQUIRE(seen(late).size() == 1);
+    CHECK(seen(late).empty());
+    late.device_.offer({.type = engine::EventType::QpFatal, .qp = engine::QpId{1}}, late.now);
+    CHECK(seen(late).empty());
+    late.get(QpDestroy{.qp = flushed.qp});
+    late.now += 1ms;
+    CHECK(seen(late).empty());
 }
 
 TEST_CASE("late device: what is held back of a QP goes with it", "[dut]") {

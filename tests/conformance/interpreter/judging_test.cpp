@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "conformance/interpreter/judging.hpp"
+#include "tests/conformance/interpreter/lines.hpp"
 #include "tests/conformance/plan/playing.hpp"
 
 namespace veriroce::test {
@@ -177,6 +178,19 @@ TEST_CASE("judging: a rule that no line names fails the case", "[interpreter][RD
         CHECK(result.findings.front().packet == violation.packets.front());
     }
     CHECK(failed >= 12);
+}
+
+// The judge knows no states, and the device answers the second copy.
+TEST_CASE("judging: nothing is owed for a request that came before RTR",
+          "[interpreter][STA-02][ACK-01]") {
+    passes(with("> SEND_ONLY  psn=0 ackreq\n"
+                "wait   1500ms\n"
+                "dut    modify state=RTR\n"
+                "dut    recv id=1\n"
+                "> SEND_ONLY  psn=0 ackreq\n"
+                "< ACK        psn=0\n"
+                "dut    done recv id=1\n",
+                "qp     state=INIT\n"));
 }
 
 TEST_CASE("judging: the right engine is blamed for nothing, whatever the cases do to it",

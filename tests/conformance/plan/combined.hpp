@@ -70,6 +70,9 @@ class FilterChain final : public engine::SurfaceFilter {
     wire::Duration memory_delay() const override {
         return most([](const auto& filter) { return filter.memory_delay(); });
     }
+    wire::Duration event_delay() const override {
+        return most([](const auto& filter) { return filter.event_delay(); });
+    }
     bool refuses_posts_in_error() const override {
         return std::ranges::any_of(
             filters_, [](const auto& filter) { return filter->refuses_posts_in_error(); });
