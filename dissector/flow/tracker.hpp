@@ -79,8 +79,9 @@ struct Classified {
     bool damaged_skipped = false; // one of them came with a wrong ICRC
     bool before_first = false;    // behind the first PSN seen: sent before it, or late
     bool changed = false;         // a retransmitted request with different content (never a READ)
-    std::optional<wire::Instant> previous; // when this PSN was last sent
-    std::uint64_t previous_number = 0;     // the packet that last carried it; 0: not seen
+    std::optional<wire::Instant> previous;  // when this PSN was last sent
+    std::optional<wire::Instant> overtaken; // it fills a gap: when the packet behind was first sent
+    std::uint64_t previous_number = 0;      // the packet that last carried it; 0: not seen
     // Whether the sender retransmitted this request, if that is certain. `kind` in contrast is
     // inferred from times and causes.
     std::optional<bool> sent_again;
