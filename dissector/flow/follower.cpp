@@ -3,6 +3,10 @@
 namespace veriroce::flow {
 namespace {
 
+// No network delays one copy of a packet longer than this against another copy or against its
+// neighbours. What comes later, its sender sent again, although the capture does not show why.
+constexpr auto kLongestDetour = std::chrono::milliseconds(1);
+
 std::string_view pairing_text(Pairing pairing) {
     switch (pairing) {
     case Pairing::None: return {};
@@ -75,16 +79,23 @@ void Follower::describe(const Packet& packet, const Classified& seen) {
 }
 
 void Follower::describe_request(const Packet& packet, const Classified& seen) {
-    facts_.duplicate = seen.kind == Class::Duplicate;
+    const auto soon = [&](std::optional<wire::Instant> before) {
+        return !before || !packet.time || *packet.time - *before < kLongestDetour;
+    };
+    const bool copy = seen.kind == Class::Duplicate;
+    const bool filler = seen.kind == Class::Reordered;
+    facts_.duplicate = copy && soon(seen.previous);
     facts_.behind = seen.before_first;
     if (seen.before_first) {
         // Either it was sent before the capture began, or later than a packet that overtook it.
         facts_.kind = "behind";
     } else {
-        facts_.retransmission = seen.kind == Class::Retransmission;
-        facts_.reordered = seen.kind == Class::Reordered;
+        facts_.reordered = filler && soon(seen.overtaken);
+        facts_.retransmission = seen.kind == Class::Retransmission || (copy && !facts_.duplicate) ||
+                                (filler && !facts_.reordered);
         facts_.cause = name_of(seen.cause);
     }
+    if (facts_.retransmission) facts_.kind = name_of(Class::Retransmission);
     facts_.again_of = seen.previous_number;
     if (seen.previous) facts_.again_after_ns = since(Moment(seen.previous), packet.time);
     facts_.changed = seen.changed;

@@ -201,9 +201,12 @@ StreamResult Stream::fill(const Packet& packet, std::size_t index, Budget& budge
         rest.span = right;
         extents_.insert(at + 1, rest);
     }
+    const std::size_t behind = at + (right > 0 ? 2 : 1);
+    const Moment overtaken = behind < extents_.size() ? extents_[behind].first_time : Moment();
     const std::uint64_t ordinal = join_message(packet, extents_[at], at);
     add_up(at > 0 ? at - 1 : 0);
     StreamResult result{.kind = Class::Retransmission, .cause = cause, .message = ordinal};
+    result.overtaken = overtaken;
     result.before_first = !begin_known_ && wire::distance(packet.psn(), first_seen_) > 0;
     if (cause == Cause::None && !gap.damaged) {
         result.kind = Class::Reordered;

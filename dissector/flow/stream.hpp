@@ -164,7 +164,9 @@ struct StreamResult {
     bool inside_read = false;              // a READ that begins within the PSNs of another READ
     bool changed = false;                  // sent again with a different opcode, headers or payload
     std::optional<wire::Instant> previous; // when this PSN was last sent
-    std::uint64_t previous_number = 0;     // the packet that last carried this PSN; 0: not seen
+    // Of a packet that fills a gap: when the packet behind the gap was first sent.
+    std::optional<wire::Instant> overtaken;
+    std::uint64_t previous_number = 0; // the packet that last carried this PSN; 0: not seen
 };
 
 // What a READ response is among the responses to its READ.

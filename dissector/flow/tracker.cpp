@@ -165,6 +165,7 @@ Classified Tracker::request(const Packet& packet, std::uint32_t index, Classifie
     seen.before_first = result.before_first;
     seen.changed = result.changed;
     seen.previous = result.previous;
+    seen.overtaken = result.overtaken;
     seen.previous_number = result.previous_number;
     seen.sent_again = sent_again(packet, result);
     if (connection.pairing == Pairing::None) remember_request(packet, index);

@@ -80,8 +80,9 @@ struct Classified {
     bool damaged_skipped = false; // one of them came with a wrong ICRC
     bool before_first = false;    // behind the first PSN seen: sent before it, or late
     bool changed = false;         // a retransmitted request with different content (never a READ)
-    std::optional<wire::Instant> previous; // when this PSN was last sent
-    std::uint64_t previous_number = 0;     // the packet that last carried it; 0: not seen
+    std::optional<wire::Instant> previous;  // when this PSN was last sent
+    std::optional<wire::Instant> overtaken; // it fills a gap: when the packet behind was first sent
+    std::uint64_t previous_number = 0;      // the packet that last carried it; 0: not seen
     // The index of a connection that this packet showed to be the other direction of its own, and
     // that it has become. The index is free now.
     std::optional<std::uint32_t> absorbed;
