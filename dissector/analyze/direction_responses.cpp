@@ -184,16 +184,18 @@ void DirectionWatch::read_response(Direction& facts, const flow::Packet& packet,
         gap.settled = --gap.missing == 0; // it came late
         ++facts.reordered;
     }
-    if (asked_again_) {
-        const bool old_answer = wire::distance(psn, next_response_) <= 0 &&
-                                wire::distance(*asked_again_, next_response_) > 0;
-        if (old_answer || wire::distance(*asked_again_, psn) < 0) {
-            // On its way when the READ was asked for again.
-            if (wire::distance(next_response_, psn + 1) > 0) next_response_ = psn + 1;
-            return;
-        }
-        expected_response_ = *asked_again_;
-        asked_again_.reset();
+    const bool new_high = wire::distance(next_response_, psn + 1) > 0;
+    if (asked_again_ && psn != *asked_again_) {
+        // On its way when the READ was asked for again, or the answer to something else.
+        if (new_high) next_response_ = psn + 1;
+        early_.push(psn);
+        return;
+    }
+    if (asked_again_) expected_response_ = psn;
+    asked_again_.reset();
+    while (wire::distance(expected_response_, psn) > 0 &&
+           std::ranges::find(early_, expected_response_) != early_.end()) {
+        expected_response_ += 1;
     }
     if (wire::distance(expected_response_, psn) > 0) {
         const std::uint32_t missing = read_psns_between(stream, expected_response_, psn);
@@ -214,7 +216,7 @@ void DirectionWatch::read_response(Direction& facts, const flow::Packet& packet,
     }
     // A READ that the network copied is answered again, and changes nothing.
     if (wire::distance(expected_response_, psn + 1) > 0) expected_response_ = psn + 1;
-    if (wire::distance(next_response_, psn + 1) > 0) next_response_ = psn + 1;
+    if (new_high) next_response_ = psn + 1;
 }
 
 // READ responses that are not in the capture. The requester asks again for what it lacks before it

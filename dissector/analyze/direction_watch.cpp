@@ -215,6 +215,7 @@ void DirectionWatch::first_request(Direction& facts, const flow::Packet& packet,
     } else {
         order_.note_next(packet.identification);
     }
+    run_next_.reset(); // it has caught up
     if (!reliable_) return;
     const std::int32_t open = wire::distance(stream.unacknowledged(), stream.next());
     if (open <= 0) return;
@@ -359,12 +360,15 @@ void DirectionWatch::read_again(Episode& episode, const flow::Packet& packet) {
         gap.settled = true;
         missing = missing || gap.has(psn);
     }
-    const bool came = responses_known_ && wire::distance(psn, next_response_) > 0;
-    if (episode.psn == psn && episode.inside && episode.verdict == Verdict::Unclear) {
+    const bool came = responses_known_ && wire::distance(psn, expected_response_) > 0;
+    // Before the last answer has begun it is not known what came of it.
+    const bool known = !asked_again_;
+    if (known && episode.psn == psn && episode.inside && episode.verdict == Verdict::Unclear) {
         if (missing) episode.verdict = Verdict::Lost;
         if (!missing && came && !response_gaps_lost_) episode.verdict = Verdict::Behind;
     }
-    if (!asked_again_ || wire::distance(psn, *asked_again_) > 0) asked_again_ = psn;
+    if (known) early_.clear();
+    if (known || wire::distance(psn, *asked_again_) > 0) asked_again_ = psn;
 }
 
 void DirectionWatch::damaged(Direction& facts, const flow::Packet& packet) {

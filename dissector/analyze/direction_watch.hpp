@@ -25,6 +25,7 @@ class LastFew {
     }
     [[nodiscard]] T* begin() { return items_.data(); }
     [[nodiscard]] T* end() { return items_.data() + size_; }
+    void clear() { size_ = next_ = 0; }
     [[nodiscard]] const T* begin() const { return items_.data(); }
     [[nodiscard]] const T* end() const { return items_.data() + size_; }
 
@@ -177,6 +178,7 @@ class DirectionWatch {
     std::uint64_t filled_ = 0;  // of these, seen later
     LastFew<Gap, 4> gaps_;
     LastFew<Gap, 8> response_gaps_;
+    LastFew<wire::Psn, 8> early_; // responses that came while asked_again_ was awaited
     LastFew<wire::Psn, 4> late_;
     LastFew<Bad, 8> bad_;
     LastFew<NotSeen, 4> lost_;

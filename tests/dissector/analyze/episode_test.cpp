@@ -223,6 +223,24 @@ TEST_CASE("analysis: a run that goes on after a NAK or an ACK is no new trouble"
     CHECK(conversation.episodes.size() == 1);
 }
 
+TEST_CASE("analysis: each timeout after new requests is one more", "[analyze][TMO-01]") {
+    Wire w;
+    std::vector<flow::Packet> packets;
+    for (std::uint32_t psn = 100; psn < 105; ++psn) {
+        const std::int64_t us = psn * 10'000;
+        packets.push_back(at(w.from_a(kSendOnly, psn, 64), us)); // its ACK is lost
+        packets.push_back(at(w.from_a(kSendOnly, psn, 64), us + 5'000));
+        packets.push_back(at(w.ack(psn, psn - 99), us + 5'010));
+    }
+    const Analyzer analyzer = analysed(packets);
+    const Direction& facts = from_a(only(analyzer));
+    CHECK(facts.timeouts == 5);
+    CHECK(facts.timeouts_in_a_row == 1);
+    CHECK_FALSE(facts.timer);
+    CHECK(spent(facts, Doing::Timeout) == 25ms);
+    CHECK(only(analyzer).episodes.size() == 5);
+}
+
 TEST_CASE("analysis: a fatal NAK ends the connection", "[analyze][RSP-12]") {
     Wire w;
     const Analyzer analyzer = analysed({
