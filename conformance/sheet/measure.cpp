@@ -331,12 +331,15 @@ void after_nak(DataSheet& sheet, const CaseResult& /*result*/, const Packets& pa
         const Seen& nak = packets[i];
         if (nak.asks(Side::Dut)) sent.insert(nak.psn);
         if (nak.from != Side::Tester || !nak.acknowledges(AckKind::Nak)) continue;
-        const std::int64_t newest = sent.empty() ? nak.psn : *sent.rbegin();
+        std::int64_t newest = sent.empty() ? nak.psn : *sent.rbegin();
         std::size_t resent_at = i + 1;
         std::int64_t between_them = 0;
         while (resent_at < packets.size() &&
                !(packets[resent_at].asks(Side::Dut) && packets[resent_at].psn <= nak.psn)) {
-            between_them += packets[resent_at].asks(Side::Dut) ? 1 : 0;
+            if (packets[resent_at].asks(Side::Dut)) {
+                ++between_them;
+                newest = std::max(newest, packets[resent_at].psn);
+            }
             ++resent_at;
         }
         if (resent_at == packets.size()) break;
@@ -542,9 +545,9 @@ constexpr std::array kMeasurings{
     Measuring{"sheet/cnp", cnp},
     Measuring{"sheet/cnp-reaction", cnp_reaction},
     Measuring{"sheet/duplicates", duplicates},
-    Measuring{"sheet/goodput-00", goodput},
-    Measuring{"sheet/goodput-02", goodput},
-    Measuring{"sheet/goodput-05", goodput},
+    Measuring{"sheet/goodput-0", goodput},
+    Measuring{"sheet/goodput-2", goodput},
+    Measuring{"sheet/goodput-5", goodput},
     Measuring{"sheet/goodput-10", goodput},
     Measuring{"sheet/goodput-20", goodput},
     Measuring{"sheet/goodput-50", goodput},
