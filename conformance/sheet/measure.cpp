@@ -331,12 +331,15 @@ void after_nak(DataSheet& sheet, const CaseResult& /*result*/, const Packets& pa
         const Seen& nak = packets[i];
         if (nak.asks(Side::Dut)) sent.insert(nak.psn);
         if (nak.from != Side::Tester || !nak.acknowledges(AckKind::Nak)) continue;
-        const std::int64_t newest = sent.empty() ? nak.psn : *sent.rbegin();
+        std::int64_t newest = sent.empty() ? nak.psn : *sent.rbegin();
         std::size_t resent_at = i + 1;
         std::int64_t between_them = 0;
         while (resent_at < packets.size() &&
                !(packets[resent_at].asks(Side::Dut) && packets[resent_at].psn <= nak.psn)) {
-            between_them += packets[resent_at].asks(Side::Dut) ? 1 : 0;
+            if (packets[resent_at].asks(Side::Dut)) {
+                ++between_them;
+                newest = std::max(newest, packets[resent_at].psn);
+            }
             ++resent_at;
         }
         if (resent_at == packets.size()) break;

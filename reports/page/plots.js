@@ -18,6 +18,13 @@ function thinned(sorted) {
     sorted[Math.round(i * (sorted.length - 1) / (MOST_POINTS - 1))]);
 }
 
+// "0.2 %", "code 14" and "16KiB" by their numbers; labels without one keep their places.
+function sizeOf(label) {
+  const [, number, kibi] = label.match(/(\d[\d.]*)(KiB)?/) ?? [];
+  return number === undefined ? 0 : Number(number) * (kibi ? 1024 : 1);
+}
+const bySize = list => [...list].sort((a, b) => sizeOf(a.label ?? a) - sizeOf(b.label ?? b));
+
 // The same quantity of each device: [{name, quantity}], without devices that lack it.
 function quantitiesOf(sheets) {
   const all = new Map();
@@ -70,7 +77,7 @@ function chartOf(one, theme) {
     };
     return {type: "scatter", data: {datasets}, options};
   }
-  const labels = [...new Set(one.of.flatMap(each => each.quantity.series.map(series => series.label)))];
+  const labels = bySize(new Set(one.of.flatMap(each => each.quantity.series.map(series => series.label))));
   const asked = labels.map(label => one.of.flatMap(each => each.quantity.series)
     .find(series => series.label === label)?.asked ?? null);
   const datasets = one.of.map(each => ({
@@ -96,7 +103,7 @@ function figures(one) {
   const labelled = one.of.some(each => each.quantity.series.some(series => series.label));
   const asked = one.of.some(each => each.quantity.series.some(series => series.asked != null));
   const names = [several && "device", labelled && "setting", asked && "asked for", "samples", "least", "median", "90 %", "most"];
-  const rows = one.of.flatMap(each => each.quantity.series.filter(series => series.samples.length).map(series => {
+  const rows = one.of.flatMap(each => bySize(each.quantity.series).filter(series => series.samples.length).map(series => {
     const short = spread(series.samples);
     const cells = [several && each.name, labelled && series.label,
       asked && (series.asked == null ? "" : amount(series.asked, one.unit)), String(short.count),
