@@ -97,13 +97,13 @@ std::expected<std::unique_ptr<Ports>, net::Error> open_ports(const LineOptions& 
                               b.queues.value_or(net::InterfaceFacts::Queues{}).receive},
                    .mtu = a.mtu,
                    .native = true,
-                   .fills_checksums = a.kind == "veth" || b.kind == "veth",
+                   .fills_checksums = !a.kind.empty() || !b.kind.empty(),
                    .forward_when_killed = options.forward_when_killed};
     if (options.path == DataPath::Native) return open_xdp_ports(xdp);
     std::string why;
     if (options.path == DataPath::Automatic && xdp.fills_checksums) {
         // XDP forgets what a sender left to its card, and nobody but the sender can stop doing so.
-        why = "a veth leaves checksums and segments to the other end";
+        why = "a virtual interface leaves checksums and segments to the other end";
         if (!options.forward_when_killed) {
             notes.push_back("not XDP: " + why);
             return open_packet_ports(a.name, b.name);
