@@ -1,12 +1,12 @@
 #include "transport/inject/in_line.hpp"
 
-#include <fcntl.h>
 #include <net/if.h>
-#include <sys/file.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 
 #include "transport/inject/packet_port.hpp"
 #include "transport/inject/xdp_ports.hpp"
@@ -48,18 +48,22 @@ std::expected<void, net::Error> check(const net::InterfaceFacts& facts) {
     return {};
 }
 
-// One bump for an interface: held as long as the process lives.
+// One bump for an interface. The name is that of an abstract socket, which belongs to the network
+// namespace and goes with the process.
 std::expected<net::Descriptor, net::Error> lock_of(const std::string& name) {
-    struct stat network{};
-    ::stat("/proc/thread-self/ns/net", &network);
-    const std::string path =
-        "/run/veriroce-inject-" + name + "-" + std::to_string(network.st_ino) + ".lock";
-    net::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file.valid()) return std::unexpected(net::system_error("cannot open " + path, errno));
-    if (::flock(file.fd(), LOCK_EX | LOCK_NB) != 0) {
+    net::Descriptor lock(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string text = "veriroce-inject-" + name;
+    text.copy(address.sun_path + 1, sizeof address.sun_path - 1);
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+    if (lock.valid() && ::bind(lock.fd(), reinterpret_cast<const sockaddr*>(&address), size) == 0) {
+        return lock;
+    }
+    if (errno == EADDRINUSE) {
         return wrong(net::ErrorKind::System, "another veriroce inject has " + name);
     }
-    return file;
+    return std::unexpected(net::system_error("cannot reserve " + name, errno));
 }
 
 // Whether a rule may ever select a packet of this connection.

@@ -328,6 +328,10 @@ TEST_CASE("in line: interfaces that cannot be joined are refused", "[inject]") {
         return line.error().text;
     };
     CHECK(error("bump_a", "bump_a") == "a bump needs two interfaces, got bump_a twice");
+    {
+        const InLine other = world.open();
+        CHECK(error("bump_a", "bump_b") == "another veriroce inject has bump_a");
+    }
     CHECK(error("bump_a", "nix") == "there is no interface nix");
     CHECK(error("bump_a", "lo") == "lo is not an Ethernet interface");
     world.run(Where::Middle, "ip link set bump_b mtu 1400");
