@@ -3,7 +3,7 @@
 # plans of the library under stock tools, and prints what the bump and the tools say. By hand; needs
 # what lab.sh needs.
 #
-#   inject.sh VERIROCE [PLAN...]
+#   [INJECT_OPTIONS="--report DIR"] inject.sh VERIROCE [PLAN...]
 #
 # VM 2 is the requester, and side A of the plans.
 set -euo pipefail
@@ -19,9 +19,14 @@ trap '"$lab" stop >/dev/null 2>&1' EXIT
 # Instead of the bridge, the bump joins them.
 for tap in tap1 tap2; do ip -n "$LAB_NS" link set "$tap" nomaster up; done
 
+plan_file() { # a file, or the name of one of the library
+    if [[ -f $1 ]]; then echo "$1"; else echo "$plans/$1.faults"; fi
+}
+
 play() { # plan, the tool with its options
     echo "== $1: $2"
-    ip netns exec "$LAB_NS" "$program" inject tap2 tap1 --plan "$plans/$1.faults" -q >"$output" &
+    ip netns exec "$LAB_NS" "$program" inject tap2 tap1 \
+        --plan "$(plan_file "$1")" -q ${INJECT_OPTIONS:-} >"$output" &
     local bump=$! job
     until grep -q '^plan ' "$output" 2>/dev/null; do sleep 0.1; done
     job=$("$lab" bg 1 "timeout 100 $2")
@@ -35,9 +40,9 @@ play() { # plan, the tool with its options
 
 output=$(mktemp)
 for plan in "$@"; do
-    tool="ib_write_bw -d rxe0 -x 1 -F -e -n 100 -s 65536"
-    [[ $plan != *read* ]] || tool="ib_read_bw -d rxe0 -x 1 -F -e -n 100 -s 65536"
-    [[ $plan != *atomic* ]] || tool="ib_atomic_bw -d rxe0 -x 1 -F -e -n 100"
+    tool="ib_write_bw -d rxe0 -x 1 -F -n 100 -s 65536"
+    [[ $plan != *read* ]] || tool="ib_read_bw -d rxe0 -x 1 -F -n 100 -s 65536"
+    [[ $plan != *atomic* ]] || tool="ib_atomic_bw -d rxe0 -x 1 -F -n 100"
     play "$plan" "$tool"
 done
 rm -f "$output"
