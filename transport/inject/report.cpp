@@ -215,8 +215,9 @@ std::string connection_table(const Bump& bump, wire::Duration elapsed, std::size
     std::vector<std::size_t> order(known.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         order[i] = i;
-    std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t i) {
-        return counters_of(bump.recovery(), i).packets;
+    // Of equally busy ones the first.
+    std::ranges::sort(order, {}, [&](std::size_t one) {
+        return std::pair(~counters_of(bump.recovery(), one).packets, one);
     });
     std::string text = fmt::format("{:>4}  {:<28} {:<28} {:>9} {:>9} {:>7} {:>6} {:>6}\n", "conn",
                                    "A", "B", "packets", "Mbit/s", "again", "NAKs", "faults");

@@ -63,7 +63,7 @@ using Skeleton = std::unique_ptr<bump_bpf, DestroySkeleton>;
 
 struct Socket {
     struct Delete {
-        void operator()(xsk_socket* socket) const { xsk_socket__delete(socket); }
+        void operator()(xsk_socket* one) const { xsk_socket__delete(one); }
     };
     std::unique_ptr<xsk_socket, Delete> socket;
     xsk_ring_cons in{};
