@@ -1,6 +1,7 @@
 // The program veriroce: its commands. Each is a file in the folder `commands` of its product.
 #include "conformance/commands/agent.hpp"
 #include "conformance/commands/doctor.hpp"
+#include "conformance/commands/inject.hpp"
 #include "conformance/commands/judge.hpp"
 #include "conformance/commands/report.hpp"
 #include "conformance/commands/rules.hpp"
@@ -32,5 +33,6 @@ int main(int argc, char** argv) {
     commands::add_ping(top);
     commands::add_bench(top);
     commands::add_fuzz(top);
+    commands::add_inject(top);
     return program.run(argc, argv);
 }

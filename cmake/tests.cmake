@@ -36,6 +36,7 @@ set(test_uses_analysis_page veriroce_capture)
 set(test_uses_decode veriroce_capture veriroce_test_corpus)
 set(test_uses_dissect veriroce_test_corpus)
 set(test_uses_port veriroce_pingpong)  # the traffic
+set(test_uses_inject veriroce_script veriroce_pingpong veriroce_port)  # plans; the traffic
 set(test_uses_print veriroce_capture veriroce_test_corpus)
 set(test_uses_mutants veriroce_rules)
 set(test_uses_reports veriroce_rules veriroce_capture)
@@ -95,6 +96,8 @@ target_link_libraries(interop_peers PRIVATE veriroce_options veriroce_dut veriro
 set(bench_uses_judge veriroce_judge veriroce_capture PkgConfig::pcap)
 set(bench_short_judge --runs 1 --packets 5000)
 set(bench_short_udp_link --runs 1 --seconds 0.1)
+set(bench_uses_inject veriroce_inject veriroce_fault)
+set(bench_short_inject --runs 1 --seconds 0.05)
 file(GLOB bench_parts CONFIGURE_DEPENDS tests/bench/*.cpp)
 set(bench_sources ${bench_parts})
 list(FILTER bench_sources INCLUDE REGEX "_bench\\.cpp$")

@@ -30,6 +30,8 @@ constexpr std::array libraries{
     Library{"Boost", "boost/"},
     Library{"libtins", "tins/"},
     Library{"libibverbs", "infiniband/"},
+    Library{"libxdp", "xdp/"},
+    Library{"libbpf", "bpf/"},
     Library{"librdmacm", "rdma/rdma_"},
     Library{"yaml-cpp", "yaml-cpp/"},
     Library{"CLI11", "CLI/"},

@@ -53,12 +53,12 @@ int run_script_check(const std::vector<std::string>& files, std::FILE* out, std:
             continue;
         }
         if (is_plan(path)) {
-            const auto rules = script::load_plan(path, *text);
-            if (!rules) print(err, path, rules.error());
-            if (!rules) code = std::max(code, kExitUsage);
-            if (rules)
-                fmt::print(out, "{}: {} fault rule{}\n", path, rules->size(),
-                           rules->size() == 1 ? "" : "s");
+            const auto plan = script::load_injection(path, *text);
+            if (!plan) print(err, path, plan.error());
+            if (!plan) code = std::max(code, kExitUsage);
+            if (plan)
+                fmt::print(out, "{}: {} fault rule{}\n", path, plan->rules.size(),
+                           plan->rules.size() == 1 ? "" : "s");
             continue;
         }
         const auto compiled = script::compile(path, *text);

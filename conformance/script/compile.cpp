@@ -169,10 +169,39 @@ std::expected<std::vector<fault::Rule>, std::vector<Diagnostic>> load_plan(std::
     for (const Line& line : lines) {
         if (line.tokens.empty()) continue;
         Cursor cursor(line, line.tokens, report);
+        if (cursor.peek().is("expect")) {
+            cursor.fail_here("'expect' is for the plans of veriroce inject; a case has verdicts");
+            continue;
+        }
         rules.push_back(parse_fault(cursor, no_names, FaultPlace::Plan));
+        const fault::Selector& selector = rules.back().selector;
+        if (selector.connection || selector.host) {
+            report.add(line.span(), "'conn' and 'host' are for the plans of veriroce inject; "
+                                    "use from= and qp=");
+        }
     }
     if (!report.empty()) return std::unexpected(report.take());
     return rules;
+}
+
+std::expected<InjectionPlan, std::vector<Diagnostic>> load_injection(std::string_view path,
+                                                                     std::string_view text) {
+    (void)path;
+    const std::vector<Line> lines = lex(text);
+    Report report(lines);
+    const Scope no_names;
+    InjectionPlan plan;
+    for (const Line& line : lines) {
+        if (line.tokens.empty()) continue;
+        Cursor cursor(line, line.tokens, report);
+        if (cursor.peek().is("expect")) {
+            plan.expectations.push_back(parse_expectation(cursor, no_names));
+        } else {
+            plan.rules.push_back(parse_fault(cursor, no_names, FaultPlace::Plan));
+        }
+    }
+    if (!report.empty()) return std::unexpected(report.take());
+    return plan;
 }
 
 std::string Diagnostic::text(std::string_view path) const {

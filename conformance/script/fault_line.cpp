@@ -21,9 +21,9 @@ constexpr std::array<std::string_view, 12> kActionNames{"drop", "duplicate", "de
                                                         "mark", "replay",    "forge",   "pause"};
 static_assert(kActionNames.size() == std::variant_size_v<fault::Action::variant>);
 constexpr std::array<std::string_view, 4> kClassNames{"requests", "responses", "acks", "data"};
-constexpr std::array<std::string_view, 13> kSelectorNames{
-    "from", "qp", "opcode",  "psn",   "message", "packet", "pass",
-    "nth",  "p",  "between", "every", "fires",   "first"};
+constexpr std::array<std::string_view, 16> kSelectorNames{
+    "from", "qp",  "conn", "host",    "opcode", "psn",   "message", "packet",
+    "pass", "nth", "p",    "between", "every",  "fires", "first",   "rate"};
 
 bool in_class(const wire::OpcodeInfo& info, std::string_view name) {
     if (info.reserved()) return false;
@@ -32,6 +32,16 @@ bool in_class(const wire::OpcodeInfo& info, std::string_view name) {
     if (name == "data") return info.carries_payload();
     return info.operation == wire::Operation::Acknowledge ||
            info.operation == wire::Operation::AtomicAcknowledge;
+}
+
+// The line from this place on, without its comment.
+std::string text_from(const Cursor& cursor, const SourceSpan& begin) {
+    std::string_view text = cursor.line().text;
+    text.remove_suffix(cursor.line().comment.size());
+    while (text.ends_with(' '))
+        text.remove_suffix(1);
+    // Before its comment the line has only one-byte characters: the lexer accepts no others.
+    return std::string(text.substr(std::min<std::size_t>(begin.column - 1, text.size())));
 }
 
 class FaultLineParser {
@@ -48,7 +58,7 @@ class FaultLineParser {
         rule.selector = selector();
         rule.also = cursor_.accept("also");
         cursor_.expect_end();
-        rule.text = source_from(begin);
+        rule.text = text_from(cursor_, begin);
         return rule;
     }
 
@@ -105,6 +115,16 @@ class FaultLineParser {
     }
 
     fault::Action corrupt() {
+        fault::Action action = corrupted_place();
+        auto* corrupt = std::get_if<fault::Corrupt>(&action);
+        if (corrupt == nullptr || !cursor_.accept("icrc")) return action;
+        cursor_.expect("=", "as in icrc=good");
+        cursor_.expect("good", "as in icrc=good");
+        corrupt->good_icrc = true;
+        return action;
+    }
+
+    fault::Action corrupted_place() {
         const Word name = cursor_.word("bit=, byte= or field=");
         if (!take_equals(cursor_, name)) return fault::Drop{};
         if (name.text == "bit") {
@@ -256,6 +276,7 @@ class FaultLineParser {
         if (!take_equals(cursor_, name)) return;
         if (name.text == "from") selector.from = sender();
         if (name.text == "qp") selector.qp = qp();
+        if (name.text == "conn" || name.text == "host") in_line(selector, name);
         if (name.text == "opcode") selector.opcodes = opcodes();
         if (name.text == "psn") selector.psn = range(false, -kAny);
         if (name.text == "message") selector.message = range(false, 1);
@@ -266,6 +287,23 @@ class FaultLineParser {
         if (name.text == "p") selector.probability = probability();
         if (name.text == "fires") selector.fires = number(0, 1'000'000'000, "fires");
         if (name.text == "first") selector.first = number(1, 1'000'000'000, "first");
+        if (name.text == "rate") selector.per_second = number(1, 1'000'000'000, "rate");
+    }
+
+    // Selectors for traffic whose QPs have no names.
+    void in_line(fault::Selector& selector, const Word& name) {
+        if (place_ == FaultPlace::Case) {
+            return cursor_.fail(name.span,
+                                "'" + name.text + "' is for the plans of veriroce inject; use qp=");
+        }
+        if (name.text == "conn") {
+            selector.connection = range(false, 1);
+            return;
+        }
+        const Token token = cursor_.next();
+        selector.host = wire::IpAddress::parse(token.text);
+        if (token.kind == Token::Kind::String && selector.host) return;
+        cursor_.fail(token.span, "expected an IP address in quotes: host=\"10.0.0.1\"");
     }
 
     fault::End sender() {
@@ -349,21 +387,37 @@ class FaultLineParser {
         return wire::Duration(known(expr, 0));
     }
 
-    [[nodiscard]] std::string source_from(const SourceSpan& begin) const {
-        std::string_view text = cursor_.line().text;
-        text.remove_suffix(cursor_.line().comment.size());
-        while (text.ends_with(' '))
-            text.remove_suffix(1);
-        // Before its comment the line has only one-byte characters: the lexer accepts no others.
-        return std::string(text.substr(std::min<std::size_t>(begin.column - 1, text.size())));
-    }
-
     Cursor& cursor_;
     const Scope& scope_;
     FaultPlace place_;
 };
 
 } // namespace
+
+fault::Expectation parse_expectation(Cursor& cursor, const Scope& scope) {
+    static constexpr std::array<std::string_view, 3> kinds{"recovery", "no", "retransmissions"};
+    fault::Expectation expectation{.what = fault::NoError{}, .line = cursor.line().number};
+    const SourceSpan begin = cursor.peek().span;
+    cursor.expect("expect", "and what is expected");
+    const Word kind = cursor.word("recovery, no error or retransmissions");
+    if (kind.text == "recovery") {
+        cursor.expect("within", "as in 'recovery within 5ms'");
+        const Expr time = parse_time(cursor, scope);
+        expectation.what = fault::RecoveryWithin{wire::Duration(constant_of(time).value_or(0))};
+    } else if (kind.text == "no") {
+        cursor.expect("error", "as in 'no error'");
+    } else if (kind.text == "retransmissions") {
+        cursor.expect("<=", "as in 'retransmissions <= 10'");
+        expectation.what = fault::RetransmissionsAtMost{static_cast<std::uint64_t>(
+            parse_constant(cursor, scope, 0, 1'000'000'000, "retransmissions"))};
+    } else {
+        cursor.fail(kind.span,
+                    "unknown expectation '" + kind.text + "'" + suggestion(kind.text, kinds));
+    }
+    cursor.expect_end();
+    expectation.text = text_from(cursor, begin);
+    return expectation;
+}
 
 fault::Rule parse_fault(Cursor& cursor, const Scope& scope, FaultPlace place) {
     return FaultLineParser(cursor, scope, place).parse();

@@ -1,9 +1,10 @@
-// Parses a fault rule: ACTION when SELECTOR… [also].
+// Parses a fault rule: ACTION when SELECTOR… [also], and what a plan expects.
 #pragma once
 
 #include <span>
 
 #include "conformance/script/names.hpp"
+#include "transport/fault/expectation.hpp"
 
 namespace veriroce::script {
 
@@ -14,6 +15,9 @@ enum class FaultPlace : std::uint8_t {
 
 // The line after `fault`; in a plan the whole line. Every number must be known before the run.
 fault::Rule parse_fault(Cursor& cursor, const Scope& scope, FaultPlace place);
+
+// A plan's line `expect …`.
+fault::Expectation parse_expectation(Cursor& cursor, const Scope& scope);
 
 // The first words of all actions.
 std::span<const std::string_view> fault_action_names();

@@ -278,7 +278,8 @@ std::vector<Laid> lay_plan(std::span<const Line> lines) {
 
 std::expected<std::string, std::vector<Diagnostic>> format_plan(std::string_view path,
                                                                 std::string_view text) {
-    if (auto checked = load_plan(path, text); !checked) return std::unexpected(checked.error());
+    if (auto checked = load_injection(path, text); !checked)
+        return std::unexpected(checked.error());
     return written_down(text, lay_plan(lex(text)));
 }
 

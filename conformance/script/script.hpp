@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "conformance/script/ast.hpp"
+#include "transport/fault/expectation.hpp"
 
 namespace veriroce::script {
 
@@ -71,9 +72,17 @@ std::vector<std::string> parameter_names(std::string_view text);
 std::expected<Parameter, std::string> parse_parameter(std::string_view text);
 
 // A fault plan file (*.faults): lines of `fault` without that word. `from=` is a or b, and as in
-// cases dut (a) or tester (b); qp= is a QPN.
+// cases dut (a) or tester (b); qp= is a QPN. What only `veriroce inject` understands is an error.
 std::expected<std::vector<fault::Rule>, std::vector<Diagnostic>> load_plan(std::string_view path,
                                                                            std::string_view text);
+
+// A plan file of `veriroce inject`: the same lines, and `expect` lines.
+struct InjectionPlan {
+    std::vector<fault::Rule> rules;
+    std::vector<fault::Expectation> expectations;
+};
+std::expected<InjectionPlan, std::vector<Diagnostic>> load_injection(std::string_view path,
+                                                                     std::string_view text);
 
 // The canonical layout of a plan, comments kept.
 std::expected<std::string, std::vector<Diagnostic>> format_plan(std::string_view path,

@@ -555,4 +555,38 @@ TEST_CASE("errors: the device and the link, which needs root", "[program]") {
         check(place, row, true);
 }
 
+TEST_CASE("errors: inject", "[program]") {
+    const Workplace place;
+    place.write("ok.faults", "drop when p=1\n");
+    place.write("bad.faults", "drop when p=1\nexpect miracle\n");
+    place.write("none.faults", "# nothing\n");
+    place.write("notes.txt", "these are my notes\n");
+    const std::vector<Row> rows{
+        {"veriroce inject va off --plan missing.faults",
+         "veriroce: missing.faults: No such file or directory", tool},
+        {"veriroce inject va off --plan bad.faults",
+         "veriroce: bad.faults:2:8: unknown expectation 'miracle'\n    expect miracle\n"
+         "           ^^^^^^^"},
+        {"veriroce inject va off --plan none.faults",
+         "veriroce: none.faults: the fault plan has no rules"},
+        {"veriroce inject va --plan ok.faults",
+         "veriroce: inject needs two interfaces, or --dry-run CAPTURE"},
+        {"veriroce inject --plan ok.faults --dry-run notes.txt",
+         "veriroce: notes.txt: not a pcap or pcapng file (first bytes 74686573); give a capture "
+         "file",
+         tool},
+        {"veriroce inject va va --plan ok.faults",
+         "veriroce: a bump needs two interfaces, got va twice", tool},
+        {"veriroce inject va nix --plan ok.faults", "veriroce: there is no interface nix", tool},
+        {"veriroce inject va lo --plan ok.faults", "veriroce: lo is not an Ethernet interface",
+         tool},
+        {"veriroce inject va off --plan ok.faults", "veriroce: off is down: ip link set off up",
+         tool},
+        {"veriroce inject va vb --path packet --if-killed forward --plan ok.faults",
+         "veriroce: --if-killed forward needs XDP: AF_PACKET always blocks", tool},
+    };
+    for (const Row& row : rows)
+        check(place, row, true);
+}
+
 } // namespace veriroce::program::test

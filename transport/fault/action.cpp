@@ -95,6 +95,7 @@ bool change(TargetFrame& target, const Corrupt& corrupt) {
     const bool v4 = target.layers.has(Layer::Ipv4);
     const bool ip = v4 && overlaps(*bits, ip_at(target.layers), kIpv4Checksum);
     if (!ip) repair_ipv4_checksum(target);
+    if (corrupt.good_icrc) seal(target);
     if (!udp) repair_udp_checksum(target);
     return true;
 }

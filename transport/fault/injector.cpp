@@ -19,9 +19,16 @@ bool has(const std::optional<Range>& range, std::int64_t value) {
 }
 
 // Whether the packet itself matches: everything except pass, nth and the counting options.
-bool fits(const Selector& selector, const Passing& packet, std::uint8_t opcode,
-          std::int64_t message, std::int64_t number, wire::Instant began) {
+bool fits(const Selector& selector, const Passing& packet, const wire::Frame& frame,
+          std::uint8_t opcode, std::int64_t message, std::int64_t number, wire::Instant began) {
     if (selector.from && *selector.from != packet.from) return false;
+    if (!has(selector.connection, static_cast<std::int64_t>(packet.connection))) return false;
+    if (selector.host) {
+        const wire::Envelope envelope = frame.envelope();
+        if (envelope.source != *selector.host && envelope.destination != *selector.host) {
+            return false;
+        }
+    }
     if (selector.qp) {
         const auto* name = std::get_if<std::string>(&*selector.qp);
         const bool same = name != nullptr ? *name == packet.qp
@@ -127,6 +134,10 @@ std::expected<void, std::string> check(std::span<const Rule> rules) {
         return std::unexpected("a plan has at most " + std::to_string(kMaxRules) + " rules");
     }
     for (const Rule& rule : rules) {
+        if (rule.selector.per_second == 0U) {
+            return std::unexpected("line " + std::to_string(rule.line) +
+                                   ": a rate is 1 firing per second or more");
+        }
         const auto* replay = std::get_if<Replay>(&rule.action);
         if (replay != nullptr && (replay->age == 0 || replay->age > kMaxReplayAge)) {
             return std::unexpected("line " + std::to_string(rule.line) +
@@ -201,8 +212,8 @@ std::int64_t Injector::ordinal_of(RuleState& state, const Subject& subject) {
 
 bool Injector::selected(const Selector& selector, RuleState& state, const Subject& subject) {
     const Passing& packet = subject.passing;
-    if (!fits(selector, packet, subject.opcode, subject.seen.message, subject.seen.packet,
-              *began_)) {
+    if (!fits(selector, packet, subject.frame, subject.opcode, subject.seen.message,
+              subject.seen.packet, *began_)) {
         return false;
     }
     // Before `pass`: a retransmission of the third packet is still the third packet.
@@ -212,6 +223,11 @@ bool Injector::selected(const Selector& selector, RuleState& state, const Subjec
     if (selector.every && state.fired.selected % *selector.every != 0) return false;
     // Every packet that gets here draws a number, so that the stream depends on this rule alone.
     if (selector.probability && fraction(state.random) >= *selector.probability) return false;
+    if (selector.per_second && state.last_fired &&
+        packet.now - *state.last_fired <
+            wire::Duration(std::chrono::seconds(1)) / *selector.per_second) {
+        return false;
+    }
     return !selector.first || state.fired.fired < *selector.first;
 }
 
@@ -275,6 +291,7 @@ void Injector::apply_rules(const Subject& subject, std::span<const Action> chose
         if (!act(rules_[i].action, subject, decision, result)) continue;
         decision.rules.push_back(i);
         ++states_[i].fired.fired;
+        states_[i].last_fired = subject.passing.now;
         more = rules_[i].also;
     }
     for (const Action& action : chosen) {
@@ -296,6 +313,9 @@ Decision Injector::handle(const Passing& packet, std::span<const Action> chosen)
                     opcode,
                     {}};
     subject.seen = count(subject.key, packet.psn, info);
+    decision.pass = subject.seen.pass;
+    decision.message = subject.seen.message;
+    decision.packet = subject.seen.packet;
     const std::uint64_t number = ++packets_;
     PacketResult result;
     apply_rules(subject, chosen, decision, result);

@@ -32,9 +32,10 @@ namespace veriroce::fault {
 // A packet as observed on the wire.
 struct Passing {
     End from = End::A;
-    std::string_view qp;   // the QP's name in the case; empty: the default QP
-    std::uint32_t qpn = 0; // the destination QP in the BTH
-    std::int64_t psn = 0;  // relative to the requester's first PSN
+    std::string_view qp;          // the QP's name in the case; empty: the default QP
+    std::uint32_t qpn = 0;        // the destination QP in the BTH
+    std::int64_t psn = 0;         // relative to the requester's first PSN
+    std::uint64_t connection = 0; // in order of appearance; 0: not numbered
     wire::Instant now;
     wire::Bytes frame; // from the Ethernet header on
 };
@@ -54,6 +55,11 @@ struct Decision {
     std::vector<Emission> emissions;
     std::vector<std::size_t> rules; // indices of the rules that acted
     std::size_t chosen = 0;         // number of the caller's own actions that were applied
+    // The packet's place: how many times its PSN has been sent, and the ordinals of its message and
+    // of the packet in it. 0 if it is not RoCEv2.
+    std::int64_t pass = 0;
+    std::int64_t message = 0;
+    std::int64_t packet = 0;
 };
 
 struct Fired {
@@ -128,6 +134,7 @@ class Injector {
         std::uint64_t random = 0;
         Fired fired;
         std::int64_t last_ordinal = 0; // for `nth`
+        std::optional<wire::Instant> last_fired;
         std::map<PacketKey, std::int64_t> ordinals;
         std::deque<PacketKey> order; // oldest first
     };

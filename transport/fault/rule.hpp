@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "dissector/wire/instant.hpp"
+#include "dissector/wire/ip_address.hpp"
 #include "dissector/wire/packet_spec.hpp"
 
 namespace veriroce::fault {
@@ -46,6 +47,8 @@ struct Selector {
     std::optional<End> from;
     // The name of a QP of the case (empty: the default QP), or the QPN in the BTH.
     std::optional<std::variant<std::string, std::uint32_t>> qp;
+    std::optional<Range> connection;     // in order of appearance, in line (Passing::connection)
+    std::optional<wire::IpAddress> host; // the packet's source or destination
     std::optional<OpcodeSet> opcodes;
     std::optional<Range> psn;
     std::optional<Range> message; // ordinal of the message on this side of the QP
@@ -54,9 +57,10 @@ struct Selector {
     std::optional<Range> nth; // ordinal among the matching packets, counting first transmissions
     std::optional<std::uint64_t> every;
     std::optional<double> probability;
-    std::optional<Range> between;       // ns since the first packet of the case
-    std::optional<std::uint64_t> fires; // exactly this many firings, or the case is an ERROR
-    std::optional<std::uint64_t> first; // stop after this many firings
+    std::optional<Range> between;            // ns since the first packet of the case
+    std::optional<std::uint64_t> fires;      // exactly this many firings, or the case is an ERROR
+    std::optional<std::uint64_t> first;      // stop after this many firings
+    std::optional<std::uint64_t> per_second; // the most firings in a second, evenly spaced
 };
 
 // Actions. Unless a comment says otherwise, they leave the ICRC unchanged.
@@ -85,9 +89,11 @@ struct CorruptField { // all bits of the field are inverted
     wire::Field field = wire::Field::Psn;
 };
 // The ICRC becomes stale, the IPv4 header checksum is corrected: line noise that reaches the
-// transport.
+// transport. With `good_icrc` it is corrected as well: damage that the ICRC does not show, as by a
+// switch that recomputes it.
 struct Corrupt {
     std::variant<CorruptBit, CorruptByte, CorruptField> where;
+    bool good_icrc = false;
 };
 struct Rewrite { // ICRC and IPv4 header checksum are corrected
     std::vector<wire::PacketSpec::Written> fields;

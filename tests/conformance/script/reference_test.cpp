@@ -47,9 +47,9 @@ TEST_CASE("reference: every fault plan of every page is read", "[script]") {
     for (const std::filesystem::path& path : pages()) {
         for (const std::string& plan : blocks(house::read_text(path), "faults")) {
             INFO(path << "\n" << plan);
-            const auto rules = load_plan("x.faults", plan);
+            const auto rules = load_injection("x.faults", plan);
             if (!rules) FAIL(all_text(rules.error()));
-            CHECK_FALSE(rules->empty());
+            CHECK_FALSE(rules->rules.empty());
             ++read;
         }
     }

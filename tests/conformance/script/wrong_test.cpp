@@ -354,6 +354,47 @@ TEST_CASE("script: the same parser reads a fault plan", "[script]") {
     CHECK(said(wrong.error()) == "1:1: unknown fault action 'fault'");
 }
 
+TEST_CASE("script: a plan for inject names connections and hosts, and says what it expects",
+          "[script]") {
+    const auto plan = load_injection("x.faults", "drop when conn=2..3 host=\"fd00::7\" rate=10\n"
+                                                 "corrupt bit=7 icrc=good when conn=1\n"
+                                                 "expect recovery within 5ms # good\n"
+                                                 "expect no error\n"
+                                                 "expect retransmissions <= 10\n");
+    REQUIRE(plan);
+    REQUIRE(plan->rules.size() == 2);
+    CHECK(plan->rules[0].selector.connection == fault::Range{2, 3});
+    CHECK(plan->rules[0].selector.host->text() == "fd00::7");
+    CHECK(plan->rules[0].selector.per_second == 10U);
+    CHECK(std::get<fault::Corrupt>(plan->rules[1].action).good_icrc);
+    REQUIRE(plan->expectations.size() == 3);
+    CHECK(plan->expectations[0].text == "expect recovery within 5ms");
+    CHECK(plan->expectations[0].line == 3);
+    CHECK(std::get<fault::RecoveryWithin>(plan->expectations[0].what).longest ==
+          std::chrono::milliseconds(5));
+    CHECK(std::holds_alternative<fault::NoError>(plan->expectations[1].what));
+    CHECK(std::get<fault::RetransmissionsAtMost>(plan->expectations[2].what).most == 10);
+
+    const auto wrong = [](std::string_view text) {
+        const auto loaded = load_injection("x.faults", text);
+        REQUIRE_FALSE(loaded);
+        return said(loaded.error());
+    };
+    CHECK(wrong("expect miracles\n") == "1:8: unknown expectation 'miracles'");
+    CHECK(wrong("expect recovery within 5\n").find("1:24: ") == 0);
+    CHECK(wrong("drop when host=7\n") ==
+          "1:16: expected an IP address in quotes: host=\"10.0.0.1\"");
+    CHECK(wrong("drop when rate=0\n").find("1:16: ") == 0);
+    // A case and the plan of one have QPs with names, and verdicts.
+    const auto of_a_case = load_plan("x.faults", "drop when conn=1\nexpect no error\n");
+    REQUIRE_FALSE(of_a_case);
+    REQUIRE(of_a_case.error().size() == 2);
+    CHECK(of_a_case.error()[0].message ==
+          "'conn' and 'host' are for the plans of veriroce inject; use from= and qp=");
+    CHECK(of_a_case.error()[1].message ==
+          "'expect' is for the plans of veriroce inject; a case has verdicts");
+}
+
 TEST_CASE("script: every fault action can be written in the language", "[script]") {
     const auto plan = load_plan("x.faults", "drop when psn=0\n"
                                             "duplicate n=2 after=1ms when psn=0\n"

@@ -132,6 +132,7 @@ std::vector<Row> rows() {
         {"corrupt byte=38 when psn=0", 1, {{{with_byte(send(0), bth + 10, 0x00)}}}},
         {"corrupt byte=5 when psn=0", 1, {{{corrupted_id()}}}},
         {"corrupt field=tver when psn=0", 1, {{{with_byte(send(0), bth + 1, 0x0F)}}}},
+        {"corrupt bit=319 icrc=good when psn=0", 1, {{{send(1)}}}}, // the last bit of the PSN
         {"rewrite psn=1 when psn=0", 1, {{{send(1)}}}},
         {"rewrite invert=psn:0 when psn=0", 1, {{{send(1)}}}},
         {"truncate=20 when psn=0", 1, {{{truncated()}}}},

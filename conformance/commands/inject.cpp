@@ -1,0 +1,284 @@
+#include "conformance/commands/inject.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "conformance/commands/text_file.hpp"
+#include "conformance/script/script.hpp"
+#include "dissector/capture/reader.hpp"
+#include "dissector/command_line/refusal.hpp"
+#include "dissector/command_line/stop_on_signal.hpp"
+#include "dissector/wire/duration_text.hpp"
+#include "transport/inject/recorder.hpp"
+#include "transport/inject/report.hpp"
+#include "transport/net/clock.hpp"
+
+namespace veriroce::commands {
+namespace {
+
+using namespace command_line;
+using fault::End;
+
+constexpr std::uint16_t kEthernet = 1;                           // LINKTYPE_ETHERNET
+constexpr wire::Duration kTurn = std::chrono::milliseconds(200); // a signal is heard so soon
+constexpr wire::Duration kRedraw = std::chrono::seconds(1);
+constexpr std::size_t kTableLines = 12;
+
+Accepted<script::InjectionPlan> read_plan(const std::string& path) {
+    const auto text = read_text(path);
+    if (!text) return unable(text.error());
+    auto plan = script::load_injection(path, *text);
+    if (!plan) return misused(plan.error().front().text(path));
+    if (plan->rules.empty()) return misused(path + ": the fault plan has no rules");
+    if (const auto checked = fault::check(plan->rules); !checked) {
+        return misused(path + ": " + checked.error());
+    }
+    return std::move(*plan);
+}
+
+// From which port a captured frame would have come. A capture of `inject` itself says it. In others
+// the first sender is behind A, and its peers are behind B.
+class Sides {
+  public:
+    std::optional<End> of(const capture::Record& record) {
+        const capture::Direction direction = capture::direction_of(record);
+        if (record.interface > 0) several_ = true;
+        if (several_ && direction == capture::Direction::Outbound) return std::nullopt;
+        if (several_) return record.interface == 0 ? End::A : End::B;
+        const auto frame = wire::decode_frame(record.bytes);
+        if (!frame) return End::A;
+        const wire::Envelope envelope = frame->envelope();
+        if (const auto* known = find(envelope.source)) return known->end;
+        const auto* peer = find(envelope.destination);
+        const End end = peer == nullptr || peer->end == End::B ? End::A : End::B;
+        hosts_.push_back({envelope.source, end});
+        if (peer == nullptr) hosts_.push_back({envelope.destination, inject::other(end)});
+        return end;
+    }
+    // Whether the file names two interfaces, so that it knows the ports itself.
+    void tell_interfaces(std::size_t count) { several_ = several_ || count > 1; }
+
+  private:
+    struct Host {
+        wire::IpAddress address;
+        End end = End::A;
+    };
+    [[nodiscard]] const Host* find(const wire::IpAddress& address) const {
+        const auto host = std::ranges::find(hosts_, address, &Host::address);
+        return host == hosts_.end() ? nullptr : &*host;
+    }
+    std::vector<Host> hosts_;
+    bool several_ = false;
+};
+
+void print_match(const inject::Handled& handled, std::span<const fault::Rule> rules,
+                 std::uint64_t number, End from, wire::Duration at, std::FILE* out) {
+    for (const std::size_t rule : handled.rules) {
+        fmt::print(
+            out, "{:>6}  {:>12}  {}  connection {} {} PSN {}, transmission {}: line {}: {}\n",
+            number, wire::short_time(at), from == End::A ? "A" : "B", handled.place.connection,
+            wire::opcode_info(handled.place.opcode).name, handled.place.psn, handled.pass,
+            rules[rule].line, wire::safe_text(rules[rule].text));
+    }
+}
+
+// What the plan would do to the frames of a capture. The devices' reactions are those of the
+// capture, so that only what each rule matches means something.
+int dry_run(const InjectOptions& options, const script::InjectionPlan& plan, std::FILE* out,
+            std::FILE* err) {
+    auto reader = capture::Reader::open(options.dry_run);
+    if (!reader) return tell(err, {kExitUnable, text_of(reader.error(), options.dry_run)});
+    inject::Bump bump(options.seed, plan.rules);
+    Sides sides;
+    std::vector<inject::Leaving> leaving;
+    std::optional<std::int64_t> began;
+    capture::Record record;
+    for (std::uint64_t number = 1;; ++number) {
+        const auto more = reader->next(record);
+        if (!more) return tell(err, {kExitUnable, text_of(more.error(), options.dry_run)});
+        if (!*more) break;
+        sides.tell_interfaces(reader->interfaces().size());
+        if (record.link_code != kEthernet) {
+            return tell(err, {kExitUnable, fmt::format("{}: packet {} is not an Ethernet frame",
+                                                       options.dry_run, number)});
+        }
+        const auto from = sides.of(record);
+        if (!from) continue;
+        if (!began) began = record.time_ns.value_or(0);
+        const wire::Duration at(record.time_ns.value_or(*began) - *began);
+        bump.advance(wire::Instant(at), leaving);
+        const auto handled = bump.handle(*from, record.bytes, wire::Instant(at), leaving);
+        print_match(handled, bump.injector().rules(), number, *from, at, out);
+        leaving.clear();
+        bump.sent();
+    }
+    std::uint64_t fired = 0;
+    for (std::size_t i = 0; i < plan.rules.size(); ++i) {
+        const fault::Fired& one = bump.injector().fired(i);
+        fired += one.fired;
+        fmt::print(out, "line {}: {}: would fire {} times, selected {}\n", plan.rules[i].line,
+                   wire::safe_text(plan.rules[i].text), one.fired, one.selected);
+    }
+    return fired > 0 ? kExitSuccess : kExitFound;
+}
+
+class Session {
+  public:
+    Session(const InjectOptions& options, const script::InjectionPlan& plan, std::FILE* out)
+        : options_(options), plan_(plan), out_(out), bump_(options.seed, plan.rules),
+          shows_(!options.quiet && ::isatty(::fileno(out)) == 1) {}
+
+    Accepted<int> play() {
+        if (auto ready = prepare_report(); !ready) return std::unexpected(ready.error());
+        auto line = inject::InLine::open(options_.a, options_.b, options_.line);
+        if (!line) return unable(line.error().text);
+        path_ = line->path();
+        fmt::print(out_, "{} (A) and {} (B): {}\nplan {}: {} rule{}, seed {}\n", options_.a,
+                   options_.b, path_, wire::safe_text(options_.plan), plan_.rules.size(),
+                   plan_.rules.size() == 1 ? "" : "s", options_.seed);
+        for (const std::string& note : line->notes())
+            fmt::print(out_, "{}\n", note);
+        std::fflush(out_);
+        const auto ran = loop(*line);
+        const auto closed = line->close();
+        const auto finished = finish(*line);
+        if (!ran) return std::unexpected(ran.error());
+        if (!closed) return unable(closed.error().text);
+        return finished;
+    }
+
+  private:
+    Accepted<void> prepare_report() {
+        if (options_.report.empty()) return {};
+        std::error_code code;
+        std::filesystem::create_directories(options_.report, code);
+        if (code) return unable(options_.report + ": " + code.message());
+        const auto now = std::chrono::system_clock::now().time_since_epoch();
+        auto recorder = inject::Recorder::create(options_.report + "/inject.pcapng", options_.a,
+                                                 options_.b, bump_.injector().rules(),
+                                                 now - net::monotonic_now().time_since_epoch());
+        if (!recorder) return unable(recorder.error());
+        recorder_.emplace(std::move(*recorder));
+        return {};
+    }
+
+    Accepted<void> loop(inject::InLine& line) {
+        began_ = net::monotonic_now();
+        const wire::Instant end =
+            options_.seconds ? began_ + std::chrono::duration_cast<wire::Duration>(
+                                            std::chrono::duration<double>(*options_.seconds))
+                             : net::kNever;
+        wire::Instant redraw = began_ + kRedraw;
+        while (!StopOnSignal::requested()) {
+            const wire::Instant now = net::monotonic_now();
+            if (now >= end) break;
+            if (shows_ && now >= redraw) {
+                draw(now);
+                redraw = now + kRedraw;
+            }
+            const auto moved =
+                line.step(bump_, std::min(end, now + kTurn), recorder_ ? &*recorder_ : nullptr);
+            if (!moved) return unable(moved.error().text);
+        }
+        elapsed_ = net::monotonic_now() - began_;
+        return {};
+    }
+
+    // Over the table that was drawn before.
+    void draw(wire::Instant now) {
+        const std::string table = inject::connection_table(bump_, now - began_, kTableLines);
+        if (drawn_lines_ > 0) fmt::print(out_, "\x1b[{}A\x1b[J", drawn_lines_);
+        fmt::print(out_, "{}", table);
+        std::fflush(out_);
+        drawn_lines_ = std::ranges::count(table, '\n');
+    }
+
+    Accepted<int> finish(inject::InLine& line) {
+        if (drawn_lines_ > 0) fmt::print(out_, "\x1b[{}A\x1b[J", drawn_lines_);
+        const auto verdicts = inject::judge(bump_, plan_.expectations);
+        const inject::Result result{.bump = bump_,
+                                    .verdicts = verdicts,
+                                    .path = path_,
+                                    .plan = options_.plan,
+                                    .seed = options_.seed,
+                                    .began = began_,
+                                    .elapsed = elapsed_,
+                                    .a = line.counts(End::A),
+                                    .b = line.counts(End::B)};
+        fmt::print(out_, "{}", inject::text_of(result));
+        if (recorder_) {
+            if (recorder_->full()) {
+                fmt::print(out_, "inject.pcapng is as large as allowed and ends early\n");
+            }
+            if (const auto done = recorder_->finish(); !done) return unable(done.error());
+            const auto written =
+                write_text(options_.report + "/inject.json", inject::json_of(result));
+            if (!written) return unable(written.error());
+        }
+        return std::ranges::all_of(verdicts, &inject::Verdict::met) ? kExitSuccess : kExitFound;
+    }
+
+    const InjectOptions& options_;
+    const script::InjectionPlan& plan_;
+    std::FILE* out_;
+    inject::Bump bump_;
+    std::optional<inject::Recorder> recorder_;
+    std::string path_;
+    wire::Instant began_;
+    wire::Duration elapsed_{0};
+    bool shows_ = false;
+    std::ptrdiff_t drawn_lines_ = 0;
+};
+
+} // namespace
+
+void add_inject(Command program) {
+    auto command = program.add_command(
+        "inject", "Join two interfaces as a bump in the wire that injects faults into RoCEv2");
+    const auto options = std::make_shared<InjectOptions>();
+    command.option("IF_A", options->a, "The interface towards side A of the plan");
+    command.option("IF_B", options->b, "The interface towards side B");
+    command.option("--plan", options->plan, "The fault plan (*.faults)",
+                   {.value = "FILE", .required = true});
+    command.number("--seed", options->seed, {}, "The seed of the plan's random choices",
+                   {.value = "N", .shows_default = true});
+    command.number("--duration", options->seconds, {.least = 0.001, .most = 1e6},
+                   "End after so many seconds; otherwise at a signal", {.value = "SECONDS"});
+    command.option("--report", options->report,
+                   "Write inject.json and inject.pcapng into this folder", {.value = "DIR"});
+    command.option("--dry-run", options->dry_run,
+                   "Only show which packets of a capture the plan would change",
+                   {.value = "CAPTURE"});
+    command.choice("--path", options->line.path,
+                   {{"auto", inject::DataPath::Automatic},
+                    {"native", inject::DataPath::Native},
+                    {"generic", inject::DataPath::Generic},
+                    {"packet", inject::DataPath::Packet}},
+                   "How frames move: XDP in native or generic mode, or AF_PACKET");
+    command.choice("--if-killed", options->line.forward_when_killed,
+                   {{"block", false}, {"forward", true}},
+                   "What becomes of the traffic if this process is killed");
+    command.flag("-q,--quiet", options->quiet, "No table while it runs");
+    command.on_run([options] { return run_inject(*options, stdout, stderr); });
+}
+
+int run_inject(const InjectOptions& options, std::FILE* out, std::FILE* err) {
+    const auto plan = read_plan(options.plan);
+    if (!plan) return tell(err, plan.error());
+    if (!options.dry_run.empty()) return dry_run(options, *plan, out, err);
+    if (options.a.empty() || options.b.empty()) {
+        return tell(err, {kExitUsage, "inject needs two interfaces, or --dry-run CAPTURE"});
+    }
+    const StopOnSignal stop;
+    const auto played = Session(options, *plan, out).play();
+    return played ? *played : tell(err, played.error());
+}
+
+} // namespace veriroce::commands

@@ -1,0 +1,85 @@
+// `veriroce inject` as a user runs it: serve and ping in two network namespaces with the bump
+// between them. Needs root.
+#include <catch2/catch.hpp>
+
+#include "tests/program/program.hpp"
+#include "tests/text.hpp"
+
+namespace veriroce::program::test {
+namespace {
+
+// The bump ends by SIGTERM, after the round trips.
+constexpr std::string_view kSession = R"sh(
+unshare -n sleep 60 & left=$!
+unshare -n sleep 60 & right=$!
+here=$(readlink /proc/self/ns/net)
+for host in $left $right; do
+    while [ "$(readlink /proc/$host/ns/net)" = "$here" ]; do sleep 0.02; done
+done
+up() { ip link set $1 addrgenmode none; ip link set $1 up; }
+ip link add bump_a type veth peer name host_a
+ip link add bump_b type veth peer name host_b
+ip link set host_a netns $left
+ip link set host_b netns $right
+up bump_a; up bump_b
+nsenter -t $left -n sh -c 'ip addr add 10.77.0.1/24 dev host_a; ip link set host_a up'
+nsenter -t $right -n sh -c 'ip addr add 10.77.0.2/24 dev host_b; ip link set host_b up'
+veriroce inject bump_a bump_b --plan plan.faults --report out >said.txt 2>&1 & bump=$!
+until grep -q '^plan ' said.txt; do sleep 0.02; done
+nsenter -t $right -n veriroce serve --once -n 5 -s 20000 >served.txt 2>&1 & server=$!
+until grep -q waiting served.txt; do sleep 0.02; done
+nsenter -t $left -n veriroce ping 10.77.0.2 -n 5 -s 20000 --psn 1000 >pinged.txt 2>&1
+echo ping $?
+wait $server
+echo serve $?
+kill -TERM $bump
+wait $bump
+echo inject $?
+kill -9 $left $right
+cat said.txt
+)sh";
+
+Outcome session(const Workplace& place, const std::string& plan) {
+    place.write("plan.faults", plan);
+    place.write("session.sh", kSession);
+    return place.run("unshare -n sh session.sh");
+}
+
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("inject: a lost packet between ping and serve is found, reported and recovered",
+          "[program]") {
+    const Workplace place;
+    const Outcome outcome = session(place, "drop when from=a opcode=data psn=5 pass=1 fires=1\n"
+                                           "expect no error\n"
+                                           "expect recovery within 5s\n"
+                                           "expect retransmissions <= 0\n");
+    INFO(outcome.out << outcome.err);
+    CHECK(has(outcome.out, "ping 0\nserve 0\ninject 1\n"));
+    CHECK(has(outcome.out, "bump_a (A) and bump_b (B): AF_PACKET, MTU 1500\n"));
+    CHECK(has(outcome.out, "fired 1 of 1 selected\n  1 of 1 recovered, in "));
+    CHECK(has(outcome.out, "met       line 2: expect no error: 0 fatal NAKs, 0 of 1 faults"));
+    CHECK(has(outcome.out, "NOT MET   line 4: expect retransmissions <= 0: "));
+    const Outcome json = place.run(
+        "python3 -c \"import json; r = json.load(open('out/inject.json')); f, = r['faults']; "
+        "print(r['schema'], f['psn'], f['psn_on_the_wire'], f['transmission'], f['connection'], "
+        "f['detection_ns'] <= f['recovery_ns'], [v['met'] for v in r['verdicts']])\"");
+    CHECK(json.out == "veriroce/injection/1 5 1005 1 1 True [True, True, False]\n");
+    const std::string recorded = house::read_text(place.folder() / "out" / "inject.pcapng");
+    CHECK(has(recorded, "injected, line 1: drop when from=a opcode=data psn=5 pass=1 fires=1 "
+                        "(connection 1, PSN 5, transmission 1, message 1, packet 6)"));
+    // The packet is in the file where it came in, and not where it would have left; the second
+    // transmission is in both places.
+    const Outcome copies = place.run("veriroce dissect out/inject.pcapng | grep -c 'Send Middle.*PSN=1005'");
+    CHECK(copies.out == "3\n");
+    // The plan is about what the recording of it shows.
+    const Outcome dry = place.run("veriroce inject --dry-run out/inject.pcapng --plan plan.faults");
+    CHECK(dry.code == 0);
+    CHECK(has(dry.out, "would fire 1 times, selected 1\n"));
+}
+
+} // namespace veriroce::program::test

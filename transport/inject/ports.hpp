@@ -1,0 +1,81 @@
+// The two ports of a bump, whatever moves their frames: AF_PACKET, or an XDP program and AF_XDP.
+//
+// Errors: net::Error when opening, and when a port can no longer be used; what is lost is counted.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "dissector/wire/instant.hpp"
+#include "dissector/wire/ip_address.hpp"
+#include "transport/fault/rule.hpp"
+#include "transport/net/error.hpp"
+
+namespace veriroce::inject {
+
+using fault::End;
+
+// virtio_net_hdr of linux/virtio_net.h, which is not C++: what the kernel says about a frame whose
+// checksum or segments its sender left to the network card.
+struct OffloadNote {
+    std::uint8_t flags = 0;
+    std::uint8_t segmentation = 0;
+    std::uint16_t header_bytes = 0;
+    std::uint16_t segment_bytes = 0;
+    std::uint16_t checksum_start = 0;
+    std::uint16_t checksum_offset = 0;
+};
+static_assert(sizeof(OffloadNote) == 10);
+
+struct Arrival {
+    wire::Bytes frame;
+    OffloadNote note;
+};
+
+struct PortCounts {
+    std::uint64_t dropped_by_kernel = 0; // came in, but the receive buffer was full
+    std::uint64_t unreadable = 0;        // came in, but the kernel could not hand them over
+    std::uint64_t refused = 0;           // could not leave: too long, or the link was down
+    std::uint64_t queue_full = 0;        // could not leave: the interface's queue was full
+    std::uint64_t in_kernel = 0;         // passed without coming here
+    std::uint64_t roce_in_kernel = 0;    // of those
+};
+
+// The packets from one address to one QP of another.
+struct BypassPath {
+    wire::IpAddress source;
+    wire::IpAddress destination;
+    std::uint32_t qpn = 0;
+};
+
+class Ports {
+  public:
+    static constexpr std::size_t kBatch = 64;
+
+    virtual ~Ports() = default;
+    Ports(const Ports&) = delete;
+    Ports& operator=(const Ports&) = delete;
+
+    // "AF_PACKET", "XDP, native mode"
+    [[nodiscard]] virtual std::string text() const = 0;
+    // Until a frame waits at a port, or until the deadline, or until a signal came.
+    virtual std::expected<void, net::Error> wait(wire::Instant deadline) = 0;
+    // At most kBatch frames that wait there, until done(). The error is an errno.
+    virtual std::expected<std::span<const Arrival>, int> receive(End from) = 0;
+    virtual void done(End from) = 0;
+    // Frames leave with flush(), in order; `frame` must stay until then.
+    virtual void queue(End to, wire::Bytes frame, const OffloadNote& note) = 0;
+    virtual void flush() = 0;
+    // All since they were opened.
+    virtual PortCounts counts(End end) = 0;
+    // From now on these packets pass without coming here. False if these ports cannot do that.
+    virtual bool bypass(const BypassPath& path) = 0;
+
+  protected:
+    Ports() = default;
+};
+
+} // namespace veriroce::inject

@@ -1,0 +1,531 @@
+#include "transport/inject/xdp_ports.hpp"
+
+#ifdef VERIROCE_HAVE_XDP
+
+#include <bpf/bpf.h>
+#include <linux/if_link.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <xdp/xsk.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "dissector/wire/ip.hpp"
+#include "dissector/wire/outer.hpp"
+#include "transport/net/clock.hpp"
+#include "transport/net/descriptor.hpp"
+#include <bump.skel.h>
+
+namespace veriroce::inject {
+namespace {
+
+constexpr std::uint32_t kQueues = 64; // QUEUES in bump.bpf.c
+constexpr std::uint32_t kMostQueues = 16;
+constexpr std::uint32_t kRing = 2'048;
+constexpr std::uint32_t kFrameBytes = 4'096;
+constexpr std::size_t kHeadroom = 256;
+constexpr std::size_t kLargest = kFrameBytes - kHeadroom; // of a frame
+constexpr std::size_t kLinkBytes = 22;                    // Ethernet and two tags
+constexpr wire::Duration kQueuePatience = std::chrono::milliseconds(20);
+constexpr long kBpfFilesystem = 0xCAFE4A11;
+
+std::unexpected<net::Error> failed(std::string what, int number) {
+    return std::unexpected(net::system_error(std::move(what), number));
+}
+
+std::string pin_path(const std::string& interface) {
+    struct stat network{};
+    ::stat("/proc/thread-self/ns/net", &network);
+    return "/sys/fs/bpf/veriroce-inject-" + std::to_string(network.st_ino) + "-" + interface;
+}
+
+// Keeps quiet: what fails is told in one line of ours.
+int say_nothing(libbpf_print_level, const char*, va_list) {
+    return 0;
+}
+
+struct DestroySkeleton {
+    void operator()(bump_bpf* skeleton) const { bump_bpf::destroy(skeleton); }
+};
+using Skeleton = std::unique_ptr<bump_bpf, DestroySkeleton>;
+
+struct Socket {
+    struct Delete {
+        void operator()(xsk_socket* one) const { xsk_socket__delete(one); }
+    };
+    std::unique_ptr<xsk_socket, Delete> socket;
+    xsk_ring_cons in{};
+    xsk_ring_prod out{};
+    xsk_ring_prod fill{};
+    xsk_ring_cons sent{};
+};
+
+// The memory that all sockets share.
+class Memory {
+  public:
+    static std::expected<std::unique_ptr<Memory>, net::Error> make(std::uint32_t frames) {
+        auto memory = std::make_unique<Memory>();
+        memory->bytes_ = std::size_t{frames} * kFrameBytes;
+        void* const area = ::mmap(nullptr, memory->bytes_, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (area == MAP_FAILED) return failed("cannot map memory for packets", errno);
+        memory->area_ = static_cast<std::byte*>(area);
+        const xsk_umem_config config{.fill_size = kRing,
+                                     .comp_size = kRing,
+                                     .frame_size = kFrameBytes,
+                                     .frame_headroom = 0,
+                                     .flags = 0};
+        const int made = xsk_umem__create(&memory->umem_, area, memory->bytes_, &memory->fill_,
+                                          &memory->sent_, &config);
+        if (made != 0) return failed("cannot share memory with the kernel", -made);
+        for (std::uint32_t i = 0; i < frames; ++i)
+            memory->free_.push_back(std::uint64_t{i} * kFrameBytes);
+        return memory;
+    }
+    Memory() = default;
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+    ~Memory() {
+        if (umem_ != nullptr) xsk_umem__delete(umem_);
+        if (area_ != nullptr) ::munmap(area_, bytes_);
+    }
+    [[nodiscard]] xsk_umem* umem() const { return umem_; }
+    [[nodiscard]] std::byte* at(std::uint64_t address) const { return area_ + address; }
+    std::optional<std::uint64_t> take() {
+        if (free_.empty()) return std::nullopt;
+        const std::uint64_t frame = free_.back();
+        free_.pop_back();
+        return frame;
+    }
+    void give_back(std::uint64_t address) {
+        free_.push_back(address & ~std::uint64_t{kFrameBytes - 1});
+    }
+
+  private:
+    xsk_umem* umem_ = nullptr;
+    std::byte* area_ = nullptr;
+    std::size_t bytes_ = 0;
+    xsk_ring_prod fill_{}; // taken over by the first socket
+    xsk_ring_cons sent_{};
+    std::vector<std::uint64_t> free_;
+};
+
+// A UDP checksum that the sender's kernel left to a network card.
+void fill_in_checksum(wire::MutableBytes frame) {
+    wire::Outer outer{.frame = frame};
+    if (wire::find_layers(outer)) return;
+    const wire::MutableBytes datagram =
+        frame.subspan(outer.udp_at, outer.icrc_at + wire::kIcrcBytes - outer.udp_at);
+    constexpr std::size_t kChecksumAt = 6;
+    const std::uint16_t found = wire::load_u16(datagram, kChecksumAt);
+    if (found == 0) return;
+    const wire::Bytes addresses = wire::ip_addresses(frame.subspan(outer.ip_at), outer.v6);
+    if (found != wire::unfinished_udp_checksum(addresses, datagram)) return;
+    wire::store_be<2>(datagram, kChecksumAt, wire::udp_checksum_of(addresses, datagram));
+}
+
+struct Port {
+    std::string name;
+    int index = 0;
+    net::Descriptor promiscuous;  // a packet socket, which makes it so as long as it lives
+    bool set_promiscuous = false; // by a flag of the interface
+    net::Descriptor link;         // of the program; unpinned, it goes with the process
+    std::string pin;              // the file that keeps it
+    std::vector<std::unique_ptr<Socket>> sockets; // one a receive queue
+    std::size_t reading = 0;                      // the socket that was read last
+    std::vector<Arrival> arrivals;
+    std::uint32_t taken = 0; // entries of its ring that are in `arrivals`
+    std::uint32_t queued = 0;
+    PortCounts counts;
+};
+
+// Sets or clears a flag of the interface; whether it had to be changed.
+bool set_flag(const std::string& name, short flag, bool on) {
+    const net::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq request{};
+    name.copy(request.ifr_name, IFNAMSIZ - 1);
+    if (::ioctl(socket.fd(), SIOCGIFFLAGS, &request) != 0) return false;
+    if (((request.ifr_flags & flag) != 0) == on) return false;
+    request.ifr_flags =
+        static_cast<short>(on ? request.ifr_flags | flag : request.ifr_flags & ~flag);
+    return ::ioctl(socket.fd(), SIOCSIFFLAGS, &request) == 0;
+}
+
+class XdpPorts final : public Ports {
+  public:
+    explicit XdpPorts(const XdpOptions& options) : options_(options) {
+        ports_[0].name = options.a;
+        ports_[1].name = options.b;
+    }
+    ~XdpPorts() override {
+        for (Port& port : ports_) {
+            if (!port.pin.empty()) ::unlink(port.pin.c_str());
+            // Closing it would detach the program some time later.
+            if (port.link.valid()) bpf_link_detach(port.link.fd());
+            port.link = {};
+            if (port.set_promiscuous) set_flag(port.name, IFF_PROMISC, false);
+            port.sockets.clear();
+        }
+    }
+
+    std::expected<void, net::Error> open();
+
+    [[nodiscard]] std::string text() const override {
+        return options_.native ? "XDP, native mode" : "XDP, generic mode";
+    }
+    std::expected<void, net::Error> wait(wire::Instant deadline) override;
+    std::expected<std::span<const Arrival>, int> receive(End from) override;
+    void done(End from) override;
+    void queue(End to, wire::Bytes frame, const OffloadNote& note) override;
+    void flush() override {
+        for (Port& port : ports_)
+            kick(port);
+    }
+    PortCounts counts(End end) override;
+    bool bypass(const BypassPath& path) override;
+
+  private:
+    Port& port(End end) { return ports_[end == End::A ? 0 : 1]; }
+    std::expected<void, net::Error> load();
+    std::expected<void, net::Error> open_sockets(Port& port, std::uint32_t first,
+                                                 std::uint32_t queues);
+    std::expected<void, net::Error> attach(Port& port);
+    void refill(Socket& socket, std::uint32_t count);
+    void reclaim(Socket& socket);
+    void kick(Port& port);
+
+    XdpOptions options_;
+    Skeleton skeleton_;
+    std::unique_ptr<Memory> memory_;
+    std::array<Port, 2> ports_; // before the memory goes
+};
+
+std::expected<void, net::Error> XdpPorts::load() {
+    libbpf_set_print(say_nothing);
+    skeleton_.reset(bump_bpf::open());
+    if (!skeleton_) return failed("cannot open the XDP program", errno);
+    skeleton_->rodata->ifindex_a = ::if_nametoindex(options_.a.c_str());
+    skeleton_->rodata->block_without_process = options_.forward_when_killed ? 0 : 1;
+    if (const int loaded = bump_bpf::load(skeleton_.get()); loaded != 0) {
+        return failed("the kernel does not take the XDP program", -loaded);
+    }
+    for (std::uint32_t i = 0; i < 2; ++i) {
+        const std::uint32_t index = ::if_nametoindex(ports_[i].name.c_str());
+        ports_[i].index = static_cast<int>(index);
+        if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.ports), &i, &index, BPF_ANY) != 0) {
+            return failed("cannot forward to " + ports_[i].name, errno);
+        }
+    }
+    return {};
+}
+
+std::expected<void, net::Error> XdpPorts::open_sockets(Port& port, std::uint32_t first,
+                                                       std::uint32_t queues) {
+    for (std::uint32_t queue = 0; queue < queues; ++queue) {
+        auto socket = std::make_unique<Socket>();
+        const xsk_socket_config config{
+            .rx_size = kRing,
+            .tx_size = kRing,
+            .libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
+            .xdp_flags = options_.native ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE,
+            .bind_flags =
+                static_cast<std::uint16_t>(XDP_USE_NEED_WAKEUP | (options_.native ? 0 : XDP_COPY))};
+        xsk_socket* made = nullptr;
+        const int opened =
+            xsk_socket__create_shared(&made, port.name.c_str(), queue, memory_->umem(), &socket->in,
+                                      &socket->out, &socket->fill, &socket->sent, &config);
+        if (opened != 0) {
+            return failed("cannot open an AF_XDP socket on " + port.name + " queue " +
+                              std::to_string(queue),
+                          -opened);
+        }
+        socket->socket.reset(made);
+        refill(*socket, kRing);
+        const std::uint32_t key = first + queue;
+        const int fd = xsk_socket__fd(made);
+        if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.sockets), &key, &fd, BPF_ANY) != 0) {
+            return failed("cannot hand frames of " + port.name + " to AF_XDP", errno);
+        }
+        port.sockets.push_back(std::move(socket));
+    }
+    return {};
+}
+
+std::expected<void, net::Error> XdpPorts::attach(Port& port) {
+    bpf_link_create_opts options{};
+    options.sz = sizeof options;
+    options.flags = options_.native ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE;
+    const int link =
+        bpf_link_create(bpf_program__fd(skeleton_->progs.bump), port.index, BPF_XDP, &options);
+    if (link < 0) {
+        return failed("cannot attach the XDP program to " + port.name + " in " +
+                          (options_.native ? "native" : "generic") + " mode",
+                      errno);
+    }
+    port.link = net::Descriptor(link);
+    if (options_.forward_when_killed) {
+        // A packet socket would take the promiscuous mode with it.
+        port.set_promiscuous = set_flag(port.name, IFF_PROMISC, true);
+        struct statfs filesystem{};
+        if (::statfs("/sys/fs/bpf", &filesystem) != 0 ||
+            static_cast<long>(filesystem.f_type) != kBpfFilesystem) {
+            return std::unexpected(net::Error{net::ErrorKind::System,
+                                              "the program can only stay without this process "
+                                              "with a BPF file system: mount -t bpf bpf "
+                                              "/sys/fs/bpf"});
+        }
+        const std::string pin = pin_path(port.name);
+        if (bpf_obj_pin(link, pin.c_str()) != 0) return failed("cannot make " + pin, errno);
+        port.pin = pin;
+        return {};
+    }
+    port.promiscuous = net::Descriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+    packet_mreq request{};
+    request.mr_ifindex = port.index;
+    request.mr_type = PACKET_MR_PROMISC;
+    if (::setsockopt(port.promiscuous.fd(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request,
+                     sizeof request) != 0) {
+        return failed("cannot make " + port.name + " promiscuous", errno);
+    }
+    return {};
+}
+
+std::expected<void, net::Error> XdpPorts::open() {
+    if (options_.mtu + kLinkBytes > kLargest) {
+        return std::unexpected(
+            net::Error{net::ErrorKind::TooLong, "MTU " + std::to_string(options_.mtu) +
+                                                    " is more than an AF_XDP buffer of " +
+                                                    std::to_string(kLargest) + " bytes takes"});
+    }
+    if (std::max(options_.queues[0], options_.queues[1]) > kMostQueues) {
+        return std::unexpected(
+            net::Error{net::ErrorKind::System, "more than " + std::to_string(kMostQueues) +
+                                                   " receive queues: ethtool -L IFACE combined 1"});
+    }
+    if (auto loaded = load(); !loaded) return loaded;
+    const std::uint32_t sockets = options_.queues[0] + options_.queues[1];
+    auto memory = Memory::make(sockets * kRing + 2 * kRing);
+    if (!memory) return std::unexpected(memory.error());
+    memory_ = std::move(*memory);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+        if (auto opened = open_sockets(ports_[i], i * kQueues, options_.queues[i]); !opened) {
+            return opened;
+        }
+    }
+    skeleton_->bss->heartbeat_ns =
+        static_cast<std::uint64_t>(net::monotonic_now().time_since_epoch().count());
+    for (Port& port : ports_) {
+        if (auto attached = attach(port); !attached) return attached;
+    }
+    return {};
+}
+
+void XdpPorts::refill(Socket& socket, std::uint32_t count) {
+    std::uint32_t at = 0;
+    if (xsk_ring_prod__reserve(&socket.fill, count, &at) != count) return;
+    std::uint32_t filled = 0;
+    for (; filled < count; ++filled) {
+        const auto frame = memory_->take();
+        if (!frame) break;
+        *xsk_ring_prod__fill_addr(&socket.fill, at + filled) = *frame;
+    }
+    assert(filled == count);
+    xsk_ring_prod__submit(&socket.fill, count);
+}
+
+std::expected<void, net::Error> XdpPorts::wait(wire::Instant deadline) {
+    std::vector<pollfd> all;
+    all.reserve(2UZ * kMostQueues);
+    for (const Port& port : ports_) {
+        for (const auto& socket : port.sockets)
+            all.push_back({xsk_socket__fd(socket->socket.get()), POLLIN, 0});
+    }
+    const auto now = net::monotonic_now();
+    // The program takes a silent process for a dead one.
+    skeleton_->bss->heartbeat_ns = static_cast<std::uint64_t>(now.time_since_epoch().count());
+    const auto left = std::clamp(deadline - now, wire::Duration(0),
+                                 wire::Duration(std::chrono::milliseconds(500)));
+    const timespec timeout{.tv_sec = 0, .tv_nsec = static_cast<long>(left.count())};
+    if (::ppoll(all.data(), all.size(), &timeout, nullptr) < 0 && errno != EINTR) {
+        return failed("cannot wait for frames", errno);
+    }
+    return {};
+}
+
+std::expected<std::span<const Arrival>, int> XdpPorts::receive(End from) {
+    Port& one = port(from);
+    one.arrivals.clear();
+    one.taken = 0;
+    for (std::size_t i = 0; i < one.sockets.size() && one.taken == 0; ++i) {
+        one.reading = (one.reading + 1) % one.sockets.size();
+        Socket& socket = *one.sockets[one.reading];
+        std::uint32_t at = 0;
+        one.taken = xsk_ring_cons__peek(&socket.in, kBatch, &at);
+        for (std::uint32_t k = 0; k < one.taken; ++k) {
+            const xdp_desc& entry = *xsk_ring_cons__rx_desc(&socket.in, at + k);
+            const wire::MutableBytes frame(memory_->at(entry.addr), entry.len);
+            if (options_.fills_checksums) fill_in_checksum(frame);
+            one.arrivals.push_back({.frame = frame, .note = {}});
+        }
+    }
+    return std::span<const Arrival>(one.arrivals);
+}
+
+void XdpPorts::done(End from) {
+    Port& one = port(from);
+    if (one.taken == 0) return;
+    Socket& socket = *one.sockets[one.reading];
+    for (const Arrival& arrival : one.arrivals) {
+        memory_->give_back(static_cast<std::uint64_t>(arrival.frame.data() - memory_->at(0)));
+    }
+    xsk_ring_cons__release(&socket.in, one.taken);
+    refill(socket, one.taken);
+    one.taken = 0;
+}
+
+// Takes back the memory of frames that have left.
+void XdpPorts::reclaim(Socket& socket) {
+    std::uint32_t at = 0;
+    const std::uint32_t count = xsk_ring_cons__peek(&socket.sent, kRing, &at);
+    for (std::uint32_t i = 0; i < count; ++i)
+        memory_->give_back(*xsk_ring_cons__comp_addr(&socket.sent, at + i));
+    xsk_ring_cons__release(&socket.sent, count);
+}
+
+void XdpPorts::queue(End to, wire::Bytes frame, const OffloadNote& note) {
+    (void)note;
+    Port& one = port(to);
+    // Always by the same queue: two would reorder.
+    Socket& socket = *one.sockets.front();
+    if (frame.size() > kLargest) {
+        ++one.counts.refused;
+        return;
+    }
+    auto address = memory_->take();
+    if (!address) {
+        kick(one);
+        address = memory_->take();
+    }
+    std::uint32_t at = 0;
+    if (address && xsk_ring_prod__reserve(&socket.out, 1, &at) != 1) {
+        kick(one);
+        if (xsk_ring_prod__reserve(&socket.out, 1, &at) != 1) {
+            memory_->give_back(*std::exchange(address, std::nullopt));
+        }
+    }
+    if (!address) {
+        ++one.counts.queue_full;
+        return;
+    }
+    std::memcpy(memory_->at(*address), frame.data(), frame.size());
+    xdp_desc& entry = *xsk_ring_prod__tx_desc(&socket.out, at);
+    entry.addr = *address;
+    entry.len = static_cast<std::uint32_t>(frame.size());
+    entry.options = 0;
+    xsk_ring_prod__submit(&socket.out, 1);
+    ++one.queued;
+}
+
+// Until the kernel has taken all of them, as far as it takes them in time.
+void XdpPorts::kick(Port& one) {
+    if (one.queued == 0) return;
+    Socket& socket = *one.sockets.front();
+    const int fd = xsk_socket__fd(socket.socket.get());
+    const auto until = net::monotonic_now() + kQueuePatience;
+    while (xsk_ring_prod__needs_wakeup(&socket.out)) {
+        if (::sendto(fd, nullptr, 0, MSG_DONTWAIT, nullptr, 0) >= 0) break;
+        if (errno != EAGAIN && errno != EBUSY && errno != ENOBUFS && errno != EINTR) {
+            ++one.counts.refused; // the link is down: the frames leave when it is up again
+            break;
+        }
+        if (net::monotonic_now() > until) break;
+    }
+    one.queued = 0;
+    reclaim(socket);
+}
+
+PortCounts XdpPorts::counts(End end) {
+    Port& one = port(end);
+    PortCounts counts = one.counts;
+    for (const auto& socket : one.sockets) {
+        xdp_statistics statistics{};
+        socklen_t size = sizeof statistics;
+        if (::getsockopt(xsk_socket__fd(socket->socket.get()), SOL_XDP, XDP_STATISTICS, &statistics,
+                         &size) == 0) {
+            counts.dropped_by_kernel += statistics.rx_dropped + statistics.rx_ring_full;
+        }
+    }
+    const int cpus = libbpf_num_possible_cpus();
+    std::vector<std::uint64_t> values(static_cast<std::size_t>(std::max(cpus, 1)));
+    const auto sum = [&](std::uint32_t key) {
+        std::uint64_t all = 0;
+        if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.counts), &key, values.data()) == 0) {
+            for (const std::uint64_t value : values)
+                all += value;
+        }
+        return all;
+    };
+    const std::uint32_t first = end == End::A ? 0 : 1;
+    counts.in_kernel = sum(first);
+    counts.roce_in_kernel = sum(2 + first);
+    return counts;
+}
+
+bool XdpPorts::bypass(const BypassPath& path) {
+    struct {
+        std::array<std::byte, 16> source;
+        std::array<std::byte, 16> destination;
+        std::uint32_t qpn;
+    } key{path.source.bytes, path.destination.bytes, path.qpn};
+    const std::uint8_t yes = 1;
+    return bpf_map_update_elem(bpf_map__fd(skeleton_->maps.unconcerned), &key, &yes, BPF_ANY) == 0;
+}
+
+} // namespace
+
+std::expected<std::unique_ptr<Ports>, net::Error> open_xdp_ports(const XdpOptions& options) {
+    auto ports = std::make_unique<XdpPorts>(options);
+    if (auto opened = ports->open(); !opened) return std::unexpected(opened.error());
+    return ports;
+}
+
+void remove_left_program(const std::string& interface) {
+    const std::string pin = pin_path(interface);
+    const net::Descriptor link(bpf_obj_get(pin.c_str()));
+    if (!link.valid()) return;
+    bpf_link_detach(link.fd());
+    ::unlink(pin.c_str());
+    set_flag(interface, IFF_PROMISC, false);
+}
+
+} // namespace veriroce::inject
+
+#else
+
+namespace veriroce::inject {
+
+std::expected<std::unique_ptr<Ports>, net::Error> open_xdp_ports(const XdpOptions& options) {
+    (void)options;
+    return std::unexpected(
+        net::Error{net::ErrorKind::System, "this program was built without libxdp"});
+}
+
+void remove_left_program(const std::string& interface) {
+    (void)interface;
+}
+
+} // namespace veriroce::inject
+
+#endif
