@@ -257,6 +257,7 @@ constexpr std::array kMutants{
     Mutant{.name = "cnp_copies_solicited",
            .rule = "CNP-02",
            .description = "A CNP has the SE bit of the marked packet.",
+           .cases = "cnp/for-each-kind",
            .make_filter = make<CnpCopiesSolicited>},
     Mutant{.name = "cnp_to_senders_port",
            .rule = "ENC-01",
