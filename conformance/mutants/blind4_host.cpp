@@ -288,6 +288,7 @@ constexpr std::array kMutants{
            .rule = "N-16",
            .description = "The keys of a shared receive are looked up in the QP's protection "
                           "domain, not in the queue's.",
+           .cases = "n/shared-queue-in-another-domain",
            .checks = kStandardChecks.with(RequestCheck::ReceiveMemory, receives_in_domain_of_qp)},
     Mutant{.name = "atomic_key_without_highest_byte",
            .rule = "KEY-02",
@@ -331,6 +332,7 @@ constexpr std::array kMutants{
     Mutant{.name = "datagram_of_exact_fit_dropped",
            .rule = "EXT-05",
            .description = "A datagram that fills its receive to the last byte is dropped.",
+           .cases = "ext/datagram-exact-fit ext/datagram-keys",
            .checks = kStandardChecks.with(DatagramCheck::ReceiveRoom, room_to_spare)},
     Mutant{.name = "controlled_qkey_sent_as_posted",
            .rule = "EXT-05",
@@ -343,6 +345,7 @@ constexpr std::array kMutants{
     Mutant{.name = "datagram_length_counts_immediate",
            .rule = "EXT-05",
            .description = "byte_len of a datagram counts its immediate data.",
+           .cases = "ext/datagram-exact-fit",
            .make_filter = make<ImmediateInLength>},
 };
 

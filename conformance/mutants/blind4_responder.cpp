@@ -511,6 +511,7 @@ constexpr std::array kMutants{
     Mutant{.name = "empty_read_merged_with_read_before",
            .rule = "LEN-07",
            .description = "An empty READ right behind another READ has no response.",
+           .cases = "len/empty-among-others",
            .make_filter = make<EmptyReadMerged>},
 };
 

@@ -143,6 +143,7 @@ constexpr std::array kFirst{
            .rule = "ENC-12",
            .level = "SHOULD",
            .description = "ACKs and NAKs leave with DSCP 0, whatever the QP's traffic class is.",
+           .cases = "enc/traffic-class-of-each-answer",
            .make_filter = make<EditsSentDatagram<acks_without_class>>},
     Mutant{.name = "v6_hop_limit_one_dropped",
            .rule = "ENC-11",

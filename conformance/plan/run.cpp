@@ -104,11 +104,9 @@ void PlanRun::tell_plan() {
     }
 }
 
-namespace {
-
-Environment environment_in(const interpreter::Network& network, const Testbed& testbed,
-                           const PlannedRun& planned, const RunOptions& options) {
-    Environment environment = testbed.environment(network);
+Environment environment_alone(const Testbed& testbed, const PlannedRun& planned,
+                              const RunOptions& options) {
+    Environment environment = testbed.environment(planned.network());
     double scale = options.timeout_scale;
     if (options.profile) {
         environment = options.profile->applied(std::move(environment));
@@ -124,20 +122,8 @@ Environment environment_in(const interpreter::Network& network, const Testbed& t
     return environment;
 }
 
-} // namespace
-
-Environment environment_alone(const Testbed& testbed, const PlannedRun& planned,
-                              const RunOptions& options) {
-    return environment_in(planned.network(), testbed, planned, options);
-}
-
 Environment PlanRun::environment_for(const PlannedRun& planned) {
-    return environment_for(planned, planned.network());
-}
-
-Environment PlanRun::environment_for(const PlannedRun& planned,
-                                     const interpreter::Network& network) {
-    Environment environment = environment_in(network, testbed_, planned, options_);
+    Environment environment = environment_alone(testbed_, planned, options_);
     environment.first_tester_qpn = qpns_.next();
     const std::string play = fmt::format("{} {} {}", planned.id(plan_.cases[planned.case_index]),
                                          environment.seed, plays_of_run_++);
@@ -348,17 +334,26 @@ std::size_t PlanRun::sanity_tries() const {
     return testbed_.may_lose_packets() ? kSanityTriesOnWire : kSanityTries;
 }
 
-// Without the case's VLAN, in which the device may be wrong and yet alive, unless it has no address
-// outside of it.
-Environment PlanRun::environment_for_sanity(const PlannedRun& planned) {
-    interpreter::Network network = planned.network();
-    network.vlan.reset();
-    return environment_for(planned, testbed_.lacks(network) ? planned.network() : network);
+namespace {
+
+// The run outside of its VLAN, in which the device may be wrong and yet alive; the run as it is if
+// the device has no address outside of it.
+PlannedRun for_sanity(Testbed& testbed, const PlannedRun& planned) {
+    if (!planned.network().vlan) return planned;
+    auto run = std::make_shared<script::Run>(*planned.run);
+    std::erase_if(run->qps.front().attributes,
+                  [](const script::Attribute& one) { return one.name.starts_with("vlan"); });
+    PlannedRun untagged = planned;
+    untagged.run = std::move(run);
+    return testbed.lacks(untagged.network()) ? planned : untagged;
 }
 
+} // namespace
+
 bool PlanRun::answers_again(const PlannedRun& planned) {
+    const PlannedRun asked = for_sanity(testbed_, planned);
     for (std::size_t i = 0; i < sanity_tries() && !testbed_.broken(); ++i) {
-        if (sanity_exchange(environment_for_sanity(planned)).verdict == Verdict::Pass) return true;
+        if (sanity_exchange(environment_for(asked)).verdict == Verdict::Pass) return true;
     }
     return false;
 }
@@ -381,13 +376,13 @@ bool saw_silence(const CaseResult& result) {
 // message. An exchange that fails is held again: a wire may lose a packet.
 void PlanRun::judge_sanity(CaseResult& result, const PlannedRun& planned,
                            const Environment& environment) {
-    CaseResult sanity =
-        sanity_exchange(environment.vlan ? environment_for_sanity(planned) : environment);
+    const PlannedRun asked = for_sanity(testbed_, planned);
+    CaseResult sanity = sanity_exchange(environment.vlan ? environment_for(asked) : environment);
     wire_.add(sanity.packets.size());
     for (std::size_t tries = 1; tries < sanity_tries(); ++tries) {
         if (sanity.verdict == Verdict::Pass || testbed_.broken()) break;
         const WireRecord::Disturbance disturbance = disturbance_of(sanity);
-        sanity = sanity_exchange(environment_for_sanity(planned));
+        sanity = sanity_exchange(environment_for(asked));
         if (sanity.verdict == Verdict::Pass) wire_.add(sanity.packets.size(), disturbance);
     }
     if (command_line::StopOnSignal::requested()) return; // it was cut short

@@ -76,9 +76,6 @@ class PlanRun {
     [[nodiscard]] std::size_t sanity_tries() const;
     // Of the next play: with QPs of its own.
     [[nodiscard]] interpreter::Environment environment_for(const PlannedRun& planned);
-    interpreter::Environment environment_for(const PlannedRun& planned,
-                                             const interpreter::Network& network);
-    interpreter::Environment environment_for_sanity(const PlannedRun& planned);
     [[nodiscard]] std::string command_for(const PlannedRun& planned) const;
 
     testbed::Testbed& testbed_;
