@@ -53,7 +53,8 @@ class QpFilter : public engine::SurfaceFilter {
         put(datagram, passage, in);
         std::ranges::move(passage.sent, std::back_inserter(answers));
         for (const wire::Packet& answer : passage.answers) {
-            answers.push_back({.envelope = back(datagram.envelope), .bytes = bytes_of(answer)});
+            answers.push_back(
+                {.envelope = answering(qp->second, datagram.envelope), .bytes = bytes_of(answer)});
         }
     }
 
@@ -103,6 +104,17 @@ class QpFilter : public engine::SurfaceFilter {
             }
         }
         return std::nullopt;
+    }
+
+    // The way back to the peer, with the class and hop limit of the QP's own path (ENC-12).
+    static wire::Envelope answering(const Qp& qp, const wire::Envelope& request) {
+        wire::Envelope answer = back(request);
+        if (const auto& path = qp.report.attributes.address) {
+            answer.dscp = path->traffic_class >> 2;
+            answer.hop_limit = path->hop_limit;
+            answer.flow_label = path->flow_label;
+        }
+        return answer;
     }
 
     static void put(const engine::OwnedDatagram& datagram, const Passage& passage,
