@@ -196,7 +196,13 @@ class Examination {
         const auto right = &wire::Access::remote_write;
         const std::uint64_t done = total - payload();
         key(reth.rkey, reth.virtual_address + done, payload(), right, true);
-        if (faulty_) return;
+        if (faulty_) {
+            // LEN-04: what it announces may be out of range as well.
+            const auto target =
+                memory_.target(reth.rkey, reth.virtual_address, reth.dma_length, qp_.pd, right);
+            if (!target || !target->whole) due_.codes.add(NakCode::RemoteAccess);
+            return;
+        }
         // KEY-05: the NAK comes at the FIRST or at the first packet out of range.
         key(reth.rkey, reth.virtual_address, reth.dma_length, right, false);
     }

@@ -226,7 +226,9 @@ constexpr std::array kMutants{
            .rule = "CRC-01",
            .passive = true,
            .description = "Requests that are sent again leave with a wrong ICRC.",
-           .cases = "req/sequence-nak tmo/interval rnr/requester-waits",
+           .cases = "req/sequence-nak rnr/requester-waits tmo/interval "
+                    "tmo/read-lost-several-times tmo/send-lost-several-times "
+                    "tmo/write-lost-several-times",
            .make_filter = make<SpoilsIcrcOfResent>},
     Mutant{.name = "congestion_marked_dropped",
            .rule = "CRC-02",

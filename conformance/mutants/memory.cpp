@@ -169,7 +169,7 @@ constexpr std::array kMutants{
            .description =
                "The last byte of a WRITE or SEND packet with an odd length arrives as 0.",
            .cases = "key/odd-places len/every-send-length len/every-write-length "
-                    "n/last-byte rsp/pieces-of-each-length",
+                    "n/last-byte rdr/read-after-write rsp/pieces-of-each-length",
            .make_filter = make<EditsInboundBytes<last_odd_byte_lost>>},
     Mutant{.name = "odd_last_byte_of_read_lost",
            .rule = "REQ-34",
@@ -205,7 +205,8 @@ constexpr std::array kMutants{
     Mutant{.name = "first_original_repeated",
            .rule = "ATM-01",
            .description = "Every atomic of a QP is answered with the original of the first one.",
-           .cases = "atm/compare-swap atm/every-word atm/fetch-add",
+           .cases = "atm/among-reads-and-writes atm/compare-swap atm/every-word "
+                    "atm/fetch-add",
            .make_filter = make<RepeatsOriginal>},
     Mutant{.name = "atomic_result_of_the_low_half",
            .rule = "REQ-34",

@@ -102,13 +102,15 @@ std::span<const Mutant> missing_checks() {
                 "n/gap-then-no-receive rnr/no-receive rnr/shared-queue rnr/write-with-immediate"),
         missing(RequestCheck::PadCount, "bth/pad-too-large"),
         missing(RequestCheck::PayloadLength, "len/first len/last len/middle len/only"),
-        missing(RequestCheck::MessageLength, "len/message-length len/message-length-last"),
+        missing(RequestCheck::MessageLength,
+                "len/announced-bits len/message-length len/message-length-last"),
         missing(RequestCheck::AtomicAlignment,
                 "atm/each-misaligned atm/misaligned ext/atomic-write-misaligned"),
-        missing(RequestCheck::ReceiveRoom, "len/receive-too-small"),
+        missing(RequestCheck::ReceiveRoom, "len/receive-of-each-size len/receive-too-small"),
         missing(RequestCheck::ReceiveMemory, "key/receive-lkey"),
         missing(RequestCheck::KeyKnown, ""),
-        missing(RequestCheck::KeyVariant, "key/rkey-bits key/rkey-bits-of-an-atomic key/variant"),
+        missing(RequestCheck::KeyVariant, "key/rkey-bits key/rkey-bits-of-an-atomic key/variant "
+                                          "key/window-key-bits key/window-old-keys"),
         missing(RequestCheck::KeyDomain, "key/other-domain"),
         missing(RequestCheck::KeyRights,
                 "key/missing-right key/no-atomic-right key/region-atomic-alone "

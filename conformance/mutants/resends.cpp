@@ -459,8 +459,8 @@ constexpr std::array kMutants{
     Mutant{.name = "first_packet_resent_as_only",
            .rule = "REQ-32",
            .description = "When the FIRST of a message is sent again, it leaves as an ONLY.",
-           .cases = "req/each-packet-late req/long-send-timeout req/long-write-timeout "
-                    "rnr/long-message",
+           .cases = "req/each-fourth-signaled req/each-packet-late req/long-send-timeout "
+                    "req/long-write-timeout rnr/long-message",
            .make_filter = make<FirstAsOnly>},
     Mutant{.name = "resend_starts_at_the_message",
            .rule = "REQ-11",

@@ -41,7 +41,8 @@ constexpr std::array kMutants{
            .passive = true,
            .description = "The RNR NAK carries the PSN after the refused request, which the peer "
                           "takes for acknowledged.",
-           .cases = "rnr/no-receive rnr/shared-limit-disarmed rnr/write-with-immediate",
+           .cases = "rnr/kth-without-receive rnr/no-receive rnr/shared-limit-disarmed "
+                    "rnr/write-with-immediate",
            .make_filter = make<EditsOutbound<name_the_next>>},
     Mutant{.name = "rnr_code_zero_is_no_wait",
            .rule = "RNR-08",
@@ -55,7 +56,7 @@ constexpr std::array kMutants{
            .passive = false,
            .description = "Each RNR NAK costs one of retry_cnt as well: with retry_cnt 1 and "
                           "rnr_retry 7 the second one ends the request in error.",
-           .cases = "n/two-counters rnr/for-ever",
+           .cases = "n/two-counters rnr/for-ever rnr/kth-refused",
            .checks = engine::kStandardChecks.with(SendCheck::RetryLeft, one_counter_left)
                          .with(SendCheck::RnrRetryLeft, rnr_costs_a_retry)},
     Mutant{.name = "rnr_wait_always_shortest",

@@ -122,6 +122,10 @@ TEST_CASE("due answers: lengths that do not fit are refused", "[model][LEN-01][L
     const Scene sum = with_write(Scene::to(0, 16));
     CHECK(after_ack(sum) == "LEN-04 answer");
     CHECK(after_nak(sum, NakCode::InvalidRequest) == "");
+    CHECK(after_nak(sum, NakCode::RemoteAccess) == "LEN-04 code");
+    const Scene far = with_write(Scene::to(0, 1U << 20)); // the region is not so long
+    CHECK(after_nak(far, NakCode::InvalidRequest) == "");
+    CHECK(after_nak(far, NakCode::RemoteAccess) == "");
     Scene overflow;
     overflow.receive(1, 0, 4);
     overflow.sent("SEND_ONLY", 0, Scene::data(8));
