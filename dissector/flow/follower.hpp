@@ -17,6 +17,8 @@ namespace veriroce::flow {
 
 class Follower {
   public:
+    explicit Follower(Limits limits = {}) : tracker_(limits) {}
+
     // What is known about the packet; null if it is part of no connection. Valid until the next
     // call.
     const decode::FlowFacts* follow(const Packet& packet);

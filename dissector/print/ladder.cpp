@@ -98,11 +98,13 @@ void Ladder::append_missing(std::string& out, const Dissection& d) const {
         text.decimal((d.packet.bth.psn - 1).value());
     }
     text.put(" ");
-    const std::size_t room = width_ - kMargin - kLanes - text.size();
+    const std::size_t between = width_ - kMargin - kLanes;
+    const std::string_view words = cut(text.text(), between);
+    const std::size_t room = between - words.size();
     out.append(kMargin, ' ');
     out += "│";
     append_times(out, "·", room / 2);
-    out += text.text();
+    out += words;
     append_times(out, "·", room - room / 2);
     out += "│\n";
 }

@@ -23,7 +23,7 @@ pair() { # NAME, then the options of both
     local name=$1 ours=() theirs=()
     shift
     for _ in $(seq "$runs"); do
-        ours+=("$(seconds "$program" dissect "$@" "$capture")")
+        ours+=("$(seconds "$program" dissect "${own[@]}" "$@" "$capture")")
         theirs+=("$(seconds tshark -n -r "$capture" "$@")")
     done
     local a b
@@ -33,7 +33,10 @@ pair() { # NAME, then the options of both
         'BEGIN { printf "%-8s veriroce %8.3f s   tshark %8.3f s   %6.1fx\n", n, a, b, b / a }'
 }
 
+own=() # options of ours alone
 cat "$capture" >/dev/null # both read from memory
 pair fields -T fields "${fields[@]}"
 pair json -T json "${fields[@]}"
-pair lines
+pair lines         # with what is known of connections, which tshark does not know
+own=(--no-flow)    # the same as tshark's
+pair no-flow

@@ -240,6 +240,19 @@ TEST_CASE("follower: damaged packets and READs of unknown length bound a gap", "
     CHECK(reads.send(110).gap_at_most);
 }
 
+TEST_CASE("follower: connections beyond the limit are counted", "[flow]") {
+    Follower follower({.connections = 2, .extents = 1000});
+    Wire wire;
+    for (std::uint32_t qpn = 1; qpn < 6; ++qpn) {
+        Packet packet = wire.from_a(kSendOnly, 100, 64);
+        packet.transport.bth.dest_qp = {qpn};
+        const FlowFacts* facts = follower.follow(packet);
+        REQUIRE(facts != nullptr);
+        CHECK(facts->connection == qpn);
+    }
+    CHECK(follower.evicted() == 3);
+}
+
 // Raw facts of a packet, taken from its headers alone.
 namespace {
 
