@@ -31,23 +31,31 @@ double goodput(const Conversation& conversation) {
            conversation.directions[1].goodput().value_or(0);
 }
 
-// Breaks lines at spaces.
-void put_paragraph(std::string& out, std::string_view text) {
-    std::size_t column = 0;
-    if (text.empty()) return;
+// Breaks lines at spaces. The first line ends where `begin` says, the others are indented.
+void put_wrapped(std::string& out, std::string_view begin, std::string_view text) {
+    constexpr std::string_view kIndent = "    ";
+    out += begin;
+    std::size_t column = begin.size();
+    bool first = true;
     while (!text.empty()) {
         const std::size_t space = std::min(text.find(' '), text.size());
-        const std::string_view word = text.substr(0, space);
-        if (column > 0 && column + 1 + word.size() > kColumns) {
+        if (!first && column + 1 + space > kColumns) {
             out += '\n';
-            column = 0;
+            out += kIndent;
+            column = kIndent.size();
+            first = true;
         }
-        out += column == 0 ? "    " : " ";
-        column += (column == 0 ? 4 : 1) + word.size();
-        out += word;
+        if (!first) out += ' ';
+        column += space + (first ? 0 : 1);
+        first = false;
+        out += text.substr(0, space);
         text.remove_prefix(std::min(space + 1, text.size()));
     }
     out += '\n';
+}
+
+void put_paragraph(std::string& out, std::string_view text) {
+    if (!text.empty()) put_wrapped(out, "    ", text);
 }
 
 std::string ends_of(const Conversation& conversation) {
@@ -101,28 +109,29 @@ void put_losses(std::string& out, const Report& report) {
             undecided += facts.undecided;
         }
     }
-    out += "network: ";
+    std::string network;
     std::uint64_t all = 0;
     for (std::size_t i = kVerdicts; i-- > 0;) {
         if (missed[i] == 0) continue;
-        put(out, "{}{} {}", all == 0 ? "" : ", ", missed[i],
+        put(network, "{}{} {}", all == 0 ? "" : ", ", missed[i],
             static_cast<Verdict>(i) == Verdict::Behind
                 ? "lost or overtaken behind the capture point"
                 : name_of(static_cast<Verdict>(i)));
         all += missed[i];
     }
-    if (all == 0) out += "no receiver missed a packet";
-    put(out, "; damaged packets seen: {}\n", report.totals->damaged);
+    if (all == 0) network += "no receiver missed a packet";
+    put(network, "; damaged packets seen: {}", report.totals->damaged);
+    put_wrapped(out, "network: ", network);
     put(out, "capture: lacks {} packets that arrived", not_captured);
     if (undecided > 0)
         put(out, "; {} more are missing, lost by the capture or the network", undecided);
     out += '\n';
     for (const Refusal& refusal : report.totals->refusals) {
-        put(out,
-            "refused: {} asked {} for service 0x{:x} (packet {}), CM reject reason {} (packet "
-            "{})\n",
-            refusal.client.text(), refusal.server.text(), refusal.service_id,
-            refusal.request_number, refusal.reason, refusal.reject_number);
+        put_wrapped(out, "refused: ",
+                    fmt::format("{} asked {} for service 0x{:x} (packet {}) and got the CM reject "
+                                "reason {} (packet {})",
+                                refusal.client.text(), refusal.server.text(), refusal.service_id,
+                                refusal.request_number, refusal.reason, refusal.reject_number));
     }
 }
 
@@ -189,18 +198,20 @@ std::string bars_of(const TimeSeries& series) {
 
 void put_direction(std::string& out, const Direction& facts, std::string_view from) {
     if (facts.packets() == 0) return;
-    put(out, "    from the {}: {} requests, {} responses; again: ", from, facts.request_packets,
-        facts.response_packets);
+    std::string again;
     constexpr std::array<std::string_view, kCauses> kWhy{"without a visible cause", "after NAK",
                                                          "after RNR NAK", "after an implied NAK",
                                                          "after a timeout"};
     bool any = false;
     for (std::size_t i = 0; i < kCauses; ++i) {
         if (facts.resent[i] == 0) continue;
-        put(out, "{}{} {}", any ? ", " : "", facts.resent[i], kWhy[i]);
+        put(again, "{}{} {}", any ? ", " : "", facts.resent[i], kWhy[i]);
         any = true;
     }
-    put(out, "{}; copies {}, late {}\n", any ? "" : "none", facts.copies, facts.reordered);
+    put_paragraph(out, fmt::format("from the {}: {} requests, {} responses; again: {}; copies {}, "
+                                   "late {}",
+                                   from, facts.request_packets, facts.response_packets,
+                                   any ? again : "none", facts.copies, facts.reordered));
     if (facts.outstanding_samples > 0) {
         put(out, "        outstanding PSNs: {} at most, {:.1f} on average", facts.most_outstanding,
             static_cast<double>(facts.outstanding_sum) /
@@ -229,34 +240,35 @@ void put_direction(std::string& out, const Direction& facts, std::string_view fr
 }
 
 void put_episodes(std::string& out, const Conversation& conversation, std::size_t most) {
-    for (std::size_t i = 0; i < std::min(most, conversation.episodes.size()); ++i) {
+    if (conversation.episodes.empty()) return;
+    put(out, "    {:<13} {:<10} {:<5} {:>8} {:>8} {:>8} {:>8} {:>6} {:>9} {:>8}\n", "episode",
+        "verdict", "from", "PSN", "packet", "NAK", "again", "(n)", "over", "took");
+    const auto packet = [](std::uint64_t number) {
+        return number == 0 ? std::string("-") : fmt::to_string(number);
+    };
+    const std::size_t shown = std::min(most, conversation.episodes.size());
+    for (std::size_t i = 0; i < shown; ++i) {
         const Episode& one = conversation.episodes[i];
-        put(out, "    {:<12} PSN {:<8} from the {}: {}, NAK {}, again {} ({} packets)",
-            name_of(one.kind), one.psn.value(), one.requester == 0 ? "left " : "right",
-            one.begin_number != 0 ? fmt::format("packet {}", one.begin_number) : "packet ?",
-            one.nak_number != 0 ? fmt::to_string(one.nak_number) : "-",
-            one.resent_number != 0 ? fmt::to_string(one.resent_number) : "-", one.resent);
-        if (one.recovered) {
-            put(out, ", over in {}", one.end_number);
-            if (const auto took = one.duration()) put(out, " after {}", time_text(*took));
-        } else {
-            out += ", not over";
-        }
-        out += '\n';
+        const auto took = one.duration();
+        put(out, "    {:<13} {:<10} {:<5} {:>8} {:>8} {:>8} {:>8} {:>6} {:>9} {:>8}\n",
+            name_of(one.kind), name_of(one.verdict), one.requester == 0 ? "left" : "right",
+            one.psn.value(), packet(one.begin_number), packet(one.nak_number),
+            packet(one.resent_number), one.resent,
+            one.recovered ? packet(one.end_number) : "not over", took ? time_text(*took) : "?");
     }
-    const std::uint64_t more = conversation.more_episodes + conversation.episodes.size() -
-                               std::min(most, conversation.episodes.size());
+    const std::uint64_t more = conversation.more_episodes + conversation.episodes.size() - shown;
     if (more > 0) put(out, "    and {} more episodes\n", more);
 }
 
 void put_setup(std::string& out, const Setup& setup) {
-    put(out, "    CM: request {}, reply {}", setup.request_number, setup.reply_number);
-    if (setup.took) put(out, " after {}", time_text(*setup.took));
-    if (setup.disconnect_number != 0) put(out, ", disconnect {}", setup.disconnect_number);
-    put(out, "; retries {}, RNR retries {}, READs {} and {}", setup.retry_count,
+    std::string text =
+        fmt::format("CM: request {}, reply {}", setup.request_number, setup.reply_number);
+    if (setup.took) put(text, " after {}", time_text(*setup.took));
+    if (setup.disconnect_number != 0) put(text, ", disconnect {}", setup.disconnect_number);
+    put(text, "; retries {}, RNR retries {}, READs {} and {}", setup.retry_count,
         setup.rnr_retry_count, setup.initiator_depth, setup.responder_resources);
-    if (setup.ack_timeout) put(out, ", ACK timeout code {}", *setup.ack_timeout);
-    out += '\n';
+    if (setup.ack_timeout) put(text, ", ACK timeout code {}", *setup.ack_timeout);
+    put_paragraph(out, text);
 }
 
 void put_connection(std::string& out, const Report& report, const Reported& one, bool details) {

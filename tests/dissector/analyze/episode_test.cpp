@@ -360,7 +360,7 @@ TEST_CASE("analysis: the text names packets and fits 100 columns", "[analyze]") 
     CHECK(text.find("DIED") != std::string::npos);
     std::size_t begin = 0;
     for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
-        CHECK(end - begin <= 140); // bars take several bytes each
+        CHECK(end - begin <= 140); // bars take several bytes each; the columns: tests/program
     std::string json;
     append_json(json, report);
     CHECK(json.find("\"endings\"") == std::string::npos);
