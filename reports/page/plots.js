@@ -9,7 +9,7 @@ const DEVICE_COLOURS = {
 const INK = {light: {text: "#59616c", line: "#dad7cf"}, dark: {text: "#9ea8b5", line: "#343b44"}};
 const POINTS = ["circle", "triangle", "rect", "rectRot", "star", "cross", "crossRot", "dash"];
 const MOST_POINTS = 400; // of one series in one plot
-const darkTheme = matchMedia("(prefers-color-scheme: dark)");
+const darkTheme = matchMedia("screen and (prefers-color-scheme: dark)"); // as the style
 const drawnPlots = [];
 
 function thinned(sorted) {

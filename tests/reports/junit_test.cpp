@@ -17,11 +17,12 @@ namespace {
 constexpr std::string_view reader = R"(
 import sys, xml.etree.ElementTree as tree
 root = tree.parse(sys.argv[1]).getroot()
-counts = lambda e: ' '.join(e.get(k) for k in ('tests', 'failures', 'errors', 'skipped') if e.get(k))
+counts = lambda e: ' '.join(e.get(k) for k in ('tests', 'failures', 'errors', 'skipped')
+                            if e.get(k))
 # What the schema of Jenkins' xUnit plugin knows, by element.
-known = {'testsuites': 'name time tests failures errors', 'properties': '', 'property': 'name value',
-         'testsuite': 'name tests failures errors group time skipped timestamp hostname id package file',
-         'testcase': 'name time classname group', 'system-out': '',
+known = {'testsuites': 'name time tests failures errors', 'properties': '',
+         'property': 'name value', 'testcase': 'name time classname group', 'system-out': '',
+         'testsuite': 'name tests failures errors group time skipped timestamp hostname id',
          'failure': 'type message', 'error': 'type message', 'skipped': 'type message'}
 inside = {'testsuites': 'testsuite', 'testsuite': 'properties testcase', 'properties': 'property',
           'testcase': 'failure error skipped system-out'}
