@@ -36,7 +36,7 @@ set(test_uses_analysis_page veriroce_capture)
 set(test_uses_decode veriroce_capture veriroce_test_corpus)
 set(test_uses_dissect veriroce_test_corpus)
 set(test_uses_port veriroce_pingpong)  # the traffic
-set(test_uses_inject veriroce_script veriroce_pingpong veriroce_port)  # plans; the traffic
+set(test_uses_inject veriroce_script veriroce_pingpong veriroce_port ${xdp})  # plans; the traffic
 set(test_uses_print veriroce_capture veriroce_test_corpus)
 set(test_uses_mutants veriroce_rules)
 set(test_uses_reports veriroce_rules veriroce_capture)

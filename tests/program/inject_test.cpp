@@ -74,7 +74,8 @@ TEST_CASE("inject: a lost packet between ping and serve is found, reported and r
                         "(connection 1, PSN 5, transmission 1, message 1, packet 6)"));
     // The packet is in the file where it came in, and not where it would have left; the second
     // transmission is in both places.
-    const Outcome copies = place.run("veriroce dissect out/inject.pcapng | grep -c 'Send Middle.*PSN=1005'");
+    const Outcome copies =
+        place.run("veriroce dissect out/inject.pcapng | grep -c 'Send Middle.*PSN=1005'");
     CHECK(copies.out == "3\n");
     // The plan is about what the recording of it shows.
     const Outcome dry = place.run("veriroce inject --dry-run out/inject.pcapng --plan plan.faults");

@@ -257,6 +257,15 @@ std::string text_of(const Result& result) {
                             "room for\n",
                             bump.overflowed());
     }
+    if (bump.injector().evicted() > 0) {
+        text += fmt::format("{} PSNs and flows were forgotten: the next transmission of such a "
+                            "packet counted as its first\n",
+                            bump.injector().evicted());
+    }
+    if (bump.connections().unnumbered() > 0) {
+        text += fmt::format("{} packets belonged to connections beyond the first {}\n",
+                            bump.connections().unnumbered(), kMaxConnections);
+    }
     for (const Verdict& verdict : result.verdicts) {
         text += fmt::format("{}  {}{}: {}\n", verdict.met ? "met     " : "NOT MET ",
                             verdict.line == 0 ? "" : fmt::format("line {}: ", verdict.line),
@@ -291,12 +300,13 @@ std::string json_of(const Result& result) {
     return fmt::format(
         "{{\n  \"schema\": \"veriroce/injection/1\",\n  \"path\": {},\n  \"plan\": {},\n"
         "  \"seed\": {},\n  \"elapsed_ns\": {},\n  \"a\": {},\n  \"b\": {},\n"
-        "  \"overflowed\": {},\n  \"events_not_kept\": {},\n  \"rules\": {},\n"
+        "  \"overflowed\": {},\n  \"forgotten\": {},\n  \"events_not_kept\": {},\n  \"rules\": "
+        "{},\n"
         "  \"connections\": {},\n  \"faults\": {},\n  \"verdicts\": {}\n}}\n",
         quoted(result.path), quoted(result.plan), result.seed, result.elapsed.count(),
         json_of_port(bump.traffic(End::A), result.a), json_of_port(bump.traffic(End::B), result.b),
-        bump.overflowed(), bump.recovery().events_not_kept(), rules.text(), connections.text(),
-        events.text(), verdicts.text());
+        bump.overflowed(), bump.injector().evicted(), bump.recovery().events_not_kept(),
+        rules.text(), connections.text(), events.text(), verdicts.text());
 }
 
 } // namespace veriroce::inject
