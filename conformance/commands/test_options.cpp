@@ -39,9 +39,10 @@ void add_selection(Command& command, TestOptions& options) {
     command.option("--shard", options.shard, "Run shard I of N", {.value = "I/N"});
     command.flag("--slow", options.slow,
                  "Also run slow cases (more than 5 s each against a real device)");
-    command.flag("--load", options.load,
-                 "Also run load cases: hundreds of QPs, thousands of messages; --tag load selects "
-                 "them alone");
+    command.flag(
+        "--load", options.load,
+        "Also run load cases: hundreds of QPs, thousands of messages; --tag load runs them "
+        "alone");
     command.flag("--shared-fabric", options.shared_fabric,
                  "Skip runs that disturb other hosts of the network: PAUSE and broadcast frames");
 }

@@ -359,7 +359,7 @@ constexpr std::array kMutants{
     Mutant{.name = "msn_one_too_high",
            .rule = "ACK-08",
            .description = "Responses count one message more than were completed.",
-           .cases = "ack/refused-not-counted sta/reset-forgets",
+           .cases = "ack/refused-not-counted load/many-connections load/one-word sta/reset-forgets",
            .make_filter = make<EditsOutbound<msn_plus_one>>},
     Mutant{.name = "received_last_byte_changed",
            .rule = "RSP-01",
@@ -393,7 +393,7 @@ constexpr std::array kMutants{
            .rule = "ACK-04",
            .description =
                "SENDs and WRITEs are acknowledged when they arrive, whatever PSN is expected.",
-           .cases = "rsp/lost-twice sta/init sta/reset",
+           .cases = "load/many-qps rsp/lost-twice sta/init sta/reset",
            .make_filter = make<AcknowledgesOnArrival>},
 };
 

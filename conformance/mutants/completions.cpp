@@ -74,8 +74,9 @@ constexpr std::array kMutants{
            .rule = "N-21",
            .description = "Receives complete with the id of their neighbour: 2 and 3 are swapped, "
                           "4 and 5, and so on.",
-           .cases = "ext/datagram-lengths n/receives-in-order n/shared-completions "
-                    "n/wide-ids sta/send-queue-drain",
+           .cases =
+               "ext/datagram-lengths load/back-to-back n/receives-in-order n/shared-completions "
+               "n/wide-ids sta/send-queue-drain",
            .make_filter = make<SwapsReceiveIds>},
     Mutant{.name = "every_second_success_not_reported",
            .rule = "REQ-03",

@@ -472,8 +472,9 @@ constexpr std::array kMutants{
     Mutant{.name = "middle_skipped_on_resend",
            .rule = "REQ-32",
            .description = "MIDDLEs are left out when a message is sent again.",
-           .cases = "req/each-packet-lost req/long-send-nak req/long-send-timeout "
-                    "req/long-write-nak req/long-write-timeout",
+           .cases =
+               "load/mixed-under-loss req/each-packet-lost req/long-send-nak req/long-send-timeout "
+               "req/long-write-nak req/long-write-timeout",
            .make_filter = make<LeavesMiddlesOut>},
     Mutant{.name = "second_piece_repeated_on_resend",
            .rule = "REQ-31",

@@ -42,6 +42,8 @@ bool selected(const script::Case& one, const Selection& selection) {
                                    [&](const script::Word& rule) { return rule.text == wanted; });
     };
     const auto has_tag = [&](const std::string& wanted) { return one.tagged(wanted); };
+    const bool asked_for = selection.load || !selection.names.empty() || !selection.tags.empty();
+    if (one.tagged("load") && !asked_for) return false;
     if (!selection.rules.empty() && std::ranges::none_of(selection.rules, has_rule)) return false;
     if (!selection.tags.empty() && std::ranges::none_of(selection.tags, has_tag)) return false;
     return !selection.role || one.role == *selection.role || one.role == rules::Role::Both;
@@ -416,7 +418,6 @@ std::optional<std::string> reason_to_skip(const script::Case& script, const Plan
         return std::string("--shared-fabric: it sends malformed frames to every host");
     }
     if (script.tagged("slow") && !selection.slow) return std::string("slow: use --slow");
-    if (script.tagged("load") && !selection.load) return std::string("load: use --load");
     return std::nullopt;
 }
 

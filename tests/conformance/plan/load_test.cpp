@@ -11,47 +11,27 @@ namespace {
 using test::play_suite;
 using test::right_engine;
 
-Selection loads(std::vector<std::string> names) {
-    Selection selection;
-    selection.names = std::move(names);
-    selection.load = true;
-    return selection;
-}
+} // namespace
 
-void check_all_pass(const std::vector<CaseResult>& results) {
+TEST_CASE("load: the right engine passes under load", "[load]") {
+    // Sanitizers take ten times as long.
+    const auto results =
+        play_suite({.names = {kSanitized ? "load/mixed-under-loss" : "load"}}, right_engine());
     for (const CaseResult& result : results) {
         INFO(test::text_of(result));
         CHECK(result.verdict == Verdict::Pass);
     }
 }
 
-bool fails(std::string_view defect, std::string name) {
-    const auto mutant = mutants::find(defect);
-    REQUIRE(mutant.has_value());
-    const auto results = play_suite(loads({std::move(name)}), test::engine_of(mutant->get()));
-    return std::ranges::all_of(results,
-                               [](const CaseResult& one) { return one.verdict == Verdict::Fail; });
-}
-
-} // namespace
-
-TEST_CASE("load: the right engine passes under load", "[load]") {
-    // Sanitizers take ten times as long.
-    check_all_pass(
-        play_suite(loads({kSanitized ? "load/mixed-under-loss" : "load"}), right_engine()));
-}
-
-TEST_CASE("load: without --load they are skipped", "[load]") {
-    for (const CaseResult& result : play_suite(Selection{.names = {"load"}}, right_engine())) {
-        CHECK(result.verdict == Verdict::Skip);
-        CHECK(result.reason() == "load: use --load");
-    }
-}
-
-TEST_CASE("load: defects of recovery show while all QPs recover", "[load][mutants]") {
-    CHECK(fails("middle_skipped_on_resend", "load/mixed-under-loss"));
-    CHECK(fails("one_replay_too_few", "load/mixed-under-loss"));
-    if (!kSanitized) CHECK(fails("receive_ids_swapped", "load/back-to-back"));
+TEST_CASE("load: they are played if asked for", "[load]") {
+    const auto load_cases = [](const Selection& selection) {
+        return std::ranges::count_if(test::plan_of(selection).cases,
+                                     [](const script::Case& one) { return one.tagged("load"); });
+    };
+    CHECK(load_cases({}) == 0);
+    CHECK(load_cases({.names = {"load/one-word"}}) == 1);
+    CHECK(load_cases({.tags = {"load"}}) == 5);
+    CHECK(load_cases({.load = true}) == 5);
 }
 
 // A queue of the tester that overruns would look like a device that does not answer.
