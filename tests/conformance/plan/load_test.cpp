@@ -8,6 +8,9 @@
 namespace veriroce::plan {
 namespace {
 
+using interpreter::CaseResult;
+using interpreter::Verdict;
+using test::kSanitized;
 using test::play_suite;
 using test::right_engine;
 
@@ -15,8 +18,8 @@ using test::right_engine;
 
 TEST_CASE("load: the right engine passes under load", "[load]") {
     // Sanitizers take ten times as long.
-    const auto results =
-        play_suite({.names = {kSanitized ? "load/mixed-under-loss" : "load"}}, right_engine());
+    const auto results = play_suite(
+        Selection{.names = {kSanitized ? "load/mixed-under-loss" : "load"}}, right_engine());
     for (const CaseResult& result : results) {
         INFO(test::text_of(result));
         CHECK(result.verdict == Verdict::Pass);
