@@ -3,7 +3,7 @@
 #   --tidy [FILE...]        also clang-tidy, on FILEs or on what changed since origin/main
 #   --interop               also the real Linux soft RoCE device in a virtual machine
 # FUZZ_SECONDS (5) is the time for each fuzz target; one target per core runs at a time.
-# INTEROP_SECONDS (1200) is the time limit of --interop.
+# INTEROP_SECONDS (2400) is the time limit of --interop.
 # Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the machine could not run the tests.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -11,7 +11,7 @@ cd "$(dirname "$0")"
 source .ci/setup
 
 fuzz_seconds=${FUZZ_SECONDS:-5}
-interop_seconds=${INTEROP_SECONDS:-1200}
+interop_seconds=${INTEROP_SECONDS:-2400}
 jobs=$(nproc)
 tidy=no
 interop=no

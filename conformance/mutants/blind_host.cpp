@@ -234,8 +234,8 @@ constexpr std::array kFirst{
            .rule = "REQ-03",
            .description = "The first request that completes after something was sent again "
                           "completes twice.",
-           .cases = "req/reads-on-three-qps tmo/retries-on-two-qps rnr/retries-on-two-qps "
-                    "req/recoveries-in-turn req/progress-of-retries bth/partition-key-of-resends "
+           .cases = "req/reads-on-three-qps rnr/retries-on-two-qps "
+                    "req/recoveries-in-turn bth/partition-key-of-resends "
                     "enc/traffic-class-of-resends n/vlan-of-resends",
            .make_filter = make<CompletesTwiceAfterResend>},
     Mutant{.name = "flush_repeats_first_status",

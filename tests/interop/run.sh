@@ -130,7 +130,7 @@ run_suite() {
     local folder=$report/$name code=0
     echo "interop: $name"
     mkdir -p "$folder"
-    "$lab" ns timeout -k 5 900 "$veriroce" test --dut "$device" \
+    "$lab" ns timeout -k 5 1800 "$veriroce" test --dut "$device" \
         --dut-token-file "$token_file" -i tester0 --profile "$profile" --over "ip=$ip" \
         --strict --allow-errors 5% \
         --report "$folder" --capture "$folder/run.pcapng" "$@" >"$folder/console.txt" || code=$?

@@ -121,7 +121,7 @@ TEST_CASE("analysis: a capture that lacks packets never shows more network loss"
         const std::vector<Frame> frames = flow::test::frames_of(entry.path());
         const Sums whole = sums_of(analysed(frames));
         CHECK(whole.not_captured == 0);
-        for (const std::size_t every : {2, 3, 5, 8, 13, 50}) {
+        for (const std::size_t every : {2U, 3U, 5U, 8U, 13U, 50U}) {
             for (std::size_t first = 0; first < every; first += 1 + every / 4) {
                 std::vector<Frame> thinned;
                 for (std::size_t i = 0; i < frames.size(); ++i) {

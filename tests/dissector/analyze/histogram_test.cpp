@@ -40,7 +40,7 @@ TEST_CASE("histogram: quantiles are those of the sorted numbers, 3.2 percent off
 
 TEST_CASE("histogram: lengths that are powers of two are told exactly", "[analyze]") {
     Histogram sizes;
-    for (const std::uint64_t size : {64, 4096, 4096, 65'536, 1'048'576})
+    for (const std::uint64_t size : {64U, 4096U, 4096U, 65'536U, 1'048'576U})
         sizes.add(size);
     CHECK(sizes.low_quantile(0.5) == 4096);
     CHECK(sizes.low_quantile(0.8) == 65'536);

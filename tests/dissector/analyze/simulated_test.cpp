@@ -176,7 +176,7 @@ TEST_CASE("analysis: captures of undisturbed runs that lack packets show no netw
         scenario.fault_rates.one_in = {};
         const Recording recording(scenario);
         for (const auto& [port, frames] : recording.ports) {
-            for (const std::size_t every : {1000, 2, 3, 7, 20}) {
+            for (const std::size_t every : {1000U, 2U, 3U, 7U, 20U}) {
                 std::vector<Frame> thinned;
                 for (std::size_t i = 0; i < frames.size(); ++i) {
                     if (i % every != seed % every || every == 1000) thinned.push_back(frames[i]);

@@ -20,7 +20,6 @@ constexpr std::uint8_t kSendOnly = 0x04;
 constexpr std::uint8_t kReadFirst = 0x0D;
 constexpr std::uint8_t kReadMiddle = 0x0E;
 constexpr std::uint8_t kReadLast = 0x0F;
-constexpr std::uint8_t kReadOnly = 0x10;
 constexpr std::uint8_t kFetchAdd = 0x14;
 constexpr std::uint8_t kAtomicAck = 0x12;
 
