@@ -233,7 +233,7 @@ constexpr std::array kMutants{
            .rule = "N-05",
            .level = "SHOULD",
            .description = "Responses of a QP with a VLAN have no tag.",
-           .cases = "n/vlan-of-each-answer n/foreign-vlan-of-answers",
+           .cases = "n/vlan-of-each-answer",
            .make_filter = make<EditsSentDatagram<answer_untagged>>},
     Mutant{.name = "answers_on_first_path",
            .rule = "N-24",

@@ -327,7 +327,6 @@ constexpr std::array kFirst{
            .rule = "BTH-09",
            .level = "SHOULD",
            .description = "The pad bytes of READ responses are not zero.",
-           .cases = "key/edges",
            .make_filter = make<PadsWithRest>},
     Mutant{.name = "empty_read_is_acked",
            .rule = "LEN-07",

@@ -185,7 +185,7 @@ constexpr std::array kMutants{
     Mutant{.name = "write_address_rounded_down",
            .rule = "KEY-14",
            .description = "A WRITE begins at the multiple of 4 at or below its address.",
-           .cases = "key/odd-places key/out-of-range",
+           .cases = "key/edges key/odd-places key/out-of-range",
            .make_filter = make<EditsInbound<address_rounded_down>>},
     Mutant{.name = "second_page_lost",
            .rule = "KEY-14",

@@ -54,7 +54,7 @@ constexpr std::array kMutants{
     Mutant{.name = "response_taken_for_a_request",
            .rule = "OPC-07",
            .description = "Responses go through the responder as SEND MIDDLE.",
-           .cases = "opc/unasked-response",
+           .cases = "n/foreign-vlan-of-answers opc/unasked-response",
            .make_filter = make<EditsInbound<response_as_request>>},
 };
 
