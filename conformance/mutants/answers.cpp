@@ -168,7 +168,7 @@ constexpr std::array kMutants{
     Mutant{.name = "fatal_nak_sent_twice",
            .rule = "N-07",
            .description = "NAKs that end the QP are sent twice.",
-           .cases = "sta/fatal-nak key/unknown-rkey",
+           .cases = "ext/flush-refused key/unknown-rkey key/window-outside sta/fatal-nak",
            .make_filter = make<RepeatsFatalNaks>},
     Mutant{.name = "rnr_nak_counts_its_message",
            .rule = "ACK-08",

@@ -222,7 +222,6 @@ constexpr std::array kFirst{
            .rule = "N-13",
            .level = "SHOULD",
            .description = "QP_REQ_ERR is raised in place of QP_ACCESS_ERR.",
-           .cases = "ext/flush-refused key/window-outside",
            .make_filter = make<AccessErrorIsRequestError>},
     Mutant{.name = "unsignaled_reads_complete",
            .rule = "REQ-03",
