@@ -67,6 +67,17 @@ std::optional<std::size_t> latest_request(const Record& record, const CaseQp& qp
     return std::nullopt;
 }
 
+// What a script sent from this place on, damaged packets too: it knows what the device has not got.
+std::vector<std::vector<std::byte>> requests_since(const Record& record, const CaseQp& qp,
+                                                   std::size_t first) {
+    std::vector<std::vector<std::byte>> frames;
+    for (std::size_t i = first; i < qp.entries.size(); ++i) {
+        const Entry& entry = record[qp.entries[i]];
+        if (entry.from == Side::Tester && is_request(entry)) frames.push_back(entry.bytes);
+    }
+    return frames;
+}
+
 // The requests from this PSN on that were sent since its first one, each once, in the order of
 // their PSNs: a copy of one among them is no reason to leave out what came before the copy.
 std::vector<std::vector<std::byte>> requests_from(const Record& record, const CaseQp& qp,
@@ -178,7 +189,8 @@ bool lacks_resource(Interpreter& interpreter, const CaseQp& qp, std::size_t inde
 Task<Met<>> send_again_later(Interpreter& interpreter, CaseQp& qp, std::size_t refusal, Span span) {
     Record& record = interpreter.record();
     Entry& entry = record[refusal];
-    if (!latest_request(record, qp, entry.psn, refusal)) co_return Met<>{};
+    const auto first = latest_request(record, qp, entry.psn, refusal);
+    if (!first) co_return Met<>{};
     entry.tolerated = true;
     qp.refusals = qp.refused_psn == entry.psn ? qp.refusals + 1 : 1;
     qp.refused_psn = entry.psn;
@@ -193,7 +205,9 @@ Task<Met<>> send_again_later(Interpreter& interpreter, CaseQp& qp, std::size_t r
     entry.remarks.emplace_back("the tester obeys it (RNR-03)");
     const wire::Duration wait = wire::rnr_time(entry.packet->aeth.syndrome.code());
     co_await interpreter.events().sleep(entry.at.latest + wait);
-    transmit_all(interpreter, qp, requests_from(record, qp, entry.psn));
+    transmit_all(interpreter, qp,
+                 is_unscripted(interpreter) ? requests_from(record, qp, entry.psn)
+                                            : requests_since(record, qp, *first));
     co_return Met<>{};
 }
 

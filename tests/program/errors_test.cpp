@@ -147,14 +147,14 @@ TEST_CASE("errors: dissect", "[program]") {
         {"veriroce dissekt short.pcap",
          "veriroce: unknown command 'dissekt'; did you mean 'dissect'?"},
         {"veriroce frobnicate",
-         "veriroce: unknown command 'frobnicate'; the commands are dissect, judge, test, doctor, "
-         "report, script, rules, agent, serve, ping, bench, fuzz"},
+         "veriroce: unknown command 'frobnicate'; the commands are dissect, analyze, judge, "
+         "test, doctor, report, script, rules, agent, serve, ping, bench, fuzz, inject"},
         {"veriroce bench", "veriroce: expected a command: engine, icrc; --help describes them"},
         {"veriroce bench sim", "veriroce: unknown command 'sim'; the commands are engine, icrc"},
         {"veriroce fuzz --seeds 0", "veriroce: fuzz: --seeds: expected 1 or more, got 0"},
-        {"veriroce", "veriroce: expected a command: dissect, judge, test, doctor, report, script, "
-                     "rules, agent, "
-                     "serve, ping, bench, fuzz; --help describes them"},
+        {"veriroce", "veriroce: expected a command: dissect, analyze, judge, test, doctor, "
+                     "report, script, rules, agent, serve, ping, bench, fuzz, inject; --help "
+                     "describes them"},
         {"veriroce dissect --chek short.pcap",
          "veriroce: unknown option '--chek'; did you mean '--check'?"},
         {"veriroce dissect -c many short.pcap",
