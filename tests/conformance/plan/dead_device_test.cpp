@@ -139,7 +139,7 @@ TEST_CASE("dead device: one that drops tagged frames is alive", "[plan]") {
         const auto result = run.next();
         REQUIRE(result.has_value());
         INFO(result->id << ": " << result->reason());
-        CHECK(result->verdict == Verdict::Fail);
+        CHECK(result->verdict == Verdict::Warn); // a SHOULD
         CHECK(std::ranges::none_of(result->findings, [](const Finding& one) {
             return one.kind == FindingKind::Unanswering;
         }));
