@@ -352,7 +352,8 @@ TEST_CASE("plan: a script is compiled once, and only if it is selected", "[plan]
     compilations = 0;
     const auto all = make_plan({}, {}, counted);
     REQUIRE(all.has_value());
-    CHECK(compilations == all->cases.size());
+    // Only then are the tags known that leave it out.
+    CHECK(compilations == cases::embedded_files().size());
 }
 
 } // namespace veriroce::test
