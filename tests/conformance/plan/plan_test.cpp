@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "conformance/cases/embedded.hpp"
 #include "tests/conformance/plan/playing.hpp"
 
 namespace veriroce::test {
