@@ -44,7 +44,7 @@ struct Selection {
     Shard shard;
     std::vector<script::Parameter> parameters; // -D; each must have a line to stand in
     bool slow = false;
-    bool load = false; // also cases tagged so, which else a name or a tag must select
+    bool load = false;          // also cases tagged so, which else a name or a tag must select
     bool shared_fabric = false; // without runs that disturb other hosts of the network
 };
 

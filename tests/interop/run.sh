@@ -145,15 +145,16 @@ run_suite() {
         return
     fi
     # An independent check: tshark reads the capture, every packet of the device is RoCE, and the IP
-    # IDs of both directions are not 0 (so that an ICRC without them would be noticed).
+    # IDs of both directions are not 0 (so that an ICRC without them would be noticed), but for the
+    # one of 65,536 that chance gives.
     local packets roce zero
     local device_address='(ip.src == 10.77.0.1 or ipv6.src == fd77::1)'
     packets=$(packets_in "$folder/run.pcapng" "$device_address")
     roce=$(packets_in "$folder/run.pcapng" "$device_address and infiniband")
     zero=$(packets_in "$folder/run.pcapng" 'ip.id == 0')
     echo "interop: $name: tshark reads $packets packets, $roce of them RoCE, $zero with IP ID 0"
-    if ((packets == 0 || roce != packets || zero > 0)); then
-        fail "$name: expected only RoCE packets from the device, and no IP ID 0"
+    if ((packets == 0 || roce != packets || zero > packets / 1000)); then
+        fail "$name: expected only RoCE packets from the device, and hardly an IP ID 0"
         return
     fi
     pass
