@@ -296,7 +296,8 @@ TEST_CASE("in line: a killed process leaves what was asked for", "[inject]") {
     };
     Raw raw(world);
     const auto pass = [&raw](std::chrono::milliseconds patience) {
-        raw.left.queue(bytes_of({2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xB5}, 60), {});
+        const auto frame = bytes_of({2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xB5}, 60);
+        raw.left.queue(frame, {});
         raw.left.flush();
         return raw.receive(1, patience).size();
     };
