@@ -250,7 +250,8 @@ void add_inject(Command program) {
     command.number("--seed", options->seed, {}, "The seed of the plan's random choices",
                    {.value = "N", .shows_default = true});
     command.number("--duration", options->seconds, {.least = 0.001, .most = 1e6},
-                   "End after so many seconds; otherwise at a signal", {.value = "SECONDS"});
+                   "End after this many seconds; without it, only a signal ends the run",
+                   {.value = "SECONDS"});
     command.option("--report", options->report,
                    "Write inject.json and inject.pcapng into this folder", {.value = "DIR"});
     command.option("--dry-run", options->dry_run,
