@@ -60,13 +60,16 @@ Accepted<std::vector<CaughtBy>> catches(const plan::Plan& plan, const mutants::M
     testbed::VirtualTestbed bench(std::move(device));
     plan::RunOptions alone;
     alone.seed = options.seed;
+    plan::Selection all; // a defect shows in whatever was selected
+    all.slow = true;
     std::vector<CaughtBy> caught;
     for (const plan::PlannedRun& run : plan.runs) {
         const script::Case& script = plan.cases[run.case_index];
         const std::string id = script.id();
         if (!caught.empty() && caught.back().case_id == id) continue;
-        const auto result =
-            bench.play(script, *run.run, plan::environment_alone(bench, run, alone));
+        const auto environment = plan::environment_alone(bench, run, alone);
+        if (plan::reason_to_skip(script, run, bench, environment, all)) continue;
+        const auto result = bench.play(script, *run.run, environment);
         const bool failed = result.verdict == interpreter::Verdict::Fail ||
                             result.verdict == interpreter::Verdict::Warn;
         if (failed && !result.findings.empty()) caught.push_back({id, what_caught(result)});

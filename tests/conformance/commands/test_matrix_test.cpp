@@ -9,9 +9,10 @@ namespace veriroce::commands::test {
 namespace {
 
 std::string matrix(std::string_view case_id, std::string_view defect,
-                   std::vector<wire::Mtu> mtus = {}) {
+                   std::vector<wire::Mtu> mtus = {}, std::vector<int> ip_versions = {}) {
     plan::Selection selection;
     selection.mtus = std::move(mtus);
+    if (!ip_versions.empty()) selection.ip_versions = std::move(ip_versions);
     selection.names = {std::string(case_id)};
     const auto plan = plan::make_plan(selection, {});
     REQUIRE(plan);
@@ -34,8 +35,10 @@ TEST_CASE("matrix: it names the line or the rule that catches a defect", "[comma
     CHECK(matrix("enc/hop-limit", "nak_for_every_packet_ahead").empty());
 }
 
-TEST_CASE("matrix: a run over another path MTU is played over it", "[commands]") {
+TEST_CASE("matrix: a run is played over its own path MTU, and over its own IP alone",
+          "[commands]") {
     CHECK(matrix("ack/each-kind", "nak_for_every_packet_ahead", {wire::Mtu::B256}).empty());
+    CHECK(matrix("crc/each-byte", "nak_for_every_packet_ahead", {}, {6}).empty());
 }
 
 TEST_CASE("matrix: the rows of some defects name what it finds", "[commands]") {
