@@ -504,7 +504,7 @@ constexpr std::array kMutants{
            .description = "The first ACK after a resend acknowledges one packet more.",
            .make_filter = make<AckAfterResendTakesNext>},
     Mutant{.name = "result_of_resent_atomic_swapped",
-           .rule = "ATM-11",
+           .rule = "ATM-01",
            .description = "What an atomic returns that was sent again is written in the wire's "
                           "byte order.",
            .make_filter = make<ResentAtomicSwapped>},

@@ -81,7 +81,8 @@ class ReadsBeforeWrapForgotten final : public PlacesRequests<Arrivals> {
     void requested(Qp& qp, Passage& passage, Place place) override {
         const wire::Packet& packet = passage.packet;
         const bool again = place == Place::Behind && is_read_request(packet);
-        passage.dropped = again && packet.bth.psn.value() > qp.memory.next->value();
+        const wire::Psn next = qp.memory.next.value_or(qp.first_request());
+        passage.dropped = again && packet.bth.psn.value() > next.value();
     }
 };
 

@@ -16,8 +16,9 @@ struct Difference {
     Scene scene{};
 };
 
-// Each of them is as it says, and each defect of the sample has one.
 using Differences = std::vector<Difference> (*)();
+
+// Each of them is as it says, and each defect of the sample has one.
 void check_differences(std::initializer_list<Differences> groups, std::span<const Mutant> sample);
 
 // --- what the plays of several samples do
