@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <deque>
 #include <map>
 #include <vector>
@@ -37,6 +38,15 @@ class Regions {
                                         std::uint64_t length) const {
         const auto region = live(rkey);
         return region ? range(*region, address, length) : wire::MutableBytes{};
+    }
+    // The same of whatever live region has them.
+    [[nodiscard]] wire::MutableBytes anywhere(std::uint64_t address, std::uint64_t length) const {
+        for (const auto& [rkey, known] : regions_) {
+            const auto bytes =
+                known.gone ? wire::MutableBytes{} : range(known.region, address, length);
+            if (!bytes.empty()) return bytes;
+        }
+        return {};
     }
     static wire::MutableBytes range(const engine::RegisteredRegion& region, std::uint64_t address,
                                     std::uint64_t length) {
@@ -98,6 +108,40 @@ struct Arrivals {
     // A NAK or RNR NAK said so.
     void expect(wire::Psn psn) { next = psn; }
 };
+
+// What a NAK says of the expected PSN.
+inline void heed_nak(Arrivals& arrivals, const wire::Packet& packet) {
+    if (is_rnr_nak(packet) || is_sequence_nak(packet)) arrivals.expect(packet.bth.psn);
+}
+
+// A filter that is told of each request where it lies.
+template <std::derived_from<Arrivals> Memory>
+class PlacesRequests : public DmaFilter<Memory> {
+  protected:
+    using typename QpFilter<Memory>::Qp;
+
+    virtual void requested(Qp& /*qp*/, Passage& /*passage*/, Arrivals::Place /*place*/) {}
+    virtual void other_arrives(Qp& /*qp*/, Passage& /*passage*/) {}
+    virtual void answered(Qp& /*qp*/, Passage& /*passage*/) {} // or a request leaves
+
+    void arrives(Qp& qp, Passage& passage) final {
+        if (!passage.packet.info().request()) {
+            other_arrives(qp, passage);
+            return;
+        }
+        requested(qp, passage, qp.memory.note(passage.packet, qp.first_request(), qp.mtu()));
+    }
+    void leaves(Qp& qp, Passage& passage) final {
+        heed_nak(qp.memory, passage.packet);
+        answered(qp, passage);
+    }
+};
+
+// A datagram of the filter's own, as the engine sends it.
+inline engine::OwnedDatagram datagram_of(const wire::Packet& packet,
+                                         const wire::Envelope& envelope) {
+    return {.envelope = envelope, .bytes = bytes_of(packet)};
+}
 
 // A WRITE as it comes in.
 struct OpenWrite {

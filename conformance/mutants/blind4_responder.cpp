@@ -12,7 +12,6 @@ namespace veriroce::mutants {
 namespace {
 
 using engine::kStandardChecks;
-using engine::OwnedDatagram;
 using engine::RequestCheck;
 using engine::RequestVerdict;
 using engine::RequestView;
@@ -120,11 +119,6 @@ struct Dead {
     bool told = false;
 };
 
-// An answer of the filter's own, as the engine sends it.
-OwnedDatagram datagram_of(const wire::Packet& packet, const wire::Envelope& envelope) {
-    return {.envelope = envelope, .bytes = bytes_of(packet)};
-}
-
 class DeadQpNaksGap final : public QpFilter<Dead> {
   protected:
     void arrives(Qp& qp, Passage& passage) override {
@@ -147,11 +141,6 @@ class DeadQpNaksGap final : public QpFilter<Dead> {
 };
 
 // --- atomics
-
-// What a NAK says of the expected PSN.
-void heed_nak(Arrivals& arrivals, const wire::Packet& packet) {
-    if (is_rnr_nak(packet) || is_sequence_nak(packet)) arrivals.expect(packet.bth.psn);
-}
 
 class AddsAgainInsideMessage final : public DmaFilter<Arrivals> {
   protected:

@@ -67,8 +67,14 @@ std::span<const Mutant> blind4() {
     return sample;
 }
 
-std::array<std::span<const Mutant>, 4> blind_samples() {
-    return {blind(), blind2(), blind3(), blind4()};
+std::span<const Mutant> blind5() {
+    static const std::vector<Mutant> sample =
+        members_of({blind5_responder, blind5_requester, blind5_port});
+    return sample;
+}
+
+std::array<std::span<const Mutant>, 5> blind_samples() {
+    return {blind(), blind2(), blind3(), blind4(), blind5()};
 }
 
 std::span<const Mutant> lawful() {

@@ -25,11 +25,6 @@ void gap_at_once(Stage& stage) {
     stage.arrive(stage.send(101));
 }
 
-void post_receive(Stage& stage) {
-    const std::array<engine::Sge, 1> sges{{stage.piece(8192, 512)}};
-    stage.receive(0, sges);
-}
-
 void gap_after_rnr(Stage& stage) {
     stage.arrive(stage.send(100));
     post_receive(stage);
@@ -257,10 +252,6 @@ void immediate_write_to_readable_region(Stage& stage) {
     stage.arrive(write);
 }
 
-void plain_send(Stage& stage) {
-    stage.arrive(stage.send(100));
-}
-
 void add_with_another_key(Stage& stage) {
     auto add = stage.add(100, 1);
     add.atomic.rkey.value ^= 0x80000000;
@@ -391,12 +382,7 @@ void marked_send(Stage& stage) {
 
 void cnp_inside_send(Stage& stage) {
     stage.arrive(stage.packet(Operation::Send, Position::First, 100, 256));
-    auto cnp = stage.packet(Operation::Send, Position::Only, 0, 16);
-    cnp.bth.opcode = wire::kCnpOpcode;
-    cnp.bth.ack_request = false;
-    cnp.bth.becn = true;
-    cnp.headers = cnp.info().headers;
-    stage.arrive(cnp);
+    stage.arrive(cnp_of(stage));
     stage.arrive(stage.packet(Operation::Send, Position::Last, 101, 4));
 }
 
@@ -664,13 +650,9 @@ std::vector<Difference> port_differences() {
 } // namespace
 
 TEST_CASE("blind: each defect of the fourth sample differs from the right device", "[mutants]") {
-    std::vector<Difference> list;
-    for (const auto some :
-         {responder_differences, requester_differences, host_differences, port_differences}) {
-        const auto group = some();
-        list.insert(list.end(), group.begin(), group.end());
-    }
-    check_differences(list, blind4());
+    check_differences(
+        {responder_differences, requester_differences, host_differences, port_differences},
+        blind4());
 }
 
 } // namespace veriroce::mutants::test

@@ -29,7 +29,12 @@ std::pair<std::string_view, std::string_view> first_difference(std::string_view 
 
 } // namespace
 
-void check_differences(const std::vector<Difference>& list, std::span<const Mutant> sample) {
+void check_differences(std::initializer_list<Differences> groups, std::span<const Mutant> sample) {
+    std::vector<Difference> list;
+    for (const Differences some : groups) {
+        const auto group = some();
+        list.insert(list.end(), group.begin(), group.end());
+    }
     const Mutant right{};
     std::set<std::string_view> shown;
     for (const Difference& one : list) {
@@ -50,6 +55,26 @@ void check_differences(const std::vector<Difference>& list, std::span<const Muta
         CAPTURE(mutant.name);
         CHECK(shown.contains(mutant.name));
     }
+}
+
+// --- what the plays of several samples do
+
+void plain_send(Stage& stage) {
+    stage.arrive(stage.send(100));
+}
+
+void post_receive(Stage& stage) {
+    const std::array<engine::Sge, 1> sges{{stage.piece(8192, 512)}};
+    stage.receive(0, sges);
+}
+
+wire::Packet cnp_of(Stage& stage) {
+    auto cnp = stage.packet(wire::Operation::Send, wire::Position::Only, 0, 16);
+    cnp.bth.opcode = wire::kCnpOpcode;
+    cnp.bth.ack_request = false;
+    cnp.bth.becn = true;
+    cnp.headers = cnp.info().headers;
+    return cnp;
 }
 
 } // namespace veriroce::mutants::test

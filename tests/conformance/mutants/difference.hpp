@@ -1,6 +1,8 @@
 // A lawful use under which a defect shows, and the test that it does.
 #pragma once
 
+#include <initializer_list>
+
 #include "tests/conformance/mutants/stage.hpp"
 
 namespace veriroce::mutants::test {
@@ -14,7 +16,15 @@ struct Difference {
     Scene scene{};
 };
 
+using Differences = std::vector<Difference> (*)();
+
 // Each of them is as it says, and each defect of the sample has one.
-void check_differences(const std::vector<Difference>& list, std::span<const Mutant> sample);
+void check_differences(std::initializer_list<Differences> groups, std::span<const Mutant> sample);
+
+// --- what the plays of several samples do
+
+void plain_send(Stage& stage);
+void post_receive(Stage& stage);
+wire::Packet cnp_of(Stage& stage); // that arrives
 
 } // namespace veriroce::mutants::test

@@ -367,6 +367,7 @@ void Stage::note(const engine::OwnedDatagram& datagram) {
         text_ += fmt::format(", revokes {:#x}", packet->ieth.rkey.value);
     if (packet->bth.ack_request) text_ += ", asks";
     if (packet->bth.solicited) text_ += ", solicited";
+    if ((packet->bth.reserved6 | packet->bth.reserved7) != 0) text_ += ", reserved bits";
     if (packet->bth.pkey != wire::kDefaultPkey)
         text_ += fmt::format(", P_Key {:#x}", packet->bth.pkey.value);
     if (packet->bth.dest_qp != first_peer)

@@ -66,6 +66,8 @@ class Stage final : public Device {
     // From now on packets and verbs are those of the QP of this number, 0 being the first; it is
     // created and connected if there is none. Its peer's number is 0x200 and this one's.
     void turn_to(std::size_t number);
+    // Of QPs that are connected from now on.
+    void next_class(std::uint8_t traffic_class) { scene_.traffic_class = traffic_class; }
     // Another region on the same memory.
     wire::Rkey register_at(std::uint64_t address, std::uint64_t offset, std::uint32_t bytes,
                            const engine::Access& access);
