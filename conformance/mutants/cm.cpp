@@ -21,10 +21,13 @@ constexpr std::size_t kRejReasonAt = 34;
 constexpr std::size_t kHeaderBytes = wire::Bth::kSize + wire::Deth::kSize;
 constexpr std::uint16_t kReq = 0x10;
 constexpr std::uint16_t kRej = 0x12;
+constexpr std::uint16_t kRep = 0x13;
 constexpr std::uint16_t kDreq = 0x15;
 constexpr std::uint16_t kDrep = 0x16;
 constexpr std::uint16_t kSidrReq = 0x17;
 constexpr std::uint16_t kSidrRep = 0x18;
+constexpr std::uint16_t kLap = 0x19;
+constexpr std::uint16_t kApr = 0x1A;
 constexpr std::uint32_t kWellKnownQkey = 0x80010000;
 
 bool is_for_qp1(wire::Bytes bytes) {
@@ -134,8 +137,7 @@ void whatever_comes_rejected(wire::MutableBytes message) {
     if (attribute > kReq && attribute < kDrep - 1) wire::store_be<2>(message, kAttributeAt, kReq);
 }
 void replies_to_nobody_rejected(wire::MutableBytes message) {
-    constexpr std::uint16_t rep = 0x13;
-    if (attribute_of(message) == rep) wire::store_be<2>(message, kAttributeAt, kReq);
+    if (attribute_of(message) == kRep) wire::store_be<2>(message, kAttributeAt, kReq);
 }
 
 void any_queue_key(wire::Packet& packet) {
@@ -233,13 +235,77 @@ class LidsRejected final : public engine::SurfaceFilter {
     bool with_lids_ = false; // the request that came last
 };
 
+// CM-05: the second of two equal requests is taken for the first one's confirmation.
+class RepeatedRequestAccepted final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        const auto message = datagram_in(datagram);
+        if (!message.empty() && attribute_of(message) == kReq) {
+            const std::uint64_t transaction = wire::load_u64(message, kTransactionAt);
+            repeated_ = last_ == transaction;
+            last_ = transaction;
+        }
+        in.push_back(std::move(datagram));
+    }
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto message = datagram_in(datagram);
+        if (repeated_ && !message.empty()) wire::store_be<2>(message, kAttributeAt, kRep);
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    std::optional<std::uint64_t> last_; // transaction
+    bool repeated_ = false;
+};
+
+// CA17-37: an alternate path is refused for its LIDs.
+class AlternateLidsRejected final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        const auto message = datagram_in(datagram);
+        path_ = !message.empty() && attribute_of(message) == kLap;
+        if (path_) wire::store_be<2>(message, kAttributeAt, kReq);
+        in.push_back(std::move(datagram));
+    }
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        constexpr std::size_t status_at = kRejReasonAt - 1;
+        constexpr std::byte lid_rejected{7};
+        const auto message = datagram_in(datagram);
+        if (path_ && !message.empty()) {
+            wire::store_be<2>(message, kAttributeAt, kApr);
+            wire::store_be<2>(message, kRejReasonAt, 0);
+            message[status_at] = lid_rejected;
+        }
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    bool path_ = false; // what came last was a LAP
+};
+
 constexpr std::array kMutants{
+    Mutant{.name = "repeated_request_accepted",
+           .rule = "CM-05",
+           .description = "A REQ that comes again gets a REP.",
+           .cases = "cm/repeated-request",
+           .make_filter = make<RepeatedRequestAccepted>},
+    Mutant{.name = "alternate_lids_rejected",
+           .rule = "CA17-37",
+           .description = "A LAP gets an APR with status 7, LID rejected.",
+           .cases = "cm/lids-of-alternate-path",
+           .make_filter = make<AlternateLidsRejected>},
     Mutant{.name = "transaction_not_repeated",
            .rule = "N-30",
            .description = "Answers at QP 1 have transaction id 0.",
            .cases = "cm/answer-form cm/unknown-service",
            .make_filter = make<EditsSentMessage<transaction_forgotten>>},
-    Mutant{.name = "transaction_of_32_bits",
+    Mutant{.name = "half_a_transaction_repeated",
            .rule = "N-30",
            .description = "Answers at QP 1 repeat the lower half of the transaction id alone.",
            .cases = "cm/answer-form cm/unknown-service",
@@ -307,7 +373,7 @@ constexpr std::array kMutants{
            .description = "Messages with the response bit are served like others.",
            .cases = "cm/class-and-method",
            .make_filter = make<EditsHeardMessage<response_bit_ignored>>},
-    Mutant{.name = "queue_key_of_qp1_not_checked",
+    Mutant{.name = "queue_key_of_management_not_checked",
            .rule = "CM-11",
            .description = "QP 1 takes datagrams with any Q_Key.",
            .cases = "cm/queue-key",
@@ -388,7 +454,7 @@ bool mend_class_version(wire::MutableBytes message) {
     return wrong;
 }
 bool mend_stray_reply(wire::MutableBytes message) {
-    const bool reply = attribute_of(message) == 0x13;
+    const bool reply = attribute_of(message) == kRep;
     replies_to_nobody_rejected(message);
     return reply;
 }

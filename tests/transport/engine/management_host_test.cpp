@@ -71,10 +71,10 @@ TEST_CASE("management: REQ, DREQ and SIDR_REQ get their answers with the ids exc
 }
 
 TEST_CASE("management: malformed and stray messages get no answer", "[engine][N-31][CM-11]") {
-    for (const std::uint16_t attribute :
+    for (const int attribute :
          {0x00, 0x0F, 0x11, 0x12, 0x13, 0x14, 0x16, 0x18, 0x19, 0x1A, 0x1B, 0xFFFF}) {
         INFO(attribute);
-        CHECK_FALSE(answer_to(message(attribute)));
+        CHECK_FALSE(answer_to(message(static_cast<std::uint16_t>(attribute))));
     }
     for (const std::size_t at : {0, 1, 2, 3}) {
         std::vector<std::byte> wrong = message(kReq);
