@@ -3,7 +3,28 @@
 #include <algorithm>
 #include <utility>
 
+#include "transport/engine/management_host.hpp"
+#include "transport/engine/view.hpp"
+
 namespace veriroce::dut {
+namespace {
+
+// Whether the frame goes to QP 1, as far as its lengths tell. IPv4 with options does not.
+bool is_for_gsi(wire::Bytes frame) {
+    constexpr std::size_t ethertype_at = 12;
+    constexpr std::size_t qpn_at = 8 + 5; // after the IP header
+    if (frame.size() < ethertype_at + 2) return false;
+    const bool tagged =
+        wire::load_u16(frame, ethertype_at) == static_cast<std::uint16_t>(wire::EtherType::Vlan);
+    const std::size_t ip = wire::Ethernet::kSize + (tagged ? wire::VlanTag::kSize : 0);
+    if (frame.size() <= ip) return false;
+    const bool v6 = wire::load_u8(frame, ip) >> 4 == 6;
+    const std::size_t at = ip + (v6 ? wire::Ipv6::kSize : wire::Ipv4::kSize) + qpn_at;
+    return frame.size() >= at + 3 && wire::load_u8(frame, at) == 0 &&
+           wire::load_u16(frame, at + 1) == engine::kGsiQpn.value;
+}
+
+} // namespace
 
 struct VirtualDut::State {
     explicit State(VirtualDutOptions options)
@@ -26,6 +47,8 @@ struct VirtualDut::State {
     LimitedDevice limited; // in front of that
     PendingCalls pending;
     std::uint64_t next_call = 1;
+    // From the first frame for it on: QP 1 and its objects take numbers of the engine.
+    std::optional<engine::ManagementHost> management;
 
     // Executes the waiting calls again after events up to now.
     void settle(wire::Instant now) {
@@ -76,13 +99,16 @@ std::optional<wire::Instant> VirtualDut::next_deadline() const {
 }
 
 void VirtualDut::receive(wire::Bytes frame, wire::Instant now) {
+    if (!state_->management && is_for_gsi(frame)) state_->management.emplace(state_->engine, now);
     state_->nic.receive(frame, now);
+    if (state_->management) state_->management->serve(now);
 }
 
 std::optional<wire::Bytes> VirtualDut::transmit(wire::Instant now) {
     if (const auto due = state_->nic.next_deadline(); due && *due <= now) {
         state_->nic.advance(now);
     }
+    if (state_->management) state_->management->serve(now);
     return state_->nic.poll_frame(now);
 }
 

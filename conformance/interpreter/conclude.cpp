@@ -154,6 +154,7 @@ void name_trait(const script::Case& script, Finding& finding) {
 std::vector<JudgedQp> last_qps(const Objects& objects, bool early_resends) {
     std::vector<JudgedQp> qps;
     for (const auto& [name, qp] : objects.qps) {
+        if (qp.gsi) continue; // no connection
         qps.push_back({.identity = qp.book.identity(),
                        .dut_timeout = qp.timeout,
                        .tester_address = qp.tester_address,
@@ -328,7 +329,7 @@ Task<void> ask_for_states(Interpreter& interpreter) {
     std::vector<dut::QpHandle> handles{interpreter.objects().own_qp().dut_qp};
     if (interpreter.environment().path_delay) {
         for (const auto& [name, qp] : interpreter.objects().qps) {
-            if (qp.dut_qp != handles.front()) handles.push_back(qp.dut_qp);
+            if (qp.dut_qp != handles.front() && !qp.gsi) handles.push_back(qp.dut_qp);
         }
     }
     for (const dut::QpHandle handle : handles) { // the model reads the answers in the call log

@@ -10,6 +10,7 @@
 #include "conformance/interpreter/conclude.hpp"
 #include "conformance/interpreter/dut_calls.hpp"
 #include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/management.hpp"
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/queues.hpp"
 #include "conformance/interpreter/record.hpp"
@@ -171,6 +172,7 @@ Task<Met<>> connect(Interpreter& interpreter) {
             co_await make_qp(interpreter, setup, std::move(name));
         }
     }
+    if (interpreter.run().management) co_await connect_gsi(interpreter);
     const wire::Qpn unused = co_await unused_qpn(interpreter);
     interpreter.objects().unused_qpn = unused;
     co_await note_counters(interpreter);

@@ -7,6 +7,7 @@
 #include "conformance/dut/pattern.hpp"
 #include "conformance/interpreter/environment.hpp"
 #include "conformance/interpreter/honest_sender.hpp"
+#include "conformance/interpreter/management.hpp"
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/values.hpp"
 
@@ -30,10 +31,12 @@ std::vector<std::byte> offsets(std::size_t length, std::uint64_t first) {
 class Writer {
   public:
     Writer(Objects& objects, const Environment& environment, const CaseQp& qp,
-           wire::PacketSpec& spec)
-        : objects_(objects), environment_(environment), qp_(qp), spec_(spec) {}
+           wire::PacketSpec& spec, bool datagram)
+        : objects_(objects), environment_(environment), qp_(qp), spec_(spec), datagram_(datagram) {}
 
     Met<> write(const script::FieldWrite& field) {
+        if (const auto* mad = std::get_if<script::MadField>(&field.field))
+            return write(field, *mad);
         if (const auto* of_header = std::get_if<Field>(&field.field)) {
             return write(field, *of_header);
         }
@@ -63,6 +66,26 @@ class Writer {
         const auto value = number_of(field);
         if (!value) return std::unexpected(value.error());
         spec_.fields.push_back({of_header, *value});
+        return {};
+    }
+
+    Met<> write(const script::FieldWrite& field, const script::MadField& mad) {
+        std::vector<std::byte>& datagram = *spec_.payload; // an honest one
+        const wire::MutableBytes place =
+            wire::MutableBytes(datagram).subspan(mad.bit / 8, (mad.bit % 8 + mad.bits + 7) / 8U);
+        if (const auto* hex = std::get_if<script::HexBytes>(&field.value)) {
+            std::ranges::copy(hex->bytes, place.begin());
+            return {};
+        }
+        if (const auto* address = std::get_if<script::Address>(&field.value)) {
+            const auto ip = environment_.address(address->name, address->offset);
+            if (!ip) return unplayable(field.span, "no such address");
+            std::ranges::copy(ip->bytes, place.begin());
+            return {};
+        }
+        const auto value = number_of(field);
+        if (!value) return std::unexpected(value.error());
+        put_mad_field(datagram, mad, *value);
         return {};
     }
 
@@ -120,7 +143,10 @@ class Writer {
         constexpr std::uint64_t code_bits = 0x1F;
         switch (special) {
         case SpecialField::Length:
-            spec_.payload = offsets(static_cast<std::size_t>(value), 0);
+            if (datagram_)
+                spec_.payload->resize(static_cast<std::size_t>(value)); // zeros behind it
+            else
+                spec_.payload = offsets(static_cast<std::size_t>(value), 0);
             return;
         case SpecialField::Icrc: spec_.icrc = static_cast<std::uint32_t>(value); return;
         case SpecialField::UdpChecksum:
@@ -153,12 +179,28 @@ class Writer {
     const Environment& environment_;
     const CaseQp& qp_;
     wire::PacketSpec& spec_;
+    bool datagram_; // of management
 };
+
+// Where a bit of a management datagram is, counted from the IP header, which has no options. Bit 0
+// of a field is its least significant.
+wire::Flip flip_of(const script::MadField& field, std::uint64_t bit, const CaseQp& qp) {
+    constexpr std::size_t before = 8 + wire::Bth::kSize + wire::Deth::kSize; // with UDP
+    const std::size_t at = field.bit + field.bits - 1U - bit;
+    const std::size_t ip = qp.tester_address.v4() ? wire::Ipv4::kSize : wire::Ipv6::kSize;
+    return {.where = ip + before + at / 8, .bit = static_cast<std::uint8_t>(7 - at % 8)};
+}
 
 Met<std::vector<wire::Flip>> flips_of(const Objects& objects,
                                       const std::vector<script::FlipBit>& lines, const CaseQp& qp) {
     std::vector<wire::Flip> flips;
     for (const script::FlipBit& flip : lines) {
+        if (const auto* mad = std::get_if<script::MadField>(&flip.where)) {
+            const auto bit = number(objects, flip.bit, qp);
+            if (!bit) return std::unexpected(bit.error());
+            flips.push_back(flip_of(*mad, static_cast<std::uint64_t>(*bit), qp));
+            continue;
+        }
         wire::Flip one;
         if (const auto* field = std::get_if<Field>(&flip.where)) {
             one.where = *field;
@@ -214,7 +256,10 @@ Met<wire::PacketSpec> spec_of(Objects& objects, const Environment& environment,
             {Field::Syndrome,
              std::uint64_t{wire::Syndrome::nak(wire::NakCode::PsnSequence).value}});
     }
-    Writer writer(objects, environment, qp, spec);
+    const auto* management = std::get_if<script::Management>(&line.kind);
+    if (management != nullptr)
+        spec.payload = honest_datagram(management->attribute, objects, environment, qp);
+    Writer writer(objects, environment, qp, spec, management != nullptr);
     for (const script::FieldWrite& field : line.fields) {
         if (auto written = writer.write(field); !written) return std::unexpected(written.error());
     }
@@ -331,8 +376,10 @@ Met<std::vector<wire::PacketSpec>> packets_of(Objects& objects, const Environmen
     const auto* message = std::get_if<script::Message>(&line.kind);
     if (message == nullptr) {
         const auto* opcode = std::get_if<script::Opcode>(&line.kind);
-        const std::uint8_t code =
-            opcode != nullptr ? opcode->code : *wire::opcode_by_name("ACKNOWLEDGE");
+        const std::uint8_t code = opcode != nullptr ? opcode->code
+                                  : std::holds_alternative<script::Management>(line.kind)
+                                      ? *wire::opcode_by_name("SEND_ONLY", wire::Service::Ud)
+                                      : *wire::opcode_by_name("ACKNOWLEDGE");
         auto spec = spec_of(objects, environment, line, qp, code);
         if (!spec) return std::unexpected(std::move(spec.error()));
         return std::vector{std::move(*spec)};

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "conformance/interpreter/notation.hpp"
+#include "conformance/script/mad_fields.hpp"
 #include "conformance/script/words.hpp"
 #include "dissector/wire/packet_spec.hpp"
 
@@ -81,6 +82,11 @@ class FieldComparison {
           value_(field_of(context.book, entry, match.field)) {}
 
     Compared operator()(const script::HexBytes& hex) const {
+        if (const auto* mad = std::get_if<script::MadField>(&match_.field)) {
+            const wire::Bytes found = bytes_of(*mad, hex.bytes.size());
+            return compared(equality(std::ranges::equal(found, hex.bytes)), hex_text(hex.bytes),
+                            hex_text(found));
+        }
         const wire::Bytes found =
             match_.field == FieldName(SpecialField::IpOptions)
                 ? ip_options()
@@ -89,6 +95,14 @@ class FieldComparison {
                         hex_text(found));
     }
     Compared operator()(const script::Address& address) const {
+        if (const auto* mad = std::get_if<script::MadField>(&match_.field)) {
+            const wire::Bytes found = bytes_of(*mad, wire::IpAddress{}.bytes.size());
+            std::optional<wire::IpAddress> gid;
+            if (found.size() == wire::IpAddress{}.bytes.size())
+                gid = wire::IpAddress::from_v6(found);
+            return address_compared(gid,
+                                    context_.environment.address(address.name, address.offset));
+        }
         const auto field = std::get<Field>(match_.field);
         if (wire::field_info(field).kind == wire::FieldKind::Mac) {
             const auto mac = wire::read_mac(entry_.bytes, entry_.frame.layers, field);
@@ -168,6 +182,12 @@ class FieldComparison {
         if (value && wanted) order = equality(*value == *wanted);
         return compared(order, text(wanted), text(value));
     }
+    // As many bytes of the field as there are; a line may write fewer than the field has.
+    [[nodiscard]] wire::Bytes bytes_of(const script::MadField& field, std::size_t wanted) const {
+        const wire::Bytes datagram = entry_.packet->body;
+        const std::size_t at = std::min<std::size_t>(field.bit / 8, datagram.size());
+        return datagram.subspan(at, std::min(wanted, datagram.size() - at));
+    }
     // IPv6 has none.
     [[nodiscard]] wire::Bytes ip_options() const {
         if (!entry_.frame.ipv4) return {};
@@ -245,6 +265,9 @@ class KindComparison {
         const wire::Packet* named = context_.packet_of_name(same.name);
         return named != nullptr && same_packet(*named, packet_);
     }
+    bool operator()(const script::Management& wanted) const {
+        return management_of(packet_) == wanted.attribute;
+    }
 
   private:
     const wire::Packet& packet_;
@@ -262,6 +285,9 @@ struct KindText {
         return std::string(script::name_of(message));
     }
     std::string operator()(const script::SameAs& same) const { return "= " + same.name; }
+    std::string operator()(const script::Management& wanted) const {
+        return std::string(script::management_name(wanted.attribute));
+    }
 };
 
 // The packet is of another kind. For two acknowledges the other differing fields are listed too.
@@ -427,6 +453,11 @@ std::optional<std::int64_t> field_of(const QpBook& book, const Entry& entry,
         const auto value = wire::read_field(entry.bytes, entry.frame.layers, *wire_field);
         if (!value) return std::nullopt;
         return static_cast<std::int64_t>(*value);
+    }
+    if (const auto* mad = std::get_if<script::MadField>(&field)) {
+        const bool there = mad->bits <= 64 && mad->bit + mad->bits <= packet.body.size() * 8;
+        if (!there) return std::nullopt;
+        return static_cast<std::int64_t>(wire::load_bits(packet.body, mad->bit, mad->bits));
     }
     switch (std::get<SpecialField>(field)) {
     case SpecialField::Length: return static_cast<std::int64_t>(packet.payload().size());

@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 
 #include "conformance/interpreter/entry.hpp"
+#include "conformance/script/mad_fields.hpp"
+#include "dissector/decode/mad.hpp"
+#include "dissector/wire/field_places.hpp"
 #include "dissector/wire/parsed_frame.hpp"
 
 namespace veriroce::interpreter {
@@ -74,6 +77,9 @@ std::string value_text(std::optional<std::int64_t> value, const script::FieldNam
     if (field == script::FieldName(SpecialField::Icrc)) return fmt::format("0x{:08X}", *value);
     if (field == script::FieldName(SpecialField::UdpChecksum))
         return fmt::format("0x{:04X}", *value);
+    constexpr std::uint16_t widest_decimal = 16;
+    if (const auto* mad = std::get_if<script::MadField>(&field); mad && mad->bits > widest_decimal)
+        return fmt::format("0x{:X}", static_cast<std::uint64_t>(*value));
     constexpr std::array hexadecimal{Field::Va,   Field::Rkey, Field::Ikey,    Field::Imm,
                                      Field::Pkey, Field::Qkey, Field::Syndrome};
     const auto* wire_field = std::get_if<Field>(&field);
@@ -91,8 +97,24 @@ std::string duration_text(wire::Duration duration) {
     return fmt::format("{:.3f} s", ns / 1e9);
 }
 
+std::optional<std::uint16_t> management_of(const wire::Packet& packet) {
+    const wire::OpcodeInfo& info = packet.info();
+    const bool datagram = info.service == wire::Service::Ud &&
+                          info.operation == wire::Operation::Send &&
+                          packet.body.size() >= decode::kMadHeaderBytes;
+    if (!datagram) return std::nullopt;
+    const auto mad = decode::MadHeader::read(packet.body);
+    if (mad.management_class != decode::kCmClass) return std::nullopt;
+    return mad.attribute;
+}
+
 std::string_view opcode_text(const wire::Packet& packet) {
     const wire::OpcodeInfo& info = packet.info();
+    if (packet.bth.dest_qp.value == decode::kGsiQp) {
+        const auto message = management_of(packet);
+        const auto name = message ? script::management_name(*message) : std::string_view{};
+        if (!name.empty()) return name;
+    }
     if (info.operation != wire::Operation::Acknowledge) return info.name;
     switch (packet.aeth.syndrome.kind()) {
     case wire::AckKind::Ack: return "ACK";
@@ -103,10 +125,31 @@ std::string_view opcode_text(const wire::Packet& packet) {
     return info.name;
 }
 
+namespace {
+
+// The fields that tell messages of connection management apart.
+void append_management(std::string& text, const wire::Packet& packet) {
+    constexpr std::array<std::string_view, 8> names{
+        "mad.transactionid", "cm.localcommid", "cm.remotecommid", "cm.requestid",
+        "cm.serviceid",      "cm.msgrej",      "cm.reason",       "cm.status"};
+    const auto message = management_of(packet);
+    if (packet.bth.dest_qp.value != decode::kGsiQp || !message) return;
+    for (const std::string_view name : names) {
+        const auto field = script::mad_field(*message, name);
+        if (!field || field->bit + field->bits > packet.body.size() * 8) continue;
+        const auto value =
+            static_cast<std::int64_t>(wire::load_bits(packet.body, field->bit, field->bits));
+        text += fmt::format(" {}={}", name, value_text(value, *field));
+    }
+}
+
+} // namespace
+
 std::string packet_text(const wire::Packet& packet, std::int64_t psn) {
     std::string text = fmt::format("{} psn={}", opcode_text(packet), psn);
     for (wire::HeaderSet left = packet.headers; !left.empty(); left = left.without_first())
         append_header(text, packet, left.first());
+    append_management(text, packet);
     if (packet.info().carries_payload()) text += fmt::format(" len={}", packet.payload().size());
     if (packet.bth.ack_request) text += " ackreq";
     if (packet.bth.solicited) text += " se";

@@ -20,7 +20,10 @@ std::string value_text(std::optional<std::int64_t> value, const script::FieldNam
 
 std::string duration_text(wire::Duration duration); // "67.108 ms"
 
-std::string_view opcode_text(const wire::Packet& packet); // "NAK", "RDMA_READ_REQUEST"
+// The attribute of a message of connection management; nothing if the packet has none.
+std::optional<std::uint16_t> management_of(const wire::Packet& packet);
+
+std::string_view opcode_text(const wire::Packet& packet); // "NAK", "RDMA_READ_REQUEST", "CM_REJ"
 // "ACK psn=2 msn=1": the opcode and the most important fields. `psn` is relative to the first PSN
 // of the requesting side.
 std::string packet_text(const wire::Packet& packet, std::int64_t psn);

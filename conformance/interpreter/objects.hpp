@@ -59,6 +59,7 @@ struct CaseQp {
     std::string srq;                                // empty: it has receives of its own
     engine::QpState state = engine::QpState::Reset; // to which this case brought the DUT's
     engine::QpId engine_qp;
+    bool gsi = false;       // QP 1, of which the contract knows nothing and has no objects
     bool answering = false; // `tester answers`
     std::uint8_t timeout = 0;
     std::vector<std::size_t> entries; // of this QP, both directions, by their place in the record

@@ -68,9 +68,6 @@ class Refusals {
 };
 
 void look_at(const script::Statement& statement, Refusals& refusals) {
-    if (const auto* message = std::get_if<script::CmMessage>(&statement.node)) {
-        refusals.add(statement.span, message->type.text);
-    }
     const auto* command = std::get_if<script::SideCommand>(&statement.node);
     if (command == nullptr || command->side == rules::Side::Dut) return;
     const auto* change = std::get_if<script::Modify>(&command->command);

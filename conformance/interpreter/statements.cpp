@@ -19,11 +19,6 @@ Task<Met<>> play(Interpreter& interpreter, const script::FaultLine& line, Span /
     co_return Met<>{};
 }
 
-// Cases with this line are rejected before the run (playable.hpp).
-Task<Met<>> play(Interpreter& /*interpreter*/, const script::CmMessage& line, Span span) {
-    co_return unplayable(span, "the interpreter cannot play " + line.type.text);
-}
-
 // There is no catch-all: a kind of statement without a `play` does not compile.
 Task<Met<>> play_statement(Interpreter& interpreter, const script::Statement& statement) {
     return std::visit([&](const auto& line) { return play(interpreter, line, statement.span); },

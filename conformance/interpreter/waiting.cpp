@@ -90,11 +90,11 @@ class AwaitedByStatement {
         if (line.refused) return std::nullopt;
         return awaited(interpreter_, line, span_);
     }
-    template <OneOf<script::SendPacket, script::SendRaw, script::SendFragment, script::SendPfc,
-                    script::CmMessage, script::FaultLine, script::ExpectRegion, script::No,
-                    script::Quiet, script::Dropped, script::Judged, script::Wait, script::AnyBlock,
-                    script::Unordered, script::Repeat>
-                  Line>
+    template <
+        OneOf<script::SendPacket, script::SendRaw, script::SendFragment, script::SendPfc,
+              script::FaultLine, script::ExpectRegion, script::No, script::Quiet, script::Dropped,
+              script::Judged, script::Wait, script::AnyBlock, script::Unordered, script::Repeat>
+            Line>
     Met<std::optional<Awaited>> operator()(const Line& /*line*/) const {
         return std::nullopt;
     }

@@ -24,11 +24,11 @@ struct InnerBlocks {
     }
     void operator()(const script::Unordered& set) const { each_statement(set.body, visit); }
     void operator()(const script::Repeat& loop) const { each_statement(loop.body, visit); }
-    template <OneOf<script::SendPacket, script::SendRaw, script::SendFragment, script::SendPfc,
-                    script::CmMessage, script::ExpectPacket, script::SideCommand, script::FaultLine,
-                    script::ExpectRegion, script::No, script::Quiet, script::Dropped,
-                    script::Judged, script::Wait>
-                  Line>
+    template <
+        OneOf<script::SendPacket, script::SendRaw, script::SendFragment, script::SendPfc,
+              script::ExpectPacket, script::SideCommand, script::FaultLine, script::ExpectRegion,
+              script::No, script::Quiet, script::Dropped, script::Judged, script::Wait>
+            Line>
     void operator()(const Line& /*line*/) const {}
 };
 

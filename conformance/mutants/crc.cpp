@@ -181,9 +181,9 @@ constexpr std::array kMutants{
            .passive = true,
            .description = "The ICRC is never compared: a packet corrupted on the way is executed "
                           "and acknowledged.",
-           .cases = "bth/truncated bth/truncated-answer cnp/not-counted crc/bad-icrc-request "
-                    "crc/covered-fields crc/covered-upper-bits crc/noise crc/payload "
-                    "crc/then-a-gap",
+           .cases = "bth/truncated bth/truncated-answer cm/damaged cnp/not-counted "
+                    "crc/bad-icrc-request crc/covered-fields crc/covered-upper-bits crc/noise "
+                    "crc/payload crc/then-a-gap",
            .make_filter = make<AnyIcrc>},
     Mutant{.name = "byte_swapped_icrc_accepted",
            .rule = "CRC-07",

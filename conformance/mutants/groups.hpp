@@ -18,6 +18,7 @@ std::span<const Mutant> rdr_atm();
 std::span<const Mutant> ack_req();
 std::span<const Mutant> tmo();
 std::span<const Mutant> cnp_rob();
+std::span<const Mutant> cm();
 std::span<const Mutant> completions();
 std::span<const Mutant> answers();
 std::span<const Mutant> requests();
@@ -60,5 +61,6 @@ std::span<const Mutant> lawful_headers();
 std::span<const Mutant> lawful_answers();
 std::span<const Mutant> lawful_resends();
 std::span<const Mutant> lawful_host();
+std::span<const Mutant> lawful_cm();
 
 } // namespace veriroce::mutants

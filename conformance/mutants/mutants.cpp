@@ -36,9 +36,9 @@ std::vector<std::string_view> words_of(std::string_view list) {
 
 std::span<const Mutant> all() {
     static const std::vector<Mutant> mutants =
-        members_of({enc,      crc,     bth,     sta,     rsp,       opc,           len_key,
-                    rnr,      rdr_atm, ack_req, tmo,     cnp_rob,   completions,   answers,
-                    requests, effects, memory,  resends, positions, missing_checks});
+        members_of({enc,     crc,      bth,     sta,    rsp,     opc,       len_key,
+                    rnr,     rdr_atm,  ack_req, tmo,    cnp_rob, cm,        completions,
+                    answers, requests, effects, memory, resends, positions, missing_checks});
     return mutants;
 }
 
@@ -80,7 +80,7 @@ std::array<std::span<const Mutant>, 5> blind_samples() {
 std::span<const Mutant> lawful() {
     static const std::vector<Mutant> oddities =
         members_of({lawful_first, lawful_responder, lawful_requester, lawful_port, lawful_headers,
-                    lawful_answers, lawful_resends, lawful_host});
+                    lawful_answers, lawful_resends, lawful_host, lawful_cm});
     return oddities;
 }
 

@@ -55,8 +55,17 @@ enum class SpecialField : std::uint8_t {
     Timer,       // timer: the timer code of an RNR NAK; compared by its time
     Code,        // code: wire::NakCode, or a reserved code as Expr
 };
+// A field of a management datagram: `mad.transactionid`, `cm.serviceid`. Numbers have up to 64
+// bits; what is wider is bytes, or an address of 128 bits.
+struct MadField {
+    std::string_view name; // of the table in mad_fields.cpp, which lives for ever
+    std::uint16_t bit = 0; // from the datagram's first bit
+    std::uint16_t bits = 0;
+
+    friend bool operator==(const MadField&, const MadField&) = default;
+};
 // `pad` is wire::Field::Pad: it sets the field and adds no bytes.
-using FieldName = std::variant<wire::Field, SpecialField>;
+using FieldName = std::variant<wire::Field, SpecialField, MadField>;
 
 // --- expressions ------------------------------------------------------------------------------
 
@@ -174,7 +183,15 @@ enum class Message : std::uint8_t {
 struct SameAs {
     std::string name;
 };
-using PacketKind = std::variant<Opcode, Acknowledgement, Message, SameAs>;
+// A message of connection management, by its attribute: CM_REQ, CM_REJ. A UD SEND_ONLY with a
+// management datagram.
+struct Management {
+    std::uint16_t attribute = 0;
+};
+using PacketKind = std::variant<Opcode, Acknowledgement, Message, SameAs, Management>;
+
+// QP 1 of both hosts, for lines that name it and for messages of connection management.
+inline constexpr std::string_view kGsiName = "gsi";
 
 struct FieldWrite {
     FieldName field;
@@ -192,7 +209,8 @@ struct FieldMatch {
 };
 
 struct FlipBit {
-    std::variant<wire::Field, Expr> where; // a field, or @BYTE counted from the IP header
+    // A field, or @BYTE counted from the IP header.
+    std::variant<wire::Field, Expr, MadField> where;
     Expr bit;
 };
 
@@ -231,20 +249,6 @@ struct SendPfc {
     Expr priority;
     Expr quanta;
 };
-// > CM_REQ field=…, < CM_REP …; the fields are those of the CM messages.
-struct CmField {
-    std::string name;
-    Comparison comparison = Comparison::Equal;
-    Value value;
-    SourceSpan span;
-};
-struct CmMessage {
-    bool send = true;
-    Word type;
-    std::vector<CmField> fields;
-    std::optional<Expr> within;
-};
-
 // `measure NAME[index]`
 struct Measure {
     std::string name;
@@ -459,9 +463,9 @@ struct Repeat {
     Block body;
 };
 
-struct Node : std::variant<SendPacket, SendRaw, SendFragment, SendPfc, CmMessage, ExpectPacket,
-                           SideCommand, FaultLine, ExpectRegion, No, Quiet, Dropped, Judged, Wait,
-                           AnyBlock, Unordered, Repeat> {
+struct Node
+    : std::variant<SendPacket, SendRaw, SendFragment, SendPfc, ExpectPacket, SideCommand, FaultLine,
+                   ExpectRegion, No, Quiet, Dropped, Judged, Wait, AnyBlock, Unordered, Repeat> {
     using variant::variant;
     Node();
     Node(const Node&);
@@ -567,6 +571,7 @@ struct Run {
     // The default QP always exists and is the first; it has the attributes of `for qp.FIELD`.
     std::vector<QpSetup> qps;
     std::vector<QpSetup> tester_qps;
+    bool management = false; // whether a line is about QP 1
     Block body;
 };
 

@@ -24,6 +24,7 @@ class RunParser {
         : header_(header), lines_(lines), report_(report) {}
 
     Run parse(std::span<const BoundName> names, std::int64_t mtu) {
+        scope_.put(kGsiName, {.kind = NameKind::Qp, .service = wire::Service::Ud});
         scope_.put("mtu", {.kind = NameKind::Number, .constant = Constant{mtu, Unit::None}});
         for (const auto* addresses :
              {&header_.head.tester_addresses, &header_.head.dut_addresses}) {
@@ -125,6 +126,9 @@ class RunParser {
             return setups.front();
         }
         const Word name = tester ? scope_.use(cursor, NameKind::Qp) : cursor.word("a QP's name");
+        if (name.text == kGsiName) {
+            cursor.fail(name.span, "'gsi' is QP 1 of the host, which a case cannot set up");
+        }
         if (!tester && !scope_.has(name.text, NameKind::Qp)) {
             scope_.define(cursor, name, {.kind = NameKind::Qp});
         }
@@ -218,6 +222,12 @@ class RunParser {
         if (!cursor.failed()) block.push_back(std::move(result));
     }
 
+    // The QP of a line that looks at packets.
+    QpRef noted(QpRef qp) {
+        run_.management = run_.management || qp.name == kGsiName;
+        return qp;
+    }
+
     using Node = decltype(Statement::node);
 
     // Only lines that wait for something can be satisfied in any order.
@@ -232,7 +242,7 @@ class RunParser {
     }
 
     Node simple(Cursor& cursor) {
-        const QpRef qp = take_qp(cursor, scope_);
+        const QpRef qp = noted(take_qp_of_packet(cursor, scope_));
         const Token first = cursor.peek();
         if (first.is(">") || first.is("<")) {
             return std::visit([](auto node) { return Node{std::move(node)}; },
@@ -271,8 +281,14 @@ class RunParser {
     Node dut(Cursor& cursor) { return parse_side(cursor, scope_, posted_ids_, Side::Dut); }
     Node tester(Cursor& cursor) { return parse_side(cursor, scope_, posted_ids_, Side::Tester); }
     Node fault(Cursor& cursor) { return FaultLine{parse_fault(cursor, scope_, FaultPlace::Case)}; }
-    Node quiet(Cursor& cursor) { return Quiet{take_qp(cursor, scope_), optional_time(cursor)}; }
-    Node judged(Cursor& cursor) { return Judged{take_qp(cursor, scope_), optional_time(cursor)}; }
+    Node quiet(Cursor& cursor) {
+        QpRef qp = noted(take_qp(cursor, scope_));
+        return Quiet{std::move(qp), optional_time(cursor)};
+    }
+    Node judged(Cursor& cursor) {
+        QpRef qp = noted(take_qp(cursor, scope_));
+        return Judged{std::move(qp), optional_time(cursor)};
+    }
     Node dropped(Cursor& cursor) { return Dropped{take_qp(cursor, scope_)}; }
     Node wait(Cursor& cursor) { return Wait{parse_time(cursor, scope_)}; }
 
@@ -320,7 +336,7 @@ class RunParser {
     Node no(Cursor& cursor) {
         static constexpr std::array<std::string_view, 1> stop{"for"};
         No none;
-        none.qp = take_qp(cursor, scope_);
+        none.qp = noted(take_qp_of_packet(cursor, scope_));
         const wire::Service service = service_of(scope_, none.qp, service_);
         none.kind = parse_kind(cursor, service);
         none.matches = parse_matches(cursor, scope_, none.kind, service, stop);

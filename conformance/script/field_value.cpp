@@ -44,6 +44,11 @@ void check_fits(Cursor& cursor, const FieldName& field, const Expr& expr) {
         case SpecialField::IpOptions: return;
         }
     }
+    if (const auto* mad = std::get_if<MadField>(&field)) {
+        if (mad->bits <= 62)
+            check_between(cursor, expr, 0, (std::int64_t{1} << mad->bits) - 1, name);
+        return;
+    }
     const auto wire_field = std::get<Field>(field);
     const std::uint16_t bits = wire::field_info(wire_field).primary.bits;
     // A PSN is relative to the first one; it may be negative and may wrap.
@@ -163,6 +168,22 @@ Value special_value(Cursor& cursor, const Scope& scope, SpecialField field, bool
     return number_value(cursor, scope, field, match);
 }
 
+// A number; bytes, if there are more than 64 bits; of a GID an address as well.
+Value mad_value(Cursor& cursor, const Scope& scope, const MadField& field, bool match) {
+    constexpr std::uint16_t gid_bits = 128;
+    if (field.bits <= 64) return number_value(cursor, scope, field, match);
+    if (field.bits == gid_bits && cursor.peek().kind != Token::Kind::Hex)
+        return parse_address(cursor, scope);
+    const SourceSpan span = cursor.peek().span;
+    Value value = bytes_value(cursor);
+    const auto* hex = std::get_if<HexBytes>(&value);
+    if (hex != nullptr && hex->bytes.size() * 8 > field.bits) {
+        cursor.fail(span,
+                    std::string(field.name) + " has " + std::to_string(field.bits / 8) + " bytes");
+    }
+    return value;
+}
+
 } // namespace
 
 bool is_flag(const FieldName& field) {
@@ -201,6 +222,8 @@ Value parse_field_value(Cursor& cursor, const Scope& scope, const FieldName& fie
     if (const auto* special = std::get_if<SpecialField>(&field)) {
         return special_value(cursor, scope, *special, match);
     }
+    if (const auto* mad = std::get_if<MadField>(&field))
+        return mad_value(cursor, scope, *mad, match);
     const auto wire_field = std::get<Field>(field);
     if (wire::field_info(wire_field).kind == wire::FieldKind::Number) {
         return number_value(cursor, scope, field, match);

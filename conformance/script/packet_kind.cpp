@@ -1,6 +1,7 @@
 // The kind of packet that a line describes, and the fields of such a packet.
 #include <algorithm>
 
+#include "conformance/script/mad_fields.hpp"
 #include "conformance/script/packet_line.hpp"
 #include "conformance/script/words.hpp"
 
@@ -41,6 +42,7 @@ bool has_header(const PacketKind& kind, wire::Service service, Header header) {
         return wire::opcode_info(opcode->code).headers.has(header);
     }
     if (std::holds_alternative<Acknowledgement>(kind)) return header == Header::Aeth;
+    if (std::holds_alternative<Management>(kind)) return header == Header::Deth;
     const auto* message = std::get_if<Message>(&kind);
     if (message == nullptr) return false;
     for (const wire::OpcodeInfo& info : wire::opcode_table()) {
@@ -59,6 +61,8 @@ std::string text_of(const PacketKind& kind) {
     }
     if (const auto* ack = std::get_if<Acknowledgement>(&kind)) return std::string(name_of(*ack));
     if (const auto* message = std::get_if<Message>(&kind)) return std::string(name_of(*message));
+    if (const auto* mad = std::get_if<Management>(&kind))
+        return std::string(management_name(mad->attribute));
     return "the same packet";
 }
 
@@ -103,12 +107,17 @@ std::vector<std::string_view> kinds_of(wire::Service service) {
         if (has_message(service, *message_by_name(name))) names.push_back(name);
     }
     if (has_acknowledges(service)) names.insert(names.end(), {"ACK", "NAK", "RNR_NAK"});
+    if (service == wire::Service::Ud) {
+        const auto messages = management_names();
+        names.insert(names.end(), messages.begin(), messages.end());
+    }
     return names;
 }
 
 } // namespace
 
 std::string misplaced(const FieldName& field, const PacketKind& kind, wire::Service service) {
+    if (std::holds_alternative<MadField>(field)) return {}; // its name was looked up by the kind
     if (const auto* special = std::get_if<SpecialField>(&field)) {
         return misplaced_syndrome_part(*special, kind, service);
     }
@@ -130,9 +139,15 @@ PacketKind parse_kind(Cursor& cursor, wire::Service service) {
     const auto message = message_by_name(word.text);
     if (message && has_message(service, *message)) return *message;
     if (const auto code = wire::opcode_by_name(word.text, service)) return Opcode{*code};
+    const auto attribute = management_attribute(word.text);
+    if (attribute && service == wire::Service::Ud) return Management{*attribute};
     if (const auto wanted = verb_on_the_wire(word.text); !wanted.empty()) {
         cursor.fail(word.span,
                     "'" + word.text + "' is a verb; its opcode on the wire is " + wanted);
+        return {};
+    }
+    if (attribute) {
+        cursor.fail(word.span, "a QP of this type has no " + word.text);
         return {};
     }
     const auto names = kinds_of(service);

@@ -5,6 +5,7 @@
 
 #include "conformance/script/expression.hpp"
 #include "conformance/script/field_value.hpp"
+#include "conformance/script/mad_fields.hpp"
 #include "conformance/script/options.hpp"
 #include "conformance/script/words.hpp"
 
@@ -13,9 +14,16 @@ namespace {
 
 using wire::Field;
 
-FieldName parse_field_name(Cursor& cursor, const Word& name, std::string_view also) {
+// `kind` may be null. Only a management datagram has fields of its own.
+FieldName parse_field_name(Cursor& cursor, const Word& name, std::string_view also,
+                           const PacketKind* kind) {
     if (const auto field = field_by_name(name.text)) return *field;
     auto candidates = field_names();
+    if (const auto* message = kind == nullptr ? nullptr : std::get_if<Management>(kind)) {
+        if (const auto field = mad_field(message->attribute, name.text)) return *field;
+        const auto names = mad_field_names(message->attribute);
+        candidates.insert(candidates.end(), names.begin(), names.end());
+    }
     if (!also.empty()) candidates.push_back(also);
     cursor.fail(name.span, "unknown field '" + name.text + "'" + suggestion(name.text, candidates));
     return Field::Psn;
@@ -28,7 +36,8 @@ std::uint16_t bits_of(Field field) {
 
 } // namespace
 
-FlipBit parse_flip(Cursor& cursor, const Scope& scope, std::string_view word) {
+FlipBit parse_flip(Cursor& cursor, const Scope& scope, std::string_view word,
+                   const PacketKind* kind) {
     FlipBit flip{Field::Psn, {}};
     if (cursor.accept("@")) {
         Expr byte = parse_number(cursor, scope);
@@ -36,18 +45,26 @@ FlipBit parse_flip(Cursor& cursor, const Scope& scope, std::string_view word) {
         flip.where = std::move(byte);
     } else {
         const Word name = cursor.word("a field or @BYTE");
-        const auto field = cursor.failed() ? std::nullopt : wire::field_by_name(name.text);
-        if (!field && !cursor.failed()) parse_field_name(cursor, name, {});
-        if (!field) {
-            cursor.fail(name.span, "'" + name.text + "' has no bits to flip");
-            return flip;
+        const FieldName field =
+            cursor.failed() ? Field::Psn : parse_field_name(cursor, name, {}, kind);
+        if (std::holds_alternative<SpecialField>(field)) {
+            const auto plain = wire::field_by_name(name.text); // `udp.checksum` is both
+            if (!plain) cursor.fail(name.span, "'" + name.text + "' has no bits to flip");
+            flip.where = plain.value_or(Field::Psn);
+        } else if (const auto* of_header = std::get_if<Field>(&field)) {
+            flip.where = *of_header;
+        } else {
+            flip.where = std::get<MadField>(field);
         }
-        flip.where = *field;
+        if (cursor.failed()) return flip;
     }
     cursor.expect(":", "and the bit: " + std::string(word) + "=psn:0");
     flip.bit = parse_number(cursor, scope);
     const auto* field = std::get_if<Field>(&flip.where);
-    const std::int64_t bits = field == nullptr ? 8 : bits_of(*field);
+    const auto* of_mad = std::get_if<MadField>(&flip.where);
+    const std::int64_t bits = field != nullptr    ? bits_of(*field)
+                              : of_mad != nullptr ? of_mad->bits
+                                                  : 8;
     check_between(cursor, flip.bit, 0, bits - 1, "the bit");
     const bool sum = field != nullptr && (*field == Field::IpChecksum || *field == Field::Icrc ||
                                           *field == Field::UdpChecksum);
@@ -107,7 +124,7 @@ class SendLine {
             return cursor_.fail(name.span, "'" + name.text + "' is written twice");
         }
         if (damage(packet, name)) return;
-        FieldWrite write = parse_field_write(cursor_, scope_, name);
+        FieldWrite write = parse_field_write(cursor_, scope_, name, &packet.kind);
         if (cursor_.failed()) return;
         const std::string wrong = misplaced(write.field, packet.kind, service_);
         if (!wrong.empty()) return cursor_.fail(name.span, wrong);
@@ -125,7 +142,8 @@ class SendLine {
         if (name.text == "trailer") return number(packet.damage.trailer), true;
         if (name.text == "flip" || name.text == "invert") {
             auto& bits = name.text == "flip" ? packet.damage.flips : packet.damage.inverts;
-            if (take_equals(cursor_, name)) bits.push_back(parse_flip(cursor_, scope_, name.text));
+            if (take_equals(cursor_, name))
+                bits.push_back(parse_flip(cursor_, scope_, name.text, &packet.kind));
             return true;
         }
         if (name.text != "encap") return false;
@@ -224,27 +242,6 @@ SendPfc parse_pfc(Cursor& cursor, const Scope& scope) {
     return pfc;
 }
 
-CmMessage parse_cm(Cursor& cursor, const Scope& scope, bool send, Word type) {
-    CmMessage message{.send = send, .type = std::move(type)};
-    while (!cursor.at_end()) {
-        const Word name = cursor.word("a field of the message");
-        if (name.text == "within" && !send) {
-            message.within = parse_time(cursor, scope);
-            continue;
-        }
-        if (!take_equals(cursor, name)) break;
-        CmField field{.name = name.text, .value = Expr{}, .span = name.span};
-        if (cursor.peek().kind == Token::Kind::Hex) {
-            const Token bytes = cursor.next();
-            field.value = HexBytes{bytes.bytes, bytes.span};
-        } else {
-            field.value = parse_expr(cursor, {.scope = &scope, .use = NameUse::Qpns});
-        }
-        message.fields.push_back(std::move(field));
-    }
-    return message;
-}
-
 std::optional<Comparison> take_comparison(Cursor& cursor, const Word& name) {
     static constexpr std::array<std::pair<std::string_view, Comparison>, 4> comparisons{
         {{"=", Comparison::Equal},
@@ -296,13 +293,22 @@ QpRef take_qp(Cursor& cursor, const Scope& scope) {
     return qp;
 }
 
+QpRef take_qp_of_packet(Cursor& cursor, const Scope& scope) {
+    QpRef qp = take_qp(cursor, scope);
+    const bool arrow = cursor.peek().is(">") || cursor.peek().is("<");
+    const Token& kind = arrow ? cursor.peek(1) : cursor.peek();
+    if (qp.name.empty() && kind.text.starts_with("CM_")) qp.name = kGsiName;
+    return qp;
+}
+
 wire::Service service_of(const Scope& scope, const QpRef& qp, wire::Service own) {
     const Name* name = scope.find(qp.name);
     return name != nullptr && name->service ? *name->service : own;
 }
 
-FieldWrite parse_field_write(Cursor& cursor, const Scope& scope, const Word& name) {
-    FieldWrite write{parse_field_name(cursor, name, "truncate"), Expr{}, name.span};
+FieldWrite parse_field_write(Cursor& cursor, const Scope& scope, const Word& name,
+                             const PacketKind* kind) {
+    FieldWrite write{parse_field_name(cursor, name, "truncate", kind), Expr{}, name.span};
     if (cursor.failed()) return write;
     if (is_flag(write.field) && !cursor.peek().is("=")) {
         write.value = Expr{.number = 1, .span = name.span};
@@ -321,7 +327,7 @@ std::vector<FieldMatch> parse_matches(Cursor& cursor, const Scope& scope, const 
     while (!cursor.at_end() && !contains(stop_words, cursor.peek().text)) {
         const Word name = cursor.word("a field");
         if (cursor.failed()) break;
-        FieldMatch match{.field = parse_field_name(cursor, name, "within"), .value = Expr{}};
+        FieldMatch match{.field = parse_field_name(cursor, name, "within", &kind), .value = Expr{}};
         if (cursor.failed()) break;
         if (is_flag(match.field) && (cursor.at_end() || cursor.peek().kind == Token::Kind::Name)) {
             match.value = Expr{.number = 1, .span = name.span};
@@ -345,11 +351,6 @@ std::vector<FieldMatch> parse_matches(Cursor& cursor, const Scope& scope, const 
 
 PacketNode parse_packet(Cursor& cursor, Scope& scope, QpRef qp, wire::Service service) {
     const bool send = cursor.next().is(">");
-    const Token first = cursor.peek();
-    if (first.kind == Token::Kind::Name && first.text.starts_with("CM_")) {
-        cursor.next();
-        return parse_cm(cursor, scope, send, {first.text, first.span});
-    }
     if (!send) return ExpectLine(cursor, scope, service).parse(std::move(qp));
     if (cursor.accept("RAW")) {
         const Token bytes = cursor.next();

@@ -42,6 +42,7 @@ bool is_request(const PacketKind& kind) {
     if (const auto* opcode = std::get_if<Opcode>(&kind))
         operation = wire::opcode_info(opcode->code).operation;
     if (const auto* message = std::get_if<Message>(&kind)) operation = operation_of(*message);
+    if (std::holds_alternative<Management>(kind)) operation = Send;
     return operation != Acknowledge && operation != RdmaReadResponse &&
            operation != AtomicAcknowledge && operation != Cnp && operation != Reserved;
 }
@@ -103,7 +104,14 @@ class Walk {
     }
 
     // --- commands ---
+    // QP 1 belongs to the host's own software, not to the case.
+    void not_gsi(const QpRef& qp, SourceSpan span) {
+        if (qp.name != kGsiName) return;
+        report_.add(span, "'gsi' is QP 1 of the host: packet lines, 'no', 'quiet' and 'judged' can "
+                          "name it, commands cannot");
+    }
     void line(const SideCommand& command, SourceSpan span, Standing& now) {
+        not_gsi(command.qp, span);
         if (command.side == Side::Tester) tester(command, span, now);
         if (command.refused) return;
         if (const auto* mr = std::get_if<MakeMr>(&command.command)) now.gone.erase(mr->name.text);
@@ -190,10 +198,9 @@ class Walk {
     void line(const SendRaw&, SourceSpan, Standing&) {}
     void line(const SendFragment&, SourceSpan, Standing&) {}
     void line(const SendPfc&, SourceSpan, Standing&) {}
-    void line(const CmMessage&, SourceSpan, Standing&) {}
     void line(const FaultLine&, SourceSpan, Standing&) {}
     void line(const Quiet&, SourceSpan, Standing&) {}
-    void line(const Dropped&, SourceSpan, Standing&) {}
+    void line(const Dropped& dropped, SourceSpan span, Standing&) { not_gsi(dropped.qp, span); }
     void line(const Judged&, SourceSpan, Standing&) {}
     void line(const Wait&, SourceSpan, Standing&) {}
 

@@ -190,6 +190,7 @@ std::optional<FieldName> field_by_name(std::string_view name) {
 
 std::string_view name_of(const FieldName& field) {
     if (const auto* special = std::get_if<SpecialField>(&field)) return name_of(*special);
+    if (const auto* mad = std::get_if<MadField>(&field)) return mad->name;
     return wire::field_info(std::get<wire::Field>(field)).name;
 }
 

@@ -28,14 +28,14 @@ TEST_CASE("playable: what cannot be played is named at its place", "[interpreter
     CHECK(refused(script::tests::examples[5].text).empty()); // `judged` can
     const auto said = refused(script::tests::with_header(
         "tester answers\ndut mr a len=4KiB\ndut mw w on=a type=2\n"
-        "> PFC class=3 quanta=65535\nany\n  dropped\nor\n  > CM_REQ service=1\n"
-        "end\ntester modify qkey=7\n",
+        "> PFC class=3 quanta=65535\n> CM_REQ cm.serviceid=1\n"
+        "any\n  dropped\nor\n  tester modify dscp=7\nend\ntester modify qkey=7\n",
         "tester address other\nqp type=UC\nqp vlan=7\ntester qp state=INIT\n"));
     REQUIRE(said.size() == 3);
     CHECK(said[0].message == "veriroce cannot run this yet: tester qp state=");
-    CHECK(said[1].message == "veriroce cannot run this yet: CM_REQ");
-    CHECK(said[1].span.line == 16);
-    CHECK(said[1].source == "  > CM_REQ service=1");
+    CHECK(said[1].message == "veriroce cannot run this yet: tester modify dscp=");
+    CHECK(said[1].span.line == 17);
+    CHECK(said[1].source == "  tester modify dscp=7");
     CHECK(said[2].message == "veriroce cannot run this yet: tester modify qkey=");
 }
 

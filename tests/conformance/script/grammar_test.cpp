@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "conformance/script/fault_line.hpp"
+#include "conformance/script/mad_fields.hpp"
 #include "conformance/script/script.hpp"
 #include "conformance/script/words.hpp"
 #include "dissector/wire/opcode.hpp"
@@ -39,8 +40,9 @@ WordSet joined(const Lists&... lists) {
 
 // Kinds of packets, operations and whole messages: one colour.
 WordSet kinds() {
-    WordSet words = joined(message_names(), wire::kNamesOf<wire::WrOpcode>,
-                           WordSet{"ACK", "NAK", "RNR_NAK", "RAW", "FRAGMENT", "PFC"});
+    WordSet words =
+        joined(message_names(), wire::kNamesOf<wire::WrOpcode>,
+               WordSet{"ACK", "NAK", "RNR_NAK", "RAW", "FRAGMENT", "PFC"}, management_names());
     for (const wire::Service service : {wire::Service::Rc, wire::Service::Uc, wire::Service::Ud})
         words.merge(joined(opcode_names(service)));
     return words;
@@ -86,6 +88,13 @@ std::string words_rule(std::string_view scope, const WordSet& words,
     return rule(scope, pattern(words, before, R"re()(?![\\w.]))re"));
 }
 
+WordSet fields() {
+    WordSet words = joined(field_names());
+    for (const std::string_view message : management_names())
+        words.merge(joined(mad_field_names(*management_attribute(message))));
+    return words;
+}
+
 std::string grammar() {
     const WordSet values = joined(capabilities(), traits(), case_tags(), access_words(),
                                   wire::kNamesOf<PatternKind>, wire::kNamesOf<wire::DeviceCounter>,
@@ -106,7 +115,7 @@ std::string grammar() {
         rule("constant.numeric",
              R"(\\b(?:0x[0-9A-Fa-f]+|[0-9]+(?:\\.[0-9]+)?(?:ns|us|ms|s|KiB|MiB)?)\\b)"),
         rule("entity.name.tag.rule", R"(\\b[A-Z]{1,3}-[0-9]{2}\\b)"),
-        words_rule("variable.parameter.field", joined(field_names())),
+        words_rule("variable.parameter.field", fields()),
         words_rule("keyword.other.clause", clauses),
         words_rule("constant.other.word", values),
         rule("variable.other.binding", R"(\\{[a-z]\\w*\\})"),

@@ -27,6 +27,22 @@ std::string marked(const Diagnostic& one) {
 
 const std::array wrong_scripts{
     // words of a packet line
+    Wrong{"", "> CM_REG cm.serviceid=1\n", "5:3: unknown opcode 'CM_REG'; did you mean 'CM_REQ'?",
+          "CM_REG"},
+    Wrong{"", "> CM_REQ cm.reason=1\n",
+          "5:10: unknown field 'cm.reason'; did you mean 'cm.respres'?", "cm.reason"},
+    Wrong{"", "> CM_REJ cm.reason=0x10000\n", "5:20: cm.reason must be 0 to 65535, got 65536",
+          "0x10000"},
+    Wrong{"", "> CM_REQ cm.prim_localgid=7\n",
+          "5:27: expected an address: tester, dut, a 'tester address' or a 'dut address'", "7"},
+    Wrong{"", "> CM_RTU invert=mad.method:8\n", "5:28: the bit must be 0 to 7, got 8", "8"},
+    Wrong{"", "> SEND_ONLY mad.method=3\n", "5:13: unknown field 'mad.method'", "mad.method"},
+    Wrong{"", "dropped gsi\n",
+          "5:1: 'gsi' is QP 1 of the host: packet lines, 'no', 'quiet' and 'judged' can name it, "
+          "commands cannot",
+          "dropped gsi"},
+    Wrong{"qp gsi type=UD\n", "quiet\n",
+          "4:4: 'gsi' is QP 1 of the host, which a case cannot set up", "gsi"},
     Wrong{"", "> SEND_ONLY pns=0\n", "5:13: unknown field 'pns'; did you mean 'psn'?", "pns"},
     Wrong{"", "> SEND_ONYL psn=0\n", "5:3: unknown opcode 'SEND_ONYL'; did you mean 'SEND_ONLY'?",
           "SEND_ONYL"},

@@ -1,0 +1,164 @@
+#include "conformance/interpreter/management.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string_view>
+
+#include "conformance/interpreter/clock.hpp"
+#include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/events.hpp"
+#include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/objects.hpp"
+#include "conformance/interpreter/record.hpp"
+#include "conformance/interpreter/send.hpp"
+#include "conformance/script/mad_fields.hpp"
+#include "dissector/decode/mad.hpp"
+
+namespace veriroce::interpreter {
+namespace {
+
+constexpr wire::Qpn kGsiQpn{decode::kGsiQp};
+constexpr std::int64_t kGsiQkey = 0x80010000;
+constexpr int kQuestions = 3;
+constexpr std::uint16_t kRequest = 0x10; // CM_REQ
+
+struct Default {
+    std::string_view field;
+    std::uint64_t value = 0;
+};
+// Of the fields that are not zero and the same in every message; a message has those that it has.
+constexpr std::array kDefaults{
+    Default{"mad.baseversion", 1},
+    Default{"mad.mgmtclass", decode::kCmClass},
+    Default{"mad.classversion", 2},
+    Default{"mad.method", 3},                       // Send
+    Default{"cm.serviceid", 0x7665'7269'726F'6365}, // nobody's
+    Default{"cm.localcaguid", 0x0200'00FF'FE00'0001},
+    Default{"cm.responderres", 1},
+    Default{"cm.respres", 1},
+    Default{"cm.initdepth", 1},
+    Default{"cm.remoteresptout", 20},
+    Default{"cm.localresptout", 20},
+    Default{"cm.retrcount", 7},
+    Default{"cm.rnrretrcount", 7},
+    Default{"cm.maxcmretr", 15},
+    Default{"cm.pkey", wire::kDefaultPkey.value},
+    Default{"cm.prim_hoplim", 64},
+    Default{"cm.prim_subnetlocal", 1},
+    Default{"cm.prim_localacktout", 14},
+    Default{"cm.alt_hoplim", 64},
+    Default{"cm.alt_localacktout", 14},
+};
+
+std::uint64_t code_of(wire::Mtu mtu) {
+    std::uint64_t code = 1;
+    for (std::uint32_t bytes = 256; bytes < wire::bytes_of(mtu); bytes *= 2)
+        ++code;
+    return code;
+}
+
+// Whether a datagram of the DUT has come, be it to a wrong QP: what is wrong about it is for the
+// lines.
+bool answered(const Record& record) {
+    for (std::size_t i = 0; i < record.size(); ++i) {
+        const Entry& entry = record[i];
+        if (entry.from == Side::Dut && entry.packet &&
+            entry.packet->info().service == wire::Service::Ud)
+            return true;
+    }
+    return false;
+}
+
+// The first question of a case and its answer.
+Task<Met<>> ask_for_a_service(Interpreter& interpreter, CaseQp& gsi) {
+    const script::SendPacket question{.qp = {.name = std::string(script::kGsiName)},
+                                      .kind = script::Management{kRequest}};
+    for (int i = 0; i < kQuestions; ++i) {
+        co_await play(interpreter, question, {});
+        const wire::Instant deadline =
+            interpreter.clock().now() + interpreter.environment().patience;
+        while (!answered(interpreter.record()) && interpreter.clock().now() < deadline)
+            co_await interpreter.events().wait(deadline);
+        if (!answered(interpreter.record())) continue;
+        // An answer to an earlier question may still come.
+        if (i > 0)
+            co_await interpreter.events().sleep(interpreter.clock().now() +
+                                                interpreter.environment().settle);
+        gsi.next = gsi.heard.size();
+        gsi.in_run = false;
+        co_return Met<>{};
+    }
+    co_return unsupported({}, "needs connection management: the device answers no REQ at QP 1");
+}
+
+} // namespace
+
+void put_mad_field(std::vector<std::byte>& datagram, const script::MadField& field,
+                   std::uint64_t value) {
+    for (std::size_t i = 0; i < field.bits; ++i) {
+        const std::size_t at = field.bit + field.bits - 1U - i;
+        const auto bit = static_cast<std::byte>(0x80U >> at % 8);
+        std::byte& one = datagram[at / 8];
+        one = (value >> i & 1U) != 0 ? one | bit : one & ~bit;
+    }
+}
+
+std::vector<std::byte> honest_datagram(std::uint16_t attribute, const Objects& objects,
+                                       const Environment& environment, const CaseQp& gsi) {
+    std::vector<std::byte> datagram(decode::kMadBytes);
+    const auto put = [&](std::string_view name, std::uint64_t value) {
+        if (const auto field = script::mad_field(attribute, name))
+            put_mad_field(datagram, *field, value);
+    };
+    const auto put_gid = [&](std::string_view name, const wire::IpAddress& address) {
+        if (const auto field = script::mad_field(attribute, name))
+            std::ranges::copy(address.bytes, datagram.begin() + field->bit / 8);
+    };
+    for (const Default& one : kDefaults)
+        put(one.field, one.value);
+    put("mad.attributeid", attribute);
+    // New in each message, and in each case as long as the tester's QPNs are.
+    const CaseQp& own = objects.qps.begin()->second;
+    const QpIdentity& identity = own.book.identity();
+    const std::uint64_t id =
+        std::uint64_t{identity.tester_qpn.value} << 8U | (gsi.entries.size() & 0xFFU);
+    put("mad.transactionid", std::uint64_t{0x7665'7269} << 32U | id);
+    put("cm.localcommid", id);
+    put("cm.requestid", id);
+    put("cm.localqpn", identity.tester_qpn.value);
+    put("cm.remoteqpneecn", identity.dut_qpn.value);
+    put("cm.remoteqpn", identity.dut_qpn.value);
+    put("cm.startpsn", identity.dut_start.value());
+    put("cm.pppmtu", code_of(identity.mtu));
+    for (const std::string_view name : {"cm.prim_localgid", "cm.alt_localgid"})
+        put_gid(name, gsi.tester_address);
+    for (const std::string_view name : {"cm.prim_remotegid", "cm.alt_remotegid"})
+        put_gid(name, environment.dut_address);
+    return datagram;
+}
+
+Task<Met<>> connect_gsi(Interpreter& interpreter) {
+    Objects& objects = interpreter.objects();
+    const CaseQp& own = objects.own_qp();
+    CaseQp gsi{.book = QpBook({.name = std::string(script::kGsiName),
+                               .dut_qpn = kGsiQpn,
+                               .tester_qpn = kGsiQpn,
+                               .dut_start = {},
+                               .tester_start = own.book.identity().tester_start,
+                               .mtu = own.book.identity().mtu,
+                               .service = wire::Service::Ud}),
+               .setup = {.name = std::string(script::kGsiName)},
+               .type = engine::QpType::Ud,
+               .tester_address = own.tester_address,
+               .dut_qp = {std::numeric_limits<std::uint64_t>::max()},
+               .engine_qp = {std::numeric_limits<std::uint32_t>::max()},
+               .gsi = true};
+    gsi.setup.attributes.push_back(
+        {.name = "qkey", .value = script::Expr{.number = kGsiQkey}, .span = {}});
+    CaseQp& placed = objects.qps.emplace(script::kGsiName, std::move(gsi)).first->second;
+    co_await ask_for_a_service(interpreter, placed);
+    co_return Met<>{};
+}
+
+} // namespace veriroce::interpreter
