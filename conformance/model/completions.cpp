@@ -174,11 +174,32 @@ void Completions::received(const Polled& polled, const Message& message) {
         differs(fmt::format("the invalidated key is {}", key(completion.invalidated_rkey)),
                 fmt::format("it must be {}", key(message.invalidated)));
     }
+    if (message.source && completion.src_qpn != message.source) {
+        tell("EXT-05", polled,
+             completion.src_qpn ? fmt::format("src_qpn is 0x{:06X}", completion.src_qpn->value)
+                                : std::string("src_qpn is absent"),
+             fmt::format("src_qpn must be 0x{:06X}", message.source->value));
+        found_.back().packets.push_back(message.packet);
+    }
     const wire::WcOpcode expected = write ? wire::WcOpcode::RecvRdmaWithImm : wire::WcOpcode::Recv;
     if (completion.opcode != expected) {
         differs(fmt::format("opcode is {}", wire::name_of(completion.opcode)),
                 fmt::format("opcode must be {}", wire::name_of(expected)));
     }
+}
+
+void Completions::unexplained(const Polled& polled) {
+    if (polled.qp->lives > 1) return;
+    tell("N-21", polled, "no message came for it",
+         "a receive completes with a message that was not dropped");
+}
+
+void Completions::failed_alone(const Polled& polled) {
+    using enum wire::WcStatus;
+    const wire::WcStatus status = polled.completion.status;
+    const bool of_peer = status == RemInvReqErr || status == RemAccessErr || status == RemOpErr ||
+                         status == RetryExcErr || status == RnrRetryExcErr;
+    if (of_peer) wrong_status(polled, "REQ-16", "UC and UD have no answers that could cause it");
 }
 
 void Completions::after_failure(const Polled& polled) {
@@ -353,7 +374,7 @@ void Completions::missing_receive(const Qp& qp, const Message& message,
                       .kind = rules::FindingClass::Absence,
                       .field = "completion",
                       .allowed = "its receive must complete",
-                      .measured = "the device acknowledged a message that no completion tells of",
+                      .measured = "the device has taken a message that no completion tells of",
                       .packets = {message.packet},
                       .may_come = true});
 }

@@ -18,6 +18,7 @@
 #include "conformance/model/registered.hpp"
 #include "conformance/model/requester_view.hpp"
 #include "conformance/model/responder_view.hpp"
+#include "conformance/model/unreliable_view.hpp"
 #include "dissector/wire/crc32c.hpp"
 
 namespace veriroce::model {
@@ -34,6 +35,7 @@ struct Views {
     std::uint64_t life = 0;
     std::unique_ptr<ResponderView> responder;
     std::unique_ptr<RequesterView> requester;
+    std::unique_ptr<UnreliableView> unreliable; // of UC and UD, in the place of the other two
 };
 
 class Shadow {
@@ -58,6 +60,8 @@ class Shadow {
     // --- packets
     void packet(const Packet& packet);
     void from_tester(Qp& qp, const Packet& packet);
+    void to_unreliable(Qp& qp, const Packet& packet, bool open);
+    [[nodiscard]] bool is_open(const Qp& qp, const Packet& packet) const;
     // Why the QP drops a sound packet; nothing if it takes it.
     struct Drop {
         std::string rule;
@@ -80,6 +84,7 @@ class Shadow {
 
     // What was due before the end.
     void missing();
+    void missing_of(const Qp& qp, const UnreliableView& view);
 
     // --- comparing
     void compare(dut::MrHandle mr, std::uint64_t offset, wire::Bytes actual);
@@ -126,6 +131,8 @@ Views& Shadow::views_of(const Qp& qp) {
     views.responder =
         std::make_unique<ResponderView>(story_, posted_, memory_, counters_, untouchable_, origin);
     views.requester = std::make_unique<RequesterView>(memory_, counters_, origin + 1);
+    views.unreliable =
+        std::make_unique<UnreliableView>(story_, posted_, memory_, counters_, untouchable_, origin);
     return views;
 }
 
@@ -143,7 +150,7 @@ std::optional<Shadow::Drop> Shadow::drop(const Qp& qp, const Packet& packet) con
     const wire::Packet& what = *packet.packet;
     if (packet.refusal == wire::FrameError::BadIcrc) return Drop{"CRC-07", "a wrong ICRC"};
     if (what.bth.version != 0) return Drop{"BTH-01", "a transport version other than 0"};
-    if (what.info().service != wire::Service::Rc && !what.info().reserved()) {
+    if (what.info().service != wire::service_of(qp.type) && !what.info().reserved()) {
         return Drop{"BTH-05", "an opcode of another service"};
     }
     if (other_partition(qp, what.bth.pkey)) return Drop{"BTH-07", "a P_Key of another partition"};
@@ -167,15 +174,33 @@ std::optional<Shadow::Drop> Shadow::drop(const Qp& qp, const Packet& packet) con
     return std::nullopt;
 }
 
-void Shadow::from_tester(Qp& qp, const Packet& packet) {
-    if (qp.type != wire::QpType::Rc) return views_of(qp).responder->loosen(qp);
-    Views& views = views_of(qp);
+// Whether the QP may take the packet or drop it.
+bool Shadow::is_open(const Qp& qp, const Packet& packet) const {
     const bool ready = qp.state != wire::QpState::Reset && qp.state != wire::QpState::Init;
     const bool buffered = !ready && story_.setting.trait("buffers_before_rtr");
     const bool odd_ip = packet.frame.ipv4 && packet.frame.ipv4->header_length != 5;
     const bool other_vlan = packet.frame.vlan.has_value() != story_.setting.vlan.has_value();
     const bool unclear = packet.refusal == wire::FrameError::LengthMismatch || odd_ip || other_vlan;
-    if (changing_.contains(qp.handle) || buffered || unclear) {
+    return changing_.contains(qp.handle) || buffered || unclear;
+}
+
+// A packet to a UC or UD QP.
+void Shadow::to_unreliable(Qp& qp, const Packet& packet, bool open) {
+    Views& views = views_of(qp);
+    const auto why = open ? std::nullopt : drop(qp, packet);
+    if (why) return views.responder->dropped(qp, packet, why->rule, why->why);
+    const bool taken =
+        open || !packet.refusal || packet.refusal == wire::FrameError::BadUdpChecksum;
+    if (!taken || packet.packet->info().service != wire::service_of(qp.type)) return;
+    if (packet.packet->info().invalidates()) memory_.unsettle(packet.packet->ieth.rkey);
+    views.unreliable->request(qp, packet, !open && is_clear(story_, packet, qp));
+}
+
+void Shadow::from_tester(Qp& qp, const Packet& packet) {
+    Views& views = views_of(qp);
+    const bool open = is_open(qp, packet);
+    if (qp.type != wire::QpType::Rc) return to_unreliable(qp, packet, open);
+    if (open) {
         views.requester->loosen();
         return views.responder->loosen(qp);
     }
@@ -317,9 +342,15 @@ void Shadow::completed(const Polled& polled) {
     const bool matched = polled.send != nullptr || polled.receive != nullptr;
     if (!success && matched && qp.type == wire::QpType::Rc) views.responder->ended();
     if (polled.receive != nullptr && success) {
-        const auto message = views.responder->received(qp, *polled.receive);
+        const bool reliable = qp.type == wire::QpType::Rc;
+        if (!reliable && views.unreliable->nothing_came()) completions_.unexplained(polled);
+        const auto message =
+            reliable ? views.responder->received(qp, *polled.receive)
+                     : views.unreliable->received(qp, *polled.receive, polled.completion);
         if (message) completions_.received(polled, *message);
     }
+    if (polled.send != nullptr && !success && qp.type != wire::QpType::Rc)
+        completions_.failed_alone(polled);
     if (polled.send != nullptr && success && qp.type == wire::QpType::Rc) {
         completions_.sent(polled, views.requester->evidence(),
                           views.requester->data_arrived(*polled.send));
@@ -366,6 +397,7 @@ void Shadow::answered(const Call& call) {
         Qp* qp = posted_.find(modify->qp);
         if (done && qp != nullptr && modify->attributes.state == wire::QpState::Err) {
             views_of(*qp).responder->ended();
+            views_of(*qp).unreliable->ended();
         }
     }
     if (!done) return;
@@ -397,7 +429,11 @@ void Shadow::missing() {
     }
     events_.finish();
     for (Qp& qp : posted_.qps()) {
-        if (qp.gone || qp.type != wire::QpType::Rc || !views_.contains(qp.handle)) continue;
+        if (qp.gone || !views_.contains(qp.handle)) continue;
+        if (qp.type != wire::QpType::Rc) {
+            missing_of(qp, *views_of(qp).unreliable);
+            continue;
+        }
         const ResponderView& view = *views_of(qp).responder;
         if (const auto ended = view.ended_at()) completions_.missing_flush(qp, *ended);
         view.overdue(qp, found_);
@@ -406,6 +442,12 @@ void Shadow::missing() {
             completions_.missing_receive(qp, lost->message, lost->acknowledged);
         }
     }
+}
+
+void Shadow::missing_of(const Qp& qp, const UnreliableView& view) {
+    if (const auto ended = view.ended_at()) completions_.missing_flush(qp, *ended);
+    if (const auto due = view.unreported(qp))
+        completions_.missing_receive(qp, due->message, due->since);
 }
 
 // --- comparing --------------------------------------------------------------------------------
@@ -420,8 +462,8 @@ void Shadow::open_undecided_receives() {
     for (Qp& qp : posted_.qps()) {
         const auto found = views_.find(qp.handle);
         const bool seen = found != views_.end() && found->second.life == qp.life;
-        const bool loose =
-            qp.type != wire::QpType::Rc || (seen && found->second.responder->loose());
+        if (seen && qp.type != wire::QpType::Rc) found->second.unreliable->open_undecided(qp);
+        const bool loose = seen && found->second.responder->loose();
         const bool shared = qp.srq && seen && found->second.responder->message_open();
         if (!loose && !shared) continue;
         for (const ReceiveWork& work : posted_.receives_of(qp)) {
