@@ -125,6 +125,24 @@ void Completions::opcode(const Polled& polled) {
          fmt::format("opcode must be {}", wire::name_of(*expected)));
 }
 
+// READs and atomics tell the bytes that they brought, and no receive takes more than it has room
+// for.
+void Completions::length(const Polled& polled) {
+    const dut::Completion& completion = polled.completion;
+    if (polled.send != nullptr && polled.send->asks_for_data()) {
+        constexpr std::uint64_t kAtomicBytes = 8;
+        const bool read = polled.send->request.opcode == wire::WrOpcode::RdmaRead;
+        const std::uint64_t due = read ? polled.send->bytes : kAtomicBytes;
+        if (completion.byte_len == due) return;
+        tell("REQ-34", polled, fmt::format("byte_len is {}", completion.byte_len),
+             fmt::format("byte_len must be {}", due), rules::Level::Should);
+    } else if (polled.receive != nullptr && completion.opcode == wire::WcOpcode::Recv &&
+               completion.byte_len > polled.receive->bytes()) {
+        tell("LEN-06", polled, fmt::format("byte_len is {}", completion.byte_len),
+             fmt::format("its receive has {} bytes", polled.receive->bytes()));
+    }
+}
+
 void Completions::polled(const Polled& polled) {
     const dut::Completion& completion = polled.completion;
     const bool send = completion.queue == wire::Queue::Send;
@@ -144,6 +162,7 @@ void Completions::polled(const Polled& polled) {
     after_failure(polled);
     if (completion.status != wire::WcStatus::Success) return;
     opcode(polled);
+    length(polled);
     if (send && !polled.send->signaled && !polled.send->silence_open) {
         tell("N-20", polled, "its request is not signaled", "it must complete in silence");
     }
@@ -288,11 +307,29 @@ void Completions::failed(const Polled& polled, const Evidence& evidence, bool so
                 fmt::format("it must retry {} times, {} RNR NAKs came", retries, refused));
         }
     }
+    given_up(polled, evidence);
     const bool local = status == LocLenErr || status == LocQpOpErr || status == LocProtErr ||
                        status == LocAccessErr || status == BadRespErr || status == MwBindErr;
-    if (local && evidence.responses == 0 && sound_pieces && polled.qp->sends_failed == 1) {
+    if (!local || !sound_pieces || polled.qp->sends_failed != 1) return;
+    if (evidence.responses == 0) {
         wrong_status(polled, "TMO-03", "status must be RETRY_EXC_ERR: no answer ever came");
+    } else if (!evidence.odd && !work.asks_for_data()) {
+        wrong_status(polled, "REQ-16", "no answer and no key of its own gives it this status");
     }
+}
+
+void Completions::given_up(const Polled& polled, const Evidence& evidence) {
+    using enum wire::WcStatus;
+    const wire::WcStatus status = polled.completion.status;
+    if (evidence.odd) return;
+    if (status == RetryExcErr && evidence.responses == 0 && polled.qp->attributes.timeout == 0) {
+        wrong_status(polled, "TMO-02", "with ACK timeout 0 it must wait for ever");
+    }
+    const bool waited = std::ranges::any_of(evidence.naks, [](const Evidence::Nak& one) {
+        return one.syndrome.kind() == wire::AckKind::RnrNak;
+    });
+    if (status == RnrRetryExcErr && !waited && !setting_.exact)
+        wrong_status(polled, "RNR-09", "the peer sent no RNR NAK");
 }
 
 void Completions::refused(const Polled& polled, const Evidence::Nak& nak) {

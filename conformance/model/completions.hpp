@@ -76,8 +76,10 @@ class Completions {
     // came and the device could not but take it.
     void missing_receive(const Qp& qp, const Message& message, wire::Instant acknowledged);
 
-  private:
+    // Whether completions of the queue may have been lost.
     [[nodiscard]] bool lossy(dut::CqHandle cq) const;
+
+  private:
     void expect_more(dut::CqHandle cq, std::uint64_t count);
     // Whether the queue was polled until it was empty, long enough after that.
     [[nodiscard]] bool emptied_after(dut::CqHandle cq, wire::Instant time) const;
@@ -85,6 +87,9 @@ class Completions {
               rules::Level level = rules::Level::Must);
     void in_order(const Polled& polled);
     void opcode(const Polled& polled);
+    void length(const Polled& polled);
+    // What a requester tells when nobody has answered, or nobody refused.
+    void given_up(const Polled& polled, const Evidence& evidence);
     // Nothing but flushes follows the first error of a queue.
     void after_failure(const Polled& polled);
     // The status is not that of the NAK that refused the request.

@@ -89,6 +89,9 @@ class RequesterDuties {
     void check_ack_request(const Qp& qp, const State& state);
     void check_not_sent(const Qp& qp, const State& state);
     void check_owed(const Qp& qp, const State& state);
+    void check_unsent(const Qp& qp, const State& state);
+    // The QP that sent the request; null if there is none.
+    [[nodiscard]] Qp* sender_of(const wire::Packet& request);
     void note_restart(const Packet& packet, const Qp& qp, State& state, std::int64_t psn,
                       wire::AckKind kind) const;
     void note_sequence_nak(const Packet& packet, const Qp& qp, State& state, std::int64_t psn);

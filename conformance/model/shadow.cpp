@@ -14,6 +14,7 @@
 #include "conformance/dut/pattern.hpp"
 #include "conformance/model/async_events.hpp"
 #include "conformance/model/clear_packet.hpp"
+#include "conformance/model/failure_causes.hpp"
 #include "conformance/model/posted.hpp"
 #include "conformance/model/registered.hpp"
 #include "conformance/model/requester_view.hpp"
@@ -118,6 +119,7 @@ class Shadow {
     std::vector<Deviation> found_;
     Completions completions_{story_.setting, posted_, found_};
     AsyncEvents events_{story_, posted_, found_};
+    FailureCauses causes_{story_.setting, found_};
     bool undecided_ = false;
 };
 
@@ -264,6 +266,7 @@ void Shadow::asked(const Call& call) {
     counters_.now = std::max(counters_.now, call.asked);
     completions_.asked(call);
     events_.asked(call);
+    causes_.asked(call);
     posted_.asked(call);
     if (const auto* write = std::get_if<dut::MrWrite>(&call.request)) {
         host_write(write->mr, write->offset, write->data);
@@ -386,6 +389,7 @@ void Shadow::answered(const Call& call) {
     events_.answered(call);
     for (const Polled& one : posted_.answered(call)) {
         completions_.polled(one);
+        if (one.completion.status != wire::WcStatus::Success) causes_.failed(one);
         completed(one);
     }
     if (const auto* write = std::get_if<dut::MrWrite>(&call.request)) {
@@ -438,6 +442,8 @@ void Shadow::missing() {
         if (const auto ended = view.ended_at()) completions_.missing_flush(qp, *ended);
         view.overdue(qp, found_);
         completions_.missing_failure(qp, views_of(qp).requester->evidence());
+        causes_.judge(qp, view, views_of(qp).requester->evidence(),
+                      completions_.lossy(qp.send_cq) || completions_.lossy(qp.recv_cq));
         if (const auto lost = view.unreported(qp)) {
             completions_.missing_receive(qp, lost->message, lost->acknowledged);
         }
