@@ -1,6 +1,6 @@
-// A story made by hand, for tests of memory and completions: one RC QP of the device (QPN 0x11, MTU
-// 256) and a region of 1 KiB, filled with a pattern, in which the tester's packets may do all that
-// a region allows. Each step is 1 us after the one before.
+// A story made by hand, for tests of memory and completions: one QP of the device (RC, or as said;
+// QPN 0x11, MTU 256) and a region of 1 KiB, filled with a pattern, in which the tester's packets
+// may do all that a region allows. Each step is 1 us after the one before.
 #pragma once
 
 #include <algorithm>
@@ -31,16 +31,24 @@ struct OwnerScene {
     Story story;
     std::deque<std::vector<std::byte>> frames;
     wire::Instant now{};
+    wire::QpType type;
 
-    OwnerScene() {
+    static constexpr wire::Qkey qkey{0x1234};    // of a UD QP
+    static constexpr wire::Qpn source{0x123456}; // of datagrams
+
+    explicit OwnerScene(wire::QpType of = wire::QpType::Rc) : type(of) {
         story.setting.dut_address = dut_address();
         story.setting.exact = true;
         call(dut::CqCreate{.depth = 64}, dut::CqCreated{.cq = cq});
-        call(dut::QpCreate{.send_cq = cq, .recv_cq = cq},
+        call(dut::QpCreate{.type = type, .send_cq = cq, .recv_cq = cq},
              dut::QpCreated{.qp = qp, .qpn = wire::Qpn{0x11}});
         dut::QpModify change{.qp = qp, .attributes = {.state = wire::QpState::Rts}};
         change.attributes.access = everything();
-        change.attributes.address_vector = dut::AddressVector{.address = tester_address()};
+        if (type == wire::QpType::Ud) {
+            change.attributes.qkey = qkey;
+        } else {
+            change.attributes.address_vector = dut::AddressVector{.address = tester_address()};
+        }
         change.attributes.path_mtu = wire::Mtu::B256;
         change.attributes.rq_psn = wire::Psn(tester_start);
         change.attributes.sq_psn = wire::Psn(dut_start);
@@ -167,8 +175,9 @@ struct OwnerScene {
              const Edit& edit, bool damaged) {
         const bool of_dut = from == Side::Dut;
         wire::Packet packet;
-        packet.bth.opcode = *wire::opcode_by_name(opcode);
+        packet.bth.opcode = *wire::opcode_by_name(opcode, wire::service_of(type));
         packet.headers = packet.info().headers;
+        if (type == wire::QpType::Ud) packet.deth = {.qkey = qkey, .source_qp = source};
         const bool own = of_dut != packet.info().response();
         packet.bth.psn = wire::Psn(own ? dut_start : tester_start) + psn;
         packet.bth.dest_qp = wire::Qpn{of_dut ? 0x800U : 0x11U};
