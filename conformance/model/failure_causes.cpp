@@ -31,7 +31,6 @@ void FailureCauses::asked(const Call& call) {
 void FailureCauses::failed(const Polled& polled) {
     if (polled.qp == nullptr) return;
     Seen& seen = seen_[polled.qp->handle];
-    seen.any = true;
     const bool flushed = polled.completion.status == WcStatus::WrFlushErr;
     seen.other_than_flush = seen.other_than_flush || !flushed;
     if (polled.send != nullptr) seen.sends_failed = true;
@@ -86,15 +85,25 @@ void FailureCauses::judge(const Qp& qp, const ResponderView& responder, const Ev
     const auto found = seen_.find(qp.handle);
     // Where it is not known what reached the device, anything may have gone wrong.
     const bool known = setting_.exact && qp.lives == 1 && !lossy;
-    if (found == seen_.end() || !found->second.any || !known) return;
-    const Seen& seen = found->second;
+    if (!known) return;
+    const Seen seen = found == seen_.end() ? Seen{} : found->second;
     if (seen.receive) judge_receive(qp, seen, responder);
     const bool answered_well =
         !evidence.odd && !evidence.uncertain && evidence.naks.empty() && !seen.sends_failed &&
         std::ranges::all_of(qp.sends, [](const SendWork& one) { return one.done; });
     const bool no_cause = !seen.told && !seen.other_than_flush && responder.harmless();
-    if (!no_cause || !answered_well || !seen.receive) return;
-    tell("STA-07", Must, *seen.receive, "nothing has gone wrong that could flush it", responder);
+    if (!no_cause || !answered_well) return;
+    if (!seen.receive && qp.reported == wire::QpState::Err) {
+        found_.push_back({.rule = "STA-07",
+                          .level = Must,
+                          .field = "state",
+                          .allowed = "nothing has gone wrong that could end the QP",
+                          .measured = "the device reports ERR",
+                          .packets = {}});
+    }
+    if (seen.receive)
+        tell("STA-07", Must, *seen.receive, "nothing has gone wrong that could flush it",
+             responder);
 }
 
 } // namespace veriroce::model

@@ -36,7 +36,6 @@ class FailureCauses {
         bool other_than_flush = false;
         std::optional<dut::Completion> receive; // the first that failed
         std::size_t receive_number = 0;         // among those of the QP
-        bool any = false;
     };
     void judge_receive(const Qp& qp, const Seen& seen, const ResponderView& responder);
     void tell(std::string_view rule, rules::Level level, const dut::Completion& completion,

@@ -70,12 +70,20 @@ void RequesterDuties::asked(const Call& call) {
         const bool leaves = qp != nullptr && qp->state == wire::QpState::Rts &&
                             modify->attributes.state != wire::QpState::Rts;
         if (leaves) state_of(*qp).left = true;
+        if (qp != nullptr) state_of(*qp).drained.reset();
     } else if (post != nullptr) {
         if (Qp* qp = posted_.find(post->qp)) state_of(*qp).last_post = call.asked;
     }
 }
 
 void RequesterDuties::answered(const Call& call) {
+    const auto* modify = std::get_if<dut::QpModify>(&call.request);
+    const bool drains = modify != nullptr && call.answer && call.answer->has_value() &&
+                        modify->attributes.state == wire::QpState::Sqd;
+    if (Qp* qp = drains ? posted_.find(modify->qp) : nullptr) {
+        state_of(*qp).drained =
+            qp->sends.empty() ? 0 : qp->sends.back().first + qp->sends.back().packets;
+    }
     for (const Polled& one : posted_.answered(call)) {
         if (one.qp == nullptr || one.completion.status == wire::WcStatus::Success) continue;
         State& state = state_of(*one.qp);
@@ -122,6 +130,7 @@ void RequesterDuties::sent(const Packet& packet) {
     }
     const SendWork* work = work_at(*qp, psn);
     if (work == nullptr) return; // requester.cpp tells it
+    check_drained(packet, *qp, state, psn);
     const std::int64_t after = work->asks_for_data() ? work->last_psn() + 1 : psn + 1;
     PacketLog log(log_, packet.number, qp->qpn);
     check_restart(log, state, *qp, psn, packet.at.latest);
@@ -143,6 +152,15 @@ void RequesterDuties::sent(const Packet& packet) {
     check_copies(log, *qp, state, psn);
     state.last_sent = packet.at.latest;
     newest_[qp->handle] = packet.number;
+}
+
+// STA-06: what is posted in SQD waits for RTS.
+void RequesterDuties::check_drained(const Packet& packet, const Qp& qp, const State& state,
+                                    std::int64_t psn) {
+    if (!story_.setting.exact || !state.drained || psn < *state.drained) return;
+    PacketLog(log_, packet.number, qp.qpn)
+        .add("STA-06", Should, "psn", "a request that is posted in SQD must wait for RTS",
+             fmt::format("request {} (counted from 0) is sent", psn));
 }
 
 // REQ-27

@@ -16,6 +16,7 @@
 #include "conformance/model/clear_packet.hpp"
 #include "conformance/model/failure_causes.hpp"
 #include "conformance/model/posted.hpp"
+#include "conformance/model/qp_states.hpp"
 #include "conformance/model/registered.hpp"
 #include "conformance/model/requester_view.hpp"
 #include "conformance/model/responder_view.hpp"
@@ -31,6 +32,13 @@ constexpr wire::Duration kVisible = std::chrono::milliseconds(5);
 constexpr std::uint64_t kBytesThatShow = 8;
 constexpr std::uint64_t kHost = 1; // the origin of the owner's own writes
 constexpr std::uint16_t kPkeyNumber = 0x7FFF;
+
+bool is_fatal_nak(const wire::Packet& answer) {
+    if (!answer.headers.has(wire::Header::Aeth)) return false;
+    const auto code = answer.aeth.syndrome.nak_code();
+    return code == wire::NakCode::InvalidRequest || code == wire::NakCode::RemoteAccess ||
+           code == wire::NakCode::RemoteOperational;
+}
 
 struct Views {
     std::uint64_t life = 0;
@@ -120,6 +128,7 @@ class Shadow {
     Completions completions_{story_.setting, posted_, found_};
     AsyncEvents events_{story_, posted_, found_};
     FailureCauses causes_{story_.setting, found_};
+    QpStates states_{story_.setting, found_};
     bool undecided_ = false;
 };
 
@@ -237,6 +246,7 @@ void Shadow::packet(const Packet& packet) {
     if (packet.packet->info().request()) return views_of(*qp).requester->sent(*qp, packet);
     if (!packet.packet->info().response()) return;
     events_.responded(*qp, packet);
+    if (is_fatal_nak(*packet.packet)) states_.refused(*qp, packet);
     views_of(*qp).responder->answer(*qp, packet, found_);
 }
 
@@ -387,9 +397,13 @@ void Shadow::answered(const Call& call) {
     const bool done = call.answer && call.answer->has_value();
     completions_.answered(call);
     events_.answered(call);
+    states_.answered(call, posted_);
     for (const Polled& one : posted_.answered(call)) {
         completions_.polled(one);
-        if (one.completion.status != wire::WcStatus::Success) causes_.failed(one);
+        if (one.completion.status != wire::WcStatus::Success) {
+            causes_.failed(one);
+            states_.failed(one, call.answered);
+        }
         completed(one);
     }
     if (const auto* write = std::get_if<dut::MrWrite>(&call.request)) {

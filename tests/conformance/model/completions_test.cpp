@@ -327,7 +327,8 @@ TEST_CASE("completions: an error is followed by flushes alone", "[model][STA-07]
 
 TEST_CASE("completions: flushes of an earlier life say nothing of this one", "[model][STA-10]") {
     Scene scene = one_send();
-    for (const wire::QpState state : {wire::QpState::Reset, wire::QpState::Rts})
+    using enum wire::QpState;
+    for (const wire::QpState state : {Reset, Init, Rtr, Rts})
         scene.call(dut::QpModify{.qp = Scene::qp, .attributes = {.state = state}}, dut::Done{});
     scene.post(wire::WrOpcode::Send, 16, 0, 4);
     scene.polled(failed(1, wire::WcStatus::WrFlushErr));

@@ -36,13 +36,16 @@ struct OwnerScene {
     static constexpr wire::Qkey qkey{0x1234};    // of a UD QP
     static constexpr wire::Qpn source{0x123456}; // of datagrams
 
-    explicit OwnerScene(wire::QpType of = wire::QpType::Rc) : type(of) {
+    explicit OwnerScene(wire::QpType of = wire::QpType::Rc,
+                        wire::QpState up_to = wire::QpState::Rts)
+        : type(of) {
         story.setting.dut_address = dut_address();
         story.setting.exact = true;
         call(dut::CqCreate{.depth = 64}, dut::CqCreated{.cq = cq});
         call(dut::QpCreate{.type = type, .send_cq = cq, .recv_cq = cq},
              dut::QpCreated{.qp = qp, .qpn = wire::Qpn{0x11}});
-        dut::QpModify change{.qp = qp, .attributes = {.state = wire::QpState::Rts}};
+        bring_to(wire::QpState::Init);
+        dut::QpModify change{.qp = qp, .attributes = {.state = wire::QpState::Rtr}};
         change.attributes.access = everything();
         if (type == wire::QpType::Ud) {
             change.attributes.qkey = qkey;
@@ -55,6 +58,7 @@ struct OwnerScene {
         change.attributes.dest_qp_num = wire::Qpn{0x800};
         change.attributes.max_dest_rd_atomic = std::uint8_t{4};
         call(std::move(change), dut::Done{});
+        if (up_to == wire::QpState::Rts) bring_to(up_to);
         call(dut::MrRegister{.length = length,
                              .access = everything(),
                              .fill = dut::Fill{dut::Pattern::Offsets, 5}},
@@ -69,6 +73,14 @@ struct OwnerScene {
                                .answer = dut::Answer(std::move(result)),
                                .asked = asked,
                                .answered = tick()});
+    }
+    void bring_to(wire::QpState state) {
+        call(dut::QpModify{.qp = qp, .attributes = {.state = state}}, dut::Done{});
+    }
+    void reports(wire::QpState state) {
+        dut::QpQueried queried;
+        queried.attributes.state = state;
+        call(dut::QpQuery{.qp = qp}, queried);
     }
     void receive(std::uint64_t id, std::uint64_t offset, std::uint32_t bytes) {
         dut::PostRecv post{.qp = qp};
@@ -134,9 +146,7 @@ struct OwnerScene {
 
     // Likewise, if the QP is in RTS when nothing has happened for a second.
     [[nodiscard]] std::string found_later() {
-        dut::QpQueried queried;
-        queried.attributes.state = wire::QpState::Rts;
-        call(dut::QpQuery{.qp = qp}, queried);
+        reports(wire::QpState::Rts);
         story.end = now + std::chrono::seconds(1);
         return found();
     }
