@@ -60,11 +60,12 @@ UnreliableView::Room UnreliableView::room(Qp& qp, std::uint64_t bytes) {
 void UnreliableView::open_receives(Qp& qp, const Packet& packet, std::uint64_t offset,
                                    std::uint64_t length) {
     if (qp.srq || !story_.setting.exact) return; // open_undecided() does that
+    const std::string_view rule = qp.type == wire::QpType::Ud ? "EXT-05" : "EXT-06";
     const auto [first, end] = next_receives();
     for (std::size_t i = first; i < std::min(end, qp.receives.size()); ++i) {
         for (const Place& place : places_of(qp.receives[i].request.sge, offset, length, memory_)) {
             open(*place.region, place.range);
-            place.region->touched.push_back({place.range, "N-21", packet.number});
+            place.region->touched.push_back({place.range, rule, packet.number});
         }
     }
 }

@@ -185,9 +185,9 @@ TEST_CASE("unreliable: UC sends each packet once, in order", "[model][EXT-06]") 
 
 TEST_CASE("unreliable: a datagram fills its receive behind its headers", "[model][EXT-05]") {
     CHECK(read_after(datagram_sent(), datagram_taken(1, 47), with_datagram()) == "");
-    const std::map<std::size_t, std::string> wrong{{16 + 36, "N-21 memory"},
-                                                   {16 + 40, "N-21 memory"},
-                                                   {16 + 46, "N-21 memory"},
+    const std::map<std::size_t, std::string> wrong{{16 + 36, "EXT-05 memory"},
+                                                   {16 + 40, "EXT-05 memory"},
+                                                   {16 + 46, "EXT-05 memory"},
                                                    {16 + 47, "KEY-14 memory (should)"},
                                                    {15, "KEY-14 memory"}};
     for (const auto& [at, found] : wrong) {
@@ -277,7 +277,7 @@ TEST_CASE("unreliable: a whole UC message is delivered", "[model][EXT-06]") {
     }();
     CHECK(read_after(uc_send(1), taken(1, 260), right) == "");
     CHECK(read_after(uc_send(1), taken(1, 4), right) == "N-21 completion");
-    CHECK(read_after(uc_send(1), taken(1, 260), Owner::with()) == "N-21 memory");
+    CHECK(read_after(uc_send(1), taken(1, 260), Owner::with()) == "EXT-06 memory");
     Owner lost = uc_send(1);
     lost.polled_nothing();
     CHECK(lost.found_later() == "N-21 completion");
