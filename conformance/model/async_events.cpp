@@ -39,7 +39,10 @@ void AsyncEvents::asked(const Call& call) {
     }
     if (modify == nullptr) return;
     Seen& seen = seen_[modify->qp];
-    if (modify->attributes.state == wire::QpState::Sqd) ++seen.drains;
+    if (modify->attributes.state == wire::QpState::Sqd) {
+        ++seen.drains;
+        if (modify->attributes.en_sqd_async_notify == true) seen.drain_event = true;
+    }
     if (modify->attributes.alt_address_vector || modify->attributes.path_mig_state) {
         seen.second_path = true;
     }
@@ -54,6 +57,7 @@ void AsyncEvents::answered(const Call& call) {
     if (modify != nullptr && modify->attributes.state == wire::QpState::Err) {
         seen_[modify->qp].failed = call.answered;
     }
+    limit(call);
     const auto* list = std::get_if<dut::EventList>(&**call.answer);
     if (list == nullptr) return;
     asked_at_ = call.answered;
@@ -61,10 +65,47 @@ void AsyncEvents::answered(const Call& call) {
         event(one);
 }
 
+// N-16: a limit that is set is reached when fewer receives are left, and is set no more then.
+void AsyncEvents::limit(const Call& call) {
+    const auto set = [&](dut::SrqHandle srq, std::optional<std::uint32_t> value) {
+        if (!value) return;
+        limits_.erase(srq);
+        if (*value > 0) limits_[srq].value = *value;
+    };
+    if (const auto* made = std::get_if<dut::SrqCreated>(&**call.answer)) {
+        set(made->srq, std::get<dut::SrqCreate>(call.request).limit);
+    } else if (const auto* change = std::get_if<dut::SrqModify>(&call.request)) {
+        set(change->srq, change->limit);
+    }
+    for (auto& [srq, limit] : limits_) {
+        const auto& all = posted_.shared(srq);
+        const auto left = std::ranges::count(all, false, &ReceiveWork::polled);
+        const bool below = static_cast<std::uint64_t>(left) < limit.value;
+        if (!below) limit.armed = true;
+        if (below && limit.armed && !limit.reached) limit.reached = call.answered;
+    }
+}
+
+void AsyncEvents::missing_limits() {
+    for (const auto& [srq, limit] : limits_) {
+        if (!limit.reached || asked_at_ < *limit.reached + story_.setting.answer_time) continue;
+        found_.push_back(
+            {.rule = "N-16",
+             .level = Should,
+             .kind = rules::FindingClass::Absence,
+             .field = "event",
+             .allowed = fmt::format("fewer than {} receives must raise it", limit.value),
+             .measured = "event SRQ_LIMIT_REACHED: it is missing",
+             .packets = {},
+             .may_come = true});
+    }
+}
+
 void AsyncEvents::event(const dut::Event& event) {
     const Qp* qp = event.qp ? posted_.find(*event.qp) : nullptr;
     if (qp != nullptr && qp->lives == 1) event_of(*qp, seen_[qp->handle], event.type);
     const bool limit = event.type == Type::SrqLimitReached && event.srq;
+    if (limit) limits_.erase(*event.srq);
     if (limit && !limited_.contains(*event.srq)) {
         found_.push_back({.rule = "N-16",
                           .level = Must,
@@ -84,6 +125,9 @@ void AsyncEvents::event_of(const Qp& qp, Seen& seen, Type type) {
         break;
     case Type::SqDrained:
         if (seen.drains == 0) tell(qp, type, "N-25", Must, "SQD must cause it", "no SQD");
+        if (seen.drains > 0 && !seen.drain_event) {
+            tell(qp, type, "N-25", Should, "the change to SQD must ask for it", "it did not");
+        }
         if (count > 1 && count > seen.drains) {
             tell(qp, type, "N-25", Should, "it must come once for each SQD", "it came once more");
         }
@@ -171,6 +215,7 @@ void AsyncEvents::finish() {
     const auto& words = story_.setting.dut.capabilities;
     const bool tells = std::ranges::find(words, std::string_view("events")) != words.end();
     if (!tells || !story_.setting.exact || asked_at_ == wire::Instant{}) return;
+    missing_limits();
     for (const Qp& qp : posted_.qps()) {
         const auto seen = seen_.find(qp.handle);
         if (seen != seen_.end() && !qp.gone && qp.lives == 1 && qp.type == wire::QpType::Rc) {

@@ -39,6 +39,7 @@ class AsyncEvents {
         bool reached = false;     // by a packet of the tester
         bool established = false; // in RTR it accepted one
         std::uint32_t drains = 0; // changes to SQD
+        bool drain_event = false; // one of them asked for the event
         bool second_path = false;
         std::optional<wire::NakCode> refused; // by a fatal NAK of the device
         std::optional<wire::Instant> failed;  // since when it is in ERR
@@ -49,6 +50,8 @@ class AsyncEvents {
         std::set<std::uint32_t> inside_sends;
         bool needs_no_receive = false; // the refused one
     };
+    void limit(const Call& call);
+    void missing_limits();
     void event(const dut::Event& event);
     void event_of(const Qp& qp, Seen& seen, Type type);
     void missing(const Qp& qp, const Seen& seen);
@@ -59,8 +62,14 @@ class AsyncEvents {
     Posted& posted_;
     std::vector<Deviation>& found_;
     std::map<dut::QpHandle, Seen> seen_;
-    std::set<dut::SrqHandle> limited_; // shared queues with a limit
-    wire::Instant asked_at_;           // when the device was last asked for events
+    struct Limit {
+        std::uint32_t value = 0;
+        bool armed = false; // there were receives enough
+        std::optional<wire::Instant> reached;
+    };
+    std::set<dut::SrqHandle> limited_;       // shared queues that ever had a limit
+    std::map<dut::SrqHandle, Limit> limits_; // that no event has told
+    wire::Instant asked_at_;                 // when the device was last asked for events
 };
 
 } // namespace veriroce::model

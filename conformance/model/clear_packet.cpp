@@ -19,7 +19,7 @@ bool is_clear(const Story& story, const Packet& packet, const Qp& qp) {
                       packet.frame.ethernet.source == setting.tester_mac &&
                       packet.frame.vlan.has_value() == setting.vlan.has_value() &&
                       envelope.destination == setting.dut_address && envelope.hop_limit > 0 &&
-                      path && envelope.source == path->address;
+                      (qp.type == wire::QpType::Ud || (path && envelope.source == path->address));
     const bool migrates = qp.attributes.alt_address_vector || qp.attributes.path_mig_state;
     // BTH-07
     const std::size_t index = qp.attributes.pkey_index.value_or(0);

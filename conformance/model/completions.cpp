@@ -125,6 +125,24 @@ void Completions::opcode(const Polled& polled) {
          fmt::format("opcode must be {}", wire::name_of(*expected)));
 }
 
+// READs and atomics tell the bytes that they brought, and no receive takes more than it has room
+// for.
+void Completions::length(const Polled& polled) {
+    const dut::Completion& completion = polled.completion;
+    if (polled.send != nullptr && polled.send->asks_for_data()) {
+        constexpr std::uint64_t kAtomicBytes = 8;
+        const bool read = polled.send->request.opcode == wire::WrOpcode::RdmaRead;
+        const std::uint64_t due = read ? polled.send->bytes : kAtomicBytes;
+        if (completion.byte_len == due) return;
+        tell("REQ-34", polled, fmt::format("byte_len is {}", completion.byte_len),
+             fmt::format("byte_len must be {}", due), rules::Level::Should);
+    } else if (polled.receive != nullptr && completion.opcode == wire::WcOpcode::Recv &&
+               completion.byte_len > polled.receive->bytes()) {
+        tell("LEN-06", polled, fmt::format("byte_len is {}", completion.byte_len),
+             fmt::format("its receive has {} bytes", polled.receive->bytes()));
+    }
+}
+
 void Completions::polled(const Polled& polled) {
     const dut::Completion& completion = polled.completion;
     const bool send = completion.queue == wire::Queue::Send;
@@ -144,6 +162,7 @@ void Completions::polled(const Polled& polled) {
     after_failure(polled);
     if (completion.status != wire::WcStatus::Success) return;
     opcode(polled);
+    length(polled);
     if (send && !polled.send->signaled && !polled.send->silence_open) {
         tell("N-20", polled, "its request is not signaled", "it must complete in silence");
     }
@@ -174,11 +193,32 @@ void Completions::received(const Polled& polled, const Message& message) {
         differs(fmt::format("the invalidated key is {}", key(completion.invalidated_rkey)),
                 fmt::format("it must be {}", key(message.invalidated)));
     }
+    if (message.source && completion.src_qpn != message.source) {
+        tell("EXT-05", polled,
+             completion.src_qpn ? fmt::format("src_qpn is 0x{:06X}", completion.src_qpn->value)
+                                : std::string("src_qpn is absent"),
+             fmt::format("src_qpn must be 0x{:06X}", message.source->value));
+        found_.back().packets.push_back(message.packet);
+    }
     const wire::WcOpcode expected = write ? wire::WcOpcode::RecvRdmaWithImm : wire::WcOpcode::Recv;
     if (completion.opcode != expected) {
         differs(fmt::format("opcode is {}", wire::name_of(completion.opcode)),
                 fmt::format("opcode must be {}", wire::name_of(expected)));
     }
+}
+
+void Completions::unexplained(const Polled& polled) {
+    if (polled.qp->lives > 1) return;
+    tell("N-21", polled, "no message came for it",
+         "a receive completes with a message that was not dropped");
+}
+
+void Completions::failed_alone(const Polled& polled) {
+    using enum wire::WcStatus;
+    const wire::WcStatus status = polled.completion.status;
+    const bool of_peer = status == RemInvReqErr || status == RemAccessErr || status == RemOpErr ||
+                         status == RetryExcErr || status == RnrRetryExcErr;
+    if (of_peer) wrong_status(polled, "REQ-16", "UC and UD have no answers that could cause it");
 }
 
 void Completions::after_failure(const Polled& polled) {
@@ -267,11 +307,29 @@ void Completions::failed(const Polled& polled, const Evidence& evidence, bool so
                 fmt::format("it must retry {} times, {} RNR NAKs came", retries, refused));
         }
     }
+    given_up(polled, evidence);
     const bool local = status == LocLenErr || status == LocQpOpErr || status == LocProtErr ||
                        status == LocAccessErr || status == BadRespErr || status == MwBindErr;
-    if (local && evidence.responses == 0 && sound_pieces && polled.qp->sends_failed == 1) {
+    if (!local || !sound_pieces || polled.qp->sends_failed != 1) return;
+    if (evidence.responses == 0) {
         wrong_status(polled, "TMO-03", "status must be RETRY_EXC_ERR: no answer ever came");
+    } else if (!evidence.odd && !work.asks_for_data()) {
+        wrong_status(polled, "REQ-16", "no answer and no key of its own gives it this status");
     }
+}
+
+void Completions::given_up(const Polled& polled, const Evidence& evidence) {
+    using enum wire::WcStatus;
+    const wire::WcStatus status = polled.completion.status;
+    if (evidence.odd) return;
+    if (status == RetryExcErr && evidence.responses == 0 && polled.qp->attributes.timeout == 0) {
+        wrong_status(polled, "TMO-02", "with ACK timeout 0 it must wait for ever");
+    }
+    const bool waited = std::ranges::any_of(evidence.naks, [](const Evidence::Nak& one) {
+        return one.syndrome.kind() == wire::AckKind::RnrNak;
+    });
+    if (status == RnrRetryExcErr && !waited && !setting_.exact)
+        wrong_status(polled, "RNR-09", "the peer sent no RNR NAK");
 }
 
 void Completions::refused(const Polled& polled, const Evidence::Nak& nak) {
@@ -353,7 +411,7 @@ void Completions::missing_receive(const Qp& qp, const Message& message,
                       .kind = rules::FindingClass::Absence,
                       .field = "completion",
                       .allowed = "its receive must complete",
-                      .measured = "the device acknowledged a message that no completion tells of",
+                      .measured = "the device has taken a message that no completion tells of",
                       .packets = {message.packet},
                       .may_come = true});
 }

@@ -24,6 +24,7 @@ struct Message {
     std::uint64_t bytes = 0;
     std::optional<std::uint32_t> imm;
     std::optional<wire::Rkey> invalidated;
+    std::optional<wire::Qpn> source; // of a datagram
     wire::Operation operation = wire::Operation::Send;
     std::size_t packet = 0; // its last one, in CaseResult::packets
 };
@@ -59,6 +60,10 @@ class Completions {
     void polled(const Polled& polled);
     // The message that a successful receive took, if that is certain.
     void received(const Polled& polled, const Message& message);
+    // A receive of a UC or UD QP completed with success, and no message came that it can hold.
+    void unexplained(const Polled& polled);
+    // A send request of UC or UD completed with an error: nobody answers, so no peer caused it.
+    void failed_alone(const Polled& polled);
     // A send request completed with success before anything could have completed it.
     void sent(const Polled& polled, const Evidence& evidence, bool data_arrived);
     // A send request completed with an error.
@@ -67,11 +72,14 @@ class Completions {
     void missing_failure(const Qp& qp, const Evidence& evidence);
     // At the end of the story: what is missing. `ended`: since when the QP is surely in ERR.
     void missing_flush(const Qp& qp, wire::Instant ended);
-    // A receive whose message the device acknowledged at this time.
+    // A receive whose message was in the device's hands at this time: it acknowledged it, or it
+    // came and the device could not but take it.
     void missing_receive(const Qp& qp, const Message& message, wire::Instant acknowledged);
 
-  private:
+    // Whether completions of the queue may have been lost.
     [[nodiscard]] bool lossy(dut::CqHandle cq) const;
+
+  private:
     void expect_more(dut::CqHandle cq, std::uint64_t count);
     // Whether the queue was polled until it was empty, long enough after that.
     [[nodiscard]] bool emptied_after(dut::CqHandle cq, wire::Instant time) const;
@@ -79,6 +87,9 @@ class Completions {
               rules::Level level = rules::Level::Must);
     void in_order(const Polled& polled);
     void opcode(const Polled& polled);
+    void length(const Polled& polled);
+    // What a requester tells when nobody has answered, or nobody refused.
+    void given_up(const Polled& polled, const Evidence& evidence);
     // Nothing but flushes follows the first error of a queue.
     void after_failure(const Polled& polled);
     // The status is not that of the NAK that refused the request.

@@ -89,7 +89,9 @@ void HeaderChecks::check(const Packet& packet, const Connection* connection) {
     bth(log, packet);
     if (packet.packet->info().service == Service::Cnp) cnp(log, packet);
     if (connection == nullptr) return destination_qp(log, packet);
+    source(log, packet, *connection);
     path(log, packet, *connection);
+    if (connection->type == wire::QpType::Ud) datagram_path(log, packet, *connection);
     bth_of(log, packet, *connection);
 }
 
@@ -133,6 +135,53 @@ void HeaderChecks::ip(PacketLog& log, const Packet& packet) const {
         log.add(packet.frame.ipv4 ? "CA17-5" : "CA17-14", Must, "ip.ecn",
                 "ip.ecn must not be 3: only a switch marks packets", "ip.ecn is 3");
     }
+}
+
+// CA17-11, CA17-18: the address of the GID that the QP, or the work request of a datagram, names.
+void HeaderChecks::source(PacketLog& log, const Packet& packet,
+                          const Connection& connection) const {
+    const Setting& setting = story_.setting;
+    if (connection.migrates) return;
+    const wire::IpAddress& measured = packet.frame.envelope().source;
+    const auto is_gid = [&](std::uint32_t index) {
+        if (index == setting.gid_index && measured == setting.dut_address) return true;
+        return std::ranges::any_of(setting.dut.ports, [&](const dut::Port& port) {
+            return std::ranges::any_of(port.gids, [&](const dut::Gid& gid) {
+                return gid.index == index && gid.address == measured;
+            });
+        });
+    };
+    const bool fits = connection.vectors.empty()
+                          ? is_gid(setting.gid_index)
+                          : std::ranges::any_of(connection.vectors, [&](const auto& vector) {
+                                return is_gid(vector.gid_index);
+                            });
+    if (fits) return;
+    log.add(packet.frame.ipv4 ? "CA17-11" : "CA17-18", Must, "ip.src",
+            fmt::format("ip.src must be that of the GID, {}", setting.dut_address.text()),
+            fmt::format("ip.src is {}", measured.text()));
+}
+
+// The address handle of a datagram says neither DSCP nor hop limit: they are one value for each
+// pair of a QP and an address.
+void HeaderChecks::datagram_path(PacketLog& log, const Packet& packet,
+                                 const Connection& connection) {
+    const wire::Envelope envelope = packet.frame.envelope();
+    const auto known = std::ranges::find_if(datagrams_, [&](const auto& one) {
+        return one.first == &connection && one.second.destination == envelope.destination;
+    });
+    if (known == datagrams_.end()) {
+        datagrams_.emplace_back(&connection, envelope);
+        return;
+    }
+    const wire::Envelope& first = known->second;
+    log.equals("ENC-11", on_the_way(Should), "ip.ttl", unsigned{first.hop_limit},
+               unsigned{envelope.hop_limit});
+    log.equals("ENC-12", on_the_way(Should), "ip.dscp", unsigned{first.dscp},
+               unsigned{envelope.dscp});
+    if (story_.setting.trait("multipath")) return;
+    log.equals("ENC-02", Should, "udp.sport", unsigned{first.source_port},
+               unsigned{envelope.source_port});
 }
 
 void HeaderChecks::path(PacketLog& log, const Packet& packet, const Connection& connection) {
@@ -268,8 +317,14 @@ void HeaderChecks::destination_qp(PacketLog& log, const Packet& packet) const {
     const Setting& setting = story_.setting;
     const wire::Qpn qpn = packet.packet->bth.dest_qp;
     const Service service = packet.packet->info().service;
-    if (service == Service::Ud) return;                               // the work request names it
     if (setting.lowest_qpn <= qpn && qpn < setting.first_qpn) return; // of an earlier case
+    if (packet.packet->headers.has(wire::Header::Deth)) {
+        // N-30: connection management has a QP of its own.
+        constexpr wire::Qpn kManagement{1};
+        if (packet.packet->deth.source_qp == kManagement) return;
+        return log.add("EXT-05", Must, "srcqp", "srcqp must be one of its UD QPs",
+                       fmt::format("srcqp is 0x{:06X}", packet.packet->deth.source_qp.value));
+    }
     const bool cnp = service == Service::Cnp;
     if (cnp && datagram_sources_.contains(qpn)) return; // N-35
     log.add(cnp ? "CNP-02" : "BTH-19", Must, "destqp",

@@ -10,6 +10,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "conformance/model/connection.hpp"
 #include "conformance/model/deviation_log.hpp"
@@ -42,6 +44,8 @@ class HeaderChecks {
 
     void ethernet(PacketLog& log, const Packet& packet) const;
     void ip(PacketLog& log, const Packet& packet) const;
+    void source(PacketLog& log, const Packet& packet, const Connection& connection) const;
+    void datagram_path(PacketLog& log, const Packet& packet, const Connection& connection);
     void path(PacketLog& log, const Packet& packet, const Connection& connection);
     void hop_limit(PacketLog& log, const Packet& packet, const Connection& connection, Seen& seen);
     void source_port(PacketLog& log, const Packet& packet, const Connection& connection,
@@ -59,6 +63,8 @@ class HeaderChecks {
     std::map<dut::QpHandle, std::uint8_t> hop_limits_; // as the device reports them
     bool hop_limit_as_set_ = false;                    // what was set is what the device reports
     std::map<const Connection*, Seen> seen_;
+    // The first one from each QP to each address.
+    std::vector<std::pair<const Connection*, wire::Envelope>> datagrams_;
     std::set<wire::Qpn> datagram_sources_; // of the tester
 };
 

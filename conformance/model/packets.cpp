@@ -21,8 +21,8 @@ constexpr wire::Duration kOnItsWayOut = std::chrono::milliseconds(1);
 class Walk {
   public:
     explicit Walk(const Story& story)
-        : story_(story), connections_(story.setting), headers_(story, log_), requester_(log_),
-          duties_(story, log_), responder_(story.setting, log_) {}
+        : story_(story), connections_(story.setting), headers_(story, log_),
+          requester_(story.setting, log_), duties_(story, log_), responder_(story.setting, log_) {}
 
     std::vector<Deviation> run() {
         for (const Step& step : story_.steps) {
@@ -54,7 +54,7 @@ class Walk {
     void take(const Packet& packet) {
         if (packet.from == Side::Tester) return take_of_tester(packet);
         if (!packet.sound()) return headers_.check_unsound(packet);
-        const Connection* connection = connections_.of_peer(packet.packet->bth.dest_qp);
+        const Connection* connection = sender_of(*packet.packet);
         if (connection != nullptr && is_left_over(packet, *connection)) return;
         headers_.check(packet, connection);
         if (connection == nullptr || packet.packet->info().reserved()) return;
@@ -63,6 +63,14 @@ class Walk {
             duties_.sent(packet);
         }
         if (packet.packet->info().response()) responder_.check(packet, *connection);
+    }
+
+    // A datagram names the QP that sent it; its peer may be anybody.
+    [[nodiscard]] const Connection* sender_of(const wire::Packet& packet) {
+        if (!packet.headers.has(wire::Header::Deth))
+            return connections_.of_peer(packet.bth.dest_qp);
+        const Connection* sender = connections_.of_dut(packet.deth.source_qp);
+        return sender != nullptr && sender->type == wire::QpType::Ud ? sender : nullptr;
     }
 
     void take_of_tester(const Packet& packet) {

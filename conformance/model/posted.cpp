@@ -77,7 +77,8 @@ void Posted::post(Qp& qp, const dut::SendRequest& request, bool silence_open) {
     const std::uint64_t bytes = bytes_of_pieces(request.sge);
     qp.sends.push_back({.request = request,
                         .first = first,
-                        .packets = psns_of(request, bytes, qp.mtu()),
+                        .packets = qp.type == wire::QpType::Ud ? 1 // EXT-05
+                                                               : psns_of(request, bytes, qp.mtu()),
                         .bytes = bytes,
                         .signaled = request.flags.signaled || qp.signal_all,
                         .silence_open = silence_open});
@@ -126,6 +127,7 @@ void Posted::modified(Qp& qp, const dut::QpAttributes& change) {
     take(known.access, change.access);
     take(known.pkey_index, change.pkey_index);
     take(known.port_num, change.port_num);
+    take(known.qkey, change.qkey);
     take(known.address_vector, change.address_vector);
     take(known.alt_address_vector, change.alt_address_vector);
     take(known.path_mtu, change.path_mtu);

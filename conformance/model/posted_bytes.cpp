@@ -129,6 +129,15 @@ PostedBytes::Pieces PostedBytes::pieces(const std::vector<dut::Sge>& sge) const 
     return pieces;
 }
 
+bool PostedBytes::reaches(const std::vector<dut::Sge>& sge) const {
+    return std::ranges::all_of(sge, [&](const dut::Sge& one) {
+        const auto found = regions_.find(one.mr);
+        if (found == regions_.end() || one.lkey) return false;
+        const std::uint64_t length = found->second.length;
+        return one.offset <= length && one.length <= length - one.offset;
+    });
+}
+
 bool PostedBytes::permits(const Pieces& pieces, std::uint64_t at, wire::Bytes payload,
                           bool fixed) const {
     for (const Piece& piece : pieces) {

@@ -31,6 +31,8 @@ class PostedBytes {
     };
     using Pieces = std::vector<Piece>;
     [[nodiscard]] Pieces pieces(const std::vector<dut::Sge>& sge) const;
+    // Whether each piece lies inside a region, under the region's own key.
+    [[nodiscard]] bool reaches(const std::vector<dut::Sge>& sge) const;
 
     // Whether the payload can be bytes `at` and following of the pieces. True, too, if they are not
     // known. `fixed`: only the bytes of the time of posting (inline data).

@@ -51,6 +51,12 @@ std::int64_t packets_of(Operation operation, std::uint64_t length, wire::Mtu mtu
     return many ? wire::packets_of(length, mtu) : 1;
 }
 
+// A work request whose Q_Key has the top bit sends the Q_Key of its QP.
+wire::Qkey qkey_of(const dut::UdDestination& peer, std::optional<wire::Qkey> own) {
+    constexpr std::uint32_t kControlled = 0x80000000;
+    return (peer.qkey.value & kControlled) != 0 ? own.value_or(peer.qkey) : peer.qkey;
+}
+
 // The opcode of packet `index` of a message of `packets`.
 std::optional<std::uint8_t> opcode_of(const dut::SendRequest& request, Operation operation,
                                       std::int64_t index, std::int64_t packets,
@@ -68,7 +74,7 @@ void RequesterChecks::take(const Call& call, Connections& connections, const Pos
     const auto* posted = std::get_if<dut::PostSend>(&call.request);
     if (posted == nullptr) return;
     const Connection* connection = connections.of_handle(posted->qp);
-    if (connection == nullptr || connection->type == wire::QpType::Ud) return;
+    if (connection == nullptr) return;
     std::size_t accepted = posted->requests.size();
     if (call.answer && !*call.answer) accepted = call.answer->error().posted.value_or(0);
     accepted = std::min(accepted, posted->requests.size());
@@ -82,11 +88,15 @@ void RequesterChecks::post(const dut::SendRequest& request, const Connection& co
     if (!operation) return;
     Queue& queue = queues_[&connection];
     Message message{.request = request,
+                    .own_qkey = connection.attributes.qkey,
                     .operation = *operation,
                     .length = length_of(request),
                     .first = queue.next_posted,
                     .pieces = bytes.pieces(request.sge)};
-    message.packets = packets_of(*operation, message.length, connection.mtu());
+    const bool datagram = connection.type == wire::QpType::Ud;
+    message.packets = datagram ? 1 : packets_of(*operation, message.length, connection.mtu());
+    const bool oversize = datagram && message.length > wire::bytes_of(mtu_of(connection));
+    queue.unsure = queue.unsure || oversize || !bytes.reaches(request.sge);
     queue.next_posted += message.packets;
     queue.messages.push_back(std::move(message));
 }
@@ -97,6 +107,13 @@ const RequesterChecks::Message* RequesterChecks::message_at(const Queue& queue,
     if (after == queue.messages.begin()) return nullptr;
     const Message& message = *std::prev(after);
     return psn < message.first + message.packets ? &message : nullptr;
+}
+
+// EXT-05: a datagram has one packet, which may be as long as the port allows.
+wire::Mtu RequesterChecks::mtu_of(const Connection& connection) const {
+    const auto& ports = setting_.dut.ports;
+    const bool datagram = connection.type == wire::QpType::Ud;
+    return datagram && !ports.empty() ? ports.front().mtu_active : connection.mtu();
 }
 
 bool RequesterChecks::knows(const Connection& connection, wire::Psn psn) const {
@@ -118,6 +135,10 @@ void RequesterChecks::check(const Packet& packet, const Connection& connection,
     // More than 2^23 PSNs behind the first one the distance would be negative.
     if (queue.next_posted > wire::kMask24 / 2) return;
     const std::int64_t psn = connection.own_psn(sent.bth.psn);
+    if (connection.type == wire::QpType::Ud)
+        return check_datagram(log, packet, queue, psn, connection, bytes);
+    const bool unreliable = connection.type == wire::QpType::Uc;
+    if (unreliable && queue.unsure) return;
     const Message* message = message_at(queue, psn);
     if (message == nullptr) {
         log.add("REQ-01", Must, "psn",
@@ -126,8 +147,65 @@ void RequesterChecks::check(const Packet& packet, const Connection& connection,
                 fmt::format("psn is {}", sent.bth.psn.value()));
         return;
     }
+    if (unreliable) check_once(log, queue, psn);
     check_order(log, queue, *message, psn);
     check_contents(log, sent, *message, psn - message->first, connection, bytes);
+}
+
+void RequesterChecks::check_datagram(PacketLog& log, const Packet& packet, Queue& queue,
+                                     std::int64_t psn, const Connection& connection,
+                                     const PostedBytes& bytes) const {
+    const wire::Packet& sent = *packet.packet;
+    check_once(log, queue, psn);
+    Message* message = request_of(queue, sent, psn);
+    if (message == nullptr) {
+        return log.add("EXT-05", Must, "datagram", "it must carry a request that was posted",
+                       fmt::format("psn is {}, and no request that was not sent has its length, "
+                                   "peer and immediate data",
+                                   sent.bth.psn.value()));
+    }
+    message->sent = true;
+    if (!queue.unsure) check_order(log, queue, *message, psn);
+    queue.next_sent = std::max(queue.next_sent, psn + 1);
+    check_peer(log, packet, *message);
+    check_contents(log, sent, *message, 0, connection, bytes);
+}
+
+// UC and UD send nothing again, whatever happens to it. On a real link packets overtake each other.
+void RequesterChecks::check_once(PacketLog& log, const Queue& queue, std::int64_t psn) const {
+    if (psn >= queue.next_sent) return;
+    log.add("REQ-01", Must, "psn", "an unreliable service must send each packet once",
+            fmt::format("request packet {} (counted from 0) is sent again", psn),
+            setting_.exact ? rules::FindingClass::Contradiction : rules::FindingClass::Surplus);
+}
+
+RequesterChecks::Message* RequesterChecks::request_of(Queue& queue, const wire::Packet& packet,
+                                                      std::int64_t psn) {
+    const auto found = std::ranges::find_if(queue.messages, [&](const Message& one) {
+        if (!queue.unsure) return one.first == psn;
+        const bool fits = one.request.ud && one.request.ud->qpn == packet.bth.dest_qp &&
+                          one.length == packet.payload().size() &&
+                          has_immediate(one.request.opcode) == packet.info().immediate();
+        return fits && !one.sent;
+    });
+    return found == queue.messages.end() ? nullptr : &*found;
+}
+
+// EXT-05: the work request names the peer. The source QP has led to the connection.
+void RequesterChecks::check_peer(PacketLog& log, const Packet& packet, const Message& message) {
+    if (!message.request.ud) return;
+    const dut::UdDestination& peer = *message.request.ud;
+    const wire::IpAddress& destination = packet.frame.envelope().destination;
+    log.equals("EXT-05", Must, "destqp", peer.qpn.value, packet.packet->bth.dest_qp.value);
+    if (destination != peer.address) {
+        log.add(packet.frame.ipv4 ? "CA17-12" : "CA17-19", Must, "ip.dst",
+                fmt::format("ip.dst must be {}, as posted", peer.address.text()),
+                fmt::format("ip.dst is {}", destination.text()));
+    }
+    log.equals("EXT-05", Must, "qkey", qkey_of(peer, message.own_qkey).value,
+               packet.packet->deth.qkey.value);
+    log.equals("EXT-05", Must, "the reserved byte of the DETH", 0U,
+               unsigned{packet.packet->deth.reserved});
 }
 
 // REQ-01: nothing is left out when a PSN is sent for the first time.
@@ -156,7 +234,7 @@ void RequesterChecks::check_contents(PacketLog& log, const wire::Packet& packet,
                 fmt::format("it is {}", packet.info().name));
         return;
     }
-    const std::uint64_t mtu = wire::bytes_of(connection.mtu());
+    const std::uint64_t mtu = wire::bytes_of(mtu_of(connection));
     const bool carries = packet.info().carries_payload();
     const std::uint64_t at = static_cast<std::uint64_t>(index) * mtu;
     const std::uint64_t due = carries ? std::min(message.length - at, mtu) : 0;
@@ -166,7 +244,7 @@ void RequesterChecks::check_contents(PacketLog& log, const wire::Packet& packet,
     const bool solicits = message.request.flags.solicited && packet.info().ends_message() &&
                           packet.info().consumes_receive();
     log.equals("BTH-14", Must, "se", solicits, packet.bth.solicited);
-    check_headers(log, packet, message, index, connection.mtu());
+    check_headers(log, packet, message, index, mtu_of(connection));
     if (!sized || !carries) return;
     if (!bytes.permits(message.pieces, at, payload, message.request.flags.inline_data)) {
         log.add("REQ-31", Must, "data",

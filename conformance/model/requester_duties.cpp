@@ -70,12 +70,20 @@ void RequesterDuties::asked(const Call& call) {
         const bool leaves = qp != nullptr && qp->state == wire::QpState::Rts &&
                             modify->attributes.state != wire::QpState::Rts;
         if (leaves) state_of(*qp).left = true;
+        if (qp != nullptr) state_of(*qp).drained.reset();
     } else if (post != nullptr) {
         if (Qp* qp = posted_.find(post->qp)) state_of(*qp).last_post = call.asked;
     }
 }
 
 void RequesterDuties::answered(const Call& call) {
+    const auto* modify = std::get_if<dut::QpModify>(&call.request);
+    const bool drains = modify != nullptr && call.answer && call.answer->has_value() &&
+                        modify->attributes.state == wire::QpState::Sqd;
+    if (Qp* qp = drains ? posted_.find(modify->qp) : nullptr) {
+        state_of(*qp).drained =
+            qp->sends.empty() ? 0 : qp->sends.back().first + qp->sends.back().packets;
+    }
     for (const Polled& one : posted_.answered(call)) {
         if (one.qp == nullptr || one.completion.status == wire::WcStatus::Success) continue;
         State& state = state_of(*one.qp);
@@ -100,17 +108,29 @@ void RequesterDuties::check_give_up(const Qp& qp, const State& state, const Poll
          fmt::format("RETRY_EXC_ERR after {}", count));
 }
 
+Qp* RequesterDuties::sender_of(const wire::Packet& request) {
+    if (!request.headers.has(wire::Header::Deth)) return posted_.of_peer(request.bth.dest_qp);
+    Qp* qp = posted_.of_qpn(request.deth.source_qp);
+    return qp != nullptr && qp->type == wire::QpType::Ud ? qp : nullptr;
+}
+
 // --- packets ----------------------------------------------------------------------------------
 
 void RequesterDuties::sent(const Packet& packet) {
-    Qp* qp = posted_.of_peer(packet.packet->bth.dest_qp);
-    if (qp == nullptr || qp->type != wire::QpType::Rc) return;
     const wire::Packet& request = *packet.packet;
-    if (request.info().service != wire::Service::Rc) return;
+    Qp* qp = sender_of(request);
+    if (qp == nullptr || request.info().service != wire::service_of(qp->type)) return;
     State& state = state_of(*qp);
     const std::int64_t psn = qp->own_psn(request.bth.psn, state.next_sent);
+    if (qp->type != wire::QpType::Rc) {
+        state.next_sent = std::max(state.next_sent, psn + 1);
+        state.last_sent = packet.at.latest;
+        newest_[qp->handle] = packet.number;
+        return;
+    }
     const SendWork* work = work_at(*qp, psn);
     if (work == nullptr) return; // requester.cpp tells it
+    check_drained(packet, *qp, state, psn);
     const std::int64_t after = work->asks_for_data() ? work->last_psn() + 1 : psn + 1;
     PacketLog log(log_, packet.number, qp->qpn);
     check_restart(log, state, *qp, psn, packet.at.latest);
@@ -132,6 +152,15 @@ void RequesterDuties::sent(const Packet& packet) {
     check_copies(log, *qp, state, psn);
     state.last_sent = packet.at.latest;
     newest_[qp->handle] = packet.number;
+}
+
+// STA-06: what is posted in SQD waits for RTS.
+void RequesterDuties::check_drained(const Packet& packet, const Qp& qp, const State& state,
+                                    std::int64_t psn) {
+    if (!story_.setting.exact || !state.drained || psn < *state.drained) return;
+    PacketLog(log_, packet.number, qp.qpn)
+        .add("STA-06", Should, "psn", "a request that is posted in SQD must wait for RTS",
+             fmt::format("request {} (counted from 0) is sent", psn));
 }
 
 // REQ-27
@@ -275,7 +304,7 @@ void RequesterDuties::note_restart(const Packet& packet, const Qp& qp, State& st
     const bool waits = state.restart || (state.wait && packet.at.latest <= *state.wait);
     const bool calm =
         !state.resending && !waits && timed() && (!timeout || idle + kUnderWay < *timeout);
-    const bool outstanding = psn >= state.acknowledged && psn < state.next_sent;
+    const bool outstanding = psn >= state.may_be_acknowledged && psn < state.next_sent;
     const bool ordered = story_.setting.exact && !story_.setting.trait("selective_repeat") &&
                          !qp.attributes.alt_address_vector;
     state.restart.reset();
@@ -293,7 +322,7 @@ void RequesterDuties::note_sequence_nak(const Packet& packet, const Qp& qp, Stat
     const wire::Packet& answer = *packet.packet;
     const bool refused = answer.headers.has(wire::Header::Aeth) &&
                          answer.aeth.syndrome.nak_code() == wire::NakCode::PsnSequence;
-    const bool outstanding = psn >= state.acknowledged && psn < state.next_sent;
+    const bool outstanding = psn >= state.may_be_acknowledged && psn < state.next_sent;
     if (!refused) {
         // What answers it, or anything after it, ends the duty.
         if (state.owed && psn >= state.owed->psn) state.owed.reset();
@@ -309,8 +338,12 @@ void RequesterDuties::note_sequence_nak(const Packet& packet, const Qp& qp, Stat
 void RequesterDuties::finish() {
     for (Qp& qp : posted_.qps()) {
         const auto found = states_.find(qp.handle);
-        if (qp.gone || qp.type != wire::QpType::Rc || found == states_.end()) continue;
+        if (qp.gone || found == states_.end()) continue;
         const State& state = found->second;
+        if (qp.type != wire::QpType::Rc) {
+            check_unsent(qp, state);
+            continue;
+        }
         const bool alive = state.life == qp.life && qp.state == wire::QpState::Rts &&
                            qp.reported == wire::QpState::Rts && !state.failed && !state.left;
         // Only where it is known what reached the device and when.
@@ -320,6 +353,27 @@ void RequesterDuties::finish() {
         check_not_sent(qp, state);
         check_owed(qp, state);
     }
+}
+
+// UC and UD: nothing holds a request back, and one that completes with success has left.
+void RequesterDuties::check_unsent(const Qp& qp, const State& state) {
+    const SendWork* next = work_at(qp, state.next_sent);
+    if (next == nullptr || !story_.setting.exact || state.failed || state.life != qp.life) return;
+    const auto& ports = story_.setting.dut.ports;
+    const bool datagrams = qp.type == wire::QpType::Ud;
+    const std::uint64_t longest = ports.empty() ? 0 : wire::bytes_of(ports.front().mtu_active);
+    // A datagram above the MTU is not sent, and what PSNs the later ones have is open.
+    const bool oversize = datagrams && std::ranges::any_of(qp.sends, [&](const SendWork& one) {
+                              return one.bytes > longest;
+                          });
+    const bool up = qp.state == wire::QpState::Rts && qp.reported == wire::QpState::Rts;
+    const bool done = next->polled && next->status == wire::WcStatus::Success;
+    if (oversize || (!done && (!up || state.left))) return;
+    if (story_.end - std::max(state.last_post, state.last_sent) < story_.setting.answer_time)
+        return;
+    tell(qp, datagrams ? "EXT-05" : "REQ-01", Must, "request",
+         fmt::format("request id={} must be sent: nothing holds it back", next->request.id),
+         done ? "it completed, and was not sent until the end" : "it was not sent until the end");
 }
 
 // REQ-11

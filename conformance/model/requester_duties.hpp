@@ -72,11 +72,14 @@ class RequesterDuties {
         bool odd = false;            // the tester sent what no responder sends
         bool failed = false;         // a completion tells so
         bool left = false;           // the QP left RTS, or is told to
+        // The PSN after all that was posted when it was in SQD, until it is told to leave that.
+        std::optional<std::int64_t> drained;
     };
 
     State& state_of(const Qp& qp);
     [[nodiscard]] static const SendWork* work_at(const Qp& qp, std::int64_t psn);
     void check_open(PacketLog& log, const Qp& qp, State& state, const SendWork& work);
+    void check_drained(const Packet& packet, const Qp& qp, const State& state, std::int64_t psn);
     void check_fence(PacketLog& log, const State& state, const SendWork& work);
     void check_resend(PacketLog& log, const Qp& qp, const State& state, const SendWork& work,
                       std::int64_t psn, wire::Instant now);
@@ -89,6 +92,9 @@ class RequesterDuties {
     void check_ack_request(const Qp& qp, const State& state);
     void check_not_sent(const Qp& qp, const State& state);
     void check_owed(const Qp& qp, const State& state);
+    void check_unsent(const Qp& qp, const State& state);
+    // The QP that sent the request; null if there is none.
+    [[nodiscard]] Qp* sender_of(const wire::Packet& request);
     void note_restart(const Packet& packet, const Qp& qp, State& state, std::int64_t psn,
                       wire::AckKind kind) const;
     void note_sequence_nak(const Packet& packet, const Qp& qp, State& state, std::int64_t psn);

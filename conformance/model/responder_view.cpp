@@ -551,6 +551,32 @@ void ResponderView::refuse(Qp& qp, std::int64_t psn) {
     }
 }
 
+void ResponderView::note_fault(const Qp& qp, const Slot& refused, wire::NakCode code) {
+    const bool sends = refused.packet->packet->info().operation == wire::Operation::Send;
+    const bool certain = refused.alone && refused.one_due && !loose_ && !ended_;
+    if (!sends || !certain || qp.srq || !refused.receive) return;
+    const std::uint64_t number = *refused.receive;
+    if (number >= qp.receives.size()) return;
+    const auto& pieces = qp.receives[number].request.sge;
+    const bool opens = std::ranges::all_of(
+        pieces, [&](const dut::Sge& one) { return memory_.device_may_write(one, qp.pd); });
+    const bool too_short =
+        refused.due.kind == DueAnswer::Kind::Refuse && refused.due.rule == "LEN-06";
+    if (!too_short && (opens || code != wire::NakCode::RemoteOperational)) return;
+    fault_ = {.kind = too_short ? ReceiveFault::Kind::TooShort : ReceiveFault::Kind::LocalKey,
+              .receive = number,
+              .packet = refused.packet->number};
+}
+
+bool ResponderView::harmless() const {
+    return !loose_ && !refused_ && !context_.open &&
+           std::ranges::all_of(slots_, [](const Slot& one) {
+               const bool taken =
+                   one.due.kind == DueAnswer::Kind::Accept || one.due.kind == DueAnswer::Kind::Wait;
+               return taken && one.alone && one.one_due;
+           });
+}
+
 void ResponderView::answer(Qp& qp, const Packet& packet, std::vector<Deviation>& found) {
     const wire::Packet& answer = *packet.packet;
     const std::int64_t psn = qp.peer_psn(answer.bth.psn, high_);
@@ -563,6 +589,11 @@ void ResponderView::answer(Qp& qp, const Packet& packet, std::vector<Deviation>&
         const bool fatal = answer.aeth.syndrome.kind() == wire::AckKind::Nak &&
                            answer.aeth.syndrome.nak_code() != wire::NakCode::PsnSequence;
         if (fatal) check_refusal(packet, psn, found);
+        const Slot* named = slot_of(psn);
+        if (fatal && named != nullptr) {
+            note_fault(qp, *named, answer.aeth.syndrome.nak_code().value_or(wire::NakCode{}));
+        }
+        refused_ = refused_ || fatal;
         if (fatal) return refuse(qp, psn);
         check_accepted(packet, psn, found);
         return retry(qp, packet, psn);

@@ -43,6 +43,14 @@ struct Untouchable {
     std::size_t packet = 0; // in CaseResult::packets
 };
 
+// Why a SEND that the device refused fails its receive.
+struct ReceiveFault {
+    enum class Kind : std::uint8_t { TooShort, LocalKey };
+    Kind kind = Kind::TooShort;
+    std::uint64_t receive = 0; // its number
+    std::size_t packet = 0;    // in CaseResult::packets
+};
+
 // Numbers that are unique in a story.
 struct Counters {
     std::uint64_t serial = 0; // of steps
@@ -81,6 +89,11 @@ class ResponderView {
     // At the end of the story: answers that a QP which is alive should have sent.
     void overdue(const Qp& qp, std::vector<Deviation>& found) const;
     void excuse() { owed_.clear(); }
+    // The fault of the receive that the device refused a SEND for, if that is certain.
+    [[nodiscard]] const std::optional<ReceiveFault>& receive_fault() const { return fault_; }
+    // Every request that came leaves the device no choice but to accept it, or to let it wait, and
+    // no message is unfinished.
+    [[nodiscard]] bool harmless() const;
     // Nothing can be said of this QP any more.
     void loosen(Qp& qp);
     [[nodiscard]] bool loose() const { return loose_; }
@@ -163,6 +176,7 @@ class ResponderView {
     // The message that ends with this slot.
     [[nodiscard]] Message message_of(const Slot& last) const;
     void refuse(Qp& qp, std::int64_t psn);
+    void note_fault(const Qp& qp, const Slot& refused, wire::NakCode code);
     void retry(Qp& qp, const Packet& packet, std::int64_t psn);
     void check_read(const Qp& qp, const Packet& packet, std::int64_t psn,
                     std::vector<Deviation>& found);
@@ -189,6 +203,8 @@ class ResponderView {
     bool nak_sent_ = false;             // a NAK asks for `sure_`
     std::optional<wire::Instant> wait_; // an RNR NAK asks to wait until then
     std::deque<Owed> owed_;
+    std::optional<ReceiveFault> fault_;
+    bool refused_ = false; // a fatal NAK was sent
     bool checked_ = false; // the device accepted what it must refuse
     bool ended_ = false;
     std::optional<wire::Instant> ended_at_;

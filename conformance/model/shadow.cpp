@@ -14,10 +14,13 @@
 #include "conformance/dut/pattern.hpp"
 #include "conformance/model/async_events.hpp"
 #include "conformance/model/clear_packet.hpp"
+#include "conformance/model/failure_causes.hpp"
 #include "conformance/model/posted.hpp"
+#include "conformance/model/qp_states.hpp"
 #include "conformance/model/registered.hpp"
 #include "conformance/model/requester_view.hpp"
 #include "conformance/model/responder_view.hpp"
+#include "conformance/model/unreliable_view.hpp"
 #include "dissector/wire/crc32c.hpp"
 
 namespace veriroce::model {
@@ -30,10 +33,18 @@ constexpr std::uint64_t kBytesThatShow = 8;
 constexpr std::uint64_t kHost = 1; // the origin of the owner's own writes
 constexpr std::uint16_t kPkeyNumber = 0x7FFF;
 
+bool is_fatal_nak(const wire::Packet& answer) {
+    if (!answer.headers.has(wire::Header::Aeth)) return false;
+    const auto code = answer.aeth.syndrome.nak_code();
+    return code == wire::NakCode::InvalidRequest || code == wire::NakCode::RemoteAccess ||
+           code == wire::NakCode::RemoteOperational;
+}
+
 struct Views {
     std::uint64_t life = 0;
     std::unique_ptr<ResponderView> responder;
     std::unique_ptr<RequesterView> requester;
+    std::unique_ptr<UnreliableView> unreliable; // of UC and UD, in the place of the other two
 };
 
 class Shadow {
@@ -58,6 +69,8 @@ class Shadow {
     // --- packets
     void packet(const Packet& packet);
     void from_tester(Qp& qp, const Packet& packet);
+    void to_unreliable(Qp& qp, const Packet& packet, bool open);
+    [[nodiscard]] bool is_open(const Qp& qp, const Packet& packet) const;
     // Why the QP drops a sound packet; nothing if it takes it.
     struct Drop {
         std::string rule;
@@ -80,6 +93,7 @@ class Shadow {
 
     // What was due before the end.
     void missing();
+    void missing_of(const Qp& qp, const UnreliableView& view);
 
     // --- comparing
     void compare(dut::MrHandle mr, std::uint64_t offset, wire::Bytes actual);
@@ -113,6 +127,8 @@ class Shadow {
     std::vector<Deviation> found_;
     Completions completions_{story_.setting, posted_, found_};
     AsyncEvents events_{story_, posted_, found_};
+    FailureCauses causes_{story_.setting, found_};
+    QpStates states_{story_.setting, found_};
     bool undecided_ = false;
 };
 
@@ -126,6 +142,8 @@ Views& Shadow::views_of(const Qp& qp) {
     views.responder =
         std::make_unique<ResponderView>(story_, posted_, memory_, counters_, untouchable_, origin);
     views.requester = std::make_unique<RequesterView>(memory_, counters_, origin + 1);
+    views.unreliable =
+        std::make_unique<UnreliableView>(story_, posted_, memory_, counters_, untouchable_, origin);
     return views;
 }
 
@@ -143,7 +161,7 @@ std::optional<Shadow::Drop> Shadow::drop(const Qp& qp, const Packet& packet) con
     const wire::Packet& what = *packet.packet;
     if (packet.refusal == wire::FrameError::BadIcrc) return Drop{"CRC-07", "a wrong ICRC"};
     if (what.bth.version != 0) return Drop{"BTH-01", "a transport version other than 0"};
-    if (what.info().service != wire::Service::Rc && !what.info().reserved()) {
+    if (what.info().service != wire::service_of(qp.type) && !what.info().reserved()) {
         return Drop{"BTH-05", "an opcode of another service"};
     }
     if (other_partition(qp, what.bth.pkey)) return Drop{"BTH-07", "a P_Key of another partition"};
@@ -167,15 +185,33 @@ std::optional<Shadow::Drop> Shadow::drop(const Qp& qp, const Packet& packet) con
     return std::nullopt;
 }
 
-void Shadow::from_tester(Qp& qp, const Packet& packet) {
-    if (qp.type != wire::QpType::Rc) return views_of(qp).responder->loosen(qp);
-    Views& views = views_of(qp);
+// Whether the QP may take the packet or drop it.
+bool Shadow::is_open(const Qp& qp, const Packet& packet) const {
     const bool ready = qp.state != wire::QpState::Reset && qp.state != wire::QpState::Init;
     const bool buffered = !ready && story_.setting.trait("buffers_before_rtr");
     const bool odd_ip = packet.frame.ipv4 && packet.frame.ipv4->header_length != 5;
     const bool other_vlan = packet.frame.vlan.has_value() != story_.setting.vlan.has_value();
     const bool unclear = packet.refusal == wire::FrameError::LengthMismatch || odd_ip || other_vlan;
-    if (changing_.contains(qp.handle) || buffered || unclear) {
+    return changing_.contains(qp.handle) || buffered || unclear;
+}
+
+// A packet to a UC or UD QP.
+void Shadow::to_unreliable(Qp& qp, const Packet& packet, bool open) {
+    Views& views = views_of(qp);
+    const auto why = open ? std::nullopt : drop(qp, packet);
+    if (why) return views.responder->dropped(qp, packet, why->rule, why->why);
+    const bool taken =
+        open || !packet.refusal || packet.refusal == wire::FrameError::BadUdpChecksum;
+    if (!taken || packet.packet->info().service != wire::service_of(qp.type)) return;
+    if (packet.packet->info().invalidates()) memory_.unsettle(packet.packet->ieth.rkey);
+    views.unreliable->request(qp, packet, !open && is_clear(story_, packet, qp));
+}
+
+void Shadow::from_tester(Qp& qp, const Packet& packet) {
+    Views& views = views_of(qp);
+    const bool open = is_open(qp, packet);
+    if (qp.type != wire::QpType::Rc) return to_unreliable(qp, packet, open);
+    if (open) {
         views.requester->loosen();
         return views.responder->loosen(qp);
     }
@@ -210,6 +246,7 @@ void Shadow::packet(const Packet& packet) {
     if (packet.packet->info().request()) return views_of(*qp).requester->sent(*qp, packet);
     if (!packet.packet->info().response()) return;
     events_.responded(*qp, packet);
+    if (is_fatal_nak(*packet.packet)) states_.refused(*qp, packet);
     views_of(*qp).responder->answer(*qp, packet, found_);
 }
 
@@ -239,6 +276,7 @@ void Shadow::asked(const Call& call) {
     counters_.now = std::max(counters_.now, call.asked);
     completions_.asked(call);
     events_.asked(call);
+    causes_.asked(call);
     posted_.asked(call);
     if (const auto* write = std::get_if<dut::MrWrite>(&call.request)) {
         host_write(write->mr, write->offset, write->data);
@@ -317,9 +355,15 @@ void Shadow::completed(const Polled& polled) {
     const bool matched = polled.send != nullptr || polled.receive != nullptr;
     if (!success && matched && qp.type == wire::QpType::Rc) views.responder->ended();
     if (polled.receive != nullptr && success) {
-        const auto message = views.responder->received(qp, *polled.receive);
+        const bool reliable = qp.type == wire::QpType::Rc;
+        if (!reliable && views.unreliable->nothing_came()) completions_.unexplained(polled);
+        const auto message =
+            reliable ? views.responder->received(qp, *polled.receive)
+                     : views.unreliable->received(qp, *polled.receive, polled.completion);
         if (message) completions_.received(polled, *message);
     }
+    if (polled.send != nullptr && !success && qp.type != wire::QpType::Rc)
+        completions_.failed_alone(polled);
     if (polled.send != nullptr && success && qp.type == wire::QpType::Rc) {
         completions_.sent(polled, views.requester->evidence(),
                           views.requester->data_arrived(*polled.send));
@@ -353,8 +397,13 @@ void Shadow::answered(const Call& call) {
     const bool done = call.answer && call.answer->has_value();
     completions_.answered(call);
     events_.answered(call);
+    states_.answered(call, posted_);
     for (const Polled& one : posted_.answered(call)) {
         completions_.polled(one);
+        if (one.completion.status != wire::WcStatus::Success) {
+            causes_.failed(one);
+            states_.failed(one, call.answered);
+        }
         completed(one);
     }
     if (const auto* write = std::get_if<dut::MrWrite>(&call.request)) {
@@ -366,6 +415,7 @@ void Shadow::answered(const Call& call) {
         Qp* qp = posted_.find(modify->qp);
         if (done && qp != nullptr && modify->attributes.state == wire::QpState::Err) {
             views_of(*qp).responder->ended();
+            views_of(*qp).unreliable->ended();
         }
     }
     if (!done) return;
@@ -397,15 +447,27 @@ void Shadow::missing() {
     }
     events_.finish();
     for (Qp& qp : posted_.qps()) {
-        if (qp.gone || qp.type != wire::QpType::Rc || !views_.contains(qp.handle)) continue;
+        if (qp.gone || !views_.contains(qp.handle)) continue;
+        if (qp.type != wire::QpType::Rc) {
+            missing_of(qp, *views_of(qp).unreliable);
+            continue;
+        }
         const ResponderView& view = *views_of(qp).responder;
         if (const auto ended = view.ended_at()) completions_.missing_flush(qp, *ended);
         view.overdue(qp, found_);
         completions_.missing_failure(qp, views_of(qp).requester->evidence());
+        causes_.judge(qp, view, views_of(qp).requester->evidence(),
+                      completions_.lossy(qp.send_cq) || completions_.lossy(qp.recv_cq));
         if (const auto lost = view.unreported(qp)) {
             completions_.missing_receive(qp, lost->message, lost->acknowledged);
         }
     }
+}
+
+void Shadow::missing_of(const Qp& qp, const UnreliableView& view) {
+    if (const auto ended = view.ended_at()) completions_.missing_flush(qp, *ended);
+    if (const auto due = view.unreported(qp))
+        completions_.missing_receive(qp, due->message, due->since);
 }
 
 // --- comparing --------------------------------------------------------------------------------
@@ -420,8 +482,8 @@ void Shadow::open_undecided_receives() {
     for (Qp& qp : posted_.qps()) {
         const auto found = views_.find(qp.handle);
         const bool seen = found != views_.end() && found->second.life == qp.life;
-        const bool loose =
-            qp.type != wire::QpType::Rc || (seen && found->second.responder->loose());
+        if (seen && qp.type != wire::QpType::Rc) found->second.unreliable->open_undecided(qp);
+        const bool loose = seen && found->second.responder->loose();
         const bool shared = qp.srq && seen && found->second.responder->message_open();
         if (!loose && !shared) continue;
         for (const ReceiveWork& work : posted_.receives_of(qp)) {

@@ -7,8 +7,8 @@
 // bytes in the range that it names; one that is dropped, a duplicate, or after the end of its QP
 // changes nothing. Bytes that nothing names never change.
 //
-// What a reader of packets cannot decide is left out, not guessed: UC and UD, packets that a device
-// may take or drop, shared receives before their completion, answers that fit no request.
+// What a reader of packets cannot decide is left out, not guessed: packets that a device may take
+// or drop, shared receives before their completion, answers that fit no request.
 //
 // Atomics are little-endian in memory. Source: rules RSP-15, CRC-07, KEY-02 to KEY-14, RDR-04,
 // RDR-12, ATM-01, ATM-04, N-07, N-22, N-23.

@@ -62,19 +62,58 @@ TEST_CASE("events: each needs a cause", "[model][STA-04][N-13][N-16][N-24][N-25]
     CHECK(alone(Type::PathMig) == "N-24 event");
     CHECK(alone(Type::SqDrained) == "N-25 event");
     CHECK(alone(Type::QpFatal) == "");
-    Scene drained;
-    drained.call(dut::QpModify{.qp = Scene::qp, .attributes = {.state = wire::QpState::Sqd}},
-                 dut::Done{});
-    raised(drained, {Type::SqDrained});
-    CHECK(drained.found() == "");
+    const auto drained = [](bool asks) {
+        Scene scene;
+        scene.call(
+            dut::QpModify{.qp = Scene::qp,
+                          .attributes = {.state = wire::QpState::Sqd, .en_sqd_async_notify = asks}},
+            dut::Done{});
+        raised(scene, {Type::SqDrained});
+        return scene.found();
+    };
+    CHECK(drained(true) == "");
+    CHECK(drained(false) == "N-25 event (should)");
+}
+
+TEST_CASE("events: the limit of a shared queue is told", "[model][N-16]") {
+    const auto found = [](std::uint32_t limit, std::size_t posted, bool told) {
+        constexpr dut::SrqHandle srq{4};
+        Scene scene;
+        scene.story.setting.dut.capabilities = {"events"};
+        scene.call(dut::SrqCreate{}, dut::SrqCreated{.srq = srq});
+        dut::SrqPost post{.srq = srq};
+        post.requests.resize(2);
+        scene.call(post, dut::Posted{2});
+        scene.call(dut::SrqModify{.srq = srq, .limit = limit}, dut::Done{});
+        // A QP of the queue takes some of them.
+        scene.call(dut::QpCreate{.send_cq = Scene::cq, .recv_cq = Scene::cq, .srq = srq},
+                   dut::QpCreated{.qp = dut::QpHandle{9}, .qpn = wire::Qpn{0x19}});
+        for (std::size_t i = 0; i < posted; ++i) {
+            dut::Polled polled;
+            polled.completions.push_back(
+                {.qp = dut::QpHandle{9}, .queue = wire::Queue::Receive, .byte_len = 0});
+            scene.call(dut::Poll{.cq = Scene::cq}, polled);
+        }
+        if (told) {
+            dut::EventList list;
+            list.events.push_back({.type = Type::SrqLimitReached, .srq = srq});
+            scene.call(dut::Events{}, list);
+        }
+        raised(scene, {});
+        scene.now += std::chrono::seconds(1);
+        raised(scene, {});
+        return scene.found();
+    };
+    CHECK(found(2, 1, true) == "");
+    CHECK(found(2, 1, false) == "N-16 event (should)");
+    CHECK(found(1, 1, false) == "");
+    CHECK(found(0, 2, false) == "");
 }
 
 TEST_CASE("events: the first packet in RTR raises COMM_EST", "[model][STA-04]") {
     const auto in_rtr = [](const std::vector<Type>& types) {
-        Scene scene;
+        Scene scene(wire::QpType::Rc, wire::QpState::Rtr);
         scene.story.setting.dut.capabilities = {"events"};
-        scene.call(dut::QpModify{.qp = Scene::qp, .attributes = {.state = wire::QpState::Rtr}},
-                   dut::Done{});
         scene.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), Scene::to(0, 8));
         scene.acknowledged(0);
         raised(scene, types);

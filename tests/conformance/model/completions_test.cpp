@@ -91,6 +91,7 @@ TEST_CASE("completions: nothing completes before its answer", "[model][REQ-03]")
     scene.sent("ACKNOWLEDGE", 1);
     dut::Completion read = send_done(2);
     read.opcode = wire::WcOpcode::RdmaRead;
+    read.byte_len = 4;
     CHECK(after(scene, {send_done(1)}) == "");
     CHECK(after(scene, {send_done(1), read}) == "REQ-20 completion");
 }
@@ -155,6 +156,100 @@ TEST_CASE("completions: a QP that failed flushes both queues", "[model][STA-07]"
     all.polled(other);
     all.polled_nothing();
     CHECK(all.found() == "");
+}
+
+TEST_CASE("completions: a READ tells what it brought, a receive what fits", "[model][REQ-34]") {
+    const auto found = [](std::uint32_t byte_len) {
+        Scene scene;
+        scene.post(wire::WrOpcode::RdmaRead, 1, 0, 4);
+        scene.sent("RDMA_READ_RESPONSE_ONLY", 0, Scene::data(4));
+        return after(scene, {{.id = 1, .opcode = wire::WcOpcode::RdmaRead, .byte_len = byte_len}});
+    };
+    CHECK(found(4) == "");
+    CHECK(found(0) == "REQ-34 completion (should)");
+    CHECK(after(two_receives(), {received(1, 17)}).starts_with("LEN-06 completion"));
+}
+
+namespace {
+
+// A SEND of 7 bytes that the device refuses, and the status of its receive.
+std::string refused_send(std::uint32_t room, std::optional<wire::Lkey> lkey, wire::NakCode code,
+                         wire::WcStatus status) {
+    Scene scene;
+    dut::PostRecv post{.qp = Scene::qp};
+    post.requests.push_back({.id = 1, .sge = {}});
+    post.requests.back().sge.push_back({.mr = Scene::region, .length = room, .lkey = lkey});
+    scene.call(std::move(post), dut::Posted{1});
+    scene.sent("SEND_ONLY", 0, Scene::data(7));
+    scene.refused(0, code);
+    dut::Completion failed = received(1);
+    failed.status = status;
+    scene.polled(failed);
+    return scene.found();
+}
+
+} // namespace
+
+TEST_CASE("completions: the status of a receive that fails is its fault's", "[model][LEN-06]") {
+    using enum wire::WcStatus;
+    const auto too_long = [](wire::WcStatus status) {
+        return refused_send(6, std::nullopt, wire::NakCode::InvalidRequest, status);
+    };
+    CHECK(too_long(LocLenErr) == "");
+    CHECK(too_long(WrFlushErr) == "LEN-06 completion (should)");
+    CHECK(too_long(LocProtErr) == "LEN-06 completion (should)");
+    const auto bad_key = [](wire::WcStatus status) {
+        return refused_send(16, wire::Lkey{1}, wire::NakCode::RemoteOperational, status);
+    };
+    CHECK(bad_key(LocProtErr) == "");
+    CHECK(bad_key(LocQpOpErr) == "");
+    CHECK(bad_key(LocAccessErr) == "");
+    CHECK(bad_key(LocLenErr) == "KEY-12 completion");
+    CHECK(bad_key(WrFlushErr) == "KEY-12 completion");
+}
+
+TEST_CASE("completions: nothing is flushed without a cause", "[model][STA-07]") {
+    const auto found = [](wire::WcStatus status, bool told, bool oversize = false) {
+        Scene scene;
+        scene.receive(1, 0, 16);
+        scene.receive(2, 16, 16);
+        scene.sent("SEND_ONLY", 0, Scene::data(oversize ? 17 : 7));
+        if (!oversize) scene.polled(received(1));
+        if (told) {
+            scene.call(dut::QpModify{.qp = Scene::qp, .attributes = {.state = wire::QpState::Err}},
+                       dut::Done{});
+        }
+        dut::Completion failed = received(oversize ? 1 : 2);
+        failed.status = status;
+        scene.polled(failed);
+        return scene.found();
+    };
+    using enum wire::WcStatus;
+    CHECK(found(WrFlushErr, true) == "");
+    CHECK(found(WrFlushErr, false) == "STA-07 completion");
+    CHECK(found(LocProtErr, true) == "STA-07 completion");
+    CHECK(found(LocLenErr, false, true) == ""); // its NAK may come later
+}
+
+TEST_CASE("completions: a status of the requester has a cause", "[model][TMO-02]") {
+    const auto found = [](wire::WcStatus status, bool answered) {
+        Scene scene;
+        scene.call(dut::QpModify{.qp = Scene::qp, .attributes = {.timeout = std::uint8_t{0}}},
+                   dut::Done{});
+        scene.post(wire::WrOpcode::Send, 1, 0, 4);
+        scene.post(wire::WrOpcode::Send, 2, 0, 4);
+        if (answered) scene.sent("ACKNOWLEDGE", 0);
+        if (answered) scene.polled(send_done(1));
+        dut::Completion failed = send_done(answered ? 2 : 1);
+        failed.status = status;
+        scene.polled(failed);
+        return scene.found();
+    };
+    using enum wire::WcStatus;
+    CHECK(found(RetryExcErr, false) == "TMO-02 completion");
+    CHECK(found(RetryExcErr, true) == "");
+    CHECK(found(LocProtErr, false) == "TMO-03 completion");
+    CHECK(found(LocProtErr, true) == "REQ-16 completion");
 }
 
 TEST_CASE("completions: a queue that lost completions is left out", "[model]") {
@@ -232,7 +327,8 @@ TEST_CASE("completions: an error is followed by flushes alone", "[model][STA-07]
 
 TEST_CASE("completions: flushes of an earlier life say nothing of this one", "[model][STA-10]") {
     Scene scene = one_send();
-    for (const wire::QpState state : {wire::QpState::Reset, wire::QpState::Rts})
+    using enum wire::QpState;
+    for (const wire::QpState state : {Reset, Init, Rtr, Rts})
         scene.call(dut::QpModify{.qp = Scene::qp, .attributes = {.state = state}}, dut::Done{});
     scene.post(wire::WrOpcode::Send, 16, 0, 4);
     scene.polled(failed(1, wire::WcStatus::WrFlushErr));

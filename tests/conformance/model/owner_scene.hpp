@@ -1,6 +1,6 @@
-// A story made by hand, for tests of memory and completions: one RC QP of the device (QPN 0x11, MTU
-// 256) and a region of 1 KiB, filled with a pattern, in which the tester's packets may do all that
-// a region allows. Each step is 1 us after the one before.
+// A story made by hand, for tests of memory and completions: one QP of the device (RC, or as said;
+// QPN 0x11, MTU 256) and a region of 1 KiB, filled with a pattern, in which the tester's packets
+// may do all that a region allows. Each step is 1 us after the one before.
 #pragma once
 
 #include <algorithm>
@@ -31,22 +31,34 @@ struct OwnerScene {
     Story story;
     std::deque<std::vector<std::byte>> frames;
     wire::Instant now{};
+    wire::QpType type;
 
-    OwnerScene() {
+    static constexpr wire::Qkey qkey{0x1234};    // of a UD QP
+    static constexpr wire::Qpn source{0x123456}; // of datagrams
+
+    explicit OwnerScene(wire::QpType of = wire::QpType::Rc,
+                        wire::QpState up_to = wire::QpState::Rts)
+        : type(of) {
         story.setting.dut_address = dut_address();
         story.setting.exact = true;
         call(dut::CqCreate{.depth = 64}, dut::CqCreated{.cq = cq});
-        call(dut::QpCreate{.send_cq = cq, .recv_cq = cq},
+        call(dut::QpCreate{.type = type, .send_cq = cq, .recv_cq = cq},
              dut::QpCreated{.qp = qp, .qpn = wire::Qpn{0x11}});
-        dut::QpModify change{.qp = qp, .attributes = {.state = wire::QpState::Rts}};
+        bring_to(wire::QpState::Init);
+        dut::QpModify change{.qp = qp, .attributes = {.state = wire::QpState::Rtr}};
         change.attributes.access = everything();
-        change.attributes.address_vector = dut::AddressVector{.address = tester_address()};
+        if (type == wire::QpType::Ud) {
+            change.attributes.qkey = qkey;
+        } else {
+            change.attributes.address_vector = dut::AddressVector{.address = tester_address()};
+        }
         change.attributes.path_mtu = wire::Mtu::B256;
         change.attributes.rq_psn = wire::Psn(tester_start);
         change.attributes.sq_psn = wire::Psn(dut_start);
         change.attributes.dest_qp_num = wire::Qpn{0x800};
         change.attributes.max_dest_rd_atomic = std::uint8_t{4};
         call(std::move(change), dut::Done{});
+        if (up_to == wire::QpState::Rts) bring_to(up_to);
         call(dut::MrRegister{.length = length,
                              .access = everything(),
                              .fill = dut::Fill{dut::Pattern::Offsets, 5}},
@@ -61,6 +73,14 @@ struct OwnerScene {
                                .answer = dut::Answer(std::move(result)),
                                .asked = asked,
                                .answered = tick()});
+    }
+    void bring_to(wire::QpState state) {
+        call(dut::QpModify{.qp = qp, .attributes = {.state = state}}, dut::Done{});
+    }
+    void reports(wire::QpState state) {
+        dut::QpQueried queried;
+        queried.attributes.state = state;
+        call(dut::QpQuery{.qp = qp}, queried);
     }
     void receive(std::uint64_t id, std::uint64_t offset, std::uint32_t bytes) {
         dut::PostRecv post{.qp = qp};
@@ -126,9 +146,7 @@ struct OwnerScene {
 
     // Likewise, if the QP is in RTS when nothing has happened for a second.
     [[nodiscard]] std::string found_later() {
-        dut::QpQueried queried;
-        queried.attributes.state = wire::QpState::Rts;
-        call(dut::QpQuery{.qp = qp}, queried);
+        reports(wire::QpState::Rts);
         story.end = now + std::chrono::seconds(1);
         return found();
     }
@@ -167,8 +185,9 @@ struct OwnerScene {
              const Edit& edit, bool damaged) {
         const bool of_dut = from == Side::Dut;
         wire::Packet packet;
-        packet.bth.opcode = *wire::opcode_by_name(opcode);
+        packet.bth.opcode = *wire::opcode_by_name(opcode, wire::service_of(type));
         packet.headers = packet.info().headers;
+        if (type == wire::QpType::Ud) packet.deth = {.qkey = qkey, .source_qp = source};
         const bool own = of_dut != packet.info().response();
         packet.bth.psn = wire::Psn(own ? dut_start : tester_start) + psn;
         packet.bth.dest_qp = wire::Qpn{of_dut ? 0x800U : 0x11U};

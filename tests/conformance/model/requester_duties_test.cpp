@@ -237,6 +237,41 @@ TEST_CASE("requester duties: after a NAK it goes on with the PSN named", "[model
     }
 }
 
+TEST_CASE("requester duties: what is posted in SQD waits", "[model][STA-06]") {
+    const auto found = [](wire::QpState state, bool before) {
+        Scene scene = with_write(20, 7);
+        set(scene, {.state = wire::QpState::Sqd});
+        if (state != wire::QpState::Sqd) set(scene, {.state = state});
+        scene.post(of(WrOpcode::RdmaWrite, 8));
+        hear_write(scene, 0);
+        if (!before) hear_write(scene, 1);
+        return scene.found();
+    };
+    CHECK(found(wire::QpState::Sqd, true) == ""); // it was posted before
+    CHECK(found(wire::QpState::Sqd, false) == "STA-06 psn");
+    CHECK(found(wire::QpState::Rts, false) == "");
+}
+
+TEST_CASE("requester duties: a NAK for what is answered asks for nothing", "[model][REQ-18]") {
+    Scene scene = with_write(20, 7);
+    set(scene, {.max_rd_atomic = std::uint8_t{1}});
+    hear_write(scene, 0);
+    scene.post(of(WrOpcode::RdmaRead, 8));
+    hear_read(scene, 1);
+    scene.sent("RDMA_READ_RESPONSE_ONLY", 1, filled(0, 8));
+    scene.post(of(WrOpcode::RdmaWrite, 8));
+    hear_write(scene, 2);
+    scene.sent("ACKNOWLEDGE", 2);
+    scene.sent("ACKNOWLEDGE", 2, {}, {.packet = [](wire::Packet& packet) {
+                   packet.aeth.syndrome = wire::Syndrome::rnr(1);
+               }});
+    scene.post(of(WrOpcode::RdmaWrite, 8));
+    hear_write(scene, 3);
+    const wire::Instant later = wire::Instant{} + std::chrono::milliseconds(5);
+    scene.story.packets.back().at = {later, later};
+    CHECK(scene.found() == "");
+}
+
 TEST_CASE("requester duties: a resend leaves nothing out", "[model][REQ-11]") {
     CHECK(after_refusal(0, {0, 2}) == "REQ-11 psn");
     CHECK(after_refusal(0, {0, 1, 0, 1, 2, 3}) == "");

@@ -26,7 +26,11 @@ dut::SendRequest request(wire::WrOpcode opcode, std::uint64_t offset, std::uint3
     return request;
 }
 
-Scene::Scene() {
+dut::UdDestination peer() {
+    return {.address = kTester, .qpn = kTesterQpn, .qkey = kQkey};
+}
+
+Scene::Scene(wire::QpType of) : type(of) {
     story.setting = {.dut_address = kDut,
                      .dut_mac = kDutMac,
                      .tester_mac = kTesterMac,
@@ -34,15 +38,20 @@ Scene::Scene() {
                      .lowest_qpn = {0x800},
                      .first_qpn = {0x800}};
     story.setting.dut.ports.push_back({.mac = kDutMac, .pkeys = {wire::kDefaultPkey}});
-    call(dut::QpCreate{}, dut::Result{dut::QpCreated{.qp = kQp, .qpn = kDutQpn}});
-    call(dut::QpModify{.qp = kQp, .attributes = {.state = wire::QpState::Init, .pkey_index = 0}});
+    call(dut::QpCreate{.type = type}, dut::Result{dut::QpCreated{.qp = kQp, .qpn = kDutQpn}});
+    dut::QpModify init{.qp = kQp, .attributes = {.state = wire::QpState::Init, .pkey_index = 0}};
     dut::QpModify rtr{.qp = kQp, .attributes = {.state = wire::QpState::Rtr}};
-    rtr.attributes.address_vector =
-        dut::AddressVector{.address = kTester, .hop_limit = 64, .traffic_class = 26 << 2};
-    rtr.attributes.path_mtu = wire::Mtu::B256;
-    rtr.attributes.rq_psn = wire::Psn(kPeerStart);
-    rtr.attributes.dest_qp_num = kTesterQpn;
-    rtr.attributes.min_rnr_timer = std::uint8_t{12};
+    if (type == wire::QpType::Ud) {
+        init.attributes.qkey = kQkey;
+    } else {
+        rtr.attributes.address_vector =
+            dut::AddressVector{.address = kTester, .hop_limit = 64, .traffic_class = 26 << 2};
+        rtr.attributes.path_mtu = wire::Mtu::B256;
+        rtr.attributes.rq_psn = wire::Psn(kPeerStart);
+        rtr.attributes.dest_qp_num = kTesterQpn;
+        rtr.attributes.min_rnr_timer = std::uint8_t{12};
+    }
+    call(std::move(init));
     call(std::move(rtr));
     call(dut::QpModify{
         .qp = kQp, .attributes = {.state = wire::QpState::Rts, .sq_psn = wire::Psn(kOwnStart)}});
@@ -80,9 +89,12 @@ void Scene::add(Side from, std::string_view opcode, std::int64_t psn, wire::Byte
                 const Edits& edits) {
     const bool of_dut = from == Side::Dut;
     wire::Packet packet;
-    packet.bth.opcode = *wire::opcode_by_name(opcode);
+    const bool cnp = opcode == "CNP";
+    packet.bth.opcode =
+        cnp ? wire::kCnpOpcode : *wire::opcode_by_name(opcode, wire::service_of(type));
     const wire::OpcodeInfo& info = packet.info();
     packet.headers = info.headers;
+    if (type == wire::QpType::Ud) packet.deth = {.qkey = kQkey, .source_qp = kDutQpn};
     const bool own = of_dut != info.response();
     packet.bth.psn = wire::Psn(own ? kOwnStart : kPeerStart) + psn;
     packet.bth.dest_qp = of_dut ? kTesterQpn : kDutQpn;

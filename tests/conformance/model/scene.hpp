@@ -1,5 +1,5 @@
-// A story made by hand: one RC QP of the device (QPN 0x11, first PSNs 100 and 200, MTU 256) and its
-// peer at the tester (QPN 0x800), with the packets that a test puts in.
+// A story made by hand: one QP of the device (RC, or as said; QPN 0x11, first PSNs 100 and 200, MTU
+// 256) and its peer at the tester (QPN 0x800), with the packets that a test puts in.
 #pragma once
 
 #include <deque>
@@ -19,6 +19,7 @@ inline constexpr std::uint32_t kOwnStart = 100;  // of the device's requests
 inline constexpr std::uint32_t kPeerStart = 200; // of the tester's
 inline constexpr dut::MrHandle kRegion{7};
 inline constexpr wire::Rkey kRegionKey{0x7000};
+inline constexpr wire::Qkey kQkey{0x1234};          // of a UD QP
 inline constexpr std::uint64_t kRegionBytes = 1024; // filled with a pattern of the key 5
 
 using EditPacket = std::function<void(wire::Packet&)>;
@@ -34,8 +35,9 @@ struct Edits {
 struct Scene {
     Story story;
     std::deque<std::vector<std::byte>> frames;
+    wire::QpType type;
 
-    Scene();
+    explicit Scene(wire::QpType of = wire::QpType::Rc);
 
     // A call that was answered at once.
     void call(dut::Request request, dut::Answer answer = dut::Result{dut::Done{}});
@@ -66,6 +68,8 @@ struct Scene {
 
 // Bytes of the region as it was filled.
 std::vector<std::byte> filled(std::uint64_t offset, std::size_t length);
+// The peer of a datagram, at the tester.
+dut::UdDestination peer();
 // A request with one piece of the region.
 dut::SendRequest request(wire::WrOpcode opcode, std::uint64_t offset, std::uint32_t length);
 

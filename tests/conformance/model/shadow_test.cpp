@@ -309,7 +309,7 @@ TEST_CASE("shadow: the target of a READ holds what its responses brought", "[mod
         Scene scene;
         scene.post(wire::WrOpcode::RdmaRead, 1, 50, 6);
         scene.sent("RDMA_READ_RESPONSE_ONLY", 0, Scene::data(6));
-        if (completed) scene.polled({.id = 1, .opcode = wire::WcOpcode::RdmaRead});
+        if (completed) scene.polled({.id = 1, .opcode = wire::WcOpcode::RdmaRead, .byte_len = 6});
         return found_in(scene, memory);
     };
     CHECK(play(Scene::with(50, Scene::data(6)), true) == "");

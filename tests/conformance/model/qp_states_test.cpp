@@ -1,0 +1,91 @@
+// Which changes of state a device may accept, and which states it may report.
+#include <catch2/catch.hpp>
+
+#include "tests/conformance/model/owner_scene.hpp"
+
+namespace veriroce::model::test {
+namespace {
+
+using Scene = OwnerScene;
+using enum wire::QpState;
+
+std::string after_change(wire::QpState from, wire::QpState to) {
+    Scene scene(wire::QpType::Rc, from == Rtr ? Rtr : Rts);
+    if (from == Reset || from == Init) scene.bring_to(Reset);
+    if (from != Rtr && from != Rts && from != Reset) scene.bring_to(from);
+    scene.bring_to(to);
+    return scene.found();
+}
+
+std::string reported(wire::QpState state, wire::QpType type = wire::QpType::Rc) {
+    Scene scene(type);
+    scene.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), Scene::to(1020, 8)); // it may have failed
+    scene.reports(state);
+    return scene.found();
+}
+
+} // namespace
+
+TEST_CASE("states: transitions that do not exist must be refused", "[model][STA-09]") {
+    for (const auto& [from, to] : {std::pair{Rts, Sqd},
+                                   {Sqd, Rts},
+                                   {Rts, Rts},
+                                   {Init, Rtr},
+                                   {Init, Init},
+                                   {Rtr, Rts},
+                                   {Rts, Err},
+                                   {Err, Reset}}) {
+        CHECK(after_change(from, to) == "");
+    }
+    for (const auto& [from, to] : {std::pair{Reset, Rtr},
+                                   {Reset, Rts},
+                                   {Init, Rts},
+                                   {Init, Sqd},
+                                   {Rtr, Init},
+                                   {Rtr, Sqd},
+                                   {Rts, Init},
+                                   {Rts, Rtr},
+                                   {Err, Rts}}) {
+        CHECK(after_change(from, to) == "STA-09 state");
+    }
+}
+
+TEST_CASE("states: a QP is in the state that it was brought to, or has failed", "[model][STA-08]") {
+    CHECK(reported(Rts) == "");
+    CHECK(reported(Err) == "");
+    CHECK(reported(Rtr) == "STA-09 state");
+    CHECK(reported(Sqd) == "STA-09 state");
+    CHECK(reported(Sqe) == "STA-08 state");
+    CHECK(reported(Sqe, wire::QpType::Uc) == "");
+}
+
+TEST_CASE("states: a QP does not fail without a cause", "[model][STA-07]") {
+    Scene scene;
+    scene.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), Scene::to(0, 8));
+    scene.acknowledged(0);
+    scene.reports(Err);
+    CHECK(scene.found() == "STA-07 state");
+}
+
+TEST_CASE("states: a QP that failed is in ERR", "[model][STA-08][STA-12]") {
+    Scene refuses;
+    refuses.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), Scene::to(1020, 8));
+    refuses.refused(0, wire::NakCode::RemoteAccess);
+    Scene early = refuses;
+    early.reports(Rts);
+    CHECK(early.found() == "");
+    refuses.now += std::chrono::seconds(1);
+    Scene right = refuses;
+    right.reports(Err);
+    CHECK(right.found() == "");
+    refuses.reports(Rts);
+    CHECK(refuses.found() == "STA-12 state");
+    Scene fails;
+    fails.post(wire::WrOpcode::Send, 1, 0, 4);
+    fails.polled({.id = 1, .status = wire::WcStatus::RetryExcErr});
+    fails.now += std::chrono::seconds(1);
+    fails.reports(Rts);
+    CHECK(fails.found() == "STA-08 state");
+}
+
+} // namespace veriroce::model::test
