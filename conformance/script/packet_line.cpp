@@ -1,7 +1,7 @@
 #include "conformance/script/packet_line.hpp"
 
 #include <algorithm>
-#include <set>
+#include <vector>
 
 #include "conformance/script/expression.hpp"
 #include "conformance/script/field_value.hpp"
@@ -103,9 +103,10 @@ class SendLine {
 
     void field(SendPacket& packet, const Word& name) {
         const bool many = name.text == "flip" || name.text == "invert";
-        if (!seen_.insert(name.text).second && !many) {
+        if (!many && std::ranges::find(seen_, name.text) != seen_.end()) {
             return cursor_.fail(name.span, "'" + name.text + "' is written twice");
         }
+        seen_.push_back(name.text);
         if (damage(packet, name)) return;
         FieldWrite write = parse_field_write(cursor_, scope_, name);
         if (cursor_.failed()) return;
@@ -137,7 +138,7 @@ class SendLine {
     Cursor& cursor_;
     Scope& scope_;
     wire::Service service_;
-    std::set<std::string> seen_;
+    std::vector<std::string> seen_;
 };
 
 class ExpectLine {
@@ -152,7 +153,16 @@ class ExpectLine {
         packet.qp = std::move(qp);
         packet.kind = kind();
         packet.matches = parse_matches(cursor_, scope_, packet.kind, service_, clauses);
-        parse_options(cursor_, "<", options(packet));
+        using enum Option::Form;
+        parse_options(
+            cursor_, "<",
+            {
+                {"within", Clause, false, [&] { packet.within = parse_time(cursor_, scope_); }},
+                {"after", Clause, false, [&] { packet.after = time_range(); }},
+                {"measure", Clause, false, [&] { packet.measure = measure(); }},
+                {"as", Clause, false, [&] { packet.as = new_name(); }},
+                {"exact", Flag, false, [&] { packet.exact = true; }},
+            });
         return packet;
     }
 
@@ -163,19 +173,10 @@ class ExpectLine {
         return SameAs{name.text};
     }
 
-    std::vector<Option> options(ExpectPacket& packet) {
-        using enum Option::Form;
-        return {
-            {"within", Clause, false, [&] { packet.within = parse_time(cursor_, scope_); }},
-            {"after", Clause, false, [&] { packet.after = time_range(); }},
-            {"measure", Clause, false, [&] { packet.measure = measure(); }},
-            {"as", Clause, false,
-             [&] {
-                 packet.as = cursor_.word("a name for the packet");
-                 scope_.define(cursor_, *packet.as, {.kind = NameKind::Packet});
-             }},
-            {"exact", Flag, false, [&] { packet.exact = true; }},
-        };
+    Word new_name() {
+        Word name = cursor_.word("a name for the packet");
+        scope_.define(cursor_, name, {.kind = NameKind::Packet});
+        return name;
     }
 
     ValueRange time_range() {
@@ -235,7 +236,7 @@ CmMessage parse_cm(Cursor& cursor, const Scope& scope, bool send, Word type) {
         if (!take_equals(cursor, name)) break;
         CmField field{.name = name.text, .value = Expr{}, .span = name.span};
         if (cursor.peek().kind == Token::Kind::Hex) {
-            const Token bytes = cursor.next();
+            const Token& bytes = cursor.next();
             field.value = HexBytes{bytes.bytes, bytes.span};
         } else {
             field.value = parse_expr(cursor, {.scope = &scope, .use = NameUse::Qpns});
@@ -254,7 +255,7 @@ std::optional<Comparison> take_comparison(Cursor& cursor, const Word& name) {
     for (const auto& [symbol, comparison] : comparisons) {
         const bool value = cursor.peek(1).kind != Token::Kind::End;
         if (!cursor.peek().is(symbol) || !value) continue;
-        const Token token = cursor.next();
+        const Token& token = cursor.next();
         if (token.blank_before || cursor.peek().blank_before) {
             cursor.fail(token.span, "no spaces are allowed around '" + token.text + "'");
         }
@@ -345,14 +346,14 @@ std::vector<FieldMatch> parse_matches(Cursor& cursor, const Scope& scope, const 
 
 PacketNode parse_packet(Cursor& cursor, Scope& scope, QpRef qp, wire::Service service) {
     const bool send = cursor.next().is(">");
-    const Token first = cursor.peek();
+    const Token& first = cursor.peek();
     if (first.kind == Token::Kind::Name && first.text.starts_with("CM_")) {
         cursor.next();
         return parse_cm(cursor, scope, send, {first.text, first.span});
     }
     if (!send) return ExpectLine(cursor, scope, service).parse(std::move(qp));
     if (cursor.accept("RAW")) {
-        const Token bytes = cursor.next();
+        const Token& bytes = cursor.next();
         if (bytes.kind != Token::Kind::Hex) cursor.fail(bytes.span, "expected bytes: hex\"...\"");
         cursor.expect_end();
         return SendRaw{{bytes.bytes, bytes.span}};
