@@ -216,7 +216,7 @@ Answer EngineDevice::carry_out(const MrRegister& request, wire::Instant /*now*/)
         return std::unexpected(refused(MrRegister::method, "ENOMEM",
                                        "more memory than this agent allows its callers"));
     }
-    auto memory = RegionMemory::allocate(request.length);
+    auto memory = RegionMemory::allocate_again(request.length);
     if (!memory) {
         budget_.give_memory(RegionMemory::footprint(request.length));
         return std::unexpected(

@@ -1,5 +1,7 @@
 #include "conformance/dut/pattern.hpp"
 
+#include <algorithm>
+
 #include "dissector/wire/splitmix64.hpp"
 
 namespace veriroce::dut {
@@ -21,6 +23,18 @@ constexpr std::byte byte_of(std::uint64_t value, std::uint64_t offset) {
     return static_cast<std::byte>(value >> (8 * (7 - offset % 8)));
 }
 
+// One loop for each pattern: regions are filled for each case, twice.
+template <Pattern pattern>
+void write_words(wire::MutableBytes bytes, std::uint64_t offset, std::uint64_t key) {
+    std::size_t at = 0;
+    for (; at < bytes.size() && (offset + at) % 8 != 0; ++at)
+        bytes[at] = pattern_byte(pattern, offset + at, key);
+    for (std::uint64_t index = (offset + at) / 8; at + 8 <= bytes.size(); at += 8, ++index)
+        wire::store_be<8>(bytes, at, word(pattern, index, key));
+    for (; at < bytes.size(); ++at)
+        bytes[at] = pattern_byte(pattern, offset + at, key);
+}
+
 } // namespace
 
 std::byte pattern_byte(Pattern pattern, std::uint64_t offset, std::uint64_t key) {
@@ -29,15 +43,12 @@ std::byte pattern_byte(Pattern pattern, std::uint64_t offset, std::uint64_t key)
 
 void write_pattern(wire::MutableBytes bytes, Pattern pattern, std::uint64_t offset,
                    std::uint64_t key) {
-    std::size_t at = 0;
-    for (; at < bytes.size() && (offset + at) % 8 != 0; ++at) {
-        bytes[at] = pattern_byte(pattern, offset + at, key);
+    switch (pattern) {
+    case Pattern::Zero: std::ranges::fill(bytes, std::byte{0}); return;
+    case Pattern::Ones: std::ranges::fill(bytes, std::byte{0xFF}); return;
+    case Pattern::Offsets: return write_words<Pattern::Offsets>(bytes, offset, key);
+    case Pattern::Random: return write_words<Pattern::Random>(bytes, offset, key);
     }
-    for (; at + 8 <= bytes.size(); at += 8) {
-        wire::store_be<8>(bytes, at, word(pattern, (offset + at) / 8, key));
-    }
-    for (; at < bytes.size(); ++at)
-        bytes[at] = pattern_byte(pattern, offset + at, key);
 }
 
 std::optional<std::size_t> pattern_mismatch(wire::Bytes bytes, Pattern pattern,

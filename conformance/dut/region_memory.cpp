@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "conformance/dut/executor.hpp"
 #include "dissector/wire/crc32c.hpp"
@@ -50,7 +51,58 @@ std::optional<std::size_t> first_change(wire::Bytes guard, const GuardImage& ima
     return std::ranges::mismatch(guard, image).in1 - guard.begin();
 }
 
+// Mappings that a thread gave back. Few sizes are common.
+class Kept {
+  public:
+    Kept() = default;
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+    ~Kept() {
+        for (const wire::MutableBytes one : kept_)
+            munmap(one.data(), one.size());
+    }
+
+    wire::MutableBytes take(std::size_t size) {
+        const auto found = std::ranges::find(kept_, size, &wire::MutableBytes::size);
+        if (found == kept_.end()) return {};
+        std::swap(*found, kept_.back());
+        const wire::MutableBytes taken = kept_.back();
+        kept_.pop_back();
+        return taken;
+    }
+    // False if it should go back to the system.
+    bool give(wire::MutableBytes memory) {
+        if (kept_.size() >= kMost || memory.size() > kSmallBytes) return false;
+        kept_.push_back(memory);
+        return true;
+    }
+
+  private:
+    static constexpr std::size_t kMost = 64;
+    std::vector<wire::MutableBytes> kept_;
+};
+
+Kept& kept() {
+    thread_local Kept all;
+    return all;
+}
+
 } // namespace
+
+std::optional<RegionMemory> RegionMemory::allocate_again(std::uint64_t length) {
+    const wire::MutableBytes memory = kept().take(footprint(length));
+    if (memory.empty()) {
+        auto region = allocate(length);
+        if (region) region->again_ = true;
+        return region;
+    }
+    RegionMemory region(memory, length);
+    region.again_ = true;
+    std::memset(region.bytes().data(), 0, length);
+    write_guard(region.guard_before(), image_before());
+    write_guard(region.guard_after(), image_after());
+    return region;
+}
 
 std::optional<RegionMemory> RegionMemory::allocate(std::uint64_t length) {
     const std::size_t total = footprint(length);
@@ -65,16 +117,19 @@ std::optional<RegionMemory> RegionMemory::allocate(std::uint64_t length) {
 }
 
 RegionMemory::RegionMemory(RegionMemory&& other) noexcept
-    : all_(std::exchange(other.all_, {})), length_(std::exchange(other.length_, 0)) {}
+    : all_(std::exchange(other.all_, {})), length_(std::exchange(other.length_, 0)),
+      again_(other.again_) {}
 
 RegionMemory& RegionMemory::operator=(RegionMemory&& other) noexcept {
     std::swap(all_, other.all_);
     std::swap(length_, other.length_);
+    std::swap(again_, other.again_);
     return *this;
 }
 
 RegionMemory::~RegionMemory() {
-    if (!all_.empty()) munmap(all_.data(), all_.size());
+    if (all_.empty() || (again_ && kept().give(all_))) return;
+    munmap(all_.data(), all_.size());
 }
 
 bool RegionMemory::guards_intact() const {

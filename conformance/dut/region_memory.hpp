@@ -23,6 +23,9 @@ class RegionMemory {
     // Zeroed memory; nothing if the system has no memory left. With `length` 0 there are only
     // guards.
     static std::optional<RegionMemory> allocate(std::uint64_t length);
+    // The same for a device that writes through this object alone: small memory that the thread
+    // gave back is taken again, as a new one costs system calls and page faults.
+    static std::optional<RegionMemory> allocate_again(std::uint64_t length);
     RegionMemory(RegionMemory&& other) noexcept;
     RegionMemory& operator=(RegionMemory&& other) noexcept;
     RegionMemory(const RegionMemory&) = delete;
@@ -61,6 +64,7 @@ class RegionMemory {
 
     wire::MutableBytes all_;
     std::size_t length_ = 0;
+    bool again_ = false; // is given back to the thread
 };
 
 } // namespace veriroce::dut

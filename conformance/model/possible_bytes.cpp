@@ -103,7 +103,7 @@ bool PossibleBytes::resolve(std::uint64_t offset, Piece& piece) {
     if (piece.old || piece.candidates.size() > 1 || only.anything || only.settled == 0) {
         return false;
     }
-    std::ranges::copy(only.bytes, known_.begin() + static_cast<std::ptrdiff_t>(offset));
+    std::memcpy(&known_[offset], only.bytes.data(), only.bytes.size());
     return true;
 }
 
@@ -188,6 +188,18 @@ std::string PossibleBytes::text(std::uint64_t offset, std::uint64_t length) cons
     return text;
 }
 
+// Whether the bytes from `at` on are all old, or all of one write.
+bool PossibleBytes::is_one_of(std::uint64_t begin, const Piece& piece, std::uint64_t at,
+                              wire::Bytes actual) const {
+    const auto same = [&](const std::byte* bytes) {
+        return std::memcmp(bytes, actual.data(), actual.size()) == 0;
+    };
+    return (piece.old && same(&known_[at])) ||
+           std::ranges::any_of(piece.candidates, [&](const Candidate& one) {
+               return one.anything || same(&one.bytes[at - begin]);
+           });
+}
+
 std::vector<ByteRange> PossibleBytes::differences(std::uint64_t offset, wire::Bytes actual) const {
     std::vector<ByteRange> found;
     const auto wrong = [&](std::uint64_t at) {
@@ -211,6 +223,14 @@ std::vector<ByteRange> PossibleBytes::differences(std::uint64_t offset, wire::By
                 at = next - 1;
                 continue;
             }
+        }
+        const bool begins = piece != uncertain_.end() && piece->first <= at;
+        if (begins &&
+            is_one_of(piece->first, piece->second, at,
+                      actual.subspan(at - offset,
+                                     std::min(end, piece->first + piece->second.length) - at))) {
+            at = std::min(end, piece->first + piece->second.length) - 1;
+            continue;
         }
         const std::byte seen = actual[at - offset];
         const bool open = piece != uncertain_.end() && piece->first <= at;

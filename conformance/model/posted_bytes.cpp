@@ -1,6 +1,7 @@
 #include "conformance/model/posted_bytes.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "conformance/dut/pattern.hpp"
 
@@ -138,6 +139,21 @@ bool PostedBytes::reaches(const std::vector<dut::Sge>& sge) const {
     });
 }
 
+// Whether each byte is that of one of the versions.
+bool PostedBytes::Region::held(std::uint64_t offset, wire::Bytes bytes, std::size_t from,
+                               std::size_t to) const {
+    for (std::size_t version = from; version <= to; ++version) { // mostly all of one
+        if (std::memcmp(&versions[version][offset], bytes.data(), bytes.size()) == 0) return true;
+    }
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        bool fits = false;
+        for (std::size_t version = from; version <= to && !fits; ++version)
+            fits = versions[version][offset + i] == bytes[i];
+        if (!fits) return false;
+    }
+    return true;
+}
+
 bool PostedBytes::permits(const Pieces& pieces, std::uint64_t at, wire::Bytes payload,
                           bool fixed) const {
     for (const Piece& piece : pieces) {
@@ -154,12 +170,7 @@ bool PostedBytes::permits(const Pieces& pieces, std::uint64_t at, wire::Bytes pa
         const std::uint64_t first = piece.offset + at;
         if (first + size > region.length) return true; // the device refuses it
         const std::size_t last = fixed ? piece.version : region.versions.size() - 1;
-        for (std::size_t i = 0; i < size; ++i) {
-            bool fits = false;
-            for (std::size_t version = piece.version; version <= last && !fits; ++version)
-                fits = region.versions[version][first + i] == payload[i];
-            if (!fits) return false;
-        }
+        if (!region.held(first, payload.first(size), piece.version, last)) return false;
         payload = payload.subspan(size);
         at = 0;
     }

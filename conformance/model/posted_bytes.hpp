@@ -51,6 +51,8 @@ class PostedBytes {
             known = false;
             lost = true;
         }
+        [[nodiscard]] bool held(std::uint64_t offset, wire::Bytes bytes, std::size_t from,
+                                std::size_t to) const;
     };
     static constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20; // of a region that is known
     static constexpr std::size_t kMostVersions = 64;                    // of a region

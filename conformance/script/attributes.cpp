@@ -47,7 +47,7 @@ Vlan parse_vlan(Cursor& cursor, const Scope& scope, const AttributeRow& row) {
     if (cursor.peek().kind != Token::Kind::Number || dot == std::string::npos) {
         return {.id = bounded(cursor, scope, row.largest, row.name), .priority = {}};
     }
-    const Token token = cursor.next();
+    const Token& token = cursor.next();
     const std::string_view digits = std::string_view(token.text).substr(dot + 1);
     if (digits.size() != 1 || digits.front() > '7') {
         cursor.fail(token.span, "the VLAN priority must be 0 to 7: vlan=77.3");
@@ -105,7 +105,7 @@ std::vector<Attribute> parse_attributes(Cursor& cursor, const Scope& scope, bool
                                if (vlan.priority) take("vlan.pcp", *vlan.priority);
                            }});
     }
-    parse_options(cursor, modify ? "modify" : "qp", options);
+    parse_option_list(cursor, modify ? "modify" : "qp", options);
     return parsed;
 }
 

@@ -30,10 +30,11 @@ Token bound_word(const Line& line, std::size_t open, const Scope& scope) {
 
 } // namespace
 
-std::vector<Token> with_words(const Line& line, const Scope& scope) {
+const std::vector<Token>& with_words(const Line& line, const Scope& scope,
+                                     std::vector<Token>& replaced) {
     const auto opens = [](const Token& token) { return token.is("{"); };
     if (std::ranges::none_of(line.tokens, opens)) return line.tokens;
-    std::vector<Token> tokens;
+    std::vector<Token>& tokens = replaced;
     for (std::size_t i = 0; i < line.tokens.size(); ++i) {
         const bool braces = line.tokens[i].is("{") && i + 2 < line.tokens.size() &&
                             line.tokens[i + 1].kind == Token::Kind::Name &&

@@ -25,7 +25,9 @@ std::string text_of(const Constant& constant);
 std::vector<Token> attribute_tokens(const BoundName& name);
 
 // The line's tokens, with each {name} replaced by the word that it stands for in this run. A name
-// that does not stand for a word becomes a Bad token.
-std::vector<Token> with_words(const Line& line, const Scope& scope);
+// that does not stand for a word becomes a Bad token. A line without braces is its own; `replaced`
+// keeps the others.
+const std::vector<Token>& with_words(const Line& line, const Scope& scope,
+                                     std::vector<Token>& replaced);
 
 } // namespace veriroce::script

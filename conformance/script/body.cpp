@@ -39,6 +39,7 @@ class RunParser {
             qp_line(lines_[i]);
         attributes_of_for(names);
         at_ = header_.lines;
+        run_.body.reserve(lines_.size() - at_);
         if (parse_block(run_.body, 0, ends_) != Ending::File) stray_end();
         check_body();
         if (report_.empty()) check_sequence(run_, report_);
@@ -93,7 +94,8 @@ class RunParser {
     void attributes_of_for(std::span<const BoundName> names) {
         for (const BoundName& name : names) {
             if (!name.attribute) continue;
-            Cursor cursor(lines_[name.span.line - 1], attribute_tokens(name), report_);
+            const std::vector<Token> tokens = attribute_tokens(name);
+            Cursor cursor(lines_[name.span.line - 1], tokens, report_);
             take_attributes(cursor, run_.qps.front(), false);
         }
     }
@@ -101,7 +103,8 @@ class RunParser {
     void qp_line(const Line& line) {
         const bool tester = is_tester_qp_line(line);
         if (!tester && !is_qp_line(line)) return;
-        Cursor cursor(line, with_words(line, scope_), report_);
+        std::vector<Token> replaced;
+        Cursor cursor(line, with_words(line, scope_, replaced), report_);
         cursor.next();
         if (tester) cursor.next();
         auto& setups = tester ? run_.tester_qps : run_.qps;
@@ -200,10 +203,11 @@ class RunParser {
     }
 
     void statement(Block& block, const Line& line, std::size_t depth) {
-        Cursor cursor(line, with_words(line, scope_), report_);
+        std::vector<Token> replaced;
+        Cursor cursor(line, with_words(line, scope_, replaced), report_);
         Statement result;
         result.span = line.span();
-        const std::string word = cursor.peek().text;
+        const std::string& word = cursor.peek().text;
         if (word == "any" || word == "unordered" || word == "repeat") {
             if (depth >= kMaxDepth) {
                 cursor.fail_here("blocks can be nested up to " + std::to_string(kMaxDepth) +
@@ -243,7 +247,7 @@ class RunParser {
 
     Node simple(Cursor& cursor) {
         const QpRef qp = noted(take_qp_of_packet(cursor, scope_));
-        const Token first = cursor.peek();
+        const Token& first = cursor.peek();
         if (first.is(">") || first.is("<")) {
             return std::visit([](auto node) { return Node{std::move(node)}; },
                               parse_packet(cursor, scope_, qp, service_of(scope_, qp, service_)));
@@ -316,7 +320,7 @@ class RunParser {
         ExpectRegion expected{parse_slice(cursor, scope_), Untouched{}};
         if (cursor.accept("untouched")) return expected;
         cursor.expect("==", "or 'untouched'");
-        const Token token = cursor.peek();
+        const Token& token = cursor.peek();
         if (scope_.has(token.text, NameKind::Region)) {
             expected.holds = parse_slice(cursor, scope_);
             return expected;

@@ -22,8 +22,8 @@ std::vector<Diagnostic> Report::take() {
     return std::move(diagnostics_);
 }
 
-Cursor::Cursor(const Line& line, std::vector<Token> tokens, Report& report)
-    : line_(&line), tokens_(std::move(tokens)), report_(&report) {
+Cursor::Cursor(const Line& line, const std::vector<Token>& tokens, Report& report)
+    : line_(&line), tokens_(tokens), report_(&report) {
     end_.blank_before = true;
     const SourceSpan all = line.span();
     end_.span = {line.number, line.tokens.empty() ? 1 : all.column + all.length, 1};
@@ -36,8 +36,8 @@ const Token& Cursor::peek(std::size_t ahead) const {
     return !failed_ && at_ + ahead < tokens_.size() ? tokens_[at_ + ahead] : end_;
 }
 
-Token Cursor::next() {
-    Token token = peek();
+const Token& Cursor::next() {
+    const Token& token = peek();
     if (token.kind != Token::Kind::End) ++at_;
     return token;
 }
@@ -72,7 +72,7 @@ Word Cursor::word(std::string_view what) {
         fail_here("expected " + std::string(what));
         return {};
     }
-    const Token token = next();
+    const Token& token = next();
     return {token.text, token.span};
 }
 
@@ -81,10 +81,10 @@ Word Cursor::raw_word(std::string_view what) {
         fail_here("expected " + std::string(what));
         return {};
     }
-    Token token = next();
-    Word word{token.text, token.span};
+    const Token& first = next();
+    Word word{first.text, first.span};
     while (!at_end() && !peek().blank_before) {
-        token = next();
+        const Token& token = next();
         word.text += token.text;
         word.span.length = token.span.column + token.span.length - word.span.column;
     }
@@ -93,7 +93,7 @@ Word Cursor::raw_word(std::string_view what) {
 
 void Cursor::expect_end() {
     if (at_end()) return;
-    const Token token = peek();
+    const Token& token = peek();
     fail(token.span, "expected the end of the line, got '" + token.text + "'");
 }
 

@@ -43,7 +43,9 @@ std::string suggestion(std::string_view word, Range&& candidates) {
 
 class Cursor {
   public:
-    Cursor(const Line& line, std::vector<Token> tokens, Report& report);
+    // The tokens must outlive the cursor.
+    Cursor(const Line& line, const std::vector<Token>& tokens, Report& report);
+    Cursor(const Line&, std::vector<Token>&&, Report&) = delete;
 
     [[nodiscard]] const Line& line() const { return *line_; }
     [[nodiscard]] bool failed() const { return failed_; }
@@ -51,7 +53,7 @@ class Cursor {
 
     // The token `ahead` positions after the next one; End after the last.
     [[nodiscard]] const Token& peek(std::size_t ahead = 0) const;
-    Token next();
+    const Token& next();
     // From this place to the end of the token taken last.
     [[nodiscard]] SourceSpan since(const SourceSpan& first) const;
     // Takes the next token if it is this symbol or word.
@@ -72,7 +74,7 @@ class Cursor {
 
   private:
     const Line* line_;
-    std::vector<Token> tokens_;
+    std::span<const Token> tokens_;
     Token end_;
     std::size_t at_ = 0;
     bool failed_ = false;

@@ -57,7 +57,7 @@ class ExprParser {
     }
 
     Expr atom() {
-        const Token token = cursor_.peek();
+        const Token& token = cursor_.peek();
         if (token.kind == Token::Kind::Number) return number();
         if (token.kind == Token::Kind::Name) return name();
         if (token.is("(")) return parenthesis();
@@ -67,7 +67,7 @@ class ExprParser {
     }
 
     Expr number() {
-        const Token token = cursor_.next();
+        const Token& token = cursor_.next();
         if (!token.whole) cursor_.fail(token.span, "expected a whole number");
         return {.kind = Expr::Kind::Number,
                 .number = token.number,
@@ -87,7 +87,7 @@ class ExprParser {
     }
 
     Expr name() {
-        const Token token = cursor_.next();
+        const Token& token = cursor_.next();
         if (cursor_.joined("(")) return call(token);
         Expr result{.kind = Expr::Kind::Name, .name = token.text, .span = token.span};
         if (const Name* known = context_.scope->find(token.text)) {

@@ -30,7 +30,7 @@ std::optional<NameUse> named_field(const FieldName& field) {
 }
 
 void check_fits(Cursor& cursor, const FieldName& field, const Expr& expr) {
-    const std::string name(name_of(field));
+    const std::string_view name = name_of(field);
     if (const auto* special = std::get_if<SpecialField>(&field)) {
         switch (*special) {
         case SpecialField::Length: return check_between(cursor, expr, 0, kLargestMessage, name);
@@ -62,7 +62,7 @@ Value number_value(Cursor& cursor, const Scope& scope, const FieldName& field, b
         .scope = &scope, .use = use.value_or(NameUse::Plain), .packet_fields = match};
     const bool absolute = cursor.peek().is("abs") && cursor.peek(1).is(":");
     if (absolute) {
-        const Token token = cursor.next();
+        const Token& token = cursor.next();
         cursor.next();
         if (!use && field != FieldName{Field::Psn}) {
             cursor.fail(token.span,
@@ -90,15 +90,15 @@ template <typename Kind>
 std::optional<Value> kind_value(Cursor& cursor, std::span<const Kind> kinds,
                                 std::string_view what) {
     if (cursor.peek().kind != Token::Kind::Name) return std::nullopt;
-    std::vector<std::string_view> names;
-    for (const Kind kind : kinds)
-        names.push_back(wire::name_of(kind));
-    const std::string text = cursor.peek().text;
+    const std::string& text = cursor.peek().text;
     for (const Kind kind : kinds) {
         if (wire::name_of(kind) != text) continue;
         cursor.next();
         return Value{kind};
     }
+    std::vector<std::string_view> names;
+    for (const Kind kind : kinds)
+        names.push_back(wire::name_of(kind));
     // A lower-case name may stand for a number; an upper-case word is an enumerator.
     const auto near = wire::nearest_word(text, names);
     if (near && text.size() > 1) {
@@ -138,7 +138,7 @@ Value udp_checksum_value(Cursor& cursor, const Scope& scope, const FieldName& fi
 }
 
 Value bytes_value(Cursor& cursor) {
-    const Token token = cursor.next();
+    const Token& token = cursor.next();
     if (token.kind != Token::Kind::Hex) cursor.fail(token.span, "expected bytes: hex\"...\"");
     return HexBytes{token.bytes, token.span};
 }

@@ -34,10 +34,17 @@ constexpr std::array kUnits{
     UnitRow{"KiB", Unit::Size, 1 << 10},  UnitRow{"MiB", Unit::Size, 1 << 20},
 };
 
-// Longest first, so that `<=` is not `<` and `=`.
-constexpr std::array<std::string_view, 23> kSymbols{"!=", "<=", ">=", "==", "+=", "..", ">", "<",
-                                                    "=",  "+",  "-",  "*",  "/",  "^",  "(", ")",
-                                                    "[",  "]",  "{",  "}",  ",",  ":",  "@"};
+constexpr std::string_view kSymbols = "><=+-*/^()[]{},:@";
+constexpr std::string_view kBeforeEquals = "!<>=+"; // symbols of two characters, and `..`
+
+// Bytes of the symbol at the front; 0 if there is none.
+std::size_t symbol_size(std::string_view text) {
+    const char first = text.front();
+    const char second = text.size() > 1 ? text[1] : ' ';
+    if (second == '=' && kBeforeEquals.find(first) != std::string_view::npos) return 2;
+    if (first == '.' && second == '.') return 2;
+    return kSymbols.find(first) != std::string_view::npos ? 1 : 0;
+}
 
 constexpr std::size_t kUsualTokens = 16; // of a line
 
@@ -89,6 +96,7 @@ class LineLexer {
         for (std::size_t i = 0; i < text_.size(); ++i) {
             const auto c = static_cast<unsigned char>(text_[i]);
             columns += begins_character(text_[i]) ? 1 : 0;
+            one_byte_each_ = one_byte_each_ && c < 0x80;
             if (c >= 0x20 && c != 0x7F && columns <= kMaxColumns) continue;
             at_begin_ = i;
             at_ = columns > kMaxColumns ? text_.size() : i + 1;
@@ -105,13 +113,12 @@ class LineLexer {
     Token take() {
         at_begin_ = at_;
         const char c = text_[at_];
-        if (text_.substr(at_).starts_with("hex\"")) return take_hex();
+        if (c == 'h' && text_.substr(at_).starts_with("hex\"")) return take_hex();
         if (is_letter(c)) return take_name();
         if (is_digit(c)) return take_number();
         if (c == '"') return take_string();
-        for (const std::string_view symbol : kSymbols) {
-            if (!text_.substr(at_).starts_with(symbol)) continue;
-            at_ += symbol.size();
+        if (const std::size_t size = symbol_size(text_.substr(at_)); size > 0) {
+            at_ += size;
             return token(Token::Kind::Symbol);
         }
         do {
@@ -254,14 +261,17 @@ class LineLexer {
         result.size = at_ - at_begin_;
         result.text = std::string(text_.substr(at_begin_, at_ - at_begin_));
         result.span = {line_.number, column_of(at_begin_),
-                       std::max(1U, columns_of(text_.substr(at_begin_, at_ - at_begin_)))};
+                       std::max(1U, columns(text_.substr(at_begin_, at_ - at_begin_)))};
         return result;
     }
     // From the token before, which begins to the left of it.
     [[nodiscard]] std::uint32_t column_of(std::size_t at) const {
-        if (line_.tokens.empty()) return columns_of(text_.substr(0, at)) + 1;
+        if (line_.tokens.empty()) return columns(text_.substr(0, at)) + 1;
         const Token& before = line_.tokens.back();
-        return before.span.column + columns_of(text_.substr(before.offset, at - before.offset));
+        return before.span.column + columns(text_.substr(before.offset, at - before.offset));
+    }
+    [[nodiscard]] std::uint32_t columns(std::string_view part) const {
+        return one_byte_each_ ? static_cast<std::uint32_t>(part.size()) : columns_of(part);
     }
     Token bad(std::string message) const {
         Token result = token(Token::Kind::Bad);
@@ -273,6 +283,7 @@ class LineLexer {
     Line line_;
     std::size_t at_ = 0;
     std::size_t at_begin_ = 0;
+    bool one_byte_each_ = true; // as far as the line was read
 };
 
 } // namespace
@@ -290,6 +301,7 @@ SourceSpan Line::span() const {
 
 std::vector<Line> lex(std::string_view text) {
     std::vector<Line> lines;
+    lines.reserve(static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1);
     std::uint32_t number = 0;
     while (!text.empty()) {
         const std::size_t end = text.find('\n');

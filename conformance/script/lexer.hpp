@@ -27,13 +27,13 @@ struct Token {
     Kind kind = Kind::End;
     std::string text; // as written; for String its content, for Bad the message
     SourceSpan span;
+    bool blank_before = false;
+    bool whole = true;
+    Unit unit = Unit::None;
     std::size_t offset = 0; // bytes before it in the line, and its own bytes
     std::size_t size = 0;
-    bool blank_before = false;
     std::int64_t number = 0;
-    bool whole = true;
     double real = 0;
-    Unit unit = Unit::None;
     std::vector<std::byte> bytes;
 
     [[nodiscard]] bool is(std::string_view symbol_or_name) const {

@@ -37,20 +37,21 @@ std::string_view text_of(NameKind kind) {
 
 void Scope::define(Cursor& cursor, const Word& word, Name name) {
     if (cursor.failed()) return;
-    const std::string quoted = "'" + word.text + "'";
+    const auto quoted = [&] { return "'" + word.text + "'"; };
     if (readable_field(word.text)) {
-        return cursor.fail(word.span, quoted + " is the name of a field; choose another name");
+        return cursor.fail(word.span, quoted() + " is the name of a field; choose another name");
     }
     if (contains(kBuiltIn, word.text) || contains(statement_words(), word.text) ||
         contains(header_words(), word.text) || contains(wire::kNamesOf<PatternKind>, word.text)) {
-        return cursor.fail(word.span, quoted + " is a word of the language; choose another name");
+        return cursor.fail(word.span, quoted() + " is a word of the language; choose another name");
     }
     if (!name_like(word.text)) {
-        return cursor.fail(word.span, quoted + " is not a valid name: use a-z, 0-9 and _");
+        return cursor.fail(word.span, quoted() + " is not a valid name: use a-z, 0-9 and _");
     }
     const Name* known = find(word.text);
     if (known != nullptr && (known->kind != name.kind || name.kind != NameKind::Packet)) {
-        return cursor.fail(word.span, quoted + " is already " + std::string(text_of(known->kind)));
+        return cursor.fail(word.span,
+                           quoted() + " is already " + std::string(text_of(known->kind)));
     }
     names_.insert_or_assign(word.text, std::move(name));
 }

@@ -1,7 +1,7 @@
 #include "conformance/script/packet_line.hpp"
 
 #include <algorithm>
-#include <set>
+#include <vector>
 
 #include "conformance/script/expression.hpp"
 #include "conformance/script/field_value.hpp"
@@ -120,9 +120,10 @@ class SendLine {
 
     void field(SendPacket& packet, const Word& name) {
         const bool many = name.text == "flip" || name.text == "invert";
-        if (!seen_.insert(name.text).second && !many) {
+        if (!many && std::ranges::find(seen_, name.text) != seen_.end()) {
             return cursor_.fail(name.span, "'" + name.text + "' is written twice");
         }
+        seen_.push_back(name.text);
         if (damage(packet, name)) return;
         FieldWrite write = parse_field_write(cursor_, scope_, name, &packet.kind);
         if (cursor_.failed()) return;
@@ -155,7 +156,7 @@ class SendLine {
     Cursor& cursor_;
     Scope& scope_;
     wire::Service service_;
-    std::set<std::string> seen_;
+    std::vector<std::string> seen_;
 };
 
 class ExpectLine {
@@ -170,7 +171,16 @@ class ExpectLine {
         packet.qp = std::move(qp);
         packet.kind = kind();
         packet.matches = parse_matches(cursor_, scope_, packet.kind, service_, clauses);
-        parse_options(cursor_, "<", options(packet));
+        using enum Option::Form;
+        parse_options(
+            cursor_, "<",
+            {
+                {"within", Clause, false, [&] { packet.within = parse_time(cursor_, scope_); }},
+                {"after", Clause, false, [&] { packet.after = time_range(); }},
+                {"measure", Clause, false, [&] { packet.measure = measure(); }},
+                {"as", Clause, false, [&] { packet.as = new_name(); }},
+                {"exact", Flag, false, [&] { packet.exact = true; }},
+            });
         return packet;
     }
 
@@ -181,19 +191,10 @@ class ExpectLine {
         return SameAs{name.text};
     }
 
-    std::vector<Option> options(ExpectPacket& packet) {
-        using enum Option::Form;
-        return {
-            {"within", Clause, false, [&] { packet.within = parse_time(cursor_, scope_); }},
-            {"after", Clause, false, [&] { packet.after = time_range(); }},
-            {"measure", Clause, false, [&] { packet.measure = measure(); }},
-            {"as", Clause, false,
-             [&] {
-                 packet.as = cursor_.word("a name for the packet");
-                 scope_.define(cursor_, *packet.as, {.kind = NameKind::Packet});
-             }},
-            {"exact", Flag, false, [&] { packet.exact = true; }},
-        };
+    Word new_name() {
+        Word name = cursor_.word("a name for the packet");
+        scope_.define(cursor_, name, {.kind = NameKind::Packet});
+        return name;
     }
 
     ValueRange time_range() {
@@ -251,7 +252,7 @@ std::optional<Comparison> take_comparison(Cursor& cursor, const Word& name) {
     for (const auto& [symbol, comparison] : comparisons) {
         const bool value = cursor.peek(1).kind != Token::Kind::End;
         if (!cursor.peek().is(symbol) || !value) continue;
-        const Token token = cursor.next();
+        const Token& token = cursor.next();
         if (token.blank_before || cursor.peek().blank_before) {
             cursor.fail(token.span, "no spaces are allowed around '" + token.text + "'");
         }
@@ -353,7 +354,7 @@ PacketNode parse_packet(Cursor& cursor, Scope& scope, QpRef qp, wire::Service se
     const bool send = cursor.next().is(">");
     if (!send) return ExpectLine(cursor, scope, service).parse(std::move(qp));
     if (cursor.accept("RAW")) {
-        const Token bytes = cursor.next();
+        const Token& bytes = cursor.next();
         if (bytes.kind != Token::Kind::Hex) cursor.fail(bytes.span, "expected bytes: hex\"...\"");
         cursor.expect_end();
         return SendRaw{{bytes.bytes, bytes.span}};

@@ -1,7 +1,8 @@
 #include "conformance/script/side_line.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <array>
+#include <span>
 
 #include "conformance/script/expression.hpp"
 #include "conformance/script/field_value.hpp"
@@ -40,7 +41,7 @@ class SideLine {
         command.refused = side_ == Side::Dut && cursor_.accept("refuses");
         const Word verb = cursor_.word("what the side does");
         if (cursor_.failed()) return command;
-        const auto rows = table(command);
+        const std::span<const Row> rows = table();
         const auto row = std::ranges::find(rows, verb.text, &Row::name);
         const bool known = row != rows.end() && (row->sides & bit(side_)) != 0;
         if (!known || (command.refused && !row->can_be_refused)) {
@@ -48,7 +49,8 @@ class SideLine {
             return command;
         }
         what_ = std::string(side_ == Side::Dut ? "dut " : "tester ") + verb.text;
-        row->parse();
+        if (row->names_qp) command.qp = take_qp(cursor_, scope_);
+        command.command = (this->*row->parse)();
         cursor_.expect_end();
         return command;
     }
@@ -63,45 +65,36 @@ class SideLine {
         std::string_view name;
         unsigned sides = both;
         bool can_be_refused = false;
-        std::function<void()> parse;
+        bool names_qp = false;
+        Command (SideLine::*parse)();
     };
 
-    std::vector<Row> table(SideCommand& command) {
-        auto& qp = command.qp;
-        auto& result = command.command;
-        const auto with_qp = [&](auto method) {
-            return [this, &qp, &result, method] {
-                qp = take_qp(cursor_, scope_);
-                result = (this->*method)();
-            };
-        };
-        const auto plain = [&](auto method) {
-            return [this, &result, method] { result = (this->*method)(); };
-        };
-        return {
-            {"post", both, true, with_qp(&SideLine::post)},
-            {"recv", both, true, with_qp(&SideLine::recv)},
-            {"mr", both, true, plain(&SideLine::mr)},
-            {"mw", dut_only, true, plain(&SideLine::mw)},
-            {"dereg", dut_only, true, plain(&SideLine::dereg)},
-            {"write", both, false, plain(&SideLine::write)},
-            {"cq", dut_only, true, plain(&SideLine::cq)},
-            {"srq", dut_only, true, plain(&SideLine::srq)},
-            {"rearm", dut_only, true, plain(&SideLine::rearm)},
-            {"arm", dut_only, false, plain(&SideLine::arm)},
-            {"modify", both, true, with_qp(&SideLine::modify)},
-            {"reconnect", dut_only, false, with_qp(&SideLine::reconnect)},
-            {"done", both, false, with_qp(&SideLine::done)},
-            {"state", both, false, with_qp(&SideLine::state)},
-            {"event", dut_only, false, with_qp(&SideLine::event)},
-            {"notified", dut_only, false, plain(&SideLine::notified)},
-            {"quiet", dut_only, false, plain(&SideLine::cq_quiet)},
-            {"counter", dut_only, false, plain(&SideLine::counter)},
-            {"answers", tester_only, false, with_qp(&SideLine::answers)},
-        };
+    static std::span<const Row> table() {
+        static constexpr std::array<Row, 19> rows{{
+            {"post", both, true, true, &SideLine::post},
+            {"recv", both, true, true, &SideLine::recv},
+            {"mr", both, true, false, &SideLine::mr},
+            {"mw", dut_only, true, false, &SideLine::mw},
+            {"dereg", dut_only, true, false, &SideLine::dereg},
+            {"write", both, false, false, &SideLine::write},
+            {"cq", dut_only, true, false, &SideLine::cq},
+            {"srq", dut_only, true, false, &SideLine::srq},
+            {"rearm", dut_only, true, false, &SideLine::rearm},
+            {"arm", dut_only, false, false, &SideLine::arm},
+            {"modify", both, true, true, &SideLine::modify},
+            {"reconnect", dut_only, false, true, &SideLine::reconnect},
+            {"done", both, false, true, &SideLine::done},
+            {"state", both, false, true, &SideLine::state},
+            {"event", dut_only, false, true, &SideLine::event},
+            {"notified", dut_only, false, false, &SideLine::notified},
+            {"quiet", dut_only, false, false, &SideLine::cq_quiet},
+            {"counter", dut_only, false, false, &SideLine::counter},
+            {"answers", tester_only, false, true, &SideLine::answers},
+        }};
+        return rows;
     }
 
-    void fail_unknown(const Word& verb, bool refused, const std::vector<Row>& rows) {
+    void fail_unknown(const Word& verb, bool refused, std::span<const Row> rows) {
         std::vector<std::string_view> names;
         for (const Row& row : rows) {
             if ((row.sides & bit(side_)) != 0 && (!refused || row.can_be_refused)) {
@@ -159,7 +152,7 @@ class SideLine {
     static Option flag(std::string_view name, bool& target) {
         return {name, Flag, false, [&target] { target = true; }};
     }
-    void options(const std::vector<Option>& list) { parse_options(cursor_, what_, list); }
+    void options(std::initializer_list<Option> list) { parse_options(cursor_, what_, list); }
     Word new_name(NameKind kind) {
         Word name = cursor_.word(std::string(text_of(kind)) + "'s name");
         scope_.define(cursor_, name, {.kind = kind});
@@ -396,7 +389,7 @@ SideCommand parse_side(Cursor& cursor, Scope& scope, PostedIds& posted_ids, Side
 
 Pattern parse_pattern(Cursor& cursor) {
     if (cursor.peek().kind == Token::Kind::Hex) {
-        const Token token = cursor.next();
+        const Token& token = cursor.next();
         return HexBytes{token.bytes, token.span};
     }
     return enum_of<PatternKind>(cursor, "pattern");

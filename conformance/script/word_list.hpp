@@ -8,11 +8,14 @@
 namespace veriroce::script {
 
 inline Word word_of(Cursor& cursor, Words words, std::string_view what) {
-    const std::string name(what);
-    const Word word = cursor.word("a word: " + name);
-    if (!cursor.failed() && !contains(words, word.text)) {
-        cursor.fail(word.span,
-                    "unknown " + name + " '" + word.text + "'" + suggestion(word.text, words));
+    if (cursor.peek().kind != Token::Kind::Name) {
+        cursor.fail_here("expected a word: " + std::string(what));
+        return {};
+    }
+    Word word = cursor.word(what);
+    if (!contains(words, word.text)) {
+        cursor.fail(word.span, "unknown " + std::string(what) + " '" + word.text + "'" +
+                                   suggestion(word.text, words));
     }
     return word;
 }

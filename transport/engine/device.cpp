@@ -15,6 +15,11 @@ constexpr std::array kPositions{wire::Position::First, wire::Position::Middle, w
 
 } // namespace
 
+const Opcodes& Opcodes::all() {
+    static const Opcodes opcodes;
+    return opcodes;
+}
+
 Opcodes::Opcodes()
     : read(code_of(wire::Operation::RdmaReadRequest, wire::Position::Only)),
       compare_swap(code_of(wire::Operation::CompareSwap, wire::Position::Only)),

@@ -18,6 +18,8 @@ namespace veriroce::engine {
 // The opcodes that an engine sends, out of the opcode table once and for all.
 struct Opcodes {
     Opcodes();
+    static const Opcodes& all();
+
     // By position and what ends the message: nothing, immediate data, a key to revoke.
     using Row = std::array<std::array<std::uint8_t, 3>, 4>;
     // By QpType; UD has neither WRITE nor parts of a message.
@@ -57,7 +59,7 @@ struct Device {
     Counters counters;
     Ring<Refusal> refusals{kRefusals}; // the newest ones that the user has not polled
     std::uint64_t refused = 0;         // in all
-    Opcodes opcodes;
+    const Opcodes& opcodes = Opcodes::all();
 
     // The packet that poll_transmit hands out, and its headers, as values and as bytes.
     Transmit outgoing;

@@ -12,7 +12,7 @@ namespace veriroce::engine {
 template <typename T>
 class Ring {
   public:
-    explicit Ring(std::size_t capacity) : slots_(capacity), capacity_(capacity) {}
+    explicit Ring(std::size_t capacity) : capacity_(capacity) { slots_.reserve(capacity); }
 
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] std::size_t capacity() const { return capacity_; }
@@ -46,6 +46,8 @@ class Ring {
     // A slot with its old content: the caller must set all of it.
     T& push() {
         assert(!full());
+        // A slot is made when it is first used: most rings of a short life stay almost empty.
+        if (place(size_) == slots_.size()) slots_.emplace_back();
         ++size_;
         return back();
     }
@@ -64,9 +66,10 @@ class Ring {
     // Room for more, never for less; the only call that takes memory.
     void grow(std::size_t capacity) {
         if (capacity <= capacity_) return;
-        std::vector<T> wider(capacity);
+        std::vector<T> wider;
+        wider.reserve(capacity);
         for (std::size_t i = 0; i < size_; ++i)
-            wider[i] = std::move((*this)[i]);
+            wider.push_back(std::move((*this)[i]));
         slots_ = std::move(wider);
         capacity_ = capacity;
         first_ = 0;
@@ -74,7 +77,7 @@ class Ring {
 
   private:
     std::vector<T> slots_;
-    std::size_t capacity_ = 0; // slots_.size(), which a vector makes of two pointers each time
+    std::size_t capacity_ = 0;
     std::size_t first_ = 0;
     std::size_t size_ = 0;
 };
