@@ -9,7 +9,7 @@
 #include "conformance/commands/judge_lines.hpp"
 #include "conformance/commands/judge_report.hpp"
 #include "conformance/commands/text_file.hpp"
-#include "dissector/capture/dissected_frames.hpp"
+#include "dissector/capture/decoded_frames.hpp"
 #include "dissector/command_line/exit_code.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "dissector/print/output.hpp"
@@ -98,13 +98,16 @@ class Session {
             complain(capture::text_of(reader.error(), file));
             return false;
         }
-        capture::DissectedFrames frames(*reader, judge::Judge::kTogether);
+        capture::DecodedFrames frames(std::move(*reader),
+                                      {.decode = {}, .threads = options_.threads});
         for (auto some = frames.next(); !some.empty(); some = frames.next()) {
             judge.observe(some);
             if (StopOnSignal::requested()) return false;
         }
-        if (!frames.error()) return true;
-        if (!StopOnSignal::requested()) complain(capture::text_of(*frames.error(), file));
+        if (frames.errors().empty()) return true;
+        if (!StopOnSignal::requested()) {
+            complain(capture::text_of(frames.errors().front().second, file));
+        }
         return false;
     }
 
@@ -175,6 +178,8 @@ void add_judge(Command program) {
     command.option("--connections", options->connections,
                    "A file of known connections: ADDRESS QP ADDRESS QP [mtu=N] [psn=N,N] [open]...",
                    {.value = "FILE"});
+    command.number("--threads", options->threads, {1, capture::kMostThreads},
+                   capture::kThreadsText);
     command.flag("--strict", options->strict, "Exit code 1 also for a possible violation");
     command.flag("-q,--quiet", options->quiet, "Omit the summary line");
     command.on_run([options] { return run_judge(*options, stdout, stderr); });

@@ -9,9 +9,9 @@
 
 #include "dissector/analysis_database/database.hpp"
 #include "dissector/analysis_page/html.hpp"
+#include "dissector/capture/decoded_frames.hpp"
 #include "dissector/capture/facts.hpp"
 #include "dissector/capture/live.hpp"
-#include "dissector/capture/merged_frames.hpp"
 #include "dissector/command_line/exit_code.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "dissector/print/output.hpp"
@@ -95,8 +95,9 @@ class Session {
             readers.push_back(std::move(*reader));
             names.push_back(&file);
         }
-        capture::MergedFrames frames(std::move(readers), analyze::Analyzer::kTogether,
-                                     {.also_roce_ports = options_.roce_ports});
+        capture::DecodedFrames frames(
+            std::move(readers),
+            {.decode = {.also_roce_ports = options_.roce_ports}, .threads = options_.threads});
         for (auto some = frames.next(); !some.empty(); some = frames.next()) {
             observe(some);
             if (StopOnSignal::requested() || out_.error() != 0) return;
@@ -303,6 +304,8 @@ void add_analyze(Command program) {
     command.number("--roce-port", options->roce_ports, {1, 65'535},
                    "A UDP port that carries RoCEv2, in addition to 4791; repeat it",
                    {.value = "PORT"});
+    command.number("--threads", options->threads, {1, capture::kMostThreads},
+                   capture::kThreadsText);
     command.choice("--format", options->format,
                    {{"text", AnalyzeFormat::Text},
                     {"json", AnalyzeFormat::Json},
