@@ -1,5 +1,6 @@
 #include "conformance/commands/judge.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -26,6 +27,9 @@ void say(std::FILE* err, std::string_view message) {
 
 // A silent device is worth a word after this time, if the user does not say how long it may take.
 constexpr wire::Duration kLongestSilence = std::chrono::seconds(1);
+
+using PacketsByPlace =
+    std::vector<std::array<flow::FramePacket, capture::DecodedFrames::kMostTogether>>;
 
 class Session {
   public:
@@ -98,10 +102,14 @@ class Session {
             complain(capture::text_of(reader.error(), file));
             return false;
         }
-        capture::DecodedFrames frames(std::move(*reader),
-                                      {.decode = {}, .threads = options_.threads});
+        PacketsByPlace packets(capture::DecodedFrames::places(options_.threads));
+        const auto prepare = [&](std::size_t place, std::span<const decode::Dissection> some) {
+            flow::read_packets(some, packets[place]);
+        };
+        capture::DecodedFrames frames(
+            std::move(*reader), {.decode = {}, .threads = options_.threads, .prepare = prepare});
         for (auto some = frames.next(); !some.empty(); some = frames.next()) {
-            judge.observe(some);
+            judge.observe(some, packets[frames.place()]);
             if (StopOnSignal::requested()) return false;
         }
         if (frames.errors().empty()) return true;

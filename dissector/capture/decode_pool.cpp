@@ -13,10 +13,10 @@ void DecodeBatch::decode(std::size_t index, const decode::Options& options) {
     decode::dissect_frame(options, frames[index]);
 }
 
-DecodePool::DecodePool(const decode::Options& options, std::uint32_t threads, std::size_t batches,
-                       std::size_t batch_frames)
-    : options_(options), threads_wanted_(threads - 1), batch_frames_(batch_frames),
-      batches_(batches) {
+DecodePool::DecodePool(const decode::Options& options, Prepare prepare, std::uint32_t threads,
+                       std::size_t batches, std::size_t batch_frames)
+    : options_(options), prepare_(std::move(prepare)), threads_wanted_(threads - 1),
+      batch_frames_(batch_frames), batches_(batches) {
     assert(threads > 0 && batches > 0);
 }
 
@@ -85,6 +85,7 @@ void DecodePool::decode_next(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     for (std::size_t i = 0; i < batch.size; ++i)
         batch.decode(i, options_);
+    prepare(batch);
     lock.lock();
     batch.decoded = true;
 }

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -35,8 +37,9 @@ class DecodePool {
   public:
     // One batch: no threads but the caller's. Threads begin with the second batch that waits: a
     // small file needs none.
-    DecodePool(const decode::Options& options, std::uint32_t threads, std::size_t batches,
-               std::size_t batch_frames);
+    using Prepare = std::function<void(std::size_t place, std::span<const decode::Dissection>)>;
+    DecodePool(const decode::Options& options, Prepare prepare, std::uint32_t threads,
+               std::size_t batches, std::size_t batch_frames);
     DecodePool(const DecodePool&) = delete;
     DecodePool& operator=(const DecodePool&) = delete;
     ~DecodePool();
@@ -44,6 +47,13 @@ class DecodePool {
     // Whether the caller is the only thread: it decodes each packet when it has read it, while its
     // bytes are in the cache.
     [[nodiscard]] bool alone() const { return capacity() == 1; }
+    [[nodiscard]] std::size_t place_of(const DecodeBatch& batch) const {
+        return static_cast<std::size_t>(&batch - batches_.data());
+    }
+    // After the batch is decoded.
+    void prepare(const DecodeBatch& batch) const {
+        if (prepare_) prepare_(place_of(batch), std::span(batch.frames).first(batch.size));
+    }
     // Only the caller's thread uses these.
     [[nodiscard]] std::size_t under_way() const { return filled_ - released_; }
     [[nodiscard]] std::size_t capacity() const { return batches_.size(); }
@@ -62,6 +72,7 @@ class DecodePool {
     void start_threads();
 
     decode::Options options_;
+    Prepare prepare_;
     std::uint32_t threads_wanted_; // beside the caller's
     std::size_t batch_frames_;
     std::vector<DecodeBatch> batches_; // a ring

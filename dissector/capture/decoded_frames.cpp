@@ -11,7 +11,7 @@ namespace {
 // Alone, a batch stays in the nearest cache. For other threads it is worth its hand-over, and short
 // enough that none of them waits long at the end.
 constexpr std::size_t kFramesAlone = 16;
-constexpr std::size_t kFramesShared = 128;
+constexpr std::size_t kFramesShared = DecodedFrames::kMostTogether;
 // So that batches under way stay among the pages that the reader keeps (page_prefetcher.hpp).
 constexpr std::size_t kBatchBytes = std::size_t{128} * 1024;
 
@@ -22,8 +22,8 @@ std::uint32_t threads_of(std::uint32_t wanted) {
 
 std::unique_ptr<DecodePool> pool_for(const DecodedFrames::Options& options) {
     const std::uint32_t threads = threads_of(options.threads);
-    const std::size_t batches = threads == 1 ? 1 : threads * DecodedFrames::kBatchesPerThread;
-    return std::make_unique<DecodePool>(options.decode, threads, batches,
+    return std::make_unique<DecodePool>(options.decode, options.prepare, threads,
+                                        DecodedFrames::places(threads),
                                         threads == 1 ? kFramesAlone : kFramesShared);
 }
 
@@ -34,6 +34,11 @@ std::vector<Reader> alone(Reader reader) {
 }
 
 } // namespace
+
+std::size_t DecodedFrames::places(std::uint32_t threads) {
+    const std::uint32_t wanted = threads_of(threads);
+    return wanted == 1 ? 1 : wanted * kBatchesPerThread;
+}
 
 DecodedFrames::DecodedFrames(std::vector<Reader> readers, Options options)
     : options_(std::move(options)), pool_(pool_for(options_)) {
@@ -152,6 +157,7 @@ void DecodedFrames::fill(DecodeBatch& batch) {
         ++batch.size;
     }
     number_ += batch.size;
+    if (pool_->alone()) pool_->prepare(batch);
 }
 
 // Many at once, so that sleeping threads are woken seldom.
@@ -182,6 +188,10 @@ const Record& DecodedFrames::record(std::size_t index) const {
 
 std::span<const Interface> DecodedFrames::interfaces(std::size_t index) const {
     return reader().interfaces().first(given_->packets[index].interfaces);
+}
+
+std::size_t DecodedFrames::place() const {
+    return pool_->place_of(*given_);
 }
 
 bool DecodedFrames::selected(std::size_t index) const {

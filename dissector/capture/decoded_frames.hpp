@@ -43,7 +43,15 @@ class DecodedFrames {
         // Whether to decode this frame; may also shorten it. Empty: every frame. Called in order by
         // the caller's thread.
         std::function<bool(Record&)> select = {};
+        // What else is to be done with each batch that needs no others, on the thread that decodes
+        // it: several at a time, but never two with the same place, which is less than places().
+        // Without `select`. It must not throw.
+        using Prepare = std::function<void(std::size_t place, std::span<const decode::Dissection>)>;
+        Prepare prepare = {};
     };
+    // Batches under way at most, with so many threads.
+    static std::size_t places(std::uint32_t threads);
+    static constexpr std::size_t kMostTogether = 128; // frames of a batch
     static constexpr std::size_t kBatchesPerThread = 4;
 
     DecodedFrames(std::vector<Reader> readers, Options options);
@@ -60,6 +68,9 @@ class DecodedFrames {
     [[nodiscard]] const Record& record(std::size_t index) const;
     [[nodiscard]] bool selected(std::size_t index) const;
     [[nodiscard]] std::span<const Interface> interfaces(std::size_t index) const;
+
+    // Of the frames of the last next(), as Options::prepare was told.
+    [[nodiscard]] std::size_t place() const;
 
     // Whether next() may wait for the writer of a pipe: a good moment to flush output.
     [[nodiscard]] bool may_wait() const;

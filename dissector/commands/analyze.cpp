@@ -1,5 +1,6 @@
 #include "dissector/commands/analyze.hpp"
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -25,6 +26,9 @@ using namespace command_line;
 void say(std::FILE* err, std::string_view message) {
     fmt::print(err, "veriroce: {}\n", wire::safe_text(message, true));
 }
+
+using PacketsByPlace =
+    std::vector<std::array<flow::FramePacket, capture::DecodedFrames::kMostTogether>>;
 
 class Session {
   public:
@@ -64,8 +68,7 @@ class Session {
         return options_.interface.empty() && StopOnSignal::requested();
     }
 
-    void observe(std::span<const decode::Dissection> frames) {
-        analyzer_.observe(frames);
+    void write_messages() {
         if (analyzer_.messages().empty()) return;
         if (database_) {
             if (const auto added = database_->add(analyzer_.messages()); !added) {
@@ -95,11 +98,17 @@ class Session {
             readers.push_back(std::move(*reader));
             names.push_back(&file);
         }
-        capture::DecodedFrames frames(
-            std::move(readers),
-            {.decode = {.also_roce_ports = options_.roce_ports}, .threads = options_.threads});
+        PacketsByPlace packets(capture::DecodedFrames::places(options_.threads));
+        const auto prepare = [&](std::size_t place, std::span<const decode::Dissection> some) {
+            flow::read_packets(some, packets[place]);
+        };
+        capture::DecodedFrames frames(std::move(readers),
+                                      {.decode = {.also_roce_ports = options_.roce_ports},
+                                       .threads = options_.threads,
+                                       .prepare = prepare});
         for (auto some = frames.next(); !some.empty(); some = frames.next()) {
-            observe(some);
+            analyzer_.observe(some, packets[frames.place()]);
+            write_messages();
             if (StopOnSignal::requested() || out_.error() != 0) return;
         }
         for (const auto& [file, error] : frames.errors())
@@ -122,7 +131,8 @@ class Session {
             if (*got != capture::Live::Got::Packet) continue;
             capture::tell(record, ++number, dissection.frame);
             decode::dissect_frame({.also_roce_ports = options_.roce_ports}, dissection);
-            observe({&dissection, 1});
+            analyzer_.observe({&dissection, 1});
+            write_messages();
         }
         const auto counts = live->counts();
         if (counts.dropped + counts.interface_dropped == 0) return;

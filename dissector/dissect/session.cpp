@@ -292,8 +292,37 @@ capture::DecodedFrames Session::decoded(capture::Reader reader) {
             return true;
         };
     }
-    return {std::move(reader),
-            {.decode = decode_, .threads = options_.threads, .select = std::move(select)}};
+    capture::DecodedFrames::Options options{
+        .decode = decode_, .threads = options_.threads, .select = std::move(select)};
+    if (counts_batches()) {
+        counted_.resize(capture::DecodedFrames::places(options_.threads));
+        options.prepare = [this](std::size_t place, std::span<const decode::Dissection> frames) {
+            counted_[place].take(frames);
+        };
+    }
+    return {std::move(reader), std::move(options)};
+}
+
+bool Session::counts_batches() const {
+    const bool chooses = !options_.filter.empty() || compiled_.capture_filter ||
+                         compiled_.followed || options_.snap_length;
+    // A thread alone has no use for it: its packets are in its cache.
+    return options_.stats && !options_.check && !chooses && !follows_ && !rewriter_ &&
+           !compiled_.autostop && capture::DecodedFrames::places(options_.threads) > 1;
+}
+
+// False if the packets must be counted one by one.
+bool Session::count_batch(const capture::DecodedFrames& frames, std::size_t size) {
+    if (counted_.empty() || upper_.watching()) return false;
+    const CountedBatch& batch = counted_[frames.place()];
+    if (!batch.complete) return false;
+    if (options_.max_packets && read_ + size > *options_.max_packets) return false;
+    read_ += size;
+    packets_ += size;
+    number_ += size;
+    statistics_.add(batch);
+    progress_.step(read_, frames);
+    return true;
 }
 
 bool Session::read_frames(capture::DecodedFrames& frames, const std::string& file) {
@@ -316,6 +345,7 @@ bool Session::read_frames(capture::DecodedFrames& frames, const std::string& fil
 
 bool Session::read_batch(std::span<decode::Dissection> batch, const capture::DecodedFrames& frames,
                          const std::string& file) {
+    if (count_batch(frames, batch.size())) return true;
     for (std::size_t i = 0; i < batch.size(); ++i) {
         if (i > 0 && (enough() || interrupted())) return false;
         progress_.step(read_, frames);

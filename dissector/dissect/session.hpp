@@ -68,6 +68,9 @@ class Session {
     bool find_followed(const std::string& file);
     [[nodiscard]] bool selected() const;
     void begin_input(const std::string& name);
+    // Whether a batch is counted as a whole: nothing but the summary depends on its packets.
+    [[nodiscard]] bool counts_batches() const;
+    bool count_batch(const capture::DecodedFrames& frames, std::size_t size);
     // The packets that the capture filter selects are decoded.
     capture::DecodedFrames decoded(capture::Reader reader);
     bool read_frames(capture::DecodedFrames& frames, const std::string& file);
@@ -117,6 +120,7 @@ class Session {
     std::optional<std::int64_t> first_time_ns_;
     std::optional<std::int64_t> last_time_ns_;
     Statistics statistics_;
+    std::vector<CountedBatch> counted_; // by DecodedFrames::place(); empty unless counts_batches()
     NotFollowedCounts not_followed_;
     std::map<std::uint32_t, std::uint64_t> unsupported_; // frames of this file by link type
     print::TimeColumn time_;

@@ -45,6 +45,7 @@ TransportHeaders::TransportHeaders(const wire::Packet& packet)
     : size(wire::encode_headers(packet, bytes)) {}
 
 std::uint64_t digest_of(const Packet& packet) {
+    if (packet.digest != 0) return packet.digest;
     if (!packet.whole()) return 0;
     TransportHeaders headers(packet.transport);
     // Of the BTH, only the opcode: the rest may differ, or is compared elsewhere.
