@@ -1,5 +1,6 @@
 #include "conformance/commands/judge.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -9,7 +10,7 @@
 #include "conformance/commands/judge_lines.hpp"
 #include "conformance/commands/judge_report.hpp"
 #include "conformance/commands/text_file.hpp"
-#include "dissector/capture/dissected_frames.hpp"
+#include "dissector/capture/decoded_frames.hpp"
 #include "dissector/command_line/exit_code.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "dissector/print/output.hpp"
@@ -26,6 +27,9 @@ void say(std::FILE* err, std::string_view message) {
 
 // A silent device is worth a word after this time, if the user does not say how long it may take.
 constexpr wire::Duration kLongestSilence = std::chrono::seconds(1);
+
+using PacketsByPlace =
+    std::vector<std::array<flow::FramePacket, capture::DecodedFrames::kMostTogether>>;
 
 class Session {
   public:
@@ -98,13 +102,20 @@ class Session {
             complain(capture::text_of(reader.error(), file));
             return false;
         }
-        capture::DissectedFrames frames(*reader, judge::Judge::kTogether);
+        PacketsByPlace packets(capture::DecodedFrames::places(options_.threads));
+        const auto prepare = [&](std::size_t place, std::span<const decode::Dissection> some) {
+            flow::read_packets(some, packets[place]);
+        };
+        capture::DecodedFrames frames(
+            std::move(*reader), {.decode = {}, .threads = options_.threads, .prepare = prepare});
         for (auto some = frames.next(); !some.empty(); some = frames.next()) {
-            judge.observe(some);
+            judge.observe(some, packets[frames.place()]);
             if (StopOnSignal::requested()) return false;
         }
-        if (!frames.error()) return true;
-        if (!StopOnSignal::requested()) complain(capture::text_of(*frames.error(), file));
+        if (frames.errors().empty()) return true;
+        if (!StopOnSignal::requested()) {
+            complain(capture::text_of(frames.errors().front().second, file));
+        }
         return false;
     }
 
@@ -175,6 +186,8 @@ void add_judge(Command program) {
     command.option("--connections", options->connections,
                    "A file of known connections: ADDRESS QP ADDRESS QP [mtu=N] [psn=N,N] [open]...",
                    {.value = "FILE"});
+    command.number("--threads", options->threads, {1, capture::kMostThreads},
+                   capture::kThreadsText);
     command.flag("--strict", options->strict, "Exit code 1 also for a possible violation");
     command.flag("-q,--quiet", options->quiet, "Omit the summary line");
     command.on_run([options] { return run_judge(*options, stdout, stderr); });

@@ -22,6 +22,7 @@ struct JudgeOptions {
     std::string connections;              // a file (judge_connections.hpp); empty: none
     std::optional<double> patience_ms;    // judge::Assumptions::patience
     bool strict = false;                  // a possible violation counts as well
+    std::uint32_t threads = 0;            // that decode; 0: one for each processor
     bool quiet = false;                   // text: violations only, no summary line
 };
 

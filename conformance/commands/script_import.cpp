@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "conformance/commands/text_file.hpp"
-#include "dissector/capture/dissected_frames.hpp"
+#include "dissector/capture/decoded_frames.hpp"
 #include "dissector/command_line/refusal.hpp"
 
 namespace veriroce::commands {
@@ -25,11 +25,13 @@ Accepted<std::optional<std::string>> each_frame(const std::string& path, Take ta
     if (!reader) {
         return unable(capture::text_of(reader.error(), path));
     }
-    capture::DissectedFrames frames(*reader);
-    for (auto some = frames.next(); !some.empty(); some = frames.next())
-        take(some.front());
-    if (frames.error()) return capture::text_of(*frames.error(), path);
-    return std::nullopt;
+    capture::DecodedFrames frames(std::move(*reader), {});
+    for (auto some = frames.next(); !some.empty(); some = frames.next()) {
+        for (const decode::Dissection& frame : some)
+            take(frame);
+    }
+    if (frames.errors().empty()) return std::nullopt;
+    return capture::text_of(frames.errors().front().second, path);
 }
 
 std::string_view name_of(wire::Service service) {

@@ -127,7 +127,8 @@ struct Judge::State {
 
     void note_writes(const flow::Packet& packet, Context& context);
     void count(const decode::Dissection& frame, bool judged);
-    void judge_together(std::span<const decode::Dissection> frames);
+    void judge_together(std::span<const decode::Dissection> frames,
+                        std::span<const flow::FramePacket> packets);
     void judge(const flow::Packet& packet, const decode::Dissection* frame);
     void judge_connected(const Context& context);
     void judge_pending(const Context& context);
@@ -141,13 +142,9 @@ struct Judge::State {
     Assumptions assumptions;
     flow::Tracker tracker;
     ViolationLog log;
-    std::deque<Notes> notes; // of both ends of each connection
-    struct Waiting {
-        bool packet_there = false;
-        flow::Packet packet;
-        std::optional<flow::Tracker::Ahead> ahead;
-    };
-    std::array<Waiting, kTogether> together; // packets that are judged together
+    std::deque<Notes> notes;                           // of both ends of each connection
+    std::array<flow::FramePacket, kTogether> together; // packets that are judged together
+    std::array<std::optional<flow::Tracker::Ahead>, kTogether> fetched; // likewise
     Summary summary;
     std::optional<wire::Instant> last_time;
     std::optional<wire::Instant> end_time; // the latest of all frames, whatever they carry
@@ -194,26 +191,22 @@ void Judge::State::count(const decode::Dissection& frame, bool judged) {
 }
 
 // What several packets need is fetched for all of them at once.
-void Judge::State::judge_together(std::span<const decode::Dissection> frames) {
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-        Waiting& waiting = together[i];
-        waiting.packet = {};
-        waiting.packet_there = flow::read_packet(frames[i], waiting.packet);
-        waiting.ahead.reset();
-        count(frames[i], waiting.packet_there);
-        if (waiting.packet_there) tracker.fetch_path(waiting.packet);
+void Judge::State::judge_together(std::span<const decode::Dissection> frames,
+                                  std::span<const flow::FramePacket> packets) {
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        count(frames[i], packets[i].there);
+        if (packets[i].there) tracker.fetch_path(packets[i].packet);
     }
-    const std::span<Waiting> there = std::span(together).first(frames.size());
-    for (Waiting& waiting : there) {
-        if (!waiting.packet_there) continue;
-        waiting.ahead = tracker.fetch_connection(waiting.packet);
-        if (waiting.ahead) fetch_notes(*waiting.ahead);
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        if (!packets[i].there) continue;
+        fetched[i] = tracker.fetch_connection(packets[i].packet);
+        if (fetched[i]) fetch_notes(*fetched[i]);
     }
-    for (const Waiting& waiting : there) {
-        if (waiting.ahead) tracker.fetch_history(waiting.packet, *waiting.ahead);
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        if (packets[i].there && fetched[i]) tracker.fetch_history(packets[i].packet, *fetched[i]);
     }
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-        if (together[i].packet_there) judge(together[i].packet, &frames[i]);
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        if (packets[i].there) judge(packets[i].packet, &frames[i]);
     }
 }
 
@@ -336,10 +329,20 @@ Judge::Judge(Judge&&) noexcept = default;
 Judge& Judge::operator=(Judge&&) noexcept = default;
 
 void Judge::observe(std::span<const decode::Dissection> frames) {
+    State& state = *state_;
     while (!frames.empty()) {
         const std::size_t count = std::min(frames.size(), kTogether);
-        state_->judge_together(frames.first(count));
+        flow::read_packets(frames.first(count), state.together);
+        state.judge_together(frames.first(count), std::span(state.together).first(count));
         frames = frames.subspan(count);
+    }
+}
+
+void Judge::observe(std::span<const decode::Dissection> frames,
+                    std::span<const flow::FramePacket> packets) {
+    for (std::size_t at = 0; at < frames.size(); at += kTogether) {
+        const std::size_t count = std::min(frames.size() - at, kTogether);
+        state_->judge_together(frames.subspan(at, count), packets.subspan(at, count));
     }
 }
 

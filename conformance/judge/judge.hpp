@@ -18,6 +18,7 @@
 
 #include "conformance/judge/assumptions.hpp"
 #include "conformance/judge/violation.hpp"
+#include "dissector/flow/frame_packet.hpp"
 
 namespace veriroce::judge {
 
@@ -64,6 +65,9 @@ class Judge {
     // Several, one after the other; with many connections less time is spent waiting for memory.
     void observe(std::span<const decode::Dissection> frames);
     static constexpr std::size_t kTogether = 16; // so many are taken at a time
+    // The same, with what flow::read_packets() gave for them.
+    void observe(std::span<const decode::Dissection> frames,
+                 std::span<const flow::FramePacket> packets);
     void observe(const flow::Packet& packet);
     // After the last packet: what only the end can show, such as answers that never came. `end` is
     // until when was recorded, if that was longer than the last packet. Observing afterwards is an

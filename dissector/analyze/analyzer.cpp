@@ -25,8 +25,9 @@ struct Place {
 struct Analyzer::State {
     explicit State(Options chosen) : options(chosen), tracker(chosen.flow) {}
 
-    void observe_together(std::span<const decode::Dissection> frames);
-    void count(const decode::Dissection& frame, bool packet);
+    void observe_together(std::span<const decode::Dissection> frames,
+                          std::span<const flow::FramePacket> packets);
+    void count_frame(const decode::Dissection& frame);
     void note_time(wire::Instant time);
     void take(const flow::Packet& packet);
     void outside(const flow::Packet& packet, const flow::Classified& seen);
@@ -46,12 +47,8 @@ struct Analyzer::State {
     std::uint64_t last_id = 0;
     std::uint64_t unpaired_responses = 0;
     std::size_t traced = 0;
-    struct Waiting {
-        bool there = false;
-        flow::Packet packet;
-        std::optional<flow::Tracker::Ahead> ahead;
-    };
-    std::array<Waiting, kTogether> together;
+    std::array<flow::FramePacket, kTogether> together;
+    std::array<std::optional<flow::Tracker::Ahead>, kTogether> fetched;
     std::vector<FinishedMessage> messages;
     Totals totals;
     bool finished = false;
@@ -62,10 +59,9 @@ void Analyzer::State::note_time(wire::Instant time) {
     if (!totals.end || time > *totals.end) totals.end = time;
 }
 
-void Analyzer::State::count(const decode::Dissection& frame, bool packet) {
-    ++totals.frames;
+// A frame that holds no packet.
+void Analyzer::State::count_frame(const decode::Dissection& frame) {
     if (frame.frame.time_ns) note_time(wire::Instant(wire::Duration(*frame.frame.time_ns)));
-    if (packet) return;
     if (frame.roce()) {
         ++totals.incomplete;
     } else if (frame.transport_packet()) {
@@ -87,27 +83,29 @@ void Analyzer::State::fetch(const flow::Tracker::Ahead& ahead) const {
     wire::fetch(&facts.outstanding, &facts.timeouts);
 }
 
-// What several packets need is fetched for all of them at once.
-void Analyzer::State::observe_together(std::span<const decode::Dissection> frames) {
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-        Waiting& waiting = together[i];
-        waiting.packet = {};
-        waiting.there = flow::read_packet(frames[i], waiting.packet);
-        waiting.ahead.reset();
-        count(frames[i], waiting.there);
-        if (waiting.there) tracker.fetch_path(waiting.packet);
+// What several packets need is fetched for all of them at once. Frames that hold packets are not
+// touched: another thread may have decoded them, and they would come from its cache.
+void Analyzer::State::observe_together(std::span<const decode::Dissection> frames,
+                                       std::span<const flow::FramePacket> packets) {
+    totals.frames += packets.size();
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        if (packets[i].there) {
+            tracker.fetch_path(packets[i].packet);
+            if (packets[i].packet.time) note_time(*packets[i].packet.time);
+        } else {
+            count_frame(frames[i]);
+        }
     }
-    const std::span<Waiting> all = std::span(together).first(frames.size());
-    for (Waiting& waiting : all) {
-        if (!waiting.there) continue;
-        waiting.ahead = tracker.fetch_connection(waiting.packet);
-        if (waiting.ahead) fetch(*waiting.ahead);
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        if (!packets[i].there) continue;
+        fetched[i] = tracker.fetch_connection(packets[i].packet);
+        if (fetched[i]) fetch(*fetched[i]);
     }
-    for (const Waiting& waiting : all) {
-        if (waiting.ahead) tracker.fetch_history(waiting.packet, *waiting.ahead);
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        if (packets[i].there && fetched[i]) tracker.fetch_history(packets[i].packet, *fetched[i]);
     }
-    for (const Waiting& waiting : all) {
-        if (waiting.there) take(waiting.packet);
+    for (const flow::FramePacket& one : packets) {
+        if (one.there) take(one.packet);
     }
 }
 
@@ -296,11 +294,22 @@ Analyzer::Analyzer(Analyzer&&) noexcept = default;
 Analyzer& Analyzer::operator=(Analyzer&&) noexcept = default;
 
 void Analyzer::observe(std::span<const decode::Dissection> frames) {
-    state_->messages.clear();
+    State& state = *state_;
+    state.messages.clear();
     while (!frames.empty()) {
         const std::size_t count = std::min(frames.size(), kTogether);
-        state_->observe_together(frames.first(count));
+        flow::read_packets(frames.first(count), state.together);
+        state.observe_together(frames.first(count), std::span(state.together).first(count));
         frames = frames.subspan(count);
+    }
+}
+
+void Analyzer::observe(std::span<const decode::Dissection> frames,
+                       std::span<const flow::FramePacket> packets) {
+    state_->messages.clear();
+    for (std::size_t at = 0; at < frames.size(); at += kTogether) {
+        const std::size_t count = std::min(frames.size() - at, kTogether);
+        state_->observe_together(frames.subspan(at, count), packets.subspan(at, count));
     }
 }
 

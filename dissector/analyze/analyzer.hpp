@@ -18,6 +18,7 @@
 
 #include "dissector/analyze/facts.hpp"
 #include "dissector/decode/dissection.hpp"
+#include "dissector/flow/frame_packet.hpp"
 
 namespace veriroce::analyze {
 
@@ -38,6 +39,9 @@ class Analyzer {
     // With many connections less time is spent waiting for memory if several frames come together.
     void observe(std::span<const decode::Dissection> frames);
     static constexpr std::size_t kTogether = 16; // this many are taken at a time
+    // The same, with what flow::read_packets() gave for them.
+    void observe(std::span<const decode::Dissection> frames,
+                 std::span<const flow::FramePacket> packets);
     void observe(const flow::Packet& packet);
     // After the last packet. Observing afterwards is an error.
     void finish();

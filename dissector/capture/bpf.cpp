@@ -69,9 +69,12 @@ Bpf::Program& Bpf::program_for(std::uint16_t link_code) {
     return program;
 }
 
+void Bpf::note(const Record& record) {
+    program_for(record.link_code).met = true;
+}
+
 bool Bpf::matches(const Record& record) {
-    Program& program = program_for(record.link_code);
-    program.met = true;
+    const Program& program = program_for(record.link_code);
     if (!program.compiled()) return false;
     const ::pcap_pkthdr header{.ts = {},
                                .caplen = static_cast<::bpf_u_int32>(record.bytes.size()),

@@ -25,11 +25,14 @@ class Bpf {
 
     // Always false for a link type that the expression cannot be compiled for.
     bool matches(const Record& record);
+    // Counts the packet's link type for the messages below. Apart from matches(), because packets
+    // may be read ahead and then not be used.
+    void note(const Record& record);
 
     // Call before the first packet of another file.
     void begin_file();
     // Why the expression could not be compiled for any link type in this file. Empty if it could be
-    // compiled for at least one, or if no packet has come yet.
+    // compiled for at least one, or if no packet was noted yet.
     [[nodiscard]] std::optional<std::string> unusable() const;
     // The next warning about a link type that is left out although the expression is valid for
     // others. Each link type is reported once; empty when there are no more.

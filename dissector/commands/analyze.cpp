@@ -1,6 +1,7 @@
 #include "dissector/commands/analyze.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -10,9 +11,9 @@
 
 #include "dissector/analysis_database/database.hpp"
 #include "dissector/analysis_page/html.hpp"
+#include "dissector/capture/decoded_frames.hpp"
 #include "dissector/capture/facts.hpp"
 #include "dissector/capture/live.hpp"
-#include "dissector/capture/merged_frames.hpp"
 #include "dissector/command_line/exit_code.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "dissector/commands/analyze_two_points.hpp"
@@ -27,6 +28,9 @@ using namespace command_line;
 void say(std::FILE* err, std::string_view message) {
     fmt::print(err, "veriroce: {}\n", wire::safe_text(message, true));
 }
+
+using PacketsByPlace =
+    std::vector<std::array<flow::FramePacket, capture::DecodedFrames::kMostTogether>>;
 
 class Session {
   public:
@@ -66,8 +70,7 @@ class Session {
         return options_.interface.empty() && StopOnSignal::requested();
     }
 
-    void observe(std::span<const decode::Dissection> frames) {
-        analyzer_.observe(frames);
+    void write_messages() {
         if (analyzer_.messages().empty()) return;
         if (database_) {
             if (const auto added = database_->add(analyzer_.messages()); !added) {
@@ -97,10 +100,17 @@ class Session {
             readers.push_back(std::move(*reader));
             names.push_back(&file);
         }
-        capture::MergedFrames frames(std::move(readers), analyze::Analyzer::kTogether,
-                                     {.also_roce_ports = options_.roce_ports});
+        PacketsByPlace packets(capture::DecodedFrames::places(options_.threads));
+        const auto prepare = [&](std::size_t place, std::span<const decode::Dissection> some) {
+            flow::read_packets(some, packets[place]);
+        };
+        capture::DecodedFrames frames(std::move(readers),
+                                      {.decode = {.also_roce_ports = options_.roce_ports},
+                                       .threads = options_.threads,
+                                       .prepare = prepare});
         for (auto some = frames.next(); !some.empty(); some = frames.next()) {
-            observe(some);
+            analyzer_.observe(some, packets[frames.place()]);
+            write_messages();
             if (StopOnSignal::requested() || out_.error() != 0) return;
         }
         for (const auto& [file, error] : frames.errors())
@@ -123,7 +133,8 @@ class Session {
             if (*got != capture::Live::Got::Packet) continue;
             capture::tell(record, ++number, dissection.frame);
             decode::dissect_frame({.also_roce_ports = options_.roce_ports}, dissection);
-            observe({&dissection, 1});
+            analyzer_.observe({&dissection, 1});
+            write_messages();
         }
         const auto counts = live->counts();
         if (counts.dropped + counts.interface_dropped == 0) return;
@@ -329,6 +340,8 @@ void add_analyze(Command program) {
     command.number("--roce-port", options->roce_ports, {1, 65'535},
                    "A UDP port that carries RoCEv2, in addition to 4791; repeat it",
                    {.value = "PORT"});
+    command.number("--threads", options->threads, {1, capture::kMostThreads},
+                   capture::kThreadsText);
     command.choice("--format", options->format,
                    {{"text", AnalyzeFormat::Text},
                     {"json", AnalyzeFormat::Json},

@@ -21,6 +21,7 @@ struct AnalyzeOptions {
     std::vector<std::string> second;       // captured at another point at the same time
     std::string interface;                 // capture live instead
     std::vector<std::uint16_t> roce_ports; // UDP ports to decode as RoCEv2, besides 4791
+    std::uint32_t threads = 0;             // that decode; 0: one for each processor
     AnalyzeFormat format = AnalyzeFormat::Text;
     AnalyzeRows rows = AnalyzeRows::Connections; // of JSON lines and CSV
     std::string sqlite;                          // write a database to this file as well

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "dissector/capture/decoded_frames.hpp"
 #include "dissector/commands/tshark_hints.hpp"
 #include "dissector/dissect/dissect.hpp"
 
@@ -41,6 +42,7 @@ void add_input(Command& command, dissect::Options& options) {
     command.option("-a", options.autostop,
                    "Stop after duration:SECONDS, filesize:KB, packets:N or files:N; repeat it",
                    {.value = "LIMIT"});
+    command.number("--threads", options.threads, {1, capture::kMostThreads}, capture::kThreadsText);
     command.flag("-D", options.list_interfaces, "List the interfaces, and nothing else");
 }
 

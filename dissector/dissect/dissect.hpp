@@ -39,6 +39,7 @@ struct Options {
     bool verify_icrc = false;              // verify ICRCs even if no output needs them
     std::vector<std::uint16_t> roce_ports; // UDP ports to decode as RoCEv2, besides 4791
     std::vector<std::string> decode_as;    // "qp=0x12:nvme", "port=4420:none" (decode_as.hpp)
+    std::uint32_t threads = 0;             // that decode files; 0: one for each processor
     bool quiet = false;                    // omit the summary line of --check
     bool not_promiscuous = false;          // -p, live
     // -s: decode and write at most this much of a packet; 0: everything.

@@ -18,21 +18,42 @@ constexpr std::uint64_t spread(std::uint64_t value) {
 
 } // namespace
 
-std::optional<std::uint32_t> AddressPairs::number_of(const decode::Dissection& dissection) {
-    const decode::LayerKind header = dissection.network.kind;
+FlowPacket FlowPacket::of(const decode::Dissection& dissection) {
+    FlowPacket packet;
+    packet.header = dissection.network.kind;
+    packet.qpn = dissection.packet.bth.dest_qp.value;
+    packet.bytes = dissection.body_bytes;
     const wire::Bytes bytes = dissection.bytes_of(dissection.network);
-    Words words{};
-    if (header == decode::LayerKind::Ipv4) {
-        std::memcpy(words.data(), wire::ip_addresses(bytes, false).data(), 8);
+    if (packet.header == decode::LayerKind::Ipv4) {
+        std::memcpy(packet.addresses.data(), wire::ip_addresses(bytes, false).data(), 8);
     } else {
-        std::memcpy(words.data(), wire::ip_addresses(bytes, true).data(), sizeof words);
+        std::memcpy(packet.addresses.data(), wire::ip_addresses(bytes, true).data(),
+                    sizeof packet.addresses);
     }
+    return packet;
+}
+
+namespace {
+
+AddressPairs::Pair pair_of(const FlowPacket& packet) {
+    const wire::Bytes bytes = std::as_bytes(std::span(packet.addresses));
+    if (packet.header == decode::LayerKind::Ipv4) {
+        return {wire::IpAddress::from_v4(wire::load_u32(bytes, 0)),
+                wire::IpAddress::from_v4(wire::load_u32(bytes, 4))};
+    }
+    return {wire::IpAddress::from_v6(bytes.first(16)), wire::IpAddress::from_v6(bytes.subspan(16))};
+}
+
+} // namespace
+
+std::optional<std::uint32_t> AddressPairs::number_of(const FlowPacket& packet) {
+    const FlowPacket::Words& words = packet.addresses;
     const std::uint64_t sum = words[0] + words[1] * 3 + words[2] * 5 + words[3] * 7;
     Recent& recent = recent_[spread(sum) % kRecent];
-    if (recent.words != words || recent.header != header) {
-        const auto number = number_of(Pair{*dissection.source(), *dissection.destination()});
+    if (recent.words != words || recent.header != packet.header) {
+        const auto number = number_of(pair_of(packet));
         if (!number) return std::nullopt;
-        recent = {words, header, *number};
+        recent = {words, packet.header, *number};
     }
     return recent.number;
 }
@@ -46,17 +67,17 @@ std::optional<std::uint32_t> AddressPairs::number_of(const Pair& pair) {
     return number;
 }
 
-void FlowCounts::add(const decode::Dissection& dissection) {
-    const auto addresses = pairs_.number_of(dissection);
+void FlowCounts::add(const FlowPacket& packet) {
+    const auto addresses = pairs_.number_of(packet);
     if (!addresses) {
         ++beyond_;
         return;
     }
-    const std::uint64_t key = std::uint64_t{*addresses} << 24 | dissection.packet.bth.dest_qp.value;
+    const std::uint64_t key = std::uint64_t{*addresses} << 24 | packet.qpn;
     const std::uint64_t hash = spread(key);
     wire::fetch(places_[hash & (places_.size() - 1)]);
     if (waiting_count_ == kWaiting) settle();
-    waiting_[waiting_count_++] = {key, hash, dissection.body_bytes};
+    waiting_[waiting_count_++] = {key, hash, packet.bytes};
 }
 
 void FlowCounts::settle() {

@@ -19,6 +19,19 @@
 
 namespace veriroce::dissect {
 
+// What is counted of a packet: it can be taken from the packet ahead, on any thread.
+struct FlowPacket {
+    // The packet has an IP header or GRH, and a BTH.
+    static FlowPacket of(const decode::Dissection& dissection);
+
+    // Both addresses as in the header, padded with zeros.
+    using Words = std::array<std::uint64_t, 4>;
+    Words addresses{};
+    decode::LayerKind header = decode::LayerKind::Frame;
+    std::uint32_t qpn = 0;
+    std::uint32_t bytes = 0;
+};
+
 // Numbers address pairs in the order in which they appear.
 class AddressPairs {
   public:
@@ -29,15 +42,13 @@ class AddressPairs {
         [[nodiscard]] std::uint64_t hash() const { return flow::Path{source, destination}.hash(); }
     };
 
-    // For a packet with an IP header or GRH; empty if the table of pairs is full.
-    std::optional<std::uint32_t> number_of(const decode::Dissection& dissection);
+    // Empty if the table of pairs is full.
+    std::optional<std::uint32_t> number_of(const FlowPacket& packet);
     [[nodiscard]] const Pair& operator[](std::uint32_t number) const { return pairs_[number]; }
 
   private:
-    // Both addresses as in the header, padded with zeros.
-    using Words = std::array<std::uint64_t, 4>;
     struct Recent {
-        Words words{};
+        FlowPacket::Words words{};
         decode::LayerKind header = decode::LayerKind::Frame; // not set yet
         std::uint32_t number = 0;
     };
@@ -80,8 +91,7 @@ class FlowCounts {
         std::uint64_t bytes = 0;
     };
 
-    // The packet has an IP header or GRH, and a BTH.
-    void add(const decode::Dissection& dissection);
+    void add(const FlowPacket& packet);
     // The up to `count` flows with the most packets; ties are ordered by path.
     std::vector<Flow> largest(std::size_t count);
     [[nodiscard]] std::size_t size() const { return used_; }

@@ -197,16 +197,18 @@ bool Session::find_followed(const std::string& file) {
     if (learns_) return true;
     auto reader = capture::Reader::open(file, &command_line::StopOnSignal::flag());
     if (!reader) return true; // reading it again says why
-    if (compiled_.capture_filter) compiled_.capture_filter->begin_file();
+    begin_input(file);
     flow::Follower follower;
-    dissection_.frame = {};
-    while (!interrupted() && reader->next(record_).value_or(false)) {
-        if (!captured()) continue;
-        if (options_.snap_length) cut_record();
-        fill_facts(reader->interfaces());
-        decode::dissect_frame(decode_, dissection_);
-        follower.follow(dissection_);
-        if (const flow::Connection* one = follower.connection()) followed.learn(*one);
+    capture::DecodedFrames frames = decoded(std::move(*reader));
+    for (auto some = frames.next(); !some.empty() && !interrupted(); some = frames.next()) {
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            if (!frames.selected(i)) continue;
+            record_ = &frames.record(i);
+            dissection_ = &some[i];
+            fill_facts(frames.interfaces(i));
+            follower.follow(some[i]);
+            if (const flow::Connection* one = follower.connection()) followed.learn(*one);
+        }
     }
     if (interrupted()) return false;
     const std::vector<std::string> ends = followed.candidates();
@@ -231,8 +233,8 @@ bool Session::read_file(const std::string& file) {
         return true;
     }
     if (options_.files.size() > 1) name_file(file);
-    if (compiled_.capture_filter) compiled_.capture_filter->begin_file();
-    const bool more = read_all(*reader, file);
+    capture::DecodedFrames frames = decoded(std::move(*reader));
+    const bool more = read_frames(frames, file);
     report_unfiltered(file);
     report_unsupported(file);
     report_evicted(file);
@@ -255,7 +257,7 @@ void Session::read_live() {
         fmt::print(err_, "Capturing on {}; press Ctrl-C to stop\n", options_.interface);
         std::fflush(err_);
     }
-    read_all(*live, options_.interface);
+    read_packets(*live);
     report_unsupported(options_.interface);
     report_evicted(options_.interface);
     out_.flush();
@@ -267,67 +269,115 @@ void Session::read_live() {
                counts.received, counts.dropped, counts.interface_dropped);
 }
 
-template <typename Packets>
-bool Session::read_all(Packets& packets, const std::string& name) {
-    dissection_.frame = {};
-    dissection_.frame.file = name;
+void Session::begin_input(const std::string& name) {
+    input_name_ = name;
+    number_ = 0;
+    first_time_ns_.reset();
+    last_time_ns_.reset();
     unsupported_.clear();
+    if (compiled_.capture_filter) compiled_.capture_filter->begin_file();
     if (follows_) follower_ = std::make_unique<flow::Follower>();
     time_.begin_file();
     if (rewriter_) rewriter_->begin_file();
+}
+
+capture::DecodedFrames Session::decoded(capture::Reader reader) {
+    std::function<bool(capture::Record&)> select;
+    if (compiled_.capture_filter || options_.snap_length) {
+        select = [this](capture::Record& record) {
+            if (compiled_.capture_filter && !compiled_.capture_filter->matches(record)) {
+                return false;
+            }
+            if (options_.snap_length) cut(record);
+            return true;
+        };
+    }
+    capture::DecodedFrames::Options options{
+        .decode = decode_, .threads = options_.threads, .select = std::move(select)};
+    if (counts_batches()) {
+        counted_.resize(capture::DecodedFrames::places(options_.threads));
+        options.prepare = [this](std::size_t place, std::span<const decode::Dissection> frames) {
+            counted_[place].take(frames);
+        };
+    }
+    return {std::move(reader), std::move(options)};
+}
+
+bool Session::counts_batches() const {
+    const bool chooses = !options_.filter.empty() || compiled_.capture_filter ||
+                         compiled_.followed || options_.snap_length;
+    // A thread alone has no use for it: its packets are in its cache.
+    return options_.stats && !options_.check && !chooses && !follows_ && !rewriter_ &&
+           !compiled_.autostop && capture::DecodedFrames::places(options_.threads) > 1;
+}
+
+// False if the packets must be counted one by one.
+bool Session::count_batch(const capture::DecodedFrames& frames, std::size_t size) {
+    if (counted_.empty() || upper_.watching()) return false;
+    const CountedBatch& batch = counted_[frames.place()];
+    if (!batch.complete) return false;
+    if (options_.max_packets && read_ + size > *options_.max_packets) return false;
+    read_ += size;
+    packets_ += size;
+    number_ += size;
+    statistics_.add(batch);
+    progress_.step(read_, frames);
+    return true;
+}
+
+bool Session::read_frames(capture::DecodedFrames& frames, const std::string& file) {
+    begin_input(file);
     while (!enough() && !interrupted()) {
-        if (may_wait(packets) && !pass(true)) return false;
-        switch (step(packets, name)) {
-        case Step::End: return true;
-        case Step::Nothing: break;
-        case Step::Idle:
-            if (!pass(true)) return false;
+        // Output is complete before the program waits for the writer of a pipe.
+        if (frames.may_wait() && !pass(true)) return false;
+        const auto batch = frames.next();
+        if (!batch.empty()) {
+            if (!read_batch(batch, frames, file)) return false;
+            continue;
+        }
+        if (interrupted()) return false;
+        for (const auto& [index, error] : frames.errors())
+            report_error(capture::text_of(error, file));
+        return true;
+    }
+    return false;
+}
+
+bool Session::read_batch(std::span<decode::Dissection> batch, const capture::DecodedFrames& frames,
+                         const std::string& file) {
+    if (count_batch(frames, batch.size())) return true;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (i > 0 && (enough() || interrupted())) return false;
+        progress_.step(read_, frames);
+        const capture::Record& record = frames.record(i);
+        if (compiled_.capture_filter) compiled_.capture_filter->note(record);
+        if (!frames.selected(i)) continue;
+        if (!take(record, batch[i], frames.interfaces(i), file)) return false;
+    }
+    return true;
+}
+
+void Session::read_packets(capture::Live& live) {
+    begin_input(options_.interface);
+    capture::Record record;
+    decode::Dissection dissection;
+    while (!enough() && !interrupted()) {
+        const auto got = live.next(record);
+        if (!got) return report_error(got.error());
+        switch (*got) {
+        case capture::Live::Got::Packet:
+            if (options_.snap_length) cut(record);
+            capture::tell(record, 0, dissection.frame); // fill_facts counts
+            decode::dissect_frame(decode_, dissection);
+            if (!take(record, dissection, live.interfaces(), options_.interface)) return;
             break;
-        case Step::Packet:
-            if (captured() && !take(packets, name)) return false;
+        case capture::Live::Got::Soon: break;
+        case capture::Live::Got::Idle:
+            if (!pass(true)) return;
             break;
+        case capture::Live::Got::Stopped: return;
         }
     }
-    return false;
-}
-
-// Output is complete before the program waits for the writer of a pipe.
-bool Session::may_wait(const capture::Reader& reader) {
-    return !reader.at_hand();
-}
-
-// Live tells by itself when nothing comes.
-bool Session::may_wait(const capture::Live& /*live*/) {
-    return false;
-}
-
-Session::Step Session::step(capture::Reader& reader, const std::string& file) {
-    const auto more = reader.next(record_);
-    progress_.step(read_, reader);
-    if (interrupted()) return more && *more ? Step::Packet : Step::End;
-    if (!more) report_error(capture::text_of(more.error(), file));
-    return more && *more ? Step::Packet : Step::End;
-}
-
-Session::Step Session::step(capture::Live& live, const std::string& /*interface*/) {
-    const auto got = live.next(record_);
-    if (!got) {
-        report_error(got.error());
-        return Step::End;
-    }
-    switch (*got) {
-    case capture::Live::Got::Packet: return Step::Packet;
-    case capture::Live::Got::Soon: return Step::Nothing;
-    case capture::Live::Got::Idle: return Step::Idle;
-    case capture::Live::Got::Stopped: return Step::End;
-    }
-    return Step::End;
-}
-
-// For live capture, the kernel has already applied the filter.
-bool Session::captured() {
-    return !compiled_.capture_filter || !options_.interface.empty() ||
-           compiled_.capture_filter->matches(record_);
 }
 
 // Reports the link types that the capture filter could not handle: an error if they are the whole
@@ -362,33 +412,33 @@ void Session::report_evicted(const std::string& name) {
                      name, flow::Limits{}.connections / 2, follower_->evicted()));
 }
 
-template <typename Packets>
-bool Session::take(const Packets& packets, const std::string& name) {
-    if (options_.snap_length) cut_record();
-    fill_facts(packets.interfaces());
-    decode::dissect_frame(decode_, dissection_);
-    if (dissection_.not_followed.stop == decode::Stop::LinkType) {
-        ++unsupported_[dissection_.not_followed.code];
+bool Session::take(const capture::Record& record, decode::Dissection& dissection,
+                   std::span<const capture::Interface> interfaces, const std::string& name) {
+    record_ = &record;
+    dissection_ = &dissection;
+    fill_facts(interfaces);
+    if (dissection.not_followed.stop == decode::Stop::LinkType) {
+        ++unsupported_[dissection.not_followed.code];
     }
-    upper_.apply(dissection_);
-    if (follower_) follower_->follow(dissection_);
+    upper_.apply(dissection);
+    if (follower_) follower_->follow(dissection);
     ++read_;
     if (learns_ && compiled_.followed && follower_->connection() != nullptr) {
         compiled_.followed->learn(*follower_->connection());
     }
-    if (selected() && compiled_.filter.matches(dissection_)) {
-        if (rewriter_ && !write(packets.interfaces())) return false;
+    if (selected() && compiled_.filter.matches(dissection)) {
+        if (rewriter_ && !write(interfaces)) return false;
         packet(name);
     }
     return pass(at_once_);
 }
 
 bool Session::selected() const {
-    return !compiled_.followed || compiled_.followed->shows(dissection_);
+    return !compiled_.followed || compiled_.followed->shows(*dissection_);
 }
 
 bool Session::write(std::span<const capture::Interface> interfaces) {
-    const auto done = rewriter_->write(record_, interfaces, dissection_);
+    const auto done = rewriter_->write(*record_, interfaces, *dissection_);
     if (done) return true;
     output_closed_ = true; // or the disk is full
     if (done.error().error.system != EPIPE) {
@@ -422,48 +472,51 @@ void Session::name_file(const std::string& file) {
 }
 
 // As if it had been captured with this snap length. Live capture has done so.
-void Session::cut_record() {
-    record_.bytes =
-        record_.bytes.first(std::min<std::size_t>(record_.bytes.size(), *options_.snap_length));
+void Session::cut(capture::Record& record) const {
+    record.bytes =
+        record.bytes.first(std::min<std::size_t>(record.bytes.size(), *options_.snap_length));
 }
 
+// What depends on the packets before it, or on the input.
 void Session::fill_facts(std::span<const capture::Interface> interfaces) {
-    decode::FrameFacts& frame = dissection_.frame;
-    frame.last_time_ns = frame.time_ns;
-    capture::tell(record_, frame.number + 1, frame);
-    if (!frame.first_time_ns) frame.first_time_ns = frame.time_ns;
-    const capture::Interface& interface = interfaces[record_.interface];
+    decode::FrameFacts& frame = dissection_->frame;
+    frame.number = ++number_;
+    if (!first_time_ns_) first_time_ns_ = frame.time_ns;
+    frame.first_time_ns = first_time_ns_;
+    frame.last_time_ns = std::exchange(last_time_ns_, frame.time_ns);
+    frame.file = input_name_;
+    const capture::Interface& interface = interfaces[record_->interface];
     if (interface.section != 0) fill_interface(interface);
 }
 
 // Fields that only pcapng files have.
 void Session::fill_interface(const capture::Interface& interface) {
-    decode::FrameFacts& frame = dissection_.frame;
+    decode::FrameFacts& frame = dissection_->frame;
     frame.interface = interface.number;
     frame.section = interface.section;
     frame.interface_name = interface.name;
     if (!tells_comments_) return;
     comments_.clear();
-    if (!record_.options.empty()) comments_ = capture::comments_of(record_);
+    if (!record_->options.empty()) comments_ = capture::comments_of(*record_);
     frame.comments = comments_;
 }
 
 void Session::packet(const std::string& file) {
     ++packets_;
-    if (dissection_.transport_packet()) ++roce_packets_;
-    const bool fault = dissection_.findings.any_fault();
+    if (dissection_->transport_packet()) ++roce_packets_;
+    const bool fault = dissection_->findings.any_fault();
     if (fault) ++packets_with_findings_;
-    if (options_.stats) return statistics_.add(dissection_);
-    not_followed_.add(dissection_);
+    if (options_.stats) return statistics_.add(*dissection_);
+    not_followed_.add(*dissection_);
     if (!prints_packets() || (options_.check && !fault)) return;
     ++printed_;
     std::string& out = out_.text();
     switch (options_.format) {
     case Format::Text: text(); break;
     case Format::Fields:
-        print::append_fields(out, dissection_, compiled_.columns, options_.field_style);
+        print::append_fields(out, *dissection_, compiled_.columns, options_.field_style);
         break;
-    case Format::Csv: print::append_csv(out, dissection_, compiled_.columns); break;
+    case Format::Csv: print::append_csv(out, *dissection_, compiled_.columns); break;
     case Format::Json:
         out += printed_ == 1 ? "\n" : ",\n";
         json(file);
@@ -476,17 +529,17 @@ void Session::packet(const std::string& file) {
 }
 
 void Session::json(std::string_view file) {
-    print::append_json_packet(out_.text(), dissection_, compiled_.columns,
+    print::append_json_packet(out_.text(), *dissection_, compiled_.columns,
                               names_file_ ? file : std::string_view{}, options_.fields.empty());
 }
 
 void Session::ladder() {
     Followed& followed = *compiled_.followed;
     const bool first = followed.fresh();
-    const bool to_right = followed.to_right(dissection_);
+    const bool to_right = followed.to_right(*dissection_);
     std::string& out = out_.text();
     if (first) ladder_.append_head(out, followed.left(), followed.right());
-    ladder_.append(out, dissection_, to_right, time_);
+    ladder_.append(out, *dissection_, to_right, time_);
 }
 
 void Session::text() {
@@ -495,18 +548,18 @@ void Session::text() {
     if (compiled_.followed && !tree && !options_.hex && !options_.check) {
         ladder();
     } else if (tree) {
-        print::append_tree(out, dissection_, compiled_.detailed);
+        print::append_tree(out, *dissection_, compiled_.detailed);
     } else {
-        print::append_line(out, dissection_, time_);
+        print::append_line(out, *dissection_, time_);
     }
     if (options_.check && !tree) {
-        for (const decode::Finding& finding : dissection_.findings.all()) {
+        for (const decode::Finding& finding : dissection_->findings.all()) {
             out += "      ";
             print::append_finding(out, finding);
             out += '\n';
         }
     }
-    if (options_.hex) print::append_hex_dump(out, dissection_, to_terminal_);
+    if (options_.hex) print::append_hex_dump(out, *dissection_, to_terminal_);
     if (!options_.separator.empty()) {
         out += options_.separator;
         out += '\n';

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "dissector/capture/bpf.hpp"
+#include "dissector/capture/decoded_frames.hpp"
 #include "dissector/capture/live.hpp"
-#include "dissector/capture/reader.hpp"
 #include "dissector/decode/decoder.hpp"
 #include "dissector/dissect/dissect.hpp"
 #include "dissector/dissect/followed.hpp"
@@ -47,8 +47,6 @@ class Session {
     int run();
 
   private:
-    enum class Step : std::uint8_t { Packet, Nothing, Idle, End };
-
     [[nodiscard]] bool needs_icrc() const;
     [[nodiscard]] bool needs_flow() const;
     [[nodiscard]] bool needs_comments() const;
@@ -69,15 +67,19 @@ class Session {
     // Finds the connection of --follow in a file; false if there is none to show.
     bool find_followed(const std::string& file);
     [[nodiscard]] bool selected() const;
-    template <typename Packets>
-    bool read_all(Packets& packets, const std::string& name);
-    static bool may_wait(const capture::Reader& reader);
-    static bool may_wait(const capture::Live& live);
-    Step step(capture::Reader& reader, const std::string& file);
-    Step step(capture::Live& live, const std::string& interface);
-    template <typename Packets>
-    bool take(const Packets& packets, const std::string& name);
-    bool captured(); // whether the capture filter selects the packet
+    void begin_input(const std::string& name);
+    // Whether a batch is counted as a whole: nothing but the summary depends on its packets.
+    [[nodiscard]] bool counts_batches() const;
+    bool count_batch(const capture::DecodedFrames& frames, std::size_t size);
+    // The packets that the capture filter selects are decoded.
+    capture::DecodedFrames decoded(capture::Reader reader);
+    bool read_frames(capture::DecodedFrames& frames, const std::string& file);
+    bool read_batch(std::span<decode::Dissection> batch, const capture::DecodedFrames& frames,
+                    const std::string& file);
+    void read_packets(capture::Live& live);
+    // A decoded packet.
+    bool take(const capture::Record& record, decode::Dissection& dissection,
+              std::span<const capture::Interface> interfaces, const std::string& name);
     void report_unfiltered(const std::string& file);
     void report_unsupported(const std::string& name);
     void report_evicted(const std::string& name);
@@ -87,7 +89,7 @@ class Session {
     void report_error(std::string_view message); // reports an error and makes the command fail
     void warn(std::string_view message);
     void name_file(const std::string& file);
-    void cut_record();
+    void cut(capture::Record& record) const;
     void fill_facts(std::span<const capture::Interface> interfaces);
     void fill_interface(const capture::Interface& interface);
     void packet(const std::string& file);
@@ -105,14 +107,20 @@ class Session {
     std::optional<Rewriter> rewriter_;
     bool output_closed_ = false; // the reader of the output has closed it
     decode::Options decode_;
-    capture::Record record_;
     bool tells_comments_ = false;
     std::vector<std::string_view> comments_; // of the current packet
     flow::UpperConnections upper_;
     bool follows_ = false;                     // connections
     std::unique_ptr<flow::Follower> follower_; // of the file, whose packets it knows by number
-    decode::Dissection dissection_; // its frame's number and times are relative to the file
+    const capture::Record* record_ = nullptr;  // the current packet's
+    decode::Dissection* dissection_ = nullptr; // likewise
+    // Of this input:
+    std::string_view input_name_;
+    std::uint64_t number_ = 0;
+    std::optional<std::int64_t> first_time_ns_;
+    std::optional<std::int64_t> last_time_ns_;
     Statistics statistics_;
+    std::vector<CountedBatch> counted_; // by DecodedFrames::place(); empty unless counts_batches()
     NotFollowedCounts not_followed_;
     std::map<std::uint32_t, std::uint64_t> unsupported_; // frames of this file by link type
     print::TimeColumn time_;

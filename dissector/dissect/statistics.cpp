@@ -25,57 +25,106 @@ constexpr double kNanosecondsPerSecond = 1e9;
 
 } // namespace
 
-void Statistics::add(const decode::Dissection& d) {
-    ++frames_;
-    bytes_ += d.frame_length();
+bool PacketCounts::add(const decode::Dissection& d) {
+    ++frames;
+    bytes += d.frame_length();
     if (d.frame.time_ns) {
-        first_ns_ = std::min(first_ns_.value_or(*d.frame.time_ns), *d.frame.time_ns);
-        last_ns_ = std::max(last_ns_.value_or(*d.frame.time_ns), *d.frame.time_ns);
+        first_ns = std::min(first_ns.value_or(*d.frame.time_ns), *d.frame.time_ns);
+        last_ns = std::max(last_ns.value_or(*d.frame.time_ns), *d.frame.time_ns);
     }
-    not_followed_.add(d);
-    if (d.cut) ++cut_;
-    if (d.fragment) ++fragments_;
+    if (d.cut) ++cut;
+    if (d.fragment) ++fragments;
     if (!d.transport_packet()) {
-        if (d.layers.has(decode::LayerKind::Pause)) ++pauses_;
-        if (d.layers.has(decode::LayerKind::Pfc)) ++priority_pauses_;
-        return;
+        if (d.layers.has(decode::LayerKind::Pause)) ++pauses;
+        if (d.layers.has(decode::LayerKind::Pfc)) ++priority_pauses;
+        return false;
     }
-    ++(d.roce() ? roce_ : other_);
-    ++icrc_[static_cast<std::size_t>(d.icrc.status)];
-    if (d.malformed) ++malformed_;
-    if (d.findings.any_fault()) ++with_findings_;
+    ++(d.roce() ? roce : other);
+    ++icrc[static_cast<std::size_t>(d.icrc.status)];
+    if (d.malformed) ++malformed;
+    if (d.findings.any_fault()) ++with_findings;
     for (const decode::Finding& finding : d.findings.all())
-        ++findings_[static_cast<std::size_t>(finding.kind)];
-    if (!d.has_bth) return;
-    ++opcodes_[d.packet.bth.opcode];
+        ++findings[static_cast<std::size_t>(finding.kind)];
+    if (!d.has_bth) return false;
+    ++opcodes[d.packet.bth.opcode];
     if (d.layers.has(decode::LayerKind::Aeth)) add_answer(d);
-    payload_ += d.payload_bytes();
-    if (d.network.length > 0) flows_.add(d);
+    payload += d.payload_bytes();
+    return d.network.length > 0;
 }
 
 // A READ response also has an AETH, but it is not counted as an acknowledgement here.
-void Statistics::add_answer(const decode::Dissection& d) {
+void PacketCounts::add_answer(const decode::Dissection& d) {
     // The capture may have cut it behind the syndrome.
     const wire::Bytes aeth = d.bytes_of(*d.layers.find(decode::LayerKind::Aeth));
     if (d.info().operation == wire::Operation::RdmaReadResponse || aeth.empty()) return;
     const wire::Syndrome syndrome{wire::load_u8(aeth, 0)};
-    ++answers_[static_cast<std::size_t>(syndrome.kind())];
+    ++answers[static_cast<std::size_t>(syndrome.kind())];
+}
+
+void PacketCounts::add(const PacketCounts& from) {
+    const auto add_each = [](auto& to, const auto& counts) {
+        for (std::size_t i = 0; i < to.size(); ++i)
+            to[i] += counts[i];
+    };
+    frames += from.frames;
+    bytes += from.bytes;
+    roce += from.roce;
+    other += from.other;
+    payload += from.payload;
+    cut += from.cut;
+    malformed += from.malformed;
+    with_findings += from.with_findings;
+    add_each(icrc, from.icrc);
+    add_each(opcodes, from.opcodes);
+    add_each(answers, from.answers);
+    add_each(findings, from.findings);
+    fragments += from.fragments;
+    pauses += from.pauses;
+    priority_pauses += from.priority_pauses;
+    if (!from.first_ns) return;
+    first_ns = std::min(first_ns.value_or(*from.first_ns), *from.first_ns);
+    last_ns = std::max(last_ns.value_or(*from.last_ns), *from.last_ns);
+}
+
+void CountedBatch::take(std::span<const decode::Dissection> frames) {
+    complete = true;
+    counts = {};
+    flows.clear();
+    for (const decode::Dissection& frame : frames) {
+        using enum decode::LayerKind;
+        const bool stopped = frame.not_followed.stop != decode::Stop::None;
+        if (stopped || frame.layers.has_any<Mad, Tcp>()) complete = false;
+        if (counts.add(frame)) flows.push_back(FlowPacket::of(frame));
+    }
+}
+
+void Statistics::add(const decode::Dissection& dissection) {
+    not_followed_.add(dissection);
+    if (counts_.add(dissection)) flows_.add(FlowPacket::of(dissection));
+}
+
+void Statistics::add(const CountedBatch& batch) {
+    counts_.add(batch.counts);
+    for (const FlowPacket& packet : batch.flows)
+        flows_.add(packet);
 }
 
 void Statistics::append(std::string& out) {
-    append_to(out, "frames      {} ({} bytes on the wire)\n", frames_, bytes_);
-    if (first_ns_) {
-        const auto since =
-            static_cast<std::uint64_t>(*last_ns_) - static_cast<std::uint64_t>(*first_ns_);
+    append_to(out, "frames      {} ({} bytes on the wire)\n", counts_.frames, counts_.bytes);
+    if (counts_.first_ns) {
+        const auto since = static_cast<std::uint64_t>(*counts_.last_ns) -
+                           static_cast<std::uint64_t>(*counts_.first_ns);
         append_to(out, "duration    {:.6f} s\n",
                   static_cast<double>(since) / kNanosecondsPerSecond);
     }
-    append_to(out, "RoCEv2      {} packets, {} payload bytes\n", roce_, payload_);
-    if (other_ > 0) append_to(out, "other       {} packets of RoCE v1 and InfiniBand\n", other_);
-    append_to(out, "ICRC        {} good, {} bad, {} unchecked\n", icrc_[0], icrc_[1], icrc_[2]);
+    append_to(out, "RoCEv2      {} packets, {} payload bytes\n", counts_.roce, counts_.payload);
+    if (counts_.other > 0)
+        append_to(out, "other       {} packets of RoCE v1 and InfiniBand\n", counts_.other);
+    append_to(out, "ICRC        {} good, {} bad, {} unchecked\n", counts_.icrc[0], counts_.icrc[1],
+              counts_.icrc[2]);
     append_answers(out);
     append_to(out, "findings    in {} packets; {} malformed, {} frames cut by the capture\n",
-              with_findings_, malformed_, cut_);
+              counts_.with_findings, counts_.malformed, counts_.cut);
     append_findings(out);
     if (not_followed_.total() > 0) {
         out += "            ";
@@ -87,18 +136,20 @@ void Statistics::append(std::string& out) {
 }
 
 void Statistics::append_answers(std::string& out) const {
-    const auto of = [this](wire::AckKind kind) { return answers_[static_cast<std::size_t>(kind)]; };
+    const auto of = [this](wire::AckKind kind) {
+        return counts_.answers[static_cast<std::size_t>(kind)];
+    };
     append_to(out, "answers     {} ACK, {} RNR NAK, {} NAK; {} CNP\n", of(wire::AckKind::Ack),
-              of(wire::AckKind::RnrNak), of(wire::AckKind::Nak), opcodes_[wire::kCnpOpcode]);
+              of(wire::AckKind::RnrNak), of(wire::AckKind::Nak), counts_.opcodes[wire::kCnpOpcode]);
 }
 
 // Warnings and errors by rule, most frequent first, on one line; no line if there are none.
 void Statistics::append_findings(std::string& out) const {
     std::map<std::string_view, std::uint64_t> by_rule;
-    for (std::size_t kind = 0; kind < findings_.size(); ++kind) {
+    for (std::size_t kind = 0; kind < counts_.findings.size(); ++kind) {
         const auto& info = finding_info(static_cast<decode::FindingKind>(kind));
         const bool fault = info.severity != decode::Severity::Note;
-        if (fault && findings_[kind] > 0) by_rule[info.rule] += findings_[kind];
+        if (fault && counts_.findings[kind] > 0) by_rule[info.rule] += counts_.findings[kind];
     }
     if (by_rule.empty()) return;
     std::vector<std::pair<std::uint64_t, std::string_view>> rules;
@@ -117,28 +168,29 @@ void Statistics::append_findings(std::string& out) const {
 }
 
 void Statistics::append_carriers(std::string& out) const {
-    if (fragments_ + pauses_ + priority_pauses_ == 0) return;
+    if (counts_.fragments + counts_.pauses + counts_.priority_pauses == 0) return;
     append_to(out, "network     {} IP fragments; {} PAUSE frames, {} of a priority (PFC)\n",
-              fragments_, pauses_ + priority_pauses_, priority_pauses_);
+              counts_.fragments, counts_.pauses + counts_.priority_pauses, counts_.priority_pauses);
 }
 
 void Statistics::append_opcodes(std::string& out) const {
     std::vector<std::size_t> used;
-    for (std::size_t code = 0; code < opcodes_.size(); ++code) {
-        if (opcodes_[code] > 0) used.push_back(code);
+    for (std::size_t code = 0; code < counts_.opcodes.size(); ++code) {
+        if (counts_.opcodes[code] > 0) used.push_back(code);
     }
     if (used.empty()) return;
     // Most packets first; ties are ordered by code.
     std::ranges::sort(used, [&](std::size_t a, std::size_t b) {
-        return opcodes_[a] != opcodes_[b] ? opcodes_[a] > opcodes_[b] : a < b;
+        return counts_.opcodes[a] != counts_.opcodes[b] ? counts_.opcodes[a] > counts_.opcodes[b]
+                                                        : a < b;
     });
     out += "\n     packets  opcode\n";
     const std::size_t listed = std::min(used.size(), kListedOpcodes);
     const std::size_t lines = std::min(listed, kOpcodeLines);
     const auto text = [this](std::size_t code) {
         const auto opcode = static_cast<std::uint8_t>(code);
-        return fmt::format("{:>12}  {} (0x{:02x})", opcodes_[code], wire::opcode_info(opcode).title,
-                           opcode);
+        return fmt::format("{:>12}  {} (0x{:02x})", counts_.opcodes[code],
+                           wire::opcode_info(opcode).title, opcode);
     };
     for (std::size_t line = 0; line < lines; ++line) {
         const std::size_t beside = line + lines;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,38 +13,62 @@
 
 namespace veriroce::dissect {
 
-class Statistics {
-  public:
-    void add(const decode::Dissection& dissection);
-    void append(std::string& out);
+// Counts that do not depend on the order of packets.
+struct PacketCounts {
+    // False if the packet belongs to no flow.
+    bool add(const decode::Dissection& dissection);
+    void add(const PacketCounts& other);
+
+    std::uint64_t frames = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t roce = 0;  // RoCEv2
+    std::uint64_t other = 0; // RoCE v1 and InfiniBand
+    std::uint64_t payload = 0;
+    std::uint64_t cut = 0;
+    std::uint64_t malformed = 0;
+    std::uint64_t with_findings = 0;
+    std::array<std::uint64_t, 3> icrc{}; // by IcrcStatus
+    std::array<std::uint64_t, 256> opcodes{};
+    std::array<std::uint64_t, 4> answers{}; // acknowledgements without data, by AckKind
+    std::array<std::uint64_t, decode::kFindingKinds> findings{};
+    std::uint64_t fragments = 0; // IP fragments
+    std::uint64_t pauses = 0;    // PAUSE frames
+    std::uint64_t priority_pauses = 0;
+    std::optional<std::int64_t> first_ns;
+    std::optional<std::int64_t> last_ns;
 
   private:
     void add_answer(const decode::Dissection& dissection);
+};
+
+// The counts of a few frames, taken on any thread.
+struct CountedBatch {
+    // False if what is counted of a frame depends on frames before: connection management and TCP,
+    // and frames that were not taken apart, of which only so many types are listed.
+    bool complete = true;
+    PacketCounts counts;
+    std::vector<FlowPacket> flows;
+
+    void take(std::span<const decode::Dissection> frames);
+};
+
+class Statistics {
+  public:
+    void add(const decode::Dissection& dissection);
+    // A complete one: the same as each of its frames.
+    void add(const CountedBatch& batch);
+    void append(std::string& out);
+
+  private:
     void append_answers(std::string& out) const;
     void append_findings(std::string& out) const;
     void append_carriers(std::string& out) const;
     void append_opcodes(std::string& out) const;
     void append_flows(std::string& out);
 
-    std::uint64_t frames_ = 0;
-    std::uint64_t bytes_ = 0;
-    std::uint64_t roce_ = 0;  // RoCEv2
-    std::uint64_t other_ = 0; // RoCE v1 and InfiniBand
-    std::uint64_t payload_ = 0;
-    std::uint64_t cut_ = 0;
-    std::uint64_t malformed_ = 0;
-    std::uint64_t with_findings_ = 0;
-    std::array<std::uint64_t, 3> icrc_{}; // by IcrcStatus
-    std::array<std::uint64_t, 256> opcodes_{};
-    std::array<std::uint64_t, 4> answers_{}; // acknowledgements without data, by AckKind
-    std::array<std::uint64_t, decode::kFindingKinds> findings_{};
-    std::uint64_t fragments_ = 0; // IP fragments
-    std::uint64_t pauses_ = 0;    // PAUSE frames
-    std::uint64_t priority_pauses_ = 0;
+    PacketCounts counts_;
     FlowCounts flows_;
     NotFollowedCounts not_followed_;
-    std::optional<std::int64_t> first_ns_;
-    std::optional<std::int64_t> last_ns_;
 };
 
 } // namespace veriroce::dissect

@@ -56,6 +56,7 @@ std::uint64_t identity_of_headers(const Packet& packet) {
 }
 
 std::uint64_t digest_of(const Packet& packet) {
+    if (packet.digest != 0) return packet.digest;
     if (!packet.whole()) return 0;
     TransportHeaders headers(packet.transport);
     // Of the BTH, only the opcode: the rest may differ, or is compared elsewhere.

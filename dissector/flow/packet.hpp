@@ -41,6 +41,7 @@ struct Packet {
     wire::Packet transport;       // its body points into the caller's bytes and may be truncated
     std::uint32_t body_bytes = 0; // payload and pad, as on the wire
     Integrity integrity = Integrity::Unchecked;
+    std::uint64_t digest = 0; // digest_of() it, if that was computed ahead (frame_packet.hpp)
 
     // Whether its bytes are those that were sent.
     [[nodiscard]] bool undamaged() const {

@@ -56,6 +56,8 @@ class UpperConnections {
         look(dissection);
     }
 
+    // Whether every transport packet is looked at, not only management datagrams and TCP.
+    [[nodiscard]] bool watching() const { return watching_; }
     // Connection ends that were evicted.
     [[nodiscard]] std::uint64_t forgotten() const { return forgotten_ + mpa_.forgotten(); }
     [[nodiscard]] std::size_t ends() const { return places_.size(); }

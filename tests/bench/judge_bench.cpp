@@ -15,7 +15,7 @@
 #include <pcap/pcap.h>
 
 #include "conformance/judge/judge.hpp"
-#include "dissector/capture/dissected_frames.hpp"
+#include "dissector/capture/decoded_frames.hpp"
 #include "tests/bench/captures.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -64,10 +64,11 @@ judge::Summary read_judging(const std::string& path) {
     auto reader = capture::Reader::open(path);
     if (!reader) throw std::runtime_error(capture::text_of(reader.error(), path));
     judge::Judge judge(judge::Assumptions{.complete = true});
-    capture::DissectedFrames frames(*reader, judge::Judge::kTogether);
+    capture::DecodedFrames frames(std::move(*reader), {.decode = {}, .threads = 1});
     for (auto some = frames.next(); !some.empty(); some = frames.next())
         judge.observe(some);
-    if (frames.error()) throw std::runtime_error(capture::text_of(*frames.error(), path));
+    for (const auto& [file, error] : frames.errors())
+        throw std::runtime_error(capture::text_of(error, path));
     judge.finish();
     return judge.summary();
 }

@@ -40,6 +40,12 @@ std::vector<std::size_t> by_us(std::expected<Reader, ReadError> reader, Bpf& bpf
     return chosen;
 }
 
+// As a reader of the packets does it.
+bool chosen(Bpf& bpf, const Record& record) {
+    bpf.note(record);
+    return bpf.matches(record);
+}
+
 } // namespace
 
 TEST_CASE("bpf: the packets that libpcap chooses of committed files", "[capture]") {
@@ -94,8 +100,9 @@ TEST_CASE("bpf: what is wrong is said in libpcap's words", "[capture]") {
     auto bpf = Bpf::compile("ether host 52:54:00:77:00:01");
     REQUIRE(bpf);
     const Record raw{.link_code = 228}; // raw IPv4 has no Ethernet addresses
-    CHECK_FALSE(bpf->unusable());
     CHECK_FALSE(bpf->matches(raw));
+    CHECK_FALSE(bpf->unusable());
+    CHECK_FALSE(chosen(*bpf, raw));
     const auto why = bpf->unusable();
     REQUIRE(why);
     CHECK(why->starts_with("link type 228: "));
@@ -112,16 +119,16 @@ TEST_CASE("bpf: where an expression means nothing no packet is chosen, and other
     const Record frame{.link_code = 1, .original_length = 60, .bytes = bytes.bytes()};
     const Record packet{.link_code = 101, .original_length = 60, .bytes = bytes.bytes()};
     const Record local{.link_code = 247, .original_length = 60, .bytes = bytes.bytes()};
-    CHECK_FALSE(bpf->matches(packet)); // "expression rejects all packets"
+    CHECK_FALSE(chosen(*bpf, packet)); // "expression rejects all packets"
     CHECK(bpf->unusable().value() == "link type 101: expression rejects all packets");
-    CHECK_FALSE(bpf->matches(local));
-    CHECK(bpf->matches(frame));
+    CHECK_FALSE(chosen(*bpf, local));
+    CHECK(chosen(*bpf, frame));
     CHECK_FALSE(bpf->unusable());
     // Raw IP was filtered: nothing there can fulfil it.
     CHECK(bpf->next_unfiltered().value().starts_with("packets of link type 247 cannot"));
     CHECK_FALSE(bpf->next_unfiltered());
     bpf->begin_file();
     CHECK_FALSE(bpf->unusable());
-    CHECK_FALSE(bpf->matches(local));
+    CHECK_FALSE(chosen(*bpf, local));
     CHECK(bpf->unusable().value().starts_with("link type 247: "));
 }

@@ -1,0 +1,201 @@
+#include "dissector/capture/decoded_frames.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "dissector/capture/decode_pool.hpp"
+
+namespace veriroce::capture {
+namespace {
+
+// Alone, a batch stays in the nearest cache. For other threads it is worth its hand-over, and short
+// enough that none of them waits long at the end.
+constexpr std::size_t kFramesAlone = 16;
+constexpr std::size_t kFramesShared = DecodedFrames::kMostTogether;
+// So that batches under way stay among the pages that the reader keeps (page_prefetcher.hpp).
+constexpr std::size_t kBatchBytes = std::size_t{128} * 1024;
+
+std::uint32_t threads_of(std::uint32_t wanted) {
+    if (wanted == 0) wanted = std::max(1U, std::thread::hardware_concurrency());
+    return std::min(wanted, kMostThreads);
+}
+
+std::unique_ptr<DecodePool> pool_for(const DecodedFrames::Options& options) {
+    const std::uint32_t threads = threads_of(options.threads);
+    return std::make_unique<DecodePool>(options.decode, options.prepare, threads,
+                                        DecodedFrames::places(threads),
+                                        threads == 1 ? kFramesAlone : kFramesShared);
+}
+
+std::vector<Reader> alone(Reader reader) {
+    std::vector<Reader> readers;
+    readers.push_back(std::move(reader));
+    return readers;
+}
+
+} // namespace
+
+std::size_t DecodedFrames::places(std::uint32_t threads) {
+    const std::uint32_t wanted = threads_of(threads);
+    return wanted == 1 ? 1 : wanted * kBatchesPerThread;
+}
+
+DecodedFrames::DecodedFrames(std::vector<Reader> readers, Options options)
+    : options_(std::move(options)), pool_(pool_for(options_)) {
+    inputs_.reserve(readers.size());
+    for (Reader& reader : readers)
+        inputs_.emplace_back(std::move(reader));
+}
+
+DecodedFrames::DecodedFrames(Reader reader, Options options)
+    : DecodedFrames(alone(std::move(reader)), std::move(options)) {}
+
+DecodedFrames::DecodedFrames(DecodedFrames&&) noexcept = default;
+DecodedFrames& DecodedFrames::operator=(DecodedFrames&&) noexcept = default;
+DecodedFrames::~DecodedFrames() = default;
+
+bool DecodedFrames::read(std::size_t index, Record& record) {
+    Input& input = inputs_[index];
+    const auto more = input.reader.next(record);
+    if (!more) errors_.emplace_back(index, more.error());
+    input.ended = !more.value_or(false);
+    return !input.ended;
+}
+
+void DecodedFrames::advance(std::size_t index) {
+    Input& input = inputs_[index];
+    if (!input.taken || input.ended) return;
+    input.taken = false;
+    if (read(index, input.record) && input.record.time_ns) input.time_ns = *input.record.time_ns;
+}
+
+// The input whose frame comes next. False at the end of all. The others are only looked at when the
+// current one has passed the earliest of them.
+bool DecodedFrames::choose() {
+    if (inputs_.empty()) return false;
+    if (begun_) {
+        advance(current_);
+        const Input& input = inputs_[current_];
+        if (!input.ended && (!limit_ns_ || input.time_ns <= *limit_ns_)) return true;
+    } else {
+        for (std::size_t i = 0; i < inputs_.size(); ++i)
+            advance(i);
+        begun_ = true;
+    }
+    std::optional<std::size_t> first;
+    limit_ns_.reset();
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        const Input& input = inputs_[i];
+        if (input.ended) continue;
+        if (!first || input.time_ns < inputs_[*first].time_ns) {
+            if (first) limit_ns_ = inputs_[*first].time_ns;
+            first = i;
+        } else if (!limit_ns_ || input.time_ns < *limit_ns_) {
+            limit_ns_ = input.time_ns;
+        }
+    }
+    if (!first) return false;
+    current_ = *first;
+    return true;
+}
+
+// The record that comes next. A single reader's is not copied: it would be stored in small pieces
+// and read in large ones, for which a processor waits.
+bool DecodedFrames::take(Record& record) {
+    if (inputs_.size() == 1) {
+        begun_ = true;
+        return read(0, record);
+    }
+    if (!choose()) return false;
+    inputs_[current_].taken = true;
+    record = inputs_[current_].record;
+    return true;
+}
+
+// Whether take() leaves the bytes of all frames before where they are: it reads on in the current
+// input only.
+bool DecodedFrames::at_hand() const {
+    if (!begun_)
+        return std::ranges::all_of(inputs_,
+                                   [](const Input& input) { return input.reader.at_hand(); });
+    return inputs_.empty() || inputs_[current_].ended || inputs_[current_].reader.at_hand();
+}
+
+bool DecodedFrames::may_wait() const {
+    return !ended_ && pool_->under_way() <= (given_ != nullptr ? 1 : 0) && !at_hand();
+}
+
+// Where a packet is, only the one before it tells. So each header would be waited for; most packets
+// are as long as the one before, so it is known where to look for the next.
+void DecodedFrames::fetch_ahead(const Record& record) {
+    constexpr std::uintptr_t kPackets = 8;
+    constexpr std::uintptr_t kHeaderBytes = 16;
+    const auto at = reinterpret_cast<std::uintptr_t>(record.bytes.data()) - kHeaderBytes;
+    const std::uintptr_t ahead = at + kPackets * (at - std::exchange(last_at_, at));
+    __builtin_prefetch(reinterpret_cast<const void*>(ahead));
+}
+
+// Up to where the reader would have to move the bytes of frames that are under way.
+void DecodedFrames::fill(DecodeBatch& batch) {
+    batch.size = 0;
+    batch.first_number = number_ + 1;
+    bool first = pool_->under_way() == 1; // nothing but this batch
+    for (std::size_t bytes = 0; batch.size < batch.packets.size() && bytes < kBatchBytes;) {
+        if (!first && !at_hand()) break;
+        first = false;
+        DecodeBatch::Read& packet = batch.packets[batch.size];
+        ended_ = !take(packet.record);
+        if (ended_) break;
+        packet.interfaces = static_cast<std::uint32_t>(reader().interfaces().size());
+        packet.selected = !options_.select || options_.select(packet.record);
+        bytes += packet.record.bytes.size();
+        if (pool_->alone()) {
+            batch.decode(batch.size, options_.decode);
+        } else {
+            fetch_ahead(packet.record);
+        }
+        ++batch.size;
+    }
+    number_ += batch.size;
+    if (pool_->alone()) pool_->prepare(batch);
+}
+
+// Many at once, so that sleeping threads are woken seldom.
+void DecodedFrames::read_ahead() {
+    if (pool_->under_way() > pool_->capacity() / 2) return;
+    std::size_t filled = 0;
+    while (!ended_ && pool_->under_way() < pool_->capacity() &&
+           (pool_->under_way() == 0 || at_hand())) {
+        fill(pool_->free());
+        ++filled;
+    }
+    if (filled > 0) pool_->submit(filled);
+}
+
+std::span<decode::Dissection> DecodedFrames::next() {
+    if (given_ != nullptr) pool_->release();
+    given_ = nullptr;
+    read_ahead();
+    if (pool_->under_way() == 0) return {};
+    DecodeBatch& batch = pool_->oldest();
+    given_ = &batch;
+    return std::span(batch.frames).first(batch.size);
+}
+
+const Record& DecodedFrames::record(std::size_t index) const {
+    return given_->packets[index].record;
+}
+
+std::span<const Interface> DecodedFrames::interfaces(std::size_t index) const {
+    return reader().interfaces().first(given_->packets[index].interfaces);
+}
+
+std::size_t DecodedFrames::place() const {
+    return pool_->place_of(*given_);
+}
+
+bool DecodedFrames::selected(std::size_t index) const {
+    return given_->packets[index].selected;
+}
+
+} // namespace veriroce::capture

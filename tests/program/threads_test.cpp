@@ -1,0 +1,72 @@
+// The number of threads changes nothing that a user sees.
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <vector>
+
+#include "tests/program/program.hpp"
+
+namespace veriroce::program::test {
+namespace {
+
+const std::string pcaps = VERIROCE_SOURCE_DIR "/pcaps/";
+
+void check_same(const Workplace& place, const std::string& command,
+                const std::vector<std::string>& threads) {
+    const Outcome alone = place.run(command + " --threads 1");
+    for (const std::string& count : threads) {
+        INFO(command << " --threads " << count);
+        const Outcome several = place.run(command + " --threads " + count);
+        CHECK(several.code == alone.code);
+        CHECK((several.out == alone.out));
+        CHECK(several.err == alone.err);
+    }
+    INFO(command);
+    CHECK((alone.out.size() > 100));
+}
+
+// big.pcapng: thousands of packets, with losses and wrong ICRCs, several sections and interfaces.
+void write_captures(const Workplace& place) {
+    std::string command = "for i in 1 2 3; do for c in write-loss rping-cm write-corrupt psn-wrap "
+                          "uc-pingpong lengths ud-verbs; do veriroce dissect --threads 1 -w - " +
+                          pcaps +
+                          "rxe-$c.pcap; done; done >> big.pcapng && gzip -k big.pcapng && "
+                          "head -c 1000000 big.pcapng > cut.pcapng";
+    const Outcome written = place.run("veriroce dissect -w - " + pcaps +
+                                      "userspace-peer-rc.pcap > big.pcapng; " + command);
+    INFO(written.err);
+    REQUIRE(written.code == 0);
+}
+
+} // namespace
+
+TEST_CASE("threads: each command says the same with every number of them", "[program]") {
+    const Workplace place;
+    write_captures(place);
+    for (const std::string command :
+         {"dissect", "dissect --stats", "dissect --check", "dissect -V -s 90 -c 700",
+          "dissect -f 'src host 10.77.0.1' -T jsonl", "dissect --follow 10.77.0.2:0x47",
+          "dissect -Y roce.flow.retransmission -w -", "analyze --format json",
+          "judge --recorded-at 10.77.0.254"}) {
+        check_same(place, "veriroce " + command + " big.pcapng", {"2", "3", "8"});
+    }
+}
+
+TEST_CASE("threads: nor does it matter where the packets come from", "[program]") {
+    const Workplace place;
+    write_captures(place);
+    for (const std::string command : {"dissect -T fields -e frame.number -e roce.icrc.status",
+                                      "analyze", "judge --recorded-at 10.77.0.254 --format json"}) {
+        for (const std::string input :
+             {" cut.pcapng", " big.pcapng.gz", " - < big.pcapng.gz", " - < cut.pcapng"}) {
+            check_same(place, "veriroce " + command + input, {"3"});
+        }
+        check_same(place, "cat big.pcapng | veriroce " + command + " -", {"3"});
+    }
+    check_same(place,
+               "veriroce analyze --format csv --rows messages " + pcaps + "rxe-write-loss.pcap " +
+                   pcaps + "rxe-write-corrupt.pcap",
+               {"2", "8"});
+}
+
+} // namespace veriroce::program::test
