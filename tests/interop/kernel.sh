@@ -82,7 +82,8 @@ download_kernel() { # version
         die "LAB_KERNEL: expected a version (6.12), .deb files or the path of a bzImage," \
             "got '$version'"
     [[ -z $(kernel_debs "$version") ]] || return 0
-    mkdir -p "$apt"/{state/lists/partial,cache/archives/partial} "$folder"
+    rm -rf "$folder.part" # what a download that failed left
+    mkdir -p "$apt"/{state/lists/partial,cache/archives/partial} "$folder.part"
     cat >"$apt/conf" <<CONF
 Dir::State "$apt/state"; Dir::State::status "/var/lib/dpkg/status"; Dir::Cache "$apt/cache";
 Dir::Etc::sourcelist "$apt/sources"; Dir::Etc::sourceparts "-";
@@ -96,12 +97,15 @@ CONF
         grep -E "^linux-image-${version//./\\.}([.+-][0-9a-z.+-]*)?-amd64$" |
         grep -vE 'rt-amd64|cloud' | sort -V | tail -n 1) ||
         die "Debian's releases have no kernel $version"
-    # From 7.0 on the kernel and its modules are packages of their own.
+    # From 7.0 on the kernel, its modules and their lists are packages of their own.
     local packages=("$package")
     mapfile -t -O 1 packages < <(apt-cache depends --important "$package" |
-        sed -nE 's/^ *(Pre)?Depends: (linux-(binary|modules)-.*)/\2/p')
+        sed -nE 's/^ *(Pre)?Depends: (linux-(binary|modules|base)-.*)/\2/p')
     say "downloading ${packages[*]}"
-    (cd "$folder" && apt-get download -qq "${packages[@]}") >&2 || die "apt-get download failed"
+    (cd "$folder.part" && apt-get download -qq "${packages[@]}") >&2 ||
+        die "apt-get download failed"
+    rm -rf "$folder"
+    mv "$folder.part" "$folder"
     unset APT_CONFIG
 }
 

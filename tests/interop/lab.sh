@@ -4,6 +4,7 @@
 #
 #   lab.sh build                  build the guest's image (idempotent; `start` does it too)
 #   lab.sh start [N]              set up namespace, bridge, tester0 and N VMs (1); wait until ready
+#   lab.sh restart ID             end VM ID, however it is, and start it anew
 #   lab.sh put FILE...            copy FILE to /host/bin/NAME in every VM, also in running ones
 #   lab.sh exec ID COMMAND        run a shell command in VM ID; give its output and exit status
 #   lab.sh bg ID COMMAND          run it in the background; print the name of the job
@@ -122,7 +123,7 @@ start_vm() { # id accelerator
     [[ $accel != tcg ]] || accel=tcg,thread=multi
     local kernel_line="console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr"
     kernel_line+=" random.trust_cpu=on cryptomgr.notests no_timer_check tsc=reliable"
-    kernel_line+=" net.ifnames=0 lab.id=$id lab.mtu=$LAB_MTU"
+    kernel_line+=" net.ifnames=0 lab.id=$id lab.mtu=$LAB_MTU lab.accel=${accel%%,*}"
     # timeout(1) ends the VM even if this script dies.
     setsid timeout -k 5 "$LAB_LIFE" ip netns exec "$LAB_NS" qemu-system-x86_64 \
         -name "veriroce-lab-vm$id" -pidfile "$vm/pid" -accel "$accel" -cpu max \
@@ -139,8 +140,9 @@ start_vm() { # id accelerator
     echo $! >"$vm/launcher" # the pid of timeout; if it is gone, QEMU did not start
 }
 
-wait_ready() { # id since
-    local id=$1 vm=$state/vm$1
+# Waits until a VM is ready, and boots it again if its clock runs wrong (guest-init).
+wait_ready() { # id since [boots]
+    local id=$1 vm=$state/vm$1 boots=${3:-1}
     until [[ -s $vm/share/ready ]]; do
         sleep 0.05
         if ! kill -0 "$(cat "$vm/launcher")" 2>/dev/null; then
@@ -152,6 +154,14 @@ wait_ready() { # id since
             die "VM $id was not ready within $LAB_BOOT_SECONDS s"
         fi
     done
+    if [[ -e $vm/share/clock ]]; then
+        ((boots < 5)) || die "VM $id: its clock was wrong after each of $boots boots"
+        say "VM $id: its clock is wrong, it boots again"
+        stop_process "$vm/pid" "$vm" KILL
+        start_vm "$id" "$(accelerator)"
+        wait_ready "$id" "$EPOCHREALTIME" $((boots + 1))
+        return
+    fi
     say "VM $id is ready after $(seconds_since "$2") s"
 }
 
@@ -170,6 +180,14 @@ lab_start() {
     since=$EPOCHREALTIME
     for ((id = 1; id <= count; id++)); do start_vm "$id" "$accel"; done
     for ((id = 1; id <= count; id++)); do wait_ready "$id" "$since"; done
+}
+
+lab_restart() {
+    local id=$1 vm=$state/vm$1 since=$EPOCHREALTIME
+    [[ -d $vm ]] || die "there is no VM $id"
+    stop_process "$vm/pid" "$vm" KILL
+    start_vm "$id" "$(accelerator)"
+    wait_ready "$id" "$since"
 }
 
 lab_put() {
@@ -276,7 +294,7 @@ lab_clean() {
 verb=${1:-help}
 [[ $# == 0 ]] || shift
 case $verb in
-    build | start | put | exec | bg | wait | output | ns | capture | status | console | stop | \
+    build | start | restart | put | exec | bg | wait | output | ns | capture | status | console | stop | \
         clean)
         "lab_$verb" "$@"
         ;;
