@@ -19,6 +19,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,10 @@ constexpr std::size_t kHeadroom = 256;
 constexpr std::size_t kLargest = kFrameBytes - kHeadroom; // of a frame
 constexpr std::size_t kLinkBytes = 22;                    // Ethernet and two tags
 constexpr wire::Duration kQueuePatience = std::chrono::milliseconds(20);
+// A process that was killed, or ports that were closed: the kernel frees their queues a little
+// later.
+constexpr wire::Duration kFreeing = std::chrono::seconds(2);
+constexpr wire::Duration kFreeingPoll = std::chrono::milliseconds(20);
 constexpr long kBpfFilesystem = 0xCAFE4A11;
 
 std::unexpected<net::Error> failed(std::string what, int number) {
@@ -49,6 +54,18 @@ std::string pin_path(const std::string& interface) {
     struct stat network{};
     ::stat("/proc/thread-self/ns/net", &network);
     return "/sys/fs/bpf/veriroce-inject-" + std::to_string(network.st_ino) + "-" + interface;
+}
+
+// Calls `make` (0, or an errno) again as long as the kernel still frees what a process had that is
+// gone.
+template <typename Make>
+int once_free(Make make) {
+    const auto until = net::monotonic_now() + kFreeing;
+    while (true) {
+        const int wrong = make();
+        if (wrong != EBUSY || net::monotonic_now() >= until) return wrong;
+        std::this_thread::sleep_for(kFreeingPoll);
+    }
 }
 
 // Keeps quiet: what fails is told in one line of ours.
@@ -199,8 +216,8 @@ class XdpPorts final : public Ports {
   private:
     Port& port(End end) { return ports_[end == End::A ? 0 : 1]; }
     std::expected<void, net::Error> load();
-    std::expected<void, net::Error> open_sockets(Port& port, std::uint32_t first,
-                                                 std::uint32_t queues);
+    std::expected<void, net::Error> open_all_sockets();
+    int open_sockets(Port& port, std::uint32_t first, std::uint32_t queues, std::string& where);
     std::expected<void, net::Error> attach(Port& port);
     void refill(Socket& socket, std::uint32_t count);
     void reclaim(Socket& socket);
@@ -231,9 +248,11 @@ std::expected<void, net::Error> XdpPorts::load() {
     return {};
 }
 
-std::expected<void, net::Error> XdpPorts::open_sockets(Port& port, std::uint32_t first,
-                                                       std::uint32_t queues) {
+// An errno, and which queue.
+int XdpPorts::open_sockets(Port& port, std::uint32_t first, std::uint32_t queues,
+                           std::string& where) {
     for (std::uint32_t queue = 0; queue < queues; ++queue) {
+        where = port.name + " queue " + std::to_string(queue);
         auto socket = std::make_unique<Socket>();
         const xsk_socket_config config{
             .rx_size = kRing,
@@ -246,20 +265,40 @@ std::expected<void, net::Error> XdpPorts::open_sockets(Port& port, std::uint32_t
         const int opened =
             xsk_socket__create_shared(&made, port.name.c_str(), queue, memory_->umem(), &socket->in,
                                       &socket->out, &socket->fill, &socket->sent, &config);
-        if (opened != 0) {
-            return failed("cannot open an AF_XDP socket on " + port.name + " queue " +
-                              std::to_string(queue),
-                          -opened);
-        }
+        if (opened != 0) return -opened;
         socket->socket.reset(made);
         refill(*socket, kRing);
         const std::uint32_t key = first + queue;
         const int fd = xsk_socket__fd(made);
         if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.sockets), &key, &fd, BPF_ANY) != 0) {
-            return failed("cannot hand frames of " + port.name + " to AF_XDP", errno);
+            return errno;
         }
         port.sockets.push_back(std::move(socket));
     }
+    return 0;
+}
+
+std::expected<void, net::Error> XdpPorts::open_all_sockets() {
+    const std::uint32_t sockets = options_.queues[0] + options_.queues[1];
+    std::string where;
+    std::optional<net::Error> no_memory;
+    const int wrong = once_free([&] {
+        // libxdp takes the rings of a shared memory away when a socket of it fails: all anew.
+        for (Port& port : ports_)
+            port.sockets.clear();
+        memory_.reset();
+        auto memory = Memory::make(sockets * kRing + 2 * kRing);
+        if (!memory) {
+            no_memory = memory.error();
+            return 0;
+        }
+        memory_ = std::move(*memory);
+        const int failed_a = open_sockets(ports_[0], 0, options_.queues[0], where);
+        return failed_a != 0 ? failed_a
+                             : open_sockets(ports_[1], kQueues, options_.queues[1], where);
+    });
+    if (no_memory) return std::unexpected(*no_memory);
+    if (wrong != 0) return failed("cannot open an AF_XDP socket on " + where, wrong);
     return {};
 }
 
@@ -267,12 +306,16 @@ std::expected<void, net::Error> XdpPorts::attach(Port& port) {
     bpf_link_create_opts options{};
     options.sz = sizeof options;
     options.flags = options_.native ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE;
-    const int link =
-        bpf_link_create(bpf_program__fd(skeleton_->progs.bump), port.index, BPF_XDP, &options);
-    if (link < 0) {
+    int link = -1;
+    const int linked = once_free([&] {
+        link =
+            bpf_link_create(bpf_program__fd(skeleton_->progs.bump), port.index, BPF_XDP, &options);
+        return link < 0 ? errno : 0;
+    });
+    if (linked != 0) {
         return failed("cannot attach the XDP program to " + port.name + " in " +
                           (options_.native ? "native" : "generic") + " mode",
-                      errno);
+                      linked);
     }
     port.link = net::Descriptor(link);
     if (options_.forward_when_killed) {
@@ -315,15 +358,7 @@ std::expected<void, net::Error> XdpPorts::open() {
                                                    " receive queues: ethtool -L IFACE combined 1"});
     }
     if (auto loaded = load(); !loaded) return loaded;
-    const std::uint32_t sockets = options_.queues[0] + options_.queues[1];
-    auto memory = Memory::make(sockets * kRing + 2 * kRing);
-    if (!memory) return std::unexpected(memory.error());
-    memory_ = std::move(*memory);
-    for (std::uint32_t i = 0; i < 2; ++i) {
-        if (auto opened = open_sockets(ports_[i], i * kQueues, options_.queues[i]); !opened) {
-            return opened;
-        }
-    }
+    if (auto opened = open_all_sockets(); !opened) return opened;
     skeleton_->bss->heartbeat_ns =
         static_cast<std::uint64_t>(net::monotonic_now().time_since_epoch().count());
     for (Port& port : ports_) {

@@ -17,6 +17,7 @@
 #include <set>
 
 #include "transport/inject/packet_port.hpp"
+#include "transport/inject/xdp_ports.hpp"
 #include "transport/net/clock.hpp"
 #include "transport/net/socket_address.hpp"
 
@@ -329,6 +330,23 @@ TEST_CASE("in line: a killed process leaves what was asked for", "[inject]") {
         }
         CHECK(pass(50ms) == 0);
     }
+}
+
+TEST_CASE("in line: queues that the kernel has yet to free are waited for", "[inject]") {
+    const World world;
+    prepare_hosts(world);
+    const XdpOptions options{.a = "bump_a", .b = "bump_b", .native = false};
+    auto other = open_xdp_ports(options);
+    REQUIRE(other);
+    const std::jthread closes([&] {
+        std::this_thread::sleep_for(200ms);
+        other->reset();
+    });
+    const auto began = net::monotonic_now();
+    const auto ports = open_xdp_ports(options);
+    INFO((ports ? "" : ports.error().text));
+    CHECK(ports.has_value());
+    CHECK(net::monotonic_now() - began >= 200ms);
 }
 
 #endif // VERIROCE_HAVE_XDP
