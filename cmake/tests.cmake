@@ -40,7 +40,7 @@ set(test_uses_port veriroce_pingpong)  # the traffic
 set(test_uses_inject veriroce_script veriroce_pingpong veriroce_port ${xdp})  # plans; the traffic
 set(test_uses_print veriroce_capture veriroce_test_corpus)
 set(test_uses_mutants veriroce_rules)
-set(test_uses_reports veriroce_rules veriroce_capture)
+set(test_uses_reports veriroce_rules veriroce_capture veriroce_inject veriroce_fault)
 set(test_uses_script_import veriroce_plan veriroce_testbed veriroce_script veriroce_mutants
     veriroce_rules veriroce_capture veriroce_flow)
 foreach(room interpreter testbed plan explorer sheet)  # their tests play cases in virtual time

@@ -11,10 +11,8 @@
 #include <fmt/format.h>
 
 #include "conformance/rules/rules.hpp"
-#include "dissector/decode/decoder.hpp"
-#include "dissector/print/hex_dump.hpp"
-#include "dissector/print/tree.hpp"
 #include "dissector/wire/safe_text.hpp"
+#include "reports/decoded_packet.hpp"
 #include "reports/html_page.hpp"
 #include "reports/json_objects.hpp"
 #include "reports/markdown.hpp"
@@ -106,28 +104,16 @@ json::object overview(const plan::RunResults& results) {
 
 // --- the sheets -------------------------------------------------------------------------------
 
-json::value decoded(const interpreter::RecordedPacket& packet, std::size_t number) {
-    const decode::FrameFacts facts{.bytes = packet.frame,
-                                   .original_length =
-                                       static_cast<std::uint32_t>(packet.frame.size()),
-                                   .number = number,
-                                   .time_ns = packet.at.latest.time_since_epoch().count()};
-    decode::Dissection dissection;
-    decode::dissect_frame(facts, {}, dissection);
-    std::string tree;
-    print::append_tree(tree, dissection);
-    std::string hex;
-    print::append_hex_dump(hex, dissection);
-    return json::object{{"tree", text(tree)}, {"hex", text(hex)}};
-}
-
 // The trees of a run whose packets somebody will want to look into.
 json::array trees(const CaseResult& result, std::size_t& left) {
     json::array all;
     const std::size_t most = std::min({result.packets.size(), kDecodedOfRun, left});
     for (std::size_t i = 0; i < most; ++i) {
         const interpreter::RecordedPacket& packet = result.packets[i];
-        all.push_back(has_bytes(packet) ? decoded(packet, i + 1) : json::value());
+        all.push_back(has_bytes(packet)
+                          ? decoded_packet(packet.frame, packet.frame.size(), i + 1,
+                                           packet.at.latest.time_since_epoch().count())
+                          : json::value());
     }
     left -= most;
     return all;

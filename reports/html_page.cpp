@@ -37,18 +37,29 @@ std::vector<Script> scripts_of(const PageData& data) {
         scripts.push_back({page::chart(), page::chart_hash()});
         scripts.push_back({page::plots(), page::plots_hash()});
     }
-    if (data.kind == PageKind::Report) {
-        scripts.push_back({page::report(), page::report_hash()});
-    } else {
-        scripts.push_back({page::compare(), page::compare_hash()});
+    if (data.kind != PageKind::Comparison) {
+        scripts.push_back({page::ladder(), page::ladder_hash()});
+    }
+    switch (data.kind) {
+    case PageKind::Report: scripts.push_back({page::report(), page::report_hash()}); break;
+    case PageKind::Comparison: scripts.push_back({page::compare(), page::compare_hash()}); break;
+    case PageKind::Injection: scripts.push_back({page::injection(), page::injection_hash()}); break;
     }
     return scripts;
+}
+
+std::string_view body_of(PageKind kind) {
+    switch (kind) {
+    case PageKind::Report: return page::report_body();
+    case PageKind::Comparison: return page::compare_body();
+    case PageKind::Injection: return page::injection_body();
+    }
+    return {};
 }
 
 } // namespace
 
 std::string html_page(const PageData& data) {
-    const bool report = data.kind == PageKind::Report;
     std::string policy;
     std::string elements;
     for (const Script& script : scripts_of(data)) {
@@ -78,8 +89,7 @@ std::string html_page(const PageData& data) {
 {}</body>
 </html>
 )html",
-        policy, page::style(), report ? page::report_body() : page::compare_body(), licences,
-        data.head, data.packed, elements);
+        policy, page::style(), body_of(data.kind), licences, data.head, data.packed, elements);
 }
 
 std::string for_element(const boost::json::value& value) {

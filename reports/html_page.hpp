@@ -12,7 +12,7 @@
 
 namespace veriroce::reports {
 
-enum class PageKind : std::uint8_t { Report, Comparison };
+enum class PageKind : std::uint8_t { Report, Comparison, Injection };
 
 struct PageData {
     PageKind kind = PageKind::Report;

@@ -16,8 +16,11 @@
 #include "dissector/command_line/refusal.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "dissector/wire/duration_text.hpp"
+#include "reports/injection_html.hpp"
+#include "transport/inject/excerpts.hpp"
 #include "transport/inject/recorder.hpp"
 #include "transport/inject/report.hpp"
+#include "transport/inject/sweep.hpp"
 #include "transport/net/clock.hpp"
 
 namespace veriroce::commands {
@@ -129,10 +132,29 @@ int dry_run(const InjectOptions& options, const script::InjectionPlan& plan, std
     return fired > 0 ? kExitSuccess : kExitFound;
 }
 
+// The files of --report, as they grow.
+struct Reporting : inject::Observer {
+    Reporting(inject::Recorder made, const inject::Bump& bump)
+        : recorder(std::move(made)), excerpts(bump) {}
+    void came(End port, wire::Bytes frame, const inject::Handled& handled,
+              wire::Instant at) override {
+        recorder.came(port, frame, handled, at);
+        excerpts.came(port, frame, handled, at);
+    }
+    void went(End port, wire::Bytes frame, bool changed, wire::Instant at) override {
+        recorder.went(port, frame, changed, at);
+        excerpts.went(port, frame, changed, at);
+    }
+    inject::Recorder recorder;
+    inject::Excerpts excerpts;
+};
+
 class Session {
   public:
-    Session(const InjectOptions& options, const script::InjectionPlan& plan, std::FILE* out)
-        : options_(options), plan_(plan), out_(out), bump_(options.seed, plan.rules),
+    Session(const InjectOptions& options, const script::InjectionPlan& plan,
+            std::optional<inject::Sweep> sweep, std::FILE* out)
+        : options_(options), plan_(plan), sweep_(std::move(sweep)), out_(out),
+          bump_(options.seed, sweep_ ? sweep_->rules() : plan.rules),
           shows_(!options.quiet && ::isatty(::fileno(out)) == 1) {}
 
     Accepted<int> play() {
@@ -140,9 +162,15 @@ class Session {
         auto line = inject::InLine::open(options_.a, options_.b, options_.line);
         if (!line) return unable(line.error().text);
         path_ = line->path();
-        fmt::print(out_, "{} (A) and {} (B): {}\nplan {}: {} rule{}, seed {}\n", options_.a,
-                   options_.b, path_, wire::safe_text(options_.plan), plan_.rules.size(),
-                   plan_.rules.size() == 1 ? "" : "s", options_.seed);
+        fmt::print(out_, "{} (A) and {} (B): {}\n", options_.a, options_.b, path_);
+        if (sweep_) {
+            fmt::print(out_, "sweep {}: {} steps of {} s from the first packet on, seed {}\n",
+                       options_.sweep, sweep_->steps().size(), options_.step_seconds,
+                       options_.seed);
+        } else {
+            fmt::print(out_, "plan {}: {} rule{}, seed {}\n", wire::safe_text(options_.plan),
+                       plan_.rules.size(), plan_.rules.size() == 1 ? "" : "s", options_.seed);
+        }
         for (const std::string& note : line->notes())
             fmt::print(out_, "{}\n", note);
         std::fflush(out_);
@@ -165,7 +193,7 @@ class Session {
                                                  options_.b, bump_.injector().rules(),
                                                  now - net::monotonic_now().time_since_epoch());
         if (!recorder) return unable(recorder.error());
-        recorder_.emplace(std::move(*recorder));
+        reporting_.emplace(std::move(*recorder), bump_);
         return {};
     }
 
@@ -178,13 +206,17 @@ class Session {
         wire::Instant redraw = began_ + kRedraw;
         while (!StopOnSignal::requested()) {
             const wire::Instant now = net::monotonic_now();
-            if (now >= end) break;
+            if (sweep_) sweep_->observe(bump_, now);
+            if (now >= end || (sweep_ && sweep_->ended())) break;
             if (shows_ && now >= redraw) {
                 draw(now);
                 redraw = now + kRedraw;
             }
-            const auto moved =
-                line.step(bump_, std::min(end, now + kTurn), recorder_ ? &*recorder_ : nullptr);
+            wire::Instant until = std::min(end, now + kTurn);
+            if (const auto slot = sweep_ ? sweep_->next() : std::nullopt) {
+                until = std::min(until, *slot);
+            }
+            const auto moved = line.step(bump_, until, reporting_ ? &*reporting_ : nullptr);
             if (!moved) return unable(moved.error().text);
         }
         elapsed_ = net::monotonic_now() - began_;
@@ -202,7 +234,9 @@ class Session {
 
     Accepted<int> finish(inject::InLine& line) {
         if (drawn_lines_ > 0) fmt::print(out_, "\x1b[{}A\x1b[J", drawn_lines_);
-        const auto verdicts = inject::judge(bump_, plan_.expectations);
+        auto verdicts = inject::judge(bump_, plan_.expectations);
+        if (sweep_) verdicts.push_back(swept());
+        if (reporting_) reporting_->excerpts.finish();
         const inject::Result result{.bump = bump_,
                                     .verdicts = verdicts,
                                     .path = path_,
@@ -211,25 +245,59 @@ class Session {
                                     .began = began_,
                                     .elapsed = elapsed_,
                                     .a = line.counts(End::A),
-                                    .b = line.counts(End::B)};
+                                    .b = line.counts(End::B),
+                                    .sweep = measured(),
+                                    .excerpts = excerpts(),
+                                    .a_name = options_.a,
+                                    .b_name = options_.b};
         fmt::print(out_, "{}", inject::text_of(result));
-        if (recorder_) {
-            if (recorder_->full()) {
-                fmt::print(out_, "inject.pcapng is as large as allowed and ends early\n");
-            }
-            if (const auto done = recorder_->finish(); !done) return unable(done.error());
-            const auto written =
-                write_text(options_.report + "/inject.json", inject::json_of(result));
-            if (!written) return unable(written.error());
-        }
+        if (auto written = write_report(result); !written) return std::unexpected(written.error());
         return std::ranges::all_of(verdicts, &inject::Verdict::met) ? kExitSuccess : kExitFound;
+    }
+
+    Accepted<void> write_report(const inject::Result& result) {
+        if (!reporting_) return {};
+        inject::Recorder& recorder = reporting_->recorder;
+        if (recorder.full()) {
+            fmt::print(out_, "inject.pcapng is as large as allowed and ends early\n");
+        }
+        if (const auto done = recorder.finish(); !done) return unable(done.error());
+        const auto json = write_text(options_.report + "/inject.json", inject::json_of(result));
+        if (!json) return unable(json.error());
+        const auto page =
+            write_text(options_.report + "/inject.html", reports::injection_html(result));
+        if (!page) return unable(page.error());
+        return {};
+    }
+
+    // The steps that have begun.
+    [[nodiscard]] std::span<const inject::SweepStep> measured() const {
+        if (!sweep_) return {};
+        return std::span(sweep_->steps()).first(sweep_->begun());
+    }
+    [[nodiscard]] std::span<const inject::Excerpt> excerpts() const {
+        if (!reporting_) return {};
+        return reporting_->excerpts.all();
+    }
+    // A sweep says something only if there was traffic without loss, and all of its steps were
+    // played.
+    [[nodiscard]] inject::Verdict swept() const {
+        inject::Verdict verdict{.text = "the sweep is whole, and has traffic without loss"};
+        const inject::SweepStep& first = sweep_->steps().front();
+        verdict.met = sweep_->ended() && first.bytes > 0;
+        verdict.why = fmt::format("{} of {} steps, {} bytes delivered without loss",
+                                  sweep_->ended() ? sweep_->steps().size()
+                                                  : std::max<std::size_t>(sweep_->begun(), 1) - 1,
+                                  sweep_->steps().size(), first.bytes);
+        return verdict;
     }
 
     const InjectOptions& options_;
     const script::InjectionPlan& plan_;
+    std::optional<inject::Sweep> sweep_;
     std::FILE* out_;
     inject::Bump bump_;
-    std::optional<inject::Recorder> recorder_;
+    std::optional<Reporting> reporting_;
     std::string path_;
     wire::Instant began_;
     wire::Duration elapsed_{0};
@@ -245,15 +313,24 @@ void add_inject(Command program) {
     const auto options = std::make_shared<InjectOptions>();
     command.option("IF_A", options->a, "The interface towards side A of the plan");
     command.option("IF_B", options->b, "The interface towards side B");
-    command.option("--plan", options->plan, "The fault plan (*.faults)",
-                   {.value = "FILE", .required = true});
+    command.option("--plan", options->plan, "The fault plan (*.faults)", {.value = "FILE"});
+    command.option("--sweep", options->sweep,
+                   "Instead of a plan: measure goodput without loss and at rates of loss",
+                   {.value = "loss=LOW%..HIGH%"});
+    command.number("--steps", options->steps, {.least = 1, .most = 50},
+                   "Loss rates of the sweep, spaced by a constant factor",
+                   {.value = "N", .shows_default = true});
+    command.number("--step-time", options->step_seconds, {.least = 0.1, .most = 3600},
+                   "How long each step of the sweep lasts",
+                   {.value = "SECONDS", .shows_default = true});
     command.number("--seed", options->seed, {}, "The seed of the plan's random choices",
                    {.value = "N", .shows_default = true});
     command.number("--duration", options->seconds, {.least = 0.001, .most = 1e6},
                    "End after this many seconds; without it, only a signal ends the run",
                    {.value = "SECONDS"});
     command.option("--report", options->report,
-                   "Write inject.json and inject.pcapng into this folder", {.value = "DIR"});
+                   "Write inject.html, inject.json and inject.pcapng into this folder",
+                   {.value = "DIR"});
     command.option("--dry-run", options->dry_run,
                    "Only show which packets of a capture the plan would change",
                    {.value = "CAPTURE"});
@@ -271,14 +348,38 @@ void add_inject(Command program) {
 }
 
 int run_inject(const InjectOptions& options, std::FILE* out, std::FILE* err) {
-    const auto plan = read_plan(options.plan);
-    if (!plan) return tell(err, plan.error());
-    if (!options.dry_run.empty()) return dry_run(options, *plan, out, err);
+    if (options.plan.empty() == options.sweep.empty()) {
+        return tell(err, {kExitUsage, "inject needs either --plan FILE or --sweep "
+                                      "loss=LOW%..HIGH%"});
+    }
+    script::InjectionPlan plan;
+    std::optional<inject::Sweep> sweep;
+    if (options.sweep.empty()) {
+        auto read = read_plan(options.plan);
+        if (!read) return tell(err, read.error());
+        plan = std::move(*read);
+    } else {
+        const auto range = inject::parse_sweep(options.sweep);
+        if (!range) {
+            return tell(err,
+                        {kExitUsage, fmt::format("--sweep {}: {}", wire::safe_text(options.sweep),
+                                                 range.error())});
+        }
+        sweep.emplace(
+            inject::SweepOptions{.range = *range,
+                                 .steps = options.steps,
+                                 .step_time = std::chrono::duration_cast<wire::Duration>(
+                                     std::chrono::duration<double>(options.step_seconds))});
+    }
+    if (!options.dry_run.empty() && sweep) {
+        return tell(err, {kExitUsage, "--dry-run shows a plan; a sweep needs two interfaces"});
+    }
+    if (!options.dry_run.empty()) return dry_run(options, plan, out, err);
     if (options.a.empty() || options.b.empty()) {
         return tell(err, {kExitUsage, "inject needs two interfaces, or --dry-run CAPTURE"});
     }
     const StopOnSignal stop;
-    const auto played = Session(options, *plan, out).play();
+    const auto played = Session(options, plan, std::move(sweep), out).play();
     return played ? *played : tell(err, played.error());
 }
 

@@ -1,5 +1,5 @@
 // The command `veriroce inject`: a bump in the wire between two interfaces that plays a fault plan
-// (transport/inject). The plan is checked before anything is attached.
+// (transport/inject), or sweeps over loss. The plan is checked before anything is attached.
 //
 // Exit codes: kExitSuccess everything that the plan expects was met; kExitFound something was not;
 // kExitUsage the plan or an option is wrong; kExitUnable no interface, no permission, an unreadable
@@ -23,7 +23,10 @@ struct InjectOptions {
     std::optional<double> seconds; // unset: until a signal
     std::string report;            // a folder
     std::string dry_run;           // a capture
-    bool quiet = false;            // no table while it runs
+    std::string sweep;             // "loss=0.01%..5%", instead of a plan
+    std::uint32_t steps = 8;       // of the sweep
+    double step_seconds = 3;
+    bool quiet = false; // no table while it runs
     inject::LineOptions line;
 };
 

@@ -129,10 +129,10 @@ function behaviourTable(sheets) {
       element("th", {scope: "row"}, title), sheets.map(one => cell(one.sheet, name)))))));
 }
 
-function showSheets(box, sheets) {
+function showSheets(box, sheets, title = "Data sheet: measured, not judged") {
   if (sheets.every(one => !one.sheet)) return;
   box.hidden = false;
-  box.append(element("h2", {}, "Data sheet: measured, not judged"));
+  box.append(element("h2", {}, title));
   const classes = behaviourTable(sheets);
   if (classes) box.append(element("div", {class: "card"}, classes));
   const grid = element("div", {class: "plots"});

@@ -1,22 +1,8 @@
 "use strict";
-// The script of report.html, after tools.js.
+// The script of report.html, after tools.js and ladder.js.
 
 const FIRST_ROWS = 60;
 const MORE_ROWS = 200;
-const SILENCE_NS = 20e3;   // that the ladder shows as a gap
-const FOLD_FROM = 6;       // like packets in a row
-const MOST_ARROWS = 4000;  // of one ladder; a table of a million rows helps nobody
-
-// The details of all runs are packed: they are read when the first run is opened.
-let unpacking;
-function details() {
-  unpacking ??= (async () => {
-    const packed = Uint8Array.from(atob(byId("body").textContent), c => c.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-    return JSON.parse(await new Response(stream).text());
-  })();
-  return unpacking;
-}
 
 // --- overview ----------------------------------------------------------------------------------
 
@@ -170,8 +156,6 @@ function showList() {
 
 // --- one run -----------------------------------------------------------------------------------
 
-let redraw = null; // the ladder of the run that is open
-
 async function route() {
   const id = decodeURIComponent(location.hash.slice(1));
   const run = head.runs.find(one => one.id === id);
@@ -205,19 +189,7 @@ function sheet(run, detail, all) {
   const parts = [...detail.findings.map(finding => findingBox(finding, run.verdict)), ...plays(detail), ...violations(run, detail)];
   let body = left;
   if (detail.packets.length) {
-    const side = element("div", {class: "side card", tabindex: "0", "aria-live": "polite", "aria-label": "The chosen packet"});
-    const frame = element("div", {class: "ladder"});
-    const legend = element("div", {class: "legend"});
-    const marked = marks(detail);
-    redraw = () => {
-      frame.replaceChildren(ladder(detail, marked, side, frame.clientWidth));
-      legend.replaceChildren(...meanings(marked));
-    };
-    const first = detail.packets[0].timing.latest_ns;
-    const last = detail.packets.at(-1).timing.latest_ns;
-    left.append(element("h3", {}, `On the wire: ${plural(detail.packets.length, "packet")} in ${duration(last - first)}`),
-      frame, legend);
-    body = element("div", {class: "two"}, left, side);
+    body = ladderBox(detail, left);
   } else {
     left.append(element("p", {class: "soft"}, "No packet was on the wire."));
   }
@@ -310,204 +282,6 @@ function commandBox(command) {
     }
   }}}, "Copy");
   return element("div", {class: "command"}, code, button);
-}
-
-// --- the ladder --------------------------------------------------------------------------------
-
-// What the ladder says of each packet, from its notation and its remarks.
-function marks(detail) {
-  const seen = new Set();
-  const blamed = new Set(detail.findings.map(one => one.packet).filter(place => place != null));
-  const broken = new Map();
-  for (const one of detail.violations) {
-    if (one.packets.length && one.certainty === "certain") broken.set(one.packets[0], one.rule);
-  }
-  return detail.packets.map((packet, place) => {
-    const [, name = "?", rest = ""] = packet.text.match(/^[<>] (\S+)\s*(.*)$/) ?? [, packet.text];
-    const injected = packet.remarks.find(text => text.startsWith("injected: "));
-    const psn = rest.match(/(?:^| )psn=(\S+)/)?.[1];
-    const answer = /^(ACK|NAK|RNR)/.test(name);
-    const key = [packet.from, name, psn, rest.match(/ qp=(\S+)/)?.[1]].join();
-    const again = psn != null && !answer && !injected && seen.has(key);
-    seen.add(key);
-    const bad = blamed.has(place) || packet.remarks.some(text => text.includes("forbids it"));
-    const lost = packet.on_wire === false && injected !== undefined;
-    return {
-      packet, place, name, rest, injected, again, bad, lost, rule: broken.get(place),
-      plain: !bad && !injected && !broken.has(place) && packet.remarks.length === 0,
-    };
-  });
-}
-
-function meanings(marked) {
-  const rows = [
-    [marked.some(one => one.bad), "▮ what the finding is about"],
-    [marked.some(one => one.lost), "✕ taken away by a fault rule"],
-    [marked.some(one => one.injected && !one.lost), "┄ changed, delayed or made by a fault rule"],
-    [marked.some(one => one.again), "↻ sent again"],
-  ];
-  return rows.filter(([shown]) => shown).map(([, text]) => element("span", {}, text));
-}
-
-// Rows in the order of the wire; like packets in a row are folded.
-function ladderRows(marked, unfolded) {
-  const rows = [];
-  for (let from = 0; from < marked.length;) {
-    let to = from;
-    const first = marked[from];
-    const like = one => one.plain && first.plain && one.packet.from === first.packet.from
-      && one.name === first.name && one.again === first.again;
-    while (to < marked.length && like(marked[to])) ++to;
-    if (to - from >= FOLD_FROM && !unfolded) {
-      rows.push({one: first}, {folded: marked.slice(from + 1, to - 1)}, {one: marked[to - 1]});
-      from = to;
-    } else {
-      rows.push({one: first});
-      ++from;
-    }
-  }
-  return rows;
-}
-
-function ladder(detail, marked, side, available) {
-  const width = Math.max(340, available - 2);
-  const narrow = width < 560;
-  const left = narrow ? 58 : 96;
-  const right = narrow ? width - 14 : width - 170;
-  const middle = (left + right) / 2;
-  const svg = drawn("svg", {role: "group", "aria-label": "Packets in order of time, the tester on the left, the device on the right"});
-  const places = new Map();
-  let y = 44;
-  let before = null;
-  let chosen = null;
-  const choosePacket = (group, one) => {
-    chosen?.classList.remove("chosen");
-    chosen = group;
-    group.classList.add("chosen");
-    side.replaceChildren(...packetSheet(one, detail));
-  };
-  const step = (group, key) => {
-    const move = {ArrowDown: 1, ArrowUp: -1}[key];
-    if (!move) return false;
-    const all = [...svg.querySelectorAll(".packet")];
-    all[all.indexOf(group) + move]?.focus();
-    return true;
-  };
-  const button = (label, act) => {
-    const group = drawn("g", {class: "packet", tabindex: "0", role: "button", "aria-label": label});
-    group.addEventListener("click", act);
-    group.addEventListener("keydown", event => {
-      if (event.key === "Enter" || event.key === " ") act();
-      else if (!step(group, event.key)) return;
-      event.preventDefault();
-    });
-    return group;
-  };
-  const rows = ladderRows(marked, detail.unfolded);
-  for (const row of rows.slice(0, MOST_ARROWS)) {
-    if (row.folded) {
-      const text = `⋮ ${row.folded.length} more ${narrow ? "" : row.folded[0].name}: show all`;
-      const group = button(text, () => { detail.unfolded = true; redraw(); });
-      group.append(drawn("rect", {class: "hit", x: left, y: y - 11, width: right - left, height: 20}),
-        drawn("text", {x: middle, y: y + 4, "text-anchor": "middle", class: "time"}, text));
-      svg.append(group);
-      y += 24;
-      continue;
-    }
-    const one = row.one;
-    const at = one.packet.timing.latest_ns;
-    if (before != null && at - before > SILENCE_NS) {
-      svg.append(drawn("line", {x1: left, x2: right, y1: y - 4, y2: y - 4, stroke: "var(--line)", "stroke-dasharray": "2 5"}),
-        drawn("text", {x: middle, y, "text-anchor": "middle", class: "time", style: "paint-order:stroke;stroke:var(--card);stroke-width:8px"},
-          `${duration(at - before)} of silence`));
-      y += 24;
-    }
-    const group = button(`packet ${one.place + 1} at ${duration(at)}: ${one.packet.text} ${one.packet.remarks.join("; ")}`,
-      () => choosePacket(group, one));
-    if (one.bad) group.classList.add("bad");
-    group.addEventListener("mouseenter", () => choosePacket(group, one));
-    group.addEventListener("focus", () => choosePacket(group, one));
-    arrow(group, one, {y, left, right, middle, width, narrow, showTime: at !== before, at});
-    svg.append(group);
-    places.set(one.place, {group, one});
-    before = at;
-    y += 34;
-  }
-  if (rows.length > MOST_ARROWS) {
-    svg.append(drawn("text", {x: middle, y: y + 4, "text-anchor": "middle", class: "time"},
-      `${rows.length - MOST_ARROWS} more packets are in the capture`));
-    y += 24;
-  }
-  for (const x of [left, right]) {
-    svg.prepend(drawn("line", {x1: x, x2: x, y1: 26, y2: y, stroke: "var(--soft)", "stroke-width": 1.2}));
-  }
-  svg.append(drawn("text", {x: left, y: 17, "text-anchor": "middle", class: "lane"}, "tester"),
-    drawn("text", {x: right, y: 17, "text-anchor": narrow ? "end" : "middle", class: "lane"}, "device"));
-  svg.setAttribute("viewBox", `0 0 ${width} ${y + 8}`);
-  svg.setAttribute("width", width);
-  svg.setAttribute("height", y + 8);
-  const wanted = marked.find(one => one.bad) ?? marked.find(one => one.rule) ?? marked[0];
-  const start = places.get(wanted.place) ?? places.get(0);
-  if (start) choosePacket(start.group, start.one);
-  return svg;
-}
-
-function arrow(group, one, at) {
-  const fromTester = one.packet.from === "tester";
-  const begin = fromTester ? at.left : at.right;
-  const far = fromTester ? at.right : at.left;
-  const forward = Math.sign(far - begin);
-  const end = one.lost ? (begin + far) / 2 + forward * 60 : far;
-  const colour = one.bad || one.rule ? "var(--FAIL)" : one.injected ? "var(--WARN)" : "var(--ink)";
-  const top = at.y + 10;
-  const bottom = at.y + (one.lost ? 13 : 16);
-  group.append(drawn("rect", {class: "hit", x: 1, y: at.y - 11, width: at.width - 2, height: 33, rx: 4}));
-  if (at.showTime) group.append(drawn("text", {x: 6, y: at.y + 8, class: "time"}, duration(at.at)));
-  group.append(drawn("line", {
-    x1: begin, y1: top, x2: end - forward * (one.lost ? 0 : 7), y2: bottom, stroke: colour,
-    "stroke-width": one.bad ? 2.4 : 1.4, "stroke-dasharray": one.injected && !one.lost ? "6 4" : "none",
-  }));
-  group.append(one.lost
-    ? drawn("path", {d: `M${end - 5} ${bottom - 5}l10 10m0-10l-10 10`, stroke: colour, "stroke-width": 2.2, fill: "none"})
-    : drawn("path", {d: `M${far} ${bottom}l${-forward * 9} -4.5v8z`, fill: colour}));
-  const short = one.rest.replace(/(^| )(va|rkey)=\S+/g, "").trim();
-  const label = `${one.again ? "↻ " : ""}${one.name} ${at.narrow ? short.replace(/(^| )(len|dmalen|msn)=\S+/g, "") : short}`;
-  group.append(drawn("text", {
-    x: at.middle, y: at.y + 4, "text-anchor": "middle", "font-size": at.narrow ? 11 : 12.5,
-    "font-weight": one.bad ? 700 : 400, style: `fill:${colour}`,
-  }, label));
-  if (at.narrow) return;
-  const note = one.bad ? "▮ " + (one.rule ?? "see above") : one.rule ?? one.injected?.slice(10).split(/[ ;]/)[0] ?? "";
-  if (note) group.append(drawn("text", {x: at.right + 16, y: at.y + 14, class: "note", style: `fill:${colour}`}, note));
-}
-
-function packetSheet(one, detail) {
-  const packet = one.packet;
-  const parts = [
-    element("h3", {style: "margin:0 0 4px"}, `Packet ${one.place + 1} at ${duration(packet.timing.latest_ns)}, ${packet.bytes} bytes`),
-    element("p", {class: "mono"}, packet.text),
-    ...packet.remarks.map(text => element("p", {style: `color:var(--${one.bad || one.rule ? "FAIL" : "WARN"})`}, text)),
-  ];
-  const decoded = detail.trees?.[one.place];
-  if (!decoded) {
-    parts.push(element("p", {class: "soft"}, detail.trees ? "The report has no bytes of this packet; the capture may have them."
-      : "The report keeps bytes only of runs that did not pass."));
-    return parts;
-  }
-  let layer = null;
-  for (const text of decoded.tree.split("\n")) {
-    if (/^\S/.test(text)) {
-      layer = element("pre", {class: "tree", tabindex: "0"});
-      const fold = element("details", {}, element("summary", {}, text), layer);
-      fold.open = /InfiniBand|RoCE|BTH|AETH|RETH|Transport|error|warning/i.test(text);
-      parts.push(fold);
-    } else if (text.trim()) {
-      layer?.append(text.replace(/^ {2}/, "") + "\n");
-    }
-  }
-  const bytes = element("details", {}, element("summary", {}, "Bytes"), element("pre", {class: "tree", tabindex: "0"}, decoded.hex));
-  parts.push(bytes);
-  return parts;
 }
 
 // --- start -------------------------------------------------------------------------------------

@@ -77,10 +77,27 @@ TEST_CASE("inject: a lost packet between ping and serve is found, reported and r
     const Outcome copies =
         place.run("veriroce dissect out/inject.pcapng | grep -c 'Send Middle.*PSN=1005'");
     CHECK(copies.out == "3\n");
+    const std::string page = house::read_text(place.folder() / "out" / "inject.html");
+    CHECK(has(page, "\"fault_count\":1,"));
+    CHECK(has(page, "\"ladder\":0}"));
     // The plan is about what the recording of it shows.
     const Outcome dry = place.run("veriroce inject --dry-run out/inject.pcapng --plan plan.faults");
     CHECK(dry.code == 0);
     CHECK(has(dry.out, "would fire 1 times, selected 1\n"));
+}
+
+TEST_CASE("inject: a plan or a sweep, and not both", "[program]") {
+    const Workplace place;
+    place.write("plan.faults", "drop when p=0.5\n");
+    const auto refused = [&](const std::string& options) {
+        const Outcome outcome = place.run("veriroce inject lo lo " + options);
+        CHECK(outcome.code == 2);
+        return outcome.err;
+    };
+    CHECK(has(refused(""), "inject needs either --plan FILE or --sweep loss=LOW%..HIGH%"));
+    CHECK(has(refused("--plan plan.faults --sweep loss=1%..2%"), "either --plan FILE or"));
+    CHECK(has(refused("--sweep loss=2%..1%"), "--sweep loss=2%..1%: expected loss=LOW%..HIGH%"));
+    CHECK(has(refused("--sweep loss=1%..2% --dry-run x"), "a sweep needs two interfaces"));
 }
 
 } // namespace veriroce::program::test

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "reports/comparison_html.hpp"
+#include "tests/reports/injection_page.hpp"
 #include "tests/reports/made_up.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -180,6 +181,7 @@ TEST_CASE("html: a real browser shows reports, and runs nothing of the device", 
     static_cast<void>(folder.file("hostile_sheet.html", report_html(hostile_sheet, [](auto) {
                                       return std::string(kHostile);
                                   })));
+    static_cast<void>(folder.file("inject.html", injection_page()));
     const char* pictures =
         std::getenv("VERIROCE_PICTURES"); // a folder, for people who want to look
     const std::string command =

@@ -215,6 +215,40 @@ def hostile(browser, folder):
     browser.problems.clear()
 
 
+def injections(browser, folder, pictures):
+    browser.open(folder + "/inject.html")
+    plots(browser, 1)
+    check(browser.run("window.owned") is None, "text of a plan ran as script")
+    check(texts(browser, "#verdicts .v") == ["FAIL"], "the expectation that is not met is not told")
+    check("fault 1" in texts(browser, "#faults tbody td a"), "the fault has no link to its ladder")
+    check(len(texts(browser, "#connections tbody tr")) == 1, "the connection is not listed")
+    for width, theme in VIEWS[::3]:
+        browser.resize(width, 900)
+        browser.theme(theme)
+        for fragment, name in (("", "inject"), ("fault-1", "inject-fault")):
+            browser.go(fragment)
+            browser.wait(f"byId('overview').hidden === {'true' if fragment else 'false'}")
+            time.sleep(0.3)
+            check(not wide(browser), f"{name} is wider than {width} pixels")
+            if pictures:
+                browser.screenshot(f"{pictures}/{name}-{theme}-{width}.png")
+    browser.resize(1300, 900)
+    browser.theme("light")
+    browser.go("fault-1")
+    browser.wait("document.querySelectorAll('.packet.bad').length === 1")
+    time.sleep(0.2)
+    check(texts(browser, ".lane") == ["A: eth1", "B: <img src=x onerror=owned=1>"], "the lanes are not the two ports")
+    check("SEND_ONLY psn=3" in texts(browser, ".packet.bad")[0], "the lost packet is not marked")
+    check(browser.run("document.querySelectorAll('.packet.bad path').length") == 1, "the lost packet has no cross")
+    check("Packet 7" in texts(browser, ".side")[0], "the lost packet is not chosen first")
+    check(any("Base Transport Header" in one for one in texts(browser, ".side details")), "the packet is not decoded")
+    check(any("sent again" in one for one in texts(browser, ".legend span")), "the retransmission is not marked")
+    browser.key("Escape")
+    browser.wait("!byId('overview').hidden")
+    check(browser.run("document.querySelectorAll('img').length") == 0, "text of a plan became an element")
+    calm(browser, "an injection")
+
+
 def main():
     folder = sys.argv[1]
     pictures = sys.argv[2] if len(sys.argv) > 2 else None
@@ -224,6 +258,7 @@ def main():
         looks(browser, pictures)
         sheets(browser, folder)
         comparisons(browser, folder, pictures)
+        injections(browser, folder, pictures)
         long_ladder(browser, folder)
         many_runs(browser, folder)
         hostile(browser, folder)

@@ -22,6 +22,7 @@ Handled Bump::handle(End from, wire::Bytes bytes, wire::Instant now, std::vector
         return {};
     }
     ++traffic.roce;
+    if (!began_) began_ = now;
     Handled handled{.roce = true, .place = connections_.place(*frame, from, now)};
     const Place& place = handled.place;
     // Two hosts may use the same QPN: the connection's number names its QPs.

@@ -64,6 +64,8 @@ class Bump {
     [[nodiscard]] const Recovery& recovery() const { return recovery_; }
     // What came in at a port.
     [[nodiscard]] const Traffic& traffic(End from) const { return from == End::A ? a_ : b_; }
+    // When the first RoCEv2 packet came.
+    [[nodiscard]] std::optional<wire::Instant> began() const { return began_; }
     // Frames that were dropped because too many were delayed.
     [[nodiscard]] std::uint64_t overflowed() const { return overflowed_; }
 
@@ -80,6 +82,7 @@ class Bump {
     fault::Decision decision_;
     Traffic a_;
     Traffic b_;
+    std::optional<wire::Instant> began_;
     std::uint64_t overflowed_ = 0;
 };
 

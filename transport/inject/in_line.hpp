@@ -14,20 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "transport/inject/bump.hpp"
+#include "transport/inject/observer.hpp"
 #include "transport/inject/ports.hpp"
 #include "transport/net/offloads.hpp"
 
 namespace veriroce::inject {
-
-// Sees every frame where it comes in and where it goes out, for a capture file.
-class Observer {
-  public:
-    virtual ~Observer() = default;
-    virtual void came(End port, wire::Bytes frame, const Handled& handled, wire::Instant at) = 0;
-    // `changed`: by a rule, or sent later than it came.
-    virtual void went(End port, wire::Bytes frame, bool changed, wire::Instant at) = 0;
-};
 
 enum class DataPath : std::uint8_t { Automatic, Native, Generic, Packet };
 

@@ -12,6 +12,7 @@
 #include "dissector/wire/instant.hpp"
 #include "dissector/wire/ip_address.hpp"
 #include "transport/fault/rule.hpp"
+#include "transport/inject/port_counts.hpp"
 #include "transport/net/error.hpp"
 
 namespace veriroce::inject {
@@ -33,15 +34,6 @@ static_assert(sizeof(OffloadNote) == 10);
 struct Arrival {
     wire::Bytes frame;
     OffloadNote note;
-};
-
-struct PortCounts {
-    std::uint64_t dropped_by_kernel = 0; // came in, but the receive buffer was full
-    std::uint64_t unreadable = 0;        // came in, but the kernel could not hand them over
-    std::uint64_t refused = 0;           // could not leave: too long, or the link was down
-    std::uint64_t queue_full = 0;        // could not leave: the interface's queue was full
-    std::uint64_t in_kernel = 0;         // passed without coming here
-    std::uint64_t roce_in_kernel = 0;    // of those
 };
 
 // The packets from one address to one QP of another.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dissector/capture/pcapng_writer.hpp"
-#include "transport/inject/in_line.hpp"
+#include "transport/inject/observer.hpp"
 
 namespace veriroce::inject {
 

@@ -29,6 +29,13 @@ bool answers_with_data(std::uint8_t opcode) {
            operation == wire::Operation::AtomicAcknowledge;
 }
 
+std::size_t payload_bytes(const wire::Frame& frame, const wire::OpcodeInfo& info) {
+    const std::size_t pad = wire::load<wire::where("infiniband.bth.padcnt")>(frame.transport);
+    const std::size_t rest = info.header_bytes + pad;
+    return info.carries_payload() && frame.transport.size() > rest ? frame.transport.size() - rest
+                                                                   : 0;
+}
+
 } // namespace
 
 std::string_view name_of(Sign sign) {
@@ -59,6 +66,7 @@ Counters Recovery::total() const {
         sum.rnr_naks += one.rnr_naks;
         sum.fatal_naks += one.fatal_naks;
         sum.faults += one.faults;
+        sum.delivered += one.delivered;
     }
     return sum;
 }
@@ -117,9 +125,12 @@ void Recovery::arrived(const Place& place, const wire::Frame& frame,
     if (again) {
         ++counters.retransmissions;
         noticed(stream, place.psn, Sign::Retransmission, now);
-    } else if (decision.pass <= 1 && info.carries_payload() &&
-               frame.transport.size() > info.header_bytes) {
-        counters.new_bytes += frame.transport.size() - info.header_bytes;
+    } else if (decision.pass <= 1) {
+        counters.new_bytes += payload_bytes(frame, info);
+    }
+    if (place.service == wire::Service::Rc && info.request() &&
+        info.operation != wire::Operation::RdmaReadRequest) {
+        stream.delivery.sent(place.psn, payload_bytes(frame, info), info.ends_message());
     }
     if (info.operation == wire::Operation::Acknowledge) {
         if (const auto packet = wire::decode_packet(frame.transport)) {
@@ -158,6 +169,12 @@ void Recovery::left(const Place& place, const wire::Frame& frame, wire::Instant 
     Stream& stream = stream_of(place);
     std::int64_t through = place.psn;
     const bool data = answers_with_data(place.opcode);
+    Delivered& delivered = counters_[place.connection - 1].delivered;
+    const wire::OpcodeInfo& info = wire::opcode_info(place.opcode);
+    if (info.operation == wire::Operation::RdmaReadResponse) {
+        delivered +=
+            stream.delivery.answered(place.psn, payload_bytes(frame, info), info.ends_message());
+    }
     if (!data) {
         const auto packet = wire::decode_packet(frame.transport);
         if (!packet) return;
@@ -172,6 +189,7 @@ void Recovery::left(const Place& place, const wire::Frame& frame, wire::Instant 
     }
     std::erase_if(stream.open, done);
     if (through <= stream.acknowledged) return;
+    delivered += stream.delivery.acknowledged(through);
     if (stream.samples.empty() || now - stream.samples.back().at >= kSampleTime) {
         stream.samples.push_back({now, through});
         if (stream.samples.size() > kSamples) stream.samples.pop_front();

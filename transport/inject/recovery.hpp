@@ -29,6 +29,7 @@
 #include "dissector/wire/syndrome.hpp"
 #include "transport/fault/injector.hpp"
 #include "transport/inject/connections.hpp"
+#include "transport/inject/delivery.hpp"
 
 namespace veriroce::inject {
 
@@ -63,6 +64,7 @@ struct Counters {
     std::uint64_t rnr_naks = 0;
     std::uint64_t fatal_naks = 0;
     std::uint64_t faults = 0;
+    Delivered delivered; // of RC
 };
 
 class Recovery {
@@ -93,6 +95,7 @@ class Recovery {
         std::int64_t acknowledged = -1;
         std::deque<Sample> samples; // at most kSamples, at least kSampleTime apart
         std::vector<Waiting> open;
+        Delivery delivery;
     };
     static constexpr std::size_t kSamples = 512;
     static constexpr wire::Duration kSampleTime = std::chrono::milliseconds(1);

@@ -9,6 +9,19 @@
 #include "dissector/wire/safe_text.hpp"
 
 namespace veriroce::inject {
+
+Recoveries recoveries_of(std::span<const FaultEvent> events, std::optional<std::size_t> rule) {
+    Recoveries all;
+    for (const FaultEvent& event : events) {
+        if (!event.followed || (rule && event.rule != *rule)) continue;
+        ++all.followed;
+        all.retransmitted += event.retransmitted;
+        if (event.recovery) all.times.push_back(*event.recovery);
+    }
+    std::ranges::sort(all.times);
+    return all;
+}
+
 namespace {
 
 constexpr std::size_t kShownEvents = 8; // of a rule, in the text
@@ -30,24 +43,6 @@ double mbits(std::uint64_t bytes, wire::Duration elapsed) {
 
 std::string time_text(const std::optional<wire::Duration>& time) {
     return time ? wire::short_time(*time) : "-";
-}
-
-// Of the followed faults of one rule.
-struct Recoveries {
-    std::size_t followed = 0;
-    std::vector<wire::Duration> times; // sorted
-    std::uint64_t retransmitted = 0;
-};
-Recoveries recoveries_of(std::span<const FaultEvent> events, std::optional<std::size_t> rule) {
-    Recoveries all;
-    for (const FaultEvent& event : events) {
-        if (!event.followed || (rule && event.rule != *rule)) continue;
-        ++all.followed;
-        all.retransmitted += event.retransmitted;
-        if (event.recovery) all.times.push_back(*event.recovery);
-    }
-    std::ranges::sort(all.times);
-    return all;
 }
 
 Verdict verdict_of(const fault::Expectation& expectation, const Recovery& recovery) {
@@ -179,10 +174,23 @@ std::string json_of_connection(const Connections::Known& known, const Counters& 
     };
     return fmt::format(
         R"({{"number":{},"a":{},"b":{},"packets":{},"new_bytes":{},"retransmissions":{},)"
+        R"("delivered_bytes":{},"delivered_messages":{},)"
         R"("sequence_naks":{},"rnr_naks":{},"fatal_naks":{},"faults":{}}})",
         number, side(known.sides[0]), side(known.sides[1]), counters.packets, counters.new_bytes,
-        counters.retransmissions, counters.sequence_naks, counters.rnr_naks, counters.fatal_naks,
-        counters.faults);
+        counters.retransmissions, counters.delivered.bytes, counters.delivered.messages,
+        counters.sequence_naks, counters.rnr_naks, counters.fatal_naks, counters.faults);
+}
+
+std::string json_of_step(const SweepStep& step) {
+    std::string samples;
+    for (const double one : step.samples)
+        samples += fmt::format("{}{:.0f}", samples.empty() ? "" : ",", one);
+    return fmt::format(
+        R"({{"loss":{:.9g},"measured_ns":{},"bytes":{},"messages":{},"packets":{},"dropped":{},)"
+        R"("retransmissions":{},"goodput_bits_per_second":{:.0f},"messages_per_second":{:.1f},)"
+        R"("samples_bits_per_second":[{}]}})",
+        step.loss, step.measured.count(), step.bytes, step.messages, step.packets, step.dropped,
+        step.retransmissions, step.goodput(), step.messages_per_second(), samples);
 }
 
 // The items as a JSON array, one a line.
@@ -234,6 +242,22 @@ std::string connection_table(const Bump& bump, wire::Duration elapsed, std::size
     return text;
 }
 
+std::string sweep_table(std::span<const SweepStep> steps) {
+    std::string text =
+        fmt::format("{:>8}  {:>10}  {:>8}  {:>11}  {:>9}  {:>8}  {:>10}\n", "loss", "Mbit/s",
+                    "of best", "messages/s", "packets", "lost", "sent again");
+    double best = 0;
+    for (const SweepStep& step : steps)
+        best = std::max(best, step.goodput());
+    for (const SweepStep& step : steps) {
+        text += fmt::format("{:>8}  {:>10.3f}  {:>8.3f}  {:>11.1f}  {:>9}  {:>8}  {:>10}\n",
+                            loss_text(step.loss), step.goodput() / 1e6,
+                            best > 0 ? step.goodput() / best : 0, step.messages_per_second(),
+                            step.packets, step.dropped, step.retransmissions);
+    }
+    return text;
+}
+
 std::string text_of(const Result& result) {
     const Bump& bump = result.bump;
     std::string text = connection_table(bump, result.elapsed, kShownConnections);
@@ -249,7 +273,8 @@ std::string text_of(const Result& result) {
         }
         text += '\n';
     }
-    for (std::size_t i = 0; i < bump.injector().rules().size(); ++i)
+    // The rules of a sweep are its steps, which have a table.
+    for (std::size_t i = 0; i < bump.injector().rules().size() && result.sweep.empty(); ++i)
         text += rule_text(result, i);
     text += losses_text('A', result.a) + losses_text('B', result.b);
     if (bump.overflowed() > 0) {
@@ -266,6 +291,7 @@ std::string text_of(const Result& result) {
         text += fmt::format("{} packets belonged to connections beyond the first {}\n",
                             bump.connections().unnumbered(), kMaxConnections);
     }
+    if (!result.sweep.empty()) text += sweep_table(result.sweep);
     for (const Verdict& verdict : result.verdicts) {
         text += fmt::format("{}  {}{}: {}\n", verdict.met ? "met     " : "NOT MET ",
                             verdict.line == 0 ? "" : fmt::format("line {}: ", verdict.line),
@@ -280,6 +306,7 @@ std::string json_of(const Result& result) {
     Lines events;
     Lines connections;
     Lines verdicts;
+    Lines sweep;
     for (std::size_t i = 0; i < bump.injector().rules().size(); ++i) {
         const fault::Rule& rule = bump.injector().rules()[i];
         const fault::Fired& fired = bump.injector().fired(i);
@@ -297,16 +324,18 @@ std::string json_of(const Result& result) {
         verdicts.add(fmt::format(R"({{"line":{},"text":{},"met":{},"why":{}}})", one.line,
                                  quoted(one.text), one.met, quoted(one.why)));
     }
+    for (const SweepStep& step : result.sweep)
+        sweep.add(json_of_step(step));
     return fmt::format(
         "{{\n  \"schema\": \"veriroce/injection/1\",\n  \"path\": {},\n  \"plan\": {},\n"
         "  \"seed\": {},\n  \"elapsed_ns\": {},\n  \"a\": {},\n  \"b\": {},\n"
         "  \"overflowed\": {},\n  \"forgotten\": {},\n  \"events_not_kept\": {},\n  \"rules\": "
         "{},\n"
-        "  \"connections\": {},\n  \"faults\": {},\n  \"verdicts\": {}\n}}\n",
+        "  \"connections\": {},\n  \"faults\": {},\n  \"sweep\": {},\n  \"verdicts\": {}\n}}\n",
         quoted(result.path), quoted(result.plan), result.seed, result.elapsed.count(),
         json_of_port(bump.traffic(End::A), result.a), json_of_port(bump.traffic(End::B), result.b),
         bump.overflowed(), bump.injector().evicted(), bump.recovery().events_not_kept(),
-        rules.text(), connections.text(), events.text(), verdicts.text());
+        rules.text(), connections.text(), events.text(), sweep.text(), verdicts.text());
 }
 
 } // namespace veriroce::inject

@@ -9,7 +9,9 @@
 
 #include "transport/fault/expectation.hpp"
 #include "transport/inject/bump.hpp"
-#include "transport/inject/ports.hpp"
+#include "transport/inject/excerpts.hpp"
+#include "transport/inject/port_counts.hpp"
+#include "transport/inject/sweep.hpp"
 
 namespace veriroce::inject {
 
@@ -34,12 +36,26 @@ struct Result {
     wire::Duration elapsed{0};
     PortCounts a;
     PortCounts b;
+    std::span<const SweepStep> sweep = {};  // those that were measured
+    std::span<const Excerpt> excerpts = {}; // for the page
+    std::string a_name = {};                // interfaces, for the page
+    std::string b_name = {};
 };
+
+// Of the followed faults of one rule, or of all.
+struct Recoveries {
+    std::size_t followed = 0;
+    std::vector<wire::Duration> times; // sorted, of those that recovered
+    std::uint64_t retransmitted = 0;
+};
+Recoveries recoveries_of(std::span<const FaultEvent> events, std::optional<std::size_t> rule);
 
 // A line for each connection, at most `most`; the busiest first.
 std::string connection_table(const Bump& bump, wire::Duration elapsed, std::size_t most);
 // The connections, each rule with its faults and their recovery, losses of our own, verdicts.
 std::string text_of(const Result& result);
+// A line for each step.
+std::string sweep_table(std::span<const SweepStep> steps);
 std::string json_of(const Result& result);
 
 } // namespace veriroce::inject
