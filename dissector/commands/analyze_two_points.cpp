@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "dissector/capture/merged_frames.hpp"
+#include "dissector/capture/decoded_frames.hpp"
 #include "dissector/command_line/exit_code.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "dissector/print/output.hpp"
@@ -24,7 +24,7 @@ using two_points::Point;
 // The packets of the files of one point, one at a time.
 class PacketsOfPoint {
   public:
-    PacketsOfPoint(capture::MergedFrames frames, Point point)
+    PacketsOfPoint(capture::DecodedFrames frames, Point point)
         : frames_(std::move(frames)), point_(point) {
         advance();
     }
@@ -32,7 +32,7 @@ class PacketsOfPoint {
     // Null at the end. Valid until advance().
     [[nodiscard]] const flow::Packet* now() const { return packet_ ? &*packet_ : nullptr; }
     [[nodiscard]] Point point() const { return point_; }
-    [[nodiscard]] const capture::MergedFrames& frames() const { return frames_; }
+    [[nodiscard]] const capture::DecodedFrames& frames() const { return frames_; }
 
     void advance() {
         for (;;) {
@@ -50,8 +50,8 @@ class PacketsOfPoint {
     }
 
   private:
-    capture::MergedFrames frames_;
-    std::span<const decode::Dissection> some_;
+    capture::DecodedFrames frames_;
+    std::span<decode::Dissection> some_;
     std::size_t next_ = 0;
     Point point_;
     std::optional<flow::Packet> packet_;
@@ -109,9 +109,10 @@ class Session {
                 say(capture::text_of(reader.error(), file));
             }
         }
-        return {
-            capture::MergedFrames(std::move(readers), 1, {.also_roce_ports = options_.roce_ports}),
-            point};
+        capture::DecodedFrames::Options reading;
+        reading.decode.also_roce_ports = options_.roce_ports;
+        reading.threads = options_.threads;
+        return {capture::DecodedFrames(std::move(readers), std::move(reading)), point};
     }
 
     // Both in the order of time on the first point's clock.
