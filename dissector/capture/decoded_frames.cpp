@@ -4,14 +4,16 @@
 #include <thread>
 
 #include "dissector/capture/decode_pool.hpp"
+#include "dissector/wire/fetch.hpp"
 
 namespace veriroce::capture {
 namespace {
 
-// Alone, a batch stays in the nearest cache. For other threads it is worth its hand-over, and short
-// enough that none of them waits long at the end.
+// Alone, a batch stays in the nearest cache. For other threads it is worth its hand-over, and what
+// is under way stays in the next one.
 constexpr std::size_t kFramesAlone = 16;
 constexpr std::size_t kFramesShared = DecodedFrames::kMostTogether;
+constexpr std::size_t kPlacesAhead = 4;
 // So that batches under way stay among the pages that the reader keeps (page_prefetcher.hpp).
 constexpr std::size_t kBatchBytes = std::size_t{128} * 1024;
 
@@ -144,20 +146,23 @@ void DecodedFrames::fill(DecodeBatch& batch) {
         if (!first && !at_hand()) break;
         first = false;
         DecodeBatch::Read& packet = batch.packets[batch.size];
+        if (batch.size + kPlacesAhead < batch.packets.size()) {
+            wire::fetch(batch.packets[batch.size + kPlacesAhead]); // another thread had it last
+        }
         ended_ = !take(packet.record);
         if (ended_) break;
         packet.interfaces = static_cast<std::uint32_t>(reader().interfaces().size());
         packet.selected = !options_.select || options_.select(packet.record);
         bytes += packet.record.bytes.size();
         if (pool_->alone()) {
-            batch.decode(batch.size, options_.decode);
+            batch.decode(batch.size, options_.decode, *batch.room);
         } else {
             fetch_ahead(packet.record);
         }
         ++batch.size;
     }
     number_ += batch.size;
-    if (pool_->alone()) pool_->prepare(batch);
+    if (pool_->alone()) pool_->prepare(batch, *batch.room);
 }
 
 // Many at once, so that sleeping threads are woken seldom.
@@ -179,7 +184,7 @@ std::span<decode::Dissection> DecodedFrames::next() {
     if (pool_->under_way() == 0) return {};
     DecodeBatch& batch = pool_->oldest();
     given_ = &batch;
-    return std::span(batch.frames).first(batch.size);
+    return std::span(batch.room->frames).first(batch.size);
 }
 
 const Record& DecodedFrames::record(std::size_t index) const {
@@ -191,7 +196,7 @@ std::span<const Interface> DecodedFrames::interfaces(std::size_t index) const {
 }
 
 std::size_t DecodedFrames::place() const {
-    return pool_->place_of(*given_);
+    return given_->room->place;
 }
 
 bool DecodedFrames::selected(std::size_t index) const {

@@ -51,8 +51,8 @@ class DecodedFrames {
     };
     // Batches under way at most, with so many threads.
     static std::size_t places(std::uint32_t threads);
-    static constexpr std::size_t kMostTogether = 128; // frames of a batch
-    static constexpr std::size_t kBatchesPerThread = 4;
+    static constexpr std::size_t kMostTogether = 64; // frames of a batch
+    static constexpr std::size_t kBatchesPerThread = 8;
 
     DecodedFrames(std::vector<Reader> readers, Options options);
     DecodedFrames(Reader reader, Options options);

@@ -18,19 +18,13 @@ constexpr std::uint64_t spread(std::uint64_t value) {
 
 } // namespace
 
-FlowPacket FlowPacket::of(const decode::Dissection& dissection) {
-    FlowPacket packet;
-    packet.header = dissection.network.kind;
-    packet.qpn = dissection.packet.bth.dest_qp.value;
-    packet.bytes = dissection.body_bytes;
-    const wire::Bytes bytes = dissection.bytes_of(dissection.network);
-    if (packet.header == decode::LayerKind::Ipv4) {
-        std::memcpy(packet.addresses.data(), wire::ip_addresses(bytes, false).data(), 8);
-    } else {
-        std::memcpy(packet.addresses.data(), wire::ip_addresses(bytes, true).data(),
-                    sizeof packet.addresses);
-    }
-    return packet;
+FlowPacket::FlowPacket(const decode::Dissection& dissection)
+    : header(dissection.network.kind), qpn(dissection.packet.bth.dest_qp.value),
+      bytes(dissection.body_bytes) {
+    const bool v6 = header != decode::LayerKind::Ipv4;
+    const wire::Bytes both = wire::ip_addresses(dissection.bytes_of(dissection.network), v6);
+    for (std::size_t at = 0; at < both.size(); at += sizeof addresses[0])
+        std::memcpy(&addresses[at / sizeof addresses[0]], &both[at], sizeof addresses[0]);
 }
 
 namespace {

@@ -21,8 +21,10 @@ namespace veriroce::dissect {
 
 // What is counted of a packet: it can be taken from the packet ahead, on any thread.
 struct FlowPacket {
-    // The packet has an IP header or GRH, and a BTH.
-    static FlowPacket of(const decode::Dissection& dissection);
+    FlowPacket() = default;
+    // The packet has an IP header or GRH, and a BTH. Construct it in its place: it is stored in
+    // small pieces, and a processor would wait for them before it copies large ones.
+    explicit FlowPacket(const decode::Dissection& dissection);
 
     // Both addresses as in the header, padded with zeros.
     using Words = std::array<std::uint64_t, 4>;

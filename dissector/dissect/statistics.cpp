@@ -94,13 +94,13 @@ void CountedBatch::take(std::span<const decode::Dissection> frames) {
         using enum decode::LayerKind;
         const bool stopped = frame.not_followed.stop != decode::Stop::None;
         if (stopped || frame.layers.has_any<Mad, Tcp>()) complete = false;
-        if (counts.add(frame)) flows.push_back(FlowPacket::of(frame));
+        if (counts.add(frame)) flows.emplace_back(frame);
     }
 }
 
 void Statistics::add(const decode::Dissection& dissection) {
     not_followed_.add(dissection);
-    if (counts_.add(dissection)) flows_.add(FlowPacket::of(dissection));
+    if (counts_.add(dissection)) flows_.add(FlowPacket(dissection));
 }
 
 void Statistics::add(const CountedBatch& batch) {
