@@ -103,7 +103,8 @@ DecodeBatch& DecodePool::oldest() {
 }
 
 void DecodePool::release() {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (!alone()) lock.lock();
     DecodeRoom* const room = std::exchange(batches_[released_ % capacity()].room, nullptr);
     free_rooms_[room->thread].push_back(room);
     ++released_;

@@ -45,8 +45,10 @@ std::size_t DecodedFrames::places(std::uint32_t threads) {
 DecodedFrames::DecodedFrames(std::vector<Reader> readers, Options options)
     : options_(std::move(options)), pool_(pool_for(options_)) {
     inputs_.reserve(readers.size());
-    for (Reader& reader : readers)
+    for (Reader& reader : readers) {
+        keeps_ = keeps_ && reader.keeps();
         inputs_.emplace_back(std::move(reader));
+    }
 }
 
 DecodedFrames::DecodedFrames(Reader reader, Options options)
@@ -117,6 +119,7 @@ bool DecodedFrames::take(Record& record) {
 // Whether take() leaves the bytes of all frames before where they are: it reads on in the current
 // input only.
 bool DecodedFrames::at_hand() const {
+    if (keeps_) return true;
     if (!begun_)
         return std::ranges::all_of(inputs_,
                                    [](const Input& input) { return input.reader.at_hand(); });

@@ -105,6 +105,7 @@ class DecodedFrames {
     Options options_;
     std::size_t current_ = 0;
     std::optional<std::int64_t> limit_ns_; // the earliest of the other inputs
+    bool keeps_ = true;                    // all readers keep their bytes
     bool begun_ = false;
     bool ended_ = false;
     std::uint64_t number_ = 0;
