@@ -5,13 +5,18 @@
 #include <system_error>
 #include <utility>
 
-#include "dissector/capture/facts.hpp"
-
 namespace veriroce::capture {
 
 void DecodeBatch::decode(std::size_t index, const decode::Options& options, DecodeRoom& to) const {
-    if (!packets[index].selected) return;
-    tell(packets[index].record, first_number + index, to.frames[index].frame);
+    const Packet& packet = packets[index];
+    if (!packet.selected) return;
+    decode::FrameFacts& frame = to.frames[index].frame;
+    frame.bytes = {packet.bytes, packet.captured};
+    frame.original_length = packet.original_length;
+    frame.link_code = packet.link_code;
+    frame.number = first_number + index;
+    frame.time_ns.reset();
+    if (packet.has_time) frame.time_ns = packet.time_ns;
     decode::dissect_frame(options, to.frames[index]);
 }
 
@@ -56,7 +61,10 @@ DecodeRoom& DecodePool::room_for(std::size_t thread) {
 DecodeBatch& DecodePool::free() {
     assert(under_way() < capacity());
     DecodeBatch& batch = batches_[filled_ % capacity()];
-    if (batch.packets.empty()) batch.packets.resize(batch_frames_);
+    if (batch.packets.empty()) {
+        batch.packets.resize(batch_frames_);
+        batch.sources.resize(batch_frames_);
+    }
     ++filled_;
     if (alone()) {
         batch.room = &room_for(0);

@@ -29,14 +29,25 @@ struct DecodeRoom {
 };
 
 struct DecodeBatch {
-    struct Read {
+    // What decoding needs: little, because it comes from the cache of another thread.
+    struct Packet {
+        const std::byte* bytes = nullptr;
+        std::int64_t time_ns = 0;
+        std::uint32_t captured = 0; // bytes
+        std::uint32_t original_length = 0;
+        std::uint16_t link_code = 0;
+        bool has_time = false;
+        bool selected = true; // to be decoded
+    };
+    // What else is known, for the caller's thread.
+    struct Source {
         Record record;
         std::uint32_t interfaces = 0; // described before it
-        bool selected = true;         // to be decoded
     };
     std::size_t size = 0;
     std::uint64_t first_number = 0;
-    std::vector<Read> packets;
+    std::vector<Packet> packets;
+    std::vector<Source> sources;
     DecodeRoom* room = nullptr; // once it is decoded; guarded by the pool's mutex
 
     void decode(std::size_t index, const decode::Options& options, DecodeRoom& to) const;

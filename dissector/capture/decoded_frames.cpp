@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "dissector/capture/decode_pool.hpp"
-#include "dissector/wire/fetch.hpp"
 
 namespace veriroce::capture {
 namespace {
@@ -13,7 +12,6 @@ namespace {
 // is under way stays in the next one.
 constexpr std::size_t kFramesAlone = 16;
 constexpr std::size_t kFramesShared = DecodedFrames::kMostTogether;
-constexpr std::size_t kPlacesAhead = 4;
 // So that batches under way stay among the pages that the reader keeps (page_prefetcher.hpp).
 constexpr std::size_t kBatchBytes = std::size_t{128} * 1024;
 
@@ -148,19 +146,23 @@ void DecodedFrames::fill(DecodeBatch& batch) {
     for (std::size_t bytes = 0; batch.size < batch.packets.size() && bytes < kBatchBytes;) {
         if (!first && !at_hand()) break;
         first = false;
-        DecodeBatch::Read& packet = batch.packets[batch.size];
-        if (batch.size + kPlacesAhead < batch.packets.size()) {
-            wire::fetch(batch.packets[batch.size + kPlacesAhead]); // another thread had it last
-        }
-        ended_ = !take(packet.record);
+        auto& [record, interfaces] = batch.sources[batch.size];
+        ended_ = !take(record);
         if (ended_) break;
-        packet.interfaces = static_cast<std::uint32_t>(reader().interfaces().size());
-        packet.selected = !options_.select || options_.select(packet.record);
-        bytes += packet.record.bytes.size();
+        interfaces = static_cast<std::uint32_t>(reader().interfaces().size());
+        DecodeBatch::Packet& packet = batch.packets[batch.size];
+        packet.selected = !options_.select || options_.select(record);
+        packet.bytes = record.bytes.data();
+        packet.captured = static_cast<std::uint32_t>(record.bytes.size());
+        packet.original_length = record.original_length;
+        packet.link_code = record.link_code;
+        packet.has_time = record.time_ns.has_value();
+        packet.time_ns = record.time_ns.value_or(0);
+        bytes += packet.captured;
         if (pool_->alone()) {
             batch.decode(batch.size, options_.decode, *batch.room);
         } else {
-            fetch_ahead(packet.record);
+            fetch_ahead(record);
         }
         ++batch.size;
     }
@@ -191,11 +193,11 @@ std::span<decode::Dissection> DecodedFrames::next() {
 }
 
 const Record& DecodedFrames::record(std::size_t index) const {
-    return given_->packets[index].record;
+    return given_->sources[index].record;
 }
 
 std::span<const Interface> DecodedFrames::interfaces(std::size_t index) const {
-    return reader().interfaces().first(given_->packets[index].interfaces);
+    return reader().interfaces().first(given_->sources[index].interfaces);
 }
 
 std::size_t DecodedFrames::place() const {
