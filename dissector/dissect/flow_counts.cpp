@@ -27,6 +27,15 @@ FlowPacket::FlowPacket(const decode::Dissection& dissection)
         std::memcpy(&addresses[at / sizeof addresses[0]], &both[at], sizeof addresses[0]);
 }
 
+bool same_flow(const decode::Dissection& one, const decode::Dissection& other) {
+    if (one.packet.bth.dest_qp != other.packet.bth.dest_qp) return false;
+    if (one.network.kind != other.network.kind) return false;
+    const bool v6 = one.network.kind != decode::LayerKind::Ipv4;
+    const wire::Bytes addresses = wire::ip_addresses(one.bytes_of(one.network), v6);
+    const wire::Bytes others = wire::ip_addresses(other.bytes_of(other.network), v6);
+    return std::memcmp(addresses.data(), others.data(), addresses.size()) == 0;
+}
+
 namespace {
 
 AddressPairs::Pair pair_of(const FlowPacket& packet) {
@@ -64,14 +73,14 @@ std::optional<std::uint32_t> AddressPairs::number_of(const Pair& pair) {
 void FlowCounts::add(const FlowPacket& packet) {
     const auto addresses = pairs_.number_of(packet);
     if (!addresses) {
-        ++beyond_;
+        beyond_ += packet.packets;
         return;
     }
     const std::uint64_t key = std::uint64_t{*addresses} << 24 | packet.qpn;
     const std::uint64_t hash = spread(key);
     wire::fetch(places_[hash & (places_.size() - 1)]);
     if (waiting_count_ == kWaiting) settle();
-    waiting_[waiting_count_++] = {key, hash, packet.bytes};
+    waiting_[waiting_count_++] = {key, hash, packet.bytes, packet.packets};
 }
 
 void FlowCounts::settle() {
@@ -84,11 +93,11 @@ void FlowCounts::count(const Waiting& packet) {
     Place& place = this->place(packet.key, packet.hash);
     const bool fresh = place.packets == 0;
     if (fresh && used_ == kMaxFlows) {
-        ++beyond_;
+        beyond_ += packet.packets;
         return;
     }
     place.key = packet.key;
-    ++place.packets;
+    place.packets += packet.packets;
     place.bytes += packet.bytes;
     if (fresh && ++used_ * 2 > places_.size()) grow();
 }

@@ -31,8 +31,11 @@ struct FlowPacket {
     Words addresses{};
     decode::LayerKind header = decode::LayerKind::Frame;
     std::uint32_t qpn = 0;
-    std::uint32_t bytes = 0;
+    std::uint32_t packets = 1; // of the flow, counted together
+    std::uint64_t bytes = 0;
 };
+// Whether both are packets of one flow.
+bool same_flow(const decode::Dissection& one, const decode::Dissection& other);
 
 // Numbers address pairs in the order in which they appear.
 class AddressPairs {
@@ -110,6 +113,7 @@ class FlowCounts {
         std::uint64_t key = 0;
         std::uint64_t hash = 0;
         std::uint64_t bytes = 0;
+        std::uint64_t packets = 0;
     };
     static constexpr std::size_t kWaiting = 16;
     static constexpr std::size_t kFirstRoom = 64; // a power of two, as are all larger sizes
