@@ -1,22 +1,29 @@
 #include "dissector/capture/decode_pool.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <system_error>
-
-#include "dissector/capture/facts.hpp"
+#include <utility>
 
 namespace veriroce::capture {
 
-void DecodeBatch::decode(std::size_t index, const decode::Options& options) {
-    if (!packets[index].selected) return;
-    tell(packets[index].record, first_number + index, frames[index].frame);
-    decode::dissect_frame(options, frames[index]);
+void DecodeBatch::decode(std::size_t index, const decode::Options& options, DecodeRoom& to) const {
+    const Packet& packet = packets[index];
+    if (!packet.selected) return;
+    decode::FrameFacts& frame = to.frames[index].frame;
+    frame.bytes = {packet.bytes, packet.captured};
+    frame.original_length = packet.original_length;
+    frame.link_code = packet.link_code;
+    frame.number = first_number + index;
+    frame.time_ns.reset();
+    if (packet.has_time) frame.time_ns = packet.time_ns;
+    decode::dissect_frame(options, to.frames[index]);
 }
 
 DecodePool::DecodePool(const decode::Options& options, Prepare prepare, std::uint32_t threads,
                        std::size_t batches, std::size_t batch_frames)
     : options_(options), prepare_(std::move(prepare)), threads_wanted_(threads - 1),
-      batch_frames_(batch_frames), batches_(batches) {
+      batch_frames_(batch_frames), batches_(batches), free_rooms_(threads) {
     assert(threads > 0 && batches > 0);
 }
 
@@ -30,16 +37,39 @@ DecodePool::~DecodePool() {
         thread.join();
 }
 
-// Places are made when they are needed first.
+void DecodePool::prepare(const DecodeBatch& batch, const DecodeRoom& room) const {
+    if (prepare_) prepare_(room.place, std::span(room.frames).first(batch.size));
+}
+
+// There is one: fewer batches are being decoded or used than there may be rooms.
+DecodeRoom& DecodePool::room_for(std::size_t thread) {
+    auto* from = &free_rooms_[thread];
+    if (from->empty() && rooms_.size() < capacity()) {
+        return rooms_.emplace_back(DecodeRoom{rooms_.size(), thread, {}});
+    }
+    if (from->empty()) {
+        from =
+            &*std::ranges::find_if(free_rooms_, [](const auto& rooms) { return !rooms.empty(); });
+    }
+    DecodeRoom& room = *from->back();
+    from->pop_back();
+    room.thread = thread;
+    return room;
+}
+
+// Memory is taken when it is needed first.
 DecodeBatch& DecodePool::free() {
     assert(under_way() < capacity());
     DecodeBatch& batch = batches_[filled_ % capacity()];
-    if (batch.frames.empty()) {
+    if (batch.packets.empty()) {
         batch.packets.resize(batch_frames_);
-        batch.frames.resize(batch_frames_);
+        batch.sources.resize(batch_frames_);
     }
-    batch.decoded = false; // nobody else knows of it yet
     ++filled_;
+    if (alone()) {
+        batch.room = &room_for(0);
+        batch.room->frames.resize(batch_frames_);
+    }
     return batch;
 }
 
@@ -58,7 +88,7 @@ void DecodePool::submit(std::size_t count) {
 void DecodePool::start_threads() {
     try {
         while (threads_.size() < threads_wanted_)
-            threads_.emplace_back([this] { work(); });
+            threads_.emplace_back([this, thread = threads_.size() + 1] { work(thread); });
     } catch (const std::system_error&) { // those that there are decode, or the caller alone
         threads_wanted_ = static_cast<std::uint32_t>(threads_.size());
     }
@@ -68,9 +98,9 @@ DecodeBatch& DecodePool::oldest() {
     DecodeBatch& batch = batches_[released_ % capacity()];
     if (alone()) return batch;
     std::unique_lock lock(mutex_);
-    while (!batch.decoded) {
+    while (batch.room == nullptr) {
         if (taken_ < submitted_) {
-            decode_next(lock);
+            decode_next(lock, 0);
         } else {
             caller_waits_ = true;
             done_.wait(lock);
@@ -80,22 +110,32 @@ DecodeBatch& DecodePool::oldest() {
     return batch;
 }
 
-void DecodePool::decode_next(std::unique_lock<std::mutex>& lock) {
-    DecodeBatch& batch = batches_[taken_++ % capacity()];
-    lock.unlock();
-    for (std::size_t i = 0; i < batch.size; ++i)
-        batch.decode(i, options_);
-    prepare(batch);
-    lock.lock();
-    batch.decoded = true;
+void DecodePool::release() {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (!alone()) lock.lock();
+    DecodeRoom* const room = std::exchange(batches_[released_ % capacity()].room, nullptr);
+    free_rooms_[room->thread].push_back(room);
+    ++released_;
 }
 
-void DecodePool::work() {
+void DecodePool::decode_next(std::unique_lock<std::mutex>& lock, std::size_t thread) {
+    DecodeBatch& batch = batches_[taken_++ % capacity()];
+    DecodeRoom& room = room_for(thread);
+    lock.unlock();
+    room.frames.resize(batch_frames_);
+    for (std::size_t i = 0; i < batch.size; ++i)
+        batch.decode(i, options_, room);
+    prepare(batch, room);
+    lock.lock();
+    batch.room = &room;
+}
+
+void DecodePool::work(std::size_t thread) {
     std::unique_lock lock(mutex_);
     for (;;) {
         more_.wait(lock, [this] { return stop_ || taken_ < submitted_; });
         if (stop_) return;
-        decode_next(lock);
+        decode_next(lock, thread);
         if (caller_waits_) done_.notify_one();
     }
 }

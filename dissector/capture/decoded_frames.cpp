@@ -8,8 +8,8 @@
 namespace veriroce::capture {
 namespace {
 
-// Alone, a batch stays in the nearest cache. For other threads it is worth its hand-over, and short
-// enough that none of them waits long at the end.
+// Alone, a batch stays in the nearest cache. For other threads it is worth its hand-over, and what
+// is under way stays in the next one.
 constexpr std::size_t kFramesAlone = 16;
 constexpr std::size_t kFramesShared = DecodedFrames::kMostTogether;
 // So that batches under way stay among the pages that the reader keeps (page_prefetcher.hpp).
@@ -43,8 +43,10 @@ std::size_t DecodedFrames::places(std::uint32_t threads) {
 DecodedFrames::DecodedFrames(std::vector<Reader> readers, Options options)
     : options_(std::move(options)), pool_(pool_for(options_)) {
     inputs_.reserve(readers.size());
-    for (Reader& reader : readers)
+    for (Reader& reader : readers) {
+        keeps_ = keeps_ && reader.keeps();
         inputs_.emplace_back(std::move(reader));
+    }
 }
 
 DecodedFrames::DecodedFrames(Reader reader, Options options)
@@ -115,6 +117,7 @@ bool DecodedFrames::take(Record& record) {
 // Whether take() leaves the bytes of all frames before where they are: it reads on in the current
 // input only.
 bool DecodedFrames::at_hand() const {
+    if (keeps_) return true;
     if (!begun_)
         return std::ranges::all_of(inputs_,
                                    [](const Input& input) { return input.reader.at_hand(); });
@@ -143,21 +146,28 @@ void DecodedFrames::fill(DecodeBatch& batch) {
     for (std::size_t bytes = 0; batch.size < batch.packets.size() && bytes < kBatchBytes;) {
         if (!first && !at_hand()) break;
         first = false;
-        DecodeBatch::Read& packet = batch.packets[batch.size];
-        ended_ = !take(packet.record);
+        auto& [record, interfaces] = batch.sources[batch.size];
+        ended_ = !take(record);
         if (ended_) break;
-        packet.interfaces = static_cast<std::uint32_t>(reader().interfaces().size());
-        packet.selected = !options_.select || options_.select(packet.record);
-        bytes += packet.record.bytes.size();
+        interfaces = static_cast<std::uint32_t>(reader().interfaces().size());
+        DecodeBatch::Packet& packet = batch.packets[batch.size];
+        packet.selected = !options_.select || options_.select(record);
+        packet.bytes = record.bytes.data();
+        packet.captured = static_cast<std::uint32_t>(record.bytes.size());
+        packet.original_length = record.original_length;
+        packet.link_code = record.link_code;
+        packet.has_time = record.time_ns.has_value();
+        packet.time_ns = record.time_ns.value_or(0);
+        bytes += packet.captured;
         if (pool_->alone()) {
-            batch.decode(batch.size, options_.decode);
+            batch.decode(batch.size, options_.decode, *batch.room);
         } else {
-            fetch_ahead(packet.record);
+            fetch_ahead(record);
         }
         ++batch.size;
     }
     number_ += batch.size;
-    if (pool_->alone()) pool_->prepare(batch);
+    if (pool_->alone()) pool_->prepare(batch, *batch.room);
 }
 
 // Many at once, so that sleeping threads are woken seldom.
@@ -179,19 +189,19 @@ std::span<decode::Dissection> DecodedFrames::next() {
     if (pool_->under_way() == 0) return {};
     DecodeBatch& batch = pool_->oldest();
     given_ = &batch;
-    return std::span(batch.frames).first(batch.size);
+    return std::span(batch.room->frames).first(batch.size);
 }
 
 const Record& DecodedFrames::record(std::size_t index) const {
-    return given_->packets[index].record;
+    return given_->sources[index].record;
 }
 
 std::span<const Interface> DecodedFrames::interfaces(std::size_t index) const {
-    return reader().interfaces().first(given_->packets[index].interfaces);
+    return reader().interfaces().first(given_->sources[index].interfaces);
 }
 
 std::size_t DecodedFrames::place() const {
-    return pool_->place_of(*given_);
+    return given_->room->place;
 }
 
 bool DecodedFrames::selected(std::size_t index) const {

@@ -51,8 +51,8 @@ class DecodedFrames {
     };
     // Batches under way at most, with so many threads.
     static std::size_t places(std::uint32_t threads);
-    static constexpr std::size_t kMostTogether = 128; // frames of a batch
-    static constexpr std::size_t kBatchesPerThread = 4;
+    static constexpr std::size_t kMostTogether = 64; // frames of a batch
+    static constexpr std::size_t kBatchesPerThread = 8;
 
     DecodedFrames(std::vector<Reader> readers, Options options);
     DecodedFrames(Reader reader, Options options);
@@ -105,6 +105,7 @@ class DecodedFrames {
     Options options_;
     std::size_t current_ = 0;
     std::optional<std::int64_t> limit_ns_; // the earliest of the other inputs
+    bool keeps_ = true;                    // all readers keep their bytes
     bool begun_ = false;
     bool ended_ = false;
     std::uint64_t number_ = 0;

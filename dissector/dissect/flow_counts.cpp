@@ -18,19 +18,22 @@ constexpr std::uint64_t spread(std::uint64_t value) {
 
 } // namespace
 
-FlowPacket FlowPacket::of(const decode::Dissection& dissection) {
-    FlowPacket packet;
-    packet.header = dissection.network.kind;
-    packet.qpn = dissection.packet.bth.dest_qp.value;
-    packet.bytes = dissection.body_bytes;
-    const wire::Bytes bytes = dissection.bytes_of(dissection.network);
-    if (packet.header == decode::LayerKind::Ipv4) {
-        std::memcpy(packet.addresses.data(), wire::ip_addresses(bytes, false).data(), 8);
-    } else {
-        std::memcpy(packet.addresses.data(), wire::ip_addresses(bytes, true).data(),
-                    sizeof packet.addresses);
-    }
-    return packet;
+FlowPacket::FlowPacket(const decode::Dissection& dissection)
+    : header(dissection.network.kind), qpn(dissection.packet.bth.dest_qp.value),
+      bytes(dissection.body_bytes) {
+    const bool v6 = header != decode::LayerKind::Ipv4;
+    const wire::Bytes both = wire::ip_addresses(dissection.bytes_of(dissection.network), v6);
+    for (std::size_t at = 0; at < both.size(); at += sizeof addresses[0])
+        std::memcpy(&addresses[at / sizeof addresses[0]], &both[at], sizeof addresses[0]);
+}
+
+bool same_flow(const decode::Dissection& one, const decode::Dissection& other) {
+    if (one.packet.bth.dest_qp != other.packet.bth.dest_qp) return false;
+    if (one.network.kind != other.network.kind) return false;
+    const bool v6 = one.network.kind != decode::LayerKind::Ipv4;
+    const wire::Bytes addresses = wire::ip_addresses(one.bytes_of(one.network), v6);
+    const wire::Bytes others = wire::ip_addresses(other.bytes_of(other.network), v6);
+    return std::memcmp(addresses.data(), others.data(), addresses.size()) == 0;
 }
 
 namespace {
@@ -70,14 +73,14 @@ std::optional<std::uint32_t> AddressPairs::number_of(const Pair& pair) {
 void FlowCounts::add(const FlowPacket& packet) {
     const auto addresses = pairs_.number_of(packet);
     if (!addresses) {
-        ++beyond_;
+        beyond_ += packet.packets;
         return;
     }
     const std::uint64_t key = std::uint64_t{*addresses} << 24 | packet.qpn;
     const std::uint64_t hash = spread(key);
     wire::fetch(places_[hash & (places_.size() - 1)]);
     if (waiting_count_ == kWaiting) settle();
-    waiting_[waiting_count_++] = {key, hash, packet.bytes};
+    waiting_[waiting_count_++] = {key, hash, packet.bytes, packet.packets};
 }
 
 void FlowCounts::settle() {
@@ -90,11 +93,11 @@ void FlowCounts::count(const Waiting& packet) {
     Place& place = this->place(packet.key, packet.hash);
     const bool fresh = place.packets == 0;
     if (fresh && used_ == kMaxFlows) {
-        ++beyond_;
+        beyond_ += packet.packets;
         return;
     }
     place.key = packet.key;
-    ++place.packets;
+    place.packets += packet.packets;
     place.bytes += packet.bytes;
     if (fresh && ++used_ * 2 > places_.size()) grow();
 }

@@ -21,16 +21,21 @@ namespace veriroce::dissect {
 
 // What is counted of a packet: it can be taken from the packet ahead, on any thread.
 struct FlowPacket {
-    // The packet has an IP header or GRH, and a BTH.
-    static FlowPacket of(const decode::Dissection& dissection);
+    FlowPacket() = default;
+    // The packet has an IP header or GRH, and a BTH. Construct it in its place: it is stored in
+    // small pieces, and a processor would wait for them before it copies large ones.
+    explicit FlowPacket(const decode::Dissection& dissection);
 
     // Both addresses as in the header, padded with zeros.
     using Words = std::array<std::uint64_t, 4>;
     Words addresses{};
     decode::LayerKind header = decode::LayerKind::Frame;
     std::uint32_t qpn = 0;
-    std::uint32_t bytes = 0;
+    std::uint32_t packets = 1; // of the flow, counted together
+    std::uint64_t bytes = 0;
 };
+// Whether both are packets of one flow.
+bool same_flow(const decode::Dissection& one, const decode::Dissection& other);
 
 // Numbers address pairs in the order in which they appear.
 class AddressPairs {
@@ -108,6 +113,7 @@ class FlowCounts {
         std::uint64_t key = 0;
         std::uint64_t hash = 0;
         std::uint64_t bytes = 0;
+        std::uint64_t packets = 0;
     };
     static constexpr std::size_t kWaiting = 16;
     static constexpr std::size_t kFirstRoom = 64; // a power of two, as are all larger sizes

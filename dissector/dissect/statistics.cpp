@@ -25,7 +25,7 @@ constexpr double kNanosecondsPerSecond = 1e9;
 
 } // namespace
 
-bool PacketCounts::add(const decode::Dissection& d) {
+bool PacketCounts::add(const decode::Dissection& d, OpcodeCounts& opcodes) {
     ++frames;
     bytes += d.frame_length();
     if (d.frame.time_ns) {
@@ -75,7 +75,6 @@ void PacketCounts::add(const PacketCounts& from) {
     malformed += from.malformed;
     with_findings += from.with_findings;
     add_each(icrc, from.icrc);
-    add_each(opcodes, from.opcodes);
     add_each(answers, from.answers);
     add_each(findings, from.findings);
     fragments += from.fragments;
@@ -86,25 +85,47 @@ void PacketCounts::add(const PacketCounts& from) {
     last_ns = std::max(last_ns.value_or(*from.last_ns), *from.last_ns);
 }
 
+// Of a batch, most packets belong to few flows.
+void CountedBatch::add_flow(const decode::Dissection& frame, RecentFlows& recent_flows) {
+    Recent& recent = recent_flows[frame.packet.bth.dest_qp.value % recent_flows.size()];
+    if (recent.packet != nullptr && same_flow(*recent.packet, frame)) {
+        ++flows[recent.flow].packets;
+        flows[recent.flow].bytes += frame.body_bytes;
+        return;
+    }
+    recent = {flows.size(), &frame};
+    flows.emplace_back(frame);
+}
+
 void CountedBatch::take(std::span<const decode::Dissection> frames) {
+    PacketCounts of_packets;
+    OpcodeCounts of_opcodes{};
+    RecentFlows recent_flows;
     complete = true;
-    counts = {};
     flows.clear();
+    opcodes.clear();
     for (const decode::Dissection& frame : frames) {
         using enum decode::LayerKind;
         const bool stopped = frame.not_followed.stop != decode::Stop::None;
         if (stopped || frame.layers.has_any<Mad, Tcp>()) complete = false;
-        if (counts.add(frame)) flows.push_back(FlowPacket::of(frame));
+        if (of_packets.add(frame, of_opcodes)) add_flow(frame, recent_flows);
+    }
+    counts = of_packets;
+    for (std::size_t code = 0; code < of_opcodes.size(); ++code) {
+        if (of_opcodes[code] == 0) continue;
+        opcodes.emplace_back(static_cast<std::uint8_t>(code), of_opcodes[code]);
     }
 }
 
 void Statistics::add(const decode::Dissection& dissection) {
     not_followed_.add(dissection);
-    if (counts_.add(dissection)) flows_.add(FlowPacket::of(dissection));
+    if (counts_.add(dissection, opcodes_)) flows_.add(FlowPacket(dissection));
 }
 
 void Statistics::add(const CountedBatch& batch) {
     counts_.add(batch.counts);
+    for (const auto& [code, packets] : batch.opcodes)
+        opcodes_[code] += packets;
     for (const FlowPacket& packet : batch.flows)
         flows_.add(packet);
 }
@@ -140,7 +161,7 @@ void Statistics::append_answers(std::string& out) const {
         return counts_.answers[static_cast<std::size_t>(kind)];
     };
     append_to(out, "answers     {} ACK, {} RNR NAK, {} NAK; {} CNP\n", of(wire::AckKind::Ack),
-              of(wire::AckKind::RnrNak), of(wire::AckKind::Nak), counts_.opcodes[wire::kCnpOpcode]);
+              of(wire::AckKind::RnrNak), of(wire::AckKind::Nak), opcodes_[wire::kCnpOpcode]);
 }
 
 // Warnings and errors by rule, most frequent first, on one line; no line if there are none.
@@ -175,22 +196,21 @@ void Statistics::append_carriers(std::string& out) const {
 
 void Statistics::append_opcodes(std::string& out) const {
     std::vector<std::size_t> used;
-    for (std::size_t code = 0; code < counts_.opcodes.size(); ++code) {
-        if (counts_.opcodes[code] > 0) used.push_back(code);
+    for (std::size_t code = 0; code < opcodes_.size(); ++code) {
+        if (opcodes_[code] > 0) used.push_back(code);
     }
     if (used.empty()) return;
     // Most packets first; ties are ordered by code.
     std::ranges::sort(used, [&](std::size_t a, std::size_t b) {
-        return counts_.opcodes[a] != counts_.opcodes[b] ? counts_.opcodes[a] > counts_.opcodes[b]
-                                                        : a < b;
+        return opcodes_[a] != opcodes_[b] ? opcodes_[a] > opcodes_[b] : a < b;
     });
     out += "\n     packets  opcode\n";
     const std::size_t listed = std::min(used.size(), kListedOpcodes);
     const std::size_t lines = std::min(listed, kOpcodeLines);
     const auto text = [this](std::size_t code) {
         const auto opcode = static_cast<std::uint8_t>(code);
-        return fmt::format("{:>12}  {} (0x{:02x})", counts_.opcodes[code],
-                           wire::opcode_info(opcode).title, opcode);
+        return fmt::format("{:>12}  {} (0x{:02x})", opcodes_[code], wire::opcode_info(opcode).title,
+                           opcode);
     };
     for (std::size_t line = 0; line < lines; ++line) {
         const std::size_t beside = line + lines;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dissector/decode/dissection.hpp"
@@ -13,10 +14,12 @@
 
 namespace veriroce::dissect {
 
+using OpcodeCounts = std::array<std::uint64_t, 256>;
+
 // Counts that do not depend on the order of packets.
 struct PacketCounts {
     // False if the packet belongs to no flow.
-    bool add(const decode::Dissection& dissection);
+    bool add(const decode::Dissection& dissection, OpcodeCounts& opcodes);
     void add(const PacketCounts& other);
 
     std::uint64_t frames = 0;
@@ -27,8 +30,7 @@ struct PacketCounts {
     std::uint64_t cut = 0;
     std::uint64_t malformed = 0;
     std::uint64_t with_findings = 0;
-    std::array<std::uint64_t, 3> icrc{}; // by IcrcStatus
-    std::array<std::uint64_t, 256> opcodes{};
+    std::array<std::uint64_t, 3> icrc{};    // by IcrcStatus
     std::array<std::uint64_t, 4> answers{}; // acknowledgements without data, by AckKind
     std::array<std::uint64_t, decode::kFindingKinds> findings{};
     std::uint64_t fragments = 0; // IP fragments
@@ -41,15 +43,26 @@ struct PacketCounts {
     void add_answer(const decode::Dissection& dissection);
 };
 
-// The counts of a few frames, taken on any thread.
+// The counts of a few frames, taken on any thread: of few bytes, because they go to another one.
 struct CountedBatch {
     // False if what is counted of a frame depends on frames before: connection management and TCP,
     // and frames that were not taken apart, of which only so many types are listed.
     bool complete = true;
     PacketCounts counts;
-    std::vector<FlowPacket> flows;
+    std::vector<std::pair<std::uint8_t, std::uint64_t>> opcodes; // those that there were
+    std::vector<FlowPacket> flows; // in the order of their first packets
 
     void take(std::span<const decode::Dissection> frames);
+
+  private:
+    // By some bits of the QP: a flow, and one of its packets.
+    struct Recent {
+        std::size_t flow = 0;
+        const decode::Dissection* packet = nullptr;
+    };
+    using RecentFlows = std::array<Recent, 64>;
+
+    void add_flow(const decode::Dissection& frame, RecentFlows& recent_flows);
 };
 
 class Statistics {
@@ -67,6 +80,7 @@ class Statistics {
     void append_flows(std::string& out);
 
     PacketCounts counts_;
+    OpcodeCounts opcodes_{};
     FlowCounts flows_;
     NotFollowedCounts not_followed_;
 };

@@ -26,21 +26,31 @@ Integrity integrity_of(const decode::Dissection& dissection) {
     return integrity;
 }
 
+// To its place, which holds zeros: an address that is put together and then copied is stored in
+// small pieces and read in a large one, for which a processor waits.
+bool read_address(wire::Bytes bytes, wire::IpAddress& zeros) {
+    constexpr std::size_t kIpv4Bytes = 4;
+    if (bytes.empty()) return false;
+    if (bytes.size() == kIpv4Bytes) {
+        wire::store_be<8>(zeros.bytes, 8, std::uint64_t{0xFFFF} << 32 | wire::load_u32(bytes, 0));
+    } else {
+        wire::copy<16>(bytes, zeros.bytes);
+    }
+    return true;
+}
+
 } // namespace
 
 bool read_packet(const decode::Dissection& dissection, Packet& packet) {
     if (!dissection.roce() || dissection.malformed || dissection.fragment) return false;
     if (!dissection.has_whole_headers()) return false;
-    const auto source = dissection.source();
-    const auto destination = dissection.destination();
-    if (!source || !destination) return false;
+    if (!read_address(dissection.source_bytes(), packet.source)) return false;
+    if (!read_address(dissection.destination_bytes(), packet.destination)) return false;
     wire::copy_headers(dissection.packet, packet.transport);
     packet.number = dissection.frame.number;
     if (dissection.frame.time_ns) {
         packet.time = wire::Instant(wire::Duration(*dissection.frame.time_ns));
     }
-    packet.source = *source;
-    packet.destination = *destination;
     // Of what tunnels wrap around the packet nothing is its sender's.
     packet.source_port =
         static_cast<std::uint16_t>(wire::load<wire::where("udp.srcport")>(dissection.udp_bytes()));

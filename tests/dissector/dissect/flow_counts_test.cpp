@@ -57,7 +57,7 @@ TEST_CASE("flow counts: flows differ by address and by QP, and the largest come 
     for (std::uint32_t source = 1; source <= 40; ++source)
         for (std::uint32_t qpn = 1; qpn <= 50; ++qpn)
             for (std::uint32_t i = 0; i < (source == 7 && qpn == 9 ? 5U : 2U); ++i)
-                counts.add(FlowPacket::of(sender.packet(0x0A000000 + source, qpn)));
+                counts.add(FlowPacket(sender.packet(0x0A000000 + source, qpn)));
     const auto flows = counts.largest(3000);
     REQUIRE(flows.size() == 40 * 50);
     CHECK(counts.size() == flows.size());
@@ -73,13 +73,13 @@ TEST_CASE("flow counts: of more flows than there is room for, the packets are co
     Sender sender;
     FlowCounts by_qp;
     for (std::uint32_t i = 0; i < each; ++i)
-        by_qp.add(FlowPacket::of(sender.packet(1, i)));
+        by_qp.add(FlowPacket(sender.packet(1, i)));
     CHECK(packets_of(by_qp.largest(each)) + by_qp.beyond() == each);
     CHECK(by_qp.size() == 1U << 18U);
 
     FlowCounts by_address;
     for (std::uint32_t i = 0; i < each; ++i)
-        by_address.add(FlowPacket::of(sender.packet(i, 1)));
+        by_address.add(FlowPacket(sender.packet(i, 1)));
     CHECK(packets_of(by_address.largest(each)) + by_address.beyond() == each);
     CHECK(by_address.size() == 1U << 17U);
 }
