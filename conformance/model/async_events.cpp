@@ -106,6 +106,14 @@ void AsyncEvents::event(const dut::Event& event) {
     if (qp != nullptr && qp->lives == 1) event_of(*qp, seen_[qp->handle], event.type);
     const bool limit = event.type == Type::SrqLimitReached && event.srq;
     if (limit) limits_.erase(*event.srq);
+    if (event.type == Type::CqErr && event.cq && !completions_.lossy(*event.cq)) {
+        found_.push_back({.rule = "KEY-13",
+                          .level = Must,
+                          .field = "event",
+                          .allowed = "the completion queue has room for all its completions",
+                          .measured = "event CQ_ERR",
+                          .packets = {}});
+    }
     if (limit && !limited_.contains(*event.srq)) {
         found_.push_back({.rule = "N-16",
                           .level = Must,

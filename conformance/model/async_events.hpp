@@ -1,7 +1,7 @@
 // Asynchronous events: each has a cause, and comes once. One that is missing, doubled or exchanged
 // is a SHOULD; one without a cause is a MUST.
 //
-// Source: rules N-13, N-16, N-24, N-25, STA-04.
+// Source: rules KEY-13, N-13, N-16, N-24, N-25, STA-04.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/model/completions.hpp"
 #include "conformance/model/deviation.hpp"
 #include "conformance/model/posted.hpp"
 #include "conformance/model/story.hpp"
@@ -20,8 +21,9 @@ namespace veriroce::model {
 
 class AsyncEvents {
   public:
-    AsyncEvents(const Story& story, Posted& posted, std::vector<Deviation>& found)
-        : story_(story), posted_(posted), found_(found) {}
+    AsyncEvents(const Story& story, Posted& posted, const Completions& completions,
+                std::vector<Deviation>& found)
+        : story_(story), posted_(posted), completions_(completions), found_(found) {}
 
     // Before `posted` learns of the answer.
     void asked(const Call& call);
@@ -60,6 +62,7 @@ class AsyncEvents {
 
     const Story& story_;
     Posted& posted_;
+    const Completions& completions_;
     std::vector<Deviation>& found_;
     std::map<dut::QpHandle, Seen> seen_;
     struct Limit {

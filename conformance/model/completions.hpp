@@ -56,11 +56,11 @@ class Completions {
     // Before `posted` learns of them.
     void asked(const Call& call);
     void answered(const Call& call);
-    // Each completion, in the order in which they were polled.
-    void polled(const Polled& polled);
+    // Each completion, in the order in which they were polled, and the queue that it came from.
+    void polled(const Polled& polled, dut::CqHandle from);
     // The message that a successful receive took, if that is certain.
     void received(const Polled& polled, const Message& message);
-    // A receive of a UC or UD QP completed with success, and no message came that it can hold.
+    // A receive completed with success, and no message came that it can hold.
     void unexplained(const Polled& polled);
     // A send request of UC or UD completed with an error: nobody answers, so no peer caused it.
     void failed_alone(const Polled& polled);

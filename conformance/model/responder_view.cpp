@@ -770,6 +770,12 @@ std::optional<ResponderView::Unreported> ResponderView::unreported(const Qp& qp)
     return std::nullopt;
 }
 
+bool ResponderView::nothing_came() const {
+    return !loose_ && std::ranges::none_of(slots_, [&](const Slot& one) {
+        return one.receive == received_ && one.packet->packet->info().ends_message();
+    });
+}
+
 std::optional<Message> ResponderView::received(Qp& qp, ReceiveWork& work) {
     const std::uint64_t number = received_++;
     if (loose_) return std::nullopt;

@@ -71,6 +71,8 @@ class ResponderView {
     void request(Qp& qp, const Packet& packet);
     // An answer of the device; what it tells must be among what memory may hold.
     void answer(Qp& qp, const Packet& packet, std::vector<Deviation>& found);
+    // Whether no message came that can complete the next receive.
+    [[nodiscard]] bool nothing_came() const;
     // A receive of the QP completed with success. The message that it took, if that is certain.
     std::optional<Message> received(Qp& qp, ReceiveWork& work);
     // A message that the device acknowledged, and no receive has completed for it.

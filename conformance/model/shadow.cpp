@@ -126,7 +126,7 @@ class Shadow {
     std::map<std::uint64_t, std::uint64_t> host_writes_; // by region: the newest
     std::vector<Deviation> found_;
     Completions completions_{story_.setting, posted_, found_};
-    AsyncEvents events_{story_, posted_, found_};
+    AsyncEvents events_{story_, posted_, completions_, found_};
     FailureCauses causes_{story_.setting, found_};
     QpStates states_{story_.setting, found_};
     bool undecided_ = false;
@@ -356,7 +356,9 @@ void Shadow::completed(const Polled& polled) {
     if (!success && matched && qp.type == wire::QpType::Rc) views.responder->ended();
     if (polled.receive != nullptr && success) {
         const bool reliable = qp.type == wire::QpType::Rc;
-        if (!reliable && views.unreliable->nothing_came()) completions_.unexplained(polled);
+        const bool none =
+            reliable ? views.responder->nothing_came() : views.unreliable->nothing_came();
+        if (none) completions_.unexplained(polled);
         const auto message =
             reliable ? views.responder->received(qp, *polled.receive)
                      : views.unreliable->received(qp, *polled.receive, polled.completion);
@@ -399,7 +401,7 @@ void Shadow::answered(const Call& call) {
     events_.answered(call);
     states_.answered(call, posted_);
     for (const Polled& one : posted_.answered(call)) {
-        completions_.polled(one);
+        completions_.polled(one, std::get<dut::Poll>(call.request).cq);
         if (one.completion.status != wire::WcStatus::Success) {
             causes_.failed(one);
             states_.failed(one, call.answered);

@@ -75,6 +75,20 @@ TEST_CASE("events: each needs a cause", "[model][STA-04][N-13][N-16][N-24][N-25]
     CHECK(drained(false) == "N-25 event (should)");
 }
 
+TEST_CASE("events: a completion queue fails only when it is full", "[model][KEY-13]") {
+    const auto found = [](std::uint32_t posts) {
+        Scene scene;
+        for (std::uint32_t i = 0; i < posts; ++i)
+            scene.receive(i, 0, 8);
+        dut::EventList list;
+        list.events.push_back({.type = Type::CqErr, .cq = Scene::cq});
+        scene.call(dut::Events{}, list);
+        return scene.found();
+    };
+    CHECK(found(1) == "KEY-13 event");
+    CHECK(found(65) == "");
+}
+
 TEST_CASE("events: the limit of a shared queue is told", "[model][N-16]") {
     const auto found = [](std::uint32_t limit, std::size_t posted, bool told) {
         constexpr dut::SrqHandle srq{4};
@@ -90,8 +104,9 @@ TEST_CASE("events: the limit of a shared queue is told", "[model][N-16]") {
                    dut::QpCreated{.qp = dut::QpHandle{9}, .qpn = wire::Qpn{0x19}});
         for (std::size_t i = 0; i < posted; ++i) {
             dut::Polled polled;
-            polled.completions.push_back(
-                {.qp = dut::QpHandle{9}, .queue = wire::Queue::Receive, .byte_len = 0});
+            polled.completions.push_back({.qp = dut::QpHandle{9},
+                                          .queue = wire::Queue::Receive,
+                                          .status = wire::WcStatus::LocProtErr});
             scene.call(dut::Poll{.cq = Scene::cq}, polled);
         }
         if (told) {
@@ -107,7 +122,7 @@ TEST_CASE("events: the limit of a shared queue is told", "[model][N-16]") {
     CHECK(found(2, 1, true) == "");
     CHECK(found(2, 1, false) == "N-16 event (should)");
     CHECK(found(1, 1, false) == "");
-    CHECK(found(0, 2, false) == "");
+    CHECK(found(0, 1, false) == "");
 }
 
 TEST_CASE("events: the first packet in RTR raises COMM_EST", "[model][STA-04]") {

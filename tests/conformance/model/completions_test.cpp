@@ -249,7 +249,35 @@ TEST_CASE("completions: a status of the requester has a cause", "[model][TMO-02]
     CHECK(found(RetryExcErr, false) == "TMO-02 completion");
     CHECK(found(RetryExcErr, true) == "");
     CHECK(found(LocProtErr, false) == "TMO-03 completion");
-    CHECK(found(LocProtErr, true) == "REQ-16 completion");
+}
+
+TEST_CASE("completions: each comes from the queue of its QP", "[model][N-20]") {
+    const auto found = [](dut::CqHandle from) {
+        Scene scene = two_sends();
+        dut::Polled polled{.completions = {send_done(1)}};
+        polled.completions.front().qp = Scene::qp;
+        scene.call(dut::Poll{.cq = from}, polled);
+        return scene.found();
+    };
+    CHECK(found(Scene::cq) == "");
+    CHECK(found(dut::CqHandle{3}) == "N-20 completion");
+}
+
+TEST_CASE("completions: no receive completes without a message", "[model][N-21]") {
+    const auto found = [](int messages, int completions) {
+        Scene scene;
+        for (std::uint64_t id = 1; id <= 3; ++id)
+            scene.receive(id, 16 * id, 16);
+        for (int i = 0; i < messages; ++i)
+            scene.sent("SEND_ONLY", i, Scene::data(7));
+        scene.sent("SEND_ONLY", 0, Scene::data(7)); // again
+        for (int i = 0; i < completions; ++i)
+            scene.polled(received(static_cast<std::uint64_t>(i) + 1));
+        return scene.found();
+    };
+    CHECK(found(2, 2) == "");
+    CHECK(found(2, 3) == "N-21 completion");
+    CHECK(found(1, 2) == "N-21 completion");
 }
 
 TEST_CASE("completions: a queue that lost completions is left out", "[model]") {
