@@ -1,5 +1,5 @@
-// Connection management: CM-03, CM-13, CA17-35, N-30. One message by itself; CM-03 with the request
-// that it answers, which the tracker's connection has taken its attributes from.
+// Connection management: CM-03, CM-13, CA17-35, CA17-37, N-30. One message by itself; CM-03 with
+// the request that it answers, which the tracker's connection has taken its attributes from.
 #include "conformance/judge/context.hpp"
 #include "dissector/decode/mad.hpp"
 
@@ -57,6 +57,18 @@ void judge_depth(const Context& context, const flow::CmMessage& reply) {
     }
 }
 
+// An answer to the load of an alternate path.
+void judge_path_answer(const Context& context) {
+    constexpr std::size_t status_at = decode::kMadHeaderBytes + 9;
+    constexpr std::uint8_t lid_rejected = 7;
+    const wire::Bytes datagram = context.packet.transport.body; // holds the fields of a message
+    const auto* layout = decode::cm_layout(decode::MadHeader::read(datagram).attribute);
+    if (layout == nullptr || layout->layer != decode::LayerKind::CmApr) return;
+    if (wire::load_u8(datagram, status_at) != lid_rejected) return;
+    context.report("CA17-37", kDamage, Evidence(context.packet.number),
+                   {"APR has status 7", "status 7 must not be used"});
+}
+
 } // namespace
 
 void judge_management(const Context& context) {
@@ -73,8 +85,8 @@ void judge_management(const Context& context) {
                             "reasons 13 and 19 must not be used"});
         }
         break;
-    case flow::CmKind::DisconnectRequest:
-    case flow::CmKind::Other: break;
+    case flow::CmKind::DisconnectRequest: break;
+    case flow::CmKind::Other: judge_path_answer(context); break;
     }
 }
 

@@ -107,6 +107,21 @@ TEST_CASE("judge CA17-35: reasons of a REJ", "[judge][CA17-35]") {
     CHECK(changed("rxe-cm-reject", 2, kRejectReason, 28) == kNothing);
 }
 
+TEST_CASE("judge CA17-37: the status of an APR", "[judge][CA17-37]") {
+    constexpr std::size_t kAttribute = kCmData - 24 + 17;
+    constexpr std::size_t kStatus = kCmData + 9;
+    const auto with_status = [](unsigned char status) {
+        auto frames = frames_of(pcap("rxe-cm-reject"));
+        std::vector<std::byte>& answer = frames.at(1).bytes;
+        answer.at(kAttribute) = std::byte{0x1A};
+        answer.at(kStatus) = std::byte{status};
+        wire::seal(answer);
+        return found_by(judge_of(frames));
+    };
+    CHECK(with_status(7) == certain("CA17-37"));
+    CHECK(with_status(2) == kNothing);
+}
+
 TEST_CASE("judge N-30: the form of CM messages", "[judge][N-30]") {
     CHECK(changed("rxe-cm-reject", 2, kQkey + 3, 1) == certain("N-30"));
 }
