@@ -31,6 +31,7 @@ set(test_uses_transport_commands veriroce_mutants)  # defects that fuzz finds
 set(test_uses_filter veriroce_capture veriroce_decode)
 set(test_uses_flow veriroce_capture veriroce_test_corpus)
 set(test_uses_analyze veriroce_capture veriroce_sim veriroce_engine veriroce_fault)
+set(test_uses_two_points veriroce_capture veriroce_sim veriroce_engine veriroce_fault)
 set(test_uses_analysis_database veriroce_capture PkgConfig::sqlite)
 set(test_uses_analysis_page veriroce_capture)
 set(test_uses_decode veriroce_capture veriroce_test_corpus)

@@ -57,12 +57,15 @@ Accepted<std::vector<CaughtBy>> catches(const plan::Plan& plan, const mutants::M
     if (!lacks) return unable(lacks.error());
     device.lacks = std::move(*lacks);
     testbed::VirtualTestbed bench(std::move(device));
+    plan::RunOptions alone;
+    alone.seed = options.seed;
     std::vector<CaughtBy> caught;
     for (const plan::PlannedRun& run : plan.runs) {
         const script::Case& script = plan.cases[run.case_index];
         const std::string id = script.id();
         if (!caught.empty() && caught.back().case_id == id) continue;
-        const auto result = bench.play(script, *run.run, bench.environment(run.network()));
+        const auto result =
+            bench.play(script, *run.run, plan::environment_alone(bench, run, alone));
         const bool failed = result.verdict == interpreter::Verdict::Fail ||
                             result.verdict == interpreter::Verdict::Warn;
         if (failed && !result.findings.empty()) caught.push_back({id, what_caught(result)});

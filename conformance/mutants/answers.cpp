@@ -147,6 +147,55 @@ class ReturnsOneValue final : public engine::SurfaceFilter {
     std::optional<Last> last_;
 };
 
+engine::RequestVerdict accepted(const engine::RequestView& /*view*/) {
+    return engine::RequestVerdict::Accept;
+}
+
+// N-29: a sequence NAK does not keep it from telling that the data is in place.
+class FlushesBehindGaps final : public QpFilter<std::optional<wire::Psn>> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        if (passage.packet.info().operation != wire::Operation::Flush) return;
+        qp.memory = passage.packet.bth.psn;
+    }
+    void leaves(Qp& qp, Passage& passage) override {
+        const wire::Packet& nak = passage.packet;
+        if (!is_sequence_nak(nak) || !qp.memory || distance(nak.bth.psn, *qp.memory) <= 0) return;
+        wire::Packet answer = nak;
+        set_opcode(answer, wire::Operation::RdmaReadResponse, wire::Position::Only);
+        answer.bth.psn = *qp.memory;
+        answer.aeth.syndrome = wire::Syndrome::ack(wire::kNoCredits);
+        passage.after.push_back(answer);
+    }
+};
+
+struct OpenReads {
+    std::uint32_t count = 0;
+    std::optional<wire::Psn> extra; // the first beyond the agreed number
+    std::vector<std::byte> zeros;
+};
+
+// RDR-09: what it has no room to remember it answers with nothing in particular.
+class ForgetsExtraReads final : public QpFilter<OpenReads> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        if (!is_read_request(passage.packet)) return;
+        const auto most = qp.report.attributes.max_dest_rd_atomic.value_or(1);
+        if (++qp.memory.count > most) qp.memory.extra = passage.packet.bth.psn;
+    }
+    void leaves(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        OpenReads& open = qp.memory;
+        if (!is_read_response(packet)) return;
+        if (open.extra && distance(*open.extra, packet.bth.psn) >= 0) {
+            open.zeros.resize(packet.body.size());
+            packet.body = open.zeros;
+        }
+        const auto place = packet.info().position;
+        if (place == wire::Position::Last || place == wire::Position::Only) --open.count;
+    }
+};
+
 void asks_for_an_ack(wire::Packet& packet) {
     if (is_ack(packet)) packet.bth.ack_request = true;
 }
@@ -190,6 +239,17 @@ constexpr std::array kMutants{
            .description = "The LAST of a READ response carries the bytes of the packet before it.",
            .cases = "rdr/response-opcodes rdr/tail",
            .make_filter = make<LastRepeats>},
+    Mutant{.name = "flush_answered_behind_a_gap",
+           .rule = "N-29",
+           .description = "A FLUSH is answered although a packet in front of it is lost.",
+           .cases = "ext/flush-behind-a-gap",
+           .make_filter = make<FlushesBehindGaps>},
+    Mutant{.name = "extra_reads_bring_zeros",
+           .rule = "RDR-09",
+           .description = "READs beyond max_dest_rd_atomic are answered with zeros.",
+           .cases = "rdr/more-than-agreed",
+           .checks = engine::kStandardChecks.with(engine::RequestCheck::ReplyResources, accepted),
+           .make_filter = make<ForgetsExtraReads>},
     Mutant{.name = "duplicate_read_gets_a_nak",
            .rule = "RDR-04",
            .description = "A duplicate READ draws a sequence NAK and no data.",

@@ -201,6 +201,7 @@ constexpr std::array kFirst{
     Mutant{.name = "duplicate_read_only_while_newest",
            .rule = "RDR-04",
            .description = "A duplicate READ is answered only if nothing was executed after it.",
+           .cases = "rdr/earlier-duplicate",
            .checks = kStandardChecks.with(DuplicateCheck::Remembered, only_the_newest_read)},
     Mutant{.name = "rnr_for_ever_for_sends_only",
            .rule = "RNR-09",

@@ -48,6 +48,9 @@ bool behind_first_of_send(const RequestView& view) {
 bool compare_swap(const RequestView& view) {
     return view.info.operation == Operation::CompareSwap;
 }
+bool atomic_write(const RequestView& view) {
+    return view.info.operation == Operation::AtomicWrite;
+}
 bool write_of_several(const RequestView& view) {
     return view.info.operation == Operation::RdmaWrite && view.info.position != Position::Only;
 }
@@ -452,6 +455,11 @@ constexpr std::array kMutants{
            .description = "Whether a SEND fits its receive is looked at in FIRST and ONLY alone.",
            .cases = "len/receive-too-small-later",
            .checks = sparing<right::receive_room, behind_first_of_send>(RequestCheck::ReceiveRoom)},
+    Mutant{.name = "atomic_write_of_any_length",
+           .rule = "ROB-03",
+           .description = "The length in the RETH of an ATOMIC WRITE is not looked at.",
+           .cases = "ext/empty-atomic-write",
+           .checks = sparing<right::message_length, atomic_write>(RequestCheck::MessageLength)},
     Mutant{.name = "misaligned_compare_swap_executed",
            .rule = "ATM-02",
            .description = "COMPARE_SWAP is executed at any address.",

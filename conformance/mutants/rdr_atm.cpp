@@ -129,7 +129,7 @@ constexpr std::array kMutants{
     Mutant{.name = "atomic_operands_swapped",
            .rule = "ATM-08",
            .description = "COMPARE_SWAP compares with the new value and writes the expected one.",
-           .cases = "atm/compare-swap",
+           .cases = "atm/compare-swap rdr/more-atomics-than-agreed",
            .make_filter = make<EditsInbound<operands_swapped>>},
     Mutant{.name = "atomic_original_not_returned",
            .rule = "ATM-01",

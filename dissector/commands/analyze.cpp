@@ -1,5 +1,6 @@
 #include "dissector/commands/analyze.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -14,6 +15,7 @@
 #include "dissector/capture/merged_frames.hpp"
 #include "dissector/command_line/exit_code.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
+#include "dissector/commands/analyze_two_points.hpp"
 #include "dissector/print/output.hpp"
 #include "dissector/wire/safe_text.hpp"
 
@@ -269,6 +271,25 @@ Command::Reader time_reader(std::optional<wire::Duration>& time) {
     };
 }
 
+std::string wrong_with_two_points(const AnalyzeOptions& options) {
+    const auto piped = [](const std::vector<std::string>& files) {
+        return std::ranges::find(files, "-") != files.end();
+    };
+    if (options.files.empty()) return "--second needs the FILEs of the first point, too";
+    if (piped(options.files) || piped(options.second)) {
+        return "--second reads the files twice; standard input can be read once";
+    }
+    const bool text = options.format == AnalyzeFormat::Text;
+    if (!text && options.format != AnalyzeFormat::Json) {
+        return "--second goes with --format text or json";
+    }
+    if (!options.sqlite.empty() || !options.html.empty() || options.text.details ||
+        options.text.connection) {
+        return "--sqlite, --html, -v and --connection are about one point; leave --second out";
+    }
+    return {};
+}
+
 std::string wrong_with(const AnalyzeOptions& options) {
     if (options.files.empty() && options.interface.empty()) {
         return "no capture file; give file names, - for standard input, or -i IFACE";
@@ -276,6 +297,7 @@ std::string wrong_with(const AnalyzeOptions& options) {
     if (!options.files.empty() && !options.interface.empty()) {
         return "-i reads no files";
     }
+    if (!options.second.empty()) return wrong_with_two_points(options);
     const bool rows = options.rows != AnalyzeRows::Connections;
     const bool text = options.format == AnalyzeFormat::Text;
     if (rows && (text || options.format == AnalyzeFormat::Json)) {
@@ -298,6 +320,10 @@ void add_analyze(Command program) {
     command.option("FILE", options->files,
                    "pcap or pcapng files, read as one capture in the order of time; - is standard "
                    "input");
+    command.option("--second", options->second,
+                   "Captured at the same time at another point of the way: say what happened "
+                   "between FILE and this one; repeat it for more files",
+                   {.value = "FILE"});
     command.option("-i", options->interface, "Capture live; Ctrl-C ends it with the report",
                    {.value = "IFACE"});
     command.number("--roce-port", options->roce_ports, {1, 65'535},
@@ -346,6 +372,7 @@ int run_analyze(const AnalyzeOptions& given, std::FILE* out, std::FILE* err) {
     }
     AnalyzeOptions options = given;
     options.text.top = options.top;
+    if (!options.second.empty()) return run_two_points(options, out, err);
     return Session(options, out, err).run();
 }
 

@@ -18,6 +18,7 @@ enum class AnalyzeRows : std::uint8_t { Connections, Episodes, Messages };
 
 struct AnalyzeOptions {
     std::vector<std::string> files;        // "-": standard input
+    std::vector<std::string> second;       // captured at another point at the same time
     std::string interface;                 // capture live instead
     std::vector<std::uint16_t> roce_ports; // UDP ports to decode as RoCEv2, besides 4791
     AnalyzeFormat format = AnalyzeFormat::Text;

@@ -5,17 +5,10 @@
 namespace veriroce::flow {
 namespace {
 
-// What the ICRC covers of the transport packet (CRC-05, CRC-06), and what tells retransmissions
-// apart. The body counts as its digest, or as its length if it was truncated.
+// The body counts as its digest, or as its length if it was truncated.
 std::uint64_t identity_of(const Packet& packet) {
-    TransportHeaders headers(packet.transport);
-    headers.bytes[4] = std::byte{0}; // FECN, BECN, and the six reserved bits beside them
-    std::uint64_t state = digest_of(headers);
+    std::uint64_t state = identity_of_headers(packet);
     if (packet.whole()) mix_into(state, digest_of_bytes(packet.transport.body));
-    mix_into(state, packet.source_port | std::uint64_t{packet.identification} << 16 |
-                        std::uint64_t{packet.body_bytes} << 32);
-    mix_into(state, digest_of_bytes(packet.source.bytes));
-    mix_into(state, digest_of_bytes(packet.destination.bytes));
     return state;
 }
 

@@ -44,6 +44,17 @@ std::uint64_t digest_of(const TransportHeaders& headers) {
 TransportHeaders::TransportHeaders(const wire::Packet& packet)
     : size(wire::encode_headers(packet, bytes)) {}
 
+std::uint64_t identity_of_headers(const Packet& packet) {
+    TransportHeaders headers(packet.transport);
+    headers.bytes[4] = std::byte{0}; // FECN, BECN, and the six reserved bits beside them
+    std::uint64_t state = digest_of(headers);
+    mix_into(state, packet.source_port | std::uint64_t{packet.identification} << 16 |
+                        std::uint64_t{packet.body_bytes} << 32);
+    mix_into(state, digest_of_bytes(packet.source.bytes));
+    mix_into(state, digest_of_bytes(packet.destination.bytes));
+    return state;
+}
+
 std::uint64_t digest_of(const Packet& packet) {
     if (!packet.whole()) return 0;
     TransportHeaders headers(packet.transport);

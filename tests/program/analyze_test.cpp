@@ -38,9 +38,29 @@ TEST_CASE("analyze: wrong options and inputs are told", "[program]") {
     check("--max-retransmissions many x.pcap", 2, "expected a share as 0.1% or 0.001, got 'many'");
     check("--max-latency 5 x.pcap", 2, "expected a time as 500us, 10ms or 1s, got '5'");
     check("--rows messages x.pcap", 2, "--rows goes with --format csv or jsonl");
+    check("--second x.pcap", 2, "--second needs the FILEs of the first point, too");
+    check("x.pcap --second -", 2, "--second reads the files twice");
+    check("x.pcap --second y.pcap --format csv", 2, "--second goes with --format text or json");
+    check("x.pcap --second y.pcap --html z.html", 2, "leave --second out");
+    check(pcap("rxe-atomic") + " --second " + pcap("rxe-vlan"), 3, "nothing was compared");
     check("missing.pcap", 3, "missing.pcap: No such file or directory");
     check("notes.txt", 3, "notes.txt");
     check("--connection 9 " + pcap("rxe-atomic"), 3, "no connection has the number 9");
+}
+
+TEST_CASE("analyze: two captures of one point differ in nothing", "[program]") {
+    const Workplace place;
+    const std::string both = pcap("rxe-write-loss") + " --second " + pcap("rxe-write-loss");
+    const Outcome same = place.run("veriroce analyze " + both);
+    CHECK(same.code == 0);
+    CHECK(same.out.find("the second is 0 ns ahead of the first (give or take 0 ns)") !=
+          std::string::npos);
+    CHECK(same.out.find("lost") == std::string::npos);
+    const Outcome json = place.run("veriroce analyze --format json " + both +
+                                   " > out; python3 -c "
+                                   "\"import json; d = json.load(open('out')); print(d['schema'], "
+                                   "len(d['missing']))\"");
+    CHECK(json.out == "veriroce/two-points/1 0\n");
 }
 
 TEST_CASE("analyze: programs can read what it says", "[program]") {

@@ -8,8 +8,10 @@
 namespace veriroce::commands::test {
 namespace {
 
-std::string matrix(std::string_view case_id, std::string_view defect) {
+std::string matrix(std::string_view case_id, std::string_view defect,
+                   std::vector<wire::Mtu> mtus = {}) {
     plan::Selection selection;
+    selection.mtus = std::move(mtus);
     selection.names = {std::string(case_id)};
     const auto plan = plan::make_plan(selection, {});
     REQUIRE(plan);
@@ -30,6 +32,10 @@ TEST_CASE("matrix: it names the line or the rule that catches a defect", "[comma
     CHECK(matrix("rdr/response-opcodes", "read_not_in_its_msn") ==
           "rdr/response-opcodes RDR-03 by judge or model");
     CHECK(matrix("enc/hop-limit", "nak_for_every_packet_ahead").empty());
+}
+
+TEST_CASE("matrix: a run over another path MTU is played over it", "[commands]") {
+    CHECK(matrix("ack/each-kind", "nak_for_every_packet_ahead", {wire::Mtu::B256}).empty());
 }
 
 TEST_CASE("matrix: the rows of some defects name what it finds", "[commands]") {
