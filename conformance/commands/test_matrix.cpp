@@ -7,6 +7,7 @@
 #include "conformance/commands/test_device.hpp"
 #include "conformance/judge/judged_rules.hpp"
 #include "conformance/model/checked_rules.hpp"
+#include "conformance/plan/run.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 
 namespace veriroce::commands {
