@@ -519,11 +519,13 @@ constexpr std::array kMutants{
            .rule = "RSP-15",
            .description = "A duplicate WRITE is written again while the QP waits for the request "
                           "that it RNR NAKed.",
+           .cases = "rnr/duplicates-write-nothing-in-the-wait",
            .make_filter = make<WritesAgainInWait>},
     Mutant{.name = "duplicate_read_from_before_wrap_forgotten",
            .rule = "RDR-04",
            .description = "A duplicate READ is dropped if PSN 0 lies between it and the expected "
                           "PSN.",
+           .cases = "rsp/duplicates-from-before-the-wrap",
            .make_filter = make<ReadsBeforeWrapForgotten>},
     Mutant{.name = "duplicate_ack_names_psn_of_other_qp",
            .rule = "RSP-10",
@@ -539,6 +541,7 @@ constexpr std::array kMutants{
            .rule = "RDR-04",
            .description = "After its tail was repeated, a READ that is repeated as a whole is "
                           "answered from that tail on.",
+           .cases = "rdr/tails-and-wholes",
            .make_filter = make<WholeAfterTailIsTail>},
     Mutant{.name = "rnr_timer_of_first_qp",
            .rule = "RNR-07",
@@ -571,10 +574,12 @@ constexpr std::array kMutants{
     Mutant{.name = "cnp_rearms_sequence_nak",
            .rule = "RSP-03",
            .description = "After a CNP a gap that was NAKed is NAKed once more.",
+           .cases = "cnp/in-each-recovery",
            .make_filter = make<CnpRearmsNak>},
     Mutant{.name = "ended_qp_acks_duplicates",
            .rule = "N-07",
            .description = "A QP that a fatal NAK has ended acknowledges duplicates.",
+           .cases = "sta/silent-after-a-fatal-nak",
            .make_filter = make<EndedQpAcksDuplicates>},
     Mutant{.name = "read_beyond_4_gib_returns_start",
            .rule = "RDR-01",
@@ -589,20 +594,24 @@ constexpr std::array kMutants{
            .rule = "N-16",
            .level = "SHOULD",
            .description = "READ responses of a QP with a shared queue tell zero credits.",
+           .cases = "n/credits-with-a-shared-queue",
            .make_filter = make<NoCreditsInReads>},
     Mutant{.name = "read_clobbers_saved_atomic",
            .rule = "ATM-04",
            .description = "A duplicate atomic returns the address of the READ that came right "
                           "behind it.",
+           .cases = "atm/duplicates-among-everything",
            .make_filter = make<ReadClobbersReplay>},
     Mutant{.name = "replays_shared_by_qps",
            .rule = "ATM-04",
            .description = "A duplicate atomic returns what the newest atomic of any QP with its "
                           "PSN found.",
+           .cases = "atm/replays-at-the-same-psn",
            .make_filter = make<ReplaysOfAllQps>},
     Mutant{.name = "duplicate_add_of_zero_reads_again",
            .rule = "ATM-04",
            .description = "A duplicate FETCH_ADD of zero returns the present value.",
+           .cases = "atm/duplicates-among-everything",
            .make_filter = make<ZeroAddReadsAgain>},
     Mutant{.name = "add_ahead_of_gap_executed",
            .rule = "RSP-02",
@@ -612,6 +621,7 @@ constexpr std::array kMutants{
            .rule = "ATM-06",
            .description = "A READ takes one of the places of remembered atomics for each of its "
                           "response packets.",
+           .cases = "atm/duplicates-among-everything",
            .make_filter = make<LongReadTakesSlots>},
     Mutant{.name = "atomic_write_at_any_address",
            .rule = "EXT-01",
@@ -629,6 +639,7 @@ constexpr std::array kMutants{
            .rule = "N-15",
            .description = "A WRITE with immediate data is refused if its last packet is larger "
                           "than the receive that it takes.",
+           .cases = "len/write-immediate-beside-small-receives",
            .checks = kStandardChecks.with(RequestCheck::ReceiveRoom, immediate_write_fits_receive)},
 };
 
