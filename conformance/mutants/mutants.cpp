@@ -72,9 +72,9 @@ std::array<std::span<const Mutant>, 4> blind_samples() {
 }
 
 std::span<const Mutant> lawful() {
-    static const std::vector<Mutant> oddities =
-        members_of({lawful_first, lawful_responder, lawful_requester, lawful_port, lawful_headers,
-                    lawful_answers, lawful_resends, lawful_host});
+    static const std::vector<Mutant> oddities = members_of(
+        {lawful_first, lawful_responder, lawful_requester, lawful_port, lawful_headers,
+         lawful_answers, lawful_resends, lawful_host, lawful_blind_answers, lawful_blind_requests});
     return oddities;
 }
 
