@@ -161,6 +161,7 @@ Answer EngineDevice::carry_out(const QpQuery& request, wire::Instant /*now*/) {
     if (filter_ != nullptr) filter_->queried(*report);
     const auto& from = report->attributes;
     QpAttributes to = qp->second.told;
+    if (to.address_vector && from.address) to.address_vector->hop_limit = from.address->hop_limit;
     to.state = report->state;
     to.cur_state = report->state;
     to.path_mtu = from.path_mtu;

@@ -23,6 +23,9 @@ namespace {
 
 constexpr std::uint32_t kMostRefusals = 8; // of one request
 constexpr std::ptrdiff_t kMostCopies = 3;  // of a duplicate
+// A DUT that has sent nothing for so long has no more to send.
+constexpr wire::Duration kLeastIdle = std::chrono::milliseconds(10);
+constexpr int kIdleRoundTrips = 20;
 
 bool is_request(const Entry& entry) {
     return entry.packet && entry.packet->info().service == wire::Service::Rc &&
@@ -179,11 +182,8 @@ bool lacks_resource(Interpreter& interpreter, const CaseQp& qp, std::size_t inde
     const Entry& entry = record[index];
     if (qp.answering || entry.refusal || !is_rnr_nak(entry)) return false;
     const auto refused = latest_request(record, qp, entry.psn, index);
-    if (!refused || answered_before(record, qp, index) >= entry.psn) return false;
-    // The page that a SEND goes to may not be there either. Lines that wait for an RNR NAK have
-    // taken theirs already.
-    return needs_no_receive(record[qp.entries[*refused]].packet->info()) ||
-           interpreter.environment().trait("odp");
+    // Lines that wait for an RNR NAK have taken theirs already.
+    return refused && answered_before(record, qp, index) < entry.psn;
 }
 
 Task<Met<>> send_again_later(Interpreter& interpreter, CaseQp& qp, std::size_t refusal, Span span) {
@@ -197,8 +197,7 @@ Task<Met<>> send_again_later(Interpreter& interpreter, CaseQp& qp, std::size_t r
     if (qp.refusals > kMostRefusals) {
         entry.remarks.emplace_back("refuses the same request for good");
         Finding finding = unexpected_packet(qp, record, refusal, span);
-        finding.detail = fmt::format(
-            "the request needs no receive, and the DUT refused it {} times", qp.refusals);
+        finding.detail = fmt::format("the DUT refused the request {} times", qp.refusals);
         finding.rules = {"RNR-03"};
         co_return failed(std::move(finding));
     }
@@ -211,15 +210,20 @@ Task<Met<>> send_again_later(Interpreter& interpreter, CaseQp& qp, std::size_t r
     co_return Met<>{};
 }
 
-Task<Met<bool>> obey_refusal(Interpreter& interpreter, CaseQp& qp, Span span) {
+Task<Met<bool>> obey_refusal(Interpreter& interpreter, CaseQp& qp, Span span, Obeys obeys) {
     if (const auto refusal = std::exchange(qp.refusal, std::nullopt)) {
         co_await send_again_later(interpreter, qp, *refusal, span);
         co_return true;
     }
     for (std::size_t i = qp.next; i < qp.heard.size(); ++i) {
         const std::size_t index = qp.heard[i];
-        if (interpreter.record()[index].tolerated || !lacks_resource(interpreter, qp, index))
+        const Record& record = interpreter.record();
+        if (record[index].tolerated || !lacks_resource(interpreter, qp, index)) continue;
+        const auto refused = latest_request(record, qp, record[index].psn, index);
+        if (obeys == Obeys::NeedingNoReceive &&
+            !needs_no_receive(record[qp.entries[*refused]].packet->info())) {
             continue;
+        }
         co_await send_again_later(interpreter, qp, index, span);
         co_return true;
     }
@@ -260,7 +264,11 @@ std::optional<wire::Instant> window_opens_at(Interpreter& interpreter, const Cas
     if (qp.answering || qp.type != engine::QpType::Rc) return std::nullopt;
     if (psn <= qp.book.last_dut_request()) return std::nullopt; // was sent before
     if (open_requests(record, qp, answered_by_tester(record, qp)).empty()) return std::nullopt;
-    return record[qp.entries.back()].at.latest + interpreter.environment().settle;
+    // Without the device's ACK delay, which is about its answers: its own timer may be shorter.
+    const Environment& environment = interpreter.environment();
+    return record[qp.entries.back()].at.latest +
+           std::min(environment.settle,
+                    std::max(kLeastIdle, kIdleRoundTrips * environment.round_trip_p99));
 }
 
 Task<Met<>> open_window(Interpreter& interpreter, CaseQp& qp, Span span) {

@@ -17,14 +17,17 @@ namespace veriroce::interpreter {
 class Interpreter;
 struct CaseQp;
 
-// RNR-03: whether this packet of the DUT, by its place in the record, is an RNR NAK of a WRITE,
-// READ or atomic that it has not answered yet. Of a device with on-demand paging also of a SEND.
+// RNR-03: whether this packet of the DUT, by its place in the record, is an RNR NAK of a request
+// that it has not answered yet. A SEND that has its receive may lack another resource.
 bool lacks_resource(Interpreter& interpreter, const CaseQp& qp, std::size_t index);
 // Waits as long as the RNR NAK asks for, and sends the refused request and all later ones again.
 // A DUT that refuses the same request for good fails RNR-03.
 Task<Met<>> send_again_later(Interpreter& interpreter, CaseQp& qp, std::size_t refusal, Span span);
 // The same for the first such RNR NAK that no line has seen, if there is one. Whether there was.
-Task<Met<bool>> obey_refusal(Interpreter& interpreter, CaseQp& qp, Span span);
+// Where the script may want a SEND to find no receive, only RNR NAKs of other requests count.
+enum class Obeys : std::uint8_t { All, NeedingNoReceive };
+Task<Met<bool>> obey_refusal(Interpreter& interpreter, CaseQp& qp, Span span,
+                             Obeys obeys = Obeys::All);
 
 // RDR-04, ATM-04: sends again the duplicates that the tester sent since the DUT's last packet, each
 // at most three times in all. Whether there was one.

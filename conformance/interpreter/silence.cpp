@@ -237,16 +237,16 @@ Task<Met<>> play(Interpreter& interpreter, const script::Judged& line, Span span
 }
 
 // A script that expects packets says when the tester sends again. Where it does not, the tester is
-// a correct peer while it waits, too; but with on-demand paging nobody can tell whether a SEND
-// lacks its page or its receive.
+// a correct peer while it waits, too; but nobody can tell whether a SEND lacks its receive or
+// another resource.
 Task<Met<>> play(Interpreter& interpreter, const script::Wait& line, Span span) {
     const wire::Duration time{
         co_await number(interpreter.objects(), line.time, interpreter.objects().own_qp())};
     for (bool again = true; std::exchange(again, false);) {
         co_await interpreter.events().sleep(interpreter.clock().now() + time);
-        if (!is_unscripted(interpreter) || interpreter.environment().trait("odp")) break;
+        if (!is_unscripted(interpreter)) break;
         for (auto& [name, qp] : interpreter.objects().qps) {
-            if (co_await obey_refusal(interpreter, qp, span)) again = true;
+            if (co_await obey_refusal(interpreter, qp, span, Obeys::NeedingNoReceive)) again = true;
         }
     }
     interpreter.clock().line_ended();

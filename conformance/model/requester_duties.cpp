@@ -185,8 +185,8 @@ void RequesterDuties::check_fence(PacketLog& log, const State& state, const Send
 }
 
 // TMO-06: a resend begins at the oldest PSN without an answer.
-void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, const State& state,
-                                   const SendWork& work, std::int64_t psn, wire::Instant now) {
+void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, State& state, const SendWork& work,
+                                   std::int64_t psn, wire::Instant now) {
     if (!story_.setting.exact || qp.attributes.alt_address_vector) return;
     const auto code = qp.attributes.timeout.value_or(0);
     const auto timeout = wire::ack_timeout(std::max(code, story_.setting.ack_timer_floor));
@@ -203,6 +203,9 @@ void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, const State& st
     const bool expired = timeout && state.acknowledged_at - state.sent_before_ack >= *timeout;
     if (!late || expired || !timed()) return;
     const bool complete = work.last_psn() < state.acknowledged;
+    // After a timeout the whole message may come again.
+    if (!complete && quiet) state.begun_again = work.first;
+    if (!complete && state.begun_again == work.first) return;
     log.add(
         "TMO-06", complete ? Must : Should, "psn",
         fmt::format("all before request {} (counted from 0) is acknowledged", state.acknowledged),

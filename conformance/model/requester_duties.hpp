@@ -47,6 +47,8 @@ class RequesterDuties {
         // How often each PSN was sent since the tester last said something.
         std::map<std::int64_t, std::uint32_t> copies;
         bool resent = false;
+        // The message that came again after a timeout, by its first PSN.
+        std::optional<std::int64_t> begun_again;
         bool told = false; // the tester has said something
         wire::Instant last_sent;
         wire::Instant last_told; // by the tester
@@ -81,7 +83,7 @@ class RequesterDuties {
     void check_open(PacketLog& log, const Qp& qp, State& state, const SendWork& work);
     void check_drained(const Packet& packet, const Qp& qp, const State& state, std::int64_t psn);
     void check_fence(PacketLog& log, const State& state, const SendWork& work);
-    void check_resend(PacketLog& log, const Qp& qp, const State& state, const SendWork& work,
+    void check_resend(PacketLog& log, const Qp& qp, State& state, const SendWork& work,
                       std::int64_t psn, wire::Instant now);
     void check_restart(PacketLog& log, State& state, const Qp& qp, std::int64_t psn,
                        wire::Instant now) const;

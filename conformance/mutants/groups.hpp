@@ -62,5 +62,7 @@ std::span<const Mutant> lawful_answers();
 std::span<const Mutant> lawful_resends();
 std::span<const Mutant> lawful_host();
 std::span<const Mutant> lawful_cm();
+std::span<const Mutant> lawful_blind_answers();
+std::span<const Mutant> lawful_blind_requests();
 
 } // namespace veriroce::mutants

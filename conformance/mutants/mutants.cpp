@@ -80,7 +80,8 @@ std::array<std::span<const Mutant>, 5> blind_samples() {
 std::span<const Mutant> lawful() {
     static const std::vector<Mutant> oddities =
         members_of({lawful_first, lawful_responder, lawful_requester, lawful_port, lawful_headers,
-                    lawful_answers, lawful_resends, lawful_host, lawful_cm});
+                    lawful_answers, lawful_resends, lawful_host, lawful_blind_answers,
+                    lawful_blind_requests, lawful_cm});
     return oddities;
 }
 

@@ -41,6 +41,9 @@ const wire::IpAddress kDutV6 = *wire::IpAddress::parse("2001:db8::1");
 constexpr std::size_t kTesterPort = 0;
 constexpr std::size_t kDutPort = 1;
 
+// TMO-07: devices take their time, and virtual time costs nothing.
+constexpr wire::Duration kVirtualSettle = std::chrono::milliseconds(50);
+
 constexpr std::uint32_t kSpareAddresses = 8;
 
 // The device stands in one VLAN beside its untagged network: in that of the case at hand.
@@ -249,6 +252,7 @@ Environment VirtualTestbed::environment(const Network& network) const {
     const wire::Duration held_back = options_.noise.any() ? kMostNoiseDelay : wire::Duration(0);
     environment.take_round_trips(
         2 * (lab.path_delay.value_or(sim::kLinkDelay) + lab.jitter + held_back));
+    environment.settle = std::max(environment.settle, kVirtualSettle);
     if (!lab.path_delay && !options_.noise.any()) environment.path_delay = sim::kLinkDelay;
     environment.stamp_width = lab.stamp_width;
     environment.dut_port = welcome_.ports.front().port;

@@ -324,7 +324,8 @@ bool waits_for_recovery(const Qp& qp) {
     if (!work.started) return true;
     const wire::Psn oldest = qp.outbound.unacked_psn;
     if (wants_response(work.request.opcode)) return !work.holds(oldest);
-    return !is_local(work.request.opcode) && work.first + qp.cursor.packet != oldest;
+    return !is_local(work.request.opcode) &&
+           wire::distance(oldest, work.first + qp.cursor.packet) > 0;
 }
 
 } // namespace

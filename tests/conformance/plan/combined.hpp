@@ -64,6 +64,26 @@ class FilterChain final : public engine::SurfaceFilter {
         }
         return seen;
     }
+    void modifying(wire::Qpn qpn, engine::QpAttributes& attributes) override {
+        for (const auto& filter : filters_)
+            filter->modifying(qpn, attributes);
+    }
+    void posting_send(wire::Qpn qpn, engine::SendRequest& request) override {
+        for (const auto& filter : filters_)
+            filter->posting_send(qpn, request);
+    }
+    void posting_receive(wire::Qpn qpn, engine::ReceiveRequest& request) override {
+        for (const auto& filter : filters_)
+            filter->posting_receive(qpn, request);
+    }
+    void region_registered(const engine::RegisteredRegion& region) override {
+        for (const auto& filter : filters_)
+            filter->region_registered(region);
+    }
+    void region_deregistered(engine::MrId mr) override {
+        for (const auto& filter : filters_)
+            filter->region_deregistered(mr);
+    }
     wire::Duration completion_delay() const override {
         return most([](const auto& filter) { return filter.completion_delay(); });
     }

@@ -71,7 +71,7 @@ TEST_CASE("decoded frames: every number of threads gives the same frames in orde
     constexpr std::uint32_t kFrames = 3000;
     auto file = pcapng_of(kFrames).bytes();
     file.pop_back(); // ends inside the last frame
-    for (const std::uint32_t threads : {1, 2, 3, 8}) {
+    for (const std::uint32_t threads : {1U, 2U, 3U, 8U}) {
         INFO(threads << " threads");
         DecodedFrames frames = frames_of(file, {.decode = {}, .threads = threads});
         std::uint32_t seen = 0;
@@ -96,7 +96,7 @@ TEST_CASE("decoded frames: every number of threads gives the same frames in orde
 TEST_CASE("decoded frames: what is not selected is not decoded, and what is may be cut",
           "[capture]") {
     const auto file = pcapng_of(1000).bytes();
-    for (const std::uint32_t threads : {1, 3}) {
+    for (const std::uint32_t threads : {1U, 3U}) {
         const auto even = [](Record& record) {
             record.bytes = record.bytes.first(20);
             return ByteOrder{}.u32(record.bytes, 0) % 2 == 0;
