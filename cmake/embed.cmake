@@ -1,5 +1,5 @@
 # Writes the .cpp that holds text files as string literals. Run by the build:
-#   cmake -DOUT= -DROOT= -DHEADER= -DKIND=CATALOGUE|FILES|SHEET|PAGE -DLIST= -P embed.cmake
+#   cmake -DOUT= -DROOT= -DHEADER= -DKIND=CATALOGUE|FILES|SHEET|PLANS|PAGE -DLIST= -P embed.cmake
 # LIST names the files, one a line; the paths given to the program are relative to ROOT.
 cmake_policy(VERSION 3.25)
 
@@ -58,6 +58,11 @@ else()
         set(type CaseFile)
         set(function case_files)
         set(prefix "sheet/")
+    elseif(KIND STREQUAL "PLANS")
+        set(room inject)
+        set(type PlanFile)
+        set(function plan_files)
+        set(prefix "")
     else()
         set(room cases)
         set(type EmbeddedFile)

@@ -178,6 +178,49 @@ json::value sheet(const Result& result) {
         {"behaviours", json::array{}}};
 }
 
+// Rows of what each end signalled: [what, from A, from B].
+json::array fabric(const Result& result) {
+    json::array rows;
+    const inject::Fabric& all = result.bump.fabric();
+    const auto add = [&](const std::string& what, auto value) {
+        const std::string a = value(all.signals(End::A));
+        const std::string b = value(all.signals(End::B));
+        if (a != "0" || b != "0") rows.push_back(json::array{what, a, b});
+    };
+    using Signals = inject::Fabric::Signals;
+    for (std::size_t i = 0; i < inject::kClasses; ++i) {
+        if (all.signals(End::A).pauses[i].frames + all.signals(End::B).pauses[i].frames == 0) {
+            continue;
+        }
+        const std::string of = fmt::format(" class {}", i);
+        add("PFC frames for" + of,
+            [i](const Signals& s) { return std::to_string(s.pauses[i].frames); });
+        add("time that they stop" + of,
+            [i](const Signals& s) { return wire::short_time(s.pauses[i].time); });
+        add("packets from the other end in it, of" + of,
+            [i](const Signals& s) { return std::to_string(s.pauses[i].packets); });
+        add("packets from the other end in it, of other classes",
+            [i](const Signals& s) { return std::to_string(s.pauses[i].other_packets); });
+    }
+    add("packets that came marked CE", [](const Signals& s) { return std::to_string(s.ce); });
+    add("packets that the virtual queue marked",
+        [](const Signals& s) { return std::to_string(s.marked); });
+    add("packets that it could not mark: no ECT bit",
+        [](const Signals& s) { return std::to_string(s.not_capable); });
+    add("CNPs", [](const Signals& s) { return std::to_string(s.cnps); });
+    const auto reaction = [&](End end) {
+        std::vector<double> values = all.reactions(end);
+        if (values.empty()) return std::string("0");
+        std::ranges::sort(values);
+        return fmt::format("{:.2f} (of {})", values[values.size() / 2], values.size());
+    };
+    if (!all.reactions(End::A).empty() || !all.reactions(End::B).empty()) {
+        rows.push_back(json::array{"rate of the other end in the 5 ms after a CNP over that before",
+                                   reaction(End::A), reaction(End::B)});
+    }
+    return rows;
+}
+
 json::array remarks(const Result& result, const inject::ExcerptPacket& packet) {
     json::array all;
     for (const std::size_t index : packet.rules) {
@@ -249,6 +292,7 @@ std::string injection_html(const inject::Result& result) {
                             {"fault_count", result.bump.recovery().events().size()},
                             {"faults", faults(result)},
                             {"connections", connections(result)},
+                            {"fabric", fabric(result)},
                             {"sheet", sheet(result)}};
     json::array ladders;
     for (const inject::Excerpt& one : result.excerpts)

@@ -18,6 +18,7 @@
 #include "dissector/wire/duration_text.hpp"
 #include "reports/injection_html.hpp"
 #include "transport/inject/excerpts.hpp"
+#include "transport/inject/plans.hpp"
 #include "transport/inject/recorder.hpp"
 #include "transport/inject/report.hpp"
 #include "transport/inject/sweep.hpp"
@@ -35,7 +36,13 @@ constexpr wire::Duration kRedraw = std::chrono::seconds(1);
 constexpr std::size_t kTableLines = 12;
 
 Accepted<script::InjectionPlan> read_plan(const std::string& path) {
-    const auto text = read_text(path);
+    std::expected<std::string, std::string> text;
+    const auto library = inject::library_plan(path);
+    if (library && !std::filesystem::exists(path)) {
+        text = std::string(library->text);
+    } else {
+        text = read_text(path);
+    }
     if (!text) return unable(text.error());
     auto plan = script::load_injection(path, *text);
     if (!plan) return misused(plan.error().front().text(path));
@@ -44,6 +51,23 @@ Accepted<script::InjectionPlan> read_plan(const std::string& path) {
         return misused(path + ": " + checked.error());
     }
     return std::move(*plan);
+}
+
+// The library: all plans, or one with its page.
+int list_plans(const std::string& name, std::FILE* out, std::FILE* err) {
+    if (name.empty()) {
+        for (const inject::LibraryPlan& plan : inject::library_plans())
+            fmt::print(out, "{:<22}{}\n", plan.name, plan.summary);
+        return kExitSuccess;
+    }
+    const auto plan = inject::library_plan(name);
+    if (!plan) {
+        return tell(err, {kExitUsage, fmt::format("there is no plan {}; 'veriroce inject "
+                                                  "--list-plans' shows all",
+                                                  wire::safe_text(name))});
+    }
+    fmt::print(out, "{}\n\n{}\n\n{}", plan->name, plan->page, plan->text);
+    return kExitSuccess;
 }
 
 // From which port a captured frame would have come. A capture of `inject` itself says it. In others
@@ -155,22 +179,34 @@ class Session {
             std::optional<inject::Sweep> sweep, std::FILE* out)
         : options_(options), plan_(plan), sweep_(std::move(sweep)), out_(out),
           bump_(options.seed, sweep_ ? sweep_->rules() : plan.rules),
-          shows_(!options.quiet && ::isatty(::fileno(out)) == 1) {}
+          shows_(!options.quiet && ::isatty(::fileno(out)) == 1) {
+        for (const inject::RedOptions& one : options.red)
+            bump_.add_red(one);
+        if (options.storm) bump_.set_storm(*options.storm);
+    }
 
     Accepted<int> play() {
         if (auto ready = prepare_report(); !ready) return std::unexpected(ready.error());
-        auto line = inject::InLine::open(options_.a, options_.b, options_.line);
+        inject::LineOptions with = options_.line;
+        if (options_.in_kernel) {
+            with.in_kernel = inject::kernel_rules(bump_.injector().rules(), options_.seed);
+        }
+        auto line = inject::InLine::open(options_.a, options_.b, with);
         if (!line) return unable(line.error().text);
         path_ = line->path();
+        bump_.set_link_speed(line->bits_per_second());
         fmt::print(out_, "{} (A) and {} (B): {}\n", options_.a, options_.b, path_);
         if (sweep_) {
             fmt::print(out_, "sweep {}: {} steps of {} s from the first packet on, seed {}\n",
                        options_.sweep, sweep_->steps().size(), options_.step_seconds,
                        options_.seed);
+        } else if (options_.plan.empty()) {
+            fmt::print(out_, "no plan, seed {}\n", options_.seed);
         } else {
             fmt::print(out_, "plan {}: {} rule{}, seed {}\n", wire::safe_text(options_.plan),
                        plan_.rules.size(), plan_.rules.size() == 1 ? "" : "s", options_.seed);
         }
+        tell_kernel_rules(with.in_kernel);
         for (const std::string& note : line->notes())
             fmt::print(out_, "{}\n", note);
         std::fflush(out_);
@@ -195,6 +231,19 @@ class Session {
         if (!recorder) return unable(recorder.error());
         reporting_.emplace(std::move(*recorder), bump_);
         return {};
+    }
+
+    void tell_kernel_rules(const inject::KernelRules& kernel) {
+        if (!options_.in_kernel) return;
+        std::string lines;
+        for (const std::size_t place : kernel.places)
+            lines += fmt::format(" {}", bump_.injector().rules()[place].line);
+        fmt::print(out_, "{}\n",
+                   lines.empty() ? "the kernel can decide no rule of this plan"
+                                 : fmt::format("the kernel decides the rules of the lines{}; "
+                                               "packets of theirs are neither measured nor "
+                                               "recorded",
+                                               lines));
     }
 
     Accepted<void> loop(inject::InLine& line) {
@@ -234,6 +283,7 @@ class Session {
 
     Accepted<int> finish(inject::InLine& line) {
         if (drawn_lines_ > 0) fmt::print(out_, "\x1b[{}A\x1b[J", drawn_lines_);
+        line.collect(bump_);
         auto verdicts = inject::judge(bump_, plan_.expectations);
         if (sweep_) verdicts.push_back(swept());
         if (reporting_) reporting_->excerpts.finish();
@@ -313,7 +363,11 @@ void add_inject(Command program) {
     const auto options = std::make_shared<InjectOptions>();
     command.option("IF_A", options->a, "The interface towards side A of the plan");
     command.option("IF_B", options->b, "The interface towards side B");
-    command.option("--plan", options->plan, "The fault plan (*.faults)", {.value = "FILE"});
+    command.option("--plan", options->plan,
+                   "The fault plan: a file (*.faults), or the name of one of the library",
+                   {.value = "FILE"});
+    command.flag("--list-plans", options->lists_plans,
+                 "List the plans of the library, or show the one that is named, with its page");
     command.option("--sweep", options->sweep,
                    "Instead of a plan: measure goodput without loss and at rates of loss",
                    {.value = "loss=LOW%..HIGH%"});
@@ -343,22 +397,45 @@ void add_inject(Command program) {
     command.choice("--if-killed", options->line.forward_when_killed,
                    {{"block", false}, {"forward", true}},
                    "What becomes of the traffic if this process is killed");
+    command.option("--red",
+                   [options](const std::string& word) -> std::expected<void, std::string> {
+                       const auto red = inject::parse_red(word);
+                       if (!red) return std::unexpected(red.error());
+                       options->red.push_back(*red);
+                       return {};
+                   },
+                   "Mark CE as a switch does by the length of its queue, here a virtual one",
+                   {.value = "from=a,rate=10Gbit,min=32KiB,max=256KiB,p=0.2", .repeated = true});
+    command.option("--storm",
+                   [options](const std::string& word) -> std::expected<void, std::string> {
+                       const auto storm = inject::parse_storm(word);
+                       if (!storm) return std::unexpected(storm.error());
+                       options->storm = *storm;
+                       return {};
+                   },
+                   "Send PFC frames to a side, for a time that ends by itself",
+                   {.value = "to=a,class=3,quanta=65535,every=1ms,after=1s,for=5s"});
+    command.flag("--in-kernel", options->in_kernel,
+                 "Decide rules in the kernel where it can: faster, but without measuring");
     command.flag("-q,--quiet", options->quiet, "No table while it runs");
     command.on_run([options] { return run_inject(*options, stdout, stderr); });
 }
 
 int run_inject(const InjectOptions& options, std::FILE* out, std::FILE* err) {
-    if (options.plan.empty() == options.sweep.empty()) {
+    if (options.lists_plans) return list_plans(options.a, out, err); // the word after it
+    const bool congests = !options.red.empty() || options.storm.has_value();
+    const bool both = !options.plan.empty() && !options.sweep.empty();
+    if (both || (options.plan.empty() && options.sweep.empty() && !congests)) {
         return tell(err, {kExitUsage, "inject needs either --plan FILE or --sweep "
-                                      "loss=LOW%..HIGH%"});
+                                      "loss=LOW%..HIGH%, or --red or --storm"});
     }
     script::InjectionPlan plan;
     std::optional<inject::Sweep> sweep;
-    if (options.sweep.empty()) {
+    if (!options.plan.empty()) {
         auto read = read_plan(options.plan);
         if (!read) return tell(err, read.error());
         plan = std::move(*read);
-    } else {
+    } else if (!options.sweep.empty()) {
         const auto range = inject::parse_sweep(options.sweep);
         if (!range) {
             return tell(err,
@@ -371,7 +448,15 @@ int run_inject(const InjectOptions& options, std::FILE* out, std::FILE* err) {
                                  .step_time = std::chrono::duration_cast<wire::Duration>(
                                      std::chrono::duration<double>(options.step_seconds))});
     }
-    if (!options.dry_run.empty() && sweep) {
+    if (options.in_kernel && (congests || options.plan.empty())) {
+        return tell(err, {kExitUsage, "--in-kernel needs a plan, and no --red, --storm or --sweep: "
+                                      "the process must see their packets"});
+    }
+    if (options.in_kernel && !plan.expectations.empty()) {
+        return tell(err, {kExitUsage, "--in-kernel measures nothing, and the plan has expect "
+                                      "lines"});
+    }
+    if (!options.dry_run.empty() && options.plan.empty()) {
         return tell(err, {kExitUsage, "--dry-run shows a plan; a sweep needs two interfaces"});
     }
     if (!options.dry_run.empty()) return dry_run(options, plan, out, err);

@@ -9,8 +9,10 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "dissector/command_line/command.hpp"
+#include "transport/inject/congestion.hpp"
 #include "transport/inject/in_line.hpp"
 
 namespace veriroce::commands {
@@ -22,11 +24,15 @@ struct InjectOptions {
     std::uint64_t seed = 1;
     std::optional<double> seconds; // unset: until a signal
     std::string report;            // a folder
-    std::string dry_run;           // a capture
-    std::string sweep;             // "loss=0.01%..5%", instead of a plan
-    std::uint32_t steps = 8;       // of the sweep
+    bool lists_plans = false;
+    std::string dry_run;     // a capture
+    std::string sweep;       // "loss=0.01%..5%", instead of a plan
+    std::uint32_t steps = 8; // of the sweep
     double step_seconds = 3;
-    bool quiet = false; // no table while it runs
+    std::vector<inject::RedOptions> red;
+    std::optional<inject::StormOptions> storm;
+    bool in_kernel = false; // rules that the kernel can decide
+    bool quiet = false;     // no table while it runs
     inject::LineOptions line;
 };
 

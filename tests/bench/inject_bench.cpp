@@ -1,5 +1,6 @@
 // The bump in the wire beside the kernel's bridge, over veth pairs in network namespaces of its
-// own: frames a second that one sender gets through, in turns. Needs root.
+// own: frames a second that one sender gets through, and how long a single frame takes, in turns.
+// Needs root.
 //
 //   bench_inject [--runs N] [--seconds S]
 //
@@ -35,6 +36,8 @@ namespace {
 using namespace veriroce;
 using inject::DataPath;
 using inject::PacketPort;
+
+constexpr std::size_t kLatencies = 500; // in each turn
 
 int namespace_fd() {
     return ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -117,11 +120,27 @@ struct Way {
     std::optional<DataPath> path;         // empty: the kernel's bridge
     std::uint16_t port = wire::kRocePort; // another: not RoCE, which XDP forwards itself
     std::vector<double> rates;
+    std::vector<double> latencies; // microseconds, one way, one frame at a time
+    bool in_kernel = false;        // the rule is the kernel's
+    std::size_t rules = 1;
 };
+
+// Rules that concern the traffic and never select it.
+std::vector<fault::Rule> rules_of(const Way& way) {
+    fault::Rule rule{.action = fault::Drop{}, .selector = {}};
+    rule.selector.qp = std::uint32_t{0x11};
+    rule.selector.between = fault::Range{-2, -1};
+    std::vector<fault::Rule> rules(way.rules, rule);
+    for (std::size_t i = 1; i < rules.size(); ++i)
+        rules[i].selector.qp = static_cast<std::uint32_t>(0x1000 + i);
+    if (way.rules > 1) rules[0].selector.qp = std::uint32_t{0x1000};
+    return rules;
+}
 
 class Bump {
   public:
-    explicit Bump(inject::InLine line) : line_(std::move(line)), bump_(1, rules()) {
+    Bump(inject::InLine line, std::vector<fault::Rule> rules)
+        : line_(std::move(line)), bump_(1, std::move(rules)) {
         thread_ = std::thread([this] {
             while (!stop_) {
                 if (!line_.step(bump_, net::monotonic_now() + std::chrono::milliseconds(5),
@@ -137,12 +156,6 @@ class Bump {
     }
 
   private:
-    static std::vector<fault::Rule> rules() {
-        fault::Rule rule{.action = fault::Drop{}, .selector = {}};
-        rule.selector.qp = std::uint32_t{0x11}; // concerns the traffic, and never selects it
-        rule.selector.between = fault::Range{-2, -1};
-        return {rule};
-    }
     inject::InLine line_;
     inject::Bump bump_;
     std::atomic<bool> stop_ = false;
@@ -188,6 +201,32 @@ double measure(const Network& network, PacketPort& sender, const Way& way, std::
            std::chrono::duration<double>(net::monotonic_now() - began).count();
 }
 
+// From the call that sends a frame to the one that has received it, one frame at a time.
+void measure_latency(const Network& network, PacketPort& sender, Way& way, std::size_t payload,
+                     std::size_t count) {
+    auto receiver = network.port(network.right, "host_b");
+    if (!receiver) return;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const auto bytes = frame(payload, i, way.port);
+        const auto began = net::monotonic_now();
+        sender.queue(bytes, {});
+        sender.flush();
+        if (net::wait_for(receiver->fd(), POLLIN, began + std::chrono::seconds(1)) !=
+            net::Waited::Ready) {
+            continue;
+        }
+        const auto took = net::monotonic_now() - began;
+        if (!receiver->receive()) return;
+        way.latencies.push_back(std::chrono::duration<double, std::micro>(took).count());
+    }
+}
+
+double quantile(std::vector<double> values, double share) {
+    std::ranges::sort(values);
+    return values[std::min(values.size() - 1,
+                           static_cast<std::size_t>(share * static_cast<double>(values.size())))];
+}
+
 double median(std::vector<double> values) {
     std::ranges::sort(values);
     return values[values.size() / 2];
@@ -211,21 +250,27 @@ int main(int argc, char** argv) {
     auto sender = network.port(network.left, "host_a");
     if (!sender) return 3;
     for (const std::size_t payload : {std::size_t{64}, std::size_t{1'024}}) {
-        std::vector<Way> ways{{"kernel bridge", std::nullopt, wire::kRocePort, {}},
-                              {"AF_PACKET", DataPath::Packet, wire::kRocePort, {}},
-                              {"XDP generic, AF_XDP", DataPath::Generic, wire::kRocePort, {}},
-                              {"XDP native, AF_XDP", DataPath::Native, wire::kRocePort, {}},
-                              {"XDP native, in the kernel", DataPath::Native, 9, {}}};
+        std::vector<Way> ways{
+            {"kernel bridge", std::nullopt, wire::kRocePort, {}},
+            {"AF_PACKET", DataPath::Packet, wire::kRocePort, {}},
+            {"XDP generic, AF_XDP", DataPath::Generic, wire::kRocePort, {}},
+            {"XDP native, AF_XDP", DataPath::Native, wire::kRocePort, {}},
+            {"XDP native, in the kernel", DataPath::Native, 9, {}},
+            {"XDP native, kernel's rule", DataPath::Native, wire::kRocePort, {}, {}, true},
+            {"XDP native, 60 of other QPs", DataPath::Native, wire::kRocePort, {}, {}, true, 60}};
         for (int i = 0; i < runs; ++i) {
             for (Way& way : ways) {
                 std::optional<Bump> bump;
                 if (way.path) {
-                    auto line = inject::InLine::open("bump_a", "bump_b", {.path = *way.path});
+                    const auto rules = rules_of(way);
+                    inject::LineOptions options{.path = *way.path};
+                    if (way.in_kernel) options.in_kernel = inject::kernel_rules(rules, 1);
+                    auto line = inject::InLine::open("bump_a", "bump_b", options);
                     if (!line) {
                         fmt::print("{}: {}\n", way.name, line.error().text);
                         continue;
                     }
-                    bump.emplace(std::move(*line));
+                    bump.emplace(std::move(*line), rules);
                 } else if (!run("ip link add bridge0 type bridge && ip link set bridge0 up && "
                                 "ip link set bump_a master bridge0 && "
                                 "ip link set bump_b master bridge0")) {
@@ -235,17 +280,27 @@ int main(int argc, char** argv) {
                     fmt::print("{}: a frame was lost, or came with a wrong ICRC\n", way.name);
                     return 1;
                 }
+                measure_latency(network, *sender, way, payload, kLatencies);
                 way.rates.push_back(measure(network, *sender, way, payload, seconds));
                 if (!way.path) run("ip link del bridge0");
             }
         }
-        fmt::print("payload {} bytes           thousand/s (spread)  / bridge\n", payload);
+        fmt::print(
+            "payload {} bytes           thousand/s (spread)  / bridge   us one way: half, 90 %, "
+            "99 %, most\n",
+            payload);
         for (const Way& way : ways) {
             if (way.rates.empty()) continue;
             const auto [least, most] = std::ranges::minmax(way.rates);
-            fmt::print("  {:<26} {:>8.0f} ({:.0f}..{:.0f})  {:.2f}\n", way.name,
+            fmt::print("  {:<28} {:>8.0f} ({:.0f}..{:.0f})  {:.2f}", way.name,
                        median(way.rates) / 1e3, least / 1e3, most / 1e3,
                        median(way.rates) / median(ways.front().rates));
+            if (!way.latencies.empty()) {
+                fmt::print("   {:.0f}  {:.0f}  {:.0f}  {:.0f}", quantile(way.latencies, 0.5),
+                           quantile(way.latencies, 0.9), quantile(way.latencies, 0.99),
+                           quantile(way.latencies, 1));
+            }
+            fmt::print("\n");
         }
     }
     fmt::print("every ICRC that came was right\n");

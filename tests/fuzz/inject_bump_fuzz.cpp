@@ -1,5 +1,6 @@
 // Any frames from both sides, under a plan with every kind of action: the bump keeps its bounds,
-// what is not RoCEv2 leaves as it came, and nothing that is held stays for ever.
+// what is not RoCEv2 leaves as it came, and nothing that is held stays for ever. Congestion is
+// played, too.
 #include "dissector/wire/frame.hpp"
 #include "tests/fuzz/input.hpp"
 #include "transport/inject/bump.hpp"
@@ -43,6 +44,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::Input input(data, size);
     static const std::vector<fault::Rule> rules = plan();
     inject::Bump bump(1, rules);
+    using namespace std::chrono_literals;
+    bump.add_red({.from = End::A, .rate = 1e9, .min = 10, .max = 5'000, .probability = 0.5});
+    bump.set_storm({.to = End::B,
+                    .pause = {.priority = 3, .quanta = 9},
+                    .every = 10us,
+                    .after = 1us,
+                    .lasts = 1ms});
     std::vector<inject::Leaving> out;
     wire::Instant now;
     while (!input.empty()) {

@@ -86,6 +86,23 @@ TEST_CASE("inject: a lost packet between ping and serve is found, reported and r
     CHECK(has(dry.out, "would fire 1 times, selected 1\n"));
 }
 
+TEST_CASE("inject: the library of plans is in the program", "[program]") {
+    const Workplace place;
+    const Outcome all = place.run("veriroce inject --list-plans");
+    CHECK(all.code == 0);
+    CHECK(has(all.out, "lost-ack              loses three acknowledgements in a row\n"));
+    const Outcome one = place.run("veriroce inject --list-plans lost-ack");
+    CHECK(one.out.starts_with("lost-ack\n\nLoses three acknowledgements in a row.\n\n**A right"));
+    CHECK(has(one.out, "\ndrop when from=b opcode=acks nth=3..5 pass=1 fires=3\n"));
+    const Outcome none = place.run("veriroce inject --list-plans nix");
+    CHECK(none.code == 2);
+    CHECK(has(none.err, "there is no plan nix"));
+    place.write("x.pcap", "no capture");
+    const Outcome played = place.run("veriroce inject --plan lost-ack --dry-run x.pcap");
+    CHECK(played.code == 3); // the plan was found
+    CHECK(has(played.err, "x.pcap"));
+}
+
 TEST_CASE("inject: a plan or a sweep, and not both", "[program]") {
     const Workplace place;
     place.write("plan.faults", "drop when p=0.5\n");
@@ -96,6 +113,12 @@ TEST_CASE("inject: a plan or a sweep, and not both", "[program]") {
     };
     CHECK(has(refused(""), "inject needs either --plan FILE or --sweep loss=LOW%..HIGH%"));
     CHECK(has(refused("--plan plan.faults --sweep loss=1%..2%"), "either --plan FILE or"));
+    CHECK(has(refused("--plan plan.faults --in-kernel --storm to=a,class=3,quanta=9,every=1ms,"
+                      "after=0s,for=1s"),
+              "the process must see their packets"));
+    CHECK(has(refused("--red from=c"), "expected from=a|b,rate=10Gbit"));
+    place.write("expects.faults", "drop when p=0.5\nexpect no error\n");
+    CHECK(has(refused("--plan expects.faults --in-kernel"), "the plan has expect lines"));
     CHECK(has(refused("--sweep loss=2%..1%"), "--sweep loss=2%..1%: expected loss=LOW%..HIGH%"));
     CHECK(has(refused("--sweep loss=1%..2% --dry-run x"), "a sweep needs two interfaces"));
 }

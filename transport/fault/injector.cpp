@@ -148,6 +148,16 @@ std::expected<void, std::string> check(std::span<const Rule> rules) {
     return {};
 }
 
+std::uint64_t first_random(std::uint64_t seed, std::uint32_t line) {
+    std::uint64_t mixed = seed ^ (std::uint64_t{line} * 0xD1B54A32D192ED03U);
+    return wire::splitmix64(mixed);
+}
+
+void Injector::count_elsewhere(std::size_t rule, const Fired& more) {
+    states_[rule].fired.selected += more.selected;
+    states_[rule].fired.fired += more.fired;
+}
+
 void Injector::remember(std::uint32_t packets) {
     const std::uint32_t depth = std::min(packets, kMaxReplayAge);
     replay_depth_ = std::max<std::size_t>(replay_depth_, depth);
@@ -155,8 +165,7 @@ void Injector::remember(std::uint32_t packets) {
 
 void Injector::add(Rule rule) {
     RuleState state;
-    std::uint64_t mixed = seed_ ^ (std::uint64_t{rule.line} * 0xD1B54A32D192ED03U);
-    state.random = wire::splitmix64(mixed);
+    state.random = first_random(seed_, rule.line);
     if (const auto* replay = std::get_if<Replay>(&rule.action)) remember(replay->age);
     rules_.push_back(std::move(rule));
     states_.push_back(std::move(state));

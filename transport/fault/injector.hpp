@@ -75,6 +75,9 @@ inline constexpr std::size_t kMaxHeld = 4'096; // packets held at the same time
 // Reports an invalid plan: too many rules, or a replay from too long ago.
 std::expected<void, std::string> check(std::span<const Rule> rules);
 
+// The state with which the draws of the rule on this line begin (wire::splitmix64).
+std::uint64_t first_random(std::uint64_t seed, std::uint32_t line);
+
 class Injector {
   public:
     // `settle`: a reordered packet leaves this long after it came, even if too few packets overtake
@@ -98,6 +101,8 @@ class Injector {
 
     [[nodiscard]] std::span<const Rule> rules() const { return rules_; }
     [[nodiscard]] const Fired& fired(std::size_t rule) const { return states_[rule].fired; }
+    // Packets that others selected and changed by this rule, for these packets did not come here.
+    void count_elsewhere(std::size_t rule, const Fired& more);
     // PSNs and flows that were evicted: their next transmission counts as the first.
     [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
     // One message for each rule that did not fire as required: a different number of times than

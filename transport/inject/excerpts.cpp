@@ -25,7 +25,7 @@ void Excerpts::came(End port, wire::Bytes frame, const Handled& handled, wire::I
     const std::size_t events = bump_.recovery().events().size();
     const bool fault = events > std::exchange(events_seen_, events);
     came_at_ = at;
-    own_to_come_ = false;
+    own_to_come_ = handled.marked;
     const std::uint64_t connection = handled.place.connection;
     if (connection == 0) return;
     auto found = histories_.find(connection);
@@ -38,7 +38,7 @@ void Excerpts::came(End port, wire::Bytes frame, const Handled& handled, wire::I
     packet.psn = handled.place.psn;
     packet.pass = handled.pass;
     packet.rules.assign(handled.rules.begin(), handled.rules.end());
-    own_to_come_ = !packet.rules.empty();
+    own_to_come_ = handled.marked || !packet.rules.empty();
     for (const std::size_t rule : packet.rules) {
         const fault::Action& action = bump_.injector().rules()[rule].action;
         packet.lost = packet.lost || is_one_of<fault::Drop>(action);

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -94,6 +95,10 @@ std::expected<std::unique_ptr<Ports>, net::Error> open_ports(const LineOptions& 
         return wrong(net::ErrorKind::System,
                      "--if-killed forward needs XDP: AF_PACKET always blocks");
     }
+    const bool needs_xdp = options.forward_when_killed || !options.in_kernel.rules.empty();
+    if (options.path == DataPath::Packet && needs_xdp) {
+        return wrong(net::ErrorKind::System, "--in-kernel needs XDP, and --path packet has none");
+    }
     if (options.path == DataPath::Packet) return open_packet_ports(a.name, b.name);
     XdpOptions xdp{.a = a.name,
                    .b = b.name,
@@ -102,13 +107,14 @@ std::expected<std::unique_ptr<Ports>, net::Error> open_ports(const LineOptions& 
                    .mtu = a.mtu,
                    .native = true,
                    .fills_checksums = !a.kind.empty() || !b.kind.empty(),
-                   .forward_when_killed = options.forward_when_killed};
+                   .forward_when_killed = options.forward_when_killed,
+                   .rules = options.in_kernel};
     if (options.path == DataPath::Native) return open_xdp_ports(xdp);
     std::string why;
     if (options.path == DataPath::Automatic && xdp.fills_checksums) {
         // XDP forgets what a sender left to its card, and nobody but the sender can stop doing so.
         why = "a virtual interface leaves checksums and segments to the other end";
-        if (!options.forward_when_killed) {
+        if (!needs_xdp) {
             notes.push_back("not XDP: " + why);
             return open_packet_ports(a.name, b.name);
         }
@@ -124,7 +130,7 @@ std::expected<std::unique_ptr<Ports>, net::Error> open_ports(const LineOptions& 
         notes.push_back("not native mode: " + why);
         return ports;
     }
-    if (options.forward_when_killed) return ports;
+    if (needs_xdp) return ports;
     notes.push_back("not XDP: " + ports.error().text);
     return open_packet_ports(a.name, b.name);
 }
@@ -164,6 +170,9 @@ std::expected<InLine, net::Error> InLine::open(const std::string& a, const std::
                          std::to_string(std::max(facts[0].mtu, facts[1].mtu)));
     }
     line.mtu_ = facts[0].mtu;
+    for (const net::InterfaceFacts& one : facts) {
+        if (one.speed_mbps) line.bits_per_second_ = *one.speed_mbps * 1e6;
+    }
     for (const std::string& name : {a, b}) {
         auto off = net::Offloads::turn_off(name);
         if (!off) return std::unexpected(off.error());
@@ -173,6 +182,7 @@ std::expected<InLine, net::Error> InLine::open(const std::string& a, const std::
     auto ports = open_ports(options, facts[0], facts[1], line.notes_);
     if (!ports) return std::unexpected(ports.error());
     line.ports_ = std::move(*ports);
+    line.kernel_places_ = options.in_kernel.places;
     return line;
 }
 
@@ -185,6 +195,17 @@ std::expected<void, net::Error> InLine::close() {
         if (auto done = one.put_back(); !done) return done;
     }
     return {};
+}
+
+void InLine::collect(Bump& bump) {
+    const std::vector<fault::Fired> now = ports_->kernel_fired();
+    collected_.resize(now.size());
+    for (std::size_t i = 0; i < now.size(); ++i) {
+        bump.count_elsewhere(kernel_places_[i],
+                             {.selected = now[i].selected - collected_[i].selected,
+                              .fired = now[i].fired - collected_[i].fired});
+    }
+    collected_ = now;
 }
 
 void InLine::send_all(const Arrival* arrival, wire::Instant now, Observer* observer) {
@@ -209,15 +230,17 @@ void InLine::send_due(Bump& bump, Observer* observer) {
 // Once both QPs of a connection are known, and no rule can concern it, its packets need not come
 // here.
 void InLine::consider(const Bump& bump, std::uint64_t connection) {
-    if (connection == 0) return;
+    if (connection == 0 || bump.concerns_all()) return;
     if (considered_.size() < connection) considered_.resize(connection);
     if (considered_[connection - 1]) return;
     const Connections::Known& known = bump.connections().known()[connection - 1];
     const auto& [a, b] = known.sides;
     if (!a.qpn || !b.qpn) return;
     considered_[connection - 1] = true;
-    for (const fault::Rule& rule : bump.injector().rules()) {
-        if (may_concern(rule, known, connection)) return;
+    const std::span<const fault::Rule> rules = bump.injector().rules();
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const bool kernel = std::ranges::find(kernel_places_, i) != kernel_places_.end();
+        if (!kernel && may_concern(rules[i], known, connection)) return;
     }
     to_bypass_.push_back({a.address, b.address, b.qpn->value});
     to_bypass_.push_back({b.address, a.address, a.qpn->value});

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "transport/inject/kernel_rules.hpp"
 #include "transport/inject/observer.hpp"
 #include "transport/inject/ports.hpp"
 #include "transport/net/offloads.hpp"
@@ -27,6 +28,9 @@ struct LineOptions {
     // What becomes of the traffic if the process is killed or hangs: it goes on without faults, or
     // (false) the bump blocks RoCEv2, and when the process is gone, everything. Needs XDP.
     bool forward_when_killed = false;
+    // Rules of the plan that the kernel decides. Their packets do not come to the process: they
+    // are neither measured nor observed. Needs XDP.
+    KernelRules in_kernel = {};
 };
 
 class InLine {
@@ -40,9 +44,13 @@ class InLine {
 
     // "AF_PACKET, MTU 1500"
     [[nodiscard]] std::string path() const;
+    // What the interfaces say; 10 Gb/s if they say nothing.
+    [[nodiscard]] double bits_per_second() const { return bits_per_second_; }
     // Lines for users about what was changed or chosen, and what is in the way.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
     PortCounts counts(End end) { return ports_->counts(end); }
+    // Adds what the kernel did by rules since the last call.
+    void collect(Bump& bump);
     // Restores the interfaces and reports whether that worked.
     std::expected<void, net::Error> close();
 
@@ -60,10 +68,13 @@ class InLine {
     std::string b_name_;
     std::vector<std::string> notes_;
     std::size_t mtu_ = 0;
+    double bits_per_second_ = 10e9;
     std::vector<Leaving> leaving_;
     std::vector<bool>
         considered_; // connections of which it is decided whether a rule concerns them
     std::vector<BypassPath> to_bypass_;
+    std::vector<std::size_t> kernel_places_; // in the plan, of the rules that the kernel decides
+    std::vector<fault::Fired> collected_;
     bool emptied_ = false; // the last batches left nothing behind
 };
 

@@ -12,6 +12,7 @@ struct PortCounts {
     std::uint64_t queue_full = 0;        // could not leave: the interface's queue was full
     std::uint64_t in_kernel = 0;         // passed without coming here
     std::uint64_t roce_in_kernel = 0;    // of those
+    std::uint64_t dropped_by_rules = 0;  // by rules that the kernel decides
 };
 
 } // namespace veriroce::inject

@@ -8,9 +8,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "dissector/wire/instant.hpp"
 #include "dissector/wire/ip_address.hpp"
+#include "transport/fault/injector.hpp"
 #include "transport/fault/rule.hpp"
 #include "transport/inject/port_counts.hpp"
 #include "transport/net/error.hpp"
@@ -65,6 +67,8 @@ class Ports {
     virtual PortCounts counts(End end) = 0;
     // From now on these packets pass without coming here. False if these ports cannot do that.
     virtual bool bypass(const BypassPath& path) = 0;
+    // What the rules that the kernel decides did, in their order; empty if there are none.
+    virtual std::vector<fault::Fired> kernel_fired() { return {}; }
 
   protected:
     Ports() = default;

@@ -161,9 +161,10 @@ std::string json_of_event(const FaultEvent& event, const fault::Rule& rule, wire
 std::string json_of_port(const Traffic& traffic, const PortCounts& counts) {
     return fmt::format(
         R"({{"frames":{},"bytes":{},"roce":{},"lost":{{"kernel":{},"merged":{},"refused":{},)"
-        R"("queue_full":{}}},"in_kernel":{},"roce_in_kernel":{}}})",
+        R"("queue_full":{}}},"in_kernel":{},"roce_in_kernel":{},"dropped_by_rules":{}}})",
         traffic.frames, traffic.bytes, traffic.roce, counts.dropped_by_kernel, counts.unreadable,
-        counts.refused, counts.queue_full, counts.in_kernel, counts.roce_in_kernel);
+        counts.refused, counts.queue_full, counts.in_kernel, counts.roce_in_kernel,
+        counts.dropped_by_rules);
 }
 
 std::string json_of_connection(const Connections::Known& known, const Counters& counters,
@@ -191,6 +192,25 @@ std::string json_of_step(const SweepStep& step) {
         R"("samples_bits_per_second":[{}]}})",
         step.loss, step.measured.count(), step.bytes, step.messages, step.packets, step.dropped,
         step.retransmissions, step.goodput(), step.messages_per_second(), samples);
+}
+
+std::string json_of_signals(const Fabric& fabric, End from) {
+    const Fabric::Signals& one = fabric.signals(from);
+    std::string pauses;
+    for (std::size_t i = 0; i < kClasses; ++i) {
+        const Fabric::Pauses& each = one.pauses[i];
+        if (each.frames == 0) continue;
+        pauses += fmt::format(
+            R"({}{{"class":{},"frames":{},"time_ns":{},"packets":{},"other_packets":{}}})",
+            pauses.empty() ? "" : ",", i, each.frames, each.time.count(), each.packets,
+            each.other_packets);
+    }
+    std::string reactions;
+    for (const double each : fabric.reactions(from))
+        reactions += fmt::format("{}{:.4f}", reactions.empty() ? "" : ",", each);
+    return fmt::format(R"({{"ce":{},"cnps":{},"marked":{},"not_capable":{},"pauses":[{}],)"
+                       R"("cnp_reactions":[{}]}})",
+                       one.ce, one.cnps, one.marked, one.not_capable, pauses, reactions);
 }
 
 // The items as a JSON array, one a line.
@@ -264,12 +284,15 @@ std::string text_of(const Result& result) {
     for (const End end : {End::A, End::B}) {
         const Traffic& traffic = bump.traffic(end);
         const PortCounts& counts = end == End::A ? result.a : result.b;
-        text +=
-            fmt::format("from {}: {} frames, {} of them RoCEv2", letter(end),
-                        traffic.frames + counts.in_kernel, traffic.roce + counts.roce_in_kernel);
+        text += fmt::format("from {}: {} frames, {} of them RoCEv2", letter(end),
+                            traffic.frames + counts.in_kernel + counts.dropped_by_rules,
+                            traffic.roce + counts.roce_in_kernel + counts.dropped_by_rules);
         if (counts.in_kernel > 0) {
             text += fmt::format("; {} passed in the kernel, {} of them RoCEv2", counts.in_kernel,
                                 counts.roce_in_kernel);
+        }
+        if (counts.dropped_by_rules > 0) {
+            text += fmt::format("; the kernel dropped {} by rules", counts.dropped_by_rules);
         }
         text += '\n';
     }
@@ -291,6 +314,7 @@ std::string text_of(const Result& result) {
         text += fmt::format("{} packets belonged to connections beyond the first {}\n",
                             bump.connections().unnumbered(), kMaxConnections);
     }
+    text += fabric_text(bump.fabric());
     if (!result.sweep.empty()) text += sweep_table(result.sweep);
     for (const Verdict& verdict : result.verdicts) {
         text += fmt::format("{}  {}{}: {}\n", verdict.met ? "met     " : "NOT MET ",
@@ -331,11 +355,14 @@ std::string json_of(const Result& result) {
         "  \"seed\": {},\n  \"elapsed_ns\": {},\n  \"a\": {},\n  \"b\": {},\n"
         "  \"overflowed\": {},\n  \"forgotten\": {},\n  \"events_not_kept\": {},\n  \"rules\": "
         "{},\n"
-        "  \"connections\": {},\n  \"faults\": {},\n  \"sweep\": {},\n  \"verdicts\": {}\n}}\n",
+        "  \"connections\": {},\n  \"faults\": {},\n  \"sweep\": {},\n  \"fabric\": "
+        "{{\"a\":{},\"b\":{}}},\n  \"verdicts\": {}\n}}\n",
         quoted(result.path), quoted(result.plan), result.seed, result.elapsed.count(),
         json_of_port(bump.traffic(End::A), result.a), json_of_port(bump.traffic(End::B), result.b),
         bump.overflowed(), bump.injector().evicted(), bump.recovery().events_not_kept(),
-        rules.text(), connections.text(), events.text(), sweep.text(), verdicts.text());
+        rules.text(), connections.text(), events.text(), sweep.text(),
+        json_of_signals(bump.fabric(), End::A), json_of_signals(bump.fabric(), End::B),
+        verdicts.text());
 }
 
 } // namespace veriroce::inject

@@ -212,6 +212,14 @@ class XdpPorts final : public Ports {
     }
     PortCounts counts(End end) override;
     bool bypass(const BypassPath& path) override;
+    std::vector<fault::Fired> kernel_fired() override {
+        std::vector<fault::Fired> all;
+        for (std::size_t i = 0; i < options_.rules.rules.size(); ++i) {
+            const kernel_rule& rule = skeleton_->bss->rules[i];
+            all.push_back({.selected = rule.selected, .fired = rule.fired});
+        }
+        return all;
+    }
 
   private:
     Port& port(End end) { return ports_[end == End::A ? 0 : 1]; }
@@ -235,8 +243,23 @@ std::expected<void, net::Error> XdpPorts::load() {
     if (!skeleton_) return failed("cannot open the XDP program", errno);
     skeleton_->rodata->ifindex_a = ::if_nametoindex(options_.a.c_str());
     skeleton_->rodata->block_without_process = options_.forward_when_killed ? 0 : 1;
+    const std::vector<kernel_rule>& rules = options_.rules.rules;
+    const bool name_qpns =
+        !rules.empty() && std::ranges::all_of(rules, [](const auto& r) { return r.has_qpn != 0; });
+    std::ranges::copy(rules, skeleton_->bss->rules);
+    skeleton_->rodata->rule_count = static_cast<std::uint32_t>(rules.size());
+    skeleton_->rodata->whole_plan = !rules.empty() && options_.rules.whole_plan ? 1 : 0;
+    skeleton_->rodata->rules_name_qpns = name_qpns ? 1 : 0;
     if (const int loaded = bump_bpf::load(skeleton_.get()); loaded != 0) {
         return failed("the kernel does not take the XDP program", -loaded);
+    }
+    for (const kernel_rule& rule : rules) {
+        const std::uint8_t yes = 1;
+        if (rule.has_qpn == 0) continue;
+        if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.ruled_qpns), &rule.qpn, &yes,
+                                BPF_ANY) != 0) {
+            return failed("cannot load the rules into the kernel", errno);
+        }
     }
     for (std::uint32_t i = 0; i < 2; ++i) {
         const std::uint32_t index = ::if_nametoindex(ports_[i].name.c_str());
@@ -515,6 +538,7 @@ PortCounts XdpPorts::counts(End end) {
     const std::uint32_t first = end == End::A ? 0 : 1;
     counts.in_kernel = sum(first);
     counts.roce_in_kernel = sum(2 + first);
+    counts.dropped_by_rules = sum(4 + first);
     return counts;
 }
 

@@ -9,6 +9,7 @@
 
 #include <array>
 
+#include "transport/inject/kernel_rules.hpp"
 #include "transport/inject/ports.hpp"
 
 namespace veriroce::inject {
@@ -21,6 +22,7 @@ struct XdpOptions {
     bool native = true;
     bool fills_checksums = false; // frames may come whose UDP checksum is not complete
     bool forward_when_killed = false;
+    KernelRules rules; // that the program decides
 };
 
 std::expected<std::unique_ptr<Ports>, net::Error> open_xdp_ports(const XdpOptions& options);

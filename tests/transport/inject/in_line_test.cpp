@@ -349,6 +349,28 @@ TEST_CASE("in line: queues that the kernel has yet to free are waited for", "[in
     CHECK(net::monotonic_now() - began >= 200ms);
 }
 
+TEST_CASE("in line: frames too long for AF_XDP's buffers are refused with the reason", "[inject]") {
+    const World world;
+    for (const auto* name : {"bump_a", "bump_b"})
+        world.run(Where::Middle, std::string("ip link set ") + name + " mtu 4200");
+    world.run(Where::Left, "ip link set host_a mtu 4200");
+    world.run(Where::Right, "ip link set host_b mtu 4200");
+    const auto refused = InLine::open("bump_a", "bump_b", {.path = DataPath::Generic});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().text == "MTU 4200 is more than an AF_XDP buffer of 3840 bytes takes");
+    // AF_PACKET takes them, and the whole path with a path MTU of 4,096.
+    InLine line = world.open();
+    CHECK(line.path() == "AF_PACKET, MTU 4200");
+    Bump bump(1, rules_of("drop when from=a opcode=data psn=3 pass=1 fires=1"));
+    Hosts hosts(world, 20'000, 4, wire::Mtu::B4096);
+    {
+        const Running running(line, bump);
+        CHECK(hosts.play());
+    }
+    CHECK(bump.injector().unmet().empty());
+    CHECK(bump.traffic(End::A).bytes / bump.traffic(End::A).roce > 1'500);
+}
+
 #endif // VERIROCE_HAVE_XDP
 
 TEST_CASE("in line: interfaces that cannot be joined are refused", "[inject]") {

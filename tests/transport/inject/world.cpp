@@ -123,14 +123,16 @@ std::vector<fault::Rule> rules_of(std::string_view plan) {
     return loaded->rules;
 }
 
-Hosts::Hosts(const World& world, std::uint32_t size, std::uint64_t rounds) {
+Hosts::Hosts(const World& world, std::uint32_t size, std::uint64_t rounds, wire::Mtu mtu) {
     const auto make = [&](Where where, const std::string& text) {
         const auto address = *wire::IpAddress::parse(text);
         auto port = world.at(where, [&] { return port::Port::udp(address); });
         if (!port) FAIL(port.error().text);
-        auto made = pingpong::Pingpong::open(
-            (*port)->engine(),
-            {.size = size, .rounds = rounds, .psn = wire::Psn(0xFFFFF0), .address = address});
+        auto made = pingpong::Pingpong::open((*port)->engine(), {.size = size,
+                                                                 .rounds = rounds,
+                                                                 .mtu = mtu,
+                                                                 .psn = wire::Psn(0xFFFFF0),
+                                                                 .address = address});
         if (!made) FAIL(made.error());
         return Host{std::move(*port), std::move(*made)};
     };

@@ -72,7 +72,8 @@ struct Hosts {
         std::unique_ptr<port::Port> port;
         std::unique_ptr<pingpong::Pingpong> pingpong;
     };
-    Hosts(const World& world, std::uint32_t size, std::uint64_t rounds);
+    Hosts(const World& world, std::uint32_t size, std::uint64_t rounds,
+          wire::Mtu mtu = wire::Mtu::B1024);
     // Until both are done; whether every byte came back.
     bool play();
 

@@ -1,0 +1,37 @@
+// A fault rule as the program in the kernel (bump.bpf.c) has it; kernel_rules.hpp makes it. It is C
+// as well as C++, because both read it.
+#pragma once
+
+#include <linux/types.h>
+
+#define KERNEL_RULES 64
+
+enum kernel_action { KERNEL_DROP, KERNEL_MARK_CE, KERNEL_CORRUPT };
+
+struct kernel_rule {
+    // What it has counted and drawn so far.
+    __u64 random; // the generator's state, as in dissector/wire/splitmix64.hpp
+    __u64 selected;
+    __u64 fired;
+    __u64 last_fired_ns; // 0: not yet
+    // What it selects.
+    __u64 below;       // it fires if 53 random bits are less; 2^53: always, and no draw is needed
+    __u64 every;       // 1: each
+    __u64 first;       // at most so many firings
+    __u64 interval_ns; // 0: none
+    __s64 between_low; // since the first packet
+    __s64 between_high;
+    __u64 opcodes[4];
+    __u8 host[16]; // IPv4 in its mapped form
+    __u32 qpn;
+    __u8 has_qpn;
+    __u8 has_host;
+    __u8 from_a; // selects what comes from A
+    __u8 from_b;
+    // What it does.
+    __u8 action;
+    __u8 also;
+    __u8 draws;   // it has p=
+    __u8 mask;    // KERNEL_CORRUPT: bits that are turned over
+    __u32 offset; // of the byte, from the IP header on; behind the UDP header
+};

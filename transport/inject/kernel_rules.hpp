@@ -1,0 +1,30 @@
+// Which rules of a plan the program in the kernel can decide, in the form that it reads.
+//
+// It decides drops, CE marks and corruption by bit= or byte= without repair, of packets by from=,
+// qp=, host=, opcode=, between, every=, p=, rate=, first= and fires=. The rest needs what only the
+// process knows of a connection, or more than a byte to change.
+//
+// A rule means the same in both places: it counts and draws for every packet that it selects. So a
+// rule that counts or draws is the kernel's only if the whole plan is: nothing counts twice.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "transport/fault/rule.hpp"
+#include "transport/inject/kernel_rule.hpp"
+
+namespace veriroce::inject {
+
+struct KernelRules {
+    std::vector<kernel_rule> rules;
+    std::vector<std::size_t> places; // of each in the plan
+    bool whole_plan = false;         // no packet needs the process
+
+    [[nodiscard]] bool has(std::size_t place) const;
+};
+
+KernelRules kernel_rules(std::span<const fault::Rule> plan, std::uint64_t seed);
+
+} // namespace veriroce::inject
