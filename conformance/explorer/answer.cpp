@@ -32,6 +32,19 @@ std::string source_field(Sketch& sketch, const Qp& qp, std::uint64_t bytes, bool
     return fmt::format("local=s{}[{} +{}]", qp.domain, sketch.source(qp.domain, bytes), bytes);
 }
 
+std::string sink_field(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
+    if (bytes == 0) return "len=0";
+    const bool two = sketch.features().pieces && bytes > 1 && sketch.percent(30);
+    const std::uint64_t first = two ? 1 + sketch.random().below(bytes - 1) : bytes;
+    std::string field =
+        fmt::format("local=k{}[{} +{}]", qp.domain, sketch.sink(qp.domain, first), first);
+    if (two) {
+        field += fmt::format(",k{}[{} +{}]", qp.domain, sketch.sink(qp.domain, bytes - first),
+                             bytes - first);
+    }
+    return field;
+}
+
 std::string with_flags(Sketch& sketch, Asked& asked, std::string line) {
     const std::size_t before = line.size();
     if (sketch.features().unsignaled && sketch.percent(25))
@@ -69,10 +82,7 @@ void post_read(Sketch& sketch, const Qp& qp, Asked& asked) {
     asked.kind = Asked::Kind::Read;
     asked.name = "RDMA_READ_REQUEST";
     const std::string remote = far_piece(sketch, asked.bytes, asked.offset);
-    const std::string local = asked.bytes == 0
-                                  ? "len=0"
-                                  : fmt::format("local=k{}[{} +{}]", qp.domain,
-                                                sketch.sink(qp.domain, asked.bytes), asked.bytes);
+    const std::string local = sink_field(sketch, qp, asked.bytes);
     std::string line =
         fmt::format("dut    post {}RDMA_READ id={} {}{}", of(qp), asked.id, local, remote);
     sketch.say(with_flags(sketch, asked, std::move(line)));
@@ -186,7 +196,8 @@ void answer_first(Sketch& sketch, Qp& qp) {
     Asked asked = qp.open.front();
     qp.open.pop_front();
     while (asked.kind == Asked::Kind::Message && !qp.open.empty() &&
-           qp.open.front().kind == Asked::Kind::Message && sketch.percent(15)) {
+           qp.open.front().kind == Asked::Kind::Message &&
+           sketch.percent(sketch.features().bursts ? 70 : 15)) {
         asked = qp.open.front();
         qp.open.pop_front();
         qp.known = qp.answers_known = false; // the device may not have sent the last one yet
@@ -212,6 +223,7 @@ void answer_part(Sketch& sketch, Qp& qp) {
     await_request(sketch, qp, asked);
     const auto inside = static_cast<std::int64_t>(
         sketch.random().below(static_cast<std::uint64_t>(asked.packets - 1)));
+    asked.acknowledged = std::max(asked.acknowledged, inside + 1);
     sketch.say(fmt::format("{}ACK psn={}", sends(qp), asked.first_psn + inside));
 }
 
@@ -220,16 +232,20 @@ void refuse(Sketch& sketch, Qp& qp) {
     Asked& asked = qp.open.front();
     await_request(sketch, qp, asked);
     // Where few of them end the QP, each must be counted.
-    if (asked.takes_receive && !sketch.features().exhaustion && sketch.percent(50)) {
-        const std::uint64_t timer = 1 + sketch.random().below(12);
+    const bool fresh = asked.acknowledged == 0;
+    if (asked.takes_receive && fresh && !sketch.features().exhaustion && sketch.percent(50)) {
+        const std::uint64_t timer =
+            sketch.features().timers ? sketch.random().below(32) : 1 + sketch.random().below(12);
         sketch.say(fmt::format("{}RNR_NAK psn={} timer={}", sends(qp), asked.first_psn, timer));
         sketch.wait(4 * wire::rnr_time(static_cast<std::uint8_t>(timer)) + kWait);
         return;
     }
     const bool message = asked.kind == Asked::Kind::Message;
-    const auto at = message ? static_cast<std::int64_t>(
-                                  sketch.random().below(static_cast<std::uint64_t>(asked.packets)))
-                            : std::int64_t{0};
+    const auto rest = static_cast<std::uint64_t>(asked.packets - asked.acknowledged);
+    const auto at =
+        message ? asked.acknowledged + static_cast<std::int64_t>(sketch.random().below(rest))
+                : std::int64_t{0};
+    asked.acknowledged = at;
     sketch.say(fmt::format("{}NAK psn={} code=PSN_SEQUENCE", sends(qp), asked.first_psn + at));
     sketch.wait(kWait);
 }
@@ -305,6 +321,7 @@ void spoil(Sketch& sketch, Qp& qp) {
     sketch.say(fmt::format("{}NAK psn={} code={}", sends(qp), asked.first_psn,
                            sketch.random().pick(codes)));
     if (known) sketch.say(fmt::format("dut    state {}ERR", of(qp)));
+    qp.in_error = known;
 }
 
 // TMO-03, RNR-11: the tester never answers, or is never ready, and the device gives up.
@@ -337,7 +354,8 @@ void answer(Sketch& sketch, Qp& qp) {
     const Features& features = sketch.features();
     const bool full = qp.open.size() >= kMostOpen || qp.posted >= kMostPosted;
     if (qp.open.empty() && qp.posted >= kMostPosted) return;
-    if (qp.open.empty() || (!full && sketch.percent(45))) return post(sketch, qp);
+    const std::uint64_t chance = features.bursts ? 75 : 45;
+    if (qp.open.empty() || (!full && sketch.percent(chance))) return post(sketch, qp);
     const std::uint64_t die = sketch.random().below(100);
     if (die < 55) return answer_first(sketch, qp);
     if (die < 65) return answer_part(sketch, qp);
@@ -347,6 +365,10 @@ void answer(Sketch& sketch, Qp& qp) {
     if (die < 98 && features.illegal) return spoil(sketch, qp);
     if (features.exhaustion) return exhaust(sketch, qp);
     answer_first(sketch, qp);
+}
+
+void ask_device(Sketch& sketch, Qp& qp) {
+    post(sketch, qp);
 }
 
 void answer_all(Sketch& sketch, Qp& qp) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,8 +35,11 @@ std::string data_field(std::uint64_t from, std::uint64_t bytes) {
 // Fields that the transport ignores (BTH-15, BTH-16, ENC-03, ENC-11, CRC-02 to
 // CRC-05), and a mark that a notification point answers with CNPs.
 std::string with_marks(Sketch& sketch, std::string line) {
-    if (sketch.features().congestion && sketch.percent(50))
-        return with_option(std::move(line), "ip.ecn=3");
+    if (sketch.features().congestion && sketch.percent(60)) {
+        constexpr std::array<std::string_view, 6> fields{"ip.ecn=3", "ip.ecn=3", "ip.ecn=3",
+                                                         "ip.ecn=3", "ip.ecn=1", "ip.ecn=2"};
+        return with_option(std::move(line), sketch.random().pick(fields));
+    }
     if (!sketch.features().marks || !sketch.percent(10)) return line;
     constexpr std::array<std::string_view, 14> marks{
         "migreq",     "resv7=1",        "resv7=0x7F",        "resv6=1",    "becn",
@@ -284,6 +288,35 @@ void duplicate(Sketch& sketch, Qp& qp) {
     queue(qp, std::move(again));
 }
 
+// The lowest PSN of a packet that will be sent.
+std::int64_t first_waiting_psn(const Qp& qp) {
+    constexpr std::string_view field = " psn=";
+    std::int64_t first = qp.psn;
+    for (const std::string& line : qp.pending) {
+        const std::size_t at = line.find(field);
+        if (!line.starts_with(sends(qp)) || at == std::string::npos) continue;
+        first = std::min<std::int64_t>(first, std::strtoll(&line[at + field.size()], nullptr, 10));
+    }
+    return first;
+}
+
+// Of what is old for certain: all that came before the request whose lines wait.
+void repeat_old(Sketch& sketch, const Qp& qp) {
+    const std::int64_t waiting = first_waiting_psn(qp);
+    std::vector<const Sent*> old;
+    for (const Sent& one : qp.sent) {
+        if (one.last_psn < waiting) old.push_back(&one);
+    }
+    if (old.empty()) return;
+    // The newest ones more often: of READs and atomics only those are kept.
+    constexpr std::size_t kept = 3;
+    const std::size_t most = sketch.percent(70) ? std::min(old.size(), kept) : old.size();
+    const std::size_t back = sketch.random().below(most);
+    const Sent& one = *old[old.size() - 1 - back];
+    if (one.atomic && back >= kept) return;
+    sketch.say(one.packets[sketch.random().below(one.packets.size())]);
+}
+
 // Farther ahead than any packet of the dialogue: one PSN never stands for two requests. Not so far
 // that the judge takes it for a gap that it cannot judge.
 std::int64_t far_ahead(Sketch& sketch) {
@@ -291,12 +324,16 @@ std::int64_t far_ahead(Sketch& sketch) {
     return sketch.random().pick(distances);
 }
 
+void unready(Sketch& sketch, Qp& qp);
+
 // RSP-02: a packet from far ahead, and then what is expected.
 void far_packet(Sketch& sketch, Qp& qp) {
     constexpr std::array<std::string_view, 3> kinds{"SEND_ONLY", "SEND_MIDDLE", "SEND_LAST"};
     qp.pending.push_back(fmt::format("{}{} psn={} ackreq", sends(qp), sketch.random().pick(kinds),
                                      qp.psn + far_ahead(sketch)));
     expect(sketch, qp, 80, fmt::format("{}NAK psn={} code=PSN_SEQUENCE", expects(qp), qp.psn));
+    if (sketch.features().unready && sketch.features().sends && sketch.percent(30))
+        return unready(sketch, qp);
     legal(sketch, qp);
 }
 
@@ -349,6 +386,10 @@ void unready(Sketch& sketch, Qp& qp) {
         qp.pending.push_back(
             fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn + far_ahead(sketch)));
     }
+    if (sketch.percent(25)) { // still none
+        qp.pending.push_back(packets.front() + std::string(kAfterTimer));
+        qp.pending.push_back(fmt::format("{}RNR_NAK psn={}", expects(qp), qp.psn));
+    }
     const std::uint64_t more = sketch.percent(50) ? 0 : sketch.random().below(300);
     post_receive(sketch, qp, message.bytes + more);
     std::vector<std::string> again = packets;
@@ -371,15 +412,23 @@ std::string with_other_data(std::string line) {
 
 // A request, and before it a copy that every device must drop.
 void dropped(Sketch& sketch, Qp& qp) {
-    constexpr std::array<std::string_view, 9> faults{"ip.dst=dut+100", "icrc=bad",   "icrc=zero",
-                                                     "icrc=swapped",   "tver=1",     "pkey=0x1234",
-                                                     "destqp=unused",  "flip=psn:0", "flip=@40:3"};
+    constexpr std::array<std::string_view, 11> faults{
+        "ip.dst=dut+100", "icrc=bad", "icrc=zero",     "icrc=swapped", "tver=1",    "pkey=0x1234",
+        "pkey=0x7FFE",    "tver=8",   "destqp=unused", "flip=psn:0",   "flip=@40:3"};
     legal(sketch, qp);
-    const auto first = std::ranges::find_if(
-        qp.pending, [&](const std::string& line) { return line.starts_with(sends(qp)); });
-    if (first == qp.pending.end()) return;
-    std::string copy = with_option(with_other_data(*first), sketch.random().pick(faults));
-    if (copy.size() > first->size() + 1) qp.pending.insert(first, std::move(copy));
+    const auto is_packet = [&](const std::string& line) { return line.starts_with(sends(qp)); };
+    auto which = sketch.random().below(static_cast<std::uint64_t>(
+        std::max<std::ptrdiff_t>(1, std::ranges::count_if(qp.pending, is_packet))));
+    const auto one = std::ranges::find_if(
+        qp.pending, [&](const std::string& line) { return is_packet(line) && which-- == 0; });
+    if (one == qp.pending.end()) return;
+    std::string fault(sketch.random().pick(faults));
+    if (sketch.percent(30)) fault = fmt::format("flip=icrc:{}", sketch.random().below(32));
+    std::string copy = with_option(with_other_data(*one), fault);
+    if (copy.size() > one->size() + 1) qp.pending.insert(one, std::move(copy));
+    if (sketch.percent(10)) // CNP-12: it is no request
+        qp.pending.push_front(fmt::format("{}CNP psn=abs:0 becn{}", sends(qp),
+                                          sketch.percent(20) ? " icrc=bad" : ""));
 }
 
 // --- what ends a connection -------------------------------------------------------------------
@@ -395,8 +444,31 @@ std::string remote_of(std::string_view region, std::uint32_t domain, std::uint64
     return fmt::format("va={0}{1}+{2} rkey={0}{1}", region, domain, offset);
 }
 
-// KEY-01 to KEY-05, KEY-08: the key or the range is wrong.
-Illegal bad_access(Sketch& sketch, const Qp& qp) {
+// The same of an atomic.
+Illegal bad_atomic(Sketch& sketch, const Qp& qp) {
+    const std::uint32_t domain = qp.domain;
+    const std::string operation =
+        sketch.percent(50) ? fmt::format("FETCH_ADD psn={} add=1 ", qp.psn)
+                           : fmt::format("COMPARE_SWAP psn={} compare=0 swap=1 ", qp.psn);
+    if (!qp.may_atomic) return {{operation + remote_of("f", domain, 0)}};
+    switch (sketch.random().below(6)) {
+    case 0: return {{operation + remote_of("f", domain, kFixedBytes)}};
+    case 1: return {{operation + remote_of("n", domain, 8)}};
+    case 2: return {{operation + remote_of("k", domain, 0)}};
+    case 3: return {{fmt::format("{}va=f{} rkey=f{}+1", operation, domain, domain)}};
+    case 4:
+        return {
+            {operation +
+             remote_of("f", domain, 8 * sketch.random().below(8) + 1 + sketch.random().below(7))},
+            false};
+    default: break;
+    }
+    return {{operation + remote_of(sketch.domains() < 2 ? "s" : "f",
+                                   sketch.domains() < 2 ? domain : 3 - domain, 0)}};
+}
+
+// KEY-01 to KEY-05, KEY-07, KEY-08: the key or the range is wrong.
+Illegal bad_access(Sketch& sketch, Qp& qp) {
     sim::Random& random = sketch.random();
     const std::int64_t psn = qp.psn;
     const std::uint32_t domain = qp.domain;
@@ -406,9 +478,17 @@ Illegal bad_access(Sketch& sketch, const Qp& qp) {
     const std::string read = fmt::format("RDMA_READ_REQUEST psn={} dmalen={} ", psn, bytes);
     if (!qp.may_write && sketch.percent(50)) return {{write + remote_of("f", domain, 0)}};
     if (!qp.may_read && sketch.percent(50)) return {{read + remote_of("f", domain, 0)}};
+    if (sketch.reach().atomics && sketch.percent(25)) return bad_atomic(sketch, qp);
     const std::string request = sketch.features().reads && sketch.percent(40) ? read : write;
-    switch (random.below(7)) {
-    case 0: return {{fmt::format("{}va=f{} rkey=f{}+1", request, domain, domain)}};
+    constexpr std::array<std::uint32_t, 6> beside{1, 1, 2, 128, 0x10000, 0x1000000};
+    switch (random.below(8)) {
+    case 0:
+        return {
+            {fmt::format("{}va=f{} rkey=f{}+{}", request, domain, domain, random.pick(beside))}};
+    case 6: // KEY-07
+        if (!sketch.take_spare(domain)) break;
+        qp.pending.push_back(fmt::format("dut    dereg g{}", domain));
+        return {{request + remote_of("g", domain, 0)}};
     case 1: return {{fmt::format("{}va=f{} rkey=abs:0x5A5A5A5A", request, domain)}};
     case 2: return {{request + remote_of("f", domain, beyond)}};
     case 3: return {{fmt::format("{}va=f{}-1 rkey=f{}", request, domain, domain)}};
@@ -428,11 +508,17 @@ Illegal bad_order(Sketch& sketch, const Qp& qp) {
                                                         "SEND_MIDDLE", "SEND_LAST"};
     if (sketch.percent(50))
         return {{fmt::format("{} psn={}", sketch.random().pick(orphans), qp.psn)}};
-    const std::string_view intruder = sketch.random().pick(intruders);
     const std::string target = remote_of("f", qp.domain, 0);
+    const std::string begin =
+        fmt::format("RDMA_WRITE_FIRST psn={} {} dmalen={}", qp.psn, target, 3 * sketch.mtu());
+    if (sketch.reach().atomics && sketch.percent(25)) // answered requests are no part of it either
+        return {{begin, fmt::format("FETCH_ADD psn={} {} add=1", qp.psn + 1, target)}, false};
+    if (sketch.reach().reading && sketch.percent(25))
+        return {{begin, fmt::format("RDMA_READ_REQUEST psn={} {} dmalen=8", qp.psn + 1, target)},
+                false};
+    const std::string_view intruder = sketch.random().pick(intruders);
     const bool remote = intruder == "RDMA_WRITE_FIRST" || intruder == "RDMA_WRITE_ONLY";
-    return {{fmt::format("RDMA_WRITE_FIRST psn={} {} dmalen={}", qp.psn, target, 3 * sketch.mtu()),
-             fmt::format("{} psn={}{}", intruder, qp.psn + 1, remote ? " " + target : "")}};
+    return {{begin, fmt::format("{} psn={}{}", intruder, qp.psn + 1, remote ? " " + target : "")}};
 }
 
 // LEN-01 to LEN-06, ATM-02, BTH-11: lengths, alignment, padding.
@@ -440,10 +526,24 @@ Illegal bad_length(Sketch& sketch, const Qp& qp) {
     const std::uint32_t mtu = sketch.mtu();
     const std::string target = remote_of("f", qp.domain, 0);
     const std::int64_t psn = qp.psn;
-    switch (sketch.random().below(7)) {
+    switch (sketch.random().below(10)) {
     case 0:
         return {{fmt::format("RDMA_WRITE_FIRST psn={} {} dmalen={} len={}", psn, target, 2 * mtu,
                              mtu - 4)}};
+    case 6: // the two lengths differ by what 16 bits do not tell
+        return {
+            {fmt::format("RDMA_WRITE_ONLY psn={} {} dmalen={} len=64", psn, target, 65'536 + 64)},
+            false};
+    case 7: // a whole last packet, and more is announced
+        if (3 * mtu > kFixedBytes) break;
+        return {{fmt::format("RDMA_WRITE_FIRST psn={} {} dmalen={}", psn, target, 3 * mtu),
+                 fmt::format("RDMA_WRITE_LAST psn={} len={}", psn + 1, mtu)},
+                false};
+    case 8:
+        if (2 * mtu > kFixedBytes) break;
+        return {{fmt::format("RDMA_WRITE_ONLY psn={0} {1} dmalen={2} len={2}", psn, target,
+                             mtu + 4 * (1 + sketch.random().below(mtu / 4)))},
+                false};
     case 1:
         return {{fmt::format("RDMA_WRITE_ONLY psn={} {} dmalen=64 len=60", psn, target)}, false};
     case 2:
@@ -478,8 +578,10 @@ void illegal(Sketch& sketch, Qp& qp) {
     for (const std::string& packet : found.packets)
         qp.pending.push_back(sends(qp) + packet);
     qp.pending.back() += " ackreq";
+    const std::size_t before = qp.pending.size();
     if (found.certain) expect(sketch, qp, 50, fmt::format("dut    state {}ERR", of(qp)));
     qp.close();
+    qp.in_error = qp.pending.size() > before;
     // N-07: silence, whatever follows.
     const auto after = static_cast<std::int64_t>(found.packets.size());
     if (sketch.percent(50)) {
@@ -489,6 +591,8 @@ void illegal(Sketch& sketch, Qp& qp) {
 
 // N-07: a QP that has failed stays silent.
 void speak_to_the_dead(Sketch& sketch, Qp& qp) {
+    if (qp.in_error && sketch.features().aftermath && sketch.percent(20))
+        return work_in_error(sketch, qp);
     if (!sketch.percent(20)) return;
     constexpr std::int64_t apart = 8; // no PSN stands for two requests
     const std::int64_t psn = qp.psn += apart;
@@ -525,6 +629,11 @@ void ask(Sketch& sketch, Qp& qp) {
     legal(sketch, qp);
 }
 
+void intrude(Sketch& sketch, Qp& qp) {
+    const bool able = is_reliable(qp.talk) && qp.talk != Talk::Peers && !qp.dead && !qp.early;
+    if (able && !qp.pending.empty() && sketch.features().duplicates) repeat_old(sketch, qp);
+}
+
 void make_room_for_read(Sketch& sketch, Qp& qp) {
     if (++qp.unheard < sketch.reach().reads) return;
     qp.pending.emplace_back("wait 2ms"); // for the answers of those before it
@@ -533,9 +642,14 @@ void make_room_for_read(Sketch& sketch, Qp& qp) {
 
 void send_small(Sketch& sketch, Qp& qp, bool solicited) {
     const std::uint64_t bytes = with_receive(sketch, qp, sketch.random().below(64));
-    const std::string line =
-        fmt::format("{}SEND_ONLY psn={} {} ackreq{}", sends(qp), qp.psn,
-                    data_field(sketch.constant(bytes), bytes), solicited ? " se" : "");
+    const std::string data = data_field(sketch.constant(bytes), bytes);
+    const std::string_view flags = solicited ? "ackreq se" : "ackreq";
+    std::string line = fmt::format("{}SEND_ONLY psn={} {} {}", sends(qp), qp.psn, data, flags);
+    if (sketch.features().immediate && qp.may_write && sketch.percent(40)) {
+        line = fmt::format("{}RDMA_WRITE_ONLY_WITH_IMM psn={} va=t{}+{} rkey=t{} {} imm=0x1 {}",
+                           sends(qp), qp.psn, qp.domain, sketch.target(qp.domain, bytes), qp.domain,
+                           data, flags);
+    }
     qp.pending.push_back(line);
     qp.pending.push_back(fmt::format("{}ACK psn={}", expects(qp), qp.psn));
     qp.sent.push_back({.packets = {line}, .first_psn = qp.psn, .last_psn = qp.psn});

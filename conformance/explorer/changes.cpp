@@ -29,6 +29,8 @@ void send_pending(Sketch& sketch, Qp& qp) {
 // STA-10: RESET forgets all. A QP that failed lives again.
 void reconnect(Sketch& sketch, Qp& qp) {
     if (!is_reliable(qp.talk) || qp.talk == Talk::Peers || qp.shared) return;
+    // Inside a message.
+    if (sketch.features().aftermath && !qp.early && sketch.percent(40)) qp.pending.clear();
     send_pending(sketch, qp);
     std::string line = fmt::format("dut    reconnect {}", of(qp));
     if (sketch.features().wrap && sketch.percent(50)) {
@@ -71,8 +73,14 @@ void drain(Sketch& sketch, Qp& qp) {
         send_small(sketch, qp, false);
         send_pending(sketch, qp);
     }
+    // What is posted meanwhile waits, and is flushed or sent.
+    if (sketch.features().aftermath && qp.talk == Talk::DutAsks && sketch.percent(50)) {
+        ask_device(sketch, qp);
+        if (sketch.percent(30)) return end(sketch, qp);
+    }
     sketch.wait(std::chrono::milliseconds(1));
     sketch.say(fmt::format("dut    modify {}state=RTS", of(qp)));
+    qp.answered_at = sketch.now();
 }
 
 // KEY-01: rights that change in RTS hold from the next request on. A request before them may have
@@ -111,6 +119,24 @@ void end(Sketch& sketch, Qp& qp) {
     if (is_reliable(qp.talk) && sketch.percent(50))
         sketch.say(fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn));
     qp.close();
+    qp.in_error = true;
+    if (sketch.features().aftermath && sketch.percent(50)) work_in_error(sketch, qp);
+}
+
+// STA-07: work that is posted to a QP in ERR is flushed.
+void work_in_error(Sketch& sketch, Qp& qp) {
+    if (!is_reliable(qp.talk) || qp.talk == Talk::Peers) return;
+    const std::uint64_t id = sketch.next_id();
+    const bool sends = qp.shared || sketch.percent(60);
+    if (sends) {
+        const std::uint64_t bytes = 1 + sketch.random().below(64);
+        sketch.say(fmt::format("dut    post {}SEND id={} local=s{}[{} +{}]", of(qp), id, qp.domain,
+                               sketch.source(qp.domain, bytes), bytes));
+    } else {
+        sketch.say(fmt::format("dut    recv {}id={} len=0", of(qp), id));
+    }
+    sketch.say(fmt::format("dut    done {}{} id={} status=WR_FLUSH_ERR", of(qp),
+                           sends ? "send" : "recv", id));
 }
 
 } // namespace veriroce::explorer

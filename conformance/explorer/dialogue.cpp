@@ -33,6 +33,7 @@ void turn(Sketch& sketch, Qp& qp) {
     if (qp.pending.empty()) step(sketch, qp);
     if (!sketch.features().interleaved || sketch.percent(50)) return send_pending(sketch, qp);
     send_one_pending(sketch, qp);
+    if (sketch.features().intruders && sketch.percent(30)) intrude(sketch, qp);
 }
 
 } // namespace

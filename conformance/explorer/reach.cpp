@@ -5,6 +5,7 @@
 namespace veriroce::explorer {
 
 Reach reach_of(const interpreter::Environment& environment) {
+    constexpr std::uint32_t most_pieces = 3;
     constexpr std::uint32_t most_reads = 4; // what a QP of a case has if its line names no number
     return {.largest_mtu = wire::bytes_of(environment.largest_mtu),
             .reads = std::min({most_reads, std::max(1U, environment.dut.max.rd_atomic),
@@ -18,6 +19,7 @@ Reach reach_of(const interpreter::Environment& environment) {
             .windows = environment.capable("mw2") && environment.capable("send_inv"),
             .type_1_windows = environment.capable("mw1"),
             .two_pieces = environment.dut.max.sge >= 2,
+            .pieces = std::min(most_pieces, environment.dut.max.sge),
             .inline_data = environment.dut.max.inline_bytes >= kInlineBytes,
             .draining = environment.capable("sqd"),
             .reset_reuse = environment.capable("reset_reuse"),

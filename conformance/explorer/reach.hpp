@@ -21,6 +21,7 @@ struct Reach {
     bool windows = true; // type 2, and SEND with Invalidate
     bool type_1_windows = true;
     bool two_pieces = true; // in a work request
+    std::uint32_t pieces = 3;
     bool inline_data = true;
     bool draining = true; // SQD
     bool reset_reuse = true;

@@ -39,7 +39,7 @@ std::string queue_of(const Qp& qp) {
 void Qp::begin_again() {
     psn = dut_psn = 0;
     known = answers_known = true;
-    dead = dut_dead = false;
+    dead = dut_dead = in_error = false;
     unheard = 0;
     receives.clear();
     sent.clear();
@@ -97,7 +97,11 @@ void Sketch::choose_features() {
                  .notices = random_.one_in(5) && reach_.notices,
                  .rights = on(),
                  .exhaustion = random_.one_in(3),
-                 .extensions = random_.one_in(4) && reach_.flush && reach_.atomic_write};
+                 .extensions = random_.one_in(4) && reach_.flush && reach_.atomic_write,
+                 .intruders = on(),
+                 .bursts = random_.one_in(3),
+                 .timers = random_.one_in(4),
+                 .aftermath = on()};
     // The line of a region has no room for all rights.
     if (features_.windows) features_.extensions = false;
     if (!features_.writes && !features_.reads && !features_.atomics) features_.sends = true;
@@ -132,6 +136,17 @@ void Sketch::choose_qps() {
         qps_.push_back(std::move(qp));
         first_psns_.emplace_back(random_.pick(kFirstPsns), random_.pick(kFirstPsns));
     }
+    limit_timers();
+}
+
+// While a request waits for the longest RNR timer, one that the tester does not answer fails.
+void Sketch::limit_timers() {
+    const bool alone = qps_.size() == 1 && qps_.front().talk == Talk::DutAsks;
+    const auto asks = [](const Qp& qp) { return qp.talk == Talk::TesterAsks; };
+    if (alone || std::ranges::all_of(qps_, asks)) return;
+    features_.timers = false;
+    for (Qp& qp : qps_)
+        qp.rnr_timer.reset();
 }
 
 // Attributes that show in headers, and what the tester may do. An engine that
@@ -141,7 +156,7 @@ void Sketch::choose_rights(Qp& qp) {
         "", "", "", "", "dscp=26 ", "ttl=17 ", "flow=0x12345 ", "dscp=10 ecn=2 "};
     std::string text(random_.pick(vectors));
     if (qp.shared) text += "srq=q ";
-    if (features_.pieces) text += "sge=2 ";
+    if (features_.pieces) text += fmt::format("sge={} ", reach_.pieces);
     if (features_.pieces && reach_.inline_data) text += fmt::format("inline={} ", kInlineBytes);
     if (qp.notices) text += fmt::format("cq={} ", queue_of(qp));
     if (qp.talk == Talk::Unreliable) text += "type=UC ";
@@ -150,6 +165,7 @@ void Sketch::choose_rights(Qp& qp) {
         text += rights_of(*this, qp) + " ";
     if (features_.exhaustion && qp.talk == Talk::DutAsks)
         text += fmt::format("rnr_retry={} ", kRnrRetries);
+    if (features_.timers && qp.talk == Talk::TesterAsks) qp.rnr_timer = random_.below(32);
     attributes_.push_back(std::move(text));
 }
 
@@ -183,6 +199,7 @@ void Sketch::say(std::string line) {
     for (const std::string_view waits : {"dut    done", "dut    event", "dut    notified"}) {
         if (line.starts_with(waits)) pass(kHostLate);
     }
+    if (features_.timers && line.ends_with(" after rnr(timer)")) pass(wire::rnr_time(0));
     lines_.push_back(std::move(line));
 }
 
@@ -266,7 +283,9 @@ std::string Sketch::qp_lines() const {
         const std::string psn = features_.wrap ? fmt::format(" psn={}", of_dut) : "";
         const std::string timer =
             is_reliable(qp.talk) ? fmt::format(" timeout={}", timeout_) : std::string{};
-        text += fmt::format("qp     {}pd={}{}{}\n", of(qp), qp.domain, timer, psn);
+        const std::string rnr =
+            qp.rnr_timer ? fmt::format(" min_rnr_timer={}", *qp.rnr_timer) : std::string{};
+        text += fmt::format("qp     {}pd={}{}{}{}\n", of(qp), qp.domain, timer, rnr, psn);
         if (!attributes_[i].empty()) text += fmt::format("qp     {}{}\n", of(qp), attributes_[i]);
         if (!is_reliable(qp.talk)) {
             if (features_.wrap) text += fmt::format("tester qp {}psn={}\n", of(qp), of_tester);
@@ -300,6 +319,7 @@ std::string Sketch::region_lines() const {
         text += region("k", domain, extent.sink + kGuardBytes, "access=local_write fill=offsets");
         text += region("f", domain, kFixedBytes, "access=" + all);
         text += region("n", domain, 256, "access=remote_read fill=offsets");
+        if (extent.spare_taken) text += region("g", domain, kFixedBytes, "access=" + all);
     }
     text += fmt::format("tester mr r len={} fill=random "
                         "access=remote_read,remote_write,remote_atomic\n",

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,10 @@ struct Features {
     bool rights = true;      // the application takes rights away and gives them back
     bool exhaustion = false; // the tester never answers, or has no receive for ever
     bool extensions = false; // FLUSH and ATOMIC WRITE
+    bool intruders = true;   // duplicates between the packets of a message
+    bool bursts = false;     // many requests of the device before an answer
+    bool timers = false;     // every code of an RNR timer
+    bool aftermath = true;   // work that is posted to a QP in ERR; a message that a RESET cuts
 };
 
 // Who asks on a QP.
@@ -86,7 +91,8 @@ struct Asked {
     std::int64_t packets = 1; // PSNs that it takes
     bool takes_receive = false;
     bool signaled = true;
-    bool seen = false; // a line has waited for it
+    bool seen = false;             // a line has waited for it
+    std::int64_t acknowledged = 0; // of its packets: a right responder refuses none of them
 };
 
 struct Qp {
@@ -97,7 +103,8 @@ struct Qp {
     bool early = false;  // it has not reached RTS
     bool begins_with_send = false;
     bool notices = false; // it has a completion queue of its own, which can be armed
-    bool may_read = true; // the tester, by the rights of the device's QP
+    std::optional<std::uint64_t> rnr_timer; // its code, if not the usual one
+    bool may_read = true;                   // the tester, by the rights of the device's QP
     bool may_write = true;
     bool may_atomic = true;
     // Lines of this QP that come next, in order; lines of other QPs may come
@@ -108,6 +115,7 @@ struct Qp {
     std::int64_t psn = 0; // the device's expected PSN
     bool known = true;    // whether the rules leave the device one answer to a legal request
     bool dead = false;
+    bool in_error = false;     // for certain
     std::uint32_t unheard = 0; // READs and atomics whose answer no line has waited for
     std::deque<Receive> receives;
     std::vector<Sent> sent;
@@ -176,6 +184,10 @@ class Sketch {
     [[nodiscard]] std::uint64_t near(std::uint64_t bytes);     // where the tester's engine receives
     // 8 bytes at a multiple of 8.
     [[nodiscard]] std::uint64_t atomic_target(std::uint32_t domain);
+    // The region that may be deregistered, once.
+    [[nodiscard]] bool take_spare(std::uint32_t domain) {
+        return !std::exchange(extents_[domain].spare_taken, true);
+    }
     [[nodiscard]] std::uint64_t atomic_far();
 
     // The script. `title` follows the seed.
@@ -187,10 +199,12 @@ class Sketch {
         std::uint64_t target = 0;
         std::uint64_t source = 0;
         std::uint64_t sink = 0;
+        bool spare_taken = false;
     };
     std::uint64_t place(std::uint64_t& extent, std::uint64_t bytes);
     void choose_features();
     void choose_qps();
+    void limit_timers();
     void choose_rights(Qp& qp);
     void choose_state(Qp& qp);
     [[nodiscard]] std::string qp_lines() const;
@@ -243,6 +257,7 @@ std::string with_option(std::string line, std::string_view option);
 // from which the device sends; kN, where it receives; fN, of exactly
 // kFixedBytes; nN, which may only be read. The tester's are r; u, which stays as it is; and p,
 // where its engine receives.
+// gN, whose region is deregistered when a line says so.
 inline constexpr std::uint64_t kFixedBytes = 4096;
 inline constexpr int kRnrRetries = 2; // of a QP in a dialogue with exhaustion
 // Every receive of the shared queue `q`: which QP takes which one is up to the

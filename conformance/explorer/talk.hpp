@@ -11,9 +11,14 @@ namespace veriroce::explorer {
 // that a receiver must drop, and packets that end the connection.
 void ask(Sketch& sketch, Qp& qp);
 
+// What the network repeats between the packets of a message that is under way.
+void intrude(Sketch& sketch, Qp& qp);
+
 // The device sends requests, and the tester answers: as it should, late, twice,
 // or wrongly.
 void answer(Sketch& sketch, Qp& qp);
+// The application posts one request.
+void ask_device(Sketch& sketch, Qp& qp);
 // Answers what is still open, so that it completes.
 void answer_all(Sketch& sketch, Qp& qp);
 
@@ -42,6 +47,8 @@ void drain(Sketch& sketch, Qp& qp);
 void change_rights(Sketch& sketch, Qp& qp);
 void use_notices(Sketch& sketch, Qp& qp);
 void end(Sketch& sketch, Qp& qp);
+// What an application does with a QP that is certainly in ERR.
+void work_in_error(Sketch& sketch, Qp& qp);
 // Lines of requests that wait, all at once.
 void send_pending(Sketch& sketch, Qp& qp);
 

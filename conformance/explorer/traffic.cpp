@@ -124,8 +124,9 @@ void interfere(Sketch& sketch, Qp& qp) {
     case 4: return sketch.wait(std::chrono::milliseconds(1));
     case 5:
         if (qp.dead || !qp.known || qp.early || !is_reliable(qp.talk)) return;
-        return sketch.say(
-            fmt::format("dut    modify {}min_rnr_timer={}", of(qp), 1 + sketch.random().below(12)));
+        return sketch.say(fmt::format("dut    modify {}min_rnr_timer={}", of(qp),
+                                      features.timers ? sketch.random().below(32)
+                                                      : 1 + sketch.random().below(12)));
     case 6:
     case 7: return drain(sketch, qp);
     case 8:

@@ -68,9 +68,22 @@ void misuse(Sketch& sketch, Qp& qp, const Window& window) {
     const bool write = window.writes;
     const std::uint64_t from = sketch.random().below(window.bytes);
     const std::uint64_t rest = window.bytes - from;
-    switch (sketch.random().below(4)) {
+    switch (sketch.random().below(6)) {
     case 0: sketch.say(request(qp, window, write, from, rest + 1)); break; // beyond its end
-    case 1:                                                                // before its begin
+    case 4:                                                                // a stale key
+        sketch.say(fmt::format("{}RDMA_{} psn={} va=w{} rkey=w{}+{} {}=4", sends(qp),
+                               write ? "WRITE_ONLY" : "READ_REQUEST", qp.psn, window.number,
+                               window.number, sketch.percent(50) ? 1 : 255,
+                               write ? "ackreq len" : "dmalen"));
+        break;
+    case 5: // KEY-04: it has no right to atomics
+        if (sketch.reach().atomics && window.bytes >= 15) {
+            sketch.say(fmt::format("{}FETCH_ADD psn={} va=w{}+{} rkey=w{} add=1", sends(qp), qp.psn,
+                                   window.number, (8 - window.offset % 8) % 8, window.number));
+            break;
+        }
+        [[fallthrough]];
+    case 1: // before its begin
         sketch.say(fmt::format("{}RDMA_{} psn={} va=w{}-1 rkey=w{} {}=4", sends(qp),
                                write ? "WRITE_ONLY" : "READ_REQUEST", qp.psn, window.number,
                                window.number, write ? "ackreq len" : "dmalen"));
