@@ -21,12 +21,14 @@ publish() {
         parts+=("$name-$((${#parts[@]} + 1))")
         mkdir "${parts[-1]}"
         sed -E -e 's#(--dut|--dut-token-file|-i|--tester-address|--profile) [^ "]+ ?##g' \
+            -e "s#--dut-reset '[^']*' ?##g" \
             -e 's#("dut": ".*) at [^ "]+"#\1"#' -e 's#("host": ")[^,"]*, #\1#' \
             "$folder/results.json" >"${parts[-1]}/results.json"
     done
     "$veriroce" report merge --brief "${parts[@]}" -o "new-$name"
+    gzip -9n "new-$name/results.json"
     mkdir -p "$root/reports/published/$name"
-    mv "new-$name"/{results.json,report.html,report.md} "$root/reports/published/$name/"
+    mv "new-$name"/{results.json.gz,report.html,report.md} "$root/reports/published/$name/"
 }
 
 for device in "$@"; do
@@ -41,9 +43,17 @@ done
 "$veriroce" test -q --data-sheet --report "$work/sheet" >>console.txt
 publish built-in-engine "$work/suite" "$work/sheet"
 
-cd "$root/reports/published"
-mapfile -t devices < <(printf '%s\n' */results.json | xargs -n 1 dirname)
+mkdir devices
+cd devices
+devices=()
+for results in "$root"/reports/published/*/results.json.gz; do
+    device=$(basename "$(dirname "$results")")
+    devices+=("$device")
+    mkdir "$device"
+    gunzip -c "$results" >"$device/results.json"
+done
 for format in html markdown; do
     [[ $format == html ]] && file=matrix.html || file=matrix.md
-    "$veriroce" report matrix "${devices[@]}" --format "$format" -o "$file"
+    "$veriroce" report matrix "${devices[@]}" --format "$format" \
+        -o "$root/reports/published/$file"
 done

@@ -138,6 +138,7 @@ start_vm() { # id accelerator
         -virtfs "local,path=$vm/share,mount_tag=host,security_model=none" \
         </dev/null >"$vm/qemu.log" 2>&1 8>&- 9>&- &
     echo $! >"$vm/launcher" # the pid of timeout; if it is gone, QEMU did not start
+    disown                  # bash has nothing to tell when we end it
 }
 
 # Waits until a VM is ready, and boots it again if its clock runs wrong (guest-init).
@@ -294,8 +295,8 @@ lab_clean() {
 verb=${1:-help}
 [[ $# == 0 ]] || shift
 case $verb in
-    build | start | restart | put | exec | bg | wait | output | ns | capture | status | console | stop | \
-        clean)
+    build | start | restart | put | exec | bg | wait | output | ns | capture | status | console | \
+        stop | clean)
         "lab_$verb" "$@"
         ;;
     capture-stop) lab_capture_stop ;;
