@@ -4,10 +4,12 @@
 #include <chrono>
 #include <filesystem>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "conformance/commands/test_device.hpp"
 #include "conformance/commands/test_report.hpp"
+#include "conformance/commands/test_selection.hpp"
 #include "conformance/commands/text_file.hpp"
 #include "conformance/explorer/exploration.hpp"
 #include "conformance/mutants/mutants.hpp"
@@ -58,8 +60,18 @@ std::vector<explorer::RightDevice> right_devices(const TestOptions& options,
     return devices;
 }
 
-explorer::Options explorer_options(const TestOptions& options) {
-    explorer::Options explore{.seed = options.seed, .timeout_scale = options.timeout_scale};
+std::string today() {
+    return fmt::format("{:%F}", fmt::gmtime(std::chrono::floor<std::chrono::seconds>(
+                                    std::chrono::system_clock::now())));
+}
+
+explorer::Options explorer_options(const TestOptions& options, std::optional<plan::Profile> profile,
+                                   std::string today) {
+    explorer::Options explore{.seed = options.seed,
+                              .timeout_scale = options.timeout_scale,
+                              .profile = std::move(profile),
+                              .today = std::move(today)};
+    if (explore.profile) explore.timeout_scale *= explore.profile->time_scale;
     if (options.runs != 0) explore.runs = options.runs;
     if (options.seconds != 0) {
         explore.time = std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -94,6 +106,8 @@ std::string summary_of(const explorer::Exploration& exploration, std::size_t fin
                     "{} passed, {} failed, {} skipped, {} errors; {} findings, {} not confirmed\n",
                     counts.dialogues, counts.packets, seconds, counts.passed, counts.failed,
                     counts.skipped, counts.errors, findings, exploration.unconfirmed().size());
+    if (counts.excused > 0)
+        text += fmt::format("{} failed in what the profile knows alone\n", counts.excused);
     for (const explorer::Unconfirmed& one : exploration.unconfirmed())
         text += fmt::format("not confirmed: dialogue of seed {}: {}: {}\n", one.seed, one.signature,
                             one.why);
@@ -106,8 +120,8 @@ std::string summary_of(const explorer::Exploration& exploration, std::size_t fin
 }
 
 // The dialogues, without playing them.
-int list(const testbed::Testbed& bench, const TestOptions& options, Console& console) {
-    const explorer::Reach reach = explorer::reach_of(bench.environment({}));
+int list(const interpreter::Environment& under_test, const TestOptions& options, Console& console) {
+    const explorer::Reach reach = explorer::reach_of(under_test);
     for (std::uint64_t i = 0; i < std::max<std::uint64_t>(options.runs, 1); ++i)
         console.say(explorer::dialogue_of(options.seed + i, reach).text);
     return kExitSuccess;
@@ -117,11 +131,15 @@ int list(const testbed::Testbed& bench, const TestOptions& options, Console& con
 
 Accepted<int> explore(const TestOptions& options, Console& console) {
     const StopOnSignal stop;
+    auto profile = read_profile(options.dut.empty() ? std::string() : options.profile);
+    if (!profile) return std::unexpected(profile.error());
     auto bench = choose_testbed(options);
     if (!bench) return std::unexpected(bench.error());
-    if (options.list) return list(**bench, options, console);
-    explorer::Exploration exploration(**bench, right_devices(options, (*bench)->environment({})),
-                                      explorer_options(options));
+    interpreter::Environment under_test = (*bench)->environment({});
+    if (*profile) under_test = (*profile)->applied(std::move(under_test));
+    if (options.list) return list(under_test, options, console);
+    explorer::Exploration exploration(**bench, right_devices(options, under_test),
+                                      explorer_options(options, *std::move(profile), today()));
     plan::RunResults results;
     results.run = (*bench)->info();
     Report report(options);

@@ -67,9 +67,20 @@ std::string with_comments(const std::string& text, const CaseResult& result, std
 } // namespace
 
 Exploration::Exploration(testbed::Testbed& testbed, std::vector<RightDevice> right, Options options)
-    : testbed_(testbed), right_(std::move(right)), options_(options),
-      reach_(reach_of(testbed.environment({}))), sanity_(plan::sanity_script()),
-      began_(std::chrono::steady_clock::now()) {}
+    : testbed_(testbed), right_(std::move(right)), options_(std::move(options)),
+      reach_(reach_of(known_device(testbed.environment({})))), sanity_(plan::sanity_script()),
+      began_(std::chrono::steady_clock::now()) {
+    if (!options_.profile) return;
+    const dut::Welcome dut = testbed.environment({}).dut;
+    known_failures_ =
+        known_failures(*options_.profile,
+                       {.firmware = dut.firmware, .kernel = dut.kernel, .today = options_.today});
+}
+
+Environment Exploration::known_device(Environment environment) const {
+    if (!options_.profile) return environment;
+    return options_.profile->applied(std::move(environment));
+}
 
 bool Exploration::over() const {
     if (command_line::StopOnSignal::requested() || testbed_.broken() || dead_since_) return true;
@@ -85,6 +96,7 @@ Environment Exploration::environment_on(testbed::Testbed& testbed, std::uint64_t
     // A noisy wire does something else in each play.
     environment.wire_seed = wire::splitmix64_mix(seed + wire::kSplitmix64Step * ++plays_);
     plan::scale_times(environment, options_.timeout_scale);
+    if (&testbed == &testbed_) environment = known_device(std::move(environment));
     // A device in virtual time is a new one for each play, and its results must not depend on what
     // was played before.
     environment.first_tester_qpn =
@@ -179,7 +191,9 @@ Found Exploration::death_after(const Dialogue& dialogue) {
 }
 
 std::optional<Found> Exploration::examine(const Dialogue& dialogue, const CaseResult& result) {
-    std::vector<std::string> fresh = signatures_of(result);
+    std::vector<std::string> fresh = new_signatures_of(result, known_failures_);
+    const bool failed = result.verdict == Verdict::Fail || result.verdict == Verdict::Warn;
+    if (failed && fresh.empty()) ++counts_.excused;
     std::erase_if(fresh, [&](const std::string& one) { return known_.contains(one); });
     if (fresh.empty()) return std::nullopt;
     const std::uint64_t seed = dialogue.seed;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "conformance/explorer/dialogue.hpp"
+#include "conformance/plan/known_failures.hpp"
 #include "conformance/plan/play.hpp"
 #include "conformance/plan/replay.hpp"
 #include "conformance/script/script.hpp"
@@ -29,6 +30,9 @@ struct Options {
     std::optional<std::uint64_t> runs; // dialogues
     std::optional<std::chrono::nanoseconds> time;
     double timeout_scale = 1.0;
+    // What is known of the device under test; `today` as in plan::ProfileScope.
+    std::optional<plan::Profile> profile = {};
+    std::string today = {};
 };
 
 // A failure that stands by itself.
@@ -54,6 +58,7 @@ struct Counts {
     std::uint64_t skipped = 0;
     std::uint64_t errors = 0;
     std::uint64_t not_repeatable = 0;
+    std::uint64_t excused = 0; // of those that failed: the profile knows all that was wrong
 };
 
 // A device that must pass every script that counts.
@@ -80,6 +85,8 @@ class Exploration {
 
   private:
     [[nodiscard]] bool over() const;
+    // The device under test, with what its profile says.
+    [[nodiscard]] interpreter::Environment known_device(interpreter::Environment environment) const;
     [[nodiscard]] interpreter::Environment environment_on(testbed::Testbed& testbed,
                                                           std::uint64_t seed);
     interpreter::CaseResult play(testbed::Testbed& testbed, const script::Script& script,
@@ -104,6 +111,7 @@ class Exploration {
     plan::WireRecord wire_;
     script::Script sanity_;
     Counts counts_;
+    std::vector<plan::KnownFailure> known_failures_;
     std::set<std::string> known_; // signatures that were reported, or given up
     std::map<std::string, std::uint32_t> tries_;
     std::vector<Unconfirmed> unconfirmed_;

@@ -78,6 +78,11 @@ std::string signature_of(const CaseResult& result, const Finding& finding) {
 } // namespace
 
 std::vector<std::string> signatures_of(const CaseResult& result) {
+    return new_signatures_of(result, {});
+}
+
+std::vector<std::string> new_signatures_of(const CaseResult& result,
+                                           std::span<const plan::KnownFailure> known) {
     if (result.verdict != Verdict::Fail && result.verdict != Verdict::Warn) return {};
     std::vector<std::string> signatures;
     const auto add = [&](std::string one) {
@@ -87,11 +92,13 @@ std::vector<std::string> signatures_of(const CaseResult& result) {
     const bool warns = result.verdict == Verdict::Warn;
     for (const Violation& one : result.violations) {
         const bool must = one.level == rules::Level::Must;
-        if (one.certain && one.level != rules::Level::Info && (must || warns))
+        if (one.certain && one.level != rules::Level::Info && (must || warns) &&
+            !is_known(known, one))
             add(signature_of(result, one));
     }
     for (const Finding& one : result.findings) {
-        if (one.kind != FindingKind::Violation) add(signature_of(result, one));
+        if (one.kind != FindingKind::Violation && !is_known(known, one))
+            add(signature_of(result, one));
     }
     return signatures;
 }

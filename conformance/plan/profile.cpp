@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "conformance/dut/capabilities.hpp"
+#include "conformance/plan/known_failures.hpp"
 #include "conformance/plan/run_name.hpp"
 
 namespace veriroce::plan {
@@ -119,9 +120,10 @@ KnownDeviations::KnownDeviations(const Profile& profile, const ProfileScope& sco
     std::size_t other_kernels = 0;
     std::vector<std::uint32_t> broad;
     for (const Deviation& entry : profile.deviations) {
-        const bool of_this_kernel =
-            !entry.kernel || (scope.kernel && entry.kernel->contains(*scope.kernel));
-        if (!entry.until.empty() && scope.today > entry.until) {
+        if (holds(entry, scope)) {
+            if (!entry.kind) broad.push_back(entry.line);
+            entries_.push_back({.of = entry, .passes = {}});
+        } else if (!entry.until.empty() && scope.today > entry.until) {
             notes_.push_back(
                 fmt::format("the known deviation of {} expired on {} and no longer counts",
                             subject_of(entry), entry.until));
@@ -129,11 +131,8 @@ KnownDeviations::KnownDeviations(const Profile& profile, const ProfileScope& sco
             notes_.push_back(fmt::format("the known deviation of {} does not apply to firmware {}",
                                          subject_of(entry),
                                          scope.firmware.empty() ? "unknown" : scope.firmware));
-        } else if (!of_this_kernel) {
-            ++other_kernels;
         } else {
-            if (!entry.kind) broad.push_back(entry.line);
-            entries_.push_back({.of = entry, .passes = {}});
+            ++other_kernels;
         }
     }
     if (other_kernels > 0) {

@@ -97,7 +97,20 @@ TEST_CASE("explorer: a finding is a script that fails on the defect and passes o
     CHECK(again.verdict == Verdict::Fail);
     CHECK(test::play_script(found->text).verdict == Verdict::Pass);
     // What is left is what it takes: set-up, a receive or two, and a few packets.
-    CHECK(std::ranges::count(found->text, '>') <= 4);
+    CHECK(std::ranges::count(found->text, '>') <= 6);
+}
+
+TEST_CASE("explorer: what the profile knows is no new signature", "[explorer]") {
+    CaseResult one;
+    one.verdict = Verdict::Fail;
+    one.violations.push_back({.rule = "ACK-07", .certain = true, .packets = {}, .measured = "x"});
+    one.violations.push_back({.rule = "RSP-02", .certain = true, .packets = {}, .measured = "y"});
+    const std::vector<plan::KnownFailure> known{
+        {.kind = interpreter::FindingKind::Violation, .rules = {"ACK-07"}}};
+    CHECK(signatures_of(one).size() == 2);
+    CHECK(new_signatures_of(one, known).size() == 1);
+    one.violations.pop_back();
+    CHECK(new_signatures_of(one, known).empty());
 }
 
 TEST_CASE("explorer: a signature names no values", "[explorer]") {
