@@ -23,9 +23,10 @@ std::uint64_t digest_of(const TransportHeaders& headers);
 std::uint64_t digest_of(const Packet& packet);
 std::uint64_t digest_of_bytes(wire::Bytes bytes);
 
-// What no switch changes of a packet's headers, by which two capture points know it again: transport
-// headers without the bits that switches write (CRC-05, CRC-06), addresses, UDP source port, IPv4
-// identification, length. Of IPv6 packets a retransmission that differs in nothing has the same.
+// What no switch changes of a packet's headers, by which two capture points know it again:
+// transport headers without the bits that switches write (CRC-05, CRC-06), addresses, UDP source
+// port, IPv4 identification, length. Of IPv6 packets a retransmission that differs in nothing has
+// the same.
 std::uint64_t identity_of_headers(const Packet& packet);
 
 inline constexpr std::uint64_t kDigestFactor = 0x9E3779B97F4A7C15U;

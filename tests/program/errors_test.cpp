@@ -435,15 +435,16 @@ TEST_CASE("errors: a report that cannot be written", "[program]") {
          "exit $code",
          "veriroce: in/junit.xml: Is a directory", tool},
         // What there was room for stays.
-        {little_room + "veriroce test -q rsp --capture run.pcapng; code=$?; rm run.pcapng; exit $code",
+        {little_room + "veriroce test -q rsp --capture run.pcapng; code=$?; rm run.pcapng; "
+                       "exit $code",
          "veriroce: run.pcapng: writing failed: File too large", tool, true},
     };
     for (const Row& row : rows)
         check(place, row);
     // A disk that is full from the beginning: nothing is played.
     const Outcome full = place.run(
-        "mkdir out; { trap '' XFSZ; ulimit -f 0; veriroce test -q rsp --report out 2>&1; echo $?; } | "
-        "cat; rmdir out");
+        "mkdir out; { trap '' XFSZ; ulimit -f 0; veriroce test -q rsp --report out 2>&1; echo $?; }"
+        " | cat; rmdir out");
     CHECK(full.out == "veriroce: out/junit.xml: File too large\n3\n");
     CHECK(full.err.empty());
     // Where not even that can be said, the code still tells.

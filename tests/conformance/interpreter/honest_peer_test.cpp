@@ -34,7 +34,7 @@ const std::string write_zero = "dut    mr a len=4KiB access=remote_write,remote_
 
 // --- RNR-03 -----------------------------------------------------------------------------------
 
-TEST_CASE("honest peer: an RNR NAK of a WRITE, READ or atomic is obeyed", "[interpreter][RNR-03]") {
+TEST_CASE("honest peer: an RNR NAK is obeyed", "[interpreter][RNR-03]") {
     // Timer code 1: 10 us. The fault turns the first answer into the NAK.
     const std::string busy =
         "fault  rewrite syndrome=0x21 msn=0 when from=dut opcode=acks psn=0 pass=1\n";
@@ -49,10 +49,9 @@ TEST_CASE("honest peer: an RNR NAK of a WRITE, READ or atomic is obeyed", "[inte
     passes(with(busy + write_zero)); // also at the end
     fails(with("fault  rewrite syndrome=0x21 msn=0 when from=dut opcode=acks\n" + write_zero +
                "< ACK  psn=0 msn=1\n"),
-          "the DUT refused it 9 times");
-    // A SEND has its receive: no other resource is missing.
-    fails(with(busy + "dut    recv id=1\n> SEND_ONLY  psn=0 ackreq\n< ACK  psn=0\n"),
-          "expected ACK, got RNR_NAK");
+          "the DUT refused the request 9 times");
+    // A device may fetch a receive later than it is posted.
+    passes(with(busy + "dut    recv id=1\n> SEND_ONLY  psn=0 ackreq\n< ACK  psn=0\n"));
 }
 
 TEST_CASE("honest peer: an RNR NAK of an answered request is not obeyed", "[interpreter][RNR-03]") {

@@ -263,7 +263,7 @@ TEST_CASE("interpreter: what is forbidden must not come, before or within the ti
     const CaseResult result = check(with("> SEND_ONLY  psn=1 ackreq\n"
                                          "no NAK psn=0\n"),
                                     {.verdict = Verdict::Fail,
-                                     .reason = "unexpected NAK: line 6 allows none for 10 ms",
+                                     .reason = "unexpected NAK: line 6 allows none for 50 ms",
                                      .expected = "no NAK psn=0",
                                      .actual = "< NAK psn=0 msn=0 code=PSN_SEQUENCE",
                                      .line = 6});

@@ -25,7 +25,7 @@ constexpr std::uint64_t seeds = kSanitized ? 12 : 60;
 constexpr std::uint64_t most_seeds = kSanitized ? 200 : 4000;
 constexpr std::uint64_t kSeedsOfAnOddity = 12;
 // Some answer late; none later than this.
-constexpr wire::Duration kPatienceWithAnOddity = std::chrono::milliseconds(5);
+constexpr wire::Duration kPatienceWithAnOddity = std::chrono::milliseconds(25);
 
 // Which rules count as the defect's, where its own is not the one that the packets show best.
 struct Counts {

@@ -76,12 +76,12 @@ TEST_CASE("management: malformed and stray messages get no answer", "[engine][N-
         INFO(attribute);
         CHECK_FALSE(answer_to(message(static_cast<std::uint16_t>(attribute))));
     }
-    for (const std::size_t at : {0, 1, 2, 3}) {
+    for (const std::size_t at : {0U, 1U, 2U, 3U}) {
         std::vector<std::byte> wrong = message(kReq);
         wrong[at] ^= std::byte{0x80};
         CHECK_FALSE(answer_to(wrong));
     }
-    for (const std::size_t size : {0, 23, 255, 257}) {
+    for (const std::size_t size : {0U, 23U, 255U, 257U}) {
         std::vector<std::byte> wrong = message(kReq);
         wrong.resize(size);
         CHECK_FALSE(answer_to(wrong));
