@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "conformance/explorer/signature.hpp"
+#include "conformance/plan/run.hpp"
 #include "conformance/plan/script_lines.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "dissector/wire/splitmix64.hpp"
@@ -98,9 +99,9 @@ Environment Exploration::environment_on(testbed::Testbed& testbed, std::uint64_t
     plan::scale_times(environment, options_.timeout_scale);
     if (&testbed == &testbed_) environment = known_device(std::move(environment));
     // A device in virtual time is a new one for each play, and its results must not depend on what
-    // was played before.
+    // was played before: the same as `veriroce test FILE --seed N` gives.
     environment.first_tester_qpn =
-        testbed_.may_lose_packets() ? qpns_.next() : wire::Qpn{plan::TesterQpns::kFirst};
+        testbed_.may_lose_packets() ? qpns_.next() : wire::Qpn{plan::first_qpn_of(seed)};
     return environment;
 }
 

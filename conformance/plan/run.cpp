@@ -61,12 +61,11 @@ constexpr std::size_t kSanityTries = 2;
 // A device that has not answered this many times in a row, each before another case, is dead.
 constexpr std::size_t kTriesOfDead = 5;
 
-// Apart for different seeds, so that a device's memory of an earlier run does not matter.
+} // namespace
+
 std::uint32_t first_qpn_of(std::uint64_t seed) {
     return TesterQpns::kFirst + static_cast<std::uint32_t>(seed % 0x7FFF) * 0x100;
 }
-
-} // namespace
 
 PlanRun::PlanRun(Testbed& testbed, const Plan& plan, const Selection& selection, RunOptions options)
     : testbed_(testbed), plan_(plan), selection_(selection), options_(std::move(options)),

@@ -23,6 +23,10 @@ struct RunOptions {
     std::string command; // the options that another run of one case needs, for `command` of results
 };
 
+// The tester's first QP number: apart for different seeds, so that a device's memory of an earlier
+// run does not matter.
+std::uint32_t first_qpn_of(std::uint64_t seed);
+
 // The environment of a run that is played first, or alone: its axes, the round's seed, the profile.
 interpreter::Environment environment_alone(const testbed::Testbed& testbed,
                                            const PlannedRun& planned, const RunOptions& options);

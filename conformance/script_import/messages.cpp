@@ -124,6 +124,10 @@ std::string remote_of(const Message& message) {
 
 std::string memory_of(const Message& message) {
     if (!message.place) return {};
+    const bool moves_bytes = message.bytes > 0 || message.atomic();
+    if (!moves_bytes && message.operation != Operation::Flush) {
+        return " dmalen=0"; // LEN-08: any address and key will do
+    }
     const Place& place = *message.place;
     const std::string name = place.region->tester_name();
     const std::string text =

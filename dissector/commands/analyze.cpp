@@ -286,6 +286,7 @@ std::string wrong_with_two_points(const AnalyzeOptions& options) {
     const auto piped = [](const std::vector<std::string>& files) {
         return std::ranges::find(files, "-") != files.end();
     };
+    if (!options.interface.empty()) return "-i reads no files, and --second compares them";
     if (options.files.empty()) return "--second needs the FILEs of the first point, too";
     if (piped(options.files) || piped(options.second)) {
         return "--second reads the files twice; standard input can be read once";
@@ -302,13 +303,13 @@ std::string wrong_with_two_points(const AnalyzeOptions& options) {
 }
 
 std::string wrong_with(const AnalyzeOptions& options) {
+    if (!options.second.empty()) return wrong_with_two_points(options);
     if (options.files.empty() && options.interface.empty()) {
         return "no capture file; give file names, - for standard input, or -i IFACE";
     }
     if (!options.files.empty() && !options.interface.empty()) {
         return "-i reads no files";
     }
-    if (!options.second.empty()) return wrong_with_two_points(options);
     const bool rows = options.rows != AnalyzeRows::Connections;
     const bool text = options.format == AnalyzeFormat::Text;
     if (rows && (text || options.format == AnalyzeFormat::Json)) {

@@ -10,8 +10,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "reports"))
 from browser import Browser  # noqa: E402
 
-PAINTED = ("(() => { const c = document.querySelector('canvas'); "
-           "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; "
+# From a copy that may be read often: Chromium complains of a page's own one.
+PAINTED = ("(() => { const c = document.querySelector('canvas').cloneNode(); "
+           "const x = c.getContext('2d', {willReadFrequently: true}); "
+           "x.drawImage(document.querySelector('canvas'), 0, 0); "
+           "const d = x.getImageData(0, 0, c.width, c.height).data; "
            "let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })()")
 AXIS = "document.getElementById('graphs').axis"
 
