@@ -50,19 +50,20 @@ std::string comment(const std::string& text) {
     return lines + line + "\n";
 }
 
-// The script in its layout, with what it shows in front.
+// The script in its layout, with what it shows behind it: what a fault line draws depends on the
+// number of the line.
 std::string with_comments(const std::string& text, const CaseResult& result, std::uint64_t seed) {
     const auto layout = script::format(path_of(seed), text);
-    std::string head = comment(fmt::format("veriroce test --explore, dialogue of seed {}: {}", seed,
+    std::string tail = comment(fmt::format("veriroce test --explore, dialogue of seed {}: {}", seed,
                                            name_of(result.verdict)));
     for (const interpreter::Finding& one : result.findings) {
-        if (one.kind != FindingKind::Violation) head += comment(sentence(one));
+        if (one.kind != FindingKind::Violation) tail += comment(sentence(one));
     }
     for (const interpreter::Violation& one : result.violations) {
         if (one.certain && one.level != rules::Level::Info)
-            head += comment(fmt::format("{}: {}; {}", one.rule, one.measured, one.allowed));
+            tail += comment(fmt::format("{}: {}; {}", one.rule, one.measured, one.allowed));
     }
-    return head + (layout ? *layout : text);
+    return (layout ? *layout : text) + tail;
 }
 
 } // namespace

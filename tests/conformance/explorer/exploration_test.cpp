@@ -91,7 +91,7 @@ TEST_CASE("explorer: a finding is a script that fails on the defect and passes o
     REQUIRE(found.has_value());
     INFO(found->text);
     CHECK(found->result.verdict == Verdict::Fail);
-    CHECK(found->text.starts_with("# veriroce test --explore, dialogue of seed "));
+    CHECK(found->text.find("\n# veriroce test --explore, dialogue of seed ") != std::string::npos);
     const CaseResult again =
         test::play_script(found->text, engine_of(*mutants::find("duplicate_send_executed_again")));
     CHECK(again.verdict == Verdict::Fail);

@@ -51,7 +51,8 @@ TEST_CASE("honest peer: an RNR NAK is obeyed", "[interpreter][RNR-03]") {
                "< ACK  psn=0 msn=1\n"),
           "the DUT refused the request 9 times");
     // A device may fetch a receive later than it is posted.
-    passes(with(busy + "dut    recv id=1\n> SEND_ONLY  psn=0 ackreq\n< ACK  psn=0\n"));
+    passes(with(busy + "dut    recv id=1\n> SEND_ONLY  psn=0 ackreq\n< ACK  psn=0\n"
+                       "dut    done recv id=1\n"));
 }
 
 TEST_CASE("honest peer: an RNR NAK of an answered request is not obeyed", "[interpreter][RNR-03]") {
