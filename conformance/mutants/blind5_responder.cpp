@@ -541,7 +541,6 @@ constexpr std::array kMutants{
            .rule = "RDR-04",
            .description = "After its tail was repeated, a READ that is repeated as a whole is "
                           "answered from that tail on.",
-           .cases = "rdr/tails-and-wholes",
            .make_filter = make<WholeAfterTailIsTail>},
     Mutant{.name = "rnr_timer_of_first_qp",
            .rule = "RNR-07",

@@ -137,7 +137,7 @@ TEST_CASE("two points: each packet's fate is that of the simulation", "[two_poin
             CHECK((flow.path.from.low32() % 2 == 1) == (flow.nearer == Point::First));
         }
     }
-    CHECK(lost > 20);
+    CHECK(lost > (veriroce::test::kSanitized ? 5U : 20U));
 }
 
 TEST_CASE("two points: copies are told from what was sent again", "[two_points][sim]") {
