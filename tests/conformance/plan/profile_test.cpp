@@ -30,6 +30,7 @@ void check_can_fail(const Deviation& entry, std::uint32_t number) {
     std::string line;
     for (std::uint32_t i = 0; i < number; ++i)
         std::getline(script, line);
+    line.erase(0, line.find_first_not_of(' ')); // of a loop
     INFO(name << " line " << number << ": " << line);
     REQUIRE(entry.kind.has_value());
     if (*entry.kind == FindingKind::Unexpected) {
