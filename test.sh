@@ -3,7 +3,9 @@
 #   --tidy [FILE...]        also clang-tidy, on FILEs or on what changed since origin/main
 #   --interop               also the real Linux soft RoCE device in a virtual machine
 # FUZZ_SECONDS (5) is the time for each fuzz target; one target per core runs at a time.
-# INTEROP_SECONDS (2400) is the time limit of --interop.
+# INTEROP_SECONDS (2400) is the time limit of --interop; INTEROP_SHARE is in tests/interop/run.sh.
+# SLOW_AFTER (never): if the builds took more seconds, a third of the sanitized tests is played, and
+# the last line but one says so.
 # Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the machine could not run the tests.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -12,6 +14,7 @@ source .ci/setup
 
 fuzz_seconds=${FUZZ_SECONDS:-5}
 interop_seconds=${INTEROP_SECONDS:-2400}
+slow_after=${SLOW_AFTER:-}
 jobs=$(nproc)
 tidy=no
 interop=no
@@ -44,6 +47,7 @@ failed=0
 unable=no
 failures=()
 second_try=()
+left_out=
 
 # A part begins; says how long all before it took.
 step() { printf '== %d:%02d  %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1"; }
@@ -81,10 +85,11 @@ play_tests() { # PRESET LOG ARGUMENTS...
 # cores, because some wait for real links. Those that failed are played again, alone, if all of them
 # keep real time: a machine that stood still fails one. What passes then is named at the end.
 real_time='^[^(]*- (program/live|inject/|net/|agent/|port/|interop|bench)'
-unit_tests() {
+unit_tests() { # PRESET ARGUMENTS of ctest...
     local preset=$1 log=build/$1-ctest.log out_of lost all
-    step "$preset: ctest"
-    if ! play_tests "$preset" "$log" -j $((jobs + 1)); then
+    shift
+    step "$preset: ctest $*"
+    if ! play_tests "$preset" "$log" -j $((jobs + 1)) "$@"; then
         fail "$preset: ctest ran nothing"
         return 0
     fi
@@ -236,13 +241,19 @@ layout
 asan=no
 ! built asan || asan=yes
 [[ $interop == no ]] || interop_end # tests of real time want the machine for themselves
-[[ $asan == no ]] || unit_tests asan
+share=()
+if [[ -n $slow_after ]] && ((SECONDS > slow_after)); then
+    share=(-I "$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % 3 + 1)),,3")
+    left_out="two thirds of the sanitized tests were left out: the builds took $SECONDS s"
+fi
+[[ $asan == no ]] || unit_tests asan "${share[@]}"
 fuzz
 [[ $tidy == no ]] || clang_tidy
 
 step "done"
 for again in "${second_try[@]}"; do echo "FAILED at the first try: $again"; done
 for failure in "${failures[@]}"; do echo "FAILED: $failure"; done
+[[ -z $left_out ]] || echo "$left_out"
 echo "$passed passed, $failed failed"
 [[ $failed == 0 ]] || exit 1
 [[ $unable == no ]] || exit 3

@@ -13,7 +13,7 @@ target_compile_definitions(veriroce_test_main PUBLIC VERIROCE_SOURCE_DIR="${PROJ
 # Compilers spend two fifths of their time on optimising tests, which spend theirs in the rooms.
 target_compile_options(veriroce_test_main PUBLIC -O0)
 # Catch2's header takes longer to read than most tests.
-precompiled(veriroce_test_pch TEST HEADERS <catch2/catch.hpp> LIBS veriroce_test_main)
+precompiled(veriroce_test_pch HEADERS <catch2/catch.hpp> LIBS veriroce_test_main)
 
 # Frames of every opcode in every encapsulation, and of what lies above, for whoever decodes them.
 file(GLOB corpus_sources CONFIGURE_DEPENDS tests/dissector/corpus/*.cpp)
