@@ -90,7 +90,7 @@ TEST_CASE("sheet: the engine has every quantity and every behaviour", "[sheet]")
             CHECK_FALSE(series.samples.empty());
     }
     const std::map<std::string, std::size_t> expected{
-        {"ack_delay", 2},      {"ack_latency", 1},     {"ack_timer", 9},       {"cnp_interval", 1},
+        {"ack_delay", 2},      {"ack_latency", 1},     {"ack_timer", 18},      {"cnp_interval", 1},
         {"cnp_latency", 1},    {"cnp_spacing", 2},     {"goodput_SEND", 6},    {"goodput_WRITE", 6},
         {"goodput_READ", 6},   {"implied_nak", 1},     {"nak_latency", 1},     {"nak_reaction", 1},
         {"naks_per_gap", 1},   {"packets_per_ack", 2}, {"read_gap", 1},        {"read_latency", 3},
@@ -116,6 +116,20 @@ TEST_CASE("sheet: the engine has every quantity and every behaviour", "[sheet]")
         CHECK(median_of(sheet, "retries", "retry_cnt " + std::to_string(n)) == n);
     CHECK(median_of(sheet, "rnr_timer", "code 0") >= 655'360 * us);
     CHECK(median_of(sheet, "nak_latency") == 2 * us); // there and back
+}
+
+TEST_CASE("sheet: settings stand in the order of their numbers", "[sheet]") {
+    const DataSheet sheet = sheet_of(right_engine());
+    std::map<std::string, std::vector<std::string>> labels;
+    for (const Quantity& one : sheet.quantities)
+        for (const Series& series : one.series)
+            labels[one.name].push_back(series.label);
+    for (const char* name : {"goodput_SEND", "goodput_WRITE", "goodput_READ"})
+        CHECK(labels[name] ==
+              std::vector<std::string>{"0 %", "0.2 %", "0.5 %", "1 %", "2 %", "5 %"});
+    REQUIRE(labels["ack_timer"].size() == 18);
+    for (std::size_t i = 0; i < 18; ++i)
+        CHECK(labels["ack_timer"][i] == "code " + std::to_string(i + 1));
 }
 
 TEST_CASE("sheet: times that a device adds are measured", "[sheet]") {
