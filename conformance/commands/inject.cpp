@@ -108,6 +108,12 @@ class Sides {
 void print_match(const inject::Handled& handled, std::span<const fault::Rule> rules,
                  std::uint64_t number, End from, wire::Duration at, std::FILE* out) {
     for (const std::size_t rule : handled.rules) {
+        if (handled.pfc) {
+            fmt::print(out, "{:>6}  {:>12}  {}  PFC: line {}: {}\n", number, wire::short_time(at),
+                       from == End::A ? "A" : "B", rules[rule].line,
+                       wire::safe_text(rules[rule].text));
+            continue;
+        }
         fmt::print(
             out, "{:>6}  {:>12}  {}  connection {} {} PSN {}, transmission {}: line {}: {}\n",
             number, wire::short_time(at), from == End::A ? "A" : "B", handled.place.connection,
@@ -191,6 +197,7 @@ class Session {
         if (options_.in_kernel) {
             with.in_kernel = inject::kernel_rules(bump_.injector().rules(), options_.seed);
         }
+        with.takes_pfc = bump_.follows_pfc();
         auto line = inject::InLine::open(options_.a, options_.b, with);
         if (!line) return unable(line.error().text);
         path_ = line->path();

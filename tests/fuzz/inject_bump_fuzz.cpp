@@ -3,6 +3,8 @@
 // played, too.
 #include "dissector/wire/frame.hpp"
 #include "tests/fuzz/input.hpp"
+#include "transport/fault/generated_frames.hpp"
+#include "transport/fault/pfc.hpp"
 #include "transport/inject/bump.hpp"
 #include "transport/inject/report.hpp"
 
@@ -24,7 +26,20 @@ std::vector<fault::Rule> plan() {
     forge.packet.opcode = 0x11;
     fault::Hold hold{.until = {}, .longest = 1ms};
     hold.until.every = 2;
-    return {rule(fault::Duplicate{.copies = 2, .after = 1us}, 3),
+    fault::Rule lost = rule(fault::Drop{}, 4);
+    lost.selector.pfc = fault::Range{3, 5};
+    lost.selector.quanta = fault::Range{1, 9'000};
+    fault::Rule late = rule(fault::Delay{3us}, 2);
+    late.selector.pfc = fault::Range{0, 7};
+    fault::Rule stopped = rule(fault::MarkCe{}, 1);
+    stopped.selector.paused = fault::Range{0, 7};
+    fault::Rule waits = rule(fault::Hold{.until = {}, .longest = 1ms}, 9);
+    std::get<fault::Hold>(waits.action).until.pfc = fault::Range{3, 3};
+    return {lost,
+            late,
+            stopped,
+            waits,
+            rule(fault::Duplicate{.copies = 2, .after = 1us}, 3),
             rule(fault::Delay{2us}, 4),
             rule(fault::Corrupt{fault::CorruptBit{500}}, 5),
             rule(fault::Corrupt{fault::CorruptField{wire::Field::Psn}, true}, 5),
@@ -61,7 +76,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         wire::Envelope envelope{.source = wire::IpAddress::from_v4(1 + (kind & 1U)),
                                 .destination = wire::IpAddress::from_v4(2 - (kind & 1U))};
         std::vector<std::byte> frame(wire::kMaxFrameOverhead + bytes.size());
-        if (input.rarely()) {
+        if ((kind & 6U) == 6U) { // PFC of any class, and quanta
+            frame = fault::pause_frame(
+                {.priority = static_cast<std::uint8_t>(kind >> 3 & 7U),
+                 .quanta = static_cast<std::uint16_t>(bytes.size() << (kind >> 5))},
+                wire::Frame{});
+        } else if (input.rarely()) {
             frame.assign(bytes.begin(), bytes.end());
         } else {
             frame.resize(wire::write_frame({}, envelope, 7, bytes, {}, frame));
@@ -71,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         bump.sent();
         out.clear();
         const auto handled = bump.handle(from, frame, now, out);
-        if (!handled.roce) {
+        if (!handled.roce && !fault::pfc_of(frame)) {
             fuzz::require(out.size() == 1 && out.front().bytes.data() == frame.data());
         }
         bump.sent();

@@ -1,6 +1,7 @@
 #include "transport/fault/injector.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "dissector/wire/splitmix64.hpp"
 #include "transport/fault/action.hpp"
@@ -18,26 +19,20 @@ bool has(const std::optional<Range>& range, std::int64_t value) {
     return !range || range->has(value);
 }
 
-// Whether the packet itself matches: everything except pass, nth and the counting options.
-bool fits(const Selector& selector, const Passing& packet, const wire::Frame& frame,
-          std::uint8_t opcode, std::int64_t message, std::int64_t number, wire::Instant began) {
-    if (selector.from && *selector.from != packet.from) return false;
-    if (!has(selector.connection, static_cast<std::int64_t>(packet.connection))) return false;
-    if (selector.host) {
-        const wire::Envelope envelope = frame.envelope();
-        if (envelope.source != *selector.host && envelope.destination != *selector.host) {
-            return false;
+bool about(const Selector& selector, const PfcFrame& frame) {
+    for (std::size_t i = 0; i < kClasses; ++i) {
+        if (frame.about(i) && has(selector.pfc, static_cast<std::int64_t>(i)) &&
+            has(selector.quanta, frame.quanta[i])) {
+            return true;
         }
     }
-    if (selector.qp) {
-        const auto* name = std::get_if<std::string>(&*selector.qp);
-        const bool same = name != nullptr ? *name == packet.qp
-                                          : std::get<std::uint32_t>(*selector.qp) == packet.qpn;
-        if (!same) return false;
-    }
-    if (selector.opcodes && !selector.opcodes->test(opcode)) return false;
-    return has(selector.psn, packet.psn) && has(selector.message, message) &&
-           has(selector.packet, number) && has(selector.between, (packet.now - began).count());
+    return false;
+}
+
+// What only a packet has.
+bool asks_packet(const Selector& one) {
+    return one.qp || one.connection || one.host || one.opcodes || one.psn || one.message ||
+           one.packet || one.pass || one.traffic_class || one.paused;
 }
 
 } // namespace
@@ -129,6 +124,31 @@ class Injector::Act {
     PacketResult& result_;
 };
 
+std::expected<void, std::string> check_pfc(const Rule& rule) {
+    const auto* hold = std::get_if<Hold>(&rule.action);
+    const std::array<const Selector*, 2> selectors{&rule.selector,
+                                                   hold != nullptr ? &hold->until : nullptr};
+    for (const Selector* one : selectors) {
+        if (one == nullptr) continue;
+        if (one->quanta && !one->pfc) {
+            return std::unexpected("quanta= needs the class: pfc=3 quanta=0");
+        }
+        if (one->pfc && asks_packet(*one)) {
+            return std::unexpected(
+                "with pfc= a rule selects PFC frames, which have no QP, address, "
+                "opcode or PSN: only from=, quanta=, between, nth=, every=, p=, "
+                "fires=, first= and rate= go with it");
+        }
+    }
+    const bool possible = std::holds_alternative<Drop>(rule.action) ||
+                          std::holds_alternative<Duplicate>(rule.action) ||
+                          std::holds_alternative<Delay>(rule.action);
+    if (rule.selector.pfc && !possible) {
+        return std::unexpected("a PFC frame can be dropped, duplicated or delayed");
+    }
+    return {};
+}
+
 std::expected<void, std::string> check(std::span<const Rule> rules) {
     if (rules.size() > kMaxRules) {
         return std::unexpected("a plan has at most " + std::to_string(kMaxRules) + " rules");
@@ -143,6 +163,9 @@ std::expected<void, std::string> check(std::span<const Rule> rules) {
             return std::unexpected("line " + std::to_string(rule.line) +
                                    ": a replay reaches back 1 to " + std::to_string(kMaxReplayAge) +
                                    " packets");
+        }
+        if (auto right = check_pfc(rule); !right) {
+            return std::unexpected("line " + std::to_string(rule.line) + ": " + right.error());
         }
     }
     return {};
@@ -219,12 +242,39 @@ std::int64_t Injector::ordinal_of(RuleState& state, const Subject& subject) {
     return state.last_ordinal;
 }
 
+// Whether the packet or PFC frame itself matches: everything except pass, nth and the counting
+// options.
+bool Injector::fits(const Selector& selector, const Subject& subject) {
+    const Passing& packet = subject.passing;
+    if (selector.from && *selector.from != packet.from) return false;
+    if (!has(selector.between, (packet.now - began_.value_or(packet.now)).count())) return false;
+    if (selector.pfc || subject.pfc) {
+        return selector.pfc && subject.pfc && about(selector, *subject.pfc);
+    }
+    if (!has(selector.connection, static_cast<std::int64_t>(packet.connection))) return false;
+    if (selector.host || selector.traffic_class) {
+        const wire::Envelope envelope = subject.frame.envelope();
+        if (selector.host && envelope.source != *selector.host &&
+            envelope.destination != *selector.host) {
+            return false;
+        }
+        if (!has(selector.traffic_class, class_of(envelope))) return false;
+    }
+    if (selector.qp) {
+        const auto* name = std::get_if<std::string>(&*selector.qp);
+        const bool same = name != nullptr ? *name == packet.qp
+                                          : std::get<std::uint32_t>(*selector.qp) == packet.qpn;
+        if (!same) return false;
+    }
+    if (selector.opcodes && !selector.opcodes->test(subject.opcode)) return false;
+    if (selector.paused && !pauses_.paused(packet.from, *selector.paused, packet.now)) return false;
+    return has(selector.psn, packet.psn) && has(selector.message, subject.seen.message) &&
+           has(selector.packet, subject.seen.packet);
+}
+
 bool Injector::selected(const Selector& selector, RuleState& state, const Subject& subject) {
     const Passing& packet = subject.passing;
-    if (!fits(selector, packet, subject.frame, subject.opcode, subject.seen.message,
-              subject.seen.packet, *began_)) {
-        return false;
-    }
+    if (!fits(selector, subject)) return false;
     // Before `pass`: a retransmission of the third packet is still the third packet.
     if (selector.nth && !selector.nth->has(ordinal_of(state, subject))) return false;
     if (!has(selector.pass, subject.seen.pass)) return false;
@@ -308,11 +358,45 @@ void Injector::apply_rules(const Subject& subject, std::span<const Action> chose
     }
 }
 
+void Injector::note_pause(End end, wire::Bytes frame, wire::Instant now) {
+    if (const auto pfc = pfc_of(frame)) pauses_.tell(end, *pfc, now);
+}
+
+// Of the frames that leave.
+void Injector::note_pauses(const Decision& decision, wire::Instant now) {
+    for (const Emission& one : decision.emissions)
+        note_pause(one.from == End::A ? End::B : End::A, one.frame, now + one.delay);
+}
+
+// Each PFC frame counts as sent once: it has no PSN. It neither overtakes held packets nor waits
+// for delayed ones.
+Decision Injector::handle_pfc(const Passing& packet) {
+    Decision decision;
+    const auto pfc = pfc_of(packet.frame);
+    if (!pfc) return decision; // no rule applies
+    Passing numbered = packet;
+    numbered.qp = {};
+    numbered.qpn = 0;
+    numbered.psn = ++pfc_frames_;
+    const Subject subject{numbered, {}, {packet.from, {}, 0, false}, 0, {.pass = 1}, pfc};
+    PacketResult result;
+    apply_rules(subject, {}, decision, result);
+    release_until(subject, result.beside);
+    if (decision.untouched)
+        note_pause(packet.from == End::A ? End::B : End::A, packet.frame, packet.now);
+    if (decision.untouched && result.beside.empty()) return decision;
+    touch(subject, result);
+    decision.emissions = std::move(result.own);
+    if (!std::exchange(decision.untouched, false)) note_pauses(decision, packet.now);
+    std::ranges::move(result.beside, std::back_inserter(decision.emissions));
+    return decision;
+}
+
 Decision Injector::handle(const Passing& packet, std::span<const Action> chosen) {
     Decision decision;
-    if (!began_) began_ = packet.now;
     auto frame = wire::decode_frame(packet.frame);
-    if (!frame) return decision; // not RoCEv2: no rule applies
+    if (!frame) return handle_pfc(packet);
+    if (!began_) began_ = packet.now;
     wire::map_transport(*frame);
     const std::uint8_t opcode = wire::load_u8(frame->transport, 0);
     const wire::OpcodeInfo& info = wire::opcode_info(opcode);
@@ -343,6 +427,7 @@ Decision Injector::handle(const Passing& packet, std::span<const Action> chosen)
     decision.untouched = false;
     decision.emissions = std::move(result.own);
     std::ranges::move(result.beside, std::back_inserter(decision.emissions));
+    note_pauses(decision, packet.now);
     return decision;
 }
 

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "dissector/wire/opcode.hpp"
+#include "transport/fault/pfc.hpp"
 #include "transport/fault/rule.hpp"
 
 namespace veriroce::fault {
@@ -72,8 +73,12 @@ inline constexpr std::size_t kMaxFlows = 512;
 inline constexpr std::size_t kMaxRules = 256;
 inline constexpr std::size_t kMaxHeld = 4'096; // packets held at the same time
 
-// Reports an invalid plan: too many rules, or a replay from too long ago.
+// Reports an invalid plan: too many rules, a replay from too long ago, or a rule for PFC frames
+// that can only be done to packets.
 std::expected<void, std::string> check(std::span<const Rule> rules);
+// Of one rule: whether what selects PFC frames asks only what they have. The error is a sentence
+// without its place.
+std::expected<void, std::string> check_pfc(const Rule& rule);
 
 // The state with which the draws of the rule on this line begin (wire::splitmix64).
 std::uint64_t first_random(std::uint64_t seed, std::uint32_t line);
@@ -87,6 +92,11 @@ class Injector {
 
     // Appends a rule, which must have passed check(). It sees packets from now on.
     void add(Rule rule);
+    // For the time of pauses; 10 Gb/s before.
+    void set_link_speed(double bits_per_second) { pauses_.set_speed(bits_per_second); }
+    // The caller itself sends a PFC frame to `end`.
+    void note_pause(End end, wire::Bytes frame, wire::Instant now);
+
     // Keeps this many packets of each side and QP for Replay actions that are passed to handle();
     // rules arrange this themselves. At most kMaxReplayAge.
     void remember(std::uint32_t packets);
@@ -150,6 +160,7 @@ class Injector {
         FlowKey key;
         std::uint8_t opcode = 0;
         Seen seen;
+        std::optional<PfcFrame> pfc; // it is no packet, but this
     };
     // A packet that leaves later.
     struct HeldPacket {
@@ -172,8 +183,11 @@ class Injector {
 
     Flow& flow_of(const FlowKey& key);
     Seen count(const FlowKey& key, std::int64_t psn, const wire::OpcodeInfo& info);
+    [[nodiscard]] bool fits(const Selector& selector, const Subject& subject);
     bool selected(const Selector& selector, RuleState& state, const Subject& subject);
     std::int64_t ordinal_of(RuleState& state, const Subject& subject);
+    Decision handle_pfc(const Passing& packet);
+    void note_pauses(const Decision& decision, wire::Instant now);
     void keep_order(const Subject& subject, Decision& decision, PacketResult& result);
     void apply_rules(const Subject& subject, std::span<const Action> chosen, Decision& decision,
                      PacketResult& result);
@@ -192,6 +206,8 @@ class Injector {
     std::uint64_t seed_;
     wire::Duration settle_;
     std::uint64_t packets_ = 0;
+    std::int64_t pfc_frames_ = 0;
+    PauseClock pauses_;
     std::size_t replay_depth_ = 0;
     std::deque<HeldPacket> held_; // in order of arrival
     std::vector<Rule> rules_;

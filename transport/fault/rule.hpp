@@ -61,6 +61,14 @@ struct Selector {
     std::optional<std::uint64_t> fires;      // exactly this many firings, or the case is an ERROR
     std::optional<std::uint64_t> first;      // stop after this many firings
     std::optional<std::uint64_t> per_second; // the most firings in a second, evenly spaced
+    // Of RoCEv2 packets (pfc.hpp): the class, and classes of which one is stopped at that moment
+    // for the packet's sender.
+    std::optional<Range> traffic_class;
+    std::optional<Range> paused;
+    // Selects PFC frames instead of RoCEv2 packets: about one of these classes, with these quanta
+    // for it.
+    std::optional<Range> pfc;
+    std::optional<Range> quanta;
 };
 
 // Actions. Unless a comment says otherwise, they leave the ICRC unchanged.

@@ -18,6 +18,8 @@
 
 #define QUEUES 64 // of a port
 #define ROCE_PORT 4791
+#define ETH_P_MAC_CONTROL 0x8808
+#define PRIORITY_PAUSE 0x0101
 #define BTH_BYTES 12
 #define ICRC_BYTES 4
 #define SPLITMIX64_STEP 0x9E3779B97F4A7C15ULL // kSplitmix64Step in dissector/wire
@@ -62,15 +64,18 @@ struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, KERNEL_RULES);
     __type(key, __u32);
-    __type(value, __u8);
-} ruled_qpns SEC(".maps"); // if every rule names a QPN: these
+    __type(value, struct rule_set);
+} ruled_qpns SEC(".maps"); // QPNs that rules name: these rules, and those that name none
 
 const volatile __u32 ifindex_a = 0;
 const volatile __u32 block_without_process = 1;
 const volatile __u64 longest_silence_ns = 2000000000;
 const volatile __u32 rule_count = 0;
 const volatile __u32 whole_plan = 0;      // the kernel decides all rules, for all packets
-const volatile __u32 rules_name_qpns = 0; // all of them
+const volatile __u32 rules_name_qpns = 0; // some of them
+const volatile __u32 takes_pfc = 0;       // rules follow PFC frames
+const volatile struct rule_set by_opcode[2][256] = {};
+const volatile struct rule_set any_qpn = {}; // the rules that name none
 __u64 heartbeat_ns = 0; // the process writes the time here
 __u64 began_ns = 0;     // when the first RoCEv2 packet came
 struct kernel_rule rules[KERNEL_RULES] = {};
@@ -153,6 +158,13 @@ static __always_inline int parse(void *data, void *end, __u64 length, struct pac
     return 1;
 }
 
+static __always_inline int is_pfc(struct xdp_md *context) {
+    struct ethhdr *ethernet = (void *)(long)context->data;
+    if ((void *)(ethernet + 1) + 2 > (void *)(long)context->data_end) return 0;
+    return ethernet->h_proto == bpf_htons(ETH_P_MAC_CONTROL) &&
+           *(__be16 *)(ethernet + 1) == bpf_htons(PRIORITY_PAUSE);
+}
+
 // splitmix64_mix in dissector/wire.
 static __always_inline __u64 mix(__u64 z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -165,16 +177,13 @@ static __always_inline int same_address(const __u8 *a, const __u8 *b) {
     return x[0] == y[0] && x[1] == y[1];
 }
 
-// Injector::selected, for rules without ordinals.
+// Injector::selected, for rules without ordinals and of the packet's direction, QPN and opcode.
 static __always_inline int selects(struct kernel_rule *rule, const struct packet *packet,
-                                   __u32 from, __u64 now) {
-    if (!(from ? rule->from_b : rule->from_a)) return 0;
-    if (rule->has_qpn && rule->qpn != packet->path.qpn) return 0;
+                                   __u64 now) {
     if (rule->has_host && !same_address(rule->host, packet->path.source) &&
         !same_address(rule->host, packet->path.destination)) {
         return 0;
     }
-    if (!(rule->opcodes[(packet->opcode >> 6) & 3] >> (packet->opcode & 63) & 1)) return 0;
     const __s64 since = (__s64)(now - began_ns);
     if (since < rule->between_low || since > rule->between_high) return 0;
     const __u64 selected = __sync_fetch_and_add(&rule->selected, 1) + 1;
@@ -249,35 +258,86 @@ static __always_inline int corrupt(struct xdp_md *context, const struct packet *
     return 1;
 }
 
-// Injector::apply_rules. Whether the packet is still there.
-static __always_inline int apply_rules(struct xdp_md *context, const struct packet *packet,
-                                       __u32 from, __u64 length) {
-    const __u64 now = bpf_ktime_get_ns();
-    if (!began_ns) __sync_val_compare_and_swap(&began_ns, 0, now);
-    int more = 1;
-    int gone = 0;
-    for (__u32 i = 0; i < KERNEL_RULES; ++i) {
-        if (i >= rule_count) break;
-        struct kernel_rule *rule = &rules[i];
-        // Every rule counts and draws, even if an earlier rule has acted.
-        if (!selects(rule, packet, from, now) || !more) continue;
-        int done = 0;
-        if (rule->action == KERNEL_DROP) done = gone = 1;
-        else if (gone) done = 0;
-        else if (rule->action == KERNEL_MARK_CE) done = mark_ce(context, packet);
-        else done = corrupt(context, packet, rule, length);
-        if (!done) continue;
-        __sync_fetch_and_add(&rule->fired, 1);
-        rule->last_fired_ns = now;
-        more = rule->also;
+// The rules that may select the packet. Whether there are any.
+static __always_inline int candidates(const struct packet *packet, __u32 from,
+                                      struct rule_set *set) {
+    const struct rule_set *named =
+        rules_name_qpns ? bpf_map_lookup_elem(&ruled_qpns, &packet->path.qpn) : 0;
+    const volatile struct rule_set *of_opcode = &by_opcode[from & 1][packet->opcode];
+    __u64 any = 0;
+    for (int i = 0; i < RULE_SET_WORDS; ++i) {
+        set->words[i] = of_opcode->words[i] & (named ? named->words[i] : any_qpn.words[i]);
+        any |= set->words[i];
     }
-    return !gone;
+    return any != 0;
+}
+
+// The lowest bit that is set, by a de Bruijn sequence: BPF has no instruction for it, and each branch
+// would be another path for the verifier.
+#define DE_BRUIJN 0x03F79D71B4CB0A89ULL
+static const __u8 place_of[64] = {
+    0, 1, 48, 2, 57, 49, 28, 3, 61, 58, 50, 42, 38, 29, 17, 4,
+    62, 55, 59, 36, 53, 51, 43, 22, 45, 39, 33, 30, 24, 18, 12, 5,
+    63, 47, 56, 27, 60, 41, 37, 16, 54, 35, 52, 21, 44, 32, 23, 11,
+    46, 26, 40, 15, 34, 20, 31, 10, 25, 14, 19, 9, 13, 8, 7, 6,
+};
+static __always_inline __u32 lowest(__u64 bits) {
+    return place_of[((bits & -bits) * DE_BRUIJN) >> 58];
+}
+
+// The rules that a packet meets, on their way.
+struct turn {
+    struct xdp_md *context;
+    struct packet packet;
+    struct rule_set set;
+    __u64 length;
+    __u64 now;
+    __u32 word;
+    int more;
+    int gone;
+};
+
+// The next candidate, or the next word of them. Whether that was the last.
+static long turn(__u32 number, void *state) {
+    (void)number;
+    struct turn *turn = state;
+    const __u32 word = turn->word;
+    if (word >= RULE_SET_WORDS) return 1;
+    const __u64 bits = turn->set.words[word];
+    if (!bits) {
+        turn->word = word + 1;
+        return 0;
+    }
+    turn->set.words[word] = bits & (bits - 1);
+    struct kernel_rule *rule = &rules[(word * 64 + lowest(bits)) & (KERNEL_RULES - 1)];
+    // Every rule counts and draws, even if an earlier rule has acted.
+    if (!selects(rule, &turn->packet, turn->now) || !turn->more) return 0;
+    int done = 0;
+    if (rule->action == KERNEL_DROP) done = turn->gone = 1;
+    else if (turn->gone) done = 0;
+    else if (rule->action == KERNEL_MARK_CE) done = mark_ce(turn->context, &turn->packet);
+    else done = corrupt(turn->context, &turn->packet, rule, turn->length);
+    if (!done) return 0;
+    __sync_fetch_and_add(&rule->fired, 1);
+    rule->last_fired_ns = turn->now;
+    turn->more = rule->also;
+    return 0;
+}
+
+// Injector::apply_rules. Whether the packet is still there. A plain loop is more than the verifier
+// follows.
+static __always_inline int apply_rules(struct turn *state) {
+    bpf_loop(KERNEL_RULES + RULE_SET_WORDS, turn, state, 0);
+    return !state->gone;
 }
 
 static __always_inline int decide(struct xdp_md *context, const struct packet *packet, __u32 from,
-                                  __u64 length) {
-    if (rule_count && (!rules_name_qpns || bpf_map_lookup_elem(&ruled_qpns, &packet->path.qpn)) &&
-        !apply_rules(context, packet, from, length)) {
+                                  __u64 length, __u64 now) {
+    if (!rule_count) return forward(from, 1);
+    if (!began_ns) __sync_val_compare_and_swap(&began_ns, 0, now);
+    struct turn state = {
+        .context = context, .packet = *packet, .length = length, .now = now, .more = 1};
+    if (candidates(packet, from, &state.set) && !apply_rules(&state)) {
         count(4 + from);
         return XDP_DROP;
     }
@@ -294,16 +354,17 @@ int bump(struct xdp_md *context) {
     const __u64 length = bpf_xdp_get_buff_len(context);
     const int roce =
         parse((void *)(long)context->data, (void *)(long)context->data_end, length, &packet);
-    if (!roce) return forward(from, 0);
+    if (!roce && !(takes_pfc && is_pfc(context))) return forward(from, 0);
     __u32 socket = from * QUEUES + queue;
     // Signed: the other processor may have written a later time than ours.
-    const __s64 silence = (__s64)(bpf_ktime_get_ns() - heartbeat_ns);
+    const __u64 now = bpf_ktime_get_ns();
+    const __s64 silence = (__s64)(now - heartbeat_ns);
     if (silence >= (__s64)longest_silence_ns || queue >= QUEUES ||
         !bpf_map_lookup_elem(&sockets, &socket)) {
-        return block_without_process ? XDP_DROP : forward(from, 1);
+        return roce && block_without_process ? XDP_DROP : forward(from, roce);
     }
-    if (packet.plain && (whole_plan || bpf_map_lookup_elem(&unconcerned, &packet.path))) {
-        return decide(context, &packet, from, length);
+    if (roce && packet.plain && (whole_plan || bpf_map_lookup_elem(&unconcerned, &packet.path))) {
+        return decide(context, &packet, from, length, now);
     }
     return bpf_redirect_map(&sockets, socket, 0);
 }

@@ -1,5 +1,6 @@
 #include "transport/inject/bump.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -35,11 +36,7 @@ Handled Bump::handle(End from, wire::Bytes bytes, wire::Instant now, std::vector
     ++traffic.frames;
     traffic.bytes += bytes.size();
     const auto frame = wire::decode_frame(bytes);
-    if (!frame) {
-        fabric_.arrived_other(from, bytes, now);
-        out.push_back({other(from), bytes});
-        return {};
-    }
+    if (!frame) return handle_other(from, bytes, now, out);
     ++traffic.roce;
     if (!began_) began_ = now;
     Handled handled{.roce = true, .place = connections_.place(*frame, from, now)};
@@ -79,6 +76,28 @@ Handled Bump::handle(End from, wire::Bytes bytes, wire::Instant now, std::vector
     return handled;
 }
 
+// PFC, on which rules may act, or something that no rule selects.
+Handled Bump::handle_other(End from, wire::Bytes bytes, wire::Instant now,
+                           std::vector<Leaving>& out) {
+    decision_ = injector_.handle({.from = from, .now = now, .frame = bytes});
+    if (decision_.untouched) {
+        fabric_.arrived_other(from, bytes, now);
+        out.push_back({other(from), bytes});
+        return {};
+    }
+    for (fault::Emission& emission : decision_.emissions)
+        emit(std::move(emission), now, out);
+    return {.pfc = !decision_.rules.empty(), .rules = decision_.rules};
+}
+
+bool Bump::follows_pfc() const {
+    const auto asks = [](const fault::Selector& one) { return one.pfc || one.paused; };
+    return std::ranges::any_of(injector_.rules(), [&](const fault::Rule& rule) {
+        const auto* hold = std::get_if<fault::Hold>(&rule.action);
+        return asks(rule.selector) || (hold != nullptr && asks(hold->until));
+    });
+}
+
 // Whether the virtual queue marks this packet, which leaves now.
 bool Bump::marks(End from, const wire::Frame& frame, wire::Instant now) {
     auto& queue = red_[index_of(from)];
@@ -104,6 +123,7 @@ void Bump::storm(wire::Instant now, std::vector<Leaving>& out) {
     model.ethernet.destination = macs_[index_of(other(storm_->to))];
     leaving_.push_back(fault::pause_frame(storm_->pause, model));
     out.push_back({storm_->to, leaving_.back()});
+    injector_.note_pause(storm_->to, leaving_.back(), now);
     fabric_.paused(storm_->to, storm_->pause.priority, storm_->pause.quanta, now);
 }
 

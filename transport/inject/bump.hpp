@@ -6,8 +6,8 @@
 //   bump.sent();                           // the bytes that `out` points to may go
 //   bump.advance(bump.next_deadline(), out)
 //
-// A frame that is not RoCEv2 leaves as it came, at once. Bytes of an untouched frame are the
-// caller's.
+// A frame that is neither RoCEv2 nor PFC leaves as it came, at once. Bytes of an untouched frame
+// are the caller's.
 //
 // Errors: none; what does not fit the bounds is counted. Units: instants of one time line.
 #pragma once
@@ -36,6 +36,7 @@ struct Leaving {
 // What happened to one frame that came in.
 struct Handled {
     bool roce = false;
+    bool pfc = false;    // a PFC frame on which a rule acted
     bool marked = false; // by the virtual queue
     Place place;
     std::span<const std::size_t> rules; // that acted on it; until the next call
@@ -61,7 +62,12 @@ class Bump {
         red_[options.from == End::A ? 0 : 1].emplace(options, seed_);
     }
     void set_storm(const StormOptions& options) { storm_ = options; }
-    void set_link_speed(double bits_per_second) { fabric_.set_speed(bits_per_second); }
+    void set_link_speed(double bits_per_second) {
+        fabric_.set_speed(bits_per_second);
+        injector_.set_link_speed(bits_per_second);
+    }
+    // Whether a rule selects PFC frames, or asks whether a class is stopped.
+    [[nodiscard]] bool follows_pfc() const;
     // Whether it must see every packet, whatever the rules say.
     [[nodiscard]] bool concerns_all() const { return red_[0] || red_[1]; }
 
@@ -88,6 +94,7 @@ class Bump {
     [[nodiscard]] std::uint64_t overflowed() const { return overflowed_; }
 
   private:
+    Handled handle_other(End from, wire::Bytes bytes, wire::Instant now, std::vector<Leaving>& out);
     void emit(fault::Emission emission, wire::Instant now, std::vector<Leaving>& out);
     void leave(End from, std::vector<std::byte> bytes, wire::Instant now,
                std::vector<Leaving>& out);

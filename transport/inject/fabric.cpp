@@ -5,23 +5,15 @@
 #include <fmt/format.h>
 
 #include "dissector/wire/duration_text.hpp"
-#include "dissector/wire/ethernet.hpp"
 
 namespace veriroce::inject {
 namespace {
 
-constexpr std::uint16_t kPriorityPause = 0x0101;
-constexpr std::size_t kPfcBytes = wire::Ethernet::kSize + 4 + 2 * kClasses;
-constexpr double kQuantumBits = 512;
 constexpr std::size_t kMaxSent = 65'536; // packets of a sender in a window
 constexpr std::size_t kMaxSenders = 1'024;
 
 constexpr std::size_t index_of(End end) {
     return end == End::A ? 0 : 1;
-}
-
-std::uint8_t class_of(const wire::Envelope& envelope) {
-    return envelope.vlan ? envelope.vlan->priority : static_cast<std::uint8_t>(envelope.dscp >> 3);
 }
 
 bool is_cnp(std::uint8_t opcode) {
@@ -31,15 +23,9 @@ bool is_cnp(std::uint8_t opcode) {
 } // namespace
 
 void Fabric::arrived_other(End from, wire::Bytes frame, wire::Instant now) {
-    if (frame.size() < kPfcBytes) return;
-    const wire::Bytes body = frame.subspan(wire::Ethernet::kSize);
-    if (wire::load_u16(frame, 12) != static_cast<std::uint16_t>(wire::EtherType::MacControl) ||
-        wire::load_u16(body, 0) != kPriorityPause) {
-        return;
-    }
-    const std::uint16_t classes = wire::load_u16(body, 2);
-    for (std::uint8_t i = 0; i < kClasses; ++i) {
-        if ((classes >> i & 1U) != 0) paused(other(from), i, wire::load_u16(body, 4 + 2U * i), now);
+    const auto pfc = fault::pfc_of(frame);
+    for (std::uint8_t i = 0; pfc && i < kClasses; ++i) {
+        if (pfc->about(i)) paused(other(from), i, pfc->quanta[i], now);
     }
 }
 
@@ -47,8 +33,7 @@ void Fabric::paused(End to, std::uint8_t priority, std::uint16_t quanta, wire::I
     const End from = other(to);
     Pauses& pauses = of(from).pauses[priority];
     Span& span = spans_[index_of(from)][priority];
-    const auto time =
-        wire::Duration(static_cast<std::int64_t>(quanta * kQuantumBits * 1e9 / bits_per_second_));
+    const auto time = fault::pause_time(quanta, bits_per_second_);
     ++pauses.frames;
     // A later frame replaces what is left of the one before.
     if (span.until > now) {
@@ -86,7 +71,7 @@ void Fabric::advance(Sender& sender, End cnps_from, wire::Instant now) {
 
 void Fabric::arrived(const Place& place, const wire::Frame& frame, End from, wire::Instant now) {
     const wire::Envelope envelope = frame.envelope();
-    count_in_pauses(from, class_of(envelope), now);
+    count_in_pauses(from, fault::class_of(envelope), now);
     const bool cnp = is_cnp(place.opcode);
     Signals& signals = of(from);
     if (envelope.ecn == wire::kCongestionExperienced) ++signals.ce;

@@ -1,8 +1,7 @@
 // What congestion control and flow control did: PFC frames and how long they stop a class, CE
 // marks, CNPs, and how a sender's rate changes after one.
 //
-//   a class of a packet   the priority of its VLAN tag, or the three upper bits of its DSCP
-//   a pause               from a PFC frame until its quanta are over, at the speed of the link
+//   a class, a pause      as in transport/fault/pfc.hpp
 //   in a pause            more than kPauseGrace after its begin: what was on the way has come
 //   CNP reaction          the sender's bytes in kCnpWindow after an episode's first CNP, over those
 //                         in the kCnpWindow before it. An episode begins kCnpWindow after the last
@@ -19,11 +18,12 @@
 #include <vector>
 
 #include "dissector/wire/frame.hpp"
+#include "transport/fault/pfc.hpp"
 #include "transport/inject/connections.hpp"
 
 namespace veriroce::inject {
 
-inline constexpr std::size_t kClasses = 8;
+using fault::kClasses;
 inline constexpr wire::Duration kPauseGrace = std::chrono::microseconds(100);
 inline constexpr wire::Duration kCnpWindow = std::chrono::milliseconds(5);
 inline constexpr std::size_t kMaxReactions = 4'096;
@@ -45,7 +45,7 @@ class Fabric {
     };
 
     void set_speed(double bits_per_second) { bits_per_second_ = bits_per_second; }
-    // A frame that is not RoCEv2; a packet that is.
+    // A frame that is not RoCEv2 and leaves at once; a packet that came.
     void arrived_other(End from, wire::Bytes frame, wire::Instant now);
     void arrived(const Place& place, const wire::Frame& frame, End from, wire::Instant now);
     // The bump sends a PFC frame to `to`, as if the other end asked for it.

@@ -70,6 +70,7 @@ std::expected<net::Descriptor, net::Error> lock_of(const std::string& name) {
 // Whether a rule may ever select a packet of this connection.
 bool may_concern(const fault::Selector& selector, const Connections::Known& known,
                  std::uint64_t number) {
+    if (selector.pfc) return false; // no packet
     if (selector.connection && !selector.connection->has(static_cast<std::int64_t>(number))) {
         return false;
     }
@@ -108,6 +109,7 @@ std::expected<std::unique_ptr<Ports>, net::Error> open_ports(const LineOptions& 
                    .native = true,
                    .fills_checksums = !a.kind.empty() || !b.kind.empty(),
                    .forward_when_killed = options.forward_when_killed,
+                   .takes_pfc = options.takes_pfc,
                    .rules = options.in_kernel};
     if (options.path == DataPath::Native) return open_xdp_ports(xdp);
     std::string why;
@@ -170,6 +172,12 @@ std::expected<InLine, net::Error> InLine::open(const std::string& a, const std::
                          std::to_string(std::max(facts[0].mtu, facts[1].mtu)));
     }
     line.mtu_ = facts[0].mtu;
+    for (const net::InterfaceFacts& one : facts) {
+        if (!options.takes_pfc || !one.kind.empty()) continue;
+        line.notes_.push_back("the plan waits for PFC frames, and " + one.name +
+                              " is a network card: most cards keep them to themselves, and a rule "
+                              "that saw none is reported as one that never fired");
+    }
     for (const net::InterfaceFacts& one : facts) {
         if (one.speed_mbps) line.bits_per_second_ = *one.speed_mbps * 1e6;
     }

@@ -31,6 +31,8 @@ struct LineOptions {
     // Rules of the plan that the kernel decides. Their packets do not come to the process: they
     // are neither measured nor observed. Needs XDP.
     KernelRules in_kernel = {};
+    // PFC frames come to the process, too, which XDP otherwise passes in the kernel.
+    bool takes_pfc = false;
 };
 
 class InLine {

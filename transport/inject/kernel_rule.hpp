@@ -4,7 +4,13 @@
 
 #include <linux/types.h>
 
-#define KERNEL_RULES 64
+#define KERNEL_RULES 256
+#define RULE_SET_WORDS (KERNEL_RULES / 64)
+
+// A bit for each rule.
+struct rule_set {
+    __u64 words[RULE_SET_WORDS];
+};
 
 enum kernel_action { KERNEL_DROP, KERNEL_MARK_CE, KERNEL_CORRUPT };
 
@@ -14,20 +20,15 @@ struct kernel_rule {
     __u64 selected;
     __u64 fired;
     __u64 last_fired_ns; // 0: not yet
-    // What it selects.
+    // What it selects, of the packets that the index (kernel_rules.hpp) finds it for.
     __u64 below;       // it fires if 53 random bits are less; 2^53: always, and no draw is needed
     __u64 every;       // 1: each
     __u64 first;       // at most so many firings
     __u64 interval_ns; // 0: none
     __s64 between_low; // since the first packet
     __s64 between_high;
-    __u64 opcodes[4];
     __u8 host[16]; // IPv4 in its mapped form
-    __u32 qpn;
-    __u8 has_qpn;
     __u8 has_host;
-    __u8 from_a; // selects what comes from A
-    __u8 from_b;
     // What it does.
     __u8 action;
     __u8 also;

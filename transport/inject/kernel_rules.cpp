@@ -47,26 +47,14 @@ bool translate(const fault::Action& action, kernel_rule& rule) {
 
 bool translate(const fault::Selector& selector, kernel_rule& rule) {
     if (selector.connection || selector.psn || selector.message || selector.packet ||
-        selector.pass || selector.nth) {
+        selector.pass || selector.nth || selector.traffic_class || selector.paused ||
+        selector.pfc || (selector.qp && !std::holds_alternative<std::uint32_t>(*selector.qp))) {
         return false;
-    }
-    rule.from_a = !selector.from || *selector.from == fault::End::A ? 1 : 0;
-    rule.from_b = !selector.from || *selector.from == fault::End::B ? 1 : 0;
-    if (selector.qp) {
-        const auto* qpn = std::get_if<std::uint32_t>(&*selector.qp);
-        if (qpn == nullptr) return false;
-        rule.has_qpn = 1;
-        rule.qpn = *qpn;
     }
     if (selector.host) {
         rule.has_host = 1;
         std::ranges::transform(selector.host->bytes, rule.host,
                                [](std::byte b) { return std::to_integer<std::uint8_t>(b); });
-    }
-    for (std::size_t code = 0; code < 256; ++code) {
-        if (!selector.opcodes || selector.opcodes->test(code)) {
-            rule.opcodes[code / 64] |= std::uint64_t{1} << (code % 64);
-        }
     }
     // The process compares a multiple of 2^-53 with p: the same as integers.
     rule.draws = selector.probability ? 1 : 0;
@@ -92,6 +80,27 @@ bool counts_or_draws(const fault::Selector& selector) {
     return selector.every || selector.probability || selector.first || selector.per_second;
 }
 
+void add(rule_set& set, std::size_t rule) {
+    set.words[rule / 64] |= std::uint64_t{1} << (rule % 64);
+}
+
+RuleIndex index_of(const KernelRules& kernel, std::span<const fault::Rule> plan) {
+    RuleIndex index;
+    for (std::size_t i = 0; i < kernel.rules.size(); ++i) {
+        const fault::Selector& selector = plan[kernel.places[i]].selector;
+        for (const fault::End end : {fault::End::A, fault::End::B}) {
+            if (selector.from.value_or(end) != end) continue;
+            for (std::size_t code = 0; code < 256; ++code) {
+                if (selector.opcodes && !selector.opcodes->test(code)) continue;
+                add(index.by_opcode[end == fault::End::A ? 0 : 1][code], i);
+            }
+        }
+        const auto* qpn = selector.qp ? std::get_if<std::uint32_t>(&*selector.qp) : nullptr;
+        add(qpn == nullptr ? index.any_qpn : index.by_qpn[*qpn], i);
+    }
+    return index;
+}
+
 } // namespace
 
 bool KernelRules::has(std::size_t place) const {
@@ -107,13 +116,17 @@ KernelRules kernel_rules(std::span<const fault::Rule> plan, std::uint64_t seed) 
         all.places.push_back(i);
     }
     all.whole_plan = all.rules.size() == plan.size();
-    if (all.whole_plan) return all;
+    if (all.whole_plan) {
+        all.index = index_of(all, plan);
+        return all;
+    }
     KernelRules stateless;
     for (std::size_t i = 0; i < all.rules.size(); ++i) {
         if (counts_or_draws(plan[all.places[i]].selector)) continue;
         stateless.rules.push_back(all.rules[i]);
         stateless.places.push_back(all.places[i]);
     }
+    stateless.index = index_of(stateless, plan);
     return stateless;
 }
 

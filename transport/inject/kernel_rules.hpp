@@ -8,7 +8,9 @@
 // rule that counts or draws is the kernel's only if the whole plan is: nothing counts twice.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -17,10 +19,19 @@
 
 namespace veriroce::inject {
 
+// Which rules may select a packet: those of its direction and opcode that name its QP, or none. So
+// a packet pays for the rules that concern it, not for those that are there.
+struct RuleIndex {
+    std::array<std::array<rule_set, 256>, 2> by_opcode{}; // from A, from B
+    std::map<std::uint32_t, rule_set> by_qpn;             // the rules that name it
+    rule_set any_qpn{};                                   // those that name none
+};
+
 struct KernelRules {
     std::vector<kernel_rule> rules;
     std::vector<std::size_t> places; // of each in the plan
-    bool whole_plan = false;         // no packet needs the process
+    RuleIndex index;
+    bool whole_plan = false; // no packet needs the process
 
     [[nodiscard]] bool has(std::size_t place) const;
 };

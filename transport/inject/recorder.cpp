@@ -34,6 +34,11 @@ void Recorder::write(End port, wire::Bytes frame, capture::Direction direction, 
 void Recorder::came(End port, wire::Bytes frame, const Handled& handled, wire::Instant at) {
     comments_.clear();
     for (const std::size_t rule : handled.rules) {
+        if (handled.pfc) {
+            comments_.push_back(wire::safe_text(
+                fmt::format("injected, line {}: {}", rules_[rule].line, rules_[rule].text)));
+            continue;
+        }
         comments_.push_back(wire::safe_text(
             fmt::format("injected, line {}: {} (connection {}, PSN {}, transmission {}, message "
                         "{}, packet {})",

@@ -16,6 +16,7 @@
 #include <xdp/xsk.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -37,8 +38,12 @@ constexpr std::uint32_t kMostQueues = 16;
 constexpr std::uint32_t kRing = 2'048;
 constexpr std::uint32_t kFrameBytes = 4'096;
 constexpr std::size_t kHeadroom = 256;
-constexpr std::size_t kLargest = kFrameBytes - kHeadroom; // of a frame
-constexpr std::size_t kLinkBytes = 22;                    // Ethernet and two tags
+constexpr std::size_t kPiece = kFrameBytes - kHeadroom; // of a frame, in one buffer
+constexpr std::size_t kMostPieces = 17;                 // as many as an skb of the kernel has
+// linux/if_xdp.h of Linux 6.6 and later.
+constexpr std::uint16_t kUseSeveralBuffers = 1U << 4; // XDP_USE_SG
+constexpr std::uint32_t kContinues = 1U << 0;         // XDP_PKT_CONTD
+constexpr std::size_t kLinkBytes = 22;                // Ethernet and two tags
 constexpr wire::Duration kQueuePatience = std::chrono::milliseconds(20);
 // A process that was killed, or ports that were closed: the kernel frees their queues a little
 // later.
@@ -120,8 +125,9 @@ class Memory {
     }
     [[nodiscard]] xsk_umem* umem() const { return umem_; }
     [[nodiscard]] std::byte* at(std::uint64_t address) const { return area_ + address; }
-    std::optional<std::uint64_t> take() {
-        if (free_.empty()) return std::nullopt;
+    [[nodiscard]] std::size_t free() const { return free_.size(); }
+    std::uint64_t take() { // one must be free
+        assert(!free_.empty());
         const std::uint64_t frame = free_.back();
         free_.pop_back();
         return frame;
@@ -163,7 +169,10 @@ struct Port {
     std::vector<std::unique_ptr<Socket>> sockets; // one a receive queue
     std::size_t reading = 0;                      // the socket that was read last
     std::vector<Arrival> arrivals;
-    std::uint32_t taken = 0; // entries of its ring that are in `arrivals`
+    std::vector<std::uint64_t> addresses; // of the entries of its ring that are in `arrivals`
+    // Frames of several buffers, put together; the first `joins` are in `arrivals`.
+    std::vector<std::vector<std::byte>> joined;
+    std::size_t joins = 0;
     std::uint32_t queued = 0;
     PortCounts counts;
 };
@@ -227,6 +236,8 @@ class XdpPorts final : public Ports {
     std::expected<void, net::Error> open_all_sockets();
     int open_sockets(Port& port, std::uint32_t first, std::uint32_t queues, std::string& where);
     std::expected<void, net::Error> attach(Port& port);
+    [[nodiscard]] bool several_buffers() const { return options_.mtu + kLinkBytes > kPiece; }
+    wire::MutableBytes join(Port& port, std::span<const xdp_desc> pieces);
     void refill(Socket& socket, std::uint32_t count);
     void reclaim(Socket& socket);
     void kick(Port& port);
@@ -244,27 +255,31 @@ std::expected<void, net::Error> XdpPorts::load() {
     skeleton_->rodata->ifindex_a = ::if_nametoindex(options_.a.c_str());
     skeleton_->rodata->block_without_process = options_.forward_when_killed ? 0 : 1;
     const std::vector<kernel_rule>& rules = options_.rules.rules;
-    const bool name_qpns =
-        !rules.empty() && std::ranges::all_of(rules, [](const auto& r) { return r.has_qpn != 0; });
     std::ranges::copy(rules, skeleton_->bss->rules);
+    skeleton_->rodata->takes_pfc = options_.takes_pfc ? 1 : 0;
     skeleton_->rodata->rule_count = static_cast<std::uint32_t>(rules.size());
     skeleton_->rodata->whole_plan = !rules.empty() && options_.rules.whole_plan ? 1 : 0;
-    skeleton_->rodata->rules_name_qpns = name_qpns ? 1 : 0;
+    const RuleIndex& index = options_.rules.index;
+    std::memcpy(skeleton_->rodata->by_opcode, &index.by_opcode, sizeof index.by_opcode);
+    static_assert(sizeof skeleton_->rodata->by_opcode == sizeof index.by_opcode);
+    std::ranges::copy(index.any_qpn.words, skeleton_->rodata->any_qpn.words);
+    skeleton_->rodata->rules_name_qpns = index.by_qpn.empty() ? 0 : 1;
     if (const int loaded = bump_bpf::load(skeleton_.get()); loaded != 0) {
         return failed("the kernel does not take the XDP program", -loaded);
     }
-    for (const kernel_rule& rule : rules) {
-        const std::uint8_t yes = 1;
-        if (rule.has_qpn == 0) continue;
-        if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.ruled_qpns), &rule.qpn, &yes,
+    for (const auto& [qpn, named] : index.by_qpn) {
+        rule_set candidates{};
+        for (std::size_t i = 0; i < RULE_SET_WORDS; ++i)
+            candidates.words[i] = named.words[i] | index.any_qpn.words[i];
+        if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.ruled_qpns), &qpn, &candidates,
                                 BPF_ANY) != 0) {
             return failed("cannot load the rules into the kernel", errno);
         }
     }
     for (std::uint32_t i = 0; i < 2; ++i) {
-        const std::uint32_t index = ::if_nametoindex(ports_[i].name.c_str());
-        ports_[i].index = static_cast<int>(index);
-        if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.ports), &i, &index, BPF_ANY) != 0) {
+        const std::uint32_t number = ::if_nametoindex(ports_[i].name.c_str());
+        ports_[i].index = static_cast<int>(number);
+        if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.ports), &i, &number, BPF_ANY) != 0) {
             return failed("cannot forward to " + ports_[i].name, errno);
         }
     }
@@ -283,7 +298,8 @@ int XdpPorts::open_sockets(Port& port, std::uint32_t first, std::uint32_t queues
             .libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
             .xdp_flags = options_.native ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE,
             .bind_flags =
-                static_cast<std::uint16_t>(XDP_USE_NEED_WAKEUP | (options_.native ? 0 : XDP_COPY))};
+                static_cast<std::uint16_t>(XDP_USE_NEED_WAKEUP | (options_.native ? 0 : XDP_COPY) |
+                                           (several_buffers() ? kUseSeveralBuffers : 0))};
         xsk_socket* made = nullptr;
         const int opened =
             xsk_socket__create_shared(&made, port.name.c_str(), queue, memory_->umem(), &socket->in,
@@ -321,6 +337,12 @@ std::expected<void, net::Error> XdpPorts::open_all_sockets() {
                              : open_sockets(ports_[1], kQueues, options_.queues[1], where);
     });
     if (no_memory) return std::unexpected(*no_memory);
+    if (wrong != 0 && several_buffers()) {
+        return failed("cannot open an AF_XDP socket on " + where +
+                          " for frames of several buffers (MTU " + std::to_string(options_.mtu) +
+                          "; Linux 6.6 or later has them)",
+                      wrong);
+    }
     if (wrong != 0) return failed("cannot open an AF_XDP socket on " + where, wrong);
     return {};
 }
@@ -369,11 +391,11 @@ std::expected<void, net::Error> XdpPorts::attach(Port& port) {
 }
 
 std::expected<void, net::Error> XdpPorts::open() {
-    if (options_.mtu + kLinkBytes > kLargest) {
-        return std::unexpected(
-            net::Error{net::ErrorKind::TooLong, "MTU " + std::to_string(options_.mtu) +
-                                                    " is more than an AF_XDP buffer of " +
-                                                    std::to_string(kLargest) + " bytes takes"});
+    if (options_.mtu + kLinkBytes > kMostPieces * kPiece) {
+        return std::unexpected(net::Error{
+            net::ErrorKind::TooLong, "MTU " + std::to_string(options_.mtu) + " is more than the " +
+                                         std::to_string(kMostPieces) + " buffers of " +
+                                         std::to_string(kPiece) + " bytes that AF_XDP chains"});
     }
     if (std::max(options_.queues[0], options_.queues[1]) > kMostQueues) {
         return std::unexpected(
@@ -395,9 +417,8 @@ void XdpPorts::refill(Socket& socket, std::uint32_t count) {
     if (xsk_ring_prod__reserve(&socket.fill, count, &at) != count) return;
     std::uint32_t filled = 0;
     for (; filled < count; ++filled) {
-        const auto frame = memory_->take();
-        if (!frame) break;
-        *xsk_ring_prod__fill_addr(&socket.fill, at + filled) = *frame;
+        if (memory_->free() == 0) break;
+        *xsk_ring_prod__fill_addr(&socket.fill, at + filled) = memory_->take();
     }
     assert(filled == count);
     xsk_ring_prod__submit(&socket.fill, count);
@@ -422,35 +443,57 @@ std::expected<void, net::Error> XdpPorts::wait(wire::Instant deadline) {
     return {};
 }
 
+// One frame, in place if it fits a buffer. Its buffers belong to `one` until done().
+wire::MutableBytes XdpPorts::join(Port& one, std::span<const xdp_desc> pieces) {
+    for (const xdp_desc& piece : pieces)
+        one.addresses.push_back(piece.addr);
+    if (pieces.size() == 1) return {memory_->at(pieces[0].addr), pieces[0].len};
+    if (one.joined.size() == one.joins) one.joined.emplace_back();
+    std::vector<std::byte>& whole = one.joined[one.joins++];
+    whole.clear();
+    for (const xdp_desc& piece : pieces) {
+        const std::byte* const from = memory_->at(piece.addr);
+        whole.insert(whole.end(), from, from + piece.len);
+    }
+    return whole;
+}
+
 std::expected<std::span<const Arrival>, int> XdpPorts::receive(End from) {
     Port& one = port(from);
     one.arrivals.clear();
-    one.taken = 0;
-    for (std::size_t i = 0; i < one.sockets.size() && one.taken == 0; ++i) {
+    one.addresses.clear();
+    one.joins = 0;
+    for (std::size_t i = 0; i < one.sockets.size() && one.addresses.empty(); ++i) {
         one.reading = (one.reading + 1) % one.sockets.size();
         Socket& socket = *one.sockets[one.reading];
         std::uint32_t at = 0;
-        one.taken = xsk_ring_cons__peek(&socket.in, kBatch, &at);
-        for (std::uint32_t k = 0; k < one.taken; ++k) {
-            const xdp_desc& entry = *xsk_ring_cons__rx_desc(&socket.in, at + k);
-            const wire::MutableBytes frame(memory_->at(entry.addr), entry.len);
+        const std::uint32_t there = xsk_ring_cons__peek(&socket.in, kBatch, &at);
+        std::array<xdp_desc, kBatch> pieces{};
+        std::size_t count = 0;
+        for (std::uint32_t k = 0; k < there; ++k) {
+            pieces[count++] = *xsk_ring_cons__rx_desc(&socket.in, at + k);
+            if ((pieces[count - 1].options & kContinues) != 0) continue;
+            const wire::MutableBytes frame = join(one, std::span(pieces).first(count));
             if (options_.fills_checksums) fill_in_checksum(frame);
             one.arrivals.push_back({.frame = frame, .note = {}});
+            count = 0;
         }
+        // A frame whose end is not in this batch comes whole with the next one.
+        xsk_ring_cons__cancel(&socket.in, static_cast<std::uint32_t>(count));
     }
     return std::span<const Arrival>(one.arrivals);
 }
 
 void XdpPorts::done(End from) {
     Port& one = port(from);
-    if (one.taken == 0) return;
+    if (one.addresses.empty()) return;
     Socket& socket = *one.sockets[one.reading];
-    for (const Arrival& arrival : one.arrivals) {
-        memory_->give_back(static_cast<std::uint64_t>(arrival.frame.data() - memory_->at(0)));
-    }
-    xsk_ring_cons__release(&socket.in, one.taken);
-    refill(socket, one.taken);
-    one.taken = 0;
+    for (const std::uint64_t address : one.addresses)
+        memory_->give_back(address);
+    const auto taken = static_cast<std::uint32_t>(one.addresses.size());
+    xsk_ring_cons__release(&socket.in, taken);
+    refill(socket, taken);
+    one.addresses.clear();
 }
 
 // Takes back the memory of frames that have left.
@@ -467,33 +510,35 @@ void XdpPorts::queue(End to, wire::Bytes frame, const OffloadNote& note) {
     Port& one = port(to);
     // Always by the same queue: two would reorder.
     Socket& socket = *one.sockets.front();
-    if (frame.size() > kLargest) {
+    const std::size_t pieces = std::max<std::size_t>((frame.size() + kPiece - 1) / kPiece, 1);
+    if (pieces > (several_buffers() ? kMostPieces : 1)) {
         ++one.counts.refused;
         return;
     }
-    auto address = memory_->take();
-    if (!address) {
-        kick(one);
-        address = memory_->take();
-    }
+    const auto count = static_cast<std::uint32_t>(pieces);
+    if (memory_->free() < pieces) kick(one);
     std::uint32_t at = 0;
-    if (address && xsk_ring_prod__reserve(&socket.out, 1, &at) != 1) {
+    bool room = memory_->free() >= pieces;
+    if (room && xsk_ring_prod__reserve(&socket.out, count, &at) != count) {
         kick(one);
-        if (xsk_ring_prod__reserve(&socket.out, 1, &at) != 1) {
-            memory_->give_back(*std::exchange(address, std::nullopt));
-        }
+        room = xsk_ring_prod__reserve(&socket.out, count, &at) == count;
     }
-    if (!address) {
+    if (!room) {
         ++one.counts.queue_full;
         return;
     }
-    std::memcpy(memory_->at(*address), frame.data(), frame.size());
-    xdp_desc& entry = *xsk_ring_prod__tx_desc(&socket.out, at);
-    entry.addr = *address;
-    entry.len = static_cast<std::uint32_t>(frame.size());
-    entry.options = 0;
-    xsk_ring_prod__submit(&socket.out, 1);
-    ++one.queued;
+    // All pieces at once: the kernel would take a chain without its end for a whole frame.
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const wire::Bytes piece = frame.first(std::min(frame.size(), kPiece));
+        frame = frame.subspan(piece.size());
+        xdp_desc& entry = *xsk_ring_prod__tx_desc(&socket.out, at + i);
+        entry.addr = memory_->take();
+        entry.len = static_cast<std::uint32_t>(piece.size());
+        entry.options = i + 1 < count ? kContinues : 0;
+        std::memcpy(memory_->at(entry.addr), piece.data(), piece.size());
+    }
+    xsk_ring_prod__submit(&socket.out, count);
+    one.queued += count;
 }
 
 // Until the kernel has taken all of them, as far as it takes them in time.

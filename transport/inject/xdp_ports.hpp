@@ -22,7 +22,8 @@ struct XdpOptions {
     bool native = true;
     bool fills_checksums = false; // frames may come whose UDP checksum is not complete
     bool forward_when_killed = false;
-    KernelRules rules; // that the program decides
+    bool takes_pfc = false; // PFC frames come here as well
+    KernelRules rules;      // that the program decides
 };
 
 std::expected<std::unique_ptr<Ports>, net::Error> open_xdp_ports(const XdpOptions& options);

@@ -36,7 +36,8 @@ TEST_CASE("kernel rules: what the kernel can decide, and what counts in one plac
          {"drop when psn=3", "drop when pass=2", "drop when message=1", "drop when packet=1",
           "drop when nth=1", "drop when conn=1", "delay 1ms when from=a", "duplicate when from=a",
           "corrupt field=psn when from=a", "corrupt bit=500 icrc=good when from=a",
-          "corrupt bit=100 when from=a", "rewrite psn=1 when from=a", "truncate=20 when from=a"}) {
+          "corrupt bit=100 when from=a", "drop when pfc=3", "drop when class=3",
+          "mark ce when paused=3", "rewrite psn=1 when from=a", "truncate=20 when from=a"}) {
         INFO(no);
         CHECK(lines(no).empty());
     }
@@ -44,7 +45,7 @@ TEST_CASE("kernel rules: what the kernel can decide, and what counts in one plac
     CHECK(lines("delay 1ms when conn=2\ndrop when p=0.1\nmark ce when from=a\ndrop when every=2\n"
                 "drop when from=b opcode=CNP fires=2") == Lines{3, 5});
     std::string many;
-    for (int i = 0; i < 100; ++i)
+    for (int i = 0; i < 300; ++i)
         many += "drop when qp=" + std::to_string(i) + " first=1\n";
     CHECK(lines(many).empty()); // too many for a whole plan, and they count
 }
@@ -121,8 +122,16 @@ TEST_CASE("kernel rules: kernel and process do the same to the same packets", "[
     PacketPort right = port(world, Where::Right, "host_b");
     const std::vector<Frame> sent = frames(400);
     const DataPath path = GENERATE(DataPath::Generic, DataPath::Native);
-    const std::string plan = GENERATE(
-        as<std::string>{}, "drop when p=0.3\nmark ce when p=0.5",
+    // More rules than a word of the index has bits; each fifth names the QP of some packets.
+    std::string many;
+    for (int i = 0; i < 256; ++i) {
+        many += "mark ce when opcode=" + std::string(i % 2 == 0 ? "CNP" : "data");
+        if (i % 5 != 0) many += " qp=" + std::to_string(0x11 + i % 25);
+        many += " every=" + std::to_string(100 + i) + "\n";
+    }
+    many.pop_back();
+    const std::string plan = GENERATE_COPY(
+        as<std::string>{}, many, "drop when p=0.3\nmark ce when p=0.5",
         "drop when every=7 also\nmark ce when from=a every=3 also\ncorrupt bit=500 when p=0.4",
         "mark ce when opcode=data first=20 also\ndrop when opcode=CNP\ncorrupt byte=49 when "
         "opcode=acks every=2",

@@ -16,6 +16,7 @@
 #include <functional>
 #include <set>
 
+#include "transport/fault/generated_frames.hpp"
 #include "transport/inject/packet_port.hpp"
 #include "transport/inject/xdp_ports.hpp"
 #include "transport/net/clock.hpp"
@@ -349,29 +350,149 @@ TEST_CASE("in line: queues that the kernel has yet to free are waited for", "[in
     CHECK(net::monotonic_now() - began >= 200ms);
 }
 
-TEST_CASE("in line: frames too long for AF_XDP's buffers are refused with the reason", "[inject]") {
-    const World world;
+namespace {
+
+void set_mtu(const World& world, int mtu) {
+    const std::string size = " mtu " + std::to_string(mtu);
     for (const auto* name : {"bump_a", "bump_b"})
-        world.run(Where::Middle, std::string("ip link set ") + name + " mtu 4200");
-    world.run(Where::Left, "ip link set host_a mtu 4200");
-    world.run(Where::Right, "ip link set host_b mtu 4200");
+        world.run(Where::Middle, std::string("ip link set ") + name + size);
+    world.run(Where::Left, "ip link set host_a" + size);
+    world.run(Where::Right, "ip link set host_b" + size);
+}
+
+// A RoCEv2 packet whose UDP length is right.
+Frame roce_of(std::size_t size, std::uint32_t psn) {
+    std::array<std::byte, wire::Bth::kSize> header{};
+    wire::Bth{.opcode = 0x04, .dest_qp = {0x11}, .psn = wire::Psn(psn)}.encode(header);
+    constexpr std::size_t kAround = 14 + 20 + 8 + wire::Bth::kSize + 4;
+    Frame payload(size - kAround);
+    for (std::size_t i = 0; i < payload.size(); ++i)
+        payload[i] = static_cast<std::byte>((i + psn) % 251);
+    const wire::Envelope envelope{.source = *wire::IpAddress::parse("10.77.0.1"),
+                                  .destination = *wire::IpAddress::parse("10.77.0.2")};
+    Frame bytes(wire::kMaxFrameOverhead + payload.size() + wire::Bth::kSize);
+    bytes.resize(wire::write_frame({}, envelope, 0, header, payload, bytes));
+    return bytes;
+}
+
+} // namespace
+
+TEST_CASE("in line: jumbo frames pass whole on every path, and rules change what they name",
+          "[inject]") {
+    const World world;
+    const int mtu = GENERATE(4'200, 9'000);
+    set_mtu(world, mtu);
+    prepare_hosts(world);
+    const DataPath path = GENERATE(from_range(paths()));
+    InLine line = world.open({.path = path});
+    INFO(line.path());
+    {
+        Bump bump(1, rules_of("drop when from=a opcode=data psn=3 pass=1 fires=1"));
+        Hosts hosts(world, 20'000, 4, wire::Mtu::B4096);
+        {
+            const Running running(line, bump);
+            CHECK(hosts.play());
+        }
+        CHECK(bump.injector().unmet().empty());
+        CHECK(bump.traffic(End::A).bytes / bump.traffic(End::A).roce > 1'500);
+    }
+    // Of all lengths about the ends of buffers, in order; a byte of the last one is changed.
+    const std::size_t largest = static_cast<std::size_t>(mtu) + 14;
+    Bump bump(1,
+              rules_of("corrupt byte=" + std::to_string(largest - 14 - 8) + " when nth=300.. p=1"));
+    const Running running(line, bump);
+    Raw raw(world);
+    std::vector<Frame> sent;
+    for (std::uint32_t i = 0; i < 300; ++i) {
+        const std::size_t about = i % 3 == 0 ? 3'840 : i % 3 == 1 ? largest - 60 : 100;
+        sent.push_back(roce_of(std::min(about - 20 + i % 40 + (i % 3 == 1 ? 40 : 0), largest), i));
+    }
+    sent.back() = roce_of(largest, 299);
+    std::vector<Frame> got;
+    // More buffers at a time than are read at once.
+    constexpr std::size_t kBurst = 60;
+    for (std::size_t i = 0; i < sent.size(); i += kBurst) {
+        for (std::size_t k = i; k < i + kBurst; ++k)
+            raw.left.queue(sent[k], {});
+        raw.left.flush();
+        const auto some = raw.receive(kBurst);
+        got.insert(got.end(), some.begin(), some.end());
+    }
+    sent.back()[largest - 8] ^= std::byte{0xFF};
+    REQUIRE(got.size() == sent.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        INFO(i << ": " << sent[i].size());
+        CHECK(got[i] == sent[i]);
+    }
+    for (const End end : {End::A, End::B}) {
+        const PortCounts counts = line.counts(end);
+        CHECK(counts.dropped_by_kernel + counts.refused + counts.queue_full == 0);
+    }
+}
+
+TEST_CASE("in line: frames too long for AF_XDP's chains are refused with the reason", "[inject]") {
+    const World world;
+    set_mtu(world, 65'535);
     const auto refused = InLine::open("bump_a", "bump_b", {.path = DataPath::Generic});
     REQUIRE_FALSE(refused);
-    CHECK(refused.error().text == "MTU 4200 is more than an AF_XDP buffer of 3840 bytes takes");
-    // AF_PACKET takes them, and the whole path with a path MTU of 4,096.
-    InLine line = world.open();
-    CHECK(line.path() == "AF_PACKET, MTU 4200");
-    Bump bump(1, rules_of("drop when from=a opcode=data psn=3 pass=1 fires=1"));
-    Hosts hosts(world, 20'000, 4, wire::Mtu::B4096);
-    {
-        const Running running(line, bump);
-        CHECK(hosts.play());
-    }
-    CHECK(bump.injector().unmet().empty());
-    CHECK(bump.traffic(End::A).bytes / bump.traffic(End::A).roce > 1'500);
+    CHECK(refused.error().text ==
+          "MTU 65535 is more than the 17 buffers of 3840 bytes that AF_XDP chains");
 }
 
 #endif // VERIROCE_HAVE_XDP
+
+TEST_CASE("in line: rules select PFC frames on every path, and know what these stop", "[inject]") {
+    const World world;
+    prepare_hosts(world);
+    const DataPath path = GENERATE(from_range(paths()));
+    const auto rules = rules_of("drop when from=a pfc=3 quanta=1.. first=1\n"
+                                "drop when from=b paused=3 class=3\n"
+                                "drop when from=a pfc=5 quanta=0\n");
+    Bump bump(1, rules);
+    REQUIRE(bump.follows_pfc());
+    InLine line = world.open({.path = path, .takes_pfc = true});
+    INFO(line.path());
+    bump.set_link_speed(1e6); // a quantum is 512 us
+    Raw raw(world);
+    const auto pfc = [](std::uint8_t priority, std::uint16_t quanta) {
+        return fault::pause_frame({.priority = priority, .quanta = quanta}, wire::Frame{});
+    };
+    const auto roce = [](std::uint8_t dscp) {
+        std::array<std::byte, wire::Bth::kSize> header{};
+        wire::Bth{.opcode = 0x04, .dest_qp = {0x11}}.encode(header);
+        const wire::Envelope envelope{.source = *wire::IpAddress::parse("10.77.0.2"),
+                                      .destination = *wire::IpAddress::parse("10.77.0.1"),
+                                      .dscp = dscp};
+        Frame bytes(wire::kMaxFrameOverhead);
+        bytes.resize(wire::write_frame({}, envelope, 0, header, {}, bytes));
+        return bytes;
+    };
+    const auto pass = [](PacketPort& from, PacketPort& to, const Frame& frame) {
+        from.queue(frame, {});
+        from.flush();
+        const auto until = net::monotonic_now() + 300ms;
+        while (net::monotonic_now() < until) {
+            net::wait_for(to.fd(), POLLIN, until);
+            const auto arrivals = to.receive();
+            REQUIRE(arrivals);
+            for (const Arrival& one : *arrivals)
+                if (std::ranges::equal(one.frame, frame)) return true;
+        }
+        return false;
+    };
+    const Running running(line, bump);
+    CHECK_FALSE(pass(raw.left, raw.right, pfc(3, 10'000))); // the lost PAUSE
+    CHECK(pass(raw.right, raw.left, roce(24)));             // so B is not stopped
+    CHECK(pass(raw.left, raw.right, pfc(3, 60'000)));       // 30 s
+    CHECK_FALSE(pass(raw.right, raw.left, roce(24)));
+    CHECK(pass(raw.right, raw.left, roce(0))); // another class
+    CHECK(pass(raw.left, raw.right, pfc(3, 0)));
+    CHECK(pass(raw.right, raw.left, roce(24)));
+    CHECK_FALSE(pass(raw.left, raw.right, pfc(5, 0))); // the lost RESUME
+    CHECK(pass(raw.left, raw.right, pfc(5, 1)));
+    CHECK(bump.injector().unmet().empty());
+    CHECK(bump.fabric().signals(End::A).pauses[3].frames == 2);
+}
 
 TEST_CASE("in line: interfaces that cannot be joined are refused", "[inject]") {
     const World world;
