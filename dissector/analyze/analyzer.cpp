@@ -22,19 +22,30 @@ struct Place {
 
 } // namespace
 
+void count_frame(const decode::Dissection& frame, Totals& totals) {
+    ++totals.frames;
+    if (frame.frame.time_ns) totals.note_time(wire::Instant(wire::Duration(*frame.frame.time_ns)));
+    if (frame.roce()) {
+        ++totals.incomplete;
+    } else if (frame.transport_packet()) {
+        ++totals.other_transport;
+    } else {
+        if (frame.layers.has(decode::LayerKind::Pause)) ++totals.pauses;
+        if (frame.layers.has(decode::LayerKind::Pfc)) ++totals.priority_pauses;
+    }
+}
+
 struct Analyzer::State {
     explicit State(Options chosen) : options(chosen), tracker(chosen.flow) {}
 
     void observe_together(std::span<const decode::Dissection> frames,
                           std::span<const flow::FramePacket> packets);
-    void count_frame(const decode::Dissection& frame);
-    void note_time(wire::Instant time);
     void take(const flow::Packet& packet);
     void outside(const flow::Packet& packet, const flow::Classified& seen);
     Place* place_of(std::uint32_t index);
-    Place* new_place(std::uint32_t index);
+    Place* new_place(std::uint32_t index, std::uint64_t number);
     void absorb(std::uint32_t gone, Place& into);
-    void refresh(Place& place, const flow::Connection& connection);
+    void refresh(Place& place, const flow::Connection& connection, std::uint64_t number);
     void note_finished(Place& place, std::uint8_t requester);
     void fetch(const flow::Tracker::Ahead& ahead) const;
     void finish();
@@ -45,7 +56,6 @@ struct Analyzer::State {
     std::deque<Place> places;
     std::vector<std::uint32_t> place_by_index; // of the tracker
     std::uint64_t last_id = 0;
-    std::uint64_t unpaired_responses = 0;
     std::size_t traced = 0;
     std::array<flow::FramePacket, kTogether> together;
     std::array<std::optional<flow::Tracker::Ahead>, kTogether> fetched;
@@ -53,24 +63,6 @@ struct Analyzer::State {
     Totals totals;
     bool finished = false;
 };
-
-void Analyzer::State::note_time(wire::Instant time) {
-    if (!totals.begin || time < *totals.begin) totals.begin = time;
-    if (!totals.end || time > *totals.end) totals.end = time;
-}
-
-// A frame that holds no packet.
-void Analyzer::State::count_frame(const decode::Dissection& frame) {
-    if (frame.frame.time_ns) note_time(wire::Instant(wire::Duration(*frame.frame.time_ns)));
-    if (frame.roce()) {
-        ++totals.incomplete;
-    } else if (frame.transport_packet()) {
-        ++totals.other_transport;
-    } else {
-        if (frame.layers.has(decode::LayerKind::Pause)) ++totals.pauses;
-        if (frame.layers.has(decode::LayerKind::Pfc)) ++totals.priority_pauses;
-    }
-}
 
 void Analyzer::State::fetch(const flow::Tracker::Ahead& ahead) const {
     if (ahead.connection >= place_by_index.size()) return;
@@ -87,13 +79,13 @@ void Analyzer::State::fetch(const flow::Tracker::Ahead& ahead) const {
 // touched: another thread may have decoded them, and they would come from its cache.
 void Analyzer::State::observe_together(std::span<const decode::Dissection> frames,
                                        std::span<const flow::FramePacket> packets) {
-    totals.frames += packets.size();
     for (std::size_t i = 0; i < packets.size(); ++i) {
         if (packets[i].there) {
+            ++totals.frames;
             tracker.fetch_path(packets[i].packet);
-            if (packets[i].packet.time) note_time(*packets[i].packet.time);
+            if (packets[i].packet.time) totals.note_time(*packets[i].packet.time);
         } else {
-            count_frame(frames[i]);
+            count_frame(frames[i], totals);
         }
     }
     for (std::size_t i = 0; i < packets.size(); ++i) {
@@ -124,12 +116,12 @@ void Analyzer::State::take(const flow::Packet& packet) {
     }
     if (seen.kind == flow::Class::Outside) return outside(packet, seen);
     Place* place = place_of(*seen.connection);
-    if (place == nullptr) place = new_place(*seen.connection);
+    if (place == nullptr) place = new_place(*seen.connection, packet.number);
     if (place == nullptr) return;
     if (seen.absorbed) absorb(*seen.absorbed, *place);
     Conversation& conversation = place->conversation;
     const flow::Connection& connection = tracker.connection(*seen.connection);
-    if (conversation.pairing != connection.pairing) refresh(*place, connection);
+    if (conversation.pairing != connection.pairing) refresh(*place, connection, packet.number);
     conversation.service = connection.service;
     if (conversation.first_number == 0) {
         conversation.first_number = packet.number;
@@ -140,7 +132,6 @@ void Analyzer::State::take(const flow::Packet& packet) {
     if (packet.ecn == kMarked) ++conversation.ends[seen.from].congestion_marks;
     if (seen.kind == flow::Class::Unpaired) {
         ++conversation.unpaired_responses;
-        ++unpaired_responses;
         return;
     }
     const std::uint8_t asking = seen.asking();
@@ -151,7 +142,8 @@ void Analyzer::State::take(const flow::Packet& packet) {
         watch.response(conversation, asking, packet, seen, stream);
         if (!tracker.finished().empty()) note_finished(*place, asking);
     } else {
-        const bool known = connection.pairing != flow::Pairing::None || unpaired_responses == 0;
+        const bool known = connection.pairing != flow::Pairing::None ||
+                           tracker.unpaired_beside(*seen.connection) == 0;
         watch.request(conversation, asking, packet, seen, stream, known);
     }
 }
@@ -180,7 +172,7 @@ Place* Analyzer::State::place_of(std::uint32_t index) {
     return place.tracked == tracker.connection(index).id ? &place : nullptr;
 }
 
-Place* Analyzer::State::new_place(std::uint32_t index) {
+Place* Analyzer::State::new_place(std::uint32_t index, std::uint64_t number) {
     if (index >= place_by_index.size()) place_by_index.resize(index + 1UL, kNone);
     place_by_index[index] = kNone;
     if (places.size() >= options.conversations) {
@@ -190,6 +182,7 @@ Place* Analyzer::State::new_place(std::uint32_t index) {
     place_by_index[index] = static_cast<std::uint32_t>(places.size());
     const flow::Connection& connection = tracker.connection(index);
     Place& place = places.emplace_back();
+    place.conversation.made_by = number;
     place.tracked = connection.id;
     if (traced < options.traces) {
         ++traced;
@@ -233,14 +226,17 @@ void Analyzer::State::absorb(std::uint32_t gone, Place& into) {
     into.watches[1].belong_to(1);
 }
 
-void Analyzer::State::refresh(Place& place, const flow::Connection& connection) {
+void Analyzer::State::refresh(Place& place, const flow::Connection& connection,
+                              std::uint64_t number) {
     Conversation& conversation = place.conversation;
     conversation.pairing = connection.pairing;
     for (std::size_t end = 0; end < 2; ++end) {
         conversation.ends[end].address = connection.ends[end].address;
         conversation.ends[end].qpn = connection.ends[end].qpn;
     }
-    if (conversation.id == 0) conversation.id = ++last_id;
+    if (conversation.id != 0) return;
+    conversation.id = ++last_id;
+    conversation.named_by = number;
 }
 
 void Analyzer::State::note_finished(Place& place, std::uint8_t requester) {
@@ -307,16 +303,22 @@ void Analyzer::observe(std::span<const decode::Dissection> frames) {
 void Analyzer::observe(std::span<const decode::Dissection> frames,
                        std::span<const flow::FramePacket> packets) {
     state_->messages.clear();
-    for (std::size_t at = 0; at < frames.size(); at += kTogether) {
-        const std::size_t count = std::min(frames.size() - at, kTogether);
-        state_->observe_together(frames.subspan(at, count), packets.subspan(at, count));
+    const std::size_t all = frames.empty() ? packets.size() : frames.size();
+    for (std::size_t at = 0; at < all; at += kTogether) {
+        const std::size_t count = std::min(all - at, kTogether);
+        state_->observe_together(frames.empty() ? frames : frames.subspan(at, count),
+                                 packets.subspan(at, count));
     }
+}
+
+void Analyzer::observe(std::span<const flow::FramePacket> packets) {
+    observe({}, packets);
 }
 
 void Analyzer::observe(const flow::Packet& packet) {
     state_->messages.clear();
     ++state_->totals.frames;
-    if (packet.time) state_->note_time(*packet.time);
+    if (packet.time) state_->totals.note_time(*packet.time);
     state_->take(packet);
 }
 
@@ -326,6 +328,11 @@ void Analyzer::finish() {
 
 std::span<const FinishedMessage> Analyzer::messages() const {
     return state_->messages;
+}
+
+bool Analyzer::limited() const {
+    return state_->tracker.limited() || state_->totals.conversations_not_kept > 0 ||
+           state_->set_ups.limited();
 }
 
 const Totals& Analyzer::totals() const {

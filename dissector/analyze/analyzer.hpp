@@ -29,6 +29,9 @@ struct Options {
     std::size_t traces = 0; // of this many conversations, the first ones, graphs are kept
 };
 
+// A frame that holds no packet: flow::read_packet() returns false.
+void count_frame(const decode::Dissection& frame, Totals& totals);
+
 class Analyzer {
   public:
     explicit Analyzer(Options options = {});
@@ -42,6 +45,8 @@ class Analyzer {
     // The same, with what flow::read_packets() gave for them.
     void observe(std::span<const decode::Dissection> frames,
                  std::span<const flow::FramePacket> packets);
+    // Frames that all hold packets.
+    void observe(std::span<const flow::FramePacket> packets);
     void observe(const flow::Packet& packet);
     // After the last packet. Observing afterwards is an error.
     void finish();
@@ -49,6 +54,9 @@ class Analyzer {
     // The messages that the last call of observe() completed.
     [[nodiscard]] std::span<const FinishedMessage> messages() const;
     [[nodiscard]] const Totals& totals() const;
+    // Whether a limit of memory took something away. If not, what is said of a conversation does
+    // not depend on packets between other addresses.
+    [[nodiscard]] bool limited() const;
     // After finish(); in the order of their first packets.
     [[nodiscard]] std::vector<const Conversation*> conversations() const;
 

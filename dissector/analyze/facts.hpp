@@ -247,7 +247,10 @@ struct Endpoint {
 
 // The packets between two QPs: a connection.
 struct Conversation {
-    std::uint64_t id = 0; // from 1, in the order of first packets
+    // From 1, in the order in which their QPs were paired; those of one direction come last.
+    std::uint64_t id = 0;
+    std::uint64_t made_by = 0;  // the packet with which it began
+    std::uint64_t named_by = 0; // the packet that paired its QPs; 0: none
     flow::Pairing pairing = flow::Pairing::None;
     wire::Service service = wire::Service::Rc;
     std::optional<wire::Mtu> mtu;
@@ -289,6 +292,11 @@ struct Totals {
     std::optional<wire::Instant> begin;
     std::optional<wire::Instant> end;
     std::vector<Refusal> refusals;
+
+    void note_time(wire::Instant time) {
+        if (!begin || time < *begin) begin = time;
+        if (!end || time > *end) end = time;
+    }
 };
 
 // A message that was completed.

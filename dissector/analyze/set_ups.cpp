@@ -43,7 +43,9 @@ void SetUps::request(const flow::Packet& packet, const flow::CmMessage& message)
     if (open_.size() < kMostOpen) {
         open_.push_back(open);
     } else {
-        open_[next_++ % kMostOpen] = open;
+        Open& oldest = open_[next_++ % kMostOpen];
+        limited_ = limited_ || !oldest.answered;
+        oldest = open;
     }
 }
 
@@ -60,7 +62,10 @@ void SetUps::reply(const flow::Packet& packet, const flow::CmMessage& message) {
     Open* const open = asked(packet, message.remote_id);
     if (open == nullptr) return;
     open->answered = true;
-    if (kept_.size() >= kMostKept) return;
+    if (kept_.size() >= kMostKept) {
+        limited_ = true;
+        return;
+    }
     const flow::CmMessage& asked = open->request;
     Setup setup{.request_number = open->number,
                 .reply_number = packet.number,

@@ -20,6 +20,9 @@ class SetUps {
     // Of the connection on which `path` is one direction, the latest one.
     [[nodiscard]] const Setup* find(const flow::Path& path) const;
     [[nodiscard]] const std::vector<Refusal>& refusals() const { return refusals_; }
+    // Whether an exchange was not kept for want of room. Refusals are not counted: the first ones
+    // are always kept.
+    [[nodiscard]] bool limited() const { return limited_; }
 
   private:
     struct Open {
@@ -41,6 +44,7 @@ class SetUps {
     std::vector<Setup> kept_;
     flow::Table<flow::Path> by_path_; // both directions
     std::vector<Refusal> refusals_;
+    bool limited_ = false;
 };
 
 } // namespace veriroce::analyze

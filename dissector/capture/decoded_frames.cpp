@@ -78,26 +78,26 @@ bool DecodedFrames::choose() {
     if (begun_) {
         advance(current_);
         const Input& input = inputs_[current_];
-        if (!input.ended && (!limit_ns_ || input.time_ns <= *limit_ns_)) return true;
+        if (!input.ended && (!limit_ || std::pair(input.time_ns, current_) < *limit_)) return true;
     } else {
         for (std::size_t i = 0; i < inputs_.size(); ++i)
             advance(i);
         begun_ = true;
     }
-    std::optional<std::size_t> first;
-    limit_ns_.reset();
+    std::optional<std::pair<std::int64_t, std::size_t>> first;
+    limit_.reset();
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-        const Input& input = inputs_[i];
-        if (input.ended) continue;
-        if (!first || input.time_ns < inputs_[*first].time_ns) {
-            if (first) limit_ns_ = inputs_[*first].time_ns;
-            first = i;
-        } else if (!limit_ns_ || input.time_ns < *limit_ns_) {
-            limit_ns_ = input.time_ns;
+        if (inputs_[i].ended) continue;
+        const std::pair place(inputs_[i].time_ns, i);
+        if (!first || place < *first) {
+            limit_ = first;
+            first = place;
+        } else if (!limit_ || place < *limit_) {
+            limit_ = place;
         }
     }
     if (!first) return false;
-    current_ = *first;
+    current_ = first->second;
     return true;
 }
 

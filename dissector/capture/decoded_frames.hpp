@@ -10,8 +10,9 @@
 // are under way as the buffer holds, and all of them are given out before it is filled again.
 // Memory is bounded: kBatchesPerThread batches for each thread.
 //
-// Several readers are one capture, in the order of time: each keeps its own order, and a frame
-// without a time follows the one before it. Frames are numbered from 1 over all readers.
+// Several readers are one capture, in the order of time: each keeps its own order, a frame without
+// a time follows the one before it, and of equal times the earlier reader's comes first. Frames are
+// numbered from 1 over all readers.
 #pragma once
 
 #include <functional>
@@ -104,8 +105,9 @@ class DecodedFrames {
     std::vector<Input> inputs_;
     Options options_;
     std::size_t current_ = 0;
-    std::optional<std::int64_t> limit_ns_; // the earliest of the other inputs
-    bool keeps_ = true;                    // all readers keep their bytes
+    // The input that comes first among the others, and its time.
+    std::optional<std::pair<std::int64_t, std::size_t>> limit_;
+    bool keeps_ = true; // all readers keep their bytes
     bool begun_ = false;
     bool ended_ = false;
     std::uint64_t number_ = 0;

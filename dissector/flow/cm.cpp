@@ -3,6 +3,7 @@
 #include "dissector/decode/field.hpp"
 #include "dissector/decode/mad.hpp"
 #include "dissector/wire/field_places.hpp"
+#include "dissector/wire/management.hpp"
 
 namespace veriroce::flow {
 namespace {
@@ -117,13 +118,13 @@ CmMessage read_message(CmKind kind, wire::Bytes data) {
 
 std::optional<CmMessage> cm_message_of(const Packet& packet) {
     if (packet.info().service != wire::Service::Ud ||
-        packet.transport.bth.dest_qp.value != decode::kGsiQp) {
+        packet.transport.bth.dest_qp != wire::kGsiQpn) {
         return std::nullopt;
     }
     const wire::Bytes datagram = packet.transport.body;
     if (datagram.size() < decode::kMadHeaderBytes + kFieldBytes) return std::nullopt;
     const decode::MadHeader mad = decode::MadHeader::read(datagram);
-    if (mad.management_class != decode::kCmClass) return std::nullopt;
+    if (mad.management_class != wire::kCmClass) return std::nullopt;
     return read_message(kind_of(mad.attribute), datagram.subspan(decode::kMadHeaderBytes));
 }
 
@@ -132,7 +133,7 @@ std::optional<CmMessage> cm_message_of(const decode::Dissection& dissection) {
     if (header == nullptr || header->length < decode::kMadHeaderBytes) return std::nullopt;
     const auto mad = decode::MadHeader::read(dissection.bytes_of(*header));
     const decode::CmLayout* layout = decode::cm_layout(mad.attribute);
-    if (mad.management_class != decode::kCmClass || layout == nullptr) return std::nullopt;
+    if (mad.management_class != wire::kCmClass || layout == nullptr) return std::nullopt;
     const decode::LayerSpan* message = dissection.layers.find(layout->layer);
     if (message == nullptr || message->length < layout->bytes) return std::nullopt;
     return read_message(kind_of(mad.attribute), dissection.bytes_of(*message));

@@ -355,10 +355,14 @@ bool Stream::room(std::size_t wanted, Budget& budget) {
             !extents_.empty() && wire::distance(extents_.front().last_psn(), unacknowledged_) <= 0;
         const std::size_t more = extents_.capacity() == 0 ? kFirstRoom : extents_.capacity();
         const std::size_t bound = needed ? kMaxHistory : kAcknowledgedHistory;
-        if (extents_.capacity() + more <= bound && budget.extents_left >= more) {
+        const bool wants_more = extents_.capacity() + more <= bound;
+        if (wants_more && budget.extents_left >= more) {
             budget.extents_left -= more;
             extents_.grow(kFirstRoom);
-        } else if (extents_.empty()) {
+            continue;
+        }
+        budget.refused = budget.refused || wants_more;
+        if (extents_.empty()) {
             return false;
         } else {
             forget_oldest();

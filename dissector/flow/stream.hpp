@@ -151,6 +151,7 @@ struct Counters {
 // How much history all streams together may still allocate.
 struct Budget {
     std::size_t extents_left = 0;
+    bool refused = false; // a stream needed more than was left
 };
 
 struct StreamResult {

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kFirstAskedRoom = 64; // powers of two
 constexpr std::size_t kMaxAskedRoom = 1U << 16;
+constexpr std::size_t kAskedByConnection = 8;
 constexpr std::size_t kConnectRequests = 256;
 
 Path path_of(const Packet& packet) {
@@ -56,8 +57,7 @@ std::string_view name_of(Cause cause) {
     return {};
 }
 
-Tracker::Tracker(Limits limits)
-    : limits_(limits), budget_{.extents_left = limits.extents}, asked_(kFirstAskedRoom) {
+Tracker::Tracker(Limits limits) : limits_(limits), budget_{.extents_left = limits.extents} {
     assert(limits.connections > 1);
 }
 
@@ -109,10 +109,7 @@ void Tracker::fetch_path(const Packet& packet) const {
 
 std::optional<Tracker::Ahead> Tracker::fetch_connection(const Packet& packet) const {
     const auto known = paths_.find(path_of(packet));
-    if (!known) {
-        fetch_asked(packet);
-        return std::nullopt;
-    }
+    if (!known) return std::nullopt;
     const bool receiver_asks = packet.info().response();
     const Ahead ahead{.connection = *known >> 1,
                       .asking =
@@ -124,14 +121,15 @@ std::optional<Tracker::Ahead> Tracker::fetch_connection(const Packet& packet) co
     return ahead;
 }
 
-void Tracker::fetch_asked(const Packet& packet) const {
-    wire::fetch(asked_[asked_place(asked_key(packet))]);
+void Tracker::fetch_asked(const Packet& packet, const Connection& connection) const {
+    const std::vector<Asked>& asked = hosts_[connection.hosts].asked;
+    if (!asked.empty()) wire::fetch(asked[packet.psn().value() & (asked.size() - 1)]);
 }
 
 void Tracker::fetch_history(const Packet& packet, const Ahead& ahead) const {
     const Connection& connection = connections_[ahead.connection];
     connection.ends[ahead.asking].stream.fetch_end();
-    if (connection.pairing == Pairing::None) fetch_asked(packet);
+    if (connection.pairing == Pairing::None) fetch_asked(packet, connection);
 }
 
 bool Tracker::of_another_service(const Packet& packet) const {
@@ -177,6 +175,7 @@ Classified Tracker::response(const Packet& packet, std::uint32_t index, Classifi
     const bool unknown = connections_[index].pairing == Pairing::None;
     if ((unknown && !pair(packet, index, seen)) || (!unknown && rivalled(packet, index))) {
         ++connections_[index].unpaired_responses;
+        ++hosts_[connections_[index].hosts].unpaired_responses;
         seen.kind = Class::Unpaired;
         return seen;
     }
@@ -199,7 +198,8 @@ std::uint32_t Tracker::path(const Packet& packet) {
         give_partner(*asker, packet.transport.bth.dest_qp);
         return *asker << 1;
     }
-    const std::uint32_t index = fresh(packet.number);
+    const std::uint32_t index =
+        fresh(packet.number, hosts_between(packet.source, packet.destination));
     Connection& connection = connections_[index];
     connection.ends[0].address = packet.source;
     connection.ends[1].address = packet.destination;
@@ -215,7 +215,38 @@ void Tracker::put_path(std::uint32_t index, std::uint8_t to) {
                index << 1 | to);
 }
 
-std::uint32_t Tracker::fresh(std::uint64_t number) {
+// The two addresses in one order, whoever sends.
+Path Tracker::hosts_key(const wire::IpAddress& one, const wire::IpAddress& other) {
+    return one.bytes <= other.bytes ? Path{one, other} : Path{other, one};
+}
+
+// The caller makes a connection between them: fresh() counts it.
+std::uint32_t Tracker::hosts_between(const wire::IpAddress& one, const wire::IpAddress& other) {
+    const Path key = hosts_key(one, other);
+    if (const auto known = hosts_by_addresses_.find(key)) return *known;
+    auto index = static_cast<std::uint32_t>(hosts_.size());
+    if (free_hosts_.empty()) {
+        hosts_.emplace_back();
+    } else {
+        index = free_hosts_.back();
+        free_hosts_.pop_back();
+    }
+    hosts_[index].key = key;
+    hosts_by_addresses_.put(key, index);
+    return index;
+}
+
+// A connection between them is gone.
+void Tracker::leave(std::uint32_t hosts) {
+    if (--hosts_[hosts].connections > 0) return;
+    hosts_by_addresses_.remove(hosts_[hosts].key);
+    hosts_[hosts] = Hosts();
+    free_hosts_.push_back(hosts);
+}
+
+// `hosts` is counted first, so that making room does not take it away.
+std::uint32_t Tracker::fresh(std::uint64_t number, std::uint32_t hosts) {
+    ++hosts_[hosts].connections;
     if (free_.empty() && connections_.size() >= limits_.connections) evict_oldest();
     std::uint32_t index = 0;
     if (!free_.empty()) {
@@ -227,7 +258,7 @@ std::uint32_t Tracker::fresh(std::uint64_t number) {
         connections_.emplace_back();
         links_.emplace_back();
     }
-    if (connections_.size() * 8 > asked_.size() && asked_.size() < kMaxAskedRoom) widen_asked();
+    connections_[index].hosts = hosts;
     connections_[index].id = ++last_id_;
     connections_[index].first_number = connections_[index].last_number = number;
     link_newest(index);
@@ -250,6 +281,7 @@ void Tracker::drop(std::uint32_t index) {
     for (End& end : connection.ends)
         end.stream.release(budget_);
     connection.id = 0;
+    leave(connection.hosts);
     unlink(index);
     free_.push_back(index);
 }
@@ -273,56 +305,62 @@ void Tracker::link_newest(std::uint32_t index) {
     newest_ = index;
 }
 
-// A key that a request and its response share.
-std::uint64_t Tracker::asked_key(const Packet& packet) {
-    const bool response = packet.info().response();
-    const wire::IpAddress& asking = response ? packet.destination : packet.source;
-    const wire::IpAddress& asked = response ? packet.source : packet.destination;
-    return mixed(Path::hash_of(asking) * 3 + Path::hash_of(asked)) + mixed(packet.psn().value());
+// Whether the one of the two addresses that comes first asks: sends the request, or gets the
+// response.
+bool Tracker::from_low(const Packet& packet) {
+    const bool forward = packet.source.bytes <= packet.destination.bytes;
+    return forward != packet.info().response();
 }
 
-std::size_t Tracker::asked_place(std::uint64_t key) const {
-    return mixed(key) & (asked_.size() - 1);
-}
-
-void Tracker::widen_asked() {
-    std::vector<Asked> smaller(asked_.size() * 2);
-    smaller.swap(asked_);
+void Tracker::widen_asked(Hosts& hosts) {
+    std::vector<Asked> smaller(std::max(hosts.asked.size() * 2, kFirstAskedRoom));
+    smaller.swap(hosts.asked);
     for (const Asked& slot : smaller) {
-        if (slot.id != 0) asked_[asked_place(slot.key)] = slot;
+        if (slot.id != 0) hosts.asked[slot.psn.value() & (hosts.asked.size() - 1)] = slot;
     }
 }
 
 void Tracker::remember_request(const Packet& packet, std::uint32_t index) {
     if (packet.info().service != wire::Service::Rc) return;
-    const std::uint64_t key = asked_key(packet);
-    Asked& slot = asked_[asked_place(key)];
+    Hosts& hosts = hosts_[connections_[index].hosts];
+    while (hosts.asked.size() < kMaxAskedRoom &&
+           hosts.asked.size() < std::max(hosts.connections * kAskedByConnection, kFirstAskedRoom))
+        widen_asked(hosts);
     const std::uint64_t id = connections_[index].id;
-    if (slot.key == key && slot.id == id) return;
-    const bool rival = slot.key == key && slot.id != 0 &&
-                       connections_[slot.connection].id == slot.id &&
-                       connections_[slot.connection].pairing == Pairing::None;
-    slot = {.key = key, .connection = index, .id = id, .ambiguous = rival};
+    const Asked* const known = asked_by(packet, hosts);
+    if (known != nullptr && known->id == id) return;
+    hosts.asked[packet.psn().value() & (hosts.asked.size() - 1)] = {.psn = packet.psn(),
+                                                                    .connection = index,
+                                                                    .id = id,
+                                                                    .from_low = from_low(packet),
+                                                                    .ambiguous = known != nullptr};
+}
+
+const Tracker::Asked* Tracker::asked_by(const Packet& packet, const Hosts& hosts) const {
+    if (hosts.asked.empty()) return nullptr;
+    const Asked& slot = hosts.asked[packet.psn().value() & (hosts.asked.size() - 1)];
+    if (slot.id == 0 || !(slot.psn == packet.psn()) || slot.from_low != from_low(packet)) {
+        return nullptr;
+    }
+    const Connection& asker = connections_[slot.connection];
+    return asker.id == slot.id && asker.pairing == Pairing::None ? &slot : nullptr;
 }
 
 // The unpaired QP that requested this response's PSN, if there is exactly one.
 std::optional<std::uint32_t> Tracker::asker_of(const Packet& packet) const {
     if (packet.info().service != wire::Service::Rc || !packet.info().response()) return {};
-    const std::uint64_t key = asked_key(packet);
-    const Asked& slot = asked_[asked_place(key)];
-    if (slot.key != key || slot.id == 0 || slot.ambiguous) return {};
-    const Connection& asker = connections_[slot.connection];
-    if (asker.id != slot.id || asker.pairing != Pairing::None) return {};
-    // The hash can collide: check that the addresses match.
-    if (!(asker.ends[0].address == packet.destination && asker.ends[1].address == packet.source)) {
-        return {};
-    }
-    return slot.connection;
+    const auto known = hosts_by_addresses_.find(hosts_key(packet.source, packet.destination));
+    if (!known) return {};
+    const Asked* const asked = asked_by(packet, hosts_[*known]);
+    if (asked == nullptr || asked->ambiguous) return {};
+    return asked->connection;
 }
 
 void Tracker::give_partner(std::uint32_t index, wire::Qpn qpn) {
     connections_[index].ends[0].qpn = qpn;
     connections_[index].pairing = Pairing::Inferred;
+    Hosts& hosts = hosts_[connections_[index].hosts];
+    if (hosts.connections == 1) hosts.asked = {}; // nobody else can be meant
     put_path(index, 0);
 }
 
@@ -339,11 +377,8 @@ bool Tracker::pair(const Packet& packet, std::uint32_t index, Classified& seen) 
 // reconnected to it.
 bool Tracker::rivalled(const Packet& packet, std::uint32_t index) const {
     if (connections_[index].pairing == Pairing::Known) return false;
-    const std::uint64_t key = asked_key(packet);
-    const Asked& slot = asked_[asked_place(key)];
-    return slot.key == key && slot.id != 0 && slot.connection != index &&
-           connections_[slot.connection].id == slot.id &&
-           connections_[slot.connection].pairing == Pairing::None;
+    const Asked* const asked = asked_by(packet, hosts_[connections_[index].hosts]);
+    return asked != nullptr && asked->connection != index;
 }
 
 // Each knows only its receiver (end 1). `from` becomes the reverse direction of `into`.
@@ -363,12 +398,15 @@ void Tracker::merge(std::uint32_t into, std::uint32_t from) {
 
 void Tracker::introduce(const Introduction& first, const Introduction& second) {
     const std::array<Introduction, 2> introduced{first, second};
+    const std::uint32_t hosts = hosts_between(first.address, second.address);
+    ++hosts_[hosts].connections; // so that they stay when the older connections go
     for (std::size_t to = 0; to < 2; ++to) {
         const auto known = paths_.find(
             {introduced[1 - to].address, introduced[to].address, introduced[to].qpn.value});
         if (known) drop(*known >> 1);
     }
-    const std::uint32_t index = fresh(packets_);
+    const std::uint32_t index = fresh(packets_, hosts);
+    leave(hosts);
     Connection& connection = connections_[index];
     connection.pairing = Pairing::Known;
     connection.service_known = first.service.has_value();
@@ -394,7 +432,9 @@ void Tracker::connection_message(const Packet& packet) {
         if (connect_requests_.size() < kConnectRequests) {
             connect_requests_.push_back(request);
         } else {
-            connect_requests_[next_connect_request_++ % kConnectRequests] = request;
+            ConnectRequest& oldest = connect_requests_[next_connect_request_++ % kConnectRequests];
+            if (oldest.message.kind == CmKind::Request) connect_request_overwritten_ = true;
+            oldest = request;
         }
         return;
     }

@@ -63,6 +63,7 @@ struct Connection {
     std::uint64_t first_number = 0;
     std::uint64_t last_number = 0;
     std::uint64_t unpaired_responses = 0;
+    std::uint32_t hosts = 0; // internal: the tracker's index of the two addresses
     std::array<End, 2> ends;
 };
 
@@ -142,19 +143,40 @@ class Tracker {
     [[nodiscard]] const Answered& answered() const { return answered_; }
     [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
+    // Responses between the two addresses of this connection whose connection was not known.
+    [[nodiscard]] std::uint64_t unpaired_beside(std::uint32_t index) const {
+        return hosts_[connections_[index].hosts].unpaired_responses;
+    }
+    // Whether something was forgotten or not kept because of a limit of memory. If not, what is
+    // said of a connection does not depend on packets between other addresses.
+    [[nodiscard]] bool limited() const {
+        return evicted_ > 0 || budget_.refused || connect_request_overwritten_;
+    }
 
   private:
     struct Asked { // a request from an unpaired QP
-        std::uint64_t key = 0;
+        wire::Psn psn;
         std::uint32_t connection = 0;
         std::uint64_t id = 0;
+        bool from_low = false; // the address that comes first asks
         bool ambiguous = false;
+    };
+    // Two addresses with connections between them. What pairs their QPs depends on no others, so
+    // that packets can be divided by addresses.
+    struct Hosts {
+        Path key; // without a QP number
+        std::uint32_t connections = 0;
+        std::uint64_t unpaired_responses = 0;
+        std::vector<Asked> asked; // by the low bits of the PSN; empty until something was asked
     };
 
     std::uint32_t path(const Packet& packet);
     [[nodiscard]] bool of_another_service(const Packet& packet) const;
     void of_known_path(const Packet& packet, Classified& seen) const;
-    std::uint32_t fresh(std::uint64_t number);
+    std::uint32_t fresh(std::uint64_t number, std::uint32_t hosts);
+    static Path hosts_key(const wire::IpAddress& one, const wire::IpAddress& other);
+    std::uint32_t hosts_between(const wire::IpAddress& one, const wire::IpAddress& other);
+    void leave(std::uint32_t hosts);
     void evict_oldest();
     void drop(std::uint32_t index);
     void touch(std::uint32_t index, std::uint64_t number);
@@ -162,16 +184,18 @@ class Tracker {
     void link_newest(std::uint32_t index);
     Classified request(const Packet& packet, std::uint32_t index, Classified seen);
     Classified response(const Packet& packet, std::uint32_t index, Classified seen);
-    void widen_asked();
+    static void widen_asked(Hosts& hosts);
     void remember_request(const Packet& packet, std::uint32_t index);
     std::optional<std::uint32_t> asker_of(const Packet& packet) const;
     void give_partner(std::uint32_t index, wire::Qpn qpn);
     bool pair(const Packet& packet, std::uint32_t index, Classified& seen);
     bool rivalled(const Packet& packet, std::uint32_t index) const;
     void merge(std::uint32_t into, std::uint32_t from);
-    void fetch_asked(const Packet& packet) const;
-    static std::uint64_t asked_key(const Packet& packet);
-    std::size_t asked_place(std::uint64_t key) const;
+    void fetch_asked(const Packet& packet, const Connection& connection) const;
+    [[nodiscard]] static bool from_low(const Packet& packet);
+    // The latest request with the PSN of this one, or that this response answers; null if there is
+    // none from an unpaired QP.
+    [[nodiscard]] const Asked* asked_by(const Packet& packet, const Hosts& hosts) const;
     void connection_message(const Packet& packet);
     void put_path(std::uint32_t index, std::uint8_t to);
 
@@ -190,9 +214,12 @@ class Tracker {
     std::vector<std::uint32_t> free_;
     bool services_known_ = false; // of some connection
     Table<Path> paths_;           // to the connection; the value's low bit is the receiving end
-    std::vector<Asked> asked_;
+    std::deque<Hosts> hosts_;
+    std::vector<std::uint32_t> free_hosts_;
+    Table<Path> hosts_by_addresses_;
     std::vector<ConnectRequest> connect_requests_; // the most recent unanswered ones
     std::size_t next_connect_request_ = 0;
+    bool connect_request_overwritten_ = false; // an unanswered one
     std::vector<Message> finished_;
     Answered answered_;
     std::uint64_t last_id_ = 0;

@@ -54,6 +54,43 @@ TEST_CASE("tracker: two QPs that ask for the same PSN are not told apart by it",
     CHECK(tracker.feed(wire.ack(101, 2)).kind == Class::New);
 }
 
+TEST_CASE("tracker: packets between other addresses change nothing", "[flow]") {
+    // Pairs of hosts with two connections each. All ask before any is answered.
+    constexpr std::uint32_t pairs = 300;
+    std::vector<Packet> packets;
+    Wire wire;
+    for (std::uint32_t round = 0; round < 20; ++round) {
+        for (std::uint32_t pair = 0; pair < pairs; ++pair) {
+            for (const std::uint32_t qpn : {0x33U, 0x44U}) {
+                Packet asking = wire.from_a(kSendOnly, pair * 7 + qpn * 1000 + round);
+                asking.source = wire::IpAddress::from_v4(0x0A010000 + pair);
+                asking.transport.bth.dest_qp = {qpn};
+                packets.push_back(asking);
+                if (round < 10) continue;
+                Packet answer = wire.ack(pair * 7 + qpn * 1000 + round - 10, 1);
+                answer.destination = asking.source;
+                answer.transport.bth.dest_qp = {qpn + 0x100};
+                packets.push_back(answer);
+            }
+        }
+    }
+    Tracker together;
+    std::vector<Tracker> apart(pairs);
+    std::size_t unlike = 0;
+    std::size_t paired = 0;
+    for (const Packet& packet : packets) {
+        const auto& host = packet.info().response() ? packet.destination : packet.source;
+        const Classified all = together.feed(packet);
+        const Classified alone = apart[host.low32() & 0xFFFF].feed(packet);
+        if (all.kind != alone.kind || all.message != alone.message) ++unlike;
+        if (all.role == Role::Responder && all.kind == Class::New) ++paired;
+    }
+    CHECK(unlike == 0);
+    CHECK(paired == std::size_t{pairs} * 2 * 10);
+    CHECK_FALSE(together.limited());
+    CHECK(together.connections().size() == std::size_t{pairs} * 2);
+}
+
 TEST_CASE("tracker: both directions of a connection have PSNs of their own", "[flow]") {
     Wire wire;
     Tracker tracker;
