@@ -7,6 +7,7 @@
 #include "conformance/dut/engine_device.hpp"
 #include "conformance/dut/late_device.hpp"
 #include "conformance/dut/limited_device.hpp"
+#include "transport/engine/management_host.hpp"
 #include "transport/net/clock.hpp"
 #include "transport/port/port.hpp"
 
@@ -17,7 +18,8 @@ namespace {
 class EngineBackend final : public Backend {
   public:
     EngineBackend(std::unique_ptr<port::Port> port, const Options& options)
-        : port_(std::move(port)), budget_(options.limits) {
+        : port_(std::move(port)), management_(port_->engine(), net::monotonic_now()),
+          budget_(options.limits) {
         if (!options.planted) return;
         lacks_ = options.planted->lacks;
         traits_ = options.planted->traits;
@@ -34,6 +36,7 @@ class EngineBackend final : public Backend {
     class Device; // it receives events while it exists
 
     std::unique_ptr<port::Port> port_;
+    engine::ManagementHost management_; // of all connections, as a host has one
     dut::Budget budget_;
     dut::Lacks lacks_;
     std::vector<std::string> traits_;
@@ -102,6 +105,7 @@ std::expected<std::unique_ptr<dut::Executor>, dut::Failure> EngineBackend::open_
 void EngineBackend::advance(wire::Instant now) {
     // If the link fails, whoever waits for its packets finds out.
     static_cast<void>(port_->step(now));
+    if (management_.serve(now)) static_cast<void>(port_->step(now)); // send the answers
     while (const auto event = port_->engine().poll_event()) {
         std::ranges::any_of(devices_, [&](auto* device) { return device->offer(*event, now); });
     }

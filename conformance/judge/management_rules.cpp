@@ -2,12 +2,12 @@
 // the request that it answers, which the tracker's connection has taken its attributes from.
 #include "conformance/judge/context.hpp"
 #include "dissector/decode/mad.hpp"
+#include "dissector/wire/management.hpp"
 
 namespace veriroce::judge {
 namespace {
 
 constexpr Excuses kDamage{Excuse::Damage};
-constexpr std::uint32_t kWellKnownQkey = 0x80010000;
 constexpr std::uint16_t kInvalidLid = 13;
 constexpr std::uint16_t kInvalidAlternateLid = 19;
 constexpr std::size_t kGidAt = decode::kMadHeaderBytes + 56; // of the request: its sender's
@@ -15,16 +15,15 @@ constexpr std::size_t kGidAt = decode::kMadHeaderBytes + 56; // of the request: 
 void judge_datagram(const Context& context) {
     const flow::Packet& packet = context.packet;
     const wire::Deth& deth = packet.transport.deth;
-    const bool well_formed = packet.payload_bytes() == decode::kMadBytes &&
-                             deth.qkey.value == kWellKnownQkey &&
-                             deth.source_qp.value == decode::kGsiQp;
+    const bool well_formed = packet.payload_bytes() == wire::kMadBytes &&
+                             deth.qkey == wire::kGsiQkey && deth.source_qp == wire::kGsiQpn;
     if (!well_formed) {
         context.report(
             "N-30", kDamage, Evidence(packet.number),
             {phrase({"the CM message has ", packet.payload_bytes(), " bytes, comes from QP ",
                      deth.source_qp.value, " and has Q_Key ", Hex{deth.qkey.value}}),
-             phrase({"it must have ", decode::kMadBytes, " bytes, come from QP ", decode::kGsiQp,
-                     " and have Q_Key ", Hex{kWellKnownQkey}})});
+             phrase({"it must have ", wire::kMadBytes, " bytes, come from QP ", wire::kGsiQpn.value,
+                     " and have Q_Key ", Hex{wire::kGsiQkey.value}})});
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "dissector/decode/mad.hpp"
 #include "dissector/wire/field_places.hpp"
+#include "dissector/wire/management.hpp"
 #include "dissector/wire/opcode_table.hpp"
 
 namespace veriroce::decode {
@@ -138,12 +139,13 @@ constexpr Location kDestQp = where("infiniband.bth.destqp");
 
 Found special_qp(const Subject& s) {
     const std::uint32_t qp = s.packet.bth.dest_qp.value;
-    return field_if<kDestQp>(qp <= kGsiQp, s, qp);
+    return field_if<kDestQp>(qp <= wire::kGsiQpn.value, s, qp);
 }
 // QP 0 manages native InfiniBand.
 Found management_qp(const Subject& s) {
     const std::uint32_t qp = s.packet.bth.dest_qp.value;
-    return field_if<kDestQp>(qp == kSmiQp && s.dissection.protocol != Protocol::InfiniBand, s, qp);
+    return field_if<kDestQp>(
+        qp == wire::kSmiQpn.value && s.dissection.protocol != Protocol::InfiniBand, s, qp);
 }
 Found multicast_qp(const Subject& s) {
     return field_if<kDestQp>(s.packet.bth.dest_qp.value == wire::kMask24, s);
@@ -273,8 +275,8 @@ Found cnp_reserved(const Subject& s) {
 Found mad_length(const Subject& s) {
     if (!is_management(s.packet.bth, s.dissection.protocol)) return std::nullopt;
     const std::uint32_t bytes = s.body_bytes();
-    if (bytes == kMadBytes) return std::nullopt;
-    return Spot{s.body_at(), bytes, bytes, kMadBytes};
+    if (bytes == wire::kMadBytes) return std::nullopt;
+    return Spot{s.body_at(), bytes, bytes, wire::kMadBytes};
 }
 
 Found mad_version(const Subject& s) {

@@ -3,6 +3,7 @@
 
 #include "dissector/decode/field_rows.hpp"
 #include "dissector/decode/mad.hpp"
+#include "dissector/wire/management.hpp"
 
 namespace veriroce::decode::rows {
 namespace {
@@ -37,7 +38,7 @@ Computed cm_message(const Dissection& d, const LayerSpan& layer) {
     const wire::Bytes header = d.bytes_of(layer);
     if (header.size() < kMadHeaderBytes) return std::nullopt;
     const MadHeader mad = MadHeader::read(header);
-    if (mad.management_class != kCmClass) return std::nullopt;
+    if (mad.management_class != wire::kCmClass) return std::nullopt;
     const CmLayout* layout = cm_layout(mad.attribute);
     if (layout == nullptr) return std::nullopt;
     return text(layout->name);

@@ -1,5 +1,7 @@
 #include "dissector/decode/mad.hpp"
 
+#include "dissector/wire/management.hpp"
+
 #include <array>
 
 namespace veriroce::decode {
@@ -29,7 +31,7 @@ constexpr std::array kClasses{
     ClassRow{kPerformance, kPerformance, "Performance Management", "Performance"},
     ClassRow{0x05, 0x05, "Baseboard Management", "BM"},
     ClassRow{0x06, 0x06, "Device Management", "DevMgt"},
-    ClassRow{kCmClass, kCmClass, "Communication Management", "ComMgt"},
+    ClassRow{wire::kCmClass, wire::kCmClass, "Communication Management", "ComMgt"},
     ClassRow{0x08, 0x08, "SNMP Tunneling", "Snmp"},
     ClassRow{0x09, 0x0F, "Vendor", "Vendor"},
     ClassRow{0x10, 0x2F, "Application", "Application"},

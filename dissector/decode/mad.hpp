@@ -10,14 +10,12 @@
 
 #include "dissector/decode/dissection.hpp"
 
+#include "dissector/wire/management.hpp"
+
 namespace veriroce::decode {
 
 inline constexpr std::size_t kMadHeaderBytes = 24;
-inline constexpr std::uint32_t kMadBytes = 256; // header and data
-inline constexpr std::uint32_t kSmiQp = 0;      // the subnet management interface
-inline constexpr std::uint32_t kGsiQp = 1;      // the general service interface
 inline constexpr std::uint8_t kSaClass = 0x03;
-inline constexpr std::uint8_t kCmClass = 0x07;
 inline constexpr std::uint16_t kPathRecordAttribute = 0x35;
 
 // The fields of the common header that decide what follows, and the transaction.
@@ -41,8 +39,8 @@ struct MadHeader {
 // Whether the packet carries a management datagram. QP 0 is of native InfiniBand only (BTH-03).
 inline bool is_management(const wire::Bth& bth, Protocol protocol) {
     if (wire::opcode_info(bth.opcode).service != wire::Service::Ud) return false;
-    return bth.dest_qp.value == kGsiQp ||
-           (bth.dest_qp.value == kSmiQp && protocol == Protocol::InfiniBand);
+    return bth.dest_qp == wire::kGsiQpn ||
+           (bth.dest_qp == wire::kSmiQpn && protocol == Protocol::InfiniBand);
 }
 
 // One message of connection management: which it is, and how many bytes come before its private

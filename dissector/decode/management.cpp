@@ -6,6 +6,7 @@
 
 #include "dissector/decode/mad.hpp"
 #include "dissector/decode/walker.hpp"
+#include "dissector/wire/management.hpp"
 
 namespace veriroce::decode {
 namespace {
@@ -35,7 +36,7 @@ void Walker::mad() {
     if (header.empty()) return;
     const MadHeader mad = MadHeader::read(header);
     switch (mad.management_class) {
-    case kCmClass: return cm(mad.attribute);
+    case wire::kCmClass: return cm(mad.attribute);
     case kSaClass: return sa(mad.attribute);
     default: return rest(LayerKind::MadData);
     }

@@ -7,6 +7,7 @@
 #include "dissector/print/flow_notes.hpp"
 #include "dissector/print/named_field.hpp"
 #include "dissector/print/upper_info.hpp"
+#include "dissector/wire/management.hpp"
 
 namespace veriroce::print {
 namespace {
@@ -85,7 +86,7 @@ bool append_management(std::string& out, const Dissection& d) {
     if (!layer || layer->length < decode::kMadHeaderBytes) return false;
     const decode::MadHeader mad = decode::MadHeader::read(d.bytes_of(*layer));
     const decode::CmLayout* message = decode::cm_layout(mad.attribute);
-    if (mad.management_class == decode::kCmClass && message != nullptr) {
+    if (mad.management_class == wire::kCmClass && message != nullptr) {
         append<"CM: {}">(out, message->name);
     } else {
         append_datagram(out, mad);

@@ -81,6 +81,23 @@ TEST_CASE("live: the right engine passes on a real link", "[program]") {
     CHECK(all_cases(live.place, "case['verdict'] in ('PASS', 'SKIP')"));
 }
 
+TEST_CASE("live: QP 1 of the engine answers on a real link", "[program][N-30]") {
+    const Live live;
+    const Outcome right = live.play("", "--slow cm");
+    INFO(right.out << right.err);
+    CHECK(right.code == 0);
+    CHECK(all_cases(live.place, "case['verdict'] == 'PASS'"));
+}
+
+TEST_CASE("live: a defect at QP 1 fails the cases about it", "[program][N-30]") {
+    const Live live;
+    const Outcome wrong =
+        live.play("--mutant transaction_not_repeated", "cm/answer-form cm/unknown-service");
+    INFO(wrong.out << wrong.err);
+    CHECK(wrong.code == 1);
+    CHECK(all_cases(live.place, "case['verdict'] == 'FAIL'"));
+}
+
 // The waits are shortened: the device answers at once, but wrongly.
 TEMPLATE_TEST_CASE_SIG(
     "live: no case that waits for a packet passes a device whose ICRCs are wrong",

@@ -1,5 +1,7 @@
 #include "transport/engine/device.hpp"
 
+#include "dissector/wire/management.hpp"
+
 namespace veriroce::engine {
 
 namespace {
@@ -64,7 +66,7 @@ Qp* Device::find(QpId qp) const {
 }
 
 Qp* Device::find(wire::Qpn qpn) const {
-    if (qpn == kGsiQpn && gsi) return find(*gsi);
+    if (qpn == wire::kGsiQpn && gsi) return find(*gsi);
     if (qpn < config.first_qpn) return nullptr;
     Qp* const qp = find(QpId{qpn.value - config.first_qpn.value + 1});
     return qp != nullptr && qp->connection.qpn == qpn ? qp : nullptr; // QP1 left its number free

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dissector/wire/fetch.hpp"
+#include "dissector/wire/management.hpp"
 #include "transport/engine/datagram.hpp"
 #include "transport/engine/local_work.hpp"
 #include "transport/engine/migration.hpp"
@@ -321,10 +322,10 @@ std::expected<QpId, VerbError> Engine::create_qp(const QpDescription& descriptio
     QpDescription wanted = description;
     if (wanted.srq) wanted.capacity.max_recv = 0;
     const wire::Qpn qpn =
-        description.gsi ? kGsiQpn : wire::Qpn{device.config.first_qpn.value + index};
+        description.gsi ? wire::kGsiQpn : wire::Qpn{device.config.first_qpn.value + index};
     if (description.gsi) device.gsi = id;
     device.qps.push_back(std::make_unique<Qp>(id, qpn, wanted));
-    if (description.gsi) device.qps.back()->connection.qkey = kGsiQkey;
+    if (description.gsi) device.qps.back()->connection.qkey = wire::kGsiQkey;
     const ReactionPoint& reaction = device.config.behaviour.congestion.reaction;
     if (reaction.enabled) {
         device.qps.back()->limiter = std::make_unique<RateLimiter>(reaction.dcqcn);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "dissector/wire/management.hpp"
 #include "transport/engine/grh.hpp"
 #include "transport/engine/view.hpp"
 
@@ -20,7 +21,6 @@ constexpr std::size_t kLocalIdAt = 24;
 constexpr std::size_t kRemoteIdAt = 28;
 
 constexpr std::uint8_t kBaseVersion = 1;
-constexpr std::uint8_t kCmClass = 7;
 constexpr std::uint8_t kCmClassVersion = 2;
 constexpr std::uint8_t kMethodSend = 3;
 
@@ -42,9 +42,9 @@ constexpr std::size_t kSidrReplyServiceAt = 36;
 
 // N-31, CM-11: length, versions, class and method.
 bool well_formed(wire::Bytes datagram) {
-    return datagram.size() == kManagementBytes &&
+    return datagram.size() == wire::kMadBytes &&
            wire::load_u8(datagram, kBaseVersionAt) == kBaseVersion &&
-           wire::load_u8(datagram, kClassAt) == kCmClass &&
+           wire::load_u8(datagram, kClassAt) == wire::kCmClass &&
            wire::load_u8(datagram, kClassVersionAt) == kCmClassVersion &&
            wire::load_u8(datagram, kMethodAt) == kMethodSend;
 }
@@ -60,8 +60,8 @@ ManagementDatagram begin_answer(wire::Bytes request, Attribute attribute) {
     return answer;
 }
 
-constexpr std::uint32_t kReceiveBytes = kGrhBytes + kManagementBytes;
-constexpr std::uint32_t kBufferBytes = kReceiveBytes + kManagementBytes;
+constexpr std::uint32_t kReceiveBytes = kGrhBytes + wire::kMadBytes;
+constexpr std::uint32_t kBufferBytes = kReceiveBytes + wire::kMadBytes;
 constexpr std::uint64_t kAnswerId = std::uint64_t{1} << 32;
 
 // Where a datagram came from, out of its GRH.
@@ -140,35 +140,42 @@ void ManagementHost::receive_into(std::uint64_t buffer) {
     static_cast<void>(engine_.post_receive(qp_, work));
 }
 
-void ManagementHost::serve(wire::Instant now) {
+bool ManagementHost::serve(wire::Instant now) {
+    bool answered = false;
     while (const auto one = engine_.poll_completion(cq_)) {
         if (one->queue == Queue::Receive && one->status == WcStatus::Success) {
-            answer(*one, now);
+            answered = answer(*one, now) || answered;
         } else if (one->queue == Queue::Send) {
             receive_into(one->id - kAnswerId); // the answer has left its buffer
         }
     }
+    return answered;
 }
 
-void ManagementHost::answer(const Completion& received, wire::Instant now) {
+bool ManagementHost::answer(const Completion& received, wire::Instant now) {
     const std::size_t at = received.id * kBufferBytes;
     const wire::MutableBytes buffer = wire::MutableBytes(memory_).subspan(at, kBufferBytes);
     const auto message =
         answer_to(buffer.subspan(kGrhBytes, received.byte_len - std::size_t{kGrhBytes}));
-    if (!message) return receive_into(received.id);
+    if (!message) {
+        receive_into(received.id);
+        return false;
+    }
     std::ranges::copy(*message, buffer.subspan(kReceiveBytes).begin());
     const std::array sges{
-        Sge{.address = at + kReceiveBytes, .length = kManagementBytes, .lkey = lkey_}};
+        Sge{.address = at + kReceiveBytes, .length = wire::kMadBytes, .lkey = lkey_}};
     const std::array work{
         SendRequest{.id = kAnswerId + received.id,
                     .sges = sges,
                     .mw = {},
                     .bind = {},
                     .ud = UdDestination{.path = way_back(buffer),
-                                        .qpn = received.source_qp.value_or(kGsiQpn),
-                                        .qkey = kGsiQkey},
+                                        .qpn = received.source_qp.value_or(wire::kGsiQpn),
+                                        .qkey = wire::kGsiQkey},
                     .flags = {.signaled = true}}};
-    if (engine_.post_send(qp_, work, now).posted == 0) receive_into(received.id);
+    if (engine_.post_send(qp_, work, now).posted == 1) return true;
+    receive_into(received.id);
+    return false;
 }
 
 } // namespace veriroce::engine

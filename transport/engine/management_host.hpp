@@ -14,10 +14,11 @@
 
 #include "transport/engine/engine.hpp"
 
+#include "dissector/wire/management.hpp"
+
 namespace veriroce::engine {
 
-inline constexpr std::size_t kManagementBytes = 256; // of a management datagram
-using ManagementDatagram = std::array<std::byte, kManagementBytes>;
+using ManagementDatagram = std::array<std::byte, wire::kMadBytes>;
 
 // The answer to a management datagram, without the GRH; nothing for one that gets none.
 std::optional<ManagementDatagram> answer_to(wire::Bytes datagram);
@@ -29,14 +30,14 @@ class ManagementHost {
     ManagementHost(const ManagementHost&) = delete;
     ManagementHost& operator=(const ManagementHost&) = delete;
 
-    // Answers what has come.
-    void serve(wire::Instant now);
+    // Answers what has come. Whether an answer waits in the engine to be sent.
+    bool serve(wire::Instant now);
 
   private:
     static constexpr std::uint32_t kBuffers = 16; // datagrams that wait; more are dropped
 
     void receive_into(std::uint64_t buffer);
-    void answer(const Completion& received, wire::Instant now);
+    bool answer(const Completion& received, wire::Instant now);
 
     Engine& engine_;
     CqId cq_;

@@ -1,5 +1,7 @@
 #include "transport/engine/packet_checks.hpp"
 
+#include "dissector/wire/management.hpp"
+
 #include <algorithm>
 
 namespace veriroce::engine::packet_check {
@@ -41,7 +43,7 @@ bool pkey(const PacketView& view) {
     const wire::Pkey ours =
         view.by_alternate() ? view.connection.alternate->pkey : view.connection.pkey;
     if (view.behaviour.pkey_match == PkeyMatch::Exact) return theirs == ours;
-    if (view.connection.qpn == kGsiQpn && !view.pkeys.empty()) {
+    if (view.connection.qpn == wire::kGsiQpn && !view.pkeys.empty()) {
         return std::ranges::any_of(view.pkeys,
                                    [theirs](wire::Pkey one) { return members(one, theirs); });
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dissector/wire/management.hpp"
 #include "transport/engine/migration.hpp"
 #include "transport/engine/path.hpp"
 #include "transport/engine/responder_replies.hpp"
@@ -78,7 +79,7 @@ void reset(Device& device, Qp& qp) {
     if (qp.limiter) qp.limiter->reset();
     const Connection old = qp.connection;
     qp.connection = {.type = old.type, .pd = old.pd, .qpn = old.qpn};
-    if (old.qpn == kGsiQpn) qp.connection.qkey = kGsiQkey;
+    if (old.qpn == wire::kGsiQpn) qp.connection.qkey = wire::kGsiQkey;
     qp.envelope = {};
     qp.inbound = {};
     qp.replies.clear();
@@ -96,7 +97,7 @@ void reset(Device& device, Qp& qp) {
 std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes& attributes) {
     const QpState from = qp.connection.state;
     const QpState to = attributes.state.value_or(from);
-    const bool gsi = qp.connection.qpn == kGsiQpn;
+    const bool gsi = qp.connection.qpn == wire::kGsiQpn;
     if (!transition_allowed(qp.connection.type, gsi, from, to, attributes) || // STA-09
         !in_range(device.config, attributes) || !migration_allowed(qp.connection, attributes)) {
         return std::unexpected(VerbError::InvalidArgument);

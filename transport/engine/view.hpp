@@ -16,10 +16,6 @@
 
 namespace veriroce::engine {
 
-// QP1, and the Q_Key that it has by nature (BTH-03, N-30).
-inline constexpr wire::Qpn kGsiQpn{1};
-inline constexpr wire::Qkey kGsiQkey{0x80010000};
-
 // The values that only verbs change.
 struct Connection {
     QpType type = QpType::Rc;

@@ -126,6 +126,62 @@ TEST_CASE("engine backend: two agents write and read each other over UDP", "[age
     }
 }
 
+TEST_CASE("engine backend: QP 1 refuses a connection, because nobody listens", "[agent][CM-06]") {
+    constexpr std::uint64_t kGrh = 40;
+    End tester("127.0.0.7");
+    const End device("127.0.0.8");
+    const auto pd = tester.call(PdCreate{}).pd;
+    const auto cq = tester.call(CqCreate{.depth = 4}).cq;
+    const auto qp = tester
+                        .call(QpCreate{.pd = pd,
+                                       .type = engine::QpType::Ud,
+                                       .send_cq = cq,
+                                       .recv_cq = cq,
+                                       .max_send = 1,
+                                       .max_recv = 1})
+                        .qp;
+    const auto mr =
+        tester.call(MrRegister{.pd = pd, .length = 4096, .access = {.local_write = true}}).mr;
+    for (const QpAttributes& step :
+         {QpAttributes{.state = engine::QpState::Init,
+                       .pkey_index = 0,
+                       .port_num = 1,
+                       .qkey = wire::Qkey{0x80010000}},
+          QpAttributes{.state = engine::QpState::Rtr},
+          QpAttributes{.state = engine::QpState::Rts, .sq_psn = wire::Psn(0)}})
+        tester.call(QpModify{.qp = qp, .attributes = step});
+    tester.call(PostRecv{
+        .qp = qp, .requests = {{.id = 1, .sge = {{.mr = mr, .offset = 0, .length = kGrh + 256}}}}});
+    // A REQ: versions, class and method; transaction 0x1122; attribute 0x10; our id 0x33.
+    std::vector<std::byte> message(256);
+    message[0] = std::byte{1};
+    message[1] = std::byte{7};
+    message[2] = std::byte{2};
+    message[3] = std::byte{3};
+    message[14] = std::byte{0x11};
+    message[15] = std::byte{0x22};
+    message[17] = std::byte{0x10};
+    message[27] = std::byte{0x33};
+    tester.call(MrWrite{.mr = mr, .offset = 1024, .data = message});
+    tester.call(PostSend{.qp = qp,
+                         .requests = {{.id = 2,
+                                       .sge = {{.mr = mr, .offset = 1024, .length = 256}},
+                                       .ud = UdDestination{.address = device.address(),
+                                                           .qpn = wire::Qpn{1},
+                                                           .qkey = wire::Qkey{0x80010000}}}}});
+    const auto polled = tester.call(Poll{.cq = cq, .max = 1, .wait_ms = 5000});
+    REQUIRE(polled.completions.size() == 1);
+    CHECK(polled.completions[0].id == 1);
+    CHECK(polled.completions[0].status == engine::WcStatus::Success);
+    CHECK(polled.completions[0].byte_len == kGrh + 256);
+    CHECK(polled.completions[0].src_qpn == wire::Qpn{1});
+    const auto answer = tester.call(MrRead{.mr = mr, .offset = kGrh, .length = 256}).data;
+    CHECK(wire::load_u64(answer, 8) == 0x1122); // the transaction
+    CHECK(wire::load_u16(answer, 16) == 0x12);  // REJ
+    CHECK(wire::load_u32(answer, 28) == 0x33);  // to our id
+    CHECK(wire::load_u16(answer, 34) == 8);     // invalid service id
+}
+
 TEST_CASE("engine backend: connections share the engine and not its objects", "[agent]") {
     const auto backend = open_on("127.0.0.4");
     auto one = backend->open_device();

@@ -5,6 +5,7 @@
 
 #include "dissector/decode/field.hpp"
 #include "dissector/decode/mad.hpp"
+#include "dissector/wire/management.hpp"
 #include "tests/dissector/decode/frames.hpp"
 
 using namespace veriroce;
@@ -18,7 +19,7 @@ constexpr std::uint8_t kUdSendOnly = 0x64;
 
 // A datagram to QP 1: byte i after the common header is i.
 FrameBytes datagram(std::uint8_t management_class, std::uint16_t attribute) {
-    std::vector<std::byte> mad(kMadBytes);
+    std::vector<std::byte> mad(wire::kMadBytes);
     mad[0] = std::byte{1};
     mad[1] = std::byte{management_class};
     mad[2] = std::byte{2};
@@ -66,7 +67,7 @@ TEST_CASE("management: every message of connection management has its layer", "[
     };
     for (const auto& [attribute, layer] : messages) {
         INFO(attribute);
-        const Dissection d = kept_apart(datagram(kCmClass, attribute));
+        const Dissection d = kept_apart(datagram(wire::kCmClass, attribute));
         CHECK(layers_of(d) == std::vector{Frame, Ethernet, Ipv4, Udp, Bth, Deth, Mad, layer,
                                           CmPrivate, LayerKind::Icrc});
         CHECK(d.findings.empty());
@@ -74,29 +75,29 @@ TEST_CASE("management: every message of connection management has its layer", "[
         // All of the 232 bytes are shown.
         CHECK(d.layers.find(layer)->length + d.layers.find(CmPrivate)->length == 232);
     }
-    CHECK(layers_of(taken_apart(datagram(kCmClass, 0x1B))) ==
+    CHECK(layers_of(taken_apart(datagram(wire::kCmClass, 0x1B))) ==
           std::vector{Frame, Ethernet, Ipv4, Udp, Bth, Deth, Mad, MadData, LayerKind::Icrc});
 }
 
 // Those that tshark 4.0 has no names for; the others are compared with it on real captures. Byte i
 // of the message is i. Source: IBTA volume 1 tables of chapter 12.
 TEST_CASE("management: fields stand where the standard puts them", "[decode]") {
-    const Dissection mra = kept_apart(datagram(kCmClass, 0x11));
+    const Dissection mra = kept_apart(datagram(wire::kCmClass, 0x11));
     CHECK(number("roce.cm.mra.remotecommid", mra) == 0x04050607);
     CHECK(number("roce.cm.mra.msgmraed", mra) == 8 >> 6);
     CHECK(number("roce.cm.mra.servicetimeout", mra) == 9 >> 3);
-    const Dissection request = kept_apart(datagram(kCmClass, 0x17));
+    const Dissection request = kept_apart(datagram(wire::kCmClass, 0x17));
     CHECK_FALSE(request.layers.has(IpCm)); // another service
     CHECK(number("roce.cm.sidr_req.pkey", request) == 0x0405);
     CHECK(number("roce.cm.sidr_req.serviceid", request) == 0x08090A0B0C0D0E0F);
-    const Dissection reply = kept_apart(datagram(kCmClass, 0x18));
+    const Dissection reply = kept_apart(datagram(wire::kCmClass, 0x18));
     CHECK(number("roce.cm.sidr_rep.status", reply) == 4);
     CHECK(number("roce.cm.sidr_rep.qpn", reply) == 0x08090A);
     CHECK(number("roce.cm.sidr_rep.serviceid", reply) == 0x0C0D0E0F10111213);
     CHECK(number("roce.cm.sidr_rep.qkey", reply) == 0x14151617);
     CHECK(number("roce.cm.sidr_rep.infolen", reply) == 5);
     CHECK(first_and_size("roce.cm.sidr_rep.info", reply) == std::pair(24U, std::size_t{72}));
-    const Dissection lap = kept_apart(datagram(kCmClass, 0x19));
+    const Dissection lap = kept_apart(datagram(wire::kCmClass, 0x19));
     CHECK(number("roce.cm.lap.remoteqpn", lap) == 0x0C0D0E);
     CHECK(number("roce.cm.lap.remoteresptout", lap) == 15 >> 3);
     CHECK(number("roce.cm.lap.alt_locallid", lap) == 0x1415);
@@ -110,11 +111,11 @@ TEST_CASE("management: fields stand where the standard puts them", "[decode]") {
     CHECK(number("roce.cm.lap.alt_sl", lap) == 62 >> 4);
     CHECK(number("roce.cm.lap.alt_subnetlocal", lap) == (62 >> 3 & 1));
     CHECK(number("roce.cm.lap.alt_localacktout", lap) == 63 >> 3);
-    const Dissection apr = kept_apart(datagram(kCmClass, 0x1A));
+    const Dissection apr = kept_apart(datagram(wire::kCmClass, 0x1A));
     CHECK(number("roce.cm.apr.infolen", apr) == 8);
     CHECK(number("roce.cm.apr.status", apr) == 9);
     CHECK(first_and_size("roce.cm.apr.info", apr) == std::pair(12U, std::size_t{72}));
-    const Dissection rep = kept_apart(datagram(kCmClass, 0x13));
+    const Dissection rep = kept_apart(datagram(wire::kCmClass, 0x13));
     CHECK(number("infiniband.cm.rep.localqpn", rep) == 0x0C0D0E);
     CHECK(number("infiniband.cm.rep.startpsn", rep) == 0x141516);
 }
@@ -124,7 +125,7 @@ TEST_CASE("management: a SIDR request to an IP service has the header of the IP 
           "[decode]") {
     constexpr std::size_t kMessageAt = 14 + 20 + 8 + 12 + 8 + kMadHeaderBytes;
     const auto to_service = [](std::uint16_t attribute, std::uint64_t service) {
-        FrameBytes frame = datagram(kCmClass, attribute);
+        FrameBytes frame = datagram(wire::kCmClass, attribute);
         wire::store_be<8>(frame, kMessageAt + 8, service);
         return kept_apart(std::move(frame));
     };

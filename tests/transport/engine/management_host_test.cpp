@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "dissector/wire/bytes.hpp"
+#include "dissector/wire/management.hpp"
 #include "transport/engine/engine.hpp"
 #include "transport/engine/management_host.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 constexpr std::uint16_t kReq = 0x10;
 
 std::vector<std::byte> message(std::uint16_t attribute) {
-    std::vector<std::byte> bytes(kManagementBytes);
+    std::vector<std::byte> bytes(wire::kMadBytes);
     const wire::MutableBytes out(bytes);
     wire::store_be<4>(out, 0, 0x01070203U); // versions, class, method Send
     wire::store_be<8>(out, 8, std::uint64_t{0x1122334455667788});
@@ -103,8 +104,10 @@ TEST_CASE("management: QP 1 answers to where a datagram came from, more often th
         const auto of_another_key = packet_with(message(kReq), 0x80010001);
         for (int i = 0; i < 40; ++i) {
             engine.handle({.envelope = envelope, .bytes = of_another_key}, now);
+            CHECK_FALSE(host.serve(now));
             engine.handle({.envelope = envelope, .bytes = whole}, now);
-            host.serve(now);
+            CHECK(host.serve(now));
+            CHECK_FALSE(host.serve(now)); // nothing new
             const Transmit* answer = engine.poll_transmit(now);
             REQUIRE(answer != nullptr);
             CHECK(answer->envelope.destination == envelope.source);
@@ -113,7 +116,7 @@ TEST_CASE("management: QP 1 answers to where a datagram came from, more often th
             REQUIRE(packet);
             CHECK(packet->bth.dest_qp == wire::Qpn{1});
             CHECK(packet->deth == wire::Deth{.qkey = {0x80010000}, .source_qp = {1}});
-            CHECK(answer->payload.size() == kManagementBytes);
+            CHECK(answer->payload.size() == wire::kMadBytes);
             CHECK(engine.poll_transmit(now) == nullptr);
         }
     }
