@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dissector/wire/management.hpp"
 #include "transport/engine/management_host.hpp"
 #include "transport/engine/view.hpp"
 
@@ -21,7 +22,7 @@ bool is_for_gsi(wire::Bytes frame) {
     const bool v6 = wire::load_u8(frame, ip) >> 4 == 6;
     const std::size_t at = ip + (v6 ? wire::Ipv6::kSize : wire::Ipv4::kSize) + qpn_at;
     return frame.size() >= at + 3 && wire::load_u8(frame, at) == 0 &&
-           wire::load_u16(frame, at + 1) == engine::kGsiQpn.value;
+           wire::load_u16(frame, at + 1) == wire::kGsiQpn.value;
 }
 
 } // namespace
@@ -101,14 +102,14 @@ std::optional<wire::Instant> VirtualDut::next_deadline() const {
 void VirtualDut::receive(wire::Bytes frame, wire::Instant now) {
     if (!state_->management && is_for_gsi(frame)) state_->management.emplace(state_->engine, now);
     state_->nic.receive(frame, now);
-    if (state_->management) state_->management->serve(now);
+    if (state_->management) static_cast<void>(state_->management->serve(now));
 }
 
 std::optional<wire::Bytes> VirtualDut::transmit(wire::Instant now) {
     if (const auto due = state_->nic.next_deadline(); due && *due <= now) {
         state_->nic.advance(now);
     }
-    if (state_->management) state_->management->serve(now);
+    if (state_->management) static_cast<void>(state_->management->serve(now));
     return state_->nic.poll_frame(now);
 }
 
