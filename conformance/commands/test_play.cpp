@@ -34,17 +34,25 @@ constexpr std::chrono::seconds kRevivalPatience{60};
 constexpr std::chrono::seconds kReturnPatience{30}; // for a device without --dut-reset
 constexpr std::chrono::seconds kFirstLook{1};       // before it is reset
 
-// The error is a sentence for the report.
-std::expected<void, std::string> revive(testbed::Testbed& bench, const std::string& command) {
+// A reset that did not help.
+struct NoRevival {
+    std::string why;        // a sentence for the report
+    bool was_reset = false; // the command did its work, and the device stayed away
+};
+
+std::expected<void, NoRevival> revive(testbed::Testbed& bench, const std::string& command) {
     const int status = std::system(command.c_str()); // a shell's command is what the option is for
     if (status != 0) {
-        return std::unexpected(fmt::format("--dut-reset '{}' failed ({})", command,
-                                           WIFEXITED(status) ? WEXITSTATUS(status) : status));
+        return std::unexpected(
+            NoRevival{.why = fmt::format("--dut-reset '{}' failed ({})", command,
+                                         WIFEXITED(status) ? WEXITSTATUS(status) : status)});
     }
     const auto found = bench.find_again(kRevivalPatience);
     if (found) return {};
-    return std::unexpected(fmt::format("the device did not come back after --dut-reset '{}': {}",
-                                       command, found.error()));
+    return std::unexpected(
+        NoRevival{.why = fmt::format("the device did not come back after --dut-reset '{}': {}",
+                                     command, found.error()),
+                  .was_reset = true});
 }
 
 // What became of a device that did not answer any more.
@@ -56,9 +64,9 @@ struct Recovery {
 
 // The agent is gone for good. What that says depends on the device itself: one that still answers
 // on the link may have lost only its agent; without a link we cannot tell.
-Recovery without_agent(testbed::Testbed& bench, const std::string& lost,
+Recovery without_agent(testbed::SignOfLife sign, const std::string& lost,
                        const std::string& killer) {
-    switch (bench.sign_of_life()) {
+    switch (sign) {
     case testbed::SignOfLife::Unknown: return {};
     case testbed::SignOfLife::Answers:
         return {.back = false,
@@ -74,6 +82,21 @@ Recovery without_agent(testbed::Testbed& bench, const std::string& lost,
                                      lost)};
     }
     return {};
+}
+
+// No reset helped. A device that stays away after one died of the case. If the command itself
+// failed, what is lost decides, as without one. Behind a link that is gone nobody can tell.
+Recovery without_revival(testbed::Testbed& bench, const std::optional<std::string>& lost,
+                         const std::string& killer, const NoRevival& reset) {
+    Recovery recovery{.back = false, .note = reset.why, .death = {}};
+    const testbed::SignOfLife sign = bench.sign_of_life();
+    if (reset.was_reset && sign != testbed::SignOfLife::Unknown) {
+        recovery.death =
+            fmt::format("{}--dut-reset did not bring it back", lost ? *lost + "; " : "");
+    } else if (lost) {
+        recovery.death = without_agent(sign, *lost, killer).death;
+    }
+    return recovery;
 }
 
 // An agent that is there when it is looked for was slow, or only its connection broke: that says
@@ -95,12 +118,13 @@ Recovery recover(testbed::Testbed& bench, const std::string& killer, const std::
                     .death = fmt::format("{}; the device was gone, and came back", *lost)};
         }
     }
-    if (reset.empty()) return lost ? without_agent(bench, *lost, killer) : Recovery{};
+    if (reset.empty())
+        return lost ? without_agent(bench.sign_of_life(), *lost, killer) : Recovery{};
     // At once: it may take a minute, and have something to say.
     console.say(
         fmt::format("note: the device no longer answers after {}; running --dut-reset\n", killer));
     const auto back = revive(bench, reset);
-    if (!back) return {.back = false, .note = back.error(), .death = {}};
+    if (!back) return without_revival(bench, lost, killer, back.error());
     return {.back = true,
             .note = fmt::format("--dut-reset brought the device back after {}", killer),
             .death = fmt::format("{}--dut-reset had to bring it back", lost ? *lost + "; " : "")};

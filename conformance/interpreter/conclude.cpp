@@ -208,6 +208,19 @@ void hide_what_was_not_heard(Interpreter& interpreter, std::vector<RecordedPacke
     }
 }
 
+// N-05: the packets that the tester sent in a foreign VLAN. The judge, who knows no VLANs, must not
+// see them.
+std::vector<std::size_t> foreign_packets(const Record& record, const Environment& environment) {
+    const std::uint16_t ours = vlan_id_of(environment.vlan);
+    std::vector<std::size_t> foreign;
+    for (std::size_t i = 0; i < record.size(); ++i) {
+        const Entry& entry = record[i];
+        if (entry.from == Side::Tester && vlan_id_of(entry.frame.vlan) != ours)
+            foreign.push_back(i);
+    }
+    return foreign;
+}
+
 // The judge reads all QPs with their numbers at the end. It also reads each earlier life of a
 // reconnected QP by itself, with the numbers and the packets of that time.
 std::vector<Violation> violations(Interpreter& interpreter) {
@@ -231,13 +244,16 @@ std::vector<Violation> violations(Interpreter& interpreter) {
     const bool in_rts = std::ranges::all_of(objects.qps, [](const auto& one) {
         return one.second.setup.attribute("state") == nullptr; // nor was it ever told to leave
     });
-    if (objects.past.empty() && in_rts) { // no need to copy the packets
+    const auto foreign = foreign_packets(record, environment);
+    if (objects.past.empty() && in_rts && foreign.empty()) { // no need to copy the packets
         judge(interpreter.result().packets, last_qps(objects, early));
         return all;
     }
     std::vector<RecordedPacket> left =
         interpreter.result().packets; // that belong to no earlier life
     hide_what_was_not_heard(interpreter, left);
+    for (const std::size_t packet : foreign)
+        left[packet].on_wire = false;
     for (const PastQp& past : objects.past) {
         std::vector<RecordedPacket> then = left;
         for (std::size_t i = 0; i < then.size(); ++i) {

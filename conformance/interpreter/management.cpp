@@ -14,12 +14,11 @@
 #include "conformance/interpreter/send.hpp"
 #include "conformance/script/mad_fields.hpp"
 #include "dissector/decode/mad.hpp"
+#include "dissector/wire/management.hpp"
 
 namespace veriroce::interpreter {
 namespace {
 
-constexpr wire::Qpn kGsiQpn{decode::kGsiQp};
-constexpr std::int64_t kGsiQkey = 0x80010000;
 constexpr int kQuestions = 3;
 constexpr std::uint16_t kRequest = 0x10; // CM_REQ
 
@@ -30,7 +29,7 @@ struct Default {
 // Of the fields that are not zero and the same in every message; a message has those that it has.
 constexpr std::array kDefaults{
     Default{"mad.baseversion", 1},
-    Default{"mad.mgmtclass", decode::kCmClass},
+    Default{"mad.mgmtclass", wire::kCmClass},
     Default{"mad.classversion", 2},
     Default{"mad.method", 3},                       // Send
     Default{"cm.serviceid", 0x7665'7269'726F'6365}, // nobody's
@@ -106,7 +105,7 @@ void put_mad_field(std::vector<std::byte>& datagram, const script::MadField& fie
 
 std::vector<std::byte> honest_datagram(std::uint16_t attribute, const Objects& objects,
                                        const Environment& environment, const CaseQp& gsi) {
-    std::vector<std::byte> datagram(decode::kMadBytes);
+    std::vector<std::byte> datagram(wire::kMadBytes);
     const auto put = [&](std::string_view name, std::uint64_t value) {
         if (const auto field = script::mad_field(attribute, name))
             put_mad_field(datagram, *field, value);
@@ -142,8 +141,8 @@ Task<Met<>> connect_gsi(Interpreter& interpreter) {
     Objects& objects = interpreter.objects();
     const CaseQp& own = objects.own_qp();
     CaseQp gsi{.book = QpBook({.name = std::string(script::kGsiName),
-                               .dut_qpn = kGsiQpn,
-                               .tester_qpn = kGsiQpn,
+                               .dut_qpn = wire::kGsiQpn,
+                               .tester_qpn = wire::kGsiQpn,
                                .dut_start = {},
                                .tester_start = own.book.identity().tester_start,
                                .mtu = own.book.identity().mtu,
@@ -155,7 +154,7 @@ Task<Met<>> connect_gsi(Interpreter& interpreter) {
                .engine_qp = {std::numeric_limits<std::uint32_t>::max()},
                .gsi = true};
     gsi.setup.attributes.push_back(
-        {.name = "qkey", .value = script::Expr{.number = kGsiQkey}, .span = {}});
+        {.name = "qkey", .value = script::Expr{.number = wire::kGsiQkey.value}, .span = {}});
     CaseQp& placed = objects.qps.emplace(script::kGsiName, std::move(gsi)).first->second;
     co_await ask_for_a_service(interpreter, placed);
     co_return Met<>{};

@@ -10,6 +10,7 @@
 #include "conformance/script/mad_fields.hpp"
 #include "dissector/decode/mad.hpp"
 #include "dissector/wire/field_places.hpp"
+#include "dissector/wire/management.hpp"
 #include "dissector/wire/parsed_frame.hpp"
 
 namespace veriroce::interpreter {
@@ -104,13 +105,13 @@ std::optional<std::uint16_t> management_of(const wire::Packet& packet) {
                           packet.body.size() >= decode::kMadHeaderBytes;
     if (!datagram) return std::nullopt;
     const auto mad = decode::MadHeader::read(packet.body);
-    if (mad.management_class != decode::kCmClass) return std::nullopt;
+    if (mad.management_class != wire::kCmClass) return std::nullopt;
     return mad.attribute;
 }
 
 std::string_view opcode_text(const wire::Packet& packet) {
     const wire::OpcodeInfo& info = packet.info();
-    if (packet.bth.dest_qp.value == decode::kGsiQp) {
+    if (packet.bth.dest_qp == wire::kGsiQpn) {
         const auto message = management_of(packet);
         const auto name = message ? script::management_name(*message) : std::string_view{};
         if (!name.empty()) return name;
@@ -133,7 +134,7 @@ void append_management(std::string& text, const wire::Packet& packet) {
         "mad.transactionid", "cm.localcommid", "cm.remotecommid", "cm.requestid",
         "cm.serviceid",      "cm.msgrej",      "cm.reason",       "cm.status"};
     const auto message = management_of(packet);
-    if (packet.bth.dest_qp.value != decode::kGsiQp || !message) return;
+    if (packet.bth.dest_qp != wire::kGsiQpn || !message) return;
     for (const std::string_view name : names) {
         const auto field = script::mad_field(*message, name);
         if (!field || field->bit + field->bits > packet.body.size() * 8) continue;

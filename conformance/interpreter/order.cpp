@@ -33,6 +33,11 @@ Met<Order> order_of(Objects& objects, const script::Post& post, const CaseQp& qp
         order.rkey = piece->memory->rkey;
         order.remote_length = piece->length;
     }
+    if (post.address) {
+        const auto address = number(objects, *post.address, qp);
+        if (!address) return std::unexpected(address.error());
+        order.remote_address = static_cast<std::uint64_t>(*address);
+    }
     for (const auto& [written, into] :
          {std::pair{&post.rkey, &order.rkey}, {&post.ikey, &order.invalidate_rkey}}) {
         if (!*written) continue;

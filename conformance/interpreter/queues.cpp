@@ -17,6 +17,8 @@
 namespace veriroce::interpreter {
 namespace {
 
+constexpr int kIdle = 10; // settle times in which a counter must stand still
+
 bool has_queue(const std::vector<script::QpSetup>& qps, std::string_view kind,
                const std::string& name) {
     return std::ranges::any_of(
@@ -188,7 +190,21 @@ Task<Met<>> note_counters(Interpreter& interpreter) {
     co_return Met<>{};
 }
 
-// A device may update its counters a little late.
+namespace {
+
+Task<Met<std::uint64_t>> growth(Interpreter& interpreter, wire::DeviceCounter counter, Span span) {
+    dut::Request call = dut::Counters{};
+    const dut::CounterValues read =
+        co_await ask<dut::CounterValues>(interpreter, std::move(call), span);
+    const auto found = read.values.find(interpreter.environment().counter_name(counter));
+    const std::uint64_t now = found == read.values.end() ? 0 : found->second;
+    co_return Met<std::uint64_t>(now - interpreter.objects().counters_before.at(counter));
+}
+
+} // namespace
+
+// A device may update its counters a little late. They count what others send, too: one that grows
+// while the tester is silent tells nothing.
 Task<Met<>> play_dut(Interpreter& interpreter, const script::Counter& line, Span span) {
     Objects& objects = interpreter.objects();
     const wire::Duration settle = interpreter.environment().settle;
@@ -196,14 +212,20 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::Counter& line, Span
     const auto wanted = static_cast<std::uint64_t>(by);
     const wire::Instant deadline = interpreter.clock().now() + settle;
     while (true) {
-        dut::Request call = dut::Counters{};
-        const dut::CounterValues read =
-            co_await ask<dut::CounterValues>(interpreter, std::move(call), span);
-        const auto found = read.values.find(interpreter.environment().counter_name(line.counter));
-        const std::uint64_t now = found == read.values.end() ? 0 : found->second;
-        const std::uint64_t grown = now - objects.counters_before.at(line.counter);
+        const std::uint64_t grown = co_await growth(interpreter, line.counter, span);
         const bool over = interpreter.clock().now() >= deadline;
         if (grown == wanted && over) break;
+        if (grown > wanted) {
+            co_await interpreter.events().sleep(interpreter.clock().now() + settle);
+            const std::uint64_t settled = co_await growth(interpreter, line.counter, span);
+            co_await interpreter.events().sleep(interpreter.clock().now() + kIdle * settle);
+            const std::uint64_t later = co_await growth(interpreter, line.counter, span);
+            if (later > settled) {
+                co_return unsupported(span, fmt::format("the counter '{}' grows while the tester "
+                                                        "is silent: others use the device",
+                                                        wire::name_of(line.counter)));
+            }
+        }
         if (grown > wanted || over) {
             const std::string name = fmt::format("counter {}", wire::name_of(line.counter));
             const std::string seen = fmt::format("+= {}", static_cast<std::int64_t>(grown));

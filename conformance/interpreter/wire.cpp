@@ -83,8 +83,9 @@ bool answers(const Entry& ours, const Entry& request, std::int64_t last_request)
 }
 
 // When the tester first answered the request. Of a device that sends it again and again, what came
-// before its last sending is looked at once.
-std::optional<Interval> answered(const Record& record, const CaseQp& qp, const Entry& request) {
+// before its last sending is looked at once. `vlan`: answers in another one are none (N-05).
+std::optional<Interval> answered(const Record& record, const CaseQp& qp, const Entry& request,
+                                 std::uint16_t vlan) {
     std::optional<Interval> first;
     for (auto one = qp.entries.rbegin(); one != qp.entries.rend(); ++one) {
         const Entry& entry = record[*one];
@@ -92,7 +93,9 @@ std::optional<Interval> answered(const Record& record, const CaseQp& qp, const E
                            entry.packet->bth.opcode == request.packet->bth.opcode &&
                            entry.psn == request.psn;
         if (again) return entry.answered ? entry.answered : first;
-        if (answers(entry, request, qp.book.last_dut_request())) first = entry.at;
+        if (vlan_id_of(entry.frame.vlan) == vlan &&
+            answers(entry, request, qp.book.last_dut_request()))
+            first = entry.at;
     }
     return first;
 }
@@ -175,7 +178,8 @@ void Wire::hear_astray(std::size_t index) {
 void Wire::arrive(CaseQp& qp, std::size_t index) {
     Entry& entry = record_[index];
     entry.sent_before = sent_before(record_, qp, entry);
-    if (entry.sent_before) entry.answered = answered(record_, qp, entry);
+    if (entry.sent_before)
+        entry.answered = answered(record_, qp, entry, vlan_id_of(environment_.vlan));
     if (entry.packet->info().operation == wire::Operation::RdmaReadRequest)
         entry.continues_pieces = continues_pieces(record_, qp, entry);
     if (entry.lost())

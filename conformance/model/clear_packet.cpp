@@ -18,6 +18,7 @@ bool is_clear(const Story& story, const Packet& packet, const Qp& qp) {
     const bool mine = packet.frame.ethernet.destination == setting.dut_mac &&
                       packet.frame.ethernet.source == setting.tester_mac &&
                       packet.frame.vlan.has_value() == setting.vlan.has_value() &&
+                      (!setting.vlan || packet.frame.vlan->id == setting.vlan->id) &&
                       envelope.destination == setting.dut_address && envelope.hop_limit > 0 &&
                       (qp.type == wire::QpType::Ud || (path && envelope.source == path->address));
     const bool migrates = qp.attributes.alt_address_vector || qp.attributes.path_mig_state;

@@ -169,6 +169,10 @@ std::optional<Shadow::Drop> Shadow::drop(const Qp& qp, const Packet& packet) con
     if (envelope.destination != story_.setting.dut_address) {
         return Drop{"ENC-13", "another destination address"};
     }
+    const auto& vlan = packet.frame.vlan;
+    if (vlan && story_.setting.vlan && vlan->id != story_.setting.vlan->id) {
+        return Drop{"N-05", "a packet of another VLAN"};
+    }
     const auto& path = qp.attributes.address_vector;
     if (path && envelope.source != path->address && !qp.attributes.alt_address_vector) {
         return Drop{"ENC-14", "a source address that is not the peer's"};
@@ -190,7 +194,11 @@ bool Shadow::is_open(const Qp& qp, const Packet& packet) const {
     const bool ready = qp.state != wire::QpState::Reset && qp.state != wire::QpState::Init;
     const bool buffered = !ready && story_.setting.trait("buffers_before_rtr");
     const bool odd_ip = packet.frame.ipv4 && packet.frame.ipv4->header_length != 5;
-    const bool other_vlan = packet.frame.vlan.has_value() != story_.setting.vlan.has_value();
+    const auto& ours = story_.setting.vlan;
+    const auto& theirs = packet.frame.vlan;
+    const bool both = ours && theirs && ours->id != 0 && theirs->id != 0;
+    const bool other_vlan =
+        !both && (ours.has_value() != theirs.has_value() || (ours && ours->id != theirs->id));
     const bool unclear = packet.refusal == wire::FrameError::LengthMismatch || odd_ip || other_vlan;
     return changing_.contains(qp.handle) || buffered || unclear;
 }

@@ -25,56 +25,6 @@ using engine::WrOpcode;
 using wire::Operation;
 using wire::Position;
 
-// --- what is on its way
-
-struct Outgoing {
-    NewestPsn sent;
-    std::optional<wire::Psn> oldest; // that is not acknowledged; nothing: nothing was sent
-    bool again = false;              // something was sent again, and nothing acknowledged since
-
-    // Returns whether a request packet has left before.
-    bool note_request(const wire::Packet& packet, wire::Mtu mtu) {
-        const std::uint32_t packets =
-            is_read_request(packet) ? wire::packets_of(packet.reth.dma_length, mtu) : 1;
-        if (!oldest) oldest = packet.bth.psn;
-        const bool old = sent.note(packet.bth.psn, packets);
-        again |= old;
-        return old;
-    }
-    void note_answer(const wire::Packet& packet) {
-        if (!packet.info().response() || is_nak(packet) || !oldest) return;
-        if (wire::distance(*oldest, packet.bth.psn) < 0) return;
-        oldest = packet.bth.psn + 1;
-        again = false;
-    }
-    // Whether this PSN was sent and is not acknowledged.
-    [[nodiscard]] bool holds(wire::Psn psn) const {
-        return oldest && wire::distance(*oldest, psn) >= 0 && wire::distance(psn, *sent.psn) >= 0;
-    }
-};
-
-// `Memory` is derived from Outgoing.
-template <std::derived_from<Outgoing> Memory>
-class FollowsRequests : public QpFilter<Memory> {
-  protected:
-    using typename QpFilter<Memory>::Qp;
-
-    virtual void request_leaves(Qp& /*qp*/, wire::Packet& /*packet*/, bool /*again*/) {}
-    virtual void answer_arrives(Qp& /*qp*/, Passage& /*passage*/) {} // before it is noted
-
-    void leaves(Qp& qp, Passage& passage) final {
-        if (!passage.packet.info().request()) return;
-        const bool again = qp.memory.note_request(passage.packet, qp.mtu());
-        request_leaves(qp, passage.packet, again);
-    }
-    void arrives(Qp& qp, Passage& passage) final {
-        if (!passage.packet.info().response()) return;
-        const wire::Packet as_it_came = passage.packet;
-        answer_arrives(qp, passage);
-        qp.memory.note_answer(as_it_came);
-    }
-};
-
 // --- answers
 
 class RnrNakAfterResendAcksNothing final : public FollowsRequests<Outgoing> {
@@ -190,37 +140,6 @@ bool reads_pass_the_fence(const SendView& view) {
 }
 
 // --- requests that are sent too early
-
-struct Copies {
-    std::map<std::uint32_t, OwnedDatagram> sent; // by PSN, the newest of each
-    std::optional<wire::Psn> oldest;             // that is not acknowledged
-    std::optional<wire::Psn> waits;              // that was RNR NAKed, until it is sent again
-};
-
-class KeepsCopies : public QpFilter<Copies> {
-  protected:
-    void leaves(Qp& qp, Passage& passage) final {
-        const wire::Packet& packet = passage.packet;
-        auto& [sent, oldest, waits] = qp.memory;
-        if (!packet.info().request()) return;
-        if (!oldest) oldest = packet.bth.psn;
-        if (waits == packet.bth.psn) waits.reset();
-        sent.insert_or_assign(packet.bth.psn.value(), datagram_of(packet, passage.envelope));
-    }
-    static void acknowledge_until(Copies& memory, wire::Psn psn) {
-        constexpr std::int32_t most = 1024; // packets that a requester has on its way
-        auto& oldest = memory.oldest;
-        if (!oldest || wire::distance(*oldest, psn) < 0 || wire::distance(*oldest, psn) > most) {
-            return;
-        }
-        for (; *oldest != psn + 1; *oldest += 1)
-            memory.sent.erase(oldest->value());
-    }
-    static void send_again(const Copies& memory, wire::Psn psn, Passage& passage) {
-        const auto copy = memory.sent.find(psn.value());
-        if (copy != memory.sent.end()) passage.sent.push_back(copy->second);
-    }
-};
 
 class ArrivalEndsRnrWait final : public KeepsCopies {
   protected:

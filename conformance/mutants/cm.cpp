@@ -4,13 +4,12 @@
 
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/packets.hpp"
+#include "dissector/wire/management.hpp"
 #include "transport/engine/management_host.hpp"
 
 namespace veriroce::mutants {
 
 namespace {
-
-using engine::kManagementBytes;
 
 // In a datagram, and in the packet that carries it.
 constexpr std::size_t kTransactionAt = 8;
@@ -28,19 +27,18 @@ constexpr std::uint16_t kSidrReq = 0x17;
 constexpr std::uint16_t kSidrRep = 0x18;
 constexpr std::uint16_t kLap = 0x19;
 constexpr std::uint16_t kApr = 0x1A;
-constexpr std::uint32_t kWellKnownQkey = 0x80010000;
 
 bool is_for_qp1(wire::Bytes bytes) {
     const auto packet = wire::decode_packet(bytes);
     return packet && packet->info().service == wire::Service::Ud &&
-           packet->bth.dest_qp == wire::Qpn{1};
+           packet->bth.dest_qp == wire::kGsiQpn;
 }
 
 // The datagram in a packet to QP 1; empty if there is no whole one.
 wire::MutableBytes datagram_in(engine::OwnedDatagram& packet) {
-    if (packet.bytes.size() < kHeaderBytes + kManagementBytes || !is_for_qp1(packet.bytes))
+    if (packet.bytes.size() < kHeaderBytes + wire::kMadBytes || !is_for_qp1(packet.bytes))
         return {};
-    return wire::MutableBytes(packet.bytes).subspan(kHeaderBytes, kManagementBytes);
+    return wire::MutableBytes(packet.bytes).subspan(kHeaderBytes, wire::kMadBytes);
 }
 
 std::uint16_t attribute_of(wire::Bytes datagram) {
@@ -94,15 +92,15 @@ void response_bit_set(wire::MutableBytes message) {
 }
 
 void to_another_qp(wire::Packet& packet) {
-    if (packet.info().service == wire::Service::Ud && packet.bth.dest_qp == wire::Qpn{1})
+    if (packet.info().service == wire::Service::Ud && packet.bth.dest_qp == wire::kGsiQpn)
         packet.bth.dest_qp = {2};
 }
 void from_another_qp(wire::Packet& packet) {
-    if (packet.info().service == wire::Service::Ud && packet.bth.dest_qp == wire::Qpn{1})
+    if (packet.info().service == wire::Service::Ud && packet.bth.dest_qp == wire::kGsiQpn)
         packet.deth.source_qp = {2};
 }
 void without_the_well_known_key(wire::Packet& packet) {
-    if (packet.info().service == wire::Service::Ud && packet.bth.dest_qp == wire::Qpn{1})
+    if (packet.info().service == wire::Service::Ud && packet.bth.dest_qp == wire::kGsiQpn)
         packet.deth.qkey = {0x11111111};
 }
 
@@ -141,8 +139,8 @@ void replies_to_nobody_rejected(wire::MutableBytes message) {
 }
 
 void any_queue_key(wire::Packet& packet) {
-    if (packet.info().service == wire::Service::Ud && packet.bth.dest_qp == wire::Qpn{1})
-        packet.deth.qkey = {kWellKnownQkey};
+    if (packet.info().service == wire::Service::Ud && packet.bth.dest_qp == wire::kGsiQpn)
+        packet.deth.qkey = wire::kGsiQkey;
 }
 
 // The rest of a short message is what the buffer holds.
@@ -152,7 +150,7 @@ class ShortOnesCompleted final : public engine::SurfaceFilter {
                  std::vector<engine::OwnedDatagram>& in,
                  std::vector<engine::OwnedDatagram>& /*answers*/) override {
         constexpr std::size_t least = 24;
-        constexpr std::size_t whole = kHeaderBytes + kManagementBytes;
+        constexpr std::size_t whole = kHeaderBytes + wire::kMadBytes;
         auto packet = wire::decode_packet(datagram.bytes);
         const bool mine = is_for_qp1(datagram.bytes) && packet;
         if (mine && packet->payload().size() >= least && datagram.bytes.size() < whole) {
@@ -171,8 +169,8 @@ class LongOnesCut final : public engine::SurfaceFilter {
                  std::vector<engine::OwnedDatagram>& in,
                  std::vector<engine::OwnedDatagram>& /*answers*/) override {
         auto packet = wire::decode_packet(datagram.bytes);
-        if (packet && is_for_qp1(datagram.bytes) && packet->payload().size() > kManagementBytes) {
-            packet->body = packet->body.first(kManagementBytes);
+        if (packet && is_for_qp1(datagram.bytes) && packet->payload().size() > wire::kMadBytes) {
+            packet->body = packet->body.first(wire::kMadBytes);
             packet->bth.pad = 0;
             datagram.bytes = bytes_of(*packet);
         }
@@ -208,7 +206,7 @@ bool has_lids(wire::Bytes request) {
 }
 
 bool is_request_with_lids(const engine::OwnedDatagram& datagram) {
-    if (datagram.bytes.size() < kHeaderBytes + kManagementBytes || !is_for_qp1(datagram.bytes))
+    if (datagram.bytes.size() < kHeaderBytes + wire::kMadBytes || !is_for_qp1(datagram.bytes))
         return false;
     const wire::Bytes message = wire::Bytes(datagram.bytes).subspan(kHeaderBytes);
     return attribute_of(message) == kReq && has_lids(message);
@@ -418,7 +416,7 @@ constexpr std::array kMutants{
 
 template <std::uint16_t Attribute>
 bool carries(const engine::OwnedDatagram& datagram) {
-    if (datagram.bytes.size() < kHeaderBytes + kManagementBytes || !is_for_qp1(datagram.bytes))
+    if (datagram.bytes.size() < kHeaderBytes + wire::kMadBytes || !is_for_qp1(datagram.bytes))
         return false;
     return attribute_of(wire::Bytes(datagram.bytes).subspan(kHeaderBytes)) == Attribute;
 }

@@ -52,6 +52,9 @@ std::span<const Mutant> blind4_port();
 std::span<const Mutant> blind5_responder();
 std::span<const Mutant> blind5_requester();
 std::span<const Mutant> blind5_port();
+std::span<const Mutant> blind6_responder();
+std::span<const Mutant> blind6_requester();
+std::span<const Mutant> blind6_port();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();

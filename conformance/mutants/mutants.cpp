@@ -73,8 +73,14 @@ std::span<const Mutant> blind5() {
     return sample;
 }
 
-std::array<std::span<const Mutant>, 5> blind_samples() {
-    return {blind(), blind2(), blind3(), blind4(), blind5()};
+std::span<const Mutant> blind6() {
+    static const std::vector<Mutant> sample =
+        members_of({blind6_responder, blind6_requester, blind6_port});
+    return sample;
+}
+
+std::array<std::span<const Mutant>, 6> blind_samples() {
+    return {blind(), blind2(), blind3(), blind4(), blind5(), blind6()};
 }
 
 std::span<const Mutant> lawful() {

@@ -120,6 +120,26 @@ class SendsInRtr final : public engine::SurfaceFilter {
     std::map<wire::Qpn, Qp> qps_;
 };
 
+// STA-10: what a QP keeps of its first connection.
+class KeepsRetries final : public engine::SurfaceFilter {
+  public:
+    void modifying(wire::Qpn qpn, engine::QpAttributes& attributes) override {
+        if (attributes.state != engine::QpState::Rts || !attributes.sq_psn) return;
+        const Retries wanted{.by_timer = attributes.retry_count, .by_rnr = attributes.rnr_retry};
+        const Retries& first = first_.try_emplace(qpn, wanted).first->second;
+        attributes.retry_count = first.by_timer;
+        attributes.rnr_retry = first.by_rnr;
+    }
+    void qp_destroyed(wire::Qpn qpn) override { first_.erase(qpn); }
+
+  private:
+    struct Retries {
+        std::optional<std::uint8_t> by_timer;
+        std::optional<std::uint8_t> by_rnr;
+    };
+    std::map<wire::Qpn, Retries> first_;
+};
+
 constexpr std::array kMutants{
     Mutant{.name = "error_state_still_answers",
            .rule = "STA-07",
@@ -153,6 +173,11 @@ constexpr std::array kMutants{
            .description = "A SEND that is posted in RTR leaves with the next answer.",
            .cases = "sta/ready-to-receive",
            .make_filter = make<SendsInRtr>},
+    Mutant{.name = "retries_of_first_connection",
+           .rule = "STA-10",
+           .description = "After RESET a QP keeps retry_cnt and rnr_retry of its first connection.",
+           .cases = "sta/fewer-retries-after-reset sta/other-attributes-after-reset",
+           .make_filter = make<KeepsRetries>},
 };
 
 } // namespace

@@ -291,10 +291,11 @@ struct Post {
     std::optional<Expr> compare;
     std::optional<Expr> swap;
     std::optional<Expr> add;
-    std::optional<Key> ikey; // of the region or window to invalidate
-    std::optional<Key> lkey; // overrides the local region's key
-    std::optional<Key> rkey; // overrides the remote region's key
-    std::optional<Word> mw;  // the window of a BIND_MW
+    std::optional<Expr> address; // overrides that of `remote`
+    std::optional<Key> ikey;     // of the region or window to invalidate
+    std::optional<Key> lkey;     // overrides the local region's key
+    std::optional<Key> rkey;     // overrides the remote region's key
+    std::optional<Word> mw;      // the window of a BIND_MW
     std::optional<wire::Access> access;
     bool fence = false;
     bool inline_data = false;

@@ -132,6 +132,10 @@ std::int64_t mtu_of(std::span<const Line> lines, std::span<const BoundName> name
     return mtu;
 }
 
+bool follows_pfc(const fault::Selector& selector) {
+    return selector.traffic_class || selector.paused || selector.pfc;
+}
+
 } // namespace
 
 std::expected<Script, std::vector<Diagnostic>> compile(std::string_view path, std::string_view text,
@@ -178,6 +182,11 @@ std::expected<std::vector<fault::Rule>, std::vector<Diagnostic>> load_plan(std::
         if (selector.connection || selector.host) {
             report.add(line.span(), "'conn' and 'host' are for the plans of veriroce inject; "
                                     "use from= and qp=");
+        }
+        const auto* hold = std::get_if<fault::Hold>(&rules.back().action);
+        if (follows_pfc(selector) || (hold != nullptr && follows_pfc(hold->until))) {
+            report.add(line.span(), "'class', 'paused' and 'pfc' are for the plans of veriroce "
+                                    "inject: a case has no link that is paused");
         }
     }
     if (!report.empty()) return std::unexpected(report.take());

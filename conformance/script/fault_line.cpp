@@ -9,6 +9,7 @@
 #include "conformance/script/options.hpp"
 #include "conformance/script/packet_line.hpp"
 #include "conformance/script/words.hpp"
+#include "transport/fault/injector.hpp"
 
 namespace veriroce::script {
 namespace {
@@ -21,9 +22,12 @@ constexpr std::array<std::string_view, 12> kActionNames{"drop", "duplicate", "de
                                                         "mark", "replay",    "forge",   "pause"};
 static_assert(kActionNames.size() == std::variant_size_v<fault::Action::variant>);
 constexpr std::array<std::string_view, 4> kClassNames{"requests", "responses", "acks", "data"};
-constexpr std::array<std::string_view, 16> kSelectorNames{
-    "from", "qp",  "conn", "host",    "opcode", "psn",   "message", "packet",
-    "pass", "nth", "p",    "between", "every",  "fires", "first",   "rate"};
+constexpr std::array<std::string_view, 20> kSelectorNames{
+    "from", "qp",      "conn",  "host",  "opcode", "psn",  "message", "packet", "pass", "nth",
+    "p",    "between", "every", "fires", "first",  "rate", "class",   "paused", "pfc",  "quanta"};
+
+constexpr std::array<std::string_view, 6> kInLineNames{"conn",   "host", "class",
+                                                       "paused", "pfc",  "quanta"};
 
 bool in_class(const wire::OpcodeInfo& info, std::string_view name) {
     if (info.reserved()) return false;
@@ -59,6 +63,7 @@ class FaultLineParser {
         rule.also = cursor_.accept("also");
         cursor_.expect_end();
         rule.text = text_from(cursor_, begin);
+        if (const auto right = fault::check_pfc(rule); !right) cursor_.fail(begin, right.error());
         return rule;
     }
 
@@ -276,7 +281,7 @@ class FaultLineParser {
         if (!take_equals(cursor_, name)) return;
         if (name.text == "from") selector.from = sender();
         if (name.text == "qp") selector.qp = qp();
-        if (name.text == "conn" || name.text == "host") in_line(selector, name);
+        if (contains(kInLineNames, name.text)) in_line(selector, name);
         if (name.text == "opcode") selector.opcodes = opcodes();
         if (name.text == "psn") selector.psn = range(false, -kAny);
         if (name.text == "message") selector.message = range(false, 1);
@@ -293,11 +298,21 @@ class FaultLineParser {
     // Selectors for traffic whose QPs have no names.
     void in_line(fault::Selector& selector, const Word& name) {
         if (place_ == FaultPlace::Case) {
-            return cursor_.fail(name.span,
-                                "'" + name.text + "' is for the plans of veriroce inject; use qp=");
+            const bool has_qp = name.text == "conn" || name.text == "host";
+            return cursor_.fail(name.span, "'" + name.text +
+                                               "' is for the plans of veriroce inject" +
+                                               (has_qp ? "; use qp=" : ""));
         }
         if (name.text == "conn") {
             selector.connection = range(false, 1);
+            return;
+        }
+        if (name.text != "host") {
+            const bool quanta = name.text == "quanta";
+            (quanta                  ? selector.quanta
+             : name.text == "class"  ? selector.traffic_class
+             : name.text == "paused" ? selector.paused
+                                     : selector.pfc) = small_range(name.text, quanta ? 65'535 : 7);
             return;
         }
         const Token token = cursor_.next();
@@ -349,6 +364,16 @@ class FaultLineParser {
                           token.real >= 0 && token.real <= 1;
         if (!fits) cursor_.fail(token.span, "a probability must be 0 to 1, for example p=0.01");
         return token.real;
+    }
+
+    fault::Range small_range(std::string_view what, std::int64_t highest) {
+        const SourceSpan begin = cursor_.peek().span;
+        const fault::Range parsed = range(false, 0);
+        const bool open = parsed.high == kAny;
+        if (parsed.low > highest || (!open && parsed.high > highest)) {
+            cursor_.fail(begin, std::string(what) + "= is 0 to " + std::to_string(highest));
+        }
+        return parsed;
     }
 
     fault::Range range(bool times, std::int64_t lowest) {

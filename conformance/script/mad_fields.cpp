@@ -7,6 +7,7 @@
 
 #include "dissector/decode/field.hpp"
 #include "dissector/decode/mad.hpp"
+#include "dissector/wire/management.hpp"
 
 namespace veriroce::script {
 namespace {
@@ -61,7 +62,7 @@ void fill(Fields& fields, const decode::CmLayout& layout) {
     add_rows(fields, LayerKind::Mad, "mad.", 0);
     add_rows(fields, layout.layer, "cm.", message_bit);
     const std::size_t private_bit = message_bit + std::size_t{layout.bytes} * 8;
-    add(fields, "cm.private", private_bit, std::size_t{decode::kMadBytes} * 8 - private_bit);
+    add(fields, "cm.private", private_bit, std::size_t{wire::kMadBytes} * 8 - private_bit);
 }
 
 // Made in place: fields point to the names beside them.

@@ -173,6 +173,7 @@ class SideLine {
                  any_number("compare", post.compare),
                  any_number("swap", post.swap),
                  any_number("add", post.add),
+                 any_number("va", post.address),
                  key("ikey", post.ikey),
                  key("lkey", post.lkey),
                  key("rkey", post.rkey),
@@ -204,6 +205,7 @@ class SideLine {
         refuse(post.imm && !with_imm, "imm");
         refuse(post.ikey && !invalidates, "ikey");
         refuse((sends || post.operation == wire::WrOpcode::LocalInv) && post.remote, "remote");
+        refuse(post.address && !post.remote, "va without remote");
         refuse(post.compare && !swaps, "compare");
         refuse(post.swap && !swaps, "swap");
         refuse(post.add && post.operation != wire::WrOpcode::AtomicFetchAndAdd, "add");

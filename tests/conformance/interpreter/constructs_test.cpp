@@ -311,6 +311,14 @@ TEST_CASE("construct: a counter grew by so much", "[constructs]") {
           "counter duplicate_request: expected += 2, got += 1");
     fails(with("dut    counter icrc_error += 0\n"), "the device has no counter 'icrc_error'",
           Verdict::Skip);
+    // It goes on growing: others use the device. Here copies that come later.
+    fails(with("fault  duplicate n=1 after=60ms when from=tester pass=2\n" + dialogue +
+               "dut    counter duplicate_request += 0\n"),
+          "the counter 'duplicate_request' grows while the tester is silent: others use the device",
+          Verdict::Skip);
+    fails(with("fault  duplicate n=1 after=5ms when from=tester pass=2\n" + dialogue +
+               "dut    counter duplicate_request += 0\n"),
+          "counter duplicate_request: expected += 0, got += 1");
 }
 
 TEST_CASE("construct: refused verbs of every kind", "[constructs]") {

@@ -216,7 +216,7 @@ TEST_CASE("honest peer: who sends again early fails the cases about timers alone
                              "< SEND_ONLY  psn=0\n"
                              "> ACK        psn=0  after 20ms\n"
                              "dut    done send id=1\n";
-    const std::string timers = "rule   TMO-06\ntitle  \"made up\"\nrole   both\n\n" + held;
+    const std::string timers = "rule   TMO-01\ntitle  \"made up\"\nrole   both\n\n" + held;
     VirtualTestbedOptions afar = right_engine();
     afar.engine.behaviour = early;
     afar.lab.path_delay = 10us;
@@ -227,6 +227,15 @@ TEST_CASE("honest peer: who sends again early fails the cases about timers alone
     CHECK(play_on(timers, {}).verdict == Verdict::Pass);
     CHECK(play_on(timers, early).verdict == Verdict::Fail);
     CHECK(play_on(timers, early, {"adaptive_retransmission"}).verdict == Verdict::Pass);
+    // Nor does it break a silence, and an ACK in a foreign VLAN is no answer (N-05).
+    for (const char* unheard : {"", "> ACK  psn=0 vlan.id=78\n"}) {
+        const std::string silent = std::string("dut    post SEND id=1\n"
+                                               "< SEND_ONLY  psn=0\n") +
+                                   unheard + "quiet\n> ACK  psn=0\ndut    done send id=1\n";
+        const CaseResult quiet = play_on(with(silent, "qp     vlan=77 timeout=20\n"), early);
+        INFO(text_of(quiet));
+        CHECK(quiet.verdict == Verdict::Pass);
+    }
     // Nothing explains one that comes at once, or after its answer.
     const std::string copied = "fault  duplicate when from=dut opcode=requests\n";
     fails(with(copied + held), "SEND_ONLY");

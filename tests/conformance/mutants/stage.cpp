@@ -353,6 +353,8 @@ void Stage::note(const engine::OwnedDatagram& datagram) {
         text_ += fmt::format(", for {} bytes at {:#x}", packet->reth.dma_length,
                              packet->reth.virtual_address);
     }
+    if (packet->headers.has(wire::Header::AtomicEth) && packet->atomic.swap_or_add != 0)
+        text_ += fmt::format(", operand {}", packet->atomic.swap_or_add);
     if (packet->headers.has(wire::Header::ImmDt))
         text_ += fmt::format(", immediate {}", packet->imm.value);
     if (packet->headers.has(wire::Header::AtomicAckEth))

@@ -32,7 +32,7 @@ struct Scene {
 
 class Stage final : public Device {
   public:
-    static constexpr std::uint64_t region_bytes = 16384;
+    static constexpr std::uint64_t region_bytes = 81920;
     static constexpr std::uint64_t base = 0x10000; // address of the region
     static constexpr wire::Qkey qkey{0x11111111};
 

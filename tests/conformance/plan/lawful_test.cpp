@@ -126,6 +126,35 @@ TEST_CASE("survey: three lawful oddities at once", "[.survey]") {
         blames_no_three(seed);
 }
 
+// Of a device whose profile does not say that its timer adapts, or has its own time. What counts is
+// what a case is about, not what its packets violate.
+TEST_CASE("suite: early resends that nobody declared fail cases about their times alone",
+          "[suite][mutants][TMO-08]") {
+    constexpr std::array kAboutTimes{"N-27",   "REQ-13", "RNR-08", "RNR-10", "RNR-13",
+                                     "TMO-01", "TMO-02", "TMO-03", "TMO-04", "TMO-05"};
+    const Selection selection = over_both();
+    const Plan plan = plan_of(selection);
+    for (const char* name : {"adaptive_timeout", "ack_timer_ignored"}) {
+        const auto oddity = mutants::find(name);
+        REQUIRE(oddity.has_value());
+        VirtualTestbedOptions device = engine_of(*oddity);
+        device.traits.clear();
+        const auto results = play_suite(plan, selection, std::move(device));
+        std::size_t failed = 0;
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            if (results[i].verdict == Verdict::Pass || results[i].verdict == Verdict::Skip)
+                continue;
+            ++failed;
+            INFO(name << "\n" << text_of(results[i]));
+            CHECK(std::ranges::any_of(
+                plan.cases[plan.runs[i].case_index].rules, [&](const script::Word& rule) {
+                    return std::ranges::find(kAboutTimes, rule.text) != kAboutTimes.end();
+                }));
+        }
+        CHECK(failed > 0);
+    }
+}
+
 TEST_CASE("suite: there are lawful oddities of many kinds", "[suite][mutants]") {
     CHECK(mutants::lawful().size() >= 149);
 }

@@ -410,6 +410,46 @@ TEST_CASE("script: a plan for inject names connections and hosts, and says what 
           "'expect' is for the plans of veriroce inject; a case has verdicts");
 }
 
+TEST_CASE("script: a plan for inject selects by class, and PFC frames", "[script]") {
+    const auto plan = load_injection("x.faults", "drop when from=b pfc=3 quanta=1.. first=10\n"
+                                                 "delay 1ms when pfc=0..7 quanta=0\n"
+                                                 "hold until pfc=3 quanta=0 when class=3\n"
+                                                 "drop when paused=3 class=2..3\n");
+    REQUIRE(plan);
+    const auto& rules = plan->rules;
+    CHECK(rules[0].selector.pfc == fault::Range{3, 3});
+    CHECK(rules[0].selector.quanta->low == 1);
+    CHECK(rules[0].selector.quanta->has(65'535));
+    CHECK(rules[1].selector.quanta == fault::Range{0, 0});
+    CHECK(std::get<fault::Hold>(rules[2].action).until.pfc == fault::Range{3, 3});
+    CHECK(rules[2].selector.traffic_class == fault::Range{3, 3});
+    CHECK(rules[3].selector.paused == fault::Range{3, 3});
+    const auto wrong = [](std::string_view text) {
+        const auto loaded = load_injection("x.faults", text);
+        REQUIRE_FALSE(loaded);
+        return said(loaded.error());
+    };
+    CHECK(wrong("drop when pfc=8\n") == "1:15: pfc= is 0 to 7");
+    CHECK(wrong("drop when class=9..\n") == "1:17: class= is 0 to 7");
+    CHECK(wrong("drop when pfc=3 quanta=0..70000\n") == "1:24: quanta= is 0 to 65535");
+    CHECK(wrong("drop when quanta=0\n") == "1:1: quanta= needs the class: pfc=3 quanta=0");
+    CHECK(wrong("mark ce when pfc=3\n") ==
+          "1:1: a PFC frame can be dropped, duplicated or delayed");
+    CHECK(wrong("hold until psn=1 when pfc=3\n") ==
+          "1:1: a PFC frame can be dropped, duplicated or delayed");
+    CHECK(wrong("drop when pfc=3 opcode=acks\n").find("1:1: with pfc= a rule selects PFC") == 0);
+    CHECK(wrong("hold until pfc=3 pass=2 when psn=1\n").find("1:1: with pfc= a rule") == 0);
+    for (const auto* text : {"drop when pfc=3\n", "drop when paused=3\n", "drop when class=3\n",
+                             "hold until pfc=3 when psn=1\n"}) {
+        INFO(text);
+        const auto of_a_case = load_plan("x.faults", text);
+        REQUIRE_FALSE(of_a_case);
+        CHECK(said(of_a_case.error()) ==
+              "1:1: 'class', 'paused' and 'pfc' are for the plans of veriroce inject: a case has "
+              "no link that is paused");
+    }
+}
+
 TEST_CASE("script: every fault action can be written in the language", "[script]") {
     const auto plan = load_plan("x.faults", "drop when psn=0\n"
                                             "duplicate n=2 after=1ms when psn=0\n"
