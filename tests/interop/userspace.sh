@@ -12,8 +12,8 @@
 #   USERSPACE_JOBS (1)         how many parts are played at a time, each with its own device
 #   USERSPACE_SECONDS (1800)   the time limit; what is not played by then stays incomplete
 #   USERSPACE_ADDRESS (10.9.0.1)   the device's address; the tester has .254 of its /24
-#   USERSPACE_KERNEL (0)       1: for a device on a UDP socket. The kernel owns the device's address,
-#                              the device has a second namespace, and DUT_LISTEN is a Unix socket
+#   USERSPACE_KERNEL (0)       1: for a device on a UDP socket. The kernel owns its address, the
+#                              device has a second namespace, and DUT_LISTEN is a Unix socket
 #                              instead of a port of loopback
 #   USERSPACE_MTU (1500)       of the wire
 # Exit codes: 0 every part was played to its end, 1 not, 3 the device or the namespaces do not work.
